@@ -1,0 +1,70 @@
+/*
+ * The reader: files of reads in, sequence batches out.
+ *
+ * FASTQ and FASTA (either may be multi-line), plain or compressed with gzip (any number of
+ * members), BGZF or zstd, and SAM/BAM/CRAM through htslib; told apart by content, never by name.
+ * The worker threads of the engine do the work themselves inside next(): whoever needs a batch
+ * inflates, parses and packs one. See docs/design.md, "Reading".
+ */
+#ifndef KC_READER_H
+#define KC_READER_H
+
+#include "kmer/batch.h"
+#include "kmer/engine.h"
+
+struct kc_reader;
+
+struct kc_reader_options {
+        int k; /* segments shorter than k are dropped; pieces of one sequence share k-1 bases */
+        int min_quality; /* a base whose Phred quality (offset 33) is below breaks the segment; 0:
+                            none */
+        int nworkers;    /* threads that will call next() */
+        struct kc_job *job; /* cancel is honoured, done/total count input bytes; may be NULL */
+};
+
+struct kc_reader_totals {
+        uint64_t nfiles;
+        uint64_t nreads;
+        uint64_t nbases;       /* all letters of all sequences, skipped ones included */
+        uint64_t nskipped;     /* letters outside ACGTUacgtu */
+        uint64_t nlow_quality; /* bases under min_quality */
+        uint64_t input_nbytes; /* bytes read from files, compressed as they are */
+        uint64_t text_nbytes;  /* bytes after inflating */
+};
+
+/*
+ * Prepare to read. paths are file names, "-" for standard input (once at most), or "@LIST" for a
+ * file that names one input a line. Every named file is looked at now (a missing one is reported
+ * before any work), opened again when its turn comes. Returns KC_OK and *reader, to be freed with
+ * kc_reader_close; KC_EINPUT; KC_ENOMEM.
+ */
+enum kc_status kc_reader_open(struct kc_reader **reader, const char *const *paths, size_t npaths,
+                              const struct kc_reader_options *options, struct kc_error *err);
+
+/*
+ * The reader as a source of batches for nworkers threads. Errors are KC_EINPUT with file and record
+ * or offset in the message, KC_EIO, KC_ENOMEM, KC_ECANCELED; after the first failure all workers
+ * get one. A batch comes only from text that was checked: FASTQ structure, gzip CRC and length of
+ * every member read so far (an error found later still fails the whole count, so a short count is
+ * never reported).
+ */
+struct kc_batch_source kc_reader_source(struct kc_reader *reader);
+
+/* Totals of what was read so far; final once every worker has seen the end. */
+void kc_reader_totals(struct kc_reader *reader, struct kc_reader_totals *totals);
+
+/*
+ * The inputs' names after @LIST was resolved, in order; owned by the reader.
+ */
+size_t kc_reader_names(const struct kc_reader *reader, const char *const **names);
+
+/*
+ * A guess of the number of bases in all inputs from sizes and the first bytes of each; 0 where
+ * there is no way to tell (standard input).
+ */
+uint64_t kc_reader_expected_nbases(const struct kc_reader *reader);
+
+/* Free everything; NULL is fine. */
+void kc_reader_close(struct kc_reader *reader);
+
+#endif
