@@ -17,7 +17,7 @@ struct kc_store_options {
         bool stranded;
         bool replace;       /* an existing file may be replaced */
         uint32_t min_count; /* pairs outside [min_count, max_count] are dropped, and counted */
-        uint32_t max_count;
+        uint32_t max_count; /* 0: no upper bound */
 };
 
 /* What is known of the input when counting is over; goes into the footer. */
@@ -78,8 +78,8 @@ struct kc_store_info {
         uint64_t file_nbytes;
         uint64_t ndistinct; /* k-mers kept; an upper bound when nruns > 1 */
         uint64_t nunique;   /* of these with count 1; likewise */
-        uint64_t max_count;
-        uint64_t sum; /* sum of counts kept */
+        uint64_t max_count; /* largest count in any run; a lower bound when nruns > 1 */
+        uint64_t sum;       /* sum of counts kept */
         uint64_t nkmers, nsaturated;
         uint64_t ndropped_kmers, ndropped_distinct; /* by min_count, max_count */
         uint32_t min_count, max_count_kept;
@@ -107,10 +107,18 @@ struct kc_histogram_row {
 enum kc_status kc_store_histogram(struct kc_store *store, struct kc_histogram_row **rows,
                                   size_t *nrows, struct kc_error *err);
 
-/* Count of one k-mer (in the form the store keeps); 0 where absent. Touches only the blocks it
- * needs. */
-enum kc_status kc_store_lookup(struct kc_store *store, const uint64_t *kmer, uint32_t *count,
+/*
+ * Point queries. A kc_lookup serves one thread (it keeps the pages and the block it read last, so
+ * that near k-mers are cheap); many may look into one store.
+ * kc_lookup_count: *count of one k-mer in the form the store keeps, summed over the runs; 0 where
+ * absent. Touches only the blocks it needs.
+ */
+struct kc_lookup;
+enum kc_status kc_lookup_open(struct kc_lookup **lookup, struct kc_store *store,
+                              struct kc_error *err);
+enum kc_status kc_lookup_count(struct kc_lookup *lookup, const uint64_t *kmer, uint32_t *count,
                                struct kc_error *err);
+void kc_lookup_close(struct kc_lookup *lookup);
 
 /*
  * A walk over all k-mers in [from, to], ascending, runs merged with counts summed. NULL: no bound.
@@ -127,7 +135,8 @@ void kc_cursor_close(struct kc_cursor *cursor);
 
 /*
  * Cut the key space into about nparts ranges of like size, for threads that walk it side by side.
- *   bounds  out, [*nbounds * nwords], freed by the caller: part p is [bounds[p-1], bounds[p])
+ *   bounds  out, [*nbounds * nwords], freed by the caller, ascending, none is 0: part p of the
+ *           *nbounds + 1 parts is [bounds[p-1], bounds[p]), the first and the last open to the side
  */
 enum kc_status kc_store_split(struct kc_store *store, size_t nparts, uint64_t **bounds,
                               size_t *nbounds, struct kc_error *err);
