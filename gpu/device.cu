@@ -1,0 +1,78 @@
+/*
+ * The devices there are.
+ */
+#include "gpu/gpu.h"
+
+#include <cuda_runtime.h>
+#include <stdio.h>
+
+/* The first failure is kept in err; CUDA's own memory of it is cleared, for the next call. */
+static enum kc_status cuda_check(cudaError_t code, const char *call, struct kc_error *err)
+{
+        if (code == cudaSuccess)
+                return KC_OK;
+        (void)cudaGetLastError();
+        return kc_fail(err, KC_EDEVICE, "CUDA: %s: %s", call, cudaGetErrorString(code));
+}
+
+#define CUDA_TRY(call) KC_TRY(cuda_check((call), #call, err))
+
+/* Why there is no device, in the user's terms. */
+static enum kc_status no_device(cudaError_t code, struct kc_error *err)
+{
+        int driver = 0;
+
+        (void)cudaGetLastError();
+        if (cudaDriverGetVersion(&driver) != cudaSuccess)
+                (void)cudaGetLastError();
+        if (driver == 0)
+                return kc_fail(err, KC_EDEVICE, "no NVIDIA driver on this machine");
+        if (code == cudaErrorInsufficientDriver)
+                return kc_fail(
+                        err, KC_EDEVICE,
+                        "the NVIDIA driver serves CUDA %d.%d at most, this build needs %d.%d; "
+                        "update the driver",
+                        driver / 1000, driver % 1000 / 10, CUDART_VERSION / 1000,
+                        CUDART_VERSION % 1000 / 10);
+        if (code == cudaSuccess || code == cudaErrorNoDevice)
+                return kc_fail(err, KC_EDEVICE,
+                               "no CUDA device on this machine (or CUDA_VISIBLE_DEVICES hides it)");
+        return kc_fail(err, KC_EDEVICE, "CUDA: cudaGetDeviceCount: %s", cudaGetErrorString(code));
+}
+
+static enum kc_status describe(int index, struct kc_gpu_device *device, struct kc_error *err)
+{
+        enum kc_status status;
+        struct cudaDeviceProp properties;
+        size_t total;
+
+        CUDA_TRY(cudaGetDeviceProperties(&properties, index));
+        CUDA_TRY(cudaSetDevice(index));
+        CUDA_TRY(cudaMemGetInfo(&device->free_nbytes, &total));
+        snprintf(device->name, sizeof device->name, "%s", properties.name);
+        device->index = index;
+        device->major = properties.major;
+        device->minor = properties.minor;
+        device->memory_nbytes = properties.totalGlobalMem;
+        device->nmultiprocessors = properties.multiProcessorCount;
+out:
+        return status;
+}
+
+enum kc_status kc_gpu_devices(struct kc_gpu_device *devices, int cap, int *n, struct kc_error *err)
+{
+        enum kc_status status;
+        int count = 0, current;
+
+        *n = 0;
+        cudaError_t code = cudaGetDeviceCount(&count);
+        if (code != cudaSuccess || count == 0)
+                return no_device(code, err);
+        CUDA_TRY(cudaGetDevice(&current));
+        for (int i = 0; i < count && i < cap; i++)
+                KC_TRY(describe(i, &devices[i], err));
+        CUDA_TRY(cudaSetDevice(current));
+        *n = count;
+out:
+        return status;
+}
