@@ -1,0 +1,424 @@
+/*
+ * Count the k-mers of one bin, for one key width.
+ *
+ *      records ──▶ equal super-k-mers folded ──▶ k-mers ──▶ table ──▶ pairs by prefix
+ *
+ * At usual coverage most super-k-mers of a bin occur many times over: they are folded first, whole, in a
+ * small table, and each is then cut into k-mers once, with a weight. The k-mer table is open addressing
+ * with linear probing, keys and counts apart; it grows with the bin up to the thread's share of memory.
+ * A bin with more distinct k-mers than that is counted in several passes over its records, each of which
+ * takes a range of hashes: slower, but exact in any memory.
+ */
+
+enum {
+        W(FOLD_WORDS) = 2 * KC_WORDS, /* a super-k-mer has at most 2k - m bases, unless minimizers repeat */
+};
+
+struct W(folded) {
+        uint64_t base[W(FOLD_WORDS)];
+        uint32_t nkmers, weight;
+};
+
+struct W(counter) {
+        struct kc_width_setup setup;
+        uint64_t top_mask;
+
+        struct W(folded) *folded; /* [FOLD_CAP] */
+        uint32_t *fold_slot;      /* [FOLD_SLOTS] index into folded + 1, 0: free */
+        uint32_t nfolded;
+
+        struct W(key) *keys;
+        uint32_t *counts; /* 0: free, whatever the key says */
+        int table_bits, alloc_bits, max_table_bits;
+        size_t nused;
+        uint64_t nsaturated;
+
+        /* The pass takes the k-mers whose hash >> PASS_SHIFT equals pass under pass_mask. */
+        uint64_t pass_mask, pass;
+        double distinct_per_byte; /* of the bins so far, to begin with a table of the right size */
+};
+
+static void W(table_free)(struct W(counter) *c)
+{
+        free(c->keys);
+        free(c->counts);
+        c->keys = NULL;
+        c->counts = NULL;
+}
+
+/* A new, empty table; the old one stays the caller's. */
+static enum kc_status W(table_alloc)(struct W(counter) *c, int bits, struct kc_error *err)
+{
+        c->keys = kc_huge_alloc(sizeof *c->keys << bits);
+        c->counts = kc_huge_alloc(sizeof *c->counts << bits);
+        c->table_bits = c->alloc_bits = bits;
+        c->nused = 0;
+        if (c->keys == NULL || c->counts == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory for a table of 2^%d k-mers", bits);
+        return KC_OK;
+}
+
+static void W(counter_free)(void *counter)
+{
+        struct W(counter) *c = counter;
+        if (c == NULL)
+                return;
+        W(table_free)(c);
+        free(c->folded);
+        free(c->fold_slot);
+        free(c);
+}
+
+static enum kc_status W(counter_new)(void **counter, const struct kc_width_setup *setup,
+                                     struct kc_error *err)
+{
+        struct W(counter) *c = calloc(1, sizeof *c);
+        if (c == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        *counter = c;
+        c->setup = *setup;
+        c->top_mask = kc_kmer_top_mask(setup->k);
+        c->folded = malloc(FOLD_CAP * sizeof *c->folded);
+        c->fold_slot = calloc(FOLD_SLOTS, sizeof *c->fold_slot);
+        if (c->folded == NULL || c->fold_slot == NULL) {
+                W(counter_free)(c);
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        }
+        /* While the table grows, the old one (half as large) is there as well. */
+        size_t slot_nbytes = (sizeof *c->keys + sizeof *c->counts) * 3 / 2;
+        c->max_table_bits = MIN_TABLE_BITS;
+        while (c->max_table_bits < MAX_TABLE_BITS &&
+               slot_nbytes << (c->max_table_bits + 1) <= setup->scratch_nbytes)
+                c->max_table_bits++;
+        return KC_OK;
+}
+
+/* Add weight to the count of a key that is at `slot` or behind. */
+static inline void W(add_at)(struct W(counter) *c, const struct W(key) *key, size_t slot,
+                             uint32_t weight)
+{
+        size_t mask = ((size_t)1 << c->table_bits) - 1;
+        for (;; slot = (slot + 1) & mask) {
+                uint32_t count = c->counts[slot];
+                if (W(key_equal)(&c->keys[slot], key)) {
+                        /* Also when the slot is free and the key is left over from another bin. */
+                        uint32_t sum = count + weight;
+                        if (__builtin_expect(sum < weight, 0)) {
+                                c->nsaturated += (uint64_t)sum + 1;
+                                sum = UINT32_MAX;
+                        }
+                        c->counts[slot] = sum;
+                        c->nused += count == 0;
+                        return;
+                }
+                if (count == 0) {
+                        c->keys[slot] = *key;
+                        c->counts[slot] = weight;
+                        c->nused++;
+                        return;
+                }
+        }
+}
+
+static inline void W(add)(struct W(counter) *c, const struct W(key) *key, uint32_t weight)
+{
+        uint64_t hash = W(key_hash)(key);
+        if (__builtin_expect((hash >> PASS_SHIFT & c->pass_mask) != c->pass, 0))
+                return;
+        W(add_at)(c, key, hash >> (64 - c->table_bits), weight);
+}
+
+/* The integer that k packed bases spell (X[0] low): bases reversed, shifted down to bit 0. */
+static inline void W(spell)(const struct W(key) *packed, int k, struct W(key) *out)
+{
+        int unused = 64 * KC_WORDS - 2 * k;
+        for (int i = 0; i < KC_WORDS; i++) {
+                uint64_t low = kc_reverse_bases(packed->word[KC_WORDS - 1 - i]);
+                uint64_t high = i + 1 < KC_WORDS ? kc_reverse_bases(packed->word[KC_WORDS - 2 - i]) : 0;
+                out->word[i] = low >> unused | high << 1 << (63 - unused);
+        }
+}
+
+static enum kc_status W(table_grow)(struct W(counter) *c, struct kc_error *err)
+{
+        struct W(key) *keys = c->keys;
+        uint32_t *counts = c->counts;
+        size_t nslots = (size_t)1 << c->table_bits;
+        enum kc_status status = W(table_alloc)(c, c->table_bits + 1, err);
+        for (size_t i = 0; status == KC_OK && i < nslots; i++)
+                if (counts[i])
+                        W(add_at)(c, &keys[i], W(key_hash)(&keys[i]) >> (64 - c->table_bits), counts[i]);
+        free(keys);
+        free(counts);
+        return status;
+}
+
+/* Make room for nmore keys. *overflow is set if the table would outgrow the thread's memory. */
+static enum kc_status W(make_room)(struct W(counter) *c, size_t nmore, bool *overflow,
+                                   struct kc_error *err)
+{
+        while (c->nused + nmore > TABLE_LOAD(c->table_bits)) {
+                if (c->table_bits == c->max_table_bits) {
+                        *overflow = true;
+                        return KC_OK;
+                }
+                enum kc_status status = W(table_grow)(c, err);
+                if (status != KC_OK)
+                        return status;
+        }
+        return KC_OK;
+}
+
+/* Cut a super-k-mer into its k-mers and count each. bases can be read up to 8 bytes behind the last. */
+static inline void W(expand)(struct W(counter) *c, const uint8_t *bases, uint32_t nkmers,
+                             uint32_t weight, bool stranded)
+{
+        int k = c->setup.k;
+        struct W(key) forward, reverse;
+        memcpy(&reverse, bases, sizeof reverse);
+        reverse.word[KC_WORDS - 1] &= c->top_mask;
+        W(spell)(&reverse, k, &forward);
+        for (int i = 0; i < KC_WORDS; i++)
+                reverse.word[i] = ~reverse.word[i];
+        reverse.word[KC_WORDS - 1] &= c->top_mask;
+
+        int top_shift = (2 * k - 2) % 64;
+        uint32_t next = (uint32_t)k; /* the base that makes the next k-mer */
+        for (;;) {
+                uint64_t stream;
+                memcpy(&stream, bases + next / 4, sizeof stream);
+                stream >>= 2 * (next % 4);
+                uint32_t n = nkmers < 29 ? nkmers : 29; /* as many bases as stream holds for sure */
+                next += n;
+                nkmers -= n;
+                for (; n > 0; n--) {
+                        bool use_forward = stranded || W(key_less)(&forward, &reverse);
+                        struct W(key) key;
+                        for (int i = 0; i < KC_WORDS; i++)
+                                key.word[i] = use_forward ? forward.word[i] : reverse.word[i];
+                        W(add)(c, &key, weight);
+                        uint64_t base = stream & 3;
+                        stream >>= 2;
+                        for (int i = KC_WORDS - 1; i > 0; i--)
+                                forward.word[i] = forward.word[i] << 2 | forward.word[i - 1] >> 62;
+                        forward.word[0] = forward.word[0] << 2 | base;
+                        forward.word[KC_WORDS - 1] &= c->top_mask;
+                        for (int i = 0; i < KC_WORDS - 1; i++)
+                                reverse.word[i] = reverse.word[i] >> 2 | reverse.word[i + 1] << 62;
+                        reverse.word[KC_WORDS - 1] =
+                                reverse.word[KC_WORDS - 1] >> 2 | (base ^ 3) << top_shift;
+                }
+                if (nkmers == 0)
+                        return;
+        }
+}
+
+static inline enum kc_status W(expand_checked)(struct W(counter) *c, const uint8_t *bases,
+                                               uint32_t nkmers, uint32_t weight, bool *overflow,
+                                               struct kc_error *err)
+{
+        if (__builtin_expect(c->nused + nkmers > TABLE_LOAD(c->table_bits), 0)) {
+                enum kc_status status = W(make_room)(c, nkmers, overflow, err);
+                if (status != KC_OK || *overflow)
+                        return status;
+        }
+        if (c->setup.stranded)
+                W(expand)(c, bases, nkmers, weight, true);
+        else
+                W(expand)(c, bases, nkmers, weight, false);
+        return KC_OK;
+}
+
+/* Count the folded super-k-mers and forget them. */
+static enum kc_status W(unfold)(struct W(counter) *c, bool *overflow, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        for (uint32_t i = 0; i < c->nfolded && status == KC_OK && !*overflow; i++) {
+                const struct W(folded) *f = &c->folded[i];
+                status = W(expand_checked)(c, (const uint8_t *)f->base, f->nkmers, f->weight, overflow,
+                                           err);
+        }
+        memset(c->fold_slot, 0, FOLD_SLOTS * sizeof *c->fold_slot);
+        c->nfolded = 0;
+        return status;
+}
+
+/* The bases of a record, what is behind the last one cleared. nbases <= 32 * FOLD_WORDS. */
+static inline void W(load_folded)(struct W(folded) *f, const uint8_t *bases, uint32_t nbases,
+                                  uint32_t nkmers)
+{
+        uint32_t nwords = (nbases + 31) / 32;
+        for (uint32_t i = 0; i < W(FOLD_WORDS); i++)
+                f->base[i] = 0;
+        for (uint32_t i = 0; i < nwords; i++)
+                memcpy(&f->base[i], bases + 8 * i, 8);
+        f->base[nwords - 1] &= UINT64_MAX >> (64 * nwords - 2 * nbases);
+        f->nkmers = nkmers;
+        f->weight = 1;
+}
+
+static inline uint64_t W(folded_hash)(const struct W(folded) *f)
+{
+        uint64_t hash = f->nkmers;
+        for (int i = 0; i < W(FOLD_WORDS); i++)
+                hash = (hash ^ f->base[i] ^ hash >> 32) * UINT64_C(0x9e3779b97f4a7c15);
+        return hash;
+}
+
+static inline bool W(folded_equal)(const struct W(folded) *a, const struct W(folded) *b)
+{
+        uint64_t differ = a->nkmers ^ b->nkmers;
+        for (int i = 0; i < W(FOLD_WORDS); i++)
+                differ |= a->base[i] ^ b->base[i];
+        return differ == 0;
+}
+
+static inline void W(fold)(struct W(counter) *c, const uint8_t *bases, uint32_t nbases,
+                           uint32_t nkmers)
+{
+        struct W(folded) *f = &c->folded[c->nfolded];
+        W(load_folded)(f, bases, nbases, nkmers);
+        uint32_t slot = (uint32_t)(W(folded_hash)(f) >> (64 - FOLD_SLOT_BITS));
+        for (;; slot = (slot + 1) % FOLD_SLOTS) {
+                uint32_t other = c->fold_slot[slot];
+                if (other == 0) {
+                        c->fold_slot[slot] = ++c->nfolded;
+                        return;
+                }
+                if (W(folded_equal)(&c->folded[other - 1], f)) {
+                        c->folded[other - 1].weight++;
+                        return;
+                }
+        }
+}
+
+static enum kc_status W(count_fragment)(struct W(counter) *c, const uint8_t *record, size_t nbytes,
+                                        bool *overflow, struct kc_error *err)
+{
+        const uint8_t *end = record + nbytes;
+        enum kc_status status = KC_OK;
+        while (record < end && status == KC_OK && !*overflow) {
+                uint32_t nkmers = record[0] + 1u, nbases = nkmers + (uint32_t)c->setup.k - 1;
+                if (nbases > 32 * W(FOLD_WORDS)) {
+                        status = W(expand_checked)(c, record + 1, nkmers, 1, overflow, err);
+                } else {
+                        W(fold)(c, record + 1, nbases, nkmers);
+                        if (c->nfolded == FOLD_CAP)
+                                status = W(unfold)(c, overflow, err);
+                }
+                record += kc_superkmer_nbytes(c->setup.k, nkmers);
+        }
+        return status;
+}
+
+static enum kc_status W(count_pass)(struct W(counter) *c, struct kc_list_reader *reader, uint32_t bin,
+                                    bool *overflow, struct kc_error *err)
+{
+        enum kc_status status;
+        *overflow = false;
+        kc_list_rewind(reader, bin);
+        do {
+                const uint8_t *data;
+                size_t nbytes;
+                status = kc_list_next(reader, &data, &nbytes, err);
+                if (status != KC_OK || nbytes == 0)
+                        break;
+                status = W(count_fragment)(c, data, nbytes, overflow, err);
+        } while (status == KC_OK && !*overflow);
+        if (status != KC_OK || *overflow) {
+                c->nfolded = 0;
+                memset(c->fold_slot, 0, FOLD_SLOTS * sizeof *c->fold_slot);
+                return status;
+        }
+        return W(unfold)(c, overflow, err);
+}
+
+/* Append all pairs of the table to the lists and leave the table empty. */
+static enum kc_status W(emit_pairs)(struct W(counter) *c, int worker, struct kc_error *err)
+{
+        struct kc_lists *pairs = c->setup.pairs;
+        int low_bits = 2 * c->setup.k - c->setup.prefix_bits;
+        size_t key_nbytes = (size_t)(low_bits + 7) / 8;
+        for (size_t i = 0; i < (size_t)1 << c->table_bits; i++) {
+                if (c->counts[i] == 0)
+                        continue;
+                const struct W(key) *key = &c->keys[i];
+                uint32_t list = c->setup.prefix_bits
+                                        ? W(key_bits)(key, low_bits, c->setup.prefix_bits)
+                                        : 0;
+                uint8_t *out;
+                enum kc_status status = kc_lists_reserve(pairs, worker, list,
+                                                         sizeof *key + 5, &out, err);
+                if (status != KC_OK)
+                        return status;
+                memcpy(out, key, sizeof *key);
+                size_t nbytes = key_nbytes + kc_pair_put_count(out + key_nbytes, c->counts[i]);
+                kc_lists_append(pairs, worker, list, nbytes);
+                c->counts[i] = 0;
+        }
+        c->nused = 0;
+        return KC_OK;
+}
+
+/* Size the empty table for the next bin, within the memory it has where that will do. */
+static enum kc_status W(begin_table)(struct W(counter) *c, double ndistinct, struct kc_error *err)
+{
+        int bits = MIN_TABLE_BITS;
+        while (bits < c->max_table_bits && (double)TABLE_LOAD(bits) < ndistinct)
+                bits++;
+        if (c->keys && bits <= c->alloc_bits) {
+                c->table_bits = bits;
+                return KC_OK;
+        }
+        W(table_free)(c);
+        return W(table_alloc)(c, bits, err);
+}
+
+/*
+ * Passes are the leaves of a binary tree over the bits of pass_mask, lowest bit first; a pass that
+ * overflows becomes two. Go from a finished pass to the next; false after the last.
+ */
+static bool W(next_pass)(struct W(counter) *c)
+{
+        while (c->pass & (c->pass_mask ^ c->pass_mask >> 1)) {
+                c->pass_mask >>= 1;
+                c->pass &= c->pass_mask;
+        }
+        c->pass |= c->pass_mask ^ c->pass_mask >> 1;
+        return c->pass_mask != 0;
+}
+
+static void W(split_pass)(struct W(counter) *c)
+{
+        memset(c->counts, 0, sizeof *c->counts << c->table_bits);
+        c->nused = 0;
+        c->pass_mask = c->pass_mask << 1 | 1;
+}
+
+static enum kc_status W(count)(void *counter, struct kc_list_reader *reader, uint32_t bin, int worker,
+                               struct kc_counter_totals *totals, struct kc_error *err)
+{
+        struct W(counter) *c = counter;
+        double nbytes = (double)kc_lists_nbytes(reader->lists, bin);
+        uint64_t ndistinct = 0;
+        enum kc_status status = W(begin_table)(c, nbytes * c->distinct_per_byte, err);
+        c->pass_mask = c->pass = 0;
+        for (bool more = nbytes > 0; more && status == KC_OK;) {
+                bool overflow;
+                c->nsaturated = 0;
+                KC_TRY(W(count_pass)(c, reader, bin, &overflow, err));
+                if (overflow) {
+                        W(split_pass)(c);
+                        continue;
+                }
+                ndistinct += c->nused;
+                totals->nsaturated += c->nsaturated;
+                KC_TRY(W(emit_pairs)(c, worker, err));
+                more = W(next_pass)(c);
+        }
+        totals->ndistinct += ndistinct;
+        if (nbytes > 0)
+                c->distinct_per_byte = (double)ndistinct / nbytes;
+out:
+        return status;
+}

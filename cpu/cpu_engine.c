@@ -1,0 +1,318 @@
+/*
+ * Three stages, all threads in each:
+ *
+ *      batches ──▶ super-k-mers in bins by minimizer          partition
+ *      bins    ──▶ distinct k-mers with counts, in lists by prefix      count
+ *      lists   ──▶ sorted parts of the run                    order
+ *
+ * Only the first and the last touch all data in memory; counting happens in cache.
+ */
+#include "cpu/cpu_engine.h"
+
+#include "cpu/superkmer.h"
+#include "cpu/width.h"
+#include "kmer/kmer.h"
+#include "kmer/parallel.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+enum {
+        BATCH_WORDS = 16 << 10,  /* half a million bases: with all else that is hot it fits L2 */
+        BATCH_SEGMENTS = 16 << 10,
+        BASES_PER_BIN = 400000,  /* so that a bin's table fits L2 */
+        PAIRS_PER_LIST = 32768,  /* so that a list is sorted in L2 */
+        MIN_BINS = 64,
+        MAX_BINS = 4096,
+        MAX_LISTS = 4096,
+        KMERS_PER_DISTINCT = 4,  /* a guess, for the number of lists only */
+};
+
+struct engine {
+        const struct kc_count_params *params;
+        const struct kc_batch_source *source;
+        const struct kc_run_sink *sink;
+        struct kc_job *job;
+        const struct kc_width *width;
+        struct kc_width_setup setup;
+        struct kc_arena arena;
+        struct kc_lists bins, pairs;
+        uint32_t *bin_order; /* bins, largest first */
+        atomic_uint next;    /* the next bin or list to be taken */
+        atomic_bool failed;
+        atomic_uint_fast64_t nkmers, ndistinct, nsaturated;
+};
+
+static double now(void)
+{
+        struct timespec t;
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void on_failure(void *ctx)
+{
+        struct engine *e = ctx;
+        atomic_store(&e->failed, true);
+        e->sink->cancel(e->sink->ctx);
+}
+
+static enum kc_status check_canceled(const struct engine *e, struct kc_error *err)
+{
+        if (atomic_load_explicit(&e->job->cancel, memory_order_relaxed) ||
+            atomic_load_explicit(&e->failed, memory_order_relaxed))
+                return kc_fail(err, KC_ECANCELED, "canceled");
+        return KC_OK;
+}
+
+static void begin_stage(struct engine *e, enum kc_stage stage, uint64_t total)
+{
+        atomic_store(&e->next, 0);
+        if (stage != KC_STAGE_PARTITION) {
+                atomic_store(&e->job->done, 0);
+                atomic_store(&e->job->total, total);
+        }
+        atomic_store(&e->job->stage, (int)stage);
+}
+
+static uint32_t power_of_two_above(uint64_t n, uint32_t low, uint32_t high)
+{
+        uint32_t power = low;
+        while (power < high && power < n)
+                power *= 2;
+        return power;
+}
+
+/* The most lists for which every thread can have a chunk in each without filling a quarter of the arena. */
+static uint32_t lists_that_fit(const struct engine *e, uint32_t most)
+{
+        size_t each = (size_t)e->params->nthreads * KC_CHUNK_NBYTES * 4;
+        while (most > 2 && most * each > e->arena.nbytes)
+                most /= 2;
+        return most;
+}
+
+/* ---- partition ---- */
+
+static enum kc_status partition_batches(struct engine *e, int worker, struct kc_batch *batch,
+                                        struct kc_superkmer_scanner *scanner, struct kc_error *err)
+{
+        uint64_t nkmers = 0;
+        enum kc_status status = KC_OK;
+        for (;;) {
+                KC_TRY(check_canceled(e, err));
+                KC_TRY(e->source->next(e->source->ctx, worker, batch, err));
+                if (batch->nsegments == 0)
+                        break;
+                KC_TRY(kc_superkmer_scan(scanner, batch, &e->bins, worker, &nkmers, err));
+        }
+        kc_lists_seal(&e->bins, worker);
+        atomic_fetch_add(&e->nkmers, nkmers);
+out:
+        return status;
+}
+
+static enum kc_status partition_worker(void *ctx, int worker, struct kc_error *err)
+{
+        struct engine *e = ctx;
+        struct kc_superkmer_scanner *scanner = NULL;
+        struct kc_batch batch = { .words_cap = BATCH_WORDS, .segments_cap = BATCH_SEGMENTS };
+        enum kc_status status = KC_OK;
+        batch.words = calloc(BATCH_WORDS + KC_BATCH_PADDING, sizeof *batch.words);
+        batch.segments = malloc(BATCH_SEGMENTS * sizeof *batch.segments);
+        if (batch.words == NULL || batch.segments == NULL)
+                status = kc_fail(err, KC_ENOMEM, "out of memory for a sequence batch");
+        if (status == KC_OK)
+                status = kc_superkmer_scanner_new(&scanner, e->params->k, e->bins.nlists, err);
+        if (status == KC_OK)
+                status = partition_batches(e, worker, &batch, scanner, err);
+        kc_superkmer_scanner_free(scanner);
+        free(batch.words);
+        free(batch.segments);
+        return status;
+}
+
+static enum kc_status partition(struct engine *e, struct kc_error *err)
+{
+        uint64_t nbases = e->params->expected_nbases;
+        uint32_t nbins = nbases ? power_of_two_above(nbases / BASES_PER_BIN, MIN_BINS, MAX_BINS) : MAX_BINS;
+        nbins = lists_that_fit(e, nbins);
+        begin_stage(e, KC_STAGE_PARTITION, 0);
+        enum kc_status status = kc_lists_init(&e->bins, nbins, e->params->nthreads, &e->arena,
+                                              e->params->tmp_dir, err);
+        if (status != KC_OK)
+                return status;
+        return kc_parallel(e->params->nthreads, partition_worker, on_failure, e, err);
+}
+
+/* ---- count ---- */
+
+struct sized_bin {
+        uint64_t nbytes;
+        uint32_t bin;
+};
+
+static int larger_first(const void *a, const void *b)
+{
+        const struct sized_bin *x = a, *y = b;
+        if (x->nbytes != y->nbytes)
+                return x->nbytes < y->nbytes ? 1 : -1;
+        return x->bin < y->bin ? -1 : 1;
+}
+
+/* Largest bins first, so that the threads finish together. */
+static enum kc_status order_bins(struct engine *e, struct kc_error *err)
+{
+        uint32_t n = e->bins.nlists;
+        struct sized_bin *sized = malloc(n * sizeof *sized);
+        e->bin_order = malloc(n * sizeof *e->bin_order);
+        if (sized == NULL || e->bin_order == NULL) {
+                free(sized);
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        }
+        for (uint32_t i = 0; i < n; i++)
+                sized[i] = (struct sized_bin){ kc_lists_nbytes(&e->bins, i), i };
+        qsort(sized, n, sizeof *sized, larger_first);
+        for (uint32_t i = 0; i < n; i++)
+                e->bin_order[i] = sized[i].bin;
+        free(sized);
+        return KC_OK;
+}
+
+static enum kc_status count_bins(struct engine *e, int worker, void *counter,
+                                 struct kc_list_reader *reader, struct kc_error *err)
+{
+        struct kc_counter_totals totals = { 0 };
+        enum kc_status status = KC_OK;
+        uint32_t i;
+        while ((i = atomic_fetch_add(&e->next, 1)) < e->bins.nlists) {
+                uint32_t bin = e->bin_order[i];
+                KC_TRY(check_canceled(e, err));
+                KC_TRY(e->width->count(counter, reader, bin, worker, &totals, err));
+                kc_lists_drop(&e->bins, worker, bin);
+                atomic_fetch_add_explicit(&e->job->done, 1, memory_order_relaxed);
+        }
+        kc_lists_seal(&e->pairs, worker);
+        atomic_fetch_add(&e->ndistinct, totals.ndistinct);
+        atomic_fetch_add(&e->nsaturated, totals.nsaturated);
+out:
+        return status;
+}
+
+static enum kc_status count_worker(void *ctx, int worker, struct kc_error *err)
+{
+        struct engine *e = ctx;
+        struct kc_list_reader reader;
+        void *counter = NULL;
+        kc_list_reader_init(&reader, &e->bins);
+        enum kc_status status = e->width->counter_new(&counter, &e->setup, err);
+        if (status == KC_OK)
+                status = count_bins(e, worker, counter, &reader, err);
+        e->width->counter_free(counter);
+        kc_list_reader_free(&reader);
+        return status;
+}
+
+static enum kc_status count(struct engine *e, struct kc_error *err)
+{
+        const struct kc_count_params *p = e->params;
+        uint64_t guess = atomic_load(&e->nkmers) / KMERS_PER_DISTINCT / PAIRS_PER_LIST;
+        uint32_t most = p->k < 6 ? 1u << 2 * p->k : MAX_LISTS;
+        uint32_t nlists = lists_that_fit(e, power_of_two_above(guess, most < MIN_BINS ? most : MIN_BINS, most));
+        begin_stage(e, KC_STAGE_COUNT, e->bins.nlists);
+        enum kc_status status = kc_lists_init(&e->pairs, nlists, p->nthreads, &e->arena, p->tmp_dir, err);
+        if (status == KC_OK)
+                status = order_bins(e, err);
+        if (status != KC_OK)
+                return status;
+        e->setup.pairs = &e->pairs;
+        e->setup.prefix_bits = __builtin_ctz(nlists);
+        return kc_parallel(p->nthreads, count_worker, on_failure, e, err);
+}
+
+/* ---- order ---- */
+
+static enum kc_status sort_lists(struct engine *e, int worker, void *sorter,
+                                 struct kc_list_reader *reader, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        uint32_t list;
+        while ((list = atomic_fetch_add(&e->next, 1)) < e->pairs.nlists) {
+                KC_TRY(check_canceled(e, err));
+                KC_TRY(e->width->sort(sorter, reader, list, e->sink, err));
+                kc_lists_drop(&e->pairs, worker, list);
+                atomic_fetch_add_explicit(&e->job->done, 1, memory_order_relaxed);
+        }
+out:
+        return status;
+}
+
+static enum kc_status order_worker(void *ctx, int worker, struct kc_error *err)
+{
+        struct engine *e = ctx;
+        struct kc_list_reader reader;
+        void *sorter = NULL;
+        kc_list_reader_init(&reader, &e->pairs);
+        enum kc_status status = e->width->sorter_new(&sorter, &e->setup, err);
+        if (status == KC_OK)
+                status = sort_lists(e, worker, sorter, &reader, err);
+        e->width->sorter_free(sorter);
+        kc_list_reader_free(&reader);
+        return status;
+}
+
+static enum kc_status order(struct engine *e, struct kc_error *err)
+{
+        begin_stage(e, KC_STAGE_ORDER, e->pairs.nlists);
+        return kc_parallel(e->params->nthreads, order_worker, on_failure, e, err);
+}
+
+/* ---- all of it ---- */
+
+static enum kc_status run_stages(struct engine *e, struct kc_count_totals *totals, struct kc_error *err)
+{
+        enum kc_status (*const stages[KC_NSTAGES])(struct engine *, struct kc_error *) = {
+                partition, count, order
+        };
+        for (int i = 0; i < KC_NSTAGES; i++) {
+                double start = now();
+                enum kc_status status = stages[i](e, err);
+                if (status != KC_OK)
+                        return status;
+                totals->stage_seconds[i] = now() - start;
+        }
+        totals->nkmers = e->nkmers;
+        totals->ndistinct = e->ndistinct;
+        totals->nsaturated = e->nsaturated;
+        totals->spilled_nbytes =
+                kc_lists_spilled_nbytes(&e->bins) + kc_lists_spilled_nbytes(&e->pairs);
+        return KC_OK;
+}
+
+enum kc_status kc_cpu_count(const struct kc_count_params *params, const struct kc_batch_source *source,
+                            const struct kc_run_sink *sink, struct kc_job *job,
+                            struct kc_count_totals *totals, struct kc_error *err)
+{
+        if (params->k < 1 || params->k > KC_MAX_K || params->nthreads < 1)
+                return kc_fail(err, KC_EUSAGE, "k must be between 1 and %d", KC_MAX_K);
+        struct engine e = {
+                .params = params,
+                .source = source,
+                .sink = sink,
+                .job = job,
+                .width = kc_width(kc_kmer_nwords(params->k)),
+                .setup = { .k = params->k, .stranded = params->stranded },
+        };
+        *totals = (struct kc_count_totals){ 0 };
+        /* A quarter of the memory is the threads' own, for tables and sorting; lists get the rest. */
+        size_t scratch = params->memory_nbytes / 4;
+        e.setup.scratch_nbytes = scratch / (size_t)params->nthreads;
+        enum kc_status status = kc_arena_init(&e.arena, params->memory_nbytes - scratch, params->nthreads, err);
+        if (status == KC_OK)
+                status = run_stages(&e, totals, err);
+        free(e.bin_order);
+        kc_lists_free(&e.bins);
+        kc_lists_free(&e.pairs);
+        kc_arena_free(&e.arena);
+        return status;
+}

@@ -1,0 +1,325 @@
+#include "cpu/lists.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum {
+        READ_NBYTES = 256 << 10,
+        WRITE_PIECES = 256, /* chunks a write */
+};
+
+/* An address that looks like the very end of a chunk, so that the first record asks for one. */
+static uint8_t *const NO_CHUNK = (uint8_t *)(uintptr_t)(KC_CHUNK_NBYTES - 1);
+
+static enum kc_status init_worker(struct kc_lists_worker *w, uint32_t nlists, struct kc_error *err)
+{
+        w->fd = -1;
+        w->pos = malloc(nlists * sizeof *w->pos);
+        w->chunks = calloc(nlists, sizeof(struct kc_chunk *));
+        w->nbytes = calloc(nlists, sizeof *w->nbytes);
+        if (w->pos == NULL || w->chunks == NULL || w->nbytes == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory for %u lists", nlists);
+        for (uint32_t i = 0; i < nlists; i++)
+                w->pos[i] = NO_CHUNK;
+        return KC_OK;
+}
+
+enum kc_status kc_lists_init(struct kc_lists *lists, uint32_t nlists, int nworkers,
+                             struct kc_arena *arena, const char *tmp_dir, struct kc_error *err)
+{
+        *lists = (struct kc_lists){ .nlists = nlists, .nworkers = nworkers, .arena = arena,
+                                    .tmp_dir = tmp_dir };
+        lists->workers = calloc((size_t)nworkers, sizeof *lists->workers);
+        if (lists->workers == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory for %d threads", nworkers);
+        enum kc_status status = KC_OK;
+        for (int i = 0; i < nworkers; i++)
+                if (status == KC_OK)
+                        status = init_worker(&lists->workers[i], nlists, err);
+                else
+                        lists->workers[i].fd = -1;
+        if (status != KC_OK)
+                kc_lists_free(lists);
+        return status;
+}
+
+void kc_lists_free(struct kc_lists *lists)
+{
+        if (lists->workers == NULL)
+                return;
+        for (int i = 0; i < lists->nworkers; i++) {
+                struct kc_lists_worker *w = &lists->workers[i];
+                free(w->pos);
+                free(w->chunks);
+                free(w->nbytes);
+                while (w->spills) {
+                        struct kc_spill *next = w->spills->next;
+                        free(w->spills);
+                        w->spills = next;
+                }
+                if (w->fd >= 0)
+                        close(w->fd);
+        }
+        free(lists->workers);
+        lists->workers = NULL;
+}
+
+/* Note the size of the list's newest chunk: nothing more is appended to it. */
+static void seal_list(struct kc_lists_worker *w, uint32_t list)
+{
+        struct kc_chunk *chunk = w->chunks[list];
+        if (w->pos[list] == NO_CHUNK)
+                return;
+        chunk->nbytes = (uint32_t)(w->pos[list] - chunk->data);
+        w->nbytes[list] += chunk->nbytes;
+        w->pos[list] = NO_CHUNK;
+}
+
+void kc_lists_seal(struct kc_lists *lists, int worker)
+{
+        for (uint32_t i = 0; i < lists->nlists; i++)
+                seal_list(&lists->workers[worker], i);
+}
+
+static enum kc_status write_error(const struct kc_lists *lists, struct kc_error *err)
+{
+        return kc_fail(err, KC_EIO,
+                       "cannot write temporary data in %s: %s; name a roomier folder with --tmp, or "
+                       "allow more memory with -m",
+                       lists->tmp_dir, strerror(errno));
+}
+
+static int open_unlinked(const char *dir)
+{
+        int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+        if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT))
+                return fd;
+        char path[PATH_MAX];
+        if (snprintf(path, sizeof path, "%s/kcount-XXXXXX", dir) >= (int)sizeof path) {
+                errno = ENAMETOOLONG;
+                return -1;
+        }
+        fd = mkostemp(path, O_CLOEXEC);
+        if (fd >= 0)
+                unlink(path);
+        return fd;
+}
+
+static enum kc_status write_all(struct kc_lists *lists, struct kc_lists_worker *w, struct iovec *iov,
+                                int niov, struct kc_error *err)
+{
+        while (niov > 0) {
+                ssize_t n = pwritev(w->fd, iov, niov, (off_t)w->file_nbytes);
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n < 0)
+                        return write_error(lists, err);
+                w->file_nbytes += (uint64_t)n;
+                while (niov > 0 && (size_t)n >= iov->iov_len) {
+                        n -= (ssize_t)iov->iov_len;
+                        iov++;
+                        niov--;
+                }
+                if (niov > 0) {
+                        iov->iov_base = (char *)iov->iov_base + n;
+                        iov->iov_len -= (size_t)n;
+                }
+        }
+        return KC_OK;
+}
+
+static enum kc_status spill_list(struct kc_lists *lists, struct kc_lists_worker *w, uint32_t list,
+                                 struct kc_error *err)
+{
+        struct iovec iov[WRITE_PIECES];
+        seal_list(w, list);
+        for (struct kc_chunk *chunk = w->chunks[list]; chunk;) {
+                int niov = 0;
+                for (; chunk && niov < WRITE_PIECES; chunk = chunk->next)
+                        iov[niov++] = (struct iovec){ &chunk->nbytes,
+                                                      sizeof chunk->nbytes + chunk->nbytes };
+                enum kc_status status = write_all(lists, w, iov, niov, err);
+                if (status != KC_OK)
+                        return status;
+        }
+        return KC_OK;
+}
+
+/* Write all chunks of a worker to its file and give them back to the arena. */
+static enum kc_status spill(struct kc_lists *lists, int worker, struct kc_error *err)
+{
+        struct kc_lists_worker *w = &lists->workers[worker];
+        if (w->fd < 0 && (w->fd = open_unlinked(lists->tmp_dir)) < 0)
+                return write_error(lists, err);
+        struct kc_spill *region = malloc(sizeof *region + (lists->nlists + 1) * sizeof(uint64_t));
+        if (region == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        region->next = w->spills;
+        w->spills = region;
+        enum kc_status status = KC_OK;
+        for (uint32_t i = 0; i < lists->nlists; i++) {
+                region->offset[i] = w->file_nbytes;
+                if (status == KC_OK)
+                        status = spill_list(lists, w, i, err);
+        }
+        region->offset[lists->nlists] = w->file_nbytes;
+        for (uint32_t i = 0; i < lists->nlists; i++) {
+                kc_arena_give(lists->arena, worker, w->chunks[i]);
+                w->chunks[i] = NULL;
+        }
+        return status;
+}
+
+enum kc_status kc_lists_grow(struct kc_lists *lists, int worker, uint32_t list, struct kc_error *err)
+{
+        struct kc_lists_worker *w = &lists->workers[worker];
+        seal_list(w, list);
+        struct kc_chunk *chunk = kc_arena_take(lists->arena, worker);
+        if (chunk == NULL) {
+                enum kc_status status = spill(lists, worker, err);
+                if (status != KC_OK)
+                        return status;
+                chunk = kc_arena_take(lists->arena, worker);
+        }
+        if (chunk == NULL)
+                return kc_fail(err, KC_ENOMEM,
+                               "the memory bound leaves no room for the partitions of %d threads; "
+                               "raise it with -m or use fewer threads",
+                               lists->nworkers);
+        chunk->next = w->chunks[list];
+        w->chunks[list] = chunk;
+        w->pos[list] = chunk->data;
+        return KC_OK;
+}
+
+uint64_t kc_lists_nbytes(const struct kc_lists *lists, uint32_t list)
+{
+        uint64_t sum = 0;
+        for (int i = 0; i < lists->nworkers; i++)
+                sum += lists->workers[i].nbytes[list];
+        return sum;
+}
+
+uint64_t kc_lists_spilled_nbytes(const struct kc_lists *lists)
+{
+        uint64_t sum = 0;
+        for (int i = 0; i < lists->nworkers; i++)
+                sum += lists->workers[i].file_nbytes;
+        return sum;
+}
+
+void kc_lists_drop(struct kc_lists *lists, int worker, uint32_t list)
+{
+        for (int i = 0; i < lists->nworkers; i++) {
+                kc_arena_give(lists->arena, worker, lists->workers[i].chunks[list]);
+                lists->workers[i].chunks[list] = NULL;
+        }
+}
+
+void kc_list_reader_init(struct kc_list_reader *reader, const struct kc_lists *lists)
+{
+        *reader = (struct kc_list_reader){ .lists = lists };
+}
+
+void kc_list_reader_free(struct kc_list_reader *reader)
+{
+        free(reader->buffer);
+        reader->buffer = NULL;
+}
+
+static void begin_worker(struct kc_list_reader *r, int worker)
+{
+        r->worker = worker;
+        if (worker < r->lists->nworkers) {
+                r->chunk = r->lists->workers[worker].chunks[r->list];
+                r->spill = r->lists->workers[worker].spills;
+        }
+        r->file_pos = r->file_end = 0;
+        r->buffer_pos = r->buffer_end = 0;
+}
+
+void kc_list_rewind(struct kc_list_reader *reader, uint32_t list)
+{
+        reader->list = list;
+        begin_worker(reader, 0);
+}
+
+/* Have at least `want` bytes at buffer_pos; they are known to be in the region. */
+static enum kc_status fill_buffer(struct kc_list_reader *r, size_t want, struct kc_error *err)
+{
+        if (r->buffer_end - r->buffer_pos >= want)
+                return KC_OK;
+        if (r->buffer == NULL && (r->buffer = malloc(READ_NBYTES + KC_LISTS_OVERREAD)) == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        memmove(r->buffer, r->buffer + r->buffer_pos, r->buffer_end - r->buffer_pos);
+        r->buffer_end -= r->buffer_pos;
+        r->buffer_pos = 0;
+        while (r->buffer_end < want) {
+                size_t room = READ_NBYTES - r->buffer_end;
+                size_t left = (size_t)(r->file_end - r->file_pos);
+                ssize_t n = pread(r->lists->workers[r->worker].fd, r->buffer + r->buffer_end,
+                                  left < room ? left : room, (off_t)r->file_pos);
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n <= 0)
+                        return kc_fail(err, KC_EIO, "cannot read temporary data in %s: %s",
+                                       r->lists->tmp_dir, n < 0 ? strerror(errno) : "file cut short");
+                r->buffer_end += (size_t)n;
+                r->file_pos += (uint64_t)n;
+        }
+        return KC_OK;
+}
+
+static enum kc_status next_spilled(struct kc_list_reader *r, const uint8_t **data, size_t *nbytes,
+                                   struct kc_error *err)
+{
+        uint32_t size;
+        enum kc_status status = fill_buffer(r, sizeof size, err);
+        if (status != KC_OK)
+                return status;
+        memcpy(&size, r->buffer + r->buffer_pos, sizeof size);
+        r->buffer_pos += sizeof size;
+        status = fill_buffer(r, size, err);
+        if (status != KC_OK)
+                return status;
+        *data = r->buffer + r->buffer_pos;
+        *nbytes = size;
+        r->buffer_pos += size;
+        return KC_OK;
+}
+
+enum kc_status kc_list_next(struct kc_list_reader *r, const uint8_t **data, size_t *nbytes,
+                            struct kc_error *err)
+{
+        for (; r->worker < r->lists->nworkers; begin_worker(r, r->worker + 1)) {
+                while (r->chunk) {
+                        const struct kc_chunk *chunk = r->chunk;
+                        r->chunk = chunk->next;
+                        for (size_t i = 0; r->chunk && i < KC_CHUNK_NBYTES; i += 256)
+                                __builtin_prefetch((const char *)r->chunk + i);
+                        if (chunk->nbytes == 0)
+                                continue;
+                        *data = chunk->data;
+                        *nbytes = chunk->nbytes;
+                        return KC_OK;
+                }
+                for (;;) {
+                        if (r->buffer_pos < r->buffer_end || r->file_pos < r->file_end)
+                                return next_spilled(r, data, nbytes, err);
+                        if (r->spill == NULL)
+                                break;
+                        r->file_pos = r->spill->offset[r->list];
+                        r->file_end = r->spill->offset[r->list + 1];
+                        r->buffer_pos = r->buffer_end = 0;
+                        r->spill = r->spill->next;
+                }
+        }
+        *nbytes = 0;
+        return KC_OK;
+}

@@ -1,0 +1,207 @@
+/*
+ * Put the pairs of one list in order, for one key width.
+ *
+ * The list's pairs are distributed by their next bits into buckets of a few pairs (one pass to count, one
+ * to place), then each bucket is sorted. The bits are so chosen that a bucket has about four pairs if keys
+ * are spread evenly; where they are not, large buckets are split bit by bit. A list that does not fit the
+ * thread's memory is read several times, and each time a range of buckets is placed.
+ */
+
+struct W(item) {
+        struct W(key) key;
+        uint32_t count;
+};
+
+struct W(sorter) {
+        struct kc_width_setup setup;
+        size_t cap, max_cap; /* pairs */
+        struct W(item) *items;
+        struct W(key) *keys;
+        uint32_t *counts;
+        uint32_t *size;  /* [2^MAX_BUCKET_BITS] pairs of each bucket */
+        uint32_t *place; /* likewise: where in items the next pair of a bucket goes */
+};
+
+static void W(sorter_free)(void *sorter)
+{
+        struct W(sorter) *s = sorter;
+        if (s == NULL)
+                return;
+        free(s->items);
+        free(s->keys);
+        free(s->counts);
+        free(s->size);
+        free(s->place);
+        free(s);
+}
+
+static enum kc_status W(sorter_new)(void **sorter, const struct kc_width_setup *setup,
+                                    struct kc_error *err)
+{
+        struct W(sorter) *s = calloc(1, sizeof *s);
+        if (s == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        *sorter = s;
+        s->setup = *setup;
+        s->max_cap = setup->scratch_nbytes / (sizeof *s->items + sizeof *s->keys + sizeof *s->counts);
+        s->size = malloc(sizeof *s->size << MAX_BUCKET_BITS);
+        s->place = malloc(sizeof *s->place << MAX_BUCKET_BITS);
+        if (s->size == NULL || s->place == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        return KC_OK;
+}
+
+static enum kc_status W(sorter_reserve)(struct W(sorter) *s, size_t n, struct kc_error *err)
+{
+        if (n <= s->cap)
+                return KC_OK;
+        free(s->items);
+        free(s->keys);
+        free(s->counts);
+        s->cap = n + n / 4;
+        s->items = kc_huge_alloc(s->cap * sizeof *s->items);
+        s->keys = kc_huge_alloc(s->cap * sizeof *s->keys);
+        s->counts = kc_huge_alloc(s->cap * sizeof *s->counts);
+        if (s->items == NULL || s->keys == NULL || s->counts == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory to sort %zu k-mers", n);
+        return KC_OK;
+}
+
+/* Sort items that differ in the low `bits` bits only: radix exchange, then insertion. */
+static void W(sort_items)(struct W(item) *items, size_t n, int bits)
+{
+        while (n > INSERTION_MAX && bits > 0) {
+                size_t low = 0, high = n;
+                bits--;
+                while (low < high) {
+                        if (W(key_bits)(&items[low].key, bits, 1) == 0) {
+                                low++;
+                        } else {
+                                struct W(item) other = items[--high];
+                                items[high] = items[low];
+                                items[low] = other;
+                        }
+                }
+                W(sort_items)(items, low, bits);
+                items += low;
+                n -= low;
+        }
+        for (size_t i = 1; i < n; i++) {
+                struct W(item) item = items[i];
+                size_t j = i;
+                for (; j > 0 && W(key_less)(&item.key, &items[j - 1].key); j--)
+                        items[j] = items[j - 1];
+                items[j] = item;
+        }
+}
+
+/* How a pair is read back; what is the same for all pairs of a list. */
+struct W(decoder) {
+        size_t key_nbytes;
+        struct W(key) mask, prefix;
+};
+
+static struct W(decoder) W(decoder_for)(const struct kc_width_setup *setup, uint32_t list)
+{
+        int low_bits = 2 * setup->k - setup->prefix_bits;
+        struct W(decoder) d = { .key_nbytes = (size_t)(low_bits + 7) / 8 };
+        for (int i = 0; i < KC_WORDS; i++) {
+                int used = low_bits - 64 * i;
+                d.mask.word[i] = used >= 64 ? UINT64_MAX : used <= 0 ? 0 : (UINT64_C(1) << used) - 1;
+                int shift = low_bits - 64 * i; /* of the prefix, relative to this word */
+                if (shift >= 0 && shift < 64)
+                        d.prefix.word[i] = (uint64_t)list << shift;
+                else if (shift < 0 && shift > -32)
+                        d.prefix.word[i] = (uint64_t)list >> -shift;
+        }
+        return d;
+}
+
+static inline size_t W(decode)(const struct W(decoder) *d, const uint8_t *in, struct W(item) *item)
+{
+        memcpy(&item->key, in, sizeof item->key);
+        for (int i = 0; i < KC_WORDS; i++)
+                item->key.word[i] = (item->key.word[i] & d->mask.word[i]) | d->prefix.word[i];
+        return d->key_nbytes + kc_pair_get_count(in + d->key_nbytes, &item->count);
+}
+
+/*
+ * Read the whole list once. With items == NULL count the pairs of each bucket in place[]; else put the pairs of
+ * buckets [first, end) to items[place[bucket]++].
+ */
+static enum kc_status W(read_list)(struct kc_list_reader *reader, uint32_t list,
+                                   const struct W(decoder) *d, int bucket_low, int bucket_bits,
+                                   uint32_t *place, struct W(item) *items, uint32_t first, uint32_t end,
+                                   struct kc_error *err)
+{
+        kc_list_rewind(reader, list);
+        for (;;) {
+                const uint8_t *data;
+                size_t nbytes;
+                enum kc_status status = kc_list_next(reader, &data, &nbytes, err);
+                if (status != KC_OK || nbytes == 0)
+                        return status;
+                for (const uint8_t *stop = data + nbytes; data < stop;) {
+                        struct W(item) item;
+                        data += W(decode)(d, data, &item);
+                        uint32_t bucket = W(key_bits)(&item.key, bucket_low, bucket_bits);
+                        if (items == NULL)
+                                place[bucket]++;
+                        else if (bucket >= first && bucket < end)
+                                items[place[bucket]++] = item;
+                }
+        }
+}
+
+/* Sort the buckets [first, end), which lie one behind the other, and give them to the sink. */
+static enum kc_status W(put_buckets)(struct W(sorter) *s, uint32_t list, bool last, uint32_t first,
+                                     uint32_t end, int bucket_low, const struct kc_run_sink *sink,
+                                     struct kc_error *err)
+{
+        /* After placing, place[b] is the end of bucket b. */
+        size_t begin = 0;
+        for (uint32_t b = first; b < end; b++) {
+                W(sort_items)(s->items + begin, s->place[b] - begin, bucket_low);
+                for (; begin < s->place[b]; begin++) {
+                        s->keys[begin] = s->items[begin].key;
+                        s->counts[begin] = s->items[begin].count;
+                }
+        }
+        return sink->put(sink->ctx, list, last, s->keys->word, s->counts, begin, err);
+}
+
+static enum kc_status W(sort)(void *sorter, struct kc_list_reader *reader, uint32_t list,
+                              const struct kc_run_sink *sink, struct kc_error *err)
+{
+        struct W(sorter) *s = sorter;
+        struct W(decoder) d = W(decoder_for)(&s->setup, list);
+        int low_bits = 2 * s->setup.k - s->setup.prefix_bits;
+        uint64_t n_max = kc_lists_nbytes(reader->lists, list) / (d.key_nbytes + 1);
+        if (n_max == 0)
+                return sink->put(sink->ctx, list, true, NULL, NULL, 0, err);
+
+        int bucket_bits = 1;
+        while (bucket_bits < MAX_BUCKET_BITS && bucket_bits < low_bits && n_max >> (bucket_bits + 2))
+                bucket_bits++;
+        if (bucket_bits > low_bits)
+                bucket_bits = low_bits;
+        int bucket_low = low_bits - bucket_bits;
+        uint32_t nbuckets = 1u << bucket_bits;
+        memset(s->size, 0, nbuckets * sizeof *s->size);
+
+        enum kc_status status = W(read_list)(reader, list, &d, bucket_low, bucket_bits, s->size, NULL,
+                                             0, nbuckets, err);
+        for (uint32_t first = 0, end; first < nbuckets && status == KC_OK; first = end) {
+                size_t n = 0;
+                for (end = first; end < nbuckets && (end == first || n + s->size[end] <= s->max_cap); end++) {
+                        s->place[end] = (uint32_t)n;
+                        n += s->size[end];
+                }
+                KC_TRY(W(sorter_reserve)(s, n, err));
+                KC_TRY(W(read_list)(reader, list, &d, bucket_low, bucket_bits, s->place, s->items,
+                                    first, end, err));
+                KC_TRY(W(put_buckets)(s, list, end == nbuckets, first, end, bucket_low, sink, err));
+        }
+out:
+        return status;
+}

@@ -1,0 +1,40 @@
+/*
+ * A (k-mer, count) pair on its way from counting to ordering. The list it is in tells the high bits of
+ * the k-mer, so only the low bytes are kept, and nearly all counts fit one byte:
+ *
+ *      low bytes of the k-mer | u8 count            count < 255
+ *      low bytes of the k-mer | 255 | u32 count
+ */
+#ifndef KC_PAIR_H
+#define KC_PAIR_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+enum {
+        KC_PAIR_MAX_NBYTES = 64 + 5,
+        KC_PAIR_LONG = 255,
+};
+
+static inline size_t kc_pair_put_count(uint8_t *out, uint32_t count)
+{
+        if (__builtin_expect(count < KC_PAIR_LONG, 1)) {
+                out[0] = (uint8_t)count;
+                return 1;
+        }
+        out[0] = KC_PAIR_LONG;
+        memcpy(out + 1, &count, sizeof count);
+        return 1 + sizeof count;
+}
+
+static inline size_t kc_pair_get_count(const uint8_t *in, uint32_t *count)
+{
+        *count = in[0];
+        if (__builtin_expect(in[0] < KC_PAIR_LONG, 1))
+                return 1;
+        memcpy(count, in + 1, sizeof *count);
+        return 1 + sizeof *count;
+}
+
+#endif

@@ -1,0 +1,52 @@
+#include "cpu/width.h"
+
+#include "cpu/memory.h"
+#include "cpu/pair.h"
+#include "cpu/superkmer.h"
+#include "kmer/kmer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+        FOLD_CAP = 1 << 14, /* super-k-mers folded at a time: what stays in L2 beside the k-mer table */
+        FOLD_SLOT_BITS = 15,
+        FOLD_SLOTS = 1 << FOLD_SLOT_BITS,
+        MIN_TABLE_BITS = 10,
+        MAX_TABLE_BITS = 30,
+        PASS_SHIFT = 10, /* below the bits that choose a slot */
+        MAX_BUCKET_BITS = 14,
+        INSERTION_MAX = 24,
+};
+
+/* Keys a table of 2^bits slots takes before it grows. */
+#define TABLE_LOAD(bits) (((size_t)5 << (bits)) / 8)
+
+#define CAT_(a, b) a##_##b
+#define CAT(a, b) CAT_(a, b)
+#define W(name) CAT(name, KC_WORDS)
+
+#define KC_WORDS 1
+#include "cpu/width.inc.h"
+#define KC_WORDS 2
+#include "cpu/width.inc.h"
+#define KC_WORDS 3
+#include "cpu/width.inc.h"
+#define KC_WORDS 4
+#include "cpu/width.inc.h"
+#define KC_WORDS 5
+#include "cpu/width.inc.h"
+#define KC_WORDS 6
+#include "cpu/width.inc.h"
+#define KC_WORDS 7
+#include "cpu/width.inc.h"
+#define KC_WORDS 8
+#include "cpu/width.inc.h"
+
+const struct kc_width *kc_width(int nwords)
+{
+        static const struct kc_width *const widths[KC_MAX_WORDS] = {
+                &width_1, &width_2, &width_3, &width_4, &width_5, &width_6, &width_7, &width_8,
+        };
+        return widths[nwords - 1];
+}

@@ -1,0 +1,47 @@
+/*
+ * The parts of the engine that depend on the width of a k-mer, compiled once for each number of words.
+ */
+#ifndef KC_WIDTH_H
+#define KC_WIDTH_H
+
+#include "cpu/lists.h"
+#include "kmer/run.h"
+
+/* What both parts need to know. */
+struct kc_width_setup {
+        int k;
+        bool stranded;
+        int prefix_bits;        /* of a k-mer, that choose its list of pairs */
+        size_t scratch_nbytes;  /* memory that one thread may use */
+        struct kc_lists *pairs;
+};
+
+struct kc_counter_totals {
+        uint64_t ndistinct, nsaturated;
+};
+
+struct kc_width {
+        /*
+         * Counting: a counter belongs to one thread. count() counts all k-mers of the bin that `reader`
+         * stands at, and appends the pairs to setup->pairs.
+         */
+        enum kc_status (*counter_new)(void **counter, const struct kc_width_setup *setup,
+                                      struct kc_error *err);
+        enum kc_status (*count)(void *counter, struct kc_list_reader *reader, uint32_t bin, int worker,
+                                struct kc_counter_totals *totals, struct kc_error *err);
+        void (*counter_free)(void *counter);
+
+        /*
+         * Ordering: sort the pairs of one list and give them to the sink as part `list` of the run.
+         */
+        enum kc_status (*sorter_new)(void **sorter, const struct kc_width_setup *setup,
+                                     struct kc_error *err);
+        enum kc_status (*sort)(void *sorter, struct kc_list_reader *reader, uint32_t list,
+                               const struct kc_run_sink *sink, struct kc_error *err);
+        void (*sorter_free)(void *sorter);
+};
+
+/* nwords: 1 .. KC_MAX_WORDS. */
+const struct kc_width *kc_width(int nwords);
+
+#endif
