@@ -1,0 +1,145 @@
+"""
+Random reads through every k x strand mode, and through threads, memory bounds and formats in turn:
+what kcount dumps is what the naive counter says, and the .kc file is the same to the byte whatever
+the threads, the memory bound and the format.
+
+    matrix.py KCOUNT NAIVE SIMULATE TEST       TEST: SHARD/SHARDS, spill, quality or inputs
+"""
+import itertools
+import json
+import pathlib
+import random
+import sys
+import tempfile
+
+from tools import Failure, fasta, fastq, gzip_members, main, run, same_file, same_text, write_formats
+
+KMERS = (1, 2, 3, 5, 8, 15, 16, 17, 21, 27, 31, 32, 33, 41, 55, 63, 64, 65, 101, 127, 128, 129, 200, 255)
+THREADS = (1, 2, 4, 5)
+MEMORY = ("", "1M", "4M", "16M")
+
+KCOUNT, NAIVE, SIMULATE = (pathlib.Path(path).resolve() for path in sys.argv[1:4])
+
+
+def random_read(rng, genome):
+    """Mostly a stretch of the genome; else empty, short, or the same few letters again and again."""
+    kind = rng.random()
+    length = rng.choice((0, 1, 2, 31, 32, 33, 64, 150, 150, 150, 255, 256, 300, 600, 900))
+    if kind < 0.05:
+        bases = rng.choice(("A", "T", "AT", "ACGT", "N", "GC", "AAC")) * length
+    else:
+        start = rng.randrange(len(genome) - 900)
+        bases = genome[start:start + length]
+    bases = list(bases[:length])
+    for _ in range(rng.choice((0, 0, 0, 1, 3))):
+        if bases:
+            bases[rng.randrange(len(bases))] = rng.choice("ACGTacgtUuNnRY.")
+    if kind > 0.9:
+        bases = "".join(bases).lower()
+    elif kind > 0.85:
+        bases = "".join(bases).replace("T", "U")
+    quality = bytes(rng.choice(b"!#+5:@DFI>JIII") for _ in bases)
+    return "".join(bases).encode(), quality
+
+
+def random_reads(seed, n):
+    rng = random.Random(seed)
+    genome = "".join(rng.choices("ACGT", k=6000))
+    genome += genome[1000:3000] + "".join(rng.choices("AT", k=500)) + "ACG" * 300
+    return [random_read(rng, genome) for _ in range(n)]
+
+
+def naive(path, k, stranded, *options):
+    return run(NAIVE, "-k", k, *(["-s"] if stranded else []), *options, path)
+
+
+def count(folder, output, k, stranded, *options, inputs=("reads",), threads=2, memory="", stdin=None):
+    command = [KCOUNT, "count", *inputs, "-k", k, "-o", output, "-t", threads, "--json", "--force",
+               "--device", "cpu", *(["--stranded"] if stranded else []), *options]
+    if memory:
+        command += ["--engine-memory", memory, "--tmp", output.parent]
+    return json.loads(run(*command, cwd=folder, stdin=stdin))
+
+
+def dump(path):
+    return run(KCOUNT, "dump", path)
+
+
+def matrix(shard, nshards):
+    """Every k x strand mode; threads, memory and formats drawn three at a time for each."""
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        formats = write_formats(random_reads(11, 900), folder / "in")
+        cases = list(enumerate(itertools.product(KMERS, (False, True))))
+        for number, (k, stranded) in cases[shard::nshards]:
+            plain = folder / "in" / "fastq"
+            first, other = folder / "first.kc", folder / "other.kc"
+            what = f"k={k} stranded={stranded}"
+            count(plain, first, k, stranded)
+            same_text(dump(first), naive(plain / "reads", k, stranded), what)
+            run(KCOUNT, "check", first)
+            rng = random.Random(number)
+            for i in range(3):
+                form = formats[(3 * number + i) % len(formats)]
+                threads, memory = rng.choice(THREADS), rng.choice(MEMORY)
+                count(folder / "in" / form, other, k, stranded, threads=threads, memory=memory)
+                same_file(other, first, f"{what} {form} -t {threads} memory {memory or 'free'}")
+
+
+def spill():
+    """Enough reads for the bound to bite: the bytes spilled are reported, the file stays the same."""
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        run(SIMULATE, "--genome", "150K", "--coverage", "20", "--repeats", "0.3", "--n-rate", "0.001",
+            "--error", "0.01", "--threads", "2", "-o", folder / "reads")
+        first, other = folder / "first.kc", folder / "other.kc"
+        for k, stranded in ((12, False), (31, False), (31, True), (55, False), (101, True)):
+            count(folder, first, k, stranded)
+            same_text(dump(first), naive(folder / "reads", k, stranded), f"spill k={k}")
+            for threads, memory in ((1, "1M"), (2, "2M"), (4, "1M")):
+                totals = count(folder, other, k, stranded, threads=threads, memory=memory)
+                same_file(other, first, f"spill k={k} -t {threads} memory {memory}")
+                if k > 12 and totals["spilled_bytes"] == 0:
+                    raise Failure(f"spill k={k} -t {threads} memory {memory}: nothing was spilled")
+
+
+def quality():
+    """--min-quality, in every format that has qualities."""
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        formats = write_formats(random_reads(12, 400), folder / "in")
+        formats = [form for form in formats if "fasta" not in form]
+        for (k, bound), form in zip(itertools.product((4, 21, 40), (1, 2, 11, 30, 41)),
+                                    itertools.cycle(formats)):
+            wanted = naive(folder / "in" / "fastq" / "reads", k, False, "-q", bound)
+            count(folder / "in" / form, folder / "a.kc", k, False, "--min-quality", bound)
+            same_text(dump(folder / "a.kc"), wanted, f"{form} k={k} --min-quality {bound}")
+
+
+def inputs():
+    """Several files of mixed kinds, in either order, from @LIST, from standard input."""
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        reads = random_reads(13, 600)
+        (folder / "whole").write_bytes(fastq(reads))
+        (folder / "a").write_bytes(fastq(reads[:100]))
+        (folder / "b").write_bytes(gzip_members(fasta(reads[100:350], 50), 9999))
+        (folder / "c").write_bytes(fasta(reads[350:]))
+        (folder / "list").write_text("a\nb\nc\n")
+        wanted = naive(folder / "whole", 25, False)
+        for names in (("a", "b", "c"), ("c", "b", "a"), ("@list",), ("c", "-", "b")):
+            with open(folder / "a", "rb") as stdin:
+                count(folder, folder / "a.kc", 25, False, inputs=names, stdin=stdin)
+            same_text(dump(folder / "a.kc"), wanted, f"inputs {names}")
+
+
+def chosen():
+    name = sys.argv[4]
+    if "/" in name:
+        shard, nshards = map(int, name.split("/"))
+        return lambda: matrix(shard, nshards)
+    return {"spill": spill, "quality": quality, "inputs": inputs}[name]
+
+
+if __name__ == "__main__":
+    main([chosen()])

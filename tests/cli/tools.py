@@ -1,0 +1,132 @@
+"""What the command-line tests share: running programs, comparing, writing reads in every format."""
+import gzip
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import zlib
+
+SKIPPED = 77  # exit status that ctest reports as skipped
+
+
+class Failure(Exception):
+    pass
+
+
+def run(*command, cwd=None, stdin=None):
+    """Run a program that must succeed; returns what it printed."""
+    command = [str(part) for part in command]
+    done = subprocess.run(command, cwd=cwd, stdin=stdin, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE)
+    if done.returncode != 0:
+        raise Failure(f"{' '.join(command)}\n  in {cwd}: exit {done.returncode}\n"
+                      + done.stderr.decode(errors="replace"))
+    return done.stdout
+
+
+def same_text(got, wanted, what):
+    """Fail with the first line that differs."""
+    if got == wanted:
+        return
+    got, wanted = got.splitlines(), wanted.splitlines()
+    for number, (ours, theirs) in enumerate(zip(got, wanted), 1):
+        if ours != theirs:
+            raise Failure(f"{what}: line {number}: got {ours!r}, wanted {theirs!r}")
+    raise Failure(f"{what}: got {len(got)} lines, wanted {len(wanted)}")
+
+
+def same_file(path, wanted, what):
+    if path.read_bytes() != wanted.read_bytes():
+        raise Failure(f"{what}: {path} and {wanted} differ")
+
+
+def main(tests):
+    """Run functions until one fails; the exit status is ctest's."""
+    try:
+        for test in tests:
+            test()
+    except Failure as failure:
+        sys.exit(f"FAILED: {failure}")
+
+
+# ---- reads: lists of (bases, quality), both bytes ----
+
+def wrapped(line, width):
+    return b"\n".join(line[i:i + width] for i in range(0, len(line), width)) or b""
+
+
+def fastq(reads, width=10**9):
+    return b"".join(b"@r%d some text\n%s\n+\n%s\n" % (i, wrapped(bases, width), wrapped(quality, width))
+                    for i, (bases, quality) in enumerate(reads))
+
+
+def fasta(reads, width=10**9):
+    return b"".join(b">r%d some text\n%s\n" % (i, wrapped(bases, width))
+                    for i, (bases, quality) in enumerate(reads))
+
+
+def sam(reads):
+    """
+    Unmapped reads, and secondary and supplementary alignments that must not be counted. U is
+    written as T: BAM has no code for it.
+    """
+    lines = [b"@HD\tVN:1.6\tSO:unsorted", b"@SQ\tSN:chr\tLN:100000"]
+    extra = b"ACGTTGCATGCA" * 25
+    for i, (bases, quality) in enumerate(reads):
+        if i % 50 == 7:
+            flag = 256 if i % 100 < 50 else 2048
+            lines.append(b"r%d\t%d\tchr\t%d\t0\t%dM\t*\t0\t0\t%s\t*" % (i, flag, i + 1, len(extra), extra))
+        bases = bases.replace(b"U", b"T").replace(b"u", b"t")
+        lines.append(b"r%d\t4\t*\t0\t0\t*\t*\t0\t0\t%s\t%s" % (i, bases or b"*", quality or b"*"))
+    return b"\n".join(lines) + b"\n"
+
+
+def gzip_members(text, size):
+    return b"".join(gzip.compress(text[i:i + size], 1) for i in range(0, len(text), size))
+
+
+def bgzf_block(text):
+    deflate = zlib.compressobj(6, zlib.DEFLATED, -15)
+    body = deflate.compress(text) + deflate.flush()
+    head = struct.pack("<4BI2BH2BHH", 31, 139, 8, 4, 0, 0, 255, 6, 66, 67, 2, len(body) + 25)
+    return head + body + struct.pack("<II", zlib.crc32(text), len(text))
+
+
+def bgzf(text, size=20000):
+    """Blocks that end in the middle of lines, and the empty one that marks the end."""
+    return b"".join(bgzf_block(text[i:i + size]) for i in range(0, len(text), size)) + bgzf_block(b"")
+
+
+def write_formats(reads, folder):
+    """
+    The same reads in every format that can be written here, each as folder/FORMAT/reads: one name
+    for all, since a .kc file keeps the names of its inputs.
+    """
+    text = fastq(reads)
+    files = {
+        "fastq": text,
+        "fastq-multi-line": fastq(reads, 47),
+        "fastq-crlf": text.replace(b"\n", b"\r\n")[:-2],
+        "fasta": fasta(reads)[:-1],
+        "fasta-multi-line": fasta(reads, 60) + b"\n\n",
+        "fasta-crlf-gzip": gzip.compress(fasta(reads, 70).replace(b"\n", b"\r\n")),
+        "gzip": gzip.compress(text),
+        "gzip-members": gzip_members(text, 30001),
+        "bgzf": bgzf(text),
+        "bgzf-multi-line": bgzf(fastq(reads, 61), 5000),
+        "sam": sam(reads),
+    }
+    for name, content in files.items():
+        (folder / name).mkdir(parents=True)
+        (folder / name / "reads").write_bytes(content)
+    for name, source, program, *command in (
+            ("zstd", "fastq", "zstd", "-q", "-c"),
+            ("zstd-fasta", "fasta-multi-line", "zstd", "-q", "-c"),
+            ("bam", "sam", "samtools", "view", "-b"),
+            ("cram", "sam", "samtools", "view", "-C", "--output-fmt-option", "no_ref=1")):
+        if shutil.which(program):
+            (folder / name).mkdir()
+            content = run(program, *command, folder / source / "reads")
+            (folder / name / "reads").write_bytes(content)
+    return sorted(os.listdir(folder))
