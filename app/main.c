@@ -1,4 +1,139 @@
-int main(void)
+/*
+ * kcount: the table of commands, and the one place that prints errors and chooses the exit code.
+ */
+#include "app/help.h"
+#include "app/machine.h"
+#include "app/signals.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { EXIT_USAGE = 2 };
+
+const struct command *const command_table[] = {
+        &command_count, &command_dump,  &command_hist, &command_query, &command_range,
+        &command_info,  &command_check, &command_help, NULL,
+};
+
+const struct command *command_find(const char *name)
 {
-        return 0;
+        for (const struct command *const *c = command_table; *c; c++)
+                if (strcmp((*c)->name, name) == 0)
+                        return *c;
+        return NULL;
+}
+
+/*
+ * A descriptor 0, 1 or 2 that is closed would be given to the next file opened, and messages or
+ * data written into it. Open it the wrong way round, so that using it fails.
+ */
+static void occupy_standard_descriptors(void)
+{
+        for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+                if (fcntl(fd, F_GETFD) < 0 &&
+                    open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0)
+                        _exit(EXIT_FAILURE);
+}
+
+/* The command line as one string; arguments with blanks or quotes in them are quoted. */
+static char *join_arguments(int argc, char **argv)
+{
+        size_t nbytes = 1;
+        for (int i = 0; i < argc; i++)
+                nbytes += strlen(argv[i]) * 4 + 3;
+        char *line = malloc(nbytes), *p = line;
+        if (line == NULL)
+                return NULL;
+        for (int i = 0; i < argc; i++) {
+                const char *a = argv[i];
+                bool quote = *a == '\0' || strpbrk(a, " \t\n'\"\\$*?;&|<>()`") != NULL;
+                if (i)
+                        *p++ = ' ';
+                if (quote)
+                        *p++ = '\'';
+                for (; *a; a++)
+                        p = *a == '\'' ? stpcpy(p, "'\\''") : (*p = *a, p + 1);
+                if (quote)
+                        *p++ = '\'';
+        }
+        *p = '\0';
+        return line;
+}
+
+static enum kc_status run(struct invocation *call, int argc, char **argv, struct kc_error *err)
+{
+        enum kc_status status = invocation_parse(call, argc, argv, err);
+        if (status != KC_OK)
+                return status;
+        if (call->wants_help)
+                help_command(call->out, call->command);
+        else if (call->wants_version)
+                help_version(call->out);
+        else
+                status = call->command->run(call, err);
+        return status;
+}
+
+static int exit_code(const struct invocation *call, const struct kc_error *err,
+                     enum kc_status status)
+{
+        if (status == KC_OK)
+                return EXIT_SUCCESS;
+        if (signals_caught()) {
+                fprintf(stderr, "kcount: interrupted; nothing was written\n");
+                signals_die();
+        }
+        if (!text_out_pipe_closed(call->out))
+                fprintf(stderr, "kcount: %s\n", err->message);
+        if (status != KC_EUSAGE)
+                return EXIT_FAILURE;
+        fprintf(stderr, "kcount: 'kcount %s --help' tells more\n", call->command->name);
+        return EXIT_USAGE;
+}
+
+/* Run argv by command's table; argv[0] is the program's or the command's name. */
+static int dispatch(const struct command *command, int argc, char **argv, struct invocation *call)
+{
+        struct kc_error err = { 0 };
+        call->command = command;
+        enum kc_status status = run(call, argc, argv, &err);
+        /* Also after a failure: what was written so far is the user's. */
+        enum kc_status closed = text_out_close(call->out, &err);
+        status = status ? status : closed;
+        int code = exit_code(call, &err, status);
+        invocation_free(call);
+        return code;
+}
+
+int main(int argc, char **argv)
+{
+        struct invocation call = { .start_seconds = machine_seconds() };
+        struct text_out out;
+        occupy_standard_descriptors();
+        text_out_stdout(&out);
+        call.out = &out;
+        call.line = join_arguments(argc, argv);
+        if (call.line == NULL) {
+                fprintf(stderr, "kcount: out of memory\n");
+                return EXIT_FAILURE;
+        }
+        if (argc < 2) {
+                text_out_stderr(&out);
+                help_overview(&out);
+                text_out_flush(&out);
+                free(call.line);
+                return EXIT_USAGE;
+        }
+        const struct command *command = command_find(argv[1]);
+        if (command)
+                return dispatch(command, argc - 1, argv + 1, &call);
+        bool general = strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0;
+        if (general) {
+                argv[1] = (char *)command_help.name;
+                return dispatch(&command_help, argc - 1, argv + 1, &call);
+        }
+        return dispatch(&command_count, argc, argv, &call);
 }

@@ -1,0 +1,96 @@
+/*
+ * kcount check: is a .kc file whole and true to itself?
+ */
+#include "app/command.h"
+#include "app/json.h"
+#include "app/machine.h"
+#include "app/progress.h"
+#include "app/size.h"
+#include "io/store.h"
+
+struct check_settings {
+        uint64_t nthreads;
+        bool json, quiet, no_progress;
+};
+
+static enum kc_status check(const char *path, const struct check_settings *s,
+                            struct kc_store **store, struct kc_error *err)
+{
+        static const char *const names[KC_NSTAGES] = { "check", "check", "check" };
+        struct kc_job job = { 0 };
+        int nthreads = s->nthreads ? (int)s->nthreads : machine_ncores();
+        enum kc_status status = kc_store_open(store, path, err);
+        if (status != KC_OK)
+                return status;
+        struct progress *progress = progress_start(&job, names, true, !s->quiet && !s->no_progress);
+        status = kc_store_check(*store, nthreads, &job, err);
+        progress_stop(progress);
+        return status;
+}
+
+static void put_json(struct text_out *out, const char *path, const struct kc_store_info *info,
+                     const struct kc_error *err)
+{
+        struct json json = { .out = out };
+        json_begin(&json, NULL, '{');
+        json_string(&json, "file", path);
+        json_bool(&json, "ok", err->status == KC_OK);
+        if (err->status == KC_OK) {
+                json_number(&json, "distinct", info->ndistinct);
+                json_number(&json, "kmers", info->nkmers);
+        } else {
+                json_string(&json, "error", err->message);
+        }
+        json_end(&json, '}');
+}
+
+static void put_text(struct text_out *out, const char *path, const struct kc_store_info *info)
+{
+        char distinct[FORMATTED_NBYTES], kmers[FORMATTED_NBYTES];
+        text_out_printf(out, "%s: ok, %s distinct k-mers of %s counted\n", path,
+                        format_number(info->ndistinct, distinct),
+                        format_number(info->nkmers, kmers));
+}
+
+static enum kc_status run_check(const struct invocation *call, struct kc_error *err)
+{
+        const struct check_settings *s = call->settings;
+        const char *path = call->operands[0];
+        struct kc_store *store = NULL;
+        struct kc_store_info info = { 0 };
+        enum kc_status status = check(path, s, &store, err);
+        if (status == KC_OK)
+                kc_store_get_info(store, &info);
+        if (s->json)
+                put_json(call->out, path, &info, err);
+        else if (status == KC_OK)
+                put_text(call->out, path, &info);
+        kc_store_close(store);
+        return status;
+}
+
+#define FIELD(member) offsetof(struct check_settings, member)
+
+static const struct option_spec check_options[] = {
+        OPTION_THREADS(FIELD(nthreads)),
+        OPTION_JSON(FIELD(json), "Print the result as JSON."),
+        OPTION_QUIET(FIELD(quiet)),
+        OPTION_NO_PROGRESS(FIELD(no_progress)),
+        { 0 },
+};
+
+const struct command command_check = {
+        .name = "check",
+        .run = run_check,
+        .operands = "FILE.kc",
+        .summary = "Verify a .kc file",
+        .description =
+                "Reads the whole file and verifies every checksum, the order of the k-mers, the "
+                "index, the histogram, and that the counts add up to the k-mers counted. Prints a "
+                "line that says ok, or ends with exit code 1 and a message that names the damage.",
+        .examples = "  kcount check reads.kc\n",
+        .options = check_options,
+        .settings_nbytes = sizeof(struct check_settings),
+        .min_operands = 1,
+        .max_operands = 1,
+};

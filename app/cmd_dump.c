@@ -1,0 +1,278 @@
+/*
+ * kcount dump: all k-mers with their counts, in order.
+ *
+ * The key space is cut into parts of about PART_NBYTES of text. Threads take parts in turn, format
+ * them into a buffer of their own, and write when all parts before theirs are written.
+ */
+#include "app/command.h"
+#include "app/kmer_text.h"
+#include "app/machine.h"
+#include "app/output_name.h"
+#include "app/signals.h"
+#include "io/store.h"
+#include "kmer/kmer.h"
+#include "kmer/parallel.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PART_NBYTES = 1 << 20, BUFFER_NBYTES = 2 << 20, MAX_PARTS = 1 << 20 };
+
+struct dump_settings {
+        uint64_t nthreads, min_count, max_count;
+        const char *output;
+        bool fasta;
+};
+
+struct dump {
+        struct kc_store *store;
+        struct kmer_text format;
+        struct text_out *out;
+        uint64_t *bounds; /* part p is [bounds[p - 1], bounds[p]) */
+        size_t nbounds;
+        atomic_size_t next_part;
+        pthread_mutex_t lock; /* guards what follows */
+        pthread_cond_t changed;
+        size_t turn; /* the part that may be written */
+        bool failed;
+};
+
+/* A thread's text of the part it has taken. */
+struct part {
+        size_t number;
+        char *text;
+        size_t used;
+};
+
+static bool wait_for_turn(struct dump *dump, size_t part)
+{
+        pthread_mutex_lock(&dump->lock);
+        while (dump->turn != part && !dump->failed)
+                pthread_cond_wait(&dump->changed, &dump->lock);
+        bool failed = dump->failed;
+        pthread_mutex_unlock(&dump->lock);
+        return !failed;
+}
+
+static void end_turn(struct dump *dump)
+{
+        pthread_mutex_lock(&dump->lock);
+        dump->turn++;
+        pthread_cond_broadcast(&dump->changed);
+        pthread_mutex_unlock(&dump->lock);
+}
+
+static void give_up(void *ctx)
+{
+        struct dump *dump = ctx;
+        pthread_mutex_lock(&dump->lock);
+        dump->failed = true;
+        pthread_cond_broadcast(&dump->changed);
+        pthread_mutex_unlock(&dump->lock);
+}
+
+static enum kc_status write_text(struct dump *dump, struct part *part, struct kc_error *err)
+{
+        if (!wait_for_turn(dump, part->number))
+                return kc_fail(err, KC_ECANCELED, "another thread failed");
+        text_out_write(dump->out, part->text, part->used);
+        part->used = 0;
+        return text_out_status(dump->out, err);
+}
+
+/* Format n pairs, writing whenever the buffer is full. */
+static enum kc_status put_pairs(struct dump *dump, struct part *part, const uint64_t *kmers,
+                                const uint32_t *counts, size_t n, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        size_t line_nbytes = kmer_text_line_nbytes(dump->format.k);
+        size_t nwords = (size_t)kc_kmer_nwords(dump->format.k);
+        while (n > 0) {
+                size_t fits = (BUFFER_NBYTES - part->used) / line_nbytes;
+                if (fits == 0) {
+                        KC_TRY(write_text(dump, part, err));
+                        continue;
+                }
+                size_t m = n < fits ? n : fits;
+                char *end =
+                        kmer_text_lines(&dump->format, kmers, counts, m, part->text + part->used);
+                part->used = (size_t)(end - part->text);
+                kmers += m * nwords;
+                counts += m;
+                n -= m;
+        }
+out:
+        return status;
+}
+
+/* The largest k-mer below a bound, which is not 0. */
+static void decrement(const uint64_t *bound, int nwords, uint64_t *out)
+{
+        bool borrow = true;
+        for (int i = 0; i < nwords; i++) {
+                out[i] = bound[i] - borrow;
+                borrow = borrow && bound[i] == 0;
+        }
+}
+
+static enum kc_status dump_part(struct dump *dump, struct part *part, struct kc_error *err)
+{
+        int nwords = kc_kmer_nwords(dump->format.k);
+        bool is_first = part->number == 0, is_last = part->number == dump->nbounds;
+        uint64_t to[KC_MAX_WORDS];
+        const uint64_t *bound = dump->bounds + part->number * (size_t)nwords;
+        const uint64_t *from = is_first ? NULL : bound - nwords;
+        if (!is_last)
+                decrement(bound, nwords, to);
+
+        struct kc_cursor *cursor = NULL;
+        enum kc_status status;
+        KC_TRY(kc_cursor_open(&cursor, dump->store, from, is_last ? NULL : to, err));
+        for (;;) {
+                const uint64_t *kmers;
+                const uint32_t *counts;
+                size_t n;
+                KC_TRY(kc_cursor_next(cursor, &kmers, &counts, &n, err));
+                if (n == 0)
+                        break;
+                KC_TRY(put_pairs(dump, part, kmers, counts, n, err));
+        }
+        KC_TRY(write_text(dump, part, err));
+        end_turn(dump);
+out:
+        kc_cursor_close(cursor);
+        return status;
+}
+
+static enum kc_status work(void *ctx, int worker, struct kc_error *err)
+{
+        (void)worker;
+        struct dump *dump = ctx;
+        struct part part = { .text = malloc(BUFFER_NBYTES) };
+        if (part.text == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory for the text of a part");
+        enum kc_status status = KC_OK;
+        for (;;) {
+                part.number = atomic_fetch_add(&dump->next_part, 1);
+                if (part.number > dump->nbounds)
+                        break;
+                KC_TRY(dump_part(dump, &part, err));
+        }
+out:
+        free(part.text);
+        return status;
+}
+
+static enum kc_status dump_store(struct dump *dump, int nthreads, struct kc_error *err)
+{
+        struct kc_store_info info;
+        kc_store_get_info(dump->store, &info);
+        dump->format.k = info.k;
+        uint64_t nparts = info.ndistinct * ((uint64_t)info.k + 4) / PART_NBYTES + 1;
+        if (nparts > MAX_PARTS)
+                nparts = MAX_PARTS;
+        enum kc_status status;
+        if (nthreads > 1)
+                KC_TRY(kc_store_split(dump->store, nparts, &dump->bounds, &dump->nbounds, err));
+        pthread_mutex_init(&dump->lock, NULL);
+        pthread_cond_init(&dump->changed, NULL);
+        if ((size_t)nthreads > dump->nbounds + 1)
+                nthreads = (int)dump->nbounds + 1;
+        status = kc_parallel(nthreads, work, give_up, dump, err);
+        pthread_cond_destroy(&dump->changed);
+        pthread_mutex_destroy(&dump->lock);
+out:
+        free(dump->bounds);
+        return status;
+}
+
+/* Dump into a file of its own; on failure nothing of it is left. */
+static enum kc_status dump_to_file(struct dump *dump, int nthreads, const char *path,
+                                   struct kc_error *err)
+{
+        struct text_out file;
+        signals_install(NULL);
+        enum kc_status status = text_out_open(&file, path, err);
+        if (status != KC_OK)
+                return status;
+        dump->out = &file;
+        status = dump_store(dump, nthreads, err);
+        if (status != KC_OK) {
+                text_out_abort(&file);
+                return status;
+        }
+        return text_out_close(&file, err);
+}
+
+static enum kc_status run_dump(const struct invocation *call, struct kc_error *err)
+{
+        const struct dump_settings *s = call->settings;
+        const char *input = call->operands[0];
+        bool to_stdout = s->output == NULL || strcmp(s->output, "-") == 0;
+        int nthreads = s->nthreads ? (int)s->nthreads : machine_ncores();
+        struct dump dump = { .format = { .fasta = s->fasta,
+                                         .min_count = (uint32_t)s->min_count,
+                                         .max_count = (uint32_t)s->max_count },
+                             .out = call->out };
+        enum kc_status status;
+        if (s->min_count > s->max_count)
+                return kc_fail(err, KC_EUSAGE, "--min is above --max");
+        if (!to_stdout)
+                KC_TRY(output_check_inputs(s->output, &input, 1, err));
+        KC_TRY(kc_store_open(&dump.store, input, err));
+        KC_TRY(to_stdout ? dump_store(&dump, nthreads, err)
+                         : dump_to_file(&dump, nthreads, s->output, err));
+out:
+        kc_store_close(dump.store);
+        return status;
+}
+
+#define FIELD(member) offsetof(struct dump_settings, member)
+
+static const struct option_spec dump_options[] = {
+        { .type = OPTION_FLAG,
+          .name = "fasta",
+          .offset = FIELD(fasta),
+          .help = "Print each k-mer as a FASTA record whose name is the count." },
+        { .type = OPTION_NUMBER,
+          .name = "min",
+          .argument = "N",
+          .min = 1,
+          .max = UINT32_MAX,
+          .preset = "1",
+          .offset = FIELD(min_count),
+          .help = "Leave out counts under N." },
+        { .type = OPTION_NUMBER,
+          .name = "max",
+          .argument = "N",
+          .min = 1,
+          .max = UINT32_MAX,
+          .preset = "4294967295",
+          .offset = FIELD(max_count),
+          .help = "Leave out counts over N." },
+        { .type = OPTION_TEXT,
+          .letter = 'o',
+          .name = "output",
+          .argument = "FILE",
+          .offset = FIELD(output),
+          .help = "Write here instead of standard output. A file of that name is replaced when the "
+                  "dump is complete." },
+        OPTION_THREADS(FIELD(nthreads)),
+        { 0 },
+};
+
+const struct command command_dump = {
+        .name = "dump",
+        .run = run_dump,
+        .operands = "FILE.kc",
+        .summary = "Print all k-mers with their counts, sorted",
+        .description = "One line a k-mer, in alphabetical order: the k-mer, a tab, its count.",
+        .examples = "  kcount dump reads.kc | head\n"
+                    "  kcount dump reads.kc --min 2 --fasta -o solid.fa\n",
+        .options = dump_options,
+        .settings_nbytes = sizeof(struct dump_settings),
+        .min_operands = 1,
+        .max_operands = 1,
+};

@@ -1,0 +1,127 @@
+/*
+ * kcount info: what a .kc file says of itself; the devices there are.
+ */
+#include "app/command.h"
+#include "app/device.h"
+#include "app/json.h"
+#include "app/size.h"
+#include "io/store.h"
+
+struct info_settings {
+        bool json, devices;
+};
+
+static void put_number(struct text_out *out, const char *label, uint64_t number)
+{
+        char text[FORMATTED_NBYTES];
+        text_out_printf(out, "%-22s %s\n", label, format_number(number, text));
+}
+
+static void put_text(struct text_out *out, const char *path, const struct kc_store_info *info)
+{
+        char size[FORMATTED_NBYTES];
+        text_out_printf(out, "%-22s %s\n", "file", path);
+        text_out_printf(out, "%-22s %s\n", "size", format_size(info->file_nbytes, size));
+        put_number(out, "format version", info->version);
+        put_number(out, "k", (uint64_t)info->k);
+        text_out_printf(out, "%-22s %s\n", "strands",
+                        info->stranded ? "as they stand (--stranded)" : "canonical");
+        put_number(out, "sorted runs", info->nruns);
+        put_number(out, "distinct k-mers", info->ndistinct);
+        put_number(out, "seen once", info->nunique);
+        put_number(out, "largest count", info->max_count);
+        put_number(out, "sum of counts", info->sum);
+        put_number(out, "k-mers counted", info->nkmers);
+        put_number(out, "smallest count kept", info->min_count);
+        put_number(out, "largest count kept", info->max_count_kept);
+        put_number(out, "distinct dropped", info->ndropped_distinct);
+        put_number(out, "counts dropped", info->ndropped_kmers);
+        put_number(out, "lost to saturation", info->nsaturated);
+        put_number(out, "reads", info->nreads);
+        put_number(out, "bases", info->nbases);
+        put_number(out, "letters skipped", info->nskipped);
+        put_number(out, "low-quality bases", info->nlow_quality);
+        for (size_t i = 0; i < info->nnames; i++)
+                text_out_printf(out, "%-22s %s\n", i ? "" : "inputs", info->names[i]);
+        if (info->nruns > 1)
+                text_out_puts(out, "Several runs: distinct and seen once are upper bounds, largest "
+                                   "count a lower one.\n");
+}
+
+static void put_json(struct text_out *out, const char *path, const struct kc_store_info *info)
+{
+        struct json json = { .out = out };
+        json_begin(&json, NULL, '{');
+        json_string(&json, "file", path);
+        json_number(&json, "file_bytes", info->file_nbytes);
+        json_number(&json, "version", info->version);
+        json_number(&json, "k", (uint64_t)info->k);
+        json_bool(&json, "stranded", info->stranded);
+        json_number(&json, "runs", info->nruns);
+        json_number(&json, "distinct", info->ndistinct);
+        json_number(&json, "unique", info->nunique);
+        json_number(&json, "largest_count", info->max_count);
+        json_number(&json, "sum", info->sum);
+        json_number(&json, "kmers", info->nkmers);
+        json_number(&json, "min_count", info->min_count);
+        json_number(&json, "max_count", info->max_count_kept);
+        json_number(&json, "dropped_distinct", info->ndropped_distinct);
+        json_number(&json, "dropped_kmers", info->ndropped_kmers);
+        json_number(&json, "saturated_kmers", info->nsaturated);
+        json_number(&json, "reads", info->nreads);
+        json_number(&json, "bases", info->nbases);
+        json_number(&json, "skipped_letters", info->nskipped);
+        json_number(&json, "low_quality_bases", info->nlow_quality);
+        json_begin(&json, "inputs", '[');
+        for (size_t i = 0; i < info->nnames; i++)
+                json_string(&json, NULL, info->names[i]);
+        json_end(&json, ']');
+        json_end(&json, '}');
+}
+
+static enum kc_status run_info(const struct invocation *call, struct kc_error *err)
+{
+        const struct info_settings *s = call->settings;
+        if (s->devices != (call->noperands == 0))
+                return kc_fail(err, KC_EUSAGE, "info needs FILE.kc or --devices, one of them");
+        if (s->devices)
+                return device_list(call->out, s->json, err);
+        struct kc_store *store;
+        enum kc_status status = kc_store_open(&store, call->operands[0], err);
+        if (status != KC_OK)
+                return status;
+        struct kc_store_info info;
+        kc_store_get_info(store, &info);
+        if (s->json)
+                put_json(call->out, call->operands[0], &info);
+        else
+                put_text(call->out, call->operands[0], &info);
+        kc_store_close(store);
+        return KC_OK;
+}
+
+#define FIELD(member) offsetof(struct info_settings, member)
+
+static const struct option_spec info_options[] = {
+        OPTION_JSON(FIELD(json), "Print JSON."),
+        { .type = OPTION_FLAG,
+          .name = "devices",
+          .offset = FIELD(devices),
+          .help = "List the CUDA devices instead." },
+        { 0 },
+};
+
+const struct command command_info = {
+        .name = "info",
+        .run = run_info,
+        .operands = "FILE.kc | --devices",
+        .summary = "Print what a .kc file says of itself, or the devices",
+        .description =
+                "k, strands, totals and the inputs' names, from the file's footer; nothing else of "
+                "the file is read, so damage elsewhere goes unseen (see check).",
+        .examples = "  kcount info reads.kc\n"
+                    "  kcount info --devices\n",
+        .options = info_options,
+        .settings_nbytes = sizeof(struct info_settings),
+        .max_operands = 1,
+};

@@ -1,0 +1,248 @@
+/*
+ * kcount query: the counts of given k-mers, in the order they are asked for.
+ *
+ * k-mers are collected into a batch, looked up by all threads, and printed in order.
+ */
+#include "app/command.h"
+#include "app/kmer_text.h"
+#include "app/machine.h"
+#include "app/sequences.h"
+#include "io/store.h"
+#include "kmer/kmer.h"
+#include "kmer/parallel.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Below MIN_PARALLEL the start of threads takes longer than the work. */
+enum { BATCH_NKMERS = 1 << 17, MIN_PARALLEL = 1 << 12 };
+
+struct query_settings {
+        uint64_t nthreads;
+        const char *file;
+        bool quiet;
+};
+
+struct query {
+        struct kc_store *store;
+        struct kc_lookup **lookups; /* one a thread */
+        int nthreads, k;
+        bool stranded;
+        struct text_out *out;
+        uint64_t *kmers; /* [BATCH_NKMERS * nwords], as asked */
+        uint32_t *counts;
+        size_t n;
+        char *text; /* lines of TEXT_NKMERS k-mers */
+        uint64_t nshort, nskipped;
+};
+
+enum { TEXT_NKMERS = 1 << 10 };
+
+static enum kc_status look_up(void *ctx, int worker, struct kc_error *err)
+{
+        struct query *q = ctx;
+        size_t nwords = (size_t)kc_kmer_nwords(q->k);
+        size_t nworkers = q->n >= MIN_PARALLEL ? (size_t)q->nthreads : 1;
+        size_t begin = q->n * (size_t)worker / nworkers;
+        size_t end = q->n * ((size_t)worker + 1) / nworkers;
+        enum kc_status status = KC_OK;
+        for (size_t i = begin; i < end; i++) {
+                uint64_t kmer[KC_MAX_WORDS];
+                memcpy(kmer, q->kmers + i * nwords, nwords * sizeof *kmer);
+                if (!q->stranded)
+                        kc_kmer_canonical(kmer, q->k);
+                KC_TRY(kc_lookup_count(q->lookups[worker], kmer, &q->counts[i], err));
+        }
+out:
+        return status;
+}
+
+static enum kc_status answer_batch(struct query *q, struct kc_error *err)
+{
+        enum kc_status status;
+        int nworkers = q->n >= MIN_PARALLEL ? q->nthreads : 1;
+        KC_TRY(kc_parallel(nworkers, look_up, NULL, q, err));
+        const struct kmer_text format = { .k = q->k, .min_count = 0, .max_count = UINT32_MAX };
+        size_t nwords = (size_t)kc_kmer_nwords(q->k);
+        for (size_t i = 0; i < q->n; i += TEXT_NKMERS) {
+                size_t n = q->n - i < TEXT_NKMERS ? q->n - i : TEXT_NKMERS;
+                char *end =
+                        kmer_text_lines(&format, q->kmers + i * nwords, q->counts + i, n, q->text);
+                text_out_write(q->out, q->text, (size_t)(end - q->text));
+        }
+        q->n = 0;
+        status = text_out_status(q->out, err);
+out:
+        return status;
+}
+
+/* kmer = the last k - 1 bases of kmer, and one more. */
+static void append_base(uint64_t *kmer, int k, int code)
+{
+        int nwords = kc_kmer_nwords(k);
+        for (int i = nwords - 1; i > 0; i--)
+                kmer[i] = kmer[i] << 2 | kmer[i - 1] >> 62;
+        kmer[0] = kmer[0] << 2 | (uint64_t)code;
+        kmer[nwords - 1] &= kc_kmer_top_mask(k);
+}
+
+static enum kc_status ask_sequence(struct query *q, const char *text, size_t length,
+                                   struct kc_error *err)
+{
+        size_t nwords = (size_t)kc_kmer_nwords(q->k), run = 0;
+        uint64_t kmer[KC_MAX_WORDS] = { 0 };
+        enum kc_status status = KC_OK;
+        q->nshort += length < (size_t)q->k;
+        for (size_t i = 0; i < length; i++) {
+                int code = kc_base_code((unsigned char)text[i]);
+                if (code < 0) {
+                        q->nskipped++;
+                        run = 0;
+                        continue;
+                }
+                append_base(kmer, q->k, code);
+                if (++run < (size_t)q->k)
+                        continue;
+                memcpy(q->kmers + q->n * nwords, kmer, nwords * sizeof *kmer);
+                if (++q->n == BATCH_NKMERS)
+                        KC_TRY(answer_batch(q, err));
+        }
+out:
+        return status;
+}
+
+/* A sequence typed by hand is held to what the user must have meant. */
+static enum kc_status ask_argument(struct query *q, const char *text, struct kc_error *err)
+{
+        size_t length = strlen(text);
+        if (length < (size_t)q->k)
+                return kc_fail(err, KC_EUSAGE, "'%s' is %zu letters long, but k is %d", text,
+                               length, q->k);
+        for (size_t i = 0; i < length; i++)
+                if (kc_base_code((unsigned char)text[i]) < 0)
+                        return kc_fail(err, KC_EUSAGE, "'%s': letter %zu, '%c', is none of ACGTU",
+                                       text, i + 1, text[i]);
+        return ask_sequence(q, text, length, err);
+}
+
+static enum kc_status ask_file(struct query *q, const char *path, struct kc_error *err)
+{
+        struct sequences *sequences = NULL;
+        enum kc_status status;
+        KC_TRY(sequences_open(&sequences, path, err));
+        for (;;) {
+                const char *text;
+                size_t length;
+                KC_TRY(sequences_next(sequences, &text, &length, err));
+                if (text == NULL)
+                        break;
+                KC_TRY(ask_sequence(q, text, length, err));
+        }
+out:
+        sequences_close(sequences);
+        return status;
+}
+
+static enum kc_status open_query(struct query *q, const char *path, struct kc_error *err)
+{
+        struct kc_store_info info;
+        enum kc_status status;
+        KC_TRY(kc_store_open(&q->store, path, err));
+        kc_store_get_info(q->store, &info);
+        q->k = info.k;
+        q->stranded = info.stranded;
+        size_t nwords = (size_t)kc_kmer_nwords(q->k);
+        q->kmers = malloc(BATCH_NKMERS * nwords * sizeof *q->kmers);
+        q->counts = malloc(BATCH_NKMERS * sizeof *q->counts);
+        q->text = malloc(TEXT_NKMERS * kmer_text_line_nbytes(q->k));
+        q->lookups = calloc((size_t)q->nthreads, sizeof(struct kc_lookup *));
+        if (!q->kmers || !q->counts || !q->text || !q->lookups)
+                return kc_fail(err, KC_ENOMEM, "out of memory for queries");
+        for (int i = 0; i < q->nthreads; i++)
+                KC_TRY(kc_lookup_open(&q->lookups[i], q->store, err));
+out:
+        return status;
+}
+
+static void close_query(struct query *q)
+{
+        for (int i = 0; q->lookups && i < q->nthreads; i++)
+                kc_lookup_close(q->lookups[i]);
+        free(q->lookups);
+        free(q->text);
+        free(q->counts);
+        free(q->kmers);
+        kc_store_close(q->store);
+}
+
+static void tell_skipped(const struct query *q)
+{
+        if (q->nshort)
+                fprintf(stderr, "kcount: %" PRIu64 " sequences are shorter than k = %d\n",
+                        q->nshort, q->k);
+        if (q->nskipped)
+                fprintf(stderr,
+                        "kcount: %" PRIu64 " letters outside ACGTU; k-mers over them were "
+                        "not asked\n",
+                        q->nskipped);
+}
+
+static enum kc_status run_query(const struct invocation *call, struct kc_error *err)
+{
+        const struct query_settings *s = call->settings;
+        struct query query = { .nthreads = s->nthreads ? (int)s->nthreads : machine_ncores(),
+                               .out = call->out };
+        enum kc_status status;
+        if (call->noperands < 2 && s->file == NULL)
+                return kc_fail(err, KC_EUSAGE, "query needs a SEQUENCE, or -f FILE");
+        KC_TRY(open_query(&query, call->operands[0], err));
+        for (int i = 1; i < call->noperands; i++)
+                KC_TRY(ask_argument(&query, call->operands[i], err));
+        if (s->file)
+                KC_TRY(ask_file(&query, s->file, err));
+        KC_TRY(answer_batch(&query, err));
+        if (!s->quiet)
+                tell_skipped(&query);
+out:
+        close_query(&query);
+        return status;
+}
+
+#define FIELD(member) offsetof(struct query_settings, member)
+
+static const struct option_spec query_options[] = {
+        { .type = OPTION_TEXT,
+          .letter = 'f',
+          .name = "file",
+          .argument = "FILE",
+          .offset = FIELD(file),
+          .help = "Ask for all k-mers of this file, after those of the arguments: FASTA, FASTQ, or "
+                  "lines of which the first field is taken; plain or gzip; - is standard input. "
+                  "k-mers over letters outside ACGTU, and sequences shorter than k, give no line, "
+                  "and are told on standard error." },
+        OPTION_THREADS(FIELD(nthreads)),
+        OPTION_QUIET(FIELD(quiet)),
+        { 0 },
+};
+
+const struct command command_query = {
+        .name = "query",
+        .run = run_query,
+        .operands = "FILE.kc [SEQUENCE]...",
+        .summary = "Print the counts of given k-mers",
+        .description =
+                "One line for each k-mer of each sequence, in the order asked: the k-mer, a tab, "
+                "its count, 0 where it is absent. A sequence is k letters long or longer; either "
+                "case, U for T.\n\n"
+                "Unless the file was counted with --stranded, a k-mer and its reverse complement "
+                "have the same count, and either may be asked for; the one asked is printed.",
+        .examples = "  kcount query reads.kc ACGTACGTACGTACGTACGTACGTACGTACG\n"
+                    "  kcount query reads.kc -f genes.fa > genes.counts\n"
+                    "  kcount dump a.kc | kcount query b.kc -f -\n",
+        .options = query_options,
+        .settings_nbytes = sizeof(struct query_settings),
+        .min_operands = 1,
+        .max_operands = -1,
+};

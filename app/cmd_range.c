@@ -1,0 +1,130 @@
+/*
+ * kcount range: the k-mers from one to another.
+ */
+#include "app/command.h"
+#include "app/kmer_text.h"
+#include "io/store.h"
+#include "kmer/kmer.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TEXT_NKMERS = 1 << 10 };
+
+struct range_settings {
+        bool count;
+};
+
+/* A bound as typed, filled up to k letters. */
+static enum kc_status parse_bound(const char *text, int k, char filler, uint64_t *kmer,
+                                  struct kc_error *err)
+{
+        char letters[KC_MAX_K];
+        size_t length = strlen(text);
+        if (length > (size_t)k)
+                return kc_fail(err, KC_EUSAGE, "'%s' is %zu letters long, but k is %d", text,
+                               length, k);
+        memset(letters, filler, sizeof letters);
+        memcpy(letters, text, length);
+        int good = kc_kmer_parse(letters, k, kmer);
+        if (good < k)
+                return kc_fail(err, KC_EUSAGE, "'%s': letter %d, '%c', is none of ACGTU", text,
+                               good + 1, letters[good]);
+        return KC_OK;
+}
+
+static enum kc_status put_pairs(struct text_out *out, int k, const uint64_t *kmers,
+                                const uint32_t *counts, size_t n, char *text, struct kc_error *err)
+{
+        const struct kmer_text format = { .k = k, .min_count = 0, .max_count = UINT32_MAX };
+        size_t nwords = (size_t)kc_kmer_nwords(k);
+        for (size_t i = 0; i < n; i += TEXT_NKMERS) {
+                size_t m = n - i < TEXT_NKMERS ? n - i : TEXT_NKMERS;
+                char *end = kmer_text_lines(&format, kmers + i * nwords, counts + i, m, text);
+                text_out_write(out, text, (size_t)(end - text));
+        }
+        return text_out_status(out, err);
+}
+
+static enum kc_status walk(const struct invocation *call, int k, struct kc_cursor *cursor,
+                           struct kc_error *err)
+{
+        const struct range_settings *s = call->settings;
+        uint64_t ndistinct = 0, sum = 0;
+        enum kc_status status;
+        char *text = malloc(TEXT_NKMERS * kmer_text_line_nbytes(k));
+        if (text == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        for (;;) {
+                const uint64_t *kmers;
+                const uint32_t *counts;
+                size_t n;
+                KC_TRY(kc_cursor_next(cursor, &kmers, &counts, &n, err));
+                if (n == 0)
+                        break;
+                ndistinct += n;
+                for (size_t i = 0; i < n; i++)
+                        sum += counts[i];
+                if (!s->count)
+                        KC_TRY(put_pairs(call->out, k, kmers, counts, n, text, err));
+        }
+        if (s->count)
+                text_out_printf(call->out, "%" PRIu64 "\t%" PRIu64 "\n", ndistinct, sum);
+out:
+        free(text);
+        return status;
+}
+
+static enum kc_status run_range(const struct invocation *call, struct kc_error *err)
+{
+        struct kc_store *store = NULL;
+        struct kc_cursor *cursor = NULL;
+        struct kc_store_info info;
+        uint64_t from[KC_MAX_WORDS], to[KC_MAX_WORDS];
+        enum kc_status status;
+        KC_TRY(kc_store_open(&store, call->operands[0], err));
+        kc_store_get_info(store, &info);
+        KC_TRY(parse_bound(call->operands[1], info.k, 'A', from, err));
+        KC_TRY(parse_bound(call->operands[2], info.k, 'T', to, err));
+        if (kc_kmer_compare(from, to, kc_kmer_nwords(info.k)) > 0) {
+                status = kc_fail(err, KC_EUSAGE, "FROM, '%s', comes after TO, '%s'",
+                                 call->operands[1], call->operands[2]);
+                goto out;
+        }
+        KC_TRY(kc_cursor_open(&cursor, store, from, to, err));
+        KC_TRY(walk(call, info.k, cursor, err));
+out:
+        kc_cursor_close(cursor);
+        kc_store_close(store);
+        return status;
+}
+
+static const struct option_spec range_options[] = {
+        { .type = OPTION_FLAG,
+          .name = "count",
+          .offset = offsetof(struct range_settings, count),
+          .help = "Print one line instead: the number of k-mers, a tab, the sum of their "
+                  "counts." },
+        { 0 },
+};
+
+const struct command command_range = {
+        .name = "range",
+        .run = run_range,
+        .operands = "FILE.kc FROM TO",
+        .summary = "Print the k-mers from FROM to TO, sorted",
+        .description =
+                "The k-mers in alphabetical order from FROM to TO, both included, as dump prints "
+                "them. FROM and TO may be shorter than k: FROM is filled with A, TO with T, so "
+                "that 'range FILE.kc ACG ACG' gives all k-mers that begin with ACG.\n\n"
+                "The range is one of the k-mers stored: unless the file was counted with "
+                "--stranded, these are canonical, and a k-mer whose reverse complement comes "
+                "first in the alphabet is found there.",
+        .examples = "  kcount range reads.kc ACGT ACGT\n"
+                    "  kcount range reads.kc A C --count\n",
+        .options = range_options,
+        .settings_nbytes = sizeof(struct range_settings),
+        .min_operands = 3,
+        .max_operands = 3,
+};

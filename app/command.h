@@ -1,0 +1,24 @@
+/*
+ * The commands of kcount: one file each, one row each in main.c's table.
+ */
+#ifndef APP_COMMAND_H
+#define APP_COMMAND_H
+
+#include "app/options.h"
+
+extern const struct command command_count;
+extern const struct command command_dump;
+extern const struct command command_hist;
+extern const struct command command_query;
+extern const struct command command_range;
+extern const struct command command_info;
+extern const struct command command_check;
+extern const struct command command_help;
+
+/* All of them, in the order of the manual; ends with NULL. */
+extern const struct command *const command_table[];
+
+/* NULL if there is no command of that name. */
+const struct command *command_find(const char *name);
+
+#endif

@@ -1,0 +1,166 @@
+#include "app/machine.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+        return a < b ? a : b;
+}
+
+/* The first line of folder/name. False if there is none. */
+static bool read_line(const char *folder, const char *name, char *line, int size)
+{
+        char path[PATH_MAX + 64];
+        snprintf(path, sizeof path, "%s/%s", folder, name);
+        FILE *file = fopen(path, "re");
+        if (file == NULL)
+                return false;
+        bool found = fgets(line, size, file) != NULL;
+        fclose(file);
+        return found;
+}
+
+/* Values in KiB of "Name:   123 kB" files, in bytes; 0 if absent. */
+static uint64_t read_kib(const char *path, const char *name)
+{
+        char line[256];
+        uint64_t kib = 0;
+        FILE *file = fopen(path, "re");
+        if (file == NULL)
+                return 0;
+        while (fgets(line, sizeof line, file))
+                if (strncmp(line, name, strlen(name)) == 0) {
+                        kib = strtoull(line + strlen(name), NULL, 10);
+                        break;
+                }
+        fclose(file);
+        return kib * 1024;
+}
+
+struct limits {
+        uint64_t memory_nbytes;
+        double ncores;
+};
+
+/* "max" and other words that are no number mean no limit. */
+static void limit_memory(struct limits *limits, const char *line)
+{
+        uint64_t value;
+        if (sscanf(line, "%" SCNu64, &value) == 1)
+                limits->memory_nbytes = smaller(limits->memory_nbytes, value);
+}
+
+static void limit_cores(struct limits *limits, double quota, double period)
+{
+        if (quota > 0 && period > 0 && quota / period < limits->ncores)
+                limits->ncores = quota / period;
+}
+
+/* Control groups, version 2: limits of this process' group and of all above it. */
+static void read_group_v2(struct limits *limits)
+{
+        char line[PATH_MAX], folder[PATH_MAX + 32];
+        if (!read_line("/proc/self", "cgroup", line, sizeof line) || strncmp(line, "0::", 3) != 0)
+                return;
+        line[strcspn(line, "\n")] = '\0';
+        snprintf(folder, sizeof folder, "/sys/fs/cgroup%s", line + 3);
+        for (char *end; strlen(folder) >= strlen("/sys/fs/cgroup"); *end = '\0') {
+                double quota, period;
+                if (read_line(folder, "memory.max", line, sizeof line))
+                        limit_memory(limits, line);
+                if (read_line(folder, "cpu.max", line, sizeof line) &&
+                    sscanf(line, "%lf %lf", &quota, &period) == 2)
+                        limit_cores(limits, quota, period);
+                end = strrchr(folder, '/');
+        }
+}
+
+/* Control groups, version 1, as containers mount them. */
+static void read_group_v1(struct limits *limits)
+{
+        char quota[64], period[64], memory[64];
+        if (read_line("/sys/fs/cgroup/memory", "memory.limit_in_bytes", memory, sizeof memory))
+                limit_memory(limits, memory);
+        if (read_line("/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", quota, sizeof quota) &&
+            read_line("/sys/fs/cgroup/cpu", "cpu.cfs_period_us", period, sizeof period))
+                limit_cores(limits, atof(quota), atof(period));
+}
+
+static struct limits read_limits(void)
+{
+        struct limits limits = { .memory_nbytes = UINT64_MAX, .ncores = 1e9 };
+        read_group_v2(&limits);
+        read_group_v1(&limits);
+        return limits;
+}
+
+int machine_ncores(void)
+{
+        long n = sysconf(_SC_NPROCESSORS_ONLN);
+        cpu_set_t set;
+        /* Fails on machines with more than 1024 cores; the count of those online stands then. */
+        if (sched_getaffinity(0, sizeof set, &set) == 0)
+                n = CPU_COUNT(&set);
+        double quota = read_limits().ncores;
+        if (quota < (double)n)
+                n = (long)(quota + 0.999);
+        return n < 1 ? 1 : n > 1024 ? 1024 : (int)n;
+}
+
+uint64_t machine_available_nbytes(void)
+{
+        uint64_t nbytes = read_limits().memory_nbytes;
+        uint64_t available = read_kib("/proc/meminfo", "MemAvailable:");
+        if (available)
+                nbytes = smaller(nbytes, available);
+        struct rlimit space;
+        if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
+                nbytes = smaller(nbytes, space.rlim_cur);
+        return nbytes == UINT64_MAX ? 0 : nbytes;
+}
+
+uint64_t machine_peak_nbytes(void)
+{
+        /* getrusage's figure starts at the parent's size when this process was begun by fork and
+         * exec, so it is only the second choice. */
+        uint64_t nbytes = read_kib("/proc/self/status", "VmHWM:");
+        struct rusage usage;
+        if (nbytes == 0 && getrusage(RUSAGE_SELF, &usage) == 0)
+                nbytes = (uint64_t)usage.ru_maxrss * 1024;
+        return nbytes;
+}
+
+double machine_seconds(void)
+{
+        struct timespec now;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static double seconds(struct timeval t)
+{
+        return (double)t.tv_sec + (double)t.tv_usec * 1e-6;
+}
+
+double machine_user_seconds(void)
+{
+        struct rusage usage = { 0 };
+        getrusage(RUSAGE_SELF, &usage);
+        return seconds(usage.ru_utime);
+}
+
+double machine_system_seconds(void)
+{
+        struct rusage usage = { 0 };
+        getrusage(RUSAGE_SELF, &usage);
+        return seconds(usage.ru_stime);
+}

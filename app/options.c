@@ -1,0 +1,196 @@
+#include "app/options.h"
+
+#include "app/size.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* getopt_long's codes for options: FIRST_CODE + index in the table, so that letters are free. */
+enum { MAX_OPTIONS = 64, FIRST_CODE = 256, CODE_HELP = 128, CODE_VERSION };
+
+struct getopt_table {
+        struct option longs[MAX_OPTIONS + 3];
+        char shorts[2 * MAX_OPTIONS + 8];
+};
+
+static void make_getopt_table(const struct option_spec *specs, struct getopt_table *table)
+{
+        /* '-': operands come as option 1, in place; ':': a missing argument is told apart. */
+        char *p = stpcpy(table->shorts, "-:hV");
+        struct option *o = table->longs;
+        for (int i = 0; specs[i].type != OPTION_END; i++) {
+                int has_arg = specs[i].argument ? required_argument : no_argument;
+                *o++ = (struct option){ specs[i].name, has_arg, NULL, FIRST_CODE + i };
+                if (specs[i].letter)
+                        *p++ = specs[i].letter;
+                if (specs[i].letter && has_arg)
+                        *p++ = ':';
+        }
+        *o++ = (struct option){ "help", no_argument, NULL, CODE_HELP };
+        *o++ = (struct option){ "version", no_argument, NULL, CODE_VERSION };
+        *o = (struct option){ 0 };
+        *p = '\0';
+}
+
+static const char *option_name(const struct option_spec *spec, char text[64])
+{
+        if (spec->letter)
+                snprintf(text, 64, "-%c/--%s", spec->letter, spec->name);
+        else
+                snprintf(text, 64, "--%s", spec->name);
+        return text;
+}
+
+static enum kc_status set_size(const struct option_spec *spec, const char *text, uint64_t *value,
+                               struct kc_error *err)
+{
+        char name[64], least[FORMATTED_NBYTES];
+        if (!parse_size(text, value))
+                return kc_fail(err, KC_EUSAGE, "%s: '%s' is not a size such as 8G, 500M or 1.5G",
+                               option_name(spec, name), text);
+        if (*value < spec->min)
+                return kc_fail(err, KC_EUSAGE, "%s: %s is too little; at least %s is needed",
+                               option_name(spec, name), text, format_size(spec->min, least));
+        return KC_OK;
+}
+
+static enum kc_status set_number(const struct option_spec *spec, const char *text, uint64_t *value,
+                                 struct kc_error *err)
+{
+        char name[64];
+        if (parse_number(text, value) && *value >= spec->min && *value <= spec->max)
+                return KC_OK;
+        return kc_fail(err, KC_EUSAGE, "%s: '%s' is not a whole number from %llu to %llu",
+                       option_name(spec, name), text, (unsigned long long)spec->min,
+                       (unsigned long long)spec->max);
+}
+
+static enum kc_status set_field(const struct option_spec *spec, const char *text, void *settings,
+                                struct kc_error *err)
+{
+        void *field = (char *)settings + spec->offset;
+        switch (spec->type) {
+        case OPTION_FLAG:
+                *(bool *)field = true;
+                return KC_OK;
+        case OPTION_NUMBER:
+                return set_number(spec, text, field, err);
+        case OPTION_SIZE:
+                return set_size(spec, text, field, err);
+        default:
+                *(const char **)field = text;
+                return KC_OK;
+        }
+}
+
+static enum kc_status set_presets(const struct command *command, void *settings,
+                                  struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        for (const struct option_spec *s = command->options; s->type != OPTION_END; s++)
+                if (s->preset)
+                        KC_TRY(set_field(s, s->preset, settings, err));
+out:
+        return status;
+}
+
+static int spec_index(const struct option_spec *specs, int code)
+{
+        if (code >= FIRST_CODE)
+                return code - FIRST_CODE;
+        for (int i = 0; specs[i].type != OPTION_END; i++)
+                if (specs[i].letter == code)
+                        return i;
+        return -1;
+}
+
+/* getopt_long said no: say why. optopt is a letter, a code of a long option, or 0. */
+static enum kc_status reject(const struct command *command, int code, char **argv,
+                             struct kc_error *err)
+{
+        char name[64];
+        int i = optopt ? spec_index(command->options, optopt) : -1;
+        if (code == ':' && i >= 0)
+                return kc_fail(err, KC_EUSAGE, "%s needs an argument: %s",
+                               option_name(&command->options[i], name),
+                               command->options[i].argument);
+        if (i >= 0 || optopt == CODE_HELP || optopt == CODE_VERSION)
+                return kc_fail(err, KC_EUSAGE, "%s takes no argument", argv[optind - 1]);
+        if (optopt)
+                return kc_fail(err, KC_EUSAGE, "unknown option '-%c'", optopt);
+        return kc_fail(err, KC_EUSAGE, "unknown or ambiguous option '%s'", argv[optind - 1]);
+}
+
+static enum kc_status parse_arguments(struct invocation *call, int argc, char **argv, bool *seen,
+                                      struct kc_error *err)
+{
+        const struct option_spec *specs = call->command->options;
+        struct getopt_table table;
+        make_getopt_table(specs, &table);
+        opterr = 0;
+        optind = 0; /* GNU: start afresh */
+        enum kc_status status = KC_OK;
+        for (int code; (code = getopt_long(argc, argv, table.shorts, table.longs, NULL)) != -1;) {
+                if (code == '?' || code == ':')
+                        return reject(call->command, code, argv, err);
+                int i = spec_index(specs, code);
+                if (code == 1) {
+                        call->operands[call->noperands++] = optarg;
+                } else if (i < 0) {
+                        call->wants_help |= code == 'h' || code == CODE_HELP;
+                        call->wants_version |= code == 'V' || code == CODE_VERSION;
+                } else {
+                        seen[i] = true;
+                        KC_TRY(set_field(&specs[i], optarg, call->settings, err));
+                }
+        }
+        while (optind < argc)
+                call->operands[call->noperands++] = argv[optind++];
+out:
+        return status;
+}
+
+static enum kc_status check_complete(const struct invocation *call, const bool *seen,
+                                     struct kc_error *err)
+{
+        const struct command *command = call->command;
+        char name[64];
+        if (call->noperands < command->min_operands)
+                return kc_fail(err, KC_EUSAGE, "%s needs %s", command->name, command->operands);
+        if (command->max_operands >= 0 && call->noperands > command->max_operands)
+                return kc_fail(err, KC_EUSAGE, "%s: one argument too many: '%s'", command->name,
+                               call->operands[command->max_operands]);
+        for (int i = 0; command->options[i].type != OPTION_END; i++)
+                if (command->options[i].required && !seen[i])
+                        return kc_fail(err, KC_EUSAGE, "%s %s is required",
+                                       option_name(&command->options[i], name),
+                                       command->options[i].argument);
+        return KC_OK;
+}
+
+enum kc_status invocation_parse(struct invocation *call, int argc, char **argv,
+                                struct kc_error *err)
+{
+        bool seen[MAX_OPTIONS] = { false };
+        call->command_word = argv[0];
+        call->settings = calloc(1, call->command->settings_nbytes + 1);
+        call->operands = calloc((size_t)argc + 1, sizeof *call->operands);
+        if (call->settings == NULL || call->operands == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        enum kc_status status;
+        KC_TRY(set_presets(call->command, call->settings, err));
+        KC_TRY(parse_arguments(call, argc, argv, seen, err));
+        if (!call->wants_help && !call->wants_version)
+                KC_TRY(check_complete(call, seen, err));
+out:
+        return status;
+}
+
+void invocation_free(struct invocation *call)
+{
+        free(call->settings);
+        free(call->operands);
+        free(call->line);
+}

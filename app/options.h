@@ -1,0 +1,94 @@
+/*
+ * A command and its options, each documented once: getopt_long's arrays, --help and the manual
+ * page are all made from these tables.
+ */
+#ifndef APP_OPTIONS_H
+#define APP_OPTIONS_H
+
+#include "app/text_out.h"
+#include "kmer/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum option_type {
+        OPTION_END,    /* closes a table */
+        OPTION_FLAG,   /* bool */
+        OPTION_NUMBER, /* uint64_t, a whole number in [min, max] */
+        OPTION_SIZE,   /* uint64_t, bytes, in [min, max] */
+        OPTION_TEXT,   /* const char * */
+};
+
+struct option_spec {
+        enum option_type type;
+        char letter;          /* 0: there is only the long name */
+        const char *name;     /* long name, without dashes */
+        const char *argument; /* what --help calls the argument; NULL for flags */
+        const char *help;
+        const char *preset; /* taken as given when the option is absent; NULL: the field stays 0 */
+        size_t offset;      /* of the field in the command's settings */
+        uint64_t min, max;
+        bool required;
+        bool hidden; /* for the build, not for users */
+};
+
+/* Options that several commands have in common. */
+#define OPTION_THREADS(field) \
+        { \
+                .type = OPTION_NUMBER, .letter = 't', .name = "threads", .argument = "N", \
+                .min = 1, .max = 1024, .offset = (field), \
+                .help = "Number of threads (default: all cores)." \
+        }
+#define OPTION_JSON(field, text) \
+        { \
+                .type = OPTION_FLAG, .name = "json", .offset = (field), .help = (text) \
+        }
+#define OPTION_QUIET(field) \
+        { \
+                .type = OPTION_FLAG, .name = "quiet", .offset = (field), \
+                .help = "Print nothing on standard error but warnings and errors." \
+        }
+#define OPTION_NO_PROGRESS(field) \
+        { \
+                .type = OPTION_FLAG, .name = "no-progress", .offset = (field), \
+                .help = "Show no progress bar (without this option, only a terminal gets one)." \
+        }
+
+struct invocation;
+
+struct command {
+        const char *name;
+        enum kc_status (*run)(const struct invocation *call, struct kc_error *err);
+        const char *operands;    /* as the usage line shows them */
+        const char *summary;     /* one line, no full stop */
+        const char *description; /* paragraphs, parted by "\n\n" */
+        const char *examples;    /* lines to be typed */
+        const struct option_spec *options;
+        size_t settings_nbytes;
+        int min_operands, max_operands; /* max < 0: any number */
+};
+
+/* A command as it was called. */
+struct invocation {
+        const struct command *command;
+        const char *command_word; /* argv[0]: the command's name, or the program's where implied */
+        void *settings;
+        const char **operands;
+        int noperands;
+        bool wants_help, wants_version;
+        char *line; /* the whole command line, for the record */
+        double start_seconds;
+        struct text_out *out; /* standard output */
+};
+
+/*
+ * Read argv[1..] by call->command's table into call->settings and call->operands. Options and
+ * operands come in any order; "--" ends the options. KC_EUSAGE, KC_ENOMEM. Free with
+ * invocation_free in any case.
+ */
+enum kc_status invocation_parse(struct invocation *call, int argc, char **argv,
+                                struct kc_error *err);
+void invocation_free(struct invocation *call);
+
+#endif

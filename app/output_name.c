@@ -1,0 +1,94 @@
+#include "app/output_name.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Length of name without its last ending, if that is one of endings and something is left. */
+static size_t strip(const char *name, size_t length, const char *const *endings)
+{
+        for (; *endings; endings++) {
+                size_t n = strlen(*endings);
+                if (n < length && strncasecmp(name + length - n, *endings, n) == 0)
+                        return length - n;
+        }
+        return length;
+}
+
+char *output_name(const char *input)
+{
+        static const char *const compressions[] = { ".gz",  ".bgz",  ".bgzf", ".gzip",
+                                                    ".zst", ".zstd", NULL };
+        static const char *const sequences[] = { ".fq",   ".fastq", ".fa",  ".fasta",
+                                                 ".fna",  ".ffn",   ".fas", ".bam",
+                                                 ".cram", ".sam",   NULL };
+        static const char *const lists[] = { ".txt", ".list", ".lst", ".fofn", NULL };
+        bool is_list = input[0] == '@';
+        const char *slash = strrchr(input, '/');
+        const char *name = slash ? slash + 1 : input + is_list;
+        if (strcmp(input, "-") == 0 || *name == '\0')
+                name = "stdin";
+        size_t length = strlen(name);
+        if (is_list) {
+                length = strip(name, length, lists);
+        } else {
+                length = strip(name, length, compressions);
+                length = strip(name, length, sequences);
+        }
+        char *path;
+        return asprintf(&path, "%.*s.kc", (int)length, name) < 0 ? NULL : path;
+}
+
+char *output_folder(const char *path)
+{
+        const char *slash = strrchr(path, '/');
+        if (slash == NULL)
+                return strdup(".");
+        return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
+}
+
+enum kc_status output_check(const char *path, bool force, struct kc_error *err)
+{
+        struct stat found;
+        if (stat(path, &found) != 0)
+                return KC_OK; /* making it will tell of any other trouble */
+        if (S_ISDIR(found.st_mode))
+                return kc_fail(err, KC_EIO, "%s is a folder; name a file with -o", path);
+        if (!S_ISREG(found.st_mode))
+                return kc_fail(err, KC_EIO, "%s is no regular file; a .kc file cannot go there",
+                               path);
+        if (!force)
+                return kc_fail(err, KC_EEXIST,
+                               "%s exists; --force replaces it, -o names another file", path);
+        return KC_OK;
+}
+
+enum kc_status output_check_inputs(const char *path, const char *const *inputs, size_t ninputs,
+                                   struct kc_error *err)
+{
+        struct stat output, input;
+        if (stat(path, &output) != 0)
+                return KC_OK;
+        for (size_t i = 0; i < ninputs; i++)
+                if (strcmp(inputs[i], "-") != 0 && stat(inputs[i], &input) == 0 &&
+                    input.st_dev == output.st_dev && input.st_ino == output.st_ino)
+                        return kc_fail(err, KC_EUSAGE, "%s is an input; name another output",
+                                       inputs[i]);
+        return KC_OK;
+}
+
+enum kc_status output_check_folder(const char *folder, struct kc_error *err)
+{
+        struct stat found;
+        if (stat(folder, &found) == 0) {
+                if (!S_ISDIR(found.st_mode))
+                        errno = ENOTDIR;
+                else if (access(folder, W_OK | X_OK) == 0)
+                        return KC_OK;
+        }
+        return kc_fail(err, KC_EIO, "%s: cannot write files there: %s", folder, strerror(errno));
+}

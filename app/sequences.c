@@ -1,0 +1,208 @@
+#include "app/sequences.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+enum { INPUT_NBYTES = 1 << 16 };
+
+struct text {
+        char *data;
+        size_t length, cap;
+};
+
+struct sequences {
+        const char *path;
+        gzFile file;
+        unsigned char input[INPUT_NBYTES];
+        size_t input_length, input_position;
+        struct text line, sequence;
+        bool has_line; /* line is to be looked at again */
+        uint64_t line_number;
+        char kind; /* '>', '@', 'l' for lines, or 0: not known yet */
+};
+
+enum kc_status sequences_open(struct sequences **sequences, const char *path, struct kc_error *err)
+{
+        struct sequences *s = calloc(1, sizeof *s);
+        if (s == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        bool is_stdin = strcmp(path, "-") == 0;
+        s->path = is_stdin ? "standard input" : path;
+        errno = 0;
+        s->file = is_stdin ? gzdopen(dup(STDIN_FILENO), "rb") : gzopen(path, "rb");
+        if (s->file == NULL) {
+                free(s);
+                return kc_fail(err, KC_EINPUT, "%s: %s", path,
+                               errno ? strerror(errno) : "out of memory");
+        }
+        *sequences = s;
+        return KC_OK;
+}
+
+static enum kc_status append(struct text *text, const char *data, size_t n, struct kc_error *err)
+{
+        if (text->length + n + 1 > text->cap) {
+                size_t cap = 2 * (text->length + n + 64);
+                char *grown = realloc(text->data, cap);
+                if (grown == NULL)
+                        return kc_fail(err, KC_ENOMEM, "out of memory for a sequence");
+                text->data = grown;
+                text->cap = cap;
+        }
+        memcpy(text->data + text->length, data, n);
+        text->length += n;
+        text->data[text->length] = '\0';
+        return KC_OK;
+}
+
+/* zlib reports a stream that is cut off, or fails its CRC, only through gzerror. */
+static enum kc_status fill(struct sequences *s, struct kc_error *err)
+{
+        int n = gzread(s->file, s->input, INPUT_NBYTES);
+        int code;
+        const char *why = gzerror(s->file, &code);
+        if (n < 0 || (code != Z_OK && code != Z_STREAM_END))
+                return kc_fail(err, KC_EINPUT, "%s: after line %llu: %s", s->path,
+                               (unsigned long long)s->line_number,
+                               code == Z_ERRNO ? strerror(errno) : why);
+        s->input_length = (size_t)n;
+        s->input_position = 0;
+        return KC_OK;
+}
+
+/* Read the next line, without its end, into s->line; *found is false at the end of the file. */
+static enum kc_status next_line(struct sequences *s, bool *found, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        *found = s->has_line;
+        if (s->has_line) {
+                s->has_line = false;
+                return KC_OK;
+        }
+        s->line.length = 0;
+        for (const char *end = NULL; end == NULL;) {
+                if (s->input_position == s->input_length)
+                        KC_TRY(fill(s, err));
+                size_t left = s->input_length - s->input_position;
+                if (left == 0)
+                        break;
+                const char *start = (const char *)s->input + s->input_position;
+                end = memchr(start, '\n', left);
+                size_t n = end ? (size_t)(end - start) : left;
+                KC_TRY(append(&s->line, start, n, err));
+                s->input_position += n + (end != NULL);
+                *found = true;
+        }
+        s->line_number += *found;
+        while (s->line.length > 0 && isspace((unsigned char)s->line.data[s->line.length - 1]))
+                s->line.length--;
+out:
+        return status;
+}
+
+static enum kc_status append_letters(struct sequences *s, size_t n, struct kc_error *err)
+{
+        for (size_t i = 0; i < n; i++) {
+                unsigned char c = (unsigned char)s->line.data[i];
+                if (!isalpha(c) && c != '-' && c != '*' && c != '.')
+                        return kc_fail(err, KC_EINPUT,
+                                       "%s: line %llu is no sequence (byte 0x%02x in it)", s->path,
+                                       (unsigned long long)s->line_number, c);
+        }
+        return append(&s->sequence, s->line.data, n, err);
+}
+
+/* The lines of a record up to one that begins with stop (kept for later), or the end. */
+static enum kc_status read_letters(struct sequences *s, char stop, struct kc_error *err)
+{
+        enum kc_status status;
+        for (;;) {
+                bool found;
+                KC_TRY(next_line(s, &found, err));
+                if (!found)
+                        break;
+                if (s->line.length > 0 && s->line.data[0] == stop) {
+                        s->has_line = true;
+                        break;
+                }
+                KC_TRY(append_letters(s, s->line.length, err));
+        }
+out:
+        return status;
+}
+
+/* "+" and as many quality letters as the sequence has. */
+static enum kc_status skip_qualities(struct sequences *s, struct kc_error *err)
+{
+        enum kc_status status;
+        bool found;
+        size_t length = 0;
+        KC_TRY(next_line(s, &found, err));
+        do {
+                if (found)
+                        KC_TRY(next_line(s, &found, err));
+                length += found ? s->line.length : 0;
+        } while (found && length < s->sequence.length);
+        if (length != s->sequence.length)
+                status = kc_fail(err, KC_EINPUT,
+                                 "%s: line %llu: the record's quality and sequence differ in "
+                                 "length",
+                                 s->path, (unsigned long long)s->line_number);
+out:
+        return status;
+}
+
+static enum kc_status read_record(struct sequences *s, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        if (s->kind == 'l')
+                return append_letters(s, strcspn(s->line.data, " \t\r"), err);
+        if (s->line.data[0] != s->kind)
+                return kc_fail(err, KC_EINPUT, "%s: line %llu: a record begins with '%c' here",
+                               s->path, (unsigned long long)s->line_number, s->kind);
+        KC_TRY(read_letters(s, s->kind == '@' ? '+' : '>', err));
+        if (s->kind == '@')
+                KC_TRY(skip_qualities(s, err));
+out:
+        return status;
+}
+
+enum kc_status sequences_next(struct sequences *s, const char **text, size_t *length,
+                              struct kc_error *err)
+{
+        enum kc_status status;
+        bool found;
+        *text = NULL;
+        s->sequence.length = 0;
+        do {
+                KC_TRY(next_line(s, &found, err));
+                if (!found)
+                        goto out;
+        } while (s->line.length == 0);
+        char first = s->line.data[0];
+        if (s->kind == 0)
+                s->kind = first == '>' || first == '@' ? first : 'l';
+        KC_TRY(append(&s->sequence, "", 0, err));
+        KC_TRY(read_record(s, err));
+        *text = s->sequence.data;
+        *length = s->sequence.length;
+out:
+        return status;
+}
+
+void sequences_close(struct sequences *s)
+{
+        if (s == NULL)
+                return;
+        /* fill has seen every error there is; nothing was written. */
+        gzclose(s->file);
+        free(s->line.data);
+        free(s->sequence.data);
+        free(s);
+}

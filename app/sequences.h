@@ -1,0 +1,29 @@
+/*
+ * The sequences of a file one after another, in its order: FASTA, FASTQ or plain lines, told apart
+ * by the first letter, plain or compressed with gzip. For queries, where order matters and speed
+ * does not; reads to be counted come through io/reader.h.
+ */
+#ifndef APP_SEQUENCES_H
+#define APP_SEQUENCES_H
+
+#include "kmer/status.h"
+
+#include <stddef.h>
+
+struct sequences;
+
+/* path "-" is standard input. KC_EINPUT, KC_ENOMEM. */
+enum kc_status sequences_open(struct sequences **sequences, const char *path, struct kc_error *err);
+
+/*
+ * The next sequence: *text [*length] is the reader's, valid until the next call; *text = NULL: end.
+ * Of a plain line, the first field. KC_EINPUT with file and line for what is no sequence, or a
+ * damaged file; KC_ENOMEM.
+ */
+enum kc_status sequences_next(struct sequences *sequences, const char **text, size_t *length,
+                              struct kc_error *err);
+
+/* NULL is fine. */
+void sequences_close(struct sequences *sequences);
+
+#endif

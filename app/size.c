@@ -1,0 +1,78 @@
+#include "app/size.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+bool parse_number(const char *text, uint64_t *number)
+{
+        if (!isdigit((unsigned char)text[0]))
+                return false; /* strtoull would take blanks and signs */
+        char *end;
+        errno = 0;
+        *number = strtoull(text, &end, 10);
+        return errno == 0 && *end == '\0';
+}
+
+/* log2 of what a unit stands for, -1 for no unit. */
+static int unit_shift(const char *unit)
+{
+        static const char letters[] = "KMGT";
+        const char *found = *unit ? strchr(letters, toupper((unsigned char)*unit)) : NULL;
+        int shift = 0;
+        if (found) {
+                shift = 10 * (int)(found - letters + 1);
+                unit++;
+        }
+        bool known = *unit == '\0' || strcasecmp(unit, "B") == 0 ||
+                     (found && strcasecmp(unit, "iB") == 0);
+        return known ? shift : -1;
+}
+
+bool parse_size(const char *text, uint64_t *nbytes)
+{
+        size_t digits = strspn(text, "0123456789.");
+        char *end;
+        double value = strtod(text, &end);
+        if (digits == 0 || end != text + digits)
+                return false;
+        int shift = unit_shift(end);
+        if (shift < 0)
+                return false;
+        value = ldexp(value, shift);
+        if (!(value < 0x1p63))
+                return false;
+        *nbytes = (uint64_t)value;
+        return true;
+}
+
+const char *format_number(uint64_t number, char text[FORMATTED_NBYTES])
+{
+        char digits[FORMATTED_NBYTES];
+        int n = snprintf(digits, sizeof digits, "%llu", (unsigned long long)number);
+        char *p = text;
+        for (int i = 0; i < n; i++) {
+                *p++ = digits[i];
+                if (i + 1 < n && (n - 1 - i) % 3 == 0)
+                        *p++ = ',';
+        }
+        *p = '\0';
+        return text;
+}
+
+const char *format_size(uint64_t nbytes, char text[FORMATTED_NBYTES])
+{
+        static const char *const units[] = { "bytes", "KiB", "MiB", "GiB", "TiB" };
+        double value = (double)nbytes;
+        size_t unit = 0;
+        while (value >= 1024 && unit + 1 < sizeof units / sizeof *units) {
+                value /= 1024;
+                unit++;
+        }
+        snprintf(text, FORMATTED_NBYTES, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
+        return text;
+}

@@ -1,0 +1,28 @@
+/*
+ * Numbers as users write and read them.
+ */
+#ifndef APP_SIZE_H
+#define APP_SIZE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A whole number, digits only. False if text is none, or too large for 64 bits. */
+bool parse_number(const char *text, uint64_t *number);
+
+/*
+ * A size in bytes: 8G, 500M, 1.5G, 64k, 1048576. K, M, G and T are powers of 1024, in either
+ * case; "B" or "iB" may follow. False if text is none, or the size does not fit 63 bits.
+ */
+bool parse_size(const char *text, uint64_t *nbytes);
+
+enum { FORMATTED_NBYTES = 32 };
+
+/* 1234567 as "1,234,567"; returns text. */
+const char *format_number(uint64_t number, char text[FORMATTED_NBYTES]);
+
+/* Bytes as "12.3 GiB"; returns text. */
+const char *format_size(uint64_t nbytes, char text[FORMATTED_NBYTES]);
+
+#endif

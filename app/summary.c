@@ -1,0 +1,123 @@
+#include "app/summary.h"
+
+#include "app/json.h"
+#include "app/size.h"
+
+#include <stdio.h>
+
+static void put_number(struct text_out *out, const char *label, uint64_t number)
+{
+        char text[FORMATTED_NBYTES];
+        text_out_printf(out, "  %-22s %18s\n", label, format_number(number, text));
+}
+
+static void put_number_if(struct text_out *out, const char *label, uint64_t number)
+{
+        if (number)
+                put_number(out, label, number);
+}
+
+static void put_share(struct text_out *out, const char *label, uint64_t part, uint64_t whole)
+{
+        char text[FORMATTED_NBYTES];
+        text_out_printf(out, "  %-22s %18s", label, format_number(part, text));
+        if (whole)
+                text_out_printf(out, "  (%.1f%% of those)", 100.0 * (double)part / (double)whole);
+        text_out_puts(out, "\n");
+}
+
+static double mbases_per_second(const struct summary *s)
+{
+        return s->wall_seconds > 0 ? (double)s->read.nbases / s->wall_seconds * 1e-6 : 0;
+}
+
+static void put_numbers(struct text_out *out, const struct summary *s)
+{
+        char label[64];
+        put_number(out, "reads", s->read.nreads);
+        put_number(out, "bases", s->read.nbases);
+        snprintf(label, sizeof label, "%d-mers counted", s->stored.k);
+        put_number(out, label, s->counted.nkmers);
+        snprintf(label, sizeof label, "distinct %d-mers", s->stored.k);
+        put_number(out, label, s->counted.ndistinct);
+        put_share(out, "seen once", s->nunique, s->counted.ndistinct);
+        put_number(out, "letters skipped", s->read.nskipped);
+        if (s->min_quality) {
+                snprintf(label, sizeof label, "bases under quality %d", s->min_quality);
+                put_number(out, label, s->read.nlow_quality);
+        }
+        put_number_if(out, "distinct dropped", s->stored.ndropped_distinct);
+        put_number_if(out, "counts dropped", s->stored.ndropped_kmers);
+        put_number_if(out, "lost to saturation", s->counted.nsaturated);
+        put_number_if(out, "bytes spilled", s->counted.spilled_nbytes);
+}
+
+void summary_text(struct text_out *out, const struct summary *s)
+{
+        char size[FORMATTED_NBYTES], peak[FORMATTED_NBYTES];
+        const double *stage = s->counted.stage_seconds;
+        put_numbers(out, s);
+        text_out_printf(out,
+                        "stages: read and partition %.2f s, count %.2f s, order and write "
+                        "%.2f s\n",
+                        stage[KC_STAGE_PARTITION], stage[KC_STAGE_COUNT], stage[KC_STAGE_ORDER]);
+        text_out_printf(out, "wall %.2f s, CPU %.2f s, peak memory %s, %.1f Mbases/s\n",
+                        s->wall_seconds, s->user_seconds + s->system_seconds,
+                        format_size(s->peak_nbytes, peak), mbases_per_second(s));
+        text_out_printf(out, "wrote %s, %s\n", s->output, format_size(s->stored.file_nbytes, size));
+        text_out_printf(out, "kcount %s: %s\n", KCOUNT_VERSION, s->command_line);
+}
+
+static void put_json_settings(struct json *json, const struct summary *s)
+{
+        json_string(json, "version", KCOUNT_VERSION);
+        json_string(json, "command", s->command_line);
+        json_string(json, "output", s->output);
+        json_number(json, "output_bytes", s->stored.file_nbytes);
+        json_begin(json, "inputs", '[');
+        for (size_t i = 0; i < s->stored.nnames; i++)
+                json_string(json, NULL, s->stored.names[i]);
+        json_end(json, ']');
+        json_number(json, "k", (uint64_t)s->stored.k);
+        json_bool(json, "stranded", s->stored.stranded);
+        json_number(json, "min_quality", (uint64_t)s->min_quality);
+        json_string(json, "device", "cpu");
+        json_number(json, "threads", (uint64_t)s->nthreads);
+        json_number(json, "memory_bound_bytes", s->memory_nbytes);
+}
+
+static void put_json_numbers(struct json *json, const struct summary *s)
+{
+        json_number(json, "reads", s->read.nreads);
+        json_number(json, "bases", s->read.nbases);
+        json_number(json, "skipped_letters", s->read.nskipped);
+        json_number(json, "low_quality_bases", s->read.nlow_quality);
+        json_number(json, "input_bytes", s->read.input_nbytes);
+        json_number(json, "text_bytes", s->read.text_nbytes);
+        json_number(json, "kmers", s->counted.nkmers);
+        json_number(json, "distinct", s->counted.ndistinct);
+        json_number(json, "unique", s->nunique);
+        json_number(json, "dropped_distinct", s->stored.ndropped_distinct);
+        json_number(json, "dropped_kmers", s->stored.ndropped_kmers);
+        json_number(json, "saturated_kmers", s->counted.nsaturated);
+        json_number(json, "spilled_bytes", s->counted.spilled_nbytes);
+}
+
+void summary_json(struct text_out *out, const struct summary *s)
+{
+        struct json json = { .out = out };
+        json_begin(&json, NULL, '{');
+        put_json_settings(&json, s);
+        put_json_numbers(&json, s);
+        json_begin(&json, "seconds", '{');
+        json_real(&json, "partition", s->counted.stage_seconds[KC_STAGE_PARTITION]);
+        json_real(&json, "count", s->counted.stage_seconds[KC_STAGE_COUNT]);
+        json_real(&json, "order", s->counted.stage_seconds[KC_STAGE_ORDER]);
+        json_real(&json, "wall", s->wall_seconds);
+        json_real(&json, "user", s->user_seconds);
+        json_real(&json, "system", s->system_seconds);
+        json_end(&json, '}');
+        json_number(&json, "peak_memory_bytes", s->peak_nbytes);
+        json_real(&json, "mbases_per_second", mbases_per_second(s));
+        json_end(&json, '}');
+}

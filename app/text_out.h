@@ -1,0 +1,56 @@
+/*
+ * Buffered text output to standard output or a file, every write checked.
+ *
+ * The first failure is kept and makes later writes do nothing, so callers may write on and look
+ * once, at text_out_close; long loops look at what text_out_write returns.
+ *
+ * A regular file is written under a temporary name beside its target and renamed when complete.
+ */
+#ifndef APP_TEXT_OUT_H
+#define APP_TEXT_OUT_H
+
+#include "kmer/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { TEXT_OUT_BUFFER_NBYTES = 1 << 16 };
+
+struct text_out {
+        int fd;
+        const char *name; /* for messages; the caller's */
+        char *target;     /* NULL where fd is written in place */
+        char *temporary;
+        int failure; /* errno of the first write that failed, or 0 */
+        size_t used;
+        char buffer[TEXT_OUT_BUFFER_NBYTES];
+};
+
+void text_out_stdout(struct text_out *out);
+void text_out_stderr(struct text_out *out);
+
+/* path "-" is standard output; a device or pipe is written in place. KC_EIO if path refuses. */
+enum kc_status text_out_open(struct text_out *out, const char *path, struct kc_error *err);
+
+/* Each returns false once any write has failed. */
+bool text_out_write(struct text_out *out, const void *text, size_t nbytes);
+bool text_out_puts(struct text_out *out, const char *text);
+bool text_out_printf(struct text_out *out, const char *format, ...)
+        __attribute__((format(printf, 2, 3)));
+
+bool text_out_flush(struct text_out *out);
+
+/* KC_EIO for the first write that failed. */
+enum kc_status text_out_status(const struct text_out *out, struct kc_error *err);
+
+/* Flush, close, give the file its name. KC_EIO for the first failure of any write. */
+enum kc_status text_out_close(struct text_out *out, struct kc_error *err);
+
+/* Close and leave no file behind. */
+void text_out_abort(struct text_out *out);
+
+/* Whether the reader of a pipe went away; no reason to tell the user anything. */
+bool text_out_pipe_closed(const struct text_out *out);
+
+#endif
