@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Install what is missing, build in build/, count the 31-mers of data/phage.fq.gz, show the histogram.
+# For a fresh Debian or Ubuntu, as root or with sudo. May be run again at any time.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. scripts/setup.sh
+
+install_packages "${BUILD_PACKAGES[@]}"
+build build -DBUILD_TESTING=OFF -DKCOUNT_BENCH=OFF
+
+echo
+echo '$ kcount data/phage.fq.gz -k 31'
+build/kcount data/phage.fq.gz -k 31 -o build/phage.kc --force
+echo
+echo '$ kcount hist phage.kc'
+build/kcount hist build/phage.kc > build/phage.hist
+awk -f scripts/bars.awk build/phage.hist
+echo
+echo "The program is build/kcount, the counts are in build/phage.kc; next: build/kcount help"

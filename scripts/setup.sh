@@ -1,0 +1,78 @@
+# shellcheck shell=bash disable=SC2034
+# What the other scripts share: packages and the build. To be sourced, from the repository's root.
+
+BUILD_PACKAGES=(gcc libc6-dev cmake ninja-build pkg-config zlib1g-dev libhts-dev libdeflate-dev
+        libisal-dev libzstd-dev libxxhash-dev)
+TEST_PACKAGES=(libcmocka-dev python3)
+PEER_PACKAGES=(jellyfish kmc samtools zstd) # tests that need them are skipped where they are missing
+
+# nvcc compiles its host part with g++.
+if command -v nvcc > /dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then
+        BUILD_PACKAGES+=(g++)
+fi
+
+as_root() {
+        if [ "$(id -u)" = 0 ]; then
+                "$@"
+        else
+                sudo "$@"
+        fi
+}
+
+missing_packages() {
+        local package
+        for package in "$@"; do
+                dpkg-query -W -f '${Status}\n' "$package" 2> /dev/null | grep -q ' installed$' ||
+                        echo "$package"
+        done
+}
+
+# install_packages PACKAGE...: those that are missing; nothing is asked, nothing done if all are there.
+install_packages() {
+        local missing
+        if ! command -v apt-get > /dev/null || ! command -v dpkg-query > /dev/null; then
+                echo "No apt-get here. If the build fails, install a C compiler, cmake 3.18 or later," \
+                        "ninja, pkg-config and the development files of zlib, htslib, libdeflate," \
+                        "ISA-L, zstd and xxHash; for the tests also cmocka and python3." >&2
+                return
+        fi
+        mapfile -t missing < <(missing_packages "$@")
+        if [ ${#missing[@]} = 0 ]; then
+                return
+        fi
+        if [ "$(id -u)" != 0 ] && ! command -v sudo > /dev/null; then
+                echo "These packages are missing: ${missing[*]}" >&2
+                echo "Neither root nor sudo: ask for them to be installed, then run this again." >&2
+                return 1
+        fi
+        echo "Installing ${missing[*]}"
+        if [ -z "${package_lists_are_fresh:-}" ]; then
+                as_root apt-get update -qq < /dev/null
+                package_lists_are_fresh=yes
+        fi
+        as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends \
+                "${missing[@]}" < /dev/null > /dev/null
+}
+
+# install_if_possible PACKAGE...: each by itself; a package that cannot be had is told, no error.
+install_if_possible() {
+        local package
+        for package in "$@"; do
+                install_packages "$package" || echo "$package cannot be installed; going on without it"
+        done
+}
+
+# build FOLDER [CMAKE OPTION]...
+build() {
+        local folder=$1
+        shift
+        if [ ! -e "$folder/CMakeCache.txt" ] && command -v ninja > /dev/null; then
+                set -- -G Ninja "$@"
+        fi
+        cmake -S . -B "$folder" "$@" > "$folder.log" || {
+                cat "$folder.log" >&2
+                return 1
+        }
+        grep 'kcount:' "$folder.log" || true
+        cmake --build "$folder" --parallel "$(nproc)"
+}
