@@ -14,11 +14,9 @@
 #include "io/store.h"
 #include "kmer/kmer.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define MIB (UINT64_C(1) << 20)
 
@@ -88,16 +86,6 @@ static enum kc_status resolve(struct count *count, const char *first_input, stru
                 count->tmp_dir = s->tmp_dir ? strdup(s->tmp_dir) : output_folder(count->output);
         if (count->tmp_dir == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
-        return KC_OK;
-}
-
-/* A word that is neither a command nor a file is more likely a command misspelt. */
-static enum kc_status check_first_word(const struct invocation *call, struct kc_error *err)
-{
-        const char *word = call->operands[0];
-        bool implied = strcmp(call->command_word, call->command->name) != 0;
-        if (implied && strpbrk(word, "./@-") == NULL && access(word, F_OK) != 0 && errno == ENOENT)
-                return kc_fail(err, KC_EUSAGE, "'%s' is neither a command nor a file", word);
         return KC_OK;
 }
 
@@ -215,7 +203,6 @@ static enum kc_status run_count(const struct invocation *call, struct kc_error *
         struct count count = { .settings = call->settings, .job = &job };
         enum kc_status status;
         KC_TRY(check_settings(count.settings, err));
-        KC_TRY(check_first_word(call, err));
         KC_TRY(resolve(&count, call->operands[0], err));
         signals_install(&job);
         KC_TRY(open_all(&count, call, err));
@@ -248,8 +235,8 @@ static const struct option_spec count_options[] = {
           .name = "output",
           .argument = "FILE",
           .offset = FIELD(output),
-          .help = "Write the counts here (default: the first input's name without its sequence and "
-                  "compression endings, plus .kc, in the current folder)." },
+          .help = "Write the counts here. Default: the first input's name without its sequence and "
+                  "compression endings, plus .kc, in the current folder." },
         OPTION_THREADS(FIELD(nthreads)),
         { .type = OPTION_SIZE,
           .letter = 'm',
@@ -264,14 +251,14 @@ static const struct option_spec count_options[] = {
           .name = "tmp",
           .argument = "DIR",
           .offset = FIELD(tmp_dir),
-          .help = "Folder for spilled data (default: the output's folder). No names appear there: "
+          .help = "Folder for spilled data. Default: the output's folder. No names appear there: "
                   "the files are unlinked as soon as they are open." },
         { .type = OPTION_TEXT,
           .name = "device",
           .argument = "NAME",
           .preset = "auto",
           .offset = FIELD(device),
-          .help = "Where to count: auto, cpu, cuda, or cuda:0,1,... for chosen devices. auto takes "
+          .help = "Where to count: auto, cpu, cuda, or cuda:0,1 for chosen devices. auto takes "
                   "CUDA where a device answers, else the CPU. This version counts on the CPU "
                   "only." },
         { .type = OPTION_TEXT,
@@ -283,24 +270,10 @@ static const struct option_spec count_options[] = {
         { .type = OPTION_FLAG,
           .name = "stranded",
           .offset = FIELD(stranded),
-          .help = "Count k-mers as they stand (default: a k-mer and its reverse complement are "
-                  "one)." },
-        { .type = OPTION_NUMBER,
-          .name = "min",
-          .argument = "N",
-          .min = 1,
-          .max = UINT32_MAX,
-          .preset = "1",
-          .offset = FIELD(min_count),
-          .help = "Leave k-mers with a count under N out of the output." },
-        { .type = OPTION_NUMBER,
-          .name = "max",
-          .argument = "N",
-          .min = 1,
-          .max = UINT32_MAX,
-          .preset = "4294967295",
-          .offset = FIELD(max_count),
-          .help = "Leave k-mers with a count over N out of the output." },
+          .help = "Count k-mers as they stand. Default: a k-mer and its reverse complement are "
+                  "one." },
+        OPTION_MIN(FIELD(min_count)),
+        OPTION_MAX(FIELD(max_count)),
         { .type = OPTION_NUMBER,
           .letter = 'q',
           .name = "min-quality",

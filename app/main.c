@@ -108,6 +108,12 @@ static int dispatch(const struct command *command, int argc, char **argv, struct
         return code;
 }
 
+/* A word that is neither a command nor a file is more likely a command misspelt than a file. */
+static bool is_misspelt(const char *word)
+{
+        return strpbrk(word, "./@-") == NULL && access(word, F_OK) != 0;
+}
+
 int main(int argc, char **argv)
 {
         struct invocation call = { .start_seconds = machine_seconds() };
@@ -134,6 +140,11 @@ int main(int argc, char **argv)
         if (general) {
                 argv[1] = (char *)command_help.name;
                 return dispatch(&command_help, argc - 1, argv + 1, &call);
+        }
+        if (is_misspelt(argv[1])) {
+                fprintf(stderr, "kcount: '%s' is neither a command nor a file\n", argv[1]);
+                free(call.line);
+                return EXIT_USAGE;
         }
         return dispatch(&command_count, argc, argv, &call);
 }

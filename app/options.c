@@ -174,7 +174,6 @@ enum kc_status invocation_parse(struct invocation *call, int argc, char **argv,
                                 struct kc_error *err)
 {
         bool seen[MAX_OPTIONS] = { false };
-        call->command_word = argv[0];
         call->settings = calloc(1, call->command->settings_nbytes + 1);
         call->operands = calloc((size_t)argc + 1, sizeof *call->operands);
         if (call->settings == NULL || call->operands == NULL)

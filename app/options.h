@@ -38,7 +38,19 @@ struct option_spec {
         { \
                 .type = OPTION_NUMBER, .letter = 't', .name = "threads", .argument = "N", \
                 .min = 1, .max = 1024, .offset = (field), \
-                .help = "Number of threads (default: all cores)." \
+                .help = "Number of threads. Default: all cores." \
+        }
+#define OPTION_MIN(field) \
+        { \
+                .type = OPTION_NUMBER, .name = "min", .argument = "N", .min = 1, \
+                .max = UINT32_MAX, .preset = "1", .offset = (field), \
+                .help = "Leave out k-mers with a count under N." \
+        }
+#define OPTION_MAX(field) \
+        { \
+                .type = OPTION_NUMBER, .name = "max", .argument = "N", .min = 1, \
+                .max = UINT32_MAX, .preset = "4294967295", .offset = (field), \
+                .help = "Leave out k-mers with a count over N." \
         }
 #define OPTION_JSON(field, text) \
         { \
@@ -52,7 +64,7 @@ struct option_spec {
 #define OPTION_NO_PROGRESS(field) \
         { \
                 .type = OPTION_FLAG, .name = "no-progress", .offset = (field), \
-                .help = "Show no progress bar (without this option, only a terminal gets one)." \
+                .help = "Show no progress bar. Default: there is one if standard error is a terminal." \
         }
 
 struct invocation;
@@ -72,7 +84,6 @@ struct command {
 /* A command as it was called. */
 struct invocation {
         const struct command *command;
-        const char *command_word; /* argv[0]: the command's name, or the program's where implied */
         void *settings;
         const char **operands;
         int noperands;

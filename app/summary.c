@@ -22,7 +22,7 @@ static void put_share(struct text_out *out, const char *label, uint64_t part, ui
         char text[FORMATTED_NBYTES];
         text_out_printf(out, "  %-22s %18s", label, format_number(part, text));
         if (whole)
-                text_out_printf(out, "  (%.1f%% of those)", 100.0 * (double)part / (double)whole);
+                text_out_printf(out, "  (%.1f%%)", 100.0 * (double)part / (double)whole);
         text_out_puts(out, "\n");
 }
 

@@ -1,0 +1,211 @@
+/* What the command line reads and writes: sizes, numbers, names, k-mers as text, JSON. */
+#include "app/json.h"
+#include "app/kmer_text.h"
+#include "app/output_name.h"
+#include "app/size.h"
+#include "kmer/kmer.h"
+
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static void test_parse_size(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *text;
+                uint64_t nbytes;
+        } good[] = {
+                { "0", 0 },
+                { "1048576", 1 << 20 },
+                { "8G", UINT64_C(8) << 30 },
+                { "8g", UINT64_C(8) << 30 },
+                { "500M", UINT64_C(500) << 20 },
+                { "1.5G", UINT64_C(3) << 29 },
+                { ".5k", 512 },
+                { "2TB", UINT64_C(2) << 40 },
+                { "2GiB", UINT64_C(2) << 30 },
+                { "7B", 7 },
+        };
+        for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+                uint64_t nbytes = 1;
+                assert_true(parse_size(good[i].text, &nbytes));
+                assert_int_equal(nbytes, good[i].nbytes);
+        }
+        static const char *const bad[] = { "",      "G",   ".",         "-1",  "+1",
+                                           "1.2.3", "8X",  "8GX",       "1e3", "0x10",
+                                           " 8G",   "8 G", "99999999T", "8iB", "nan" };
+        for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+                uint64_t nbytes;
+                if (parse_size(bad[i], &nbytes))
+                        fail_msg("'%s' was taken for a size", bad[i]);
+        }
+}
+
+static void test_parse_number(void **state)
+{
+        (void)state;
+        uint64_t number;
+        assert_true(parse_number("18446744073709551615", &number));
+        assert_true(number == UINT64_MAX);
+        static const char *const bad[] = {
+                "", "-1", "+1", " 1", "1 ", "1k", "18446744073709551616"
+        };
+        for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+                assert_false(parse_number(bad[i], &number));
+}
+
+static void test_format_number(void **state)
+{
+        (void)state;
+        char text[FORMATTED_NBYTES];
+        assert_string_equal(format_number(0, text), "0");
+        assert_string_equal(format_number(999, text), "999");
+        assert_string_equal(format_number(1000, text), "1,000");
+        assert_string_equal(format_number(UINT64_MAX, text), "18,446,744,073,709,551,615");
+        assert_string_equal(format_size(1023, text), "1023 bytes");
+        assert_string_equal(format_size(1536, text), "1.5 KiB");
+}
+
+static void test_output_name(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *input, *output;
+        } cases[] = {
+                { "reads.fq.gz", "reads.kc" },
+                { "/a/b.c/reads.fastq", "reads.kc" },
+                { "x.y.FASTA.ZST", "x.y.kc" },
+                { "x.bam", "x.kc" },
+                { "reads", "reads.kc" },
+                { "reads.txt", "reads.txt.kc" },
+                { "reads.gz", "reads.kc" },
+                { ".fq", ".fq.kc" },
+                { ".fq.gz", ".fq.kc" },
+                { "-", "stdin.kc" },
+                { "@files.txt", "files.kc" },
+                { "@/tmp/l.list", "l.kc" },
+                { "@files", "files.kc" },
+                { "a.fq.fq", "a.fq.kc" },
+                { "dir.fq/reads.bgz", "reads.kc" },
+        };
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+                char *name = output_name(cases[i].input);
+                assert_string_equal(name, cases[i].output);
+                free(name);
+        }
+}
+
+static void test_output_folder(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *path, *folder;
+        } cases[] = { { "x.kc", "." }, { "a/b/x.kc", "a/b" }, { "/x.kc", "/" }, { "./x", "." } };
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+                char *folder = output_folder(cases[i].path);
+                assert_string_equal(folder, cases[i].folder);
+                free(folder);
+        }
+}
+
+enum { NKMERS = 200 };
+
+/* Every k, against the plain formatter of kmer/. */
+static void test_kmer_text(void **state)
+{
+        (void)state;
+        static uint64_t kmers[NKMERS * KC_MAX_WORDS];
+        static uint32_t counts[NKMERS];
+        uint64_t seed = 1;
+        for (int k = 1; k <= KC_MAX_K; k++) {
+                size_t nwords = (size_t)kc_kmer_nwords(k);
+                for (size_t i = 0; i < NKMERS; i++) {
+                        for (size_t w = 0; w < nwords; w++) {
+                                seed = seed * UINT64_C(6364136223846793005) + 1;
+                                kmers[i * nwords + w] = seed ^ seed >> 29;
+                        }
+                        kmers[i * nwords + nwords - 1] &= kc_kmer_top_mask(k);
+                        counts[i] = (uint32_t)(seed >> 32) >> i % 32;
+                }
+                counts[0] = UINT32_MAX;
+                counts[1] = 0;
+                char *text = malloc(NKMERS * kmer_text_line_nbytes(k));
+                char *wanted = malloc(NKMERS * (size_t)(k + 16)), *p = wanted;
+                for (int fasta = 0; fasta < 2; fasta++) {
+                        struct kmer_text format = {
+                                .k = k, .fasta = fasta, .min_count = 3, .max_count = 1u << 30
+                        };
+                        p = wanted;
+                        for (size_t i = 0; i < NKMERS; i++) {
+                                char letters[KC_MAX_K + 1] = "";
+                                kc_kmer_format(kmers + i * nwords, k, letters);
+                                if (counts[i] < 3 || counts[i] > 1u << 30)
+                                        continue;
+                                p += fasta ? sprintf(p, ">%" PRIu32 "\n%s\n", counts[i], letters)
+                                           : sprintf(p, "%s\t%" PRIu32 "\n", letters, counts[i]);
+                        }
+                        char *end = kmer_text_lines(&format, kmers, counts, NKMERS, text);
+                        assert_int_equal(end - text, p - wanted);
+                        assert_memory_equal(text, wanted, (size_t)(end - text));
+                }
+                free(wanted);
+                free(text);
+        }
+}
+
+/* The room a line may need is enough at the largest count. */
+static void test_kmer_text_room(void **state)
+{
+        (void)state;
+        uint64_t kmer[KC_MAX_WORDS] = { 0 };
+        uint32_t count = UINT32_MAX;
+        for (int k = 1; k <= KC_MAX_K; k++) {
+                size_t room = kmer_text_line_nbytes(k);
+                char *text = malloc(room + 1);
+                for (int fasta = 0; fasta < 2; fasta++) {
+                        struct kmer_text format = { .k = k, .fasta = fasta, .max_count = count };
+                        text[room] = '#';
+                        char *end = kmer_text_lines(&format, kmer, &count, 1, text);
+                        assert_true(end <= text + room);
+                        assert_int_equal(text[room], '#');
+                }
+                free(text);
+        }
+}
+
+static void test_json_strings(void **state)
+{
+        (void)state;
+        static struct text_out out;
+        text_out_stdout(&out);
+        struct json json = { .out = &out };
+        json_begin(&json, NULL, '{');
+        json_string(&json, "q\"\\\n\x01", "\xc3\xa9 \xff \xe2\x82\xac \xc3");
+        json_begin(&json, "empty", '[');
+        json_end(&json, ']');
+        json_bool(&json, "b", true);
+        json_end(&json, '}');
+        static const char wanted[] = "{\n  \"q\\\"\\\\\\u000a\\u0001\": "
+                                     "\"\xc3\xa9 \\ufffd \xe2\x82\xac \\ufffd\",\n"
+                                     "  \"empty\": [],\n  \"b\": true\n}\n";
+        assert_int_equal(out.used, sizeof wanted - 1);
+        assert_memory_equal(out.buffer, wanted, out.used);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_parse_size),     cmocka_unit_test(test_parse_number),
+                cmocka_unit_test(test_format_number),  cmocka_unit_test(test_output_name),
+                cmocka_unit_test(test_output_folder),  cmocka_unit_test(test_kmer_text),
+                cmocka_unit_test(test_kmer_text_room), cmocka_unit_test(test_json_strings),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
