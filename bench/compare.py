@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+"""
+Time kcount and other k-mer counters side by side on the same reads.
+
+    bench/compare.py --label simulated-1.2G --kmers 21,31,55 reads.fq reads.fq.gz
+
+Every tool gets the same threads and memory and keeps every k-mer with its full count. The tools
+take turns, so that a change of the machine's mood meets all of them. Each run is one JSON line in
+bench/results/LABEL.jsonl, written when the run ends; bench/report.py makes docs/benchmarks.md of
+them. Tools that are not on the PATH are left out.
+"""
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import platform
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def inflate(path):
+    """The quickest way to plain text for tools that read nothing else."""
+    if not path.endswith(".gz"):
+        return f"cat {path}"
+    return f"{'pigz' if shutil.which('pigz') else 'gzip'} -dc {path}"
+
+
+def kcount(run):
+    return f"kcount count {run.reads} -k {run.k} -t {run.threads} -m {run.memory}G --tmp tmp " \
+           f"--quiet --json -o out.kc"
+
+
+def kmc(run, mode=""):
+    kind = "-fq" if ".fq" in run.reads or ".fastq" in run.reads else "-fm"
+    return f"kmc -k{run.k} -t{run.threads} -m{run.memory} {mode}-ci1 -cs4294967295 {kind} " \
+           f"{run.reads} out tmp"
+
+
+def kmc_ram(run):
+    return kmc(run, "-r ")
+
+
+def jellyfish(run):
+    """-s: room for all distinct k-mers, so that the table never has to grow."""
+    count = f"jellyfish count -m {run.k} -C -t {run.threads} -s {run.table_size} -o out.jf"
+    if run.reads.endswith(".gz"):
+        return f"{inflate(run.reads)} | {count} /dev/stdin"
+    return f"{count} {run.reads}"
+
+
+def gerbil(run):
+    return f"gerbil -k {run.k} -t {run.threads} -e {run.memory}GB -l 1 {run.reads} tmp out.gerbil"
+
+
+def fastk(run):
+    return f"FastK -k{run.k} -t1 -T{run.threads} -M{run.memory} -Ptmp -Nout {run.reads}"
+
+
+def yak(run):
+    return f"yak count -k{run.k} -t{run.threads} -o out.yak {run.reads}"
+
+
+# name: (program, command, how it tells its version)
+TOOLS = {
+    "kcount": ("kcount", kcount, "kcount --version"),
+    "kmc": ("kmc", kmc, "kmc --version"),
+    "kmc -r": ("kmc", kmc_ram, "kmc --version"),
+    "jellyfish": ("jellyfish", jellyfish, "jellyfish --version"),
+    "gerbil": ("gerbil", gerbil, ""),
+    "FastK": ("FastK", fastk, ""),
+    "yak": ("yak", yak, "yak version"),
+}
+
+
+class Run:
+    """One setting: what the commands above need to know."""
+
+    def __init__(self, reads, k, threads, memory):
+        self.reads, self.k, self.threads, self.memory = reads, k, threads, memory
+        self.distinct = 0
+
+    @property
+    def table_size(self):
+        return max(self.distinct * 5 // 4, 1_000_000)
+
+
+def first_line(command):
+    if not command:
+        return ""
+    done = subprocess.run(command, shell=True, capture_output=True, text=True)
+    lines = (done.stdout + done.stderr).strip().splitlines()
+    version = re.search(r"\d+(\.\d+)+\S*", lines[0]) if lines else None
+    return version.group() if version else ""
+
+
+def machine():
+    model = re.search(r"model name\s*: (.*)", pathlib.Path("/proc/cpuinfo").read_text())
+    pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return {"cpu": model.group(1) if model else platform.processor(), "cores": os.cpu_count(),
+            "memory_gib": round(pages / 2**30), "kernel": platform.release()}
+
+
+def commit():
+    done = subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"],
+                          capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def clear(work):
+    for path in work.glob("out*"):
+        path.unlink()
+    for path in work.glob(".out*"):
+        path.unlink()
+    shutil.rmtree(work / "tmp", ignore_errors=True)
+    (work / "tmp").mkdir()
+
+
+def timed(command, work):
+    """Run a shell command; wall, CPU and the largest resident set of any process in it."""
+    clear(work)
+    os.sync()
+    with open(work / "stdout", "w+") as stdout, open(work / "stderr", "w+") as stderr:
+        begin = time.monotonic()
+        child = subprocess.Popen(["bash", "-o", "pipefail", "-c", command], cwd=work,
+                                 stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr)
+        _, status, usage = os.wait4(child.pid, 0)
+        wall = time.monotonic() - begin
+        child.returncode = os.waitstatus_to_exitcode(status)
+        stdout.seek(0), stderr.seek(0)
+        said, complained = stdout.read(), stderr.read()
+    output = sum(path.stat().st_size for pattern in ("out*", ".out*") for path in work.glob(pattern))
+    return {"exit": child.returncode, "wall": round(wall, 3), "user": round(usage.ru_utime, 3),
+            "system": round(usage.ru_stime, 3), "peak_bytes": usage.ru_maxrss * 1024,
+            "output_bytes": output}, said, complained
+
+
+def details(tool, said):
+    """What a tool says of its own work, as far as it is comparable."""
+    if tool == "kcount":
+        summary = json.loads(said)
+        return {"distinct": summary["distinct"], "kmers": summary["kmers"],
+                "bases": summary["bases"], "seconds": summary["seconds"]}
+    found = re.search(r"No\. of unique counted k-mers *: *(\d+)", said)
+    return {"distinct": int(found.group(1))} if found else {}
+
+
+def measure(tool, run, work, common):
+    command = TOOLS[tool][1](run)
+    result, said, complained = timed(command, work)
+    record = {"tool": tool, "k": run.k, "reads": run.reads, "threads": run.threads,
+              "memory_gb": run.memory, "command": command, **result}
+    if result["exit"] == 0:
+        record.update(details(tool, said))
+        if tool == "kcount":
+            run.distinct = record["distinct"]
+        elif run.distinct and record.get("distinct", run.distinct) != run.distinct:
+            sys.exit(f"{command}: {record['distinct']} distinct k-mers, kcount has {run.distinct}")
+    else:
+        print(complained.strip()[-500:], file=sys.stderr)
+    print(f"{tool:10} k={run.k:<3} {run.reads}: exit {result['exit']}, {result['wall']:.2f} s, "
+          f"CPU {result['user'] + result['system']:.2f} s, {result['peak_bytes'] / 2**30:.2f} GiB",
+          flush=True)
+    return {**record, **common}
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("reads", nargs="+", type=pathlib.Path)
+    parser.add_argument("--label", required=True, help="name of the read set, and of the result file")
+    parser.add_argument("--kmers", default="21,31,55")
+    parser.add_argument("--tools", default=",".join(TOOLS))
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--memory", type=int, default=12, help="gigabytes for each tool")
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--kcount", type=pathlib.Path, default=ROOT / "build" / "kcount")
+    parser.add_argument("--work", type=pathlib.Path, help="folder for outputs, default a new one")
+    return parser.parse_args()
+
+
+def main():
+    arguments = parse_arguments()
+    os.environ["PATH"] = f"{arguments.kcount.resolve().parent}:{os.environ['PATH']}"
+    tools = [tool for tool in arguments.tools.split(",") if shutil.which(TOOLS[tool][0])]
+    tools.sort(key=lambda tool: tool != "kcount")  # first, since jellyfish needs its number
+    versions = {tool: first_line(TOOLS[tool][2]) for tool in tools}
+    results = ROOT / "bench" / "results" / f"{arguments.label}.jsonl"
+    results.parent.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=arguments.work) as work, open(results, "a") as log:
+        work = pathlib.Path(work)
+        for reads in arguments.reads:
+            (work / reads.name).symlink_to(reads.resolve())
+            subprocess.run(f"cat {shlex.quote(reads.name)} > /dev/null", shell=True, cwd=work, check=True)
+            for k in map(int, arguments.kmers.split(",")):
+                run = Run(reads.name, k, arguments.threads, arguments.memory)
+                for turn in range(arguments.repeat):
+                    for tool in tools:
+                        common = {"label": arguments.label, "turn": turn, "version": versions[tool],
+                                  "date": datetime.date.today().isoformat(), "commit": commit(),
+                                  "machine": machine()}
+                        log.write(json.dumps(measure(tool, run, work, common)) + "\n")
+                        log.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""Make docs/benchmarks.md and docs/benchmarks.svg from the raw lines in bench/results/."""
+import collections
+import html
+import json
+import pathlib
+import statistics
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+COLOURS = {"kcount": "#d1495b", "kmc": "#30638e", "kmc -r": "#6b9ac4", "jellyfish": "#8d9f87",
+           "gerbil": "#b08ea2", "FastK": "#c9a66b", "yak": "#7a7a7a"}
+
+HEADER = """# Benchmarks
+
+Made by `bench/report.py` from the raw runs in [bench/results/](../bench/results/), which
+`bench/compare.py` wrote; every line there holds the command, the machine and the commit.
+All tools keep every k-mer (`-ci1`) with counts up to 2^32-1 where they can, use the same threads
+and may use the same memory. They took turns; shown are medians. CPU is user and system time; memory
+is the largest resident set of a process.
+
+![wall times](benchmarks.svg)
+"""
+
+
+def load():
+    """{(label, reads, k, threads, machine): {tool: [records]}}, in the order of the files."""
+    groups = collections.OrderedDict()
+    for path in sorted((ROOT / "bench" / "results").glob("*.jsonl")):
+        for line in path.read_text().splitlines():
+            record = json.loads(line)
+            if record["exit"] != 0:
+                continue
+            key = (record["label"], record["reads"], record["k"], record["threads"],
+                   record["machine"]["cpu"])
+            groups.setdefault(key, {}).setdefault(record["tool"], []).append(record)
+    return groups
+
+
+def median(records, *fields):
+    return statistics.median(sum(record[field] for field in fields) for record in records)
+
+
+def by_wall(tools):
+    return sorted(tools.items(), key=lambda item: median(item[1], "wall"))
+
+
+def title(key):
+    label, reads, k, threads, _ = key
+    return f"{label}: {reads}, k = {k}, {threads} threads"
+
+
+def tools_table(tools):
+    ours = tools.get("kcount")
+    bases = ours[0]["bases"] if ours else 0
+    lines = ["| tool | wall s | against kcount | Mbases/s | CPU s | memory GiB | output MB | runs |",
+             "|---|---:|---:|---:|---:|---:|---:|---:|"]
+    for tool, records in by_wall(tools):
+        wall = median(records, "wall")
+        ratio = f"{wall / median(ours, 'wall'):.2f} x" if ours else ""
+        rate = f"{bases / wall * 1e-6:.0f}" if bases else ""
+        version = records[-1]["version"]
+        lines.append(f"| {tool} {version} | {wall:.2f} | {ratio} | {rate} "
+                     f"| {median(records, 'user', 'system'):.1f} "
+                     f"| {median(records, 'peak_bytes') / 2**30:.2f} "
+                     f"| {median(records, 'output_bytes') / 1e6:.0f} | {len(records)} |")
+    return lines
+
+
+def stages_line(key, records):
+    """kcount's stages: seconds, and nanoseconds a base and thread."""
+    threads, bases = key[3], records[0]["bases"]
+    stages = [name for name in records[0]["seconds"] if name not in ("wall", "user", "system")]
+    cells = []
+    for name in stages:
+        seconds = statistics.median(record["seconds"][name] for record in records)
+        cells.append(f"{name} {seconds:.2f} s ({seconds * threads / bases * 1e9:.2f} ns)")
+    return "kcount's stages, and nanoseconds a base and thread: " + ", ".join(cells) + "."
+
+
+def machine_line(records):
+    about = records[-1]["machine"]
+    return f"{about['cpu']}, {about['cores']} cores, {about['memory_gib']} GiB; commit " \
+           f"{records[-1]['commit']}, {records[-1]['date']}."
+
+
+def page(groups):
+    lines = [HEADER]
+    for key, tools in groups.items():
+        lines += [f"## {title(key)}", "", *tools_table(tools), ""]
+        if "kcount" in tools:
+            lines += [stages_line(key, tools["kcount"]), ""]
+        lines += [machine_line(next(iter(tools.values()))), ""]
+    return "\n".join(lines)
+
+
+def bar(x, y, width, tool, seconds):
+    return [f'<text x="{x - 6}" y="{y + 12}" text-anchor="end">{html.escape(tool)}</text>',
+            f'<rect x="{x}" y="{y}" width="{width:.1f}" height="15" fill="{COLOURS.get(tool, "#999")}"/>',
+            f'<text x="{x + width + 5:.1f}" y="{y + 12}">{seconds:.1f} s</text>']
+
+
+def plot(groups):
+    """A panel of bars for each setting, all on one scale of seconds."""
+    left, width, line = 90, 560, 20
+    longest = max(median(records, "wall") for tools in groups.values() for records in tools.values())
+    body, y = [], 10
+    for key, tools in groups.items():
+        body.append(f'<text x="10" y="{y + 14}" font-weight="bold">{html.escape(title(key))}</text>')
+        y += line + 2
+        for tool, records in by_wall(tools):
+            wall = median(records, "wall")
+            body += bar(left, y, max(wall / longest * width, 1), tool, wall)
+            y += line
+        y += line // 2
+    return "\n".join([f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + width + 80}" height="{y}" '
+                      'font-family="sans-serif" font-size="12">',
+                      '<rect width="100%" height="100%" fill="white"/>', *body, "</svg>", ""])
+
+
+def main():
+    groups = load()
+    if not groups:
+        raise SystemExit("no results in bench/results; run bench/compare.py first")
+    (ROOT / "docs" / "benchmarks.md").write_text(page(groups))
+    (ROOT / "docs" / "benchmarks.svg").write_text(plot(groups))
+
+
+if __name__ == "__main__":
+    main()
