@@ -1,0 +1,156 @@
+"""
+What every command prints, letter by letter, on reads small enough to be checked by hand.
+
+    app_commands.py KCOUNT SOURCE
+"""
+import gzip
+import json
+
+from session import READS, Session, expect, expect_file
+from tools import main
+
+
+def counted(*options):
+    s = Session()
+    s.kcount("a.fq", "-k", 3, "--quiet", *options)
+    expect(s.said, "", "standard error under --quiet")
+    return s
+
+
+def test_dump():
+    s = counted()
+    expect_file(s.kcount("dump", "a.kc"), "dump")
+    expect_file(s.kcount("dump", "a.kc", "-t", 1), "dump")
+    expect_file(s.kcount("dump", "a.kc", "--fasta"), "dump.fa")
+    expect(s.kcount("dump", "a.kc", "--min", 3), "ACG\t6\nGTA\t3\n", "dump --min")
+    expect(s.kcount("dump", "a.kc", "--min", 2, "--max", 3), "AAA\t2\nGTA\t3\n", "dump --min --max")
+    s.kcount("dump", "a.kc", "-o", "dump.txt")
+    expect_file(s.read("dump.txt"), "dump")
+    s.kcount("dump", "a.kc", "--fasta", "-o", "dump.txt")
+    expect_file(s.read("dump.txt"), "dump.fa")
+    expect_file(s.kcount("dump", "a.kc", "-o", "-"), "dump")
+
+
+def test_stranded_quality_and_bounds():
+    expect_file(counted("--stranded").kcount("dump", "a.kc"), "dump.stranded")
+    expect_file(counted("-q", 20).kcount("dump", "a.kc"), "dump.quality")
+    s = counted("--min", 2, "--max", 3)
+    expect(s.kcount("dump", "a.kc"), "AAA\t2\nGTA\t3\n", "count --min --max")
+    s.kcount("check", "a.kc")
+
+
+def test_hist():
+    s = counted()
+    expect(s.kcount("hist", "a.kc"), "1\t4\n2\t1\n3\t1\n6\t1\n", "hist")
+    expect(s.kcount("hist", "a.kc", "--max-count", 2), "1\t4\n2\t3\n", "hist --max-count 2")
+    expect(s.kcount("hist", "a.kc", "--max-count", 4), "1\t4\n2\t1\n3\t1\n4\t1\n", "hist, no row 4")
+    expect(s.kcount("hist", "a.kc", "--max-count", 6), "1\t4\n2\t1\n3\t1\n6\t1\n", "hist at the top")
+
+
+def test_query():
+    s = counted()
+    expect(s.kcount("query", "a.kc", "CGT", "acguA", "TTT", "GGG"),
+           "CGT\t6\nACG\t6\nCGT\t6\nGTA\t3\nTTT\t2\nGGG\t0\n", "query of arguments")
+    wanted = "TAC\t3\nGGG\t0\nTTT\t2\n"
+    s.write("plain.txt", "TAC\t17\n\nggg\r\nTTT")
+    s.write("q.fa", ">a b\nT\nAC\n\n>empty\n>b\nGGG\n>c\nTTT")
+    s.write("q.fq", "@a\nTA\nC\n+a\n@@\n@\n@b\nGGG\n+\nIII\n@c\nTTT\n+\n+++")
+    s.write("q.fa.gz", gzip.compress(s.read("q.fa").encode()))
+    for name in ("plain.txt", "q.fa", "q.fq", "q.fa.gz"):
+        expect(s.kcount("query", "a.kc", "-f", name), wanted, f"query -f {name}")
+    expect(s.kcount("query", "a.kc", "-f", "-", text="TAC\nGGG\nTTT\n"), wanted, "query -f -")
+    expect(s.kcount("query", "a.kc", "AAA", "--file=plain.txt"), "AAA\t2\n" + wanted, "query of both")
+    s.write("odd.fa", ">n\nTTTNACGNN\n>short\nAC\n")
+    expect(s.kcount("query", "a.kc", "-f", "odd.fa", message="3 letters outside ACGTU"),
+           "TTT\t2\nACG\t6\n", "query over N")
+    s.kcount("query", "a.kc", "-f", "odd.fa", message="1 sequences are shorter than k = 3")
+    s.kcount("query", "a.kc", "-f", "odd.fa", "--quiet")
+    expect(s.said, "", "query --quiet")
+    s.write("empty", "")
+    expect(s.kcount("query", "a.kc", "-f", "empty"), "", "query of nothing")
+    expect(s.kcount("dump", "a.kc"), s.kcount("query", "a.kc", "-f", "-", text=s.kcount("dump", "a.kc")),
+           "query of a dump")
+
+
+def test_query_in_order_with_threads():
+    s = Session()
+    s.kcount("a.fq", "-k", 2, "--quiet")
+    asked = "".join("ACGT"[i * i * 7 % 4] + "ACGT"[i // 5 % 4] for i in range(300000))
+    s.write("long.fa", ">x\n" + asked + "\n")
+    counts = dict(line.split("\t") for line in s.kcount("dump", "a.kc").splitlines())
+    swap = str.maketrans("ACGT", "TGCA")
+
+    def answer(kmer):
+        other = kmer.translate(swap)[::-1]
+        return kmer + "\t" + counts.get(min(kmer, other), "0")
+    wanted = [answer(asked[i:i + 2]) for i in range(len(asked) - 1)]
+    for threads in (1, 3):
+        got = s.kcount("query", "a.kc", "-f", "long.fa", "-t", threads).splitlines()
+        expect(got == wanted, True, f"300,000 queries in order, {threads} threads")
+
+
+def test_range():
+    s = counted()
+    expect(s.kcount("range", "a.kc", "A", "AC"), "AAA\t2\nACA\t1\nACG\t6\n", "range A AC")
+    expect(s.kcount("range", "a.kc", "aca", "CAA"), "ACA\t1\nACG\t6\nCAA\t1\n", "range, both included")
+    expect(s.kcount("range", "a.kc", "A", "AC", "--count"), "3\t9\n", "range --count")
+    expect(s.kcount("range", "a.kc", "", ""), s.kcount("dump", "a.kc"), "range of all")
+    expect(s.kcount("range", "a.kc", "TG", "U"), "", "range of nothing")
+    expect(s.kcount("range", "a.kc", "TG", "U", "--count"), "0\t0\n", "range of nothing --count")
+
+
+def test_info_and_check():
+    s = counted()
+    told = json.loads(s.kcount("info", "a.kc", "--json"))
+    for key, value in {"k": 3, "stranded": False, "distinct": 7, "unique": 4, "largest_count": 6,
+                       "sum": 15, "kmers": 15, "reads": 2, "bases": 22, "skipped_letters": 1,
+                       "inputs": ["a.fq"], "file": "a.kc", "runs": 1}.items():
+        expect(told[key], value, f"info --json, {key}")
+    expect("distinct k-mers        7\n" in s.kcount("info", "a.kc"), True, "info")
+    expect(s.kcount("check", "a.kc"), "a.kc: ok, 7 distinct k-mers of 15 counted\n", "check")
+    expect(json.loads(s.kcount("check", "a.kc", "--json")),
+           {"file": "a.kc", "ok": True, "distinct": 7, "kmers": 15}, "check --json")
+
+
+def test_summary():
+    s = Session()
+    s.kcount("a.fq", "-k", 3)
+    for part in ("reads                                   2\n", "3-mers counted                         15\n",
+                 "seen once                               4  (57.1%)\n", "wrote a.kc, ", "peak memory",
+                 "Mbases/s", " a.fq -k 3\n"):
+        expect(part in s.said, True, f"summary has {part!r} in {s.said!r}")
+    told = json.loads(s.kcount("count", "a.fq", "-k", 3, "--force", "--json", "--min", 2, "-q", 20,
+                               "--no-progress"))
+    for key, value in {"k": 3, "reads": 2, "bases": 22, "skipped_letters": 1, "low_quality_bases": 1,
+                       "distinct": 4, "dropped_distinct": 1, "output": "a.kc", "inputs": ["a.fq"], "device": "cpu"}.items():
+        expect(told[key], value, f"count --json, {key}")
+    s.write("odd \"name\"\\\n.fq", READS)
+    told = json.loads(s.kcount("odd \"name\"\\\n.fq", "-k", 3, "--json"))
+    expect(told["inputs"], ["odd \"name\"\\\n.fq"], "a name with quotes, as JSON")
+
+
+def test_names_of_the_output():
+    s = Session()
+    s.write("count", READS)
+    s.write("list.txt", "a.fq\ncount\n")
+    for arguments, output in ((["./count"], "count.kc"), (["@list.txt"], "list.kc"), (["-"], "stdin.kc"),
+                              (["a.fq", "-o", "x y"], "x y"), (["--", "a.fq"], "a.kc")):
+        s.kcount("-k", 3, *arguments, text=READS)
+        s.kcount("check", output)
+    expect(s.kcount("info", "list.kc", "--json").count("\"a.fq\""), 1, "@LIST is resolved")
+    s.kcount("count", "count", "-k", 3, "--force")
+    s.kcount("count", "--output=other.kc", "-k3", "a.fq", "-t2")
+
+
+def test_nothing_to_count():
+    s = Session()
+    s.kcount("a.fq", "-k", 9, message="warning: no k-mer was counted")
+    expect(s.kcount("dump", "a.kc"), "", "dump of nothing")
+    expect(s.kcount("hist", "a.kc"), "", "hist of nothing")
+    expect(s.kcount("query", "a.kc", "ACGTACGTA"), "ACGTACGTA\t0\n", "query of nothing")
+    s.kcount("check", "a.kc")
+
+
+main([test_dump, test_stranded_quality_and_bounds, test_hist, test_query,
+      test_query_in_order_with_threads, test_range, test_info_and_check, test_summary,
+      test_names_of_the_output, test_nothing_to_count])

@@ -1,0 +1,143 @@
+"""
+Work that fails: exit code 1, a message that names the file, nothing half-written left behind, and
+what was there before untouched.
+
+    app_failures.py KCOUNT SOURCE
+"""
+import gzip
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+
+from session import READS, Session, expect
+from tools import Failure, main
+
+
+def fails(s, *arguments, message, **how):
+    before = s.names()
+    expect(s.kcount(*arguments, code=1, message=message, **how), "", "standard output of a failure")
+    expect(s.names(), before, f"what {arguments} leaves behind")
+
+
+def test_bad_inputs():
+    s = Session()
+    s.write("empty.fq", "")
+    s.write("short.fq", "@r\nACGT\n+\nIII\n")
+    s.write("cut.fq", "@r\nACGTACGT\n+\nIIIIIIII\n@s\nACG")
+    s.write("text.fq", "Dear reader,\nthis is no sequence.\n")
+    zipped = gzip.compress(os.urandom(20000).hex().replace("f", "A").encode())
+    s.write("zip.fq.gz", zipped)
+    good = gzip.compress(("@r\n" + "ACGTTGCA" * 20 + "\n+\n" + "I" * 160 + "\n").encode() * 500)
+    s.write("truncated.fq.gz", good[:-100])
+    s.write("corrupt.fq.gz", good[:-8] + b"\0\0\0\0" + good[-4:])
+    for name in ("empty.fq", "short.fq", "cut.fq", "text.fq", "zip.fq.gz", "truncated.fq.gz",
+                 "corrupt.fq.gz"):
+        fails(s, name, "-k", 3, message=name)
+        fails(s, "a.fq", name, "-k", 3, message=name)
+    fails(s, "nowhere.fq", "-k", 3, message="nowhere.fq")
+    fails(s, "@nolist.txt", "-k", 3, message="nolist.txt")
+    os.mkdir(s.path / "folder")
+    fails(s, "folder", "-k", 3, message="folder")
+
+
+def test_bad_outputs():
+    s = Session()
+    s.write("a.kc", "precious")
+    fails(s, "a.fq", "-k", 3, message="a.kc exists; --force")
+    expect(s.read("a.kc"), "precious", "an existing output")
+    s.write("bad.fq", "@r\nACGT\n+\nIII\n")
+    fails(s, "bad.fq", "-k", 3, "-o", "a.kc", "--force", message="bad.fq")
+    expect(s.read("a.kc"), "precious", "an existing output after a failure under --force")
+    s.kcount("a.fq", "-k", 3, "--force")
+    s.kcount("check", "a.kc")
+    os.mkdir(s.path / "folder")
+    fails(s, "a.fq", "-k", 3, "-o", "folder", message="folder is a folder")
+    fails(s, "a.fq", "-k", 3, "-o", "nowhere/a.kc", message="nowhere")
+    fails(s, "a.fq", "-k", 3, "-o", "/dev/null", "--force", message="/dev/null is no regular file")
+    fails(s, "a.fq", "-k", 3, "-o", "b.kc", "--tmp", "nowhere", message="nowhere")
+    fails(s, "a.fq", "-k", 3, "-o", "b.kc", "--tmp", "a.fq", message="Not a directory")
+    expect(os.path.exists("/dev/null") and not os.path.isfile("/dev/null"), True, "/dev/null")
+
+
+def test_no_device():
+    s = Session()
+    s.kcount("info", "--devices", code=None)
+    if s.code == 0:
+        return
+    fails(s, "a.fq", "-k", 3, "--device", "cuda", message="kcount: ")
+    fails(s, "a.fq", "-k", 3, "--device", "cuda:0,1", "--table", "slab", message="kcount: ")
+    fails(s, "info", "--devices", message="kcount: ")
+    s.kcount("a.fq", "-k", 3, "--device", "auto")
+
+
+def test_bad_databases():
+    s = Session()
+    s.kcount("a.fq", "-k", 3)
+    good = (s.path / "a.kc").read_bytes()
+    s.write("cut.kc", good[:len(good) // 2])
+    s.write("none.kc", "")
+    s.write("other.kc", READS * 100)
+    for name in ("cut.kc", "none.kc", "other.kc", "nowhere.kc"):
+        for call in (["dump", name], ["hist", name], ["query", name, "ACG"], ["range", name, "A", "C"],
+                     ["info", name], ["check", name]):
+            fails(s, *call, message=name)
+    told = json.loads(s.kcount("check", "cut.kc", "--json", code=1))
+    expect((told["ok"], "cut.kc" in told["error"]), (False, True), "check --json of a damaged file")
+    missed = []
+    for i in range(len(good)):
+        s.write("bit.kc", good[:i] + bytes([good[i] ^ 4]) + good[i + 1:])
+        s.kcount("check", "bit.kc", code=None)
+        if s.code != 1:
+            missed.append(i)
+    expect(missed, [], "bytes that can be changed without 'check' noticing")
+
+
+def test_bad_queries():
+    s = Session()
+    s.kcount("a.fq", "-k", 3)
+    fails(s, "query", "a.kc", "-f", "nowhere", message="nowhere")
+    s.write("cut.gz", gzip.compress(os.urandom(5000).hex().encode())[:-20])
+    s.write("binary", b"\x00\x01\x02")
+    s.write("bad.fq", "@r\nACGT\n+\nIII\n@s\n")
+    s.write("bad.fa", ">r\nACGT\n(c) 1999\n")
+    for name in ("cut.gz", "binary", "bad.fq", "bad.fa"):
+        s.kcount("query", "a.kc", "-f", name, code=1, message=name)
+
+
+def full_disk(test):
+    """Run test(session, folder) with a folder on a full file system; only root can make one."""
+    mount = shutil.which("mount")
+    if os.geteuid() != 0 or mount is None:
+        print("skipped: a full disk (needs root)")
+        return
+    folder = tempfile.mkdtemp()
+    made = subprocess.run([mount, "-t", "tmpfs", "-o", "size=64k", "tmpfs", folder],
+                          stderr=subprocess.DEVNULL)
+    if made.returncode != 0:
+        print("skipped: a full disk (mount is not allowed)")
+        os.rmdir(folder)
+        return
+    try:
+        test(Session(), folder)
+        if os.listdir(folder):
+            raise Failure(f"left on a full disk: {os.listdir(folder)}")
+    finally:
+        subprocess.run(["umount", folder], check=True)
+        os.rmdir(folder)
+
+
+def test_full_disk():
+    def work(s, folder):
+        random = os.urandom(100000).hex().translate(str.maketrans("0123456789abcdef", "ACGT" * 4))
+        s.write("big.fa", ">r\n" + random + "\n")
+        s.kcount("big.fa", "-k", 31, "--force")
+        s.kcount("big.fa", "-k", 31, "-o", folder + "/big.kc", code=1, message="No space left on device")
+        expect(os.listdir(folder), [], "a full disk after count")
+        s.kcount("dump", "big.kc", "-o", folder + "/dump", code=1, message="No space left on device")
+    full_disk(work)
+
+
+main([test_bad_inputs, test_bad_outputs, test_no_device, test_bad_databases, test_bad_queries,
+      test_full_disk])

@@ -1,0 +1,120 @@
+"""
+Standard output that cannot be written, closed pipes, and files written with -o.
+
+    app_output.py KCOUNT SOURCE
+"""
+import os
+import pty
+import signal
+import stat
+import subprocess
+import time
+
+from session import KCOUNT, Session, expect
+from tools import main
+
+
+def big():
+    """A database whose dump is longer than any buffer or pipe on its way."""
+    s = Session()
+    random = os.urandom(200000).hex().translate(str.maketrans("0123456789abcdef", "ACGT" * 4))
+    s.write("big.fa", ">r\n" + random + "\n")
+    s.kcount("big.fa", "-k", 31)
+    s.kcount("a.fq", "-k", 3)
+    return s
+
+
+def test_full_device():
+    s = big()
+    s.write("asked", "ACG\n" * 50000)
+    calls = (["dump", "a.kc"], ["dump", "big.kc"], ["dump", "big.kc", "-t", 4], ["hist", "a.kc"],
+             ["info", "a.kc"], ["check", "a.kc"], ["query", "a.kc", "ACG"], ["query", "a.kc", "-f", "asked"],
+             ["range", "big.kc", "A", "T"], ["help"], ["--help"], ["dump", "--help"], ["--version"],
+             ["a.fq", "-k", 3, "--force", "--json", "--quiet"])
+    for call in calls:
+        with open("/dev/full", "w") as full:
+            s.kcount(*call, stdout=full, code=1, message="standard output: No space left on device")
+    s.kcount("dump", "big.kc", "-o", "/dev/full", code=1, message="/dev/full: No space left on device")
+
+
+def closed_pipe(s, ignore, *call):
+    """Exit code and standard error of kcount into a pipe whose reader leaves after one line."""
+    started = s.start(*call, stdout=subprocess.PIPE, restore_signals=False, preexec_fn=lambda:
+                      signal.signal(signal.SIGPIPE, signal.SIG_IGN if ignore else signal.SIG_DFL))
+    started.stdout.readline()
+    started.stdout.close()
+    said = started.stderr.read()
+    return started.wait(), said
+
+
+def test_closed_pipe():
+    s = big()
+    for call in (["dump", "big.kc"], ["dump", "big.kc", "-t", 4], ["range", "big.kc", "A", "T"]):
+        expect(closed_pipe(s, False, *call), (-signal.SIGPIPE, b""), f"closed pipe, {call}")
+        expect(closed_pipe(s, True, *call), (1, b""), f"closed pipe, SIGPIPE ignored, {call}")
+
+
+def test_closed_descriptors():
+    s = big()
+    before = s.names()
+    for closed, code in ((1, 1), (2, 0)):
+        done = subprocess.run([KCOUNT, "a.fq", "-k", "3", "--force", "--json"], cwd=s.path,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              preexec_fn=lambda: os.close(closed), stdin=subprocess.DEVNULL)
+        expect(done.returncode, code, f"descriptor {closed} closed")
+        expect(s.kcount("check", "a.kc").startswith("a.kc: ok"), True, "the file under closed descriptors")
+    expect(s.names(), before, "files under closed descriptors")
+
+
+def test_dump_to_files():
+    s = big()
+    wanted = s.kcount("dump", "big.kc", "-t", 1)
+    expect(len(wanted.splitlines()) > 390000, True, "a big dump")
+    for threads in (2, 5):
+        expect(s.kcount("dump", "big.kc", "-t", threads) == wanted, True, f"dump, {threads} threads")
+    os.umask(0o027)
+    s.kcount("dump", "big.kc", "-o", "out")
+    expect(s.read("out") == wanted, True, "dump -o")
+    expect(stat.S_IMODE(os.stat(s.path / "out").st_mode), 0o640, "mode of a dump")
+    os.symlink("out", s.path / "link")
+    s.kcount("dump", "a.kc", "-o", "link")
+    expect((os.path.islink(s.path / "link"), len(s.read("out"))), (True, 7 * 6), "dump -o LINK")
+    os.mkfifo(s.path / "fifo")
+    reader = subprocess.Popen(["cat", s.path / "fifo"], stdout=subprocess.PIPE)
+    s.kcount("dump", "a.kc", "-o", "fifo")
+    expect(reader.communicate()[0].decode(), s.read("out"), "dump -o FIFO")
+    s.kcount("dump", "a.kc", "-o", "nowhere/out", code=1, message="nowhere/out")
+    s.kcount("dump", "a.kc", "-o", ".", code=1, message=".: ")
+    expect([name for name in s.names() if "tmp" in name], [], "temporary files")
+
+
+def on_terminal(s, *call):
+    """What kcount writes to a terminal; the input is held back so that the bar has time."""
+    master, slave = pty.openpty()
+    started = subprocess.Popen([KCOUNT, *call], cwd=s.path, stdin=subprocess.PIPE, stderr=slave,
+                               stdout=subprocess.DEVNULL)
+    os.close(slave)
+    time.sleep(0.6)
+    started.stdin.write(s.read("a.fq").encode())
+    started.stdin.close()
+    said = b""
+    try:
+        while chunk := os.read(master, 4096):
+            said += chunk
+    except OSError:  # the terminal's other side is closed
+        pass
+    os.close(master)
+    expect(started.wait(), 0, f"exit code of {call}")
+    return said.decode()
+
+
+def test_progress():
+    s = Session()
+    said = on_terminal(s, "-", "-k", "3")
+    expect(("\rread" in said, "\x1b[K" in said, "wrote stdin.kc" in said),
+           (True, True, True), f"the progress bar, in {said!r}")
+    expect("\rread" in on_terminal(s, "-", "-k", "3", "--force", "--no-progress"), False, "--no-progress")
+    expect(on_terminal(s, "-", "-k", "3", "--force", "--quiet"), "", "--quiet")
+
+
+main([test_full_device, test_closed_pipe, test_closed_descriptors, test_dump_to_files, test_progress])

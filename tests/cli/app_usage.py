@@ -1,0 +1,90 @@
+"""
+Calls that make no sense end with exit code 2 and a message that names what is wrong.
+
+    app_usage.py KCOUNT SOURCE
+"""
+from session import Session, expect
+from tools import main
+
+WRONG = [
+    (["a.fq"], "-k/--kmer K is required"),
+    (["count"], "needs FILE"),
+    (["-k", "31"], "needs FILE"),
+    (["a.fq", "-k"], "-k/--kmer needs an argument: K"),
+    (["a.fq", "--kmer"], "-k/--kmer needs an argument: K"),
+    (["a.fq", "-k", "0"], "-k/--kmer: '0' is not a whole number from 1 to 255"),
+    (["a.fq", "-k", "256"], "'256'"),
+    (["a.fq", "-k", "-1"], "'-1'"),
+    (["a.fq", "-k", "3x"], "'3x'"),
+    (["a.fq", "-k", ""], "''"),
+    (["a.fq", "-k", "99999999999999999999"], "whole number"),
+    (["a.fq", "-k", "3", "-t", "0"], "-t/--threads"),
+    (["a.fq", "-k", "3", "-m", "lots"], "-m/--memory: 'lots' is not a size"),
+    (["a.fq", "-k", "3", "-m", "1M"], "at least 256.0 MiB"),
+    (["a.fq", "-k", "3", "-m", "-8G"], "not a size"),
+    (["a.fq", "-k", "3", "-q", "94"], "-q/--min-quality"),
+    (["a.fq", "-k", "3", "--min", "0"], "--min"),
+    (["a.fq", "-k", "3", "--max", "4294967296"], "--max"),
+    (["a.fq", "-k", "3", "--min", "5", "--max", "4"], "--min 5 is above --max 4"),
+    (["a.fq", "-k", "3", "-o", "-"], "standard output"),
+    (["a.fq", "-k", "3", "-o", ""], "empty"),
+    (["a.fq", "-k", "3", "--device", "tpu"], "--device"),
+    (["a.fq", "-k", "3", "--device", "cuda:"], "--device"),
+    (["a.fq", "-k", "3", "--device", "cuda:0,"], "--device"),
+    (["a.fq", "-k", "3", "--device", "cuda0"], "--device"),
+    (["a.fq", "-k", "3", "--table", "cuckoo"], "--table"),
+    (["a.fq", "-k", "3", "--table", "slab", "--device", "cpu"], "--table"),
+    (["a.fq", "-k", "3", "--nonsense"], "'--nonsense'"),
+    (["a.fq", "-k", "3", "-Z"], "'-Z'"),
+    (["a.fq", "-k", "3", "--quiet=yes"], "takes no argument"),
+    (["dmup", "a.kc"], "'dmup' is neither a command nor a file"),
+    (["--nonsense"], "'--nonsense'"),
+    (["help", "nonsense"], "no command 'nonsense'"),
+    (["dump"], "needs FILE.kc"),
+    (["dump", "a.kc", "b.kc"], "too many: 'b.kc'"),
+    (["dump", "a.kc", "-k", "3"], "'-k'"),
+    (["dump", "a.kc", "--min", "4", "--max", "3"], "--min"),
+    (["dump", "a.kc", "-o", "a.kc"], "a.kc is an input"),
+    (["hist", "a.kc", "--max-count", "0"], "--max-count"),
+    (["query", "a.kc"], "needs a SEQUENCE"),
+    (["query", "a.kc", "AC"], "'AC' is 2 letters long, but k is 3"),
+    (["query", "a.kc", "ACNA"], "letter 3, 'N'"),
+    (["range", "a.kc", "A"], "needs FILE.kc FROM TO"),
+    (["range", "a.kc", "AAAA", "C"], "4 letters long"),
+    (["range", "a.kc", "A", "CX"], "letter 2, 'X'"),
+    (["range", "a.kc", "C", "A"], "comes after"),
+    (["info"], "FILE.kc or --devices"),
+    (["info", "a.kc", "--devices"], "FILE.kc or --devices"),
+    (["check"], "needs FILE.kc"),
+]
+
+
+def test_wrong_usage():
+    s = Session()
+    s.kcount("a.fq", "-k", 3)
+    for arguments, message in WRONG:
+        expect(s.kcount(*arguments, code=2, message=message), "", "standard output of a wrong call")
+    expect(s.names(), ["a.fq", "a.kc"], "what wrong calls leave behind")
+
+
+def test_output_is_an_input():
+    s = Session()
+    before = s.read("a.fq")
+    s.kcount("a.fq", "-k", 3, "-o", "a.fq", "--force", code=2, message="a.fq is an input")
+    s.write("list", "a.fq\n")
+    s.kcount("@list", "-k", 3, "-o", "./a.fq", "--force", code=2, message="is an input")
+    expect(s.read("a.fq"), before, "the input")
+
+
+def test_options_anywhere():
+    s = Session()
+    s.write("-x.fq", s.read("a.fq"))
+    for call in (["-k", 3, "a.fq"], ["a.fq", "-k3"], ["count", "--kmer=3", "a.fq"], ["a.fq", "--km", 3],
+                 ["count", "-k", 3, "--", "-x.fq"]):
+        s.kcount(*call, "-o", "out.kc", "--force") if "--" not in call else s.kcount(*call)
+    s.kcount("check", "-x.kc" if "-x.kc" not in s.names() else "./-x.kc")
+    s.kcount("-k", 3, "a.fq", "-o", "p.kc", env={"POSIXLY_CORRECT": "1"})
+    s.kcount("a.fq", "-k", 3, "-o", "q.kc", env={"POSIXLY_CORRECT": "1"})
+
+
+main([test_wrong_usage, test_output_is_an_input, test_options_anywhere])

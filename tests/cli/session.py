@@ -1,0 +1,78 @@
+"""A folder of its own in which a test runs kcount and looks at what it says and leaves behind."""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+from tools import Failure
+
+KCOUNT = pathlib.Path(sys.argv[1]).resolve()
+SOURCE = pathlib.Path(sys.argv[2]).resolve()
+
+READS = """\
+@r1 forward
+ACGTACGTNACGTA
++
+IIIIIIIIIIIIII
+@r2 lower case, U
+ttuugaca
++
+IIII!III
+"""
+
+
+class Session:
+    def __init__(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.path = pathlib.Path(self.folder.name)
+        self.write("a.fq", READS)
+
+    def write(self, name, content):
+        (self.path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+
+    def read(self, name):
+        return (self.path / name).read_text()
+
+    def names(self):
+        return sorted(os.listdir(self.path))
+
+    def start(self, *arguments, **how):
+        how.setdefault("stdin", subprocess.DEVNULL)
+        return subprocess.Popen([KCOUNT, *map(str, arguments)], cwd=self.path, stderr=subprocess.PIPE,
+                                **how)
+
+    def kcount(self, *arguments, code=0, message="", text=None, **how):
+        """
+        Run kcount: it must end with this exit code (None: any) and say message on standard error.
+        Returns standard output; the rest stays in self.code and self.said.
+        """
+        if text is not None:
+            how["input"] = text.encode()
+        elif "stdin" not in how:
+            how["stdin"] = subprocess.DEVNULL
+        how.setdefault("stdout", subprocess.PIPE)
+        done = subprocess.run([KCOUNT, *map(str, arguments)], cwd=self.path, stderr=subprocess.PIPE,
+                              timeout=120, **how)
+        self.code, self.said = done.returncode, done.stderr.decode(errors="replace")
+        said = self.said
+        call = "kcount " + " ".join(map(str, arguments))
+        if code is not None and done.returncode != code:
+            raise Failure(f"{call}: exit {done.returncode}, not {code}\n{said}")
+        if message not in said:
+            raise Failure(f"{call}: said {said!r}, not {message!r}")
+        if code and not all(line.startswith("kcount: ") for line in said.splitlines()):
+            raise Failure(f"{call}: a message without 'kcount: ' in front: {said!r}")
+        if code and not said:
+            raise Failure(f"{call}: failed without a message")
+        return (done.stdout or b"").decode()
+
+
+def expect(got, wanted, what):
+    if got != wanted:
+        raise Failure(f"{what}: got {got!r}, wanted {wanted!r}")
+
+
+def expect_file(got, name):
+    """Compare with tests/cli/expected/NAME."""
+    expect(got, (SOURCE / "tests/cli/expected" / name).read_text(), name)
