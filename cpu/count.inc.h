@@ -33,6 +33,12 @@ struct W(counter) {
         size_t nused;
         uint64_t nsaturated;
 
+        /* Pairs on their way to setup.pairs. */
+        struct W(item) *collected; /* [COLLECT_CAP + 1] */
+        size_t ncollected;
+        uint8_t *staged;    /* the same, as they are written to the lists, sorted by list */
+        uint32_t *list_end; /* [nlists + 1] in staged */
+
         /* The pass takes the k-mers whose hash >> PASS_SHIFT equals pass under pass_mask. */
         uint64_t pass_mask, pass;
         double distinct_per_byte; /* of the bins so far, to begin with a table of the right size */
@@ -66,6 +72,9 @@ static void W(counter_free)(void *counter)
         W(table_free)(c);
         free(c->folded);
         free(c->fold_slot);
+        free(c->collected);
+        free(c->staged);
+        free(c->list_end);
         free(c);
 }
 
@@ -80,7 +89,11 @@ static enum kc_status W(counter_new)(void **counter, const struct kc_width_setup
         c->top_mask = kc_kmer_top_mask(setup->k);
         c->folded = malloc(FOLD_CAP * sizeof *c->folded);
         c->fold_slot = calloc(FOLD_SLOTS, sizeof *c->fold_slot);
-        if (c->folded == NULL || c->fold_slot == NULL) {
+        c->collected = kc_huge_alloc((COLLECT_CAP + 1) * sizeof *c->collected);
+        c->staged = kc_huge_alloc(COLLECT_CAP * (sizeof *c->keys + 5) + KC_LISTS_SLACK);
+        c->list_end = malloc((setup->pairs->nlists + 1) * sizeof *c->list_end);
+        if (c->folded == NULL || c->fold_slot == NULL || c->collected == NULL || c->staged == NULL ||
+            c->list_end == NULL) {
                 W(counter_free)(c);
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         }
@@ -93,39 +106,28 @@ static enum kc_status W(counter_new)(void **counter, const struct kc_width_setup
         return KC_OK;
 }
 
-/* Add weight to the count of a key that is at `slot` or behind. */
+/*
+ * Add weight to the count of a key that is at `slot` or behind. That the slot is free and that it holds the
+ * key are one branch, which is nearly always taken; two would be mispredicted for half of the keys.
+ */
 static inline void W(add_at)(struct W(counter) *c, const struct W(key) *key, size_t slot,
                              uint32_t weight)
 {
         size_t mask = ((size_t)1 << c->table_bits) - 1;
+        uint32_t count;
         for (;; slot = (slot + 1) & mask) {
-                uint32_t count = c->counts[slot];
-                if (W(key_equal)(&c->keys[slot], key)) {
-                        /* Also when the slot is free and the key is left over from another bin. */
-                        uint32_t sum = count + weight;
-                        if (__builtin_expect(sum < weight, 0)) {
-                                c->nsaturated += (uint64_t)sum + 1;
-                                sum = UINT32_MAX;
-                        }
-                        c->counts[slot] = sum;
-                        c->nused += count == 0;
-                        return;
-                }
-                if (count == 0) {
-                        c->keys[slot] = *key;
-                        c->counts[slot] = weight;
-                        c->nused++;
-                        return;
-                }
+                count = c->counts[slot];
+                if (W(key_equal)(&c->keys[slot], key) | (count == 0))
+                        break;
         }
-}
-
-static inline void W(add)(struct W(counter) *c, const struct W(key) *key, uint32_t weight)
-{
-        uint64_t hash = W(key_hash)(key);
-        if (__builtin_expect((hash >> PASS_SHIFT & c->pass_mask) != c->pass, 0))
-                return;
-        W(add_at)(c, key, hash >> (64 - c->table_bits), weight);
+        uint32_t sum = count + weight;
+        if (__builtin_expect(sum < weight, 0)) {
+                c->nsaturated += (uint64_t)sum + 1;
+                sum = UINT32_MAX;
+        }
+        c->keys[slot] = *key;
+        c->counts[slot] = sum;
+        c->nused += count == 0;
 }
 
 /* The integer that k packed bases spell (X[0] low): bases reversed, shifted down to bit 0. */
@@ -169,47 +171,74 @@ static enum kc_status W(make_room)(struct W(counter) *c, size_t nmore, bool *ove
         return KC_OK;
 }
 
-/* Cut a super-k-mer into its k-mers and count each. bases can be read up to 8 bytes behind the last. */
+/* The two strands of the k-mer at hand, rolled along a super-k-mer. */
+struct W(strands) {
+        struct W(key) forward, reverse;
+};
+
+static inline struct W(strands) W(first_kmer)(const struct W(counter) *c, const uint8_t *bases)
+{
+        struct W(strands) s;
+        memcpy(&s.reverse, bases, sizeof s.reverse);
+        s.reverse.word[KC_WORDS - 1] &= c->top_mask;
+        W(spell)(&s.reverse, c->setup.k, &s.forward);
+        for (int i = 0; i < KC_WORDS; i++)
+                s.reverse.word[i] = ~s.reverse.word[i];
+        s.reverse.word[KC_WORDS - 1] &= c->top_mask;
+        return s;
+}
+
+static inline void W(roll)(struct W(strands) *s, uint64_t base, uint64_t top_mask, int top_shift)
+{
+        for (int i = KC_WORDS - 1; i > 0; i--)
+                s->forward.word[i] = s->forward.word[i] << 2 | s->forward.word[i - 1] >> 62;
+        s->forward.word[0] = s->forward.word[0] << 2 | base;
+        s->forward.word[KC_WORDS - 1] &= top_mask;
+        for (int i = 0; i < KC_WORDS - 1; i++)
+                s->reverse.word[i] = s->reverse.word[i] >> 2 | s->reverse.word[i + 1] << 62;
+        s->reverse.word[KC_WORDS - 1] = s->reverse.word[KC_WORDS - 1] >> 2 | (base ^ 3) << top_shift;
+}
+
+static inline struct W(key) W(chosen)(const struct W(strands) *s, bool stranded)
+{
+        bool use_forward = stranded || W(key_less)(&s->forward, &s->reverse);
+        struct W(key) key;
+        for (int i = 0; i < KC_WORDS; i++)
+                key.word[i] = use_forward ? s->forward.word[i] : s->reverse.word[i];
+        return key;
+}
+
+/*
+ * Cut a super-k-mer into its k-mers and count each. They are made in groups, so that the slots of a whole
+ * group are on their way to L1 before the first is looked at.
+ * bases can be read up to 8 bytes behind the last.
+ */
 static inline void W(expand)(struct W(counter) *c, const uint8_t *bases, uint32_t nkmers,
                              uint32_t weight, bool stranded)
 {
-        int k = c->setup.k;
-        struct W(key) forward, reverse;
-        memcpy(&reverse, bases, sizeof reverse);
-        reverse.word[KC_WORDS - 1] &= c->top_mask;
-        W(spell)(&reverse, k, &forward);
-        for (int i = 0; i < KC_WORDS; i++)
-                reverse.word[i] = ~reverse.word[i];
-        reverse.word[KC_WORDS - 1] &= c->top_mask;
-
-        int top_shift = (2 * k - 2) % 64;
-        uint32_t next = (uint32_t)k; /* the base that makes the next k-mer */
-        for (;;) {
-                uint64_t stream;
+        struct W(key) keys[GROUP];
+        uint64_t hashes[GROUP];
+        struct W(strands) strands = W(first_kmer)(c, bases);
+        uint64_t top_mask = c->top_mask;
+        int top_shift = (2 * c->setup.k - 2) % 64, slot_shift = 64 - c->table_bits;
+        for (uint32_t next = (uint32_t)c->setup.k; nkmers > 0;) {
+                uint64_t stream; /* of the bases that make the next k-mers */
                 memcpy(&stream, bases + next / 4, sizeof stream);
                 stream >>= 2 * (next % 4);
-                uint32_t n = nkmers < 29 ? nkmers : 29; /* as many bases as stream holds for sure */
+                uint32_t n = nkmers < GROUP ? nkmers : GROUP;
+                for (uint32_t i = 0; i < n; i++) {
+                        keys[i] = W(chosen)(&strands, stranded);
+                        hashes[i] = W(key_hash)(&keys[i]);
+                        __builtin_prefetch(&c->keys[hashes[i] >> slot_shift], 1);
+                        __builtin_prefetch(&c->counts[hashes[i] >> slot_shift], 1);
+                        W(roll)(&strands, stream & 3, top_mask, top_shift);
+                        stream >>= 2;
+                }
+                for (uint32_t i = 0; i < n; i++)
+                        if (__builtin_expect((hashes[i] >> PASS_SHIFT & c->pass_mask) == c->pass, 1))
+                                W(add_at)(c, &keys[i], hashes[i] >> slot_shift, weight);
                 next += n;
                 nkmers -= n;
-                for (; n > 0; n--) {
-                        bool use_forward = stranded || W(key_less)(&forward, &reverse);
-                        struct W(key) key;
-                        for (int i = 0; i < KC_WORDS; i++)
-                                key.word[i] = use_forward ? forward.word[i] : reverse.word[i];
-                        W(add)(c, &key, weight);
-                        uint64_t base = stream & 3;
-                        stream >>= 2;
-                        for (int i = KC_WORDS - 1; i > 0; i--)
-                                forward.word[i] = forward.word[i] << 2 | forward.word[i - 1] >> 62;
-                        forward.word[0] = forward.word[0] << 2 | base;
-                        forward.word[KC_WORDS - 1] &= c->top_mask;
-                        for (int i = 0; i < KC_WORDS - 1; i++)
-                                reverse.word[i] = reverse.word[i] >> 2 | reverse.word[i + 1] << 62;
-                        reverse.word[KC_WORDS - 1] =
-                                reverse.word[KC_WORDS - 1] >> 2 | (base ^ 3) << top_shift;
-                }
-                if (nkmers == 0)
-                        return;
         }
 }
 
@@ -333,28 +362,78 @@ static enum kc_status W(count_pass)(struct W(counter) *c, struct kc_list_reader 
         return W(unfold)(c, overflow, err);
 }
 
-/* Append all pairs of the table to the lists and leave the table empty. */
-static enum kc_status W(emit_pairs)(struct W(counter) *c, int worker, struct kc_error *err)
+/* Append one list's share of the staged pairs, without cutting one in two. */
+static enum kc_status W(append_pairs)(struct kc_lists *pairs, int worker, uint32_t list,
+                                      const uint8_t *staged, size_t nbytes, size_t key_nbytes,
+                                      struct kc_error *err)
 {
-        struct kc_lists *pairs = c->setup.pairs;
-        int low_bits = 2 * c->setup.k - c->setup.prefix_bits;
-        size_t key_nbytes = (size_t)(low_bits + 7) / 8;
-        for (size_t i = 0; i < (size_t)1 << c->table_bits; i++) {
-                if (c->counts[i] == 0)
-                        continue;
-                const struct W(key) *key = &c->keys[i];
-                uint32_t list = c->setup.prefix_bits
-                                        ? W(key_bits)(key, low_bits, c->setup.prefix_bits)
-                                        : 0;
+        while (nbytes > 0) {
                 uint8_t *out;
-                enum kc_status status = kc_lists_reserve(pairs, worker, list,
-                                                         sizeof *key + 5, &out, err);
+                enum kc_status status = kc_lists_reserve(pairs, worker, list, KC_PAIR_MAX_NBYTES, &out, err);
                 if (status != KC_OK)
                         return status;
-                memcpy(out, key, sizeof *key);
-                size_t nbytes = key_nbytes + kc_pair_put_count(out + key_nbytes, c->counts[i]);
-                kc_lists_append(pairs, worker, list, nbytes);
+                size_t n = kc_pairs_that_fit(staged, nbytes, kc_lists_room(pairs, worker, list),
+                                             key_nbytes);
+                memcpy(out, staged, n);
+                kc_lists_append(pairs, worker, list, n);
+                staged += n;
+                nbytes -= n;
+        }
+        return KC_OK;
+}
+
+/*
+ * Send the collected pairs to their lists: first sorted by list within the cache, then list by list, so
+ * that a list's memory is touched once for all its pairs.
+ */
+static enum kc_status W(flush_pairs)(void *counter, int worker, struct kc_error *err)
+{
+        struct W(counter) *c = counter;
+        struct kc_lists *pairs = c->setup.pairs;
+        uint32_t nlists = pairs->nlists;
+        int low_bits = 2 * c->setup.k - c->setup.prefix_bits;
+        size_t key_nbytes = (size_t)(low_bits + 7) / 8;
+        memset(c->list_end, 0, (nlists + 1) * sizeof *c->list_end);
+        for (size_t i = 0; i < c->ncollected; i++) {
+                const struct W(item) *item = &c->collected[i];
+                uint32_t list = W(key_bits)(&item->key, low_bits, c->setup.prefix_bits);
+                c->list_end[list + 1] += (uint32_t)(key_nbytes + kc_pair_count_nbytes(item->count));
+        }
+        for (uint32_t list = 0; list < nlists; list++)
+                c->list_end[list + 1] += c->list_end[list];
+        for (size_t i = 0; i < c->ncollected; i++) {
+                const struct W(item) *item = &c->collected[i];
+                uint32_t list = W(key_bits)(&item->key, low_bits, c->setup.prefix_bits);
+                uint8_t *out = c->staged + c->list_end[list];
+                uint8_t count[8];
+                size_t count_nbytes = kc_pair_put_count(count, item->count);
+                memcpy(out, &item->key, key_nbytes);
+                memcpy(out + key_nbytes, count, count_nbytes);
+                c->list_end[list] += (uint32_t)(key_nbytes + count_nbytes);
+        }
+        c->ncollected = 0;
+        for (uint32_t list = 0, begin = 0; list < nlists; begin = c->list_end[list++]) {
+                enum kc_status status = W(append_pairs)(pairs, worker, list, c->staged + begin,
+                                                        c->list_end[list] - begin, key_nbytes, err);
+                if (status != KC_OK)
+                        return status;
+        }
+        return KC_OK;
+}
+
+/* Collect all pairs of the table and leave it empty. */
+static enum kc_status W(collect_pairs)(struct W(counter) *c, int worker, struct kc_error *err)
+{
+        for (size_t i = 0; i < (size_t)1 << c->table_bits; i++) {
+                /* Every slot is written, only pairs advance: whether a slot is used is unpredictable. */
+                c->collected[c->ncollected] = (struct W(item)){ c->keys[i], c->counts[i] };
+                c->ncollected += c->counts[i] != 0;
                 c->counts[i] = 0;
+                if (__builtin_expect(c->ncollected == COLLECT_CAP, 0)) {
+                        enum kc_status status = W(flush_pairs)(c, worker, err);
+                        if (status != KC_OK)
+                                return status;
+                }
         }
         c->nused = 0;
         return KC_OK;
@@ -413,7 +492,7 @@ static enum kc_status W(count)(void *counter, struct kc_list_reader *reader, uin
                 }
                 ndistinct += c->nused;
                 totals->nsaturated += c->nsaturated;
-                KC_TRY(W(emit_pairs)(c, worker, err));
+                KC_TRY(W(collect_pairs)(c, worker, err));
                 more = W(next_pass)(c);
         }
         totals->ndistinct += ndistinct;

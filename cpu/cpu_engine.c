@@ -192,6 +192,7 @@ static enum kc_status count_bins(struct engine *e, int worker, void *counter,
                 kc_lists_drop(&e->bins, worker, bin);
                 atomic_fetch_add_explicit(&e->job->done, 1, memory_order_relaxed);
         }
+        KC_TRY(e->width->flush(counter, worker, err));
         kc_lists_seal(&e->pairs, worker);
         atomic_fetch_add(&e->ndistinct, totals.ndistinct);
         atomic_fetch_add(&e->nsaturated, totals.nsaturated);

@@ -7,6 +7,12 @@ struct W(key) {
         uint64_t word[KC_WORDS];
 };
 
+/* A k-mer with its count. */
+struct W(item) {
+        struct W(key) key;
+        uint32_t count;
+};
+
 static inline bool W(key_equal)(const struct W(key) *a, const struct W(key) *b)
 {
         uint64_t differ = 0;

@@ -72,6 +72,13 @@ static inline enum kc_status kc_lists_reserve(struct kc_lists *lists, int worker
         return KC_OK;
 }
 
+/* After kc_lists_reserve: bytes that may be appended in one go. */
+static inline size_t kc_lists_room(const struct kc_lists *lists, int worker, uint32_t list)
+{
+        uintptr_t pos = (uintptr_t)lists->workers[worker].pos[list];
+        return KC_CHUNK_NBYTES - (pos & (KC_CHUNK_NBYTES - 1)) - KC_LISTS_SLACK;
+}
+
 static inline void kc_lists_append(struct kc_lists *lists, int worker, uint32_t list, size_t nbytes)
 {
         lists->workers[worker].pos[list] += nbytes;

@@ -7,17 +7,14 @@
  * thread's memory is read several times, and each time a range of buckets is placed.
  */
 
-struct W(item) {
-        struct W(key) key;
-        uint32_t count;
-};
-
 struct W(sorter) {
         struct kc_width_setup setup;
         size_t cap, max_cap; /* pairs */
         struct W(item) *items;
         struct W(key) *keys;
         uint32_t *counts;
+        struct W(item) *tmp; /* [TMP_CAP] a bucket, distributed */
+        uint32_t *group_end; /* [2^MAX_GROUP_BITS] of the groups in tmp */
         uint32_t *size;  /* [2^MAX_BUCKET_BITS] pairs of each bucket */
         uint32_t *place; /* likewise: where in items the next pair of a bucket goes */
 };
@@ -30,6 +27,8 @@ static void W(sorter_free)(void *sorter)
         free(s->items);
         free(s->keys);
         free(s->counts);
+        free(s->tmp);
+        free(s->group_end);
         free(s->size);
         free(s->place);
         free(s);
@@ -44,9 +43,11 @@ static enum kc_status W(sorter_new)(void **sorter, const struct kc_width_setup *
         *sorter = s;
         s->setup = *setup;
         s->max_cap = setup->scratch_nbytes / (sizeof *s->items + sizeof *s->keys + sizeof *s->counts);
+        s->tmp = malloc(TMP_CAP * sizeof *s->tmp);
+        s->group_end = malloc(sizeof *s->group_end << MAX_GROUP_BITS);
         s->size = malloc(sizeof *s->size << MAX_BUCKET_BITS);
         s->place = malloc(sizeof *s->place << MAX_BUCKET_BITS);
-        if (s->size == NULL || s->place == NULL)
+        if (s->tmp == NULL || s->group_end == NULL || s->size == NULL || s->place == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         return KC_OK;
 }
@@ -153,6 +154,54 @@ static enum kc_status W(read_list)(struct kc_list_reader *reader, uint32_t list,
         }
 }
 
+/* Distribute n items by `nbits` bits from `low` on, from `from` to `to`. End of each group in `place`. */
+static void W(distribute)(const struct W(item) *from, size_t n, int low, int nbits, struct W(item) *to,
+                          uint32_t *place)
+{
+        uint32_t ngroups = 1u << nbits, sum = 0;
+        memset(place, 0, ngroups * sizeof *place);
+        for (size_t i = 0; i < n; i++)
+                place[W(key_bits)(&from[i].key, low, nbits)]++;
+        for (uint32_t g = 0; g < ngroups; g++) {
+                uint32_t size = place[g];
+                place[g] = sum;
+                sum += size;
+        }
+        for (size_t i = 0; i < n; i++)
+                to[place[W(key_bits)(&from[i].key, low, nbits)]++] = from[i];
+}
+
+/* Give out one bucket in order: distributed once more, what is left is sorted on the way out. */
+static void W(sort_bucket)(struct W(sorter) *s, size_t begin, size_t n, int bits)
+{
+        struct W(item) *items = s->items + begin;
+        int nbits = 1;
+        while (nbits < MAX_GROUP_BITS && n >> (nbits - 1))
+                nbits++;
+        if (nbits > bits)
+                nbits = bits;
+        if (n > INSERTION_MAX && n <= TMP_CAP) {
+                W(distribute)(items, n, bits - nbits, nbits, s->tmp, s->group_end);
+                items = s->tmp;
+                for (uint32_t g = 0, first = 0; g < 1u << nbits; first = s->group_end[g++])
+                        if (s->group_end[g] - first > INSERTION_MAX)
+                                W(sort_items)(items + first, s->group_end[g] - first, bits - nbits);
+        } else if (n > INSERTION_MAX) {
+                W(sort_items)(items, n, bits);
+        }
+        struct W(key) *keys = s->keys + begin;
+        uint32_t *counts = s->counts + begin;
+        for (size_t i = 0; i < n; i++) {
+                size_t j = i;
+                for (; j > 0 && W(key_less)(&items[i].key, &keys[j - 1]); j--) {
+                        keys[j] = keys[j - 1];
+                        counts[j] = counts[j - 1];
+                }
+                keys[j] = items[i].key;
+                counts[j] = items[i].count;
+        }
+}
+
 /* Sort the buckets [first, end), which lie one behind the other, and give them to the sink. */
 static enum kc_status W(put_buckets)(struct W(sorter) *s, uint32_t list, bool last, uint32_t first,
                                      uint32_t end, int bucket_low, const struct kc_run_sink *sink,
@@ -160,13 +209,8 @@ static enum kc_status W(put_buckets)(struct W(sorter) *s, uint32_t list, bool la
 {
         /* After placing, place[b] is the end of bucket b. */
         size_t begin = 0;
-        for (uint32_t b = first; b < end; b++) {
-                W(sort_items)(s->items + begin, s->place[b] - begin, bucket_low);
-                for (; begin < s->place[b]; begin++) {
-                        s->keys[begin] = s->items[begin].key;
-                        s->counts[begin] = s->items[begin].count;
-                }
-        }
+        for (uint32_t b = first; b < end; begin = s->place[b++])
+                W(sort_bucket)(s, begin, s->place[b] - begin, bucket_low);
         return sink->put(sink->ctx, list, last, s->keys->word, s->counts, begin, err);
 }
 
@@ -181,7 +225,7 @@ static enum kc_status W(sort)(void *sorter, struct kc_list_reader *reader, uint3
                 return sink->put(sink->ctx, list, true, NULL, NULL, 0, err);
 
         int bucket_bits = 1;
-        while (bucket_bits < MAX_BUCKET_BITS && bucket_bits < low_bits && n_max >> (bucket_bits + 2))
+        while (bucket_bits < MAX_BUCKET_BITS && bucket_bits < low_bits && n_max >> (bucket_bits + BUCKET_BITS))
                 bucket_bits++;
         if (bucket_bits > low_bits)
                 bucket_bits = low_bits;

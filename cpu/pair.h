@@ -17,6 +17,11 @@ enum {
         KC_PAIR_LONG = 255,
 };
 
+static inline size_t kc_pair_count_nbytes(uint32_t count)
+{
+        return count < KC_PAIR_LONG ? 1 : 1 + sizeof count;
+}
+
 static inline size_t kc_pair_put_count(uint8_t *out, uint32_t count)
 {
         if (__builtin_expect(count < KC_PAIR_LONG, 1)) {
@@ -35,6 +40,22 @@ static inline size_t kc_pair_get_count(const uint8_t *in, uint32_t *count)
                 return 1;
         memcpy(count, in + 1, sizeof *count);
         return 1 + sizeof *count;
+}
+
+/* Bytes of the whole pairs at the head of `pairs` that fit into `room` bytes. */
+static inline size_t kc_pairs_that_fit(const uint8_t *pairs, size_t nbytes, size_t room,
+                                       size_t key_nbytes)
+{
+        size_t fit = 0;
+        if (nbytes <= room)
+                return nbytes;
+        for (;;) {
+                uint32_t count;
+                size_t next = fit + key_nbytes + kc_pair_get_count(pairs + fit + key_nbytes, &count);
+                if (next > room)
+                        return fit;
+                fit = next;
+        }
 }
 
 #endif

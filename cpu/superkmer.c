@@ -9,7 +9,7 @@
 enum {
         LANES = 16,  /* m-mers hashed side by side: the bases of a 32-bit word */
         TILE = 2048, /* k-mers looked at in one go, so that all arrays stay in L1 */
-        TILE_HASHES = TILE + KC_MAX_K + LANES,
+        TILE_HASHES = TILE + KC_MAX_K + 2 * LANES,
 };
 
 struct kc_superkmer_scanner {
@@ -50,30 +50,34 @@ static inline uint32_t hash_mmer(uint32_t canonical)
  * word reversed they are the m-mer itself, in the high bits (kmer/batch.h).
  */
 KC_SIMD_CLONES
-static void hash_mmers(const uint64_t *restrict words, uint32_t n, int m, uint32_t *restrict hash)
+static void hash_mmers(const uint64_t *restrict words, size_t n, int m, uint32_t *restrict hash)
 {
         uint32_t mask = (UINT32_C(1) << 2 * m) - 1;
         int unused = 32 - 2 * m;
-        for (uint32_t i = 0; i < n; i += LANES) {
+        for (size_t i = 0; i < n; i += LANES) {
                 uint64_t packed;
                 memcpy(&packed, (const uint8_t *)words + i / 4, sizeof packed);
                 uint64_t spelled = kc_reverse_bases(packed);
-                uint32_t low = (uint32_t)packed, high = (uint32_t)(packed >> 32);
-                uint32_t first = (uint32_t)(spelled >> 32), second = (uint32_t)spelled;
+                uint32_t low = (uint32_t)packed, high = (uint32_t)(packed >> 32) << 1;
+                uint32_t first = (uint32_t)(spelled >> 32), second = (uint32_t)spelled >> 1;
+#pragma GCC unroll 1 /* unrolled, the loop would not become vectors */
                 for (uint32_t lane = 0; lane < LANES; lane++) {
-                        uint32_t rc = ~(low >> 2 * lane | high << 1 << (31 - 2 * lane)) & mask;
-                        uint32_t fw = (first << 2 * lane | second >> 1 >> (31 - 2 * lane)) >> unused;
+                        uint32_t rc = ~(low >> 2 * lane | high << (31 - 2 * lane)) & mask;
+                        uint32_t fw = (first << 2 * lane | second >> (31 - 2 * lane)) >> unused;
                         hash[i + lane] = hash_mmer(fw < rc ? fw : rc);
                 }
         }
 }
 
+/* out[i] = min(in[i], in[i + distance]) for n places (rounded up to LANES: no odd ends). */
 KC_SIMD_CLONES
-static void pairwise_min(const uint32_t *restrict in, uint32_t n, uint32_t distance,
+static void pairwise_min(const uint32_t *restrict in, size_t n, size_t distance,
                          uint32_t *restrict out)
 {
-        for (uint32_t i = 0; i < n; i++)
-                out[i] = in[i] < in[i + distance] ? in[i] : in[i + distance];
+        const uint32_t *restrict ahead = in + distance;
+        n = (n + LANES - 1) / LANES * LANES;
+        for (size_t i = 0; i < n; i++)
+                out[i] = in[i] < ahead[i] ? in[i] : ahead[i];
 }
 
 /* Minimum over each window of hash[0], by doubling the span. Returns the array that holds the result. */

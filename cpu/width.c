@@ -15,7 +15,12 @@ enum {
         MIN_TABLE_BITS = 10,
         MAX_TABLE_BITS = 30,
         PASS_SHIFT = 10, /* below the bits that choose a slot */
+        GROUP = 29, /* k-mers made at a time: the bases that one 64-bit load holds, wherever it begins */
+        COLLECT_CAP = 1 << 16, /* pairs collected before they are sent to their lists */
         MAX_BUCKET_BITS = 14,
+        BUCKET_BITS = 7, /* a bucket is to have 2^6 to 2^7 pairs: it is sorted in L1 */
+        MAX_GROUP_BITS = 10,
+        TMP_CAP = 4096, /* larger buckets are sorted in place */
         INSERTION_MAX = 24,
 };
 

@@ -22,13 +22,14 @@ struct kc_counter_totals {
 
 struct kc_width {
         /*
-         * Counting: a counter belongs to one thread. count() counts all k-mers of the bin that `reader`
-         * stands at, and appends the pairs to setup->pairs.
+         * Counting: a counter belongs to one thread. count() counts all k-mers of a bin; the pairs are
+         * in setup->pairs after flush().
          */
         enum kc_status (*counter_new)(void **counter, const struct kc_width_setup *setup,
                                       struct kc_error *err);
         enum kc_status (*count)(void *counter, struct kc_list_reader *reader, uint32_t bin, int worker,
                                 struct kc_counter_totals *totals, struct kc_error *err);
+        enum kc_status (*flush)(void *counter, int worker, struct kc_error *err);
         void (*counter_free)(void *counter);
 
         /*
