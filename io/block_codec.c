@@ -1,0 +1,420 @@
+#include "io/block_codec.h"
+
+#include <string.h>
+
+/* The hot loops are written once for any number of words and compiled for 1, 2 and n of them. */
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+static inline uint64_t low_mask(uint32_t nbits)
+{
+        return (UINT64_C(1) << nbits) - 1; /* nbits < 64 */
+}
+
+static inline uint32_t bit_length(uint64_t x)
+{
+        return x == 0 ? 0 : 64 - (uint32_t)__builtin_clzll(x);
+}
+
+/* Without a popcnt instruction in the baseline, the builtin is a slow call. */
+static inline uint32_t popcount(uint64_t x)
+{
+        x -= x >> 1 & UINT64_C(0x5555555555555555);
+        x = (x & UINT64_C(0x3333333333333333)) + (x >> 2 & UINT64_C(0x3333333333333333));
+        x = (x + (x >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+        return (uint32_t)(x * UINT64_C(0x0101010101010101) >> 56);
+}
+
+/* out = a - b, the low nwords words of it. */
+ALWAYS_INLINE void subtract(const uint64_t *a, const uint64_t *b, int nwords, uint64_t *out)
+{
+        uint64_t borrow = 0;
+        for (int i = 0; i < nwords; i++) {
+                uint64_t d = a[i] - b[i];
+                uint64_t next = (a[i] < b[i]) | (d < borrow);
+                out[i] = d - borrow;
+                borrow = next;
+        }
+}
+
+/* out = a + b, the low nwords words of it. */
+ALWAYS_INLINE void add(const uint64_t *a, const uint64_t *b, int nwords, uint64_t *out)
+{
+        uint64_t carry = 0;
+        for (int i = 0; i < nwords; i++) {
+                uint64_t s = a[i] + b[i];
+                uint64_t next = s < a[i];
+                out[i] = s + carry;
+                carry = next | (out[i] < s);
+        }
+}
+
+/* The lowest 64 bits of value >> nbits. */
+ALWAYS_INLINE uint64_t shifted_word(const uint64_t *value, int nwords, uint32_t nbits)
+{
+        int word = (int)(nbits / 64);
+        uint32_t shift = nbits % 64;
+        uint64_t x = value[word] >> shift;
+        if (nwords > 1 && word + 1 < nwords)
+                x |= value[word + 1] << 1 << (63 - shift);
+        return x;
+}
+
+static uint32_t value_bit_length(const uint64_t *value, int nwords)
+{
+        for (int i = nwords - 1; i >= 0; i--)
+                if (value[i] != 0)
+                        return 64 * (uint32_t)i + bit_length(value[i]);
+        return 0;
+}
+
+static inline uint32_t words_for(uint32_t nbits)
+{
+        return (nbits + 63) / 64;
+}
+
+/* ---- the sections of a block ---- */
+
+struct sections {
+        const uint64_t *high, *planes, *fields, *bitmap, *counts, *exceptions;
+};
+
+static uint32_t nplanes(const struct kc_block_plan *p)
+{
+        return p->low_nbits / 64;
+}
+
+static uint32_t bitmap_offset(const struct kc_block_plan *p)
+{
+        return 1 + p->high_words + p->n * nplanes(p) + words_for(p->n * (p->low_nbits % 64));
+}
+
+static uint32_t total_words(const struct kc_block_plan *p)
+{
+        return bitmap_offset(p) + words_for(p->n) + words_for(p->nbig * p->width) + p->nexceptions;
+}
+
+static struct sections locate(const struct kc_block_plan *p, const uint64_t *words)
+{
+        struct sections s;
+        s.high = words + 1;
+        s.planes = s.high + p->high_words;
+        s.fields = s.planes + (size_t)p->n * nplanes(p);
+        s.bitmap = words + bitmap_offset(p);
+        s.counts = s.bitmap + words_for(p->n);
+        s.exceptions = s.counts + words_for(p->nbig * p->width);
+        return s;
+}
+
+/* ---- planning ---- */
+
+/* Pick the width with the fewest bits; the smallest of equals. hist[b]: values of b bits. */
+static void choose_width(struct kc_block_plan *plan, const uint32_t hist[33])
+{
+        uint32_t nabove = plan->nbig;
+        uint32_t best_cost = UINT32_MAX;
+        for (uint32_t width = 0; width <= 32; width++) {
+                nabove -= hist[width];
+                uint32_t cost = plan->nbig * width + 64 * nabove;
+                if (cost < best_cost) {
+                        best_cost = cost;
+                        plan->width = width;
+                        plan->nexceptions = nabove;
+                }
+        }
+}
+
+static void plan_counts(struct kc_block_plan *plan, const uint32_t *counts)
+{
+        uint32_t big[KC_BLOCK_NKMERS + 1];
+        uint32_t nbig = 0;
+        for (uint32_t i = 0; i < plan->n; i++) {
+                big[nbig] = counts[i] - 2;
+                nbig += counts[i] > 1;
+        }
+        uint32_t hist[33] = { 0 };
+        for (uint32_t i = 0; i < nbig; i++)
+                hist[bit_length(big[i])]++;
+        plan->nbig = nbig;
+        choose_width(plan, hist);
+}
+
+void kc_block_plan(struct kc_block_plan *plan, const uint64_t *kmers, const uint32_t *counts,
+                   size_t n, int key_nwords)
+{
+        uint64_t range[KC_MAX_WORDS] = { 0 };
+        subtract(kmers + (n - 1) * (size_t)key_nwords, kmers, key_nwords, range);
+        plan->n = (uint32_t)n;
+        uint32_t range_nbits = value_bit_length(range, key_nwords), n_nbits = bit_length(n);
+        uint32_t l = range_nbits > n_nbits ? range_nbits - n_nbits : 0;
+        if (l > 0 && shifted_word(range, key_nwords, l) < n)
+                l--;
+        plan->low_nbits = l;
+        plan->high_words = words_for((uint32_t)shifted_word(range, key_nwords, l) + plan->n);
+        plan_counts(plan, counts);
+        plan->nwords = total_words(plan);
+}
+
+/* ---- encoding ---- */
+
+/* Appends fields of a fixed width under 64 bits; a word is stored as soon as it is full. */
+struct bit_writer {
+        uint64_t *out;
+        uint64_t word;
+        uint32_t fill;
+};
+
+ALWAYS_INLINE void put_bits(struct bit_writer *w, uint64_t bits, uint32_t nbits)
+{
+        w->word |= bits << w->fill;
+        uint32_t fill = w->fill + nbits;
+        if (fill >= 64) {
+                *w->out++ = w->word;
+                /* the shift is nbits where fill is 64 sharp, below 64 in any case */
+                fill -= 64;
+                w->word = bits >> (nbits - fill);
+        }
+        w->fill = fill;
+}
+
+static void flush_bits(struct bit_writer *w)
+{
+        if (w->fill > 0)
+                *w->out = w->word;
+}
+
+ALWAYS_INLINE void encode_kmers(const struct kc_block_plan *plan, const uint64_t *kmers, int nw,
+                                uint64_t *words)
+{
+        struct sections s = locate(plan, words);
+        uint64_t *high = words + 1;
+        uint64_t *plane = words + (s.planes - words);
+        struct bit_writer fields = { .out = words + (s.fields - words) };
+        const uint32_t l = plan->low_nbits, np = nplanes(plan), r = l % 64;
+        const uint64_t mask = low_mask(r);
+        uint64_t value[KC_MAX_WORDS] = { 0 };
+
+        memset(high, 0, plan->high_words * sizeof *high);
+        for (uint32_t i = 0; i < plan->n; i++) {
+                subtract(kmers + (size_t)i * (size_t)nw, kmers, nw, value);
+                uint64_t at = shifted_word(value, nw, l) + i;
+                high[at / 64] |= UINT64_C(1) << (at % 64);
+                for (uint32_t j = 0; nw > 1 && j < np; j++)
+                        plane[(size_t)j * plan->n + i] = value[j];
+                put_bits(&fields, value[nw > 1 ? np : 0] & mask, r);
+        }
+        flush_bits(&fields);
+}
+
+static void encode_counts(const struct kc_block_plan *plan, const uint32_t *counts, uint64_t *words)
+{
+        struct sections s = locate(plan, words);
+        uint64_t *bitmap = words + (s.bitmap - words);
+        uint64_t *exception = words + (s.exceptions - words);
+        struct bit_writer fields = { .out = words + (s.counts - words) };
+        const uint32_t width = plan->width;
+        const uint64_t mask = low_mask(width);
+
+        memset(bitmap, 0, words_for(plan->n) * sizeof *bitmap);
+        for (uint32_t i = 0; i < plan->n; i++) {
+                if (counts[i] == 1)
+                        continue;
+                bitmap[i / 64] |= UINT64_C(1) << (i % 64);
+                uint64_t v = counts[i] - 2;
+                put_bits(&fields, v & mask, width);
+                if (v > mask)
+                        *exception++ = (uint64_t)i << 32 | counts[i];
+        }
+        flush_bits(&fields);
+}
+
+void kc_block_encode(const struct kc_block_plan *plan, const uint64_t *kmers,
+                     const uint32_t *counts, int key_nwords, uint64_t *words)
+{
+        words[0] = (uint64_t)plan->n | (uint64_t)plan->low_nbits << 16 |
+                   (uint64_t)plan->nexceptions << 32 | (uint64_t)plan->high_words << 48 |
+                   (uint64_t)plan->width << 56;
+        if (key_nwords == 1)
+                encode_kmers(plan, kmers, 1, words);
+        else if (key_nwords == 2)
+                encode_kmers(plan, kmers, 2, words);
+        else
+                encode_kmers(plan, kmers, key_nwords, words);
+        encode_counts(plan, counts, words);
+}
+
+/* ---- decoding ---- */
+
+static uint32_t popcount_all(const uint64_t *words, uint32_t nwords)
+{
+        uint32_t n = 0;
+        for (uint32_t i = 0; i < nwords; i++)
+                n += popcount(words[i]);
+        return n;
+}
+
+/* Read the head into a plan; false unless all sections fit and have the right number of bits. */
+static bool read_head(struct kc_block_plan *plan, const uint64_t *words, size_t nwords,
+                      int key_nwords, size_t n)
+{
+        if (nwords < KC_BLOCK_MIN_WORDS || n < 1 || n > KC_BLOCK_NKMERS)
+                return false;
+        plan->n = words[0] & 0xffff;
+        plan->low_nbits = words[0] >> 16 & 0xffff;
+        plan->nexceptions = words[0] >> 32 & 0xffff;
+        plan->high_words = words[0] >> 48 & 0xff;
+        plan->width = (uint32_t)(words[0] >> 56);
+        plan->nbig = 0;
+        if (plan->n != n || plan->low_nbits >= 64 * (uint32_t)key_nwords || plan->width > 32 ||
+            plan->high_words < 1 || plan->high_words > KC_BLOCK_HIGH_WORDS ||
+            total_words(plan) > nwords)
+                return false;
+        struct sections s = locate(plan, words);
+        if (popcount_all(s.high, plan->high_words) != n)
+                return false;
+        if (n % 64 != 0 && s.bitmap[n / 64] >> (n % 64) != 0)
+                return false;
+        plan->nbig = popcount_all(s.bitmap, words_for(plan->n));
+        plan->nwords = total_words(plan);
+        return plan->nwords == nwords;
+}
+
+/* Field i of a section of fixed-width fields; reads the word behind the field's first. */
+ALWAYS_INLINE uint64_t get_bits(const uint64_t *section, uint32_t i, uint32_t nbits, uint64_t mask)
+{
+        uint32_t at = i * nbits, shift = at % 64;
+        const uint64_t *word = section + at / 64;
+        return (word[0] >> shift | word[1] << 1 << (63 - shift)) & mask;
+}
+
+/* value = high << l | the low bits of k-mer i */
+ALWAYS_INLINE void assemble(const struct kc_block_plan *plan, const struct sections *s, int nw,
+                            uint32_t i, uint64_t high, uint64_t *value)
+{
+        const uint32_t np = nplanes(plan), r = plan->low_nbits % 64;
+        uint64_t field = get_bits(s->fields, i, r, low_mask(r));
+        if (nw == 1) {
+                value[0] = high << r | field;
+                return;
+        }
+        for (int j = 0; j < nw; j++)
+                value[j] = 0;
+        for (uint32_t j = 0; j < np; j++)
+                value[j] = s->planes[(size_t)j * plan->n + i];
+        value[np] = high << r | field;
+        if (np + 1 < (uint32_t)nw)
+                value[np + 1] = high >> 1 >> (63 - r);
+}
+
+ALWAYS_INLINE void decode_kmers(const struct kc_block_plan *plan, const struct sections *s,
+                                const uint64_t *first, int nw, uint64_t *kmers)
+{
+        uint64_t value[KC_MAX_WORDS] = { 0 };
+        uint32_t i = 0;
+        for (uint32_t w = 0; w < plan->high_words; w++) {
+                for (uint64_t word = s->high[w]; word != 0; word &= word - 1) {
+                        uint64_t high = 64 * w + (uint32_t)__builtin_ctzll(word) - i;
+                        assemble(plan, s, nw, i, high, value);
+                        add(first, value, nw, kmers + (size_t)i * (size_t)nw);
+                        i++;
+                }
+        }
+}
+
+static bool decode_counts(const struct kc_block_plan *plan, const struct sections *s,
+                          uint32_t *counts)
+{
+        const uint32_t width = plan->width;
+        const uint64_t mask = low_mask(width);
+        uint32_t j = 0;
+        for (uint32_t i = 0; i < plan->n; i++) {
+                uint32_t big = s->bitmap[i / 64] >> (i % 64) & 1;
+                uint32_t above = 1 + (uint32_t)get_bits(s->counts, j, width, mask);
+                counts[i] = 1 + (above & -big);
+                j += big;
+        }
+        for (uint32_t e = 0; e < plan->nexceptions; e++) {
+                uint64_t at = s->exceptions[e] >> 32;
+                if (at >= plan->n)
+                        return false;
+                counts[at] = (uint32_t)s->exceptions[e];
+        }
+        return true;
+}
+
+bool kc_block_decode(const uint64_t *words, size_t nwords, const uint64_t *first, int key_nwords,
+                     size_t n, uint64_t *kmers, uint32_t *counts)
+{
+        struct kc_block_plan plan;
+        if (!read_head(&plan, words, nwords, key_nwords, n))
+                return false;
+        struct sections s = locate(&plan, words);
+        if (key_nwords == 1)
+                decode_kmers(&plan, &s, first, 1, kmers);
+        else if (key_nwords == 2)
+                decode_kmers(&plan, &s, first, 2, kmers);
+        else
+                decode_kmers(&plan, &s, first, key_nwords, kmers);
+        return decode_counts(&plan, &s, counts);
+}
+
+/* ---- finding ---- */
+
+/* Position behind the nth zero (1, 2, ...) of the high bits, 0 for the 0th; their end if there are
+ * fewer. */
+static uint32_t behind_zero(const uint64_t *high, uint32_t high_words, uint64_t nth)
+{
+        if (nth == 0)
+                return 0;
+        for (uint32_t w = 0; w < high_words; w++) {
+                uint64_t zeros = ~high[w];
+                uint32_t n = popcount(zeros);
+                if (nth > n) {
+                        nth -= n;
+                        continue;
+                }
+                while (--nth > 0)
+                        zeros &= zeros - 1;
+                return 64 * w + (uint32_t)__builtin_ctzll(zeros) + 1;
+        }
+        return 64 * high_words;
+}
+
+static uint32_t count_at(const struct kc_block_plan *plan, const struct sections *s, uint32_t i)
+{
+        if ((s->bitmap[i / 64] >> (i % 64) & 1) == 0)
+                return 1;
+        for (uint32_t e = 0; e < plan->nexceptions; e++)
+                if (s->exceptions[e] >> 32 == i)
+                        return (uint32_t)s->exceptions[e];
+        uint32_t rank = popcount_all(s->bitmap, i / 64);
+        if (i % 64 != 0)
+                rank += popcount(s->bitmap[i / 64] << (64 - i % 64));
+        return 2 + (uint32_t)get_bits(s->counts, rank, plan->width, low_mask(plan->width));
+}
+
+bool kc_block_find(const uint64_t *words, size_t nwords, const uint64_t *first, int key_nwords,
+                   size_t n, const uint64_t *kmer, uint32_t *count)
+{
+        struct kc_block_plan plan;
+        *count = 0;
+        if (!read_head(&plan, words, nwords, key_nwords, n))
+                return false;
+        struct sections s = locate(&plan, words);
+        uint64_t wanted[KC_MAX_WORDS] = { 0 }, value[KC_MAX_WORDS] = { 0 };
+        subtract(kmer, first, key_nwords, wanted);
+        if (value_bit_length(wanted, key_nwords) > plan.low_nbits + 13)
+                return true; /* high would be above 2n */
+        uint64_t high = shifted_word(wanted, key_nwords, plan.low_nbits);
+
+        /* k-mers of this high part lie from the high-th zero on, up to the next zero */
+        uint32_t at = behind_zero(s.high, plan.high_words, high);
+        for (; at < 64 * plan.high_words && (s.high[at / 64] >> (at % 64) & 1) != 0; at++) {
+                uint32_t i = at - (uint32_t)high;
+                assemble(&plan, &s, key_nwords, i, high, value);
+                if (kc_kmer_compare(value, wanted, key_nwords) == 0) {
+                        *count = count_at(&plan, &s, i);
+                        return true;
+                }
+        }
+        return true;
+}

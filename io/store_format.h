@@ -1,0 +1,109 @@
+/*
+ * The fixed parts of a .kc file. docs/format.md is the full description; the same names there.
+ *
+ *   | header | blocks of run 0 | index of run 0 | blocks of run 1 | index of run 1 | ... | footer |
+ *
+ * All integers are little-endian and every part begins at a multiple of 8, so the structs below
+ * are the bytes of the file.
+ */
+#ifndef KC_STORE_FORMAT_H
+#define KC_STORE_FORMAT_H
+
+#include "io/block_codec.h"
+
+#include <stdint.h>
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a .kc file is mapped to host words");
+
+#define KC_STORE_MAGIC  "\x89KC\r\n\x1a\n" /* 8 bytes with the NUL */
+#define KC_FOOTER_MAGIC "KCFOOTER"
+
+enum {
+        KC_STORE_VERSION = 1,
+        KC_STORE_STRANDED = 1, /* flag: k-mers as they stand; else canonical */
+        KC_PAGE_NBLOCKS = 256, /* index entries in a page; all but a run's last have so many */
+        KC_STORE_MAX_RUNS = 256,
+};
+
+/* Where the footer is. The footer itself carries a checksum, this one guards the reference. */
+struct kc_footer_ref {
+        uint64_t offset;
+        uint64_t nbytes;
+        uint64_t checksum;     /* of the footer */
+        uint64_t ref_checksum; /* of the 24 bytes above */
+};
+
+/*
+ * Two references, so that a file can grow: the new footer is complete on disk before the reference
+ * that is not in force is overwritten with it. In force is the sound one with the larger offset.
+ */
+struct kc_store_header {
+        char magic[8];
+        uint32_t version;
+        uint32_t k;
+        uint32_t flags;
+        uint32_t reserved[9]; /* 0 */
+        uint64_t checksum;    /* of the 56 bytes above */
+        struct kc_footer_ref footer[2];
+};
+_Static_assert(sizeof(struct kc_store_header) == 128, "header");
+
+struct kc_footer_head {
+        char magic[8];
+        uint64_t nruns;
+};
+
+/* Then, for each run: this, the histogram, the top index, the names. */
+struct kc_run_record {
+        uint64_t blocks_offset;
+        uint64_t index_offset;
+        uint64_t ndistinct;
+        uint64_t sum; /* of counts */
+        uint64_t ndropped_distinct;
+        uint64_t ndropped_kmers;
+        uint64_t min_count, max_count;
+        uint64_t nreads, nbases, nskipped, nlow_quality;
+        uint64_t nkmers;
+        uint64_t nsaturated;
+        uint64_t nhistogram; /* rows of (count, ndistinct) */
+        uint64_t nnames;
+        uint64_t names_nbytes; /* with one NUL each, without padding */
+};
+_Static_assert(sizeof(struct kc_run_record) == 136, "run record");
+
+/*
+ * An index page of n entries, in words; padded to no fixed size, so page p of a run lies at
+ * index_offset + p * 8 * kc_page_words(KC_PAGE_NBLOCKS, ...).
+ *
+ *   | n | first k-mers [n * key_nwords] | offsets of blocks [n], end of the last | checksum |
+ */
+static inline size_t kc_page_words(size_t nentries, int key_nwords)
+{
+        return 1 + nentries * (size_t)key_nwords + nentries + 1 + 1;
+}
+
+static inline uint64_t kc_div_up(uint64_t a, uint64_t b)
+{
+        return a / b + (a % b != 0);
+}
+
+/* Blocks of a run, and pages of its index. */
+static inline uint64_t kc_run_nblocks(uint64_t ndistinct)
+{
+        return kc_div_up(ndistinct, KC_BLOCK_NKMERS);
+}
+
+static inline uint64_t kc_run_npages(uint64_t ndistinct)
+{
+        return kc_div_up(kc_run_nblocks(ndistinct), KC_PAGE_NBLOCKS);
+}
+
+/* Words of a whole index. */
+static inline uint64_t kc_index_words(uint64_t nblocks, int key_nwords)
+{
+        uint64_t last = nblocks % KC_PAGE_NBLOCKS;
+        return nblocks / KC_PAGE_NBLOCKS * kc_page_words(KC_PAGE_NBLOCKS, key_nwords) +
+               (last ? kc_page_words(last, key_nwords) : 0);
+}
+
+#endif

@@ -1,0 +1,42 @@
+/*
+ * A file that appears under its name only when it is complete.
+ *
+ * It is written under the name PATH.tmp.PID beside its target and renamed at the end. Without
+ * leave to replace, the renaming itself refuses an existing file, so that none is overwritten by a
+ * race. There is no fsync: a crash of the machine right after may lose the new file (flushing 1 GB
+ * would take longer than counting it); every write and the close are checked.
+ */
+#ifndef KC_STORE_OUTPUT_H
+#define KC_STORE_OUTPUT_H
+
+#include "kmer/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct kc_output {
+        int fd; /* -1: none */
+        bool replace;
+        char *path;
+        char *temporary;
+};
+
+/*
+ * Create the temporary file. KC_EEXIST if path exists and !replace; KC_EIO, also if path is no
+ * regular file. In any case output is set and may be given to kc_output_discard.
+ */
+enum kc_status kc_output_create(struct kc_output *output, const char *path, bool replace,
+                                struct kc_error *err);
+
+/* Write all nbytes at offset. Several threads may write at once. */
+enum kc_status kc_output_pwrite(const struct kc_output *output, const void *data, size_t nbytes,
+                                uint64_t offset, struct kc_error *err);
+
+/* Close and give the file its name. */
+enum kc_status kc_output_commit(struct kc_output *output, struct kc_error *err);
+
+/* Remove the temporary file, where there still is one, and free everything. */
+void kc_output_discard(struct kc_output *output);
+
+#endif

@@ -1,0 +1,195 @@
+/*
+ * The store's reader: open a file, and what its footer tells.
+ */
+#include "io/store_file.h"
+#include "io/store_tally.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+static enum kc_status open_file(struct kc_store *store, const char *path, struct kc_error *err)
+{
+        store->path = strdup(path);
+        if (store->path == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory for opening %s", path);
+        /* O_NONBLOCK: a pipe must not make us wait before we can see what it is */
+        store->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        struct stat st;
+        if (store->fd < 0 || fstat(store->fd, &st) != 0)
+                return kc_fail(err, KC_EIO, "cannot open %s: %s", path, strerror(errno));
+        if (!S_ISREG(st.st_mode))
+                return kc_fail(err, KC_ECORRUPT, "%s is not a .kc file: it is no regular file",
+                               path);
+        store->nbytes = (uint64_t)st.st_size;
+        return KC_OK;
+}
+
+static enum kc_status read_header(struct kc_store *store, struct kc_footer_ref *ref,
+                                  struct kc_error *err)
+{
+        struct kc_store_header header = { 0 };
+        enum kc_status status;
+        size_t nbytes = store->nbytes < sizeof header ? (size_t)store->nbytes : sizeof header;
+        KC_TRY(kc_store_pread(store, &header, nbytes, 0, err));
+        KC_TRY(kc_header_check(&header, store->path, store->nbytes, ref, err));
+        store->k = (int)header.k;
+        store->nwords = kc_kmer_nwords(store->k);
+        store->stranded = (header.flags & KC_STORE_STRANDED) != 0;
+        store->footer_offset = ref->offset;
+        store->footer_nbytes = ref->nbytes;
+out:
+        return status;
+}
+
+static enum kc_status read_footer(struct kc_store *store, const struct kc_footer_ref *ref,
+                                  struct kc_error *err)
+{
+        store->footer = malloc(ref->nbytes);
+        if (store->footer == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory for opening %s", store->path);
+        enum kc_status status;
+        KC_TRY(kc_store_pread(store, store->footer, ref->nbytes, ref->offset, err));
+        if (XXH3_64bits(store->footer, ref->nbytes) != ref->checksum)
+                return kc_fail(err, KC_ECORRUPT,
+                               "%s is damaged: its footer (offset %llu) has a wrong checksum",
+                               store->path, (unsigned long long)ref->offset);
+        struct kc_file_shape shape = { .path = store->path,
+                                       .nbytes = store->nbytes,
+                                       .footer_offset = ref->offset,
+                                       .key_nwords = store->nwords };
+        KC_TRY(kc_footer_parse(store->footer, ref->nbytes / sizeof *store->footer, &shape,
+                               &store->runs, &store->nruns, err));
+out:
+        return status;
+}
+
+static enum kc_status collect_names(struct kc_store *store, struct kc_error *err)
+{
+        size_t n = 0;
+        for (uint32_t r = 0; r < store->nruns; r++)
+                n += store->runs[r].record.nnames;
+        store->names = malloc((n + 1) * sizeof *store->names);
+        if (store->names == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory for opening %s", store->path);
+        for (uint32_t r = 0; r < store->nruns; r++) {
+                const char *name = store->runs[r].names;
+                for (uint64_t i = 0; i < store->runs[r].record.nnames; i++) {
+                        store->names[store->nnames++] = name;
+                        name += strlen(name) + 1;
+                }
+        }
+        return KC_OK;
+}
+
+enum kc_status kc_store_open(struct kc_store **store, const char *path, struct kc_error *err)
+{
+        struct kc_store *s = calloc(1, sizeof *s);
+        if (s == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory for opening %s", path);
+        s->fd = -1;
+        struct kc_footer_ref ref;
+        enum kc_status status;
+        KC_TRY(open_file(s, path, err));
+        KC_TRY(read_header(s, &ref, err));
+        KC_TRY(read_footer(s, &ref, err));
+        KC_TRY(collect_names(s, err));
+        *store = s;
+        s = NULL;
+out:
+        kc_store_close(s);
+        return status;
+}
+
+void kc_store_close(struct kc_store *store)
+{
+        if (store == NULL)
+                return;
+        if (store->fd >= 0)
+                close(store->fd);
+        free(store->path);
+        free(store->footer);
+        free(store->runs);
+        free(store->names);
+        free(store);
+}
+
+static void add_run_info(struct kc_store_info *info, const struct kc_run *run)
+{
+        const struct kc_run_record *r = &run->record;
+        info->ndistinct += r->ndistinct;
+        info->sum += r->sum;
+        info->nkmers += r->nkmers;
+        info->nsaturated += r->nsaturated;
+        info->ndropped_kmers += r->ndropped_kmers;
+        info->ndropped_distinct += r->ndropped_distinct;
+        info->nreads += r->nreads;
+        info->nbases += r->nbases;
+        info->nskipped += r->nskipped;
+        info->nlow_quality += r->nlow_quality;
+        if (r->nhistogram == 0)
+                return;
+        if (run->rows[0].count == 1)
+                info->nunique += run->rows[0].ndistinct;
+        uint64_t most = run->rows[r->nhistogram - 1].count;
+        info->max_count = most > info->max_count ? most : info->max_count;
+}
+
+void kc_store_get_info(const struct kc_store *store, struct kc_store_info *info)
+{
+        const struct kc_run_record *first = &store->runs[0].record;
+        *info = (struct kc_store_info){ .version = KC_STORE_VERSION,
+                                        .k = store->k,
+                                        .stranded = store->stranded,
+                                        .nruns = store->nruns,
+                                        .file_nbytes = store->nbytes,
+                                        .min_count = (uint32_t)first->min_count,
+                                        .max_count_kept = (uint32_t)first->max_count,
+                                        .names = store->names,
+                                        .nnames = store->nnames };
+        for (uint32_t r = 0; r < store->nruns; r++)
+                add_run_info(info, &store->runs[r]);
+}
+
+/* Count the merged runs' counts. */
+static enum kc_status merged_histogram(struct kc_store *store, struct kc_histogram_row **rows,
+                                       size_t *nrows, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_cursor *cursor = NULL;
+        const uint64_t *kmers;
+        const uint32_t *counts;
+        size_t n;
+        struct kc_tally *tally = calloc(1, sizeof *tally);
+        if (tally == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory for the histogram of counts");
+        KC_TRY(kc_cursor_open(&cursor, store, NULL, NULL, err));
+        do {
+                KC_TRY(kc_cursor_next(cursor, &kmers, &counts, &n, err));
+                KC_TRY(kc_tally_add(tally, counts, n, err));
+        } while (n > 0);
+        KC_TRY(kc_tally_rows(tally, rows, nrows, err));
+out:
+        kc_cursor_close(cursor);
+        kc_tally_free(tally);
+        free(tally);
+        return status;
+}
+
+enum kc_status kc_store_histogram(struct kc_store *store, struct kc_histogram_row **rows,
+                                  size_t *nrows, struct kc_error *err)
+{
+        if (store->nruns > 1)
+                return merged_histogram(store, rows, nrows, err);
+        size_t n = (size_t)store->runs[0].record.nhistogram;
+        *rows = malloc((n + 1) * sizeof **rows);
+        if (*rows == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory for the histogram of counts");
+        memcpy(*rows, store->runs[0].rows, n * sizeof **rows);
+        *nrows = n;
+        return KC_OK;
+}

@@ -1,0 +1,267 @@
+/*
+ * The store's writer: the file as a whole, and what comes behind the blocks of a run.
+ */
+#include "io/store_writer.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+/* ---- the sink ---- */
+
+static enum kc_status put(void *ctx, uint64_t part, bool last, const uint64_t *kmers,
+                          const uint32_t *counts, size_t n, struct kc_error *err)
+{
+        struct kc_store_writer *w = ctx;
+        struct kc_error first = { 0 };
+        enum kc_status status =
+                kc_writer_put(w, part, last, (struct kc_pairs){ kmers, counts, n }, &first);
+        if (status != KC_OK) {
+                kc_writer_fail(w, status, first.message);
+                kc_fail(err, status, "%s", first.message);
+        }
+        return status;
+}
+
+static void cancel(void *ctx)
+{
+        kc_writer_fail(ctx, KC_ECANCELED, "canceled");
+}
+
+struct kc_run_sink kc_store_sink(struct kc_store_writer *writer)
+{
+        return (struct kc_run_sink){ .ctx = writer, .put = put, .cancel = cancel };
+}
+
+/* ---- the end of a run ---- */
+
+static enum kc_status store_index(struct kc_store_writer *w, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        struct kc_words page = { 0 };
+        const size_t nblocks = w->offsets.n, key_words = (size_t)w->nwords;
+        const uint64_t index_offset = w->end;
+        for (size_t b = 0; b < nblocks; b += KC_PAGE_NBLOCKS) {
+                uint64_t n = nblocks - b < KC_PAGE_NBLOCKS ? nblocks - b : KC_PAGE_NBLOCKS;
+                uint64_t end = b + n < nblocks ? w->offsets.data[b + n] : index_offset;
+                page.n = 0;
+                KC_TRY(kc_words_append(&page, &n, sizeof n, err));
+                KC_TRY(kc_words_append(&page, w->firsts.data + b * key_words,
+                                       n * key_words * sizeof n, err));
+                KC_TRY(kc_words_append(&page, w->offsets.data + b, n * sizeof n, err));
+                KC_TRY(kc_words_append(&page, &end, sizeof end, err));
+                uint64_t checksum = XXH3_64bits(page.data, page.n * sizeof *page.data);
+                KC_TRY(kc_words_append(&page, &checksum, sizeof checksum, err));
+                size_t nbytes = page.n * sizeof *page.data;
+                KC_TRY(kc_output_pwrite(&w->output, page.data, nbytes, w->end, err));
+                w->end += nbytes;
+        }
+out:
+        free(page.data);
+        return status;
+}
+
+/* Merge what the encoders have counted, and let them begin anew. */
+static enum kc_status collect_tallies(struct kc_store_writer *w, struct kc_run_record *record,
+                                      struct kc_tally *total, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        for (struct kc_encoder *e = w->made; e != NULL; e = e->next_made) {
+                KC_TRY(kc_tally_merge(total, &e->tally, err));
+                record->ndropped_distinct += e->ndropped_distinct;
+                record->ndropped_kmers += e->ndropped_kmers;
+                kc_tally_free(&e->tally);
+                memset(&e->tally, 0, sizeof e->tally);
+                e->ndropped_distinct = e->ndropped_kmers = 0;
+        }
+out:
+        return status;
+}
+
+static enum kc_status check_identity(const struct kc_store_writer *w, const struct kc_run_record *r,
+                                     struct kc_error *err)
+{
+        if (r->sum + r->ndropped_kmers + r->nsaturated == r->nkmers)
+                return KC_OK;
+        return kc_fail(err, KC_ECORRUPT,
+                       "the counts for %s do not add up: %llu kept + %llu dropped + %llu saturated "
+                       "is not %llu k-mers; nothing was written; please report this",
+                       w->output.path, (unsigned long long)r->sum,
+                       (unsigned long long)r->ndropped_kmers, (unsigned long long)r->nsaturated,
+                       (unsigned long long)r->nkmers);
+}
+
+static enum kc_status append_record(struct kc_store_writer *w, struct kc_run_record *record,
+                                    const struct kc_store_origin *origin, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_tally *total = calloc(1, sizeof *total);
+        struct kc_histogram_row *rows = NULL;
+        size_t nrows;
+        uint64_t ndistinct;
+        if (total == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory for the histogram of counts");
+        KC_TRY(collect_tallies(w, record, total, err));
+        KC_TRY(kc_tally_rows(total, &rows, &nrows, err));
+        kc_rows_totals(rows, nrows, &ndistinct, &record->sum);
+        KC_TRY(check_identity(w, record, err));
+        struct kc_run_parts parts = { .rows = rows,
+                                      .nrows = nrows,
+                                      .firsts = w->firsts.data,
+                                      .nblocks = w->offsets.n,
+                                      .key_nwords = w->nwords,
+                                      .names = origin->names,
+                                      .nnames = origin->nnames };
+        KC_TRY(kc_footer_append_run(&w->footer, record, &parts, err));
+out:
+        kc_tally_free(total);
+        free(total);
+        free(rows);
+        return status;
+}
+
+static void begin_run(struct kc_store_writer *w)
+{
+        w->part = w->next_ticket = w->ticket = 0;
+        w->ndistinct = 0;
+        w->firsts.n = w->offsets.n = 0;
+        w->blocks_offset = w->end;
+}
+
+enum kc_status kc_store_end_run(struct kc_store_writer *w, const struct kc_store_origin *origin,
+                                struct kc_error *err)
+{
+        enum kc_status status;
+        if (w->nruns == KC_STORE_MAX_RUNS)
+                return kc_fail(err, KC_EUSAGE, "%s has %d runs, which is the most a file can hold",
+                               w->output.path, KC_STORE_MAX_RUNS);
+        KC_TRY(kc_writer_put_carry(w, err));
+        struct kc_run_record record = {
+                .blocks_offset = w->blocks_offset,
+                .index_offset = w->end,
+                .ndistinct = w->ndistinct,
+                .min_count = w->options.min_count,
+                .max_count = w->options.max_count,
+                .nreads = origin->nreads,
+                .nbases = origin->nbases,
+                .nskipped = origin->nskipped,
+                .nlow_quality = origin->nlow_quality,
+                .nkmers = origin->nkmers,
+                .nsaturated = origin->nsaturated,
+        };
+        KC_TRY(append_record(w, &record, origin, err));
+        KC_TRY(store_index(w, err));
+        w->nruns++;
+        begin_run(w);
+out:
+        return status;
+}
+
+/* ---- the file ---- */
+
+static void free_writer(struct kc_store_writer *w)
+{
+        kc_output_discard(&w->output);
+        while (w->made != NULL) {
+                struct kc_encoder *e = w->made;
+                w->made = e->next_made;
+                kc_encoder_free(e);
+        }
+        for (int i = 0; i < KC_WRITER_NCONDITIONS; i++) {
+                pthread_cond_destroy(&w->part_turn[i]);
+                pthread_cond_destroy(&w->ticket_turn[i]);
+        }
+        pthread_mutex_destroy(&w->lock);
+        free(w->carry_kmers);
+        free(w->firsts.data);
+        free(w->offsets.data);
+        free(w->footer.data);
+        free(w);
+}
+
+static enum kc_status check_options(const struct kc_store_options *o, struct kc_error *err)
+{
+        if (o->k < 1 || o->k > KC_MAX_K)
+                return kc_fail(err, KC_EUSAGE, "k is %d, but must lie in 1 .. %d", o->k, KC_MAX_K);
+        if (o->max_count != 0 && o->min_count > o->max_count)
+                return kc_fail(err, KC_EUSAGE,
+                               "the lowest count to keep, %u, is above the highest, %u",
+                               o->min_count, o->max_count);
+        return KC_OK;
+}
+
+enum kc_status kc_store_create(struct kc_store_writer **writer, const char *path,
+                               const struct kc_store_options *options, struct kc_error *err)
+{
+        enum kc_status status = check_options(options, err);
+        if (status != KC_OK)
+                return status;
+        struct kc_store_writer *w = calloc(1, sizeof *w);
+        if (w == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory for writing %s", path);
+        w->output.fd = -1;
+        pthread_mutex_init(&w->lock, NULL);
+        for (int i = 0; i < KC_WRITER_NCONDITIONS; i++) {
+                pthread_cond_init(&w->part_turn[i], NULL);
+                pthread_cond_init(&w->ticket_turn[i], NULL);
+        }
+        w->options = *options;
+        if (options->min_count == 0)
+                w->options.min_count = 1;
+        if (options->max_count == 0)
+                w->options.max_count = UINT32_MAX;
+        w->nwords = kc_kmer_nwords(options->k);
+        w->carry_kmers = malloc(KC_BLOCK_NKMERS * (size_t)w->nwords * sizeof *w->carry_kmers);
+        if (w->carry_kmers == NULL) {
+                status = kc_fail(err, KC_ENOMEM, "out of memory for writing %s", path);
+                goto out;
+        }
+        w->end = sizeof(struct kc_store_header);
+        begin_run(w);
+        KC_TRY(kc_footer_begin(&w->footer, err));
+        KC_TRY(kc_output_create(&w->output, path, options->replace, err));
+        *writer = w;
+        w = NULL;
+out:
+        if (w != NULL)
+                free_writer(w);
+        return status;
+}
+
+/* The header comes last: until then the file begins with zero bytes and is no .kc file. */
+static enum kc_status store_ends(struct kc_store_writer *w, struct kc_error *err)
+{
+        enum kc_status status;
+        kc_footer_finish(&w->footer, w->nruns);
+        size_t nbytes = w->footer.n * sizeof *w->footer.data;
+        KC_TRY(kc_output_pwrite(&w->output, w->footer.data, nbytes, w->end, err));
+        struct kc_store_header header;
+        kc_header_fill(&header, w->options.k, w->options.stranded);
+        kc_footer_ref_fill(&header.footer[0], w->end, w->footer.data, nbytes);
+        KC_TRY(kc_output_pwrite(&w->output, &header, sizeof header, 0, err));
+out:
+        return status;
+}
+
+enum kc_status kc_store_commit(struct kc_store_writer *w, const struct kc_store_origin *origin,
+                               struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(kc_store_end_run(w, origin, err));
+        KC_TRY(store_ends(w, err));
+        KC_TRY(kc_output_commit(&w->output, err));
+out:
+        free_writer(w);
+        return status;
+}
+
+void kc_store_abort(struct kc_store_writer *writer)
+{
+        if (writer != NULL)
+                free_writer(writer);
+}
+
+const char *kc_store_temporary(const struct kc_store_writer *writer)
+{
+        return writer->output.temporary;
+}

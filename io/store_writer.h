@@ -1,0 +1,80 @@
+/*
+ * Inside of the store's writer: store_put.c takes parts of a run in, store_writer.c makes the file.
+ */
+#ifndef KC_STORE_WRITER_H
+#define KC_STORE_WRITER_H
+
+#include "io/store_footer.h"
+#include "io/store_output.h"
+#include "io/store_tally.h"
+
+#include <pthread.h>
+
+enum {
+        KC_WRITER_NCONDITIONS = 64, /* waiting calls are spread over these: few wake in vain */
+};
+
+/* The pairs of one block, or of a call. */
+struct kc_pairs {
+        const uint64_t *kmers;
+        const uint32_t *counts;
+        size_t n;
+};
+
+/* What a call works with; kept for later calls, of any thread. */
+struct kc_encoder {
+        struct kc_encoder *next_idle, *next_made;
+        struct kc_tally tally;
+        uint64_t ndropped_distinct, ndropped_kmers;
+        uint64_t *head_kmers; /* a block that begins with the carry [KC_BLOCK_NKMERS * nwords] */
+        uint32_t head_counts[KC_BLOCK_NKMERS];
+        uint64_t *kept_kmers; /* pairs that pass the filter */
+        uint32_t *kept_counts;
+        size_t kept_cap;
+        struct kc_block_plan *plans;
+        size_t nplans_cap;
+        uint64_t *words; /* [CHUNK_WORDS + a block] */
+
+        /* the call's blocks: the head, if there is one, then whole blocks of rest */
+        uint64_t ticket;
+        size_t nblocks;
+        struct kc_pairs head, rest;
+};
+
+struct kc_store_writer {
+        struct kc_output output;
+        struct kc_store_options options;
+        int nwords; /* of a k-mer */
+
+        pthread_mutex_t lock; /* of all below */
+        pthread_cond_t part_turn[KC_WRITER_NCONDITIONS], ticket_turn[KC_WRITER_NCONDITIONS];
+        struct kc_error failure; /* the first; all calls end with it */
+        struct kc_encoder *idle, *made;
+
+        /* the run */
+        uint64_t part;                /* whose turn it is to be cut */
+        uint64_t next_ticket, ticket; /* calls with blocks, numbered; whose turn to claim */
+        uint64_t ndistinct;
+        uint64_t last[KC_MAX_WORDS]; /* k-mer, of the run so far */
+        uint64_t *carry_kmers;
+        uint32_t carry_counts[KC_BLOCK_NKMERS];
+        size_t ncarry;
+        struct kc_words firsts, offsets; /* of blocks */
+        uint64_t blocks_offset, end;     /* of the run, of the file so far */
+
+        struct kc_words footer;
+        uint64_t nruns;
+};
+
+enum kc_status kc_writer_put(struct kc_store_writer *writer, uint64_t part, bool last,
+                             struct kc_pairs pairs, struct kc_error *err);
+
+/* Write the carry as the last block of the run. */
+enum kc_status kc_writer_put_carry(struct kc_store_writer *writer, struct kc_error *err);
+
+/* From now on all calls, blocked ones too, fail like this; but an earlier failure prevails. */
+void kc_writer_fail(struct kc_store_writer *writer, enum kc_status status, const char *message);
+
+void kc_encoder_free(struct kc_encoder *encoder);
+
+#endif
