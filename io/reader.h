@@ -19,7 +19,8 @@ struct kc_reader_options {
         int min_quality; /* a base whose Phred quality (offset 33) is below breaks the segment; 0:
                             none */
         int nworkers;    /* threads that will call next() */
-        struct kc_job *job; /* cancel is honoured, done/total count input bytes; may be NULL */
+        struct kc_job *job;  /* cancel is honoured, done/total count input bytes; may be NULL */
+        size_t chunk_nbytes; /* text a worker takes at a time; 0: the usual. For tests */
 };
 
 struct kc_reader_totals {
@@ -36,7 +37,11 @@ struct kc_reader_totals {
  * Prepare to read. paths are file names, "-" for standard input (once at most), or "@LIST" for a
  * file that names one input a line. Every named file is looked at now (a missing one is reported
  * before any work), opened again when its turn comes. Returns KC_OK and *reader, to be freed with
- * kc_reader_close; KC_EINPUT; KC_ENOMEM.
+ * kc_reader_close; KC_EINPUT; KC_EIO; KC_ENOMEM.
+ *
+ * job->done is set to 0 here and grows by the bytes read from files, compressed as they are;
+ * job->total is set to the sum of the files' sizes, or to 0 where an input's size is unknown (a
+ * pipe). At the end done = total, where that is known.
  */
 enum kc_status kc_reader_open(struct kc_reader **reader, const char *const *paths, size_t npaths,
                               const struct kc_reader_options *options, struct kc_error *err);

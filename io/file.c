@@ -1,0 +1,56 @@
+#include "io/file.h"
+
+enum { MAX_HTS_THREADS = 4 };
+
+enum kc_status kc_file_open(struct kc_file *file, const char *path,
+                            const struct kc_file_options *options, struct kc_error *err)
+{
+        struct kc_input in;
+        struct kc_detected found;
+        *file = (struct kc_file){ 0 };
+        kc_text_init(&file->text, kc_input_name(path), options->kernels, options->k);
+        enum kc_status status = kc_input_open(&in, path, err);
+        if (status == KC_OK)
+                status = kc_detect(&in, &found, err);
+        if (status != KC_OK) {
+                kc_input_close(&in);
+                return status;
+        }
+        if (found.container != KC_CONTAINER_ALIGNMENTS)
+                return kc_source_open(&file->source, &in, found.container, options->chunk_nbytes,
+                                      err);
+        int nthreads = options->nworkers < MAX_HTS_THREADS ? options->nworkers : MAX_HTS_THREADS;
+        return kc_alignments_open(&file->alignments, &in, options->qualities,
+                                  nthreads > 1 ? nthreads : 0, options->chunk_nbytes, err);
+}
+
+bool kc_file_fill(struct kc_file *file, struct kc_chunk *chunk)
+{
+        kc_chunk_clear(chunk);
+        if (file->source != NULL)
+                return kc_source_fill(file->source, chunk);
+        return kc_alignments_fill(file->alignments, chunk);
+}
+
+bool kc_file_is_serial(const struct kc_file *file)
+{
+        return file->source == NULL || file->source->serial;
+}
+
+enum kc_status kc_file_parse(struct kc_file *file, struct kc_chunk *chunk, struct kc_error *err)
+{
+        if (file->source != NULL)
+                return kc_text_parse(&file->text, chunk, err);
+        if (chunk->error.status == KC_OK)
+                return KC_OK;
+        chunk->nrecords = chunk->nreads = 0;
+        return kc_fail(err, chunk->error.status, "%s", chunk->error.message);
+}
+
+void kc_file_close(struct kc_file *file)
+{
+        kc_source_close(file->source);
+        kc_alignments_close(file->alignments);
+        kc_text_destroy(&file->text);
+        *file = (struct kc_file){ 0 };
+}

@@ -1,0 +1,40 @@
+/*
+ * One input file while it is being read: whatever it holds, its chunks come out as records.
+ */
+#ifndef KC_FILE_H
+#define KC_FILE_H
+
+#include "io/alignments.h"
+#include "io/source.h"
+#include "io/text.h"
+
+struct kc_file {
+        struct kc_source *source; /* text; or else */
+        struct kc_alignments *alignments;
+        struct kc_text text;
+};
+
+struct kc_file_options {
+        const struct kc_kernels *kernels;
+        int k;
+        bool qualities; /* whether they are wanted */
+        int nworkers;
+        size_t chunk_nbytes;
+};
+
+/* Open the file of this path. Close it in any case. KC_EINPUT, KC_EIO, KC_ENOMEM. */
+enum kc_status kc_file_open(struct kc_file *file, const char *path,
+                            const struct kc_file_options *options, struct kc_error *err);
+
+/* See kc_source_fill. A filled chunk must go through kc_file_parse. */
+bool kc_file_fill(struct kc_file *file, struct kc_chunk *chunk);
+
+/* Whether only one worker at a time gets anywhere in filling. */
+bool kc_file_is_serial(const struct kc_file *file);
+
+/* See kc_text_parse. */
+enum kc_status kc_file_parse(struct kc_file *file, struct kc_chunk *chunk, struct kc_error *err);
+
+void kc_file_close(struct kc_file *file);
+
+#endif

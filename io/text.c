@@ -1,0 +1,313 @@
+#include "io/text.h"
+
+#include "io/detect.h"
+
+#include <string.h>
+
+/* What the split decided about one chunk. */
+struct cut {
+        enum kc_format format;
+        bool binary;
+        size_t nlines;               /* line ends in the chunk's own text */
+        size_t tail;                 /* behind its last line end */
+        size_t whole, whole_nlines;  /* FASTQ: whole records end there; their lines */
+        struct kc_fasta_state fasta; /* at the chunk's beginning */
+        struct kc_problem problem;
+};
+
+void kc_text_init(struct kc_text *text, const char *name, const struct kc_kernels *kernels, int k)
+{
+        *text = (struct kc_text){ .name = name, .kernels = kernels, .k = k };
+        kc_turn_init(&text->split);
+        kc_turn_init(&text->confirm);
+}
+
+void kc_text_destroy(struct kc_text *text)
+{
+        kc_turn_destroy(&text->split);
+        kc_turn_destroy(&text->confirm);
+        kc_bytes_free(&text->carry);
+        kc_bytes_free(&text->held);
+}
+
+static void count_lines(const struct kc_text *text, const struct kc_chunk *chunk, struct cut *cut)
+{
+        const uint8_t *begin = chunk->buffer + chunk->text;
+        size_t n = chunk->end - chunk->text;
+        cut->nlines = text->kernels->count_lines(begin, n, &cut->binary);
+        const uint8_t *eol = memrchr(begin, '\n', n);
+        cut->tail = eol == NULL ? chunk->text : (size_t)(eol - chunk->buffer) + 1;
+}
+
+/* ---- split ---- */
+
+/* A file without a line end at its end is given one. */
+static void end_text(struct kc_text *text, struct kc_chunk *chunk, struct cut *cut)
+{
+        if (chunk->end > chunk->text) {
+                text->last_byte = chunk->buffer[chunk->end - 1];
+                text->any_text = true;
+        }
+        if (chunk->last && text->any_text && text->last_byte != '\n') {
+                chunk->buffer[chunk->end++] = '\n';
+                cut->nlines++;
+                cut->tail = chunk->end;
+        }
+}
+
+/* The format shows in the first byte that is not blank; blank lines before it are dropped. */
+static enum kc_status find_format(struct kc_text *text, struct kc_chunk *chunk, struct cut *cut,
+                                  struct kc_error *err)
+{
+        while (chunk->text < chunk->end) {
+                uint8_t c = chunk->buffer[chunk->text];
+                if (c != '\n' && c != '\r' && c != ' ' && c != '\t')
+                        break;
+                cut->nlines -= c == '\n';
+                chunk->text++;
+        }
+        chunk->start = chunk->text;
+        if (cut->tail < chunk->text)
+                cut->tail = chunk->text;
+        if (chunk->text == chunk->end && !chunk->last)
+                return KC_OK;
+        uint8_t first = chunk->text < chunk->end ? chunk->buffer[chunk->text] : 0;
+        if (first == '@')
+                text->format = KC_FORMAT_FASTQ;
+        else if (first == '>' || first == ';')
+                text->format = KC_FORMAT_FASTA;
+        else if (!text->any_text)
+                return kc_fail(err, KC_EINPUT,
+                               "%s is empty: there is nothing in its compressed data", text->name);
+        else
+                return kc_detect_refuse(text->name, err);
+        return KC_OK;
+}
+
+static enum kc_status too_long(const struct kc_text *text, struct kc_error *err)
+{
+        return kc_fail(err, KC_EINPUT, "%s has a record longer than 2 GiB: is it FASTQ?",
+                       text->name);
+}
+
+/* Put bytes kept from before in front of the chunk's text, and forget them. */
+static enum kc_status take_over(struct kc_text *text, struct kc_bytes *kept, struct kc_chunk *chunk,
+                                struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        if (kept->nbytes + chunk->capacity > KC_CHUNK_MAX / 2)
+                return too_long(text, err);
+        KC_TRY(kc_chunk_reserve_front(chunk, kept->nbytes, err));
+        chunk->start = chunk->text - kept->nbytes;
+        if (kept->nbytes > 0)
+                memcpy(chunk->buffer + chunk->start, kept->data, kept->nbytes);
+        kept->nbytes = 0;
+out:
+        return status;
+}
+
+static enum kc_status keep(struct kc_text *text, struct kc_bytes *kept, const uint8_t *data,
+                           size_t nbytes, struct kc_error *err)
+{
+        if (kept->nbytes + nbytes > KC_CHUNK_MAX / 2)
+                return too_long(text, err);
+        return kc_bytes_append(kept, data, nbytes, err);
+}
+
+/* Where the line begins that has nlines line ends behind it in [.., end). */
+static size_t line_from_end(const uint8_t *buffer, size_t end, size_t nlines)
+{
+        for (; nlines > 0; nlines--)
+                end = (size_t)((const uint8_t *)memrchr(buffer, '\n', end) - buffer);
+        const uint8_t *eol = memrchr(buffer, '\n', end);
+        return (size_t)(eol - buffer) + 1;
+}
+
+/* Four lines are a record: cut behind the last line whose number is a multiple of four. */
+static enum kc_status split_fastq(struct kc_text *text, struct kc_chunk *chunk, struct cut *cut,
+                                  struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        size_t nlines = text->carry_nlines + cut->nlines, rest = nlines % 4;
+        if (atomic_load_explicit(&text->general, memory_order_relaxed))
+                return KC_OK; /* confirm parses it in any case */
+        cut->whole_nlines = nlines - rest;
+        if (cut->whole_nlines == 0 && !chunk->last) {
+                cut->whole = chunk->start = chunk->text;
+                text->carry_nlines = nlines;
+                if (cut->binary)
+                        cut->problem =
+                                (struct kc_problem){ .what = "holds binary data: this is not FASTQ",
+                                                     .record = 1 };
+                return keep(text, &text->carry, chunk->buffer + chunk->text,
+                            chunk->end - chunk->text, err);
+        }
+        KC_TRY(take_over(text, &text->carry, chunk, err));
+        cut->whole = chunk->start;
+        if (cut->whole_nlines > 0)
+                cut->whole = line_from_end(chunk->buffer, chunk->end, rest);
+        KC_TRY(keep(text, &text->carry, chunk->buffer + cut->whole, chunk->end - cut->whole, err));
+        text->carry_nlines = rest;
+out:
+        return status;
+}
+
+/* A carriage return at the end may belong to a line end: it is left to the next chunk. */
+static void split_fasta(struct kc_text *text, struct kc_chunk *chunk, struct cut *cut)
+{
+        bool at_begin = cut->tail == chunk->text;
+        if (text->fasta.held_cr) {
+                chunk->buffer[--chunk->text] = '\r';
+                if (at_begin)
+                        cut->tail = chunk->text;
+        }
+        text->fasta.held_cr =
+                !chunk->last && chunk->end > chunk->text && chunk->buffer[chunk->end - 1] == '\r';
+        chunk->end -= text->fasta.held_cr;
+        cut->fasta = text->fasta;
+        kc_fasta_advance(&text->fasta, chunk, cut->tail, text->k);
+}
+
+static enum kc_status split(struct kc_text *text, struct kc_chunk *chunk, struct cut *cut,
+                            struct kc_error *err)
+{
+        enum kc_status status;
+        end_text(text, chunk, cut);
+        if (text->format == KC_FORMAT_UNKNOWN) {
+                status = find_format(text, chunk, cut, err);
+                if (status != KC_OK)
+                        return status;
+        }
+        cut->format = text->format;
+        if (text->format == KC_FORMAT_FASTQ)
+                return split_fastq(text, chunk, cut, err);
+        if (text->format == KC_FORMAT_FASTA)
+                split_fasta(text, chunk, cut);
+        return KC_OK;
+}
+
+/* ---- confirm ---- */
+
+static bool is_blank(const uint8_t *text, size_t n)
+{
+        for (size_t i = 0; i < n; i++)
+                if (text[i] != '\n' && text[i] != '\r' && text[i] != ' ' && text[i] != '\t')
+                        return false;
+        return true;
+}
+
+/* Whether the guess of four lines held for all of the chunk; if so, its records are indexed. */
+static enum kc_status scan_strict(struct kc_chunk *chunk, const struct cut *cut, bool *strict,
+                                  struct kc_error *err)
+{
+        *strict = false;
+        if (cut->binary)
+                return KC_OK;
+        if (chunk->last && !is_blank(chunk->buffer + cut->whole, chunk->end - cut->whole))
+                return KC_OK;
+        return kc_fastq_scan(chunk, chunk->start, cut->whole, cut->whole_nlines, strict, err);
+}
+
+static enum kc_status report(const struct kc_text *text, const struct kc_problem *problem,
+                             struct kc_error *err)
+{
+        if (problem->what[0] == 0)
+                return KC_OK;
+        uint64_t record = text->nreads + problem->record;
+        return kc_fail(err, KC_EINPUT, "%s: record %llu %s", text->name,
+                       (unsigned long long)(record > 0 ? record : 1), problem->what);
+}
+
+/* In confirm's order: parse the chunk from the true end of the records before it. */
+static enum kc_status parse_general(struct kc_text *text, struct kc_chunk *chunk,
+                                    struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_problem problem;
+        size_t consumed, nbytes = chunk->end - chunk->text;
+        chunk->nrecords = 0;
+        if (atomic_load_explicit(&text->general, memory_order_relaxed)) {
+                chunk->start = chunk->text;
+                if (!chunk->last && text->held.nbytes + nbytes < text->retry_nbytes)
+                        return keep(text, &text->held, chunk->buffer + chunk->text, nbytes, err);
+                KC_TRY(take_over(text, &text->held, chunk, err));
+        }
+        atomic_store_explicit(&text->general, true, memory_order_relaxed);
+        KC_TRY(kc_fastq_parse(chunk, text->kernels, chunk->last, &consumed, &problem, err));
+        KC_TRY(report(text, &problem, err));
+        KC_TRY(keep(text, &text->held, chunk->buffer + consumed, chunk->end - consumed, err));
+        text->retry_nbytes = 2 * text->held.nbytes;
+out:
+        return status;
+}
+
+static enum kc_status confirm_fastq(struct kc_text *text, struct kc_chunk *chunk,
+                                    const struct cut *cut, bool strict, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        bool general = atomic_load_explicit(&text->general, memory_order_relaxed);
+        if (!general)
+                KC_TRY(report(text, &cut->problem, err));
+        if (general || !strict)
+                KC_TRY(parse_general(text, chunk, err));
+        text->nreads += chunk->nreads;
+out:
+        return status;
+}
+
+static enum kc_status confirm_fasta(struct kc_text *text, const struct kc_chunk *chunk,
+                                    const struct cut *cut, struct kc_error *err)
+{
+        enum kc_status status = report(text, &cut->problem, err);
+        text->nreads += chunk->nreads;
+        return status;
+}
+
+static enum kc_status scan(struct kc_chunk *chunk, struct cut *cut, bool *strict,
+                           struct kc_error *err)
+{
+        if (cut->format == KC_FORMAT_FASTA)
+                return kc_fasta_scan(chunk, &cut->fasta, cut->binary, &cut->problem, err);
+        if (cut->format == KC_FORMAT_FASTQ)
+                return scan_strict(chunk, cut, strict, err);
+        return KC_OK;
+}
+
+/* In confirm's order. On failure, and behind one, nothing is left of the chunk. */
+static enum kc_status confirm(struct kc_text *text, struct kc_chunk *chunk, const struct cut *cut,
+                              bool strict, struct kc_error *own, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        if (!text->failed && own->status == KC_OK && cut->format == KC_FORMAT_FASTQ)
+                confirm_fastq(text, chunk, cut, strict, own);
+        if (!text->failed && own->status == KC_OK && cut->format == KC_FORMAT_FASTA)
+                confirm_fasta(text, chunk, cut, own);
+        if (!text->failed && own->status != KC_OK) {
+                text->failed = true;
+                status = kc_fail(err, own->status, "%s", own->message);
+        }
+        if (text->failed)
+                chunk->nrecords = chunk->nreads = 0;
+        return status;
+}
+
+enum kc_status kc_text_parse(struct kc_text *text, struct kc_chunk *chunk, struct kc_error *err)
+{
+        struct cut cut = { 0 };
+        bool strict = false;
+        struct kc_error own = chunk->error; /* kept until it is this chunk's turn to report it */
+        count_lines(text, chunk, &cut);
+
+        kc_turn_wait(&text->split, chunk->seq);
+        if (own.status == KC_OK)
+                split(text, chunk, &cut, &own);
+        kc_turn_pass(&text->split);
+
+        if (own.status == KC_OK)
+                scan(chunk, &cut, &strict, &own);
+
+        kc_turn_wait(&text->confirm, chunk->seq);
+        enum kc_status status = confirm(text, chunk, &cut, strict, &own, err);
+        kc_turn_pass(&text->confirm);
+        return status;
+}
