@@ -198,7 +198,7 @@ out:
 
 static enum kc_status run_count(const struct invocation *call, struct kc_error *err)
 {
-        /* Static, because a signal's handler may look at it at any time. */
+        /* Static, because the thread that takes the signals lives on to the end. */
         static struct kc_job job;
         struct count count = { .settings = call->settings, .job = &job };
         enum kc_status status;

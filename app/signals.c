@@ -1,75 +1,85 @@
+/*
+ * The signals are blocked in all threads and taken by one that waits for them, so that no code has
+ * to be safe to run in the middle of any other.
+ */
 #include "app/signals.h"
 
 #include <limits.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { GRACE_SECONDS = 3 };
 
-/* A handler has no other way to learn anything than static storage. */
+/* There is one set of signals a process, and so one of these. */
 static struct {
+        sigset_t set;
         struct kc_job *job;
-        char temporary[PATH_MAX];
-        atomic_bool has_temporary;
         atomic_int caught;
-} state;
+        pthread_mutex_t lock; /* guards temporary */
+        char temporary[PATH_MAX];
+} state = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static void die_at_once(int signo)
+static _Noreturn void die(int signo)
 {
-        if (atomic_load(&state.has_temporary))
+        pthread_mutex_lock(&state.lock); /* for good: the name may not change any more */
+        if (*state.temporary)
                 unlink(state.temporary);
         signal(signo, SIG_DFL);
-        sigset_t set;
-        sigemptyset(&set);
-        sigaddset(&set, signo);
-        pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+        pthread_sigmask(SIG_UNBLOCK, &state.set, NULL);
         raise(signo);
         _exit(128 + signo);
 }
 
-static void on_signal(int signo)
+static void *wait_for_signals(void *arg)
 {
-        int none = 0;
-        bool first = atomic_compare_exchange_strong(&state.caught, &none, signo);
-        if (!first || state.job == NULL)
-                die_at_once(signo);
+        (void)arg;
+        int signo;
+        if (sigwait(&state.set, &signo) != 0)
+                return NULL;
+        atomic_store(&state.caught, signo);
+        if (state.job == NULL)
+                die(signo);
         atomic_store(&state.job->cancel, true);
-        alarm(GRACE_SECONDS);
+        const struct timespec grace = { .tv_sec = GRACE_SECONDS };
+        sigtimedwait(&state.set, NULL, &grace);
+        die(signo);
 }
 
-static void on_alarm(int signo)
+static void add_unless_ignored(int signo)
 {
-        (void)signo;
-        die_at_once(atomic_load(&state.caught));
-}
-
-static void catch_signal(int signo, void (*handler)(int))
-{
-        struct sigaction old, action = { .sa_handler = handler, .sa_flags = SA_RESTART };
-        sigemptyset(&action.sa_mask);
-        if (sigaction(signo, NULL, &old) == 0 && old.sa_handler != SIG_IGN)
-                sigaction(signo, &action, NULL);
+        struct sigaction action;
+        if (sigaction(signo, NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+                sigaddset(&state.set, signo);
 }
 
 void signals_install(struct kc_job *job)
 {
+        pthread_t thread;
         state.job = job;
-        if (job)
-                catch_signal(SIGALRM, on_alarm);
-        catch_signal(SIGINT, on_signal);
-        catch_signal(SIGTERM, on_signal);
-        catch_signal(SIGHUP, on_signal);
+        sigemptyset(&state.set);
+        add_unless_ignored(SIGINT);
+        add_unless_ignored(SIGTERM);
+        add_unless_ignored(SIGHUP);
+        pthread_sigmask(SIG_BLOCK, &state.set, NULL);
+        if (pthread_create(&thread, NULL, wait_for_signals, NULL) == 0)
+                pthread_detach(thread);
+        else
+                pthread_sigmask(SIG_UNBLOCK, &state.set, NULL); /* they kill, as ever */
 }
 
 void signals_set_temporary(const char *path)
 {
-        atomic_store(&state.has_temporary, false);
-        if (path == NULL || strlen(path) >= sizeof state.temporary)
-                return;
-        strcpy(state.temporary, path);
-        atomic_store(&state.has_temporary, true);
+        pthread_mutex_lock(&state.lock);
+        if (path && strlen(path) < sizeof state.temporary)
+                strcpy(state.temporary, path);
+        else
+                *state.temporary = '\0';
+        pthread_mutex_unlock(&state.lock);
 }
 
 int signals_caught(void)
@@ -79,6 +89,5 @@ int signals_caught(void)
 
 void signals_die(void)
 {
-        die_at_once(signals_caught());
-        abort();
+        die(signals_caught());
 }

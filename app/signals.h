@@ -1,10 +1,10 @@
 /*
  * Ctrl-C and its relatives (SIGINT, SIGTERM, SIGHUP).
  *
- * The first one asks the running job to stop, so that it cleans up behind itself; the second, or
- * a job that does not stop within a few seconds (a read from a silent pipe cannot be woken),
- * removes the temporary output from within the handler and dies at once. Either way the process
- * ends by the signal it was sent, as shells and schedulers expect.
+ * The first one asks the running job to stop, so that it cleans up behind itself. A second one, or
+ * a job that does not stop within a few seconds (a read from a silent pipe cannot be woken), has
+ * the temporary output removed and the process die at once. Either way the process ends by the
+ * signal it was sent, as shells and schedulers expect.
  */
 #ifndef APP_SIGNALS_H
 #define APP_SIGNALS_H
@@ -12,12 +12,12 @@
 #include "kmer/engine.h"
 
 /*
- * Catch the signals, but for those the parent told us to ignore (nohup). job outlives the process'
- * need of it; NULL: there is no job to ask, die at once.
+ * Take the signals from now on, but for those the parent told us to ignore (nohup). Call it before
+ * other threads are started. job is static; NULL: there is no job to ask, die at once.
  */
 void signals_install(struct kc_job *job);
 
-/* The file to remove when dying at once; copied. NULL: none. */
+/* The file to remove when dying; copied. NULL: none. */
 void signals_set_temporary(const char *path);
 
 /* The signal caught, or 0. */

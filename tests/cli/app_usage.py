@@ -3,6 +3,8 @@ Calls that make no sense end with exit code 2 and a message that names what is w
 
     app_usage.py KCOUNT SOURCE
 """
+import os
+
 from session import Session, expect
 from tools import main
 
@@ -83,8 +85,8 @@ def test_options_anywhere():
                  ["count", "-k", 3, "--", "-x.fq"]):
         s.kcount(*call, "-o", "out.kc", "--force") if "--" not in call else s.kcount(*call)
     s.kcount("check", "-x.kc" if "-x.kc" not in s.names() else "./-x.kc")
-    s.kcount("-k", 3, "a.fq", "-o", "p.kc", env={"POSIXLY_CORRECT": "1"})
-    s.kcount("a.fq", "-k", 3, "-o", "q.kc", env={"POSIXLY_CORRECT": "1"})
+    s.kcount("-k", 3, "a.fq", "-o", "p.kc", env=os.environ | {"POSIXLY_CORRECT": "1"})
+    s.kcount("a.fq", "-k", 3, "-o", "q.kc", env=os.environ | {"POSIXLY_CORRECT": "1"})
 
 
 main([test_wrong_usage, test_output_is_an_input, test_options_anywhere])
