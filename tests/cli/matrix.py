@@ -3,7 +3,7 @@ Random reads through every k x strand mode, and through threads, memory bounds a
 what kcount dumps is what the naive counter says, and the .kc file is the same to the byte whatever
 the threads, the memory bound and the format.
 
-    matrix.py KCOUNT NAIVE SIMULATE TEST       TEST: SHARD/SHARDS, spill, quality or inputs
+    matrix.py KCOUNT NAIVE SIMULATE TEST       TEST: SHARD/SHARDS, chunks, spill, quality, inputs
 """
 import itertools
 import json
@@ -66,10 +66,10 @@ def dump(path):
 
 
 def matrix(shard, nshards):
-    """Every k x strand mode; threads, memory and formats drawn three at a time for each."""
+    """Every k x strand mode; threads, memory and formats drawn five at a time for each."""
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        formats = write_formats(random_reads(11, 900), folder / "in")
+        formats = write_formats(random_reads(11, 1200), folder / "in")
         cases = list(enumerate(itertools.product(KMERS, (False, True))))
         for number, (k, stranded) in cases[shard::nshards]:
             plain = folder / "in" / "fastq"
@@ -79,11 +79,35 @@ def matrix(shard, nshards):
             same_text(dump(first), naive(plain / "reads", k, stranded), what)
             run(KCOUNT, "check", first)
             rng = random.Random(number)
-            for i in range(3):
-                form = formats[(3 * number + i) % len(formats)]
+            for i in range(5):
+                form = formats[(5 * number + i) % len(formats)]
                 threads, memory = rng.choice(THREADS), rng.choice(MEMORY)
                 count(folder / "in" / form, other, k, stranded, threads=threads, memory=memory)
                 same_file(other, first, f"{what} {form} -t {threads} memory {memory or 'free'}")
+
+
+def long_reads(seed):
+    """Longer than whatever the reader takes at a time, with gaps in them, and short ones between."""
+    rng = random.Random(seed)
+    long = ["".join(rng.choices("ACGT", k=n)) for n in (900_000, 1_300_001)]
+    long[1] = long[1][:700_000] + "N" * 5000 + long[1][705_000:]
+    reads = [(text.encode(), bytes(rng.choices(b"#+5:@DFI>J", k=len(text)))) for text in long]
+    return [reads[0], *random_reads(seed, 20), reads[1], *random_reads(seed + 1, 20)]
+
+
+def chunks():
+    """Text much larger than the reader's chunks: records lie across every kind of border."""
+    for reads, k in ((random_reads(14, 12000), 25), (long_reads(15), 32)):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            first, other = folder / "first.kc", folder / "other.kc"
+            formats = write_formats(reads, folder / "in")
+            count(folder / "in" / "fastq", first, k, False, threads=1)
+            same_text(dump(first), naive(folder / "in" / "fastq" / "reads", k, False), f"chunks k={k}")
+            for form in formats:
+                for threads in (1, 2, 5):
+                    count(folder / "in" / form, other, k, False, threads=threads)
+                    same_file(other, first, f"chunks {form} k={k} -t {threads}")
 
 
 def spill():
@@ -138,7 +162,7 @@ def chosen():
     if "/" in name:
         shard, nshards = map(int, name.split("/"))
         return lambda: matrix(shard, nshards)
-    return {"spill": spill, "quality": quality, "inputs": inputs}[name]
+    return {"chunks": chunks, "spill": spill, "quality": quality, "inputs": inputs}[name]
 
 
 if __name__ == "__main__":
