@@ -158,11 +158,19 @@ out:
         return status;
 }
 
+static size_t first_field(const struct text *line)
+{
+        size_t n = 0;
+        while (n < line->length && line->data[n] != ' ' && line->data[n] != '\t')
+                n++;
+        return n;
+}
+
 static enum kc_status read_record(struct sequences *s, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         if (s->kind == 'l')
-                return append_letters(s, strcspn(s->line.data, " \t\r"), err);
+                return append_letters(s, first_field(&s->line), err);
         if (s->line.data[0] != s->kind)
                 return kc_fail(err, KC_EINPUT, "%s: line %llu: a record begins with '%c' here",
                                s->path, (unsigned long long)s->line_number, s->kind);
