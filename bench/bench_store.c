@@ -1,0 +1,286 @@
+/*
+ * Rates of the store, on a made-up set of k-mers as sequencing gives it: keys spread evenly, most
+ * counts 1 (errors), the others about the coverage.
+ *
+ *      bench_store [-n PAIRS] [-k K] [-t THREADS] [-o FILE]
+ *
+ * The pairs come from a generator that is far quicker than the store; its own time is measured
+ * first, into a sink that drops them, and is printed.
+ */
+#include "io/block_codec.h"
+#include "io/store.h"
+#include "kmer/parallel.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PART_NPAIRS = 50000 };
+
+struct bench {
+        uint64_t npairs, nparts;
+        int k, nwords, nthreads;
+        const char *path;
+        const struct kc_run_sink *sink;
+        struct kc_store *store;
+        const uint64_t *bounds;
+        size_t nbounds;
+        atomic_uint_fast64_t next_part, sum;
+};
+
+struct clocks {
+        double wall, cpu;
+};
+
+static struct clocks now(void)
+{
+        struct timespec t;
+        struct rusage u;
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        getrusage(RUSAGE_SELF, &u);
+        return (struct clocks){ (double)t.tv_sec + 1e-9 * (double)t.tv_nsec,
+                                (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+                                        1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) };
+}
+
+static void report(const char *what, struct clocks begin, double n)
+{
+        struct clocks end = now();
+        printf("%-24s %8.3f s wall %8.3f s CPU %9.1f M/s wall %7.2f ns CPU each\n", what,
+               end.wall - begin.wall, end.cpu - begin.cpu, n / (end.wall - begin.wall) / 1e6,
+               (end.cpu - begin.cpu) / n * 1e9);
+}
+
+static void die(const struct kc_error *err)
+{
+        fprintf(stderr, "bench_store: %s\n", err->message);
+        exit(1);
+}
+
+static uint64_t hash(uint64_t z)
+{
+        z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+        z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+        return z ^ z >> 31;
+}
+
+/* Pair i of the set: its key lies in the i-th of npairs equal ranges of the upper word. */
+static void make_part(const struct bench *b, uint64_t part, uint64_t *kmers, uint32_t *counts,
+                      size_t n)
+{
+        const int top_nbits = 2 * b->k - 64 * (b->nwords - 1);
+        const uint64_t step = (uint64_t)(((__uint128_t)1 << (top_nbits - 1)) / b->npairs);
+        for (size_t i = 0; i < n; i++) {
+                uint64_t index = part * PART_NPAIRS + i, r = hash(index);
+                uint64_t *kmer = kmers + i * (size_t)b->nwords;
+                for (int w = 0; w + 1 < b->nwords; w++)
+                        kmer[w] = r * (uint64_t)(2 * w + 3);
+                kmer[b->nwords - 1] = index * step + (uint64_t)((__uint128_t)r * step >> 64);
+                counts[i] = r % 5 ? 1 : 12 + (uint32_t)((r >> 8 & 15) + (r >> 12 & 15));
+        }
+}
+
+static enum kc_status give_parts(void *ctx, int worker, struct kc_error *err)
+{
+        (void)worker;
+        struct bench *b = ctx;
+        enum kc_status status = KC_OK;
+        uint64_t *kmers = malloc(PART_NPAIRS * (size_t)b->nwords * sizeof *kmers);
+        uint32_t *counts = malloc(PART_NPAIRS * sizeof *counts);
+        if (kmers == NULL || counts == NULL)
+                status = kc_fail(err, KC_ENOMEM, "out of memory");
+        while (status == KC_OK) {
+                uint64_t part = atomic_fetch_add(&b->next_part, 1);
+                if (part >= b->nparts)
+                        break;
+                uint64_t nleft = b->npairs - part * PART_NPAIRS;
+                size_t n = nleft < PART_NPAIRS ? (size_t)nleft : PART_NPAIRS;
+                make_part(b, part, kmers, counts, n);
+                status = b->sink->put(b->sink->ctx, part, true, kmers, counts, n, err);
+        }
+        free(kmers);
+        free(counts);
+        return status;
+}
+
+static enum kc_status drop(void *ctx, uint64_t part, bool last, const uint64_t *kmers,
+                           const uint32_t *counts, size_t n, struct kc_error *err)
+{
+        (void)part, (void)last, (void)kmers, (void)err;
+        struct bench *b = ctx;
+        uint64_t sum = 0;
+        for (size_t i = 0; i < n; i++)
+                sum += counts[i];
+        atomic_fetch_add(&b->sum, sum);
+        return KC_OK;
+}
+
+static void give_all(struct bench *b, const struct kc_run_sink *sink)
+{
+        struct kc_error err = { 0 };
+        b->sink = sink;
+        atomic_store(&b->next_part, 0);
+        if (kc_parallel(b->nthreads, give_parts, NULL, b, &err) != KC_OK)
+                die(&err);
+}
+
+static void bench_write(struct bench *b)
+{
+        struct kc_error err = { 0 };
+        struct clocks begin = now();
+        give_all(b, &(struct kc_run_sink){ .ctx = b, .put = drop });
+        report("generator alone", begin, (double)b->npairs);
+
+        struct kc_store_options options = { .k = b->k, .stranded = true, .replace = true };
+        struct kc_store_origin origin = { .nkmers = b->sum };
+        struct kc_store_writer *writer;
+        begin = now();
+        if (kc_store_create(&writer, b->path, &options, &err) != KC_OK)
+                die(&err);
+        struct kc_run_sink sink = kc_store_sink(writer);
+        give_all(b, &sink);
+        if (kc_store_commit(writer, &origin, &err) != KC_OK)
+                die(&err);
+        report("generator, store", begin, (double)b->npairs);
+        struct stat st;
+        if (stat(b->path, &st) == 0)
+                printf("%-24s %8.3f bytes a k-mer, %lld in all\n", "size",
+                       (double)st.st_size / (double)b->npairs, (long long)st.st_size);
+}
+
+/* The codec alone, one block again and again, in cache. */
+static void bench_codec(const struct bench *b)
+{
+        enum { NROUNDS = 20000 };
+        const size_t n = KC_BLOCK_NKMERS;
+        static uint64_t kmers[KC_BLOCK_NKMERS * KC_MAX_WORDS], out[KC_BLOCK_NKMERS * KC_MAX_WORDS];
+        static uint32_t counts[KC_BLOCK_NKMERS];
+        uint64_t *words = malloc((kc_block_max_words(b->nwords) + KC_BLOCK_PADDING) * 8);
+        if (words == NULL)
+                exit(1);
+        struct kc_block_plan plan;
+        make_part(b, b->nparts / 2, kmers, counts, n);
+        struct clocks begin = now();
+        for (int i = 0; i < NROUNDS; i++)
+                kc_block_plan(&plan, kmers, counts, n, b->nwords);
+        report("codec: plan", begin, (double)n * NROUNDS);
+        begin = now();
+        for (int i = 0; i < NROUNDS; i++)
+                kc_block_encode(&plan, kmers, counts, b->nwords, words);
+        report("codec: encode", begin, (double)n * NROUNDS);
+        begin = now();
+        for (int i = 0; i < NROUNDS; i++)
+                if (!kc_block_decode(words, plan.nwords, kmers, b->nwords, n, out, counts))
+                        exit(1);
+        report("codec: decode", begin, (double)n * NROUNDS);
+        begin = now();
+        uint32_t count = 0;
+        for (int i = 0; i < NROUNDS * 10; i++)
+                if (!kc_block_find(words, plan.nwords, kmers, b->nwords, n,
+                                   kmers + (size_t)i * 7 % n * (size_t)b->nwords, &count))
+                        exit(1);
+        report("codec: find", begin, NROUNDS * 10.0);
+        free(words);
+}
+
+static enum kc_status walk_part(void *ctx, int worker, struct kc_error *err)
+{
+        struct bench *b = ctx;
+        struct kc_cursor *cursor = NULL;
+        const uint64_t *kmers;
+        const uint32_t *counts;
+        uint64_t sum = 0;
+        size_t n, p = (size_t)worker, nw = (size_t)b->nwords;
+        enum kc_status status;
+        /* the bounds of neighbours are in both ranges, which does not matter for a rate */
+        KC_TRY(kc_cursor_open(&cursor, b->store, p == 0 ? NULL : b->bounds + (p - 1) * nw,
+                              p == b->nbounds ? NULL : b->bounds + p * nw, err));
+        do {
+                KC_TRY(kc_cursor_next(cursor, &kmers, &counts, &n, err));
+                for (size_t i = 0; i < n; i++)
+                        sum += counts[i];
+        } while (n > 0);
+        atomic_fetch_add(&b->sum, sum);
+out:
+        kc_cursor_close(cursor);
+        return status;
+}
+
+static void bench_lookup(struct bench *b)
+{
+        enum { NLOOKUPS = 200000 };
+        struct kc_error err = { 0 };
+        struct kc_lookup *lookup;
+        uint64_t kmer[KC_MAX_WORDS] = { 0 };
+        uint32_t count;
+        const int top_nbits = 2 * b->k - 64 * (b->nwords - 1);
+        struct clocks begin = now();
+        if (kc_lookup_open(&lookup, b->store, &err) != KC_OK)
+                die(&err);
+        for (int i = 0; i < NLOOKUPS; i++) {
+                kmer[b->nwords - 1] = hash((uint64_t)i) >> (64 - top_nbits);
+                if (kc_lookup_count(lookup, kmer, &count, &err) != KC_OK)
+                        die(&err);
+        }
+        report("lookups, random", begin, NLOOKUPS);
+        kc_lookup_close(lookup);
+}
+
+static void bench_read(struct bench *b)
+{
+        struct kc_error err = { 0 };
+        struct clocks begin = now();
+        if (kc_store_open(&b->store, b->path, &err) != KC_OK)
+                die(&err);
+        struct kc_lookup *lookup;
+        uint32_t count;
+        uint64_t kmer[KC_MAX_WORDS] = { 12345 };
+        if (kc_lookup_open(&lookup, b->store, &err) != KC_OK ||
+            kc_lookup_count(lookup, kmer, &count, &err) != KC_OK)
+                die(&err);
+        kc_lookup_close(lookup);
+        report("open, one lookup", begin, 1);
+
+        begin = now();
+        if (kc_store_split(b->store, (size_t)b->nthreads, (uint64_t **)&b->bounds, &b->nbounds,
+                           &err) != KC_OK ||
+            kc_parallel((int)b->nbounds + 1, walk_part, NULL, b, &err) != KC_OK)
+                die(&err);
+        report("walk", begin, (double)b->npairs);
+        bench_lookup(b);
+        begin = now();
+        if (kc_store_check(b->store, b->nthreads, NULL, &err) != KC_OK)
+                die(&err);
+        report("check", begin, (double)b->npairs);
+        kc_store_close(b->store);
+        free((uint64_t *)b->bounds);
+}
+
+int main(int argc, char **argv)
+{
+        struct bench b = { .npairs = 50000000, .k = 31, .nthreads = 1, .path = "bench_store.kc" };
+        for (int c; (c = getopt(argc, argv, "n:k:t:o:")) != -1;) {
+                if (c == 'n')
+                        b.npairs = strtoull(optarg, NULL, 10);
+                else if (c == 'k')
+                        b.k = atoi(optarg);
+                else if (c == 't')
+                        b.nthreads = atoi(optarg);
+                else if (c == 'o')
+                        b.path = optarg;
+                else
+                        return 2;
+        }
+        if (b.k < 1 || b.k > KC_MAX_K || b.nthreads < 1 || b.npairs < KC_BLOCK_NKMERS)
+                return 2;
+        b.nwords = kc_kmer_nwords(b.k);
+        b.nparts = (b.npairs + PART_NPAIRS - 1) / PART_NPAIRS;
+        bench_codec(&b);
+        bench_write(&b);
+        bench_read(&b);
+        return 0;
+}
