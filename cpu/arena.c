@@ -10,7 +10,8 @@ enum {
         BATCH = SLAB_NBYTES / KC_CHUNK_NBYTES,
 };
 
-/* A worker keeps at most two batches of free chunks; whole batches go to, and come from, the shared list. */
+/* A worker keeps at most two batches of free chunks; whole batches go to, and come from, the shared
+ * list. */
 struct kc_arena_worker {
         struct kc_chunk *free;
         size_t nfree;
@@ -18,7 +19,8 @@ struct kc_arena_worker {
         char padding[32]; /* a cache line each */
 };
 
-enum kc_status kc_arena_init(struct kc_arena *arena, size_t nbytes, int nworkers, struct kc_error *err)
+enum kc_status kc_arena_init(struct kc_arena *arena, size_t nbytes, int nworkers,
+                             struct kc_error *err)
 {
         memset(arena, 0, sizeof *arena);
         arena->nbytes = (nbytes + SLAB_NBYTES - 1) / SLAB_NBYTES * SLAB_NBYTES;

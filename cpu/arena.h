@@ -1,7 +1,7 @@
 /*
- * Memory for millions of small lists: equal chunks cut from one mapping of bounded size, recycled by the
- * threads that free them. The mapping asks for huge pages: lists are written at thousands of places at
- * once, and page faults and TLB misses would cost more than the writing.
+ * Memory for millions of small lists: equal chunks cut from one mapping of bounded size, recycled
+ * by the threads that free them. The mapping asks for huge pages: lists are written at thousands of
+ * places at once, and page faults and TLB misses would cost more than the writing.
  */
 #ifndef KC_ARENA_H
 #define KC_ARENA_H
@@ -33,7 +33,8 @@ struct kc_arena {
         size_t nbytes;
         atomic_size_t used_nbytes; /* handed out as slabs so far */
         pthread_mutex_t lock;      /* guards shared */
-        struct kc_chunk *shared;   /* batches of free chunks, each batch linked through its first chunk */
+        struct kc_chunk
+                *shared; /* batches of free chunks, each batch linked through its first chunk */
         struct kc_arena_worker *workers;
 };
 

@@ -3,15 +3,16 @@
  *
  *      records ──▶ equal super-k-mers folded ──▶ k-mers ──▶ table ──▶ pairs by prefix
  *
- * At usual coverage most super-k-mers of a bin occur many times over: they are folded first, whole, in a
- * small table, and each is then cut into k-mers once, with a weight. The k-mer table is open addressing
- * with linear probing, keys and counts apart; it grows with the bin up to the thread's share of memory.
- * A bin with more distinct k-mers than that is counted in several passes over its records, each of which
- * takes a range of hashes: slower, but exact in any memory.
+ * At usual coverage most super-k-mers of a bin occur many times over: they are folded first, whole,
+ * in a small table, and each is then cut into k-mers once, with a weight. The k-mer table is open
+ * addressing with linear probing, keys and counts apart; it grows with the bin up to the thread's
+ * share of memory. A bin with more distinct k-mers than that is counted in several passes over its
+ * records, each of which takes a range of hashes: slower, but exact in any memory.
  */
 
 enum {
-        W(FOLD_WORDS) = 2 * KC_WORDS, /* a super-k-mer has at most 2k - m bases, unless minimizers repeat */
+        /* A super-k-mer has at most 2k - m bases, unless minimizers repeat. */
+        W(FOLD_WORDS) = 2 * KC_WORDS,
 };
 
 struct W(folded) {
@@ -19,22 +20,28 @@ struct W(folded) {
         uint32_t nkmers, weight;
 };
 
+enum {
+        W(FOLD_CAP) = FOLD_NBYTES / sizeof(struct W(folded)),
+        W(COLLECT_CAP) = COLLECT_NBYTES / sizeof(struct W(item)),
+        W(STAGED_NBYTES) = W(COLLECT_CAP) * (sizeof(struct W(key)) + 5) + KC_LISTS_SLACK,
+};
+
 struct W(counter) {
         struct kc_width_setup setup;
         uint64_t top_mask;
 
-        struct W(folded) *folded; /* [FOLD_CAP] */
-        uint32_t *fold_slot;      /* [FOLD_SLOTS] index into folded + 1, 0: free */
+        struct W(folded) * folded; /* [W(FOLD_CAP)] */
+        uint32_t *fold_slot;       /* [FOLD_SLOTS] index into folded + 1, 0: free */
         uint32_t nfolded;
 
-        struct W(key) *keys;
+        struct W(key) * keys;
         uint32_t *counts; /* 0: free, whatever the key says */
         int table_bits, alloc_bits, max_table_bits;
         size_t nused;
         uint64_t nsaturated;
 
         /* Pairs on their way to setup.pairs. */
-        struct W(item) *collected; /* [COLLECT_CAP + 1] */
+        struct W(item) * collected; /* [W(COLLECT_CAP) + 1] */
         size_t ncollected;
         uint8_t *staged;    /* the same, as they are written to the lists, sorted by list */
         uint32_t *list_end; /* [nlists + 1] in staged */
@@ -44,7 +51,7 @@ struct W(counter) {
         double distinct_per_byte; /* of the bins so far, to begin with a table of the right size */
 };
 
-static void W(table_free)(struct W(counter) *c)
+static void W(table_free)(struct W(counter) * c)
 {
         free(c->keys);
         free(c->counts);
@@ -53,7 +60,7 @@ static void W(table_free)(struct W(counter) *c)
 }
 
 /* A new, empty table; the old one stays the caller's. */
-static enum kc_status W(table_alloc)(struct W(counter) *c, int bits, struct kc_error *err)
+static enum kc_status W(table_alloc)(struct W(counter) * c, int bits, struct kc_error *err)
 {
         c->keys = kc_huge_alloc(sizeof *c->keys << bits);
         c->counts = kc_huge_alloc(sizeof *c->counts << bits);
@@ -87,30 +94,32 @@ static enum kc_status W(counter_new)(void **counter, const struct kc_width_setup
         *counter = c;
         c->setup = *setup;
         c->top_mask = kc_kmer_top_mask(setup->k);
-        c->folded = malloc(FOLD_CAP * sizeof *c->folded);
+        c->folded = malloc(W(FOLD_CAP) * sizeof *c->folded);
         c->fold_slot = calloc(FOLD_SLOTS, sizeof *c->fold_slot);
-        c->collected = kc_huge_alloc((COLLECT_CAP + 1) * sizeof *c->collected);
-        c->staged = kc_huge_alloc(COLLECT_CAP * (sizeof *c->keys + 5) + KC_LISTS_SLACK);
+        c->collected = kc_huge_alloc((W(COLLECT_CAP) + 1) * sizeof *c->collected);
+        c->staged = kc_huge_alloc(W(STAGED_NBYTES));
         c->list_end = malloc((setup->pairs->nlists + 1) * sizeof *c->list_end);
-        if (c->folded == NULL || c->fold_slot == NULL || c->collected == NULL || c->staged == NULL ||
-            c->list_end == NULL) {
+        if (c->folded == NULL || c->fold_slot == NULL || c->collected == NULL ||
+            c->staged == NULL || c->list_end == NULL) {
                 W(counter_free)(c);
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         }
         /* While the table grows, the old one (half as large) is there as well. */
         size_t slot_nbytes = (sizeof *c->keys + sizeof *c->counts) * 3 / 2;
+        size_t buffers_nbytes = FOLD_NBYTES + COLLECT_NBYTES + W(STAGED_NBYTES);
         c->max_table_bits = MIN_TABLE_BITS;
         while (c->max_table_bits < MAX_TABLE_BITS &&
-               slot_nbytes << (c->max_table_bits + 1) <= setup->scratch_nbytes)
+               (slot_nbytes << (c->max_table_bits + 1)) + buffers_nbytes <= setup->scratch_nbytes)
                 c->max_table_bits++;
         return KC_OK;
 }
 
 /*
- * Add weight to the count of a key that is at `slot` or behind. That the slot is free and that it holds the
- * key are one branch, which is nearly always taken; two would be mispredicted for half of the keys.
+ * Add weight to the count of a key that is at `slot` or behind. That the slot is free and that it
+ * holds the key are one branch, which is nearly always taken; two would be mispredicted for half of
+ * the keys.
  */
-static inline void W(add_at)(struct W(counter) *c, const struct W(key) *key, size_t slot,
+static inline void W(add_at)(struct W(counter) * c, const struct W(key) * key, size_t slot,
                              uint32_t weight)
 {
         size_t mask = ((size_t)1 << c->table_bits) - 1;
@@ -131,17 +140,18 @@ static inline void W(add_at)(struct W(counter) *c, const struct W(key) *key, siz
 }
 
 /* The integer that k packed bases spell (X[0] low): bases reversed, shifted down to bit 0. */
-static inline void W(spell)(const struct W(key) *packed, int k, struct W(key) *out)
+static inline void W(spell)(const struct W(key) * packed, int k, struct W(key) * out)
 {
         int unused = 64 * KC_WORDS - 2 * k;
         for (int i = 0; i < KC_WORDS; i++) {
                 uint64_t low = kc_reverse_bases(packed->word[KC_WORDS - 1 - i]);
-                uint64_t high = i + 1 < KC_WORDS ? kc_reverse_bases(packed->word[KC_WORDS - 2 - i]) : 0;
+                uint64_t high =
+                        i + 1 < KC_WORDS ? kc_reverse_bases(packed->word[KC_WORDS - 2 - i]) : 0;
                 out->word[i] = low >> unused | high << 1 << (63 - unused);
         }
 }
 
-static enum kc_status W(table_grow)(struct W(counter) *c, struct kc_error *err)
+static enum kc_status W(table_grow)(struct W(counter) * c, struct kc_error *err)
 {
         struct W(key) *keys = c->keys;
         uint32_t *counts = c->counts;
@@ -149,14 +159,15 @@ static enum kc_status W(table_grow)(struct W(counter) *c, struct kc_error *err)
         enum kc_status status = W(table_alloc)(c, c->table_bits + 1, err);
         for (size_t i = 0; status == KC_OK && i < nslots; i++)
                 if (counts[i])
-                        W(add_at)(c, &keys[i], W(key_hash)(&keys[i]) >> (64 - c->table_bits), counts[i]);
+                        W(add_at)
+                        (c, &keys[i], W(key_hash)(&keys[i]) >> (64 - c->table_bits), counts[i]);
         free(keys);
         free(counts);
         return status;
 }
 
 /* Make room for nmore keys. *overflow is set if the table would outgrow the thread's memory. */
-static enum kc_status W(make_room)(struct W(counter) *c, size_t nmore, bool *overflow,
+static enum kc_status W(make_room)(struct W(counter) * c, size_t nmore, bool *overflow,
                                    struct kc_error *err)
 {
         while (c->nused + nmore > TABLE_LOAD(c->table_bits)) {
@@ -176,7 +187,7 @@ struct W(strands) {
         struct W(key) forward, reverse;
 };
 
-static inline struct W(strands) W(first_kmer)(const struct W(counter) *c, const uint8_t *bases)
+static inline struct W(strands) W(first_kmer)(const struct W(counter) * c, const uint8_t *bases)
 {
         struct W(strands) s;
         memcpy(&s.reverse, bases, sizeof s.reverse);
@@ -188,7 +199,7 @@ static inline struct W(strands) W(first_kmer)(const struct W(counter) *c, const 
         return s;
 }
 
-static inline void W(roll)(struct W(strands) *s, uint64_t base, uint64_t top_mask, int top_shift)
+static inline void W(roll)(struct W(strands) * s, uint64_t base, uint64_t top_mask, int top_shift)
 {
         for (int i = KC_WORDS - 1; i > 0; i--)
                 s->forward.word[i] = s->forward.word[i] << 2 | s->forward.word[i - 1] >> 62;
@@ -196,10 +207,11 @@ static inline void W(roll)(struct W(strands) *s, uint64_t base, uint64_t top_mas
         s->forward.word[KC_WORDS - 1] &= top_mask;
         for (int i = 0; i < KC_WORDS - 1; i++)
                 s->reverse.word[i] = s->reverse.word[i] >> 2 | s->reverse.word[i + 1] << 62;
-        s->reverse.word[KC_WORDS - 1] = s->reverse.word[KC_WORDS - 1] >> 2 | (base ^ 3) << top_shift;
+        s->reverse.word[KC_WORDS - 1] = s->reverse.word[KC_WORDS - 1] >> 2 | (base ^ 3)
+                                                                                     << top_shift;
 }
 
-static inline struct W(key) W(chosen)(const struct W(strands) *s, bool stranded)
+static inline struct W(key) W(chosen)(const struct W(strands) * s, bool stranded)
 {
         bool use_forward = stranded || W(key_less)(&s->forward, &s->reverse);
         struct W(key) key;
@@ -209,11 +221,11 @@ static inline struct W(key) W(chosen)(const struct W(strands) *s, bool stranded)
 }
 
 /*
- * Cut a super-k-mer into its k-mers and count each. They are made in groups, so that the slots of a whole
- * group are on their way to L1 before the first is looked at.
- * bases can be read up to 8 bytes behind the last.
+ * Cut a super-k-mer into its k-mers and count each. They are made in groups, so that the slots of a
+ * whole group are on their way to L1 before the first is looked at. bases can be read up to 8 bytes
+ * behind the last.
  */
-static inline void W(expand)(struct W(counter) *c, const uint8_t *bases, uint32_t nkmers,
+static inline void W(expand)(struct W(counter) * c, const uint8_t *bases, uint32_t nkmers,
                              uint32_t weight, bool stranded)
 {
         struct W(key) keys[GROUP];
@@ -235,14 +247,15 @@ static inline void W(expand)(struct W(counter) *c, const uint8_t *bases, uint32_
                         stream >>= 2;
                 }
                 for (uint32_t i = 0; i < n; i++)
-                        if (__builtin_expect((hashes[i] >> PASS_SHIFT & c->pass_mask) == c->pass, 1))
+                        if (__builtin_expect((hashes[i] >> PASS_SHIFT & c->pass_mask) == c->pass,
+                                             1))
                                 W(add_at)(c, &keys[i], hashes[i] >> slot_shift, weight);
                 next += n;
                 nkmers -= n;
         }
 }
 
-static inline enum kc_status W(expand_checked)(struct W(counter) *c, const uint8_t *bases,
+static inline enum kc_status W(expand_checked)(struct W(counter) * c, const uint8_t *bases,
                                                uint32_t nkmers, uint32_t weight, bool *overflow,
                                                struct kc_error *err)
 {
@@ -259,13 +272,13 @@ static inline enum kc_status W(expand_checked)(struct W(counter) *c, const uint8
 }
 
 /* Count the folded super-k-mers and forget them. */
-static enum kc_status W(unfold)(struct W(counter) *c, bool *overflow, struct kc_error *err)
+static enum kc_status W(unfold)(struct W(counter) * c, bool *overflow, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         for (uint32_t i = 0; i < c->nfolded && status == KC_OK && !*overflow; i++) {
                 const struct W(folded) *f = &c->folded[i];
-                status = W(expand_checked)(c, (const uint8_t *)f->base, f->nkmers, f->weight, overflow,
-                                           err);
+                status = W(expand_checked)(c, (const uint8_t *)f->base, f->nkmers, f->weight,
+                                           overflow, err);
         }
         memset(c->fold_slot, 0, FOLD_SLOTS * sizeof *c->fold_slot);
         c->nfolded = 0;
@@ -273,7 +286,7 @@ static enum kc_status W(unfold)(struct W(counter) *c, bool *overflow, struct kc_
 }
 
 /* The bases of a record, what is behind the last one cleared. nbases <= 32 * FOLD_WORDS. */
-static inline void W(load_folded)(struct W(folded) *f, const uint8_t *bases, uint32_t nbases,
+static inline void W(load_folded)(struct W(folded) * f, const uint8_t *bases, uint32_t nbases,
                                   uint32_t nkmers)
 {
         uint32_t nwords = (nbases + 31) / 32;
@@ -286,7 +299,7 @@ static inline void W(load_folded)(struct W(folded) *f, const uint8_t *bases, uin
         f->weight = 1;
 }
 
-static inline uint64_t W(folded_hash)(const struct W(folded) *f)
+static inline uint64_t W(folded_hash)(const struct W(folded) * f)
 {
         uint64_t hash = f->nkmers;
         for (int i = 0; i < W(FOLD_WORDS); i++)
@@ -294,7 +307,7 @@ static inline uint64_t W(folded_hash)(const struct W(folded) *f)
         return hash;
 }
 
-static inline bool W(folded_equal)(const struct W(folded) *a, const struct W(folded) *b)
+static inline bool W(folded_equal)(const struct W(folded) * a, const struct W(folded) * b)
 {
         uint64_t differ = a->nkmers ^ b->nkmers;
         for (int i = 0; i < W(FOLD_WORDS); i++)
@@ -302,7 +315,7 @@ static inline bool W(folded_equal)(const struct W(folded) *a, const struct W(fol
         return differ == 0;
 }
 
-static inline void W(fold)(struct W(counter) *c, const uint8_t *bases, uint32_t nbases,
+static inline void W(fold)(struct W(counter) * c, const uint8_t *bases, uint32_t nbases,
                            uint32_t nkmers)
 {
         struct W(folded) *f = &c->folded[c->nfolded];
@@ -321,7 +334,7 @@ static inline void W(fold)(struct W(counter) *c, const uint8_t *bases, uint32_t 
         }
 }
 
-static enum kc_status W(count_fragment)(struct W(counter) *c, const uint8_t *record, size_t nbytes,
+static enum kc_status W(count_fragment)(struct W(counter) * c, const uint8_t *record, size_t nbytes,
                                         bool *overflow, struct kc_error *err)
 {
         const uint8_t *end = record + nbytes;
@@ -332,7 +345,7 @@ static enum kc_status W(count_fragment)(struct W(counter) *c, const uint8_t *rec
                         status = W(expand_checked)(c, record + 1, nkmers, 1, overflow, err);
                 } else {
                         W(fold)(c, record + 1, nbases, nkmers);
-                        if (c->nfolded == FOLD_CAP)
+                        if (c->nfolded == W(FOLD_CAP))
                                 status = W(unfold)(c, overflow, err);
                 }
                 record += kc_superkmer_nbytes(c->setup.k, nkmers);
@@ -340,8 +353,8 @@ static enum kc_status W(count_fragment)(struct W(counter) *c, const uint8_t *rec
         return status;
 }
 
-static enum kc_status W(count_pass)(struct W(counter) *c, struct kc_list_reader *reader, uint32_t bin,
-                                    bool *overflow, struct kc_error *err)
+static enum kc_status W(count_pass)(struct W(counter) * c, struct kc_list_reader *reader,
+                                    uint32_t bin, bool *overflow, struct kc_error *err)
 {
         enum kc_status status;
         *overflow = false;
@@ -369,7 +382,8 @@ static enum kc_status W(append_pairs)(struct kc_lists *pairs, int worker, uint32
 {
         while (nbytes > 0) {
                 uint8_t *out;
-                enum kc_status status = kc_lists_reserve(pairs, worker, list, KC_PAIR_MAX_NBYTES, &out, err);
+                enum kc_status status =
+                        kc_lists_reserve(pairs, worker, list, KC_PAIR_MAX_NBYTES, &out, err);
                 if (status != KC_OK)
                         return status;
                 size_t n = kc_pairs_that_fit(staged, nbytes, kc_lists_room(pairs, worker, list),
@@ -383,8 +397,8 @@ static enum kc_status W(append_pairs)(struct kc_lists *pairs, int worker, uint32
 }
 
 /*
- * Send the collected pairs to their lists: first sorted by list within the cache, then list by list, so
- * that a list's memory is touched once for all its pairs.
+ * Send the collected pairs to their lists: first sorted by list within the cache, then list by
+ * list, so that a list's memory is touched once for all its pairs.
  */
 static enum kc_status W(flush_pairs)(void *counter, int worker, struct kc_error *err)
 {
@@ -422,14 +436,15 @@ static enum kc_status W(flush_pairs)(void *counter, int worker, struct kc_error 
 }
 
 /* Collect all pairs of the table and leave it empty. */
-static enum kc_status W(collect_pairs)(struct W(counter) *c, int worker, struct kc_error *err)
+static enum kc_status W(collect_pairs)(struct W(counter) * c, int worker, struct kc_error *err)
 {
         for (size_t i = 0; i < (size_t)1 << c->table_bits; i++) {
-                /* Every slot is written, only pairs advance: whether a slot is used is unpredictable. */
+                /* Every slot is written, only pairs advance: whether a slot is used is
+                 * unpredictable. */
                 c->collected[c->ncollected] = (struct W(item)){ c->keys[i], c->counts[i] };
                 c->ncollected += c->counts[i] != 0;
                 c->counts[i] = 0;
-                if (__builtin_expect(c->ncollected == COLLECT_CAP, 0)) {
+                if (__builtin_expect(c->ncollected == W(COLLECT_CAP), 0)) {
                         enum kc_status status = W(flush_pairs)(c, worker, err);
                         if (status != KC_OK)
                                 return status;
@@ -440,7 +455,7 @@ static enum kc_status W(collect_pairs)(struct W(counter) *c, int worker, struct 
 }
 
 /* Size the empty table for the next bin, within the memory it has where that will do. */
-static enum kc_status W(begin_table)(struct W(counter) *c, double ndistinct, struct kc_error *err)
+static enum kc_status W(begin_table)(struct W(counter) * c, double ndistinct, struct kc_error *err)
 {
         int bits = MIN_TABLE_BITS;
         while (bits < c->max_table_bits && (double)TABLE_LOAD(bits) < ndistinct)
@@ -457,7 +472,7 @@ static enum kc_status W(begin_table)(struct W(counter) *c, double ndistinct, str
  * Passes are the leaves of a binary tree over the bits of pass_mask, lowest bit first; a pass that
  * overflows becomes two. Go from a finished pass to the next; false after the last.
  */
-static bool W(next_pass)(struct W(counter) *c)
+static bool W(next_pass)(struct W(counter) * c)
 {
         while (c->pass & (c->pass_mask ^ c->pass_mask >> 1)) {
                 c->pass_mask >>= 1;
@@ -467,15 +482,15 @@ static bool W(next_pass)(struct W(counter) *c)
         return c->pass_mask != 0;
 }
 
-static void W(split_pass)(struct W(counter) *c)
+static void W(split_pass)(struct W(counter) * c)
 {
         memset(c->counts, 0, sizeof *c->counts << c->table_bits);
         c->nused = 0;
         c->pass_mask = c->pass_mask << 1 | 1;
 }
 
-static enum kc_status W(count)(void *counter, struct kc_list_reader *reader, uint32_t bin, int worker,
-                               struct kc_counter_totals *totals, struct kc_error *err)
+static enum kc_status W(count)(void *counter, struct kc_list_reader *reader, uint32_t bin,
+                               int worker, struct kc_counter_totals *totals, struct kc_error *err)
 {
         struct W(counter) *c = counter;
         double nbytes = (double)kc_lists_nbytes(reader->lists, bin);

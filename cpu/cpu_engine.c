@@ -18,14 +18,17 @@
 #include <time.h>
 
 enum {
-        BATCH_WORDS = 16 << 10,  /* half a million bases: with all else that is hot it fits L2 */
+        BATCH_WORDS = 16 << 10, /* half a million bases: with all else that is hot it fits L2 */
         BATCH_SEGMENTS = 16 << 10,
-        BASES_PER_BIN = 400000,  /* so that a bin's table fits L2 */
-        PAIRS_PER_LIST = 32768,  /* so that a list is sorted in L2 */
+        BASES_PER_BIN = 400000, /* so that a bin's table fits L2 */
+        PAIRS_PER_LIST = 32768, /* so that a list is sorted in L2 */
         MIN_BINS = 64,
-        MAX_BINS = 4096,
-        MAX_LISTS = 4096,
-        KMERS_PER_DISTINCT = 4,  /* a guess, for the number of lists only */
+        USUAL_BINS = 4096, /* where the input's size is not known */
+        MAX_BINS = 16384,
+        MAX_LISTS = 16384,
+        MIN_SCRATCH_NBYTES =
+                8 << 20,        /* that each thread should have, if half of the memory is enough */
+        KMERS_PER_DISTINCT = 4, /* a guess, for the number of lists only */
 };
 
 struct engine {
@@ -83,7 +86,8 @@ static uint32_t power_of_two_above(uint64_t n, uint32_t low, uint32_t high)
         return power;
 }
 
-/* The most lists for which every thread can have a chunk in each without filling a quarter of the arena. */
+/* The most lists for which every thread can have a chunk in each without filling a quarter of the
+ * arena. */
 static uint32_t lists_that_fit(const struct engine *e, uint32_t most)
 {
         size_t each = (size_t)e->params->nthreads * KC_CHUNK_NBYTES * 4;
@@ -135,7 +139,8 @@ static enum kc_status partition_worker(void *ctx, int worker, struct kc_error *e
 static enum kc_status partition(struct engine *e, struct kc_error *err)
 {
         uint64_t nbases = e->params->expected_nbases;
-        uint32_t nbins = nbases ? power_of_two_above(nbases / BASES_PER_BIN, MIN_BINS, MAX_BINS) : MAX_BINS;
+        uint32_t nbins = nbases ? power_of_two_above(nbases / BASES_PER_BIN, MIN_BINS, MAX_BINS)
+                                : USUAL_BINS;
         nbins = lists_that_fit(e, nbins);
         begin_stage(e, KC_STAGE_PARTITION, 0);
         enum kc_status status = kc_lists_init(&e->bins, nbins, e->params->nthreads, &e->arena,
@@ -218,10 +223,12 @@ static enum kc_status count(struct engine *e, struct kc_error *err)
 {
         const struct kc_count_params *p = e->params;
         uint64_t guess = atomic_load(&e->nkmers) / KMERS_PER_DISTINCT / PAIRS_PER_LIST;
-        uint32_t most = p->k < 6 ? 1u << 2 * p->k : MAX_LISTS;
-        uint32_t nlists = lists_that_fit(e, power_of_two_above(guess, most < MIN_BINS ? most : MIN_BINS, most));
+        uint32_t most = p->k < 7 ? 1u << 2 * p->k : MAX_LISTS;
+        uint32_t nlists = lists_that_fit(
+                e, power_of_two_above(guess, most < MIN_BINS ? most : MIN_BINS, most));
         begin_stage(e, KC_STAGE_COUNT, e->bins.nlists);
-        enum kc_status status = kc_lists_init(&e->pairs, nlists, p->nthreads, &e->arena, p->tmp_dir, err);
+        enum kc_status status =
+                kc_lists_init(&e->pairs, nlists, p->nthreads, &e->arena, p->tmp_dir, err);
         if (status == KC_OK)
                 status = order_bins(e, err);
         if (status != KC_OK)
@@ -270,11 +277,11 @@ static enum kc_status order(struct engine *e, struct kc_error *err)
 
 /* ---- all of it ---- */
 
-static enum kc_status run_stages(struct engine *e, struct kc_count_totals *totals, struct kc_error *err)
+static enum kc_status run_stages(struct engine *e, struct kc_count_totals *totals,
+                                 struct kc_error *err)
 {
-        enum kc_status (*const stages[KC_NSTAGES])(struct engine *, struct kc_error *) = {
-                partition, count, order
-        };
+        enum kc_status (*const stages[KC_NSTAGES])(struct engine *,
+                                                   struct kc_error *) = { partition, count, order };
         for (int i = 0; i < KC_NSTAGES; i++) {
                 double start = now();
                 enum kc_status status = stages[i](e, err);
@@ -290,9 +297,10 @@ static enum kc_status run_stages(struct engine *e, struct kc_count_totals *total
         return KC_OK;
 }
 
-enum kc_status kc_cpu_count(const struct kc_count_params *params, const struct kc_batch_source *source,
-                            const struct kc_run_sink *sink, struct kc_job *job,
-                            struct kc_count_totals *totals, struct kc_error *err)
+enum kc_status kc_cpu_count(const struct kc_count_params *params,
+                            const struct kc_batch_source *source, const struct kc_run_sink *sink,
+                            struct kc_job *job, struct kc_count_totals *totals,
+                            struct kc_error *err)
 {
         if (params->k < 1 || params->k > KC_MAX_K || params->nthreads < 1)
                 return kc_fail(err, KC_EUSAGE, "k must be between 1 and %d", KC_MAX_K);
@@ -305,10 +313,16 @@ enum kc_status kc_cpu_count(const struct kc_count_params *params, const struct k
                 .setup = { .k = params->k, .stranded = params->stranded },
         };
         *totals = (struct kc_count_totals){ 0 };
-        /* A quarter of the memory is the threads' own, for tables and sorting; lists get the rest. */
-        size_t scratch = params->memory_nbytes / 4;
+        /* A quarter of the memory or more is the threads' own, for tables and sorting; lists get
+         * the rest. */
+        size_t scratch = (size_t)params->nthreads * MIN_SCRATCH_NBYTES;
+        if (scratch > params->memory_nbytes / 2)
+                scratch = params->memory_nbytes / 2;
+        if (scratch < params->memory_nbytes / 4)
+                scratch = params->memory_nbytes / 4;
         e.setup.scratch_nbytes = scratch / (size_t)params->nthreads;
-        enum kc_status status = kc_arena_init(&e.arena, params->memory_nbytes - scratch, params->nthreads, err);
+        enum kc_status status =
+                kc_arena_init(&e.arena, params->memory_nbytes - scratch, params->nthreads, err);
         if (status == KC_OK)
                 status = run_stages(&e, totals, err);
         free(e.bin_order);

@@ -33,8 +33,9 @@ static enum kc_status init_worker(struct kc_lists_worker *w, uint32_t nlists, st
 enum kc_status kc_lists_init(struct kc_lists *lists, uint32_t nlists, int nworkers,
                              struct kc_arena *arena, const char *tmp_dir, struct kc_error *err)
 {
-        *lists = (struct kc_lists){ .nlists = nlists, .nworkers = nworkers, .arena = arena,
-                                    .tmp_dir = tmp_dir };
+        *lists = (struct kc_lists){
+                .nlists = nlists, .nworkers = nworkers, .arena = arena, .tmp_dir = tmp_dir
+        };
         lists->workers = calloc((size_t)nworkers, sizeof *lists->workers);
         if (lists->workers == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for %d threads", nworkers);
@@ -89,10 +90,11 @@ void kc_lists_seal(struct kc_lists *lists, int worker)
 
 static enum kc_status write_error(const struct kc_lists *lists, struct kc_error *err)
 {
-        return kc_fail(err, KC_EIO,
-                       "cannot write temporary data in %s: %s; name a roomier folder with --tmp, or "
-                       "allow more memory with -m",
-                       lists->tmp_dir, strerror(errno));
+        return kc_fail(
+                err, KC_EIO,
+                "cannot write temporary data in %s: %s; name a roomier folder with --tmp, or "
+                "allow more memory with -m",
+                lists->tmp_dir, strerror(errno));
 }
 
 static int open_unlinked(const char *dir)
@@ -111,8 +113,8 @@ static int open_unlinked(const char *dir)
         return fd;
 }
 
-static enum kc_status write_all(struct kc_lists *lists, struct kc_lists_worker *w, struct iovec *iov,
-                                int niov, struct kc_error *err)
+static enum kc_status write_all(struct kc_lists *lists, struct kc_lists_worker *w,
+                                struct iovec *iov, int niov, struct kc_error *err)
 {
         while (niov > 0) {
                 ssize_t n = pwritev(w->fd, iov, niov, (off_t)w->file_nbytes);
@@ -176,7 +178,8 @@ static enum kc_status spill(struct kc_lists *lists, int worker, struct kc_error 
         return status;
 }
 
-enum kc_status kc_lists_grow(struct kc_lists *lists, int worker, uint32_t list, struct kc_error *err)
+enum kc_status kc_lists_grow(struct kc_lists *lists, int worker, uint32_t list,
+                             struct kc_error *err)
 {
         struct kc_lists_worker *w = &lists->workers[worker];
         seal_list(w, list);
@@ -269,7 +272,8 @@ static enum kc_status fill_buffer(struct kc_list_reader *r, size_t want, struct 
                         continue;
                 if (n <= 0)
                         return kc_fail(err, KC_EIO, "cannot read temporary data in %s: %s",
-                                       r->lists->tmp_dir, n < 0 ? strerror(errno) : "file cut short");
+                                       r->lists->tmp_dir,
+                                       n < 0 ? strerror(errno) : "file cut short");
                 r->buffer_end += (size_t)n;
                 r->file_pos += (uint64_t)n;
         }

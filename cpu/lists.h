@@ -1,10 +1,11 @@
 /*
- * Lists of records, thousands of them, appended to by all threads without a lock: each worker has a chain
- * of chunks for each list. When the arena is exhausted a worker writes all its chunks to a file of its
- * own (unlinked at once: nothing stays behind, however the program ends) and goes on with empty chains.
+ * Lists of records, thousands of them, appended to by all threads without a lock: each worker has a
+ * chain of chunks for each list. When the arena is exhausted a worker writes all its chunks to a
+ * file of its own (unlinked at once: nothing stays behind, however the program ends) and goes on
+ * with empty chains.
  *
- * Both partitionings of the engine are such lists: super-k-mers by minimizer, and (k-mer, count) pairs by
- * prefix. A file holds one region a spill:
+ * Both partitionings of the engine are such lists: super-k-mers by minimizer, and (k-mer, count)
+ * pairs by prefix. A file holds one region a spill:
  *
  *      region: list 0 | list 1 | ...      list: fragment ...      fragment: u32 nbytes, data
  *
@@ -29,12 +30,12 @@ struct kc_spill {
 };
 
 struct kc_lists_worker {
-        uint8_t **pos;         /* [nlists] where the next record goes, in the list's newest chunk */
+        uint8_t **pos; /* [nlists] where the next record goes, in the list's newest chunk */
         struct kc_chunk **chunks; /* [nlists] newest first; pos points into the newest */
-        uint64_t *nbytes;      /* [nlists] of sealed chunks and spilled fragments */
+        uint64_t *nbytes;         /* [nlists] of sealed chunks and spilled fragments */
         struct kc_spill *spills;
         uint64_t file_nbytes;
-        int fd;                /* -1: nothing spilled */
+        int fd; /* -1: nothing spilled */
 };
 
 struct kc_lists {
@@ -52,7 +53,8 @@ enum kc_status kc_lists_init(struct kc_lists *lists, uint32_t nlists, int nworke
 void kc_lists_free(struct kc_lists *lists);
 
 /* The slow path of kc_lists_reserve: a new chunk for the list, spilling if need be. */
-enum kc_status kc_lists_grow(struct kc_lists *lists, int worker, uint32_t list, struct kc_error *err);
+enum kc_status kc_lists_grow(struct kc_lists *lists, int worker, uint32_t list,
+                             struct kc_error *err);
 
 /*
  * Room for a record of at most nbytes (<= KC_CHUNK_DATA_NBYTES - KC_LISTS_SLACK) at *record; it is
@@ -100,11 +102,11 @@ uint64_t kc_lists_spilled_nbytes(const struct kc_lists *lists);
 struct kc_list_reader {
         const struct kc_lists *lists;
         uint32_t list;
-        int worker;                   /* whose fragments come next */
+        int worker; /* whose fragments come next */
         const struct kc_chunk *chunk;
         const struct kc_spill *spill;
-        uint64_t file_pos, file_end;  /* of the present spill's region, not yet in the buffer */
-        uint8_t *buffer;              /* allocated when first needed */
+        uint64_t file_pos, file_end; /* of the present spill's region, not yet in the buffer */
+        uint8_t *buffer;             /* allocated when first needed */
         size_t buffer_pos, buffer_end;
 };
 

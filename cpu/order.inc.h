@@ -1,22 +1,27 @@
 /*
  * Put the pairs of one list in order, for one key width.
  *
- * The list's pairs are distributed by their next bits into buckets of a few pairs (one pass to count, one
- * to place), then each bucket is sorted. The bits are so chosen that a bucket has about four pairs if keys
- * are spread evenly; where they are not, large buckets are split bit by bit. A list that does not fit the
- * thread's memory is read several times, and each time a range of buckets is placed.
+ * The list's pairs are distributed by their next bits into buckets of a few pairs (one pass to
+ * count, one to place), then each bucket is sorted. The bits are so chosen that a bucket has about
+ * four pairs if keys are spread evenly; where they are not, large buckets are split bit by bit. A
+ * list that does not fit the thread's memory is read several times, and each time a range of
+ * buckets is placed.
  */
+
+enum {
+        W(TMP_CAP) = TMP_NBYTES / sizeof(struct W(item)),
+};
 
 struct W(sorter) {
         struct kc_width_setup setup;
         size_t cap, max_cap; /* pairs */
-        struct W(item) *items;
-        struct W(key) *keys;
+        struct W(item) * items;
+        struct W(key) * keys;
         uint32_t *counts;
-        struct W(item) *tmp; /* [TMP_CAP] a bucket, distributed */
-        uint32_t *group_end; /* [2^MAX_GROUP_BITS] of the groups in tmp */
-        uint32_t *size;  /* [2^MAX_BUCKET_BITS] pairs of each bucket */
-        uint32_t *place; /* likewise: where in items the next pair of a bucket goes */
+        struct W(item) * tmp; /* [W(TMP_CAP)] a bucket, distributed */
+        uint32_t *group_end;  /* [2^MAX_GROUP_BITS] of the groups in tmp */
+        uint32_t *size;       /* [2^MAX_BUCKET_BITS] pairs of each bucket */
+        uint32_t *place;      /* likewise: where in items the next pair of a bucket goes */
 };
 
 static void W(sorter_free)(void *sorter)
@@ -42,8 +47,9 @@ static enum kc_status W(sorter_new)(void **sorter, const struct kc_width_setup *
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         *sorter = s;
         s->setup = *setup;
-        s->max_cap = setup->scratch_nbytes / (sizeof *s->items + sizeof *s->keys + sizeof *s->counts);
-        s->tmp = malloc(TMP_CAP * sizeof *s->tmp);
+        s->max_cap =
+                setup->scratch_nbytes / (sizeof *s->items + sizeof *s->keys + sizeof *s->counts);
+        s->tmp = malloc(W(TMP_CAP) * sizeof *s->tmp);
         s->group_end = malloc(sizeof *s->group_end << MAX_GROUP_BITS);
         s->size = malloc(sizeof *s->size << MAX_BUCKET_BITS);
         s->place = malloc(sizeof *s->place << MAX_BUCKET_BITS);
@@ -52,7 +58,7 @@ static enum kc_status W(sorter_new)(void **sorter, const struct kc_width_setup *
         return KC_OK;
 }
 
-static enum kc_status W(sorter_reserve)(struct W(sorter) *s, size_t n, struct kc_error *err)
+static enum kc_status W(sorter_reserve)(struct W(sorter) * s, size_t n, struct kc_error *err)
 {
         if (n <= s->cap)
                 return KC_OK;
@@ -69,7 +75,7 @@ static enum kc_status W(sorter_reserve)(struct W(sorter) *s, size_t n, struct kc
 }
 
 /* Sort items that differ in the low `bits` bits only: radix exchange, then insertion. */
-static void W(sort_items)(struct W(item) *items, size_t n, int bits)
+static void W(sort_items)(struct W(item) * items, size_t n, int bits)
 {
         while (n > INSERTION_MAX && bits > 0) {
                 size_t low = 0, high = n;
@@ -108,7 +114,9 @@ static struct W(decoder) W(decoder_for)(const struct kc_width_setup *setup, uint
         struct W(decoder) d = { .key_nbytes = (size_t)(low_bits + 7) / 8 };
         for (int i = 0; i < KC_WORDS; i++) {
                 int used = low_bits - 64 * i;
-                d.mask.word[i] = used >= 64 ? UINT64_MAX : used <= 0 ? 0 : (UINT64_C(1) << used) - 1;
+                d.mask.word[i] = used >= 64  ? UINT64_MAX
+                                 : used <= 0 ? 0
+                                             : (UINT64_C(1) << used) - 1;
                 int shift = low_bits - 64 * i; /* of the prefix, relative to this word */
                 if (shift >= 0 && shift < 64)
                         d.prefix.word[i] = (uint64_t)list << shift;
@@ -118,7 +126,8 @@ static struct W(decoder) W(decoder_for)(const struct kc_width_setup *setup, uint
         return d;
 }
 
-static inline size_t W(decode)(const struct W(decoder) *d, const uint8_t *in, struct W(item) *item)
+static inline size_t W(decode)(const struct W(decoder) * d, const uint8_t *in,
+                               struct W(item) * item)
 {
         memcpy(&item->key, in, sizeof item->key);
         for (int i = 0; i < KC_WORDS; i++)
@@ -127,13 +136,13 @@ static inline size_t W(decode)(const struct W(decoder) *d, const uint8_t *in, st
 }
 
 /*
- * Read the whole list once. With items == NULL count the pairs of each bucket in place[]; else put the pairs of
- * buckets [first, end) to items[place[bucket]++].
+ * Read the whole list once. With items == NULL count the pairs of each bucket in place[]; else put
+ * the pairs of buckets [first, end) to items[place[bucket]++].
  */
 static enum kc_status W(read_list)(struct kc_list_reader *reader, uint32_t list,
-                                   const struct W(decoder) *d, int bucket_low, int bucket_bits,
-                                   uint32_t *place, struct W(item) *items, uint32_t first, uint32_t end,
-                                   struct kc_error *err)
+                                   const struct W(decoder) * d, int bucket_low, int bucket_bits,
+                                   uint32_t *place, struct W(item) * items, uint32_t first,
+                                   uint32_t end, struct kc_error *err)
 {
         kc_list_rewind(reader, list);
         for (;;) {
@@ -154,9 +163,10 @@ static enum kc_status W(read_list)(struct kc_list_reader *reader, uint32_t list,
         }
 }
 
-/* Distribute n items by `nbits` bits from `low` on, from `from` to `to`. End of each group in `place`. */
-static void W(distribute)(const struct W(item) *from, size_t n, int low, int nbits, struct W(item) *to,
-                          uint32_t *place)
+/* Distribute n items by `nbits` bits from `low` on, from `from` to `to`. End of each group in
+ * `place`. */
+static void W(distribute)(const struct W(item) * from, size_t n, int low, int nbits,
+                          struct W(item) * to, uint32_t *place)
 {
         uint32_t ngroups = 1u << nbits, sum = 0;
         memset(place, 0, ngroups * sizeof *place);
@@ -172,7 +182,7 @@ static void W(distribute)(const struct W(item) *from, size_t n, int low, int nbi
 }
 
 /* Give out one bucket in order: distributed once more, what is left is sorted on the way out. */
-static void W(sort_bucket)(struct W(sorter) *s, size_t begin, size_t n, int bits)
+static void W(sort_bucket)(struct W(sorter) * s, size_t begin, size_t n, int bits)
 {
         struct W(item) *items = s->items + begin;
         int nbits = 1;
@@ -180,7 +190,7 @@ static void W(sort_bucket)(struct W(sorter) *s, size_t begin, size_t n, int bits
                 nbits++;
         if (nbits > bits)
                 nbits = bits;
-        if (n > INSERTION_MAX && n <= TMP_CAP) {
+        if (n > INSERTION_MAX && n <= W(TMP_CAP)) {
                 W(distribute)(items, n, bits - nbits, nbits, s->tmp, s->group_end);
                 items = s->tmp;
                 for (uint32_t g = 0, first = 0; g < 1u << nbits; first = s->group_end[g++])
@@ -203,7 +213,7 @@ static void W(sort_bucket)(struct W(sorter) *s, size_t begin, size_t n, int bits
 }
 
 /* Sort the buckets [first, end), which lie one behind the other, and give them to the sink. */
-static enum kc_status W(put_buckets)(struct W(sorter) *s, uint32_t list, bool last, uint32_t first,
+static enum kc_status W(put_buckets)(struct W(sorter) * s, uint32_t list, bool last, uint32_t first,
                                      uint32_t end, int bucket_low, const struct kc_run_sink *sink,
                                      struct kc_error *err)
 {
@@ -225,7 +235,8 @@ static enum kc_status W(sort)(void *sorter, struct kc_list_reader *reader, uint3
                 return sink->put(sink->ctx, list, true, NULL, NULL, 0, err);
 
         int bucket_bits = 1;
-        while (bucket_bits < MAX_BUCKET_BITS && bucket_bits < low_bits && n_max >> (bucket_bits + BUCKET_BITS))
+        while (bucket_bits < MAX_BUCKET_BITS && bucket_bits < low_bits &&
+               n_max >> (bucket_bits + BUCKET_BITS))
                 bucket_bits++;
         if (bucket_bits > low_bits)
                 bucket_bits = low_bits;
@@ -233,11 +244,12 @@ static enum kc_status W(sort)(void *sorter, struct kc_list_reader *reader, uint3
         uint32_t nbuckets = 1u << bucket_bits;
         memset(s->size, 0, nbuckets * sizeof *s->size);
 
-        enum kc_status status = W(read_list)(reader, list, &d, bucket_low, bucket_bits, s->size, NULL,
-                                             0, nbuckets, err);
+        enum kc_status status = W(read_list)(reader, list, &d, bucket_low, bucket_bits, s->size,
+                                             NULL, 0, nbuckets, err);
         for (uint32_t first = 0, end; first < nbuckets && status == KC_OK; first = end) {
                 size_t n = 0;
-                for (end = first; end < nbuckets && (end == first || n + s->size[end] <= s->max_cap); end++) {
+                for (end = first;
+                     end < nbuckets && (end == first || n + s->size[end] <= s->max_cap); end++) {
                         s->place[end] = (uint32_t)n;
                         n += s->size[end];
                 }

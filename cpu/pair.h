@@ -1,6 +1,6 @@
 /*
- * A (k-mer, count) pair on its way from counting to ordering. The list it is in tells the high bits of
- * the k-mer, so only the low bytes are kept, and nearly all counts fit one byte:
+ * A (k-mer, count) pair on its way from counting to ordering. The list it is in tells the high bits
+ * of the k-mer, so only the low bytes are kept, and nearly all counts fit one byte:
  *
  *      low bytes of the k-mer | u8 count            count < 255
  *      low bytes of the k-mer | 255 | u32 count
@@ -51,7 +51,8 @@ static inline size_t kc_pairs_that_fit(const uint8_t *pairs, size_t nbytes, size
                 return nbytes;
         for (;;) {
                 uint32_t count;
-                size_t next = fit + key_nbytes + kc_pair_get_count(pairs + fit + key_nbytes, &count);
+                size_t next =
+                        fit + key_nbytes + kc_pair_get_count(pairs + fit + key_nbytes, &count);
                 if (next > room)
                         return fit;
                 fit = next;

@@ -19,8 +19,8 @@ struct kc_superkmer_scanner {
         uint32_t start[TILE + 1]; /* first k-mers of the tile's super-k-mers */
 };
 
-enum kc_status kc_superkmer_scanner_new(struct kc_superkmer_scanner **scanner, int k, uint32_t nbins,
-                                        struct kc_error *err)
+enum kc_status kc_superkmer_scanner_new(struct kc_superkmer_scanner **scanner, int k,
+                                        uint32_t nbins, struct kc_error *err)
 {
         struct kc_superkmer_scanner *s = calloc(1, sizeof *s);
         if (s == NULL)
@@ -45,9 +45,9 @@ static inline uint32_t hash_mmer(uint32_t canonical)
 }
 
 /*
- * Hashes of the canonical m-mers at n places from the first base of `words` on (rounded up to LANES).
- * The bits of m bases as packed, complemented, are the m-mer's reverse complement; with the bases of each
- * word reversed they are the m-mer itself, in the high bits (kmer/batch.h).
+ * Hashes of the canonical m-mers at n places from the first base of `words` on (rounded up to
+ * LANES). The bits of m bases as packed, complemented, are the m-mer's reverse complement; with the
+ * bases of each word reversed they are the m-mer itself, in the high bits (kmer/batch.h).
  */
 KC_SIMD_CLONES
 static void hash_mmers(const uint64_t *restrict words, size_t n, int m, uint32_t *restrict hash)
@@ -80,7 +80,8 @@ static void pairwise_min(const uint32_t *restrict in, size_t n, size_t distance,
                 out[i] = in[i] < ahead[i] ? in[i] : ahead[i];
 }
 
-/* Minimum over each window of hash[0], by doubling the span. Returns the array that holds the result. */
+/* Minimum over each window of hash[0], by doubling the span. Returns the array that holds the
+ * result. */
 static const uint32_t *window_minima(struct kc_superkmer_scanner *s, uint32_t nkmers)
 {
         uint32_t window = (uint32_t)s->window, span = 1;
@@ -95,7 +96,8 @@ static const uint32_t *window_minima(struct kc_superkmer_scanner *s, uint32_t nk
 }
 
 /* Where the minimizer changes, without branches. Returns how many super-k-mers there are. */
-static uint32_t find_starts(struct kc_superkmer_scanner *s, const uint32_t *minimum, uint32_t nkmers)
+static uint32_t find_starts(struct kc_superkmer_scanner *s, const uint32_t *minimum,
+                            uint32_t nkmers)
 {
         uint32_t n = 1;
         s->start[0] = 0;
@@ -107,7 +109,8 @@ static uint32_t find_starts(struct kc_superkmer_scanner *s, const uint32_t *mini
         return n;
 }
 
-/* Cut nbases bases out of a packed segment, from base `first` on. Scribbles up to 7 bytes behind. */
+/* Cut nbases bases out of a packed segment, from base `first` on. Scribbles up to 7 bytes behind.
+ */
 static inline void copy_bases(const uint64_t *words, uint32_t first, uint32_t nbases, uint8_t *out)
 {
         const uint8_t *in = (const uint8_t *)words + first / 4;
@@ -121,9 +124,9 @@ static inline void copy_bases(const uint64_t *words, uint32_t first, uint32_t nb
         }
 }
 
-static enum kc_status emit(const struct kc_superkmer_scanner *s, const uint64_t *words, uint32_t first,
-                           uint32_t nkmers, uint32_t minimum, struct kc_lists *bins, int worker,
-                           struct kc_error *err)
+static enum kc_status emit(const struct kc_superkmer_scanner *s, const uint64_t *words,
+                           uint32_t first, uint32_t nkmers, uint32_t minimum, struct kc_lists *bins,
+                           int worker, struct kc_error *err)
 {
         uint32_t bin = minimum * UINT32_C(0x85ebca6b) >> s->bin_shift;
         while (nkmers > 0) {
@@ -142,16 +145,17 @@ static enum kc_status emit(const struct kc_superkmer_scanner *s, const uint64_t 
         return KC_OK;
 }
 
-static enum kc_status scan_tile(struct kc_superkmer_scanner *s, const uint64_t *words, uint32_t nkmers,
-                                struct kc_lists *bins, int worker, struct kc_error *err)
+static enum kc_status scan_tile(struct kc_superkmer_scanner *s, const uint64_t *words,
+                                uint32_t nkmers, struct kc_lists *bins, int worker,
+                                struct kc_error *err)
 {
         hash_mmers(words, nkmers + (uint32_t)s->window - 1, s->m, s->hash[0]);
         const uint32_t *minimum = window_minima(s, nkmers);
         uint32_t n = find_starts(s, minimum, nkmers);
         for (uint32_t i = 0; i < n; i++) {
                 uint32_t first = s->start[i];
-                enum kc_status status = emit(s, words, first, s->start[i + 1] - first, minimum[first],
-                                             bins, worker, err);
+                enum kc_status status = emit(s, words, first, s->start[i + 1] - first,
+                                             minimum[first], bins, worker, err);
                 if (status != KC_OK)
                         return status;
         }

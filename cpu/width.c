@@ -9,18 +9,20 @@
 #include <string.h>
 
 enum {
-        FOLD_CAP = 1 << 14, /* super-k-mers folded at a time: what stays in L2 beside the k-mer table */
+        FOLD_NBYTES =
+                3 << 17, /* for super-k-mers being folded: they stay in L2 beside the k-mer table */
         FOLD_SLOT_BITS = 15,
         FOLD_SLOTS = 1 << FOLD_SLOT_BITS,
         MIN_TABLE_BITS = 10,
         MAX_TABLE_BITS = 30,
         PASS_SHIFT = 10, /* below the bits that choose a slot */
-        GROUP = 29, /* k-mers made at a time: the bases that one 64-bit load holds, wherever it begins */
-        COLLECT_CAP = 1 << 16, /* pairs collected before they are sent to their lists */
+        GROUP = 29,      /* k-mers made at a time: the bases that one 64-bit load holds, wherever it
+                            begins */
+        COLLECT_NBYTES = 1 << 20, /* of pairs collected before they are sent to their lists */
         MAX_BUCKET_BITS = 14,
         BUCKET_BITS = 7, /* a bucket is to have 2^6 to 2^7 pairs: it is sorted in L1 */
         MAX_GROUP_BITS = 10,
-        TMP_CAP = 4096, /* larger buckets are sorted in place */
+        TMP_NBYTES = 1 << 16, /* for a bucket being distributed; larger ones are sorted in place */
         INSERTION_MAX = 24,
 };
 
@@ -28,8 +30,8 @@ enum {
 #define TABLE_LOAD(bits) (((size_t)5 << (bits)) / 8)
 
 #define CAT_(a, b) a##_##b
-#define CAT(a, b) CAT_(a, b)
-#define W(name) CAT(name, KC_WORDS)
+#define CAT(a, b)  CAT_(a, b)
+#define W(name)    CAT(name, KC_WORDS)
 
 #define KC_WORDS 1
 #include "cpu/width.inc.h"

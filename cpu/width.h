@@ -1,5 +1,6 @@
 /*
- * The parts of the engine that depend on the width of a k-mer, compiled once for each number of words.
+ * The parts of the engine that depend on the width of a k-mer, compiled once for each number of
+ * words.
  */
 #ifndef KC_WIDTH_H
 #define KC_WIDTH_H
@@ -11,8 +12,8 @@
 struct kc_width_setup {
         int k;
         bool stranded;
-        int prefix_bits;        /* of a k-mer, that choose its list of pairs */
-        size_t scratch_nbytes;  /* memory that one thread may use */
+        int prefix_bits;       /* of a k-mer, that choose its list of pairs */
+        size_t scratch_nbytes; /* memory that one thread may use */
         struct kc_lists *pairs;
 };
 
@@ -22,13 +23,13 @@ struct kc_counter_totals {
 
 struct kc_width {
         /*
-         * Counting: a counter belongs to one thread. count() counts all k-mers of a bin; the pairs are
-         * in setup->pairs after flush().
+         * Counting: a counter belongs to one thread. count() counts all k-mers of a bin; the pairs
+         * are in setup->pairs after flush().
          */
         enum kc_status (*counter_new)(void **counter, const struct kc_width_setup *setup,
                                       struct kc_error *err);
-        enum kc_status (*count)(void *counter, struct kc_list_reader *reader, uint32_t bin, int worker,
-                                struct kc_counter_totals *totals, struct kc_error *err);
+        enum kc_status (*count)(void *counter, struct kc_list_reader *reader, uint32_t bin,
+                                int worker, struct kc_counter_totals *totals, struct kc_error *err);
         enum kc_status (*flush)(void *counter, int worker, struct kc_error *err);
         void (*counter_free)(void *counter);
 
