@@ -54,8 +54,7 @@ enum kc_status kc_store_split(struct kc_store *store, size_t nparts, uint64_t **
         size_t n = samples.n / nw, nout = 0;
         if (n > 0)
                 qsort_r(samples.data, n, nw * sizeof *out, compare_samples, &nwords);
-        static const uint64_t zero[KC_MAX_WORDS];
-        const uint64_t *last = zero;
+        const uint64_t *last = samples.data; /* a bound at the smallest k-mer parts nothing */
         for (size_t p = 1; p < nparts && n > 0; p++) {
                 const uint64_t *kmer = samples.data + (size_t)((double)p / nparts * n) * nw;
                 if (kc_kmer_compare(kmer, last, nwords) <= 0)

@@ -1,0 +1,367 @@
+/*
+ * The store, whole: what is written comes back through every way of reading, and the bytes depend
+ * on nothing but the pairs.
+ */
+#include "store_support.h"
+
+static const int ks[] = { 1, 2, 16, 31, 32, 33, 63, 64, 65, 128, 255 };
+#define NKS (sizeof ks / sizeof *ks)
+
+/* ---- reference: one merged set ---- */
+
+static struct pair_set merge_sets(const struct pair_set *a, const struct pair_set *b)
+{
+        struct pair_set m = { .k = a->k, .stranded = a->stranded, .nw = a->nw };
+        m.kmers = malloc((a->n + b->n + 1) * m.nw * sizeof *m.kmers);
+        m.counts = malloc((a->n + b->n + 1) * sizeof *m.counts);
+        assert_true(m.kmers != NULL && m.counts != NULL);
+        for (size_t i = 0, j = 0; i < a->n || j < b->n;) {
+                int order = i == a->n   ? 1
+                            : j == b->n ? -1
+                                        : kc_kmer_compare(a->kmers + i * m.nw, b->kmers + j * m.nw,
+                                                          (int)m.nw);
+                uint64_t count = 0;
+                const uint64_t *kmer = order <= 0 ? a->kmers + i * m.nw : b->kmers + j * m.nw;
+                if (order <= 0)
+                        count += a->counts[i++];
+                if (order >= 0)
+                        count += b->counts[j++];
+                memcpy(m.kmers + m.n * m.nw, kmer, m.nw * sizeof *kmer);
+                m.counts[m.n++] = count > UINT32_MAX ? UINT32_MAX : (uint32_t)count;
+        }
+        return m;
+}
+
+/* Index of the first k-mer that is not below (or, after, that is above) kmer. */
+static size_t lower_bound(const struct pair_set *s, const uint64_t *kmer, bool after)
+{
+        size_t i = 0;
+        while (i < s->n &&
+               kc_kmer_compare(s->kmers + i * s->nw, kmer, (int)s->nw) < (after ? 1 : 0))
+                i++;
+        return i;
+}
+
+/* ---- reading, against the reference ---- */
+
+static void check_walk(struct kc_store *store, const struct pair_set *s, const uint64_t *from,
+                       const uint64_t *to)
+{
+        struct kc_error err = { 0 };
+        struct kc_cursor *cursor;
+        const uint64_t *kmers;
+        const uint32_t *counts;
+        size_t n, at = from ? lower_bound(s, from, false) : 0;
+        size_t end = to ? lower_bound(s, to, true) : s->n;
+        assert_ok(kc_cursor_open(&cursor, store, from, to, &err), err);
+        for (;;) {
+                assert_ok(kc_cursor_next(cursor, &kmers, &counts, &n, &err), err);
+                if (n == 0)
+                        break;
+                assert_true(at + n <= end);
+                assert_memory_equal(kmers, s->kmers + at * s->nw, n * s->nw * sizeof *kmers);
+                assert_memory_equal(counts, s->counts + at, n * sizeof *counts);
+                at += n;
+        }
+        assert_true(at >= end);
+        assert_ok(kc_cursor_next(cursor, &kmers, &counts, &n, &err), err);
+        assert_int_equal(n, 0);
+        kc_cursor_close(cursor);
+}
+
+static void random_kmer(const struct pair_set *s, uint64_t *rng, uint64_t *kmer)
+{
+        for (size_t w = 0; w < s->nw; w++)
+                kmer[w] = next_random(rng);
+        kmer[s->nw - 1] &= kc_kmer_top_mask(s->k);
+        if (s->n > 0 && next_random(rng) % 3 != 0) /* mostly one of the set, or its neighbour */
+                memcpy(kmer, s->kmers + next_random(rng) % s->n * s->nw, s->nw * sizeof *kmer);
+        if (next_random(rng) % 3 == 0)
+                kmer[0] ^= 1;
+}
+
+static void check_ranges(struct kc_store *store, const struct pair_set *s)
+{
+        uint64_t rng = 7, a[KC_MAX_WORDS], b[KC_MAX_WORDS];
+        check_walk(store, s, NULL, NULL);
+        for (int i = 0; i < 40; i++) {
+                random_kmer(s, &rng, a);
+                random_kmer(s, &rng, b);
+                check_walk(store, s, a, b); /* from above to is empty */
+                check_walk(store, s, a, a);
+                check_walk(store, s, NULL, a);
+                check_walk(store, s, a, NULL);
+        }
+}
+
+static void check_lookups(struct kc_store *store, const struct pair_set *s)
+{
+        struct kc_error err = { 0 };
+        struct kc_lookup *lookup;
+        uint64_t rng = 8, kmer[KC_MAX_WORDS];
+        uint32_t count;
+        assert_ok(kc_lookup_open(&lookup, store, &err), err);
+        for (int i = 0; i < 2000; i++) {
+                random_kmer(s, &rng, kmer);
+                size_t at = lower_bound(s, kmer, false);
+                bool there =
+                        at < s->n && kc_kmer_compare(s->kmers + at * s->nw, kmer, (int)s->nw) == 0;
+                assert_ok(kc_lookup_count(lookup, kmer, &count, &err), err);
+                assert_int_equal(count, there ? s->counts[at] : 0);
+        }
+        kc_lookup_close(lookup);
+}
+
+static void check_histogram(struct kc_store *store, const struct pair_set *s)
+{
+        struct kc_error err = { 0 };
+        struct kc_histogram_row *rows;
+        size_t nrows;
+        uint64_t ndistinct = 0;
+        assert_ok(kc_store_histogram(store, &rows, &nrows, &err), err);
+        for (size_t i = 0; i < nrows; i++) {
+                uint64_t n = 0;
+                for (size_t j = 0; j < s->n; j++)
+                        n += s->counts[j] == rows[i].count;
+                assert_true(i == 0 || rows[i - 1].count < rows[i].count);
+                assert_int_equal(rows[i].ndistinct, n);
+                ndistinct += n;
+        }
+        assert_int_equal(ndistinct, s->n);
+        free(rows);
+}
+
+/* The parts' walks give all k-mers once. */
+static void check_split(struct kc_store *store, const struct pair_set *s, size_t nparts)
+{
+        struct kc_error err = { 0 };
+        uint64_t *bounds;
+        size_t nbounds, total = 0;
+        assert_ok(kc_store_split(store, nparts, &bounds, &nbounds, &err), err);
+        assert_true(nbounds < nparts);
+        for (size_t p = 0; p <= nbounds; p++) {
+                size_t begin = p == 0 ? 0 : lower_bound(s, bounds + (p - 1) * s->nw, false);
+                size_t end = p == nbounds ? s->n : lower_bound(s, bounds + p * s->nw, false);
+                assert_true(begin < end || s->n == 0);
+                if (s->n > 100000)
+                        assert_true(end - begin < 2 * s->n / nparts + 2048);
+                total += end - begin;
+        }
+        assert_int_equal(total, s->n);
+        free(bounds);
+}
+
+static void check_all(const char *path, const struct pair_set *s)
+{
+        struct kc_error err = { 0 };
+        struct kc_store *store = NULL;
+        assert_ok(kc_store_open(&store, path, &err), err);
+        assert_ok(kc_store_check(store, 1, NULL, &err), err);
+        assert_ok(kc_store_check(store, 3, NULL, &err), err);
+        check_ranges(store, s);
+        check_lookups(store, s);
+        check_histogram(store, s);
+        check_split(store, s, 1);
+        check_split(store, s, 4);
+        kc_store_close(store);
+}
+
+/* ---- tests ---- */
+
+static void test_sizes(void **state)
+{
+        (void)state;
+        static const size_t sizes[] = { 0, 1, 1023, 1024, 1025, 5000 };
+        for (size_t ik = 0; ik < NKS; ik++)
+                for (size_t in = 0; in < sizeof sizes / sizeof *sizes; in++) {
+                        struct pair_set s = make_set(ks[ik], in % 2, sizes[in], ik + 100 * in);
+                        write_set(&s, "s.kc", 2, 700, in);
+                        check_all("s.kc", &s);
+                        free_set(&s);
+                }
+        unlink("s.kc");
+}
+
+/* Several index pages. */
+static void test_pages(void **state)
+{
+        (void)state;
+        struct pair_set s = make_set(31, false, 600000, 5);
+        write_set(&s, "s.kc", 2, 50000, 5);
+        struct kc_error err = { 0 };
+        struct kc_store *store = NULL;
+        assert_ok(kc_store_open(&store, "s.kc", &err), err);
+        assert_ok(kc_store_check(store, 2, NULL, &err), err);
+        check_walk(store, &s, NULL, NULL);
+        for (size_t i = 0; i + 1 < s.n; i += s.n / 10)
+                check_walk(store, &s, s.kmers + i, s.kmers + s.n - 1 - i / 2);
+        check_lookups(store, &s);
+        check_split(store, &s, 8);
+        kc_store_close(store);
+        free_set(&s);
+        unlink("s.kc");
+}
+
+static void test_info(void **state)
+{
+        (void)state;
+        struct pair_set s = make_set(21, true, 3000, 9);
+        write_set(&s, "s.kc", 1, 500, 1);
+        struct kc_error err = { 0 };
+        struct kc_store *store = NULL;
+        struct kc_store_info info;
+        assert_ok(kc_store_open(&store, "s.kc", &err), err);
+        kc_store_get_info(store, &info);
+        uint64_t nunique = 0, most = 0;
+        for (size_t i = 0; i < s.n; i++) {
+                nunique += s.counts[i] == 1;
+                most = s.counts[i] > most ? s.counts[i] : most;
+        }
+        assert_int_equal(info.version, 1);
+        assert_int_equal(info.k, 21);
+        assert_true(info.stranded);
+        assert_int_equal(info.nruns, 1);
+        assert_int_equal(info.ndistinct, s.n);
+        assert_int_equal(info.nunique, nunique);
+        assert_int_equal(info.max_count, most);
+        assert_int_equal(info.sum, sum_of_counts(&s));
+        assert_int_equal(info.nkmers, info.sum);
+        assert_int_equal(info.min_count, 1);
+        assert_int_equal(info.max_count_kept, UINT32_MAX);
+        assert_int_equal(info.nreads, 11);
+        assert_int_equal(info.nbases, 22);
+        assert_int_equal(info.nskipped, 33);
+        assert_int_equal(info.nlow_quality, 44);
+        assert_int_equal(info.nnames, 3);
+        for (size_t i = 0; i < 3; i++)
+                assert_string_equal(info.names[i], input_names[i]);
+        kc_store_close(store);
+        free_set(&s);
+        unlink("s.kc");
+}
+
+static void assert_same_files(const char *a, const char *b)
+{
+        size_t na, nb;
+        uint8_t *da = read_file(a, &na), *db = read_file(b, &nb);
+        assert_int_equal(na, nb);
+        assert_memory_equal(da, db, na);
+        free(da);
+        free(db);
+}
+
+/* Parts, calls and threads leave no trace. */
+static void test_bytes(void **state)
+{
+        (void)state;
+        static const size_t mean_parts[] = { 1, 100, 1024, 3000, 60000 };
+        static const int some_ks[] = { 15, 31, 55 };
+        for (size_t ik = 0; ik < 3; ik++) {
+                struct pair_set s = make_set(some_ks[ik], false, 30000, ik);
+                write_set(&s, "a.kc", 1, 30000, 0);
+                for (size_t i = 0; i < 5; i++)
+                        for (int nthreads = 1; nthreads <= 7; nthreads += 3) {
+                                write_set(&s, "b.kc", nthreads, mean_parts[i], i + 1);
+                                assert_same_files("a.kc", "b.kc");
+                        }
+                free_set(&s);
+        }
+        unlink("a.kc");
+        unlink("b.kc");
+}
+
+/* Runs merged on the fly, saturation included. */
+static void test_runs(void **state)
+{
+        (void)state;
+        static const int some_ks[] = { 5, 31, 64, 127 };
+        for (size_t ik = 0; ik < 4; ik++) {
+                struct pair_set a = make_set(some_ks[ik], false, 6000, 1 + ik);
+                struct pair_set b = make_set(some_ks[ik], false, 9000, 50 + ik);
+                for (size_t i = 0; i < a.n && i < b.n; i += 3) /* k-mers in common */
+                        memcpy(b.kmers + i * b.nw, a.kmers + i * a.nw, a.nw * sizeof *a.kmers);
+                qsort_r(b.kmers, b.n, b.nw * sizeof *b.kmers, compare_kmers, &b.nw);
+                size_t n = 0;
+                for (size_t i = 0; i < b.n; i++)
+                        if (i == 0 || kc_kmer_compare(b.kmers + (n - 1) * b.nw, b.kmers + i * b.nw,
+                                                      (int)b.nw) != 0)
+                                memmove(b.kmers + n++ * b.nw, b.kmers + i * b.nw,
+                                        b.nw * sizeof *b.kmers);
+                b.n = n;
+                struct pair_set ab = merge_sets(&a, &b), aab = merge_sets(&ab, &a);
+
+                struct kc_error err = { 0 };
+                struct kc_store_options options = { .k = a.k };
+                struct kc_store_origin of_a = make_origin(sum_of_counts(&a));
+                struct kc_store_origin of_b = make_origin(sum_of_counts(&b));
+                struct kc_store_origin of_none = { .nkmers = 0 };
+                struct kc_store_writer *w = NULL;
+                assert_ok(kc_store_create(&w, "s.kc", &options, &err), err);
+                assert_ok(feed_set(&a, kc_store_sink(w), 2, 900, 1, &err), err);
+                assert_ok(kc_store_end_run(w, &of_a, &err), err);
+                assert_ok(feed_set(&b, kc_store_sink(w), 2, 2000, 2, &err), err);
+                assert_ok(kc_store_end_run(w, &of_b, &err), err);
+                assert_ok(kc_store_end_run(w, &of_none, &err), err);
+                assert_ok(feed_set(&a, kc_store_sink(w), 1, 5000, 3, &err), err);
+                assert_ok(kc_store_commit(w, &of_a, &err), err);
+                check_all("s.kc", &aab);
+
+                struct kc_store *store = NULL;
+                struct kc_store_info info;
+                assert_ok(kc_store_open(&store, "s.kc", &err), err);
+                kc_store_get_info(store, &info);
+                assert_int_equal(info.nruns, 4);
+                assert_int_equal(info.ndistinct, 2 * a.n + b.n);
+                assert_int_equal(info.sum, 2 * sum_of_counts(&a) + sum_of_counts(&b));
+                assert_int_equal(info.nnames, 9);
+                kc_store_close(store);
+                free_set(&a);
+                free_set(&b);
+                free_set(&ab);
+                free_set(&aab);
+                unlink("s.kc");
+        }
+}
+
+static void test_filter(void **state)
+{
+        (void)state;
+        struct pair_set s = make_set(31, false, 20000, 3), kept = make_set(31, false, 20000, 3);
+        kept.n = 0;
+        for (size_t i = 0; i < s.n; i++)
+                if (s.counts[i] >= 3 && s.counts[i] <= 20) {
+                        kept.kmers[kept.n] = s.kmers[i];
+                        kept.counts[kept.n++] = s.counts[i];
+                }
+        struct kc_error err = { 0 };
+        struct kc_store_options options = { .k = 31, .min_count = 3, .max_count = 20 };
+        struct kc_store_origin origin = make_origin(sum_of_counts(&s));
+        struct kc_store_writer *w = NULL;
+        assert_ok(kc_store_create(&w, "s.kc", &options, &err), err);
+        assert_ok(feed_set(&s, kc_store_sink(w), 3, 800, 1, &err), err);
+        assert_ok(kc_store_commit(w, &origin, &err), err);
+        check_all("s.kc", &kept);
+
+        struct kc_store *store = NULL;
+        struct kc_store_info info;
+        assert_ok(kc_store_open(&store, "s.kc", &err), err);
+        kc_store_get_info(store, &info);
+        assert_int_equal(info.min_count, 3);
+        assert_int_equal(info.max_count_kept, 20);
+        assert_int_equal(info.ndropped_distinct, s.n - kept.n);
+        assert_int_equal(info.ndropped_kmers, sum_of_counts(&s) - sum_of_counts(&kept));
+        kc_store_close(store);
+        free_set(&s);
+        free_set(&kept);
+        unlink("s.kc");
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_sizes), cmocka_unit_test(test_pages),
+                cmocka_unit_test(test_info),  cmocka_unit_test(test_bytes),
+                cmocka_unit_test(test_runs),  cmocka_unit_test(test_filter),
+        };
+        return cmocka_run_group_tests(tests, enter_folder, leave_folder);
+}
