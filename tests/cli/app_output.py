@@ -64,6 +64,14 @@ def test_closed_descriptors():
         expect(done.returncode, code, f"descriptor {closed} closed")
         expect(s.kcount("check", "a.kc").startswith("a.kc: ok"), True, "the file under closed descriptors")
     expect(s.names(), before, "files under closed descriptors")
+    s.kcount("a.fq", "-", "-k", 3, "--force", code=1, message="standard input",
+             preexec_fn=lambda: os.close(0))
+    # No file may be opened as descriptor 2: libraries write their warnings there.
+    started = s.start("-", "-k", 3, "-o", "b.kc", stdin=subprocess.PIPE, preexec_fn=lambda: os.close(2))
+    time.sleep(0.3)
+    where = os.readlink(f"/proc/{started.pid}/fd/2")
+    started.communicate(b"@r\nACGT\n+\nIIII\n")
+    expect(where, "/dev/null", "what a closed standard error became")
 
 
 def test_dump_to_files():
