@@ -1,0 +1,130 @@
+"""
+docs/format.md against the program: a reader written from that page alone prints what `kcount dump`
+prints. Checksums are left out, as Python has no XXH3 of its own.
+
+    format.py KCOUNT DATA
+"""
+import collections
+import pathlib
+import struct
+import sys
+import tempfile
+
+from tools import main, run, same_text
+
+KCOUNT, DATA = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2])
+KMERS = (4, 31, 33, 128)
+
+
+def divide_up(a, b):
+    return -(-a // b)
+
+
+class Words:
+    """The words of a part of the file, read one section after the other."""
+
+    def __init__(self, data, offset):
+        self.data, self.offset = data, offset
+
+    def take(self, n):
+        words = struct.unpack_from(f"<{n}Q", self.data, self.offset)
+        self.offset += 8 * n
+        return words
+
+    def number(self, n):
+        """n words as one number."""
+        begin, self.offset = self.offset, self.offset + 8 * n
+        return int.from_bytes(self.data[begin:self.offset], "little")
+
+    def fields(self, n, width):
+        packed = self.number(divide_up(n * width, 64))
+        return [packed >> i * width & (1 << width) - 1 for i in range(n)]
+
+
+def read_kmers(words, first, n, low_nbits, high_words):
+    high = words.number(high_words)
+    planes = [words.take(n) for _ in range(low_nbits // 64)]
+    fields = words.fields(n, low_nbits % 64)
+    position = -1
+    for i in range(n):
+        position += 1
+        while not high >> position & 1:
+            position += 1
+        value = (position - i << low_nbits) + (fields[i] << 64 * len(planes))
+        yield first + value + sum(plane[i] << 64 * j for j, plane in enumerate(planes))
+
+
+def read_counts(words, n, width, nexceptions):
+    bits = words.number(divide_up(n, 64))
+    big = [i for i in range(n) if bits >> i & 1]
+    counts = [1] * n
+    for i, field in zip(big, words.fields(len(big), width)):
+        counts[i] = field + 2
+    for exception in words.take(nexceptions):
+        counts[exception >> 32] = exception & 0xffffffff
+    return counts
+
+
+def read_block(data, offset, end, first):
+    words = Words(data, offset)
+    head, = words.take(1)
+    n, low_nbits, nexceptions, high_words, width = (
+        head & 0xffff, head >> 16 & 0xffff, head >> 32 & 0xffff, head >> 48 & 0xff, head >> 56)
+    kmers = list(read_kmers(words, first, n, low_nbits, high_words))
+    counts = read_counts(words, n, width, nexceptions)
+    if words.offset + 8 != end:
+        raise ValueError(f"the block at {offset} does not end at {end}")
+    return zip(kmers, counts)
+
+
+def read_run(data, key_words, record):
+    blocks, index, ndistinct = record[:3]
+    nleft = divide_up(ndistinct, 1024)
+    words = Words(data, index)
+    while nleft > 0:
+        n, = words.take(1)
+        firsts = [words.number(key_words) for _ in range(n)]
+        offsets = words.take(n + 1)
+        words.take(1)
+        for i in range(n):
+            yield from read_block(data, offsets[i], offsets[i + 1], firsts[i])
+        nleft -= n
+
+
+def read_store(data):
+    """k and the pairs of a file of one run."""
+    version, k = struct.unpack_from("<II", data, 8)
+    footer, nbytes = struct.unpack_from("<QQ", data, 64)
+    if data[:8] != bytes.fromhex("894b430d0a1a0a00") or version != 1 or footer + nbytes != len(data):
+        raise ValueError("not a .kc file")
+    words = Words(data, footer)
+    magic, nruns = words.take(2)
+    if magic != int.from_bytes(b"KCFOOTER", "little") or nruns != 1:
+        raise ValueError("not a footer of one run")
+    record = words.take(17)
+    rows = words.take(2 * record[14])
+    pairs = list(read_run(data, divide_up(2 * k, 64), record))
+    counts = [count for _, count in pairs]
+    if rows != tuple(x for row in sorted(collections.Counter(counts).items()) for x in row):
+        raise ValueError("the histogram is not that of the counts")
+    if len(pairs) != record[2] or sum(counts) != record[3]:
+        raise ValueError("the totals are not those of the counts")
+    return k, pairs
+
+
+def letters(kmer, k):
+    return "".join("ACGT"[kmer >> 2 * (k - 1 - i) & 3] for i in range(k))
+
+
+def compare():
+    with tempfile.TemporaryDirectory() as folder:
+        store = pathlib.Path(folder) / "x.kc"
+        for k in KMERS:
+            run(KCOUNT, DATA / "human.bam", "-k", k, "--quiet", "-o", store, "--force")
+            k_read, pairs = read_store(store.read_bytes())
+            text = "".join(f"{letters(kmer, k_read)}\t{count}\n" for kmer, count in pairs)
+            same_text(text.encode(), run(KCOUNT, "dump", store), f"k={k}")
+
+
+if __name__ == "__main__":
+    main([compare])
