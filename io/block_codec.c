@@ -192,39 +192,54 @@ ALWAYS_INLINE void encode_kmers(const struct kc_block_plan *plan, const uint64_t
         const uint32_t l = plan->low_nbits, np = nplanes(plan), r = l % 64;
         const uint64_t mask = low_mask(r);
         uint64_t value[KC_MAX_WORDS] = { 0 };
+        uint64_t word = 0, bits = 0; /* of the high bits, until they go to another word */
 
         memset(high, 0, plan->high_words * sizeof *high);
         for (uint32_t i = 0; i < plan->n; i++) {
                 subtract(kmers + (size_t)i * (size_t)nw, kmers, nw, value);
                 uint64_t at = shifted_word(value, nw, l) + i;
-                high[at / 64] |= UINT64_C(1) << (at % 64);
+                if (at / 64 != word) {
+                        high[word] = bits;
+                        word = at / 64;
+                        bits = 0;
+                }
+                bits |= UINT64_C(1) << (at % 64);
                 for (uint32_t j = 0; nw > 1 && j < np; j++)
                         plane[(size_t)j * plan->n + i] = value[j];
                 put_bits(&fields, value[nw > 1 ? np : 0] & mask, r);
         }
+        high[word] = bits;
         flush_bits(&fields);
 }
 
+/* First gathered without a branch, which 20% of counts above 1 would make a costly one. */
 static void encode_counts(const struct kc_block_plan *plan, const uint32_t *counts, uint64_t *words)
 {
         struct sections s = locate(plan, words);
         uint64_t *bitmap = words + (s.bitmap - words);
         uint64_t *exception = words + (s.exceptions - words);
         struct bit_writer fields = { .out = words + (s.counts - words) };
-        const uint32_t width = plan->width;
-        const uint64_t mask = low_mask(width);
+        const uint64_t mask = low_mask(plan->width);
+        uint16_t at[KC_BLOCK_NKMERS + 1];
+        uint64_t bits = 0;
+        uint32_t nbig = 0;
 
-        memset(bitmap, 0, words_for(plan->n) * sizeof *bitmap);
         for (uint32_t i = 0; i < plan->n; i++) {
-                if (counts[i] == 1)
-                        continue;
-                bitmap[i / 64] |= UINT64_C(1) << (i % 64);
-                uint64_t v = counts[i] - 2;
-                put_bits(&fields, v & mask, width);
-                if (v > mask)
-                        *exception++ = (uint64_t)i << 32 | counts[i];
+                uint32_t is_big = counts[i] > 1;
+                at[nbig] = (uint16_t)i;
+                nbig += is_big;
+                bits |= (uint64_t)is_big << (i % 64);
+                if (i % 64 == 63 || i + 1 == plan->n) {
+                        bitmap[i / 64] = bits;
+                        bits = 0;
+                }
         }
+        for (uint32_t j = 0; j < nbig; j++)
+                put_bits(&fields, (counts[at[j]] - 2) & mask, plan->width);
         flush_bits(&fields);
+        for (uint32_t j = 0; j < nbig && plan->nexceptions > 0; j++)
+                if (counts[at[j]] - 2 > mask)
+                        *exception++ = (uint64_t)at[j] << 32 | counts[at[j]];
 }
 
 void kc_block_encode(const struct kc_block_plan *plan, const uint64_t *kmers,

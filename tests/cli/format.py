@@ -13,7 +13,7 @@ import tempfile
 from tools import main, run, same_text
 
 KCOUNT, DATA = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2])
-KMERS = (4, 31, 33, 128)
+KMERS = (1, 4, 15, 31, 32, 33, 64, 77, 128, 255)
 
 
 def divide_up(a, b):
