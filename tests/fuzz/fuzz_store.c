@@ -103,14 +103,29 @@ static void walk(struct kc_store *store, const uint64_t *from, const uint64_t *t
         kc_cursor_close(cursor);
 }
 
-static void look_up(struct kc_store *store, const uint64_t *kmers, size_t n)
+/* K-mers of the first blocks, the next higher ones, and one far off. */
+static void look_up(struct kc_store *store)
 {
-        struct kc_lookup *lookup;
+        struct kc_cursor *cursor = NULL;
+        struct kc_lookup *lookup = NULL;
+        const uint64_t *kmers;
+        const uint32_t *counts;
+        size_t n;
         uint32_t count;
-        if (kc_lookup_open(&lookup, store, NULL) != KC_OK)
-                return;
-        for (size_t i = 0; i < n; i++)
-                kc_lookup_count(lookup, kmers + i * (size_t)store->nwords, &count, NULL);
+        if (kc_lookup_open(&lookup, store, NULL) == KC_OK &&
+            kc_cursor_open(&cursor, store, NULL, NULL, NULL) == KC_OK &&
+            kc_cursor_next(cursor, &kmers, &counts, &n, NULL) == KC_OK) {
+                for (size_t i = 0; i < n; i += 1 + n / 16) {
+                        uint64_t kmer[KC_MAX_WORDS];
+                        memcpy(kmer, kmers + i * (size_t)store->nwords, (size_t)store->nwords * 8);
+                        kc_lookup_count(lookup, kmer, &count, NULL);
+                        kmer[0]++;
+                        kc_lookup_count(lookup, kmer, &count, NULL);
+                        kmer[store->nwords - 1] = ~kmer[0];
+                        kc_lookup_count(lookup, kmer, &count, NULL);
+                }
+        }
+        kc_cursor_close(cursor);
         kc_lookup_close(lookup);
 }
 
@@ -132,9 +147,9 @@ static void read_all(struct kc_store *store)
                 abort();
         free(rows);
         walk(store, NULL, NULL);
+        look_up(store);
         if (kc_store_split(store, 3, &bounds, &nbounds, NULL) != KC_OK)
                 return;
-        look_up(store, bounds, nbounds);
         if (nbounds > 0)
                 walk(store, bounds, bounds + (nbounds - 1) * (size_t)store->nwords);
         free(bounds);

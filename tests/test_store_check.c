@@ -1,0 +1,252 @@
+/*
+ * What checksums cannot find: files that are whole, but wrong in what they say. And files that
+ * have grown after docs/format.md, "Growing a file".
+ */
+#include "store_support.h"
+
+#include "io/store_footer.h"
+
+#include <xxhash.h>
+
+static void assert_check_says(const char *what)
+{
+        struct kc_error err = { 0 };
+        struct kc_store *store = NULL;
+        assert_ok(kc_store_open(&store, "s.kc", &err), err);
+        enum kc_status status = kc_store_check(store, 2, NULL, &err);
+        kc_store_close(store);
+        if (what == NULL) {
+                assert_ok(status, err);
+                return;
+        }
+        assert_int_equal(status, KC_ECORRUPT);
+        if (strstr(err.message, what) == NULL)
+                fail_msg("'%s' is not about: %s", err.message, what);
+        assert_non_null(strstr(err.message, "s.kc"));
+}
+
+static void test_not_canonical(void **state)
+{
+        (void)state;
+        static const int ks[] = { 31, 32, 33 };
+        for (size_t i = 0; i < 3; i++) {
+                struct pair_set s = make_set(ks[i], true, 3000, 1);
+                s.stranded = false;
+                write_set(&s, "s.kc", 1, 3000, 1);
+                assert_check_says("not canonical");
+                free_set(&s);
+        }
+        unlink("s.kc");
+}
+
+static void test_too_long(void **state)
+{
+        (void)state;
+        struct pair_set s = make_set(31, true, 3000, 1);
+        s.k = 30;
+        write_set(&s, "s.kc", 1, 3000, 1);
+        assert_check_says("longer than k");
+        free_set(&s);
+        unlink("s.kc");
+}
+
+/* A file in memory whose footer can be changed. */
+struct image {
+        uint8_t *bytes;
+        size_t nbytes;
+        struct kc_store_header header;
+        uint64_t *footer; /* a copy */
+        struct kc_run_record *record;
+        struct kc_histogram_row *rows;
+};
+
+static struct image load_image(void)
+{
+        struct pair_set s = make_set(21, false, 3000, 1);
+        write_set(&s, "s.kc", 1, 3000, 1);
+        free_set(&s);
+        assert_check_says(NULL);
+        struct image im = { 0 };
+        im.bytes = read_file("s.kc", &im.nbytes);
+        memcpy(&im.header, im.bytes, sizeof im.header);
+        im.footer = malloc(im.header.footer[0].nbytes);
+        assert_non_null(im.footer);
+        memcpy(im.footer, im.bytes + im.header.footer[0].offset, im.header.footer[0].nbytes);
+        im.record = (struct kc_run_record *)(im.footer + sizeof(struct kc_footer_head) / 8);
+        im.rows = (struct kc_histogram_row *)(im.record + 1);
+        return im;
+}
+
+static void free_image(struct image *im)
+{
+        free(im->bytes);
+        free(im->footer);
+        unlink("s.kc");
+}
+
+/* Write the file with the footer in its place, all checksums right. */
+static void store_image(struct image *im)
+{
+        struct kc_footer_ref *ref = &im->header.footer[0];
+        memcpy(im->bytes + ref->offset, im->footer, ref->nbytes);
+        kc_footer_ref_fill(ref, ref->offset, im->footer, ref->nbytes);
+        memcpy(im->bytes, &im->header, sizeof im->header);
+        write_file("s.kc", im->bytes, im->nbytes);
+}
+
+static void test_histogram(void **state)
+{
+        (void)state;
+        struct image im = load_image();
+        store_image(&im);
+        assert_check_says(NULL);
+        for (uint64_t c = 0; c < 3; c++)
+                assert_int_equal(im.rows[c].count, c + 1);
+        im.rows[0].ndistinct++; /* the same number and sum, otherwise spread */
+        im.rows[1].ndistinct -= 2;
+        im.rows[2].ndistinct++;
+        store_image(&im);
+        assert_check_says("histogram");
+        free_image(&im);
+}
+
+static void test_identity(void **state)
+{
+        (void)state;
+        struct image im = load_image();
+        im.record->nkmers++;
+        store_image(&im);
+        assert_check_says("add up");
+        im.record->ndropped_kmers++;
+        store_image(&im);
+        assert_check_says(NULL);
+        free_image(&im);
+}
+
+static void test_filter(void **state)
+{
+        (void)state;
+        struct image im = load_image();
+        im.record->min_count = 2;
+        store_image(&im);
+        assert_check_says("filter");
+        free_image(&im);
+}
+
+/* Two k-mers of the first block that differ in their low bits only change places. */
+static void test_order(void **state)
+{
+        (void)state;
+        struct image im = load_image();
+        const uint64_t *page = (const uint64_t *)(im.bytes + im.record->index_offset);
+        const uint64_t *offsets = page + 1 + page[0];
+        const size_t n = KC_BLOCK_NKMERS, nwords = (offsets[1] - offsets[0]) / 8 - 1;
+        uint64_t *words = (uint64_t *)(im.bytes + offsets[0]);
+        static uint64_t kmers[KC_BLOCK_NKMERS];
+        static uint32_t counts[KC_BLOCK_NKMERS];
+        assert_true(kc_block_decode(words, nwords, page + 1, 1, n, kmers, counts));
+
+        struct kc_block_plan plan;
+        kc_block_plan(&plan, kmers, counts, n, 1);
+        size_t i = 1;
+        while ((kmers[i] - kmers[0]) >> plan.low_nbits !=
+               (kmers[i + 1] - kmers[0]) >> plan.low_nbits)
+                i++;
+        assert_true(i + 2 < n);
+        uint64_t kmer = kmers[i];
+        kmers[i] = kmers[i + 1];
+        kmers[i + 1] = kmer;
+        kc_block_encode(&plan, kmers, counts, 1, words);
+        store_image(&im);
+        assert_check_says("wrong checksum");
+        words[nwords] = XXH3_64bits(words, nwords * 8);
+        store_image(&im);
+        assert_check_says("out of order");
+        free_image(&im);
+}
+
+/* Changes that opening itself must refuse. */
+static void assert_open_refuses(struct image *im)
+{
+        struct kc_error err = { 0 };
+        struct kc_store *store = NULL;
+        store_image(im);
+        assert_int_equal(kc_store_open(&store, "s.kc", &err), KC_ECORRUPT);
+        assert_non_null(strstr(err.message, "footer"));
+        kc_store_close(store);
+}
+
+static void test_footer(void **state)
+{
+        (void)state;
+        static const size_t fields[] = { offsetof(struct kc_run_record, blocks_offset),
+                                         offsetof(struct kc_run_record, index_offset),
+                                         offsetof(struct kc_run_record, ndistinct),
+                                         offsetof(struct kc_run_record, sum),
+                                         offsetof(struct kc_run_record, nhistogram),
+                                         offsetof(struct kc_run_record, nnames),
+                                         offsetof(struct kc_run_record, names_nbytes) };
+        static const uint64_t values[] = { 1, UINT64_MAX, UINT64_MAX / 16, UINT64_C(1) << 40 };
+        struct image im = load_image();
+        for (size_t f = 0; f < sizeof fields / sizeof *fields; f++)
+                for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
+                        uint64_t *field = (uint64_t *)((uint8_t *)im.record + fields[f]);
+                        uint64_t old = *field;
+                        *field = values[v];
+                        assert_open_refuses(&im);
+                        *field = old;
+                }
+        im.footer[1] = 0; /* runs */
+        assert_open_refuses(&im);
+        im.footer[1] = KC_STORE_MAX_RUNS + 1;
+        assert_open_refuses(&im);
+        free_image(&im);
+}
+
+/* A second footer behind the first; its reference complete, not yet written, or torn. */
+static void test_grown(void **state)
+{
+        (void)state;
+        struct image im = load_image();
+        const struct kc_footer_ref *old = &im.header.footer[0];
+        size_t nbytes = im.nbytes + old->nbytes;
+        uint8_t *grown = malloc(nbytes);
+        assert_non_null(grown);
+        memcpy(grown, im.bytes, im.nbytes);
+        memcpy(grown + im.nbytes, im.footer, old->nbytes);
+        write_file("s.kc", grown, nbytes);
+        assert_check_says("behind its footer");
+
+        struct kc_store_header header = im.header;
+        kc_footer_ref_fill(&header.footer[1], im.nbytes, im.footer, old->nbytes);
+        memcpy(grown, &header, sizeof header);
+        write_file("s.kc", grown, nbytes);
+        assert_check_says(NULL);
+
+        header.footer[1].checksum++;
+        memcpy(grown, &header, sizeof header);
+        write_file("s.kc", grown, nbytes);
+        assert_check_says("behind its footer");
+        write_file("s.kc", grown, im.nbytes);
+        assert_check_says("reference");
+
+        header.footer[0].offset++;
+        memcpy(grown, &header, sizeof header);
+        write_file("s.kc", grown, nbytes);
+        struct kc_error err = { 0 };
+        struct kc_store *store = NULL;
+        assert_int_equal(kc_store_open(&store, "s.kc", &err), KC_ECORRUPT);
+        free(grown);
+        free_image(&im);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_not_canonical), cmocka_unit_test(test_too_long),
+                cmocka_unit_test(test_histogram),     cmocka_unit_test(test_identity),
+                cmocka_unit_test(test_filter),        cmocka_unit_test(test_footer),
+                cmocka_unit_test(test_grown),         cmocka_unit_test(test_order),
+        };
+        return cmocka_run_group_tests(tests, enter_folder, leave_folder);
+}
