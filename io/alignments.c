@@ -28,14 +28,43 @@ static enum kc_status fail_at(const struct kc_alignments *a, struct kc_error *er
                        (unsigned long long)a->nrecords);
 }
 
+/*
+ * htslib may take the rest of a truncated CRAM file for its end, so the mark of the end is looked
+ * for before; a pipe cannot be looked at in this way. CRAM before 2.1 has no such mark.
+ */
+static enum kc_status check_cram(const struct kc_alignments *a, struct kc_error *err)
+{
+        switch (hts_check_EOF(a->file)) {
+        case 1:
+        case 3:
+                return KC_OK;
+        case 2:
+                return kc_fail(err, KC_EINPUT,
+                               "%s: CRAM is read from files only, as its end cannot be checked in "
+                               "a pipe; try: samtools fastq - | kcount -",
+                               a->name);
+        default:
+                return kc_fail(err, KC_EINPUT,
+                               "%s is truncated: it has no CRAM end-of-file container", a->name);
+        }
+}
+
+/*
+ * Threads only for CRAM, whose decoding is slow: with threads, htslib 1.16 waits for ever at the
+ * end of a BGZF file that is truncated.
+ */
 static enum kc_status configure(struct kc_alignments *a, int nthreads, struct kc_error *err)
 {
         int fields = SAM_FLAG | SAM_SEQ | (a->qualities ? SAM_QUAL : 0);
+        if (a->file->format.format != cram)
+                return KC_OK;
+        enum kc_status status = check_cram(a, err);
+        if (status != KC_OK)
+                return status;
         if (nthreads > 0 && hts_set_threads(a->file, nthreads) != 0)
                 return kc_fail(err, KC_ENOMEM, "%s: htslib cannot start %d threads", a->name,
                                nthreads);
-        if (a->file->format.format == cram &&
-            hts_set_opt(a->file, CRAM_OPT_REQUIRED_FIELDS, fields) != 0)
+        if (hts_set_opt(a->file, CRAM_OPT_REQUIRED_FIELDS, fields) != 0)
                 return kc_fail(err, KC_EINPUT, "%s: htslib refuses this CRAM file", a->name);
         return KC_OK;
 }
@@ -154,6 +183,10 @@ static enum kc_status explain(const struct kc_alignments *a, struct kc_error *er
                 return fail_at(a, err,
                                "cannot decode this CRAM file: it is damaged, truncated, or its "
                                "reference is not at hand (set REF_PATH or REF_CACHE)");
+        if (sam_hdr_nref(a->header) == 0)
+                return fail_at(a, err,
+                               "a read is aligned to a sequence that no header names; keep the "
+                               "header (samtools view -h)");
         return fail_at(a, err, "it is truncated or corrupt");
 }
 

@@ -14,7 +14,7 @@ struct kc_alignments;
 /*
  * Open an input, which moves into *alignments (also on failure).
  *   qualities  whether they are wanted
- *   nthreads   threads that htslib may start to decompress; 0: none
+ *   nthreads   threads that htslib may start to decode CRAM; 0: none
  */
 enum kc_status kc_alignments_open(struct kc_alignments **alignments, struct kc_input *in,
                                   bool qualities, int nthreads, size_t chunk_nbytes,

@@ -287,7 +287,7 @@ static enum kc_status inspect(struct kc_reader *reader, const char *path, uint64
 {
         struct kc_detected found;
         struct kc_input in;
-        bool regular;
+        bool regular = false;
         enum kc_status status = is_regular(path, &regular, err);
         if (status != KC_OK)
                 return status;

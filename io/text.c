@@ -225,7 +225,7 @@ static enum kc_status parse_general(struct kc_text *text, struct kc_chunk *chunk
         enum kc_status status;
         struct kc_problem problem;
         size_t consumed, nbytes = chunk->end - chunk->text;
-        chunk->nrecords = 0;
+        chunk->nrecords = chunk->nreads = 0;
         if (atomic_load_explicit(&text->general, memory_order_relaxed)) {
                 chunk->start = chunk->text;
                 if (!chunk->last && text->held.nbytes + nbytes < text->retry_nbytes)

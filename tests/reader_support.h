@@ -238,7 +238,7 @@ static inline struct outcome read_text(const char *text, const struct setting *s
 
 /* ---- compression ---- */
 
-enum packing { PLAIN, GZIP, GZIP_MEMBERS, BGZF, ZSTD, ZSTD_FRAMES, NPACKINGS };
+enum packing { PLAIN, GZIP, GZIP_MEMBERS, BLOCKS, ZSTD, ZSTD_FRAMES, NPACKINGS };
 
 static inline void gzip_member(struct buffer *out, const void *data, size_t n)
 {
@@ -283,6 +283,14 @@ static inline void bgzf_block(struct buffer *out, const void *data, size_t n)
         put(out, block, total);
 }
 
+/* The block without text that ends every BGZF file. */
+enum { BGZF_END_NBYTES = 28 };
+static inline void bgzf_end(struct buffer *out)
+{
+        put(out, "\x1f\x8b\x08\x04\0\0\0\0\0\xff\x06\0BC\x02\0\x1b\0\x03\0\0\0\0\0\0\0\0\0",
+            BGZF_END_NBYTES);
+}
+
 static inline void zstd_frame(struct buffer *out, const void *data, size_t n)
 {
         size_t cap = ZSTD_compressBound(n);
@@ -311,13 +319,13 @@ static inline struct buffer pack_text(const struct buffer *text, enum packing pa
                         size_t n = text->n - at < piece ? text->n - at : piece;
                         if (packing == GZIP_MEMBERS)
                                 gzip_member(&out, text->data + at, n);
-                        else if (packing == BGZF)
+                        else if (packing == BLOCKS)
                                 bgzf_block(&out, text->data + at, n);
                         else
                                 zstd_frame(&out, text->data + at, n);
                 }
-        if (packing == BGZF)
-                bgzf_block(&out, "", 0);
+        if (packing == BLOCKS)
+                bgzf_end(&out);
         return out;
 }
 
@@ -349,8 +357,6 @@ static inline struct reads make_reads(struct reads_shape shape, uint64_t seed)
                         reads.seq[r][i] = "ACGT"[x & 3];
                         if (shape.odd_letters && x >> 8 & 1)
                                 reads.seq[r][i] |= 0x20;
-                        if (shape.odd_letters && x >> 16 % 64 == 0)
-                                reads.seq[r][i] = "UuNnRy-*.x"[(x >> 16) % 10];
                         if (shape.odd_letters && (x >> 40) % 64 == 0)
                                 reads.seq[r][i] = "UuNnRy-*.x"[(x >> 20) % 10];
                         /* '@' and '+' as first letters of a quality line are common */

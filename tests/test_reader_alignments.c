@@ -1,0 +1,250 @@
+/* SAM, BAM and CRAM. */
+#include "tests/reader_support.h"
+
+#include <htslib/hts.h>
+#include <htslib/sam.h>
+
+/* Reads as they came from the sequencer, and how an aligner stored them. */
+static const struct stored {
+        int flag;
+        const char *seq, *qual; /* in the file */
+        const char *read;       /* what was sequenced; NULL: must be left out */
+} records[] = {
+        { 4, "ACGTACGTNNACG", "IIIIIIIIIIIII", "ACGTACGTNNACG" },
+        { 0, "GGGGCCCCATA", "IIIII#IIIII", "GGGGCCCCATA" },
+        { 16, "GGGGCCCCATA", "#IIIIIIIIII", "TATGGGGCCCC" },
+        { 0x100, "GGGGCCCCATA", "IIIIIIIIIII", NULL },
+        { 0x800, "GGGGCCCC", "IIIIIIII", NULL },
+        { 0x910, "GGGGCCCC", "IIIIIIII", NULL },
+        { 4, "*", "*", "" },
+        { 77, "ACGRYTTTT", "*", "ACGRYTTTT" },
+        { 16, "AACCGGTTRN", "IIIIIIIII#", "NNAACCGGTT" },
+};
+enum { NRECORDS = sizeof records / sizeof records[0] };
+
+static struct buffer sam_text(size_t copies)
+{
+        struct buffer b = { 0 };
+        char line[256];
+        puts_to(&b, "@HD\tVN:1.6\n@SQ\tSN:chr1\tLN:100000\n");
+        for (size_t c = 0; c < copies; c++)
+                for (size_t i = 0; i < NRECORDS; i++) {
+                        const struct stored *r = &records[i];
+                        bool mapped = (r->flag & 4) == 0;
+                        snprintf(line, sizeof line, "r%zu.%zu\t%d\t%s\t%d\t%d\t", c, i, r->flag,
+                                 mapped ? "chr1" : "*", mapped ? 100 : 0, mapped ? 60 : 0);
+                        puts_to(&b, line);
+                        snprintf(line, sizeof line, "%zuM", strlen(r->seq));
+                        puts_to(&b, mapped ? line : "*");
+                        snprintf(line, sizeof line, "\t*\t0\t0\t%s\t%s\n", r->seq, r->qual);
+                        puts_to(&b, line);
+                }
+        return b;
+}
+
+/* Whether the i-th base as sequenced has a quality under 20: '#' in the file, turned. */
+static bool is_low(const struct stored *r, size_t i)
+{
+        size_t n = strlen(r->seq);
+        return r->qual[0] != '*' && r->qual[r->flag & 16 ? n - 1 - i : i] == '#';
+}
+
+static struct outcome expect_records(size_t copies, const struct setting *setting)
+{
+        struct outcome want = { 0 };
+        for (size_t c = 0; c < copies; c++)
+                for (size_t i = 0; i < NRECORDS; i++) {
+                        const char *read = records[i].read;
+                        if (read == NULL)
+                                continue;
+                        size_t n = strlen(read);
+                        char qual[32] = "";
+                        for (size_t j = 0; j < n; j++) {
+                                bool low = setting->min_quality > 0 && is_low(&records[i], j);
+                                qual[j] = low ? '#' : 'I';
+                                if (!upper_base(read[j]))
+                                        want.totals.nskipped++;
+                                else if (low)
+                                        want.totals.nlow_quality++;
+                        }
+                        digest_sequence(&want.digest, read, qual, n, setting->k,
+                                        setting->min_quality);
+                        want.totals.nreads++;
+                        want.totals.nbases += n;
+                }
+        return want;
+}
+
+/* Write text as BAM ("wb"), CRAM ("wc"), SAM.gz ("wz"). reference may be NULL. */
+static struct buffer convert(const struct buffer *sam, const char *mode, const char *reference)
+{
+        const char *from = scratch_path("from.sam"), *to = scratch_path("to");
+        write_file(from, sam->data, sam->n);
+        htsFile *in = hts_open(from, "r"), *out = hts_open(to, mode);
+        assert_non_null(in);
+        assert_non_null(out);
+        if (mode[1] == 'c' && reference == NULL)
+                assert_int_equal(hts_set_opt(out, CRAM_OPT_NO_REF, 1), 0);
+        if (reference != NULL)
+                assert_int_equal(hts_set_fai_filename(out, reference), 0);
+        sam_hdr_t *header = sam_hdr_read(in);
+        bam1_t *record = bam_init1();
+        assert_int_equal(sam_hdr_write(out, header), 0);
+        while (sam_read1(in, header, record) >= 0)
+                assert_true(sam_write1(out, header, record) >= 0);
+        bam_destroy1(record);
+        sam_hdr_destroy(header);
+        hts_close(in);
+        assert_int_equal(hts_close(out), 0);
+
+        struct buffer bytes = { 0 };
+        char piece[4096];
+        FILE *file = fopen(to, "rb");
+        for (size_t n; (n = fread(piece, 1, sizeof piece, file)) > 0;)
+                put(&bytes, piece, n);
+        fclose(file);
+        unlink(from);
+        unlink(to);
+        return bytes;
+}
+
+static void check_kinds(const struct buffer *bytes, size_t copies)
+{
+        for (int t = 1; t <= 4; t++)
+                for (int q = 0; q <= 20; q += 20) {
+                        struct setting setting = { .k = 3,
+                                                   .min_quality = q,
+                                                   .nworkers = t,
+                                                   .chunk_nbytes = t % 2 ? 0 : 100 };
+                        struct outcome want = expect_records(copies, &setting);
+                        struct outcome got = read_bytes(bytes, &setting);
+                        assert_outcome(&got, &want);
+                        assert_int_equal(got.done, bytes->n);
+                        assert_true(got.expected_nbases > 0);
+                }
+}
+
+static void test_kinds(void **state)
+{
+        (void)state;
+        static const char *const modes[] = { "wb", "wb0", "wz", "wc" };
+        for (size_t copies = 1; copies < 10000; copies = 100 * copies + 7) {
+                struct buffer sam = sam_text(copies);
+                check_kinds(&sam, copies);
+                for (size_t m = 0; m < 4; m++) {
+                        struct buffer bytes = convert(&sam, modes[m], NULL);
+                        check_kinds(&bytes, copies);
+                        drop(&bytes);
+                }
+                drop(&sam);
+        }
+}
+
+/* `samtools view x.bam` prints no header: that will do for reads that are not aligned. */
+static void test_sam_without_header(void **state)
+{
+        (void)state;
+        struct setting setting = { .k = 3, .nworkers = 1 };
+        struct buffer sam = sam_text(1);
+        char *body = strstr(sam.data, "r0.0"), *end = strchr(body, '\n');
+        struct outcome got = read_text(body, &setting);
+        assert_refused(&got, "samtools view -h");
+        end[1] = 0;
+        got = read_text(body, &setting);
+        assert_int_equal(got.status, KC_OK);
+        assert_int_equal(got.totals.nreads, 1);
+        assert_int_equal(got.totals.nbases, 13);
+        drop(&sam);
+}
+
+static void check_cuts(const struct buffer *bytes, size_t step)
+{
+        struct setting setting = { .k = 3, .nworkers = 1 };
+        for (size_t n = 1; n < bytes->n; n += step) {
+                struct buffer cut = { .data = bytes->data, .n = n };
+                setting.nworkers = 1 + (int)(n % 3);
+                struct outcome got = read_bytes(&cut, &setting);
+                if (got.status == KC_OK)
+                        print_error("%s: cut at %zu of %zu\n",
+                                    bytes->data[0] == 0x1f ? "gz" : "other", n, bytes->n);
+                assert_refused(&got, "/tmp/kcount-test-");
+        }
+}
+
+static void test_truncated(void **state)
+{
+        (void)state;
+        static const char *const modes[] = { "wb", "wz", "wc" };
+        struct buffer sam = sam_text(3);
+        for (size_t m = 0; m < 3; m++) {
+                struct buffer bytes = convert(&sam, modes[m], NULL);
+                check_cuts(&bytes, 1);
+                drop(&bytes);
+        }
+        drop(&sam);
+        sam = sam_text(5000);
+        for (size_t m = 0; m < 3; m++) {
+                struct buffer bytes = convert(&sam, modes[m], NULL);
+                check_cuts(&bytes, bytes.n / 40 + 1);
+                drop(&bytes);
+        }
+        drop(&sam);
+}
+
+/* SAM within gzip that is not BGZF. */
+static void test_sam_in_gzip(void **state)
+{
+        (void)state;
+        struct setting setting = { .k = 3, .nworkers = 2 };
+        struct buffer sam = sam_text(50), packed = pack_text(&sam, GZIP, 0);
+        struct outcome want = expect_records(50, &setting), got = read_bytes(&packed, &setting);
+        assert_outcome(&got, &want);
+        check_cuts(&packed, packed.n / 40 + 1);
+        drop(&packed);
+        packed = pack_text(&sam, ZSTD, 0);
+        got = read_bytes(&packed, &setting);
+        assert_refused(&got, "SAM inside zstd");
+        drop(&packed);
+        drop(&sam);
+}
+
+static void test_cram_without_reference(void **state)
+{
+        (void)state;
+        struct setting setting = { .k = 3, .nworkers = 1 };
+        struct buffer sam = sam_text(3), fasta = { 0 };
+        const char *reference = "/tmp/kcount-test-reference.fa";
+        puts_to(&fasta, ">chr1\n");
+        for (int i = 0; i < 25000; i++)
+                puts_to(&fasta, "ACGT");
+        puts_to(&fasta, "\n");
+        write_file(reference, fasta.data, fasta.n);
+        struct buffer cram = convert(&sam, "wc", reference);
+        unlink(reference);
+        unlink("/tmp/kcount-test-reference.fa.fai");
+        struct outcome got = read_bytes(&cram, &setting);
+        assert_refused(&got, "reference is not at hand");
+        drop(&cram);
+        drop(&fasta);
+        drop(&sam);
+}
+
+static int no_network(void **state)
+{
+        (void)state;
+        hts_set_log_level(HTS_LOG_OFF);
+        setenv("REF_CACHE", "/nonexistent/%s", 1);
+        return setenv("REF_PATH", "/nonexistent/%s", 1);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_kinds),
+                cmocka_unit_test(test_sam_without_header),
+                cmocka_unit_test(test_truncated),
+                cmocka_unit_test(test_sam_in_gzip),
+                cmocka_unit_test(test_cram_without_reference),
+        };
+        return cmocka_run_group_tests(tests, no_network, NULL);
+}

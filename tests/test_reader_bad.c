@@ -1,0 +1,286 @@
+/* Damaged and foreign input: always an error that says where, never a short count. */
+#include "tests/reader_support.h"
+
+static const struct setting plain_setting = { .k = 5, .nworkers = 1, .chunk_nbytes = 100 };
+
+static struct buffer small_fastq(uint64_t seed)
+{
+        struct reads reads = make_reads(
+                (struct reads_shape){ .n = 12, .max_nbases = 40, .odd_letters = true }, seed);
+        struct buffer text = format_reads(&reads, &(struct layout){ 0 });
+        free_reads(&reads);
+        return text;
+}
+
+/* Cut at every byte: an error. */
+static void check_truncation(enum packing packing)
+{
+        struct buffer text = small_fastq(7);
+        struct buffer packed = pack_text(&text, packing, 150);
+        for (int t = 1; t <= 3; t += 2)
+                for (size_t n = 0; n < packed.n; n++) {
+                        struct buffer cut = { .data = packed.data, .n = n };
+                        struct setting setting = plain_setting;
+                        setting.nworkers = t;
+                        struct outcome got = read_bytes(&cut, &setting);
+                        assert_refused(&got, "/tmp/kcount-test-");
+                }
+        drop(&text);
+        drop(&packed);
+}
+
+static void test_truncated(void **state)
+{
+        (void)state;
+        check_truncation(GZIP);
+        check_truncation(BLOCKS);
+        check_truncation(ZSTD);
+}
+
+/* Several members: a cut between two of them shows only if it lies within a record. */
+static void test_truncated_members(void **state)
+{
+        (void)state;
+        struct buffer text = small_fastq(7);
+        for (int packing = GZIP_MEMBERS; packing <= ZSTD_FRAMES; packing++) {
+                if (packing == BLOCKS || packing == ZSTD)
+                        continue;
+                struct buffer packed = pack_text(&text, (enum packing)packing, 150);
+                size_t nwhole = 0;
+                for (size_t n = 1; n < packed.n; n++) {
+                        struct buffer cut = { .data = packed.data, .n = n };
+                        struct outcome got = read_bytes(&cut, &plain_setting);
+                        nwhole += got.status == KC_OK;
+                }
+                assert_true(nwhole <= 1);
+                drop(&packed);
+        }
+        drop(&text);
+}
+
+/* Plain text can be cut between two records, with or without the line end, and nowhere else. */
+static void test_truncated_text(void **state)
+{
+        (void)state;
+        static const char text[] = "@a\nACGT\n+\nIIII\n@b x\nACGTACGTT\n+b x\n@+IIIIIII\n"
+                                   "@c\nA\n+\nI\n";
+        static const size_t records[] = { 15, 45, 54 };
+        for (size_t chunk = 1; chunk < 60; chunk++)
+                for (size_t n = 1; n < sizeof text; n++) {
+                        struct buffer cut = { .data = (char *)text, .n = n };
+                        struct setting setting = { .k = 1, .nworkers = 2, .chunk_nbytes = chunk };
+                        struct outcome got = read_bytes(&cut, &setting);
+                        size_t whole = 0;
+                        for (size_t r = 0; r < 3; r++)
+                                if (n + 1 == records[r] || n == records[r])
+                                        whole = r + 1;
+                        if (whole > 0)
+                                assert_int_equal(got.totals.nreads, whole);
+                        else
+                                assert_refused(&got, "is truncated");
+                }
+}
+
+/* Every bit of a compressed file matters, but for header fields that say nothing about the text. */
+static void test_flipped_bits(void **state)
+{
+        (void)state;
+        static const enum packing packings[] = { GZIP, GZIP_MEMBERS, BLOCKS, ZSTD };
+        struct setting setting = plain_setting;
+        struct buffer text = small_fastq(8);
+        for (size_t p = 0; p < 4; p++) {
+                struct buffer packed = pack_text(&text, packings[p], 150);
+                struct outcome want = read_bytes(&packed, &setting);
+                assert_int_equal(want.status, KC_OK);
+                for (size_t bit = 0; bit < 8 * packed.n; bit += 1 + bit % 3) {
+                        setting.nworkers = 1 + (int)(bit % 2);
+                        packed.data[bit / 8] ^= (char)(1 << bit % 8);
+                        struct outcome got = read_bytes(&packed, &setting);
+                        if (got.status == KC_OK)
+                                assert_outcome(&got, &want);
+                        else
+                                assert_refused(&got, "/tmp/kcount-test-");
+                        packed.data[bit / 8] ^= (char)(1 << bit % 8);
+                }
+                drop(&packed);
+        }
+        drop(&text);
+}
+
+/* The bytes behind the deflate data are CRC32 and length: each must be checked. */
+static void test_wrong_trailer(void **state)
+{
+        (void)state;
+        static const enum packing packings[] = { GZIP, BLOCKS };
+        struct buffer text = small_fastq(9);
+        for (size_t p = 0; p < 2; p++)
+                for (size_t i = 1; i <= 8; i++) {
+                        struct buffer packed = pack_text(&text, packings[p], 1u << 16);
+                        size_t end = packed.n - (packings[p] == BLOCKS ? BGZF_END_NBYTES : 0);
+                        packed.data[end - i] ^= 1;
+                        struct outcome got = read_bytes(&packed, &plain_setting);
+                        assert_refused(&got, "corrupt");
+                        drop(&packed);
+                }
+        drop(&text);
+}
+
+static void test_after_gzip(void **state)
+{
+        (void)state;
+        struct buffer text = small_fastq(10);
+        struct outcome want = read_bytes(&text, &plain_setting);
+        struct buffer packed = pack_text(&text, GZIP, 0);
+        for (size_t i = 0; i < 600; i++)
+                put(&packed, "\0", 1);
+        struct outcome padded = read_bytes(&packed, &plain_setting);
+        assert_outcome(&padded, &want);
+        put(&packed, "x", 1);
+        struct outcome more = read_bytes(&packed, &plain_setting);
+        assert_refused(&more, "behind zeros");
+        drop(&packed);
+
+        packed = pack_text(&text, GZIP, 0);
+        puts_to(&packed, "something else");
+        struct outcome foreign = read_bytes(&packed, &plain_setting);
+        assert_refused(&foreign, "no gzip header");
+        drop(&packed);
+        drop(&text);
+}
+
+static void test_bgzf_without_end(void **state)
+{
+        (void)state;
+        struct buffer text = small_fastq(11);
+        struct buffer packed = pack_text(&text, BLOCKS, 200);
+        packed.n -= BGZF_END_NBYTES;
+        struct outcome got = read_bytes(&packed, &plain_setting);
+        assert_refused(&got, "without BGZF's end-of-file block");
+        drop(&packed);
+        drop(&text);
+}
+
+/* BGZF, then gzip, then BGZF: all of it is one gzip file. */
+static void test_bgzf_and_gzip(void **state)
+{
+        (void)state;
+        struct buffer text = small_fastq(12), twice = { 0 };
+        struct buffer a = pack_text(&text, BLOCKS, 200), b = pack_text(&text, GZIP, 0);
+        for (int i = 0; i < 3; i++)
+                put(&twice, text.data, text.n);
+        struct outcome want = read_bytes(&twice, &plain_setting);
+        struct buffer joined = { 0 };
+        put(&joined, a.data, a.n);
+        put(&joined, b.data, b.n);
+        put(&joined, a.data, a.n);
+        for (int t = 1; t <= 3; t++) {
+                struct setting setting = plain_setting;
+                setting.nworkers = t;
+                struct outcome got = read_bytes(&joined, &setting);
+                assert_outcome(&got, &want);
+        }
+        drop(&joined);
+        drop(&a);
+        drop(&b);
+        drop(&text);
+        drop(&twice);
+}
+
+static void refuse_text(const char *text, const char *part)
+{
+        for (size_t chunk = 1; chunk < 80; chunk += 1 + chunk / 8)
+                for (int t = 1; t <= 3; t++) {
+                        struct setting setting = { .k = 3, .nworkers = t, .chunk_nbytes = chunk };
+                        struct outcome got = read_text(text, &setting);
+                        assert_refused(&got, part);
+                }
+}
+
+static void test_bad_records(void **state)
+{
+        (void)state;
+        refuse_text("@a\nACGT\n+\nIIII\n@b\nACGT\n+\nIII\n@c\nAC\n+\nII\n",
+                    "record 2 has 4 bases but 3 quality letters");
+        refuse_text("@a\nACGT\n+\nIIIII\n@b\nACGT\n+\nIIII\n",
+                    "record 1 has 4 bases but 5 quality letters");
+        refuse_text("@a\nACGT\n+\nIIII\nb\nACGT\n+\nIIII\n", "record 2 does not begin with '@'");
+        refuse_text("@a\nACGT\n+\nIIII\n>b\nACGT\n", "record 2 does not begin with '@'");
+        refuse_text("@a\nACGT\nIIII\n@b\nACGT\n+\nIIII\n", "record 1 has no '+' line");
+        refuse_text("@a\nACGT\n+\nIIII\n@b\nACGT\n+\nII", "record 2 is truncated");
+        refuse_text("@a\nACGT\n+\nIIII\n@b\nACGT\n+\n", "record 2 is truncated");
+        refuse_text("@a\nACGT\n+\nIIII\n@b\nACG", "record 2 is truncated");
+        refuse_text("@a\nACGT\n+\nIIII\n@b", "record 2 is truncated");
+        refuse_text("@a\nAC\001T\n+\nIIII\n@b\nACGT\n+\nIIII\n", "record 1 holds binary data");
+        refuse_text(">a\nACGT\n>b\nAC\002GT\n", "record 2 holds binary data");
+        refuse_text(">a\nACGT\n@b\nACGT\n+\nIIII\n", "record 1 has a line that begins with '@'");
+        refuse_text(">a\rACGT\r>b\rACGT\r", "record 1 has a carriage return");
+        refuse_text("; only\nACGT\n", "record 1 has no '>' line");
+}
+
+/* A wrong record hidden among strict ones: the lines count right, the lengths do not. */
+static void test_quality_swallows(void **state)
+{
+        (void)state;
+        refuse_text("@a\nACGTACGTAC\n+\nIIIIII\n@bc\nACGT\n+\nIIII\n@d\nAC\n+\nII\n",
+                    "record 1 has 10 bases but 6 quality letters");
+}
+
+static void test_foreign(void **state)
+{
+        (void)state;
+        refuse_text("hello, world\n", "is neither FASTQ nor FASTA");
+        refuse_text("ACGTACGT\n", "is neither FASTQ nor FASTA");
+        refuse_text(" \n \n", "is neither FASTQ nor FASTA");
+        refuse_text("\x7f"
+                    "ELF\2\1\1",
+                    "is neither FASTQ nor FASTA");
+        refuse_text("", "is empty");
+        struct buffer none = { 0 };
+        for (int packing = GZIP; packing <= ZSTD; packing++) {
+                struct buffer packed = { 0 };
+                if (packing == GZIP)
+                        gzip_member(&packed, "", 0);
+                else if (packing == BLOCKS)
+                        bgzf_block(&packed, "", 0);
+                else
+                        zstd_frame(&packed, "", 0);
+                struct outcome got = read_bytes(&packed, &plain_setting);
+                assert_refused(&got, "is empty");
+                drop(&packed);
+        }
+        drop(&none);
+}
+
+/* Whatever the threads and the chunks, the same record is blamed. */
+static void test_first_error_wins(void **state)
+{
+        (void)state;
+        struct buffer text = { 0 };
+        char line[64];
+        for (int i = 1; i <= 400; i++) {
+                snprintf(line, sizeof line, "@r%d\nACGTACGTAA\n+\n%s\n", i,
+                         i == 200 || i == 203 || i == 390 ? "IIII" : "IIIIIIIIII");
+                puts_to(&text, line);
+        }
+        for (int round = 0; round < 40; round++) {
+                struct setting setting = { .k = 3,
+                                           .nworkers = 1 + round % 4,
+                                           .chunk_nbytes = 30 + 17 * (size_t)round };
+                struct outcome got = read_bytes(&text, &setting);
+                assert_refused(&got, "record 200 has 10 bases but 4 quality letters");
+        }
+        drop(&text);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_truncated),        cmocka_unit_test(test_truncated_members),
+                cmocka_unit_test(test_truncated_text),   cmocka_unit_test(test_flipped_bits),
+                cmocka_unit_test(test_wrong_trailer),    cmocka_unit_test(test_after_gzip),
+                cmocka_unit_test(test_bgzf_without_end), cmocka_unit_test(test_bgzf_and_gzip),
+                cmocka_unit_test(test_bad_records),      cmocka_unit_test(test_quality_swallows),
+                cmocka_unit_test(test_foreign),          cmocka_unit_test(test_first_error_wins),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
