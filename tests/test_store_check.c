@@ -133,35 +133,68 @@ static void test_filter(void **state)
         free_image(&im);
 }
 
-/* Two k-mers of the first block that differ in their low bits only change places. */
+/* The first block of an image, decoded. */
+struct first_block {
+        uint64_t *words; /* in the image */
+        size_t nwords;
+        struct kc_block_plan plan;
+        uint64_t next; /* first k-mer of the next block */
+        uint64_t kmers[KC_BLOCK_NKMERS];
+        uint32_t counts[KC_BLOCK_NKMERS];
+};
+
+static void load_block(struct first_block *b, const struct image *im)
+{
+        const uint64_t *page = (const uint64_t *)(im->bytes + im->record->index_offset);
+        const uint64_t *firsts = page + 1, *offsets = firsts + page[0];
+        b->words = (uint64_t *)(im->bytes + offsets[0]);
+        b->nwords = (offsets[1] - offsets[0]) / 8 - 1;
+        b->next = firsts[1];
+        assert_true(kc_block_decode(b->words, b->nwords, firsts, 1, KC_BLOCK_NKMERS, b->kmers,
+                                    b->counts));
+        kc_block_plan(&b->plan, b->kmers, b->counts, KC_BLOCK_NKMERS, 1);
+        assert_int_equal(b->plan.nwords, b->nwords);
+}
+
+static void store_block(struct first_block *b, struct image *im)
+{
+        kc_block_encode(&b->plan, b->kmers, b->counts, 1, b->words);
+        b->words[b->nwords] = XXH3_64bits(b->words, b->nwords * 8);
+        store_image(im);
+}
+
+/* Two k-mers that differ in their low bits only change places. */
 static void test_order(void **state)
 {
         (void)state;
+        static struct first_block b;
         struct image im = load_image();
-        const uint64_t *page = (const uint64_t *)(im.bytes + im.record->index_offset);
-        const uint64_t *offsets = page + 1 + page[0];
-        const size_t n = KC_BLOCK_NKMERS, nwords = (offsets[1] - offsets[0]) / 8 - 1;
-        uint64_t *words = (uint64_t *)(im.bytes + offsets[0]);
-        static uint64_t kmers[KC_BLOCK_NKMERS];
-        static uint32_t counts[KC_BLOCK_NKMERS];
-        assert_true(kc_block_decode(words, nwords, page + 1, 1, n, kmers, counts));
-
-        struct kc_block_plan plan;
-        kc_block_plan(&plan, kmers, counts, n, 1);
+        load_block(&b, &im);
         size_t i = 1;
-        while ((kmers[i] - kmers[0]) >> plan.low_nbits !=
-               (kmers[i + 1] - kmers[0]) >> plan.low_nbits)
+        while ((b.kmers[i] - b.kmers[0]) >> b.plan.low_nbits !=
+               (b.kmers[i + 1] - b.kmers[0]) >> b.plan.low_nbits)
                 i++;
-        assert_true(i + 2 < n);
-        uint64_t kmer = kmers[i];
-        kmers[i] = kmers[i + 1];
-        kmers[i + 1] = kmer;
-        kc_block_encode(&plan, kmers, counts, 1, words);
-        store_image(&im);
-        assert_check_says("wrong checksum");
-        words[nwords] = XXH3_64bits(words, nwords * 8);
-        store_image(&im);
+        assert_true(i + 2 < KC_BLOCK_NKMERS);
+        uint64_t kmer = b.kmers[i];
+        b.kmers[i] = b.kmers[i + 1];
+        b.kmers[i + 1] = kmer;
+        store_block(&b, &im);
         assert_check_says("out of order");
+        free_image(&im);
+}
+
+/* A block's last k-mer is the next block's first, too. */
+static void test_overlap(void **state)
+{
+        (void)state;
+        static struct first_block b;
+        struct image im = load_image();
+        load_block(&b, &im);
+        b.kmers[KC_BLOCK_NKMERS - 1] = b.next;
+        kc_block_plan(&b.plan, b.kmers, b.counts, KC_BLOCK_NKMERS, 1);
+        assert_int_equal(b.plan.nwords, b.nwords);
+        store_block(&b, &im);
+        assert_check_says("reaches into the next");
         free_image(&im);
 }
 
@@ -247,6 +280,7 @@ int main(void)
                 cmocka_unit_test(test_histogram),     cmocka_unit_test(test_identity),
                 cmocka_unit_test(test_filter),        cmocka_unit_test(test_footer),
                 cmocka_unit_test(test_grown),         cmocka_unit_test(test_order),
+                cmocka_unit_test(test_overlap),
         };
         return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }
