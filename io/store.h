@@ -45,7 +45,8 @@ struct kc_run_sink kc_store_sink(struct kc_store_writer *writer);
 
 /*
  * Complete the run and begin another (a file may hold several; readers merge them).
- * kc_store_commit completes the last one by itself.
+ * kc_store_commit completes the last one by itself. Fails like it, but leaves the writer, to be
+ * aborted.
  */
 enum kc_status kc_store_end_run(struct kc_store_writer *writer,
                                 const struct kc_store_origin *origin, struct kc_error *err);

@@ -33,10 +33,9 @@ static enum kc_status look_at_target(const struct kc_output *output, struct kc_e
                 return kc_fail(err, KC_EIO, "cannot create %s: %s", output->path, strerror(errno));
         }
         if (!S_ISREG(st.st_mode))
-                return kc_fail(err, KC_EIO,
-                               "cannot write to %s: it is %s, not a regular file; choose another "
-                               "name with -o",
-                               output->path, S_ISDIR(st.st_mode) ? "a directory" : "a device");
+                return kc_fail(
+                        err, KC_EIO, "cannot write to %s: it is %s; choose another name with -o",
+                        output->path, S_ISDIR(st.st_mode) ? "a directory" : "not a regular file");
         return output->replace ? KC_OK : exists(output->path, err);
 }
 
