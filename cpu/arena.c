@@ -1,29 +1,26 @@
 #include "cpu/arena.h"
 
 #include <errno.h>
+#include <sched.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-enum {
-        SLAB_NBYTES = 2 << 20, /* a huge page */
-        BATCH = SLAB_NBYTES / KC_CHUNK_NBYTES,
-};
+enum { SLAB_NBYTES = 2 << 20 }; /* a huge page */
 
-/* A worker keeps at most two batches of free chunks; whole batches go to, and come from, the shared
- * list. */
+/* Free chunks of a worker; when there are two batches, one goes to the shared list. */
 struct kc_arena_worker {
         struct kc_chunk *free;
         size_t nfree;
-        uint8_t *slab, *slab_end;
-        char padding[32]; /* a cache line each */
+        char padding[48]; /* a cache line each */
 };
 
-enum kc_status kc_arena_init(struct kc_arena *arena, size_t nbytes, int nworkers,
+enum kc_status kc_arena_init(struct kc_arena *arena, size_t nchunks, int nworkers,
                              struct kc_error *err)
 {
         memset(arena, 0, sizeof *arena);
-        arena->nbytes = (nbytes + SLAB_NBYTES - 1) / SLAB_NBYTES * SLAB_NBYTES;
+        arena->nbytes = (nchunks * KC_CHUNK_NBYTES + SLAB_NBYTES - 1) / SLAB_NBYTES * SLAB_NBYTES;
         arena->workers = calloc((size_t)nworkers, sizeof *arena->workers);
         if (arena->workers == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
@@ -58,7 +55,15 @@ static struct kc_chunk **batch_link(struct kc_chunk *batch)
         return (struct kc_chunk **)(void *)batch->data;
 }
 
-static struct kc_chunk *take_shared(struct kc_arena *arena)
+static void push_batch(struct kc_arena *arena, struct kc_chunk *batch)
+{
+        pthread_mutex_lock(&arena->lock);
+        *batch_link(batch) = arena->shared;
+        arena->shared = batch;
+        pthread_mutex_unlock(&arena->lock);
+}
+
+static struct kc_chunk *pop_batch(struct kc_arena *arena)
 {
         pthread_mutex_lock(&arena->lock);
         struct kc_chunk *batch = arena->shared;
@@ -68,7 +73,8 @@ static struct kc_chunk *take_shared(struct kc_arena *arena)
         return batch;
 }
 
-static uint8_t *take_slab(struct kc_arena *arena)
+/* Cut a new slab into batches; the first is the caller's, the others are shared. */
+static struct kc_chunk *cut_slab(struct kc_arena *arena)
 {
         size_t offset = atomic_fetch_add(&arena->used_nbytes, SLAB_NBYTES);
         if (offset >= arena->nbytes) {
@@ -76,58 +82,73 @@ static uint8_t *take_slab(struct kc_arena *arena)
                 return NULL;
         }
         uintptr_t first = ((uintptr_t)arena->base + SLAB_NBYTES - 1) / SLAB_NBYTES * SLAB_NBYTES;
-        return (uint8_t *)first + offset;
+        struct kc_chunk *chunks = (struct kc_chunk *)(first + offset);
+        size_t n = SLAB_NBYTES / KC_CHUNK_NBYTES;
+        for (size_t i = 0; i < n; i++)
+                chunks[i].next = (i + 1) % KC_ARENA_BATCH ? &chunks[i + 1] : NULL;
+        for (size_t i = KC_ARENA_BATCH; i < n; i += KC_ARENA_BATCH)
+                push_batch(arena, &chunks[i]);
+        return chunks;
+}
+
+static struct kc_chunk *take_batch(struct kc_arena *arena)
+{
+        for (;;) {
+                struct kc_chunk *batch = pop_batch(arena);
+                if (batch)
+                        return batch;
+                /* Not under the lock: the kernel clears the page, and threads do that side by side.
+                 */
+                atomic_fetch_add(&arena->ncutting, 1);
+                batch = cut_slab(arena);
+                bool others_cutting = atomic_fetch_sub(&arena->ncutting, 1) > 1;
+                if (batch)
+                        return batch;
+                /* What another thread is cutting will be there in a moment, or is there already. */
+                if (!others_cutting)
+                        return pop_batch(arena);
+                sched_yield();
+        }
 }
 
 struct kc_chunk *kc_arena_take(struct kc_arena *arena, int worker)
 {
         struct kc_arena_worker *w = &arena->workers[worker];
-        if (w->free == NULL && w->slab == w->slab_end) {
-                w->free = take_shared(arena);
-                if (w->free) {
-                        w->nfree = BATCH;
-                } else {
-                        w->slab = take_slab(arena);
-                        w->slab_end = w->slab ? w->slab + SLAB_NBYTES : NULL;
-                }
+        if (w->free == NULL) {
+                w->free = take_batch(arena);
+                if (w->free == NULL)
+                        return NULL;
+                w->nfree = KC_ARENA_BATCH;
         }
-        if (w->free) {
-                struct kc_chunk *chunk = w->free;
-                w->free = chunk->next;
-                w->nfree--;
-                return chunk;
-        }
-        if (w->slab == NULL)
-                return NULL;
-        struct kc_chunk *chunk = (struct kc_chunk *)(void *)w->slab;
-        w->slab += KC_CHUNK_NBYTES;
+        struct kc_chunk *chunk = w->free;
+        w->free = chunk->next;
+        w->nfree--;
         return chunk;
 }
 
-static void give_batch(struct kc_arena *arena, struct kc_arena_worker *w)
+static void share_batch(struct kc_arena *arena, struct kc_arena_worker *w)
 {
         struct kc_chunk *batch = w->free, *last = batch;
-        for (int i = 1; i < BATCH; i++)
+        for (int i = 1; i < KC_ARENA_BATCH; i++)
                 last = last->next;
         w->free = last->next;
-        w->nfree -= BATCH;
+        w->nfree -= KC_ARENA_BATCH;
         last->next = NULL;
-        pthread_mutex_lock(&arena->lock);
-        *batch_link(batch) = arena->shared;
-        arena->shared = batch;
-        pthread_mutex_unlock(&arena->lock);
+        push_batch(arena, batch);
 }
 
-void kc_arena_give(struct kc_arena *arena, int worker, struct kc_chunk *chunks)
+size_t kc_arena_give(struct kc_arena *arena, int worker, struct kc_chunk *chunks)
 {
         struct kc_arena_worker *w = &arena->workers[worker];
-        while (chunks) {
+        size_t n = 0;
+        for (; chunks; n++) {
                 struct kc_chunk *next = chunks->next;
                 chunks->next = w->free;
                 w->free = chunks;
                 w->nfree++;
                 chunks = next;
-                if (w->nfree == 2 * BATCH)
-                        give_batch(arena, w);
+                if (w->nfree == KC_ARENA_HOARD)
+                        share_batch(arena, w);
         }
+        return n;
 }

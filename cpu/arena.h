@@ -16,6 +16,9 @@
 enum {
         KC_CHUNK_NBYTES = 4096,
         KC_CHUNK_DATA_NBYTES = KC_CHUNK_NBYTES - 16,
+        KC_ARENA_BATCH = 64, /* chunks that pass between threads in one go */
+        KC_ARENA_HOARD =
+                2 * KC_ARENA_BATCH, /* free chunks that a worker may keep from the others */
 };
 
 /* nbytes and data are adjacent, so that a chunk is written to a file as one piece. */
@@ -32,21 +35,26 @@ struct kc_arena {
         uint8_t *base;
         size_t nbytes;
         atomic_size_t used_nbytes; /* handed out as slabs so far */
+        atomic_int ncutting;       /* threads that are about to add a slab to shared */
         pthread_mutex_t lock;      /* guards shared */
         struct kc_chunk
                 *shared; /* batches of free chunks, each batch linked through its first chunk */
         struct kc_arena_worker *workers;
 };
 
-/* Map room for nbytes (rounded to slabs). One arena serves nworkers threads. */
-enum kc_status kc_arena_init(struct kc_arena *arena, size_t nbytes, int nworkers,
+/* Map room for nchunks chunks. One arena serves nworkers threads. */
+enum kc_status kc_arena_init(struct kc_arena *arena, size_t nchunks, int nworkers,
                              struct kc_error *err);
 void kc_arena_free(struct kc_arena *arena);
 
-/* A chunk for this worker, contents undefined; NULL when the bound is reached. */
+/*
+ * A chunk for this worker, contents undefined. NULL if there is none: never as long as all workers
+ * together hold no more than nchunks - nworkers * KC_ARENA_HOARD.
+ */
 struct kc_chunk *kc_arena_take(struct kc_arena *arena, int worker);
 
-/* Give chunks back, linked through next, last one's next NULL; NULL is fine. */
-void kc_arena_give(struct kc_arena *arena, int worker, struct kc_chunk *chunks);
+/* Give chunks back, linked through next, last one's next NULL; NULL is fine. Returns how many there
+ * were. */
+size_t kc_arena_give(struct kc_arena *arena, int worker, struct kc_chunk *chunks);
 
 #endif

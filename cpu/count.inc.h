@@ -107,7 +107,7 @@ static enum kc_status W(counter_new)(void **counter, const struct kc_width_setup
         /* While the table grows, the old one (half as large) is there as well. */
         size_t slot_nbytes = (sizeof *c->keys + sizeof *c->counts) * 3 / 2;
         size_t buffers_nbytes = FOLD_NBYTES + COLLECT_NBYTES + W(STAGED_NBYTES);
-        c->max_table_bits = MIN_TABLE_BITS;
+        c->max_table_bits = LEAST_MAX_TABLE_BITS;
         while (c->max_table_bits < MAX_TABLE_BITS &&
                (slot_nbytes << (c->max_table_bits + 1)) + buffers_nbytes <= setup->scratch_nbytes)
                 c->max_table_bits++;
@@ -160,7 +160,7 @@ static enum kc_status W(table_grow)(struct W(counter) * c, struct kc_error *err)
         for (size_t i = 0; status == KC_OK && i < nslots; i++)
                 if (counts[i])
                         W(add_at)
-                        (c, &keys[i], W(key_hash)(&keys[i]) >> (64 - c->table_bits), counts[i]);
+        (c, &keys[i], W(key_hash)(&keys[i]) >> (64 - c->table_bits), counts[i]);
         free(keys);
         free(counts);
         return status;

@@ -26,6 +26,7 @@ enum {
         USUAL_BINS = 4096, /* where the input's size is not known */
         MAX_BINS = 16384,
         MAX_LISTS = 16384,
+        MIN_CHUNKS = 64, /* for each thread's lists, however small the memory */
         MIN_SCRATCH_NBYTES =
                 8 << 20,        /* that each thread should have, if half of the memory is enough */
         KMERS_PER_DISTINCT = 4, /* a guess, for the number of lists only */
@@ -39,6 +40,8 @@ struct engine {
         const struct kc_width *width;
         struct kc_width_setup setup;
         struct kc_arena arena;
+        size_t nchunks;     /* of the arena, that lists may hold */
+        atomic_size_t pool; /* of these, that are free for pairs */
         struct kc_lists bins, pairs;
         uint32_t *bin_order; /* bins, largest first */
         atomic_uint next;    /* the next bin or list to be taken */
@@ -86,14 +89,26 @@ static uint32_t power_of_two_above(uint64_t n, uint32_t low, uint32_t high)
         return power;
 }
 
-/* The most lists for which every thread can have a chunk in each without filling a quarter of the
- * arena. */
+/* The most lists for which every thread can have a chunk in each within a quarter of the memory. */
 static uint32_t lists_that_fit(const struct engine *e, uint32_t most)
 {
-        size_t each = (size_t)e->params->nthreads * KC_CHUNK_NBYTES * 4;
-        while (most > 2 && most * each > e->arena.nbytes)
+        while (most > 2 && (size_t)most * (size_t)e->params->nthreads * 4 > e->nchunks)
                 most /= 2;
         return most;
+}
+
+/*
+ * Bins may take all memory but for a quarter, which is kept for the pairs. So a thread with a pair
+ * to store finds room, or has chunks of its own to spill, whatever the others hold.
+ */
+static size_t pairs_quota(const struct engine *e)
+{
+        return e->nchunks / 4 / (size_t)e->params->nthreads;
+}
+
+static size_t bins_quota(const struct engine *e)
+{
+        return e->nchunks / (size_t)e->params->nthreads - pairs_quota(e);
 }
 
 /* ---- partition ---- */
@@ -144,7 +159,7 @@ static enum kc_status partition(struct engine *e, struct kc_error *err)
         nbins = lists_that_fit(e, nbins);
         begin_stage(e, KC_STAGE_PARTITION, 0);
         enum kc_status status = kc_lists_init(&e->bins, nbins, e->params->nthreads, &e->arena,
-                                              e->params->tmp_dir, err);
+                                              bins_quota(e), NULL, e->params->tmp_dir, err);
         if (status != KC_OK)
                 return status;
         return kc_parallel(e->params->nthreads, partition_worker, on_failure, e, err);
@@ -194,7 +209,7 @@ static enum kc_status count_bins(struct engine *e, int worker, void *counter,
                 uint32_t bin = e->bin_order[i];
                 KC_TRY(check_canceled(e, err));
                 KC_TRY(e->width->count(counter, reader, bin, worker, &totals, err));
-                kc_lists_drop(&e->bins, worker, bin);
+                atomic_fetch_add(&e->pool, kc_lists_drop(&e->bins, worker, bin));
                 atomic_fetch_add_explicit(&e->job->done, 1, memory_order_relaxed);
         }
         KC_TRY(e->width->flush(counter, worker, err));
@@ -227,8 +242,12 @@ static enum kc_status count(struct engine *e, struct kc_error *err)
         uint32_t nlists = lists_that_fit(
                 e, power_of_two_above(guess, most < MIN_BINS ? most : MIN_BINS, most));
         begin_stage(e, KC_STAGE_COUNT, e->bins.nlists);
-        enum kc_status status =
-                kc_lists_init(&e->pairs, nlists, p->nthreads, &e->arena, p->tmp_dir, err);
+        size_t held = pairs_quota(e) * (size_t)p->nthreads;
+        for (int i = 0; i < p->nthreads; i++)
+                held += e->bins.workers[i].nchunks;
+        atomic_store(&e->pool, e->nchunks - held);
+        enum kc_status status = kc_lists_init(&e->pairs, nlists, p->nthreads, &e->arena,
+                                              pairs_quota(e), &e->pool, p->tmp_dir, err);
         if (status == KC_OK)
                 status = order_bins(e, err);
         if (status != KC_OK)
@@ -297,6 +316,21 @@ static enum kc_status run_stages(struct engine *e, struct kc_count_totals *total
         return KC_OK;
 }
 
+/* A quarter of the memory or more is for the threads' tables and sorting; lists get the rest. */
+static void share_memory(struct engine *e)
+{
+        size_t nthreads = (size_t)e->params->nthreads, all = e->params->memory_nbytes;
+        size_t scratch = nthreads * MIN_SCRATCH_NBYTES;
+        if (scratch > all / 2)
+                scratch = all / 2;
+        if (scratch < all / 4)
+                scratch = all / 4;
+        e->setup.scratch_nbytes = scratch / nthreads;
+        e->nchunks = (all - scratch) / KC_CHUNK_NBYTES;
+        if (e->nchunks < nthreads * (MIN_CHUNKS + KC_ARENA_HOARD))
+                e->nchunks = nthreads * (MIN_CHUNKS + KC_ARENA_HOARD);
+}
+
 enum kc_status kc_cpu_count(const struct kc_count_params *params,
                             const struct kc_batch_source *source, const struct kc_run_sink *sink,
                             struct kc_job *job, struct kc_count_totals *totals,
@@ -313,16 +347,9 @@ enum kc_status kc_cpu_count(const struct kc_count_params *params,
                 .setup = { .k = params->k, .stranded = params->stranded },
         };
         *totals = (struct kc_count_totals){ 0 };
-        /* A quarter of the memory or more is the threads' own, for tables and sorting; lists get
-         * the rest. */
-        size_t scratch = (size_t)params->nthreads * MIN_SCRATCH_NBYTES;
-        if (scratch > params->memory_nbytes / 2)
-                scratch = params->memory_nbytes / 2;
-        if (scratch < params->memory_nbytes / 4)
-                scratch = params->memory_nbytes / 4;
-        e.setup.scratch_nbytes = scratch / (size_t)params->nthreads;
-        enum kc_status status =
-                kc_arena_init(&e.arena, params->memory_nbytes - scratch, params->nthreads, err);
+        share_memory(&e);
+        enum kc_status status = kc_arena_init(&e.arena, e.nchunks, params->nthreads, err);
+        e.nchunks -= (size_t)params->nthreads * KC_ARENA_HOARD;
         if (status == KC_OK)
                 status = run_stages(&e, totals, err);
         free(e.bin_order);

@@ -11,10 +11,9 @@
 /*
  * Count the k-mers of all batches of source and give the sorted run to sink.
  * Uses params->nthreads threads, which all call source->next and sink->put. Memory of its own stays
- * within params->memory_nbytes; what does not fit goes to unlinked files in params->tmp_dir.
- *   job     cancel is honoured, stage, done and total are kept (done of KC_STAGE_PARTITION is the
- *           source's); may not be NULL
- *   totals  out, final only on KC_OK
+ * within params->memory_nbytes (about 4 MB a thread are taken in any case); what does not fit goes
+ * to unlinked files in params->tmp_dir. job     cancel is honoured, stage, done and total are kept
+ * (done of KC_STAGE_PARTITION is the source's); may not be NULL totals  out, final only on KC_OK
  * The run depends on nothing but the multiset of segments, k and stranded.
  * Method: docs/design.md, "The CPU engine".
  */

@@ -31,11 +31,15 @@ static enum kc_status init_worker(struct kc_lists_worker *w, uint32_t nlists, st
 }
 
 enum kc_status kc_lists_init(struct kc_lists *lists, uint32_t nlists, int nworkers,
-                             struct kc_arena *arena, const char *tmp_dir, struct kc_error *err)
+                             struct kc_arena *arena, size_t quota, atomic_size_t *pool,
+                             const char *tmp_dir, struct kc_error *err)
 {
-        *lists = (struct kc_lists){
-                .nlists = nlists, .nworkers = nworkers, .arena = arena, .tmp_dir = tmp_dir
-        };
+        *lists = (struct kc_lists){ .nlists = nlists,
+                                    .nworkers = nworkers,
+                                    .arena = arena,
+                                    .quota = quota,
+                                    .pool = pool,
+                                    .tmp_dir = tmp_dir };
         lists->workers = calloc((size_t)nworkers, sizeof *lists->workers);
         if (lists->workers == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for %d threads", nworkers);
@@ -175,7 +179,19 @@ static enum kc_status spill(struct kc_lists *lists, int worker, struct kc_error 
                 kc_arena_give(lists->arena, worker, w->chunks[i]);
                 w->chunks[i] = NULL;
         }
+        if (w->nchunks > lists->quota)
+                atomic_fetch_add(lists->pool, w->nchunks - lists->quota);
+        w->nchunks = 0;
         return status;
+}
+
+static bool take_from_pool(atomic_size_t *pool)
+{
+        size_t left = atomic_load(pool);
+        while (left > 0)
+                if (atomic_compare_exchange_weak(pool, &left, left - 1))
+                        return true;
+        return false;
 }
 
 enum kc_status kc_lists_grow(struct kc_lists *lists, int worker, uint32_t list,
@@ -183,18 +199,16 @@ enum kc_status kc_lists_grow(struct kc_lists *lists, int worker, uint32_t list,
 {
         struct kc_lists_worker *w = &lists->workers[worker];
         seal_list(w, list);
-        struct kc_chunk *chunk = kc_arena_take(lists->arena, worker);
-        if (chunk == NULL) {
+        if (w->nchunks >= lists->quota && !(lists->pool && take_from_pool(lists->pool))) {
                 enum kc_status status = spill(lists, worker, err);
                 if (status != KC_OK)
                         return status;
-                chunk = kc_arena_take(lists->arena, worker);
         }
+        struct kc_chunk *chunk = kc_arena_take(lists->arena, worker);
         if (chunk == NULL)
-                return kc_fail(err, KC_ENOMEM,
-                               "the memory bound leaves no room for the partitions of %d threads; "
-                               "raise it with -m or use fewer threads",
+                return kc_fail(err, KC_ENOMEM, "out of memory for the partitions of %d threads",
                                lists->nworkers);
+        w->nchunks++;
         chunk->next = w->chunks[list];
         w->chunks[list] = chunk;
         w->pos[list] = chunk->data;
@@ -217,12 +231,14 @@ uint64_t kc_lists_spilled_nbytes(const struct kc_lists *lists)
         return sum;
 }
 
-void kc_lists_drop(struct kc_lists *lists, int worker, uint32_t list)
+size_t kc_lists_drop(struct kc_lists *lists, int worker, uint32_t list)
 {
+        size_t n = 0;
         for (int i = 0; i < lists->nworkers; i++) {
-                kc_arena_give(lists->arena, worker, lists->workers[i].chunks[list]);
+                n += kc_arena_give(lists->arena, worker, lists->workers[i].chunks[list]);
                 lists->workers[i].chunks[list] = NULL;
         }
+        return n;
 }
 
 void kc_list_reader_init(struct kc_list_reader *reader, const struct kc_lists *lists)

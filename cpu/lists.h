@@ -33,6 +33,7 @@ struct kc_lists_worker {
         uint8_t **pos; /* [nlists] where the next record goes, in the list's newest chunk */
         struct kc_chunk **chunks; /* [nlists] newest first; pos points into the newest */
         uint64_t *nbytes;         /* [nlists] of sealed chunks and spilled fragments */
+        size_t nchunks;           /* held */
         struct kc_spill *spills;
         uint64_t file_nbytes;
         int fd; /* -1: nothing spilled */
@@ -43,12 +44,18 @@ struct kc_lists {
         int nworkers;
         struct kc_arena *arena;
         const char *tmp_dir;
+        size_t quota;        /* chunks that each worker may hold in any case */
+        atomic_size_t *pool; /* chunks that any worker may take beyond its quota; NULL: none */
         struct kc_lists_worker *workers;
 };
 
-/* arena and tmp_dir must outlive the lists. */
+/*
+ * The arena must have room for all quotas and the pool together; arena, tmp_dir and pool must
+ * outlive the lists.
+ */
 enum kc_status kc_lists_init(struct kc_lists *lists, uint32_t nlists, int nworkers,
-                             struct kc_arena *arena, const char *tmp_dir, struct kc_error *err);
+                             struct kc_arena *arena, size_t quota, atomic_size_t *pool,
+                             const char *tmp_dir, struct kc_error *err);
 /* Chunks are not given back: the arena goes with them. A zeroed struct is fine. */
 void kc_lists_free(struct kc_lists *lists);
 
@@ -118,7 +125,8 @@ void kc_list_rewind(struct kc_list_reader *reader, uint32_t list);
 enum kc_status kc_list_next(struct kc_list_reader *reader, const uint8_t **data, size_t *nbytes,
                             struct kc_error *err);
 
-/* The list is not needed any more: its chunks go to `worker`, who must be the caller. */
-void kc_lists_drop(struct kc_lists *lists, int worker, uint32_t list);
+/* The list is not needed any more: its chunks go to `worker`, the caller. Returns how many there
+ * were. */
+size_t kc_lists_drop(struct kc_lists *lists, int worker, uint32_t list);
 
 #endif

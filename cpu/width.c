@@ -14,6 +14,7 @@ enum {
         FOLD_SLOT_BITS = 15,
         FOLD_SLOTS = 1 << FOLD_SLOT_BITS,
         MIN_TABLE_BITS = 10,
+        LEAST_MAX_TABLE_BITS = 14, /* however small the memory */
         MAX_TABLE_BITS = 30,
         PASS_SHIFT = 10, /* below the bits that choose a slot */
         GROUP = 29,      /* k-mers made at a time: the bases that one 64-bit load holds, wherever it
