@@ -19,7 +19,7 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 /* The first line of folder/name. False if there is none. */
 static bool read_line(const char *folder, const char *name, char *line, int size)
 {
-        char path[PATH_MAX + 64];
+        char path[2 * PATH_MAX + 64];
         snprintf(path, sizeof path, "%s/%s", folder, name);
         FILE *file = fopen(path, "re");
         if (file == NULL)
@@ -65,41 +65,55 @@ static void limit_cores(struct limits *limits, double quota, double period)
                 limits->ncores = quota / period;
 }
 
-/* Control groups, version 2: limits of this process' group and of all above it. */
-static void read_group_v2(struct limits *limits)
+/* A control group's limits, under the names of version 2 and of version 1. */
+static void read_group(struct limits *limits, const char *folder)
 {
-        char line[PATH_MAX], folder[PATH_MAX + 32];
-        if (!read_line("/proc/self", "cgroup", line, sizeof line) || strncmp(line, "0::", 3) != 0)
-                return;
-        line[strcspn(line, "\n")] = '\0';
-        snprintf(folder, sizeof folder, "/sys/fs/cgroup%s", line + 3);
-        for (char *end; strlen(folder) >= strlen("/sys/fs/cgroup"); *end = '\0') {
-                double quota, period;
-                if (read_line(folder, "memory.max", line, sizeof line))
-                        limit_memory(limits, line);
-                if (read_line(folder, "cpu.max", line, sizeof line) &&
-                    sscanf(line, "%lf %lf", &quota, &period) == 2)
+        char line[128], period_line[128];
+        double quota, period;
+        if (read_line(folder, "memory.max", line, sizeof line) ||
+            read_line(folder, "memory.limit_in_bytes", line, sizeof line))
+                limit_memory(limits, line);
+        if (read_line(folder, "cpu.max", line, sizeof line)) {
+                if (sscanf(line, "%lf %lf", &quota, &period) == 2)
                         limit_cores(limits, quota, period);
-                end = strrchr(folder, '/');
+        } else if (read_line(folder, "cpu.cfs_quota_us", line, sizeof line) &&
+                   read_line(folder, "cpu.cfs_period_us", period_line, sizeof period_line)) {
+                limit_cores(limits, atof(line), atof(period_line));
         }
 }
 
-/* Control groups, version 1, as containers mount them. */
-static void read_group_v1(struct limits *limits)
+/* A group's limits and those of all above it, up to where its hierarchy is mounted. */
+static void read_groups(struct limits *limits, const char *mount, const char *group)
 {
-        char quota[64], period[64], memory[64];
-        if (read_line("/sys/fs/cgroup/memory", "memory.limit_in_bytes", memory, sizeof memory))
-                limit_memory(limits, memory);
-        if (read_line("/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", quota, sizeof quota) &&
-            read_line("/sys/fs/cgroup/cpu", "cpu.cfs_period_us", period, sizeof period))
-                limit_cores(limits, atof(quota), atof(period));
+        char folder[2 * PATH_MAX];
+        snprintf(folder, sizeof folder, "%s%s", mount, group);
+        while (strlen(folder) >= strlen(mount)) {
+                read_group(limits, folder);
+                *strrchr(folder, '/') = '\0';
+        }
 }
 
+/* Lines of /proc/self/cgroup: "NUMBER:CONTROLLERS:GROUP"; version 2 names no controllers. */
 static struct limits read_limits(void)
 {
         struct limits limits = { .memory_nbytes = UINT64_MAX, .ncores = 1e9 };
-        read_group_v2(&limits);
-        read_group_v1(&limits);
+        char line[PATH_MAX + 128];
+        FILE *file = fopen("/proc/self/cgroup", "re");
+        if (file == NULL)
+                return limits;
+        while (fgets(line, sizeof line, file)) {
+                char *rest = line, *number = strsep(&rest, ":"), *names = strsep(&rest, ":");
+                if (number == NULL || names == NULL || rest == NULL)
+                        continue;
+                rest[strcspn(rest, "\n")] = '\0';
+                if (*names == '\0')
+                        read_groups(&limits, "/sys/fs/cgroup", rest);
+                else if (strcmp(names, "memory") == 0)
+                        read_groups(&limits, "/sys/fs/cgroup/memory", rest);
+                else if (strncmp(names, "cpu", 3) == 0 && strcmp(names, "cpuset") != 0)
+                        read_groups(&limits, "/sys/fs/cgroup/cpu", rest);
+        }
+        fclose(file);
         return limits;
 }
 
