@@ -140,14 +140,16 @@ static enum kc_status add_line(struct scan *s, enum kc_fasta_place place, size_t
         bool fresh = place == KC_FASTA_LINE_START;
         if (fresh)
                 place = n > 0 ? place_of(*text) : KC_FASTA_LINE_START;
-        if (place == KC_FASTA_HEADER && memchr(text, '\r', n) != NULL) {
-                refuse(s, "has a carriage return within its '>' line; lines must end with \\n or "
-                          "\\r\\n");
-        } else if (place == KC_FASTA_HEADER && fresh) {
-                status = close_record(s, err);
-                s->record = (struct kc_record){ 0 };
-                s->in_record = true;
-                s->chunk->nreads++;
+        if (place == KC_FASTA_HEADER) {
+                if (fresh) {
+                        status = close_record(s, err);
+                        s->record = (struct kc_record){ 0 };
+                        s->in_record = true;
+                        s->chunk->nreads++;
+                }
+                if (memchr(text, '\r', n) != NULL)
+                        refuse(s, "has a carriage return within its '>' line; lines must end with "
+                                  "\\n or \\r\\n");
         } else if (place == KC_FASTA_SEQUENCE) {
                 if (fresh && (*text == '@' || *text == '+'))
                         refuse(s, "has a line that begins with '@' or '+': FASTA and FASTQ are "

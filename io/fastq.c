@@ -26,6 +26,8 @@ static bool scan_record(const uint8_t *buffer, size_t at, size_t end, struct kc_
         size_t nbases = (size_t)(eol - seq);
         if (nbases > 0 && seq[nbases - 1] == '\r')
                 nbases--;
+        if (nbases > 0 && (*seq == '+' || *seq == '@' || *seq == '>'))
+                return false; /* no sequence: the general parser knows what it is */
         if (stop - plus < 2 || *plus != '+')
                 return false;
         if (plus[1] == '\n')
@@ -40,6 +42,8 @@ static bool scan_record(const uint8_t *buffer, size_t at, size_t end, struct kc_
                 len++;
         if (left <= len || qual[len] != '\n')
                 return false;
+        if (len == nbases && len > 0 && qual[len - 1] == '\r')
+                return false; /* a line end, no quality letter: there is one too few */
         record->seq = (uint32_t)(seq - buffer);
         record->nbases = (uint32_t)nbases;
         record->qual = (uint32_t)(qual - buffer);
@@ -193,6 +197,14 @@ static enum outcome explain_truncated(const struct extent *x, struct kc_problem 
         return BAD;
 }
 
+static bool is_binary(const struct kc_kernels *kernels, const uint8_t *buffer, size_t from,
+                      size_t to)
+{
+        bool binary = false;
+        kernels->count_lines(buffer + from, to - from, &binary);
+        return binary;
+}
+
 enum kc_status kc_fastq_parse(struct kc_chunk *chunk, const struct kc_kernels *kernels, bool last,
                               size_t *consumed, struct kc_problem *problem, struct kc_error *err)
 {
@@ -202,12 +214,8 @@ enum kc_status kc_fastq_parse(struct kc_chunk *chunk, const struct kc_kernels *k
         enum outcome outcome;
         problem->what[0] = 0;
         while ((outcome = find_record(&w, &x, problem)) == RECORD) {
-                bool binary = false;
-                kernels->count_lines(chunk->buffer + x.begin, x.end - x.begin, &binary);
-                if (binary) {
-                        bad(problem, "holds binary data: this is not FASTQ");
+                if (is_binary(kernels, chunk->buffer, x.begin, x.end))
                         break;
-                }
                 struct kc_record record = {
                         .seq = (uint32_t)join_lines(chunk->buffer, x.seq, x.plus),
                         .qual = (uint32_t)join_lines(chunk->buffer, x.qual, x.end),
@@ -215,7 +223,10 @@ enum kc_status kc_fastq_parse(struct kc_chunk *chunk, const struct kc_kernels *k
                 };
                 KC_TRY(kc_chunk_add_record(chunk, record, err));
         }
-        if (outcome == INCOMPLETE && last)
+        if ((outcome == RECORD || outcome == INCOMPLETE) &&
+            is_binary(kernels, chunk->buffer, x.begin, w.end))
+                bad(problem, "holds binary data: this is not FASTQ");
+        else if (outcome == INCOMPLETE && last)
                 explain_truncated(&x, problem);
         chunk->nreads = chunk->nrecords;
         problem->record = chunk->nreads + 1;

@@ -12,7 +12,7 @@ struct cut {
         size_t tail;                 /* behind its last line end */
         size_t whole, whole_nlines;  /* FASTQ: whole records end there; their lines */
         struct kc_fasta_state fasta; /* at the chunk's beginning */
-        struct kc_problem problem;
+        struct kc_problem problem;   /* FASTA */
 };
 
 void kc_text_init(struct kc_text *text, const char *name, const struct kc_kernels *kernels, int k)
@@ -132,13 +132,10 @@ static enum kc_status split_fastq(struct kc_text *text, struct kc_chunk *chunk, 
         if (atomic_load_explicit(&text->general, memory_order_relaxed))
                 return KC_OK; /* confirm parses it in any case */
         cut->whole_nlines = nlines - rest;
-        if (cut->whole_nlines == 0 && !chunk->last) {
+        /* binary data need no more text to be refused: the general parser is shown them now */
+        if (cut->whole_nlines == 0 && !chunk->last && !cut->binary) {
                 cut->whole = chunk->start = chunk->text;
                 text->carry_nlines = nlines;
-                if (cut->binary)
-                        cut->problem =
-                                (struct kc_problem){ .what = "holds binary data: this is not FASTQ",
-                                                     .record = 1 };
                 return keep(text, &text->carry, chunk->buffer + chunk->text,
                             chunk->end - chunk->text, err);
         }
@@ -241,14 +238,11 @@ out:
         return status;
 }
 
-static enum kc_status confirm_fastq(struct kc_text *text, struct kc_chunk *chunk,
-                                    const struct cut *cut, bool strict, struct kc_error *err)
+static enum kc_status confirm_fastq(struct kc_text *text, struct kc_chunk *chunk, bool strict,
+                                    struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        bool general = atomic_load_explicit(&text->general, memory_order_relaxed);
-        if (!general)
-                KC_TRY(report(text, &cut->problem, err));
-        if (general || !strict)
+        if (!strict || atomic_load_explicit(&text->general, memory_order_relaxed))
                 KC_TRY(parse_general(text, chunk, err));
         text->nreads += chunk->nreads;
 out:
@@ -279,7 +273,7 @@ static enum kc_status confirm(struct kc_text *text, struct kc_chunk *chunk, cons
 {
         enum kc_status status = KC_OK;
         if (!text->failed && own->status == KC_OK && cut->format == KC_FORMAT_FASTQ)
-                confirm_fastq(text, chunk, cut, strict, own);
+                confirm_fastq(text, chunk, strict, own);
         if (!text->failed && own->status == KC_OK && cut->format == KC_FORMAT_FASTA)
                 confirm_fasta(text, chunk, cut, own);
         if (!text->failed && own->status != KC_OK) {

@@ -203,6 +203,8 @@ static void test_bad_records(void **state)
                     "record 2 has 4 bases but 3 quality letters");
         refuse_text("@a\nACGT\n+\nIIIII\n@b\nACGT\n+\nIIII\n",
                     "record 1 has 4 bases but 5 quality letters");
+        refuse_text("@a\r\nACGTN\r\n+\r\nIIII\r\n@b\r\nA\r\n+\r\nI\r\n",
+                    "record 1 has 5 bases but 4 quality letters");
         refuse_text("@a\nACGT\n+\nIIII\nb\nACGT\n+\nIIII\n", "record 2 does not begin with '@'");
         refuse_text("@a\nACGT\n+\nIIII\n>b\nACGT\n", "record 2 does not begin with '@'");
         refuse_text("@a\nACGT\nIIII\n@b\nACGT\n+\nIIII\n", "record 1 has no '+' line");
