@@ -129,13 +129,8 @@ static inline void W(add_at)(struct W(counter) * c, const struct W(key) * key, s
                 if (W(key_equal)(&c->keys[slot], key) | (count == 0))
                         break;
         }
-        uint32_t sum = count + weight;
-        if (__builtin_expect(sum < weight, 0)) {
-                c->nsaturated += (uint64_t)sum + 1;
-                sum = UINT32_MAX;
-        }
         c->keys[slot] = *key;
-        c->counts[slot] = sum;
+        c->counts[slot] = kc_count_add(count, weight, &c->nsaturated);
         c->nused += count == 0;
 }
 
@@ -315,7 +310,8 @@ static inline bool W(folded_equal)(const struct W(folded) * a, const struct W(fo
         return differ == 0;
 }
 
-static inline void W(fold)(struct W(counter) * c, const uint8_t *bases, uint32_t nbases,
+/* Fold one super-k-mer. True if what is folded must be counted before the next. */
+static inline bool W(fold)(struct W(counter) * c, const uint8_t *bases, uint32_t nbases,
                            uint32_t nkmers)
 {
         struct W(folded) *f = &c->folded[c->nfolded];
@@ -325,12 +321,10 @@ static inline void W(fold)(struct W(counter) * c, const uint8_t *bases, uint32_t
                 uint32_t other = c->fold_slot[slot];
                 if (other == 0) {
                         c->fold_slot[slot] = ++c->nfolded;
-                        return;
+                        return c->nfolded == W(FOLD_CAP);
                 }
-                if (W(folded_equal)(&c->folded[other - 1], f)) {
-                        c->folded[other - 1].weight++;
-                        return;
-                }
+                if (W(folded_equal)(&c->folded[other - 1], f))
+                        return ++c->folded[other - 1].weight == UINT32_MAX;
         }
 }
 
@@ -343,10 +337,8 @@ static enum kc_status W(count_fragment)(struct W(counter) * c, const uint8_t *re
                 uint32_t nkmers = record[0] + 1u, nbases = nkmers + (uint32_t)c->setup.k - 1;
                 if (nbases > 32 * W(FOLD_WORDS)) {
                         status = W(expand_checked)(c, record + 1, nkmers, 1, overflow, err);
-                } else {
-                        W(fold)(c, record + 1, nbases, nkmers);
-                        if (c->nfolded == W(FOLD_CAP))
-                                status = W(unfold)(c, overflow, err);
+                } else if (W(fold)(c, record + 1, nbases, nkmers)) {
+                        status = W(unfold)(c, overflow, err);
                 }
                 record += kc_superkmer_nbytes(c->setup.k, nkmers);
         }

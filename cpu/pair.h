@@ -42,6 +42,16 @@ static inline size_t kc_pair_get_count(const uint8_t *in, uint32_t *count)
         return 1 + sizeof *count;
 }
 
+/* count + more, no larger than UINT32_MAX; what is cut off is added to *nsaturated. */
+static inline uint32_t kc_count_add(uint32_t count, uint32_t more, uint64_t *nsaturated)
+{
+        uint32_t sum = count + more;
+        if (__builtin_expect(sum >= more, 1))
+                return sum;
+        *nsaturated += (uint64_t)sum + 1;
+        return UINT32_MAX;
+}
+
 /* Bytes of the whole pairs at the head of `pairs` that fit into `room` bytes. */
 static inline size_t kc_pairs_that_fit(const uint8_t *pairs, size_t nbytes, size_t room,
                                        size_t key_nbytes)

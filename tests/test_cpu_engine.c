@@ -1,0 +1,512 @@
+/*
+ * The host engine against sort-and-count on strings, and its parts: lists that spill, super-k-mers.
+ */
+#include "cpu/cpu_engine.h"
+
+#include "cpu/pair.h"
+#include "cpu/superkmer.h"
+#include "kmer/kmer.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { MAX_SEQUENCES = 4000 };
+
+/* Sequences as text, and where each worker's next one is. */
+struct reads {
+        char *text[MAX_SEQUENCES];
+        int n, k, nworkers;
+        atomic_int next;
+        int fail_at; /* the sequence that cannot be read; -1: none */
+};
+
+static void add_read(struct reads *reads, const char *text)
+{
+        assert_true(reads->n < MAX_SEQUENCES);
+        reads->text[reads->n++] = strdup(text);
+}
+
+static void free_reads(struct reads *reads)
+{
+        for (int i = 0; i < reads->n; i++)
+                free(reads->text[i]);
+}
+
+static void pack(struct kc_batch *batch, const char *text)
+{
+        uint32_t n = (uint32_t)strlen(text), first = batch->nwords;
+        batch->nwords += (n + 31) / 32;
+        assert_true(batch->nwords <= batch->words_cap);
+        memset(batch->words + first, 0, (batch->nwords - first) * 8);
+        for (uint32_t i = 0; i < n; i++)
+                batch->words[first + i / 32] |= (uint64_t)kc_base_code((unsigned char)text[i])
+                                                << 2 * (i % 32);
+        batch->segments[batch->nsegments++] = (struct kc_segment){ first, n };
+}
+
+static enum kc_status next_batch(void *ctx, int worker, struct kc_batch *batch,
+                                 struct kc_error *err)
+{
+        struct reads *reads = ctx;
+        assert_true(worker < reads->nworkers);
+        batch->nwords = batch->nsegments = 0;
+        while (batch->nsegments < 40) {
+                int i = atomic_fetch_add(&reads->next, 1);
+                if (i >= reads->n)
+                        break;
+                if (i == reads->fail_at)
+                        return kc_fail(err, KC_EINPUT, "no read %d", i);
+                if (strlen(reads->text[i]) >= (size_t)reads->k)
+                        pack(batch, reads->text[i]);
+        }
+        return KC_OK;
+}
+
+/* A run, part by part. */
+struct part {
+        uint64_t *kmers;
+        uint32_t *counts;
+        size_t n;
+        bool last;
+};
+
+struct run {
+        struct part part[20000];
+        int nwords;
+        atomic_int ncanceled;
+        bool fail;
+};
+
+static enum kc_status put(void *ctx, uint64_t number, bool last, const uint64_t *kmers,
+                          const uint32_t *counts, size_t n, struct kc_error *err)
+{
+        struct run *run = ctx;
+        struct part *part = &run->part[number];
+        if (run->fail)
+                return kc_fail(err, KC_EIO, "the sink is full");
+        size_t nwords = (size_t)run->nwords;
+        assert_false(part->last);
+        part->kmers = realloc(part->kmers, (part->n + n) * nwords * sizeof *kmers + 1);
+        part->counts = realloc(part->counts, (part->n + n) * sizeof *counts + 1);
+        if (n > 0) {
+                memcpy(part->kmers + part->n * nwords, kmers, n * nwords * sizeof *kmers);
+                memcpy(part->counts + part->n, counts, n * sizeof *counts);
+        }
+        part->n += n;
+        part->last = last;
+        return KC_OK;
+}
+
+static void cancel(void *ctx)
+{
+        struct run *run = ctx;
+        atomic_fetch_add(&run->ncanceled, 1);
+}
+
+static void free_run(struct run *run)
+{
+        for (size_t i = 0; i < sizeof run->part / sizeof *run->part; i++) {
+                free(run->part[i].kmers);
+                free(run->part[i].counts);
+        }
+        free(run);
+}
+
+/* ---- the oracle: all k-mers as strings, sorted ---- */
+
+static int by_text(const void *a, const void *b)
+{
+        return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static char *kmer_text(const char *text, int k, bool stranded)
+{
+        char *forward = strndup(text, (size_t)k), *reverse = strndup(text, (size_t)k);
+        for (int i = 0; i < k; i++)
+                reverse[i] = "TGCA"[strchr("ACGT", text[k - 1 - i]) - "ACGT"];
+        bool use_forward = stranded || strcmp(forward, reverse) < 0;
+        free(use_forward ? reverse : forward);
+        return use_forward ? forward : reverse;
+}
+
+static size_t all_kmers(const struct reads *reads, bool stranded, char ***sorted)
+{
+        size_t n = 0;
+        for (int i = 0; i < reads->n; i++)
+                n += strlen(reads->text[i]);
+        char **kmers = malloc((n + 1) * sizeof *kmers);
+        n = 0;
+        for (int i = 0; i < reads->n; i++)
+                for (const char *p = reads->text[i]; strlen(p) >= (size_t)reads->k; p++)
+                        kmers[n++] = kmer_text(p, reads->k, stranded);
+        qsort(kmers, n, sizeof *kmers, by_text);
+        *sorted = kmers;
+        return n;
+}
+
+static void compare(const struct run *run, char **kmers, size_t n, int k)
+{
+        size_t at = 0;
+        for (const struct part *part = run->part; part->last; part++)
+                for (size_t i = 0; i < part->n; i++) {
+                        char text[256] = { 0 };
+                        kc_kmer_format(part->kmers + i * (size_t)run->nwords, k, text);
+                        size_t first = at;
+                        assert_true(at < n);
+                        assert_string_equal(text, kmers[first]);
+                        while (at < n && strcmp(kmers[at], kmers[first]) == 0)
+                                at++;
+                        assert_int_equal(part->counts[i], at - first);
+                }
+        assert_int_equal(at, n);
+}
+
+static enum kc_status count(struct reads *reads, const struct kc_count_params *params,
+                            struct run *run, struct kc_count_totals *totals, struct kc_error *err)
+{
+        struct kc_job job = { 0 };
+        struct kc_batch_source source = { reads, next_batch };
+        struct kc_run_sink sink = { run, put, cancel };
+        reads->k = params->k;
+        reads->nworkers = params->nthreads;
+        atomic_store(&reads->next, 0);
+        run->nwords = kc_kmer_nwords(params->k);
+        return kc_cpu_count(params, &source, &sink, &job, totals, err);
+}
+
+static void check(struct reads *reads, int k, bool stranded, int nthreads, uint64_t memory)
+{
+        struct kc_count_params params = { .k = k,
+                                          .stranded = stranded,
+                                          .nthreads = nthreads,
+                                          .memory_nbytes = memory,
+                                          .tmp_dir = "/tmp" };
+        struct kc_count_totals totals;
+        struct kc_error err = { 0 };
+        struct run *run = calloc(1, sizeof *run);
+        char **kmers;
+        reads->fail_at = -1;
+        enum kc_status status = count(reads, &params, run, &totals, &err);
+        assert_string_equal(err.message, "");
+        assert_int_equal(status, KC_OK);
+        size_t n = all_kmers(reads, stranded, &kmers);
+        compare(run, kmers, n, k);
+        assert_int_equal(totals.nkmers, n);
+        assert_int_equal(totals.nsaturated, 0);
+        for (size_t i = 0; i < n; i++)
+                free(kmers[i]);
+        free(kmers);
+        free_run(run);
+}
+
+/* ---- inputs ---- */
+
+static char *random_genome(size_t n)
+{
+        char *genome = malloc(n + 1);
+        for (size_t i = 0; i < n; i++)
+                genome[i] = "ACGT"[rand() % 4];
+        genome[n] = '\0';
+        return genome;
+}
+
+static void sequenced(struct reads *reads, size_t genome_length, int n, size_t length)
+{
+        char *genome = random_genome(genome_length), read[1000];
+        for (int i = 0; i < n; i++) {
+                size_t first = (size_t)rand() % (genome_length - length);
+                memcpy(read, genome + first, length);
+                read[length] = '\0';
+                if (i % 3 == 0)
+                        read[(size_t)rand() % length] = "ACGT"[rand() % 4];
+                if (i % 2 == 0) { /* the other strand */
+                        char *rc = strdup(read);
+                        for (size_t j = 0; j < length; j++)
+                                read[j] = "TGCA"[strchr("ACGT", rc[length - 1 - j]) - "ACGT"];
+                        free(rc);
+                }
+                add_read(reads, read);
+        }
+        free(genome);
+}
+
+/* One letter, two letters, one read many times, short and empty reads, one sequence over many
+ * tiles. */
+static void awkward(struct reads *reads)
+{
+        char text[9001];
+        memset(text, 'A', 9000);
+        text[9000] = '\0';
+        add_read(reads, text);
+        for (int i = 0; i < 9000; i++)
+                text[i] = "TC"[i % 2];
+        add_read(reads, text);
+        for (int i = 0; i < 300; i++)
+                add_read(
+                        reads,
+                        "GATTACAGATTACAGGCCTTAAGGCCATATATATGCGCGCTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTAG");
+        add_read(reads, "");
+        add_read(reads, "G");
+        add_read(reads, "TTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTT");
+        char *genome = random_genome(7000);
+        add_read(reads, genome);
+        free(genome);
+}
+
+static void agrees_with_sorting(void **state)
+{
+        (void)state;
+        static const int all_k[] = { 1,  2,  3,  5,  8,  12, 15, 16,  17,  21,  27,  31,
+                                     32, 33, 41, 55, 63, 64, 65, 101, 127, 128, 129, 255 };
+        struct reads reads = { 0 };
+        sequenced(&reads, 2000, 60, 300);
+        awkward(&reads);
+        for (size_t i = 0; i < sizeof all_k / sizeof *all_k; i++)
+                check(&reads, all_k[i], i % 2, 1 + (int)i % 3, i % 2 ? 64 << 20 : 1 << 20);
+        free_reads(&reads);
+}
+
+static void little_memory_spills_and_agrees(void **state)
+{
+        (void)state;
+        struct reads reads = { 0 };
+        sequenced(&reads, 150000, 2500, 200);
+        struct kc_count_params params = {
+                .k = 31, .nthreads = 2, .memory_nbytes = 1 << 20, .tmp_dir = "/tmp"
+        };
+        struct kc_count_totals totals;
+        struct kc_error err = { 0 };
+        struct run *run = calloc(1, sizeof *run);
+        reads.fail_at = -1;
+        assert_int_equal(count(&reads, &params, run, &totals, &err), KC_OK);
+        assert_true(totals.spilled_nbytes > 0);
+        free_run(run);
+        check(&reads, 31, false, 2, 1 << 20);
+        check(&reads, 65, true, 3, 1 << 20);
+        free_reads(&reads);
+}
+
+static void nothing_gives_an_empty_run(void **state)
+{
+        (void)state;
+        struct reads reads = { 0 };
+        check(&reads, 31, false, 2, 8 << 20);
+        add_read(&reads, "ACGT");
+        check(&reads, 31, false, 2, 8 << 20);
+        free_reads(&reads);
+}
+
+static void failures_come_back(void **state)
+{
+        (void)state;
+        struct reads reads = { 0 };
+        sequenced(&reads, 5000, 200, 150);
+        struct kc_count_params params = {
+                .k = 21, .nthreads = 3, .memory_nbytes = 8 << 20, .tmp_dir = "/tmp"
+        };
+        struct kc_count_totals totals;
+        struct kc_error err = { 0 };
+        struct run *run = calloc(1, sizeof *run);
+        reads.fail_at = 150;
+        assert_int_equal(count(&reads, &params, run, &totals, &err), KC_EINPUT);
+        assert_string_equal(err.message, "no read 150");
+        assert_int_equal(run->ncanceled, 1);
+
+        err = (struct kc_error){ 0 };
+        reads.fail_at = -1;
+        run->fail = true;
+        assert_int_equal(count(&reads, &params, run, &totals, &err), KC_EIO);
+        assert_string_equal(err.message, "the sink is full");
+
+        err = (struct kc_error){ 0 };
+        params.k = 256;
+        assert_int_equal(count(&reads, &params, run, &totals, &err), KC_EUSAGE);
+
+        free_reads(&reads);
+        reads.n = 0;
+        err = (struct kc_error){ 0 };
+        params = (struct kc_count_params){
+                .k = 31, .nthreads = 2, .memory_nbytes = 1 << 20, .tmp_dir = "/nowhere/at/all"
+        };
+        sequenced(&reads, 150000, 2500, 200);
+        assert_int_equal(count(&reads, &params, run, &totals, &err), KC_EIO);
+        assert_non_null(strstr(err.message, "/nowhere/at/all"));
+        free_reads(&reads);
+        free_run(run);
+}
+
+/* ---- parts ---- */
+
+static void counts_saturate(void **state)
+{
+        (void)state;
+        uint64_t nsaturated = 0;
+        assert_int_equal(kc_count_add(0, 1, &nsaturated), 1);
+        assert_int_equal(kc_count_add(UINT32_MAX - 1, 1, &nsaturated), UINT32_MAX);
+        assert_int_equal(nsaturated, 0);
+        assert_int_equal(kc_count_add(UINT32_MAX - 1, 4, &nsaturated), UINT32_MAX);
+        assert_int_equal(nsaturated, 3);
+        assert_int_equal(kc_count_add(UINT32_MAX, UINT32_MAX, &nsaturated), UINT32_MAX);
+        assert_int_equal(nsaturated, 3 + (uint64_t)UINT32_MAX);
+}
+
+static void pairs_are_not_cut(void **state)
+{
+        (void)state;
+        uint8_t pairs[64];
+        size_t n = 0;
+        const uint32_t counts[] = { 1, 254, 255, 70000, 2 };
+        for (size_t i = 0; i < 5; i++) {
+                memcpy(pairs + n, "key", 3);
+                n += 3;
+                assert_int_equal(kc_pair_count_nbytes(counts[i]), i == 2 || i == 3 ? 5 : 1);
+                n += kc_pair_put_count(pairs + n, counts[i]);
+        }
+        const size_t ends[] = { 0, 4, 8, 16, 24, 28 };
+        for (size_t room = 0; room <= n; room++) {
+                size_t want = 0;
+                for (size_t i = 0; i < 6; i++)
+                        if (ends[i] <= room)
+                                want = ends[i];
+                assert_int_equal(kc_pairs_that_fit(pairs, n, room, 3), want);
+        }
+        uint32_t count;
+        assert_int_equal(kc_pair_get_count(pairs + 19, &count), 5);
+        assert_int_equal(count, 70000);
+}
+
+/* Records with numbers, through chunks and files, come back whole, each once. */
+static void lists_keep_every_record(void **state)
+{
+        (void)state;
+        enum { NLISTS = 5, NWORKERS = 2, NRECORDS = 60000 };
+        struct kc_arena arena;
+        struct kc_lists lists;
+        struct kc_error err = { 0 };
+        atomic_size_t pool = 7;
+        assert_int_equal(kc_arena_init(&arena, 2 * (20 + KC_ARENA_HOARD) + 7, NWORKERS, &err),
+                         KC_OK);
+        assert_int_equal(kc_lists_init(&lists, NLISTS, NWORKERS, &arena, 20, &pool, "/tmp", &err),
+                         KC_OK);
+        for (uint32_t i = 0; i < NRECORDS; i++) {
+                uint8_t *record = NULL;
+                int worker = (int)(i % NWORKERS);
+                size_t nbytes = 5 + i % 60;
+                assert_int_equal(
+                        kc_lists_reserve(&lists, worker, i % NLISTS, nbytes, &record, &err), KC_OK);
+                record[0] = (uint8_t)nbytes;
+                memcpy(record + 1, &i, sizeof i);
+                memset(record + 5, (int)i, nbytes - 5);
+                kc_lists_append(&lists, worker, i % NLISTS, nbytes);
+        }
+        for (int i = 0; i < NWORKERS; i++)
+                kc_lists_seal(&lists, i);
+        assert_true(kc_lists_spilled_nbytes(&lists) > 0);
+
+        struct kc_list_reader reader;
+        uint8_t *seen = calloc(NRECORDS, 1);
+        kc_list_reader_init(&reader, &lists);
+        for (uint32_t list = 0; list < NLISTS; list++) {
+                uint64_t sum = 0;
+                const uint8_t *data;
+                size_t nbytes;
+                for (kc_list_rewind(&reader, list);; sum += nbytes) {
+                        assert_int_equal(kc_list_next(&reader, &data, &nbytes, &err), KC_OK);
+                        if (nbytes == 0)
+                                break;
+                        for (size_t at = 0; at < nbytes; at += data[at]) {
+                                uint32_t i;
+                                memcpy(&i, data + at + 1, sizeof i);
+                                assert_int_equal(i % NLISTS, list);
+                                assert_int_equal(data[at], 5 + i % 60);
+                                for (size_t j = 5; j < data[at]; j++)
+                                        assert_int_equal(data[at + j], (uint8_t)i);
+                                seen[i]++;
+                        }
+                }
+                assert_int_equal(sum, kc_lists_nbytes(&lists, list));
+                kc_lists_drop(&lists, 0, list);
+        }
+        for (uint32_t i = 0; i < NRECORDS; i++)
+                assert_int_equal(seen[i], 1);
+        free(seen);
+        kc_list_reader_free(&reader);
+        kc_lists_free(&lists);
+        kc_arena_free(&arena);
+}
+
+/* A sequence and its reverse complement fill the same bins with as many k-mers. */
+static void both_strands_share_bins(void **state)
+{
+        (void)state;
+        enum { NBINS = 64, N = 3000 };
+        static const int all_k[] = { 1, 4, 21, 31, 64, 255 };
+        char *genome = random_genome(N), rc[N + 1] = { 0 };
+        for (int i = 0; i < N; i++)
+                rc[i] = "TGCA"[strchr("ACGT", genome[N - 1 - i]) - "ACGT"];
+        for (size_t i = 0; i < sizeof all_k / sizeof *all_k; i++) {
+                uint64_t kmers_in_bin[2][NBINS] = { { 0 } };
+                for (int strand = 0; strand < 2; strand++) {
+                        struct kc_arena arena;
+                        struct kc_lists bins;
+                        struct kc_superkmer_scanner *scanner;
+                        struct kc_error err = { 0 };
+                        uint64_t words[N / 32 + 1 + KC_BATCH_PADDING];
+                        struct kc_segment segment;
+                        struct kc_batch batch = { .words = words,
+                                                  .segments = &segment,
+                                                  .words_cap = N / 32 + 1,
+                                                  .segments_cap = 1 };
+                        uint64_t nkmers = 0;
+                        pack(&batch, strand ? rc : genome);
+                        assert_int_equal(kc_arena_init(&arena, 1000, 1, &err), KC_OK);
+                        assert_int_equal(
+                                kc_lists_init(&bins, NBINS, 1, &arena, 800, NULL, "/tmp", &err),
+                                KC_OK);
+                        assert_int_equal(kc_superkmer_scanner_new(&scanner, all_k[i], NBINS, &err),
+                                         KC_OK);
+                        assert_int_equal(
+                                kc_superkmer_scan(scanner, &batch, &bins, 0, &nkmers, &err), KC_OK);
+                        assert_int_equal(nkmers, N - all_k[i] + 1);
+                        kc_lists_seal(&bins, 0);
+                        struct kc_list_reader reader;
+                        kc_list_reader_init(&reader, &bins);
+                        for (uint32_t bin = 0; bin < NBINS; bin++) {
+                                const uint8_t *data;
+                                size_t nbytes;
+                                kc_list_rewind(&reader, bin);
+                                while (kc_list_next(&reader, &data, &nbytes, &err) == KC_OK &&
+                                       nbytes)
+                                        for (size_t at = 0; at < nbytes;
+                                             at += kc_superkmer_nbytes(all_k[i], data[at] + 1u))
+                                                kmers_in_bin[strand][bin] += data[at] + 1u;
+                        }
+                        kc_list_reader_free(&reader);
+                        kc_superkmer_scanner_free(scanner);
+                        kc_lists_free(&bins);
+                        kc_arena_free(&arena);
+                }
+                assert_memory_equal(kmers_in_bin[0], kmers_in_bin[1], sizeof kmers_in_bin[0]);
+        }
+        free(genome);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(agrees_with_sorting),
+                cmocka_unit_test(little_memory_spills_and_agrees),
+                cmocka_unit_test(nothing_gives_an_empty_run),
+                cmocka_unit_test(failures_come_back),
+                cmocka_unit_test(counts_saturate),
+                cmocka_unit_test(pairs_are_not_cut),
+                cmocka_unit_test(lists_keep_every_record),
+                cmocka_unit_test(both_strands_share_bins),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
