@@ -52,8 +52,8 @@ static bool walk_back(struct backward *b, const uint8_t *text, size_t begin, siz
                 if (place == KC_FASTA_HEADER)
                         return false;
                 size_t stop = end;
-                if (stop > line && text[stop - 1] == '\r')
-                        stop--;
+                if (line != tail && stop > line && text[stop - 1] == '\r')
+                        stop--; /* part of the line's end */
                 if (place == KC_FASTA_SEQUENCE && !take_letters(b, text, line, stop))
                         return false;
                 if (line == begin)

@@ -161,6 +161,7 @@ static void test_oddities(void **state)
                      (const char *[]){ "GGGAA", "CC;C" }, 2, 1);
         check_oddity(">a\r\nGGG\r\nAATT\r\n\r\n>b\r\nCCC\r", (const char *[]){ "GGGAATT", "CCC" },
                      2, 0);
+        check_oddity(">a\nACG\r\r\nTTT\nAC\rCC\n", (const char *[]){ "ACG\rTTTAC\rCC" }, 1, 2);
         check_oddity(">only a name", (const char *[]){ "" }, 1, 0);
         check_oddity("\n\n>a\nACGTN-*ACG\n", (const char *[]){ "ACGTN-*ACG" }, 1, 3);
 }
