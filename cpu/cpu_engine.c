@@ -20,8 +20,8 @@
 enum {
         BATCH_WORDS = 16 << 10, /* half a million bases: with all else that is hot it fits L2 */
         BATCH_SEGMENTS = 16 << 10,
-        BASES_PER_BIN = 400000, /* so that a bin's table fits L2 */
-        PAIRS_PER_LIST = 32768, /* so that a list is sorted in L2 */
+        BASES_PER_BIN = 400000, /* with keys of one word: so that a bin's table fits L2 */
+        PAIRS_PER_LIST = 32768, /* likewise, so that a list is sorted in L2 */
         MIN_BINS = 64,
         USUAL_BINS = 4096, /* where the input's size is not known */
         MAX_BINS = 16384,
@@ -154,8 +154,10 @@ static enum kc_status partition_worker(void *ctx, int worker, struct kc_error *e
 static enum kc_status partition(struct engine *e, struct kc_error *err)
 {
         uint64_t nbases = e->params->expected_nbases;
-        uint32_t nbins = nbases ? power_of_two_above(nbases / BASES_PER_BIN, MIN_BINS, MAX_BINS)
-                                : USUAL_BINS;
+        uint64_t nwords = (uint64_t)kc_kmer_nwords(e->params->k);
+        uint32_t nbins =
+                nbases ? power_of_two_above(nbases * nwords / BASES_PER_BIN, MIN_BINS, MAX_BINS)
+                       : USUAL_BINS;
         nbins = lists_that_fit(e, nbins);
         begin_stage(e, KC_STAGE_PARTITION, 0);
         enum kc_status status = kc_lists_init(&e->bins, nbins, e->params->nthreads, &e->arena,
@@ -237,7 +239,8 @@ static enum kc_status count_worker(void *ctx, int worker, struct kc_error *err)
 static enum kc_status count(struct engine *e, struct kc_error *err)
 {
         const struct kc_count_params *p = e->params;
-        uint64_t guess = atomic_load(&e->nkmers) / KMERS_PER_DISTINCT / PAIRS_PER_LIST;
+        uint64_t guess = atomic_load(&e->nkmers) / KMERS_PER_DISTINCT / PAIRS_PER_LIST *
+                         (uint64_t)kc_kmer_nwords(p->k);
         uint32_t most = p->k < 7 ? 1u << 2 * p->k : MAX_LISTS;
         uint32_t nlists = lists_that_fit(
                 e, power_of_two_above(guess, most < MIN_BINS ? most : MIN_BINS, most));
