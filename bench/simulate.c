@@ -35,6 +35,8 @@ enum {
         NAME_NBYTES = 32,        /* room for @sim.NUMBER/1 */
 };
 
+#define NEVER UINT64_C(1000000000000000000) /* more letters than any read has */
+
 static const char LETTERS[] = "ACTG"; /* in the order of (letter >> 1) & 3; code ^ 2 complements */
 static const char LEVELS[] = "#,5:?DFGHI";
 
@@ -96,11 +98,11 @@ static double draw_unit(uint64_t *state)
 static uint64_t draw_gap(uint64_t *state, double rate)
 {
         if (rate <= 0)
-                return UINT64_MAX / 2;
+                return NEVER;
         if (rate >= 1)
                 return 0;
         double gap = log(draw_unit(state)) / log1p(-rate);
-        return gap < 1e18 ? (uint64_t)gap : UINT64_MAX / 2;
+        return gap < (double)NEVER ? (uint64_t)gap : NEVER;
 }
 
 /* ---- genome ---- */
