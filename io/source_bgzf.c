@@ -187,9 +187,12 @@ static enum kc_status inflate_block(const struct kc_source *source, struct kc_ch
                 return corrupt(source, offset, "an impossible length", err);
         KC_TRY(kc_chunk_reserve(chunk, chunk->end - chunk->front + isize, err));
         uint8_t *text = chunk->buffer + chunk->end;
-        enum libdeflate_result result = libdeflate_deflate_decompress(
-                chunk->inflater, block + header->header_nbytes,
-                (size_t)(footer - block) - header->header_nbytes, text, isize, NULL);
+        size_t packed_nbytes = (size_t)(footer - block) - header->header_nbytes, used;
+        enum libdeflate_result result =
+                libdeflate_deflate_decompress_ex(chunk->inflater, block + header->header_nbytes,
+                                                 packed_nbytes, text, isize, &used, NULL);
+        if (result == LIBDEFLATE_SUCCESS && used < packed_nbytes)
+                return corrupt(source, offset, "bytes behind its compressed data", err);
         if (result != LIBDEFLATE_SUCCESS)
                 return corrupt(source, offset, "invalid compressed data or a wrong length", err);
         if (libdeflate_crc32(0, text, isize) != crc)
