@@ -23,25 +23,24 @@ struct W(folded) {
 enum {
         W(FOLD_CAP) = FOLD_NBYTES / sizeof(struct W(folded)),
         W(COLLECT_CAP) = COLLECT_NBYTES / sizeof(struct W(item)),
-        W(STAGED_NBYTES) = W(COLLECT_CAP) * (sizeof(struct W(key)) + 5) + KC_LISTS_SLACK,
 };
 
 struct W(counter) {
         struct kc_width_setup setup;
         uint64_t top_mask;
 
-        struct W(folded) * folded; /* [W(FOLD_CAP)] */
-        uint32_t *fold_slot;       /* [FOLD_SLOTS] index into folded + 1, 0: free */
+        struct W(folded) *folded; /* [W(FOLD_CAP)] */
+        uint32_t *fold_slot;      /* [FOLD_SLOTS] index into folded + 1, 0: free */
         uint32_t nfolded;
 
-        struct W(key) * keys;
+        struct W(key) *keys;
         uint32_t *counts; /* 0: free, whatever the key says */
         int table_bits, alloc_bits, max_table_bits;
         size_t nused;
         uint64_t nsaturated;
 
         /* Pairs on their way to setup.pairs. */
-        struct W(item) * collected; /* [W(COLLECT_CAP) + 1] */
+        struct W(item) *collected; /* [W(COLLECT_CAP) + 1] */
         size_t ncollected;
         uint8_t *staged;    /* the same, as they are written to the lists, sorted by list */
         uint32_t *list_end; /* [nlists + 1] in staged */
@@ -51,7 +50,7 @@ struct W(counter) {
         double distinct_per_byte; /* of the bins so far, to begin with a table of the right size */
 };
 
-static void W(table_free)(struct W(counter) * c)
+static void W(table_free)(struct W(counter) *c)
 {
         free(c->keys);
         free(c->counts);
@@ -60,7 +59,7 @@ static void W(table_free)(struct W(counter) * c)
 }
 
 /* A new, empty table; the old one stays the caller's. */
-static enum kc_status W(table_alloc)(struct W(counter) * c, int bits, struct kc_error *err)
+static enum kc_status W(table_alloc)(struct W(counter) *c, int bits, struct kc_error *err)
 {
         c->keys = kc_huge_alloc(sizeof *c->keys << bits);
         c->counts = kc_huge_alloc(sizeof *c->counts << bits);
@@ -94,10 +93,12 @@ static enum kc_status W(counter_new)(void **counter, const struct kc_width_setup
         *counter = c;
         c->setup = *setup;
         c->top_mask = kc_kmer_top_mask(setup->k);
-        c->folded = malloc(W(FOLD_CAP) * sizeof *c->folded);
+        c->folded = malloc(W(FOLD_CAP) *sizeof *c->folded);
         c->fold_slot = calloc(FOLD_SLOTS, sizeof *c->fold_slot);
+        size_t staged_nbytes = W(COLLECT_CAP) *(sizeof *c->keys + 5) +
+                               (setup->pairs->nlists + 1) * sizeof *c->keys;
         c->collected = kc_huge_alloc((W(COLLECT_CAP) + 1) * sizeof *c->collected);
-        c->staged = kc_huge_alloc(W(STAGED_NBYTES));
+        c->staged = kc_huge_alloc(staged_nbytes);
         c->list_end = malloc((setup->pairs->nlists + 1) * sizeof *c->list_end);
         if (c->folded == NULL || c->fold_slot == NULL || c->collected == NULL ||
             c->staged == NULL || c->list_end == NULL) {
@@ -106,7 +107,7 @@ static enum kc_status W(counter_new)(void **counter, const struct kc_width_setup
         }
         /* While the table grows, the old one (half as large) is there as well. */
         size_t slot_nbytes = (sizeof *c->keys + sizeof *c->counts) * 3 / 2;
-        size_t buffers_nbytes = FOLD_NBYTES + COLLECT_NBYTES + W(STAGED_NBYTES);
+        size_t buffers_nbytes = FOLD_NBYTES + COLLECT_NBYTES + staged_nbytes;
         c->max_table_bits = LEAST_MAX_TABLE_BITS;
         while (c->max_table_bits < MAX_TABLE_BITS &&
                (slot_nbytes << (c->max_table_bits + 1)) + buffers_nbytes <= setup->scratch_nbytes)
@@ -119,7 +120,7 @@ static enum kc_status W(counter_new)(void **counter, const struct kc_width_setup
  * holds the key are one branch, which is nearly always taken; two would be mispredicted for half of
  * the keys.
  */
-static inline void W(add_at)(struct W(counter) * c, const struct W(key) * key, size_t slot,
+static inline void W(add_at)(struct W(counter) *c, const struct W(key) *key, size_t slot,
                              uint32_t weight)
 {
         size_t mask = ((size_t)1 << c->table_bits) - 1;
@@ -135,7 +136,7 @@ static inline void W(add_at)(struct W(counter) * c, const struct W(key) * key, s
 }
 
 /* The integer that k packed bases spell (X[0] low): bases reversed, shifted down to bit 0. */
-static inline void W(spell)(const struct W(key) * packed, int k, struct W(key) * out)
+static inline void W(spell)(const struct W(key) *packed, int k, struct W(key) *out)
 {
         int unused = 64 * KC_WORDS - 2 * k;
         for (int i = 0; i < KC_WORDS; i++) {
@@ -146,7 +147,7 @@ static inline void W(spell)(const struct W(key) * packed, int k, struct W(key) *
         }
 }
 
-static enum kc_status W(table_grow)(struct W(counter) * c, struct kc_error *err)
+static enum kc_status W(table_grow)(struct W(counter) *c, struct kc_error *err)
 {
         struct W(key) *keys = c->keys;
         uint32_t *counts = c->counts;
@@ -162,7 +163,7 @@ static enum kc_status W(table_grow)(struct W(counter) * c, struct kc_error *err)
 }
 
 /* Make room for nmore keys. *overflow is set if the table would outgrow the thread's memory. */
-static enum kc_status W(make_room)(struct W(counter) * c, size_t nmore, bool *overflow,
+static enum kc_status W(make_room)(struct W(counter) *c, size_t nmore, bool *overflow,
                                    struct kc_error *err)
 {
         while (c->nused + nmore > TABLE_LOAD(c->table_bits)) {
@@ -182,7 +183,7 @@ struct W(strands) {
         struct W(key) forward, reverse;
 };
 
-static inline struct W(strands) W(first_kmer)(const struct W(counter) * c, const uint8_t *bases)
+static inline struct W(strands) W(first_kmer)(const struct W(counter) *c, const uint8_t *bases)
 {
         struct W(strands) s;
         memcpy(&s.reverse, bases, sizeof s.reverse);
@@ -194,7 +195,7 @@ static inline struct W(strands) W(first_kmer)(const struct W(counter) * c, const
         return s;
 }
 
-static inline void W(roll)(struct W(strands) * s, uint64_t base, uint64_t top_mask, int top_shift)
+static inline void W(roll)(struct W(strands) *s, uint64_t base, uint64_t top_mask, int top_shift)
 {
         for (int i = KC_WORDS - 1; i > 0; i--)
                 s->forward.word[i] = s->forward.word[i] << 2 | s->forward.word[i - 1] >> 62;
@@ -206,7 +207,7 @@ static inline void W(roll)(struct W(strands) * s, uint64_t base, uint64_t top_ma
                                                                                      << top_shift;
 }
 
-static inline struct W(key) W(chosen)(const struct W(strands) * s, bool stranded)
+static inline struct W(key) W(chosen)(const struct W(strands) *s, bool stranded)
 {
         bool use_forward = stranded || W(key_less)(&s->forward, &s->reverse);
         struct W(key) key;
@@ -220,7 +221,7 @@ static inline struct W(key) W(chosen)(const struct W(strands) * s, bool stranded
  * whole group are on their way to L1 before the first is looked at. bases can be read up to 8 bytes
  * behind the last.
  */
-static inline void W(expand)(struct W(counter) * c, const uint8_t *bases, uint32_t nkmers,
+static inline void W(expand)(struct W(counter) *c, const uint8_t *bases, uint32_t nkmers,
                              uint32_t weight, bool stranded)
 {
         struct W(key) keys[GROUP];
@@ -250,7 +251,7 @@ static inline void W(expand)(struct W(counter) * c, const uint8_t *bases, uint32
         }
 }
 
-static inline enum kc_status W(expand_checked)(struct W(counter) * c, const uint8_t *bases,
+static inline enum kc_status W(expand_checked)(struct W(counter) *c, const uint8_t *bases,
                                                uint32_t nkmers, uint32_t weight, bool *overflow,
                                                struct kc_error *err)
 {
@@ -267,7 +268,7 @@ static inline enum kc_status W(expand_checked)(struct W(counter) * c, const uint
 }
 
 /* Count the folded super-k-mers and forget them. */
-static enum kc_status W(unfold)(struct W(counter) * c, bool *overflow, struct kc_error *err)
+static enum kc_status W(unfold)(struct W(counter) *c, bool *overflow, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         for (uint32_t i = 0; i < c->nfolded && status == KC_OK && !*overflow; i++) {
@@ -281,7 +282,7 @@ static enum kc_status W(unfold)(struct W(counter) * c, bool *overflow, struct kc
 }
 
 /* The bases of a record, what is behind the last one cleared. nbases <= 32 * FOLD_WORDS. */
-static inline void W(load_folded)(struct W(folded) * f, const uint8_t *bases, uint32_t nbases,
+static inline void W(load_folded)(struct W(folded) *f, const uint8_t *bases, uint32_t nbases,
                                   uint32_t nkmers)
 {
         uint32_t nwords = (nbases + 31) / 32;
@@ -294,7 +295,7 @@ static inline void W(load_folded)(struct W(folded) * f, const uint8_t *bases, ui
         f->weight = 1;
 }
 
-static inline uint64_t W(folded_hash)(const struct W(folded) * f)
+static inline uint64_t W(folded_hash)(const struct W(folded) *f)
 {
         uint64_t hash = f->nkmers;
         for (int i = 0; i < W(FOLD_WORDS); i++)
@@ -302,7 +303,7 @@ static inline uint64_t W(folded_hash)(const struct W(folded) * f)
         return hash;
 }
 
-static inline bool W(folded_equal)(const struct W(folded) * a, const struct W(folded) * b)
+static inline bool W(folded_equal)(const struct W(folded) *a, const struct W(folded) *b)
 {
         uint64_t differ = a->nkmers ^ b->nkmers;
         for (int i = 0; i < W(FOLD_WORDS); i++)
@@ -311,7 +312,7 @@ static inline bool W(folded_equal)(const struct W(folded) * a, const struct W(fo
 }
 
 /* Fold one super-k-mer. True if what is folded must be counted before the next. */
-static inline bool W(fold)(struct W(counter) * c, const uint8_t *bases, uint32_t nbases,
+static inline bool W(fold)(struct W(counter) *c, const uint8_t *bases, uint32_t nbases,
                            uint32_t nkmers)
 {
         struct W(folded) *f = &c->folded[c->nfolded];
@@ -328,7 +329,7 @@ static inline bool W(fold)(struct W(counter) * c, const uint8_t *bases, uint32_t
         }
 }
 
-static enum kc_status W(count_fragment)(struct W(counter) * c, const uint8_t *record, size_t nbytes,
+static enum kc_status W(count_fragment)(struct W(counter) *c, const uint8_t *record, size_t nbytes,
                                         bool *overflow, struct kc_error *err)
 {
         const uint8_t *end = record + nbytes;
@@ -345,7 +346,7 @@ static enum kc_status W(count_fragment)(struct W(counter) * c, const uint8_t *re
         return status;
 }
 
-static enum kc_status W(count_pass)(struct W(counter) * c, struct kc_list_reader *reader,
+static enum kc_status W(count_pass)(struct W(counter) *c, struct kc_list_reader *reader,
                                     uint32_t bin, bool *overflow, struct kc_error *err)
 {
         enum kc_status status;
@@ -399,6 +400,9 @@ static enum kc_status W(flush_pairs)(void *counter, int worker, struct kc_error 
         uint32_t nlists = pairs->nlists;
         int low_bits = 2 * c->setup.k - c->setup.prefix_bits;
         size_t key_nbytes = (size_t)(low_bits + 7) / 8;
+        /* Keys are written whole, though only key_nbytes stay: the last of a list runs over a
+         * little. */
+        uint32_t gap = sizeof(struct W(key));
         memset(c->list_end, 0, (nlists + 1) * sizeof *c->list_end);
         for (size_t i = 0; i < c->ncollected; i++) {
                 const struct W(item) *item = &c->collected[i];
@@ -406,19 +410,17 @@ static enum kc_status W(flush_pairs)(void *counter, int worker, struct kc_error 
                 c->list_end[list + 1] += (uint32_t)(key_nbytes + kc_pair_count_nbytes(item->count));
         }
         for (uint32_t list = 0; list < nlists; list++)
-                c->list_end[list + 1] += c->list_end[list];
+                c->list_end[list + 1] += c->list_end[list] + gap;
         for (size_t i = 0; i < c->ncollected; i++) {
                 const struct W(item) *item = &c->collected[i];
                 uint32_t list = W(key_bits)(&item->key, low_bits, c->setup.prefix_bits);
                 uint8_t *out = c->staged + c->list_end[list];
-                uint8_t count[8];
-                size_t count_nbytes = kc_pair_put_count(count, item->count);
-                memcpy(out, &item->key, key_nbytes);
-                memcpy(out + key_nbytes, count, count_nbytes);
-                c->list_end[list] += (uint32_t)(key_nbytes + count_nbytes);
+                memcpy(out, &item->key, sizeof item->key);
+                c->list_end[list] +=
+                        (uint32_t)(key_nbytes + kc_pair_put_count(out + key_nbytes, item->count));
         }
         c->ncollected = 0;
-        for (uint32_t list = 0, begin = 0; list < nlists; begin = c->list_end[list++]) {
+        for (uint32_t list = 0, begin = 0; list < nlists; begin = c->list_end[list++] + gap) {
                 enum kc_status status = W(append_pairs)(pairs, worker, list, c->staged + begin,
                                                         c->list_end[list] - begin, key_nbytes, err);
                 if (status != KC_OK)
@@ -428,7 +430,7 @@ static enum kc_status W(flush_pairs)(void *counter, int worker, struct kc_error 
 }
 
 /* Collect all pairs of the table and leave it empty. */
-static enum kc_status W(collect_pairs)(struct W(counter) * c, int worker, struct kc_error *err)
+static enum kc_status W(collect_pairs)(struct W(counter) *c, int worker, struct kc_error *err)
 {
         for (size_t i = 0; i < (size_t)1 << c->table_bits; i++) {
                 /* Every slot is written, only pairs advance: whether a slot is used is
@@ -447,7 +449,7 @@ static enum kc_status W(collect_pairs)(struct W(counter) * c, int worker, struct
 }
 
 /* Size the empty table for the next bin, within the memory it has where that will do. */
-static enum kc_status W(begin_table)(struct W(counter) * c, double ndistinct, struct kc_error *err)
+static enum kc_status W(begin_table)(struct W(counter) *c, double ndistinct, struct kc_error *err)
 {
         int bits = MIN_TABLE_BITS;
         while (bits < c->max_table_bits && (double)TABLE_LOAD(bits) < ndistinct)
@@ -464,7 +466,7 @@ static enum kc_status W(begin_table)(struct W(counter) * c, double ndistinct, st
  * Passes are the leaves of a binary tree over the bits of pass_mask, lowest bit first; a pass that
  * overflows becomes two. Go from a finished pass to the next; false after the last.
  */
-static bool W(next_pass)(struct W(counter) * c)
+static bool W(next_pass)(struct W(counter) *c)
 {
         while (c->pass & (c->pass_mask ^ c->pass_mask >> 1)) {
                 c->pass_mask >>= 1;
@@ -474,7 +476,7 @@ static bool W(next_pass)(struct W(counter) * c)
         return c->pass_mask != 0;
 }
 
-static void W(split_pass)(struct W(counter) * c)
+static void W(split_pass)(struct W(counter) *c)
 {
         memset(c->counts, 0, sizeof *c->counts << c->table_bits);
         c->nused = 0;

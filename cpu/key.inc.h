@@ -14,7 +14,7 @@ struct W(item) {
         uint32_t count;
 };
 
-static inline bool W(key_equal)(const struct W(key) * a, const struct W(key) * b)
+static inline bool W(key_equal)(const struct W(key) *a, const struct W(key) *b)
 {
         uint64_t differ = 0;
         for (int i = 0; i < KC_WORDS; i++)
@@ -22,7 +22,7 @@ static inline bool W(key_equal)(const struct W(key) * a, const struct W(key) * b
         return differ == 0;
 }
 
-static inline bool W(key_less)(const struct W(key) * a, const struct W(key) * b)
+static inline bool W(key_less)(const struct W(key) *a, const struct W(key) *b)
 {
         for (int i = KC_WORDS - 1; i > 0; i--)
                 if (a->word[i] != b->word[i])
@@ -30,7 +30,7 @@ static inline bool W(key_less)(const struct W(key) * a, const struct W(key) * b)
         return a->word[0] < b->word[0];
 }
 
-static inline uint64_t W(key_hash)(const struct W(key) * key)
+static inline uint64_t W(key_hash)(const struct W(key) *key)
 {
         uint64_t hash = key->word[0];
         for (int i = 1; i < KC_WORDS; i++)
@@ -39,7 +39,7 @@ static inline uint64_t W(key_hash)(const struct W(key) * key)
 }
 
 /* nbits (<= 32) bits of the key from bit `low` on; bits above the key's words read as zero. */
-static inline uint32_t W(key_bits)(const struct W(key) * key, int low, int nbits)
+static inline uint32_t W(key_bits)(const struct W(key) *key, int low, int nbits)
 {
         int i = low / 64, shift = low % 64;
         uint64_t bits = key->word[i] >> shift;

@@ -15,13 +15,13 @@ enum {
 struct W(sorter) {
         struct kc_width_setup setup;
         size_t cap, max_cap; /* pairs */
-        struct W(item) * items;
-        struct W(key) * keys;
+        struct W(item) *items;
+        struct W(key) *keys;
         uint32_t *counts;
-        struct W(item) * tmp; /* [W(TMP_CAP)] a bucket, distributed */
-        uint32_t *group_end;  /* [2^MAX_GROUP_BITS] of the groups in tmp */
-        uint32_t *size;       /* [2^MAX_BUCKET_BITS] pairs of each bucket */
-        uint32_t *place;      /* likewise: where in items the next pair of a bucket goes */
+        struct W(item) *tmp; /* [W(TMP_CAP)] a bucket, distributed */
+        uint32_t *group_end; /* [2^MAX_GROUP_BITS] of the groups in tmp */
+        uint32_t *size;      /* [2^MAX_BUCKET_BITS] pairs of each bucket */
+        uint32_t *place;     /* likewise: where in items the next pair of a bucket goes */
 };
 
 static void W(sorter_free)(void *sorter)
@@ -49,7 +49,7 @@ static enum kc_status W(sorter_new)(void **sorter, const struct kc_width_setup *
         s->setup = *setup;
         s->max_cap =
                 setup->scratch_nbytes / (sizeof *s->items + sizeof *s->keys + sizeof *s->counts);
-        s->tmp = malloc(W(TMP_CAP) * sizeof *s->tmp);
+        s->tmp = malloc(W(TMP_CAP) *sizeof *s->tmp);
         s->group_end = malloc(sizeof *s->group_end << MAX_GROUP_BITS);
         s->size = malloc(sizeof *s->size << MAX_BUCKET_BITS);
         s->place = malloc(sizeof *s->place << MAX_BUCKET_BITS);
@@ -58,7 +58,7 @@ static enum kc_status W(sorter_new)(void **sorter, const struct kc_width_setup *
         return KC_OK;
 }
 
-static enum kc_status W(sorter_reserve)(struct W(sorter) * s, size_t n, struct kc_error *err)
+static enum kc_status W(sorter_reserve)(struct W(sorter) *s, size_t n, struct kc_error *err)
 {
         if (n <= s->cap)
                 return KC_OK;
@@ -75,7 +75,7 @@ static enum kc_status W(sorter_reserve)(struct W(sorter) * s, size_t n, struct k
 }
 
 /* Sort items that differ in the low `bits` bits only: radix exchange, then insertion. */
-static void W(sort_items)(struct W(item) * items, size_t n, int bits)
+static void W(sort_items)(struct W(item) *items, size_t n, int bits)
 {
         while (n > INSERTION_MAX && bits > 0) {
                 size_t low = 0, high = n;
@@ -126,8 +126,7 @@ static struct W(decoder) W(decoder_for)(const struct kc_width_setup *setup, uint
         return d;
 }
 
-static inline size_t W(decode)(const struct W(decoder) * d, const uint8_t *in,
-                               struct W(item) * item)
+static inline size_t W(decode)(const struct W(decoder) *d, const uint8_t *in, struct W(item) *item)
 {
         memcpy(&item->key, in, sizeof item->key);
         for (int i = 0; i < KC_WORDS; i++)
@@ -140,8 +139,8 @@ static inline size_t W(decode)(const struct W(decoder) * d, const uint8_t *in,
  * the pairs of buckets [first, end) to items[place[bucket]++].
  */
 static enum kc_status W(read_list)(struct kc_list_reader *reader, uint32_t list,
-                                   const struct W(decoder) * d, int bucket_low, int bucket_bits,
-                                   uint32_t *place, struct W(item) * items, uint32_t first,
+                                   const struct W(decoder) *d, int bucket_low, int bucket_bits,
+                                   uint32_t *place, struct W(item) *items, uint32_t first,
                                    uint32_t end, struct kc_error *err)
 {
         kc_list_rewind(reader, list);
@@ -165,8 +164,8 @@ static enum kc_status W(read_list)(struct kc_list_reader *reader, uint32_t list,
 
 /* Distribute n items by `nbits` bits from `low` on, from `from` to `to`. End of each group in
  * `place`. */
-static void W(distribute)(const struct W(item) * from, size_t n, int low, int nbits,
-                          struct W(item) * to, uint32_t *place)
+static void W(distribute)(const struct W(item) *from, size_t n, int low, int nbits,
+                          struct W(item) *to, uint32_t *place)
 {
         uint32_t ngroups = 1u << nbits, sum = 0;
         memset(place, 0, ngroups * sizeof *place);
@@ -182,7 +181,7 @@ static void W(distribute)(const struct W(item) * from, size_t n, int low, int nb
 }
 
 /* Give out one bucket in order: distributed once more, what is left is sorted on the way out. */
-static void W(sort_bucket)(struct W(sorter) * s, size_t begin, size_t n, int bits)
+static void W(sort_bucket)(struct W(sorter) *s, size_t begin, size_t n, int bits)
 {
         struct W(item) *items = s->items + begin;
         int nbits = 1;
@@ -213,7 +212,7 @@ static void W(sort_bucket)(struct W(sorter) * s, size_t begin, size_t n, int bit
 }
 
 /* Sort the buckets [first, end), which lie one behind the other, and give them to the sink. */
-static enum kc_status W(put_buckets)(struct W(sorter) * s, uint32_t list, bool last, uint32_t first,
+static enum kc_status W(put_buckets)(struct W(sorter) *s, uint32_t list, bool last, uint32_t first,
                                      uint32_t end, int bucket_low, const struct kc_run_sink *sink,
                                      struct kc_error *err)
 {
