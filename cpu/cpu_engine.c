@@ -98,12 +98,12 @@ static uint32_t lists_that_fit(const struct engine *e, uint32_t most)
 }
 
 /*
- * Bins may take all memory but for a quarter, which is kept for the pairs. So a thread with a pair
+ * Bins may take all memory but for an eighth, which is kept for the pairs. So a thread with a pair
  * to store finds room, or has chunks of its own to spill, whatever the others hold.
  */
 static size_t pairs_quota(const struct engine *e)
 {
-        return e->nchunks / 4 / (size_t)e->params->nthreads;
+        return e->nchunks / 8 / (size_t)e->params->nthreads;
 }
 
 static size_t bins_quota(const struct engine *e)
@@ -236,14 +236,34 @@ static enum kc_status count_worker(void *ctx, int worker, struct kc_error *err)
         return status;
 }
 
+/* Bytes of a k-mer that a pair keeps, of 2^prefix_bits lists. */
+static int pair_key_nbytes(int k, int prefix_bits)
+{
+        return (2 * k - prefix_bits + 7) / 8;
+}
+
+/*
+ * Lists for the pairs: so many that one is sorted in cache, and up to four times as many if that
+ * makes pairs a byte shorter.
+ */
+static uint32_t pairs_lists(const struct engine *e)
+{
+        int k = e->params->k;
+        uint64_t guess = atomic_load(&e->nkmers) / KMERS_PER_DISTINCT / PAIRS_PER_LIST *
+                         (uint64_t)kc_kmer_nwords(k);
+        uint32_t most = k < 7 ? 1u << 2 * k : MAX_LISTS;
+        uint32_t n = power_of_two_above(guess, most < MIN_BINS ? most : MIN_BINS, most);
+        int bits = __builtin_ctz(n), more = 0;
+        for (int i = 1; i <= 2 && more == 0; i++)
+                if (n << i <= most && pair_key_nbytes(k, bits + i) < pair_key_nbytes(k, bits))
+                        more = i;
+        return lists_that_fit(e, n << more);
+}
+
 static enum kc_status count(struct engine *e, struct kc_error *err)
 {
         const struct kc_count_params *p = e->params;
-        uint64_t guess = atomic_load(&e->nkmers) / KMERS_PER_DISTINCT / PAIRS_PER_LIST *
-                         (uint64_t)kc_kmer_nwords(p->k);
-        uint32_t most = p->k < 7 ? 1u << 2 * p->k : MAX_LISTS;
-        uint32_t nlists = lists_that_fit(
-                e, power_of_two_above(guess, most < MIN_BINS ? most : MIN_BINS, most));
+        uint32_t nlists = pairs_lists(e);
         begin_stage(e, KC_STAGE_COUNT, e->bins.nlists);
         size_t held = pairs_quota(e) * (size_t)p->nthreads;
         for (int i = 0; i < p->nthreads; i++)
@@ -319,15 +339,15 @@ static enum kc_status run_stages(struct engine *e, struct kc_count_totals *total
         return KC_OK;
 }
 
-/* A quarter of the memory or more is for the threads' tables and sorting; lists get the rest. */
+/* An eighth of the memory or more is for the threads' tables and sorting; lists get the rest. */
 static void share_memory(struct engine *e)
 {
         size_t nthreads = (size_t)e->params->nthreads, all = e->params->memory_nbytes;
         size_t scratch = nthreads * MIN_SCRATCH_NBYTES;
         if (scratch > all / 2)
                 scratch = all / 2;
-        if (scratch < all / 4)
-                scratch = all / 4;
+        if (scratch < all / 8)
+                scratch = all / 8;
         e->setup.scratch_nbytes = scratch / nthreads;
         e->nchunks = (all - scratch) / KC_CHUNK_NBYTES;
         if (e->nchunks < nthreads * (MIN_CHUNKS + KC_ARENA_HOARD))
