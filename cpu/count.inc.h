@@ -207,12 +207,19 @@ static inline void W(roll)(struct W(strands) *s, uint64_t base, uint64_t top_mas
                                                                                      << top_shift;
 }
 
+/* Which strand is the smaller is as good as random: no branch may depend on it. */
 static inline struct W(key) W(chosen)(const struct W(strands) *s, bool stranded)
 {
-        bool use_forward = stranded || W(key_less)(&s->forward, &s->reverse);
+        uint64_t less = 0; /* of the words so far, is forward below reverse? */
+        for (int i = 0; i < KC_WORDS; i++) {
+                uint64_t f = s->forward.word[i], r = s->reverse.word[i];
+                less = (f < r) | ((f == r) & less);
+        }
+        uint64_t use_forward = stranded ? UINT64_MAX : -less;
         struct W(key) key;
         for (int i = 0; i < KC_WORDS; i++)
-                key.word[i] = use_forward ? s->forward.word[i] : s->reverse.word[i];
+                key.word[i] = s->reverse.word[i] ^
+                              ((s->forward.word[i] ^ s->reverse.word[i]) & use_forward);
         return key;
 }
 
