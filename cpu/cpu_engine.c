@@ -26,10 +26,10 @@ enum {
         USUAL_BINS = 4096, /* where the input's size is not known */
         MAX_BINS = 16384,
         MAX_LISTS = 16384,
-        MIN_CHUNKS = 64, /* for each thread's lists, however small the memory */
-        MIN_SCRATCH_NBYTES =
-                8 << 20,        /* that each thread should have, if half of the memory is enough */
-        KMERS_PER_DISTINCT = 4, /* a guess, for the number of lists only */
+        KMERS_PER_DISTINCT = 4,    /* a guess, for the number of lists only */
+        MIN_CHUNKS = 64,           /* for each thread's lists, however small the memory */
+        SCRATCH_NBYTES = 12 << 20, /* that each thread should have for tables and sorting: with
+                                    * less, bins are soon counted in several passes */
 };
 
 struct engine {
@@ -343,7 +343,7 @@ static enum kc_status run_stages(struct engine *e, struct kc_count_totals *total
 static void share_memory(struct engine *e)
 {
         size_t nthreads = (size_t)e->params->nthreads, all = e->params->memory_nbytes;
-        size_t scratch = nthreads * MIN_SCRATCH_NBYTES;
+        size_t scratch = nthreads * SCRATCH_NBYTES;
         if (scratch > all / 2)
                 scratch = all / 2;
         if (scratch < all / 8)
