@@ -7,6 +7,7 @@ import pathlib
 import statistics
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "bench" / "results"
 COLOURS = {"kcount": "#d1495b", "kmc": "#30638e", "kmc -r": "#6b9ac4", "jellyfish": "#8d9f87",
            "gerbil": "#b08ea2", "FastK": "#c9a66b", "yak": "#7a7a7a"}
 
@@ -25,10 +26,9 @@ is the largest resident set of a process.
 def load():
     """{(label, reads, k, threads, machine): {tool: [records]}}, in the order of the files."""
     groups = collections.OrderedDict()
-    for path in sorted((ROOT / "bench" / "results").glob("*.jsonl")):
-        for line in path.read_text().splitlines():
-            record = json.loads(line)
-            if record["exit"] != 0:
+    for path in sorted(RESULTS.glob("*.jsonl")):
+        for record in map(json.loads, path.read_text().splitlines()):
+            if record.get("exit") != 0:
                 continue
             key = (record["label"], record["reads"], record["k"], record["threads"],
                    record["machine"]["cpu"])
@@ -83,13 +83,38 @@ def machine_line(records):
            f"{records[-1]['commit']}, {records[-1]['date']}."
 
 
-def page(groups):
+def load_stages():
+    path = RESULTS / "stages.jsonl"
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def stages_section(records):
+    """Nanoseconds a base of every stage, each on one thread; the slowest in bold."""
+    if not records:
+        return []
+    names = list(records[0]["ns_per_base"])
+    lines = ["## Stages, ns a base on one thread", "",
+             "By `bench/stages.py`. fill: read the file and inflate it; super-k-mers: find minimizers and",
+             "append to bins; sort, write: put the distinct k-mers in order, encode and write them.", "",
+             "| reads | k | " + " | ".join(names) + " | all |",
+             "|---|---:|" + "---:|" * (len(names) + 1)]
+    for record in records:
+        stages = record["ns_per_base"]
+        slowest = max(stages.values())
+        cells = [f"**{ns:.2f}**" if ns == slowest else f"{ns:.2f}" for ns in stages.values()]
+        lines.append(f"| {record['reads']} | {record['k']} | {' | '.join(cells)} "
+                     f"| {sum(stages.values()):.2f} |")
+    return [*lines, "", machine_line(records), ""]
+
+
+def page(groups, stages):
     lines = [HEADER]
     for key, tools in groups.items():
         lines += [f"## {title(key)}", "", *tools_table(tools), ""]
         if "kcount" in tools:
             lines += [stages_line(key, tools["kcount"]), ""]
         lines += [machine_line(next(iter(tools.values()))), ""]
+    lines += stages_section(stages)
     return "\n".join(lines)
 
 
@@ -121,7 +146,7 @@ def main():
     groups = load()
     if not groups:
         raise SystemExit("no results in bench/results; run bench/compare.py first")
-    (ROOT / "docs" / "benchmarks.md").write_text(page(groups))
+    (ROOT / "docs" / "benchmarks.md").write_text(page(groups, load_stages()))
     (ROOT / "docs" / "benchmarks.svg").write_text(plot(groups))
 
 
