@@ -19,6 +19,11 @@ All tools keep every k-mer (`-ci1`) with counts up to 2^32-1 where they can, use
 and may use the same memory. They took turns; shown are medians. CPU is user and system time; memory
 is the largest resident set of a process.
 
+The reads: `w.fq` is `simulate --genome 40M --coverage 30 --length 150 --error 0.005`, `w.fq.gz` the
+same through `pigz -6`, `w.bgz.fq.gz` through `bgzip`; `r.fq` is `simulate --genome 100M --coverage 40
+--length 150 --error 0.005`, in a RAM disk; `SRR059298.fq` is real, 100,000 Illumina reads of 72 bases from
+Debian's package gasic-examples.
+
 ![wall times](benchmarks.svg)
 """
 
