@@ -406,7 +406,7 @@ static enum kc_status W(flush_pairs)(void *counter, int worker, struct kc_error 
         struct kc_lists *pairs = c->setup.pairs;
         uint32_t nlists = pairs->nlists;
         int low_bits = 2 * c->setup.k - c->setup.prefix_bits;
-        size_t key_nbytes = (size_t)(low_bits + 7) / 8;
+        size_t key_nbytes = kc_pair_key_nbytes(c->setup.k, c->setup.prefix_bits);
         /* Keys are written whole, though only key_nbytes stay: the last of a list runs over a
          * little. */
         uint32_t gap = sizeof(struct W(key));

@@ -9,6 +9,7 @@
  */
 #include "cpu/cpu_engine.h"
 
+#include "cpu/pair.h"
 #include "cpu/superkmer.h"
 #include "cpu/width.h"
 #include "kmer/kmer.h"
@@ -236,12 +237,6 @@ static enum kc_status count_worker(void *ctx, int worker, struct kc_error *err)
         return status;
 }
 
-/* Bytes of a k-mer that a pair keeps, of 2^prefix_bits lists. */
-static int pair_key_nbytes(int k, int prefix_bits)
-{
-        return (2 * k - prefix_bits + 7) / 8;
-}
-
 /*
  * Lists for the pairs: so many that one is sorted in cache, and up to four times as many if that
  * makes pairs a byte shorter.
@@ -255,7 +250,7 @@ static uint32_t pairs_lists(const struct engine *e)
         uint32_t n = power_of_two_above(guess, most < MIN_BINS ? most : MIN_BINS, most);
         int bits = __builtin_ctz(n), more = 0;
         for (int i = 1; i <= 2 && more == 0; i++)
-                if (n << i <= most && pair_key_nbytes(k, bits + i) < pair_key_nbytes(k, bits))
+                if (n << i <= most && kc_pair_key_nbytes(k, bits + i) < kc_pair_key_nbytes(k, bits))
                         more = i;
         return lists_that_fit(e, n << more);
 }

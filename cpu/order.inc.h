@@ -1,11 +1,11 @@
 /*
  * Put the pairs of one list in order, for one key width.
  *
- * The list's pairs are distributed by their next bits into buckets of a few pairs (one pass to
- * count, one to place), then each bucket is sorted. The bits are so chosen that a bucket has about
- * four pairs if keys are spread evenly; where they are not, large buckets are split bit by bit. A
- * list that does not fit the thread's memory is read several times, and each time a range of
- * buckets is placed.
+ * The list's pairs are distributed by their next bits into buckets of about a hundred (one pass to
+ * count, one to place), and each bucket once more into groups of one or none, mostly, while it is
+ * in L1; what is then out of order is put right on the way out. Where keys crowd, large groups are
+ * split bit by bit. A list that does not fit the thread's memory is read several times, and each
+ * time a range of buckets is placed.
  */
 
 enum {
@@ -111,7 +111,7 @@ struct W(decoder) {
 static struct W(decoder) W(decoder_for)(const struct kc_width_setup *setup, uint32_t list)
 {
         int low_bits = 2 * setup->k - setup->prefix_bits;
-        struct W(decoder) d = { .key_nbytes = (size_t)(low_bits + 7) / 8 };
+        struct W(decoder) d = { .key_nbytes = kc_pair_key_nbytes(setup->k, setup->prefix_bits) };
         for (int i = 0; i < KC_WORDS; i++) {
                 int used = low_bits - 64 * i;
                 d.mask.word[i] = used >= 64  ? UINT64_MAX

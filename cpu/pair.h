@@ -17,6 +17,12 @@ enum {
         KC_PAIR_LONG = 255,
 };
 
+/* Low bytes that are kept of a k-mer in one of 2^prefix_bits lists. */
+static inline size_t kc_pair_key_nbytes(int k, int prefix_bits)
+{
+        return (size_t)(2 * k - prefix_bits + 7) / 8;
+}
+
 static inline size_t kc_pair_count_nbytes(uint32_t count)
 {
         return count < KC_PAIR_LONG ? 1 : 1 + sizeof count;
