@@ -22,6 +22,8 @@
 
 #include <cmocka.h> /* wants the ones above */
 
+#include "tests/files.h"
+
 /* ---- a growing text ---- */
 
 struct buffer {
@@ -211,14 +213,6 @@ static inline const char *scratch_path(const char *name)
         char *p = path[turn++ % 4];
         snprintf(p, 256, "/tmp/kcount-test-%ld-%s", (long)getpid(), name);
         return p;
-}
-
-static inline void write_file(const char *path, const void *data, size_t n)
-{
-        FILE *file = fopen(path, "wb");
-        assert_non_null(file);
-        assert_int_equal(fwrite(data, 1, n, file), n);
-        assert_int_equal(fclose(file), 0);
 }
 
 static inline struct outcome read_bytes(const struct buffer *bytes, const struct setting *setting)

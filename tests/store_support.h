@@ -19,6 +19,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/files.h"
+
 struct pair_set {
         int k;
         bool stranded;
@@ -195,14 +197,6 @@ static inline uint8_t *read_file(const char *path, size_t *nbytes)
         assert_int_equal(fread(data, 1, *nbytes, f), *nbytes);
         fclose(f);
         return data;
-}
-
-static inline void write_file(const char *path, const void *data, size_t nbytes)
-{
-        FILE *f = fopen(path, "wb");
-        assert_non_null(f);
-        assert_int_equal(fwrite(data, 1, nbytes, f), nbytes);
-        assert_int_equal(fclose(f), 0);
 }
 
 /* Tests run in a folder of their own. */
