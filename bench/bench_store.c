@@ -7,7 +7,7 @@
  * The pairs come from a generator that is far quicker than the store; its own time is measured
  * first, into a sink that drops them, and is printed.
  */
-#include "io/block_codec.h"
+#include "kmer/block_codec.h"
 #include "io/store.h"
 #include "kmer/parallel.h"
 

@@ -5,6 +5,9 @@
 #ifndef KC_GPU_H
 #define KC_GPU_H
 
+#include "kmer/batch.h"
+#include "kmer/engine.h"
+#include "kmer/run.h"
 #include "kmer/status.h"
 
 #include <stddef.h>
@@ -29,6 +32,33 @@ struct kc_gpu_device {
  * this build, no driver, no device.
  */
 enum kc_status kc_gpu_devices(struct kc_gpu_device *devices, int cap, int *n, struct kc_error *err);
+
+/* The tables that count a bin (docs/design.md, "The CUDA engine"). */
+enum kc_gpu_table {
+        KC_TABLE_WARPDRIVE, /* open addressing, cooperative groups probe windows */
+        KC_TABLE_SLAB,      /* chains of 128-byte slabs, warp-cooperative */
+};
+
+struct kc_gpu_params {
+        int device;               /* index, as listed */
+        enum kc_gpu_table table;
+        size_t memory_nbytes;     /* bound on device memory; 0: nine tenths of what is free */
+};
+
+struct kc_job;
+
+/*
+ * The CUDA engine: kc_cpu_count's contract (cpu/cpu_engine.h) for k <= KC_GPU_ENGINE_MAX_K. The run
+ * is the same, pair for pair. params->memory_nbytes bounds the host memory (pinned buffers, runs that
+ * do not fit the device). Where sink->put_blocks is set, blocks are encoded on the device.
+ * KC_EUSAGE, KC_EDEVICE, KC_ENOMEM, and what source and sink return.
+ */
+enum { KC_GPU_ENGINE_MAX_K = 64 };
+enum kc_status kc_gpu_count(const struct kc_count_params *params,
+                            const struct kc_gpu_params *gpu_params,
+                            const struct kc_batch_source *source, const struct kc_run_sink *sink,
+                            struct kc_job *job, struct kc_count_totals *totals,
+                            struct kc_error *err);
 
 #ifdef __cplusplus
 }

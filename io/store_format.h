@@ -9,7 +9,7 @@
 #ifndef KC_STORE_FORMAT_H
 #define KC_STORE_FORMAT_H
 
-#include "io/block_codec.h"
+#include "kmer/block_codec.h"
 
 #include <stdint.h>
 

@@ -19,6 +19,31 @@ extern "C" {
 #endif
 
 /*
+ * A part of a run that is encoded already, as blocks of a .kc file (kmer/block_codec.h). The parts'
+ * blocks follow one another: all hold KC_BLOCK_NKMERS k-mers, but for the last one of the run.
+ * Pairs outside the sink's min_count and max_count have been left out.
+ */
+enum { KC_RUN_NROWS = 512 };
+
+struct kc_run_blocks {
+        uint64_t part; /* as in put, each in one call */
+        size_t n;      /* k-mers in the blocks */
+        size_t nblocks;
+        const uint64_t *firsts;       /* [nblocks * kc_kmer_nwords(k)] first k-mer of each block */
+        const uint64_t *last_kmer;    /* [kc_kmer_nwords(k)] of the last block; NULL without blocks */
+        const uint32_t *block_nwords; /* [nblocks] */
+        uint64_t *words; /* block after block, each with a word behind it, for its checksum: the sink
+                            fills it in */
+        size_t nwords;   /* of all, with the checksums' */
+        const uint64_t *rows;       /* [KC_RUN_NROWS] k-mers kept with each count below that; of the
+                                       pairs given to the encoder with this part */
+        const uint32_t *big_counts; /* [nbig] the counts of the others, any order */
+        size_t nbig;
+        uint64_t ndropped_distinct, ndropped_kmers; /* left out, and the sum of their counts */
+        uint64_t nunique; /* pairs with count 1, left out or not */
+};
+
+/*
  * put(ctx, part, last, kmers, counts, n, err): hand over the next n pairs of a part.
  *   part    0, 1, 2, ...: all k-mers of part p are below all of part p+1. Every number is used.
  *   last    true with the part's final call; each part is given by one thread, in one call or
@@ -33,6 +58,11 @@ struct kc_run_sink {
         void *ctx;
         enum kc_status (*put)(void *ctx, uint64_t part, bool last, const uint64_t *kmers,
                               const uint32_t *counts, size_t n, struct kc_error *err);
+        /* In place of put, never beside it in a run: part by part, encoded by the engine. The same
+         * rules; blocks is the caller's again on return. NULL where a sink takes pairs only. */
+        enum kc_status (*put_blocks)(void *ctx, const struct kc_run_blocks *blocks,
+                                     struct kc_error *err);
+        uint32_t min_count, max_count; /* the filter of who encodes; put's caller gives all pairs */
         /* Wake blocked calls; they and all later ones return KC_ECANCELED. Called by an engine that
          * fails. */
         void (*cancel)(void *ctx);

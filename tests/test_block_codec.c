@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "io/block_codec.h"
+#include "kmer/block_codec.h"
 
 #include <stdlib.h>
 #include <string.h>

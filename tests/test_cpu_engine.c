@@ -171,7 +171,7 @@ static enum kc_status count(struct reads *reads, const struct kc_count_params *p
 {
         struct kc_job job = { 0 };
         struct kc_batch_source source = { reads, next_batch };
-        struct kc_run_sink sink = { run, put, cancel };
+        struct kc_run_sink sink = { .ctx = run, .put = put, .cancel = cancel };
         reads->k = params->k;
         reads->nworkers = params->nthreads;
         atomic_store(&reads->next, 0);

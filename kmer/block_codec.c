@@ -1,4 +1,4 @@
-#include "io/block_codec.h"
+#include "kmer/block_codec.h"
 
 #include <string.h>
 

@@ -1,0 +1,115 @@
+#include "gpu/context.cuh"
+
+enum kc_status kc_cuda_check(cudaError_t code, const char *call, struct kc_error *err)
+{
+        if (code == cudaSuccess)
+                return KC_OK;
+        (void)cudaGetLastError();
+        if (code == cudaErrorMemoryAllocation)
+                return kc_fail(err, KC_ENOMEM, "CUDA: %s: out of memory; use --device cpu, or see "
+                               "--gpu-memory", call);
+        return kc_fail(err, KC_EDEVICE, "CUDA: %s: %s", call, cudaGetErrorString(code));
+}
+
+static enum kc_status describe(struct kc_gpu *gpu, struct kc_error *err)
+{
+        enum kc_status status;
+        int l2, shared;
+        KC_TRY(KC_CUDA(cudaDeviceGetAttribute(&gpu->nmultiprocessors,
+                                              cudaDevAttrMultiProcessorCount, gpu->device)));
+        KC_TRY(KC_CUDA(cudaDeviceGetAttribute(&l2, cudaDevAttrL2CacheSize, gpu->device)));
+        KC_TRY(KC_CUDA(cudaDeviceGetAttribute(
+                &shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, gpu->device)));
+        gpu->l2_nbytes = (size_t)l2;
+        gpu->shared_nbytes = (size_t)shared;
+out:
+        return status;
+}
+
+/* The pool keeps what is released, for the next allocation: cudaMalloc stops the device. */
+static enum kc_status make_pool(struct kc_gpu *gpu, struct kc_error *err)
+{
+        enum kc_status status;
+        struct cudaMemPoolProps properties = {};
+        uint64_t keep = UINT64_MAX;
+        properties.allocType = cudaMemAllocationTypePinned;
+        properties.location.type = cudaMemLocationTypeDevice;
+        properties.location.id = gpu->device;
+        KC_TRY(KC_CUDA(cudaMemPoolCreate(&gpu->pool, &properties)));
+        KC_TRY(KC_CUDA(cudaMemPoolSetAttribute(gpu->pool, cudaMemPoolAttrReleaseThreshold, &keep)));
+out:
+        return status;
+}
+
+enum kc_status kc_gpu_open(struct kc_gpu *gpu, int device, size_t limit_nbytes,
+                           struct kc_error *err)
+{
+        enum kc_status status;
+        size_t free_nbytes, total_nbytes;
+        *gpu = {};
+        gpu->device = device;
+        KC_TRY(KC_CUDA(cudaSetDevice(device)));
+        KC_TRY(describe(gpu, err));
+        KC_TRY(KC_CUDA(cudaMemGetInfo(&free_nbytes, &total_nbytes)));
+        gpu->limit_nbytes = limit_nbytes ? limit_nbytes : free_nbytes / 10 * 9;
+        KC_TRY(make_pool(gpu, err));
+        KC_TRY(KC_CUDA(cudaStreamCreateWithFlags(&gpu->stream, cudaStreamNonBlocking)));
+        KC_TRY(KC_CUDA(cudaStreamCreateWithFlags(&gpu->upload, cudaStreamNonBlocking)));
+        KC_TRY(KC_CUDA(cudaStreamCreateWithFlags(&gpu->download, cudaStreamNonBlocking)));
+out:
+        return status;
+}
+
+/* Nothing more can be done about a failure here: the work is over, or another failure is on its
+ * way to the user. */
+void kc_gpu_close(struct kc_gpu *gpu)
+{
+        cudaStream_t streams[] = { gpu->stream, gpu->upload, gpu->download };
+        for (cudaStream_t stream : streams)
+                if (stream != NULL)
+                        (void)cudaStreamDestroy(stream);
+        if (gpu->pool != NULL)
+                (void)cudaMemPoolDestroy(gpu->pool);
+        *gpu = {};
+        (void)cudaGetLastError();
+}
+
+/* Memory that the pool holds in pieces of the wrong size is given back to the device first. */
+static cudaError_t take(struct kc_gpu *gpu, void **memory, size_t nbytes)
+{
+        cudaError_t code = cudaMallocFromPoolAsync(memory, nbytes, gpu->pool, gpu->stream);
+        if (code != cudaErrorMemoryAllocation)
+                return code;
+        (void)cudaGetLastError();
+        if ((code = cudaStreamSynchronize(gpu->stream)) != cudaSuccess ||
+            (code = cudaMemPoolTrimTo(gpu->pool, 0)) != cudaSuccess)
+                return code;
+        return cudaMallocFromPoolAsync(memory, nbytes, gpu->pool, gpu->stream);
+}
+
+enum kc_status kc_gpu_alloc(struct kc_gpu *gpu, void **memory, size_t nbytes, struct kc_error *err)
+{
+        *memory = NULL;
+        if (nbytes == 0)
+                return KC_OK;
+        if (nbytes > kc_gpu_room(gpu))
+                return kc_fail(err, KC_ENOMEM,
+                               "%zu bytes of device memory are wanted and %zu left; allow more with "
+                               "--gpu-memory, or use --device cpu",
+                               nbytes, kc_gpu_room(gpu));
+        enum kc_status status = kc_cuda_check(take(gpu, memory, nbytes), "cudaMallocAsync", err);
+        if (status != KC_OK)
+                return status;
+        gpu->used_nbytes += nbytes;
+        if (gpu->used_nbytes > gpu->peak_nbytes)
+                gpu->peak_nbytes = gpu->used_nbytes;
+        return KC_OK;
+}
+
+void kc_gpu_release(struct kc_gpu *gpu, void *memory, size_t nbytes)
+{
+        if (memory == NULL)
+                return;
+        (void)cudaFreeAsync(memory, gpu->stream);
+        gpu->used_nbytes -= nbytes;
+}

@@ -1,0 +1,82 @@
+/*
+ * A device at work: its streams, and its memory under a bound.
+ *
+ * Inside of gpu/ a failing CUDA call becomes a status by KC_CUDA; nothing is printed, nothing
+ * exits. One host thread at a time uses a kc_gpu.
+ */
+#ifndef KC_GPU_CONTEXT_CUH
+#define KC_GPU_CONTEXT_CUH
+
+#include "kmer/status.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <cuda_runtime.h>
+
+struct kc_gpu {
+        int device;
+        int nmultiprocessors;
+        size_t l2_nbytes;
+        size_t shared_nbytes;   /* most shared memory that a block can have */
+        cudaStream_t stream;    /* kernels, and all allocation */
+        cudaStream_t upload;    /* host to device */
+        cudaStream_t download;  /* device to host */
+        cudaMemPool_t pool;
+        size_t limit_nbytes;    /* bound on used_nbytes */
+        size_t used_nbytes, peak_nbytes;
+};
+
+/* KC_OK, or KC_EDEVICE (KC_ENOMEM for memory) with the call and CUDA's words in err. CUDA's own
+ * memory of a failure is cleared. */
+enum kc_status kc_cuda_check(cudaError_t code, const char *call, struct kc_error *err);
+
+#define KC_CUDA(call) kc_cuda_check((call), #call, err)
+/* Behind a launch. With -DKC_GPU_SYNCHRONOUS every launch is waited for, which names a faulty
+ * kernel. */
+#ifdef KC_GPU_SYNCHRONOUS
+#define KC_LAUNCHED() kc_cuda_check(cudaDeviceSynchronize(), __func__, err)
+#else
+#define KC_LAUNCHED() kc_cuda_check(cudaGetLastError(), __func__, err)
+#endif
+
+/*
+ * Take a device. limit_nbytes bounds the memory taken with kc_gpu_alloc; 0: nine tenths of what is
+ * free now. Close it in any case; a zeroed kc_gpu is closed at no cost.
+ */
+enum kc_status kc_gpu_open(struct kc_gpu *gpu, int device, size_t limit_nbytes,
+                           struct kc_error *err);
+void kc_gpu_close(struct kc_gpu *gpu);
+
+/*
+ * Device memory, in order of gpu->stream: to be used by work on that stream, or after waiting for
+ * it. Aligned to 256 bytes. KC_ENOMEM if the bound or the device leaves no room. nbytes = 0 gives
+ * NULL. Release with the same nbytes; NULL is fine.
+ */
+enum kc_status kc_gpu_alloc(struct kc_gpu *gpu, void **memory, size_t nbytes, struct kc_error *err);
+void kc_gpu_release(struct kc_gpu *gpu, void *memory, size_t nbytes);
+
+/* What kc_gpu_alloc could still give. */
+static inline size_t kc_gpu_room(const struct kc_gpu *gpu)
+{
+        return gpu->limit_nbytes - gpu->used_nbytes;
+}
+
+/* Typed: memory for n of *pointer. */
+template <class T>
+static inline enum kc_status kc_gpu_new(struct kc_gpu *gpu, T **pointer, size_t n,
+                                        struct kc_error *err)
+{
+        return kc_gpu_alloc(gpu, (void **)pointer, n * sizeof(T), err);
+}
+
+template <class T> static inline void kc_gpu_delete(struct kc_gpu *gpu, T *pointer, size_t n)
+{
+        kc_gpu_release(gpu, (void *)pointer, n * sizeof(T));
+}
+
+static inline unsigned kc_ceil_div(size_t n, size_t per)
+{
+        return (unsigned)((n + per - 1) / per);
+}
+
+#endif

@@ -1,0 +1,45 @@
+/*
+ * Counting one batch: packed reads on the device to sorted runs on the device.
+ *
+ *      reads -> super-k-mers (gpu/superkmer.cuh) -> multisplit into bins by minimizer
+ *            -> a table a bin, in shared memory -> pairs -> order (gpu/order.cuh) -> run
+ */
+#ifndef KC_GPU_COUNT_CUH
+#define KC_GPU_COUNT_CUH
+
+#include "gpu/gpu.h"
+#include "gpu/reads.cuh"
+#include "gpu/run.cuh"
+
+template <class Key> struct kc_gpu_counter;
+
+/* Takes a run, whose memory is the taker's from then on, also on failure. */
+template <class Key> struct kc_gpu_run_taker {
+        void *ctx;
+        enum kc_status (*take)(void *ctx, struct kc_gpu_run<Key> *run, struct kc_error *err);
+};
+
+/* Bytes of working memory for batches of up to nkmers k-mers (of the runs, only what order needs
+ * for a moment is in it). */
+template <class Key> size_t kc_gpu_counter_nbytes(uint64_t nkmers);
+
+/* A counter for batches of up to max_nkmers k-mers; takes its memory now. */
+template <class Key>
+enum kc_status kc_gpu_counter_new(struct kc_gpu_counter<Key> **counter, struct kc_gpu *gpu, int k,
+                                  bool stranded, enum kc_gpu_table table, uint64_t max_nkmers,
+                                  struct kc_error *err);
+template <class Key> void kc_gpu_counter_free(struct kc_gpu_counter<Key> *counter); /* NULL is fine */
+
+/*
+ * Count a batch: one run, or a few where the distinct k-mers do not fit the working memory at once.
+ *   reads  in; its memory may be used again when the call returns
+ *   taker  given each run in turn
+ * Counts add up to reads->nkmers, but for *nsaturated, which grows by what saturation cut off.
+ */
+template <class Key>
+enum kc_status kc_gpu_counter_count(struct kc_gpu_counter<Key> *counter,
+                                    const struct kc_gpu_reads *reads,
+                                    const struct kc_gpu_run_taker<Key> *taker,
+                                    struct kc_error *err);
+
+#endif

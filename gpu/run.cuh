@@ -1,0 +1,49 @@
+/*
+ * A sorted run on the device: distinct k-mers, ascending, each with its count.
+ */
+#ifndef KC_GPU_RUN_CUH
+#define KC_GPU_RUN_CUH
+
+#include "gpu/context.cuh"
+#include "gpu/key.cuh"
+
+template <class Key> struct kc_gpu_run {
+        Key *kmers;       /* [cap] device */
+        uint32_t *counts; /* [cap] device, 1 at least, saturating at UINT32_MAX */
+        size_t n, cap;
+};
+
+/* Bytes of device memory of a run of n pairs. */
+template <class Key> static inline size_t kc_gpu_run_nbytes(size_t n)
+{
+        return n * (sizeof(Key) + sizeof(uint32_t));
+}
+
+/* Room for cap pairs; n = 0. KC_ENOMEM leaves an empty run. */
+template <class Key>
+static inline enum kc_status kc_gpu_run_new(struct kc_gpu *gpu, struct kc_gpu_run<Key> *run,
+                                            size_t cap, struct kc_error *err)
+{
+        *run = {};
+        enum kc_status status = kc_gpu_new(gpu, &run->kmers, cap, err);
+        if (status != KC_OK)
+                return status;
+        status = kc_gpu_new(gpu, &run->counts, cap, err);
+        if (status != KC_OK) {
+                kc_gpu_delete(gpu, run->kmers, cap);
+                run->kmers = NULL;
+                return status;
+        }
+        run->cap = cap;
+        return KC_OK;
+}
+
+template <class Key>
+static inline void kc_gpu_run_free(struct kc_gpu *gpu, struct kc_gpu_run<Key> *run)
+{
+        kc_gpu_delete(gpu, run->kmers, run->cap);
+        kc_gpu_delete(gpu, run->counts, run->cap);
+        *run = {};
+}
+
+#endif

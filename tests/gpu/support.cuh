@@ -1,0 +1,52 @@
+/*
+ * What the tests of gpu/ share. A test program named test_host_*.cu runs the device code's functions
+ * on the host and needs no device; test_device_*.cu needs one and is skipped where there is none.
+ */
+#ifndef KC_TESTS_GPU_SUPPORT_CUH
+#define KC_TESTS_GPU_SUPPORT_CUH
+
+#include "gpu/context.cuh"
+#include "gpu/gpu.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern "C" {
+#include <cmocka.h>
+}
+
+enum { TEST_SKIPPED = 77 }; /* to ctest */
+
+/* Ends the program as skipped where there is no device. */
+static inline void need_device(void)
+{
+        struct kc_gpu_device device;
+        struct kc_error err = {};
+        int n;
+        if (kc_gpu_devices(&device, 1, &n, &err) == KC_OK)
+                return;
+        printf("skipped: %s\n", err.message);
+        exit(TEST_SKIPPED);
+}
+
+/* Fails the test with the message. */
+static inline void expect_ok(enum kc_status status, const struct kc_error *err)
+{
+        if (status != KC_OK)
+                fail_msg("status %d: %s", (int)status, err->message);
+}
+
+/* splitmix64: the same numbers on every machine. */
+static inline uint64_t next_random(uint64_t *state)
+{
+        uint64_t x = *state += UINT64_C(0x9e3779b97f4a7c15);
+        x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+        x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+        return x ^ x >> 31;
+}
+
+#endif
