@@ -78,8 +78,8 @@ static struct kc_encoder *new_encoder(int nwords)
         return e;
 }
 
-static enum kc_status take_encoder(struct kc_store_writer *w, struct kc_encoder **encoder,
-                                   struct kc_error *err)
+enum kc_status kc_writer_take_encoder(struct kc_store_writer *w, struct kc_encoder **encoder,
+                                      struct kc_error *err)
 {
         pthread_mutex_lock(&w->lock);
         enum kc_status status = get_failure(w, err);
@@ -100,7 +100,7 @@ static enum kc_status take_encoder(struct kc_store_writer *w, struct kc_encoder 
         return status;
 }
 
-static void give_encoder(struct kc_store_writer *w, struct kc_encoder *e)
+void kc_writer_give_encoder(struct kc_store_writer *w, struct kc_encoder *e)
 {
         if (e == NULL)
                 return;
@@ -242,26 +242,49 @@ static enum kc_status check_follows(struct kc_store_writer *w, const struct kc_p
         return KC_OK;
 }
 
+/* Begin the run in this form, or find that it has been begun in the other. */
+static enum kc_status check_form(struct kc_store_writer *w, enum kc_run_form form,
+                                 struct kc_error *err)
+{
+        if (w->form == KC_FORM_NONE)
+                w->form = form;
+        if (w->form == form)
+                return KC_OK;
+        return kc_fail(err, KC_EUSAGE, "%s was given both pairs and blocks for one run",
+                       w->output.path);
+}
+
+enum kc_status kc_writer_wait_for_part(struct kc_store_writer *w, uint64_t part,
+                                       enum kc_run_form form, struct kc_error *err)
+{
+        while (w->failure.status == KC_OK && w->part < part)
+                pthread_cond_wait(&w->part_turn[part % KC_WRITER_NCONDITIONS], &w->lock);
+        enum kc_status status = get_failure(w, err);
+        if (status != KC_OK)
+                return status;
+        if (w->part != part)
+                return kc_fail(err, KC_EUSAGE, "%s was given part %llu twice", w->output.path,
+                               (unsigned long long)part);
+        return check_form(w, form, err);
+}
+
+void kc_writer_end_part(struct kc_store_writer *w)
+{
+        w->part++;
+        pthread_cond_broadcast(&w->part_turn[w->part % KC_WRITER_NCONDITIONS]);
+}
+
 /* Wait for the part's turn, cut its blocks, pass the turn on. */
 static enum kc_status cut(struct kc_store_writer *w, struct kc_encoder *e, uint64_t part, bool last,
                           const struct kc_pairs *in, struct kc_error *err)
 {
         enum kc_status status;
         pthread_mutex_lock(&w->lock);
-        while (w->failure.status == KC_OK && w->part < part)
-                pthread_cond_wait(&w->part_turn[part % KC_WRITER_NCONDITIONS], &w->lock);
-        KC_TRY(get_failure(w, err));
-        if (w->part != part) {
-                status = kc_fail(err, KC_EUSAGE, "%s was given part %llu twice", w->output.path,
-                                 (unsigned long long)part);
-                goto out;
-        }
+        KC_TRY(kc_writer_wait_for_part(w, part, KC_FORM_PAIRS, err));
         KC_TRY(check_follows(w, in, err));
         cut_blocks(w, e, *in);
-        if (last) {
-                w->part++;
-                pthread_cond_broadcast(&w->part_turn[w->part % KC_WRITER_NCONDITIONS]);
-        }
+        if (last)
+                kc_writer_end_part(w);
 out:
         pthread_mutex_unlock(&w->lock);
         return status;
@@ -394,10 +417,10 @@ enum kc_status kc_writer_put(struct kc_store_writer *w, uint64_t part, bool last
 {
         struct kc_encoder *e = NULL;
         enum kc_status status;
-        KC_TRY(take_encoder(w, &e, err));
+        KC_TRY(kc_writer_take_encoder(w, &e, err));
         KC_TRY(take_pairs(w, e, part, last, pairs, err));
 out:
-        give_encoder(w, e);
+        kc_writer_give_encoder(w, e);
         return status;
 }
 
@@ -405,7 +428,7 @@ enum kc_status kc_writer_put_carry(struct kc_store_writer *w, struct kc_error *e
 {
         struct kc_encoder *e = NULL;
         enum kc_status status;
-        KC_TRY(take_encoder(w, &e, err));
+        KC_TRY(kc_writer_take_encoder(w, &e, err));
         if (w->ncarry > 0) {
                 e->head = (struct kc_pairs){ w->carry_kmers, w->carry_counts, w->ncarry };
                 e->nblocks = 1;
@@ -414,6 +437,6 @@ enum kc_status kc_writer_put_carry(struct kc_store_writer *w, struct kc_error *e
         }
         w->ncarry = 0;
 out:
-        give_encoder(w, e);
+        kc_writer_give_encoder(w, e);
         return status;
 }

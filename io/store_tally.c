@@ -53,6 +53,12 @@ enum kc_status kc_tally_add(struct kc_tally *tally, const uint32_t *counts, size
         return status;
 }
 
+void kc_tally_add_rows(struct kc_tally *tally, const uint64_t *rows)
+{
+        for (int c = 0; c < KC_TALLY_NSMALL; c++)
+                tally->small[0][c] += rows[c];
+}
+
 enum kc_status kc_tally_merge(struct kc_tally *into, const struct kc_tally *from,
                               struct kc_error *err)
 {

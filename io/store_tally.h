@@ -25,6 +25,9 @@ struct kc_tally {
 enum kc_status kc_tally_add(struct kc_tally *tally, const uint32_t *counts, size_t n,
                             struct kc_error *err);
 
+/* Add k-mers that are counted already: rows[c] with count c < KC_TALLY_NSMALL. */
+void kc_tally_add_rows(struct kc_tally *tally, const uint64_t *rows);
+
 enum kc_status kc_tally_merge(struct kc_tally *into, const struct kc_tally *from,
                               struct kc_error *err);
 

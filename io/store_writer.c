@@ -9,18 +9,30 @@
 
 /* ---- the sink ---- */
 
+/* A call's failure is that of all others, too. */
+static enum kc_status pass_on(struct kc_store_writer *w, const struct kc_error *first,
+                              struct kc_error *err)
+{
+        if (first->status == KC_OK)
+                return KC_OK;
+        kc_writer_fail(w, first->status, first->message);
+        return kc_fail(err, first->status, "%s", first->message);
+}
+
 static enum kc_status put(void *ctx, uint64_t part, bool last, const uint64_t *kmers,
                           const uint32_t *counts, size_t n, struct kc_error *err)
 {
-        struct kc_store_writer *w = ctx;
         struct kc_error first = { 0 };
-        enum kc_status status =
-                kc_writer_put(w, part, last, (struct kc_pairs){ kmers, counts, n }, &first);
-        if (status != KC_OK) {
-                kc_writer_fail(w, status, first.message);
-                kc_fail(err, status, "%s", first.message);
-        }
-        return status;
+        kc_writer_put(ctx, part, last, (struct kc_pairs){ kmers, counts, n }, &first);
+        return pass_on(ctx, &first, err);
+}
+
+static enum kc_status put_blocks(void *ctx, const struct kc_run_blocks *blocks,
+                                 struct kc_error *err)
+{
+        struct kc_error first = { 0 };
+        kc_writer_put_blocks(ctx, blocks, &first);
+        return pass_on(ctx, &first, err);
 }
 
 static void cancel(void *ctx)
@@ -30,7 +42,12 @@ static void cancel(void *ctx)
 
 struct kc_run_sink kc_store_sink(struct kc_store_writer *writer)
 {
-        return (struct kc_run_sink){ .ctx = writer, .put = put, .cancel = cancel };
+        return (struct kc_run_sink){ .ctx = writer,
+                                     .put = put,
+                                     .put_blocks = put_blocks,
+                                     .min_count = writer->options.min_count,
+                                     .max_count = writer->options.max_count,
+                                     .cancel = cancel };
 }
 
 /* ---- the end of a run ---- */
@@ -78,6 +95,20 @@ out:
         return status;
 }
 
+/* An engine that encodes blocks also says what is in them, so the two may differ. */
+static enum kc_status check_ndistinct(const struct kc_store_writer *w,
+                                      const struct kc_run_record *r, uint64_t ntallied,
+                                      struct kc_error *err)
+{
+        if (r->ndistinct == ntallied)
+                return KC_OK;
+        return kc_fail(err, KC_ECORRUPT,
+                       "the counts for %s do not add up: %llu k-mers, but counts of %llu; nothing "
+                       "was written; please report this",
+                       w->output.path, (unsigned long long)r->ndistinct,
+                       (unsigned long long)ntallied);
+}
+
 static enum kc_status check_identity(const struct kc_store_writer *w, const struct kc_run_record *r,
                                      struct kc_error *err)
 {
@@ -104,6 +135,7 @@ static enum kc_status append_record(struct kc_store_writer *w, struct kc_run_rec
         KC_TRY(collect_tallies(w, record, total, err));
         KC_TRY(kc_tally_rows(total, &rows, &nrows, err));
         kc_rows_totals(rows, nrows, &ndistinct, &record->sum);
+        KC_TRY(check_ndistinct(w, record, ndistinct, err));
         KC_TRY(check_identity(w, record, err));
         struct kc_run_parts parts = { .rows = rows,
                                       .nrows = nrows,
@@ -122,6 +154,7 @@ out:
 
 static void begin_run(struct kc_store_writer *w)
 {
+        w->form = KC_FORM_NONE;
         w->part = w->next_ticket = w->ticket = 0;
         w->ndistinct = 0;
         w->firsts.n = w->offsets.n = 0;

@@ -1,5 +1,6 @@
 /*
- * Inside of the store's writer: store_put.c takes parts of a run in, store_writer.c makes the file.
+ * Inside of the store's writer: store_put.c takes parts of a run in, store_put_blocks.c those that
+ * are encoded already, store_writer.c makes the file.
  */
 #ifndef KC_STORE_WRITER_H
 #define KC_STORE_WRITER_H
@@ -13,6 +14,9 @@
 enum {
         KC_WRITER_NCONDITIONS = 64, /* waiting calls are spread over these: few wake in vain */
 };
+
+/* How a run is given: by put or by put_blocks, never by both. */
+enum kc_run_form { KC_FORM_NONE, KC_FORM_PAIRS, KC_FORM_BLOCKS };
 
 /* The pairs of one block, or of a call. */
 struct kc_pairs {
@@ -52,6 +56,7 @@ struct kc_store_writer {
         struct kc_encoder *idle, *made;
 
         /* the run */
+        enum kc_run_form form;
         uint64_t part;                /* whose turn it is to be cut */
         uint64_t next_ticket, ticket; /* calls with blocks, numbered; whose turn to claim */
         uint64_t ndistinct;
@@ -69,12 +74,24 @@ struct kc_store_writer {
 enum kc_status kc_writer_put(struct kc_store_writer *writer, uint64_t part, bool last,
                              struct kc_pairs pairs, struct kc_error *err);
 
+enum kc_status kc_writer_put_blocks(struct kc_store_writer *writer,
+                                    const struct kc_run_blocks *blocks, struct kc_error *err);
+
+/* Wait for the part's turn, and pass it on to the next part; lock held. */
+enum kc_status kc_writer_wait_for_part(struct kc_store_writer *writer, uint64_t part,
+                                       enum kc_run_form form, struct kc_error *err);
+void kc_writer_end_part(struct kc_store_writer *writer);
+
 /* Write the carry as the last block of the run. */
 enum kc_status kc_writer_put_carry(struct kc_store_writer *writer, struct kc_error *err);
 
 /* From now on all calls, blocked ones too, fail like this; but an earlier failure prevails. */
 void kc_writer_fail(struct kc_store_writer *writer, enum kc_status status, const char *message);
 
+/* An encoder for a call, to be given back (NULL is fine). Fails if any call has failed. */
+enum kc_status kc_writer_take_encoder(struct kc_store_writer *writer, struct kc_encoder **encoder,
+                                      struct kc_error *err);
+void kc_writer_give_encoder(struct kc_store_writer *writer, struct kc_encoder *encoder);
 void kc_encoder_free(struct kc_encoder *encoder);
 
 #endif
