@@ -28,6 +28,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum {
         KC_BLOCK_NKMERS =
                 1024, /* most k-mers in a block; all but a run's last block have so many */
@@ -84,4 +88,7 @@ bool kc_block_decode(const uint64_t *words, size_t nwords, const uint64_t *first
 bool kc_block_find(const uint64_t *words, size_t nwords, const uint64_t *first, int key_nwords,
                    size_t n, const uint64_t *kmer, uint32_t *count);
 
+#ifdef __cplusplus
+}
+#endif
 #endif
