@@ -7,10 +7,15 @@ Time kcount and other k-mer counters side by side on the same reads.
 Every tool gets the same threads and memory and keeps every k-mer with its full count. The tools
 take turns, so that a change of the machine's mood meets all of them. Each run is one JSON line in
 bench/results/LABEL.jsonl, written when the run ends; bench/report.py makes docs/benchmarks.md of
-them. Tools that are not on the PATH are left out.
+them. Tools that are not on the PATH are left out; one that fails is not asked again in that setting.
+
+On a machine with a CUDA device, against the CPU engine, the reader alone and others:
+
+    bench/compare.py --label gpu --kmers 31 --tools 'kcount cuda,kcount,reader,kmc,gerbil' reads.fq
 """
 import argparse
 import datetime
+import functools
 import json
 import os
 import pathlib
@@ -33,9 +38,22 @@ def inflate(path):
     return f"{'pigz' if shutil.which('pigz') else 'gzip'} -dc {path}"
 
 
-def kcount(run):
+def kcount(run, device="cpu"):
     return f"kcount count {run.reads} -k {run.k} -t {run.threads} -m {run.memory}G --tmp tmp " \
-           f"--quiet --json -o out.kc"
+           f"--device {device} --quiet --json -o out.kc"
+
+
+def kcount_cuda(run):
+    return kcount(run, "cuda")
+
+
+def kcount_slab(run):
+    return kcount(run, "cuda --table slab")
+
+
+def reader(run):
+    """Reads and parses as kcount does, and counts nothing."""
+    return f"{kcount(run)} --reader-only"
 
 
 def kmc(run, mode=""):
@@ -70,21 +88,28 @@ def yak(run):
 
 # name: (program, command, how it tells its version)
 TOOLS = {
+    "kcount cuda": ("kcount", kcount_cuda, "kcount --version"),
     "kcount": ("kcount", kcount, "kcount --version"),
+    "kcount slab": ("kcount", kcount_slab, "kcount --version"),
+    "reader": ("kcount", reader, "kcount --version"),
     "kmc": ("kmc", kmc, "kmc --version"),
     "kmc -r": ("kmc", kmc_ram, "kmc --version"),
     "jellyfish": ("jellyfish", jellyfish, "jellyfish --version"),
-    "gerbil": ("gerbil", gerbil, ""),
+    "gerbil": ("gerbil", gerbil, "gerbil -v"),
     "FastK": ("FastK", fastk, ""),
     "yak": ("yak", yak, "yak version"),
 }
 
 
-class Run:
-    """One setting: what the commands above need to know."""
+DEFAULT_TOOLS = "kcount,kmc,kmc -r,jellyfish,gerbil,FastK,yak"
 
-    def __init__(self, reads, k, threads, memory):
+
+class Run:
+    """One setting: what the commands above need to know, and who takes part."""
+
+    def __init__(self, reads, k, threads, memory, tools):
         self.reads, self.k, self.threads, self.memory = reads, k, threads, memory
+        self.tools = list(tools)
         self.distinct = 0
 
     @property
@@ -92,20 +117,32 @@ class Run:
         return max(self.distinct * 5 // 4, 1_000_000)
 
 
-def first_line(command):
+@functools.cache
+def version(tool):
+    command = TOOLS[tool][2]
     if not command:
         return ""
     done = subprocess.run(command, shell=True, capture_output=True, text=True)
     lines = (done.stdout + done.stderr).strip().splitlines()
-    version = re.search(r"\d+(\.\d+)+\S*", lines[0]) if lines else None
-    return version.group() if version else ""
+    found = re.search(r"\d+(\.\d+)+\S*", lines[0]) if lines else None
+    return found.group() if found else ""
 
 
+def gpu():
+    """The devices' names, {} where there is none."""
+    if not shutil.which("nvidia-smi"):
+        return {}
+    done = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"],
+                          capture_output=True, text=True)
+    return {"gpu": done.stdout.strip().replace("\n", "; ")} if done.returncode == 0 else {}
+
+
+@functools.cache
 def machine():
     model = re.search(r"model name\s*: (.*)", pathlib.Path("/proc/cpuinfo").read_text())
     pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return {"cpu": model.group(1) if model else platform.processor(), "cores": os.cpu_count(),
-            "memory_gib": round(pages / 2**30), "kernel": platform.release()}
+            "memory_gib": round(pages / 2**30), "kernel": platform.release(), **gpu()}
 
 
 def commit():
@@ -144,12 +181,28 @@ def timed(command, work):
 
 def details(tool, said):
     """What a tool says of its own work, as far as it is comparable."""
-    if tool == "kcount":
+    if TOOLS[tool][0] == "kcount":
         summary = json.loads(said)
-        return {"distinct": summary["distinct"], "kmers": summary["kmers"],
-                "bases": summary["bases"], "seconds": summary["seconds"]}
+        wanted = ("distinct", "kmers", "bases", "seconds", "spilled_bytes", "device")
+        return {name: summary[name] for name in wanted if name in summary}
     found = re.search(r"No\. of unique counted k-mers *: *(\d+)", said)
     return {"distinct": int(found.group(1))} if found else {}
+
+
+def gerbil_agrees(run, record):
+    """It tells no number, but a pair takes a byte, four more from a count of 255 on, and k/4 bytes."""
+    rest = record["output_bytes"] - run.distinct * (1 + (run.k + 3) // 4)
+    return rest >= 0 and rest % 4 == 0
+
+
+def check(run, tool, record):
+    """All tools must find as many distinct k-mers as kcount did first."""
+    if tool != "reader":
+        run.distinct = run.distinct or record.get("distinct", 0)
+    if "distinct" in record and tool != "reader" and record["distinct"] != run.distinct:
+        sys.exit(f"{record['command']}: {record['distinct']} distinct k-mers, kcount has {run.distinct}")
+    if tool == "gerbil" and run.distinct and not gerbil_agrees(run, record):
+        sys.exit(f"{record['command']}: not {run.distinct} distinct k-mers, as kcount has")
 
 
 def measure(tool, run, work, common):
@@ -159,16 +212,28 @@ def measure(tool, run, work, common):
               "memory_gb": run.memory, "command": command, **result}
     if result["exit"] == 0:
         record.update(details(tool, said))
-        if tool == "kcount":
-            run.distinct = record["distinct"]
-        elif run.distinct and record.get("distinct", run.distinct) != run.distinct:
-            sys.exit(f"{command}: {record['distinct']} distinct k-mers, kcount has {run.distinct}")
+        check(run, tool, record)
     else:
+        run.tools.remove(tool)
         print(complained.strip()[-500:], file=sys.stderr)
     print(f"{tool:10} k={run.k:<3} {run.reads}: exit {result['exit']}, {result['wall']:.2f} s, "
           f"CPU {result['user'] + result['system']:.2f} s, {result['peak_bytes'] / 2**30:.2f} GiB",
           flush=True)
     return {**record, **common}
+
+
+def take_turns(runs, work, log, common, arguments):
+    """Every setting with every tool, then all over again, so that a budget that ends cuts fairly."""
+    deadline = time.monotonic() + arguments.budget
+    for turn in range(arguments.repeat):
+        for run in runs:
+            for tool in list(run.tools):
+                if time.monotonic() > deadline:
+                    print(f"budget spent in turn {turn}", flush=True)
+                    return
+                record = measure(tool, run, work, {**common, "turn": turn, "version": version(tool)})
+                log.write(json.dumps(record) + "\n")
+                log.flush()
 
 
 def parse_arguments():
@@ -177,10 +242,14 @@ def parse_arguments():
     parser.add_argument("reads", nargs="+", type=pathlib.Path)
     parser.add_argument("--label", required=True, help="name of the read set, and of the result file")
     parser.add_argument("--kmers", default="21,31,55")
-    parser.add_argument("--tools", default=",".join(TOOLS))
+    parser.add_argument("--tools", default=DEFAULT_TOOLS)
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--memory", type=int, default=12, help="gigabytes for each tool")
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--budget", type=float, default=float("inf"),
+                        help="seconds after which no further run begins")
+    parser.add_argument("--results", type=pathlib.Path, default=ROOT / "bench" / "results",
+                        help="folder of LABEL.jsonl")
     parser.add_argument("--kcount", type=pathlib.Path, default=ROOT / "build" / "kcount")
     parser.add_argument("--work", type=pathlib.Path, help="folder for outputs, default a new one")
     return parser.parse_args()
@@ -190,24 +259,19 @@ def main():
     arguments = parse_arguments()
     os.environ["PATH"] = f"{arguments.kcount.resolve().parent}:{os.environ['PATH']}"
     tools = [tool for tool in arguments.tools.split(",") if shutil.which(TOOLS[tool][0])]
-    tools.sort(key=lambda tool: tool != "kcount")  # first, since jellyfish needs its number
-    versions = {tool: first_line(TOOLS[tool][2]) for tool in tools}
-    results = ROOT / "bench" / "results" / f"{arguments.label}.jsonl"
-    results.parent.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=arguments.work) as work, open(results, "a") as log:
+    tools.sort(key=lambda tool: TOOLS[tool][0] != "kcount")  # first, since jellyfish needs its number
+    arguments.results.mkdir(exist_ok=True)
+    common = {"label": arguments.label, "date": datetime.date.today().isoformat(), "commit": commit(),
+              "machine": machine()}
+    with tempfile.TemporaryDirectory(dir=arguments.work) as work, \
+            open(arguments.results / f"{arguments.label}.jsonl", "a") as log:
         work = pathlib.Path(work)
         for reads in arguments.reads:
             (work / reads.name).symlink_to(reads.resolve())
             subprocess.run(f"cat {shlex.quote(reads.name)} > /dev/null", shell=True, cwd=work, check=True)
-            for k in map(int, arguments.kmers.split(",")):
-                run = Run(reads.name, k, arguments.threads, arguments.memory)
-                for turn in range(arguments.repeat):
-                    for tool in tools:
-                        common = {"label": arguments.label, "turn": turn, "version": versions[tool],
-                                  "date": datetime.date.today().isoformat(), "commit": commit(),
-                                  "machine": machine()}
-                        log.write(json.dumps(measure(tool, run, work, common)) + "\n")
-                        log.flush()
+        runs = [Run(reads.name, k, arguments.threads, arguments.memory, tools)
+                for reads in arguments.reads for k in map(int, arguments.kmers.split(","))]
+        take_turns(runs, work, log, common, arguments)
 
 
 if __name__ == "__main__":

@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
-"""Make docs/benchmarks.md and docs/benchmarks.svg from the raw lines in bench/results/."""
+"""Make docs/benchmarks.md and its plots, docs/benchmarks*.svg, from the raw lines in bench/results/."""
 import collections
 import html
 import json
 import pathlib
 import statistics
 
+import report_gpu
+from report_gpu import load_lines
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
-COLOURS = {"kcount": "#d1495b", "kmc": "#30638e", "kmc -r": "#6b9ac4", "jellyfish": "#8d9f87",
+COLOURS = {"kcount cuda": "#9b1d33", "kcount slab": "#b5485b", "reader": "#edae49", "kcount": "#d1495b", "kmc": "#30638e", "kmc -r": "#6b9ac4", "jellyfish": "#8d9f87",
            "gerbil": "#b08ea2", "FastK": "#c9a66b", "yak": "#7a7a7a"}
 
 HEADER = """# Benchmarks
@@ -17,7 +20,8 @@ Made by `bench/report.py` from the raw runs in [bench/results/](../bench/results
 `bench/compare.py` wrote; every line there holds the command, the machine and the commit.
 All tools keep every k-mer (`-ci1`) with counts up to 2^32-1 where they can, use the same threads
 and may use the same memory. They took turns; shown are medians. CPU is user and system time; memory
-is the largest resident set of a process.
+is the largest resident set of a process. `kcount cuda` is `--device cuda`, `kcount` the CPU engine;
+`reader` reads and parses as kcount does but counts nothing: the bound that the device cannot pass.
 
 The reads: `w.fq` is `simulate --genome 40M --coverage 30 --length 150 --error 0.005`, `w.fq.gz` the
 same through `pigz -6`, `w.bgz.fq.gz` through `bgzip`; `r.fq` is `simulate --genome 100M --coverage 40
@@ -49,15 +53,21 @@ def by_wall(tools):
     return sorted(tools.items(), key=lambda item: median(item[1], "wall"))
 
 
+def reference(tools):
+    """What the others are held against."""
+    return next((name for name in ("kcount cuda", "kcount") if name in tools), None)
+
+
 def title(key):
     label, reads, k, threads, _ = key
     return f"{label}: {reads}, k = {k}, {threads} threads"
 
 
 def tools_table(tools):
-    ours = tools.get("kcount")
+    name = reference(tools)
+    ours = tools.get(name)
     bases = ours[0]["bases"] if ours else 0
-    lines = ["| tool | wall s | against kcount | Mbases/s | CPU s | memory GiB | output MB | runs |",
+    lines = [f"| tool | wall s | against {name or ''} | Mbases/s | CPU s | memory GiB | output MB | runs |",
              "|---|---:|---:|---:|---:|---:|---:|---:|"]
     for tool, records in by_wall(tools):
         wall = median(records, "wall")
@@ -82,15 +92,19 @@ def stages_line(key, records):
     return "kcount's stages, and nanoseconds a base and thread: " + ", ".join(cells) + "."
 
 
+def reader_line(tools):
+    """How near the device's engine comes to the reader's rate."""
+    if "kcount cuda" not in tools or "reader" not in tools:
+        return []
+    share = median(tools["reader"], "wall") / median(tools["kcount cuda"], "wall")
+    return [f"kcount cuda reaches {100 * share:.0f}% of the reader's rate.", ""]
+
+
 def machine_line(records):
     about = records[-1]["machine"]
-    return f"{about['cpu']}, {about['cores']} cores, {about['memory_gib']} GiB; commit " \
+    gpu = f"{about['gpu']}, " if "gpu" in about else ""
+    return f"{about['cpu']}, {about['cores']} cores, {about['memory_gib']} GiB; {gpu}commit " \
            f"{records[-1]['commit']}, {records[-1]['date']}."
-
-
-def load_stages():
-    path = RESULTS / "stages.jsonl"
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
 def stages_section(records):
@@ -112,14 +126,16 @@ def stages_section(records):
     return [*lines, "", machine_line(records), ""]
 
 
-def page(groups, stages):
+def page(groups):
     lines = [HEADER]
     for key, tools in groups.items():
-        lines += [f"## {title(key)}", "", *tools_table(tools), ""]
+        lines += [f"## {title(key)}", "", *tools_table(tools), "", *reader_line(tools)]
         if "kcount" in tools:
             lines += [stages_line(key, tools["kcount"]), ""]
         lines += [machine_line(next(iter(tools.values()))), ""]
-    lines += stages_section(stages)
+    lines += stages_section(load_lines(RESULTS / "stages.jsonl"))
+    lines += report_gpu.stages_section(load_lines(RESULTS / "gpu-stages.jsonl"))
+    lines += report_gpu.timeline_section(load_lines(RESULTS / "gpu-timeline.jsonl"))
     return "\n".join(lines)
 
 
@@ -151,8 +167,15 @@ def main():
     groups = load()
     if not groups:
         raise SystemExit("no results in bench/results; run bench/compare.py first")
-    (ROOT / "docs" / "benchmarks.md").write_text(page(groups, load_stages()))
-    (ROOT / "docs" / "benchmarks.svg").write_text(plot(groups))
+    docs = ROOT / "docs"
+    (docs / "benchmarks.md").write_text(page(groups))
+    (docs / "benchmarks.svg").write_text(plot(groups))
+    stages = load_lines(RESULTS / "gpu-stages.jsonl")
+    timelines = load_lines(RESULTS / "gpu-timeline.jsonl")
+    if stages:
+        (docs / "benchmarks-gpu.svg").write_text(report_gpu.plot_stages(stages))
+    if timelines:
+        (docs / "benchmarks-timeline.svg").write_text(report_gpu.plot_timelines(timelines))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+"""Time the CUDA engine's stages on the device alone, by bench_gpu, and keep its lines.
+
+    bench/gpu_stages.py --build build -- -k 31,55 -n 7
+
+What is behind -- goes to bench_gpu (bench/gpu/bench_gpu.cu says what it takes). Each of its lines,
+with machine, commit, date and command, goes to bench/results/gpu-stages.jsonl; bench/report.py makes
+tables and a plot of them. Without a device: exit 77.
+"""
+import argparse
+import datetime
+import json
+import pathlib
+import subprocess
+import sys
+
+from compare import ROOT, commit, machine
+
+
+def tell(record):
+    share = f", {100 * record['bandwidth_share']:.0f}% of a copy" if "bandwidth_share" in record else ""
+    print(f"{record['stage']:26} {record['table']:9} k={record['k']:<3} {record['median_ms']:9.3f} ms "
+          f"{record['g_per_s']:8.2f} G {record['unit']}/s{share}", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "bench",
+                        help="folder of bench_gpu")
+    parser.add_argument("--results", type=pathlib.Path, default=ROOT / "bench" / "results")
+    parser.add_argument("arguments", nargs="*", help="for bench_gpu, behind --")
+    arguments = parser.parse_args()
+    words = [str(arguments.build.resolve() / "bench_gpu"), *arguments.arguments]
+    common = {"command": " ".join(["bench_gpu", *words[1:]]), "machine": machine(), "commit": commit(),
+              "date": datetime.date.today().isoformat()}
+    arguments.results.mkdir(exist_ok=True)
+    child = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    with open(arguments.results / "gpu-stages.jsonl", "a") as log:
+        for line in child.stdout:
+            record = json.loads(line)
+            tell(record)
+            log.write(json.dumps({**record, **common}) + "\n")
+            log.flush()
+    sys.exit(child.wait())
+
+
+if __name__ == "__main__":
+    main()

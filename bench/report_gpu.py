@@ -1,0 +1,166 @@
+"""The CUDA engine's part of docs/benchmarks.md: stages on the device, and the timeline of a count."""
+import html
+import json
+import statistics
+
+LANE = 26
+COLOURS = ["#d1495b", "#30638e", "#edae49", "#00798c", "#8d6a9f", "#7a9e7e", "#c9a66b", "#6b6b6b"]
+
+
+def load_lines(path):
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def latest(records, *fields):
+    """The last record of each setting, in the order in which the settings came first."""
+    found = {}
+    for record in records:
+        found[tuple(record.get(field) for field in fields)] = record
+    return list(found.values())
+
+
+# ---- stages ----
+
+def stage_cells(record):
+    ms = statistics.median(record["ms"])
+    moved = record.get("bytes", 0)
+    share = record.get("bandwidth_share")
+    name = record["stage"] if not record["table"] else f"{record['stage']} ({record['table']})"
+    return [name, str(record["k"] or ""), f"{record['n'] * 1e-6:.0f} M {record['unit']}", f"{ms:.2f}",
+            f"{record['n'] / ms * 1e-6:.1f}", f"{moved * 1e-9:.2f}" if moved else "",
+            f"{moved / ms * 1e-6:.0f}" if moved else "", f"{100 * share:.0f}%" if share else "",
+            str(len(record["ms"]))]
+
+
+def stages_lines(records):
+    """One table for each device and size of genome."""
+    lines = []
+    settings = {(record["gpu"], record["genome"], record["reads"]) for record in records}
+    for gpu, genome, nreads in sorted(settings):
+        mine = [record for record in records if (record["gpu"], record["genome"], record["reads"])
+                == (gpu, genome, nreads)]
+        mine = latest(mine, "stage", "table", "k")
+        lines += [f"### {gpu}: {genome / 2**20:.0f} Mi bases of genome, {nreads * 1e-6:.1f} M reads", "",
+                  "| stage | k | of | ms | G/s | GB | GB/s | of a copy | runs |",
+                  "|---|---:|---:|---:|---:|---:|---:|---:|---:|"]
+        lines += [f"| {' | '.join(stage_cells(record))} |" for record in mine]
+        about = mine[-1]
+        lines += ["", f"Commit {about['commit']}, {about['date']}; `{about['command']}`.", ""]
+    return lines
+
+
+def stages_section(records):
+    if not records:
+        return []
+    return ["## On the device alone", "",
+            "By `bench/gpu_stages.py`: CUDA events, medians, after a warm-up. The reads (150 bases, 0.5 %",
+            "substitutions) are in device memory, packed; `count` ends with one sorted, summed run there,",
+            "and `count: ...` are its parts, as the engine times them. GB is what must move at least:",
+            "inputs read once and results written once; the last columns set it against the time, and",
+            "against a copy inside of the same device in the same run (read and written bytes). up and",
+            "down cross the bus from and to pinned memory, in pieces of the size given; `encode` gives",
+            "blocks of a .kc file in pinned host memory.", "", "![rates](benchmarks-gpu.svg)", "", *stages_lines(records)]
+
+
+# ---- the timeline ----
+
+def lanes(intervals):
+    """{stage: [(start, end)]}, in the order in which the stages begin."""
+    found = {}
+    for stage, _, start, end in sorted(intervals, key=lambda interval: interval[2]):
+        found.setdefault(stage, []).append((start, end))
+    return found
+
+
+def busy(spans):
+    """Milliseconds in which at least one of the intervals, sorted by start, runs."""
+    total, until = 0.0, float("-inf")
+    for start, end in spans:
+        total += max(0.0, end - max(start, until))
+        until = max(until, end)
+    return total
+
+
+def timeline_lines(record):
+    found = lanes(record["intervals"])
+    end = max(end for spans in found.values() for _, end in spans)
+    lines = [f"### {record['label']}: k = {record['k']}, {record['bases'] * 1e-9:.2f} Gbases, "
+             f"{record['wall']:.2f} s", "", "| stage | times | busy ms | of the time | first starts at ms |",
+             "|---|---:|---:|---:|---:|"]
+    for stage, spans in found.items():
+        lines.append(f"| {stage} | {len(spans)} | {busy(spans):.1f} | {100 * busy(spans) / end:.0f}% "
+                     f"| {spans[0][0]:.1f} |")
+    about = record["machine"]
+    return [*lines, "", f"{about.get('gpu', 'no device')}, {about['cores']} cores; commit "
+            f"{record['commit']}, {record['date']}.", ""]
+
+
+def timeline_section(records):
+    if not records:
+        return []
+    lines = ["## What overlaps", "",
+             "By `bench/gpu_timeline.py`, from `kcount count --gpu-trace`: the stages of one count, from",
+             "CUDA events and, for the host's, its clock. Of intervals that overlap, as those of several",
+             "threads do, the time is told once.", "", "![timeline](benchmarks-timeline.svg)", ""]
+    for record in latest(records, "label"):
+        lines += timeline_lines(record)
+    return lines
+
+
+def ticks(end):
+    """A round step that gives at most ten of them."""
+    steps = (step * 10.0**power for power in range(7) for step in (1, 2, 5))
+    step = next(step for step in steps if end / step <= 10)
+    return [step * i for i in range(int(end / step) + 1)]
+
+
+def draw_timeline(record, top, left, width):
+    found = lanes(record["intervals"])
+    end = max(end for spans in found.values() for _, end in spans)
+    scale = width / end
+    title = f"{record['label']}: k = {record['k']}, {record['wall']:.2f} s"
+    body = [f'<text x="10" y="{top + 14}" font-weight="bold">{html.escape(title)}</text>']
+    y = top + LANE
+    for lane, (stage, spans) in enumerate(found.items()):
+        colour = COLOURS[lane % len(COLOURS)]
+        body.append(f'<text x="{left - 6}" y="{y + 14}" text-anchor="end">{html.escape(stage)}</text>')
+        body += [f'<rect x="{left + start * scale:.2f}" y="{y}" width="{max((stop - start) * scale, 0.3):.2f}" '
+                 f'height="{LANE - 6}" fill="{colour}" fill-opacity="0.75"/>' for start, stop in spans]
+        y += LANE
+    for tick in ticks(end):
+        x = left + tick * scale
+        body += [f'<line x1="{x:.1f}" y1="{top + LANE - 4}" x2="{x:.1f}" y2="{y}" stroke="#ccc"/>',
+                 f'<text x="{x:.1f}" y="{y + 14}" text-anchor="middle">{tick:g} ms</text>']
+    return body, y + LANE + 8
+
+
+def plot_timelines(records):
+    """One panel a timeline, a lane a stage."""
+    left, width, y, body = 110, 760, 10, []
+    for record in latest(records, "label"):
+        panel, y = draw_timeline(record, y, left, width)
+        body += panel
+    return "\n".join([f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + width + 50}" height="{y}" '
+                      'font-family="sans-serif" font-size="12">',
+                      '<rect width="100%" height="100%" fill="white"/>', *body, "</svg>", ""])
+
+
+def plot_stages(records):
+    """A bar for each stage of the reads' largest set: G of its units a second."""
+    shown = [record for record in latest(records, "gpu", "stage", "table", "k") if record["k"]]
+    fastest = max(record["g_per_s"] for record in shown)
+    left, width, line, y, body = 230, 480, 20, 34, []
+    body.append(f'<text x="10" y="20" font-weight="bold">{html.escape(shown[-1]["gpu"])}: '
+                '10^9 k-mers or pairs a second</text>')
+    for record in shown:
+        name = f"{record['stage']}{', ' + record['table'] if record['table'] else ''}, k = {record['k']}"
+        long = max(record["g_per_s"] / fastest * width, 1)
+        colour = COLOURS[0] if record["stage"] == "count" else COLOURS[1]
+        share = f", {100 * record['bandwidth_share']:.0f}% of a copy" if "bandwidth_share" in record else ""
+        body += [f'<text x="{left - 6}" y="{y + 12}" text-anchor="end">{html.escape(name)}</text>',
+                 f'<rect x="{left}" y="{y}" width="{long:.1f}" height="15" fill="{colour}"/>',
+                 f'<text x="{left + long + 5:.1f}" y="{y + 12}">{record["g_per_s"]:.1f}{share}</text>']
+        y += line
+    return "\n".join([f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + width + 150}" '
+                      f'height="{y + 10}" font-family="sans-serif" font-size="12">',
+                      '<rect width="100%" height="100%" fill="white"/>', *body, "</svg>", ""])
