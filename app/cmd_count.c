@@ -6,6 +6,7 @@
 #include "app/machine.h"
 #include "app/output_name.h"
 #include "app/progress.h"
+#include "app/reader_only.h"
 #include "app/signals.h"
 #include "app/summary.h"
 #include "app/tally.h"
@@ -20,13 +21,13 @@
 
 #define MIB (UINT64_C(1) << 20)
 
-enum { MIN_MEMORY_MIB = 256, MAX_QUALITY = 93 };
+enum { MIN_MEMORY_MIB = 256, MIN_GPU_MEMORY_MIB = 64, MIN_GPU_BATCH = 4096, MAX_QUALITY = 93 };
 
 struct count_settings {
         uint64_t k, nthreads, memory_nbytes, engine_memory_nbytes, min_count, max_count,
-                min_quality;
-        const char *output, *tmp_dir, *device, *table;
-        bool stranded, json, quiet, no_progress, force;
+                min_quality, gpu_memory_nbytes, gpu_batch_nkmers;
+        const char *output, *tmp_dir, *device, *table, *gpu_trace;
+        bool stranded, json, quiet, no_progress, force, reader_only;
 };
 
 /* A count under way: what was opened, and what is told at the end. */
@@ -36,10 +37,12 @@ struct count {
         int nthreads;
         uint64_t memory_nbytes;
         struct kc_job *job;
+        struct device_choice device;
         struct kc_reader *reader;
         struct kc_store_writer *writer;
         struct tally tally;
         struct kc_count_totals totals;
+        struct kc_gpu_report gpu;
 };
 
 static uint64_t default_memory(void)
@@ -74,7 +77,7 @@ static enum kc_status check_settings(const struct count_settings *s, struct kc_e
                                "-o");
         if (s->output && *s->output == '\0')
                 return kc_fail(err, KC_EUSAGE, "-o/--output: the file's name is empty");
-        return device_choose(s->device, s->table, err);
+        return device_check(s->device, s->table, err);
 }
 
 static enum kc_status resolve(struct count *count, const char *first_input, struct kc_error *err)
@@ -90,14 +93,22 @@ static enum kc_status resolve(struct count *count, const char *first_input, stru
         return KC_OK;
 }
 
-static enum kc_status open_all(struct count *count, const struct invocation *call,
-                               struct kc_error *err)
+static enum kc_status open_reader(struct count *count, const struct invocation *call,
+                                  struct kc_error *err)
 {
         const struct count_settings *s = count->settings;
         struct kc_reader_options reading = { .k = (int)s->k,
                                              .min_quality = (int)s->min_quality,
                                              .nworkers = count->nthreads,
                                              .job = count->job };
+        return kc_reader_open(&count->reader, call->operands, (size_t)call->noperands, &reading,
+                              err);
+}
+
+static enum kc_status open_all(struct count *count, const struct invocation *call,
+                               struct kc_error *err)
+{
+        const struct count_settings *s = count->settings;
         struct kc_store_options storing = { .k = (int)s->k,
                                             .stranded = s->stranded,
                                             .replace = s->force,
@@ -107,14 +118,36 @@ static enum kc_status open_all(struct count *count, const struct invocation *cal
         enum kc_status status;
         KC_TRY(output_check(count->output, s->force, err));
         KC_TRY(output_check_folder(count->tmp_dir, err));
-        KC_TRY(kc_reader_open(&count->reader, call->operands, (size_t)call->noperands, &reading,
-                              err));
+        KC_TRY(open_reader(count, call, err));
         size_t nnames = kc_reader_names(count->reader, &names);
         KC_TRY(output_check_inputs(count->output, names, nnames, err));
         KC_TRY(kc_store_create(&count->writer, count->output, &storing, err));
         signals_set_temporary(kc_store_temporary(count->writer));
 out:
         return status;
+}
+
+/* Whether all inputs can be read again from their beginning: their sizes are known. */
+static bool is_rereadable(const struct count *count)
+{
+        return atomic_load(&count->job->total) > 0;
+}
+
+static enum kc_status run_cuda(struct count *count, const struct kc_count_params *params,
+                               const struct kc_batch_source *source, const struct kc_run_sink *sink,
+                               struct kc_error *err)
+{
+        const struct count_settings *s = count->settings;
+        struct kc_gpu_params gpu = {
+                .device = count->device.index,
+                .table = count->device.table,
+                .memory_nbytes = s->gpu_memory_nbytes,
+                .batch_nkmers = s->gpu_batch_nkmers,
+                .read_ahead = is_rereadable(count),
+                .trace = s->gpu_trace,
+        };
+        return kc_gpu_count(params, &gpu, source, sink, count->job, &count->totals, &count->gpu,
+                            err);
 }
 
 static enum kc_status run_engine(struct count *count, struct kc_error *err)
@@ -135,10 +168,47 @@ static enum kc_status run_engine(struct count *count, struct kc_error *err)
         struct kc_run_sink sink = tally_sink(&count->tally, kc_store_sink(count->writer));
         struct progress *progress =
                 progress_start(count->job, names, true, !s->quiet && !s->no_progress);
-        enum kc_status status =
-                kc_cpu_count(&params, &source, &sink, count->job, &count->totals, err);
+        enum kc_status status;
+        if (count->device.cuda)
+                status = run_cuda(count, &params, &source, &sink, err);
+        else
+                status = kc_cpu_count(&params, &source, &sink, count->job, &count->totals, err);
         progress_stop(progress);
         return status;
+}
+
+/* No device, or one that cannot be had, because others use it, is no reason to fail unless the user
+ * asked for it. */
+static bool may_fall_back(const struct count *count, enum kc_status status)
+{
+        return count->device.cuda && count->device.may_fall_back && !count->gpu.began &&
+               (status == KC_ENOMEM || status == KC_EDEVICE);
+}
+
+static enum kc_status fall_back(struct count *count, const struct invocation *call,
+                                const struct kc_error *reason, struct kc_error *err)
+{
+        if (!count->settings->quiet)
+                fprintf(stderr, "kcount: %s: counting on the CPU\n", reason->message);
+        count->device.cuda = false;
+        if (is_rereadable(count)) {
+                kc_reader_close(count->reader);
+                count->reader = NULL;
+                enum kc_status status = open_reader(count, call, err);
+                if (status != KC_OK)
+                        return status;
+        }
+        return run_engine(count, err);
+}
+
+static enum kc_status run_some_engine(struct count *count, const struct invocation *call,
+                                      struct kc_error *err)
+{
+        struct kc_error own = { 0 };
+        enum kc_status status = run_engine(count, &own);
+        if (may_fall_back(count, status))
+                return fall_back(count, call, &own, err);
+        return status == KC_OK ? KC_OK : kc_fail(err, status, "%s", own.message);
 }
 
 static enum kc_status commit(struct count *count, struct kc_error *err)
@@ -163,22 +233,43 @@ static enum kc_status commit(struct count *count, struct kc_error *err)
         return status;
 }
 
-static enum kc_status tell(struct count *count, const struct invocation *call, struct kc_error *err)
+static struct summary summarize(struct count *count, const struct invocation *call)
 {
         struct summary summary = { .command_line = call->line,
                                    .output = count->output,
                                    .nthreads = count->nthreads,
                                    .min_quality = (int)count->settings->min_quality,
                                    .memory_nbytes = count->memory_nbytes,
+                                   .device = count->device,
+                                   .gpu = count->gpu,
                                    .counted = count->totals,
                                    .nunique = atomic_load(&count->tally.nunique),
                                    .wall_seconds = machine_seconds() - call->start_seconds,
                                    .user_seconds = machine_user_seconds(),
                                    .system_seconds = machine_system_seconds(),
                                    .peak_nbytes = machine_peak_nbytes() };
+        kc_reader_totals(count->reader, &summary.read);
+        return summary;
+}
+
+static void tell_both(const struct count_settings *settings, const struct invocation *call,
+                      const struct summary *summary)
+{
+        if (!settings->quiet) {
+                struct text_out messages;
+                text_out_stderr(&messages);
+                summary_text(&messages, summary);
+                text_out_flush(&messages);
+        }
+        if (settings->json)
+                summary_json(call->out, summary);
+}
+
+static enum kc_status tell(struct count *count, const struct invocation *call, struct kc_error *err)
+{
+        struct summary summary = summarize(count, call);
         struct kc_store *store = NULL;
         enum kc_status status;
-        kc_reader_totals(count->reader, &summary.read);
         KC_TRY(kc_store_open(&store, count->output, err));
         kc_store_get_info(store, &summary.stored);
         if (summary.counted.nkmers == 0)
@@ -186,16 +277,23 @@ static enum kc_status tell(struct count *count, const struct invocation *call, s
                         "kcount: warning: no k-mer was counted: no stretch of usable bases "
                         "is %d long\n",
                         summary.stored.k);
-        if (!count->settings->quiet) {
-                struct text_out messages;
-                text_out_stderr(&messages);
-                summary_text(&messages, &summary);
-                text_out_flush(&messages);
-        }
-        if (count->settings->json)
-                summary_json(call->out, &summary);
+        tell_both(count->settings, call, &summary);
 out:
         kc_store_close(store);
+        return status;
+}
+
+/* --reader-only */
+static enum kc_status only_read(struct count *count, const struct invocation *call,
+                                struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(open_reader(count, call, err));
+        KC_TRY(reader_only(count->reader, count->nthreads, err));
+        struct summary summary = summarize(count, call);
+        summary.reader_only = true;
+        tell_both(count->settings, call, &summary);
+out:
         return status;
 }
 
@@ -203,13 +301,19 @@ static enum kc_status run_count(const struct invocation *call, struct kc_error *
 {
         /* Static, because the thread that takes the signals lives on to the end. */
         static struct kc_job job;
-        struct count count = { .settings = call->settings, .job = &job };
+        const struct count_settings *s = call->settings;
+        struct count count = { .settings = s, .job = &job };
         enum kc_status status;
-        KC_TRY(check_settings(count.settings, err));
+        KC_TRY(check_settings(s, err));
         KC_TRY(resolve(&count, call->operands[0], err));
         signals_install(&job);
+        if (s->reader_only) {
+                KC_TRY(only_read(&count, call, err));
+                goto out;
+        }
+        device_choose(&count.device, s->device, s->table, (int)s->k, s->quiet);
         KC_TRY(open_all(&count, call, err));
-        KC_TRY(run_engine(&count, err));
+        KC_TRY(run_some_engine(&count, call, err));
         KC_TRY(commit(&count, err));
         KC_TRY(tell(&count, call, err));
 out:
@@ -268,15 +372,42 @@ static const struct option_spec count_options[] = {
           .argument = "NAME",
           .preset = "auto",
           .offset = FIELD(device),
-          .help = "Where to count: auto, cpu, cuda, or cuda:0,1 for chosen devices. auto takes "
-                  "CUDA where a device answers, else the CPU. This version counts on the CPU "
-                  "only." },
+          .help = "Where to count: auto, cpu, cuda, or cuda:N for one of several devices. auto "
+                  "takes CUDA where a device answers, else the CPU, and says so. k above 64 is "
+                  "counted on the CPU in any case. The output is the same." },
         { .type = OPTION_TEXT,
           .name = "table",
           .argument = "NAME",
           .offset = FIELD(table),
-          .help = "Hash table of the CUDA engine: warpdrive, slab, linear or hopscotch. Only with "
-                  "--device cuda." },
+          .help = "Hash table of the CUDA engine: warpdrive or slab. Needs a CUDA device. Default: "
+                  "warpdrive." },
+        { .type = OPTION_SIZE,
+          .name = "gpu-memory",
+          .argument = "SIZE",
+          .min = MIN_GPU_MEMORY_MIB * MIB,
+          .offset = FIELD(gpu_memory_nbytes),
+          .help = "Bound on the device memory that is taken for counting, at least 64M; CUDA itself "
+                  "takes some more. What does not fit is kept in the memory that -m allows, then in "
+                  "--tmp. Default: nine tenths of what is free on the device." },
+        { .type = OPTION_NUMBER,
+          .name = "gpu-batch",
+          .argument = "N",
+          .min = MIN_GPU_BATCH,
+          .max = UINT64_C(1) << 31,
+          .offset = FIELD(gpu_batch_nkmers),
+          .hidden = true,
+          .help = "Most k-mers that are counted at a time: tests make many runs." },
+        { .type = OPTION_TEXT,
+          .name = "gpu-trace",
+          .argument = "FILE",
+          .offset = FIELD(gpu_trace),
+          .hidden = true,
+          .help = "Write a timeline of the CUDA engine, for benchmarks." },
+        { .type = OPTION_FLAG,
+          .name = "reader-only",
+          .offset = FIELD(reader_only),
+          .hidden = true,
+          .help = "Read and parse, count and write nothing, for benchmarks." },
         { .type = OPTION_FLAG,
           .name = "stranded",
           .offset = FIELD(stranded),

@@ -2,64 +2,101 @@
 
 #include "app/json.h"
 #include "app/size.h"
-#include "gpu/gpu.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_DEVICES = 64 };
 
-/* "cuda" or "cuda:0,1": digits and commas, no comma without a number on both sides. */
-static bool is_cuda(const char *device)
+/* What follows "cuda", if device is one: "" or ":0" or ":0,1", no comma without a number on both
+ * sides. NULL if it is none. */
+static const char *cuda_devices(const char *device)
 {
         if (strncmp(device, "cuda", 4) != 0)
-                return false;
+                return NULL;
         const char *p = device + 4;
         if (*p == '\0')
-                return true;
+                return p;
         if (*p != ':')
-                return false;
+                return NULL;
         do {
                 p++;
                 size_t digits = strspn(p, "0123456789");
                 if (digits == 0 || digits > 4)
-                        return false;
+                        return NULL;
                 p += digits;
         } while (*p == ',');
-        return *p == '\0';
+        return *p == '\0' ? device + 4 : NULL;
 }
 
-static bool is_table(const char *name)
+static const struct {
+        const char *name;
+        enum kc_gpu_table table;
+        bool built;
+} tables[] = {
+        { "warpdrive", KC_TABLE_WARPDRIVE, true },
+        { "slab", KC_TABLE_SLAB, true },
+        { "linear", 0, false },
+        { "hopscotch", 0, false },
+};
+
+static enum kc_status check_table(const char *name, struct kc_error *err)
 {
-        static const char *const tables[] = { "warpdrive", "slab", "linear", "hopscotch" };
         for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
-                if (strcmp(name, tables[i]) == 0)
-                        return true;
-        return false;
+                if (strcmp(name, tables[i].name) == 0 && tables[i].built)
+                        return KC_OK;
+                else if (strcmp(name, tables[i].name) == 0)
+                        return kc_fail(err, KC_EUSAGE,
+                                       "--table: this version has no %s table; take warpdrive or "
+                                       "slab",
+                                       name);
+        return kc_fail(err, KC_EUSAGE, "--table: '%s' is neither warpdrive nor slab", name);
 }
 
-enum kc_status device_choose(const char *device, const char *table, struct kc_error *err)
+enum kc_status device_check(const char *device, const char *table, struct kc_error *err)
 {
-        bool cuda = is_cuda(device);
-        if (!cuda && strcmp(device, "auto") != 0 && strcmp(device, "cpu") != 0)
+        const char *cuda = cuda_devices(device);
+        bool is_cpu = strcmp(device, "cpu") == 0;
+        if (cuda == NULL && !is_cpu && strcmp(device, "auto") != 0)
                 return kc_fail(err, KC_EUSAGE,
-                               "--device: '%s' is none of auto, cpu, cuda, cuda:0,1,...", device);
-        if (table && !is_table(table))
+                               "--device: '%s' is none of auto, cpu, cuda, cuda:0, cuda:1, ...",
+                               device);
+        if (cuda && strchr(cuda, ','))
                 return kc_fail(err, KC_EUSAGE,
-                               "--table: '%s' is none of warpdrive, slab, linear, hopscotch",
-                               table);
-        if (!cuda && table)
+                               "--device: this version counts on one device, not on several as in "
+                               "'%s'",
+                               device);
+        if (table && is_cpu)
                 return kc_fail(err, KC_EUSAGE,
                                "--table chooses a table of the CUDA engine; it needs --device "
                                "cuda");
-        if (!cuda)
-                return KC_OK;
-        struct kc_gpu_device devices[1];
-        int n;
-        enum kc_status status = kc_gpu_devices(devices, 1, &n, err);
-        if (status != KC_OK)
-                return status;
-        return kc_fail(err, KC_EDEVICE,
-                       "this version has no CUDA counting engine yet; use --device cpu");
+        return table ? check_table(table, err) : KC_OK;
+}
+
+void device_choose(struct device_choice *choice, const char *device, const char *table, int k,
+                   bool quiet)
+{
+        const char *cuda = cuda_devices(device);
+        *choice = (struct device_choice){ .may_fall_back = cuda == NULL && table == NULL,
+                                          .index = cuda && *cuda ? atoi(cuda + 1) : 0,
+                                          .table_name = table ? table : tables[0].name };
+        for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+                if (strcmp(choice->table_name, tables[i].name) == 0)
+                        choice->table = tables[i].table;
+        if (strcmp(device, "cpu") == 0 || (choice->may_fall_back && !kc_gpu_in_build()))
+                return; /* nothing else is to be expected */
+        choice->cuda = k <= KC_GPU_ENGINE_MAX_K;
+        if (!choice->cuda && !(quiet && choice->may_fall_back))
+                fprintf(stderr,
+                        "kcount: the CUDA engine counts up to k = %d: counting on the CPU\n",
+                        KC_GPU_ENGINE_MAX_K);
+}
+
+const char *device_name(const struct device_choice *choice, char text[16])
+{
+        snprintf(text, 16, choice->cuda ? "cuda:%d" : "cpu", choice->index);
+        return text;
 }
 
 static void put_devices_json(struct text_out *out, const struct kc_gpu_device *devices, int n)

@@ -5,13 +5,32 @@
 #define APP_DEVICE_H
 
 #include "app/text_out.h"
-#include "kmer/status.h"
+#include "gpu/gpu.h"
+
+struct device_choice {
+        bool cuda;          /* the CUDA engine counts */
+        bool may_fall_back; /* the CPU engine may take over where the device fails at the start */
+        int index;
+        enum kc_gpu_table table;
+        const char *table_name;
+};
 
 /*
- * Check what the user asked for. device is auto, cpu, cuda or cuda:I,J,...; table is NULL or the
- * name of a table of the CUDA engine. KC_OK: the host engine counts. KC_EUSAGE; KC_EDEVICE.
+ * Read what the user asked for. device is auto, cpu, cuda or cuda:N; table is NULL or the name of a
+ * table of the CUDA engine. KC_EUSAGE. Looks at no device.
  */
-enum kc_status device_choose(const char *device, const char *table, struct kc_error *err);
+enum kc_status device_check(const char *device, const char *table, struct kc_error *err);
+
+/*
+ * Choose the engine, once device_check has passed. Looks at no device: making one ready takes so
+ * long that reading must begin meanwhile. Where k is too large for CUDA, that is told in a line on
+ * stderr; with quiet, only where CUDA was asked for by name.
+ */
+void device_choose(struct device_choice *choice, const char *device, const char *table, int k,
+                   bool quiet);
+
+/* "cpu" or "cuda:N". */
+const char *device_name(const struct device_choice *choice, char text[16]);
 
 /* The CUDA devices, for people or as JSON. KC_EDEVICE if there is none. */
 enum kc_status device_list(struct text_out *out, bool as_json, struct kc_error *err);

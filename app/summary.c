@@ -31,11 +31,15 @@ static double mbases_per_second(const struct summary *s)
         return s->wall_seconds > 0 ? (double)s->read.nbases / s->wall_seconds * 1e-6 : 0;
 }
 
+static void put_read(struct text_out *out, const struct summary *s)
+{
+        put_number(out, "reads", s->read.nreads);
+        put_number(out, "bases", s->read.nbases);
+}
+
 static void put_numbers(struct text_out *out, const struct summary *s)
 {
         char label[64];
-        put_number(out, "reads", s->read.nreads);
-        put_number(out, "bases", s->read.nbases);
         snprintf(label, sizeof label, "%d-mers counted", s->stored.k);
         put_number(out, label, s->counted.nkmers);
         snprintf(label, sizeof label, "distinct %d-mers", s->stored.k);
@@ -52,26 +56,57 @@ static void put_numbers(struct text_out *out, const struct summary *s)
         put_number_if(out, "bytes spilled", s->counted.spilled_nbytes);
 }
 
-void summary_text(struct text_out *out, const struct summary *s)
+static void put_stages(struct text_out *out, const struct summary *s)
 {
-        char size[FORMATTED_NBYTES], peak[FORMATTED_NBYTES];
+        char device[16], peak[FORMATTED_NBYTES];
         const double *stage = s->counted.stage_seconds;
-        put_numbers(out, s);
         text_out_printf(out,
                         "stages: read and partition %.2f s, count %.2f s, order and write "
                         "%.2f s\n",
                         stage[KC_STAGE_PARTITION], stage[KC_STAGE_COUNT], stage[KC_STAGE_ORDER]);
+        if (s->device.cuda)
+                text_out_printf(out, "counted on %s, table %s, peak device memory %s\n",
+                                device_name(&s->device, device), s->device.table_name,
+                                format_size(s->gpu.peak_nbytes, peak));
+}
+
+void summary_text(struct text_out *out, const struct summary *s)
+{
+        char size[FORMATTED_NBYTES], peak[FORMATTED_NBYTES];
+        put_read(out, s);
+        if (!s->reader_only) {
+                put_numbers(out, s);
+                put_stages(out, s);
+        }
         text_out_printf(out, "wall %.2f s, CPU %.2f s, peak memory %s, %.1f Mbases/s\n",
                         s->wall_seconds, s->user_seconds + s->system_seconds,
                         format_size(s->peak_nbytes, peak), mbases_per_second(s));
-        text_out_printf(out, "wrote %s, %s\n", s->output, format_size(s->stored.file_nbytes, size));
+        if (!s->reader_only)
+                text_out_printf(out, "wrote %s, %s\n", s->output,
+                                format_size(s->stored.file_nbytes, size));
         text_out_printf(out, "kcount %s: %s\n", KCOUNT_VERSION, s->command_line);
+}
+
+static void put_json_device(struct json *json, const struct summary *s)
+{
+        char device[16];
+        json_string(json, "device", device_name(&s->device, device));
+        if (!s->device.cuda)
+                return;
+        json_string(json, "table", s->device.table_name);
+        json_number(json, "device_peak_memory_bytes", s->gpu.peak_nbytes);
+        json_number(json, "device_batches", s->gpu.nbatches);
+}
+
+static void put_json_call(struct json *json, const struct summary *s)
+{
+        json_string(json, "version", KCOUNT_VERSION);
+        json_string(json, "command", s->command_line);
+        json_number(json, "threads", (uint64_t)s->nthreads);
 }
 
 static void put_json_settings(struct json *json, const struct summary *s)
 {
-        json_string(json, "version", KCOUNT_VERSION);
-        json_string(json, "command", s->command_line);
         json_string(json, "output", s->output);
         json_number(json, "output_bytes", s->stored.file_nbytes);
         json_begin(json, "inputs", '[');
@@ -81,12 +116,11 @@ static void put_json_settings(struct json *json, const struct summary *s)
         json_number(json, "k", (uint64_t)s->stored.k);
         json_bool(json, "stranded", s->stored.stranded);
         json_number(json, "min_quality", (uint64_t)s->min_quality);
-        json_string(json, "device", "cpu");
-        json_number(json, "threads", (uint64_t)s->nthreads);
         json_number(json, "memory_bound_bytes", s->memory_nbytes);
+        put_json_device(json, s);
 }
 
-static void put_json_numbers(struct json *json, const struct summary *s)
+static void put_json_read(struct json *json, const struct summary *s)
 {
         json_number(json, "reads", s->read.nreads);
         json_number(json, "bases", s->read.nbases);
@@ -94,6 +128,10 @@ static void put_json_numbers(struct json *json, const struct summary *s)
         json_number(json, "low_quality_bases", s->read.nlow_quality);
         json_number(json, "input_bytes", s->read.input_nbytes);
         json_number(json, "text_bytes", s->read.text_nbytes);
+}
+
+static void put_json_counted(struct json *json, const struct summary *s)
+{
         json_number(json, "kmers", s->counted.nkmers);
         json_number(json, "distinct", s->counted.ndistinct);
         json_number(json, "unique", s->nunique);
@@ -103,20 +141,31 @@ static void put_json_numbers(struct json *json, const struct summary *s)
         json_number(json, "spilled_bytes", s->counted.spilled_nbytes);
 }
 
+static void put_json_seconds(struct json *json, const struct summary *s)
+{
+        json_begin(json, "seconds", '{');
+        if (!s->reader_only) {
+                json_real(json, "partition", s->counted.stage_seconds[KC_STAGE_PARTITION]);
+                json_real(json, "count", s->counted.stage_seconds[KC_STAGE_COUNT]);
+                json_real(json, "order", s->counted.stage_seconds[KC_STAGE_ORDER]);
+        }
+        json_real(json, "wall", s->wall_seconds);
+        json_real(json, "user", s->user_seconds);
+        json_real(json, "system", s->system_seconds);
+        json_end(json, '}');
+}
+
 void summary_json(struct text_out *out, const struct summary *s)
 {
         struct json json = { .out = out };
         json_begin(&json, NULL, '{');
-        put_json_settings(&json, s);
-        put_json_numbers(&json, s);
-        json_begin(&json, "seconds", '{');
-        json_real(&json, "partition", s->counted.stage_seconds[KC_STAGE_PARTITION]);
-        json_real(&json, "count", s->counted.stage_seconds[KC_STAGE_COUNT]);
-        json_real(&json, "order", s->counted.stage_seconds[KC_STAGE_ORDER]);
-        json_real(&json, "wall", s->wall_seconds);
-        json_real(&json, "user", s->user_seconds);
-        json_real(&json, "system", s->system_seconds);
-        json_end(&json, '}');
+        put_json_call(&json, s);
+        if (!s->reader_only)
+                put_json_settings(&json, s);
+        put_json_read(&json, s);
+        if (!s->reader_only)
+                put_json_counted(&json, s);
+        put_json_seconds(&json, s);
         json_number(&json, "peak_memory_bytes", s->peak_nbytes);
         json_real(&json, "mbases_per_second", mbases_per_second(s));
         json_end(&json, '}');

@@ -4,7 +4,7 @@
 #ifndef APP_SUMMARY_H
 #define APP_SUMMARY_H
 
-#include "app/text_out.h"
+#include "app/device.h"
 #include "io/reader.h"
 #include "io/store.h"
 
@@ -13,6 +13,9 @@ struct summary {
         const char *output;
         int nthreads, min_quality;
         uint64_t memory_nbytes; /* the bound, -m */
+        struct device_choice device;
+        struct kc_gpu_report gpu; /* where device.cuda */
+        bool reader_only;         /* nothing was counted: counted, stored and device say nothing */
         struct kc_reader_totals read;
         struct kc_count_totals counted;
         struct kc_store_info stored;

@@ -16,6 +16,9 @@
 extern "C" {
 #endif
 
+/* False in a build without CUDA. */
+bool kc_gpu_in_build(void);
+
 struct kc_gpu_device {
         char name[256];
         int index;
@@ -27,7 +30,8 @@ struct kc_gpu_device {
 /*
  * List the devices.
  *   devices  out [cap]
- *   n        out, devices there are, even when > cap
+ *   n        out, devices there are, even when > cap. With cap = 0 no device is made ready, which
+ *            takes some tenths of a second each
  * Returns KC_OK with *n >= 1; KC_EDEVICE with a message that says why there is none: no CUDA in
  * this build, no driver, no device.
  */
@@ -40,10 +44,24 @@ enum kc_gpu_table {
 };
 
 struct kc_gpu_params {
-        int device;               /* index, as listed */
+        int device; /* index, as listed */
         enum kc_gpu_table table;
-        size_t memory_nbytes;     /* bound on device memory; 0: nine tenths of what is free */
+        size_t memory_nbytes;  /* bound on device memory; 0: nine tenths of what is free */
+        uint64_t batch_nkmers; /* most k-mers counted at a time; 0: as memory and input suggest */
+        bool read_ahead;       /* read while the device is being made ready; if that fails, what was
+                                  read is lost, and the failure waits for source->next to return */
+        const char *trace;     /* a file for a timeline (gpu/trace.cuh), or NULL */
 };
+
+/* What kc_gpu_count tells of the device, also when it fails. */
+struct kc_gpu_report {
+        bool began; /* false: the device could not be made ready. The sink was not called then, and,
+                       without read_ahead, neither was the source */
+        size_t peak_nbytes; /* most device memory taken */
+        uint64_t nbatches;
+};
+
+enum { KC_GPU_ENGINE_MAX_K = 64 };
 
 struct kc_job;
 
@@ -53,12 +71,11 @@ struct kc_job;
  * do not fit the device). Where sink->put_blocks is set, blocks are encoded on the device.
  * KC_EUSAGE, KC_EDEVICE, KC_ENOMEM, and what source and sink return.
  */
-enum { KC_GPU_ENGINE_MAX_K = 64 };
 enum kc_status kc_gpu_count(const struct kc_count_params *params,
                             const struct kc_gpu_params *gpu_params,
                             const struct kc_batch_source *source, const struct kc_run_sink *sink,
                             struct kc_job *job, struct kc_count_totals *totals,
-                            struct kc_error *err);
+                            struct kc_gpu_report *report, struct kc_error *err);
 
 #ifdef __cplusplus
 }

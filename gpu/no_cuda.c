@@ -3,11 +3,32 @@
  */
 #include "gpu/gpu.h"
 
+bool kc_gpu_in_build(void)
+{
+        return false;
+}
+
+static enum kc_status no_cuda(struct kc_error *err)
+{
+        return kc_fail(err, KC_EDEVICE,
+                       "no CUDA in this build; build with nvcc on the PATH (-DKCOUNT_CUDA=ON), or "
+                       "use --device cpu");
+}
+
 enum kc_status kc_gpu_devices(struct kc_gpu_device *devices, int cap, int *n, struct kc_error *err)
 {
         (void)devices, (void)cap;
         *n = 0;
-        return kc_fail(err, KC_EDEVICE,
-                       "no CUDA in this build; build with nvcc on the PATH (-DKCOUNT_CUDA=ON), or "
-                       "use --device cpu");
+        return no_cuda(err);
+}
+
+enum kc_status kc_gpu_count(const struct kc_count_params *params,
+                            const struct kc_gpu_params *gpu_params,
+                            const struct kc_batch_source *source, const struct kc_run_sink *sink,
+                            struct kc_job *job, struct kc_count_totals *totals,
+                            struct kc_gpu_report *report, struct kc_error *err)
+{
+        (void)params, (void)gpu_params, (void)source, (void)sink, (void)job, (void)totals;
+        *report = (struct kc_gpu_report){ 0 };
+        return no_cuda(err);
 }

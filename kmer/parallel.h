@@ -6,6 +6,10 @@
 
 #include "kmer/status.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /*
  * Call run(ctx, worker, err) for worker = 0 .. nthreads-1, each on a thread of its own (worker 0 on
  * the caller's), and wait for all of them. Each call gets an error of its own; the first failure in
@@ -17,4 +21,7 @@ enum kc_status kc_parallel(int nthreads,
                            enum kc_status (*run)(void *ctx, int worker, struct kc_error *err),
                            void (*on_failure)(void *ctx), void *ctx, struct kc_error *err);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -122,11 +122,22 @@ def test_summary():
     told = json.loads(s.kcount("count", "a.fq", "-k", 3, "--force", "--json", "--min", 2, "-q", 20,
                                "--no-progress"))
     for key, value in {"k": 3, "reads": 2, "bases": 22, "skipped_letters": 1, "low_quality_bases": 1,
-                       "distinct": 4, "dropped_distinct": 1, "output": "a.kc", "inputs": ["a.fq"], "device": "cpu"}.items():
+                       "distinct": 4, "dropped_distinct": 1, "output": "a.kc", "inputs": ["a.fq"]}.items():
         expect(told[key], value, f"count --json, {key}")
+    expect(told["device"] == "cpu" or told["device"].startswith("cuda:"), True, "count --json, device")
+    told = json.loads(s.kcount("a.fq", "-k", 3, "--force", "--json", "--device", "cpu"))
+    expect(told["device"], "cpu", "count --json --device cpu, device")
     s.write("odd \"name\"\\\n.fq", READS)
     told = json.loads(s.kcount("odd \"name\"\\\n.fq", "-k", 3, "--json"))
     expect(told["inputs"], ["odd \"name\"\\\n.fq"], "a name with quotes, as JSON")
+
+
+def test_reader_only():
+    s = Session()
+    told = json.loads(s.kcount("a.fq", "-k", 3, "--reader-only", "--json"))
+    expect((told["reads"], told["bases"], "distinct" in told), (2, 22, False), "--reader-only --json")
+    expect("3-mers counted" in s.said or "wrote" in s.said, False, "--reader-only")
+    expect(s.names(), ["a.fq"], "what --reader-only leaves behind")
 
 
 def test_names_of_the_output():
@@ -153,4 +164,4 @@ def test_nothing_to_count():
 
 main([test_dump, test_stranded_quality_and_bounds, test_hist, test_query,
       test_query_in_order_with_threads, test_range, test_info_and_check, test_summary,
-      test_names_of_the_output, test_nothing_to_count])
+      test_reader_only, test_names_of_the_output, test_nothing_to_count])

@@ -62,14 +62,32 @@ def test_bad_outputs():
 
 
 def test_no_device():
+    """Asked for by name, a device must be there; auto does without, and says so in a line at most."""
     s = Session()
     s.kcount("info", "--devices", code=None)
     if s.code == 0:
+        fails(s, "a.fq", "-k", 3, "--device", "cuda:999", message="no device cuda:999")
         return
-    fails(s, "a.fq", "-k", 3, "--device", "cuda", message="kcount: ")
-    fails(s, "a.fq", "-k", 3, "--device", "cuda:0,1", "--table", "slab", message="kcount: ")
-    fails(s, "info", "--devices", message="kcount: ")
-    s.kcount("a.fq", "-k", 3, "--device", "auto")
+    reason = s.said.removesuffix("\n")
+    for choice in (["--device", "cuda"], ["--device", "cuda:1"], ["--table", "slab"],
+                   ["--device", "cuda:0", "--table", "warpdrive", "--gpu-memory", "64M"]):
+        fails(s, "a.fq", "-k", 3, *choice, message=reason)
+    s.kcount("a.fq", "-k", 3, "--device", "auto", "--gpu-memory", "1G")
+    told = [line for line in s.said.splitlines() if line.endswith(": counting on the CPU")]
+    expect(told, [] if "no CUDA in this build" in reason else [f"{reason}: counting on the CPU"], "auto")
+    s.kcount("a.fq", "-k", 3, "--force", "--quiet")
+    expect(s.said, "", "auto with --quiet")
+
+
+def test_large_k_on_the_cpu():
+    """The CUDA engine ends at k = 64; what was asked for is done all the same."""
+    s = Session()
+    s.write("long.fa", ">r\n" + "ACGTTGCATT" * 10 + "\n")
+    for device in ("cuda", "cuda:0", "auto"):
+        told = json.loads(s.kcount("long.fa", "-k", 65, "--device", device, "--force", "--json",
+                                   message="counts up to k = 64: counting on the CPU"
+                                   if device != "auto" else ""))
+        expect((told["device"], told["kmers"]), ("cpu", 36), f"k = 65 with --device {device}")
 
 
 def test_bad_databases():
@@ -139,5 +157,5 @@ def test_full_disk():
     full_disk(work)
 
 
-main([test_bad_inputs, test_bad_outputs, test_no_device, test_bad_databases, test_bad_queries,
+main([test_bad_inputs, test_bad_outputs, test_no_device, test_large_k_on_the_cpu, test_bad_databases, test_bad_queries,
       test_full_disk])

@@ -42,7 +42,7 @@ def test_contract():
     """The options other programs rely on."""
     s = Session()
     for command, options in {
-            "count": "kmer output threads memory tmp device table stranded min max min-quality json quiet "
+            "count": "kmer output threads memory tmp device table gpu-memory stranded min max min-quality json quiet "
                      "no-progress force",
             "dump": "fasta min max output threads", "hist": "max-count", "query": "file",
             "range": "count", "info": "json devices", "check": "json"}.items():

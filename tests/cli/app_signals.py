@@ -1,16 +1,19 @@
 """
 Ctrl-C and its relatives: the program ends by the signal, and leaves nothing behind.
 
-    app_signals.py KCOUNT SOURCE
+    app_signals.py KCOUNT SOURCE [DEVICE]
 """
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
 
 from session import READS, Session, expect
 from tools import main
+
+DEVICE = sys.argv[3] if len(sys.argv) > 3 else "cpu"
 
 
 def endless_reads(pipe):
@@ -37,7 +40,7 @@ def interrupt(signals, feed):
     """Start counting, send signals one after another; returns exit code, message, files, seconds."""
     s = Session()
     before = s.names()
-    started = s.start("-", "-k", 21, "-o", "out.kc", stdin=subprocess.PIPE)
+    started = s.start("-", "-k", 21, "-o", "out.kc", "--device", DEVICE, stdin=subprocess.PIPE)
     if feed:
         threading.Thread(target=endless_reads, args=(started.stdin,), daemon=True).start()
     wait_for_temporary(s, before)

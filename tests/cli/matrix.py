@@ -1,24 +1,32 @@
 """
 Random reads through every k x strand mode, and through threads, memory bounds and formats in turn:
 what kcount dumps is what the naive counter says, and the .kc file is the same to the byte whatever
-the threads, the memory bound and the format.
+the threads, the memory bound and the format. With DEVICE cuda, each file of the CUDA engine is the
+CPU engine's, to the byte.
 
-    matrix.py KCOUNT NAIVE SIMULATE TEST       TEST: SHARD/SHARDS, chunks, spill, quality, inputs
+    matrix.py KCOUNT NAIVE SIMULATE TEST [DEVICE]
+        TEST: SHARD/SHARDS, chunks, spill, quality, inputs, skew
 """
 import itertools
 import json
 import pathlib
 import random
+import subprocess
 import sys
 import tempfile
 
-from tools import Failure, fasta, fastq, gzip_members, main, run, same_file, same_text, write_formats
+from tools import SKIPPED, Failure, fasta, fastq, gzip_members, main, run, same_file, same_text, write_formats
 
 KMERS = (1, 2, 3, 5, 8, 15, 16, 17, 21, 27, 31, 32, 33, 41, 55, 63, 64, 65, 101, 127, 128, 129, 200, 255)
 THREADS = (1, 2, 4, 5)
 MEMORY = (0, 8, 12, 24)  # MiB a thread; 0: no bound
 
+MAX_CUDA_K = 64
+GPU_MEMORY = (0, 64, 80, 300)  # MiB; 0: no bound
+GPU_BATCH = (0, 4096, 30000, 1000000)  # k-mers; 0: as the engine likes
+
 KCOUNT, NAIVE, SIMULATE = (pathlib.Path(path).resolve() for path in sys.argv[1:4])
+DEVICE = sys.argv[5] if len(sys.argv) > 5 else "cpu"
 
 
 def random_read(rng, genome):
@@ -53,12 +61,27 @@ def naive(path, k, stranded, *options):
     return run(NAIVE, "-k", k, *(["-s"] if stranded else []), *options, path)
 
 
-def count(folder, output, k, stranded, *options, inputs=("reads",), threads=2, memory=0, stdin=None):
+def gpu_options(rng):
+    """Bounds small enough for many runs, and for these to leave the device; either table."""
+    options = ["--table", rng.choice(("warpdrive", "slab"))]
+    for name, value in (("--gpu-memory", rng.choice(GPU_MEMORY)), ("--gpu-batch", rng.choice(GPU_BATCH))):
+        if value:
+            options += [name, f"{value}M" if name == "--gpu-memory" else value]
+    return options
+
+
+def count(folder, output, k, stranded, *options, inputs=("reads",), threads=2, memory=0, stdin=None,
+          device=DEVICE, rng=random.Random(31)):
     command = [KCOUNT, "count", *inputs, "-k", k, "-o", output, "-t", threads, "--json", "--force",
-               "--device", "cpu", *(["--stranded"] if stranded else []), *options]
+               "--device", device, *(["--stranded"] if stranded else []), *options]
+    if device != "cpu":
+        command += gpu_options(rng)
     if memory:
         command += ["--engine-memory", f"{memory}M", "--tmp", output.parent]
-    return json.loads(run(*command, cwd=folder, stdin=stdin))
+    counted = json.loads(run(*command, cwd=folder, stdin=stdin))
+    if not counted["device"].startswith(device):
+        raise Failure(f"counted on {counted['device']}, not {device}")
+    return counted
 
 
 def dump(path):
@@ -69,19 +92,20 @@ def check_case(folder, formats, k, stranded, rng):
     """One k and strand mode against the oracle; threads, memory and formats drawn five times."""
     plain, what = folder / "in" / "fastq", f"k={k} stranded={stranded}"
     first, other = folder / "first.kc", folder / "other.kc"
-    count(plain, first, k, stranded)
+    count(plain, first, k, stranded, device="cpu")
     same_text(dump(first), naive(plain / "reads", k, stranded), what)
     run(KCOUNT, "check", first)
     for form in rng.sample(formats, 5):
         threads = rng.choice(THREADS)
         memory = threads * rng.choice(MEMORY)
-        count(folder / "in" / form, other, k, stranded, threads=threads, memory=memory)
+        count(folder / "in" / form, other, k, stranded, threads=threads, memory=memory, rng=rng)
         same_file(other, first, f"{what} {form} -t {threads} memory {memory}")
 
 
 def matrix(shard, nshards):
     """Every k x strand mode, on three sets of reads."""
-    cases = list(itertools.product(KMERS, (False, True)))[shard::nshards]
+    kmers = [k for k in KMERS if DEVICE == "cpu" or k <= MAX_CUDA_K]
+    cases = list(itertools.product(kmers, (False, True)))[shard::nshards]
     for seed in (11, 12, 13):
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
@@ -107,7 +131,7 @@ def chunks():
             folder = pathlib.Path(folder)
             first, other = folder / "first.kc", folder / "other.kc"
             formats = write_formats(reads, folder / "in")
-            count(folder / "in" / "fastq", first, k, False, threads=1)
+            count(folder / "in" / "fastq", first, k, False, threads=1, device="cpu")
             same_text(dump(first), naive(folder / "in" / "fastq" / "reads", k, False), f"chunks k={k}")
             for form in formats:
                 for threads in (1, 2, 5):
@@ -123,12 +147,14 @@ def spill():
             "--error", "0.01", "--threads", "2", "-o", folder / "reads")
         first, other = folder / "first.kc", folder / "other.kc"
         for k, stranded in ((12, False), (31, False), (31, True), (55, True), (101, False)):
-            count(folder, first, k, stranded)
+            if DEVICE != "cpu" and k > MAX_CUDA_K:
+                continue
+            count(folder, first, k, stranded, device="cpu")
             same_text(dump(first), naive(folder / "reads", k, stranded), f"spill k={k}")
             for threads, memory in ((1, 4), (2, 8), (5, 40)):
                 totals = count(folder, other, k, stranded, threads=threads, memory=memory)
                 same_file(other, first, f"spill k={k} -t {threads} memory {memory}")
-                if k > 12 and threads < 5 and totals["spilled_bytes"] == 0:
+                if DEVICE == "cpu" and k > 12 and threads < 5 and totals["spilled_bytes"] == 0:
                     raise Failure(f"spill k={k} -t {threads} memory {memory}: nothing was spilled")
 
 
@@ -162,13 +188,46 @@ def inputs():
             same_text(dump(folder / "a.kc"), wanted, f"inputs {names}")
 
 
+def skewed_reads():
+    """Reads that load bins and tables as unevenly as can be, each under a name."""
+    rng = random.Random(23)
+    letters = rng.choices("ACGT", k=600_000)
+    one = "".join(letters[:150])
+    yield "poly-A", ["A" * 150] * 8000
+    yield "one long A", ["A" * 2_000_000]
+    yield "all identical", [one] * 20000
+    yield "one read very often", [one] * 10000 + ["".join(letters[i:i + 150]) for i in range(0, 300_000, 90)]
+    yield "two letters", ["AT" * 75, "TA" * 75, "A" * 75 + "T" * 75] * 3000
+    yield "all distinct", ["".join(letters)]
+    yield "shorter than most k", ["".join(letters[i:i + 20]) for i in range(0, 200_000, 10)]
+
+
+def skew():
+    """Both engines and the oracle on skewed reads."""
+    for name, bases in skewed_reads():
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            (folder / "reads").write_bytes(fasta([(text.encode(), b"") for text in bases]))
+            for k, stranded in ((11, False), (31, False), (32, True), (55, False), (64, False)):
+                count(folder, folder / "first.kc", k, stranded, device="cpu")
+                wanted = naive(folder / "reads", k, stranded)
+                same_text(dump(folder / "first.kc"), wanted, f"{name} k={k}")
+                if DEVICE != "cpu":
+                    for _ in range(2):
+                        count(folder, folder / "other.kc", k, stranded)
+                        same_file(folder / "other.kc", folder / "first.kc", f"{name} k={k} {DEVICE}")
+
+
 def chosen():
     name = sys.argv[4]
     if "/" in name:
         shard, nshards = map(int, name.split("/"))
         return lambda: matrix(shard, nshards)
-    return {"chunks": chunks, "spill": spill, "quality": quality, "inputs": inputs}[name]
+    return {"chunks": chunks, "spill": spill, "quality": quality, "inputs": inputs,
+            "skew": skew}[name]
 
 
 if __name__ == "__main__":
+    if DEVICE != "cpu" and subprocess.run([KCOUNT, "info", "--devices"]).returncode != 0:
+        sys.exit(SKIPPED)
     main([chosen()])

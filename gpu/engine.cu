@@ -1,0 +1,322 @@
+/*
+ * The CUDA engine: threads and memory around the stages.
+ *
+ *      workers:  source ──▶ pinned ──▶ a device buffer of two         gpu/feed.cuh
+ *      driver:   buffer ──▶ sorted runs                               gpu/count.cuh
+ *                runs   ──▶ the LSM                                   gpu/lsm.cuh
+ *      driver:   the LSM, range by range ──▶ blocks ──▶ pinned        gpu/encode.cuh
+ *      workers:  pinned ──▶ sink                                      gpu/emit.cuh
+ *
+ * One thread, the driver, speaks to the device but for the copies of the workers, and sleeps while
+ * it waits; so all cores are left to the reading, which is what takes the time.
+ */
+#include "gpu/count.cuh"
+#include "gpu/emit.cuh"
+#include "gpu/feed.cuh"
+#include "gpu/gate.h"
+#include "gpu/gpu.h"
+#include "gpu/lsm.cuh"
+#include "gpu/plan.cuh"
+#include "gpu/trace.cuh"
+#include "kmer/parallel.h"
+
+#include <cinttypes>
+
+template <class Key> struct engine {
+        const struct kc_count_params *params;
+        const struct kc_gpu_params *gpu_params;
+        const struct kc_batch_source *source;
+        const struct kc_run_sink *sink;
+        struct kc_gate gate;
+        struct kc_gpu_trace trace;
+        struct kc_gpu_plan plan;
+        struct kc_gpu gpu;
+        struct kc_gpu_feed *feed;
+        struct kc_gpu_counter<Key> *counter;
+        struct kc_gpu_lsm<Key> *lsm;
+        struct kc_gpu_emitter<Key> *emitter;
+        double start;
+        uint64_t nkmers, nbatches;
+        uint64_t nsaturated; /* within batches */
+        bool began; /* the device is ready: sink and job are in use */
+        struct kc_count_totals *totals;
+};
+
+/* ---- the device ---- */
+
+/* Waiting threads are to sleep, not to spin: the cores are needed for reading. */
+static enum kc_status wake_device(int device, struct kc_error *err)
+{
+#if CUDART_VERSION >= 12000
+        return KC_CUDA(
+                cudaInitDevice(device, cudaDeviceScheduleBlockingSync, cudaInitDeviceFlagsAreValid));
+#else
+        enum kc_status status;
+        KC_TRY(KC_CUDA(cudaSetDevice(device)));
+        KC_TRY(KC_CUDA(cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync)));
+out:
+        return status;
+#endif
+}
+
+static enum kc_status find_device(int device, struct kc_error *err)
+{
+        int n;
+        enum kc_status status = kc_gpu_devices(NULL, 0, &n, err);
+        if (status == KC_OK && device >= n)
+                return kc_fail(err, KC_EDEVICE,
+                               "there is no device cuda:%d; 'kcount info --devices' lists those "
+                               "there are",
+                               device);
+        return status;
+}
+
+template <class Key>
+static enum kc_status open_device(struct engine<Key> *e, struct kc_error *err)
+{
+        enum kc_status status;
+        int trace = kc_gpu_trace_begin(&e->trace, "open device", 0, NULL);
+        KC_TRY(find_device(e->gpu_params->device, err));
+        KC_TRY(wake_device(e->gpu_params->device, err));
+        KC_TRY(kc_gpu_open(&e->gpu, e->gpu_params->device, e->gpu_params->memory_nbytes, err));
+        KC_TRY(kc_gpu_trace_attach(&e->trace, &e->gpu, err));
+        kc_gpu_trace_end(&e->trace, trace, NULL);
+out:
+        return status;
+}
+
+template <class Key>
+static enum kc_status take_memory(struct engine<Key> *e, struct kc_error *err)
+{
+        enum kc_status status;
+        const struct kc_count_params *p = e->params;
+        struct kc_gpu_lsm_setup lsm = {};
+        int trace = kc_gpu_trace_begin(&e->trace, "take memory", 0, NULL);
+        KC_TRY(kc_gpu_plan_device<Key>(&e->plan, p, e->gpu.limit_nbytes,
+                                       e->sink->put_blocks != NULL, err));
+        KC_TRY(kc_gpu_feed_attach(e->feed, &e->gpu, &e->plan.batch, err));
+        KC_TRY(kc_gpu_counter_new(&e->counter, &e->gpu, p->k, p->stranded, e->gpu_params->table,
+                                  e->plan.batch.nkmers, err));
+        lsm.host_nbytes = e->plan.host_nbytes;
+        lsm.tmp_dir = p->tmp_dir;
+        KC_TRY(kc_gpu_lsm_new(&e->lsm, &e->gpu, &lsm, err));
+        KC_TRY(kc_gpu_emitter_attach(e->emitter, &e->gpu, e->plan.part_pairs, e->plan.nslots, err));
+        kc_gpu_trace_end(&e->trace, trace, NULL);
+        __atomic_store_n(&e->began, true, __ATOMIC_RELEASE);
+out:
+        return status;
+}
+
+/* ---- counting ---- */
+
+template <class Key>
+static enum kc_status insert(void *ctx, struct kc_gpu_run<Key> *run, struct kc_error *err)
+{
+        struct engine<Key> *e = (struct engine<Key> *)ctx;
+        int trace = kc_gpu_trace_begin(&e->trace, "insert", e->nbatches, NULL);
+        enum kc_status status = kc_gpu_lsm_insert(e->lsm, run, err);
+        kc_gpu_trace_end(&e->trace, trace, NULL);
+        return status;
+}
+
+template <class Key>
+static enum kc_status count_batch(struct engine<Key> *e, const struct kc_gpu_reads *reads,
+                                  struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_gpu_run_taker<Key> taker = { e, insert<Key> };
+        int trace;
+        KC_TRY(kc_gpu_lsm_make_room(e->lsm, kc_gpu_plan_run_nbytes<Key>(reads->nkmers), err));
+        trace = kc_gpu_trace_begin(&e->trace, "count", e->nbatches, e->gpu.stream);
+        KC_TRY(kc_gpu_counter_count(e->counter, reads, &taker, &e->nsaturated, err));
+        kc_gpu_trace_end(&e->trace, trace, e->gpu.stream);
+        e->nkmers += reads->nkmers;
+        e->nbatches++;
+out:
+        return status;
+}
+
+template <class Key>
+static enum kc_status count_all(struct engine<Key> *e, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_gpu_reads reads;
+        bool reading = true;
+        for (;;) {
+                KC_TRY(kc_gpu_feed_take(e->feed, &reads, err));
+                if (reads.nkmers == 0)
+                        break;
+                if (reading && kc_gpu_feed_end_seconds(e->feed) > 0) {
+                        reading = false;
+                        kc_gate_begin_stage(&e->gate, KC_STAGE_COUNT, 0);
+                }
+                KC_TRY(count_batch(e, &reads, err));
+                kc_gpu_feed_give_back(e->feed);
+        }
+out:
+        return status;
+}
+
+/* ---- the run ---- */
+
+template <class Key>
+static enum kc_status merge_all(struct engine<Key> *e, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_gpu_run<Key> range;
+        uint64_t nparts = kc_gpu_lsm_npairs(e->lsm) / e->plan.part_pairs + 1;
+        kc_gate_begin_stage(&e->gate, KC_STAGE_ORDER, nparts);
+        for (uint64_t i = 0;; i++) {
+                int trace = kc_gpu_trace_begin(&e->trace, "merge", i, NULL);
+                KC_TRY(kc_gpu_lsm_next(e->lsm, e->plan.part_pairs, &range, err));
+                kc_gpu_trace_end(&e->trace, trace, NULL);
+                KC_TRY(kc_gpu_emitter_put(e->emitter, &range, err));
+                if (range.n == 0)
+                        break;
+        }
+out:
+        return status;
+}
+
+/* ---- threads ---- */
+
+template <class Key> static enum kc_status drive(struct engine<Key> *e, struct kc_error *err)
+{
+        enum kc_status status;
+        double read, counted;
+        KC_TRY(open_device(e, err));
+        KC_TRY(take_memory(e, err));
+        KC_TRY(count_all(e, err));
+        counted = kc_gate_seconds();
+        read = kc_gpu_feed_end_seconds(e->feed);
+        e->totals->stage_seconds[KC_STAGE_PARTITION] = read - e->start;
+        e->totals->stage_seconds[KC_STAGE_COUNT] = counted - read;
+        kc_gpu_counter_free(e->counter);
+        e->counter = NULL;
+        kc_gpu_feed_detach(e->feed);
+        KC_TRY(merge_all(e, err));
+out:
+        return status;
+}
+
+/* Thread 0 drives, the others are workers 0 .. nthreads-1. */
+template <class Key> static enum kc_status run(void *ctx, int thread, struct kc_error *err)
+{
+        struct engine<Key> *e = (struct engine<Key> *)ctx;
+        enum kc_status status;
+        if (thread == 0)
+                return drive(e, err);
+        KC_TRY(kc_gpu_feed_read(e->feed, thread - 1, err));
+        KC_TRY(kc_gpu_emitter_write(e->emitter, err));
+out:
+        return status;
+}
+
+template <class Key> static void on_failure(void *ctx)
+{
+        struct engine<Key> *e = (struct engine<Key> *)ctx;
+        kc_gate_stop(&e->gate);
+        if (__atomic_load_n(&e->began, __ATOMIC_ACQUIRE))
+                e->sink->cancel(e->sink->ctx);
+}
+
+/*
+ * What goes in comes out: the k-mers of all batches are the sum of all counts, but for what
+ * saturation cut off.
+ */
+template <class Key> static enum kc_status add_up(struct engine<Key> *e, struct kc_error *err)
+{
+        struct kc_gpu_emit_totals out;
+        kc_gpu_emitter_totals(e->emitter, &out);
+        if (out.sum + e->nsaturated > e->nkmers || (out.sum < e->nkmers && !out.saturated))
+                return kc_fail(err, KC_EDEVICE,
+                               "the device counted %" PRIu64 " k-mers of %" PRIu64
+                               "; please report this, and use --device cpu",
+                               out.sum, e->nkmers);
+        e->totals->nkmers = e->nkmers;
+        e->totals->ndistinct = out.ndistinct;
+        e->totals->nsaturated = e->nkmers - out.sum;
+        e->totals->spilled_nbytes = kc_gpu_lsm_spilled_nbytes(e->lsm);
+        return KC_OK;
+}
+
+template <class Key> static enum kc_status count(struct engine<Key> *e, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_gpu_feed_setup feed = {};
+        feed.k = e->params->k;
+        feed.nthreads = e->params->nthreads;
+        feed.source = e->source;
+        feed.slot_words = e->plan.slot_words;
+        feed.read_ahead = e->gpu_params->read_ahead;
+        KC_TRY(kc_gpu_feed_new(&e->feed, &feed, &e->gate, &e->trace, err));
+        KC_TRY(kc_gpu_emitter_new(&e->emitter, e->params->k, e->sink, &e->gate, &e->trace, err));
+        KC_TRY(kc_parallel(e->params->nthreads + 1, run<Key>, on_failure<Key>, e, err));
+        KC_TRY(add_up(e, err));
+        e->totals->stage_seconds[KC_STAGE_ORDER] =
+                kc_gate_seconds() - e->start - e->totals->stage_seconds[KC_STAGE_PARTITION] -
+                e->totals->stage_seconds[KC_STAGE_COUNT];
+        KC_TRY(kc_gpu_trace_write(&e->trace, err));
+out:
+        return status;
+}
+
+/* The order matters: no copy may be under way into memory that is freed. */
+template <class Key> static void close_all(struct engine<Key> *e)
+{
+        cudaStream_t streams[] = { e->gpu.upload, e->gpu.stream, e->gpu.download };
+        for (cudaStream_t stream : streams)
+                if (stream != NULL)
+                        (void)cudaStreamSynchronize(stream);
+        kc_gpu_trace_close(&e->trace);
+        kc_gpu_emitter_free(e->emitter);
+        kc_gpu_lsm_free(e->lsm);
+        kc_gpu_counter_free(e->counter);
+        kc_gpu_feed_free(e->feed);
+        kc_gpu_close(&e->gpu);
+        kc_gate_destroy(&e->gate);
+}
+
+template <class Key>
+static enum kc_status count_with(const struct kc_count_params *params,
+                                 const struct kc_gpu_params *gpu_params,
+                                 const struct kc_batch_source *source,
+                                 const struct kc_run_sink *sink, struct kc_job *job,
+                                 struct kc_count_totals *totals, struct kc_gpu_report *report,
+                                 struct kc_error *err)
+{
+        struct engine<Key> e = {};
+        e.params = params;
+        e.gpu_params = gpu_params;
+        e.source = source;
+        e.sink = sink;
+        e.totals = totals;
+        e.start = kc_gate_seconds();
+        kc_gate_init(&e.gate, job);
+        kc_gpu_trace_open(&e.trace, gpu_params->trace);
+        kc_gpu_plan_host(&e.plan, params, gpu_params);
+        kc_gate_begin_stage(&e.gate, KC_STAGE_PARTITION, 0);
+        enum kc_status status = count(&e, err);
+        report->began = e.began;
+        report->peak_nbytes = e.gpu.peak_nbytes;
+        report->nbatches = e.nbatches;
+        close_all(&e);
+        return status;
+}
+
+enum kc_status kc_gpu_count(const struct kc_count_params *params,
+                            const struct kc_gpu_params *gpu_params,
+                            const struct kc_batch_source *source, const struct kc_run_sink *sink,
+                            struct kc_job *job, struct kc_count_totals *totals,
+                            struct kc_gpu_report *report, struct kc_error *err)
+{
+        *totals = {};
+        *report = {};
+        if (params->k < 1 || params->k > KC_GPU_ENGINE_MAX_K || params->nthreads < 1)
+                return kc_fail(err, KC_EUSAGE, "with CUDA, k must be between 1 and %d",
+                               KC_GPU_ENGINE_MAX_K);
+        return params->k <= 32 ? count_with<kc_key64>(params, gpu_params, source, sink, job, totals,
+                                                      report, err)
+                               : count_with<kc_key128>(params, gpu_params, source, sink, job,
+                                                       totals, report, err);
+}

@@ -1,0 +1,42 @@
+/*
+ * How the engine shares out memory, host's and device's: how large a batch, a worker's buffers, and
+ * a part of the output are. All in numbers, nothing is taken here.
+ *
+ * Device, of the bound: half for the batch being counted, the one being filled and the encoder; a
+ * quarter more for the run that counting gives; the rest is the LSM's, whose runs leave the device
+ * when that is not enough.
+ */
+#ifndef KC_GPU_PLAN_CUH
+#define KC_GPU_PLAN_CUH
+
+#include "gpu/feed.cuh"
+#include "gpu/gpu.h"
+#include "gpu/run.cuh"
+
+struct kc_gpu_plan {
+        uint64_t expected_nkmers; /* of the whole input, 0 if unknown */
+        uint64_t top_nkmers;      /* more than that in a batch is not wanted */
+        uint32_t slot_words;
+        /* set by kc_gpu_plan_device */
+        struct kc_gpu_feed_caps batch;
+        size_t part_pairs;
+        int nslots; /* parts under way */
+        size_t host_nbytes; /* left for runs */
+};
+
+/* Bytes of device memory to set free before a batch is counted: for a run as large as can be. */
+template <class Key> static inline size_t kc_gpu_plan_run_nbytes(uint64_t nkmers)
+{
+        return kc_gpu_run_nbytes<Key>(nkmers / 8 * 9 + 9);
+}
+
+/* What can be said before the device is known. */
+void kc_gpu_plan_host(struct kc_gpu_plan *plan, const struct kc_count_params *params,
+                      const struct kc_gpu_params *gpu_params);
+
+/* The rest. KC_ENOMEM if limit_nbytes is too little for any work. */
+template <class Key>
+enum kc_status kc_gpu_plan_device(struct kc_gpu_plan *plan, const struct kc_count_params *params,
+                                  size_t limit_nbytes, bool blocks, struct kc_error *err);
+
+#endif
