@@ -51,6 +51,11 @@ def kcount_slab(run):
     return kcount(run, "cuda --table slab")
 
 
+def kcount_small(run):
+    """Far less device memory than the reads need."""
+    return kcount(run, "cuda --gpu-memory 1G")
+
+
 def reader(run):
     """Reads and parses as kcount does, and counts nothing."""
     return f"{kcount(run)} --reader-only"
@@ -91,6 +96,7 @@ TOOLS = {
     "kcount cuda": ("kcount", kcount_cuda, "kcount --version"),
     "kcount": ("kcount", kcount, "kcount --version"),
     "kcount slab": ("kcount", kcount_slab, "kcount --version"),
+    "kcount cuda 1G": ("kcount", kcount_small, "kcount --version"),
     "reader": ("kcount", reader, "kcount --version"),
     "kmc": ("kmc", kmc, "kmc --version"),
     "kmc -r": ("kmc", kmc_ram, "kmc --version"),

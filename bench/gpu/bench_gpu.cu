@@ -1,0 +1,136 @@
+/*
+ * bench_gpu: what the device does by itself, timed in CUDA events.
+ *
+ *      bench_gpu [-g GENOME] [-c COVERAGE] [-k K,K,...] [-n REPEAT] [-d DEVICE] [-C]
+ *
+ * The reads are made on the device: 150 bases, 0.5 % substitutions, by default 40 times a genome of
+ * 64 Mi bases (2.7 Gbases, 0.7 GB packed: no cache holds them). Each stage runs once to warm up and
+ * REPEAT times more; a line of JSON tells all times, what must move at least, and how much of the
+ * bandwidth of a copy on the same device in the same run that is. bench/gpu_stages.py keeps the
+ * lines. -C checks the counts first, against all k-mers sorted with CUB. Without a device: 77.
+ */
+#include "bench/gpu/stages.cuh"
+#include "gpu/gpu.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <unistd.h>
+
+enum { SKIPPED = 77, READ_NBASES = 150, MAX_KMERS = 8 };
+
+static const double ERROR_RATE = 0.005;
+
+struct settings {
+        uint64_t genome_nbases;
+        double coverage;
+        int kmers[MAX_KMERS], nkmers;
+        int repeat, device;
+        bool check;
+};
+
+static void usage(const char *why)
+{
+        fprintf(stderr,
+                "bench_gpu: %s\n"
+                "usage: bench_gpu [-g GENOME] [-c COVERAGE] [-k K,K,...] [-n REPEAT] [-d DEVICE] "
+                "[-C]\n",
+                why);
+        exit(2);
+}
+
+static void parse_kmers(struct settings *set, const char *text)
+{
+        char *end;
+        set->nkmers = 0;
+        do {
+                long k = strtol(text, &end, 10);
+                if (k < 1 || k > KC_GPU_ENGINE_MAX_K || set->nkmers == MAX_KMERS)
+                        usage("-k: 1 to 64, a few");
+                set->kmers[set->nkmers++] = (int)k;
+                text = end + 1;
+        } while (*end == ',');
+}
+
+static struct settings parse_arguments(int argc, char **argv)
+{
+        struct settings set = { 64 << 20, 40, { 31, 55 }, 2, 7, 0, false };
+        for (int c; (c = getopt(argc, argv, "g:c:k:n:d:C")) != -1;) {
+                if (c == 'g')
+                        set.genome_nbases = strtoull(optarg, NULL, 10);
+                else if (c == 'c')
+                        set.coverage = atof(optarg);
+                else if (c == 'k')
+                        parse_kmers(&set, optarg);
+                else if (c == 'n')
+                        set.repeat = atoi(optarg);
+                else if (c == 'd')
+                        set.device = atoi(optarg);
+                else if (c == 'C')
+                        set.check = true;
+                else
+                        usage("no such option");
+        }
+        if (set.genome_nbases < READ_NBASES || set.coverage <= 0 || set.repeat < 1 ||
+            set.repeat > STAGE_MAX_REPEAT || optind < argc)
+                usage("nothing to do");
+        return set;
+}
+
+/* Ends the program where there is no device. */
+static void need_device(const struct settings *set, struct bench *bench)
+{
+        struct kc_gpu_device devices[64];
+        struct kc_error err = {};
+        int n = 0;
+        if (kc_gpu_devices(devices, 64, &n, &err) == KC_OK && set->device < n) {
+                snprintf(bench->device_name, sizeof bench->device_name, "%s",
+                         devices[set->device].name);
+                return;
+        }
+        fprintf(stderr, "bench_gpu: skipped: %s\n", n > 0 ? "no such device" : err.message);
+        exit(SKIPPED);
+}
+
+static enum kc_status bench_kmers(struct bench *bench, int k, struct kc_error *err)
+{
+        return k <= 32 ? bench_counting<kc_key64>(bench, k, err)
+                       : bench_counting<kc_key128>(bench, k, err);
+}
+
+static enum kc_status run(const struct settings *set, struct bench *bench, struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(kc_gpu_open(&bench->gpu, set->device, 0, err));
+        KC_TRY(KC_CUDA(cudaEventCreate(&bench->begin)));
+        KC_TRY(KC_CUDA(cudaEventCreate(&bench->end)));
+        KC_TRY(bench_copies(bench, err));
+        for (int i = 0; i < set->nkmers; i++)
+                KC_TRY(bench_kmers(bench, set->kmers[i], err));
+out:
+        if (bench->begin != NULL)
+                (void)cudaEventDestroy(bench->begin);
+        if (bench->end != NULL)
+                (void)cudaEventDestroy(bench->end);
+        kc_gpu_close(&bench->gpu);
+        return status;
+}
+
+int main(int argc, char **argv)
+{
+        struct settings set = parse_arguments(argc, argv);
+        struct bench bench = {};
+        struct kc_error err = {};
+        need_device(&set, &bench);
+        bench.repeat = set.repeat;
+        bench.check = set.check;
+        bench.reads.genome_nbases = set.genome_nbases;
+        bench.reads.nreads = (uint64_t)((double)set.genome_nbases * set.coverage / READ_NBASES);
+        bench.reads.seed = 1;
+        bench.reads.length = READ_NBASES;
+        bench.reads.error_q32 = (uint32_t)(ERROR_RATE * 4294967296.0);
+        if (run(&set, &bench, &err) != KC_OK) {
+                fprintf(stderr, "bench_gpu: %s\n", err.message);
+                return 1;
+        }
+        return 0;
+}

@@ -1,0 +1,198 @@
+#include "bench/gpu/stages.cuh"
+
+#include "gpu/count.cuh"
+
+#include <cstdio>
+
+/* The counter's own stages, in the order of kc_gpu_counter_times. */
+enum { NPARTS = 4 };
+
+static const char *const PARTS[NPARTS] = { "count: find super-k-mers", "count: scatter",
+                                           "count: tables", "count: order" };
+
+static void get_parts(const struct kc_gpu_counter_times *times, double *ms)
+{
+        ms[0] = times->find;
+        ms[1] = times->scatter;
+        ms[2] = times->count;
+        ms[3] = times->order;
+}
+
+template <class Key> struct counting {
+        struct bench *bench;
+        struct kc_gpu_counter<Key> *counter;
+        struct kc_gpu_reads reads;
+        struct kc_gpu_run<Key> kept; /* the last run given, where keep is set */
+        bool keep;
+        int nruns;
+        uint64_t npairs;
+        uint64_t nsaturated;
+        struct workload_totals *totals; /* NULL: not wanted */
+        struct workload_totals truth;
+        struct stage parts[NPARTS];     /* the counter's own stages */
+        int call;                       /* the first is to warm up */
+};
+
+template <class Key>
+static enum kc_status take_run(void *ctx, struct kc_gpu_run<Key> *run, struct kc_error *err)
+{
+        struct counting<Key> *c = (struct counting<Key> *)ctx;
+        struct kc_gpu *gpu = &c->bench->gpu;
+        enum kc_status status = KC_OK;
+        c->nruns++;
+        c->npairs += run->n;
+        if (c->totals != NULL)
+                status = workload_add_totals(gpu, run->kmers, run->counts, run->n, c->totals, err);
+        if (!c->keep) {
+                kc_gpu_run_free(gpu, run);
+                return status;
+        }
+        kc_gpu_run_free(gpu, &c->kept);
+        c->kept = *run;
+        return status;
+}
+
+template <class Key>
+static enum kc_status run_count(struct bench *bench, void *ctx, struct kc_error *err)
+{
+        struct counting<Key> *c = (struct counting<Key> *)ctx;
+        struct kc_gpu_run_taker<Key> taker = {
+                ctx, take_run<Key>
+        };
+        (void)bench;
+        c->nruns = 0;
+        c->npairs = 0;
+        return kc_gpu_counter_count(c->counter, &c->reads, &taker, &c->nsaturated, err);
+}
+
+/* The same, and what the counter says of its stages. */
+template <class Key>
+static enum kc_status run_count_parts(struct bench *bench, void *ctx, struct kc_error *err)
+{
+        struct counting<Key> *c = (struct counting<Key> *)ctx;
+        enum kc_status status;
+        double before[NPARTS], after[NPARTS];
+        struct kc_gpu_counter_times times = kc_gpu_counter_get_times(c->counter);
+        get_parts(&times, before);
+        KC_TRY(run_count<Key>(bench, ctx, err));
+        times = kc_gpu_counter_get_times(c->counter);
+        get_parts(&times, after);
+        if (c->call++ > 0)
+                for (int i = 0; i < NPARTS; i++)
+                        c->parts[i].ms[c->parts[i].nruns++] = (float)(after[i] - before[i]);
+out:
+        return status;
+}
+
+template <class Key>
+static enum kc_status time_count(struct counting<Key> *c, const char *table, int k,
+                                 struct kc_error *err)
+{
+        enum kc_status status;
+        struct bench *bench = c->bench;
+        struct stage stage = stage_of("count", "k-mers", k, c->reads.nkmers);
+        stage.table = table;
+        c->call = 0;
+        for (int i = 0; i < NPARTS; i++) {
+                c->parts[i] = stage;
+                c->parts[i].name = PARTS[i];
+        }
+        KC_TRY(stage_time(bench, &stage, NULL, run_count_parts<Key>, c, err));
+        stage.nbytes = workload_nbytes(&bench->reads, k) + kc_gpu_run_nbytes<Key>(c->npairs);
+        stage_print(bench, &stage);
+        for (int i = 0; i < NPARTS; i++)
+                stage_print(bench, &c->parts[i]);
+out:
+        return status;
+}
+
+/* What was counted, against the truth. */
+template <class Key>
+static enum kc_status check_count(struct counting<Key> *c, int k, struct kc_error *err)
+{
+        enum kc_status status;
+        struct bench *bench = c->bench;
+        const struct workload_totals truth = c->truth;
+        struct workload_totals found = {};
+        c->totals = &found;
+        KC_TRY(run_count<Key>(bench, c, err));
+        fprintf(stderr,
+                "check k=%d: %llu k-mers, %llu distinct; truth %llu, %llu; %d runs, disorder %llu\n",
+                k, (unsigned long long)found.nkmers, (unsigned long long)found.ndistinct,
+                (unsigned long long)truth.nkmers, (unsigned long long)truth.ndistinct, c->nruns,
+                (unsigned long long)found.ndisordered);
+        if (found.nkmers != truth.nkmers || found.hash_sum != truth.hash_sum ||
+            found.ndisordered != 0 || (c->nruns == 1 && found.ndistinct != truth.ndistinct))
+                status = kc_fail(err, KC_EDEVICE, "k=%d: counts differ from the truth", k);
+out:
+        c->totals = NULL;
+        return status;
+}
+
+/*
+ * Count a half of the reads (by spans) and keep the run: what merging begins with.
+ *   run  out, the caller's; of several runs, the last
+ */
+template <class Key>
+static enum kc_status count_half(struct counting<Key> *c, int half, struct kc_gpu_run<Key> *run,
+                                 struct kc_error *err)
+{
+        enum kc_status status;
+        const struct workload *w = &c->bench->reads;
+        struct kc_gpu_reads all = c->reads;
+        uint64_t nreads = half == 0 ? w->nreads / 2 : w->nreads - w->nreads / 2;
+        c->reads.spans += half == 0 ? 0 : all.nspans / w->nreads * (w->nreads / 2);
+        c->reads.nspans = all.nspans / w->nreads * nreads;
+        c->reads.nkmers = all.nkmers / w->nreads * nreads;
+        c->keep = true;
+        KC_TRY(run_count<Key>(c->bench, c, err));
+        *run = c->kept;
+        c->kept = {};
+out:
+        c->keep = false;
+        c->reads = all;
+        return status;
+}
+
+/* halves: NULL, or [2] out: the runs of both halves of the reads. */
+template <class Key>
+static enum kc_status count_with(struct counting<Key> *c, enum kc_gpu_table table, int k,
+                                 struct kc_gpu_run<Key> *halves, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_gpu *gpu = &c->bench->gpu;
+        c->counter = NULL;
+        KC_TRY(kc_gpu_counter_new(&c->counter, gpu, k, false, table, c->reads.nkmers, err));
+        if (c->bench->check)
+                KC_TRY(check_count(c, k, err));
+        KC_TRY(time_count(c, table == KC_TABLE_SLAB ? "slab" : "warpdrive", k, err));
+        for (int half = 0; half < 2 && halves != NULL; half++)
+                KC_TRY(count_half(c, half, &halves[half], err));
+out:
+        kc_gpu_counter_free(c->counter);
+        kc_gpu_run_free(gpu, &c->kept);
+        return status;
+}
+
+template <class Key> enum kc_status bench_counting(struct bench *bench, int k, struct kc_error *err)
+{
+        enum kc_status status;
+        counting<Key> c = {};
+        kc_gpu_run<Key> halves[2] = {};
+        c.bench = bench;
+        KC_TRY(workload_new(&bench->gpu, &bench->reads, k, &c.reads, err));
+        if (bench->check)
+                KC_TRY(workload_truth<Key>(&bench->gpu, &bench->reads, &c.reads, k, &c.truth, err));
+        KC_TRY(count_with(&c, KC_TABLE_WARPDRIVE, k, halves, err));
+        KC_TRY(bench_runs(bench, k, &halves[0], &halves[1], err));
+        KC_TRY(count_with<Key>(&c, KC_TABLE_SLAB, k, NULL, err));
+out:
+        kc_gpu_run_free(&bench->gpu, &halves[1]);
+        kc_gpu_run_free(&bench->gpu, &halves[0]);
+        workload_free(&bench->gpu, &c.reads);
+        return status;
+}
+
+#define INSTANTIATE(Key) \
+        template enum kc_status bench_counting<Key>(struct bench *, int, struct kc_error *);
+KC_GPU_KEYS(INSTANTIATE)

@@ -1,0 +1,63 @@
+/*
+ * Timing a stage in CUDA events, and telling it as one JSON line.
+ */
+#ifndef KC_BENCH_STAGE_CUH
+#define KC_BENCH_STAGE_CUH
+
+#include "bench/gpu/workload.cuh"
+#include "gpu/context.cuh"
+
+enum { STAGE_MAX_REPEAT = 64 };
+
+/* A program run: what all stages share. */
+struct bench {
+        struct kc_gpu gpu;
+        char device_name[256];
+        struct workload reads;
+        int repeat; /* timed runs of a stage, after one to warm up */
+        bool check;
+        cudaEvent_t begin, end;
+        double copy_rate; /* bytes a ms that a copy inside the device reads and writes; 0: not
+                             known yet */
+};
+
+struct stage {
+        const char *name;
+        const char *unit;  /* of n */
+        const char *table; /* "" where it has no part */
+        int k;             /* 0 where it has no part */
+        uint64_t n;
+        uint64_t nbytes; /* inputs read once, results written once: the least that must move; 0: not
+                            told */
+        bool over_bus;   /* nbytes cross the bus: no share of the memory's bandwidth is told */
+        int nruns;
+        float ms[STAGE_MAX_REPEAT];
+};
+
+static inline struct stage stage_of(const char *name, const char *unit, int k, uint64_t n)
+{
+        struct stage stage = {};
+        stage.name = name;
+        stage.unit = unit;
+        stage.table = "";
+        stage.k = k;
+        stage.n = n;
+        return stage;
+}
+
+typedef enum kc_status (*stage_step)(struct bench *bench, void *ctx, struct kc_error *err);
+
+/*
+ * Time run(bench, ctx) from an event before its first work on bench->gpu.stream to one behind its
+ * last; prepare, which may be NULL, goes before, untimed.
+ */
+enum kc_status stage_time(struct bench *bench, struct stage *stage, stage_step prepare,
+                          stage_step run, void *ctx, struct kc_error *err);
+
+/* The run in the middle. */
+double stage_median_ms(const struct stage *stage);
+
+/* One line on stdout. */
+void stage_print(const struct bench *bench, const struct stage *stage);
+
+#endif

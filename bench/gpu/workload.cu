@@ -1,0 +1,181 @@
+#include "bench/gpu/workload.cuh"
+
+#include <cub/device/device_radix_sort.cuh>
+
+enum { THREADS = 256 };
+
+__global__ static void reads_kernel(struct workload w, uint32_t words_per_read, uint64_t *words)
+{
+        uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x;
+        if (i < w.nreads)
+                workload_read(&w, i, words + i * words_per_read);
+}
+
+__global__ static void spans_kernel(struct kc_span *spans, size_t nspans, uint32_t nkmers_per_read,
+                                    uint32_t spans_per_read, uint32_t words_per_read)
+{
+        uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x;
+        if (i < nspans)
+                spans[i] = workload_span(i, nkmers_per_read, spans_per_read, words_per_read);
+}
+
+enum kc_status workload_new(struct kc_gpu *gpu, const struct workload *w, int k,
+                            struct kc_gpu_reads *reads, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        uint32_t words_per_read = (uint32_t)workload_words_per_read(w);
+        uint32_t spans_per_read = workload_spans_per_read(w, k);
+        uint64_t *words = NULL;
+        struct kc_span *spans = NULL;
+        *reads = {};
+        reads->nwords = w->nreads * words_per_read;
+        reads->nspans = w->nreads * spans_per_read;
+        reads->nkmers = workload_nkmers(w, k);
+        if (reads->nwords > UINT32_MAX)
+                KC_TRY(kc_fail(err, KC_EUSAGE, "too many reads for one batch"));
+        KC_TRY(kc_gpu_new(gpu, &words, reads->nwords + KC_READS_PADDING, err));
+        reads->words = words;
+        KC_TRY(kc_gpu_new(gpu, &spans, reads->nspans, err));
+        reads->spans = spans;
+        KC_TRY(KC_CUDA(
+                cudaMemsetAsync(words + reads->nwords, 0xff, 8 * KC_READS_PADDING, gpu->stream)));
+        reads_kernel<<<kc_ceil_div(w->nreads, THREADS), THREADS, 0, gpu->stream>>>(
+                *w, words_per_read, words);
+        KC_TRY(KC_LAUNCHED());
+        spans_kernel<<<kc_ceil_div(reads->nspans, THREADS), THREADS, 0, gpu->stream>>>(
+                spans, reads->nspans, w->length - (uint32_t)k + 1, spans_per_read, words_per_read);
+        KC_TRY(KC_LAUNCHED());
+        KC_TRY(KC_CUDA(cudaStreamSynchronize(gpu->stream)));
+out:
+        if (status != KC_OK)
+                workload_free(gpu, reads);
+        return status;
+}
+
+void workload_free(struct kc_gpu *gpu, struct kc_gpu_reads *reads)
+{
+        kc_gpu_delete(gpu, (struct kc_span *)reads->spans, reads->nspans);
+        kc_gpu_delete(gpu, (uint64_t *)reads->words, reads->nwords + KC_READS_PADDING);
+        *reads = {};
+}
+
+/* ---- the truth ---- */
+
+template <class Key> KC_HD Key packed_at(const uint64_t *words, uint64_t base)
+{
+        const uint64_t *w = words + base / 32;
+        int shift = 2 * (int)(base % 32);
+        Key packed = 0;
+        for (int i = (int)sizeof(Key) / 8 - 1; i >= 0; i--) {
+                uint64_t word = shift ? w[i] >> shift | w[i + 1] << (64 - shift) : w[i];
+                packed = (Key)(sizeof(Key) > 8 ? packed << (sizeof(Key) > 8 ? 64 : 0) : 0) | word;
+        }
+        return packed;
+}
+
+/* One thread a k-mer, straight from the reads: spans have no part in the truth. */
+template <class Key>
+__global__ static void kmers_kernel(const uint64_t *words, uint32_t words_per_read,
+                                    uint32_t nkmers_per_read, int k, uint64_t n, Key *kmers)
+{
+        uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x;
+        if (i >= n)
+                return;
+        const uint64_t *read = words + i / nkmers_per_read * words_per_read;
+        kmers[i] = kc_key_from_packed<Key>(packed_at<Key>(read, i % nkmers_per_read), k, false);
+}
+
+/* totals: [0] sum of hash times count, [1] keys unlike the one before, [2] sum of counts,
+ * [3] keys below the one before. counts may be NULL: 1 each. */
+template <class Key>
+__global__ static void totals_kernel(const Key *kmers, const uint32_t *counts, uint64_t n,
+                                     unsigned long long *totals)
+{
+        unsigned long long sums[WORKLOAD_NTOTALS] = {};
+        uint64_t step = (uint64_t)gridDim.x * THREADS;
+        for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < n; i += step) {
+                uint64_t count = counts ? counts[i] : 1;
+                sums[0] += kc_key_hash(kmers[i]) * count;
+                sums[1] += i == 0 || kmers[i] != kmers[i - 1];
+                sums[2] += count;
+                sums[3] += i > 0 && kmers[i] < kmers[i - 1];
+        }
+        for (int t = 0; t < WORKLOAD_NTOTALS; t++)
+                if (sums[t] != 0)
+                        atomicAdd(&totals[t], sums[t]);
+}
+
+template <class Key>
+enum kc_status workload_add_totals(struct kc_gpu *gpu, const Key *kmers, const uint32_t *counts,
+                                   uint64_t n, struct workload_totals *totals, struct kc_error *err)
+{
+        enum kc_status status;
+        unsigned long long *sums = NULL, found[WORKLOAD_NTOTALS];
+        KC_TRY(kc_gpu_new(gpu, &sums, WORKLOAD_NTOTALS, err));
+        KC_TRY(KC_CUDA(cudaMemsetAsync(sums, 0, sizeof found, gpu->stream)));
+        totals_kernel<<<8 * gpu->nmultiprocessors, THREADS, 0, gpu->stream>>>(kmers, counts, n,
+                                                                              sums);
+        KC_TRY(KC_LAUNCHED());
+        KC_TRY(KC_CUDA(
+                cudaMemcpyAsync(found, sums, sizeof found, cudaMemcpyDeviceToHost, gpu->stream)));
+        KC_TRY(KC_CUDA(cudaStreamSynchronize(gpu->stream)));
+        totals->hash_sum += found[0];
+        totals->ndistinct += found[1];
+        totals->nkmers += found[2];
+        totals->ndisordered += found[3];
+out:
+        kc_gpu_delete(gpu, sums, WORKLOAD_NTOTALS);
+        return status;
+}
+
+template <class Key>
+static enum kc_status sort_keys(struct kc_gpu *gpu, cub::DoubleBuffer<Key> *keys, uint64_t n, int k,
+                                struct kc_error *err)
+{
+        enum kc_status status;
+        size_t nbytes = 0;
+        void *scratch = NULL;
+        KC_TRY(KC_CUDA(
+                cub::DeviceRadixSort::SortKeys(NULL, nbytes, *keys, n, 0, 2 * k, gpu->stream)));
+        KC_TRY(kc_gpu_alloc(gpu, &scratch, nbytes, err));
+        KC_TRY(KC_CUDA(
+                cub::DeviceRadixSort::SortKeys(scratch, nbytes, *keys, n, 0, 2 * k, gpu->stream)));
+out:
+        kc_gpu_release(gpu, scratch, nbytes);
+        return status;
+}
+
+template <class Key>
+enum kc_status workload_truth(struct kc_gpu *gpu, const struct workload *w,
+                              const struct kc_gpu_reads *reads, int k,
+                              struct workload_totals *totals, struct kc_error *err)
+{
+        enum kc_status status;
+        uint64_t n = reads->nkmers;
+        uint32_t per_read = w->length - (uint32_t)k + 1;
+        Key *kmers = NULL, *other = NULL;
+        *totals = {};
+        KC_TRY(kc_gpu_new(gpu, &kmers, n, err));
+        KC_TRY(kc_gpu_new(gpu, &other, n, err));
+        kmers_kernel<<<kc_ceil_div(n, THREADS), THREADS, 0, gpu->stream>>>(
+                reads->words, (uint32_t)workload_words_per_read(w), per_read, k, n, kmers);
+        KC_TRY(KC_LAUNCHED());
+        {
+                cub::DoubleBuffer<Key> keys(kmers, other);
+                KC_TRY(sort_keys(gpu, &keys, n, k, err));
+                KC_TRY(workload_add_totals<Key>(gpu, keys.Current(), NULL, n, totals, err));
+        }
+out:
+        kc_gpu_delete(gpu, other, n);
+        kc_gpu_delete(gpu, kmers, n);
+        return status;
+}
+
+#define INSTANTIATE(Key) \
+        template enum kc_status workload_add_totals(struct kc_gpu *, const Key *, \
+                                                    const uint32_t *, uint64_t, \
+                                                    struct workload_totals *, struct kc_error *); \
+        template enum kc_status workload_truth<Key>(struct kc_gpu *, const struct workload *, \
+                                                    const struct kc_gpu_reads *, int, \
+                                                    struct workload_totals *, struct kc_error *);
+KC_GPU_KEYS(INSTANTIATE)

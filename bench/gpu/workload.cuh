@@ -1,0 +1,127 @@
+/*
+ * The reads of the device's benchmarks, made where they are used: a random genome without repeats,
+ * reads of one length from either strand, substitutions. A read depends on its number alone.
+ *
+ * The genome is never stored: a base is two bits of a hash of where it lies.
+ */
+#ifndef KC_BENCH_WORKLOAD_CUH
+#define KC_BENCH_WORKLOAD_CUH
+
+#include "gpu/context.cuh"
+#include "gpu/key.cuh"
+#include "gpu/reads.cuh"
+
+struct workload {
+        uint64_t genome_nbases, nreads, seed;
+        uint32_t length;    /* of a read */
+        uint32_t error_q32; /* chance of a substitution, in units of 2^-32 */
+};
+
+static inline size_t workload_words_per_read(const struct workload *w)
+{
+        return (w->length + 31) / 32;
+}
+
+/* A read gives this many spans, of nearly the same length. */
+static inline uint32_t workload_spans_per_read(const struct workload *w, int k)
+{
+        return (w->length - (uint32_t)k + KC_SPAN_NKMERS) / KC_SPAN_NKMERS;
+}
+
+static inline uint64_t workload_nkmers(const struct workload *w, int k)
+{
+        return w->nreads * (w->length - (uint32_t)k + 1);
+}
+
+/* Bytes of the packed reads and their spans. */
+static inline uint64_t workload_nbytes(const struct workload *w, int k)
+{
+        return w->nreads * (8 * workload_words_per_read(w) +
+                            workload_spans_per_read(w, k) * sizeof(struct kc_span));
+}
+
+KC_HD uint64_t workload_mix(uint64_t x)
+{
+        x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+        x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+        return x ^ x >> 31;
+}
+
+/* splitmix64 */
+KC_HD uint64_t workload_draw(uint64_t *state)
+{
+        return workload_mix(*state += UINT64_C(0x9e3779b97f4a7c15));
+}
+
+KC_HD uint32_t workload_genome(const struct workload *w, uint64_t position)
+{
+        uint64_t bases = workload_mix(w->seed + (position / 32 + 1) * UINT64_C(0x632be59bd9b4e019));
+        return (uint32_t)(bases >> 2 * (position % 32)) & 3;
+}
+
+/* Write read `number`, packed as in kmer/batch.h, to words [workload_words_per_read]. */
+KC_HD void workload_read(const struct workload *w, uint64_t number, uint64_t *words)
+{
+        uint64_t state = workload_mix(~w->seed) + number * UINT64_C(0xd6e8feb86659fd93);
+        uint64_t start = workload_draw(&state) % (w->genome_nbases - w->length + 1);
+        bool reverse = workload_draw(&state) & 1;
+        uint64_t word = 0;
+        for (uint32_t i = 0; i < w->length; i++) {
+                uint32_t base = reverse ? 3 ^ workload_genome(w, start + w->length - 1 - i)
+                                        : workload_genome(w, start + i);
+                uint64_t luck = workload_draw(&state);
+                if ((uint32_t)luck < w->error_q32)
+                        base = base + 1 + (uint32_t)(luck >> 32) % 3;
+                word |= (uint64_t)(base & 3) << 2 * (i % 32);
+                if (i % 32 == 31 || i + 1 == w->length) {
+                        *words++ = word;
+                        word = 0;
+                }
+        }
+}
+
+/* Span `number` of all reads. */
+KC_HD struct kc_span workload_span(uint64_t number, uint32_t nkmers_per_read,
+                                   uint32_t spans_per_read, uint32_t words_per_read)
+{
+        uint64_t read = number / spans_per_read;
+        uint32_t nth = (uint32_t)(number % spans_per_read);
+        uint32_t from = nkmers_per_read * nth / spans_per_read;
+        uint32_t to = nkmers_per_read * (nth + 1) / spans_per_read;
+        struct kc_span span = { (uint32_t)(read * words_per_read + from / 32),
+                                (uint16_t)(from % 32), (uint16_t)(to - from) };
+        return span;
+}
+
+/*
+ * Make the reads in device memory, with spans for k-mers. Release with workload_free, which may be
+ * given zeroed reads. KC_EUSAGE if a batch cannot hold them.
+ */
+enum kc_status workload_new(struct kc_gpu *gpu, const struct workload *w, int k,
+                            struct kc_gpu_reads *reads, struct kc_error *err);
+void workload_free(struct kc_gpu *gpu, struct kc_gpu_reads *reads);
+
+/* What counting must keep. All but ndistinct add up over runs. */
+enum { WORKLOAD_NTOTALS = 4 };
+
+struct workload_totals {
+        uint64_t hash_sum;    /* of kc_key_hash, times the count */
+        uint64_t ndistinct;   /* k-mers unlike the one before */
+        uint64_t nkmers;      /* sum of counts */
+        uint64_t ndisordered; /* k-mers below the one before: none in a run */
+};
+
+/* Add those of n k-mers; counts may be NULL: 1 each. */
+template <class Key>
+enum kc_status workload_add_totals(struct kc_gpu *gpu, const Key *kmers, const uint32_t *counts,
+                                   uint64_t n, struct workload_totals *totals,
+                                   struct kc_error *err);
+
+/* The same by another way: all k-mers of the reads one by one, sorted with CUB. Takes two keys of
+ * device memory a k-mer. */
+template <class Key>
+enum kc_status workload_truth(struct kc_gpu *gpu, const struct workload *w,
+                              const struct kc_gpu_reads *reads, int k,
+                              struct workload_totals *totals, struct kc_error *err);
+
+#endif
