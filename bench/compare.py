@@ -189,7 +189,8 @@ def details(tool, said):
     """What a tool says of its own work, as far as it is comparable."""
     if TOOLS[tool][0] == "kcount":
         summary = json.loads(said)
-        wanted = ("distinct", "kmers", "bases", "seconds", "spilled_bytes", "device")
+        wanted = ("distinct", "kmers", "bases", "seconds", "spilled_bytes", "device", "table",
+                  "device_peak_memory_bytes", "device_batches")
         return {name: summary[name] for name in wanted if name in summary}
     found = re.search(r"No\. of unique counted k-mers *: *(\d+)", said)
     return {"distinct": int(found.group(1))} if found else {}

@@ -102,6 +102,18 @@ def reader_line(tools):
     return [f"kcount cuda reaches {100 * share:.0f}% of the reader's rate.", ""]
 
 
+def device_line(tools):
+    """The CUDA engine's stages: the host's view, since they overlap."""
+    records = tools.get("kcount cuda")
+    if not records or "partition" not in records[0]["seconds"]:
+        return []
+    read, count, order = (statistics.median(record["seconds"][name] for record in records)
+                          for name in ("partition", "count", "order"))
+    device = median(records, "device_peak_memory_bytes") / 2**30
+    return [f"kcount cuda: the last base was read after {read:.2f} s, counted {count:.2f} s later, merged and "
+            f"written after {order:.2f} s more; {device:.1f} GiB of device memory.", ""]
+
+
 def machine_line(records):
     about = records[-1]["machine"]
     gpu = f"{about['gpu']}, " if "gpu" in about else ""
@@ -131,7 +143,7 @@ def stages_section(records):
 def page(groups):
     lines = [HEADER]
     for key, tools in groups.items():
-        lines += [f"## {title(key)}", "", *tools_table(tools), "", *reader_line(tools)]
+        lines += [f"## {title(key)}", "", *tools_table(tools), "", *reader_line(tools), *device_line(tools)]
         if "kcount" in tools:
             lines += [stages_line(key, tools["kcount"]), ""]
         lines += [machine_line(next(iter(tools.values()))), ""]

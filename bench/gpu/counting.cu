@@ -29,6 +29,7 @@ template <class Key> struct counting {
         uint64_t nsaturated;
         struct workload_totals *totals; /* NULL: not wanted */
         struct workload_totals truth;
+        uint64_t nrecords;
         struct stage parts[NPARTS];     /* the counter's own stages */
         int call;                       /* the first is to warm up */
 };
@@ -84,6 +85,21 @@ out:
         return status;
 }
 
+/*
+ * What the parts must move: a record is found as 12 bytes (with its rank), scattered as 8, and read
+ * with the bases that it points to; pairs come out of the tables, and go through the order.
+ */
+template <class Key> static void set_parts_nbytes(struct counting<Key> *c, int k)
+{
+        const struct workload *w = &c->bench->reads;
+        uint64_t bases = 8 * w->nreads * workload_words_per_read(w);
+        uint64_t pairs = kc_gpu_run_nbytes<Key>(c->npairs);
+        c->parts[0].nbytes = workload_nbytes(w, k) + 12 * c->nrecords;
+        c->parts[1].nbytes = (12 + 8) * c->nrecords;
+        c->parts[2].nbytes = 8 * c->nrecords + bases + pairs;
+        c->parts[3].nbytes = 2 * pairs;
+}
+
 template <class Key>
 static enum kc_status time_count(struct counting<Key> *c, const char *table, int k,
                                  struct kc_error *err)
@@ -100,6 +116,7 @@ static enum kc_status time_count(struct counting<Key> *c, const char *table, int
         KC_TRY(stage_time(bench, &stage, NULL, run_count_parts<Key>, c, err));
         stage.nbytes = workload_nbytes(&bench->reads, k) + kc_gpu_run_nbytes<Key>(c->npairs);
         stage_print(bench, &stage);
+        set_parts_nbytes(c, k);
         for (int i = 0; i < NPARTS; i++)
                 stage_print(bench, &c->parts[i]);
 out:
@@ -181,6 +198,7 @@ template <class Key> enum kc_status bench_counting(struct bench *bench, int k, s
         kc_gpu_run<Key> halves[2] = {};
         c.bench = bench;
         KC_TRY(workload_new(&bench->gpu, &bench->reads, k, &c.reads, err));
+        KC_TRY(bench_records<Key>(bench, k, &c.reads, &c.nrecords, err));
         if (bench->check)
                 KC_TRY(workload_truth<Key>(&bench->gpu, &bench->reads, &c.reads, k, &c.truth, err));
         KC_TRY(count_with(&c, KC_TABLE_WARPDRIVE, k, halves, err));

@@ -18,6 +18,11 @@ enum kc_status bench_copies(struct bench *bench, struct kc_error *err);
 template <class Key>
 enum kc_status bench_counting(struct bench *bench, int k, struct kc_error *err);
 
+/* How many super-k-mer records the counter makes of the reads. */
+template <class Key>
+enum kc_status bench_records(struct bench *bench, int k, const struct kc_gpu_reads *reads,
+                             uint64_t *nrecords, struct kc_error *err);
+
 /* Ordering and encoding the pairs of a, merging a and b. */
 template <class Key>
 enum kc_status bench_runs(struct bench *bench, int k, const struct kc_gpu_run<Key> *a,
