@@ -21,7 +21,7 @@
 
 #define MIB (UINT64_C(1) << 20)
 
-enum { MIN_MEMORY_MIB = 256, MIN_GPU_MEMORY_MIB = 64, MIN_GPU_BATCH = 4096, MAX_QUALITY = 93 };
+enum { MIN_MEMORY_MIB = 256, MIN_GPU_MEMORY_MIB = 256, MIN_GPU_BATCH = 4096, MAX_QUALITY = 93 };
 
 struct count_settings {
         uint64_t k, nthreads, memory_nbytes, engine_memory_nbytes, min_count, max_count,
@@ -386,7 +386,7 @@ static const struct option_spec count_options[] = {
           .argument = "SIZE",
           .min = MIN_GPU_MEMORY_MIB * MIB,
           .offset = FIELD(gpu_memory_nbytes),
-          .help = "Bound on the device memory that is taken for counting, at least 64M; CUDA itself "
+          .help = "Bound on the device memory that is taken for counting, at least 256M; CUDA itself "
                   "takes some more. What does not fit is kept in the memory that -m allows, then in "
                   "--tmp. Default: nine tenths of what is free on the device." },
         { .type = OPTION_NUMBER,

@@ -164,10 +164,8 @@ static enum kc_status take(struct kc_gpu_emitter<Key> *e, uint64_t *part, struct
 
 static void add_counts(struct kc_gpu_emit_totals *totals, const uint32_t *counts, size_t n)
 {
-        for (size_t i = 0; i < n; i++) {
+        for (size_t i = 0; i < n; i++)
                 totals->sum += counts[i];
-                totals->saturated |= counts[i] == UINT32_MAX;
-        }
 }
 
 template <class Key>
@@ -185,10 +183,7 @@ static enum kc_status put_pairs(struct kc_gpu_emitter<Key> *e, uint64_t part, in
         return status;
 }
 
-/* Counts that were dropped for being high may have been saturated: their sum would be as high. */
-template <class Key>
-static void add_blocks(const struct kc_gpu_emitter<Key> *e, const struct kc_run_blocks *blocks,
-                       struct kc_gpu_emit_totals *totals)
+static void add_blocks(struct kc_gpu_emit_totals *totals, const struct kc_run_blocks *blocks)
 {
         totals->ndistinct += blocks->nbig + blocks->ndropped_distinct;
         for (uint64_t count = 1; count < KC_RUN_NROWS; count++) {
@@ -197,8 +192,6 @@ static void add_blocks(const struct kc_gpu_emitter<Key> *e, const struct kc_run_
         }
         add_counts(totals, blocks->big_counts, blocks->nbig);
         totals->sum += blocks->ndropped_kmers;
-        totals->saturated |=
-                e->sink->max_count < UINT32_MAX && blocks->ndropped_kmers >= UINT32_MAX;
 }
 
 template <class Key>
@@ -212,7 +205,7 @@ static enum kc_status put_blocks(struct kc_gpu_emitter<Key> *e, uint64_t part, i
                 return status;
         int trace = kc_gpu_trace_begin(e->trace, "write", part, NULL);
         blocks.part = part;
-        add_blocks(e, &blocks, totals);
+        add_blocks(totals, &blocks);
         status = e->sink->put_blocks(e->sink->ctx, &blocks, err);
         kc_gpu_trace_end(e->trace, trace, NULL);
         return status;
@@ -248,7 +241,6 @@ enum kc_status kc_gpu_emitter_write(struct kc_gpu_emitter<Key> *e, struct kc_err
         kc_gate_enter(e->gate);
         e->totals.ndistinct += totals.ndistinct;
         e->totals.sum += totals.sum;
-        e->totals.saturated |= totals.saturated;
         kc_gate_leave(e->gate);
 out:
         return status;

@@ -15,7 +15,6 @@ template <class Key> struct kc_gpu_emitter;
 struct kc_gpu_emit_totals {
         uint64_t ndistinct; /* pairs given to the sink, or left out by its filter */
         uint64_t sum;       /* of their counts */
-        bool saturated;     /* some count is, or may be, UINT32_MAX */
 };
 
 /* Uses no device yet, so that workers may wait in it. */

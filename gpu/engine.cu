@@ -37,7 +37,7 @@ template <class Key> struct engine {
         struct kc_gpu_emitter<Key> *emitter;
         double start;
         uint64_t nkmers, nbatches;
-        uint64_t nsaturated; /* within batches */
+        uint64_t nsaturated; /* within batches; in the end, of all */
         bool began; /* the device is ready: sink and job are in use */
         struct kc_count_totals *totals;
 };
@@ -126,7 +126,7 @@ static enum kc_status count_batch(struct engine<Key> *e, const struct kc_gpu_rea
         enum kc_status status;
         struct kc_gpu_run_taker<Key> taker = { e, insert<Key> };
         int trace;
-        KC_TRY(kc_gpu_lsm_make_room(e->lsm, kc_gpu_plan_run_nbytes<Key>(reads->nkmers), err));
+        KC_TRY(kc_gpu_lsm_make_room(e->lsm, kc_gpu_plan_room<Key>(reads->nkmers), err));
         trace = kc_gpu_trace_begin(&e->trace, "count", e->nbatches, e->gpu.stream);
         KC_TRY(kc_gpu_counter_count(e->counter, reads, &taker, &e->nsaturated, err));
         kc_gpu_trace_end(&e->trace, trace, e->gpu.stream);
@@ -164,7 +164,7 @@ static enum kc_status merge_all(struct engine<Key> *e, struct kc_error *err)
 {
         enum kc_status status;
         struct kc_gpu_run<Key> range;
-        uint64_t nparts = kc_gpu_lsm_npairs(e->lsm) / e->plan.part_pairs + 1;
+        uint64_t nsaturated, nparts = kc_gpu_lsm_npairs(e->lsm) / e->plan.part_pairs + 1;
         kc_gate_begin_stage(&e->gate, KC_STAGE_ORDER, nparts);
         for (uint64_t i = 0;; i++) {
                 int trace = kc_gpu_trace_begin(&e->trace, "merge", i, NULL);
@@ -174,6 +174,8 @@ static enum kc_status merge_all(struct engine<Key> *e, struct kc_error *err)
                 if (range.n == 0)
                         break;
         }
+        KC_TRY(kc_gpu_lsm_nsaturated(e->lsm, &nsaturated, err));
+        e->nsaturated += nsaturated;
 out:
         return status;
 }
@@ -228,14 +230,14 @@ template <class Key> static enum kc_status add_up(struct engine<Key> *e, struct 
 {
         struct kc_gpu_emit_totals out;
         kc_gpu_emitter_totals(e->emitter, &out);
-        if (out.sum + e->nsaturated > e->nkmers || (out.sum < e->nkmers && !out.saturated))
+        if (out.sum + e->nsaturated != e->nkmers)
                 return kc_fail(err, KC_EDEVICE,
                                "the device counted %" PRIu64 " k-mers of %" PRIu64
                                "; please report this, and use --device cpu",
-                               out.sum, e->nkmers);
+                               out.sum + e->nsaturated, e->nkmers);
         e->totals->nkmers = e->nkmers;
         e->totals->ndistinct = out.ndistinct;
-        e->totals->nsaturated = e->nkmers - out.sum;
+        e->totals->nsaturated = e->nsaturated;
         e->totals->spilled_nbytes = kc_gpu_lsm_spilled_nbytes(e->lsm);
         return KC_OK;
 }

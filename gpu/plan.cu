@@ -4,6 +4,7 @@
 #include "gpu/encode.cuh"
 
 #define MIB ((size_t)1 << 20)
+#define MOST_NKMERS (UINT64_C(1) << 31) /* in a batch: its words have numbers of 32 bits */
 
 enum {
         MAX_BATCH_MIB_NKMERS = 512, /* k-mers in a batch: larger ones make fewer runs to merge, and
@@ -15,11 +16,12 @@ enum {
         NKMERS_PER_SPAN = 64,       /* 87 to 128, likewise */
         MAX_SLOT_WORDS = 512 << 10, /* 4 MiB: copies reach full speed */
         MAX_SLOTS_MIB = 1024,       /* of all workers */
-        LIMIT_PER_SLOT_WORD = 2048, /* bytes of the bound; so that a slot's reads fit a batch */
+        LIMIT_PER_SLOT_WORD = 16384, /* bytes of the bound, so that a slot's reads fit a batch */
         MIN_PART_PAIRS = 64 << 10,
         MAX_PART_PAIRS = 1 << 20,
         MIN_SLOTS = 3,
         MAX_SLOTS = 24,
+        LSM_NBYTES = 8 << 20, /* that the LSM takes of the host beside runs */
 };
 
 template <class T> static T smaller(T a, T b)
@@ -35,7 +37,7 @@ template <class T> static T larger(T a, T b)
 static uint64_t top_nkmers(uint64_t expected, uint64_t wanted)
 {
         if (wanted != 0)
-                return larger(wanted, (uint64_t)32 * KC_BATCH_MIN_WORDS);
+                return smaller(larger(wanted, (uint64_t)32 * KC_BATCH_MIN_WORDS), MOST_NKMERS);
         if (expected == 0)
                 return MAX_BATCH_MIB_NKMERS * MIB;
         uint64_t top = larger(expected / BATCHES,
@@ -97,7 +99,7 @@ static bool fits(const struct kc_gpu_feed_caps *caps, int k, size_t encoder_nbyt
 {
         size_t batch = kc_gpu_feed_nbytes(caps) + kc_gpu_counter_nbytes<Key>(k, caps->nkmers) +
                        encoder_nbytes;
-        size_t run = kc_gpu_plan_run_nbytes<Key>(caps->nkmers);
+        size_t run = kc_gpu_plan_room<Key>(caps->nkmers);
         return batch <= limit_nbytes / 2 && batch + run <= limit_nbytes / 4 * 3;
 }
 
@@ -120,8 +122,9 @@ enum kc_status kc_gpu_plan_device(struct kc_gpu_plan *plan, const struct kc_coun
                                "with --gpu-memory, or use --device cpu",
                                limit_nbytes / MIB);
         plan->batch = caps;
-        size_t taken = params->nthreads * KC_FEED_NSLOTS * kc_gpu_feed_slot_nbytes(plan->slot_words) +
-                       encoder;
+        size_t taken = (size_t)params->nthreads * KC_FEED_NSLOTS *
+                               kc_gpu_feed_slot_nbytes(plan->slot_words) +
+                       encoder + LSM_NBYTES;
         plan->host_nbytes =
                 params->memory_nbytes > taken ? (size_t)params->memory_nbytes - taken : 0;
         return KC_OK;

@@ -24,10 +24,12 @@ struct kc_gpu_plan {
         size_t host_nbytes; /* left for runs */
 };
 
-/* Bytes of device memory to set free before a batch is counted: for a run as large as can be. */
-template <class Key> static inline size_t kc_gpu_plan_run_nbytes(uint64_t nkmers)
+/* Bytes of device memory to set free before a batch is counted: for a run as large as can be, and for
+ * sorting it. */
+template <class Key> static inline size_t kc_gpu_plan_room(uint64_t nkmers)
 {
-        return kc_gpu_run_nbytes<Key>(nkmers / 8 * 9 + 9);
+        const size_t sorting = (size_t)48 << 20;
+        return kc_gpu_run_nbytes<Key>(nkmers / 8 * 9 + 9) + sorting;
 }
 
 /* What can be said before the device is known. */

@@ -70,7 +70,7 @@ def test_no_device():
         return
     reason = s.said.removesuffix("\n")
     for choice in (["--device", "cuda"], ["--device", "cuda:1"], ["--table", "slab"],
-                   ["--device", "cuda:0", "--table", "warpdrive", "--gpu-memory", "64M"]):
+                   ["--device", "cuda:0", "--table", "warpdrive", "--gpu-memory", "256M"]):
         fails(s, "a.fq", "-k", 3, *choice, message=reason)
     s.kcount("a.fq", "-k", 3, "--device", "auto", "--gpu-memory", "1G")
     told = [line for line in s.said.splitlines() if line.endswith(": counting on the CPU")]

@@ -40,7 +40,7 @@ WRONG = [
     (["a.fq", "-k", "3", "--table", "linear"], "no linear table"),
     (["a.fq", "-k", "3", "--table", "hopscotch", "--device", "cuda"], "no hopscotch table"),
     (["a.fq", "-k", "3", "--table", "slab", "--device", "cpu"], "--table"),
-    (["a.fq", "-k", "3", "--gpu-memory", "63M"], "at least 64.0 MiB"),
+    (["a.fq", "-k", "3", "--gpu-memory", "255M"], "at least 256.0 MiB"),
     (["a.fq", "-k", "3", "--gpu-memory", "some"], "--gpu-memory: 'some' is not a size"),
     (["a.fq", "-k", "3", "--nonsense"], "'--nonsense'"),
     (["a.fq", "-k", "3", "-Z"], "'-Z'"),

@@ -22,7 +22,7 @@ THREADS = (1, 2, 4, 5)
 MEMORY = (0, 8, 12, 24)  # MiB a thread; 0: no bound
 
 MAX_CUDA_K = 64
-GPU_MEMORY = (0, 64, 80, 300)  # MiB; 0: no bound
+GPU_MEMORY = (0, 256, 300, 1000)  # MiB; 0: no bound
 GPU_BATCH = (0, 4096, 30000, 1000000)  # k-mers; 0: as the engine likes
 
 KCOUNT, NAIVE, SIMULATE = (pathlib.Path(path).resolve() for path in sys.argv[1:4])
