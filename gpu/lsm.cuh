@@ -15,8 +15,11 @@
 template <class Key> struct kc_gpu_lsm;
 
 struct kc_gpu_lsm_setup {
-        size_t host_nbytes;  /* pinned host memory it may use for runs; 0 is valid */
+        size_t host_nbytes;  /* pinned host memory it may use for runs; 0 is valid. 8 MiB for what
+                                passes to and from files come on top */
         const char *tmp_dir; /* folder of unlinked files for the rest */
+        size_t chunk_npairs; /* runs are kept on the host in chunks of so many pairs; 0: as many as
+                                suit host_nbytes */
 };
 
 template <class Key>
@@ -24,13 +27,19 @@ enum kc_status kc_gpu_lsm_new(struct kc_gpu_lsm<Key> **lsm, struct kc_gpu *gpu,
                               const struct kc_gpu_lsm_setup *setup, struct kc_error *err);
 template <class Key> void kc_gpu_lsm_free(struct kc_gpu_lsm<Key> *lsm); /* NULL is fine */
 
-/* Insert a run; its memory is the LSM's from now on, also on failure. */
+/*
+ * Insert a run; its memory is the LSM's from now on, also on failure. Runs are merged while there
+ * is room on the device for what the merge gives, and else left as they are: nothing goes to the
+ * host here. KC_EUSAGE after kc_gpu_lsm_next.
+ */
 template <class Key>
 enum kc_status kc_gpu_lsm_insert(struct kc_gpu_lsm<Key> *lsm, struct kc_gpu_run<Key> *run,
                                  struct kc_error *err);
 
-/* Move runs to the host or to files until kc_gpu_room(gpu) is nbytes at least. KC_ENOMEM if it
- * cannot be reached. */
+/*
+ * Move runs to the host or to files, the longest first, until kc_gpu_room(gpu) is nbytes at least.
+ * KC_ENOMEM if it cannot be reached; KC_EIO, with the folder's name, if a file cannot be written.
+ */
 template <class Key>
 enum kc_status kc_gpu_lsm_make_room(struct kc_gpu_lsm<Key> *lsm, size_t nbytes,
                                     struct kc_error *err);
@@ -38,8 +47,11 @@ enum kc_status kc_gpu_lsm_make_room(struct kc_gpu_lsm<Key> *lsm, size_t nbytes,
 /*
  * The merge of all runs, range by range: call until *range is empty (n = 0).
  *   max_pairs  most pairs in a range (65,536 at least); the same in all calls
- *   range      out: sorted, k-mers above those of the range before; the LSM's memory, valid until the
- *              next call
+ *   range      out: sorted, k-mers above those of the range before; the LSM's memory, valid until
+ *              the next call; complete in gpu->stream
+ * The first call decides from kc_gpu_room(gpu) how long ranges are. With a little more than three
+ * times kc_gpu_run_nbytes<Key>(max_pairs) they are as long as they may be; with much less, runs are
+ * moved to the host to make room. What else the device is to hold meanwhile must be taken before.
  */
 template <class Key>
 enum kc_status kc_gpu_lsm_next(struct kc_gpu_lsm<Key> *lsm, size_t max_pairs,
@@ -48,5 +60,11 @@ enum kc_status kc_gpu_lsm_next(struct kc_gpu_lsm<Key> *lsm, size_t max_pairs,
 /* Bytes written to files so far; pairs in all runs (an upper bound on the distinct ones). */
 template <class Key> uint64_t kc_gpu_lsm_spilled_nbytes(const struct kc_gpu_lsm<Key> *lsm);
 template <class Key> uint64_t kc_gpu_lsm_npairs(const struct kc_gpu_lsm<Key> *lsm);
+
+/* What saturation has cut off the counts so far: with it, the counts of the merge add up to those
+ * of the runs inserted. Waits for gpu->stream. */
+template <class Key>
+enum kc_status kc_gpu_lsm_nsaturated(const struct kc_gpu_lsm<Key> *lsm, uint64_t *nsaturated,
+                                     struct kc_error *err);
 
 #endif

@@ -1,0 +1,98 @@
+/*
+ * Runs that the device's memory does not hold: in pinned host memory, or in a file without a name.
+ *
+ * A run is a row of chunks, each with room for the same number of pairs,
+ *
+ *      | k-mer, k-mer, ...            | count, count, ... |
+ *
+ * and each in one piece of pinned memory while the store may take such, else at a place of its own
+ * in the file. Pieces of pinned memory are slow to get: they are taken one by one as they are
+ * needed, and used again.
+ */
+#ifndef KC_GPU_HOST_RUN_CUH
+#define KC_GPU_HOST_RUN_CUH
+
+#include "gpu/run.cuh"
+
+/* What passes between the device and the file: two of these, by turns. */
+struct kc_host_stage {
+        uint8_t *memory; /* pinned */
+        cudaEvent_t free; /* the device needs it no longer */
+};
+
+enum { KC_HOST_NSTAGES = 2, KC_HOST_STAGE_NBYTES = 4 << 20 };
+
+/* Where chunks are. Set up by kc_host_store_open. */
+struct kc_host_store {
+        struct kc_gpu *gpu;
+        size_t chunk_npairs, pair_nbytes;
+        size_t pinned_nbytes, max_pinned_nbytes;
+        void *free_pinned; /* pieces not in use; each begins with a pointer to the next */
+        char *tmp_dir;
+        int fd; /* -1 until it is needed */
+        uint64_t file_nbytes;
+        uint64_t written_nbytes;
+        struct kc_host_stage stages[KC_HOST_NSTAGES];
+        int next_stage;
+};
+
+/*
+ *   chunk_npairs      pairs of a chunk
+ *   pair_nbytes       kc_gpu_run_nbytes<Key>(1)
+ *   max_pinned_nbytes bound on the chunks' pinned memory; the two stages, 8 MiB, come on top
+ *   tmp_dir           folder of the file, which is created when it is needed
+ * Close it in any case, after all runs in it; a zeroed store is closed at no cost.
+ */
+enum kc_status kc_host_store_open(struct kc_host_store *store, struct kc_gpu *gpu,
+                                  size_t chunk_npairs, size_t pair_nbytes,
+                                  size_t max_pinned_nbytes, const char *tmp_dir,
+                                  struct kc_error *err);
+void kc_host_store_close(struct kc_host_store *store);
+
+/*
+ * A stage that nothing is using any more. KC_HOST_STAGE_NBYTES of memory that the device can read
+ * and write too; whoever uses it in a stream records stage->free there.
+ */
+enum kc_status kc_host_store_stage(struct kc_host_store *store, struct kc_host_stage **stage,
+                                   struct kc_error *err);
+
+/* A file without a name in a folder. Messages name the folder. */
+enum kc_status kc_nameless_file(const char *folder, int *fd, struct kc_error *err);
+enum kc_status kc_nameless_write(const char *folder, int fd, const void *data, size_t nbytes,
+                                 uint64_t offset, struct kc_error *err);
+enum kc_status kc_nameless_read(const char *folder, int fd, void *data, size_t nbytes,
+                                uint64_t offset, struct kc_error *err);
+
+struct kc_host_chunk {
+        uint8_t *memory; /* NULL: in the file */
+        uint64_t offset; /* there */
+};
+
+/* Zeroed, it is an empty run. */
+struct kc_host_run {
+        struct kc_host_chunk *chunks;
+        size_t nchunks, cap;
+        size_t n; /* pairs */
+};
+
+/*
+ * Put the pairs of a device run behind those that are there; they must be complete in gpu->stream.
+ * Returns when the device run is no longer needed. KC_EIO (with the folder's name), KC_ENOMEM,
+ * KC_EDEVICE.
+ */
+template <class Key>
+enum kc_status kc_host_run_append(struct kc_host_store *store, struct kc_host_run *run,
+                                  const struct kc_gpu_run<Key> *pairs, struct kc_error *err);
+
+/*
+ * Read n pairs from `from` on into device memory. Returns with the work on gpu->upload; the run
+ * must stay until it is done.
+ */
+template <class Key>
+enum kc_status kc_host_run_read(struct kc_host_store *store, const struct kc_host_run *run,
+                                size_t from, size_t n, Key *kmers, uint32_t *counts,
+                                struct kc_error *err);
+
+void kc_host_run_free(struct kc_host_store *store, struct kc_host_run *run);
+
+#endif

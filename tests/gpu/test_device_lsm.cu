@@ -1,0 +1,423 @@
+/*
+ * Merges and the LSM on the device, against plain merges on the host; how fast they are.
+ */
+#include "gpu/lsm.cuh"
+#include "gpu/merge.cuh"
+#include "lsm_support.cuh"
+
+static void check(cudaError_t code)
+{
+        struct kc_error err = {};
+        expect_ok(kc_cuda_check(code, "test", &err), &err);
+}
+
+template <class Key>
+static struct kc_gpu_run<Key> to_device(struct kc_gpu *gpu, const pairs<Key> &run, size_t cap)
+{
+        struct kc_error err = {};
+        struct kc_gpu_run<Key> copy;
+        std::vector<Key> kmers;
+        std::vector<uint32_t> counts;
+        for (const pair<Key> &p : run) {
+                kmers.push_back(p.kmer);
+                counts.push_back(p.count);
+        }
+        expect_ok(kc_gpu_run_new(gpu, &copy, cap, &err), &err);
+        copy.n = run.size();
+        if (copy.n == 0)
+                return copy;
+        check(cudaMemcpyAsync(copy.kmers, kmers.data(), copy.n * sizeof(Key),
+                         cudaMemcpyHostToDevice, gpu->stream));
+        check(cudaMemcpyAsync(copy.counts, counts.data(),
+                         copy.n * sizeof(uint32_t),
+                         cudaMemcpyHostToDevice, gpu->stream));
+        check(cudaStreamSynchronize(gpu->stream));
+        return copy;
+}
+
+/* Behind what is in *run. */
+template <class Key>
+static void to_host(struct kc_gpu *gpu, const struct kc_gpu_run<Key> *device, pairs<Key> *run)
+{
+        std::vector<Key> kmers(device->n);
+        std::vector<uint32_t> counts(device->n);
+        check(cudaMemcpyAsync(kmers.data(), device->kmers,
+                         device->n * sizeof(Key), cudaMemcpyDeviceToHost,
+                         gpu->stream));
+        check(cudaMemcpyAsync(counts.data(), device->counts,
+                         device->n * sizeof(uint32_t),
+                         cudaMemcpyDeviceToHost, gpu->stream));
+        check(cudaStreamSynchronize(gpu->stream));
+        for (size_t i = 0; i < device->n; i++)
+                run->push_back({ kmers[i], counts[i] });
+}
+
+static struct kc_gpu open_gpu(size_t limit_nbytes)
+{
+        struct kc_error err = {};
+        struct kc_gpu gpu;
+        expect_ok(kc_gpu_open(&gpu, 0, limit_nbytes, &err), &err);
+        return gpu;
+}
+
+/* All memory has been given back. */
+static void close_gpu(struct kc_gpu *gpu)
+{
+        assert_int_equal(gpu->used_nbytes, 0);
+        check(cudaDeviceSynchronize());
+        kc_gpu_close(gpu);
+}
+
+template <class Key>
+static void try_merge(struct kc_gpu *gpu, const pairs<Key> &a, const pairs<Key> &b)
+{
+        struct kc_error err = {};
+        struct kc_gpu_run<Key> da = to_device(gpu, a, a.size()), db = to_device(gpu, b, b.size());
+        struct kc_gpu_run<Key> merged;
+        uint64_t *nsaturated, got_saturated, wanted_saturated = 0;
+        pairs<Key> got, wanted = merge_plainly<Key>({ a, b }, &wanted_saturated);
+        expect_ok(kc_gpu_new(gpu, &nsaturated, 1, &err), &err);
+        check(cudaMemsetAsync(nsaturated, 0, 8, gpu->stream));
+        expect_ok(kc_gpu_merge_runs(gpu, &da, &db, nsaturated, &merged, &err), &err);
+        check(cudaMemcpyAsync(&got_saturated, nsaturated, 8,
+                         cudaMemcpyDeviceToHost, gpu->stream));
+        to_host(gpu, &merged, &got);
+        expect_equal(got, wanted);
+        assert_int_equal(got_saturated, wanted_saturated);
+        assert_int_equal(merged.cap, merged.n);
+        kc_gpu_run_free(gpu, &da);
+        kc_gpu_run_free(gpu, &db);
+        kc_gpu_run_free(gpu, &merged);
+        kc_gpu_delete(gpu, nsaturated, 1);
+}
+
+/* Tiles are 3840 and 2304 items long. */
+template <class Key> static void try_merges(void)
+{
+        struct kc_gpu gpu = open_gpu(256 << 20);
+        uint64_t state = 3;
+        const size_t lengths[] = { 0, 1, 2, 1151, 1152, 1153, 1920, 2303, 2304, 2305, 3839, 3840,
+                                   3841, 20000 };
+        for (size_t na : lengths)
+                for (size_t nb : lengths) {
+                        uint64_t many = (uint64_t)1 << 40, few = na + nb / 2 + 2;
+                        try_merge(&gpu, random_run<Key>(na, many, &state, 8),
+                                  random_run<Key>(nb, many, &state, 8));
+                        try_merge(&gpu, random_run<Key>(na, few, &state, 32),
+                                  random_run<Key>(nb, few, &state, 32));
+                }
+        pairs<Key> run = random_run<Key>(1000000, 1500000, &state, 32);
+        try_merge(&gpu, run, random_run<Key>(1000000, 1500000, &state, 32));
+        try_merge(&gpu, run, run);
+        try_merge(&gpu, random_run<Key>(100, 1500000, &state, 32), run);
+        close_gpu(&gpu);
+}
+
+static void test_merges(void **)
+{
+        try_merges<kc_key64>();
+        try_merges<kc_key128>();
+}
+
+/* A history of an LSM: what was inserted, and within which bounds. */
+template <class Key> struct history {
+        struct kc_gpu gpu;
+        struct kc_gpu_lsm<Key> *lsm;
+        std::vector<pairs<Key>> runs;
+};
+
+template <class Key>
+static void begin(struct history<Key> *history, size_t limit_nbytes, struct kc_gpu_lsm_setup setup)
+{
+        struct kc_error err = {};
+        history->gpu = open_gpu(limit_nbytes);
+        history->runs.clear();
+        expect_ok(kc_gpu_lsm_new(&history->lsm, &history->gpu, &setup, &err), &err);
+}
+
+template <class Key>
+static void insert(struct history<Key> *history, const pairs<Key> &run, size_t cap)
+{
+        struct kc_error err = {};
+        expect_ok(kc_gpu_lsm_make_room(history->lsm, kc_gpu_run_nbytes<Key>(cap), &err), &err);
+        struct kc_gpu_run<Key> device = to_device(&history->gpu, run, cap);
+        expect_ok(kc_gpu_lsm_insert(history->lsm, &device, &err), &err);
+        history->runs.push_back(run);
+}
+
+/* Merge, compare, close. */
+template <class Key> static void finish(struct history<Key> *history, size_t max_pairs)
+{
+        struct kc_error err = {};
+        uint64_t wanted_saturated = 0, got_saturated;
+        pairs<Key> got, wanted = merge_plainly(history->runs, &wanted_saturated);
+        struct kc_gpu_run<Key> range;
+        do {
+                expect_ok(kc_gpu_lsm_next(history->lsm, max_pairs, &range, &err), &err);
+                assert_true(range.n <= max_pairs);
+                to_host(&history->gpu, &range, &got);
+        } while (range.n > 0);
+        expect_ok(kc_gpu_lsm_next(history->lsm, max_pairs, &range, &err), &err);
+        assert_int_equal(range.n, 0);
+        expect_equal(got, wanted);
+        expect_ok(kc_gpu_lsm_nsaturated(history->lsm, &got_saturated, &err), &err);
+        assert_int_equal(got_saturated, wanted_saturated);
+        kc_gpu_lsm_free(history->lsm);
+        close_gpu(&history->gpu);
+}
+
+template <class Key> static void try_history(uint64_t seed)
+{
+        uint64_t state = seed;
+        const size_t host_nbytes[] = { 0, 1 << 20, 3 << 20, 64 << 20 };
+        const size_t chunks[] = { 0, 777, 4096, 1 << 16 };
+        struct kc_gpu_lsm_setup setup = { host_nbytes[next_random(&state) % 4], ".",
+                                          chunks[next_random(&state) % 4] };
+        size_t limit = (size_t)(4 + next_random(&state) % 12) << 20;
+        struct history<Key> history = {};
+        begin(&history, limit, setup);
+        uint64_t ndistinct = (uint64_t)1 << (next_random(&state) % 22);
+        int count_bits = random_bool(&state) ? 32 : 3;
+        size_t nruns = next_random(&state) % 40;
+        for (size_t i = 0; i < nruns; i++) {
+                size_t n = next_random(&state) % (random_bool(&state) ? 60000 : 500);
+                pairs<Key> run = random_run<Key>(n, ndistinct, &state, count_bits);
+                insert(&history, run, run.size() * 9 / 8);
+        }
+        finish(&history, 65536 << next_random(&state) % 4);
+}
+
+static void test_histories(void **)
+{
+        for (uint64_t seed = 100; seed < 130; seed++) {
+                try_history<kc_key64>(seed);
+                try_history<kc_key128>(seed);
+        }
+}
+
+/* Everything goes to the host at once, so that nothing is merged before the end: more runs than one
+ * merge takes. */
+template <class Key> static void try_many_runs(size_t host_nbytes, size_t nruns)
+{
+        struct kc_error err = {};
+        uint64_t state = 4;
+        struct kc_gpu_lsm_setup setup = { host_nbytes, ".", 1000 };
+        struct history<Key> history = {};
+        begin(&history, 6 << 20, setup);
+        for (size_t i = 0; i < nruns; i++) {
+                insert(&history, random_run<Key>(3000, 1 << 20, &state, 32), 3000);
+                expect_ok(kc_gpu_lsm_make_room(history.lsm, history.gpu.limit_nbytes - 8, &err),
+                          &err);
+        }
+        if (host_nbytes == 0)
+                assert_true(kc_gpu_lsm_spilled_nbytes(history.lsm) ==
+                            kc_gpu_lsm_npairs(history.lsm) * kc_gpu_run_nbytes<Key>(1));
+        finish(&history, 65536);
+}
+
+static void test_many_runs(void **)
+{
+        try_many_runs<kc_key64>(0, 100);
+        try_many_runs<kc_key64>(64 << 20, 200);
+        try_many_runs<kc_key128>(1 << 20, 100);
+}
+
+/* The shapes of the end: no run, one run here or there, all k-mers equal. */
+template <class Key> static void try_few_runs(void)
+{
+        struct kc_error err = {};
+        uint64_t state = 5;
+        struct kc_gpu_lsm_setup setup = { 0, ".", 5000 };
+        struct history<Key> history = {};
+        begin(&history, 16 << 20, setup);
+        finish(&history, 65536);
+        begin(&history, 16 << 20, setup);
+        insert(&history, pairs<Key>(), 0);
+        insert(&history, pairs<Key>(), 100);
+        finish(&history, 65536);
+        for (int on_host = 0; on_host < 2; on_host++) {
+                begin(&history, 32 << 20, setup);
+                insert(&history, random_run<Key>(300000, 1 << 30, &state, 4), 300000);
+                if (on_host)
+                        expect_ok(kc_gpu_lsm_make_room(history.lsm, (32 << 20) - 8, &err), &err);
+                finish(&history, 65536);
+        }
+        begin(&history, 16 << 20, setup);
+        for (int i = 0; i < 20; i++)
+                insert(&history, make_run<Key>({ 0, (Key) ~(Key)0 }, &state, 32), 2);
+        finish(&history, 65536);
+}
+
+static void test_few_runs(void **)
+{
+        try_few_runs<kc_key64>();
+        try_few_runs<kc_key128>();
+}
+
+static void test_failures(void **)
+{
+        struct kc_error err = {};
+        uint64_t state = 6;
+        struct kc_gpu_lsm_setup setup = { 0, "no/such/folder", 0 };
+        struct history<kc_key64> history = {};
+        begin(&history, 4 << 20, setup);
+        insert(&history, random_run<kc_key64>(1000, 1 << 30, &state, 4), 1000);
+        assert_int_equal(kc_gpu_lsm_make_room(history.lsm, (4 << 20) - 8, &err), KC_EIO);
+        assert_non_null(strstr(err.message, "no/such/folder"));
+        err = {};
+        assert_int_equal(kc_gpu_lsm_make_room(history.lsm, 5 << 20, &err), KC_EIO);
+        struct kc_gpu_run<kc_key64> range, late;
+        err = {};
+        expect_ok(kc_gpu_lsm_next(history.lsm, 65536, &range, &err), &err);
+        late = to_device(&history.gpu, history.runs[0], 1000);
+        assert_int_equal(kc_gpu_lsm_insert(history.lsm, &late, &err), KC_EUSAGE);
+        kc_gpu_lsm_free(history.lsm);
+        history.lsm = NULL;
+        close_gpu(&history.gpu);
+}
+
+/* K-mers spread evenly, half of which are the same for all seeds. */
+template <class Key>
+static __global__ void spread_kernel(Key *kmers, uint32_t *counts, size_t n, uint64_t seed)
+{
+        size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+        if (i >= n)
+                return;
+        Key width = (Key) ~(Key)0 / n;
+        uint64_t mix = kc_key_hash((uint64_t)i);
+        if (mix & 1)
+                mix = kc_key_hash((uint64_t)i + seed * n);
+        kmers[i] = (Key)i * width + (Key)(mix >> 1) % width;
+        counts[i] = 1;
+}
+
+template <class Key>
+static struct kc_gpu_run<Key> spread(struct kc_gpu *gpu, size_t n, uint64_t seed)
+{
+        struct kc_error err = {};
+        struct kc_gpu_run<Key> run;
+        expect_ok(kc_gpu_run_new(gpu, &run, n, &err), &err);
+        spread_kernel<<<kc_ceil_div(n, 256), 256, 0, gpu->stream>>>(run.kmers, run.counts, n, seed);
+        check(cudaGetLastError());
+        run.n = n;
+        return run;
+}
+
+template <class Key> static void time_merge(struct kc_gpu *gpu)
+{
+        enum { NTIMES = 5, N = 64 << 20 };
+        struct kc_error err = {};
+        struct kc_gpu_run<Key> a = spread<Key>(gpu, N, 1), b = spread<Key>(gpu, N, 2), result;
+        struct kc_gpu_merge<Key> merge;
+        cudaEvent_t events[3];
+        uint64_t *nsaturated;
+        float plan_ms[NTIMES], make_ms[NTIMES], best = 1e9f;
+        expect_ok(kc_gpu_new(gpu, &nsaturated, 1, &err), &err);
+        check(cudaMemsetAsync(nsaturated, 0, sizeof *nsaturated, gpu->stream));
+        expect_ok(kc_gpu_run_new(gpu, &result, 2 * N, &err), &err);
+        for (cudaEvent_t &event : events)
+                check(cudaEventCreate(&event));
+        for (int i = 0; i < NTIMES; i++) {
+                check(cudaEventRecord(events[0], gpu->stream));
+                expect_ok(kc_gpu_merge_plan(gpu, &merge, &a, &b, &err), &err);
+                check(cudaEventRecord(events[1], gpu->stream));
+                expect_ok(kc_gpu_merge_make(gpu, &merge, nsaturated, &result, &err), &err);
+                check(cudaEventRecord(events[2], gpu->stream));
+                check(cudaEventSynchronize(events[2]));
+                check(cudaEventElapsedTime(&plan_ms[i], events[0], events[1]));
+                check(cudaEventElapsedTime(&make_ms[i], events[1], events[2]));
+                best = std::min(best, plan_ms[i] + make_ms[i]);
+                kc_gpu_merge_free(gpu, &merge);
+        }
+        std::sort(plan_ms, plan_ms + NTIMES);
+        std::sort(make_ms, make_ms + NTIMES);
+        double ms = plan_ms[NTIMES / 2] + make_ms[NTIMES / 2];
+        size_t nbytes = kc_gpu_run_nbytes<Key>(2 * N + result.n) + (size_t)2 * N * sizeof(Key);
+        printf("merge of 2 x 64 Mi pairs, %zu bits, to %.1f Mi: %.3f ms (count %.3f, merge %.3f; "
+               "best %.3f): %.1f G pairs/s in, %.1f out, %.0f GB/s\n",
+               8 * sizeof(Key), (double)result.n / (1 << 20), ms, plan_ms[NTIMES / 2],
+               make_ms[NTIMES / 2], best, 2 * N / ms / 1e6, (double)result.n / ms / 1e6,
+               (double)nbytes / ms / 1e6);
+        for (cudaEvent_t event : events)
+                check(cudaEventDestroy(event));
+        kc_gpu_run_free(gpu, &a);
+        kc_gpu_run_free(gpu, &b);
+        kc_gpu_run_free(gpu, &result);
+        kc_gpu_delete(gpu, nsaturated, 1);
+}
+
+static double seconds(void)
+{
+        struct timespec now;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* 16 runs of 16 Mi pairs, inserted, moved to the host or not, merged in ranges of 16 Mi. */
+template <class Key> static void time_lsm(size_t host_nbytes, bool move)
+{
+        enum { N = 16 << 20, NRUNS = 16 };
+        struct kc_error err = {};
+        struct kc_gpu gpu = open_gpu((size_t)24 << 30);
+        struct kc_gpu_lsm_setup setup = { host_nbytes, ".", 0 };
+        struct kc_gpu_lsm<Key> *lsm;
+        struct kc_gpu_run<Key> range;
+        uint64_t npairs = 0, nout = 0, nranges = 0;
+        double insert_s = 0, move_s = 0, next_s;
+        expect_ok(kc_gpu_lsm_new(&lsm, &gpu, &setup, &err), &err);
+        for (uint64_t i = 0; i < NRUNS; i++) {
+                struct kc_gpu_run<Key> run = spread<Key>(&gpu, N, i);
+                check(cudaStreamSynchronize(gpu.stream));
+                double begun = seconds();
+                expect_ok(kc_gpu_lsm_insert(lsm, &run, &err), &err);
+                check(cudaStreamSynchronize(gpu.stream));
+                insert_s += seconds() - begun;
+                begun = seconds();
+                if (move && i % 4 == 3)
+                        expect_ok(kc_gpu_lsm_make_room(lsm, gpu.limit_nbytes - 8, &err), &err);
+                move_s += seconds() - begun;
+        }
+        npairs = kc_gpu_lsm_npairs(lsm);
+        next_s = seconds();
+        do {
+                expect_ok(kc_gpu_lsm_next(lsm, N, &range, &err), &err);
+                nout += range.n;
+                nranges++;
+        } while (range.n > 0);
+        check(cudaStreamSynchronize(gpu.stream));
+        next_s = seconds() - next_s;
+        printf("LSM, 16 x 16 Mi pairs, %zu bits, %zu MB in files: insert %.3f s, to host %.3f s "
+               "(%.1f GB/s), merge of %.1f Mi to %.1f Mi in %llu ranges %.3f s (%.2f G pairs/s)\n",
+               8 * sizeof(Key), (size_t)(kc_gpu_lsm_spilled_nbytes(lsm) >> 20), insert_s, move_s,
+               move ? (double)npairs * (double)kc_gpu_run_nbytes<Key>(1) / move_s / 1e9 : 0,
+               (double)npairs / (1 << 20), (double)nout / (1 << 20), (unsigned long long)nranges,
+               next_s, (double)npairs / next_s / 1e9);
+        kc_gpu_lsm_free(lsm);
+        close_gpu(&gpu);
+}
+
+/* Not a test: lines to be read. */
+static void test_speed(void **)
+{
+        struct kc_gpu gpu = open_gpu(0);
+        time_merge<kc_key64>(&gpu);
+        time_merge<kc_key128>(&gpu);
+        close_gpu(&gpu);
+        time_lsm<kc_key64>(0, false);
+        time_lsm<kc_key64>((size_t)8 << 30, true);
+        time_lsm<kc_key64>(0, true);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_merges),   cmocka_unit_test(test_histories),
+                cmocka_unit_test(test_many_runs), cmocka_unit_test(test_few_runs),
+                cmocka_unit_test(test_failures), cmocka_unit_test(test_speed),
+        };
+        need_device();
+        const char *filter = getenv("KC_TEST");
+        if (filter != NULL)
+                cmocka_set_test_filter(filter);
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
