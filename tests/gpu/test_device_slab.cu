@@ -1,0 +1,193 @@
+/*
+ * The slab hash on the device, against a count on the host.
+ */
+#include "gpu/slab.cuh"
+#include "tests/gpu/table_support.cuh"
+
+enum { SMALL_ARENA = 256 << 10, LARGE_ARENA = 1 << 20 };
+
+static table_launch launch_of(unsigned nblocks, unsigned nthreads, size_t arena_nbytes)
+{
+        return { nblocks, nthreads, 1, { 0, NULL, arena_nbytes } };
+}
+
+template <class Key>
+static unsigned long long expect(const std::vector<Key> &keys, size_t bin_nkeys, unsigned nblocks,
+                                 unsigned nthreads, size_t arena_nbytes)
+{
+        return expect_counts<kc_slab<Key>, Key>(launch_of(nblocks, nthreads, arena_nbytes), keys,
+                                                equal_bins(keys.size(), bin_nkeys));
+}
+
+#define BOTH_WIDTHS(name)                                                                          \
+        static void name##_64(void **unused)                                                       \
+        {                                                                                          \
+                (void)unused;                                                                      \
+                name<kc_key64>();                                                                  \
+        }                                                                                          \
+        static void name##_128(void **unused)                                                      \
+        {                                                                                          \
+                (void)unused;                                                                      \
+                name<kc_key128>();                                                                 \
+        }
+
+template <class Key> static void few_keys(void)
+{
+        for (size_t n : { 0, 1, 2, 31, 32, 33, 255, 256, 257, 1000 })
+                assert_int_equal(expect(random_keys<Key>(n, n + 1), 128, 2, 128, SMALL_ARENA), 0);
+}
+BOTH_WIDTHS(few_keys)
+
+template <class Key> static void unique_keys(void)
+{
+        std::vector<Key> keys = random_keys<Key>(test_size(1 << 19), 1);
+        assert_int_equal(expect(keys, 4096, 64, 512, SMALL_ARENA), 0);
+        assert_int_equal(expect(keys, 5000, 1, 1024, SMALL_ARENA), 0);
+        assert_int_equal(expect(keys, 10000, 7, 256, LARGE_ARENA), 0);
+}
+BOTH_WIDTHS(unique_keys)
+
+template <class Key> static void uniform_keys(void)
+{
+        std::vector<Key> keys =
+                uniform_draws(random_keys<Key>(2000, 2), test_size(1 << 20), 3);
+        assert_int_equal(expect(keys, 1 << 16, 16, 1024, SMALL_ARENA), 0);
+        assert_int_equal(expect(keys, 8192, 100, 64, SMALL_ARENA), 0);
+}
+BOTH_WIDTHS(uniform_keys)
+
+template <class Key> static void zipf_keys(void)
+{
+        std::vector<Key> keys = zipf_draws(random_keys<Key>(3000, 4), test_size(1 << 20), 5);
+        assert_int_equal(expect(keys, 1 << 17, 8, 1024, SMALL_ARENA), 0);
+        assert_int_equal(expect(keys, keys.size(), 1, 512, LARGE_ARENA), 0);
+}
+BOTH_WIDTHS(zipf_keys)
+
+template <class Key> static void weighted_keys(void)
+{
+        std::vector<Key> keys = zipf_draws(random_keys<Key>(3000, 13), test_size(1 << 18), 14);
+        table_launch launch = launch_of(8, 512, SMALL_ARENA);
+        launch.max_weight = 1000;
+        expect_counts<kc_slab<Key>, Key>(launch, keys, equal_bins(keys.size(), 1 << 14));
+}
+BOTH_WIDTHS(weighted_keys)
+
+template <class Key> static void equal_keys(void)
+{
+        for (Key key : { (Key)0, (Key)~(Key)0, (Key)12345 }) {
+                std::vector<Key> keys(test_size(1 << 18), key);
+                assert_int_equal(expect(keys, 1 << 14, 8, 1024, SMALL_ARENA), 0);
+        }
+}
+BOTH_WIDTHS(equal_keys)
+
+/* Words of keys that are all ones, zero, or as blank words of other buckets are. */
+template <class Key> static void odd_words(void)
+{
+        const uint32_t words[] = { 0, 1, 0x7fffffff, 0x80000000, 0xffffffff };
+        std::vector<Key> all;
+        uint64_t state = 6;
+        size_t n = sizeof(Key) == 8 ? 25 : 625;
+        for (size_t i = 0; i < n; i++) {
+                Key key = 0;
+                for (size_t j = 0, rest = i; j < sizeof(Key) / 4; j++, rest /= 5)
+                        key |= (Key)words[rest % 5] << 32 * j;
+                all.push_back(key);
+                all.push_back(kc_slab_unmix(key));
+                all.push_back(random_key<Key>(&state));
+        }
+        assert_int_equal(expect(all, all.size(), 1, 256, SMALL_ARENA), 0);
+        assert_int_equal(expect(uniform_draws(all, test_size(1 << 18), 7), 4000, 32, 1024,
+                                SMALL_ARENA),
+                         0);
+}
+BOTH_WIDTHS(odd_words)
+
+/* Chains as long as they get: all keys have the bucket bits of one. */
+template <class Key> static std::vector<Key> keys_of_one_bucket(size_t n)
+{
+        std::vector<Key> keys = random_keys<Key>(n, 8);
+        for (Key &key : keys) {
+                Key mask = 0;
+                for (size_t word = 0; word < sizeof(Key) / 4; word++)
+                        mask |= (Key)0xffff << 32 * word;
+                key = kc_slab_unmix((Key)(key & mask));
+        }
+        return keys;
+}
+
+template <class Key> static void one_bucket(void)
+{
+        std::vector<Key> distinct = keys_of_one_bucket<Key>(800);
+        assert_int_equal(expect(distinct, 800, 1, 1024, SMALL_ARENA), 0);
+        assert_int_equal(expect(uniform_draws(distinct, test_size(1 << 15), 9), 1 << 13, 4, 1024,
+                                SMALL_ARENA),
+                         0);
+}
+BOTH_WIDTHS(one_bucket)
+
+/* More keys than slabs: the table says so, is drained, and nothing is lost. */
+template <class Key> static void full_tables(void)
+{
+        size_t n = 100000;
+        assert_true(expect(random_keys<Key>(n, 10), n / 2, 2, 1024, SMALL_ARENA) > 0);
+        assert_true(expect(uniform_draws(random_keys<Key>(n, 11), 2 * n, 12), n, 2, 512,
+                           SMALL_ARENA) > 0);
+        n = test_size(20000);
+        bool full = expect(keys_of_one_bucket<Key>(n), n, 1, 1024, SMALL_ARENA) > 0;
+        assert_true(full || n < 11000);
+}
+BOTH_WIDTHS(full_tables)
+
+/* ---- timing: with KC_TEST_TIMING=LOG2 in the environment only this, with 2^LOG2 keys */
+
+template <class Key>
+static void time_one(const Key *keys, size_t nkeys, size_t bin_nkeys, unsigned nthreads,
+                     size_t arena_nbytes)
+{
+        unsigned long long figures[3];
+        table_launch launch = launch_of(0, nthreads, arena_nbytes);
+        launch.nblocks = resident_blocks<kc_slab<Key>, Key>(&launch);
+        double ms = time_counting<kc_slab<Key>, Key>(launch, keys, nkeys, bin_nkeys, figures);
+        print_message("slab K%zu: %zu keys, %llu pairs, bins of %zu, %u blocks of %u, arenas of %zu "
+                      "KiB: %.2f ms, %.1f G keys/s\n",
+                      8 * sizeof(Key), nkeys, figures[0], bin_nkeys, launch.nblocks, nthreads,
+                      arena_nbytes >> 10, ms, (double)nkeys / ms / 1e6);
+}
+
+template <class Key> static void timing(void)
+{
+        const char *log2 = getenv("KC_TEST_TIMING");
+        size_t nkeys = (size_t)1 << (log2 != NULL ? atoi(log2) : 20);
+        Key *keys = new_device_array<Key>(nkeys);
+        for (unsigned bin_nkeys : { 8192, 65536 }) {
+                make_timing_keys<<<(unsigned)((nkeys + 255) / 256), 256>>>(keys, nkeys, bin_nkeys);
+                for (unsigned nthreads : { 256, 512, 1024 })
+                        for (size_t arena : { 160 << 10, 192 << 10, 256 << 10 })
+                                if (log2 != NULL || nthreads == 512)
+                                        time_one(keys, nkeys, bin_nkeys, nthreads, arena);
+        }
+        cudaFree(keys);
+}
+BOTH_WIDTHS(timing)
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(few_keys_64),     cmocka_unit_test(few_keys_128),
+                cmocka_unit_test(unique_keys_64),  cmocka_unit_test(unique_keys_128),
+                cmocka_unit_test(uniform_keys_64), cmocka_unit_test(uniform_keys_128),
+                cmocka_unit_test(zipf_keys_64),    cmocka_unit_test(zipf_keys_128),
+                cmocka_unit_test(weighted_keys_64), cmocka_unit_test(weighted_keys_128),
+                cmocka_unit_test(equal_keys_64),   cmocka_unit_test(equal_keys_128),
+                cmocka_unit_test(odd_words_64),    cmocka_unit_test(odd_words_128),
+                cmocka_unit_test(one_bucket_64),   cmocka_unit_test(one_bucket_128),
+                cmocka_unit_test(full_tables_64),  cmocka_unit_test(full_tables_128),
+                cmocka_unit_test(timing_64),       cmocka_unit_test(timing_128),
+        };
+        need_device();
+        if (getenv("KC_TEST_TIMING") != NULL)
+                cmocka_set_test_filter("timing*");
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
