@@ -19,9 +19,9 @@ template <class Key> struct kc_gpu_run_taker {
         enum kc_status (*take)(void *ctx, struct kc_gpu_run<Key> *run, struct kc_error *err);
 };
 
-/* Bytes of working memory for batches of up to nkmers k-mers (of the runs, only what order needs
- * for a moment is in it). */
-template <class Key> size_t kc_gpu_counter_nbytes(uint64_t nkmers);
+/* Bytes of device memory that a counter for batches of up to nkmers k-mers takes. The runs, and some
+ * tens of megabytes for a moment while they are sorted, come on top. */
+template <class Key> size_t kc_gpu_counter_nbytes(int k, uint64_t nkmers);
 
 /* A counter for batches of up to max_nkmers k-mers; takes its memory now. */
 template <class Key>
@@ -34,12 +34,19 @@ template <class Key> void kc_gpu_counter_free(struct kc_gpu_counter<Key> *counte
  * Count a batch: one run, or a few where the distinct k-mers do not fit the working memory at once.
  *   reads  in; its memory may be used again when the call returns
  *   taker  given each run in turn
- * Counts add up to reads->nkmers, but for *nsaturated, which grows by what saturation cut off.
+ * Counts add up to reads->nkmers, less what saturation cut off, by which *nsaturated grows.
  */
 template <class Key>
 enum kc_status kc_gpu_counter_count(struct kc_gpu_counter<Key> *counter,
                                     const struct kc_gpu_reads *reads,
                                     const struct kc_gpu_run_taker<Key> *taker,
-                                    struct kc_error *err);
+                                    uint64_t *nsaturated, struct kc_error *err);
+
+/* Milliseconds of device time in each stage, summed over all batches so far. */
+struct kc_gpu_counter_times {
+        double find, split, count, order;
+};
+template <class Key>
+struct kc_gpu_counter_times kc_gpu_counter_get_times(const struct kc_gpu_counter<Key> *counter);
 
 #endif

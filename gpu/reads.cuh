@@ -20,9 +20,12 @@ struct kc_span {
 
 enum { KC_SPAN_NKMERS = 128 };
 
+enum {
+        KC_READS_PADDING = 16, /* words behind the last one that are read, whatever is in them */
+};
+
 struct kc_gpu_reads {
-        const uint64_t *words;       /* device, packed as in kmer/batch.h; KC_BATCH_PADDING words
-                                        behind the last can be read */
+        const uint64_t *words;       /* device, packed as in kmer/batch.h, and padding */
         const struct kc_span *spans; /* device */
         size_t nwords, nspans;
         uint64_t nkmers; /* sum of the spans' */

@@ -6,8 +6,8 @@
  *      T::shared_nbytes(setup)     bytes of dynamic shared memory a block needs
  *      T::T(setup, shared)         every thread of the block makes its own handle
  *      clear()                     by the whole block; a __syncthreads() follows
- *      add(key, active)            by converged warps. A lane with `active` brings a key: its count
- *                                  grows by 1. False for a lane whose key found no room; the key was
+ *      add(key, weight, active)    by converged warps. A lane with `active` brings a key: its count
+ *                                  grows by weight, 1 at least. False for a lane whose key found no room; the key was
  *                                  then not counted, and the caller drains and clears the table
  *                                  before it adds the key again
  *      nplaces()                   places to look at when draining, the same for all threads; valid

@@ -55,13 +55,13 @@ template <> struct kc_slots<kc_key64> {
         }
 
         /* Claim a free slot for key; true if it is the key's now, whoever claimed it. */
-        __device__ bool claim(uint32_t slot, kc_key64 key)
+        __device__ bool claim(uint32_t slot, kc_key64 key, uint32_t weight)
         {
                 kc_key64 was = atomicCAS((unsigned long long *)&keys[slot],
                                          (unsigned long long)FREE, (unsigned long long)key);
                 if (was != FREE && was != key)
                         return false;
-                atomicAdd(&counts[slot], 1u);
+                atomicAdd(&counts[slot], weight);
                 return true;
         }
 
@@ -91,17 +91,17 @@ template <> struct kc_slots<kc_key128> {
                 return keys[slot] == key ? MATCH : OTHER;
         }
 
-        __device__ bool claim(uint32_t slot, kc_key128 key)
+        __device__ bool claim(uint32_t slot, kc_key128 key, uint32_t weight)
         {
                 if (atomicCAS(&counts[slot], 0u, (uint32_t)LOCKED) == 0) {
                         keys[slot] = key;
                         __threadfence_block();
-                        atomicExch(&counts[slot], 1u);
+                        atomicExch(&counts[slot], weight);
                         return true;
                 }
                 if (look_at(slot, key) != MATCH)
                         return false;
-                atomicAdd(&counts[slot], 1u);
+                atomicAdd(&counts[slot], weight);
                 return true;
         }
 
@@ -110,6 +110,19 @@ template <> struct kc_slots<kc_key128> {
                 counts[slot] = 0;
         }
 };
+
+template <class Group>
+__device__ kc_key64 kc_group_shfl(const Group &group, kc_key64 key, int lane)
+{
+        return group.shfl(key, lane);
+}
+
+template <class Group>
+__device__ kc_key128 kc_group_shfl(const Group &group, kc_key128 key, int lane)
+{
+        return (kc_key128)group.shfl((uint64_t)(key >> 64), lane) << 64 |
+               group.shfl((uint64_t)key, lane);
+}
 
 template <class Key, int G> struct kc_warpdrive {
         enum { MAX_PROBES = 32 * 32 / G }; /* windows; a key that finds no room there is refused */
@@ -137,13 +150,16 @@ template <class Key, int G> struct kc_warpdrive {
                         slots.counts[capacity] = 0;
         }
 
-        __device__ bool add(Key key, bool active)
+        __device__ bool add(Key key, uint32_t weight, bool active)
         {
                 if (sizeof(Key) == 8 && active && key == (Key)~(Key)0) {
-                        atomicAdd(&slots.counts[capacity], 1u);
+                        atomicAdd(&slots.counts[capacity], weight);
                         active = false;
                 }
-                return G == 1 ? !active || add_alone(key) : add_in_group(key, active);
+                if constexpr (G == 1)
+                        return !active || add_alone(key, weight);
+                else
+                        return add_in_group(key, weight, active);
         }
 
         __device__ uint32_t nplaces() const
@@ -161,16 +177,16 @@ template <class Key, int G> struct kc_warpdrive {
         }
 
 private:
-        __device__ bool add_alone(Key key)
+        __device__ bool add_alone(Key key, uint32_t weight)
         {
                 kc_probing p = kc_probing_begin(kc_key_hash(key), capacity, 1);
                 for (int i = 0; i < MAX_PROBES_ALONE; i++, kc_probing_next(&p)) {
                         auto look = slots.look_at(p.window, key);
                         if (look == slots.MATCH) {
-                                atomicAdd(&slots.counts[p.window], 1u);
+                                atomicAdd(&slots.counts[p.window], weight);
                                 return true;
                         }
-                        if (look == slots.OPEN && slots.claim(p.window, key))
+                        if (look == slots.OPEN && slots.claim(p.window, key, weight))
                                 return true;
                 }
                 return false;
@@ -178,7 +194,7 @@ private:
         enum { MAX_PROBES_ALONE = 24 };
 
         /* The lanes' keys in turn; a lane learns the fate of its own. */
-        __device__ bool add_in_group(Key key, bool active)
+        __device__ bool add_in_group(Key key, uint32_t weight, bool active)
         {
                 namespace cg = cooperative_groups;
                 auto group = cg::tiled_partition<G>(cg::this_thread_block());
@@ -186,7 +202,8 @@ private:
                 for (unsigned waiting = group.ballot(active); waiting != 0;
                      waiting &= waiting - 1) {
                         int turn = __ffs((int)waiting) - 1;
-                        bool found = add_one(group, group.shfl(key, turn));
+                        bool found = add_one(group, kc_group_shfl(group, key, turn),
+                                             group.shfl(weight, turn));
                         if ((int)group.thread_rank() == turn)
                                 counted = found;
                 }
@@ -194,7 +211,7 @@ private:
         }
 
         /* One key, all lanes: the first match in the window, else its first free slot. */
-        template <class Group> __device__ bool add_one(const Group &group, Key key)
+        template <class Group> __device__ bool add_one(const Group &group, Key key, uint32_t weight)
         {
                 kc_probing p = kc_probing_begin(kc_key_hash(key), capacity, G);
                 for (uint32_t i = 0; i < MAX_PROBES && i <= p.mask; i++, kc_probing_next(&p)) {
@@ -204,7 +221,7 @@ private:
                                 unsigned match = group.ballot(look == slots.MATCH);
                                 if (match != 0) {
                                         if (look == slots.MATCH)
-                                                atomicAdd(&slots.counts[slot], 1u);
+                                                atomicAdd(&slots.counts[slot], weight);
                                         return true;
                                 }
                                 unsigned open = group.ballot(look == slots.OPEN);
@@ -212,7 +229,7 @@ private:
                                         break;
                                 int first = __ffs((int)open) - 1;
                                 bool claimed = (int)group.thread_rank() == first &&
-                                               slots.claim(slot, key);
+                                               slots.claim(slot, key, weight);
                                 if (group.any(claimed))
                                         return true;
                                 /* another group was quicker there: look again */

@@ -1,0 +1,225 @@
+#include "gpu/bins.cuh"
+
+#include "gpu/warpdrive.cuh"
+
+enum { WARP = 32, THREADS = 256, WARPS = THREADS / WARP };
+
+/* Slots of a table: some 36 KiB with all else, so that a multiprocessor has room for six blocks. */
+template <class Key> static constexpr uint32_t table_capacity()
+{
+        return sizeof(Key) == 8 ? 2048 : 1024;
+}
+
+template <class Key> using fold = kc_fold<Key, 256>;
+
+template <class Key> struct block_state {
+        fold<Key> records;
+        kc_expander<Key> expanders[WARPS];
+        uint32_t warp_totals[WARPS];
+        uint64_t base; /* of the block's pairs in the output */
+};
+
+/* Where the block's pairs go: the number of them, counted by the warps, is added to *out.n once. */
+template <class Key, class Table>
+__device__ static void reserve_pairs(block_state<Key> *state, const Table &table, uint64_t *n)
+{
+        const uint32_t warp = threadIdx.x / WARP;
+        const uint32_t nplaces = table.nplaces();
+        uint32_t total = 0;
+        for (uint32_t place = threadIdx.x; place - threadIdx.x < nplaces; place += THREADS) {
+                Key key;
+                uint32_t count;
+                bool is_pair = place < nplaces && table.get(place, &key, &count);
+                total += __popc(__ballot_sync(~0u, is_pair));
+        }
+        if (threadIdx.x % WARP == 0)
+                state->warp_totals[warp] = total;
+        __syncthreads();
+        if (threadIdx.x == 0) {
+                uint32_t sum = 0;
+                for (uint32_t i = 0; i < WARPS; i++) {
+                        uint32_t own = state->warp_totals[i];
+                        state->warp_totals[i] = sum;
+                        sum += own;
+                }
+                state->base = atomicAdd((unsigned long long *)n, (unsigned long long)sum);
+        }
+        __syncthreads();
+}
+
+/* All pairs of the table go out; the block waits for itself before and after. */
+template <class Key, class Table>
+__device__ static void drain(block_state<Key> *state, const Table &table,
+                             const kc_pairs_out<Key> &out)
+{
+        __syncthreads();
+        reserve_pairs<Key>(state, table, out.n);
+        const uint32_t nplaces = table.nplaces(), below = (1u << threadIdx.x % WARP) - 1;
+        uint64_t to = state->base + state->warp_totals[threadIdx.x / WARP];
+        for (uint32_t place = threadIdx.x; place - threadIdx.x < nplaces; place += THREADS) {
+                Key key;
+                uint32_t count;
+                bool is_pair = place < nplaces && table.get(place, &key, &count);
+                uint32_t pairs = __ballot_sync(~0u, is_pair);
+                if (is_pair) {
+                        uint64_t at = to + __popc(pairs & below);
+                        out.kmers[at] = key;
+                        out.counts[at] = count;
+                }
+                to += __popc(pairs);
+        }
+        __syncthreads();
+}
+
+/* Records to the fold, each thread its own ones from *next on, until all are in or one has no room. */
+template <class Key>
+__device__ static void fold_records(fold<Key> *f, uint32_t *next, int k, bool stranded,
+                                    const uint64_t *words, const uint64_t *records,
+                                    const kc_task &task)
+{
+        for (; *next < task.n; *next += THREADS) {
+                uint64_t record = __ldcs(&records[task.first + *next]);
+                if (!f->add(kc_stretch_read<Key>(words, record, k, stranded)))
+                        return;
+        }
+}
+
+/* A warp's share of the fold, and how far it has come. */
+struct progress {
+        uint32_t group;  /* of 32 stretches, WARPS apart */
+        uint32_t round;  /* of 32 k-mers of the group */
+        uint32_t owners; /* see kc_expand */
+        uint32_t total;  /* k-mers of the group */
+        bool begun;      /* the group */
+        bool again;      /* this lane's k-mer of the round found no room */
+        bool resumed;    /* the round is done for those lanes that are not `again` */
+};
+
+/* Count until the share is done (true) or the table is full (false). For converged warps. */
+template <class Key, class Table>
+__device__ static bool count_share(Table *table, const fold<Key> *f, kc_expander<Key> *x,
+                                   progress *p, int k, bool stranded)
+{
+        const uint32_t lane = threadIdx.x % WARP, nstretches = f->size();
+        for (; p->group * WARP < nstretches; p->group += WARPS, p->begun = false) {
+                const uint32_t first = p->group * WARP;
+                if (!p->begun) {
+                        bool has_one = first + lane < nstretches;
+                        p->total = kc_expand_begin(
+                                x, has_one ? kc_stretch_nkmers(&f->stretches[first + lane]) : 0);
+                        p->round = p->owners = 0;
+                        p->begun = true;
+                }
+                for (; p->round * WARP < p->total; p->round++, p->resumed = false) {
+                        uint32_t owners = p->owners;
+                        bool active = p->resumed ? p->again : p->round * WARP + lane < p->total;
+                        kc_place place = kc_expand(x, p->round, &owners);
+                        place.offset = active ? place.offset : 0;
+                        const kc_stretch<Key> *stretch = &f->stretches[first + place.owner];
+                        Key packed = kc_cut_bases((const uint32_t *)stretch->words, place.offset,
+                                                  Key());
+                        Key key = kc_key_from_packed(packed, k, stranded);
+                        p->again = !table->add(key, f->weights[first + place.owner], active);
+                        if (__any_sync(~0u, p->again)) {
+                                p->resumed = true;
+                                return false;
+                        }
+                        p->owners = owners;
+                }
+        }
+        return true;
+}
+
+/* Count what is folded; whenever the table is full, its pairs go out. For the whole block. */
+template <class Key, class Table>
+__device__ static void count_fold(Table *table, block_state<Key> *state, int k, bool stranded,
+                                  const kc_pairs_out<Key> &out)
+{
+        const uint32_t warp = threadIdx.x / WARP;
+        progress p = {};
+        p.group = warp;
+        while (__syncthreads_or(!count_share<Key>(table, &state->records, &state->expanders[warp],
+                                                  &p, k, stranded))) {
+                drain<Key>(state, *table, out);
+                table->clear();
+                __syncthreads();
+        }
+}
+
+template <class Key, class Table>
+__global__ __launch_bounds__(THREADS) void count_kernel(kc_table_setup setup, int k, bool stranded,
+                                                        const uint64_t *words,
+                                                        const uint64_t *records,
+                                                        const kc_task *tasks,
+                                                        kc_pairs_out<Key> out)
+{
+        extern __shared__ uint4 dynamic[];
+        __shared__ block_state<Key> state;
+        const kc_task task = tasks[blockIdx.x];
+        Table table(setup, dynamic);
+        table.clear();
+        uint32_t next = threadIdx.x;
+        do {
+                state.records.clear();
+                __syncthreads();
+                fold_records<Key>(&state.records, &next, k, stranded, words, records, task);
+                __syncthreads();
+                count_fold<Key>(&table, &state, k, stranded, out);
+        } while (__syncthreads_or(next < task.n));
+        drain<Key>(&state, table, out);
+}
+
+/* ---- launching ---- */
+
+template <class Key, class Table>
+static enum kc_status launch(struct kc_gpu *gpu, const kc_table_setup *setup, int k, bool stranded,
+                             const uint64_t *words, const uint64_t *records, const kc_task *tasks,
+                             size_t ntasks, const kc_pairs_out<Key> *out, struct kc_error *err)
+{
+        enum kc_status status;
+        const size_t shared = Table::shared_nbytes(*setup);
+        KC_TRY(KC_CUDA(cudaFuncSetAttribute(count_kernel<Key, Table>,
+                                            cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                            (int)shared)));
+        count_kernel<Key, Table><<<(unsigned)ntasks, THREADS, shared, gpu->stream>>>(
+                *setup, k, stranded, words, records, tasks, *out);
+        KC_TRY(KC_LAUNCHED());
+out:
+        return status;
+}
+
+template <class Key>
+enum kc_status kc_count_tasks(struct kc_gpu *gpu, enum kc_gpu_table kind,
+                              const kc_table_setup *setup, int k, bool stranded,
+                              const uint64_t *words, const uint64_t *records,
+                              const kc_task *tasks, size_t first, size_t last,
+                              const kc_pairs_out<Key> *out, struct kc_error *err)
+{
+        if (first == last)
+                return KC_OK;
+        (void)kind;
+        return launch<Key, kc_warpdrive<Key, 1>>(gpu, setup, k, stranded, words, records,
+                                                 tasks + first, last - first, out, err);
+}
+
+template <class Key>
+enum kc_status kc_count_tables_plan(struct kc_gpu *gpu, enum kc_gpu_table kind,
+                                    kc_table_setup *setup, size_t *arena_nbytes,
+                                    struct kc_error *err)
+{
+        (void)gpu, (void)kind, (void)err;
+        *setup = {};
+        setup->capacity = table_capacity<Key>();
+        *arena_nbytes = 0;
+        return KC_OK;
+}
+
+#define INSTANTIATE(Key) \
+        template enum kc_status kc_count_tasks<Key>( \
+                struct kc_gpu *, enum kc_gpu_table, const kc_table_setup *, int, bool, \
+                const uint64_t *, const uint64_t *, const kc_task *, size_t, size_t, \
+                const kc_pairs_out<Key> *, struct kc_error *); \
+        template enum kc_status kc_count_tables_plan<Key>(struct kc_gpu *, enum kc_gpu_table, \
+                                                          kc_table_setup *, size_t *, \
+                                                          struct kc_error *);
+KC_GPU_KEYS(INSTANTIATE)

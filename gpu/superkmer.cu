@@ -1,0 +1,229 @@
+#include "gpu/superkmer.cuh"
+
+#include "kmer/batch.h"
+
+enum {
+        WARP = 32,
+        WARPS = 4,        /* of a block; they do not know of each other */
+        LIST_ROWS = 24,   /* entries that a lane's list can hold beside those of one window */
+        START_BITS = 7,   /* of an entry: first k-mer of the record, in its span */
+};
+static_assert(KC_SPAN_NKMERS <= 1 << START_BITS, "an entry holds the place in the span");
+
+kc_superkmer_setup kc_superkmer_setup_for(int k, int bin_bits, int max_nbases)
+{
+        kc_superkmer_setup s;
+        s.k = k;
+        s.m = kc_gpu_minimizer_length(k);
+        s.window = k - s.m + 1;
+        s.bin_bits = bin_bits;
+        s.max_nkmers = (uint32_t)(max_nbases - k + 1);
+        return s;
+}
+
+/* A window of w random m-mers changes its minimum every (w + 1) / 2 places; spans end some more. */
+uint64_t kc_superkmer_expected(int k, uint64_t nkmers)
+{
+        uint64_t window = (uint64_t)(k - kc_gpu_minimizer_length(k) + 1);
+        uint64_t n = nkmers / (window + 1) * 5 / 2 + nkmers / 32 + 4096;
+        return n < nkmers + 4096 ? n : nkmers + 4096;
+}
+
+/* The bases from a place on, 16 at a time. */
+struct base_stream {
+        const uint32_t *next;
+        uint32_t behind; /* bases of *(next - 1) are in here from bit `shift` on */
+        uint32_t shift, bits;
+};
+
+__device__ static void stream_begin(base_stream *s, const uint64_t *words, uint64_t position)
+{
+        s->next = (const uint32_t *)words + position / 16;
+        s->shift = 2 * (uint32_t)(position % 16);
+        s->behind = *s->next++;
+}
+
+__device__ static void stream_refill(base_stream *s)
+{
+        uint32_t ahead = *s->next++;
+        s->bits = __funnelshift_r(s->behind, ahead, s->shift);
+        s->behind = ahead;
+}
+
+/*
+ * A lane's records so far: | hash of the minimizer, its high bits | start |, row after row of the
+ * warp. A record ends where the next one begins.
+ */
+struct lane_list {
+        uint32_t *rows; /* [rows][WARP] shared */
+        uint32_t n;
+};
+
+/* Where records go. */
+struct records_out {
+        uint64_t *records;
+        uint64_t cap;
+        unsigned long long *n;
+};
+
+/* What the lanes of a warp must know of one another while their lists are emptied. */
+struct warp_board {
+        uint64_t position[WARP]; /* of the span's first base */
+        uint32_t before[WARP];   /* entries of the lanes before */
+        uint32_t end[WARP];      /* k-mer where the last entry's record ends */
+};
+
+/* The lane whose entry is the e-th of the warp's. */
+__device__ static uint32_t owner_of(const warp_board *board, uint32_t e)
+{
+        uint32_t owner = 0;
+        for (uint32_t step = WARP / 2; step > 0; step /= 2)
+                if (board->before[owner + step] <= e)
+                        owner += step;
+        return owner;
+}
+
+/* All entries of the warp, shared out evenly, become records; `end` is where the lane's last ends. */
+__device__ static void empty_lists(const kc_superkmer_setup &setup, const records_out &out,
+                                   warp_board *board, lane_list *list, uint32_t end)
+{
+        const uint32_t lane = threadIdx.x % WARP;
+        uint32_t sum = list->n;
+        for (uint32_t d = 1; d < WARP; d *= 2) {
+                uint32_t other = __shfl_up_sync(~0u, sum, d);
+                sum += lane >= d ? other : 0;
+        }
+        const uint32_t total = __shfl_sync(~0u, sum, WARP - 1);
+        uint64_t place = 0;
+        if (lane == 0)
+                place = atomicAdd(out.n, (unsigned long long)total);
+        place = __shfl_sync(~0u, place, 0);
+        const uint32_t ntaken = place >= out.cap ? 0 : (uint32_t)min(out.cap - place, (uint64_t)total);
+        board->before[lane] = sum - list->n;
+        board->end[lane] = end;
+        __syncwarp();
+        for (uint32_t e = lane; e < ntaken; e += WARP) {
+                uint32_t owner = owner_of(board, e), row = e - board->before[owner];
+                uint32_t entry = list->rows[row * WARP + owner];
+                bool last = owner + 1 < WARP ? e + 1 == board->before[owner + 1] : e + 1 == total;
+                uint32_t start = entry % (1 << START_BITS);
+                uint32_t stop = last ? board->end[owner]
+                                     : list->rows[(row + 1) * WARP + owner] % (1 << START_BITS);
+                __stcs(&out.records[place + e],
+                       kc_record(board->position[owner] + start, stop - start,
+                                 kc_minimizer_bin(entry >> START_BITS, setup.bin_bits)));
+        }
+        __syncwarp();
+        list->n = 0;
+}
+
+/* hashes[0 .. n-1] of the lane become minima of what is from there to the end. */
+__device__ static void make_suffix_minima(uint32_t *hashes, int n)
+{
+        uint32_t least = hashes[(n - 1) * WARP];
+        for (int t = n - 2; t >= 0; t--) {
+                least = min(least, hashes[t * WARP]);
+                hashes[t * WARP] = least;
+        }
+}
+
+/*
+ * One lane a span; all lanes of a warp go through their spans in step. The minimum over the window
+ * that ends at m-mer q is that of the m-mers of its block of `window` m-mers up to q, and of a suffix
+ * of the block before (van Herk 1992, Gil and Werman 1993): the same work at each place, no branch.
+ */
+__global__ __launch_bounds__(WARP * WARPS) void find_kernel(kc_superkmer_setup setup,
+                                                            const uint64_t *words,
+                                                            const kc_span *spans, size_t nspans,
+                                                            records_out out)
+{
+        extern __shared__ uint32_t shared[];
+        __shared__ warp_board boards[WARPS];
+        const uint32_t warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
+        const int window = setup.window, nrows = window + LIST_ROWS;
+        uint32_t *hashes = shared + warp * (uint32_t)(window + 1 + nrows) * WARP + lane;
+        warp_board *board = &boards[warp];
+        lane_list list = { hashes - lane + (window + 1) * WARP, 0 };
+        hashes[window * WARP] = UINT32_MAX; /* the suffix of no m-mers */
+
+        const size_t index = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+        kc_span span = {};
+        if (index < nspans)
+                span = spans[index];
+        const uint32_t nkmers = span.nkmers;
+        const uint64_t position = (uint64_t)span.word * 32 + span.base;
+        board->position[lane] = position;
+        const uint32_t most = __reduce_max_sync(~0u, nkmers);
+
+        base_stream bases;
+        stream_begin(&bases, words, position);
+        kc_mmer mmer = {};
+        uint32_t nfed = 0;
+        const auto feed = [&]() {
+                if (nfed++ % 16 == 0)
+                        stream_refill(&bases);
+                kc_mmer_feed(&mmer, bases.bits & 3, setup.m);
+                bases.bits >>= 2;
+        };
+        for (int i = 0; i < setup.m - 1; i++)
+                feed();
+
+        /* The first block ends with the first k-mer: its minimizer is that of all the block. */
+        uint32_t minimizer = UINT32_MAX;
+        for (int t = 0; t < window; t++) {
+                feed();
+                uint32_t hash = kc_mmer_hash(&mmer);
+                minimizer = min(minimizer, hash);
+                hashes[t * WARP] = hash;
+        }
+        make_suffix_minima(hashes, window);
+        uint32_t start = 0;
+        for (uint32_t kmer = 1; kmer < most;) {
+                uint32_t least = UINT32_MAX;
+                uint32_t *end = list.rows + list.n * WARP + lane;
+                for (int t = 0; t < window; t++, kmer++) {
+                        feed();
+                        uint32_t hash = kc_mmer_hash(&mmer);
+                        least = min(least, hash);
+                        uint32_t minimum = min(least, hashes[(t + 1) * WARP]);
+                        hashes[t * WARP] = hash;
+                        /* stored in any case, kept if a record ends: a branch would cost more */
+                        *end = (minimizer & ~0u << START_BITS) | start;
+                        bool ends = (minimum != minimizer || kmer - start == setup.max_nkmers) &&
+                                    kmer < nkmers;
+                        end += ends ? WARP : 0;
+                        start = ends ? kmer : start;
+                        minimizer = ends ? minimum : minimizer;
+                }
+                list.n = (uint32_t)(end - list.rows) / WARP;
+                make_suffix_minima(hashes, window);
+                if (__any_sync(~0u, (int)list.n > LIST_ROWS - 2))
+                        empty_lists(setup, out, board, &list, start);
+        }
+        if (nkmers > 0)
+                list.rows[list.n++ * WARP + lane] = (minimizer & ~0u << START_BITS) | start;
+        __syncwarp();
+        empty_lists(setup, out, board, &list, nkmers);
+}
+
+enum kc_status kc_superkmer_find(struct kc_gpu *gpu, const kc_superkmer_setup *setup,
+                                 const struct kc_gpu_reads *reads, size_t first, size_t nspans,
+                                 uint64_t *records, uint64_t cap, uint64_t *n,
+                                 struct kc_error *err)
+{
+        enum kc_status status;
+        const size_t rows = (size_t)(2 * setup->window + 1 + LIST_ROWS);
+        const size_t shared = WARPS * WARP * rows * sizeof(uint32_t);
+        const records_out out = { records, cap, (unsigned long long *)n };
+        KC_TRY(KC_CUDA(cudaMemsetAsync(n, 0, sizeof *n, gpu->stream)));
+        if (nspans == 0)
+                return KC_OK;
+        KC_TRY(KC_CUDA(cudaFuncSetAttribute(find_kernel,
+                                            cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                            (int)shared)));
+        find_kernel<<<kc_ceil_div(nspans, WARP * WARPS), WARP * WARPS, shared, gpu->stream>>>(
+                *setup, reads->words, reads->spans + first, nspans, out);
+        KC_TRY(KC_LAUNCHED());
+out:
+        return status;
+}

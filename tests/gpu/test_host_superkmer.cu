@@ -1,0 +1,159 @@
+/*
+ * The device's arithmetic on k-mers, minimizers, records and stretches, run on the host.
+ */
+#include "gpu/fold.cuh"
+#include "kmer/kmer.h"
+#include "support.cuh"
+
+#include <vector>
+
+static std::vector<uint64_t> random_words(uint64_t *state, size_t n)
+{
+        std::vector<uint64_t> words(n);
+        for (uint64_t &word : words)
+                word = next_random(state);
+        return words;
+}
+
+static unsigned base_at(const std::vector<uint64_t> &words, uint64_t i)
+{
+        return words[i / 32] >> (2 * (i % 32)) & 3;
+}
+
+/* kmer/kmer.h is the reference: the k-mer at a place, canonical or not. */
+template <class Key>
+static Key reference_kmer(const std::vector<uint64_t> &words, uint64_t at, int k, bool stranded)
+{
+        char text[KC_MAX_K];
+        uint64_t kmer[KC_MAX_WORDS] = {};
+        for (int i = 0; i < k; i++)
+                text[i] = "ACGT"[base_at(words, at + (uint64_t)i)];
+        kc_kmer_parse(text, k, kmer);
+        if (!stranded)
+                kc_kmer_canonical(kmer, k);
+        Key key = 0;
+        memcpy(&key, kmer, sizeof key);
+        return key;
+}
+
+template <class Key> static Key packed_at(const std::vector<uint64_t> &words, uint64_t at)
+{
+        Key packed = 0;
+        for (uint64_t i = 0; i < 4 * sizeof(Key); i++)
+                packed |= (Key)base_at(words, at + i) << (2 * i);
+        return packed;
+}
+
+template <class Key> static void check_keys(int from, int to)
+{
+        uint64_t state = 1;
+        std::vector<uint64_t> words = random_words(&state, 64);
+        for (int k = from; k <= to; k++)
+                for (uint64_t at = 0; at < 300; at++)
+                        for (int stranded = 0; stranded < 2; stranded++) {
+                                Key key = kc_key_from_packed(packed_at<Key>(words, at), k,
+                                                             stranded != 0);
+                                assert_true(key == reference_kmer<Key>(words, at, k, stranded));
+                        }
+}
+
+static void keys_are_what_the_host_says(void **state)
+{
+        (void)state;
+        check_keys<kc_key64>(1, 32);
+        check_keys<kc_key128>(1, 64);
+}
+
+/* A fed m-mer hashes like the same m-mer fed from the other strand. */
+static void minimizers_know_no_strand(void **state)
+{
+        uint64_t random = 2;
+        (void)state;
+        for (int m = 1; m <= KC_GPU_MAX_MINIMIZER; m++)
+                for (int round = 0; round < 100; round++) {
+                        kc_mmer there = {}, back = {};
+                        std::vector<uint64_t> words = random_words(&random, 2);
+                        for (int i = 0; i < m + 5; i++)
+                                kc_mmer_feed(&there, base_at(words, (uint64_t)i), m);
+                        for (int i = m + 4; i >= 5; i--)
+                                kc_mmer_feed(&back, 3 - base_at(words, (uint64_t)i), m);
+                        assert_int_equal(there.forward, back.reverse);
+                        assert_int_equal(kc_mmer_hash(&there), kc_mmer_hash(&back));
+                }
+}
+
+static void bins_are_in_range_and_even(void **state)
+{
+        enum { BITS = 6, N = 64000 };
+        uint64_t random = 3, counts[1 << BITS] = {};
+        (void)state;
+        assert_int_equal(kc_minimizer_bin(12345, 0), 0);
+        for (int i = 0; i < N; i++) /* minima crowd at the low end */
+                counts[kc_minimizer_bin((uint32_t)next_random(&random) >> 10, BITS)]++;
+        for (uint64_t count : counts)
+                assert_in_range(count, N / 64 * 8 / 10, N / 64 * 12 / 10);
+}
+
+static void records_keep_what_they_are_given(void **state)
+{
+        (void)state;
+        for (uint64_t position : { UINT64_C(0), UINT64_C(12345), (UINT64_C(1) << 37) - 1 })
+                for (uint32_t nkmers : { 1u, 64u, 128u })
+                        for (uint32_t bin : { 0u, 77u, (1u << KC_RECORD_MAX_BIN_BITS) - 1 }) {
+                                uint64_t record = kc_record(position, nkmers, bin);
+                                assert_int_equal(kc_record_position(record), position);
+                                assert_int_equal(kc_record_nkmers(record), nkmers);
+                                assert_int_equal(kc_record_bin(record), bin);
+                        }
+}
+
+template <class Key>
+static void check_stretch(const std::vector<uint64_t> &words, uint64_t at, uint32_t nbases, int k)
+{
+        uint32_t nkmers = nbases - (uint32_t)k + 1;
+        uint64_t record = kc_record(at, nkmers, 0);
+        kc_stretch<Key> s = kc_stretch_read<Key>(words.data(), record, k, true);
+        assert_int_equal(kc_stretch_nkmers(&s), nkmers);
+        for (uint32_t i = 0; i < nbases; i++)
+                assert_int_equal(s.words[i / 32] >> (2 * (i % 32)) & 3, base_at(words, at + i));
+        for (uint32_t i = nbases; i < s.MAX_NBASES; i++)
+                assert_int_equal(s.words[i / 32] >> (2 * (i % 32)) & 3, 0);
+
+        /* the same bases from the other strand make the same canonical stretch */
+        std::vector<uint64_t> other(words.size() + 1);
+        const uint64_t moved = 5;
+        for (uint32_t i = 0; i < nbases; i++)
+                other[(moved + i) / 32] |= (uint64_t)(3 - base_at(words, at + nbases - 1 - i))
+                                           << (2 * ((moved + i) % 32));
+        kc_stretch<Key> a = kc_stretch_read<Key>(words.data(), record, k, false);
+        kc_stretch<Key> b = kc_stretch_read<Key>(other.data(), kc_record(moved, nkmers, 9), k, false);
+        assert_true(kc_stretch_equal(&a, &b));
+        assert_int_equal(kc_stretch_hash(&a), kc_stretch_hash(&b));
+}
+
+static void stretches_are_read_and_canonical(void **state)
+{
+        uint64_t random = 4;
+        (void)state;
+        std::vector<uint64_t> words = random_words(&random, 16);
+        for (uint64_t at = 0; at < 70; at++) {
+                for (uint32_t n = 31; n <= kc_stretch<kc_key64>::MAX_NBASES; n++)
+                        check_stretch<kc_key64>(words, at, n, 31);
+                for (uint32_t n = 55; n <= kc_stretch<kc_key128>::MAX_NBASES; n++)
+                        check_stretch<kc_key128>(words, at, n, 55);
+        }
+        for (uint32_t n = 1; n <= kc_stretch<kc_key64>::MAX_NBASES; n++)
+                check_stretch<kc_key64>(words, 40, n, 1);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(keys_are_what_the_host_says),
+                cmocka_unit_test(minimizers_know_no_strand),
+                cmocka_unit_test(bins_are_in_range_and_even),
+                cmocka_unit_test(records_keep_what_they_are_given),
+                cmocka_unit_test(stretches_are_read_and_canonical),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
