@@ -23,13 +23,17 @@ enum kc_status kc_gpu_encoder_new(struct kc_gpu_encoder<Key> **encoder, struct k
                                   int nslots, struct kc_error *err);
 template <class Key> void kc_gpu_encoder_free(struct kc_gpu_encoder<Key> *encoder); /* NULL is fine */
 
-/* Bytes of device memory that kc_gpu_encoder_new takes. */
+/*
+ * Most bytes of device memory that kc_gpu_encoder_new takes, enough for any pairs. Pinned memory
+ * begins with what usual pairs need, about half of it, and grows to what there is to download.
+ */
 template <class Key> size_t kc_gpu_encoder_nbytes(size_t max_pairs, int nslots);
 
 /*
  * Encode the next range of the run into a free slot. The k-mers that do not fill a block are kept
- * for the next call; with `last` they are the run's last block. Returns when `range` is no longer
- * needed; the download goes on.
+ * for the next call; with `last` they are the run's last block, and the next call begins another
+ * run. Waits for the kernels: `range` is no longer needed on return. The download goes on. After a
+ * failure the encoder can only be freed.
  */
 template <class Key>
 enum kc_status kc_gpu_encoder_put(struct kc_gpu_encoder<Key> *encoder, int slot,
@@ -38,7 +42,7 @@ enum kc_status kc_gpu_encoder_put(struct kc_gpu_encoder<Key> *encoder, int slot,
 
 /*
  * Wait for the slot's download. blocks is the slot's memory, valid until the next put into it; part
- * and last are for the caller to set. May be called by another thread than put, for another slot.
+ * is for the caller to set. May be called by another thread than put, for another slot.
  */
 template <class Key>
 enum kc_status kc_gpu_encoder_wait(struct kc_gpu_encoder<Key> *encoder, int slot,
