@@ -7,13 +7,13 @@
 /* The counter's own stages, in the order of kc_gpu_counter_times. */
 enum { NPARTS = 4 };
 
-static const char *const PARTS[NPARTS] = { "count: find super-k-mers", "count: scatter",
+static const char *const PARTS[NPARTS] = { "count: find super-k-mers", "count: multisplit",
                                            "count: tables", "count: order" };
 
 static void get_parts(const struct kc_gpu_counter_times *times, double *ms)
 {
         ms[0] = times->find;
-        ms[1] = times->scatter;
+        ms[1] = times->split;
         ms[2] = times->count;
         ms[3] = times->order;
 }
@@ -86,16 +86,16 @@ out:
 }
 
 /*
- * What the parts must move: a record is found as 12 bytes (with its rank), scattered as 8, and read
- * with the bases that it points to; pairs come out of the tables, and go through the order.
+ * What the parts must move: a record has 8 bytes, and is read with the bases that it points to; pairs
+ * come out of the tables, and go through the order.
  */
 template <class Key> static void set_parts_nbytes(struct counting<Key> *c, int k)
 {
         const struct workload *w = &c->bench->reads;
         uint64_t bases = 8 * w->nreads * workload_words_per_read(w);
         uint64_t pairs = kc_gpu_run_nbytes<Key>(c->npairs);
-        c->parts[0].nbytes = workload_nbytes(w, k) + 12 * c->nrecords;
-        c->parts[1].nbytes = (12 + 8) * c->nrecords;
+        c->parts[0].nbytes = workload_nbytes(w, k) + 8 * c->nrecords;
+        c->parts[1].nbytes = 2 * 8 * c->nrecords;
         c->parts[2].nbytes = 8 * c->nrecords + bases + pairs;
         c->parts[3].nbytes = 2 * pairs;
 }
