@@ -25,7 +25,7 @@ template <class Key> void kc_gpu_encoder_free(struct kc_gpu_encoder<Key> *encode
 
 /*
  * Most bytes of device memory that kc_gpu_encoder_new takes, enough for any pairs. Pinned memory
- * begins with what usual pairs need, about half of it, and grows to what there is to download.
+ * begins with what usual pairs need, less than half of it, and grows to what there is to download.
  */
 template <class Key> size_t kc_gpu_encoder_nbytes(size_t max_pairs, int nslots);
 
