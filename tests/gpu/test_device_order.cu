@@ -1,0 +1,312 @@
+/*
+ * Order against std::sort and a sum, both ways of it and what chooses between them.
+ */
+#include "gpu/order.cuh"
+#include "gpu/order_parts.cuh"
+#include "gpu/order_plan.cuh"
+#include "tests/gpu/support.cuh"
+
+#include <algorithm>
+#include <vector>
+
+static struct kc_gpu gpu;
+
+template <class Key> struct pair_of {
+        Key kmer;
+        uint32_t count;
+};
+
+template <class Key> using pairs_of = std::vector<pair_of<Key>>;
+
+enum way { CHOOSE, PLAINLY, BY_BUCKETS };
+
+/* ---- inputs ---- */
+
+template <class Key> static Key random_key(uint64_t *state, int k)
+{
+        Key key = next_random(state);
+        if (sizeof(Key) > 8)
+                key = (Key)(key << (sizeof(Key) > 8 ? 64 : 0)) | next_random(state);
+        return key & kc_key_mask<Key>(k);
+}
+
+/* As canonical k-mers: the smaller of two. */
+template <class Key> static Key canonical_key(uint64_t *state, int k)
+{
+        Key a = random_key<Key>(state, k), b = random_key<Key>(state, k);
+        return a < b ? a : b;
+}
+
+enum shape {
+        UNIFORM, CANONICAL, ZIPF, EQUAL, ONE_CELL, ASCENDING, DESCENDING, CLUSTERS, FEW, EDGES,
+        SATURATE, LARGE_COUNTS, FULL_BUCKETS, NSHAPES
+};
+
+static const char *const shape_names[] = {
+        "uniform", "canonical", "zipf", "equal", "one cell", "ascending", "descending", "clusters",
+        "few", "edges", "saturate", "large counts", "full buckets"
+};
+
+/* Cells with CAP - 1, CAP, CAP + 1 pairs, in turn. */
+template <class Key> static Key full_bucket_key(uint64_t *state, int k, size_t i)
+{
+        const size_t cap = kc_order_size<Key>::CAP;
+        size_t round = i / (3 * cap), at = i % (3 * cap);
+        size_t cell = 3 * round + (at < cap - 1 ? 0 : at < 2 * cap - 1 ? 1 : 2);
+        int rest = 2 * k > 20 ? 2 * k - 20 : 0;
+        Key key = (Key)(cell * 7919 % (1 << 20)) << rest;
+        return (key | (random_key<Key>(state, k) & (((Key)1 << rest) - 1))) & kc_key_mask<Key>(k);
+}
+
+template <class Key> static Key shaped_key(enum shape shape, uint64_t *state, int k, size_t i)
+{
+        Key mask = kc_key_mask<Key>(k), key;
+        switch (shape) {
+        case CANONICAL:
+                return canonical_key<Key>(state, k);
+        case ZIPF: {
+                uint64_t rank = UINT64_C(1) << next_random(state) % 22;
+                uint64_t of = next_random(state) % rank + rank;
+                return random_key<Key>(&of, k);
+        }
+        case EQUAL:
+        case SATURATE:
+                return mask / 3;
+        case ONE_CELL:
+                return (mask & ~(Key)0xffffff) | (next_random(state) & 0xffffff & (uint64_t)mask);
+        case CLUSTERS: {
+                uint64_t of = next_random(state) % 40000;
+                return random_key<Key>(&of, k) ^ (next_random(state) & 0xffff & (uint64_t)mask);
+        }
+        case FEW: {
+                uint64_t of = next_random(state) % 4;
+                return random_key<Key>(&of, k);
+        }
+        case EDGES:
+                key = next_random(state) % 2 ? mask : 0;
+                return next_random(state) % 3 ? key : key ^ (next_random(state) % 5 & (uint64_t)mask);
+        case FULL_BUCKETS:
+                return full_bucket_key<Key>(state, k, i);
+        default:
+                return random_key<Key>(state, k);
+        }
+}
+
+template <class Key> static bool less(const pair_of<Key> &a, const pair_of<Key> &b)
+{
+        return a.kmer < b.kmer;
+}
+
+template <class Key> static pairs_of<Key> make_pairs(enum shape shape, int k, size_t n)
+{
+        uint64_t state = (uint64_t)shape * 1000 + k;
+        pairs_of<Key> pairs(n);
+        for (size_t i = 0; i < n; i++) {
+                uint64_t x = next_random(&state);
+                pairs[i].kmer = shaped_key<Key>(shape, &state, k, i);
+                pairs[i].count = x % 16 ? 1 + x / 16 % 60 : 1 + x / 16 % 3000;
+                if (shape == SATURATE)
+                        pairs[i].count = UINT32_MAX - (uint32_t)(i % 3);
+                if (shape == LARGE_COUNTS && x % 1000 == 0)
+                        pairs[i].count = (uint32_t)(x >> 32) | 1;
+        }
+        if (shape == ASCENDING || shape == DESCENDING)
+                std::sort(pairs.begin(), pairs.end(), less<Key>);
+        if (shape == DESCENDING)
+                std::reverse(pairs.begin(), pairs.end());
+        return pairs;
+}
+
+/* ---- the reference ---- */
+
+template <class Key> static uint64_t reference(pairs_of<Key> *pairs)
+{
+        uint64_t cut = 0;
+        size_t n = 0;
+        std::sort(pairs->begin(), pairs->end(), less<Key>);
+        for (size_t i = 0, j; i < pairs->size(); i = j) {
+                uint64_t sum = 0;
+                for (j = i; j < pairs->size() && (*pairs)[j].kmer == (*pairs)[i].kmer; j++)
+                        sum += (*pairs)[j].count;
+                cut += sum > UINT32_MAX ? sum - UINT32_MAX : 0;
+                (*pairs)[n].kmer = (*pairs)[i].kmer;
+                (*pairs)[n++].count = sum > UINT32_MAX ? UINT32_MAX : (uint32_t)sum;
+        }
+        pairs->resize(n);
+        return cut;
+}
+
+/* ---- order ---- */
+
+template <class Key> struct arrays {
+        struct kc_order_input<Key> in;
+};
+
+template <class Key> static void put_pairs(struct kc_order_input<Key> *in, const pairs_of<Key> &pairs)
+{
+        struct kc_error err = {};
+        std::vector<Key> kmers(in->n);
+        std::vector<uint32_t> counts(in->n);
+        for (size_t i = 0; i < in->n; i++) {
+                kmers[i] = pairs[i].kmer;
+                counts[i] = pairs[i].count;
+        }
+        expect_ok(kc_gpu_new(&gpu, &in->kmers, in->n, &err), &err);
+        expect_ok(kc_gpu_new(&gpu, &in->counts, in->n, &err), &err);
+        expect_ok(kc_gpu_new(&gpu, &in->kmers_tmp, in->n, &err), &err);
+        expect_ok(kc_gpu_new(&gpu, &in->counts_tmp, in->n, &err), &err);
+        cudaStreamSynchronize(gpu.stream);
+        cudaMemcpy(in->kmers, kmers.data(), in->n * sizeof(Key), cudaMemcpyHostToDevice);
+        cudaMemcpy(in->counts, counts.data(), in->n * sizeof(uint32_t), cudaMemcpyHostToDevice);
+}
+
+template <class Key> static void drop_pairs(struct kc_order_input<Key> *in)
+{
+        kc_gpu_delete(&gpu, in->kmers, in->n);
+        kc_gpu_delete(&gpu, in->counts, in->n);
+        kc_gpu_delete(&gpu, in->kmers_tmp, in->n);
+        kc_gpu_delete(&gpu, in->counts_tmp, in->n);
+}
+
+template <class Key>
+static void expect_run(const struct kc_gpu_run<Key> *run, const pairs_of<Key> &expected,
+                       const char *name, int k)
+{
+        std::vector<Key> kmers(run->n);
+        std::vector<uint32_t> counts(run->n);
+        cudaStreamSynchronize(gpu.stream);
+        cudaMemcpy(kmers.data(), run->kmers, run->n * sizeof(Key), cudaMemcpyDeviceToHost);
+        cudaMemcpy(counts.data(), run->counts, run->n * sizeof(uint32_t), cudaMemcpyDeviceToHost);
+        if (cudaGetLastError() != cudaSuccess)
+                fail_msg("%s k=%d: CUDA failed", name, k);
+        if (run->n != expected.size())
+                fail_msg("%s k=%d: %zu k-mers for %zu", name, k, run->n, expected.size());
+        for (size_t i = 0; i < run->n; i++)
+                if (kmers[i] != expected[i].kmer || counts[i] != expected[i].count)
+                        fail_msg("%s k=%d: pair %zu of %zu differs: count %u for %u", name, k, i,
+                                 run->n, counts[i], expected[i].count);
+        assert_true(run->cap <= run->n + run->n / 8);
+}
+
+/* Returns whether the way was taken. */
+template <class Key> static bool try_order(enum way way, enum shape shape, int k, size_t n)
+{
+        struct kc_error err = {};
+        size_t used = gpu.used_nbytes;
+        pairs_of<Key> pairs = make_pairs<Key>(shape, k, n);
+        struct kc_order_input<Key> in = { k, n, NULL, NULL, NULL, NULL };
+        struct kc_gpu_run<Key> run;
+        uint64_t nsaturated = 5;
+        bool done = true;
+        put_pairs(&in, pairs);
+        if (way == CHOOSE)
+                expect_ok(kc_gpu_order(&gpu, k, in.kmers, in.counts, in.kmers_tmp, in.counts_tmp, n,
+                                       &run, &nsaturated, &err), &err);
+        else if (way == PLAINLY)
+                expect_ok(kc_order_plainly(&gpu, &in, &run, &nsaturated, &err), &err);
+        else
+                expect_ok(kc_order_by_buckets(&gpu, &in, &run, &nsaturated, &done,
+                                              (cudaEvent_t *)NULL, &err), &err);
+        if (done) {
+                uint64_t cut = reference(&pairs);
+                expect_run(&run, pairs, shape_names[shape], k);
+                if (nsaturated != 5 + cut)
+                        fail_msg("%s k=%d: saturated %ju for %ju", shape_names[shape], k,
+                                 (uintmax_t)nsaturated - 5, (uintmax_t)cut);
+        }
+        kc_gpu_run_free(&gpu, &run);
+        drop_pairs(&in);
+        assert_int_equal(gpu.used_nbytes, used);
+        return done;
+}
+
+static bool try_any(enum way way, enum shape shape, int k, size_t n)
+{
+        return k <= 32 ? try_order<kc_key64>(way, shape, k, n) :
+                         try_order<kc_key128>(way, shape, k, n);
+}
+
+/* ---- tests ---- */
+
+static const int ks[] = { 1, 2, 5, 12, 16, 31, 32, 33, 55, 64 };
+
+static void sizes(void **)
+{
+        const size_t ns[] = { 0, 1, 2, 31, 32, 33, 4095, 4096, 4097, 8191, 8192, 8193, 100000 };
+        for (size_t n : ns)
+                for (int k : ks)
+                        try_any(CHOOSE, UNIFORM, k, n);
+}
+
+static void by_buckets_small(void **)
+{
+        const size_t ns[] = { 1, 2, 31, 32, 33, 4095, 4096, 4097, 8191, 8192, 8193, 100000 };
+        for (size_t n : ns)
+                for (int k : ks)
+                        if (k >= KC_ORDER_MIN_K)
+                                for (int shape = 0; shape < NSHAPES; shape++)
+                                        try_any(BY_BUCKETS, (enum shape)shape, k, n);
+}
+
+static void shapes_plainly(void **)
+{
+        for (int k : ks)
+                for (int shape = 0; shape < NSHAPES; shape++)
+                        try_any(PLAINLY, (enum shape)shape, k, 50000);
+}
+
+static void shapes_large(void **)
+{
+        for (int shape = 0; shape < NSHAPES; shape++) {
+                try_any(CHOOSE, (enum shape)shape, 16, 3000000);
+                try_any(CHOOSE, (enum shape)shape, 31, 3000000);
+                try_any(CHOOSE, (enum shape)shape, 64, 2000000);
+        }
+        for (int k : ks)
+                try_any(CHOOSE, CANONICAL, k, 1000000);
+}
+
+static void ways_taken(void **)
+{
+        assert_true(try_any(BY_BUCKETS, CANONICAL, 31, 3000000));
+        assert_true(try_any(BY_BUCKETS, FULL_BUCKETS, 31, 3000000));
+        assert_true(try_any(BY_BUCKETS, CLUSTERS, 31, 1000000));
+        assert_true(try_any(BY_BUCKETS, ZIPF, 55, 1000000));
+        assert_false(try_any(BY_BUCKETS, EQUAL, 31, 1000000));
+        assert_false(try_any(BY_BUCKETS, ONE_CELL, 31, 1000000));
+}
+
+/* A device bound that leaves room for the pairs, the run and little more. */
+static void little_memory(void **)
+{
+        size_t limit = gpu.limit_nbytes;
+        gpu.limit_nbytes = 64 << 10;
+        for (int k : ks)
+                try_any(CHOOSE, ZIPF, k, 33);
+        const size_t n = 3000000, pair = 12;
+        gpu.limit_nbytes = 2 * n * pair + n * pair + (4 << 20);
+        assert_true(try_any(CHOOSE, CANONICAL, 31, n));
+        gpu.limit_nbytes = 2 * n * pair + n * pair + (20 << 20);
+        assert_true(try_any(BY_BUCKETS, CANONICAL, 31, n));
+        gpu.limit_nbytes = 2 * n * pair + n * pair + (8 << 20);
+        try_any(BY_BUCKETS, ZIPF, 31, n);
+        gpu.limit_nbytes = limit;
+}
+
+int main(void)
+{
+        struct kc_error err = {};
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(sizes),          cmocka_unit_test(by_buckets_small),
+                cmocka_unit_test(shapes_plainly), cmocka_unit_test(shapes_large),
+                cmocka_unit_test(ways_taken),     cmocka_unit_test(little_memory),
+        };
+        need_device();
+        if (kc_gpu_open(&gpu, 0, 0, &err) != KC_OK) {
+                printf("%s\n", err.message);
+                return 1;
+        }
+        int failed = cmocka_run_group_tests(tests, NULL, NULL);
+        kc_gpu_close(&gpu);
+        return failed;
+}
