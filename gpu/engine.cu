@@ -92,11 +92,11 @@ static enum kc_status take_memory(struct engine<Key> *e, struct kc_error *err)
         const struct kc_count_params *p = e->params;
         struct kc_gpu_lsm_setup lsm = {};
         int trace = kc_gpu_trace_begin(&e->trace, "take memory", 0, NULL);
-        KC_TRY(kc_gpu_plan_device<Key>(&e->plan, p, e->gpu.limit_nbytes,
-                                       e->sink->put_blocks != NULL, err));
+        KC_TRY(kc_gpu_plan_batch<Key>(&e->plan, p, e->gpu.limit_nbytes, err));
         KC_TRY(kc_gpu_feed_attach(e->feed, &e->gpu, &e->plan.batch, err));
         KC_TRY(kc_gpu_counter_new(&e->counter, &e->gpu, p->k, p->stranded, e->gpu_params->table,
                                   e->plan.batch.nkmers, err));
+        KC_TRY(kc_gpu_plan_parts<Key>(&e->plan, p, e->gpu.limit_nbytes, err));
         lsm.host_nbytes = e->plan.host_nbytes;
         lsm.tmp_dir = p->tmp_dir;
         KC_TRY(kc_gpu_lsm_new(&e->lsm, &e->gpu, &lsm, err));

@@ -17,7 +17,7 @@
 
 /* Of a worker. One is filled while another is copied; so many are there for what is read before the
  * device is ready. Memory that was never needed is never touched. */
-enum { KC_FEED_NSLOTS = 8 };
+enum { KC_FEED_NSLOTS = 16 };
 
 struct kc_gpu_feed_setup {
         int k, nthreads;

@@ -14,7 +14,8 @@ enum {
         BATCHES = 4,                /* at least, so that reading and counting overlap */
         NKMERS_PER_WORD = 16,       /* 17 to 24 at 150 bases a read, 32 in long ones */
         NKMERS_PER_SPAN = 64,       /* 87 to 128, likewise */
-        MAX_SLOT_WORDS = 512 << 10, /* 4 MiB: copies reach full speed */
+        MAX_SLOT_WORDS = 256 << 10, /* 2 MiB: copies reach nearly full speed, and at the end of the
+                                       input no worker is long at its last batch */
         MAX_SLOTS_MIB = 1024,       /* of all workers */
         LIMIT_PER_SLOT_WORD = 16384, /* bytes of the bound, so that a slot's reads fit a batch */
         MIN_PART_PAIRS = 64 << 10,
@@ -50,7 +51,6 @@ void kc_gpu_plan_host(struct kc_gpu_plan *plan, const struct kc_count_params *pa
                       const struct kc_gpu_params *gpu_params)
 {
         *plan = {};
-        plan->expected_nkmers = params->expected_nbases;
         plan->top_nkmers = top_nkmers(params->expected_nbases, gpu_params->batch_nkmers);
         size_t nslots = (size_t)params->nthreads * KC_FEED_NSLOTS;
         size_t slot_nbytes =
@@ -74,64 +74,77 @@ static struct kc_gpu_feed_caps caps_for(uint64_t nkmers, uint32_t slot_words)
         return caps;
 }
 
-template <class Key>
-static void plan_parts(struct kc_gpu_plan *plan, const struct kc_count_params *params,
-                       size_t limit_nbytes)
+/* What the encoder may take. */
+static size_t parts_nbytes(size_t limit_nbytes)
 {
-        size_t bound = smaller(limit_nbytes / 8, (size_t)params->memory_nbytes / 4);
-        int nslots = params->nthreads + 4;
-        nslots = larger(smaller(nslots, (int)MAX_SLOTS), (int)MIN_SLOTS);
+        return limit_nbytes / 8;
+}
+
+template <class Key>
+static bool fits(const struct kc_gpu_feed_caps *caps, int k, size_t limit_nbytes)
+{
+        size_t batch = kc_gpu_feed_nbytes(caps) + kc_gpu_counter_nbytes<Key>(k, caps->nkmers) +
+                       parts_nbytes(limit_nbytes);
+        size_t run = kc_gpu_plan_room<Key>(caps->nkmers);
+        return batch <= limit_nbytes / 2 && batch + run <= limit_nbytes / 4 * 3;
+}
+
+static enum kc_status too_little(size_t limit_nbytes, struct kc_error *err)
+{
+        return kc_fail(err, KC_ENOMEM,
+                       "%zu MiB of device memory are too little to count in; allow more with "
+                       "--gpu-memory, or use --device cpu",
+                       limit_nbytes / MIB);
+}
+
+template <class Key>
+enum kc_status kc_gpu_plan_batch(struct kc_gpu_plan *plan, const struct kc_count_params *params,
+                                 size_t limit_nbytes, struct kc_error *err)
+{
+        uint64_t nkmers = plan->top_nkmers, least = kc_gpu_feed_least(plan->slot_words).nkmers;
+        struct kc_gpu_feed_caps caps = caps_for(nkmers, plan->slot_words);
+        while (nkmers > least && !fits<Key>(&caps, params->k, limit_nbytes)) {
+                nkmers = larger(nkmers / 4 * 3, least);
+                caps = caps_for(nkmers, plan->slot_words);
+        }
+        if (!fits<Key>(&caps, params->k, limit_nbytes))
+                return too_little(limit_nbytes, err);
+        plan->batch = caps;
+        return KC_OK;
+}
+
+template <class Key>
+enum kc_status kc_gpu_plan_parts(struct kc_gpu_plan *plan, const struct kc_count_params *params,
+                                 size_t limit_nbytes, struct kc_error *err)
+{
+        size_t bound = smaller(parts_nbytes(limit_nbytes), (size_t)params->memory_nbytes / 4);
+        int nslots = larger(smaller(params->nthreads + 4, (int)MAX_SLOTS), (int)MIN_SLOTS);
         size_t pairs = MAX_PART_PAIRS;
-        if (plan->expected_nkmers != 0)
-                pairs = smaller(pairs, (size_t)(plan->expected_nkmers / (unsigned)nslots));
+        if (params->expected_nbases != 0)
+                pairs = smaller(pairs, (size_t)(params->expected_nbases / (unsigned)nslots));
         pairs = larger(pairs, (size_t)MIN_PART_PAIRS);
         while (pairs > MIN_PART_PAIRS && kc_gpu_encoder_nbytes<Key>(pairs, nslots) > bound)
                 pairs = larger(pairs / 2, (size_t)MIN_PART_PAIRS);
         while (nslots > MIN_SLOTS && kc_gpu_encoder_nbytes<Key>(pairs, nslots) > bound)
                 nslots--;
+        size_t encoder = kc_gpu_encoder_nbytes<Key>(pairs, nslots);
+        if (encoder > parts_nbytes(limit_nbytes))
+                return too_little(limit_nbytes, err);
+        size_t slots = (size_t)params->nthreads * KC_FEED_NSLOTS *
+                       kc_gpu_feed_slot_nbytes(plan->slot_words);
+        size_t taken = slots + encoder + LSM_NBYTES;
         plan->part_pairs = pairs;
         plan->nslots = nslots;
-}
-
-template <class Key>
-static bool fits(const struct kc_gpu_feed_caps *caps, int k, size_t encoder_nbytes,
-                 size_t limit_nbytes)
-{
-        size_t batch = kc_gpu_feed_nbytes(caps) + kc_gpu_counter_nbytes<Key>(k, caps->nkmers) +
-                       encoder_nbytes;
-        size_t run = kc_gpu_plan_room<Key>(caps->nkmers);
-        return batch <= limit_nbytes / 2 && batch + run <= limit_nbytes / 4 * 3;
-}
-
-template <class Key>
-enum kc_status kc_gpu_plan_device(struct kc_gpu_plan *plan, const struct kc_count_params *params,
-                                  size_t limit_nbytes, bool blocks, struct kc_error *err)
-{
-        plan_parts<Key>(plan, params, limit_nbytes);
-        size_t encoder =
-                blocks ? kc_gpu_encoder_nbytes<Key>(plan->part_pairs, plan->nslots) : 0;
-        uint64_t nkmers = plan->top_nkmers, least = kc_gpu_feed_least(plan->slot_words).nkmers;
-        struct kc_gpu_feed_caps caps = caps_for(nkmers, plan->slot_words);
-        while (nkmers > least && !fits<Key>(&caps, params->k, encoder, limit_nbytes)) {
-                nkmers = larger(nkmers / 4 * 3, least);
-                caps = caps_for(nkmers, plan->slot_words);
-        }
-        if (!fits<Key>(&caps, params->k, encoder, limit_nbytes))
-                return kc_fail(err, KC_ENOMEM,
-                               "%zu MiB of device memory are too little to count in; allow more "
-                               "with --gpu-memory, or use --device cpu",
-                               limit_nbytes / MIB);
-        plan->batch = caps;
-        size_t taken = (size_t)params->nthreads * KC_FEED_NSLOTS *
-                               kc_gpu_feed_slot_nbytes(plan->slot_words) +
-                       encoder + LSM_NBYTES;
         plan->host_nbytes =
                 params->memory_nbytes > taken ? (size_t)params->memory_nbytes - taken : 0;
         return KC_OK;
 }
 
 #define INSTANTIATE(Key) \
-        template enum kc_status kc_gpu_plan_device<Key>(struct kc_gpu_plan *, \
-                                                        const struct kc_count_params *, size_t, \
-                                                        bool, struct kc_error *);
+        template enum kc_status kc_gpu_plan_batch<Key>(struct kc_gpu_plan *, \
+                                                       const struct kc_count_params *, size_t, \
+                                                       struct kc_error *); \
+        template enum kc_status kc_gpu_plan_parts<Key>(struct kc_gpu_plan *, \
+                                                       const struct kc_count_params *, size_t, \
+                                                       struct kc_error *);
 KC_GPU_KEYS(INSTANTIATE)

@@ -14,13 +14,14 @@
 #include "gpu/run.cuh"
 
 struct kc_gpu_plan {
-        uint64_t expected_nkmers; /* of the whole input, 0 if unknown */
-        uint64_t top_nkmers;      /* more than that in a batch is not wanted */
+        /* kc_gpu_plan_host */
+        uint64_t top_nkmers; /* more than that in a batch is not wanted */
         uint32_t slot_words;
-        /* set by kc_gpu_plan_device */
+        /* kc_gpu_plan_batch */
         struct kc_gpu_feed_caps batch;
+        /* kc_gpu_plan_parts */
         size_t part_pairs;
-        int nslots; /* parts under way */
+        int nslots;         /* parts under way */
         size_t host_nbytes; /* left for runs */
 };
 
@@ -36,9 +37,14 @@ template <class Key> static inline size_t kc_gpu_plan_room(uint64_t nkmers)
 void kc_gpu_plan_host(struct kc_gpu_plan *plan, const struct kc_count_params *params,
                       const struct kc_gpu_params *gpu_params);
 
-/* The rest. KC_ENOMEM if limit_nbytes is too little for any work. */
+/* For a bound on device memory. KC_ENOMEM if it is too little for any work. */
 template <class Key>
-enum kc_status kc_gpu_plan_device(struct kc_gpu_plan *plan, const struct kc_count_params *params,
-                                  size_t limit_nbytes, bool blocks, struct kc_error *err);
+enum kc_status kc_gpu_plan_batch(struct kc_gpu_plan *plan, const struct kc_count_params *params,
+                                 size_t limit_nbytes, struct kc_error *err);
+
+/* Likewise. On its own because it asks CUDA, which takes time when it is asked for the first time. */
+template <class Key>
+enum kc_status kc_gpu_plan_parts(struct kc_gpu_plan *plan, const struct kc_count_params *params,
+                                 size_t limit_nbytes, struct kc_error *err);
 
 #endif

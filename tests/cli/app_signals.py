@@ -11,9 +11,11 @@ import threading
 import time
 
 from session import READS, Session, expect
-from tools import main
+from tools import SKIPPED, main
 
 DEVICE = sys.argv[3] if len(sys.argv) > 3 else "cpu"
+if DEVICE != "cpu" and subprocess.run([sys.argv[1], "info", "--devices"]).returncode != 0:
+    sys.exit(SKIPPED)
 
 
 def endless_reads(pipe):
