@@ -231,6 +231,7 @@ enum kc_status kc_gpu_emitter_write(struct kc_gpu_emitter<Key> *e, struct kc_err
                 KC_TRY(take(e, &part, err));
                 if (part == UINT64_MAX)
                         break;
+                KC_TRY(KC_CUDA(cudaSetDevice(e->gpu->device))); /* of this thread */
                 int slot = (int)(part % (unsigned)e->nslots);
                 if (e->encoder != NULL)
                         KC_TRY(put_blocks(e, part, slot, &totals, err));

@@ -18,9 +18,9 @@ enum {
 struct slot {
         struct kc_batch batch;
         struct kc_span *spans; /* [most_spans] behind the words */
-        bool locked;           /* in memory, as copies without a detour need it */
+        bool locked;           /* in memory, so that it is copied without a detour */
         bool busy;             /* being copied; copied tells when it is over */
-        cudaEvent_t copied;
+        cudaEvent_t copied;    /* NULL: never copied yet */
 };
 
 struct reader {
@@ -306,19 +306,20 @@ out:
         return status;
 }
 
-/* Only now, because locking pages that were written already is ten times as fast. */
+/*
+ * Before its first copy, because locking pages that were written already is ten times as fast. Where
+ * the system does not allow it, CUDA copies all the same, only slower.
+ */
 static enum kc_status lock_slot(struct kc_gpu_feed *feed, struct slot *slot, struct kc_error *err)
 {
-        enum kc_status status = KC_OK;
-        if (slot->locked)
+        if (slot->copied != NULL)
                 return KC_OK;
-        KC_TRY(KC_CUDA(cudaHostRegister(slot->batch.words,
-                                        kc_gpu_feed_slot_nbytes(feed->setup.slot_words),
-                                        cudaHostRegisterDefault)));
-        slot->locked = true;
-        KC_TRY(make_event(&slot->copied, err));
-out:
-        return status;
+        size_t nbytes = kc_gpu_feed_slot_nbytes(feed->setup.slot_words);
+        cudaError_t code = cudaHostRegister(slot->batch.words, nbytes, cudaHostRegisterDefault);
+        slot->locked = code == cudaSuccess;
+        if (!slot->locked)
+                (void)cudaGetLastError();
+        return make_event(&slot->copied, err);
 }
 
 static enum kc_status copy(struct kc_gpu_feed *feed, struct slot *slot, const struct place *place,
@@ -417,7 +418,7 @@ enum kc_status kc_gpu_feed_read(struct kc_gpu_feed *feed, int worker, struct kc_
                 for (int i = at - nheld; i < at; i++)
                         KC_TRY(upload(feed, &slots[i], err));
                 nheld = 0;
-                if (at == KC_FEED_NSLOTS || (at >= 2 && !slots[at].locked))
+                if (at == KC_FEED_NSLOTS || (at >= 2 && slots[at].copied == NULL))
                         at = 0;
         }
         end_reading(feed);

@@ -202,6 +202,15 @@ def skewed_reads():
     yield "shorter than most k", ["".join(letters[i:i + 20]) for i in range(0, 200_000, 10)]
 
 
+def compare_engines(folder, k, stranded, what):
+    """DEVICE against first.kc, then both engines with k-mers left out."""
+    for bounds in ([], [], ["--min", 2], ["--max", 3], ["--min", 3, "--max", 1000]):
+        if bounds:
+            count(folder, folder / "first.kc", k, stranded, *bounds, device="cpu")
+        count(folder, folder / "other.kc", k, stranded, *bounds)
+        same_file(folder / "other.kc", folder / "first.kc", f"{what} k={k} {bounds} {DEVICE}")
+
+
 def skew():
     """Both engines and the oracle on skewed reads."""
     for name, bases in skewed_reads():
@@ -213,9 +222,7 @@ def skew():
                 wanted = naive(folder / "reads", k, stranded)
                 same_text(dump(folder / "first.kc"), wanted, f"{name} k={k}")
                 if DEVICE != "cpu":
-                    for _ in range(2):
-                        count(folder, folder / "other.kc", k, stranded)
-                        same_file(folder / "other.kc", folder / "first.kc", f"{name} k={k} {DEVICE}")
+                    compare_engines(folder, k, stranded, name)
 
 
 def chosen():
