@@ -21,7 +21,8 @@ template <class Key>
 enum kc_status kc_gpu_encoder_new(struct kc_gpu_encoder<Key> **encoder, struct kc_gpu *gpu, int k,
                                   uint32_t min_count, uint32_t max_count, size_t max_pairs,
                                   int nslots, struct kc_error *err);
-template <class Key> void kc_gpu_encoder_free(struct kc_gpu_encoder<Key> *encoder); /* NULL is fine */
+/* NULL is fine. */
+template <class Key> void kc_gpu_encoder_free(struct kc_gpu_encoder<Key> *encoder);
 
 /*
  * Most bytes of device memory that kc_gpu_encoder_new takes, enough for any pairs. Pinned memory
