@@ -47,12 +47,12 @@ __device__ static void reserve_pairs(block_state<Key> *state, const Table &table
         __syncthreads();
 }
 
-/* All pairs of the table go out; the block waits for itself before and after. */
+/* All pairs of the table go out. The block is in step before; whoever changes the table after this
+ * waits for it. */
 template <class Key, class Table>
 __device__ static void drain(block_state<Key> *state, const Table &table,
                              const kc_pairs_out<Key> &out)
 {
-        __syncthreads();
         reserve_pairs<Key>(state, table, out.n);
         const uint32_t nplaces = table.nplaces(), below = (1u << threadIdx.x % WARP) - 1;
         uint64_t to = state->base + state->warp_totals[threadIdx.x / WARP];
@@ -68,7 +68,6 @@ __device__ static void drain(block_state<Key> *state, const Table &table,
                 }
                 to += __popc(pairs);
         }
-        __syncthreads();
 }
 
 /* Records to the fold, each thread its own ones from *next on, until all are in or one has no room. */
@@ -84,48 +83,51 @@ __device__ static void fold_records(fold<Key> *f, uint32_t *next, int k, bool st
         }
 }
 
-/* A warp's share of the fold, and how far it has come. */
-struct progress {
-        uint32_t group;  /* of 32 stretches, WARPS apart */
-        uint32_t round;  /* of 32 k-mers of the group */
+/* A warp's share of the fold, up to 32 stretches, and how far it has come. */
+struct share {
+        uint32_t first;  /* of its stretches */
+        uint32_t nkmers;
+        uint32_t round;  /* of 32 k-mers */
         uint32_t owners; /* see kc_expand */
-        uint32_t total;  /* k-mers of the group */
-        bool begun;      /* the group */
         bool again;      /* this lane's k-mer of the round found no room */
         bool resumed;    /* the round is done for those lanes that are not `again` */
 };
 
+/* The stretches are shared out evenly, so that no warp waits long for the others. */
+template <class Key>
+__device__ static share begin_share(const fold<Key> *f, kc_expander<Key> *x)
+{
+        static_assert(fold<Key>::MAX_SIZE <= WARP * WARPS, "a lane has one stretch at most");
+        const uint32_t lane = threadIdx.x % WARP;
+        const uint32_t nstretches = f->size(), each = (nstretches + WARPS - 1) / WARPS;
+        share s = {};
+        s.first = threadIdx.x / WARP * each;
+        const uint32_t mine = s.first + lane;
+        const bool has_one = lane < each && mine < nstretches;
+        s.nkmers = kc_expand_begin(x, has_one ? kc_stretch_nkmers(&f->stretches[mine]) : 0);
+        return s;
+}
+
 /* Count until the share is done (true) or the table is full (false). For converged warps. */
 template <class Key, class Table>
-__device__ static bool count_share(Table *table, const fold<Key> *f, kc_expander<Key> *x,
-                                   progress *p, int k, bool stranded)
+__device__ static bool count_share(Table *table, const fold<Key> *f, const kc_expander<Key> *x,
+                                   share *s, int k, bool stranded)
 {
-        const uint32_t lane = threadIdx.x % WARP, nstretches = f->size();
-        for (; p->group * WARP < nstretches; p->group += WARPS, p->begun = false) {
-                const uint32_t first = p->group * WARP;
-                if (!p->begun) {
-                        bool has_one = first + lane < nstretches;
-                        p->total = kc_expand_begin(
-                                x, has_one ? kc_stretch_nkmers(&f->stretches[first + lane]) : 0);
-                        p->round = p->owners = 0;
-                        p->begun = true;
+        const uint32_t lane = threadIdx.x % WARP;
+        for (; s->round * WARP < s->nkmers; s->round++, s->resumed = false) {
+                uint32_t owners = s->owners;
+                bool active = s->resumed ? s->again : s->round * WARP + lane < s->nkmers;
+                kc_place place = kc_expand(x, s->round, &owners);
+                place.offset = active ? place.offset : 0;
+                const uint32_t number = s->first + place.owner;
+                const uint32_t *bases = (const uint32_t *)f->stretches[number].words;
+                Key key = kc_key_from_packed(kc_cut_bases(bases, place.offset, Key()), k, stranded);
+                s->again = !table->add(key, f->weights[number], active);
+                if (__any_sync(~0u, s->again)) {
+                        s->resumed = true;
+                        return false;
                 }
-                for (; p->round * WARP < p->total; p->round++, p->resumed = false) {
-                        uint32_t owners = p->owners;
-                        bool active = p->resumed ? p->again : p->round * WARP + lane < p->total;
-                        kc_place place = kc_expand(x, p->round, &owners);
-                        place.offset = active ? place.offset : 0;
-                        const kc_stretch<Key> *stretch = &f->stretches[first + place.owner];
-                        Key packed = kc_cut_bases((const uint32_t *)stretch->words, place.offset,
-                                                  Key());
-                        Key key = kc_key_from_packed(packed, k, stranded);
-                        p->again = !table->add(key, f->weights[first + place.owner], active);
-                        if (__any_sync(~0u, p->again)) {
-                                p->resumed = true;
-                                return false;
-                        }
-                        p->owners = owners;
-                }
+                s->owners = owners;
         }
         return true;
 }
@@ -135,12 +137,11 @@ template <class Key, class Table>
 __device__ static void count_fold(Table *table, block_state<Key> *state, int k, bool stranded,
                                   const kc_pairs_out<Key> &out)
 {
-        const uint32_t warp = threadIdx.x / WARP;
-        progress p = {};
-        p.group = warp;
-        while (__syncthreads_or(!count_share<Key>(table, &state->records, &state->expanders[warp],
-                                                  &p, k, stranded))) {
+        kc_expander<Key> *x = &state->expanders[threadIdx.x / WARP];
+        share s = begin_share(&state->records, x);
+        while (__syncthreads_or(!count_share<Key>(table, &state->records, x, &s, k, stranded))) {
                 drain<Key>(state, *table, out);
+                __syncthreads();
                 table->clear();
                 __syncthreads();
         }

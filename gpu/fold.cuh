@@ -110,6 +110,7 @@ template <class Key> KC_HD uint32_t kc_stretch_hash(const kc_stretch<Key> *s)
 /* Shared by a block. */
 template <class Key, int CAPACITY> struct kc_fold {
         enum : uint32_t {
+                MAX_SIZE = CAPACITY,
                 NSLOTS = 2 * CAPACITY,
                 LOCKED = UINT32_MAX,
                 TAG_SHIFT = 16, /* a slot: | tag, of the hash | 1 + number |; 0 is free */
