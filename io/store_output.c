@@ -75,14 +75,17 @@ enum kc_status kc_output_create(struct kc_output *output, const char *path, bool
         enum kc_status status;
         KC_TRY(look_at_target(output, err));
         KC_TRY(open_temporary(output, err));
+        kc_reserve_init(&output->reserve, output->fd);
 out:
         return status;
 }
 
-enum kc_status kc_output_pwrite(const struct kc_output *output, const void *data, size_t nbytes,
+enum kc_status kc_output_pwrite(struct kc_output *output, const void *data, size_t nbytes,
                                 uint64_t offset, struct kc_error *err)
 {
         const char *from = data;
+        if (kc_reserve_copy(&output->reserve, data, nbytes, offset))
+                return KC_OK;
         while (nbytes > 0) {
                 ssize_t n = pwrite(output->fd, from, nbytes, (off_t)offset);
                 if (n < 0 && errno == EINTR)
@@ -114,7 +117,8 @@ enum kc_status kc_output_commit(struct kc_output *output, struct kc_error *err)
 {
         int fd = output->fd;
         output->fd = -1;
-        if (close(fd) != 0)
+        bool trimmed = kc_reserve_trim(&output->reserve);
+        if (close(fd) != 0 || !trimmed)
                 return kc_fail(err, KC_EIO, "cannot write %s: %s", output->path, strerror(errno));
         int code = output->replace ? rename(output->temporary, output->path)
                                    : rename_anew(output->temporary, output->path);
@@ -136,5 +140,6 @@ void kc_output_discard(struct kc_output *output)
                 unlink(output->temporary);
         free(output->temporary);
         free(output->path);
+        kc_reserve_destroy(&output->reserve);
         *output = (struct kc_output){ .fd = -1 };
 }

@@ -9,6 +9,7 @@
 #ifndef KC_STORE_OUTPUT_H
 #define KC_STORE_OUTPUT_H
 
+#include "io/store_reserve.h"
 #include "kmer/status.h"
 
 #include <stdbool.h>
@@ -20,6 +21,7 @@ struct kc_output {
         bool replace;
         char *path;
         char *temporary;
+        struct kc_reserve reserve;
 };
 
 /*
@@ -30,10 +32,10 @@ enum kc_status kc_output_create(struct kc_output *output, const char *path, bool
                                 struct kc_error *err);
 
 /* Write all nbytes at offset. Several threads may write at once. */
-enum kc_status kc_output_pwrite(const struct kc_output *output, const void *data, size_t nbytes,
+enum kc_status kc_output_pwrite(struct kc_output *output, const void *data, size_t nbytes,
                                 uint64_t offset, struct kc_error *err);
 
-/* Close and give the file its name. */
+/* Close and give the file its name; what was reserved and not written is cut off. */
 enum kc_status kc_output_commit(struct kc_output *output, struct kc_error *err);
 
 /* Remove the temporary file, where there still is one, and free everything. */

@@ -361,7 +361,7 @@ out:
         return status;
 }
 
-static enum kc_status write_blocks(const struct kc_store_writer *w, const struct kc_encoder *e,
+static enum kc_status write_blocks(struct kc_store_writer *w, const struct kc_encoder *e,
                                    uint64_t offset, struct kc_error *err)
 {
         size_t used = 0;

@@ -133,7 +133,7 @@ out:
         return status;
 }
 
-static enum kc_status write_blocks(const struct kc_store_writer *w, const struct kc_run_blocks *b,
+static enum kc_status write_blocks(struct kc_store_writer *w, const struct kc_run_blocks *b,
                                    uint64_t offset, struct kc_error *err)
 {
         uint64_t *begin = b->words, *at = begin;

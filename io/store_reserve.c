@@ -1,0 +1,136 @@
+#include "io/store_reserve.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#define MIB (UINT64_C(1) << 20)
+
+enum {
+        MIN_NBYTES = 1 << 20, /* of a piece that is worth a mapping */
+};
+
+static const uint64_t step_nbytes = 64 * MIB; /* reserved at a time */
+static const uint64_t ahead_nbytes = 128 * MIB;
+
+/* Threads that may copy at once; 0: never map. Beyond, ext4 gets slower, not faster; of others
+ * nothing was measured. */
+static unsigned max_writers(int fd)
+{
+        struct statfs fs;
+        if (fstatfs(fd, &fs) != 0)
+                return 0;
+        switch ((unsigned long)fs.f_type) {
+        case TMPFS_MAGIC:
+                return 64;
+        case EXT4_SUPER_MAGIC:
+                return 4;
+        default:
+                return 0;
+        }
+}
+
+void kc_reserve_init(struct kc_reserve *r, int fd)
+{
+        unsigned nwriters = max_writers(fd);
+        r->fd = fd;
+        atomic_init(&r->reserved, 0);
+        atomic_init(&r->end, 0);
+        atomic_init(&r->refused, nwriters == 0);
+        pthread_mutex_init(&r->growing, NULL);
+        sem_init(&r->writers, 0, nwriters);
+        r->initialized = true;
+}
+
+void kc_reserve_destroy(struct kc_reserve *r)
+{
+        if (!r->initialized)
+                return;
+        pthread_mutex_destroy(&r->growing);
+        sem_destroy(&r->writers);
+        r->initialized = false;
+}
+
+/* A limit on the size of files: to go beyond it is not refused but ends the program (SIGXFSZ). */
+static bool may_grow(uint64_t nbytes)
+{
+        struct rlimit limit;
+        return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+               nbytes <= limit.rlim_cur;
+}
+
+/* lock held */
+static void grow(struct kc_reserve *r, uint64_t wanted)
+{
+        errno = 0;
+        while (!atomic_load(&r->refused) && atomic_load(&r->reserved) < wanted) {
+                uint64_t from = atomic_load(&r->reserved);
+                if (may_grow(from + step_nbytes) &&
+                    fallocate(r->fd, 0, (off_t)from, (off_t)step_nbytes) == 0)
+                        atomic_store(&r->reserved, from + step_nbytes);
+                else if (errno != EINTR)
+                        atomic_store(&r->refused, true);
+                errno = 0;
+        }
+}
+
+/* Make sure of the space up to end, and some more ahead: who comes while another is at it goes on if
+ * there is enough already. */
+static bool ensure(struct kc_reserve *r, uint64_t end)
+{
+        if (atomic_load(&r->reserved) >= end + ahead_nbytes)
+                return true;
+        if (atomic_load(&r->refused))
+                return atomic_load(&r->reserved) >= end;
+        if (pthread_mutex_trylock(&r->growing) != 0) {
+                if (atomic_load(&r->reserved) >= end)
+                        return true;
+                pthread_mutex_lock(&r->growing);
+        }
+        grow(r, end + ahead_nbytes);
+        pthread_mutex_unlock(&r->growing);
+        return atomic_load(&r->reserved) >= end;
+}
+
+static void note_end(struct kc_reserve *r, uint64_t end)
+{
+        uint64_t known = atomic_load(&r->end);
+        while (known < end && !atomic_compare_exchange_weak(&r->end, &known, end))
+                ;
+}
+
+static bool copy(struct kc_reserve *r, const void *data, size_t nbytes, uint64_t offset)
+{
+        const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), skip = offset % page;
+        char *map = mmap(NULL, nbytes + skip, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd,
+                         (off_t)(offset - skip));
+        if (map == MAP_FAILED)
+                return false;
+        memcpy(map + skip, data, nbytes);
+        munmap(map, nbytes + skip);
+        return true;
+}
+
+bool kc_reserve_copy(struct kc_reserve *r, const void *data, size_t nbytes, uint64_t offset)
+{
+        note_end(r, offset + nbytes);
+        if (nbytes < MIN_NBYTES || !ensure(r, offset + nbytes))
+                return false;
+        while (sem_wait(&r->writers) != 0)
+                ; /* a signal */
+        bool copied = copy(r, data, nbytes, offset);
+        sem_post(&r->writers);
+        return copied;
+}
+
+bool kc_reserve_trim(struct kc_reserve *r)
+{
+        if (!r->initialized || atomic_load(&r->reserved) <= atomic_load(&r->end))
+                return true;
+        return ftruncate(r->fd, (off_t)atomic_load(&r->end)) == 0;
+}

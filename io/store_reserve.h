@@ -1,0 +1,42 @@
+/*
+ * Writing one file with many threads. The kernel lets one thread at a time write() to a file, at
+ * about 4 GB/s; so space is reserved ahead, and large pieces are copied into the file's own pages.
+ *
+ * Only space that the file system has promised is ever mapped: a store to a page that the disk has no
+ * room for would kill the program. Where nothing is promised (a full disk, a limit on the file's size,
+ * a file system of another kind) all is as before: write() reports what is wrong.
+ */
+#ifndef KC_STORE_RESERVE_H
+#define KC_STORE_RESERVE_H
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct kc_reserve {
+        int fd;
+        bool initialized;
+        atomic_uint_fast64_t reserved; /* bytes of the file, from its start */
+        atomic_uint_fast64_t end;      /* of what was written */
+        atomic_bool refused;           /* no more can be had */
+        pthread_mutex_t growing;
+        sem_t writers; /* that may copy at once */
+};
+
+/* Looks what kind of file system fd is on. Cannot fail. */
+void kc_reserve_init(struct kc_reserve *reserve, int fd);
+void kc_reserve_destroy(struct kc_reserve *reserve); /* a zeroed one is fine */
+
+/*
+ * Copy a piece into the file. Several threads may do so at once, for different places.
+ * False: nothing was done, and the piece must be written.
+ */
+bool kc_reserve_copy(struct kc_reserve *reserve, const void *data, size_t nbytes, uint64_t offset);
+
+/* Cut off what was reserved in vain. False, with errno set, if the system refuses. */
+bool kc_reserve_trim(struct kc_reserve *reserve);
+
+#endif

@@ -1,0 +1,120 @@
+/*
+ * Large pieces copied into reserved space by many threads: the file is what was written, and has its
+ * length.
+ */
+#include "io/store_output.h"
+#include "kmer/parallel.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { NPIECES = 40, NTHREADS = 5 };
+
+/* Pieces of odd lengths, small ones among them, one behind the other. */
+static size_t piece_nbytes(int piece)
+{
+        return piece % 3 == 0 ? 1000 : ((size_t)1 << 20) + 8 * (size_t)piece;
+}
+
+static uint64_t piece_offset(int piece)
+{
+        uint64_t offset = 0;
+        for (int i = 0; i < piece; i++)
+                offset += piece_nbytes(i);
+        return offset;
+}
+
+struct writing {
+        struct kc_output output;
+        atomic_int next;
+};
+
+static enum kc_status write_pieces(void *ctx, int worker, struct kc_error *err)
+{
+        struct writing *w = ctx;
+        char *data = malloc(piece_nbytes(NPIECES));
+        enum kc_status status = KC_OK;
+        int piece;
+        (void)worker;
+        assert_non_null(data);
+        /* the last ones first: nothing says that writing ascends */
+        while (status == KC_OK && (piece = NPIECES - 1 - atomic_fetch_add(&w->next, 1)) >= 0) {
+                memset(data, 1 + piece, piece_nbytes(piece));
+                status = kc_output_pwrite(&w->output, data, piece_nbytes(piece),
+                                          piece_offset(piece), err);
+        }
+        free(data);
+        return status;
+}
+
+static void check_file(const char *path)
+{
+        struct stat st;
+        FILE *file = fopen(path, "rb");
+        assert_non_null(file);
+        assert_int_equal(fstat(fileno(file), &st), 0);
+        assert_int_equal(st.st_size, piece_offset(NPIECES));
+        for (int piece = 0; piece < NPIECES; piece++) {
+                char *data = malloc(piece_nbytes(piece));
+                assert_int_equal(fread(data, 1, piece_nbytes(piece), file), piece_nbytes(piece));
+                for (size_t i = 0; i < piece_nbytes(piece); i++)
+                        assert_int_equal(data[i], 1 + piece);
+                free(data);
+        }
+        fclose(file);
+}
+
+/* In a folder on whatever file system the build is on, or in memory. */
+static void write_and_check(const char *folder)
+{
+        char path[256];
+        struct writing w = { 0 };
+        struct kc_error err = { 0 };
+        snprintf(path, sizeof path, "%s/reserve.%ld", folder, (long)getpid());
+        assert_int_equal(kc_output_create(&w.output, path, false, &err), KC_OK);
+        assert_int_equal(kc_parallel(NTHREADS, write_pieces, NULL, &w, &err), KC_OK);
+        assert_int_equal(kc_output_commit(&w.output, &err), KC_OK);
+        kc_output_discard(&w.output);
+        check_file(path);
+        unlink(path);
+}
+
+static void pieces_by_many_threads(void **state)
+{
+        (void)state;
+        write_and_check(".");
+        if (access("/dev/shm", W_OK) == 0)
+                write_and_check("/dev/shm");
+}
+
+/* More may not be reserved than the file may grow to: what is ahead is not needed. */
+static void a_limit_on_the_size_is_kept(void **state)
+{
+        struct rlimit before, limit;
+        (void)state;
+        assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+        limit = before;
+        limit.rlim_cur = piece_offset(NPIECES);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+        write_and_check(".");
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(pieces_by_many_threads),
+                cmocka_unit_test(a_limit_on_the_size_is_kept),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
