@@ -1,10 +1,13 @@
 #include "gpu/host_run.cuh"
 
+#include "kmer/parallel.h"
+
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -74,31 +77,105 @@ enum kc_status kc_nameless_read(const char *folder, int fd, void *data, size_t n
         return KC_OK;
 }
 
+/* A chunk begins with a page, of memory or of the file. */
+enum { PAGE_NBYTES = 4096 };
+
+static size_t round_up(size_t n, size_t unit)
+{
+        return (n + unit - 1) / unit * unit;
+}
+
 enum kc_status kc_host_store_open(struct kc_host_store *store, struct kc_gpu *gpu,
-                                  size_t chunk_npairs, size_t pair_nbytes,
-                                  size_t max_pinned_nbytes, const char *tmp_dir,
-                                  struct kc_error *err)
+                                  const struct kc_host_store_setup *setup, struct kc_error *err)
 {
         *store = {};
         store->gpu = gpu;
-        store->chunk_npairs = chunk_npairs;
-        store->pair_nbytes = pair_nbytes;
-        store->max_pinned_nbytes = max_pinned_nbytes;
+        store->chunk_npairs = setup->chunk_npairs;
+        store->pair_nbytes = setup->pair_nbytes;
+        store->chunk_nbytes = round_up(setup->chunk_npairs * setup->pair_nbytes, PAGE_NBYTES);
+        store->nthreads = setup->nthreads > 1 ? setup->nthreads : 1;
+        store->max_pinned_nbytes = setup->max_pinned_nbytes;
         store->fd = -1;
-        store->tmp_dir = strdup(tmp_dir);
+        store->tmp_dir = strdup(setup->tmp_dir);
         if (store->tmp_dir == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         return KC_OK;
+}
+
+/* One mapping, cut into pieces. */
+struct kc_host_slab {
+        struct kc_host_slab *next;
+        uint8_t *mapping, *pieces; /* pieces begin with a huge page */
+        size_t npieces, piece_nbytes;
+        int nthreads;
+};
+
+enum { HUGE_PAGE_NBYTES = 2 << 20, MAX_SLAB_NBYTES = 256 << 20 };
+
+static size_t slab_nbytes(const struct kc_host_slab *slab)
+{
+        return slab->npieces * slab->piece_nbytes;
+}
+
+static void free_slab(struct kc_host_slab *slab)
+{
+        if (slab->mapping != NULL)
+                (void)munmap(slab->mapping, slab_nbytes(slab) + HUGE_PAGE_NBYTES);
+        free(slab);
+}
+
+static enum kc_status touch_share(void *ctx, int worker, struct kc_error *)
+{
+        const struct kc_host_slab *slab = (const struct kc_host_slab *)ctx;
+        size_t share = round_up(slab_nbytes(slab) / (size_t)slab->nthreads + 1, HUGE_PAGE_NBYTES);
+        size_t begin = share * (size_t)worker;
+        for (size_t i = begin; i < begin + share && i < slab_nbytes(slab); i += PAGE_NBYTES)
+                slab->pieces[i] = 0;
+        return KC_OK;
+}
+
+/* NULL if it cannot be had. */
+static struct kc_host_slab *new_slab(size_t npieces, size_t piece_nbytes, int nthreads)
+{
+        struct kc_host_slab *slab = (struct kc_host_slab *)calloc(1, sizeof *slab);
+        if (slab == NULL)
+                return NULL;
+        slab->npieces = npieces;
+        slab->piece_nbytes = piece_nbytes;
+        slab->nthreads = nthreads;
+        void *mapping = mmap(NULL, slab_nbytes(slab) + HUGE_PAGE_NBYTES, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (mapping == MAP_FAILED) {
+                free_slab(slab);
+                return NULL;
+        }
+        slab->mapping = (uint8_t *)mapping;
+        slab->pieces = (uint8_t *)round_up((uintptr_t)mapping, HUGE_PAGE_NBYTES);
+        /* A kernel without huge pages works as well, only slower; so do fewer threads. */
+        (void)madvise(slab->pieces, slab_nbytes(slab), MADV_HUGEPAGE);
+        (void)kc_parallel(nthreads, touch_share, NULL, slab, NULL);
+        if (cudaHostRegister(slab->pieces, slab_nbytes(slab), cudaHostRegisterDefault) ==
+            cudaSuccess)
+                return slab;
+        (void)cudaGetLastError();
+        free_slab(slab);
+        return NULL;
+}
+
+static void free_slabs(struct kc_host_store *store)
+{
+        for (struct kc_host_slab *slab = store->slabs, *next; slab != NULL; slab = next) {
+                next = slab->next;
+                (void)cudaHostUnregister(slab->pieces);
+                free_slab(slab);
+        }
 }
 
 void kc_host_store_close(struct kc_host_store *store)
 {
         if (store->tmp_dir == NULL)
                 return;
-        for (void *piece = store->free_pinned, *next; piece != NULL; piece = next) {
-                next = *(void **)piece;
-                (void)cudaFreeHost(piece);
-        }
+        free_slabs(store);
         for (struct kc_host_stage &stage : store->stages) {
                 if (stage.free != NULL)
                         (void)cudaEventDestroy(stage.free);
@@ -129,34 +206,48 @@ out:
         return status;
 }
 
-static size_t chunk_nbytes(const struct kc_host_store *store)
+static void give_pinned(struct kc_host_store *store, uint8_t *piece)
 {
-        return store->chunk_npairs * store->pair_nbytes;
+        *(void **)piece = store->free_pinned;
+        store->free_pinned = piece;
+}
+
+/* More pinned memory, for `wanted` chunks at most. If it cannot be had, none is tried for again. */
+static void add_slab(struct kc_host_store *store, size_t wanted)
+{
+        size_t left = (store->max_pinned_nbytes - store->pinned_nbytes) / store->chunk_nbytes;
+        size_t n = MAX_SLAB_NBYTES / store->chunk_nbytes;
+        n = n > wanted ? wanted : n > 0 ? n : 1;
+        n = n > left ? left : n;
+        if (n == 0)
+                return;
+        struct kc_host_slab *slab = new_slab(n, store->chunk_nbytes, store->nthreads);
+        if (slab == NULL) {
+                store->max_pinned_nbytes = store->pinned_nbytes;
+                return;
+        }
+        slab->next = store->slabs;
+        store->slabs = slab;
+        store->pinned_nbytes += slab_nbytes(slab);
+        for (size_t i = 0; i < n; i++)
+                give_pinned(store, slab->pieces + i * store->chunk_nbytes);
 }
 
 /* NULL where there is no more pinned memory for chunks; the file serves as well. */
-static uint8_t *take_pinned(struct kc_host_store *store)
+static uint8_t *take_pinned(struct kc_host_store *store, size_t wanted)
 {
+        if (store->free_pinned == NULL)
+                add_slab(store, wanted);
         void *piece = store->free_pinned;
-        if (piece != NULL) {
+        if (piece != NULL)
                 store->free_pinned = *(void **)piece;
-                return (uint8_t *)piece;
-        }
-        if (chunk_nbytes(store) > store->max_pinned_nbytes - store->pinned_nbytes)
-                return NULL;
-        if (cudaHostAlloc(&piece, chunk_nbytes(store), cudaHostAllocDefault) != cudaSuccess) {
-                (void)cudaGetLastError();
-                store->max_pinned_nbytes = store->pinned_nbytes;
-                return NULL;
-        }
-        store->pinned_nbytes += chunk_nbytes(store);
         return (uint8_t *)piece;
 }
 
 static enum kc_status take_chunk(struct kc_host_store *store, struct kc_host_chunk *chunk,
-                                 struct kc_error *err)
+                                 size_t wanted, struct kc_error *err)
 {
-        chunk->memory = take_pinned(store);
+        chunk->memory = take_pinned(store, wanted);
         chunk->offset = 0;
         if (chunk->memory != NULL)
                 return KC_OK;
@@ -166,20 +257,18 @@ static enum kc_status take_chunk(struct kc_host_store *store, struct kc_host_chu
                         return status;
         }
         chunk->offset = store->file_nbytes;
-        store->file_nbytes += chunk_nbytes(store);
+        store->file_nbytes += store->chunk_nbytes;
         return KC_OK;
 }
 
 /* The file's blocks go back to the file system, where it can take them. */
 static void give_chunk(struct kc_host_store *store, const struct kc_host_chunk *chunk)
 {
-        if (chunk->memory == NULL) {
+        if (chunk->memory != NULL)
+                give_pinned(store, chunk->memory);
+        else
                 (void)fallocate(store->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                                (off_t)chunk->offset, (off_t)chunk_nbytes(store));
-                return;
-        }
-        *(void **)chunk->memory = store->free_pinned;
-        store->free_pinned = chunk->memory;
+                                (off_t)chunk->offset, (off_t)store->chunk_nbytes);
 }
 
 void kc_host_run_free(struct kc_host_store *store, struct kc_host_run *run)
@@ -190,7 +279,8 @@ void kc_host_run_free(struct kc_host_store *store, struct kc_host_run *run)
         *run = {};
 }
 
-static enum kc_status add_chunk(struct kc_host_store *store, struct kc_host_run *run,
+/* The first of `wanted` chunks that the run will need. */
+static enum kc_status add_chunk(struct kc_host_store *store, struct kc_host_run *run, size_t wanted,
                                 struct kc_error *err)
 {
         if (run->nchunks == run->cap) {
@@ -201,7 +291,7 @@ static enum kc_status add_chunk(struct kc_host_store *store, struct kc_host_run 
                 run->chunks = (struct kc_host_chunk *)chunks;
                 run->cap = cap;
         }
-        enum kc_status status = take_chunk(store, &run->chunks[run->nchunks], err);
+        enum kc_status status = take_chunk(store, &run->chunks[run->nchunks], wanted, err);
         if (status == KC_OK)
                 run->nchunks++;
         return status;
@@ -309,9 +399,10 @@ static enum kc_status append_pieces(struct kc_host_store *store, struct kc_host_
         enum kc_status status = KC_OK;
         struct piece piece, before = {};
         for (size_t done = 0; done < pairs->n; done += piece.n) {
+                size_t left = pairs->n - done;
                 if (run->n == run->nchunks * store->chunk_npairs)
-                        KC_TRY(add_chunk(store, run, err));
-                piece = piece_at(store, run, run->n, pairs->n - done);
+                        KC_TRY(add_chunk(store, run, left / store->chunk_npairs + 1, err));
+                piece = piece_at(store, run, run->n, left);
                 KC_TRY(download(store, &piece, pairs->kmers + done, pairs->counts + done, err));
                 run->n += piece.n;
                 if (before.stage != NULL)

@@ -6,8 +6,9 @@
  *      | k-mer, k-mer, ...            | count, count, ... |
  *
  * and each in one piece of pinned memory while the store may take such, else at a place of its own
- * in the file. Pieces of pinned memory are slow to get: they are taken one by one as they are
- * needed, and used again.
+ * in the file. Pinned memory is slow to get: it is taken as it is needed and used again. Most of
+ * the time goes into the clearing of pages, so they are huge, and touched by several threads before
+ * they are pinned; cudaHostAlloc took ten times as long.
  */
 #ifndef KC_GPU_HOST_RUN_CUH
 #define KC_GPU_HOST_RUN_CUH
@@ -22,11 +23,23 @@ struct kc_host_stage {
 
 enum { KC_HOST_NSTAGES = 2, KC_HOST_STAGE_NBYTES = 4 << 20 };
 
+struct kc_host_slab;
+
+struct kc_host_store_setup {
+        size_t chunk_npairs;      /* pairs of a chunk */
+        size_t pair_nbytes;       /* kc_gpu_run_nbytes<Key>(1) */
+        size_t max_pinned_nbytes; /* bound on the chunks' pinned memory; the stages come on top */
+        const char *tmp_dir;      /* folder of the file, which is created when it is needed */
+        int nthreads;             /* that may be used for a moment */
+};
+
 /* Where chunks are. Set up by kc_host_store_open. */
 struct kc_host_store {
         struct kc_gpu *gpu;
-        size_t chunk_npairs, pair_nbytes;
+        size_t chunk_npairs, pair_nbytes, chunk_nbytes;
+        int nthreads;
         size_t pinned_nbytes, max_pinned_nbytes;
+        struct kc_host_slab *slabs; /* the pinned memory */
         void *free_pinned; /* pieces not in use; each begins with a pointer to the next */
         char *tmp_dir;
         int fd; /* -1 until it is needed */
@@ -36,17 +49,9 @@ struct kc_host_store {
         int next_stage;
 };
 
-/*
- *   chunk_npairs      pairs of a chunk
- *   pair_nbytes       kc_gpu_run_nbytes<Key>(1)
- *   max_pinned_nbytes bound on the chunks' pinned memory; the two stages, 8 MiB, come on top
- *   tmp_dir           folder of the file, which is created when it is needed
- * Close it in any case, after all runs in it; a zeroed store is closed at no cost.
- */
+/* Close it in any case, after all runs in it; a zeroed store is closed at no cost. */
 enum kc_status kc_host_store_open(struct kc_host_store *store, struct kc_gpu *gpu,
-                                  size_t chunk_npairs, size_t pair_nbytes,
-                                  size_t max_pinned_nbytes, const char *tmp_dir,
-                                  struct kc_error *err);
+                                  const struct kc_host_store_setup *setup, struct kc_error *err);
 void kc_host_store_close(struct kc_host_store *store);
 
 /*

@@ -37,10 +37,14 @@ enum kc_status kc_gpu_lsm_new(struct kc_gpu_lsm<Key> **out, struct kc_gpu *gpu,
         *out = NULL;
         if (lsm == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
+        struct kc_host_store_setup store = {};
+        store.chunk_npairs = chunk_npairs<Key>(setup);
+        store.pair_nbytes = kc_gpu_run_nbytes<Key>(1);
+        store.max_pinned_nbytes = setup->host_nbytes;
+        store.tmp_dir = setup->tmp_dir;
+        store.nthreads = setup->nthreads;
         lsm->gpu = gpu;
-        KC_TRY(kc_host_store_open(&lsm->store, gpu, chunk_npairs<Key>(setup),
-                                  kc_gpu_run_nbytes<Key>(1), setup->host_nbytes, setup->tmp_dir,
-                                  err));
+        KC_TRY(kc_host_store_open(&lsm->store, gpu, &store, err));
         KC_TRY(kc_gpu_new(gpu, &lsm->nsaturated, 1, err));
         KC_TRY(KC_CUDA(cudaMemsetAsync(lsm->nsaturated, 0, sizeof *lsm->nsaturated, gpu->stream)));
         *out = lsm;
@@ -174,17 +178,22 @@ out:
         return status;
 }
 
-/* NULL if none is on the device. */
+/* The shortest run on the device that takes npairs or more, or else the longest; NULL if none is
+ * there. */
 template <class Key>
-static struct kc_lsm_run<Key> *longest_on_device(const struct kc_gpu_lsm<Key> *lsm)
+static struct kc_lsm_run<Key> *run_to_move(const struct kc_gpu_lsm<Key> *lsm, size_t npairs)
 {
-        struct kc_lsm_run<Key> *longest = NULL;
+        struct kc_lsm_run<Key> *found = NULL;
         for (size_t i = 0; i < lsm->nruns; i++) {
                 struct kc_lsm_run<Key> *run = lsm->runs[i];
-                if (!run->on_host && (longest == NULL || run->device.cap > longest->device.cap))
-                        longest = run;
+                if (run->on_host)
+                        continue;
+                size_t cap = run->device.cap;
+                if (found == NULL || (found->device.cap < npairs && cap > found->device.cap) ||
+                    (cap >= npairs && cap < found->device.cap))
+                        found = run;
         }
-        return longest;
+        return found;
 }
 
 static enum kc_status no_room(size_t nbytes, size_t room, struct kc_error *err)
@@ -200,7 +209,8 @@ enum kc_status kc_gpu_lsm_make_room(struct kc_gpu_lsm<Key> *lsm, size_t nbytes,
                                     struct kc_error *err)
 {
         while (kc_gpu_room(lsm->gpu) < nbytes) {
-                struct kc_lsm_run<Key> *run = longest_on_device(lsm);
+                /* The longest: it takes part in the fewest merges, and room is left for later. */
+                struct kc_lsm_run<Key> *run = run_to_move(lsm, SIZE_MAX);
                 if (run == NULL || lsm->ranges != NULL)
                         return no_room(nbytes, kc_gpu_room(lsm->gpu), err);
                 enum kc_status status = move_to_host(lsm, run, err);
@@ -291,8 +301,8 @@ out:
         return status;
 }
 
-/* Long enough for the launches of a range not to be felt. */
-static const size_t GOOD_NPAIRS = 4 << 20;
+/* Ranges of this length are merged about as fast as the host's memory is read. */
+static const size_t GOOD_NPAIRS = 1 << 19;
 
 /*
  * How long ranges can be. Runs move to the host while ranges would be short; while they are too
@@ -309,9 +319,9 @@ static enum kc_status plan_ranges(struct kc_gpu_lsm<Key> *lsm, size_t *max_pairs
                 enum kc_status status;
                 size_t n = fitting_pairs(lsm->gpu, lsm->runs, lsm->nruns, *max_pairs);
                 size_t max_nruns = n / FENCES_NPAIRS;
-                struct kc_lsm_run<Key> *longest = longest_on_device(lsm);
-                if (n < good && longest != NULL) {
-                        status = move_to_host(lsm, longest, err);
+                struct kc_lsm_run<Key> *run = run_to_move(lsm, KC_RANGES_NCOPIES * good);
+                if (n < good && run != NULL) {
+                        status = move_to_host(lsm, run, err);
                 } else if (max_nruns < 2 && lsm->nruns > 0) {
                         status = no_room(kc_ranges_nbytes(lsm->runs, lsm->nruns, good),
                                          kc_gpu_room(lsm->gpu), err);

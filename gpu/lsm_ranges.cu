@@ -110,7 +110,7 @@ size_t kc_ranges_nbytes(struct kc_lsm_run<Key> *const *runs, size_t nruns, size_
         size_t nhost = 0;
         for (size_t i = 0; i < nruns; i++)
                 nhost += runs[i]->on_host;
-        size_t ncopies = nhost > 0 ? 3 : nruns > 2 ? 2 : nruns > 1 ? 1 : 0;
+        size_t ncopies = nhost > 0 ? KC_RANGES_NCOPIES : nruns > 2 ? 2 : nruns > 1 ? 1 : 0;
         return ncopies * kc_gpu_run_nbytes<Key>(max_pairs) + kc_gpu_merge_nbytes<Key>(max_pairs) +
                OTHER_NBYTES;
 }

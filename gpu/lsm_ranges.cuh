@@ -27,7 +27,9 @@ void kc_lsm_run_free(struct kc_host_store *store, struct kc_lsm_run<Key> *run); 
 
 template <class Key> struct kc_ranges;
 
-/* Device memory that ranges of max_pairs pairs of these runs take at most. */
+/* Device memory that ranges of max_pairs pairs of these runs take at most: so many times that of
+ * max_pairs pairs, or less, and a little. */
+enum { KC_RANGES_NCOPIES = 3 };
 template <class Key>
 size_t kc_ranges_nbytes(struct kc_lsm_run<Key> *const *runs, size_t nruns, size_t max_pairs);
 

@@ -171,7 +171,7 @@ template <class Key> static void try_history(uint64_t seed)
         uint64_t state = seed;
         const size_t host_nbytes[] = { 0, 1 << 20, 3 << 20, 64 << 20 };
         const size_t chunks[] = { 0, 777, 4096, 1 << 16 };
-        struct kc_gpu_lsm_setup setup = { host_nbytes[next_random(&state) % 4], ".",
+        struct kc_gpu_lsm_setup setup = { host_nbytes[next_random(&state) % 4], ".", 3,
                                           chunks[next_random(&state) % 4] };
         size_t limit = (size_t)(4 + next_random(&state) % 12) << 20;
         struct history<Key> history = {};
@@ -201,7 +201,7 @@ template <class Key> static void try_many_runs(size_t host_nbytes, size_t nruns)
 {
         struct kc_error err = {};
         uint64_t state = 4;
-        struct kc_gpu_lsm_setup setup = { host_nbytes, ".", 1000 };
+        struct kc_gpu_lsm_setup setup = { host_nbytes, ".", 1, 1000 };
         struct history<Key> history = {};
         begin(&history, 6 << 20, setup);
         for (size_t i = 0; i < nruns; i++) {
@@ -227,7 +227,7 @@ template <class Key> static void try_few_runs(void)
 {
         struct kc_error err = {};
         uint64_t state = 5;
-        struct kc_gpu_lsm_setup setup = { 0, ".", 5000 };
+        struct kc_gpu_lsm_setup setup = { 0, ".", 0, 5000 };
         struct history<Key> history = {};
         begin(&history, 16 << 20, setup);
         finish(&history, 65536);
@@ -258,7 +258,7 @@ static void test_failures(void **)
 {
         struct kc_error err = {};
         uint64_t state = 6;
-        struct kc_gpu_lsm_setup setup = { 0, "no/such/folder", 0 };
+        struct kc_gpu_lsm_setup setup = { 0, "no/such/folder", 0, 0 };
         struct history<kc_key64> history = {};
         begin(&history, 4 << 20, setup);
         insert(&history, random_run<kc_key64>(1000, 1 << 30, &state, 4), 1000);
@@ -354,12 +354,12 @@ static double seconds(void)
 }
 
 /* 16 runs of 16 Mi pairs, inserted, moved to the host or not, merged in ranges of 16 Mi. */
-template <class Key> static void time_lsm(size_t host_nbytes, bool move)
+template <class Key> static void time_lsm(size_t host_nbytes, bool move, int nthreads)
 {
         enum { N = 16 << 20, NRUNS = 16 };
         struct kc_error err = {};
         struct kc_gpu gpu = open_gpu((size_t)24 << 30);
-        struct kc_gpu_lsm_setup setup = { host_nbytes, ".", 0 };
+        struct kc_gpu_lsm_setup setup = { host_nbytes, ".", nthreads, 0 };
         struct kc_gpu_lsm<Key> *lsm;
         struct kc_gpu_run<Key> range;
         uint64_t npairs = 0, nout = 0, nranges = 0;
@@ -396,16 +396,19 @@ template <class Key> static void time_lsm(size_t host_nbytes, bool move)
         close_gpu(&gpu);
 }
 
-/* Not a test: lines to be read. */
+/* Lines to be read, with KC_TEST_SPEED=1: it takes 24 GB of the device, and 2 GB in a file. */
 static void test_speed(void **)
 {
+        if (getenv("KC_TEST_SPEED") == NULL)
+                skip();
         struct kc_gpu gpu = open_gpu(0);
         time_merge<kc_key64>(&gpu);
         time_merge<kc_key128>(&gpu);
         close_gpu(&gpu);
-        time_lsm<kc_key64>(0, false);
-        time_lsm<kc_key64>((size_t)8 << 30, true);
-        time_lsm<kc_key64>(0, true);
+        time_lsm<kc_key64>(0, false, 1);
+        time_lsm<kc_key64>((size_t)8 << 30, true, 1);
+        time_lsm<kc_key64>((size_t)8 << 30, true, 8);
+        time_lsm<kc_key64>(0, true, 1);
 }
 
 int main(void)
