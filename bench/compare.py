@@ -232,9 +232,10 @@ def measure(tool, run, work, common):
 def take_turns(runs, work, log, common, arguments):
     """Every setting with every tool, then all over again, so that a budget that ends cuts fairly."""
     deadline = time.monotonic() + arguments.budget
+    once = arguments.once.split(",")
     for turn in range(arguments.repeat):
         for run in runs:
-            for tool in list(run.tools):
+            for tool in [tool for tool in run.tools if turn == 0 or tool not in once]:
                 if time.monotonic() > deadline:
                     print(f"budget spent in turn {turn}", flush=True)
                     return
@@ -253,6 +254,7 @@ def parse_arguments():
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--memory", type=int, default=12, help="gigabytes for each tool")
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--once", default="", help="tools that take part in the first turn only")
     parser.add_argument("--budget", type=float, default=float("inf"),
                         help="seconds after which no further run begins")
     parser.add_argument("--results", type=pathlib.Path, default=ROOT / "bench" / "results",

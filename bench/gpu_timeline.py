@@ -30,10 +30,11 @@ def main():
     parser.add_argument("--results", type=pathlib.Path, default=ROOT / "bench" / "results")
     parser.add_argument("--work", type=pathlib.Path, help="folder for outputs, default a new one")
     arguments, options = parser.parse_known_args()
-    words = ["count", str(arguments.reads.resolve()), *options, "--device", "cuda", "--gpu-trace", "out.tsv",
+    words = ["count", arguments.reads.name, *options, "--device", "cuda", "--gpu-trace", "out.tsv",
              "--quiet", "--json", "-o", "out.kc"]
     with tempfile.TemporaryDirectory(dir=arguments.work) as work:
         work = pathlib.Path(work)
+        (work / arguments.reads.name).symlink_to(arguments.reads.resolve())
         result, said, complained = timed(" ".join([str(arguments.kcount.resolve()), *words]), work)
         if result["exit"] != 0:
             raise SystemExit(complained)

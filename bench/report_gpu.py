@@ -72,13 +72,20 @@ def lanes(intervals):
     return found
 
 
+def joined(spans, gap):
+    """Intervals, sorted by start, with those made one that overlap or are hardly apart."""
+    found = []
+    for start, end in spans:
+        if found and start - found[-1][1] < gap:
+            found[-1][1] = max(found[-1][1], end)
+        else:
+            found.append([start, end])
+    return found
+
+
 def busy(spans):
     """Milliseconds in which at least one of the intervals, sorted by start, runs."""
-    total, until = 0.0, float("-inf")
-    for start, end in spans:
-        total += max(0.0, end - max(start, until))
-        until = max(until, end)
-    return total
+    return sum(end - start for start, end in joined(spans, 0))
 
 
 def timeline_lines(record):
@@ -125,7 +132,7 @@ def draw_timeline(record, top, left, width):
         colour = COLOURS[lane % len(COLOURS)]
         body.append(f'<text x="{left - 6}" y="{y + 14}" text-anchor="end">{html.escape(stage)}</text>')
         body += [f'<rect x="{left + start * scale:.2f}" y="{y}" width="{max((stop - start) * scale, 0.3):.2f}" '
-                 f'height="{LANE - 6}" fill="{colour}" fill-opacity="0.75"/>' for start, stop in spans]
+                 f'height="{LANE - 6}" fill="{colour}"/>' for start, stop in joined(spans, 0.5 / scale)]
         y += LANE
     for tick in ticks(end):
         x = left + tick * scale
