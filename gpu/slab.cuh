@@ -12,31 +12,31 @@
  *      counts                  20-29           24-29
  *      (unused), next          30, 31          30, 31
  *
- * The lanes of a warp bring a key each and then work on them together, one key after the other: a slab
- * is read at once, a word a lane, and ballots tell where the key is or may go.
+ * The lanes of a warp bring a key each and then work on the keys together: a slab is read at once,
+ * a word a lane, and ballots tell where a key is or may go.
  *
- * Exactness. Keys are kept mixed, by a bijection. Of a mixed key, the top bit of each word is in the
- * number of its bucket, so a word in which this bit is the other way round is part of no key of the
- * bucket. With such words, blank ones, the places of a bucket are filled when it is cleared, and so
- * a word of a key can be told from one that is not written yet, whatever the k-mers are. Between two
+ * Exactness. Keys are kept mixed, by a bijection. Of a mixed key, the top bit of each word is in
+ * the number of its bucket, so a word in which this bit is the other way round is part of no key
+ * of the bucket. The places of a cleared bucket are filled with such words, blank ones, and so a
+ * word of a key can be told from one that is not written yet, whatever the k-mers are. Between two
  * clear() the life of a place is
  *
  *      free: count 0, all words blank      claimed: count > 0, some words blank yet      known
  *
- * - claimed by compare-and-swap of the count, 0 to the weight, and only by a warp that saw all places
- *   before it in the chain hold other keys. Whoever wins writes the words, once. So a key's place is
- *   the first one that was free, and of two warps with the same key the later one finds the first
- *   one's: no key is there twice.
- * - A key is found where all its words are seen. None of these words is blank, so all are the winner's,
- *   whenever and in whatever order they became visible. The winner's swap came before them, so the
- *   count is an atomic sum of weights from then on: no order of memory is relied on.
- * - A place whose words, as far as they are seen, could be the key's is looked at again: a warp which
- *   is not this one is about to write them. The number of looks is bounded.
- * - What is seen may be out of date (the base slab of the next key is read ahead). It was true once, and
- *   places only ever move on from free to claimed to known: a swap that fails shows it, and an
- *   old `known` is still true.
- * - A further slab is filled with blanks, then a fence, then linked by compare-and-swap of the word
- *   `next`; whoever follows `next` fences before reading the slab, or could take leftovers of
+ * - It is claimed by compare-and-swap of the count, 0 to the weight, and only by a warp that saw
+ *   other keys in all places before it in the chain. The winner writes the words, once. So, of two
+ *   warps with the same key, the later one comes upon the place of the first: no key is there
+ *   twice.
+ * - A key is found where all its words are seen. None of them is blank, so all are the winner's,
+ *   whenever and in whatever order they became visible. The winner's swap came before them, so
+ *   from then on the count is an atomic sum of weights: no order of memory is relied on.
+ * - A place whose words, as far as they are seen, could be the key's is looked at again: another
+ *   warp is about to write them. The number of looks is bounded.
+ * - What is seen may be out of date, as slabs are read ahead. It was true once, and places only
+ *   ever go from free to claimed to known: an old `known` still holds, an old `free` lets a swap
+ *   fail.
+ * - A further slab is filled with blanks, then a fence, then linked by compare-and-swap of the
+ *   word `next`; whoever follows `next` fences before reading the slab, or could take leftovers of
  *   another bin for keys.
  *
  * Source: Ashkiani et al., A Dynamic Hash Table for the GPU (2018), sections III and IV, where keys
@@ -176,8 +176,8 @@ template <class Key> KC_HD uint32_t kc_slab_used(uint32_t nonzero_lanes)
         return nonzero_lanes >> kc_slab_layout<Key>::COUNTS & kc_slab_layout<Key>::PLACES;
 }
 
-/* The places that are being written, perhaps with the key sought, from the lanes that hold their word
- * of it or a blank one. The key's own place, once known, is among them. */
+/* The places that are being written, perhaps with the key sought, from the lanes that hold their
+ * word of it or a blank one. The key's own place, once known, is among them. */
 template <class Key> KC_HD uint32_t kc_slab_pending(uint32_t equal_or_blank, uint32_t used)
 {
         return kc_slab_all_words<Key>(equal_or_blank) & used;
@@ -185,42 +185,61 @@ template <class Key> KC_HD uint32_t kc_slab_pending(uint32_t equal_or_blank, uin
 
 /* ---- the table */
 
+/*
+ * Block b of a grid works in arena b, so no more blocks are launched than setup.arena has room for,
+ * and they loop over the bins. A block has MAX_THREADS threads at most, and whole warps.
+ */
 template <class Key> struct kc_slab {
         typedef kc_slab_layout<Key> layout;
         enum : uint32_t {
                 MAX_LOOKS = 1 << 16, /* at slabs, for one key: ample for chains and waiting */
                 AHEAD = 4,           /* slabs read at a time */
+                MAX_THREADS = 1024,
         };
 
-        uint32_t *slabs; /* [(1 << bucket_bits) + further ones][KC_SLAB_NWORDS] */
+        /* A key at work, for all lanes of its warp to read. */
+        struct key_row {
+                uint32_t words[layout::NWORDS];
+                uint32_t bucket, weight;
+        };
+        struct block_shared {
+                struct key_row rows[MAX_THREADS];
+                struct kc_slab_alloc_shared alloc;
+        };
+
+        uint32_t *column; /* this lane's word of the first slab; all slabs lie behind one another */
         uint32_t bucket_bits;
         struct kc_slab_alloc alloc;
+        struct block_shared *shared;
 
         static KC_HD size_t shared_nbytes(const kc_table_setup &setup)
         {
                 (void)setup;
-                return sizeof(struct kc_slab_alloc_shared);
+                return sizeof(struct block_shared);
         }
 
         __device__ kc_slab(const kc_table_setup &setup, void *shared)
         {
                 kc_slab_shape shape = kc_slab_shape_of(setup.arena_nbytes);
-                slabs = (uint32_t *)((char *)setup.arena + blockIdx.x * setup.arena_nbytes);
+                char *arena = (char *)setup.arena + blockIdx.x * setup.arena_nbytes;
+                column = (uint32_t *)arena + lane();
                 bucket_bits = shape.bucket_bits;
-                alloc.shared = (struct kc_slab_alloc_shared *)shared;
+                this->shared = (struct block_shared *)shared;
+                alloc.shared = &this->shared->alloc;
                 alloc.nblocks = shape.nblocks;
         }
 
         __device__ void clear()
         {
+                uint4 *quads = (uint4 *)(column - lane());
                 uint32_t nquads = KC_SLAB_NWORDS / 4 << bucket_bits;
                 for (uint32_t i = threadIdx.x; i < nquads; i += blockDim.x)
-                        ((uint4 *)slabs)[i] = fresh_quad(i / 8, i % 8 * 4);
+                        quads[i] = fresh_quad(i / 8, i % 8 * 4);
                 alloc.clear();
         }
 
-        /* Lanes that bring the same key are served as one. Keys that are in their base slab already, by
-         * far the most, are counted first; for the others the warp goes on from there. */
+        /* Lanes that bring the same key are served as one. Most keys are in their base slab already
+         * or find room there, and are dealt with a few at a time; then come the others. */
         __device__ bool add(Key key, uint32_t weight, bool active)
         {
                 Key mixed = kc_slab_mix(key);
@@ -228,9 +247,9 @@ template <class Key> struct kc_slab {
                 uint32_t same = same_keys(mixed) & all;
                 bool first = active && (same & ((1u << lane()) - 1)) == 0;
                 uint32_t waiting = __ballot_sync(KC_SLAB_ALL_LANES, first);
-                weight = sum_weights(weight, same, first);
-                waiting = add_known(mixed, weight, waiting);
-                uint32_t refused = add_others(mixed, weight, waiting);
+                stage(mixed, sum_weights(weight, same, first));
+                waiting = add_to_bases(waiting);
+                uint32_t refused = add_others(waiting);
                 return !active || (refused & same) == 0;
         }
 
@@ -248,7 +267,7 @@ template <class Key> struct kc_slab {
                                 return false;
                         number = further(address);
                 }
-                const uint32_t *slab = slab_at(number);
+                const uint32_t *slab = word_of(number) - lane();
                 *count = slab[layout::COUNTS + i];
                 if (*count == 0)
                         return false;
@@ -260,11 +279,11 @@ template <class Key> struct kc_slab {
         }
 
 private:
-        /* The key of one lane, at work. */
+        /* A key and a slab, for this lane. */
         struct task {
-                uint32_t wanted; /* this lane's word of the (mixed) key */
-                uint32_t bucket;
-                uint32_t data;   /* this lane's word of the base slab */
+                const struct key_row *row;
+                uint32_t wanted; /* this lane's word of the key; any where it has none */
+                uint32_t data;   /* this lane's word of the slab */
         };
 
         static __device__ uint32_t lane()
@@ -278,14 +297,15 @@ private:
                 return (1u << bucket_bits) + address;
         }
 
-        __device__ uint32_t *slab_at(uint32_t number) const
+        /* The lane's word of a slab. */
+        __device__ uint32_t *word_of(uint32_t number) const
         {
-                return slabs + (size_t)number * KC_SLAB_NWORDS;
+                return column + (size_t)number * KC_SLAB_NWORDS;
         }
 
         __device__ uint32_t read(uint32_t number) const
         {
-                return *(volatile uint32_t *)(slab_at(number) + lane());
+                return *(volatile uint32_t *)word_of(number);
         }
 
         static __device__ uint4 fresh_quad(uint32_t bucket, uint32_t lane)
@@ -293,17 +313,6 @@ private:
                 return make_uint4(
                         kc_slab_fresh<Key>(bucket, lane), kc_slab_fresh<Key>(bucket, lane + 1),
                         kc_slab_fresh<Key>(bucket, lane + 2), kc_slab_fresh<Key>(bucket, lane + 3));
-        }
-
-        static __device__ uint64_t shuffle(uint64_t value, int source)
-        {
-                return __shfl_sync(KC_SLAB_ALL_LANES, (unsigned long long)value, source);
-        }
-
-        static __device__ kc_key128 shuffle(kc_key128 value, int source)
-        {
-                return (kc_key128)shuffle((uint64_t)(value >> 64), source) << 64 |
-                       shuffle((uint64_t)value, source);
         }
 
         /* The lanes with this lane's key. */
@@ -332,86 +341,103 @@ private:
                 return weight;
         }
 
-        /* Take up the key of lane `source`. */
-        __device__ struct task begin(Key mixed, uint32_t bucket, uint32_t source) const
+        /* Rows of the warp. */
+        __device__ struct key_row *rows() const
         {
-                struct task task;
-                Key key = shuffle(mixed, (int)source);
-                task.wanted = kc_slab_word(key, lane() / layout::NPLACES);
-                task.bucket = __shfl_sync(KC_SLAB_ALL_LANES, bucket, (int)source);
-                task.data = read(task.bucket);
-                return task;
+                return shared->rows + threadIdx.x / 32 * 32;
         }
 
-        /* Count those of the waiting lanes' keys that are known in their base slabs; the others are
-         * returned. AHEAD slabs are on their way at a time. */
-        __device__ uint32_t add_known(Key mixed, uint32_t weight, uint32_t waiting) const
+        __device__ void stage(Key mixed, uint32_t weight) const
         {
-                uint32_t bucket = kc_slab_bucket(mixed, bucket_bits), left = 0;
+                struct key_row *row = rows() + lane();
+                __syncwarp();
+                for (uint32_t i = 0; i < layout::NWORDS; i++)
+                        row->words[i] = kc_slab_word(mixed, i);
+                row->bucket = kc_slab_bucket(mixed, bucket_bits);
+                row->weight = weight;
+                __syncwarp();
+        }
+
+        /* Take up the key of lane `source`, with its base slab. */
+        __device__ struct task begin(uint32_t source) const
+        {
+                const struct key_row *row = rows() + source;
+                uint32_t word = lane() / layout::NPLACES;
+                return { row, row->words[word < layout::NWORDS ? word : 0], read(row->bucket) };
+        }
+
+        /* Count the waiting lanes' keys that a look at their base slabs is enough for; the others
+         * are returned. AHEAD keys take their steps together, so that none waits for memory alone;
+         * there are no branches between them. */
+        __device__ uint32_t add_to_bases(uint32_t waiting) const
+        {
                 for (uint32_t source = 0; source < 32; source += AHEAD) {
                         struct task tasks[AHEAD];
-                        if ((waiting >> source & ((1u << AHEAD) - 1)) == 0)
+                        uint32_t bits = waiting >> source & ((1u << AHEAD) - 1), counted = 0;
+                        if (bits == 0)
                                 continue;
 #pragma unroll
                         for (uint32_t i = 0; i < AHEAD; i++)
-                                tasks[i] = begin(mixed, bucket, source + i);
+                                tasks[i] = begin(source + i);
 #pragma unroll
                         for (uint32_t i = 0; i < AHEAD; i++)
-                                if (waiting >> (source + i) & 1 &&
-                                    !count_match(&tasks[i], tasks[i].bucket, weight, source + i))
-                                        left |= 1u << (source + i);
+                                counted |= (uint32_t)count_match(&tasks[i], tasks[i].row->bucket,
+                                                                 bits >> i & 1)
+                                           << i;
+                        if ((bits & ~counted) != 0)
+                                counted |= claim_in_bases(tasks, bits & ~counted);
+                        waiting &= ~((bits & counted) << source);
                 }
-                return left;
+                return waiting;
         }
 
-        /* Count the keys of the waiting lanes; those for which there is no slab left are returned. */
-        __device__ uint32_t add_others(Key mixed, uint32_t weight, uint32_t waiting)
+        /* Claim places for those of AHEAD keys whose bits are set; returns the bits of those that
+         * have one now. */
+        __device__ uint32_t claim_in_bases(const struct task *tasks, uint32_t bits) const
         {
-                uint32_t bucket = kc_slab_bucket(mixed, bucket_bits), refused = 0;
-                struct task now, ahead = {};
-                if (waiting != 0)
-                        ahead = begin(mixed, bucket, (uint32_t)__ffs((int)waiting) - 1);
-                while (waiting != 0) {
-                        uint32_t source = (uint32_t)__ffs((int)waiting) - 1;
-                        now = ahead;
-                        waiting &= waiting - 1;
-                        if (waiting != 0)
-                                ahead = begin(mixed, bucket, (uint32_t)__ffs((int)waiting) - 1);
-                        if (!add_one(&now, weight, source))
-                                refused |= 1u << source;
+                uint32_t was[AHEAD], claimed = 0;
+#pragma unroll
+                for (uint32_t i = 0; i < AHEAD; i++)
+                        was[i] = swap_count(&tasks[i], tasks[i].row->bucket,
+                                            bits >> i & 1 ? open_place(&tasks[i]) : 0);
+#pragma unroll
+                for (uint32_t i = 0; i < AHEAD; i++)
+                        claimed |= (uint32_t)put_key(&tasks[i], tasks[i].row->bucket, was[i]) << i;
+                return claimed;
+        }
+
+        /* Count the waiting lanes' keys; those for which there is no slab left are returned. */
+        __device__ uint32_t add_others(uint32_t waiting)
+        {
+                uint32_t refused = 0;
+                for (; waiting != 0; waiting &= waiting - 1) {
+                        struct task task = begin((uint32_t)__ffs((int)waiting) - 1);
+                        refused |= add_one(&task) ? 0 : waiting & (0 - waiting);
                 }
                 return refused;
         }
 
-        /* True if task->data, of slab `number`, has the key: its count has grown then by the weight of
-         * lane `source`. */
-        __device__ bool count_match(const struct task *task, uint32_t number, uint32_t weight,
-                                    uint32_t source) const
+        /* True if task->data, of slab `number`, has the key; if `wanted`, it is counted. */
+        __device__ bool count_match(const struct task *task, uint32_t number, bool wanted) const
         {
                 uint32_t equal = __ballot_sync(KC_SLAB_ALL_LANES, task->data == task->wanted);
                 uint32_t match = kc_slab_all_words<Key>(equal);
-                weight = __shfl_sync(KC_SLAB_ALL_LANES, weight, (int)source);
-                if (match << layout::COUNTS >> lane() & 1)
-                        atomicAdd(slab_at(number) + lane(), weight);
+                if (wanted && match << layout::COUNTS >> lane() & 1)
+                        atomicAdd(word_of(number), task->row->weight);
                 return match != 0;
         }
 
         /* False if there is no slab left for the key. */
-        __device__ bool add_one(struct task *task, uint32_t weight, uint32_t source)
+        __device__ bool add_one(struct task *task)
         {
-                uint32_t number = task->bucket;
+                uint32_t number = task->row->bucket;
                 for (uint32_t looks = 0; looks < MAX_LOOKS; looks++) {
-                        if (count_match(task, number, weight, source))
+                        if (count_match(task, number, true))
                                 return true;
-                        uint32_t used = kc_slab_used<Key>(
-                                __ballot_sync(KC_SLAB_ALL_LANES, task->data != 0));
-                        if (!pending(task, used)) {
-                                if (used == layout::PLACES)
-                                        number = follow(number, task);
-                                else if (claim(number, kc_slab_first_free(used), task->wanted,
-                                               __shfl_sync(KC_SLAB_ALL_LANES, weight, (int)source)))
-                                        return true;
-                        }
+                        if (used_places(task) == layout::PLACES && pending_places(task) == 0)
+                                number = follow(number, task);
+                        else if (put_key(task, number, swap_count(task, number, open_place(task))))
+                                return true;
                         if (number == KC_SLAB_NONE)
                                 return false;
                         task->data = read(number);
@@ -419,27 +445,47 @@ private:
                 return false;
         }
 
-        /* Is a place that could become the key's being written? */
-        __device__ bool pending(const struct task *task, uint32_t used) const
+        static __device__ uint32_t used_places(const struct task *task)
         {
-                uint32_t blank = kc_slab_blank(task->bucket, lane() / layout::NPLACES);
+                return kc_slab_used<Key>(__ballot_sync(KC_SLAB_ALL_LANES, task->data != 0));
+        }
+
+        /* The places being written that could become the key's. */
+        static __device__ uint32_t pending_places(const struct task *task)
+        {
+                uint32_t blank = kc_slab_blank(task->row->bucket, lane() / layout::NPLACES);
                 return kc_slab_pending<Key>(__ballot_sync(KC_SLAB_ALL_LANES,
                                                           task->data == task->wanted ||
                                                                   task->data == blank),
-                                            used) != 0;
+                                            used_places(task));
         }
 
-        /* True if the free place is the key's now, with the weight for its count. */
-        __device__ bool claim(uint32_t number, uint32_t place, uint32_t wanted, uint32_t weight)
+        /* The bit of the place that a key which is not in the slab may claim: the first free one.
+         * 0 if there is none, or if the key may be about to appear. */
+        static __device__ uint32_t open_place(const struct task *task)
         {
-                uint32_t *word = slab_at(number) + lane();
+                uint32_t free = ~used_places(task) & layout::PLACES;
+                return pending_places(task) == 0 ? free & (0 - free) : 0;
+        }
+
+        /* Try to make the weight the count of a free place, given by its bit. 0 in the lane of the
+         * count if it was free, not 0 in all others. */
+        __device__ uint32_t swap_count(const struct task *task, uint32_t number,
+                                       uint32_t place) const
+        {
                 uint32_t was = 1;
-                if (lane() == layout::COUNTS + place)
-                        was = atomicCAS(word, 0u, weight);
-                was = __shfl_sync(KC_SLAB_ALL_LANES, was, (int)(layout::COUNTS + place));
-                if (was == 0 && lane() < layout::COUNTS && lane() % layout::NPLACES == place)
-                        *(volatile uint32_t *)word = wanted;
-                return was == 0;
+                if (place << layout::COUNTS >> lane() & 1)
+                        was = atomicCAS(word_of(number), 0u, task->row->weight);
+                return was;
+        }
+
+        /* Write the key to the place that swap_count got, if it got one. */
+        __device__ bool put_key(const struct task *task, uint32_t number, uint32_t was) const
+        {
+                uint32_t place = __ballot_sync(KC_SLAB_ALL_LANES, was == 0) >> layout::COUNTS;
+                if (lane() < layout::COUNTS && place >> lane() % layout::NPLACES & 1)
+                        *(volatile uint32_t *)word_of(number) = task->wanted;
+                return place != 0;
         }
 
         /* The number of the slab behind a full one; KC_SLAB_NONE if there can be none. */
@@ -447,7 +493,7 @@ private:
         {
                 uint32_t next = __shfl_sync(KC_SLAB_ALL_LANES, task->data, (int)layout::NEXT);
                 if (next == KC_SLAB_NONE)
-                        next = append(number, task->bucket);
+                        next = append(number, task->row->bucket);
                 if (next == KC_SLAB_NONE)
                         return KC_SLAB_NONE;
                 __threadfence_block();
@@ -462,12 +508,12 @@ private:
                 uint32_t address = alloc.allocate(), was = 0;
                 if (address == KC_SLAB_NONE)
                         return KC_SLAB_NONE;
-                *(volatile uint32_t *)(slab_at(further(address)) + lane()) =
+                *(volatile uint32_t *)word_of(further(address)) =
                         kc_slab_fresh<Key>(bucket, lane());
                 __threadfence_block();
                 __syncwarp();
                 if (lane() == layout::NEXT)
-                        was = atomicCAS(slab_at(number) + lane(), (uint32_t)KC_SLAB_NONE, address);
+                        was = atomicCAS(word_of(number), (uint32_t)KC_SLAB_NONE, address);
                 was = __shfl_sync(KC_SLAB_ALL_LANES, was, (int)layout::NEXT);
                 if (was != KC_SLAB_NONE) {
                         alloc.deallocate(address);

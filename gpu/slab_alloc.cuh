@@ -68,7 +68,7 @@ struct kc_slab_alloc {
         uint32_t nchanges;
         uint32_t word; /* the lane's word of its bitmap, as last seen */
 
-        /* Every slab free again; by all threads of the block, a __syncthreads() before and after. */
+        /* Every slab free again; by all threads, with a __syncthreads() before and after. */
         __device__ void clear()
         {
                 for (uint32_t i = threadIdx.x; i < nblocks * 32; i += blockDim.x)
@@ -104,7 +104,8 @@ struct kc_slab_alloc {
         /* Take a slab back that nobody knows of any more. */
         __device__ void deallocate(uint32_t address)
         {
-                uint32_t block = address / KC_SLAB_BLOCK_NSLABS, unit = address % KC_SLAB_BLOCK_NSLABS;
+                uint32_t block = address / KC_SLAB_BLOCK_NSLABS;
+                uint32_t unit = address % KC_SLAB_BLOCK_NSLABS;
                 uint32_t bit = 1u << unit % 32;
                 __threadfence_block();
                 __syncwarp();
@@ -123,8 +124,8 @@ struct kc_slab_alloc {
                                   address % KC_SLAB_BLOCK_NSLABS + 1);
         }
 
-        /* Slabs to look at to see all that are kept: numbers 0 .. nkept() - 1, of which kept(number)
-         * gives the address, or KC_SLAB_NONE. A __syncthreads() before. */
+        /* Slabs to look at to see all that are kept: numbers 0 .. nkept() - 1, of which
+         * kept(number) gives the address, or KC_SLAB_NONE. A __syncthreads() before. */
         __device__ uint32_t nkept() const
         {
                 uint32_t n = 0;

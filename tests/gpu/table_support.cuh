@@ -1,6 +1,6 @@
 /*
- * What the tests of the tables share: a kernel that counts bins of keys, a block a bin at a time, and
- * the same on the host.
+ * What the tests of the tables share: a kernel that counts bins of keys, a block a bin at a time,
+ * and the same on the host.
  */
 #ifndef KC_TESTS_GPU_TABLE_SUPPORT_CUH
 #define KC_TESTS_GPU_TABLE_SUPPORT_CUH
@@ -34,40 +34,50 @@ template <class Key> struct counted_pairs {
         unsigned long long *drains; /* device */
 };
 
-template <class Key>
-static __device__ void emit_pair(const counted_pairs<Key> &out, bool has, Key key, uint32_t count,
-                                 uint32_t bin)
+/* A warp's pairs of a table, as they are looked through twice: to reserve room, then to write. */
+template <class Table, class Key>
+static __device__ uint32_t reserve_pairs(const Table &table, const counted_pairs<Key> &out,
+                                         unsigned long long *first)
 {
-        uint32_t with = __ballot_sync(UINT32_MAX, has);
-        if (with == 0)
-                return;
-        uint32_t sum = __reduce_add_sync(UINT32_MAX, has ? count : 0);
-        unsigned long long first = 0;
-        if (threadIdx.x % 32 == 0) {
-                first = atomicAdd(out.n, (unsigned long long)__popc(with));
+        uint32_t nplaces = table.nplaces(), n = 0, sum = 0;
+        for (uint32_t i = threadIdx.x; i - threadIdx.x < nplaces; i += blockDim.x) {
+                Key key;
+                uint32_t count = 0;
+                bool has = i < nplaces && table.get(i, &key, &count);
+                n += (uint32_t)__popc(__ballot_sync(UINT32_MAX, has));
+                sum += has ? count : 0;
+        }
+        sum = __reduce_add_sync(UINT32_MAX, sum);
+        if (threadIdx.x % 32 == 0 && n > 0) {
+                *first = atomicAdd(out.n, (unsigned long long)n);
                 atomicAdd(out.sum, (unsigned long long)sum);
         }
-        first = __shfl_sync(UINT32_MAX, first, 0);
-        first += (unsigned)__popc(with & ((1u << threadIdx.x % 32) - 1));
-        if (!has || first >= out.cap)
-                return;
-        out.keys[first] = key;
-        out.counts[first] = count;
-        if (out.bins != NULL)
-                out.bins[first] = bin;
+        *first = __shfl_sync(UINT32_MAX, *first, 0);
+        return n;
 }
 
 /* All pairs of the table go out, and the table is empty again. By the whole block. */
 template <class Table, class Key>
 static __device__ void drain(Table *table, const counted_pairs<Key> &out, uint32_t bin)
 {
+        unsigned long long at = 0;
         __syncthreads();
-        uint32_t n = table->nplaces();
-        for (uint32_t i = threadIdx.x; i - threadIdx.x < n; i += blockDim.x) {
+        uint32_t nplaces = table->nplaces(), left = reserve_pairs(*table, out, &at);
+        for (uint32_t i = threadIdx.x; left > 0; i += blockDim.x) {
                 Key key = 0;
                 uint32_t count = 0;
-                bool has = i < n && table->get(i, &key, &count);
-                emit_pair(out, has, key, count, bin);
+                bool has = i < nplaces && table->get(i, &key, &count);
+                uint32_t with = __ballot_sync(UINT32_MAX, has);
+                uint32_t below = with & ((1u << threadIdx.x % 32) - 1);
+                unsigned long long to = at + (unsigned)__popc(below);
+                if (has && to < out.cap) {
+                        out.keys[to] = key;
+                        out.counts[to] = count;
+                        if (out.bins != NULL)
+                                out.bins[to] = bin;
+                }
+                at += (unsigned)__popc(with);
+                left -= (uint32_t)__popc(with);
         }
         if (threadIdx.x == 0)
                 atomicAdd(out.drains, 1ull);
@@ -82,10 +92,12 @@ KC_HD uint32_t weight_of(size_t i, uint32_t max_weight)
         return max_weight == 1 ? 1 : 1 + (uint32_t)(kc_key_hash((kc_key64)i) >> 32) % max_weight;
 }
 
-/* Bin i is keys[ends[i - 1] .. ends[i]). */
-template <class Table, class Key>
-__global__ void count_bins(kc_table_setup setup, const Key *keys, uint32_t max_weight,
-                           const size_t *ends, uint32_t nbins, counted_pairs<Key> out)
+/* Bin i is keys[ends[i - 1] .. ends[i]). Blocks of 1024 threads at most or, if several are to be
+ * resident on a multiprocessor, 512. */
+template <class Table, class Key, int MIN_BLOCKS>
+__global__ __launch_bounds__(MIN_BLOCKS == 1 ? 1024 : 512, MIN_BLOCKS) void count_bins(
+        kc_table_setup setup, const Key *keys, uint32_t max_weight, const size_t *ends,
+        uint32_t nbins, counted_pairs<Key> out)
 {
         extern __shared__ uint4 shared[];
         Table table(setup, shared);
@@ -183,17 +195,17 @@ template <class Key> static void free_pairs(counted_pairs<Key> *out)
         cudaFree(out->n);
 }
 
-template <class Table, class Key>
+template <class Table, class Key, int MIN_BLOCKS>
 static void launch_count(const struct table_launch *launch, const Key *keys, const size_t *ends,
                          uint32_t nbins, const counted_pairs<Key> &out)
 {
         struct kc_error error = {}, *err = &error;
         size_t shared_nbytes = Table::shared_nbytes(launch->setup);
-        expect_ok(KC_CUDA(cudaFuncSetAttribute(count_bins<Table, Key>,
+        expect_ok(KC_CUDA(cudaFuncSetAttribute(count_bins<Table, Key, MIN_BLOCKS>,
                                                cudaFuncAttributeMaxDynamicSharedMemorySize,
                                                (int)shared_nbytes)),
                   err);
-        count_bins<Table, Key><<<launch->nblocks, launch->nthreads, shared_nbytes>>>(
+        count_bins<Table, Key, MIN_BLOCKS><<<launch->nblocks, launch->nthreads, shared_nbytes>>>(
                 launch->setup, keys, launch->max_weight, ends, nbins, out);
         expect_ok(KC_CUDA(cudaGetLastError()), err);
 }
@@ -220,8 +232,8 @@ static std::vector<counted_pair<Key>> count_on_host(const std::vector<Key> &keys
         return distinct;
 }
 
-/* As the device counts them; *ndrains - bins is how often a table was full. A bin that was drained once
- * must not have a key twice: `merged` tells how many pairs were. */
+/* As the device counts them; *ndrains - bins is how often a table was full. A bin that was drained
+ * once must not have a key twice: *merged tells how many pairs were merged with others. */
 template <class Table, class Key>
 static std::vector<counted_pair<Key>>
 count_on_device(struct table_launch launch, const std::vector<Key> &keys,
@@ -232,7 +244,7 @@ count_on_device(struct table_launch launch, const std::vector<Key> &keys,
         size_t *device_ends = to_device(ends);
         counted_pairs<Key> out = new_pairs<Key>(keys.size(), true);
         take_arenas(&launch);
-        launch_count<Table, Key>(&launch, device_keys, device_ends, (uint32_t)ends.size(), out);
+        launch_count<Table, Key, 1>(&launch, device_keys, device_ends, (uint32_t)ends.size(), out);
         expect_ok(KC_CUDA(cudaDeviceSynchronize()), err);
         std::vector<unsigned long long> figures = to_host(out.n, 3);
         assert_true(figures[0] <= keys.size());
@@ -338,8 +350,8 @@ static inline size_t test_size(size_t n)
 /* ---- timing */
 
 /*
- * Key i of bins of bin_nkeys keys each: a tenth is there once, nine tenths 30 times on average, as in
- * reads at a coverage of 30 with errors. No two bins share a key.
+ * Key i of bins of bin_nkeys keys each: a tenth is there once, nine tenths 30 times on average, as
+ * in reads at a coverage of 30 with errors. No two bins share a key.
  */
 KC_HD uint64_t timing_id(size_t i, uint32_t bin_nkeys)
 {
@@ -363,7 +375,7 @@ __global__ void make_timing_keys(Key *keys, size_t n, uint32_t bin_nkeys)
 }
 
 /* Milliseconds of the fastest of three runs over nkeys keys; checks the sum of the counts. */
-template <class Table, class Key>
+template <class Table, class Key, int MIN_BLOCKS>
 static double time_counting(struct table_launch launch, const Key *keys, size_t nkeys,
                             size_t bin_nkeys, unsigned long long figures[3])
 {
@@ -380,7 +392,8 @@ static double time_counting(struct table_launch launch, const Key *keys, size_t 
                 float ms;
                 expect_ok(KC_CUDA(cudaMemset(out.n, 0, 3 * sizeof(*out.n))), err);
                 expect_ok(KC_CUDA(cudaEventRecord(begin)), err);
-                launch_count<Table, Key>(&launch, keys, device_ends, (uint32_t)ends.size(), out);
+                launch_count<Table, Key, MIN_BLOCKS>(&launch, keys, device_ends,
+                                                     (uint32_t)ends.size(), out);
                 expect_ok(KC_CUDA(cudaEventRecord(end)), err);
                 expect_ok(KC_CUDA(cudaEventSynchronize(end)), err);
                 expect_ok(KC_CUDA(cudaEventElapsedTime(&ms, begin, end)), err);
@@ -399,18 +412,19 @@ static double time_counting(struct table_launch launch, const Key *keys, size_t 
 }
 
 /* As many blocks as are resident at once. */
-template <class Table, class Key>
+template <class Table, class Key, int MIN_BLOCKS>
 static unsigned resident_blocks(const struct table_launch *launch)
 {
         struct kc_error error = {}, *err = &error;
         size_t shared_nbytes = Table::shared_nbytes(launch->setup);
         int per_sm, nsms;
-        expect_ok(KC_CUDA(cudaFuncSetAttribute(count_bins<Table, Key>,
+        expect_ok(KC_CUDA(cudaFuncSetAttribute(count_bins<Table, Key, MIN_BLOCKS>,
                                                cudaFuncAttributeMaxDynamicSharedMemorySize,
                                                (int)shared_nbytes)),
                   err);
         expect_ok(KC_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-                          &per_sm, count_bins<Table, Key>, (int)launch->nthreads, shared_nbytes)),
+                          &per_sm, count_bins<Table, Key, MIN_BLOCKS>, (int)launch->nthreads,
+                          shared_nbytes)),
                   err);
         expect_ok(KC_CUDA(cudaDeviceGetAttribute(&nsms, cudaDevAttrMultiProcessorCount, 0)), err);
         return (unsigned)(per_sm * nsms);

@@ -88,6 +88,19 @@ static void test_shapes_fit_their_arenas(void **unused)
         assert_int_equal(kc_slab_shape_of(512 << 10).nblocks, 2);
 }
 
+/* What the host sets aside is what the device uses: a row for every thread, and the bitmaps. */
+static void test_shared_memory(void **unused)
+{
+        kc_table_setup setup = {};
+        (void)unused;
+        assert_true(kc_slab<kc_key64>::shared_nbytes(setup) >=
+                    kc_slab<kc_key64>::MAX_THREADS * (sizeof(kc_key64) + 8) +
+                            sizeof(struct kc_slab_alloc_shared));
+        assert_true(kc_slab<kc_key128>::shared_nbytes(setup) >=
+                    kc_slab<kc_key128>::MAX_THREADS * (sizeof(kc_key128) + 8) +
+                            sizeof(struct kc_slab_alloc_shared));
+}
+
 /* ---- a slab as a warp sees it, with ballots made on the host */
 
 template <class Key> struct host_slab {
@@ -102,7 +115,8 @@ template <class Key> static void make_fresh(host_slab<Key> *slab, uint32_t bucke
                 slab->words[i] = kc_slab_fresh<Key>(bucket, i);
 }
 
-template <class Key> static void put_word(host_slab<Key> *slab, uint32_t place, Key mixed, uint32_t word)
+template <class Key>
+static void put_word(host_slab<Key> *slab, uint32_t place, Key mixed, uint32_t word)
 {
         slab->words[word * kc_slab_layout<Key>::NPLACES + place] = kc_slab_word(mixed, word);
 }
@@ -234,6 +248,7 @@ int main(void)
                 cmocka_unit_test(test_no_key_has_blank_words),
                 cmocka_unit_test(test_buckets_are_even),
                 cmocka_unit_test(test_shapes_fit_their_arenas),
+                cmocka_unit_test(test_shared_memory),
                 cmocka_unit_test(test_sights),
                 cmocka_unit_test(test_layout),
                 cmocka_unit_test(test_first_free),
