@@ -172,24 +172,27 @@ count_cells_kernel(const Key *packed, struct order_tables tables)
 static __global__ void __launch_bounds__(PLAN_NTHREADS)
 plan_splits_kernel(struct order_tables tables, uint32_t max_pairs, uint32_t chunk_npairs)
 {
-        __shared__ uint32_t sums[32];
+        __shared__ uint32_t coarse[KC_ORDER_NCOARSE], sums[32];
         enum { PER_PREFIX = KC_ORDER_NCOARSE / KC_ORDER_NPREFIXES };
         uint32_t begin = threadIdx.x * PER_PREFIX, end = begin + PER_PREFIX;
         uint32_t n = 0, nsplits = 0, all, nchunks = 0;
         bool active = threadIdx.x < KC_ORDER_NPREFIXES;
+        for (uint32_t i = threadIdx.x; i < KC_ORDER_NCOARSE; i += PLAN_NTHREADS)
+                coarse[i] = tables.coarse[i];
+        __syncthreads();
         for (uint32_t i = begin; active && i < end; i++)
-                n += tables.coarse[i];
+                n += coarse[i];
         for (uint32_t i = begin; active && i < end; nsplits++)
-                i = kc_order_split_end(tables.coarse, i, end, max_pairs);
+                i = kc_order_split_end(coarse, i, end, max_pairs);
         uint32_t start = block_scan(n, sums, &all);
         uint32_t split = block_scan(nsplits, sums, &all);
         for (uint32_t i = begin; active && i < end; split++) {
-                uint32_t next = kc_order_split_end(tables.coarse, i, end, max_pairs);
+                uint32_t next = kc_order_split_end(coarse, i, end, max_pairs);
                 struct kc_order_bucket *s = &tables.splits[split];
                 *s = { start, 0, i * KC_ORDER_PER_COARSE, (next - i) * KC_ORDER_PER_COARSE };
                 tables.cursors[split * CURSOR_STRIDE] = start;
                 for (; i < next; i++) {
-                        s->n += tables.coarse[i];
+                        s->n += coarse[i];
                         tables.split_of[i] = (uint16_t)split;
                 }
                 start += s->n;
@@ -207,16 +210,37 @@ plan_splits_kernel(struct order_tables tables, uint32_t max_pairs, uint32_t chun
         }
 }
 
-/* The buckets of a split: the ends of their cells. Returns how many. One thread. */
+/* How many more cells, each `stride` after the other, a bucket can take: its cells end at `end`. */
+static __device__ uint32_t more_cells(const uint32_t *starts, uint32_t begin, uint32_t end,
+                                      uint32_t stride, uint32_t ncells, uint32_t cap)
+{
+        uint32_t next = end + stride * (threadIdx.x + 1);
+        bool fits = next <= ncells && starts[next] - starts[begin] <= cap;
+        return stride * __popc(__ballot_sync(~0u, fits));
+}
+
+/* kc_order_bucket_end by one warp, quick where buckets have few cells. */
+static __device__ uint32_t bucket_end(const uint32_t *starts, uint32_t begin, uint32_t ncells,
+                                      uint32_t cap)
+{
+        uint32_t end = begin + 1, more = more_cells(starts, begin, end, 1, ncells, cap);
+        if (more < 32)
+                return end + more;
+        end += more_cells(starts, begin, end, KC_ORDER_NLOCAL / 32, ncells, cap);
+        end += more_cells(starts, begin, end, KC_ORDER_NLOCAL / 1024, ncells, cap);
+        return end + more_cells(starts, begin, end, 1, ncells, cap);
+}
+
+/* The buckets of a split: the ends of their cells. Returns how many. One warp. */
 static __device__ uint32_t group(const uint32_t *starts, uint32_t ncells, uint32_t cap,
                                  uint16_t *ends)
 {
         uint32_t nbuckets = 0;
         for (uint32_t cell = 0; cell < ncells; nbuckets++) {
-                cell = nbuckets == KC_ORDER_FANOUT - 1 ?
-                               ncells :
-                               kc_order_bucket_end(starts, cell, ncells, cap);
-                ends[nbuckets] = (uint16_t)cell;
+                cell = nbuckets == KC_ORDER_FANOUT - 1 ? ncells :
+                                                         bucket_end(starts, cell, ncells, cap);
+                if (threadIdx.x == 0)
+                        ends[nbuckets] = (uint16_t)cell;
         }
         return nbuckets;
 }
@@ -241,9 +265,10 @@ plan_buckets_kernel(struct order_tables tables, uint32_t cap)
                 starts[i + 1] = sum;
         }
         __syncthreads();
-        if (threadIdx.x == 0) {
-                nbuckets = split.n == 0 ? 0 : group(starts, split.ncells, cap, ends);
-                tables.nbuckets[blockIdx.x] = nbuckets;
+        if (threadIdx.x < 32) {
+                uint32_t n = split.n == 0 ? 0 : group(starts, split.ncells, cap, ends);
+                if (threadIdx.x == 0)
+                        tables.nbuckets[blockIdx.x] = nbuckets = n;
         }
         __syncthreads();
         for (uint32_t i = threadIdx.x; i < nbuckets; i += PLAN_NTHREADS) {
@@ -541,9 +566,7 @@ static __device__ void sort_bucket(struct sort_shared<Key> *shared, const Key *p
                                    struct kc_order_bucket bucket)
 {
         enum { CAP = sort_shared<Key>::CAP, NITEMS = CAP / NTHREADS };
-        constexpr int bits = sizeof(Key) == 8 ? 13 : 12;
-        static_assert(CAP == 1 << bits, "a sub-bucket a pair");
-        struct kc_order_scale scale = kc_order_scale_for(bucket, bits);
+        struct kc_order_scale scale = kc_order_scale_for(bucket, CAP);
         const uint16_t *starts = (const uint16_t *)shared->counters;
         Key pairs[NITEMS];
         uint32_t at[NITEMS];
@@ -945,59 +968,41 @@ out:
         return status;
 }
 
-/* A run that was made for more pairs than it got: only what it needs. Where there is no room for two
- * of them, the pairs wait in the scratch. */
+/*
+ * The sorted pairs, in an own run or (own = false) in the scratch, to the run that is given out: of the
+ * size they need. Where there is no room for two runs, the pairs wait in the scratch.
+ */
 template <class Key>
-static enum kc_status shrink(struct kc_gpu *gpu, const struct kc_order_input<Key> *in,
-                             struct kc_gpu_run<Key> *run, struct kc_error *err)
-{
-        enum kc_status status = KC_OK;
-        struct kc_gpu_run<Key> small = {}, scratch = { in->kmers_tmp, in->counts, run->n, in->n };
-        if (run->cap - run->n <= run->n / 8)
-                return KC_OK;
-        if (kc_gpu_room(gpu) < kc_gpu_run_nbytes<Key>(run->n)) {
-                KC_TRY(KC_CUDA(cudaMemcpyAsync(scratch.kmers, run->kmers, run->n * sizeof(Key),
-                                               cudaMemcpyDeviceToDevice, gpu->stream)));
-                KC_TRY(KC_CUDA(cudaMemcpyAsync(scratch.counts, run->counts,
-                                               run->n * sizeof(uint32_t), cudaMemcpyDeviceToDevice,
-                                               gpu->stream)));
-                kc_gpu_run_free(gpu, run);
-                return kc_order_copy_run(gpu, scratch.kmers, scratch.counts, scratch.n, run, err);
-        }
-        KC_TRY(kc_order_copy_run(gpu, run->kmers, run->counts, run->n, &small, err));
-        kc_gpu_run_free(gpu, run);
-        *run = small;
-out:
-        return status;
-}
-
-/* The second half, straight to the run where there is room for one of n pairs, else to the scratch. */
-template <class Key>
-static enum kc_status finish(struct kc_gpu *gpu, struct order_work<Key> *work,
-                             struct kc_gpu_run<Key> *run, uint64_t *cut, cudaEvent_t *marks,
+static enum kc_status settle(struct kc_gpu *gpu, const struct kc_order_input<Key> *in,
+                             struct kc_gpu_run<Key> *sorted, bool own, struct kc_gpu_run<Key> *run,
                              struct kc_error *err)
 {
         enum kc_status status;
-        const struct kc_order_input<Key> *in = &work->in;
-        if (kc_gpu_room(gpu) < kc_gpu_run_nbytes<Key>(in->n)) {
-                KC_TRY(sort_buckets(gpu, work, in->kmers_tmp, in->counts, cut, marks, err));
-                return kc_order_copy_run(gpu, in->kmers_tmp, in->counts, work->state.nout, run,
-                                         err);
+        size_t n = sorted->n;
+        if (own && sorted->cap - n <= n / 8) {
+                *run = *sorted;
+                return KC_OK;
         }
-        KC_TRY(kc_gpu_run_new(gpu, run, in->n, err));
-        KC_TRY(sort_buckets(gpu, work, run->kmers, run->counts, cut, marks, err));
-        run->n = work->state.nout;
-        KC_TRY(shrink(gpu, in, run, err));
+        if (!own || kc_gpu_room(gpu) >= kc_gpu_run_nbytes<Key>(n)) {
+                status = kc_order_copy_run(gpu, sorted->kmers, sorted->counts, n, run, err);
+                if (own)
+                        kc_gpu_run_free(gpu, sorted);
+                return status;
+        }
+        KC_TRY(KC_CUDA(cudaMemcpyAsync(in->kmers_tmp, sorted->kmers, n * sizeof(Key),
+                                       cudaMemcpyDeviceToDevice, gpu->stream)));
+        KC_TRY(KC_CUDA(cudaMemcpyAsync(in->counts, sorted->counts, n * sizeof(uint32_t),
+                                       cudaMemcpyDeviceToDevice, gpu->stream)));
 out:
-        return status;
+        kc_gpu_run_free(gpu, sorted);
+        return status != KC_OK ? status :
+                                 kc_order_copy_run(gpu, in->kmers_tmp, in->counts, n, run, err);
 }
 
-/* Whether the plan can be carried out. */
-template <class Key>
-static bool plan_holds(const struct kc_gpu *gpu, const struct order_work<Key> *work)
+/* Whether the plan can be carried out; room: for a run of all pairs. */
+template <class Key> static bool plan_holds(const struct order_work<Key> *work, bool room)
 {
         const struct order_state *state = &work->state;
-        bool room = kc_gpu_room(gpu) >= kc_gpu_run_nbytes<Key>(work->in.n);
         return state->nexceptions <= work->max_exceptions &&
                state->noversized_pairs <= work->in.n / 2 && (room || state->noversized == 0);
 }
@@ -1010,8 +1015,10 @@ enum kc_status kc_order_by_buckets(struct kc_gpu *gpu, const struct kc_order_inp
         enum kc_status status = KC_OK;
         struct order_work<Key> work = {};
         struct order_tables *tables = &work.tables;
+        struct kc_gpu_run<Key> sorted = { in->kmers_tmp, in->counts, 0, in->n };
         void *memory = NULL;
         uint64_t cut = 0;
+        bool own = false;
         *run = {};
         *done = false;
         if (in->n > max_npairs<Key>() || in->k < KC_ORDER_MIN_K)
@@ -1026,15 +1033,22 @@ enum kc_status kc_order_by_buckets(struct kc_gpu *gpu, const struct kc_order_inp
         KC_TRY(kc_gpu_alloc(gpu, &memory, tables->nbytes, err));
         place_tables(tables, (char *)memory);
         KC_TRY(split(gpu, &work, marks, err));
-        if (plan_holds(gpu, &work)) {
-                *done = true;
-                KC_TRY(finish(gpu, &work, run, &cut, marks, err));
-                *nsaturated += cut;
+        own = kc_gpu_room(gpu) >= kc_gpu_run_nbytes<Key>(in->n);
+        if (!plan_holds(&work, own)) {
+                own = false;
+                goto out;
         }
+        if (own)
+                KC_TRY(kc_gpu_run_new(gpu, &sorted, in->n, err));
+        KC_TRY(sort_buckets(gpu, &work, sorted.kmers, sorted.counts, &cut, marks, err));
+        sorted.n = work.state.nout;
+        *done = true;
 out:
-        if (status != KC_OK)
-                kc_gpu_run_free(gpu, run);
         kc_gpu_release(gpu, memory, tables->nbytes);
+        if (!*done && own)
+                kc_gpu_run_free(gpu, &sorted);
+        if (*done && (status = settle(gpu, in, &sorted, own, run, err)) == KC_OK)
+                *nsaturated += cut;
         return status;
 }
 

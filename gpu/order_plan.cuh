@@ -113,18 +113,18 @@ KC_HD uint32_t kc_order_prefix(struct kc_order_bucket bucket)
 }
 
 /*
- * The sub-bucket of a pair: the bucket's part of the key space is cut into up to 2^bits parts of the
- * same width. In the order of the k-mers.
+ * The sub-bucket of a pair: the bucket's part of the key space is cut into up to `nsubs` (2^16 at most)
+ * parts of the same width. In the order of the k-mers.
  */
 struct kc_order_scale {
         uint32_t low, factor;
 };
 
-KC_HD struct kc_order_scale kc_order_scale_for(struct kc_order_bucket bucket, int bits)
+KC_HD struct kc_order_scale kc_order_scale_for(struct kc_order_bucket bucket, uint32_t nsubs)
 {
         struct kc_order_scale scale;
         scale.low = bucket.cell << (32 - KC_ORDER_LOCAL_BITS); /* the prefix falls off */
-        scale.factor = (UINT32_C(1) << (bits + KC_ORDER_LOCAL_BITS)) / bucket.ncells;
+        scale.factor = (nsubs << KC_ORDER_LOCAL_BITS) / bucket.ncells;
         return scale;
 }
 

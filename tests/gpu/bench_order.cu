@@ -152,7 +152,12 @@ template <class Key> static void refill(const struct bench<Key> *b)
         ok(cudaStreamSynchronize(gpu.stream));
 }
 
-template <class Key> static void time_order(const struct bench<Key> *b)
+template <class Key>
+using order_fn = enum kc_status(struct kc_gpu *, const struct kc_order_input<Key> *,
+                                struct kc_gpu_run<Key> *, uint64_t *, bool *, cudaEvent_t *,
+                                struct kc_error *);
+
+template <class Key> static void time_order(const struct bench<Key> *b, order_fn<Key> *order)
 {
         static const char *const names[] = { "", "count coarse", "split", "count cells", "plan",
                                              "bucket", "sort" };
@@ -168,7 +173,7 @@ template <class Key> static void time_order(const struct bench<Key> *b)
                 uint64_t nsaturated = 0;
                 bool done;
                 refill(b);
-                expect(kc_order_by_buckets(&gpu, &b->in, &run, &nsaturated, &done, marks, &err));
+                expect(order(&gpu, &b->in, &run, &nsaturated, &done, marks, &err));
                 if (!done) {
                         printf("  not done by buckets\n");
                         return;
@@ -237,7 +242,7 @@ template <class Key> static void run(int k, size_t n, int family, bool cub)
         ok(cudaStreamSynchronize(gpu.stream));
         if (copy_rate == 0)
                 measure_copy(b.in.kmers, b.kmers, n * sizeof(Key));
-        time_order(&b);
+        time_order(&b, kc_order_by_buckets<Key>);
         if (cub)
                 time_cub(&b);
         kc_gpu_delete(&gpu, b.kmers, n);
