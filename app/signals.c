@@ -4,6 +4,7 @@
  */
 #include "app/signals.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
@@ -72,14 +73,30 @@ void signals_install(struct kc_job *job)
                 pthread_sigmask(SIG_UNBLOCK, &state.set, NULL); /* they kill, as ever */
 }
 
-void signals_set_temporary(const char *path)
+/* The lock is held. */
+static void set_temporary(const char *path)
 {
-        pthread_mutex_lock(&state.lock);
         if (path && strlen(path) < sizeof state.temporary)
                 strcpy(state.temporary, path);
         else
                 *state.temporary = '\0';
+}
+
+void signals_set_temporary(const char *path)
+{
+        pthread_mutex_lock(&state.lock);
+        set_temporary(path);
         pthread_mutex_unlock(&state.lock);
+}
+
+int signals_create_temporary(const char *path)
+{
+        pthread_mutex_lock(&state.lock); /* not before who is dying, if anyone is */
+        int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0)
+                set_temporary(path);
+        pthread_mutex_unlock(&state.lock);
+        return fd;
 }
 
 int signals_caught(void)

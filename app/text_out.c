@@ -48,13 +48,12 @@ static enum kc_status open_temporary(struct text_out *out, const char *path, str
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         }
         out->target = target;
-        out->fd = open(out->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        out->fd = signals_create_temporary(out->temporary);
         if (out->fd < 0) {
                 enum kc_status status = refuse(path, err);
                 text_out_abort(out);
                 return status;
         }
-        signals_set_temporary(out->temporary);
         return KC_OK;
 }
 
