@@ -386,9 +386,9 @@ static const struct option_spec count_options[] = {
           .argument = "SIZE",
           .min = MIN_GPU_MEMORY_MIB * MIB,
           .offset = FIELD(gpu_memory_nbytes),
-          .help = "Bound on the device memory that is taken for counting, at least 256M; CUDA itself "
-                  "takes some more. What does not fit is kept in the memory that -m allows, then in "
-                  "--tmp. Default: nine tenths of what is free on the device." },
+          .help = "Bound on the device memory that is taken for counting, at least 256M; CUDA "
+                  "itself takes some more. What does not fit is kept in the memory that -m allows, "
+                  "then in --tmp. Default: nine tenths of what is free on the device." },
         { .type = OPTION_NUMBER,
           .name = "gpu-batch",
           .argument = "N",

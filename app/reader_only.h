@@ -1,6 +1,6 @@
 /*
- * --reader-only: read and parse as a count does, and count nothing. For benchmarks: no engine can be
- * faster than this.
+ * --reader-only: read and parse as a count does, and count nothing. For benchmarks: no engine can
+ * be faster than this.
  */
 #ifndef APP_READER_ONLY_H
 #define APP_READER_ONLY_H

@@ -1,6 +1,6 @@
 /*
- * The way out: ranges of the merged run, on the device, to the sink, part by part. The driver thread
- * encodes and starts downloads; worker threads take the parts in turn, checksum and write them.
+ * The way out: ranges of the merged run, on the device, to the sink, part by part. The driver
+ * thread encodes and starts downloads; worker threads take the parts in turn and write them.
  */
 #ifndef KC_GPU_EMIT_CUH
 #define KC_GPU_EMIT_CUH

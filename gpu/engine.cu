@@ -48,8 +48,8 @@ template <class Key> struct engine {
 static enum kc_status wake_device(int device, struct kc_error *err)
 {
 #if CUDART_VERSION >= 12000
-        return KC_CUDA(
-                cudaInitDevice(device, cudaDeviceScheduleBlockingSync, cudaInitDeviceFlagsAreValid));
+        return KC_CUDA(cudaInitDevice(device, cudaDeviceScheduleBlockingSync,
+                                      cudaInitDeviceFlagsAreValid));
 #else
         enum kc_status status;
         KC_TRY(KC_CUDA(cudaSetDevice(device)));
@@ -116,6 +116,8 @@ static enum kc_status insert(void *ctx, struct kc_gpu_run<Key> *run, struct kc_e
         int trace = kc_gpu_trace_begin(&e->trace, "insert", e->nbatches, NULL);
         enum kc_status status = kc_gpu_lsm_insert(e->lsm, run, err);
         kc_gpu_trace_end(&e->trace, trace, NULL);
+        if (status == KC_OK && e->sink->expect != NULL)
+                e->sink->expect(e->sink->ctx, kc_gpu_lsm_npairs(e->lsm));
         return status;
 }
 

@@ -84,8 +84,7 @@ struct kc_gpu_feed_caps kc_gpu_feed_least(uint32_t slot_words)
 
 size_t kc_gpu_feed_nbytes(const struct kc_gpu_feed_caps *caps)
 {
-        return NBUFFERS * ((caps->nwords + KC_READS_PADDING) * sizeof(uint64_t) +
-                           caps->nspans * sizeof(struct kc_span));
+        return NBUFFERS * (caps->nwords * sizeof(uint64_t) + caps->nspans * sizeof(struct kc_span));
 }
 
 /* ---- host memory ---- */
@@ -169,7 +168,7 @@ static enum kc_status make_buffers(struct kc_gpu_feed *feed, struct kc_gpu *gpu,
 {
         enum kc_status status = KC_OK;
         for (struct buffer &b : feed->buffers) {
-                KC_TRY(kc_gpu_new(gpu, &b.words, feed->caps.nwords + KC_READS_PADDING, err));
+                KC_TRY(kc_gpu_new(gpu, &b.words, feed->caps.nwords, err));
                 KC_TRY(kc_gpu_new(gpu, &b.spans, feed->caps.nspans, err));
                 KC_TRY(make_event(&b.uploaded, err));
         }
@@ -200,7 +199,7 @@ void kc_gpu_feed_detach(struct kc_gpu_feed *feed)
                 return;
         (void)cudaStreamSynchronize(feed->gpu->upload);
         for (struct buffer &b : feed->buffers) {
-                kc_gpu_delete(feed->gpu, b.words, feed->caps.nwords + KC_READS_PADDING);
+                kc_gpu_delete(feed->gpu, b.words, feed->caps.nwords);
                 kc_gpu_delete(feed->gpu, b.spans, feed->caps.nspans);
                 if (b.uploaded != NULL)
                         (void)cudaEventDestroy(b.uploaded);
@@ -307,8 +306,8 @@ out:
 }
 
 /*
- * Before its first copy, because locking pages that were written already is ten times as fast. Where
- * the system does not allow it, CUDA copies all the same, only slower.
+ * Before its first copy, because locking pages that were written already is ten times as fast.
+ * Where the system does not allow it, CUDA copies all the same, only slower.
  */
 static enum kc_status lock_slot(struct kc_gpu_feed *feed, struct slot *slot, struct kc_error *err)
 {

@@ -55,8 +55,8 @@ enum kc_status kc_gpu_feed_read(struct kc_gpu_feed *feed, int worker, struct kc_
 
 /*
  * The driver: wait for the next full buffer, or the rest at the end of the input. Work enqueued on
- * gpu->stream from now on finds it uploaded. reads->nkmers = 0: that was all. A buffer is given back
- * with kc_gpu_feed_give_back, before the next is taken, when no work uses it any more.
+ * gpu->stream from now on finds it uploaded. reads->nkmers = 0: that was all. A buffer is given
+ * back with kc_gpu_feed_give_back, before the next is taken, when no work uses it any more.
  */
 enum kc_status kc_gpu_feed_take(struct kc_gpu_feed *feed, struct kc_gpu_reads *reads,
                                 struct kc_error *err);

@@ -42,7 +42,8 @@ void kc_gate_wake(struct kc_gate *gate);
 /* Make all waits and checks fail from now on. */
 void kc_gate_stop(struct kc_gate *gate);
 
-/* Tell the job's watcher what is under way. Of KC_STAGE_PARTITION the reader tells done and total. */
+/* Tell the job's watcher what is under way. Of KC_STAGE_PARTITION the reader tells done and
+ * total. */
 void kc_gate_begin_stage(struct kc_gate *gate, enum kc_stage stage, uint64_t total);
 void kc_gate_advance(struct kc_gate *gate, uint64_t n);
 

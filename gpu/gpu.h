@@ -67,8 +67,8 @@ struct kc_job;
 
 /*
  * The CUDA engine: kc_cpu_count's contract (cpu/cpu_engine.h) for k <= KC_GPU_ENGINE_MAX_K. The run
- * is the same, pair for pair. params->memory_nbytes bounds the host memory (pinned buffers, runs that
- * do not fit the device). Where sink->put_blocks is set, blocks are encoded on the device.
+ * is the same, pair for pair. params->memory_nbytes bounds the host memory (buffers, runs that do
+ * not fit the device). Where sink->put_blocks is set, blocks are encoded on the device.
  * KC_EUSAGE, KC_EDEVICE, KC_ENOMEM, and what source and sink return.
  */
 enum kc_status kc_gpu_count(const struct kc_count_params *params,

@@ -25,8 +25,8 @@ struct kc_gpu_plan {
         size_t host_nbytes; /* left for runs */
 };
 
-/* Bytes of device memory to set free before a batch is counted: for a run as large as can be, and for
- * sorting it. */
+/* Bytes of device memory to set free before a batch is counted: for a run as large as can be, and
+ * for sorting it. */
 template <class Key> static inline size_t kc_gpu_plan_room(uint64_t nkmers)
 {
         const size_t sorting = (size_t)48 << 20;
@@ -42,7 +42,8 @@ template <class Key>
 enum kc_status kc_gpu_plan_batch(struct kc_gpu_plan *plan, const struct kc_count_params *params,
                                  size_t limit_nbytes, struct kc_error *err);
 
-/* Likewise. On its own because it asks CUDA, which takes time when it is asked for the first time. */
+/* Likewise. On its own because it asks CUDA, which takes time when it is asked for the first
+ * time. */
 template <class Key>
 enum kc_status kc_gpu_plan_parts(struct kc_gpu_plan *plan, const struct kc_count_params *params,
                                  size_t limit_nbytes, struct kc_error *err);

@@ -1,6 +1,6 @@
 /*
- * A timeline of what the engine does, for finding where it waits: intervals on a stream, between two
- * events, and intervals of the host's clock, all in milliseconds since the trace was opened.
+ * A timeline of what the engine does, for finding where it waits: intervals on a stream, between
+ * two events, and intervals of the host's clock, all in milliseconds since the trace was opened.
  * A trace that was not asked for costs nothing. Threads may use one side by side.
  */
 #ifndef KC_GPU_TRACE_CUH

@@ -77,7 +77,7 @@ static uint64_t random_of(uint64_t number)
         return x ^ x >> 31;
 }
 
-/* Base `at` of the genome lies in its word at / 32; a read is as many of them as its number says. */
+/* Base `at` of the genome lies in its word at / 32; a read is as many as its number says. */
 static void add_read(const struct reads *reads, uint64_t number, struct kc_batch *batch)
 {
         uint64_t random = random_of(~number);

@@ -1,6 +1,6 @@
 /*
- * Sharing out memory: whatever is asked for, a worker's buffers fit a batch and what is planned fits
- * the bounds, and the least --gpu-memory is enough.
+ * Sharing out memory: whatever is asked for, a worker's buffers fit a batch and what is planned
+ * fits the bounds, and the least --gpu-memory is enough.
  */
 #include "tests/gpu/support.cuh"
 
@@ -20,7 +20,8 @@ static struct kc_count_params params_for(int k, int nthreads, uint64_t memory, u
 }
 
 template <class Key>
-static void check_batch(struct kc_gpu_plan *plan, const struct kc_count_params *params, size_t limit)
+static void check_batch(struct kc_gpu_plan *plan, const struct kc_count_params *params,
+                        size_t limit)
 {
         struct kc_error err = {};
         expect_ok(kc_gpu_plan_batch<Key>(plan, params, limit, &err), &err);
@@ -34,7 +35,8 @@ static void check_batch(struct kc_gpu_plan *plan, const struct kc_count_params *
                     limit / 2);
 }
 
-static void check(const struct kc_count_params *params, size_t memory, uint64_t nkmers, size_t limit)
+static void check(const struct kc_count_params *params, size_t memory, uint64_t nkmers,
+                  size_t limit)
 {
         struct kc_gpu_params gpu_params = {};
         struct kc_gpu_plan plan;
