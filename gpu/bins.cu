@@ -1,5 +1,6 @@
 #include "gpu/bins.cuh"
 
+#include "gpu/slab.cuh"
 #include "gpu/warpdrive.cuh"
 
 enum { WARP = 32, THREADS = 256, WARPS = THREADS / WARP };
@@ -148,42 +149,57 @@ __device__ static void count_fold(Table *table, block_state<Key> *state, int k, 
 }
 
 template <class Key, class Table>
+__device__ static void count_task(Table *table, block_state<Key> *state, const kc_task &task, int k,
+                                  bool stranded, const uint64_t *words, const uint64_t *records,
+                                  const kc_pairs_out<Key> &out)
+{
+        table->clear();
+        uint32_t next = threadIdx.x;
+        do {
+                state->records.clear();
+                __syncthreads();
+                fold_records<Key>(&state->records, &next, k, stranded, words, records, task);
+                __syncthreads();
+                count_fold<Key>(table, state, k, stranded, out);
+        } while (__syncthreads_or(next < task.n));
+        drain<Key>(state, *table, out);
+}
+
+/* As many blocks as there are tasks, or fewer that go on to further ones. */
+template <class Key, class Table>
 __global__ __launch_bounds__(THREADS) void count_kernel(kc_table_setup setup, int k, bool stranded,
                                                         const uint64_t *words,
                                                         const uint64_t *records,
-                                                        const kc_task *tasks,
+                                                        const kc_task *tasks, uint32_t ntasks,
                                                         kc_pairs_out<Key> out)
 {
         extern __shared__ uint4 dynamic[];
         __shared__ block_state<Key> state;
-        const kc_task task = tasks[blockIdx.x];
         Table table(setup, dynamic);
-        table.clear();
-        uint32_t next = threadIdx.x;
-        do {
-                state.records.clear();
+        for (uint32_t t = blockIdx.x; t < ntasks; t += gridDim.x) {
+                count_task<Key>(&table, &state, tasks[t], k, stranded, words, records, out);
                 __syncthreads();
-                fold_records<Key>(&state.records, &next, k, stranded, words, records, task);
-                __syncthreads();
-                count_fold<Key>(&table, &state, k, stranded, out);
-        } while (__syncthreads_or(next < task.n));
-        drain<Key>(&state, table, out);
+        }
 }
 
 /* ---- launching ---- */
 
+/* A slab hash has an arena for each of its blocks; those that fit the L2 are at work. */
+enum { SLAB_ARENA_NBYTES = 160 << 10, SLAB_MAX_BLOCKS = 384 };
+
 template <class Key, class Table>
 static enum kc_status launch(struct kc_gpu *gpu, const kc_table_setup *setup, int k, bool stranded,
                              const uint64_t *words, const uint64_t *records, const kc_task *tasks,
-                             size_t ntasks, const kc_pairs_out<Key> *out, struct kc_error *err)
+                             size_t ntasks, size_t nblocks, const kc_pairs_out<Key> *out,
+                             struct kc_error *err)
 {
         enum kc_status status;
         const size_t shared = Table::shared_nbytes(*setup);
         KC_TRY(KC_CUDA(cudaFuncSetAttribute(count_kernel<Key, Table>,
                                             cudaFuncAttributeMaxDynamicSharedMemorySize,
                                             (int)shared)));
-        count_kernel<Key, Table><<<(unsigned)ntasks, THREADS, shared, gpu->stream>>>(
-                *setup, k, stranded, words, records, tasks, *out);
+        count_kernel<Key, Table><<<(unsigned)nblocks, THREADS, shared, gpu->stream>>>(
+                *setup, k, stranded, words, records, tasks, (uint32_t)ntasks, *out);
         KC_TRY(KC_LAUNCHED());
 out:
         return status;
@@ -196,23 +212,32 @@ enum kc_status kc_count_tasks(struct kc_gpu *gpu, enum kc_gpu_table kind,
                               const kc_task *tasks, size_t first, size_t last,
                               const kc_pairs_out<Key> *out, struct kc_error *err)
 {
-        if (first == last)
+        const size_t n = last - first;
+        if (n == 0)
                 return KC_OK;
-        (void)kind;
+        if (kind == KC_TABLE_SLAB)
+                return launch<Key, kc_slab<Key>>(gpu, setup, k, stranded, words, records,
+                                                 tasks + first, n,
+                                                 n < setup->capacity ? n : setup->capacity, out,
+                                                 err);
         return launch<Key, kc_warpdrive<Key, 1>>(gpu, setup, k, stranded, words, records,
-                                                 tasks + first, last - first, out, err);
+                                                 tasks + first, n, n, out, err);
 }
 
 template <class Key>
-enum kc_status kc_count_tables_plan(struct kc_gpu *gpu, enum kc_gpu_table kind,
-                                    kc_table_setup *setup, size_t *arena_nbytes,
-                                    struct kc_error *err)
+void kc_count_tables_plan(const struct kc_gpu *gpu, enum kc_gpu_table kind, kc_table_setup *setup,
+                          size_t *arena_nbytes)
 {
-        (void)gpu, (void)kind, (void)err;
         *setup = {};
-        setup->capacity = table_capacity<Key>();
         *arena_nbytes = 0;
-        return KC_OK;
+        if (kind == KC_TABLE_WARPDRIVE) {
+                setup->capacity = table_capacity<Key>();
+                return;
+        }
+        const uint32_t most = 4 * (uint32_t)gpu->nmultiprocessors;
+        setup->capacity = most < SLAB_MAX_BLOCKS ? most : (uint32_t)SLAB_MAX_BLOCKS;
+        setup->arena_nbytes = SLAB_ARENA_NBYTES;
+        *arena_nbytes = setup->capacity * setup->arena_nbytes;
 }
 
 #define INSTANTIATE(Key) \
@@ -220,7 +245,6 @@ enum kc_status kc_count_tables_plan(struct kc_gpu *gpu, enum kc_gpu_table kind,
                 struct kc_gpu *, enum kc_gpu_table, const kc_table_setup *, int, bool, \
                 const uint64_t *, const uint64_t *, const kc_task *, size_t, size_t, \
                 const kc_pairs_out<Key> *, struct kc_error *); \
-        template enum kc_status kc_count_tables_plan<Key>(struct kc_gpu *, enum kc_gpu_table, \
-                                                          kc_table_setup *, size_t *, \
-                                                          struct kc_error *);
+        template void kc_count_tables_plan<Key>(const struct kc_gpu *, enum kc_gpu_table, \
+                                                kc_table_setup *, size_t *);
 KC_GPU_KEYS(INSTANTIATE)

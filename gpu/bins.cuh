@@ -24,20 +24,19 @@ template <class Key> struct kc_pairs_out {
  * Count tasks first .. last - 1 and append their pairs. A k-mer may come out several times: a table
  * that is full is emptied and filled again, and pieces of a bin know nothing of each other. The
  * caller has made sure that there is room for a pair for every k-mer of the tasks.
- *   table    kind, and what kc_count_tables_arena asked for
+ *   kind, setup  the tables, by kc_count_tables_plan
  */
 template <class Key>
 enum kc_status kc_count_tasks(struct kc_gpu *gpu, enum kc_gpu_table kind,
-                              const kc_table_setup *table, int k, bool stranded,
+                              const kc_table_setup *setup, int k, bool stranded,
                               const uint64_t *words, const uint64_t *records,
                               const kc_task *tasks, size_t first, size_t last,
                               const kc_pairs_out<Key> *out, struct kc_error *err);
 
-/* The tables' shape, and the device memory they want: arena_nbytes for all, allocated by the caller
- * into setup->arena. */
+/* The tables' shape, and the device memory they want, 64 MB at most: arena_nbytes for all, allocated
+ * by the caller into setup->arena. */
 template <class Key>
-enum kc_status kc_count_tables_plan(struct kc_gpu *gpu, enum kc_gpu_table kind,
-                                    kc_table_setup *setup, size_t *arena_nbytes,
-                                    struct kc_error *err);
+void kc_count_tables_plan(const struct kc_gpu *gpu, enum kc_gpu_table kind, kc_table_setup *setup,
+                          size_t *arena_nbytes);
 
 #endif

@@ -111,7 +111,7 @@ static enum kc_status take_memory(kc_gpu_counter<Key> *c, struct kc_error *err)
         c->pairs_cap = s.pairs;
         c->tasks_cap = s.tasks;
         c->cub_nbytes = s.cub;
-        KC_TRY(kc_count_tables_plan<Key>(gpu, c->kind, &c->table, &c->arena_nbytes, err));
+        kc_count_tables_plan<Key>(gpu, c->kind, &c->table, &c->arena_nbytes);
         KC_TRY(kc_gpu_alloc(gpu, &c->table.arena, c->arena_nbytes, err));
         KC_TRY(kc_gpu_new(gpu, &c->found, s.records, err));
         KC_TRY(kc_gpu_new(gpu, &c->records, s.records, err));

@@ -107,7 +107,10 @@ template <class Key> KC_HD uint32_t kc_stretch_hash(const kc_stretch<Key> *s)
         return (uint32_t)(hash >> 32);
 }
 
-/* Shared by a block. */
+/*
+ * Shared by a block. What lanes may look at while others write it is written by atomics, a word at a
+ * time, and read a word at a time.
+ */
 template <class Key, int CAPACITY> struct kc_fold {
         enum : uint32_t {
                 MAX_SIZE = CAPACITY,
@@ -124,6 +127,8 @@ template <class Key, int CAPACITY> struct kc_fold {
         {
                 for (uint32_t i = threadIdx.x; i < NSLOTS; i += blockDim.x)
                         slots[i] = 0;
+                for (uint32_t i = threadIdx.x; i < CAPACITY; i += blockDim.x)
+                        weights[i] = 0;
                 if (threadIdx.x == 0)
                         n = 0;
         }
@@ -152,29 +157,38 @@ template <class Key, int CAPACITY> struct kc_fold {
                                 continue;
                         }
                         uint32_t number = there % (1u << TAG_SHIFT) - 1;
-                        if (there - number - 1 == tag) {
-                                __threadfence_block();
-                                if (kc_stretch_equal(&stretches[number], &stretch)) {
-                                        atomicAdd(&weights[number], 1u);
-                                        return true;
-                                }
+                        if (there - number - 1 == tag && is_at(number, stretch)) {
+                                atomicAdd(&weights[number], 1u);
+                                return true;
                         }
                         slot = (slot + 1) % NSLOTS;
                 }
         }
 
 private:
+        __device__ bool is_at(uint32_t number, const kc_stretch<Key> &stretch) const
+        {
+                __threadfence_block();
+                uint64_t difference = 0;
+                for (int i = 0; i < stretch.NWORDS; i++)
+                        difference |= *(volatile const uint64_t *)&stretches[number].words[i] ^
+                                      stretch.words[i];
+                return difference == 0;
+        }
+
         /* The slot is locked: whoever meets it waits, so nothing long may happen here. */
         __device__ bool enter(uint32_t slot, uint32_t tag, const kc_stretch<Key> &stretch)
         {
                 uint32_t number = atomicAdd(&n, 1u);
                 bool has_room = number < CAPACITY;
                 if (has_room) {
-                        stretches[number] = stretch;
-                        weights[number] = 1;
+                        for (int i = 0; i < stretch.NWORDS; i++)
+                                atomicExch((unsigned long long *)&stretches[number].words[i],
+                                           (unsigned long long)stretch.words[i]);
+                        atomicAdd(&weights[number], 1u);
                         __threadfence_block();
                 }
-                *(volatile uint32_t *)&slots[slot] = has_room ? tag | (number + 1) : 0;
+                atomicExch(&slots[slot], has_room ? tag | (number + 1) : 0);
                 return has_room;
         }
 };

@@ -20,12 +20,9 @@ struct kc_span {
 
 enum { KC_SPAN_NKMERS = 128 };
 
-enum {
-        KC_READS_PADDING = 16, /* words behind the last one that are read, whatever is in them */
-};
-
 struct kc_gpu_reads {
-        const uint64_t *words;       /* device, packed as in kmer/batch.h, and padding */
+        const uint64_t *words;       /* device, packed as in kmer/batch.h; nothing behind
+                                        the last base is read */
         const struct kc_span *spans; /* device */
         size_t nwords, nspans;
         uint64_t nkmers; /* sum of the spans' */

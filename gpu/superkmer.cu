@@ -29,23 +29,30 @@ uint64_t kc_superkmer_expected(int k, uint64_t nkmers)
         return n < nkmers + 4096 ? n : nkmers + 4096;
 }
 
-/* The bases from a place on, 16 at a time. */
+/* The bases from a place on, 16 at a time; behind the last one come any. */
 struct base_stream {
         const uint32_t *next;
+        uint32_t nleft;  /* words of the span from *next on */
         uint32_t behind; /* bases of *(next - 1) are in here from bit `shift` on */
         uint32_t shift, bits;
 };
 
-__device__ static void stream_begin(base_stream *s, const uint64_t *words, uint64_t position)
+__device__ static void stream_begin(base_stream *s, const uint64_t *words, uint64_t position,
+                                    uint32_t nbases)
 {
         s->next = (const uint32_t *)words + position / 16;
+        s->nleft = (uint32_t)(position % 16 + nbases + 15) / 16 - 1;
         s->shift = 2 * (uint32_t)(position % 16);
         s->behind = *s->next++;
 }
 
 __device__ static void stream_refill(base_stream *s)
 {
-        uint32_t ahead = *s->next++;
+        uint32_t ahead = 0;
+        if (s->nleft > 0) {
+                ahead = *s->next++;
+                s->nleft--;
+        }
         s->bits = __funnelshift_r(s->behind, ahead, s->shift);
         s->behind = ahead;
 }
@@ -156,7 +163,7 @@ __global__ __launch_bounds__(WARP * WARPS) void find_kernel(kc_superkmer_setup s
         const uint32_t most = __reduce_max_sync(~0u, nkmers);
 
         base_stream bases;
-        stream_begin(&bases, words, position);
+        stream_begin(&bases, words, position, max(nkmers, 1u) + (uint32_t)setup.k - 1);
         kc_mmer mmer = {};
         uint32_t nfed = 0;
         const auto feed = [&]() {

@@ -23,8 +23,8 @@
 #include "gpu/key.cuh"
 
 struct kc_table_setup {
-        uint32_t capacity; /* WarpDrive: slots, a power of two */
-        void *arena;       /* slab hash: device memory, arena_nbytes for each resident block */
+        uint32_t capacity; /* WarpDrive: slots, a power of two; slab hash: blocks with an arena */
+        void *arena;       /* slab hash: device memory, arena_nbytes for each block of the grid */
         size_t arena_nbytes;
 };
 

@@ -88,13 +88,17 @@ template <> struct kc_slots<kc_key128> {
                 if (count == 0)
                         return OPEN;
                 __threadfence_block();
-                return keys[slot] == key ? MATCH : OTHER;
+                const volatile uint64_t *there = (const volatile uint64_t *)&keys[slot];
+                return there[0] == (uint64_t)key && there[1] == (uint64_t)(key >> 64) ? MATCH
+                                                                                      : OTHER;
         }
 
         __device__ bool claim(uint32_t slot, kc_key128 key, uint32_t weight)
         {
                 if (atomicCAS(&counts[slot], 0u, (uint32_t)LOCKED) == 0) {
-                        keys[slot] = key;
+                        unsigned long long *there = (unsigned long long *)&keys[slot];
+                        atomicExch(&there[0], (unsigned long long)key);
+                        atomicExch(&there[1], (unsigned long long)(key >> 64));
                         __threadfence_block();
                         atomicExch(&counts[slot], weight);
                         return true;

@@ -33,12 +33,10 @@ enum kc_status workload_new(struct kc_gpu *gpu, const struct workload *w, int k,
         reads->nkmers = workload_nkmers(w, k);
         if (reads->nwords > UINT32_MAX)
                 KC_TRY(kc_fail(err, KC_EUSAGE, "too many reads for one batch"));
-        KC_TRY(kc_gpu_new(gpu, &words, reads->nwords + KC_READS_PADDING, err));
+        KC_TRY(kc_gpu_new(gpu, &words, reads->nwords, err));
         reads->words = words;
         KC_TRY(kc_gpu_new(gpu, &spans, reads->nspans, err));
         reads->spans = spans;
-        KC_TRY(KC_CUDA(
-                cudaMemsetAsync(words + reads->nwords, 0xff, 8 * KC_READS_PADDING, gpu->stream)));
         reads_kernel<<<kc_ceil_div(w->nreads, THREADS), THREADS, 0, gpu->stream>>>(
                 *w, words_per_read, words);
         KC_TRY(KC_LAUNCHED());
@@ -55,7 +53,7 @@ out:
 void workload_free(struct kc_gpu *gpu, struct kc_gpu_reads *reads)
 {
         kc_gpu_delete(gpu, (struct kc_span *)reads->spans, reads->nspans);
-        kc_gpu_delete(gpu, (uint64_t *)reads->words, reads->nwords + KC_READS_PADDING);
+        kc_gpu_delete(gpu, (uint64_t *)reads->words, reads->nwords);
         *reads = {};
 }
 

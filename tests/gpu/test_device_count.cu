@@ -35,7 +35,6 @@ static batch pack(const std::vector<letters> &segments, int k)
         kc_gpu_spans_measure(kept.data(), kept.size(), k, &nspans, &b.nkmers);
         b.spans.resize(nspans);
         kc_gpu_spans_cut(kept.data(), kept.size(), k, 0, b.spans.data());
-        b.words.resize(b.words.size() + KC_READS_PADDING);
         return b;
 }
 
