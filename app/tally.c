@@ -19,6 +19,13 @@ static enum kc_status put_blocks(void *ctx, const struct kc_run_blocks *blocks,
         return tally->inner.put_blocks(tally->inner.ctx, blocks, err);
 }
 
+static void expect(void *ctx, uint64_t npairs)
+{
+        struct tally *tally = ctx;
+        if (tally->inner.expect != NULL)
+                tally->inner.expect(tally->inner.ctx, npairs);
+}
+
 static void cancel(void *ctx)
 {
         struct tally *tally = ctx;
@@ -34,5 +41,6 @@ struct kc_run_sink tally_sink(struct tally *tally, struct kc_run_sink inner)
                                      .put_blocks = inner.put_blocks ? put_blocks : NULL,
                                      .min_count = inner.min_count,
                                      .max_count = inner.max_count,
+                                     .expect = expect,
                                      .cancel = cancel };
 }

@@ -44,13 +44,27 @@ void kc_reserve_init(struct kc_reserve *r, int fd)
         atomic_init(&r->refused, nwriters == 0);
         pthread_mutex_init(&r->growing, NULL);
         sem_init(&r->writers, 0, nwriters);
+        atomic_init(&r->target, 0);
+        atomic_init(&r->stop, false);
+        atomic_init(&r->busy, false);
+        r->has_thread = false;
         r->initialized = true;
+}
+
+static void end_thread(struct kc_reserve *r)
+{
+        if (!r->has_thread)
+                return;
+        atomic_store(&r->stop, true);
+        pthread_join(r->thread, NULL);
+        r->has_thread = false;
 }
 
 void kc_reserve_destroy(struct kc_reserve *r)
 {
         if (!r->initialized)
                 return;
+        end_thread(r);
         pthread_mutex_destroy(&r->growing);
         sem_destroy(&r->writers);
         r->initialized = false;
@@ -64,19 +78,27 @@ static bool may_grow(uint64_t nbytes)
                nbytes <= limit.rlim_cur;
 }
 
-/* lock held */
-static void grow(struct kc_reserve *r, uint64_t wanted)
+/* One step; lock held. */
+static void grow(struct kc_reserve *r)
 {
-        errno = 0;
-        while (!atomic_load(&r->refused) && atomic_load(&r->reserved) < wanted) {
-                uint64_t from = atomic_load(&r->reserved);
-                if (may_grow(from + step_nbytes) &&
-                    fallocate(r->fd, 0, (off_t)from, (off_t)step_nbytes) == 0)
-                        atomic_store(&r->reserved, from + step_nbytes);
-                else if (errno != EINTR)
-                        atomic_store(&r->refused, true);
-                errno = 0;
+        const uint64_t from = atomic_load(&r->reserved), to = from + step_nbytes;
+        int code;
+        if (!may_grow(to)) {
+                atomic_store(&r->refused, true);
+                return;
         }
+        do
+                code = fallocate(r->fd, 0, (off_t)from, (off_t)step_nbytes);
+        while (code != 0 && errno == EINTR);
+        if (code == 0)
+                atomic_store(&r->reserved, to);
+        else
+                atomic_store(&r->refused, true);
+}
+
+static bool wants_more(struct kc_reserve *r, uint64_t end)
+{
+        return !atomic_load(&r->refused) && atomic_load(&r->reserved) < end;
 }
 
 /* Make sure of the space up to end, and some more ahead: who comes while another is at it goes on if
@@ -92,9 +114,39 @@ static bool ensure(struct kc_reserve *r, uint64_t end)
                         return true;
                 pthread_mutex_lock(&r->growing);
         }
-        grow(r, end + ahead_nbytes);
+        while (wants_more(r, end + ahead_nbytes))
+                grow(r);
         pthread_mutex_unlock(&r->growing);
         return atomic_load(&r->reserved) >= end;
+}
+
+/* The lock is let go after each step, for those who need but a little. */
+static void *work_ahead(void *ctx)
+{
+        struct kc_reserve *r = ctx;
+        while (!atomic_load(&r->stop) && wants_more(r, atomic_load(&r->target))) {
+                pthread_mutex_lock(&r->growing);
+                if (wants_more(r, atomic_load(&r->target)))
+                        grow(r);
+                pthread_mutex_unlock(&r->growing);
+        }
+        atomic_store(&r->busy, false);
+        return NULL;
+}
+
+void kc_reserve_ahead(struct kc_reserve *r, uint64_t nbytes)
+{
+        if (nbytes < step_nbytes || !wants_more(r, nbytes))
+                return;
+        atomic_store(&r->target, nbytes);
+        if (atomic_load(&r->busy))
+                return; /* if it does not see the new target any more, the next call will do */
+        end_thread(r);
+        atomic_store(&r->stop, false);
+        atomic_store(&r->busy, true);
+        r->has_thread = pthread_create(&r->thread, NULL, work_ahead, r) == 0;
+        if (!r->has_thread)
+                atomic_store(&r->busy, false); /* then it is reserved when it is needed */
 }
 
 static void note_end(struct kc_reserve *r, uint64_t end)
@@ -130,6 +182,7 @@ bool kc_reserve_copy(struct kc_reserve *r, const void *data, size_t nbytes, uint
 
 bool kc_reserve_trim(struct kc_reserve *r)
 {
+        end_thread(r);
         if (!r->initialized || atomic_load(&r->reserved) <= atomic_load(&r->end))
                 return true;
         return ftruncate(r->fd, (off_t)atomic_load(&r->end)) == 0;

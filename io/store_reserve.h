@@ -23,12 +23,22 @@ struct kc_reserve {
         atomic_uint_fast64_t end;      /* of what was written */
         atomic_bool refused;           /* no more can be had */
         pthread_mutex_t growing;
+        atomic_uint_fast64_t target; /* for the thread that works ahead */
+        atomic_bool stop, busy;
+        pthread_t thread;
+        bool has_thread;
         sem_t writers; /* that may copy at once */
 };
 
 /* Looks what kind of file system fd is on. Cannot fail. */
 void kc_reserve_init(struct kc_reserve *reserve, int fd);
 void kc_reserve_destroy(struct kc_reserve *reserve); /* a zeroed one is fine */
+
+/*
+ * The file will have about nbytes: a thread reserves them while others are busy with something else.
+ * What turns out too much is cut off again. To be called by one thread at a time.
+ */
+void kc_reserve_ahead(struct kc_reserve *reserve, uint64_t nbytes);
 
 /*
  * Copy a piece into the file. Several threads may do so at once, for different places.

@@ -35,6 +35,20 @@ static enum kc_status put_blocks(void *ctx, const struct kc_run_blocks *blocks,
         return pass_on(ctx, &first, err);
 }
 
+/* Space for so many pairs: Elias-Fano code, four bits of it for all that is not low bits, and a
+ * quarter less, since runs that are still to be merged share k-mers. With a filter nothing is known. */
+static void expect(void *ctx, uint64_t npairs)
+{
+        struct kc_store_writer *w = ctx;
+        unsigned nbits = 2 * (unsigned)w->options.k + 4, log2n = 0;
+        if (w->options.min_count > 1 || w->options.max_count != UINT32_MAX)
+                return;
+        while (log2n < 63 && npairs >> log2n > 1)
+                log2n++;
+        nbits = nbits > log2n + 8 ? nbits - log2n : 8;
+        kc_reserve_ahead(&w->output.reserve, npairs / 32 * 3 * nbits);
+}
+
 static void cancel(void *ctx)
 {
         kc_writer_fail(ctx, KC_ECANCELED, "canceled");
@@ -47,6 +61,7 @@ struct kc_run_sink kc_store_sink(struct kc_store_writer *writer)
                                      .put_blocks = put_blocks,
                                      .min_count = writer->options.min_count,
                                      .max_count = writer->options.max_count,
+                                     .expect = expect,
                                      .cancel = cancel };
 }
 
