@@ -199,11 +199,14 @@ static std::vector<letters> sample_reads(uint64_t seed, size_t nreads)
 static const int all_k[] = { 1,  2,  3,  4,  5,  8,  11, 12, 13, 14, 15, 16, 17, 21, 25,
                              27, 31, 32, 33, 34, 41, 47, 48, 49, 55, 63, 64 };
 
+static const enum kc_gpu_table all_tables[] = { KC_TABLE_WARPDRIVE, KC_TABLE_SLAB };
+
 static void each_k(const std::vector<letters> &segments)
 {
         for (int k : all_k)
                 for (int stranded = 0; stranded < 2; stranded++)
-                        check_widths(segments, k, stranded != 0, KC_TABLE_WARPDRIVE);
+                        for (enum kc_gpu_table table : all_tables)
+                                check_widths(segments, k, stranded != 0, table);
 }
 
 static void reads_of_a_genome(void **state)
@@ -243,7 +246,8 @@ static void one_read_again_and_again(void **state)
         (void)state;
         std::vector<letters> reads(20000, random_letters(&random, 150, 4));
         for (int k : { 5, 31, 32, 55 })
-                check_widths(reads, k, false, KC_TABLE_WARPDRIVE);
+                for (enum kc_gpu_table table : all_tables)
+                        check_widths(reads, k, false, table);
 }
 
 /* More distinct k-mers than tables and pair buffers hold at a time: several runs. */
@@ -255,16 +259,34 @@ static void all_distinct(void **state)
         for (int i = 0; i < 30; i++)
                 reads.push_back(random_letters(&random, 60000, 4));
         for (int k : { 16, 31, 64 })
-                check_widths(reads, k, false, KC_TABLE_WARPDRIVE);
+                for (enum kc_gpu_table table : all_tables)
+                        check_widths(reads, k, false, table);
+}
+
+/* For the checkers of memory and races, which are slow. */
+static void little_of_all(void **state)
+{
+        uint64_t random = 13;
+        (void)state;
+        std::vector<letters> reads = sample_reads(12, 60);
+        reads.push_back(letters(700, 3));
+        for (int i = 0; i < 40; i++)
+                reads.push_back(reads[0]);
+        reads.push_back(random_letters(&random, 6000, 4));
+        for (int k : { 5, 31, 32, 55 })
+                for (enum kc_gpu_table table : all_tables)
+                        check_widths(reads, k, k == 32, table);
 }
 
 int main(void)
 {
         need_device();
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(reads_of_a_genome), cmocka_unit_test(one_kmer_and_none),
+                cmocka_unit_test(little_of_all),     cmocka_unit_test(one_kmer_and_none),
+                cmocka_unit_test(reads_of_a_genome),
                 cmocka_unit_test(long_segment),      cmocka_unit_test(one_letter),
                 cmocka_unit_test(one_read_again_and_again), cmocka_unit_test(all_distinct),
         };
+        cmocka_set_test_filter(getenv("KC_TEST"));
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
