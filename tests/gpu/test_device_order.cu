@@ -306,6 +306,7 @@ int main(void)
                 printf("%s\n", err.message);
                 return 1;
         }
+        cmocka_set_test_filter(getenv("KC_TEST"));
         int failed = cmocka_run_group_tests(tests, NULL, NULL);
         kc_gpu_close(&gpu);
         return failed;
