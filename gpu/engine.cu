@@ -251,7 +251,7 @@ template <class Key> static enum kc_status count(struct engine<Key> *e, struct k
         feed.k = e->params->k;
         feed.nthreads = e->params->nthreads;
         feed.source = e->source;
-        feed.slot_words = e->plan.slot_words;
+        feed.batch_words = e->plan.host_words;
         feed.read_ahead = e->gpu_params->read_ahead;
         KC_TRY(kc_gpu_feed_new(&e->feed, &feed, &e->gate, &e->trace, err));
         KC_TRY(kc_gpu_emitter_new(&e->emitter, e->params->k, e->sink, &e->gate, &e->trace, err));

@@ -9,22 +9,24 @@
 
 enum {
         NBUFFERS = 2,
+        NLOCKED = 2, /* slots of a worker: one is filled while the other is copied */
         HUGE_PAGE = 2 << 20,
         LARGEST_PAGE = 64 << 10, /* but for huge ones: slots are locked one by one */
         WORDS_PER_SEGMENT = 4,
 };
 
-/* A host batch and its spans on their way to the device. */
+/* A host batch and its spans in memory that is locked, so that they are copied without a detour. */
 struct slot {
         struct kc_batch batch;
         struct kc_span *spans; /* [most_spans] behind the words */
-        bool locked;           /* in memory, so that it is copied without a detour */
-        bool busy;             /* being copied; copied tells when it is over */
-        cudaEvent_t copied;    /* NULL: never copied yet */
+        bool locked;
+        bool busy;          /* being copied; copied tells when it is over */
+        cudaEvent_t copied; /* NULL: never copied yet */
 };
 
 struct reader {
-        struct slot slots[KC_FEED_NSLOTS];
+        struct slot slots[NLOCKED];
+        struct kc_batch ahead[KC_FEED_NAHEAD]; /* what is read before the device is ready */
 };
 
 /* Reads on the device: filled by the workers until closed, then the driver's. */
@@ -56,29 +58,51 @@ struct kc_gpu_feed {
         double end_seconds;
 };
 
-static size_t most_segments(uint32_t slot_words)
+static size_t most_segments(uint32_t batch_words)
 {
-        return slot_words / WORDS_PER_SEGMENT;
+        return batch_words / WORDS_PER_SEGMENT;
 }
 
-static size_t most_spans(uint32_t slot_words)
+static size_t most_spans(uint32_t batch_words)
 {
-        return kc_gpu_spans_most(most_segments(slot_words), slot_words);
+        return kc_gpu_spans_most(most_segments(batch_words), batch_words);
 }
 
-size_t kc_gpu_feed_slot_nbytes(uint32_t slot_words)
+static size_t whole_pages(size_t nbytes)
 {
-        size_t nbytes = (slot_words + KC_BATCH_PADDING) * sizeof(uint64_t) +
-                        most_spans(slot_words) * sizeof(struct kc_span);
         return (nbytes + LARGEST_PAGE - 1) / LARGEST_PAGE * LARGEST_PAGE;
 }
 
-struct kc_gpu_feed_caps kc_gpu_feed_least(uint32_t slot_words)
+static size_t words_nbytes(uint32_t batch_words)
+{
+        return (batch_words + KC_BATCH_PADDING) * sizeof(uint64_t);
+}
+
+static size_t slot_nbytes(uint32_t batch_words)
+{
+        return whole_pages(words_nbytes(batch_words) +
+                           most_spans(batch_words) * sizeof(struct kc_span));
+}
+
+/* No page of it belongs to another worker, nor is one locked slot's another's. */
+static size_t reader_nbytes(uint32_t batch_words)
+{
+        return NLOCKED * slot_nbytes(batch_words) +
+               whole_pages(KC_FEED_NAHEAD * words_nbytes(batch_words));
+}
+
+size_t kc_gpu_feed_worker_nbytes(uint32_t batch_words)
+{
+        return reader_nbytes(batch_words) +
+               (NLOCKED + KC_FEED_NAHEAD) * most_segments(batch_words) * sizeof(struct kc_segment);
+}
+
+struct kc_gpu_feed_caps kc_gpu_feed_least(uint32_t batch_words)
 {
         struct kc_gpu_feed_caps caps = {};
-        caps.nwords = slot_words;
-        caps.nspans = most_spans(slot_words);
-        caps.nkmers = UINT64_C(32) * slot_words;
+        caps.nwords = batch_words;
+        caps.nspans = most_spans(batch_words);
+        caps.nkmers = UINT64_C(32) * batch_words;
         return caps;
 }
 
@@ -89,11 +113,11 @@ size_t kc_gpu_feed_nbytes(const struct kc_gpu_feed_caps *caps)
 
 /* ---- host memory ---- */
 
-/* Large pages: fewer to fault in, and they are locked in a fraction of the time. */
-static enum kc_status map_slots(struct kc_gpu_feed *feed, struct kc_error *err)
+/* All memory of all workers in one piece, of large pages: fewer to fault in, and they are locked in a
+ * fraction of the time. */
+static enum kc_status map_memory(struct kc_gpu_feed *feed, struct kc_error *err)
 {
-        size_t n = (size_t)feed->setup.nthreads * KC_FEED_NSLOTS;
-        size_t nbytes = n * kc_gpu_feed_slot_nbytes(feed->setup.slot_words);
+        size_t nbytes = (size_t)feed->setup.nthreads * reader_nbytes(feed->setup.batch_words);
         nbytes = (nbytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
         feed->memory = (char *)aligned_alloc(HUGE_PAGE, nbytes);
         if (feed->memory == NULL)
@@ -102,33 +126,47 @@ static enum kc_status map_slots(struct kc_gpu_feed *feed, struct kc_error *err)
         return KC_OK;
 }
 
-static enum kc_status make_slot(struct slot *slot, char *memory, uint32_t slot_words,
-                                struct kc_error *err)
+static enum kc_status make_batch(struct kc_batch *batch, char *memory, uint32_t batch_words,
+                                 struct kc_error *err)
 {
-        struct kc_batch *b = &slot->batch;
-        b->words_cap = slot_words;
-        b->segments_cap = (uint32_t)most_segments(slot_words);
-        b->words = (uint64_t *)memory;
-        b->segments = (struct kc_segment *)malloc(b->segments_cap * sizeof *b->segments);
-        if (b->segments == NULL)
+        batch->words_cap = batch_words;
+        batch->segments_cap = (uint32_t)most_segments(batch_words);
+        batch->words = (uint64_t *)memory;
+        batch->segments =
+                (struct kc_segment *)malloc(batch->segments_cap * sizeof *batch->segments);
+        if (batch->segments == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for sequence batches");
-        slot->spans = (struct kc_span *)(b->words + slot_words + KC_BATCH_PADDING);
         return KC_OK;
+}
+
+static enum kc_status make_reader(struct reader *reader, char *memory, uint32_t batch_words,
+                                  struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        for (struct slot &slot : reader->slots) {
+                KC_TRY(make_batch(&slot.batch, memory, batch_words, err));
+                slot.spans = (struct kc_span *)(memory + words_nbytes(batch_words));
+                memory += slot_nbytes(batch_words);
+        }
+        for (struct kc_batch &batch : reader->ahead) {
+                KC_TRY(make_batch(&batch, memory, batch_words, err));
+                memory += words_nbytes(batch_words);
+        }
+out:
+        return status;
 }
 
 static enum kc_status make_readers(struct kc_gpu_feed *feed, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         const struct kc_gpu_feed_setup *s = &feed->setup;
-        char *memory = feed->memory;
         feed->readers = (struct reader *)calloc((size_t)s->nthreads, sizeof *feed->readers);
         if (feed->readers == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for sequence batches");
         for (int i = 0; i < s->nthreads; i++)
-                for (struct slot &slot : feed->readers[i].slots) {
-                        KC_TRY(make_slot(&slot, memory, s->slot_words, err));
-                        memory += kc_gpu_feed_slot_nbytes(s->slot_words);
-                }
+                KC_TRY(make_reader(&feed->readers[i],
+                                   feed->memory + (size_t)i * reader_nbytes(s->batch_words),
+                                   s->batch_words, err));
 out:
         return status;
 }
@@ -146,7 +184,7 @@ enum kc_status kc_gpu_feed_new(struct kc_gpu_feed **feed, const struct kc_gpu_fe
         f->gate = gate;
         f->trace = trace;
         f->nreading = setup->nthreads;
-        KC_TRY(map_slots(f, err));
+        KC_TRY(map_memory(f, err));
         KC_TRY(make_readers(f, err));
         *feed = f;
         f = NULL;
@@ -208,13 +246,17 @@ void kc_gpu_feed_detach(struct kc_gpu_feed *feed)
         feed->gpu = NULL;
 }
 
-static void free_slot(struct slot *slot)
+static void free_reader(struct reader *reader)
 {
-        if (slot->locked)
-                (void)cudaHostUnregister(slot->batch.words);
-        if (slot->copied != NULL)
-                (void)cudaEventDestroy(slot->copied);
-        free(slot->batch.segments);
+        for (struct slot &slot : reader->slots) {
+                if (slot.locked)
+                        (void)cudaHostUnregister(slot.batch.words);
+                if (slot.copied != NULL)
+                        (void)cudaEventDestroy(slot.copied);
+                free(slot.batch.segments);
+        }
+        for (struct kc_batch &batch : reader->ahead)
+                free(batch.segments);
 }
 
 void kc_gpu_feed_free(struct kc_gpu_feed *feed)
@@ -223,8 +265,7 @@ void kc_gpu_feed_free(struct kc_gpu_feed *feed)
                 return;
         kc_gpu_feed_detach(feed);
         for (int i = 0; feed->readers != NULL && i < feed->setup.nthreads; i++)
-                for (struct slot &slot : feed->readers[i].slots)
-                        free_slot(&slot);
+                free_reader(&feed->readers[i]);
         free(feed->memory);
         free(feed->readers);
         free(feed);
@@ -313,7 +354,7 @@ static enum kc_status lock_slot(struct kc_gpu_feed *feed, struct slot *slot, str
 {
         if (slot->copied != NULL)
                 return KC_OK;
-        size_t nbytes = kc_gpu_feed_slot_nbytes(feed->setup.slot_words);
+        size_t nbytes = slot_nbytes(feed->setup.batch_words);
         cudaError_t code = cudaHostRegister(slot->batch.words, nbytes, cudaHostRegisterDefault);
         slot->locked = code == cudaSuccess;
         if (!slot->locked)
@@ -352,7 +393,6 @@ static enum kc_status upload(struct kc_gpu_feed *feed, struct slot *slot, struct
         uint64_t nkmers;
         int k = feed->setup.k;
         kc_gpu_spans_measure(batch->segments, batch->nsegments, k, &nspans, &nkmers);
-        KC_TRY(wait_for_device(feed, err));
         KC_TRY(lock_slot(feed, slot, err));
         KC_TRY(claim(feed, batch->nwords, nspans, nkmers, &place, err));
         kc_gpu_spans_cut(batch->segments, batch->nsegments, k, (uint32_t)place.word, slot->spans);
@@ -361,16 +401,13 @@ out:
         return status;
 }
 
-/* Fill a slot when its last copy is over. */
-static enum kc_status fill(struct kc_gpu_feed *feed, int worker, struct slot *slot,
-                           struct kc_error *err)
+/* Wait for the slot's copy, if there was one. */
+static enum kc_status wait_for_slot(struct slot *slot, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        const struct kc_batch_source *source = feed->setup.source;
         if (slot->busy)
                 KC_TRY(KC_CUDA(cudaEventSynchronize(slot->copied)));
         slot->busy = false;
-        KC_TRY(source->next(source->ctx, worker, &slot->batch, err));
 out:
         return status;
 }
@@ -383,6 +420,58 @@ static bool is_attached(struct kc_gpu_feed *feed)
         return attached;
 }
 
+/* Read until the device is ready: *n batches; *end if that was all. */
+static enum kc_status read_ahead(struct kc_gpu_feed *feed, int worker, int *n, bool *end,
+                                 struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        const struct kc_batch_source *source = feed->setup.source;
+        for (; *n < KC_FEED_NAHEAD && !is_attached(feed); ++*n) {
+                struct kc_batch *batch = &feed->readers[worker].ahead[*n];
+                KC_TRY(kc_gate_check(feed->gate, err));
+                KC_TRY(source->next(source->ctx, worker, batch, err));
+                *end = batch->nsegments == 0;
+                if (*end)
+                        break;
+        }
+out:
+        return status;
+}
+
+/* Copy the words, swap the segments: the batch's memory is not locked. */
+static void move_batch(struct slot *slot, struct kc_batch *batch)
+{
+        struct kc_segment *segments = slot->batch.segments;
+        memcpy(slot->batch.words, batch->words, batch->nwords * sizeof *batch->words);
+        slot->batch.nwords = batch->nwords;
+        slot->batch.nsegments = batch->nsegments;
+        slot->batch.segments = batch->segments;
+        batch->segments = segments;
+}
+
+static enum kc_status read_all(struct kc_gpu_feed *feed, int worker, int nahead, bool end,
+                               struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        const struct kc_batch_source *source = feed->setup.source;
+        struct reader *r = &feed->readers[worker];
+        for (int i = 0; i < nahead || !end; i++) {
+                struct slot *slot = &r->slots[i % NLOCKED];
+                KC_TRY(kc_gate_check(feed->gate, err));
+                KC_TRY(wait_for_slot(slot, err));
+                if (i < nahead) {
+                        move_batch(slot, &r->ahead[i]);
+                } else {
+                        KC_TRY(source->next(source->ctx, worker, &slot->batch, err));
+                        if (slot->batch.nsegments == 0)
+                                break;
+                }
+                KC_TRY(upload(feed, slot, err));
+        }
+out:
+        return status;
+}
+
 static void end_reading(struct kc_gpu_feed *feed)
 {
         kc_gate_enter(feed->gate);
@@ -393,32 +482,16 @@ static void end_reading(struct kc_gpu_feed *feed)
         kc_gate_leave(feed->gate);
 }
 
-/*
- * Slots from first on are filled and held until the device is ready. From then on two are enough,
- * but those that are there are used.
- */
 enum kc_status kc_gpu_feed_read(struct kc_gpu_feed *feed, int worker, struct kc_error *err)
 {
         enum kc_status status;
-        struct slot *slots = feed->readers[worker].slots;
-        int nheld = 0, at = 0;
-        if (!feed->setup.read_ahead)
+        int nahead = 0;
+        bool end = false;
+        if (feed->setup.read_ahead)
+                KC_TRY(read_ahead(feed, worker, &nahead, &end, err));
+        if (!end || nahead > 0) {
                 KC_TRY(wait_for_device(feed, err));
-        for (bool end = false; !end;) {
-                KC_TRY(kc_gate_check(feed->gate, err));
-                KC_TRY(fill(feed, worker, &slots[at], err));
-                end = slots[at].batch.nsegments == 0;
-                if (!end) {
-                        nheld++;
-                        at++;
-                }
-                if (!end && nheld < KC_FEED_NSLOTS && !is_attached(feed))
-                        continue;
-                for (int i = at - nheld; i < at; i++)
-                        KC_TRY(upload(feed, &slots[i], err));
-                nheld = 0;
-                if (at == KC_FEED_NSLOTS || (at >= 2 && slots[at].copied == NULL))
-                        at = 0;
+                KC_TRY(read_all(feed, worker, nahead, end, err));
         }
         end_reading(feed);
 out:

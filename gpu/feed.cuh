@@ -2,9 +2,11 @@
  * The way in: worker threads pull batches of reads from the source and copy them to the device,
  * where they gather in one of two large buffers; the driver thread counts the other meanwhile.
  *
- *      source ──▶ a worker's pinned slots ──▶ device buffer 0 or 1 ──▶ driver
+ *      source ──▶ a worker's two locked slots ──▶ device buffer 0 or 1 ──▶ driver
  *
- * Reading begins before there is a device: it takes some tenths of a second to make one ready.
+ * Reading begins before there is a device: it takes some tenths of a second to make one ready. What
+ * is read meanwhile is kept in ordinary memory and goes through the locked slots later: that takes less
+ * time than locking all of it.
  */
 #ifndef KC_GPU_FEED_CUH
 #define KC_GPU_FEED_CUH
@@ -15,14 +17,14 @@
 #include "gpu/trace.cuh"
 #include "kmer/batch.h"
 
-/* Of a worker. One is filled while another is copied; so many are there for what is read before the
- * device is ready. Memory that was never needed is never touched. */
-enum { KC_FEED_NSLOTS = 16 };
+/* Most batches that a worker reads before the device is ready. Memory that is not needed for it is
+ * not touched. */
+enum { KC_FEED_NAHEAD = 32 };
 
 struct kc_gpu_feed_setup {
         int k, nthreads;
         const struct kc_batch_source *source;
-        uint32_t slot_words; /* of a host batch: KC_BATCH_MIN_WORDS at least */
+        uint32_t batch_words; /* of a host batch: KC_BATCH_MIN_WORDS at least */
         bool read_ahead;     /* call source->next before kc_gpu_feed_attach */
 };
 
@@ -34,12 +36,12 @@ struct kc_gpu_feed_caps {
 
 struct kc_gpu_feed;
 
-/* Bytes of host memory a slot takes; of device memory that the buffers take. */
-size_t kc_gpu_feed_slot_nbytes(uint32_t slot_words);
+/* Most bytes of host memory for a worker; bytes of device memory that the buffers take. */
+size_t kc_gpu_feed_worker_nbytes(uint32_t batch_words);
 size_t kc_gpu_feed_nbytes(const struct kc_gpu_feed_caps *caps);
 
 /* The least caps that hold any host batch of so many words. */
-struct kc_gpu_feed_caps kc_gpu_feed_least(uint32_t slot_words);
+struct kc_gpu_feed_caps kc_gpu_feed_least(uint32_t batch_words);
 
 /* Uses no device yet. gate and trace must outlive it. */
 enum kc_status kc_gpu_feed_new(struct kc_gpu_feed **feed, const struct kc_gpu_feed_setup *setup,

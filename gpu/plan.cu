@@ -14,12 +14,13 @@ enum {
         BATCHES = 4,                /* at least, so that reading and counting overlap */
         NKMERS_PER_WORD = 16,       /* 17 to 24 at 150 bases a read, 32 in long ones */
         NKMERS_PER_SPAN = 64,       /* 87 to 128, likewise */
-        MAX_SLOT_WORDS = 256 << 10, /* 2 MiB: copies reach nearly full speed, and at the end of the
+        MAX_HOST_WORDS = 256 << 10, /* 2 MiB: copies reach nearly full speed, and at the end of the
                                        input no worker is long at its last batch */
-        MAX_SLOTS_MIB = 1024,       /* of all workers */
-        LIMIT_PER_SLOT_WORD = 16384, /* bytes of the bound, so that a slot's reads fit a batch */
+        MAX_FEED_MIB = 2048,        /* of all workers */
+        BYTES_PER_HOST_WORD = 12,   /* about, with segments and spans */
+        LIMIT_PER_HOST_WORD = 16384, /* bytes of the bound, so that these reads fit a batch */
         MIN_PART_PAIRS = 64 << 10,
-        MAX_PART_PAIRS = 1 << 20,
+        MAX_PART_PAIRS = 512 << 10, /* so that all threads have some to write */
         MIN_SLOTS = 3,
         MAX_SLOTS = 24,
         LSM_NBYTES = 8 << 20, /* that the LSM takes of the host beside runs */
@@ -52,22 +53,20 @@ void kc_gpu_plan_host(struct kc_gpu_plan *plan, const struct kc_count_params *pa
 {
         *plan = {};
         plan->top_nkmers = top_nkmers(params->expected_nbases, gpu_params->batch_nkmers);
-        size_t nslots = (size_t)params->nthreads * KC_FEED_NSLOTS;
-        size_t slot_nbytes =
-                smaller(MAX_SLOTS_MIB * MIB, (size_t)params->memory_nbytes / 4) / nslots;
-        /* a slot takes 12 bytes a word */
-        size_t words = smaller((size_t)MAX_SLOT_WORDS, slot_nbytes / 12);
+        size_t nbytes = smaller(MAX_FEED_MIB * MIB, (size_t)params->memory_nbytes / 4);
+        size_t words = nbytes / (size_t)params->nthreads / KC_FEED_NAHEAD / BYTES_PER_HOST_WORD;
+        words = smaller(words, (size_t)MAX_HOST_WORDS);
         /* so that a batch gathers a few of each worker's, where there are enough */
         words = smaller(words, (size_t)(plan->top_nkmers / 64));
         if (gpu_params->memory_nbytes != 0)
-                words = smaller(words, gpu_params->memory_nbytes / LIMIT_PER_SLOT_WORD);
-        plan->slot_words = (uint32_t)larger(words, (size_t)KC_BATCH_MIN_WORDS);
+                words = smaller(words, gpu_params->memory_nbytes / LIMIT_PER_HOST_WORD);
+        plan->host_words = (uint32_t)larger(words, (size_t)KC_BATCH_MIN_WORDS);
 }
 
 /* Room in a batch for reads of usual lengths; others fill words or spans first. */
-static struct kc_gpu_feed_caps caps_for(uint64_t nkmers, uint32_t slot_words)
+static struct kc_gpu_feed_caps caps_for(uint64_t nkmers, uint32_t host_words)
 {
-        struct kc_gpu_feed_caps least = kc_gpu_feed_least(slot_words), caps = {};
+        struct kc_gpu_feed_caps least = kc_gpu_feed_least(host_words), caps = {};
         caps.nkmers = nkmers;
         caps.nwords = larger((size_t)(nkmers / NKMERS_PER_WORD), least.nwords);
         caps.nspans = larger((size_t)(nkmers / NKMERS_PER_SPAN), least.nspans);
@@ -101,11 +100,11 @@ template <class Key>
 enum kc_status kc_gpu_plan_batch(struct kc_gpu_plan *plan, const struct kc_count_params *params,
                                  size_t limit_nbytes, struct kc_error *err)
 {
-        uint64_t nkmers = plan->top_nkmers, least = kc_gpu_feed_least(plan->slot_words).nkmers;
-        struct kc_gpu_feed_caps caps = caps_for(nkmers, plan->slot_words);
+        uint64_t nkmers = plan->top_nkmers, least = kc_gpu_feed_least(plan->host_words).nkmers;
+        struct kc_gpu_feed_caps caps = caps_for(nkmers, plan->host_words);
         while (nkmers > least && !fits<Key>(&caps, params->k, limit_nbytes)) {
                 nkmers = larger(nkmers / 4 * 3, least);
-                caps = caps_for(nkmers, plan->slot_words);
+                caps = caps_for(nkmers, plan->host_words);
         }
         if (!fits<Key>(&caps, params->k, limit_nbytes))
                 return too_little(limit_nbytes, err);
@@ -130,9 +129,8 @@ enum kc_status kc_gpu_plan_parts(struct kc_gpu_plan *plan, const struct kc_count
         size_t encoder = kc_gpu_encoder_nbytes<Key>(pairs, nslots);
         if (encoder > parts_nbytes(limit_nbytes))
                 return too_little(limit_nbytes, err);
-        size_t slots = (size_t)params->nthreads * KC_FEED_NSLOTS *
-                       kc_gpu_feed_slot_nbytes(plan->slot_words);
-        size_t taken = slots + encoder + LSM_NBYTES;
+        size_t feed = (size_t)params->nthreads * kc_gpu_feed_worker_nbytes(plan->host_words);
+        size_t taken = feed + encoder + LSM_NBYTES;
         plan->part_pairs = pairs;
         plan->nslots = nslots;
         plan->host_nbytes =

@@ -16,7 +16,7 @@
 struct kc_gpu_plan {
         /* kc_gpu_plan_host */
         uint64_t top_nkmers; /* more than that in a batch is not wanted */
-        uint32_t slot_words;
+        uint32_t host_words; /* of a worker's batch */
         /* kc_gpu_plan_batch */
         struct kc_gpu_feed_caps batch;
         /* kc_gpu_plan_parts */

@@ -39,12 +39,12 @@ template <class Key> static Key canonical_key(uint64_t *state, int k)
 
 enum shape {
         UNIFORM, CANONICAL, ZIPF, EQUAL, ONE_CELL, ASCENDING, DESCENDING, CLUSTERS, FEW, EDGES,
-        SATURATE, LARGE_COUNTS, FULL_BUCKETS, NSHAPES
+        SATURATE, LARGE_COUNTS, FULL_BUCKETS, CROWDED, NSHAPES
 };
 
 static const char *const shape_names[] = {
         "uniform", "canonical", "zipf", "equal", "one cell", "ascending", "descending", "clusters",
-        "few", "edges", "saturate", "large counts", "full buckets"
+        "few", "edges", "saturate", "large counts", "full buckets", "crowded"
 };
 
 /* Cells with CAP - 1, CAP, CAP + 1 pairs, in turn. */
@@ -85,6 +85,13 @@ template <class Key> static Key shaped_key(enum shape shape, uint64_t *state, in
         case EDGES:
                 key = next_random(state) % 2 ? mask : 0;
                 return next_random(state) % 3 ? key : key ^ (next_random(state) % 5 & (uint64_t)mask);
+        case CROWDED: {
+                uint64_t of = next_random(state) % 50;
+                key = random_key<Key>(state, k);
+                if (i % 4 != 0)
+                        return key;
+                return random_key<Key>(&of, k) ^ (key & 0xffffff);
+        }
         case FULL_BUCKETS:
                 return full_bucket_key<Key>(state, k, i);
         default:

@@ -25,7 +25,7 @@ static void check_batch(struct kc_gpu_plan *plan, const struct kc_count_params *
 {
         struct kc_error err = {};
         expect_ok(kc_gpu_plan_batch<Key>(plan, params, limit, &err), &err);
-        struct kc_gpu_feed_caps least = kc_gpu_feed_least(plan->slot_words);
+        struct kc_gpu_feed_caps least = kc_gpu_feed_least(plan->host_words);
         assert_true(plan->batch.nkmers >= least.nkmers);
         assert_true(plan->batch.nwords >= least.nwords);
         assert_true(plan->batch.nspans >= least.nspans);
@@ -43,12 +43,11 @@ static void check(const struct kc_count_params *params, size_t memory, uint64_t 
         gpu_params.memory_nbytes = memory;
         gpu_params.batch_nkmers = nkmers;
         kc_gpu_plan_host(&plan, params, &gpu_params);
-        assert_true(plan.slot_words >= KC_BATCH_MIN_WORDS);
-        size_t slots = (size_t)params->nthreads * KC_FEED_NSLOTS *
-                       kc_gpu_feed_slot_nbytes(plan.slot_words);
-        size_t least = (size_t)params->nthreads * KC_FEED_NSLOTS *
-                       kc_gpu_feed_slot_nbytes(KC_BATCH_MIN_WORDS);
-        assert_true(slots <= params->memory_nbytes / 2 || slots <= least);
+        assert_true(plan.host_words >= KC_BATCH_MIN_WORDS);
+        size_t nthreads = (size_t)params->nthreads;
+        size_t feed = nthreads * kc_gpu_feed_worker_nbytes(plan.host_words);
+        size_t least = nthreads * kc_gpu_feed_worker_nbytes(KC_BATCH_MIN_WORDS);
+        assert_true(feed <= params->memory_nbytes / 2 || feed <= least);
         if (params->k <= 32)
                 check_batch<kc_key64>(&plan, params, limit);
         else
