@@ -161,21 +161,39 @@ out:
 
 /* ---- the run ---- */
 
+/* The part of a range from pair `first` on, no longer than what the emitter takes. */
+template <class Key>
+static struct kc_gpu_run<Key> part_of(const struct engine<Key> *e,
+                                      const struct kc_gpu_run<Key> *range, size_t first)
+{
+        struct kc_gpu_run<Key> part = {};
+        part.kmers = range->kmers + first;
+        part.counts = range->counts + first;
+        part.n = range->n - first < e->plan.part_pairs ? range->n - first : e->plan.part_pairs;
+        return part;
+}
+
+/* Ranges are much longer than parts: what a range costs grows with the number of runs. */
 template <class Key>
 static enum kc_status merge_all(struct engine<Key> *e, struct kc_error *err)
 {
+        enum { RANGE_NPAIRS = 1 << 24 };
         enum kc_status status;
-        struct kc_gpu_run<Key> range;
+        struct kc_gpu_run<Key> range, part = {};
         uint64_t nsaturated, nparts = kc_gpu_lsm_npairs(e->lsm) / e->plan.part_pairs + 1;
         kc_gate_begin_stage(&e->gate, KC_STAGE_ORDER, nparts);
         for (uint64_t i = 0;; i++) {
                 int trace = kc_gpu_trace_begin(&e->trace, "merge", i, NULL);
-                KC_TRY(kc_gpu_lsm_next(e->lsm, e->plan.part_pairs, &range, err));
+                KC_TRY(kc_gpu_lsm_next(e->lsm, RANGE_NPAIRS, &range, err));
                 kc_gpu_trace_end(&e->trace, trace, NULL);
-                KC_TRY(kc_gpu_emitter_put(e->emitter, &range, err));
                 if (range.n == 0)
                         break;
+                for (size_t first = 0; first < range.n; first += part.n) {
+                        part = part_of(e, &range, first);
+                        KC_TRY(kc_gpu_emitter_put(e->emitter, &part, err));
+                }
         }
+        KC_TRY(kc_gpu_emitter_put(e->emitter, &range, err)); /* none: the end */
         KC_TRY(kc_gpu_lsm_nsaturated(e->lsm, &nsaturated, err));
         e->nsaturated += nsaturated;
 out:

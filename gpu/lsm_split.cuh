@@ -31,11 +31,17 @@ static inline bool kc_lsm_should_merge(size_t older, size_t newer)
 }
 
 /* Most pairs of those left that can be below the split: the ones up to the first fence that is not
- * below it. */
+ * below it. Ranges are short beside a run, so the search begins where the last range ended, in steps
+ * that double: it stays within memory that is in the cache. */
 template <class Key>
 static inline size_t kc_fences_bound(const struct kc_fences<Key> *run, Key split)
 {
-        size_t low = 0, high = run->nfences;
+        size_t low = run->at / KC_FENCE_NPAIRS, step = 1;
+        while (low + step <= run->nfences && run->kmers[low + step - 1] < split) {
+                low += step;
+                step *= 2;
+        }
+        size_t high = low + step <= run->nfences ? low + step - 1 : run->nfences;
         while (low < high) {
                 size_t middle = low + (high - low) / 2;
                 if (run->kmers[middle] < split)

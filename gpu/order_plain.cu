@@ -88,7 +88,8 @@ template <class Key> struct sorting {
 
 /* The two steps, CUB's way: with temporary == NULL they say how much they need. */
 template <class Key>
-static cudaError_t sort(struct sorting<Key> *s, void *temporary, size_t *nbytes, cudaStream_t stream)
+static cudaError_t sort(struct sorting<Key> *s, void *temporary, size_t *nbytes,
+                        cudaStream_t stream)
 {
         return cub::DeviceRadixSort::SortPairs(temporary, *nbytes, s->kmers, s->counts, s->n, 0,
                                                s->nbits, stream);

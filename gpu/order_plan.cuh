@@ -10,10 +10,10 @@
  *      bucket     consecutive cells of one split, KC_ORDER_CAP pairs at most: what one block sorts
  *      split      consecutive coarse cells (12 bits) of one prefix, at most KC_ORDER_FANOUT buckets
  *
- * From the first split on, where a pair lies says its prefix, so the pair is packed into the width of
- * a key: the k-mer without its prefix at the top, the count in the bits that are left at the bottom.
- * Packed pairs are in the order of their k-mers. Counts that do not fit are exceptions: what is over
- * goes to a list, and is added to the run in the end.
+ * From the first split on, where a pair lies says its prefix, so the pair is packed into the width
+ * of a key: the k-mer without its prefix at the top, the count in the bits that are left at the
+ * bottom. Packed pairs are in the order of their k-mers. Counts that do not fit are exceptions:
+ * what is over goes to a list, and is added to the run in the end.
  */
 #ifndef KC_GPU_ORDER_PLAN_CUH
 #define KC_GPU_ORDER_PLAN_CUH
@@ -113,8 +113,8 @@ KC_HD uint32_t kc_order_prefix(struct kc_order_bucket bucket)
 }
 
 /*
- * The sub-bucket of a pair: the bucket's part of the key space is cut into up to `nsubs` (2^16 at most)
- * parts of the same width. In the order of the k-mers.
+ * The sub-bucket of a pair: the bucket's part of the key space is cut into up to `nsubs` (2^16 at
+ * most) parts of the same width. In the order of the k-mers.
  */
 struct kc_order_scale {
         uint32_t low, factor;
@@ -134,9 +134,9 @@ template <class Key> KC_HD uint32_t kc_order_sub(Key packed, struct kc_order_sca
 }
 
 /*
- * Grouping: the end of the bucket that begins with cell `begin`. start [ncells + 1] is where the pairs
- * of each cell start; a bucket takes cells as long as it has `cap` pairs at most, one cell at least.
- * So two consecutive buckets have more than cap pairs between them.
+ * Grouping: the end of the bucket that begins with cell `begin`. start [ncells + 1] is where the
+ * pairs of each cell start; a bucket takes cells as long as it has `cap` pairs at most, one cell
+ * at least. So two consecutive buckets have more than cap pairs between them.
  */
 KC_HD uint32_t kc_order_bucket_end(const uint32_t *start, uint32_t begin, uint32_t ncells,
                                    uint32_t cap)
@@ -153,8 +153,8 @@ KC_HD uint32_t kc_order_bucket_end(const uint32_t *start, uint32_t begin, uint32
 }
 
 /*
- * Cutting a prefix into splits: the end of the split that begins with coarse cell `begin`, by the pairs
- * of the coarse cells [end of the prefix]. A split has at most max_pairs, or is one cell.
+ * Cutting a prefix into splits: the end of the split that begins with coarse cell `begin`, by the
+ * pairs of the coarse cells [end of the prefix]. A split has at most max_pairs, or is one cell.
  */
 KC_HD uint32_t kc_order_split_end(const uint32_t *npairs, uint32_t begin, uint32_t end,
                                   uint32_t max_pairs)
