@@ -9,8 +9,6 @@
 #include <thrust/iterator/transform_iterator.h>
 
 enum {
-        BIN_NKMERS = 4096,    /* k-mers to a bin on average: even all distinct they need few tables */
-        MAX_BIN_BITS = 19,
         TASK_NRECORDS = 2048, /* a larger bin is cut into pieces of so many records */
         THREADS = 256,
         WARP = 32,
@@ -55,10 +53,14 @@ template <class Key> struct kc_gpu_counter {
 
 /* ---- memory ---- */
 
-static int bin_bits_for(uint64_t nkmers)
+/* Bins of 4096 k-mers for tables of 2048 slots, 2048 for 1024: at usual coverage a table is a third full
+ * in the end, and even all distinct they need few tables. */
+template <class Key> static int bin_bits_for(uint64_t nkmers)
 {
+        const int max_bits = sizeof(Key) == 8 ? 19 : (int)KC_RECORD_MAX_BIN_BITS;
+        const uint64_t bin_nkmers = sizeof(Key) == 8 ? 4096 : 2048;
         int bits = 0;
-        while (bits < MAX_BIN_BITS && (uint64_t)BIN_NKMERS << bits < nkmers)
+        while (bits < max_bits && bin_nkmers << bits < nkmers)
                 bits++;
         return bits;
 }
@@ -81,10 +83,10 @@ static size_t cub_nbytes_for(uint64_t nitems)
         return (size_t)nitems / 4 + (4 << 20);
 }
 
-static sizes sizes_for(int k, uint64_t nkmers)
+template <class Key> static sizes sizes_for(int k, uint64_t nkmers)
 {
         sizes s = {};
-        s.nbins = UINT64_C(1) << bin_bits_for(nkmers);
+        s.nbins = UINT64_C(1) << bin_bits_for<Key>(nkmers);
         s.records = kc_superkmer_expected(k, nkmers);
         s.pairs = pairs_for(nkmers);
         s.tasks = s.nbins + s.records / TASK_NRECORDS;
@@ -94,7 +96,7 @@ static sizes sizes_for(int k, uint64_t nkmers)
 
 template <class Key> size_t kc_gpu_counter_nbytes(int k, uint64_t nkmers)
 {
-        sizes s = sizes_for(k, nkmers);
+        sizes s = sizes_for<Key>(k, nkmers);
         return 2 * s.records * sizeof(uint64_t) +
                2 * s.pairs * (sizeof(Key) + sizeof(uint32_t)) + 2 * s.nbins * sizeof(uint32_t) +
                s.tasks * (sizeof(kc_task) + sizeof(uint64_t)) + s.cub +
@@ -106,7 +108,7 @@ static enum kc_status take_memory(kc_gpu_counter<Key> *c, struct kc_error *err)
 {
         enum kc_status status;
         struct kc_gpu *gpu = c->gpu;
-        sizes s = sizes_for(c->k, c->max_nkmers);
+        sizes s = sizes_for<Key>(c->k, c->max_nkmers);
         c->records_cap = s.records;
         c->pairs_cap = s.pairs;
         c->tasks_cap = s.tasks;
@@ -169,7 +171,7 @@ enum kc_status kc_gpu_counter_new(struct kc_gpu_counter<Key> **counter, struct k
         c->stranded = stranded;
         c->kind = table;
         c->max_nkmers = max_nkmers;
-        c->max_bin_bits = bin_bits_for(max_nkmers);
+        c->max_bin_bits = bin_bits_for<Key>(max_nkmers);
         enum kc_status status = take_memory(c, err);
         if (status != KC_OK) {
                 kc_gpu_counter_free(c);
@@ -477,7 +479,7 @@ enum kc_status kc_gpu_counter_count(struct kc_gpu_counter<Key> *c,
                                (unsigned long long)reads->nkmers);
         if (reads->nspans == 0)
                 return KC_OK;
-        kc_superkmer_setup setup = kc_superkmer_setup_for(c->k, bin_bits_for(reads->nkmers),
+        kc_superkmer_setup setup = kc_superkmer_setup_for(c->k, bin_bits_for<Key>(reads->nkmers),
                                                           kc_stretch<Key>::MAX_NBASES);
         return count_spans(c, &setup, reads, 0, reads->nspans, taker, nsaturated, err);
 }
