@@ -79,4 +79,10 @@ static inline unsigned kc_ceil_div(size_t n, size_t per)
         return (unsigned)((n + per - 1) / per);
 }
 
+/* To a multiple of unit. */
+static inline size_t kc_round_up(size_t n, size_t unit)
+{
+        return (n + unit - 1) / unit * unit;
+}
+
 #endif

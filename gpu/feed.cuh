@@ -5,8 +5,8 @@
  *      source ──▶ a worker's two locked slots ──▶ device buffer 0 or 1 ──▶ driver
  *
  * Reading begins before there is a device: it takes some tenths of a second to make one ready. What
- * is read meanwhile is kept in ordinary memory and goes through the locked slots later: that takes less
- * time than locking all of it.
+ * is read meanwhile is kept in ordinary memory and goes through the locked slots later: that takes
+ * less time than locking all of it.
  */
 #ifndef KC_GPU_FEED_CUH
 #define KC_GPU_FEED_CUH
@@ -25,7 +25,7 @@ struct kc_gpu_feed_setup {
         int k, nthreads;
         const struct kc_batch_source *source;
         uint32_t batch_words; /* of a host batch: KC_BATCH_MIN_WORDS at least */
-        bool read_ahead;     /* call source->next before kc_gpu_feed_attach */
+        bool read_ahead;      /* call source->next before kc_gpu_feed_attach */
 };
 
 /* What a device buffer holds, each bound on its own. */
