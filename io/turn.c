@@ -6,15 +6,20 @@ enum { NSPINS = 200 };
 void kc_turn_init(struct kc_turn *turn)
 {
         atomic_init(&turn->next, 0);
-        atomic_init(&turn->nsleepers, 0);
-        pthread_mutex_init(&turn->lock, NULL);
-        pthread_cond_init(&turn->moved, NULL);
+        for (int i = 0; i < KC_TURN_NQUEUES; i++) {
+                struct kc_turn_queue *queue = &turn->queues[i];
+                atomic_init(&queue->nsleepers, 0);
+                pthread_mutex_init(&queue->lock, NULL);
+                pthread_cond_init(&queue->moved, NULL);
+        }
 }
 
 void kc_turn_destroy(struct kc_turn *turn)
 {
-        pthread_mutex_destroy(&turn->lock);
-        pthread_cond_destroy(&turn->moved);
+        for (int i = 0; i < KC_TURN_NQUEUES; i++) {
+                pthread_mutex_destroy(&turn->queues[i].lock);
+                pthread_cond_destroy(&turn->queues[i].moved);
+        }
 }
 
 static void relax(void)
@@ -33,22 +38,24 @@ void kc_turn_wait(struct kc_turn *turn, uint64_t number)
                         return;
                 relax();
         }
-        pthread_mutex_lock(&turn->lock);
-        atomic_fetch_add(&turn->nsleepers, 1);
+        struct kc_turn_queue *queue = &turn->queues[number % KC_TURN_NQUEUES];
+        pthread_mutex_lock(&queue->lock);
+        atomic_fetch_add(&queue->nsleepers, 1);
         while (atomic_load(&turn->next) != number)
-                pthread_cond_wait(&turn->moved, &turn->lock);
-        atomic_fetch_sub(&turn->nsleepers, 1);
-        pthread_mutex_unlock(&turn->lock);
+                pthread_cond_wait(&queue->moved, &queue->lock);
+        atomic_fetch_sub(&queue->nsleepers, 1);
+        pthread_mutex_unlock(&queue->lock);
 }
 
 /* Either the store is seen by who is about to sleep, or the sleeper is seen here: both sides write
  * first and read then, sequentially consistent. */
 void kc_turn_pass(struct kc_turn *turn)
 {
-        atomic_fetch_add(&turn->next, 1);
-        if (atomic_load(&turn->nsleepers) == 0)
+        uint64_t number = atomic_fetch_add(&turn->next, 1) + 1;
+        struct kc_turn_queue *queue = &turn->queues[number % KC_TURN_NQUEUES];
+        if (atomic_load(&queue->nsleepers) == 0)
                 return;
-        pthread_mutex_lock(&turn->lock);
-        pthread_cond_broadcast(&turn->moved);
-        pthread_mutex_unlock(&turn->lock);
+        pthread_mutex_lock(&queue->lock);
+        pthread_cond_broadcast(&queue->moved);
+        pthread_mutex_unlock(&queue->lock);
 }

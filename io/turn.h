@@ -8,11 +8,17 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+enum {
+        KC_TURN_NQUEUES = 64, /* waiting threads are spread over these: a turn wakes none but its own */
+};
+
 struct kc_turn {
         atomic_uint_fast64_t next; /* whose turn it is */
-        atomic_int nsleepers;
-        pthread_mutex_t lock;
-        pthread_cond_t moved;
+        struct kc_turn_queue { /* number n waits in queue n % KC_TURN_NQUEUES */
+                atomic_int nsleepers;
+                pthread_mutex_t lock;
+                pthread_cond_t moved;
+        } queues[KC_TURN_NQUEUES];
 };
 
 void kc_turn_init(struct kc_turn *turn);
