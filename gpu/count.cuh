@@ -19,8 +19,8 @@ template <class Key> struct kc_gpu_run_taker {
         enum kc_status (*take)(void *ctx, struct kc_gpu_run<Key> *run, struct kc_error *err);
 };
 
-/* Bytes of device memory that a counter for batches of up to nkmers k-mers takes. The runs, and some
- * tens of megabytes for a moment while they are sorted, come on top. */
+/* Bytes of device memory that a counter for batches of up to nkmers k-mers takes. The runs, and
+ * some tens of megabytes for a moment while they are sorted, come on top. */
 template <class Key> size_t kc_gpu_counter_nbytes(int k, uint64_t nkmers);
 
 /* A counter for batches of up to max_nkmers k-mers; takes its memory now. */
@@ -28,7 +28,8 @@ template <class Key>
 enum kc_status kc_gpu_counter_new(struct kc_gpu_counter<Key> **counter, struct kc_gpu *gpu, int k,
                                   bool stranded, enum kc_gpu_table table, uint64_t max_nkmers,
                                   struct kc_error *err);
-template <class Key> void kc_gpu_counter_free(struct kc_gpu_counter<Key> *counter); /* NULL is fine */
+template <class Key>
+void kc_gpu_counter_free(struct kc_gpu_counter<Key> *counter); /* NULL is fine */
 
 /*
  * Count a batch: one run, or a few where the distinct k-mers do not fit the working memory at once.
