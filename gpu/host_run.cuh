@@ -13,6 +13,7 @@
 #ifndef KC_GPU_HOST_RUN_CUH
 #define KC_GPU_HOST_RUN_CUH
 
+#include "gpu/nameless_file.h"
 #include "gpu/run.cuh"
 
 /* What passes between the device and the file: two of these, by turns. */
@@ -60,13 +61,6 @@ void kc_host_store_close(struct kc_host_store *store);
  */
 enum kc_status kc_host_store_stage(struct kc_host_store *store, struct kc_host_stage **stage,
                                    struct kc_error *err);
-
-/* A file without a name in a folder. Messages name the folder. */
-enum kc_status kc_nameless_file(const char *folder, int *fd, struct kc_error *err);
-enum kc_status kc_nameless_write(const char *folder, int fd, const void *data, size_t nbytes,
-                                 uint64_t offset, struct kc_error *err);
-enum kc_status kc_nameless_read(const char *folder, int fd, void *data, size_t nbytes,
-                                uint64_t offset, struct kc_error *err);
 
 struct kc_host_chunk {
         uint8_t *memory; /* NULL: in the file */
