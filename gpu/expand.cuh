@@ -6,6 +6,7 @@
 #define KC_GPU_EXPAND_CUH
 
 #include "gpu/fold.cuh"
+#include "gpu/warp.cuh"
 
 /* What the lanes of a warp tell one another, in shared memory. */
 template <class Key> struct kc_expander {
@@ -21,12 +22,7 @@ template <class Key> struct kc_expander {
 template <class Key>
 __device__ static uint32_t kc_expand_begin(kc_expander<Key> *x, uint32_t nkmers)
 {
-        const uint32_t lane = threadIdx.x % 32;
-        uint32_t sum = nkmers;
-        for (uint32_t d = 1; d < 32; d *= 2) {
-                uint32_t other = __shfl_up_sync(~0u, sum, d);
-                sum += lane >= d ? other : 0;
-        }
+        const uint32_t lane = kc_warp_lane(), sum = kc_warp_scan(nkmers);
         const uint32_t total = __shfl_sync(~0u, sum, 31), before = sum - nkmers;
         __syncwarp();
         for (uint32_t i = lane; i * 32 < total; i += 32)
@@ -49,7 +45,7 @@ struct kc_place {
 template <class Key>
 __device__ static kc_place kc_expand(const kc_expander<Key> *x, uint32_t round, uint32_t *owners)
 {
-        const uint32_t lane = threadIdx.x % 32;
+        const uint32_t lane = kc_warp_lane();
         const uint32_t heads = x->heads[round];
         const uint32_t owner = *owners + __popc(heads & ((2u << lane) - 1)) - 1;
         *owners += __popc(heads);
