@@ -80,12 +80,9 @@ out:
         return status;
 }
 
-enum kc_status kc_output_pwrite(struct kc_output *output, const void *data, size_t nbytes,
+static enum kc_status write_all(const struct kc_output *output, const char *from, size_t nbytes,
                                 uint64_t offset, struct kc_error *err)
 {
-        const char *from = data;
-        if (kc_reserve_copy(&output->reserve, data, nbytes, offset))
-                return KC_OK;
         while (nbytes > 0) {
                 ssize_t n = pwrite(output->fd, from, nbytes, (off_t)offset);
                 if (n < 0 && errno == EINTR)
@@ -99,6 +96,16 @@ enum kc_status kc_output_pwrite(struct kc_output *output, const void *data, size
                 nbytes -= (size_t)n;
         }
         return KC_OK;
+}
+
+enum kc_status kc_output_pwrite(struct kc_output *output, const void *data, size_t nbytes,
+                                uint64_t offset, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        if (!kc_reserve_begin(&output->reserve, data, nbytes, offset))
+                status = write_all(output, data, nbytes, offset, err);
+        kc_reserve_end(&output->reserve);
+        return status;
 }
 
 static int rename_anew(const char *from, const char *to)

@@ -13,6 +13,7 @@
 
 enum {
         MIN_NBYTES = 1 << 20, /* of a piece that is worth a mapping */
+        FEW = 3,              /* writers for which write() is as fast as it gets */
 };
 
 static const uint64_t step_nbytes = 64 * MIB; /* reserved at a time */
@@ -47,6 +48,7 @@ void kc_reserve_init(struct kc_reserve *r, int fd)
         atomic_init(&r->target, 0);
         atomic_init(&r->stop, false);
         atomic_init(&r->busy, false);
+        atomic_init(&r->nwriting, 0);
         r->has_thread = false;
         r->initialized = true;
 }
@@ -168,16 +170,22 @@ static bool copy(struct kc_reserve *r, const void *data, size_t nbytes, uint64_t
         return true;
 }
 
-bool kc_reserve_copy(struct kc_reserve *r, const void *data, size_t nbytes, uint64_t offset)
+bool kc_reserve_begin(struct kc_reserve *r, const void *data, size_t nbytes, uint64_t offset)
 {
+        int nothers = atomic_fetch_add(&r->nwriting, 1);
         note_end(r, offset + nbytes);
-        if (nbytes < MIN_NBYTES || !ensure(r, offset + nbytes))
+        if (nothers < FEW || nbytes < MIN_NBYTES || !ensure(r, offset + nbytes))
                 return false;
         while (sem_wait(&r->writers) != 0)
                 ; /* a signal */
         bool copied = copy(r, data, nbytes, offset);
         sem_post(&r->writers);
         return copied;
+}
+
+void kc_reserve_end(struct kc_reserve *r)
+{
+        atomic_fetch_sub(&r->nwriting, 1);
 }
 
 bool kc_reserve_trim(struct kc_reserve *r)

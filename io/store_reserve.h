@@ -27,7 +27,8 @@ struct kc_reserve {
         atomic_bool stop, busy;
         pthread_t thread;
         bool has_thread;
-        sem_t writers; /* that may copy at once */
+        sem_t writers;       /* that may copy at once */
+        atomic_int nwriting; /* threads in kc_reserve_begin .. kc_reserve_end */
 };
 
 /* Looks what kind of file system fd is on. Cannot fail. */
@@ -41,10 +42,12 @@ void kc_reserve_destroy(struct kc_reserve *reserve); /* a zeroed one is fine */
 void kc_reserve_ahead(struct kc_reserve *reserve, uint64_t nbytes);
 
 /*
- * Copy a piece into the file. Several threads may do so at once, for different places.
- * False: nothing was done, and the piece must be written.
+ * Around the writing of a piece, in whatever way. Several threads may do so at once, for different
+ * places. True: begin has copied the piece into the file. False: it must be written, which is the
+ * quicker way for a small piece, and for few threads.
  */
-bool kc_reserve_copy(struct kc_reserve *reserve, const void *data, size_t nbytes, uint64_t offset);
+bool kc_reserve_begin(struct kc_reserve *reserve, const void *data, size_t nbytes, uint64_t offset);
+void kc_reserve_end(struct kc_reserve *reserve);
 
 /* Cut off what was reserved in vain. False, with errno set, if the system refuses. */
 bool kc_reserve_trim(struct kc_reserve *reserve);

@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-enum { NPIECES = 40, NTHREADS = 5 };
+enum { NPIECES = 40, NTHREADS = 8 };
 
 /* Pieces of odd lengths, small ones among them, one behind the other. */
 static size_t piece_nbytes(int piece)
