@@ -85,15 +85,20 @@ out:
         return status;
 }
 
+/* With read_ahead the uploads begin while the rest is taken. Else the workers have read nothing yet,
+ * and may not before nothing can fail any more: what they take from the source is gone for another
+ * engine. */
 template <class Key>
 static enum kc_status take_memory(struct engine<Key> *e, struct kc_error *err)
 {
         enum kc_status status;
         const struct kc_count_params *p = e->params;
+        const bool early = e->gpu_params->read_ahead;
         struct kc_gpu_lsm_setup lsm = {};
         int trace = kc_gpu_trace_begin(&e->trace, "take memory", 0, NULL);
         KC_TRY(kc_gpu_plan_batch<Key>(&e->plan, p, e->gpu.limit_nbytes, err));
-        KC_TRY(kc_gpu_feed_attach(e->feed, &e->gpu, &e->plan.batch, err));
+        if (early)
+                KC_TRY(kc_gpu_feed_attach(e->feed, &e->gpu, &e->plan.batch, err));
         KC_TRY(kc_gpu_counter_new(&e->counter, &e->gpu, p->k, p->stranded, e->gpu_params->table,
                                   e->plan.batch.nkmers, err));
         KC_TRY(kc_gpu_plan_parts<Key>(&e->plan, p, e->gpu.limit_nbytes, err));
@@ -101,6 +106,8 @@ static enum kc_status take_memory(struct engine<Key> *e, struct kc_error *err)
         lsm.tmp_dir = p->tmp_dir;
         KC_TRY(kc_gpu_lsm_new(&e->lsm, &e->gpu, &lsm, err));
         KC_TRY(kc_gpu_emitter_attach(e->emitter, &e->gpu, e->plan.part_pairs, e->plan.nslots, err));
+        if (!early)
+                KC_TRY(kc_gpu_feed_attach(e->feed, &e->gpu, &e->plan.batch, err));
         kc_gpu_trace_end(&e->trace, trace, NULL);
         __atomic_store_n(&e->began, true, __ATOMIC_RELEASE);
 out:
