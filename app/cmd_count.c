@@ -127,9 +127,15 @@ out:
         return status;
 }
 
-/* Whether all inputs can be read again from their beginning: their sizes are known. */
+/* Whether all inputs can be read again from their beginning: their sizes are known, and none is a
+ * descriptor of ours, whose place in the file moves on where htslib reads it. */
 static bool is_rereadable(const struct count *count)
 {
+        const char *const *names;
+        size_t n = kc_reader_names(count->reader, &names);
+        for (size_t i = 0; i < n; i++)
+                if (strcmp(names[i], "-") == 0)
+                        return false;
         return atomic_load(&count->job->total) > 0;
 }
 

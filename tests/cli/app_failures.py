@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import tempfile
 
-from session import READS, Session, expect
+from session import READS, SOURCE, Session, expect
 from tools import Failure, main
 
 
@@ -77,6 +77,10 @@ def test_no_device():
     expect(told, [] if "no CUDA in this build" in reason else [f"{reason}: counting on the CPU"], "auto")
     s.kcount("a.fq", "-k", 3, "--force", "--quiet")
     expect(s.said, "", "auto with --quiet")
+    for _ in range(5):  # a file that others read in, and move on in, is not read from its beginning again
+        with open(SOURCE / "data" / "human.bam", "rb") as bam:
+            told = json.loads(s.kcount("-", "-k", 3, "-o", "b.kc", "--force", "--json", stdin=bam))
+        expect(told["reads"], 569, "auto, a BAM file on standard input")
 
 
 def test_large_k_on_the_cpu():
