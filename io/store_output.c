@@ -124,9 +124,11 @@ enum kc_status kc_output_commit(struct kc_output *output, struct kc_error *err)
 {
         int fd = output->fd;
         output->fd = -1;
-        bool trimmed = kc_reserve_trim(&output->reserve);
-        if (close(fd) != 0 || !trimmed)
-                return kc_fail(err, KC_EIO, "cannot write %s: %s", output->path, strerror(errno));
+        int failure = kc_reserve_trim(&output->reserve) ? 0 : errno;
+        if (close(fd) != 0 && failure == 0)
+                failure = errno;
+        if (failure != 0)
+                return kc_fail(err, KC_EIO, "cannot write %s: %s", output->path, strerror(failure));
         int code = output->replace ? rename(output->temporary, output->path)
                                    : rename_anew(output->temporary, output->path);
         if (code != 0 && errno == EEXIST)
@@ -141,12 +143,12 @@ enum kc_status kc_output_commit(struct kc_output *output, struct kc_error *err)
 
 void kc_output_discard(struct kc_output *output)
 {
+        kc_reserve_destroy(&output->reserve); /* before the descriptor's number is another file's */
         if (output->fd >= 0)
                 close(output->fd); /* the file goes away: what it lost does not matter */
         if (output->temporary != NULL)
                 unlink(output->temporary);
         free(output->temporary);
         free(output->path);
-        kc_reserve_destroy(&output->reserve);
         *output = (struct kc_output){ .fd = -1 };
 }

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -36,13 +38,20 @@ static unsigned max_writers(int fd)
         }
 }
 
+static uint64_t file_nbytes(int fd)
+{
+        struct stat st;
+        return fstat(fd, &st) == 0 ? (uint64_t)st.st_size : 0;
+}
+
 void kc_reserve_init(struct kc_reserve *r, int fd)
 {
         unsigned nwriters = max_writers(fd);
         r->fd = fd;
         atomic_init(&r->reserved, 0);
-        atomic_init(&r->end, 0);
+        atomic_init(&r->end, file_nbytes(fd));
         atomic_init(&r->refused, nwriters == 0);
+        atomic_init(&r->tried, false);
         pthread_mutex_init(&r->growing, NULL);
         sem_init(&r->writers, 0, nwriters);
         atomic_init(&r->target, 0);
@@ -89,6 +98,7 @@ static void grow(struct kc_reserve *r)
                 atomic_store(&r->refused, true);
                 return;
         }
+        atomic_store(&r->tried, true);
         do
                 code = fallocate(r->fd, 0, (off_t)from, (off_t)step_nbytes);
         while (code != 0 && errno == EINTR);
@@ -136,9 +146,19 @@ static void *work_ahead(void *ctx)
         return NULL;
 }
 
+static bool leaves_room(struct kc_reserve *r, uint64_t nbytes)
+{
+        struct statvfs fs;
+        if (fstatvfs(r->fd, &fs) != 0)
+                return false;
+        if (fs.f_blocks == 0)
+                return true; /* tmpfs without a bound */
+        return nbytes - atomic_load(&r->reserved) <= (uint64_t)fs.f_bavail * fs.f_frsize / 2;
+}
+
 void kc_reserve_ahead(struct kc_reserve *r, uint64_t nbytes)
 {
-        if (nbytes < step_nbytes || !wants_more(r, nbytes))
+        if (nbytes < step_nbytes || !wants_more(r, nbytes) || !leaves_room(r, nbytes))
                 return;
         atomic_store(&r->target, nbytes);
         if (atomic_load(&r->busy))
@@ -188,10 +208,12 @@ void kc_reserve_end(struct kc_reserve *r)
         atomic_fetch_sub(&r->nwriting, 1);
 }
 
+/* The file's own length counts: ext4 leaves a part of what it had no room for. */
 bool kc_reserve_trim(struct kc_reserve *r)
 {
         end_thread(r);
-        if (!r->initialized || atomic_load(&r->reserved) <= atomic_load(&r->end))
+        if (!r->initialized || !atomic_load(&r->tried) ||
+            file_nbytes(r->fd) <= atomic_load(&r->end))
                 return true;
         return ftruncate(r->fd, (off_t)atomic_load(&r->end)) == 0;
 }

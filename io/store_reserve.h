@@ -22,6 +22,7 @@ struct kc_reserve {
         atomic_uint_fast64_t reserved; /* bytes of the file, from its start */
         atomic_uint_fast64_t end;      /* of what was written */
         atomic_bool refused;           /* no more can be had */
+        atomic_bool tried;             /* the file may be longer than what was written */
         pthread_mutex_t growing;
         atomic_uint_fast64_t target; /* for the thread that works ahead */
         atomic_bool stop, busy;
@@ -31,13 +32,14 @@ struct kc_reserve {
         atomic_int nwriting; /* threads in kc_reserve_begin .. kc_reserve_end */
 };
 
-/* Looks what kind of file system fd is on. Cannot fail. */
+/* Looks what kind of file system fd is on. Cannot fail. What the file holds already is kept. */
 void kc_reserve_init(struct kc_reserve *reserve, int fd);
 void kc_reserve_destroy(struct kc_reserve *reserve); /* a zeroed one is fine */
 
 /*
  * The file will have about nbytes: a thread reserves them while others are busy with something else.
- * What turns out too much is cut off again. To be called by one thread at a time.
+ * What turns out too much is cut off again. Nothing is done where that would take more than half of
+ * what is free: others write too, and nbytes is a guess. To be called by one thread at a time.
  */
 void kc_reserve_ahead(struct kc_reserve *reserve, uint64_t nbytes);
 

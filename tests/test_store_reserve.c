@@ -110,11 +110,84 @@ static void a_limit_on_the_size_is_kept(void **state)
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
 }
 
+/* A file longer than what was written and than what is known to be reserved: what ext4 leaves where
+ * the disk was full in the middle. */
+static void left_by_a_full_disk(const char *folder)
+{
+        char path[256], *data = calloc(1, piece_nbytes(1));
+        struct kc_output output;
+        struct kc_error err = { 0 };
+        struct stat st;
+        snprintf(path, sizeof path, "%s/reserve.%ld", folder, (long)getpid());
+        assert_non_null(data);
+        assert_int_equal(kc_output_create(&output, path, false, &err), KC_OK);
+        assert_int_equal(kc_output_pwrite(&output, data, piece_nbytes(1), 0, &err), KC_OK);
+        if (atomic_load(&output.reserve.tried)) {
+                atomic_store(&output.reserve.reserved, 0);
+                assert_int_equal(ftruncate(output.fd, 300 << 20), 0);
+        }
+        assert_int_equal(kc_output_commit(&output, &err), KC_OK);
+        kc_output_discard(&output);
+        assert_int_equal(stat(path, &st), 0);
+        assert_int_equal(st.st_size, piece_nbytes(1));
+        unlink(path);
+        free(data);
+}
+
+static void a_reservation_that_failed_is_cut_off(void **state)
+{
+        (void)state;
+        left_by_a_full_disk(".");
+        if (access("/dev/shm", W_OK) == 0)
+                left_by_a_full_disk("/dev/shm");
+}
+
+/* The thread may be at work, or have nothing to do; more than there is room for is not begun. */
+static void working_ahead_ends_with_the_file(void **state)
+{
+        static const uint64_t sizes[] = { 1, (uint64_t)256 << 20, UINT64_MAX / 4 };
+        const char *folder = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : ".";
+        (void)state;
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+                char path[256];
+                struct kc_output output;
+                struct kc_error err = { 0 };
+                snprintf(path, sizeof path, "%s/reserve.%ld", folder, (long)getpid());
+                assert_int_equal(kc_output_create(&output, path, false, &err), KC_OK);
+                kc_reserve_ahead(&output.reserve, sizes[i]);
+                assert_false(i == 2 && output.reserve.has_thread);
+                kc_output_discard(&output);
+                assert_int_not_equal(access(path, F_OK), 0);
+        }
+}
+
+/* What was there before the first piece stays, whatever was reserved. */
+static void what_a_file_holds_is_kept(void **state)
+{
+        FILE *file = tmpfile();
+        struct kc_reserve reserve;
+        struct stat st;
+        (void)state;
+        assert_non_null(file);
+        assert_int_equal(ftruncate(fileno(file), 5000), 0);
+        kc_reserve_init(&reserve, fileno(file));
+        atomic_store(&reserve.tried, true);
+        assert_int_equal(ftruncate(fileno(file), 9000), 0);
+        assert_true(kc_reserve_trim(&reserve));
+        kc_reserve_destroy(&reserve);
+        assert_int_equal(fstat(fileno(file), &st), 0);
+        assert_int_equal(st.st_size, 5000);
+        fclose(file);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(pieces_by_many_threads),
                 cmocka_unit_test(a_limit_on_the_size_is_kept),
+                cmocka_unit_test(a_reservation_that_failed_is_cut_off),
+                cmocka_unit_test(working_ahead_ends_with_the_file),
+                cmocka_unit_test(what_a_file_holds_is_kept),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
