@@ -74,6 +74,13 @@ template <class T> static inline void kc_gpu_delete(struct kc_gpu *gpu, T *point
         kc_gpu_release(gpu, (void *)pointer, n * sizeof(T));
 }
 
+/* An event without a time, for which a thread sleeps. */
+static inline enum kc_status kc_gpu_event_new(cudaEvent_t *event, struct kc_error *err)
+{
+        return KC_CUDA(
+                cudaEventCreateWithFlags(event, cudaEventDisableTiming | cudaEventBlockingSync));
+}
+
 static inline unsigned kc_ceil_div(size_t n, size_t per)
 {
         return (unsigned)((n + per - 1) / per);

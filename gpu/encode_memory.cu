@@ -63,7 +63,6 @@ static enum kc_status make_slot(struct kc_gpu_encoder<Key> *e, struct encode_slo
 {
         enum kc_status status = KC_OK;
         const size_t nblocks = e->max_blocks;
-        const unsigned flags = cudaEventDisableTiming | cudaEventBlockingSync;
         KC_TRY(kc_gpu_new(e->gpu, &s->words, most_words<Key>(e->max_pairs), err));
         KC_TRY(kc_gpu_new(e->gpu, &s->block_nwords, nblocks, err));
         KC_TRY(kc_gpu_new(e->gpu, &s->big_counts, most_pairs(e->max_pairs), err));
@@ -73,7 +72,7 @@ static enum kc_status make_slot(struct kc_gpu_encoder<Key> *e, struct encode_slo
         KC_TRY(kc_encode_grow(&s->host_big, 1 << 12, err));
         KC_TRY(kc_encode_grow(&s->host_firsts, nblocks * sizeof *s->firsts, err));
         KC_TRY(KC_CUDA(cudaMallocHost((void **)&s->found, sizeof *s->found)));
-        KC_TRY(KC_CUDA(cudaEventCreateWithFlags(&s->done, flags)));
+        KC_TRY(kc_gpu_event_new(&s->done, err));
 out:
         return status;
 }

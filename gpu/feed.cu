@@ -31,7 +31,7 @@ static enum kc_status lock_slot(struct kc_gpu_feed *feed, struct feed_slot *slot
         slot->locked = code == cudaSuccess;
         if (!slot->locked)
                 (void)cudaGetLastError();
-        return kc_feed_make_event(&slot->copied, err);
+        return kc_gpu_event_new(&slot->copied, err);
 }
 
 static enum kc_status copy(struct kc_gpu_feed *feed, struct feed_slot *slot,

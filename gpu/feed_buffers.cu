@@ -9,12 +9,6 @@ size_t kc_gpu_feed_nbytes(const struct kc_gpu_feed_caps *caps)
         return NBUFFERS * (caps->nwords * sizeof(uint64_t) + caps->nspans * sizeof(struct kc_span));
 }
 
-enum kc_status kc_feed_make_event(cudaEvent_t *event, struct kc_error *err)
-{
-        return KC_CUDA(
-                cudaEventCreateWithFlags(event, cudaEventDisableTiming | cudaEventBlockingSync));
-}
-
 static enum kc_status make_buffers(struct kc_gpu_feed *feed, struct kc_gpu *gpu,
                                    struct kc_error *err)
 {
@@ -22,7 +16,7 @@ static enum kc_status make_buffers(struct kc_gpu_feed *feed, struct kc_gpu *gpu,
         for (struct feed_buffer &b : feed->buffers) {
                 KC_TRY(kc_gpu_new(gpu, &b.words, feed->caps.nwords, err));
                 KC_TRY(kc_gpu_new(gpu, &b.spans, feed->caps.nspans, err));
-                KC_TRY(kc_feed_make_event(&b.uploaded, err));
+                KC_TRY(kc_gpu_event_new(&b.uploaded, err));
         }
         /* Uploads are on a stream of their own: they may not begin before the memory is there. */
         KC_TRY(KC_CUDA(cudaStreamSynchronize(gpu->stream)));

@@ -64,8 +64,6 @@ struct feed_place {
 /* Bytes of a slot, which is locked as one. */
 size_t kc_feed_slot_nbytes(uint32_t batch_words);
 
-enum kc_status kc_feed_make_event(cudaEvent_t *event, struct kc_error *err);
-
 /* Wait until a device buffer has room, and take it. A batch that does not fit closes the buffer. */
 enum kc_status kc_feed_claim(struct kc_gpu_feed *feed, size_t nwords, size_t nspans,
                              uint64_t nkmers, struct feed_place *place, struct kc_error *err);
