@@ -121,6 +121,7 @@ static void left_by_a_full_disk(const char *folder)
         snprintf(path, sizeof path, "%s/reserve.%ld", folder, (long)getpid());
         assert_non_null(data);
         assert_int_equal(kc_output_create(&output, path, false, &err), KC_OK);
+        atomic_store(&output.reserve.nwriting, NTHREADS); /* one writer alone reserves nothing */
         assert_int_equal(kc_output_pwrite(&output, data, piece_nbytes(1), 0, &err), KC_OK);
         if (atomic_load(&output.reserve.tried)) {
                 atomic_store(&output.reserve.reserved, 0);
