@@ -11,6 +11,25 @@ enum kc_status kc_cuda_check(cudaError_t code, const char *call, struct kc_error
         return kc_fail(err, KC_EDEVICE, "CUDA: %s: %s", call, cudaGetErrorString(code));
 }
 
+static __global__ void any_kernel(void)
+{
+}
+
+/* Here, not at the first launch, when there is no way back to the host engine any more. All kernels are
+ * built for the same devices. */
+static enum kc_status check_build(const struct kc_gpu *gpu, struct kc_error *err)
+{
+        cudaError_t code =
+                cudaFuncSetAttribute(any_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, 0);
+        if (code == cudaSuccess)
+                return KC_OK;
+        (void)cudaGetLastError();
+        return kc_fail(err, KC_EDEVICE,
+                       "this build has no code for the device cuda:%d (%s); build for it with "
+                       "-DKCOUNT_CUDA_ARCHS, or use --device cpu",
+                       gpu->device, cudaGetErrorString(code));
+}
+
 static enum kc_status describe(struct kc_gpu *gpu, struct kc_error *err)
 {
         enum kc_status status;
@@ -49,6 +68,7 @@ enum kc_status kc_gpu_open(struct kc_gpu *gpu, int device, size_t limit_nbytes,
         *gpu = {};
         gpu->device = device;
         KC_TRY(KC_CUDA(cudaSetDevice(device)));
+        KC_TRY(check_build(gpu, err));
         KC_TRY(describe(gpu, err));
         KC_TRY(KC_CUDA(cudaMemGetInfo(&free_nbytes, &total_nbytes)));
         gpu->limit_nbytes = limit_nbytes ? limit_nbytes : free_nbytes / 10 * 9;
