@@ -33,8 +33,8 @@ enum kc_status kc_count_tasks(struct kc_gpu *gpu, enum kc_gpu_table kind,
                               const kc_task *tasks, size_t first, size_t last,
                               const kc_pairs_out<Key> *out, struct kc_error *err);
 
-/* The tables' shape, and the device memory they want, 64 MB at most: arena_nbytes for all, allocated
- * by the caller into setup->arena. */
+/* The tables' shape, and the device memory they want, 64 MB at most: arena_nbytes for all,
+ * allocated by the caller into setup->arena. */
 template <class Key>
 void kc_count_tables_plan(const struct kc_gpu *gpu, enum kc_gpu_table kind, kc_table_setup *setup,
                           size_t *arena_nbytes);

@@ -15,8 +15,8 @@ static __global__ void any_kernel(void)
 {
 }
 
-/* Here, not at the first launch, when there is no way back to the host engine any more. All kernels are
- * built for the same devices. */
+/* Here, not at the first launch, when there is no way back to the host engine any more. All kernels
+ * are built for the same devices. */
 static enum kc_status check_build(const struct kc_gpu *gpu, struct kc_error *err)
 {
         cudaError_t code =
@@ -114,8 +114,8 @@ enum kc_status kc_gpu_alloc(struct kc_gpu *gpu, void **memory, size_t nbytes, st
                 return KC_OK;
         if (nbytes > kc_gpu_room(gpu))
                 return kc_fail(err, KC_ENOMEM,
-                               "%zu bytes of device memory are wanted and %zu left; allow more with "
-                               "--gpu-memory, or use --device cpu",
+                               "%zu bytes of device memory are wanted and %zu left; allow more "
+                               "with --gpu-memory, or use --device cpu",
                                nbytes, kc_gpu_room(gpu));
         enum kc_status status = kc_cuda_check(take(gpu, memory, nbytes), "cudaMallocAsync", err);
         if (status != KC_OK)

@@ -85,9 +85,9 @@ out:
         return status;
 }
 
-/* With read_ahead the uploads begin while the rest is taken. Else the workers have read nothing yet,
- * and may not before nothing can fail any more: what they take from the source is gone for another
- * engine. */
+/* With read_ahead the uploads begin while the rest is taken. Else the workers have read nothing
+ * yet, and may not before nothing can fail any more: what they take from the source is gone for
+ * another engine. */
 template <class Key>
 static enum kc_status take_memory(struct engine<Key> *e, struct kc_error *err)
 {

@@ -40,8 +40,8 @@ struct kc_place {
         uint32_t owner, offset;
 };
 
-/* `owners` is the number of stretches that begin before this round, updated. Rounds ascend from 0; a
- * lane beyond the total gets the last owner and an offset up to 31 too far. */
+/* `owners` is the number of stretches that begin before this round, updated. Rounds ascend from 0;
+ * a lane beyond the total gets the last owner and an offset up to 31 too far. */
 template <class Key>
 __device__ static kc_place kc_expand(const kc_expander<Key> *x, uint32_t round, uint32_t *owners)
 {

@@ -1,6 +1,7 @@
 /*
  * Folding: equal records of a bin become one with a weight, before any k-mer is made. At usual
- * coverage most stretches of a genome are there many times over, and a record holds about ten k-mers.
+ * coverage most stretches of a genome are there many times over, and a record holds about ten
+ * k-mers.
  *
  * A fold is a small hash table in a block's shared memory. It only gathers: a record that is in it
  * twice is counted twice, and one that finds no room waits until the others have been counted.
@@ -108,8 +109,8 @@ template <class Key> KC_HD uint32_t kc_stretch_hash(const kc_stretch<Key> *s)
 }
 
 /*
- * Shared by a block. What lanes may look at while others write it is written by atomics, a word at a
- * time, and read a word at a time.
+ * Shared by a block. What lanes may look at while others write it is written by atomics, a word at
+ * a time, and read a word at a time.
  */
 template <class Key, int CAPACITY> struct kc_fold {
         enum : uint32_t {

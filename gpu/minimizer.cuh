@@ -37,7 +37,8 @@ static KC_HD uint32_t kc_mmer_hash(const kc_mmer *mmer)
         return (canonical ^ UINT32_C(0x5a3c1e97)) * UINT32_C(0x9e3779b1);
 }
 
-/* The bin, of 2^bits, of the k-mers with this minimizer. Mixed again: minima crowd at the low end. */
+/* The bin, of 2^bits, of the k-mers with this minimizer. Mixed again: minima crowd at the low
+ * end. */
 static KC_HD uint32_t kc_minimizer_bin(uint32_t hash, int bits)
 {
         hash ^= hash >> 15;

@@ -7,9 +7,9 @@
  *      T::T(setup, shared)         every thread of the block makes its own handle
  *      clear()                     by the whole block; a __syncthreads() follows
  *      add(key, weight, active)    by converged warps. A lane with `active` brings a key: its count
- *                                  grows by weight, 1 at least. False for a lane whose key found no room; the key was
- *                                  then not counted, and the caller drains and clears the table
- *                                  before it adds the key again
+ *                                  grows by weight, 1 at least. False for a lane whose key found
+ *                                  no room; the key was then not counted, and the caller drains
+ *                                  and clears the table before it adds the key again
  *      nplaces()                   places to look at when draining, the same for all threads; valid
  *                                  after a __syncthreads()
  *      get(place, &key, &count)    what is there; false for an empty place
