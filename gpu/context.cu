@@ -71,7 +71,9 @@ enum kc_status kc_gpu_open(struct kc_gpu *gpu, int device, size_t limit_nbytes,
         KC_TRY(check_build(gpu, err));
         KC_TRY(describe(gpu, err));
         KC_TRY(KC_CUDA(cudaMemGetInfo(&free_nbytes, &total_nbytes)));
-        gpu->limit_nbytes = limit_nbytes ? limit_nbytes : free_nbytes / 10 * 9;
+        gpu->limit_nbytes = free_nbytes / 10 * 9;
+        if (limit_nbytes != 0 && limit_nbytes < gpu->limit_nbytes)
+                gpu->limit_nbytes = limit_nbytes;
         KC_TRY(make_pool(gpu, err));
         KC_TRY(KC_CUDA(cudaStreamCreateWithFlags(&gpu->stream, cudaStreamNonBlocking)));
         KC_TRY(KC_CUDA(cudaStreamCreateWithFlags(&gpu->upload, cudaStreamNonBlocking)));
