@@ -71,7 +71,7 @@ __device__ static void drain(block_state<Key> *state, const Table &table,
         }
 }
 
-/* Records to the fold, each thread its own ones from *next on, until all are in or one has no room. */
+/* Records to the fold, each thread its own from *next on, until all are in or one has no room. */
 template <class Key>
 __device__ static void fold_records(fold<Key> *f, uint32_t *next, int k, bool stranded,
                                     const uint64_t *words, const uint64_t *records,

@@ -31,8 +31,8 @@ static inline bool kc_lsm_should_merge(size_t older, size_t newer)
 }
 
 /* Most pairs of those left that can be below the split: the ones up to the first fence that is not
- * below it. Ranges are short beside a run, so the search begins where the last range ended, in steps
- * that double: it stays within memory that is in the cache. */
+ * below it. Ranges are short beside a run, so the search begins where the last range ended, in
+ * steps that double: it stays within memory that is in the cache. */
 template <class Key>
 static inline size_t kc_fences_bound(const struct kc_fences<Key> *run, Key split)
 {

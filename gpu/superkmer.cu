@@ -1,6 +1,6 @@
 #include "gpu/superkmer.cuh"
 
-#include "kmer/batch.h"
+#include "gpu/warp.cuh"
 
 enum {
         WARP = 32,
@@ -90,22 +90,18 @@ __device__ static uint32_t owner_of(const warp_board *board, uint32_t e)
         return owner;
 }
 
-/* All entries of the warp, shared out evenly, become records; `end` is where the lane's last ends. */
+/* All entries of the warp, shared out evenly, become records; `end`: where the lane's last ends. */
 __device__ static void empty_lists(const kc_superkmer_setup &setup, const records_out &out,
                                    warp_board *board, lane_list *list, uint32_t end)
 {
-        const uint32_t lane = threadIdx.x % WARP;
-        uint32_t sum = list->n;
-        for (uint32_t d = 1; d < WARP; d *= 2) {
-                uint32_t other = __shfl_up_sync(~0u, sum, d);
-                sum += lane >= d ? other : 0;
-        }
+        const uint32_t lane = kc_warp_lane(), sum = kc_warp_scan(list->n);
         const uint32_t total = __shfl_sync(~0u, sum, WARP - 1);
         uint64_t place = 0;
         if (lane == 0)
                 place = atomicAdd(out.n, (unsigned long long)total);
         place = __shfl_sync(~0u, place, 0);
-        const uint32_t ntaken = place >= out.cap ? 0 : (uint32_t)min(out.cap - place, (uint64_t)total);
+        const uint64_t room = place < out.cap ? out.cap - place : 0;
+        const uint32_t ntaken = (uint32_t)min(room, (uint64_t)total);
         board->before[lane] = sum - list->n;
         board->end[lane] = end;
         __syncwarp();
@@ -134,10 +130,90 @@ __device__ static void make_suffix_minima(uint32_t *hashes, int n)
         }
 }
 
+/* A lane on its way through a span: m-mer after m-mer. */
+struct walk {
+        base_stream bases;
+        kc_mmer mmer;
+        uint32_t nfed;
+        int m;
+};
+
+__device__ static void walk_feed(walk *w)
+{
+        if (w->nfed++ % 16 == 0)
+                stream_refill(&w->bases);
+        kc_mmer_feed(&w->mmer, w->bases.bits & 3, w->m);
+        w->bases.bits >>= 2;
+}
+
+/* Just before the first m-mer's last base. */
+__device__ static walk walk_begin(const uint64_t *words, uint64_t position, uint32_t nbases, int m)
+{
+        walk w = {};
+        w.m = m;
+        stream_begin(&w.bases, words, position, nbases);
+        for (int i = 0; i < m - 1; i++)
+                walk_feed(&w);
+        return w;
+}
+
+__device__ static uint32_t walk_hash(walk *w)
+{
+        walk_feed(w);
+        return kc_mmer_hash(&w->mmer);
+}
+
+/* The record that a lane is in. */
+struct open_record {
+        uint32_t start, minimizer;
+};
+
+__device__ static uint32_t list_entry(const open_record &record)
+{
+        return (record.minimizer & ~0u << START_BITS) | record.start;
+}
+
+/* The first block of m-mers ends with the first k-mer; its minimum is that k-mer's minimizer. */
+__device__ static open_record first_block(walk *w, uint32_t *hashes, int window)
+{
+        open_record record = { 0, UINT32_MAX };
+        for (int t = 0; t < window; t++) {
+                uint32_t hash = walk_hash(w);
+                record.minimizer = min(record.minimizer, hash);
+                hashes[t * WARP] = hash;
+        }
+        make_suffix_minima(hashes, window);
+        return record;
+}
+
+/* A further block, from k-mer `kmer` on. An entry is stored in any case, and kept if a record ends:
+ * a branch would cost more. */
+__device__ static void next_block(const kc_superkmer_setup &setup, walk *w, uint32_t *hashes,
+                                  lane_list *list, open_record *record, uint32_t kmer,
+                                  uint32_t nkmers)
+{
+        uint32_t least = UINT32_MAX, *end = list->rows + list->n * WARP + threadIdx.x % WARP;
+        for (int t = 0; t < setup.window; t++, kmer++) {
+                uint32_t hash = walk_hash(w);
+                least = min(least, hash);
+                uint32_t minimum = min(least, hashes[(t + 1) * WARP]);
+                hashes[t * WARP] = hash;
+                *end = list_entry(*record);
+                bool ends = (minimum != record->minimizer ||
+                             kmer - record->start == setup.max_nkmers) &&
+                            kmer < nkmers;
+                end += ends ? WARP : 0;
+                record->start = ends ? kmer : record->start;
+                record->minimizer = ends ? minimum : record->minimizer;
+        }
+        list->n = (uint32_t)(end - list->rows) / WARP;
+        make_suffix_minima(hashes, setup.window);
+}
+
 /*
  * One lane a span; all lanes of a warp go through their spans in step. The minimum over the window
- * that ends at m-mer q is that of the m-mers of its block of `window` m-mers up to q, and of a suffix
- * of the block before (van Herk 1992, Gil and Werman 1993): the same work at each place, no branch.
+ * that ends at an m-mer is that of the m-mers of its block of `window` m-mers up to it, and of a
+ * suffix of the block before (van Herk 1992, Gil and Werman 1993): the same work at each place.
  */
 __global__ __launch_bounds__(WARP * WARPS) void find_kernel(kc_superkmer_setup setup,
                                                             const uint64_t *words,
@@ -157,58 +233,19 @@ __global__ __launch_bounds__(WARP * WARPS) void find_kernel(kc_superkmer_setup s
         kc_span span = {};
         if (index < nspans)
                 span = spans[index];
-        const uint32_t nkmers = span.nkmers;
-        const uint64_t position = (uint64_t)span.word * 32 + span.base;
-        board->position[lane] = position;
-        const uint32_t most = __reduce_max_sync(~0u, nkmers);
+        const uint32_t nkmers = span.nkmers, most = __reduce_max_sync(~0u, nkmers);
+        board->position[lane] = (uint64_t)span.word * 32 + span.base;
 
-        base_stream bases;
-        stream_begin(&bases, words, position, max(nkmers, 1u) + (uint32_t)setup.k - 1);
-        kc_mmer mmer = {};
-        uint32_t nfed = 0;
-        const auto feed = [&]() {
-                if (nfed++ % 16 == 0)
-                        stream_refill(&bases);
-                kc_mmer_feed(&mmer, bases.bits & 3, setup.m);
-                bases.bits >>= 2;
-        };
-        for (int i = 0; i < setup.m - 1; i++)
-                feed();
-
-        /* The first block ends with the first k-mer: its minimizer is that of all the block. */
-        uint32_t minimizer = UINT32_MAX;
-        for (int t = 0; t < window; t++) {
-                feed();
-                uint32_t hash = kc_mmer_hash(&mmer);
-                minimizer = min(minimizer, hash);
-                hashes[t * WARP] = hash;
-        }
-        make_suffix_minima(hashes, window);
-        uint32_t start = 0;
-        for (uint32_t kmer = 1; kmer < most;) {
-                uint32_t least = UINT32_MAX;
-                uint32_t *end = list.rows + list.n * WARP + lane;
-                for (int t = 0; t < window; t++, kmer++) {
-                        feed();
-                        uint32_t hash = kc_mmer_hash(&mmer);
-                        least = min(least, hash);
-                        uint32_t minimum = min(least, hashes[(t + 1) * WARP]);
-                        hashes[t * WARP] = hash;
-                        /* stored in any case, kept if a record ends: a branch would cost more */
-                        *end = (minimizer & ~0u << START_BITS) | start;
-                        bool ends = (minimum != minimizer || kmer - start == setup.max_nkmers) &&
-                                    kmer < nkmers;
-                        end += ends ? WARP : 0;
-                        start = ends ? kmer : start;
-                        minimizer = ends ? minimum : minimizer;
-                }
-                list.n = (uint32_t)(end - list.rows) / WARP;
-                make_suffix_minima(hashes, window);
+        walk w = walk_begin(words, board->position[lane],
+                            max(nkmers, 1u) + (uint32_t)setup.k - 1, setup.m);
+        open_record record = first_block(&w, hashes, window);
+        for (uint32_t kmer = 1; kmer < most; kmer += (uint32_t)window) {
+                next_block(setup, &w, hashes, &list, &record, kmer, nkmers);
                 if (__any_sync(~0u, (int)list.n > LIST_ROWS - 2))
-                        empty_lists(setup, out, board, &list, start);
+                        empty_lists(setup, out, board, &list, record.start);
         }
         if (nkmers > 0)
-                list.rows[list.n++ * WARP + lane] = (minimizer & ~0u << START_BITS) | start;
+                list.rows[list.n++ * WARP + lane] = list_entry(record);
         __syncwarp();
         empty_lists(setup, out, board, &list, nkmers);
 }

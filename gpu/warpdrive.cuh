@@ -4,12 +4,12 @@
  * Open addressing. A cooperative group of G lanes (1, 2, ..., 32) takes the keys of its lanes one
  * after the other; the lanes look at a window of G neighbouring slots at once and vote. Windows
  * follow one another by double hashing, "chaotic" probing, so that no clusters grow. In shared
- * memory a window is no cheaper to read than G slots, so that G = 1 does best there (docs/gpu-notes.md).
+ * memory a window is no cheaper to read than G slots, so G = 1 does best there (docs/gpu-notes.md).
  *
- * Keys of 64 bits are claimed by compare-and-swap on the key; all-ones marks a free slot, and the one
- * k-mer that looks like it (TT...T at k = 32, stranded) has a counter of its own. Keys of 128 bits
- * are claimed through the count: 0 is free, LOCKED is being written, anything else is a count whose
- * key stands.
+ * Keys of 64 bits are claimed by compare-and-swap on the key; all-ones marks a free slot, and the
+ * one k-mer that looks like it (TT...T at k = 32, stranded) has a counter of its own. Keys of 128
+ * bits are claimed through the count: 0 is free, LOCKED is being written, anything else is a count
+ * whose key stands.
  *
  * Source: Juenger et al., WarpDrive (2018), sections IV-A and IV-B.
  */
@@ -30,7 +30,7 @@ KC_HD kc_probing kc_probing_begin(uint64_t hash, uint32_t capacity, uint32_t gro
         kc_probing p;
         p.mask = capacity / group - 1;
         p.window = (uint32_t)(hash >> 32) & p.mask;
-        p.step = (uint32_t)hash | 1; /* odd: every window is visited once in capacity / group steps */
+        p.step = (uint32_t)hash | 1; /* odd: capacity / group steps visit every window once */
         return p;
 }
 

@@ -113,8 +113,8 @@ static bool wants_more(struct kc_reserve *r, uint64_t end)
         return !atomic_load(&r->refused) && atomic_load(&r->reserved) < end;
 }
 
-/* Make sure of the space up to end, and some more ahead: who comes while another is at it goes on if
- * there is enough already. */
+/* Make sure of the space up to end, and some more ahead: who comes while another is at it goes on
+ * if there is enough already. */
 static bool ensure(struct kc_reserve *r, uint64_t end)
 {
         if (atomic_load(&r->reserved) >= end + ahead_nbytes)

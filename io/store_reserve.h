@@ -2,9 +2,9 @@
  * Writing one file with many threads. The kernel lets one thread at a time write() to a file, at
  * about 4 GB/s; so space is reserved ahead, and large pieces are copied into the file's own pages.
  *
- * Only space that the file system has promised is ever mapped: a store to a page that the disk has no
- * room for would kill the program. Where nothing is promised (a full disk, a limit on the file's size,
- * a file system of another kind) all is as before: write() reports what is wrong.
+ * Only space that the file system has promised is ever mapped: a store to a page that the disk has
+ * no room for would kill the program. Where nothing is promised (a full disk, a limit on the file's
+ * size, a file system of another kind) all is as before: write() reports what is wrong.
  */
 #ifndef KC_STORE_RESERVE_H
 #define KC_STORE_RESERVE_H
@@ -37,7 +37,7 @@ void kc_reserve_init(struct kc_reserve *reserve, int fd);
 void kc_reserve_destroy(struct kc_reserve *reserve); /* a zeroed one is fine */
 
 /*
- * The file will have about nbytes: a thread reserves them while others are busy with something else.
+ * The file will have about nbytes: a thread reserves them while others are busy otherwise.
  * What turns out too much is cut off again. Nothing is done where that would take more than half of
  * what is free: others write too, and nbytes is a guess. To be called by one thread at a time.
  */

@@ -36,7 +36,8 @@ static enum kc_status put_blocks(void *ctx, const struct kc_run_blocks *blocks,
 }
 
 /* Space for so many pairs: Elias-Fano code, four bits of it for all that is not low bits, and a
- * quarter less, since runs that are still to be merged share k-mers. With a filter nothing is known. */
+ * quarter less, since runs that are still to be merged share k-mers. With a filter nothing is
+ * known. */
 static void expect(void *ctx, uint64_t npairs)
 {
         struct kc_store_writer *w = ctx;

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 enum {
-        KC_TURN_NQUEUES = 64, /* waiting threads are spread over these: a turn wakes none but its own */
+        KC_TURN_NQUEUES = 64, /* for who waits: a turn wakes none but its own */
 };
 
 struct kc_turn {

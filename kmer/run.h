@@ -65,8 +65,8 @@ struct kc_run_sink {
                                      struct kc_error *err);
         /* The filter for who encodes; put is given all pairs, whatever their count. */
         uint32_t min_count, max_count;
-        /* The run will have about npairs pairs, as far as is known: for who wants to prepare. Before the
-         * first part, by one thread at a time. NULL where a sink does not care. */
+        /* The run will have about npairs pairs, as far as is known: for who wants to prepare.
+         * Before the first part, by one thread at a time. NULL where a sink does not care. */
         void (*expect)(void *ctx, uint64_t npairs);
         /* Wake blocked calls; they and all later ones return KC_ECANCELED. Called by an engine that
          * fails. */
