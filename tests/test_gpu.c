@@ -69,6 +69,12 @@ struct reads {
         struct kc_job *job;
 };
 
+/* KC_TEST_SMALL=1 in the environment: fewer reads, where a device is emulated. */
+static uint64_t scaled(uint64_t nreads)
+{
+        return getenv("KC_TEST_SMALL") != NULL ? nreads / 8 : nreads;
+}
+
 static uint64_t random_of(uint64_t number)
 {
         uint64_t x = (number + 1) * UINT64_C(0x9e3779b97f4a7c15);
@@ -315,11 +321,11 @@ static void same_run_as_the_host(void **state)
         for (int stranded = 0; stranded < 2; stranded++) {
                 static const int ks[] = { 1, 2, 12, 16, 21, 31, 32, 33, 55, 63, 64 };
                 for (size_t i = 0; i < sizeof ks / sizeof *ks; i++) {
-                        compare(ks[i], stranded, 3000, as_it_likes);
-                        compare(ks[i], stranded, 3000, in_small_batches);
+                        compare(ks[i], stranded, scaled(3000), as_it_likes);
+                        compare(ks[i], stranded, scaled(3000), in_small_batches);
                 }
-                compare(31, stranded, 20000, in_little_memory);
-                compare(55, stranded, 20000, in_little_memory);
+                compare(31, stranded, scaled(20000), in_little_memory);
+                compare(55, stranded, scaled(20000), in_little_memory);
         }
 }
 
@@ -379,8 +385,8 @@ static void failing_source_and_sink(void **state)
         (void)state;
         if (!is_device())
                 skip();
-        for (uint64_t at = 0; at < 50000; at = at * 8 + 7) {
-                prepare(&work, 31, 50000);
+        for (uint64_t at = 0; at < scaled(50000); at = at * 8 + 7) {
+                prepare(&work, 31, scaled(50000));
                 work.reads.fail_at = at;
                 work.gpu.batch_nkmers = 100000;
                 expect(count_on_device(&work), KC_EINPUT, &work);
@@ -388,7 +394,7 @@ static void failing_source_and_sink(void **state)
                 free_run(&work.run);
         }
         for (int at = 0; at < 2; at++) {
-                prepare(&work, 31, 50000);
+                prepare(&work, 31, scaled(50000));
                 work.run.fail_at = at;
                 expect(count_on_device(&work), KC_EIO, &work);
                 assert_int_equal(atomic_load(&work.run.ncanceled), 1);
@@ -402,8 +408,8 @@ static void canceled(void **state)
         (void)state;
         if (!is_device())
                 skip();
-        for (uint64_t at = 0; at < 50000; at = at * 8 + 7) {
-                prepare(&work, 31, 50000);
+        for (uint64_t at = 0; at < scaled(50000); at = at * 8 + 7) {
+                prepare(&work, 31, scaled(50000));
                 work.reads.cancel_at = at;
                 work.gpu.batch_nkmers = 100000;
                 expect(count_on_device(&work), KC_ECANCELED, &work);
@@ -427,7 +433,7 @@ static void timeline(void **state)
                 close(fd);
                 skip();
         }
-        prepare(&work, 31, 20000);
+        prepare(&work, 31, scaled(20000));
         work.gpu.trace = path;
         work.gpu.batch_nkmers = 100000;
         expect(count_on_device(&work), KC_OK, &work);

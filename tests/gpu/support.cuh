@@ -40,6 +40,24 @@ static inline void expect_ok(enum kc_status status, const struct kc_error *err)
                 fail_msg("status %d: %s", (int)status, err->message);
 }
 
+/* KC_TEST_SMALL=1 in the environment: small inputs, and fewer of them, for compute-sanitizer and for
+ * the emulator. */
+static inline bool test_small(void)
+{
+        return getenv("KC_TEST_SMALL") != NULL;
+}
+
+static inline size_t test_size(size_t n)
+{
+        return test_small() ? n / 64 + 1 : n;
+}
+
+/* Of many cases, all or one in `per`. */
+static inline bool test_takes(size_t number, size_t per)
+{
+        return !test_small() || number % per == 0;
+}
+
 /* splitmix64: the same numbers on every machine. */
 static inline uint64_t next_random(uint64_t *state)
 {

@@ -341,12 +341,6 @@ static inline std::vector<size_t> equal_bins(size_t nkeys, size_t bin_nkeys)
         return ends;
 }
 
-/* KC_TEST_SMALL=1 in the environment: small inputs, for compute-sanitizer. */
-static inline size_t test_size(size_t n)
-{
-        return getenv("KC_TEST_SMALL") != NULL ? n / 64 + 1 : n;
-}
-
 /* ---- timing */
 
 /*

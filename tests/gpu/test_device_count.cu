@@ -212,7 +212,7 @@ static void each_k(const std::vector<letters> &segments)
 static void reads_of_a_genome(void **state)
 {
         (void)state;
-        each_k(sample_reads(1, 1500));
+        each_k(sample_reads(1, test_small() ? 40 : 1500));
 }
 
 static void one_kmer_and_none(void **state)
@@ -231,7 +231,8 @@ static void long_segment(void **state)
 {
         uint64_t random = 7;
         (void)state;
-        each_k({ random_letters(&random, 30000, 4), random_letters(&random, 30000, 2) });
+        size_t n = test_small() ? 1500 : 30000;
+        each_k({ random_letters(&random, n, 4), random_letters(&random, n, 2) });
 }
 
 static void one_letter(void **state)
@@ -244,7 +245,7 @@ static void one_read_again_and_again(void **state)
 {
         uint64_t random = 9;
         (void)state;
-        std::vector<letters> reads(20000, random_letters(&random, 150, 4));
+        std::vector<letters> reads(test_size(20000), random_letters(&random, 150, 4));
         for (int k : { 5, 31, 32, 55 })
                 for (enum kc_gpu_table table : all_tables)
                         check_widths(reads, k, false, table);
@@ -256,11 +257,13 @@ static void all_distinct(void **state)
         uint64_t random = 11;
         (void)state;
         std::vector<letters> reads;
-        for (int i = 0; i < 30; i++)
+        for (int i = 0; i < (test_small() ? 9 : 30); i++)
                 reads.push_back(random_letters(&random, 60000, 4));
+        size_t number = 0;
         for (int k : { 16, 31, 64 })
                 for (enum kc_gpu_table table : all_tables)
-                        check_widths(reads, k, false, table);
+                        if (test_takes(number++, 5))
+                                check_widths(reads, k, false, table);
 }
 
 /* For the checkers of memory and races, which are slow. */

@@ -5,6 +5,8 @@
 #include "gpu/merge.cuh"
 #include "lsm_support.cuh"
 
+#include <ctime>
+
 static void check(cudaError_t code)
 {
         struct kc_error err = {};

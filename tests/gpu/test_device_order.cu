@@ -235,6 +235,8 @@ static bool try_any(enum way way, enum shape shape, int k, size_t n)
 
 /* ---- tests ---- */
 
+enum { LEAST = 1 << 19 }; /* pairs for which buckets are chosen */
+
 static const int ks[] = { 1, 2, 5, 12, 16, 31, 32, 33, 55, 64 };
 
 static void sizes(void **)
@@ -248,10 +250,11 @@ static void sizes(void **)
 static void by_buckets_small(void **)
 {
         const size_t ns[] = { 1, 2, 31, 32, 33, 4095, 4096, 4097, 8191, 8192, 8193, 100000 };
+        size_t number = 0;
         for (size_t n : ns)
                 for (int k : ks)
-                        if (k >= KC_ORDER_MIN_K)
-                                for (int shape = 0; shape < NSHAPES; shape++)
+                        for (int shape = 0; shape < NSHAPES; shape++)
+                                if (k >= KC_ORDER_MIN_K && test_takes(number++, 97))
                                         try_any(BY_BUCKETS, (enum shape)shape, k, n);
 }
 
@@ -264,23 +267,29 @@ static void shapes_plainly(void **)
 
 static void shapes_large(void **)
 {
-        for (int shape = 0; shape < NSHAPES; shape++) {
-                try_any(CHOOSE, (enum shape)shape, 16, 3000000);
-                try_any(CHOOSE, (enum shape)shape, 31, 3000000);
-                try_any(CHOOSE, (enum shape)shape, 64, 2000000);
+        const size_t n = test_small() ? LEAST : 3000000;
+        for (size_t shape = 0; shape < NSHAPES; shape++) {
+                if (test_takes(shape, 7))
+                        try_any(CHOOSE, (enum shape)shape, 16, n);
+                if (test_takes(shape + 3, 7))
+                        try_any(CHOOSE, (enum shape)shape, 31, n);
+                if (test_takes(shape + 5, 7))
+                        try_any(CHOOSE, (enum shape)shape, 64, n / 3 * 2);
         }
-        for (int k : ks)
-                try_any(CHOOSE, CANONICAL, k, 1000000);
+        for (size_t i = 0; i < sizeof ks / sizeof *ks; i++)
+                if (test_takes(i, 9))
+                        try_any(CHOOSE, CANONICAL, ks[i], test_small() ? LEAST : 1000000);
 }
 
 static void ways_taken(void **)
 {
-        assert_true(try_any(BY_BUCKETS, CANONICAL, 31, 3000000));
-        assert_true(try_any(BY_BUCKETS, FULL_BUCKETS, 31, 3000000));
-        assert_true(try_any(BY_BUCKETS, CLUSTERS, 31, 1000000));
-        assert_true(try_any(BY_BUCKETS, ZIPF, 55, 1000000));
-        assert_false(try_any(BY_BUCKETS, EQUAL, 31, 1000000));
-        assert_false(try_any(BY_BUCKETS, ONE_CELL, 31, 1000000));
+        const size_t n = test_small() ? LEAST : 1000000, many = test_small() ? LEAST : 3000000;
+        assert_true(try_any(BY_BUCKETS, CANONICAL, 31, many));
+        assert_true(try_any(BY_BUCKETS, FULL_BUCKETS, 31, many));
+        assert_true(try_any(BY_BUCKETS, CLUSTERS, 31, n));
+        assert_true(try_any(BY_BUCKETS, ZIPF, 55, n));
+        assert_false(try_any(BY_BUCKETS, EQUAL, 31, n));
+        assert_false(try_any(BY_BUCKETS, ONE_CELL, 31, n));
 }
 
 /* A device bound that leaves room for the pairs, the run and little more. */
@@ -290,7 +299,7 @@ static void little_memory(void **)
         gpu.limit_nbytes = 64 << 10;
         for (int k : ks)
                 try_any(CHOOSE, ZIPF, k, 33);
-        const size_t n = 3000000, pair = 12;
+        const size_t n = test_small() ? LEAST : 3000000, pair = 12;
         gpu.limit_nbytes = 2 * n * pair + n * pair + (4 << 20);
         assert_true(try_any(CHOOSE, CANONICAL, 31, n));
         gpu.limit_nbytes = 2 * n * pair + n * pair + (20 << 20);

@@ -161,7 +161,7 @@ static void time_one(const Key *keys, size_t nkeys, size_t bin_nkeys, unsigned n
 template <class Key> static void timing(void)
 {
         const char *log2 = getenv("KC_TEST_TIMING");
-        size_t nkeys = (size_t)1 << (log2 != NULL ? atoi(log2) : 20);
+        size_t nkeys = (size_t)1 << (log2 != NULL ? atoi(log2) : test_small() ? 10 : 20);
         Key *keys = new_device_array<Key>(nkeys);
         for (unsigned bin_nkeys : { 8192, 65536 }) {
                 make_timing_keys<<<(unsigned)((nkeys + 255) / 256), 256>>>(keys, nkeys, bin_nkeys);

@@ -131,7 +131,7 @@ static void time_one(const Key *keys, size_t nkeys, size_t bin_nkeys, unsigned n
 template <class Key, int G> static void timing(void)
 {
         const char *log2 = getenv("KC_TEST_TIMING");
-        size_t nkeys = (size_t)1 << (log2 != NULL ? atoi(log2) : 18);
+        size_t nkeys = (size_t)1 << (log2 != NULL ? atoi(log2) : test_small() ? 12 : 18);
         Key *keys = new_device_array<Key>(nkeys);
         make_timing_keys<<<(unsigned)((nkeys + 255) / 256), 256>>>(keys, nkeys, 8192);
         time_one<Key, G>(keys, nkeys, 8192, 512, 2048);

@@ -1,0 +1,216 @@
+/*
+ * What gpu/ uses of CUB, for the emulator: device-wide functions are loops on the host.
+ *
+ * As with CUB, temporary == NULL asks for the temporary memory's size; in fact none is needed.
+ */
+#ifndef KC_EMULATED_CUB_CUH
+#define KC_EMULATED_CUB_CUH
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <iterator>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace cub
+{
+
+enum { TEMPORARY_NBYTES = 256 };
+
+/* Whether there is work to do; if not, *code is the function's result. */
+static inline bool begin(void *temporary, size_t *nbytes, cudaError_t *code)
+{
+        bool asks = temporary == NULL;
+        *code = !asks && *nbytes < TEMPORARY_NBYTES ? cudaErrorInvalidValue : cudaSuccess;
+        if (asks)
+                *nbytes = TEMPORARY_NBYTES;
+        return !asks && *code == cudaSuccess;
+}
+
+template <class T> struct DoubleBuffer {
+        T *d_buffers[2];
+        int selector;
+
+        DoubleBuffer(T *current, T *alternate) : d_buffers{ current, alternate }, selector(0)
+        {
+        }
+
+        T *Current(void) const
+        {
+                return d_buffers[selector];
+        }
+
+        T *Alternate(void) const
+        {
+                return d_buffers[selector ^ 1];
+        }
+
+        /* The values become current, and what was so is spoilt. */
+        void replace(const std::vector<T> &values)
+        {
+                std::copy(values.begin(), values.end(), Alternate());
+                memset((void *)Current(), emulator::POISON, values.size() * sizeof(T));
+                selector ^= 1;
+        }
+};
+
+struct DeviceScan {
+        template <class In, class Out>
+        static cudaError_t ExclusiveSum(void *temporary, size_t &nbytes, In in, Out out, size_t n,
+                                        cudaStream_t)
+        {
+                return sum(temporary, &nbytes, in, out, n, false);
+        }
+
+        template <class In, class Out>
+        static cudaError_t InclusiveSum(void *temporary, size_t &nbytes, In in, Out out, size_t n,
+                                        cudaStream_t)
+        {
+                return sum(temporary, &nbytes, in, out, n, true);
+        }
+
+        template <class In, class Out>
+        static cudaError_t ExclusiveSum(void *temporary, size_t &nbytes, In in, Out out, size_t n)
+        {
+                return sum(temporary, &nbytes, in, out, n, false);
+        }
+
+private:
+        template <class In, class Out>
+        static cudaError_t sum(void *temporary, size_t *nbytes, In in, Out out, size_t n,
+                               bool with_own)
+        {
+                typename std::decay<decltype(in[0])>::type before = 0, own;
+                cudaError_t code;
+                if (!begin(temporary, nbytes, &code))
+                        return code;
+                for (size_t i = 0; i < n; i++, before += own) {
+                        own = in[i];
+                        out[i] = with_own ? before + own : before;
+                }
+                return cudaSuccess;
+        }
+};
+
+struct DeviceRadixSort {
+        template <class Key>
+        static cudaError_t SortKeys(void *temporary, size_t &nbytes, DoubleBuffer<Key> &keys,
+                                    size_t n, int begin_bit, int end_bit, cudaStream_t)
+        {
+                cudaError_t code;
+                if (!begin(temporary, &nbytes, &code))
+                        return code;
+                std::vector<Key> sorted(keys.Current(), keys.Current() + n);
+                Key mask = mask_for<Key>(begin_bit, end_bit);
+                std::stable_sort(sorted.begin(), sorted.end(), [mask](const Key &a, const Key &b) {
+                        return (a & mask) < (b & mask);
+                });
+                keys.replace(sorted);
+                return cudaSuccess;
+        }
+
+        template <class Key, class Value>
+        static cudaError_t SortPairs(void *temporary, size_t &nbytes, DoubleBuffer<Key> &keys,
+                                     DoubleBuffer<Value> &values, size_t n, int begin_bit,
+                                     int end_bit, cudaStream_t)
+        {
+                typedef std::pair<Key, Value> pair;
+                cudaError_t code;
+                if (!begin(temporary, &nbytes, &code))
+                        return code;
+                std::vector<pair> pairs;
+                for (size_t i = 0; i < n; i++)
+                        pairs.push_back({ keys.Current()[i], values.Current()[i] });
+                Key mask = mask_for<Key>(begin_bit, end_bit);
+                std::stable_sort(pairs.begin(), pairs.end(), [mask](const pair &a, const pair &b) {
+                        return (a.first & mask) < (b.first & mask);
+                });
+                std::vector<Key> sorted_keys;
+                std::vector<Value> sorted_values;
+                for (const pair &p : pairs) {
+                        sorted_keys.push_back(p.first);
+                        sorted_values.push_back(p.second);
+                }
+                keys.replace(sorted_keys);
+                values.replace(sorted_values);
+                return cudaSuccess;
+        }
+
+private:
+        template <class Key> static Key mask_for(int begin_bit, int end_bit)
+        {
+                const int unused = 8 * (int)sizeof(Key) - end_bit;
+                return (Key) ~(Key)0 << unused >> unused >> begin_bit << begin_bit;
+        }
+};
+
+struct DeviceReduce {
+        template <class Keys, class OutKeys, class Values, class OutValues, class N, class Operator>
+        static cudaError_t ReduceByKey(void *temporary, size_t &nbytes, Keys keys, OutKeys out_keys,
+                                       Values values, OutValues out_values, N *nout,
+                                       Operator combine, int64_t n, cudaStream_t)
+        {
+                cudaError_t code;
+                N to = 0;
+                if (!begin(temporary, &nbytes, &code))
+                        return code;
+                for (int64_t i = 0, j; i < n; i = j, to++) {
+                        auto sum = values[i];
+                        for (j = i + 1; j < n && keys[j] == keys[i]; j++)
+                                sum = combine(sum, values[j]);
+                        out_keys[to] = keys[i];
+                        out_values[(ptrdiff_t)to] = sum;
+                }
+                *nout = to;
+                return cudaSuccess;
+        }
+};
+
+/* In a kernel, by all threads of a block. As with CUB, the storage is free again behind the
+ * caller's next barrier. */
+template <class T, int NTHREADS> struct BlockScan {
+        struct TempStorage {
+                T values[NTHREADS];
+        };
+
+        TempStorage &storage;
+
+        BlockScan(TempStorage &storage) : storage(storage)
+        {
+        }
+
+        void ExclusiveSum(T value, T &before, T &all)
+        {
+                storage.values[threadIdx.x] = value;
+                __syncthreads();
+                T sum = 0, own = 0;
+                for (int i = 0; i < NTHREADS; sum += storage.values[i++])
+                        if (i == (int)threadIdx.x)
+                                own = sum;
+                before = own;
+                all = sum;
+        }
+};
+
+template <class T, int NTHREADS> struct BlockReduce {
+        typedef typename BlockScan<T, NTHREADS>::TempStorage TempStorage;
+        BlockScan<T, NTHREADS> scan;
+
+        BlockReduce(TempStorage &storage) : scan(storage)
+        {
+        }
+
+        /* For thread 0. */
+        T Sum(T value)
+        {
+                T before, all;
+                scan.ExclusiveSum(value, before, all);
+                return threadIdx.x == 0 ? all : (T)UINT64_C(0xa5a5a5a5a5a5a5a5);
+        }
+};
+
+}
+
+#endif

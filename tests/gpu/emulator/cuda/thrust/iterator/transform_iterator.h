@@ -1,0 +1,43 @@
+/*
+ * Iterators whose values are worked out, for the emulator: as far as its CUB asks.
+ */
+#ifndef KC_EMULATED_TRANSFORM_ITERATOR_H
+#define KC_EMULATED_TRANSFORM_ITERATOR_H
+
+#include <cstddef>
+
+namespace thrust
+{
+
+template <class T> struct counting_iterator {
+        T first;
+
+        explicit counting_iterator(T first) : first(first)
+        {
+        }
+
+        T operator[](ptrdiff_t i) const
+        {
+                return first + (T)i;
+        }
+};
+
+template <class Function, class Iterator> struct transform_iterator {
+        Iterator first;
+        Function function;
+
+        auto operator[](ptrdiff_t i) const
+        {
+                return function(first[i]);
+        }
+};
+
+template <class Iterator, class Function>
+transform_iterator<Function, Iterator> make_transform_iterator(Iterator first, Function function)
+{
+        return { first, function };
+}
+
+}
+
+#endif

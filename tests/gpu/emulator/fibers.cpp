@@ -1,0 +1,389 @@
+/*
+ * The threads of a block as fibers, and their meetings.
+ *
+ * A fiber is made with makecontext once, and from then on switched to by siglongjmp: swapcontext
+ * makes a system call for the signal mask each time, which takes longer than what a lane does
+ * between two meetings. Fibers stay for the next block.
+ */
+#undef _FORTIFY_SOURCE /* its longjmp knows one stack */
+
+#include "emulator.h"
+
+#include <csetjmp>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#endif
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+dim3 threadIdx, blockIdx, blockDim, gridDim;
+
+namespace emulator
+{
+
+unsigned char *dynamic_shared;
+uint64_t block_number;
+
+enum {
+        STACK_NBYTES = 256 << 10, /* touched as far as it is used */
+        MAX_MEETINGS = 33,        /* masks of a warp in a block: all, and tiles */
+};
+
+/* ---- fibers ---- */
+
+struct fiber {
+        sigjmp_buf at;
+        bool made;
+        const void *stack; /* its lowest byte */
+        size_t stack_nbytes;
+        void *fake_stack; /* the sanitizer's */
+};
+
+static struct fiber fibers[MAX_THREADS], caller;
+static ucontext_t maker;
+
+/* Around a switch: the sanitizer is told of the new stack, and there learns of the old one. */
+static void leave(struct fiber *from, const struct fiber *to)
+{
+#ifdef __SANITIZE_ADDRESS__
+        __sanitizer_start_switch_fiber(&from->fake_stack, to->stack, to->stack_nbytes);
+#else
+        (void)from, (void)to;
+#endif
+}
+
+static void arrive(struct fiber *here, struct fiber *from)
+{
+#ifdef __SANITIZE_ADDRESS__
+        const void *stack;
+        size_t nbytes;
+        __sanitizer_finish_switch_fiber(here->fake_stack, &stack, &nbytes);
+        if (from != NULL) {
+                from->stack = stack;
+                from->stack_nbytes = nbytes;
+        }
+#else
+        (void)here, (void)from;
+#endif
+}
+
+static void switch_fiber(struct fiber *from, struct fiber *to)
+{
+        leave(from, to);
+        if (sigsetjmp(from->at, 0) == 0)
+                siglongjmp(to->at, 1);
+        arrive(from, NULL);
+}
+
+static void run_threads(unsigned thread);
+
+static void enter(unsigned thread)
+{
+        struct fiber *fiber = &fibers[thread];
+        arrive(fiber, &caller);
+        leave(fiber, &caller);
+        if (sigsetjmp(fiber->at, 0) == 0)
+                setcontext(&maker);
+        arrive(fiber, NULL);
+        run_threads(thread);
+}
+
+/* The stack has a page below it that nobody may touch; tops differ in their cache lines. */
+static void make_fiber(unsigned thread)
+{
+        struct fiber *fiber = &fibers[thread];
+        const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+        char *memory = (char *)mmap(NULL, STACK_NBYTES, PROT_READ | PROT_WRITE,
+                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (memory == MAP_FAILED || mprotect(memory, page, PROT_NONE) != 0)
+                fail("no memory for the stacks of threads");
+        fiber->stack = memory + page;
+        fiber->stack_nbytes = STACK_NBYTES - page - thread * 192 % 4096;
+        static ucontext_t context;
+        getcontext(&context);
+        context.uc_stack.ss_sp = memory + page;
+        context.uc_stack.ss_size = fiber->stack_nbytes;
+        context.uc_link = NULL;
+        makecontext(&context, (void (*)(void))enter, 1, thread);
+        leave(&caller, fiber);
+        swapcontext(&maker, &context);
+        arrive(&caller, NULL);
+        fiber->made = true;
+}
+
+/* ---- the block ---- */
+
+/* Lanes that wait for each other. There are two sets of values: while the slower lanes still read
+ * one, the quicker ones may be at the next meeting. */
+struct meeting {
+        uint32_t mask, arrived, lanes[2], nonzero[2];
+        unsigned ndone;
+        struct place place;
+        uint64_t values[2][WARP];
+};
+
+/* A meeting belongs to a mask for as long as the block runs. */
+struct warp {
+        uint32_t live;
+        unsigned nmeetings;
+        struct meeting meetings[MAX_MEETINGS];
+};
+
+struct block {
+        const struct config *config;
+        void (*call)(const void *);
+        const void *body;
+        unsigned current, nlive;
+
+        unsigned ready[MAX_THREADS], first_ready, nready;
+        const struct place *waits[MAX_THREADS]; /* NULL: does not wait */
+        struct warp warps[MAX_THREADS / WARP];
+
+        unsigned narrived, ndone; /* at the barrier */
+        bool any[2];
+        struct place place;
+};
+
+static struct block block;
+static uint64_t seed;
+
+static void make_ready(unsigned thread)
+{
+        block.waits[thread] = NULL;
+        block.ready[(block.first_ready + block.nready++) % MAX_THREADS] = thread;
+}
+
+/* With a seed, any of those that are ready. */
+static unsigned take_ready(void)
+{
+        unsigned *first = &block.ready[block.first_ready];
+        if (seed != 0) {
+                seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
+                unsigned at = (unsigned)((seed >> 33) % block.nready);
+                unsigned *other = &block.ready[(block.first_ready + at) % MAX_THREADS];
+                unsigned thread = *other;
+                *other = *first;
+                *first = thread;
+        }
+        block.first_ready = (block.first_ready + 1) % MAX_THREADS;
+        block.nready--;
+        return *first;
+}
+
+static void fail_waiting(void);
+
+static void run_others(void)
+{
+        unsigned from = block.current;
+        if (block.nready == 0)
+                fail_waiting();
+        block.current = take_ready();
+        threadIdx.x = block.current;
+        if (block.current != from)
+                switch_fiber(&fibers[from], &fibers[block.current]);
+}
+
+/* ---- meetings ---- */
+
+static void expect_same(const struct place &first, const struct place &other)
+{
+        if (first.line != other.line ||
+            (first.file != other.file && strcmp(first.file, other.file) != 0))
+                fail("threads that should meet are at different places: in %s, %s:%d, and in %s, "
+                     "%s:%d",
+                     first.function, first.file, first.line, other.function, other.file,
+                     other.line);
+}
+
+static struct meeting *find_meeting(struct warp *warp, uint32_t mask)
+{
+        for (unsigned i = 0; i < warp->nmeetings; i++)
+                if (warp->meetings[i].mask == mask)
+                        return &warp->meetings[i];
+        if (warp->nmeetings == MAX_MEETINGS)
+                fail("more masks in a warp than are emulated");
+        struct meeting *meeting = &warp->meetings[warp->nmeetings++];
+        meeting->mask = mask;
+        meeting->arrived = meeting->ndone = 0;
+        return meeting;
+}
+
+/* If all have come, they may go on. */
+static bool end_meeting(const struct warp *warp, struct meeting *meeting)
+{
+        unsigned first = (unsigned)(warp - block.warps) * WARP;
+        if (meeting->arrived == 0 || meeting->arrived != (meeting->mask & warp->live))
+                return false;
+        for (uint32_t left = meeting->arrived; left != 0; left &= left - 1) {
+                unsigned thread = first + (unsigned)__builtin_ctz(left);
+                if (thread != block.current)
+                        make_ready(thread);
+        }
+        meeting->lanes[meeting->ndone++ % 2] = meeting->arrived;
+        meeting->arrived = 0;
+        return true;
+}
+
+struct told meet_warp(uint32_t mask, uint64_t value, const struct place &place)
+{
+        unsigned thread = block.current, lane = thread % WARP;
+        struct warp *warp = &block.warps[thread / WARP];
+        struct meeting *meeting = find_meeting(warp, mask);
+        unsigned turn = meeting->ndone % 2;
+        if (!(mask >> lane & 1))
+                fail("thread %u is not in its own mask, %08x, in %s, %s:%d", thread, mask,
+                     place.function, place.file, place.line);
+        if (meeting->arrived != 0) {
+                expect_same(meeting->place, place);
+        } else {
+                meeting->place = place;
+                meeting->nonzero[turn] = 0;
+        }
+        meeting->values[turn][lane] = value;
+        meeting->nonzero[turn] |= (uint32_t)(value != 0) << lane;
+        meeting->arrived |= UINT32_C(1) << lane;
+        block.waits[thread] = &meeting->place;
+        if (!end_meeting(warp, meeting))
+                run_others();
+        block.waits[thread] = NULL;
+        return { meeting->lanes[turn], meeting->nonzero[turn], meeting->values[turn] };
+}
+
+static bool end_barrier(void)
+{
+        if (block.narrived == 0 || block.narrived != block.nlive)
+                return false;
+        for (unsigned i = 0; i < block.config->block.x; i++)
+                if (i != block.current && block.waits[i] == &block.place)
+                        make_ready(i);
+        block.narrived = 0;
+        block.ndone++;
+        block.any[block.ndone % 2] = false;
+        return true;
+}
+
+bool meet_block(bool value, const struct place &place)
+{
+        unsigned turn = block.ndone % 2;
+        if (block.narrived == 0)
+                block.place = place;
+        else
+                expect_same(block.place, place);
+        block.any[turn] |= value;
+        block.narrived++;
+        block.waits[block.current] = &block.place;
+        if (!end_barrier())
+                run_others();
+        block.waits[block.current] = NULL;
+        return block.any[turn];
+}
+
+/* ---- running ---- */
+
+/* Whoever waits for this thread waits no longer. */
+static void end_thread(unsigned thread)
+{
+        struct warp *warp = &block.warps[thread / WARP];
+        warp->live &= ~(UINT32_C(1) << thread % WARP);
+        block.nlive--;
+        for (unsigned i = 0; i < warp->nmeetings; i++)
+                (void)end_meeting(warp, &warp->meetings[i]);
+        (void)end_barrier();
+}
+
+/* Thread `thread` of all blocks that there will be. */
+static void run_threads(unsigned thread)
+{
+        for (;;) {
+                block.call(block.body);
+                end_thread(thread);
+                if (block.nlive == 0)
+                        switch_fiber(&fibers[thread], &caller);
+                else
+                        run_others();
+        }
+}
+
+static void run_block(void)
+{
+        unsigned n = block.config->block.x;
+        block_number++;
+        block.nlive = n;
+        block.any[0] = block.any[1] = false;
+        block.narrived = block.ndone = 0;
+        for (unsigned i = 0; i < n; i++) {
+                unsigned in_warp = n - i / WARP * WARP;
+                block.warps[i / WARP].live = in_warp < WARP ? (1u << in_warp) - 1 : UINT32_MAX;
+                block.warps[i / WARP].nmeetings = 0;
+                make_ready(i);
+        }
+        block.current = take_ready();
+        threadIdx.x = block.current;
+        switch_fiber(&caller, &fibers[block.current]);
+}
+
+void run_grid(const struct config &config, unsigned char *shared, void (*call)(const void *),
+              const void *body)
+{
+        block.config = &config;
+        block.call = call;
+        block.body = body;
+        blockDim = config.block;
+        gridDim = config.grid;
+        dynamic_shared = shared;
+        if (getenv("KC_EMULATOR_SEED") != NULL)
+                seed = strtoull(getenv("KC_EMULATOR_SEED"), NULL, 10);
+        for (unsigned i = 0; i < config.block.x; i++)
+                if (!fibers[i].made)
+                        make_fiber(i);
+        for (unsigned y = 0; y < config.grid.y; y++)
+                for (unsigned x = 0; x < config.grid.x; x++) {
+                        blockIdx = dim3(x, y, 0);
+                        memset(shared, POISON, config.shared_nbytes);
+                        run_block();
+                }
+        block.config = NULL;
+}
+
+/* ---- failing ---- */
+
+void fail(const char *format, ...)
+{
+        va_list arguments;
+        va_start(arguments, format);
+        fflush(stdout);
+        fprintf(stderr, "emulator: ");
+        if (block.config != NULL)
+                fprintf(stderr, "kernel %s, block (%u, %u), thread %u: ", block.config->kernel,
+                        blockIdx.x, blockIdx.y, block.current);
+        vfprintf(stderr, format, arguments);
+        fprintf(stderr, "\n");
+        va_end(arguments);
+        abort();
+}
+
+/* Of neighbours that wait at the same place one line is enough. */
+static void fail_waiting(void)
+{
+        const struct place *last = NULL;
+        for (unsigned i = 0; i < block.config->block.x; i++) {
+                const struct place *place = block.waits[i];
+                if (place != NULL && place != last)
+                        fprintf(stderr, "emulator: from thread %u on: waits in %s, %s:%d\n", i,
+                                place->function, place->file, place->line);
+                last = place;
+        }
+        fail("all threads wait for others");
+}
+
+}

@@ -1,0 +1,397 @@
+/*
+ * CUDA's runtime for one device whose memory is the host's. Everything is done at once; streams and
+ * events are things to hold.
+ */
+#include <cuda_runtime.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <malloc.h>
+#include <map>
+#include <mutex>
+
+enum { NMULTIPROCESSORS = 2, L2_NBYTES = 1 << 20, ALIGNMENT = 256 };
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#endif
+#ifdef __SANITIZE_ADDRESS__
+enum { GUARD_NBYTES = 0 }; /* the sanitizer has its own, and knows exactly */
+#else
+enum { GUARD_NBYTES = 1024 }; /* before and behind each allocation */
+#endif
+enum { GUARD = 0xb7 };
+
+static const size_t device_nbytes = (size_t)3 << 30;
+
+/* ---- errors ---- */
+
+static thread_local cudaError_t last_error;
+
+static cudaError_t note(cudaError_t code)
+{
+        if (code != cudaSuccess)
+                last_error = code;
+        return code;
+}
+
+cudaError_t cudaGetLastError(void)
+{
+        cudaError_t code = last_error;
+        last_error = cudaSuccess;
+        return code;
+}
+
+const char *cudaGetErrorString(cudaError_t code)
+{
+        static const std::map<cudaError_t, const char *> words = {
+                { cudaSuccess, "no error" },
+                { cudaErrorInvalidValue, "invalid argument" },
+                { cudaErrorMemoryAllocation, "out of memory" },
+                { cudaErrorInvalidConfiguration, "invalid configuration argument" },
+                { cudaErrorNoDevice, "no CUDA-capable device is detected" },
+                { cudaErrorInvalidDevice, "invalid device ordinal" },
+                { cudaErrorInvalidResourceHandle, "invalid resource handle" },
+        };
+        auto found = words.find(code);
+        return found == words.end() ? "unknown error" : found->second;
+}
+
+/* ---- the device ---- */
+
+static cudaError_t check_device(int device)
+{
+        return note(device == 0 ? cudaSuccess : cudaErrorInvalidDevice);
+}
+
+cudaError_t cudaDriverGetVersion(int *version)
+{
+        *version = CUDART_VERSION;
+        return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceCount(int *n)
+{
+        *n = 1;
+        return cudaSuccess;
+}
+
+cudaError_t cudaGetDevice(int *device)
+{
+        *device = 0;
+        return cudaSuccess;
+}
+
+cudaError_t cudaSetDevice(int device)
+{
+        return check_device(device);
+}
+
+cudaError_t cudaInitDevice(int device, unsigned, unsigned)
+{
+        return check_device(device);
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device)
+{
+        *properties = {};
+        snprintf(properties->name, sizeof properties->name, "emulated");
+        properties->major = 9;
+        properties->multiProcessorCount = NMULTIPROCESSORS;
+        properties->totalGlobalMem = device_nbytes;
+        return check_device(device);
+}
+
+cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device)
+{
+        *value = attribute == cudaDevAttrMultiProcessorCount ? (int)NMULTIPROCESSORS
+                 : attribute == cudaDevAttrL2CacheSize       ? (int)L2_NBYTES
+                                                             : (int)emulator::MAX_SHARED_NBYTES;
+        return check_device(device);
+}
+
+cudaError_t cudaDeviceSynchronize(void)
+{
+        return cudaSuccess;
+}
+
+/* ---- streams and events ---- */
+
+struct kc_emulated_stream {
+};
+
+struct kc_emulated_event {
+        bool recorded;
+        struct timespec time;
+};
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned)
+{
+        *stream = new kc_emulated_stream();
+        return cudaSuccess;
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream)
+{
+        delete stream;
+        return cudaSuccess;
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t)
+{
+        return cudaSuccess;
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned)
+{
+        return cudaSuccess;
+}
+
+cudaError_t cudaEventCreate(cudaEvent_t *event)
+{
+        *event = new kc_emulated_event();
+        return cudaSuccess;
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned)
+{
+        return cudaEventCreate(event);
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event)
+{
+        delete event;
+        return cudaSuccess;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t)
+{
+        event->recorded = true;
+        clock_gettime(CLOCK_MONOTONIC, &event->time);
+        return cudaSuccess;
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t)
+{
+        return cudaSuccess;
+}
+
+cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t begin, cudaEvent_t end)
+{
+        if (!begin->recorded || !end->recorded)
+                return note(cudaErrorInvalidResourceHandle);
+        *ms = (float)((double)(end->time.tv_sec - begin->time.tv_sec) * 1e3 +
+                      (double)(end->time.tv_nsec - begin->time.tv_nsec) * 1e-6);
+        return cudaSuccess;
+}
+
+/* ---- memory ---- */
+
+/* Of the device, by address. */
+static struct {
+        std::map<uintptr_t, size_t> nbytes;
+        size_t used_nbytes;
+        std::mutex lock;
+} memory_of_device;
+
+struct kc_emulated_pool {
+};
+
+cudaError_t cudaMemGetInfo(size_t *free_nbytes, size_t *total_nbytes)
+{
+        std::lock_guard<std::mutex> held(memory_of_device.lock);
+        *free_nbytes = device_nbytes - memory_of_device.used_nbytes;
+        *total_nbytes = device_nbytes;
+        return cudaSuccess;
+}
+
+cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const cudaMemPoolProps *)
+{
+        *pool = new kc_emulated_pool();
+        return cudaSuccess;
+}
+
+cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool)
+{
+        delete pool;
+        return cudaSuccess;
+}
+
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void *)
+{
+        return cudaSuccess;
+}
+
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, size_t)
+{
+        return cudaSuccess;
+}
+
+static void *take(size_t nbytes)
+{
+        void *memory;
+        if (posix_memalign(&memory, ALIGNMENT, nbytes + 2 * GUARD_NBYTES) != 0)
+                return NULL;
+        memset(memory, GUARD, GUARD_NBYTES);
+        memset((char *)memory + GUARD_NBYTES, emulator::POISON, nbytes);
+        memset((char *)memory + GUARD_NBYTES + nbytes, GUARD, GUARD_NBYTES);
+        return (char *)memory + GUARD_NBYTES;
+}
+
+static void check_guards(const void *memory, size_t nbytes)
+{
+        const unsigned char *begin = (const unsigned char *)memory;
+        for (int i = 0; i < GUARD_NBYTES; i++) {
+                if (begin[-1 - i] != GUARD)
+                        emulator::fail("byte %d before an allocation of %zu was written", i + 1,
+                                       nbytes);
+                if (begin[nbytes + (size_t)i] != GUARD)
+                        emulator::fail("byte %d behind an allocation of %zu was written", i, nbytes);
+        }
+}
+
+static void give_back(void *memory, size_t nbytes)
+{
+        check_guards(memory, nbytes);
+        free((char *)memory - GUARD_NBYTES);
+}
+
+cudaError_t cudaMallocFromPoolAsync(void **memory, size_t nbytes, cudaMemPool_t, cudaStream_t)
+{
+        std::lock_guard<std::mutex> held(memory_of_device.lock);
+        *memory = NULL;
+        if (nbytes == 0)
+                return cudaSuccess;
+        if (nbytes > device_nbytes - memory_of_device.used_nbytes ||
+            (*memory = take(nbytes)) == NULL)
+                return note(cudaErrorMemoryAllocation);
+        memory_of_device.nbytes[(uintptr_t)*memory] = nbytes;
+        memory_of_device.used_nbytes += nbytes;
+        return cudaSuccess;
+}
+
+cudaError_t cudaFree(void *memory)
+{
+        std::lock_guard<std::mutex> held(memory_of_device.lock);
+        auto found = memory_of_device.nbytes.find((uintptr_t)memory);
+        if (memory == NULL)
+                return cudaSuccess;
+        if (found == memory_of_device.nbytes.end())
+                emulator::fail("what is to be freed is not, or no longer, of the device");
+        size_t nbytes = found->second;
+        memory_of_device.used_nbytes -= nbytes;
+        memory_of_device.nbytes.erase(found);
+        give_back(memory, nbytes);
+        return cudaSuccess;
+}
+
+cudaError_t cudaFreeAsync(void *memory, cudaStream_t)
+{
+        return cudaFree(memory);
+}
+
+cudaError_t cudaMallocHost(void **memory, size_t nbytes)
+{
+        *memory = malloc(nbytes);
+        if (*memory == NULL)
+                return note(cudaErrorMemoryAllocation);
+        memset(*memory, emulator::POISON, nbytes);
+        return cudaSuccess;
+}
+
+cudaError_t cudaHostAlloc(void **memory, size_t nbytes, unsigned)
+{
+        return cudaMallocHost(memory, nbytes);
+}
+
+cudaError_t cudaFreeHost(void *memory)
+{
+        free(memory);
+        return cudaSuccess;
+}
+
+cudaError_t cudaHostRegister(void *, size_t, unsigned)
+{
+        return cudaSuccess;
+}
+
+cudaError_t cudaHostUnregister(void *)
+{
+        return cudaSuccess;
+}
+
+/* Whether all the bytes are the device's, in one allocation; or none of them is. */
+static bool is_device(const void *memory, size_t nbytes)
+{
+        uintptr_t begin = (uintptr_t)memory;
+        std::lock_guard<std::mutex> held(memory_of_device.lock);
+        auto found = memory_of_device.nbytes.upper_bound(begin);
+        if (found == memory_of_device.nbytes.begin())
+                return false;
+        --found;
+        return begin - found->first < found->second && begin - found->first + nbytes <= found->second;
+}
+
+cudaError_t cudaMemcpy(void *to, const void *from, size_t nbytes, cudaMemcpyKind kind)
+{
+        if (nbytes == 0)
+                return cudaSuccess;
+        if (is_device(to, nbytes) != (kind != cudaMemcpyDeviceToHost) ||
+            is_device(from, nbytes) != (kind != cudaMemcpyHostToDevice))
+                return note(cudaErrorInvalidValue);
+        memmove(to, from, nbytes);
+        return cudaSuccess;
+}
+
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t nbytes, cudaMemcpyKind kind,
+                            cudaStream_t)
+{
+        return cudaMemcpy(to, from, nbytes, kind);
+}
+
+cudaError_t cudaMemset(void *memory, int value, size_t nbytes)
+{
+        if (nbytes == 0)
+                return cudaSuccess;
+        if (!is_device(memory, nbytes))
+                return note(cudaErrorInvalidValue);
+        memset(memory, value, nbytes);
+        return cudaSuccess;
+}
+
+cudaError_t cudaMemsetAsync(void *memory, int value, size_t nbytes, cudaStream_t)
+{
+        return cudaMemset(memory, value, nbytes);
+}
+
+/* ---- kernels ---- */
+
+static std::mutex launching;
+
+static bool is_valid(const struct emulator::config &c)
+{
+        return c.grid.x > 0 && c.grid.y > 0 && c.grid.y < 65536 && c.grid.z == 1 &&
+               c.block.x > 0 && c.block.x <= emulator::MAX_THREADS && c.block.y == 1 &&
+               c.block.z == 1 && c.shared_nbytes <= emulator::MAX_SHARED_NBYTES;
+}
+
+void emulator::launch_call(const struct config &config, void (*call)(const void *),
+                           const void *body)
+{
+        std::lock_guard<std::mutex> one_at_a_time(launching);
+        if (!is_valid(config)) {
+                note(cudaErrorInvalidConfiguration);
+                return;
+        }
+        void *shared = take(config.shared_nbytes);
+        if (shared == NULL)
+                fail("no memory for a block's shared memory");
+        run_grid(config, (unsigned char *)shared, call, body);
+        give_back(shared, config.shared_nbytes);
+        std::lock_guard<std::mutex> held(memory_of_device.lock);
+        for (const auto &allocation : memory_of_device.nbytes)
+                check_guards((const void *)allocation.first, allocation.second);
+}

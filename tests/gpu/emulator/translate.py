@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""Make of CUDA C++ what a host compiler takes, a line for a line.
+
+    translate.py SOURCE-FOLDER OUTPUT-FOLDER FILE...
+
+    kernel<<<grid, block>>>(a, b);        emulator::launch(emulator::config("kernel", grid, block),
+                                                           [&] { kernel(a, b); });
+    __shared__ T a[N], b;                 static T a[N], b; and what fills them in each block
+    extern __shared__ T a[];              auto *a = (T *)emulator::dynamic_shared;
+
+A .cu file becomes a .cu.cpp; a header keeps its name, to be found first. All else is done by the
+macros of cuda/cuda_runtime.h.
+"""
+import pathlib
+import re
+import sys
+
+LAUNCH = re.compile(r'\b(\w+)((?:<[\w\s,:]*>)?)<<<(.*?)>>>\(', re.DOTALL)
+DYNAMIC = re.compile(r'extern __shared__ (?:__align__\(\d+\) )?([\w ]+?) (\w+)\[\];')
+STATIC = re.compile(r'__shared__ ([^;]*);')
+
+
+def end_of_call(text, at):
+    """Where the parenthesis closes that opened before `at`."""
+    depth = 1
+    while depth > 0:
+        depth += {'(': 1, ')': -1}.get(text[at], 0)
+        at += 1
+    return at
+
+
+def translate_launches(text):
+    while match := LAUNCH.search(text):
+        kernel, types, config = match.groups()
+        end = end_of_call(text, match.end())
+        text = (text[:match.start()] +
+                f'emulator::launch(emulator::config("{kernel}", {config}), '
+                f'[&] {{ {kernel}{types}({text[match.end():end]}; }})' + text[end:])
+    return text
+
+
+def translate_static(match):
+    """The names are what ends each part between commas, or comes before its brackets."""
+    names = [re.search(r'(\w+)(\[.*)?$', part).group(1) for part in match.group(1).split(',')]
+    return (f'static {match.group(1)}; {{ static uint64_t seen; '
+            f'emulator::poison_shared(&seen, {", ".join(names)}); }}')
+
+
+def translate(text):
+    text = DYNAMIC.sub(r'auto *\2 = (\1 *)emulator::dynamic_shared;', text)
+    return STATIC.sub(translate_static, translate_launches(text))
+
+
+def main(source, output, files):
+    for name in files:
+        path = pathlib.Path(source, name)
+        to = pathlib.Path(output, name + '.cpp' if name.endswith('.cu') else name)
+        text = (f'#include <cuda_runtime.h> // as nvcc does\n#line 1 "{path}"\n' +
+                translate(path.read_text()))
+        to.parent.mkdir(parents=True, exist_ok=True)
+        if not to.exists() or to.read_text() != text:
+            to.write_text(text)
+
+
+if __name__ == '__main__':
+    main(sys.argv[1], sys.argv[2], sys.argv[3:])
