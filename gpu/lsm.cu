@@ -301,13 +301,14 @@ out:
         return status;
 }
 
-/* Ranges of this length are merged about as fast as the host's memory is read. */
-static const size_t GOOD_NPAIRS = 1 << 19;
+/* Ranges of this length are merged about as fast as the host's memory is read; of this many runs,
+ * too: a merge of short parts costs as much as one of long ones. */
+static const size_t GOOD_NPAIRS = 1 << 19, GOOD_NRUNS = 128;
 
 /*
  * How long ranges can be. Runs move to the host while ranges would be short; while they are too
- * many for ranges of that length, the shortest are merged. With room for the pairs between four
- * fences of each run, a range is at least half as long as it may be.
+ * many, also for ranges of that length, the shortest are merged. With room for the pairs between
+ * four fences of each run, a range is at least half as long as it may be.
  */
 template <class Key>
 static enum kc_status plan_ranges(struct kc_gpu_lsm<Key> *lsm, size_t *max_pairs,
@@ -318,7 +319,7 @@ static enum kc_status plan_ranges(struct kc_gpu_lsm<Key> *lsm, size_t *max_pairs
         for (;;) {
                 enum kc_status status;
                 size_t n = fitting_pairs(lsm->gpu, lsm->runs, lsm->nruns, *max_pairs);
-                size_t max_nruns = n / FENCES_NPAIRS;
+                size_t max_nruns = n / FENCES_NPAIRS < GOOD_NRUNS ? n / FENCES_NPAIRS : GOOD_NRUNS;
                 struct kc_lsm_run<Key> *run = run_to_move(lsm, KC_RANGES_NCOPIES * good);
                 if (n < good && run != NULL) {
                         status = move_to_host(lsm, run, err);
