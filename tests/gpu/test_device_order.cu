@@ -254,7 +254,7 @@ static void by_buckets_small(void **)
         for (size_t n : ns)
                 for (int k : ks)
                         for (int shape = 0; shape < NSHAPES; shape++)
-                                if (k >= KC_ORDER_MIN_K && test_takes(number++, 97))
+                                if (k >= KC_ORDER_MIN_K && test_takes(number++, 151))
                                         try_any(BY_BUCKETS, (enum shape)shape, k, n);
 }
 
@@ -269,11 +269,11 @@ static void shapes_large(void **)
 {
         const size_t n = test_small() ? LEAST : 3000000;
         for (size_t shape = 0; shape < NSHAPES; shape++) {
-                if (test_takes(shape, 7))
+                if (test_takes(shape, 9))
                         try_any(CHOOSE, (enum shape)shape, 16, n);
-                if (test_takes(shape + 3, 7))
+                if (test_takes(shape + 3, 9))
                         try_any(CHOOSE, (enum shape)shape, 31, n);
-                if (test_takes(shape + 5, 7))
+                if (test_takes(shape + 6, 9))
                         try_any(CHOOSE, (enum shape)shape, 64, n / 3 * 2);
         }
         for (size_t i = 0; i < sizeof ks / sizeof *ks; i++)
