@@ -226,8 +226,8 @@ template <class Key> static void check_shapes(int k, size_t n)
                 std::vector<Key> kmers = make_kmers<Key>(k, n, (kmer_shape)shape, n + k);
                 for (int c = 0; c < NCOUNTS; c++)
                         if (test_takes((size_t)(k + shape + c), 5))
-                                check_pairs(k, kmers, make_counts(kmers.size(), (count_shape)c, k), 9000, 1,
-                                    UINT32_MAX);
+                                check_pairs(k, kmers, make_counts(kmers.size(), (count_shape)c, k),
+                                            9000, 1, UINT32_MAX);
         }
 }
 

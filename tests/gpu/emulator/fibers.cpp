@@ -155,6 +155,7 @@ struct block {
 };
 
 static struct block block;
+static const char *last_kernel;
 static uint64_t seed;
 
 static void make_ready(unsigned thread)
@@ -353,6 +354,7 @@ void run_grid(const struct config &config, unsigned char *shared, void (*call)(c
                         run_block();
                 }
         block.config = NULL;
+        last_kernel = config.kernel;
 }
 
 /* ---- failing ---- */
@@ -366,6 +368,8 @@ void fail(const char *format, ...)
         if (block.config != NULL)
                 fprintf(stderr, "kernel %s, block (%u, %u), thread %u: ", block.config->kernel,
                         blockIdx.x, blockIdx.y, block.current);
+        else if (last_kernel != NULL)
+                fprintf(stderr, "after kernel %s: ", last_kernel);
         vfprintf(stderr, format, arguments);
         fprintf(stderr, "\n");
         va_end(arguments);
