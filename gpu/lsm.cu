@@ -327,7 +327,8 @@ static enum kc_status plan_ranges(struct kc_gpu_lsm<Key> *lsm, size_t *max_pairs
                         status = no_room(kc_ranges_nbytes(lsm->runs, lsm->nruns, good),
                                          kc_gpu_room(lsm->gpu), err);
                 } else if (lsm->nruns > max_nruns) {
-                        status = merge_shortest(lsm, max_nruns, n, err);
+                        size_t over = lsm->nruns - max_nruns + 1; /* these to one, and it is done */
+                        status = merge_shortest(lsm, over < max_nruns ? over : max_nruns, n, err);
                 } else {
                         *max_pairs = n;
                         return KC_OK;
