@@ -254,7 +254,7 @@ static void by_buckets_small(void **)
         for (size_t n : ns)
                 for (int k : ks)
                         for (int shape = 0; shape < NSHAPES; shape++)
-                                if (k >= KC_ORDER_MIN_K && test_takes(number++, 151))
+                                if (k >= KC_ORDER_MIN_K && test_takes(number++, 331))
                                         try_any(BY_BUCKETS, (enum shape)shape, k, n);
 }
 

@@ -30,12 +30,14 @@ def end_of_call(text, at):
 
 
 def translate_launches(text):
-    while match := LAUNCH.search(text):
+    match = LAUNCH.search(text)
+    while match:
         kernel, types, config = match.groups()
         end = end_of_call(text, match.end())
         text = (text[:match.start()] +
                 f'emulator::launch(emulator::config("{kernel}", {config}), '
                 f'[&] {{ {kernel}{types}({text[match.end():end]}; }})' + text[end:])
+        match = LAUNCH.search(text)
     return text
 
 
