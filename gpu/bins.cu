@@ -55,7 +55,7 @@ __device__ static void drain(block_state<Key> *state, const Table &table,
                              const kc_pairs_out<Key> &out)
 {
         reserve_pairs<Key>(state, table, out.n);
-        const uint32_t nplaces = table.nplaces(), below = (1u << threadIdx.x % WARP) - 1;
+        const uint32_t nplaces = table.nplaces();
         uint64_t to = state->base + state->warp_totals[threadIdx.x / WARP];
         for (uint32_t place = threadIdx.x; place - threadIdx.x < nplaces; place += THREADS) {
                 Key key;
@@ -63,7 +63,7 @@ __device__ static void drain(block_state<Key> *state, const Table &table,
                 bool is_pair = place < nplaces && table.get(place, &key, &count);
                 uint32_t pairs = __ballot_sync(~0u, is_pair);
                 if (is_pair) {
-                        uint64_t at = to + __popc(pairs & below);
+                        uint64_t at = to + kc_warp_rank(pairs);
                         out.kmers[at] = key;
                         out.counts[at] = count;
                 }

@@ -76,6 +76,20 @@ KC_HD uint64_t kc_key_hash(kc_key128 key)
         return kc_key_hash((uint64_t)key ^ (uint64_t)(key >> 64) * UINT64_C(0xd6e8feb86659fd93));
 }
 
+/* How many of the [n] ascending k-mers are below `kmer`. */
+template <class Key> KC_HD size_t kc_count_below(const Key *kmers, size_t n, Key kmer)
+{
+        size_t low = 0, high = n;
+        while (low < high) {
+                size_t middle = low + (high - low) / 2;
+                if (kmers[middle] < kmer)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        return low;
+}
+
 /* Counts saturate. */
 KC_HD uint32_t kc_count_add(uint32_t a, uint32_t b)
 {

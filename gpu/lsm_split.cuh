@@ -42,13 +42,7 @@ static inline size_t kc_fences_bound(const struct kc_fences<Key> *run, Key split
                 step *= 2;
         }
         size_t high = low + step <= run->nfences ? low + step - 1 : run->nfences;
-        while (low < high) {
-                size_t middle = low + (high - low) / 2;
-                if (run->kmers[middle] < split)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
+        low += kc_count_below(run->kmers + low, high - low, split);
         size_t end = low * KC_FENCE_NPAIRS < run->n ? low * KC_FENCE_NPAIRS : run->n;
         return end > run->at ? end - run->at : 0;
 }
@@ -88,20 +82,6 @@ static inline Key kc_fences_split(const struct kc_fences<Key> *const *runs, size
                         split = higher;
         }
         return split;
-}
-
-/* How many of the [n] k-mers are below the split. */
-template <class Key> KC_HD size_t kc_count_below(const Key *kmers, size_t n, Key split)
-{
-        size_t low = 0, high = n;
-        while (low < high) {
-                size_t middle = low + (high - low) / 2;
-                if (kmers[middle] < split)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        return low;
 }
 
 #endif

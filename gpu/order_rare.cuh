@@ -21,21 +21,6 @@ static __global__ void unpack_oversized_kernel(struct order_work<Key> work)
         }
 }
 
-/* The first of n ascending k-mers that is `kmer` or above. */
-template <class Key>
-static __device__ uint32_t lower_bound(const Key *kmers, uint32_t n, Key kmer)
-{
-        uint32_t low = 0, high = n;
-        while (low < high) {
-                uint32_t middle = low + (high - low) / 2;
-                if (kmers[middle] < kmer)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        return low;
-}
-
 /* The buckets' parts of the sorted k-mers, in place of what they had: [start, cursor). */
 template <class Key>
 static __global__ void find_oversized_kernel(struct order_work<Key> work, const Key *kmers,
@@ -48,9 +33,9 @@ static __global__ void find_oversized_kernel(struct order_work<Key> work, const 
         struct kc_order_bucket *bucket = &work.tables.buckets[b];
         int shift = 2 * work.in.k - KC_ORDER_CELL_BITS;
         uint32_t end = bucket->cell + bucket->ncells;
-        bucket->start = lower_bound(kmers, n, (Key)bucket->cell << shift);
+        bucket->start = (uint32_t)kc_count_below(kmers, n, (Key)bucket->cell << shift);
         work.tables.bucket_cursors[b] =
-                end == KC_ORDER_NCELLS ? n : lower_bound(kmers, n, (Key)end << shift);
+                end == KC_ORDER_NCELLS ? n : (uint32_t)kc_count_below(kmers, n, (Key)end << shift);
 }
 
 /* ---- exceptions ---- */
@@ -64,7 +49,7 @@ static __global__ void add_exceptions_kernel(struct order_work<Key> work, const 
         if (i >= state->nexceptions)
                 return;
         struct exception<Key> more = work.exceptions[i];
-        uint32_t *count = &counts[lower_bound(kmers, state->nout, more.kmer)];
+        uint32_t *count = &counts[kc_count_below(kmers, state->nout, more.kmer)];
         uint32_t old = *count, seen;
         while ((seen = atomicCAS(count, old, kc_count_add(old, more.count))) != old)
                 old = seen;

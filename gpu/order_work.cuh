@@ -6,6 +6,7 @@
 
 #include "gpu/order_parts.cuh"
 #include "gpu/order_plan.cuh"
+#include "gpu/warp.cuh"
 
 enum {
         NTHREADS = 512,
@@ -66,19 +67,11 @@ template <class Key> struct order_work {
 static __device__ uint32_t block_scan(uint32_t value, uint32_t *sums, uint32_t *total)
 {
         int lane = threadIdx.x % 32, warp = threadIdx.x / 32, nwarps = blockDim.x / 32;
-        uint32_t sum = value;
-        for (int step = 1; step < 32; step *= 2) {
-                uint32_t other = __shfl_up_sync(~0u, sum, step);
-                sum += lane >= step ? other : 0;
-        }
+        uint32_t sum = kc_warp_scan(value);
         if (lane == 31)
                 sums[warp] = sum;
         __syncthreads();
-        uint32_t mine = lane < nwarps ? sums[lane] : 0;
-        for (int step = 1; step < 32; step *= 2) {
-                uint32_t other = __shfl_up_sync(~0u, mine, step);
-                mine += lane >= step ? other : 0;
-        }
+        uint32_t mine = kc_warp_scan(lane < nwarps ? sums[lane] : 0);
         *total = __shfl_sync(~0u, mine, 31);
         uint32_t before = __shfl_sync(~0u, mine, warp == 0 ? 0 : warp - 1);
         __syncthreads();
