@@ -15,6 +15,8 @@
 
 #include <cmocka.h>
 
+#include "tests/run_support.h"
+
 enum { MAX_SEQUENCES = 4000 };
 
 /* Sequences as text, and where each worker's next one is. */
@@ -67,56 +69,6 @@ static enum kc_status next_batch(void *ctx, int worker, struct kc_batch *batch,
         return KC_OK;
 }
 
-/* A run, part by part. */
-struct part {
-        uint64_t *kmers;
-        uint32_t *counts;
-        size_t n;
-        bool last;
-};
-
-struct run {
-        struct part part[20000];
-        int nwords;
-        atomic_int ncanceled;
-        bool fail;
-};
-
-static enum kc_status put(void *ctx, uint64_t number, bool last, const uint64_t *kmers,
-                          const uint32_t *counts, size_t n, struct kc_error *err)
-{
-        struct run *run = ctx;
-        struct part *part = &run->part[number];
-        if (run->fail)
-                return kc_fail(err, KC_EIO, "the sink is full");
-        size_t nwords = (size_t)run->nwords;
-        assert_false(part->last);
-        part->kmers = realloc(part->kmers, (part->n + n) * nwords * sizeof *kmers + 1);
-        part->counts = realloc(part->counts, (part->n + n) * sizeof *counts + 1);
-        if (n > 0) {
-                memcpy(part->kmers + part->n * nwords, kmers, n * nwords * sizeof *kmers);
-                memcpy(part->counts + part->n, counts, n * sizeof *counts);
-        }
-        part->n += n;
-        part->last = last;
-        return KC_OK;
-}
-
-static void cancel(void *ctx)
-{
-        struct run *run = ctx;
-        atomic_fetch_add(&run->ncanceled, 1);
-}
-
-static void free_run(struct run *run)
-{
-        for (size_t i = 0; i < sizeof run->part / sizeof *run->part; i++) {
-                free(run->part[i].kmers);
-                free(run->part[i].counts);
-        }
-        free(run);
-}
-
 /* ---- the oracle: all k-mers as strings, sorted ---- */
 
 static int by_text(const void *a, const void *b)
@@ -151,19 +103,20 @@ static size_t all_kmers(const struct reads *reads, bool stranded, char ***sorted
 
 static void compare(const struct run *run, char **kmers, size_t n, int k)
 {
+        struct pairs all = run_join(run);
         size_t at = 0;
-        for (const struct part *part = run->part; part->last; part++)
-                for (size_t i = 0; i < part->n; i++) {
-                        char text[256] = { 0 };
-                        kc_kmer_format(part->kmers + i * (size_t)run->nwords, k, text);
-                        size_t first = at;
-                        assert_true(at < n);
-                        assert_string_equal(text, kmers[first]);
-                        while (at < n && strcmp(kmers[at], kmers[first]) == 0)
-                                at++;
-                        assert_int_equal(part->counts[i], at - first);
-                }
+        for (size_t i = 0; i < all.n; i++) {
+                char text[256] = { 0 };
+                kc_kmer_format(all.kmers + i * (size_t)run->nwords, k, text);
+                size_t first = at;
+                assert_true(at < n);
+                assert_string_equal(text, kmers[first]);
+                while (at < n && strcmp(kmers[at], kmers[first]) == 0)
+                        at++;
+                assert_int_equal(all.counts[i], at - first);
+        }
         assert_int_equal(at, n);
+        pairs_free(&all);
 }
 
 static enum kc_status count(struct reads *reads, const struct kc_count_params *params,
@@ -171,7 +124,7 @@ static enum kc_status count(struct reads *reads, const struct kc_count_params *p
 {
         struct kc_job job = { 0 };
         struct kc_batch_source source = { reads, next_batch };
-        struct kc_run_sink sink = { .ctx = run, .put = put, .cancel = cancel };
+        struct kc_run_sink sink = run_sink(run);
         reads->k = params->k;
         reads->nworkers = params->nthreads;
         atomic_store(&reads->next, 0);
@@ -188,20 +141,20 @@ static void check(struct reads *reads, int k, bool stranded, int nthreads, uint6
                                           .tmp_dir = "/tmp" };
         struct kc_count_totals totals;
         struct kc_error err = { 0 };
-        struct run *run = calloc(1, sizeof *run);
+        struct run run = { .fail_at = -1 };
         char **kmers;
         reads->fail_at = -1;
-        enum kc_status status = count(reads, &params, run, &totals, &err);
+        enum kc_status status = count(reads, &params, &run, &totals, &err);
         assert_string_equal(err.message, "");
         assert_int_equal(status, KC_OK);
         size_t n = all_kmers(reads, stranded, &kmers);
-        compare(run, kmers, n, k);
+        compare(&run, kmers, n, k);
         assert_int_equal(totals.nkmers, n);
         assert_int_equal(totals.nsaturated, 0);
         for (size_t i = 0; i < n; i++)
                 free(kmers[i]);
         free(kmers);
-        free_run(run);
+        run_free(&run);
 }
 
 /* ---- inputs ---- */
@@ -281,11 +234,11 @@ static void little_memory_spills_and_agrees(void **state)
         };
         struct kc_count_totals totals;
         struct kc_error err = { 0 };
-        struct run *run = calloc(1, sizeof *run);
+        struct run run = { .fail_at = -1 };
         reads.fail_at = -1;
-        assert_int_equal(count(&reads, &params, run, &totals, &err), KC_OK);
+        assert_int_equal(count(&reads, &params, &run, &totals, &err), KC_OK);
         assert_true(totals.spilled_nbytes > 0);
-        free_run(run);
+        run_free(&run);
         check(&reads, 31, false, 2, 1 << 20);
         check(&reads, 65, true, 3, 1 << 20);
         free_reads(&reads);
@@ -311,21 +264,22 @@ static void failures_come_back(void **state)
         };
         struct kc_count_totals totals;
         struct kc_error err = { 0 };
-        struct run *run = calloc(1, sizeof *run);
+        struct run run = { .fail_at = -1 };
         reads.fail_at = 150;
-        assert_int_equal(count(&reads, &params, run, &totals, &err), KC_EINPUT);
+        assert_int_equal(count(&reads, &params, &run, &totals, &err), KC_EINPUT);
         assert_string_equal(err.message, "no read 150");
-        assert_int_equal(run->ncanceled, 1);
+        assert_int_equal(run.ncanceled, 1);
 
         err = (struct kc_error){ 0 };
         reads.fail_at = -1;
-        run->fail = true;
-        assert_int_equal(count(&reads, &params, run, &totals, &err), KC_EIO);
+        run_free(&run);
+        run = (struct run){ .fail_at = 0 };
+        assert_int_equal(count(&reads, &params, &run, &totals, &err), KC_EIO);
         assert_string_equal(err.message, "the sink is full");
 
         err = (struct kc_error){ 0 };
         params.k = 256;
-        assert_int_equal(count(&reads, &params, run, &totals, &err), KC_EUSAGE);
+        assert_int_equal(count(&reads, &params, &run, &totals, &err), KC_EUSAGE);
 
         free_reads(&reads);
         reads.n = 0;
@@ -334,10 +288,10 @@ static void failures_come_back(void **state)
                 .k = 31, .nthreads = 2, .memory_nbytes = 1 << 20, .tmp_dir = "/nowhere/at/all"
         };
         sequenced(&reads, 150000, 2500, 200);
-        assert_int_equal(count(&reads, &params, run, &totals, &err), KC_EIO);
+        assert_int_equal(count(&reads, &params, &run, &totals, &err), KC_EIO);
         assert_non_null(strstr(err.message, "/nowhere/at/all"));
         free_reads(&reads);
-        free_run(run);
+        run_free(&run);
 }
 
 /* ---- parts ---- */

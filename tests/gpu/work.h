@@ -1,0 +1,145 @@
+/*
+ * Work for the tests of the CUDA engine: reads made up from their numbers, counted by it or by the
+ * host engine, and the two runs compared. To be included behind cmocka.h.
+ */
+#ifndef KC_TESTS_GPU_WORK_H
+#define KC_TESTS_GPU_WORK_H
+
+#include "cpu/cpu_engine.h"
+#include "gpu/gpu.h"
+#include "kmer/kmer.h"
+#include "tests/run_support.h"
+
+#include <stdint.h>
+
+enum { NTHREADS = 3, MAX_NBASES = 400 };
+
+struct reads {
+        uint64_t nreads, ngenome; /* starts are below ngenome, so that k-mers come again */
+        int k;
+        atomic_uint_fast64_t next;
+        uint64_t fail_at, cancel_at; /* reads; UINT64_MAX: none */
+        struct kc_job *job;
+};
+
+/* KC_TEST_SMALL=1 in the environment: fewer reads, where a device is emulated. */
+static inline uint64_t scaled(uint64_t nreads)
+{
+        return getenv("KC_TEST_SMALL") != NULL ? nreads / 8 : nreads;
+}
+
+static inline uint64_t random_of(uint64_t number)
+{
+        uint64_t x = (number + 1) * UINT64_C(0x9e3779b97f4a7c15);
+        x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+        x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+        return x ^ x >> 31;
+}
+
+/* Base `at` of the genome lies in its word at / 32; a read is as many as its number says. */
+static inline void add_read(const struct reads *reads, uint64_t number, struct kc_batch *batch)
+{
+        uint64_t random = random_of(~number);
+        uint32_t most = MAX_NBASES - (uint32_t)reads->k + 1;
+        uint32_t nbases = (uint32_t)(reads->k + random % most), nwords = (nbases + 31) / 32;
+        uint64_t at = (random >> 20) % reads->ngenome;
+        batch->segments[batch->nsegments++] =
+                (struct kc_segment){ .word = batch->nwords, .nbases = nbases };
+        for (uint32_t i = 0; i < nwords; i++) {
+                uint64_t low = random_of(at / 32 + i), high = random_of(at / 32 + i + 1);
+                int shift = (int)(at % 32) * 2;
+                uint64_t word = shift ? low >> shift | high << (64 - shift) : low;
+                if (i + 1 == nwords && nbases % 32)
+                        word &= (UINT64_C(1) << nbases % 32 * 2) - 1;
+                batch->words[batch->nwords++] = word;
+        }
+}
+
+static inline enum kc_status next_batch(void *ctx, int worker, struct kc_batch *batch,
+                                        struct kc_error *err)
+{
+        struct reads *reads = ctx;
+        uint32_t most = (MAX_NBASES + 31) / 32;
+        assert_in_range(worker, 0, NTHREADS - 1);
+        batch->nwords = batch->nsegments = 0;
+        while (batch->nsegments < batch->segments_cap && batch->nwords + most <= batch->words_cap) {
+                uint64_t i = atomic_fetch_add(&reads->next, 1);
+                if (i >= reads->nreads)
+                        break;
+                if (i == reads->fail_at)
+                        return kc_fail(err, KC_EINPUT, "no read %llu", (unsigned long long)i);
+                if (i == reads->cancel_at)
+                        atomic_store(&reads->job->cancel, true);
+                add_read(reads, i, batch);
+        }
+        return KC_OK;
+}
+
+struct work {
+        struct kc_count_params params;
+        struct kc_gpu_params gpu;
+        struct reads reads;
+        struct run run;
+        struct kc_job job;
+        struct kc_count_totals totals;
+        struct kc_gpu_report report;
+        struct kc_error err;
+};
+
+static inline void prepare(struct work *work, int k, uint64_t nreads)
+{
+        *work = (struct work){
+                .params = { .k = k,
+                            .nthreads = NTHREADS,
+                            .memory_nbytes = 256 << 20,
+                            .tmp_dir = "/tmp",
+                            .expected_nbases = nreads * MAX_NBASES / 2 },
+                .gpu = { .memory_nbytes = (size_t)1 << 30, .read_ahead = true },
+                .reads = { .nreads = nreads,
+                           .ngenome = nreads * 20 + 1,
+                           .k = k,
+                           .fail_at = UINT64_MAX,
+                           .cancel_at = UINT64_MAX },
+                .run = { .nwords = kc_kmer_nwords(k), .fail_at = -1 },
+        };
+        work->reads.job = &work->job;
+        atomic_flag_clear(&work->run.lock);
+}
+
+static inline enum kc_status count_on_device(struct work *work)
+{
+        struct kc_batch_source source = { &work->reads, next_batch };
+        struct kc_run_sink sink = run_sink(&work->run);
+        return kc_gpu_count(&work->params, &work->gpu, &source, &sink, &work->job, &work->totals,
+                            &work->report, &work->err);
+}
+
+static inline void count_on_host(struct work *work)
+{
+        struct kc_batch_source source = { &work->reads, next_batch };
+        struct kc_run_sink sink = run_sink(&work->run);
+        assert_int_equal(KC_OK, kc_cpu_count(&work->params, &source, &sink, &work->job,
+                                             &work->totals, &work->err));
+}
+
+static inline void expect(enum kc_status got, enum kc_status wanted, const struct work *work)
+{
+        if (got != wanted)
+                fail_msg("status %d, not %d: %s", (int)got, (int)wanted, work->err.message);
+}
+
+/* The two runs are the same, pair for pair, and so is what was told of them. */
+static inline void expect_same(const struct work *got, const struct work *wanted)
+{
+        struct pairs a = run_join(&got->run), b = run_join(&wanted->run);
+        assert_int_equal(a.n, b.n);
+        assert_memory_equal(a.kmers, b.kmers, a.n * (size_t)got->run.nwords * sizeof *a.kmers);
+        assert_memory_equal(a.counts, b.counts, a.n * sizeof *a.counts);
+        assert_int_equal(got->totals.nkmers, wanted->totals.nkmers);
+        assert_int_equal(got->totals.ndistinct, wanted->totals.ndistinct);
+        assert_int_equal(got->totals.nsaturated, wanted->totals.nsaturated);
+        pairs_free(&a);
+        pairs_free(&b);
+}
+
+#endif
