@@ -74,6 +74,7 @@ enum kc_status kc_gpu_open(struct kc_gpu *gpu, int device, size_t limit_nbytes,
         gpu->limit_nbytes = free_nbytes / 10 * 9;
         if (limit_nbytes != 0 && limit_nbytes < gpu->limit_nbytes)
                 gpu->limit_nbytes = limit_nbytes;
+        gpu->bound_nbytes = gpu->limit_nbytes;
         KC_TRY(make_pool(gpu, err));
         KC_TRY(KC_CUDA(cudaStreamCreateWithFlags(&gpu->stream, cudaStreamNonBlocking)));
         KC_TRY(KC_CUDA(cudaStreamCreateWithFlags(&gpu->upload, cudaStreamNonBlocking)));
@@ -109,23 +110,56 @@ static cudaError_t take(struct kc_gpu *gpu, void **memory, size_t nbytes)
         return cudaMallocFromPoolAsync(memory, nbytes, gpu->pool, gpu->stream);
 }
 
-enum kc_status kc_gpu_alloc(struct kc_gpu *gpu, void **memory, size_t nbytes, struct kc_error *err)
+/* A device that refuses nbytes is believed to have half of that left: so the next attempts ask for
+ * less, or come when memory was set free. */
+static enum kc_status try_alloc(struct kc_gpu *gpu, void **memory, size_t nbytes,
+                                struct kc_error *err)
 {
-        *memory = NULL;
-        if (nbytes == 0)
-                return KC_OK;
         if (nbytes > kc_gpu_room(gpu))
                 return kc_fail(err, KC_ENOMEM,
                                "%zu bytes of device memory are wanted and %zu left; allow more "
                                "with --gpu-memory, or use --device cpu",
                                nbytes, kc_gpu_room(gpu));
         enum kc_status status = kc_cuda_check(take(gpu, memory, nbytes), "cudaMallocAsync", err);
+        if (status == KC_ENOMEM)
+                gpu->limit_nbytes = gpu->used_nbytes + nbytes / 2;
         if (status != KC_OK)
                 return status;
         gpu->used_nbytes += nbytes;
         if (gpu->used_nbytes > gpu->peak_nbytes)
                 gpu->peak_nbytes = gpu->used_nbytes;
         return KC_OK;
+}
+
+enum kc_status kc_gpu_alloc(struct kc_gpu *gpu, void **memory, size_t nbytes, struct kc_error *err)
+{
+        *memory = NULL;
+        if (nbytes == 0)
+                return KC_OK;
+        for (;;) {
+                struct kc_error refusal = {};
+                enum kc_status status = try_alloc(gpu, memory, nbytes, &refusal);
+                if (status == KC_OK)
+                        return KC_OK;
+                bool gave = false;
+                if (status == KC_ENOMEM && gpu->spare.give != NULL) {
+                        enum kc_status given = gpu->spare.give(gpu->spare.ctx, &gave, err);
+                        if (given != KC_OK)
+                                return given;
+                }
+                if (!gave)
+                        return kc_fail(err, status, "%s", refusal.message);
+        }
+}
+
+enum kc_status kc_gpu_hold(struct kc_gpu *gpu, size_t nbytes, struct kc_error *err)
+{
+        struct kc_gpu_spare spare = kc_gpu_take_spare(gpu);
+        void *memory;
+        enum kc_status status = kc_gpu_alloc(gpu, &memory, nbytes, err);
+        gpu->spare = spare;
+        kc_gpu_release(gpu, memory, nbytes);
+        return status;
 }
 
 void kc_gpu_release(struct kc_gpu *gpu, void *memory, size_t nbytes)

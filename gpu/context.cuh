@@ -13,6 +13,15 @@
 #include <cstdint>
 #include <cuda_runtime.h>
 
+/*
+ * Who can set device memory free when there is too little: asked again and again by kc_gpu_alloc.
+ * *gave = false: nothing is left to give.
+ */
+struct kc_gpu_spare {
+        void *ctx;
+        enum kc_status (*give)(void *ctx, bool *gave, struct kc_error *err); /* NULL: nobody */
+};
+
 struct kc_gpu {
         int device;
         int nmultiprocessors;
@@ -22,8 +31,11 @@ struct kc_gpu {
         cudaStream_t upload;    /* host to device */
         cudaStream_t download;  /* device to host */
         cudaMemPool_t pool;
-        size_t limit_nbytes;    /* bound on used_nbytes */
+        size_t bound_nbytes;    /* on used_nbytes, as it was opened with */
+        size_t limit_nbytes;    /* the bound, or less where the device refused memory: others may
+                                   take it too */
         size_t used_nbytes, peak_nbytes;
+        struct kc_gpu_spare spare;
 };
 
 /* KC_OK, or KC_EDEVICE (KC_ENOMEM for memory) with the call and CUDA's words in err. CUDA's own
@@ -50,13 +62,31 @@ void kc_gpu_close(struct kc_gpu *gpu);
 
 /*
  * Device memory, in order of gpu->stream: to be used by work on that stream, or after waiting for
- * it. Aligned to 256 bytes. KC_ENOMEM if the bound or the device leaves no room. nbytes = 0 gives
- * NULL. Release with the same nbytes; NULL is fine.
+ * it. Aligned to 256 bytes. KC_ENOMEM if the bound or the device leaves no room and gpu->spare has
+ * nothing to give. nbytes = 0 gives NULL. Release with the same nbytes; NULL is fine.
  */
 enum kc_status kc_gpu_alloc(struct kc_gpu *gpu, void **memory, size_t nbytes, struct kc_error *err);
 void kc_gpu_release(struct kc_gpu *gpu, void *memory, size_t nbytes);
 
-/* What kc_gpu_alloc could still give. */
+/* Take nbytes from the device and give them to the pool, from where kc_gpu_alloc takes and others
+ * do not. KC_ENOMEM if it refuses them, or the bound does; gpu->spare is not asked. */
+enum kc_status kc_gpu_hold(struct kc_gpu *gpu, size_t nbytes, struct kc_error *err);
+
+/* Ask nobody to set memory free. Gives who was asked, to be put back. */
+static inline struct kc_gpu_spare kc_gpu_take_spare(struct kc_gpu *gpu)
+{
+        struct kc_gpu_spare spare = gpu->spare;
+        gpu->spare = {};
+        return spare;
+}
+
+/* Believe that the device has all of the bound again: it may, and is asked in any case. */
+static inline void kc_gpu_forget_refusals(struct kc_gpu *gpu)
+{
+        gpu->limit_nbytes = gpu->bound_nbytes;
+}
+
+/* What kc_gpu_alloc could still give, as far as is known. */
 static inline size_t kc_gpu_room(const struct kc_gpu *gpu)
 {
         return gpu->limit_nbytes - gpu->used_nbytes;

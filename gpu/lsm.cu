@@ -14,6 +14,9 @@ template <class Key> struct kc_gpu_lsm {
         struct kc_ranges<Key> *ranges; /* NULL until the first kc_gpu_lsm_next */
 };
 
+template <class Key>
+static enum kc_status give_longest(void *lsm, bool *gave, struct kc_error *err);
+
 /* Chunks of a megabyte or two are copied at nearly the full rate; many of them are to fit. */
 template <class Key> static size_t chunk_npairs(const struct kc_gpu_lsm_setup *setup)
 {
@@ -47,6 +50,7 @@ enum kc_status kc_gpu_lsm_new(struct kc_gpu_lsm<Key> **out, struct kc_gpu *gpu,
         KC_TRY(kc_host_store_open(&lsm->store, gpu, &store, err));
         KC_TRY(kc_gpu_new(gpu, &lsm->nsaturated, 1, err));
         KC_TRY(KC_CUDA(cudaMemsetAsync(lsm->nsaturated, 0, sizeof *lsm->nsaturated, gpu->stream)));
+        gpu->spare = { lsm, give_longest<Key> };
         *out = lsm;
         lsm = NULL;
 out:
@@ -58,6 +62,7 @@ template <class Key> void kc_gpu_lsm_free(struct kc_gpu_lsm<Key> *lsm)
 {
         if (lsm == NULL)
                 return;
+        (void)kc_gpu_take_spare(lsm->gpu);
         kc_ranges_free(lsm->ranges);
         for (size_t i = 0; i < lsm->nruns; i++)
                 kc_lsm_run_free(&lsm->store, lsm->runs[i]);
@@ -119,7 +124,9 @@ static enum kc_status merge_runs(struct kc_gpu_lsm<Key> *lsm, size_t older, size
             kc_gpu_room(lsm->gpu))
                 return KC_ENOMEM;
         struct kc_gpu_run<Key> merged;
+        struct kc_gpu_spare spare = kc_gpu_take_spare(lsm->gpu);
         status = kc_gpu_merge_runs(lsm->gpu, a, b, lsm->nsaturated, &merged, err);
+        lsm->gpu->spare = spare;
         if (status != KC_OK)
                 return status;
         kc_gpu_run_free(lsm->gpu, a);
@@ -196,6 +203,17 @@ static struct kc_lsm_run<Key> *run_to_move(const struct kc_gpu_lsm<Key> *lsm, si
         return found;
 }
 
+/* The longest run on the device leaves it: it takes part in the fewest merges, and room is left for
+ * later. */
+template <class Key>
+static enum kc_status give_longest(void *ctx, bool *gave, struct kc_error *err)
+{
+        struct kc_gpu_lsm<Key> *lsm = (struct kc_gpu_lsm<Key> *)ctx;
+        struct kc_lsm_run<Key> *run = run_to_move(lsm, SIZE_MAX);
+        *gave = run != NULL;
+        return run != NULL ? move_to_host(lsm, run, err) : KC_OK;
+}
+
 static enum kc_status no_room(size_t nbytes, size_t room, struct kc_error *err)
 {
         return kc_fail(err, KC_ENOMEM,
@@ -208,16 +226,17 @@ template <class Key>
 enum kc_status kc_gpu_lsm_make_room(struct kc_gpu_lsm<Key> *lsm, size_t nbytes,
                                     struct kc_error *err)
 {
-        while (kc_gpu_room(lsm->gpu) < nbytes) {
-                /* The longest: it takes part in the fewest merges, and room is left for later. */
-                struct kc_lsm_run<Key> *run = run_to_move(lsm, SIZE_MAX);
-                if (run == NULL || lsm->ranges != NULL)
-                        return no_room(nbytes, kc_gpu_room(lsm->gpu), err);
-                enum kc_status status = move_to_host(lsm, run, err);
-                if (status != KC_OK)
-                        return status;
-        }
-        return KC_OK;
+        enum kc_status status = KC_OK;
+        struct kc_gpu *gpu = lsm->gpu;
+        bool gave = lsm->ranges == NULL;
+        while (gave && kc_gpu_room(gpu) < nbytes)
+                KC_TRY(give_longest<Key>(lsm, &gave, err));
+        if (!gave)
+                kc_gpu_forget_refusals(gpu);
+        if (kc_gpu_room(gpu) < nbytes)
+                status = no_room(nbytes, kc_gpu_room(gpu), err);
+out:
+        return status;
 }
 
 /* Fences of the runs that have none yet. */
@@ -234,20 +253,37 @@ out:
         return status;
 }
 
-/* Pairs of a range, up to max_pairs, that these runs' merge has room for. */
+/* Pairs of a range, up to max_pairs, that the merge of all runs has room for. */
 template <class Key>
-static size_t fitting_pairs(const struct kc_gpu *gpu, struct kc_lsm_run<Key> *const *runs,
-                            size_t nruns, size_t max_pairs)
+static size_t fitting_pairs(const struct kc_gpu_lsm<Key> *lsm, size_t max_pairs)
 {
         size_t low = 0, high = max_pairs;
         while (low < high) {
                 size_t middle = high - (high - low) / 2;
-                if (kc_ranges_nbytes(runs, nruns, middle) <= kc_gpu_room(gpu))
+                if (kc_ranges_nbytes(lsm->runs, lsm->nruns, middle) <= kc_gpu_room(lsm->gpu))
                         low = middle;
                 else
                         high = middle - 1;
         }
         return low;
+}
+
+/* Likewise, and the device has been asked for it. */
+template <class Key>
+static enum kc_status find_room(struct kc_gpu_lsm<Key> *lsm, size_t max_pairs, size_t *n,
+                                struct kc_error *err)
+{
+        size_t all = (size_t)kc_gpu_lsm_npairs(lsm);
+        for (;;) {
+                struct kc_error refusal = {};
+                *n = fitting_pairs(lsm, max_pairs);
+                size_t needed = kc_ranges_nbytes(lsm->runs, lsm->nruns, *n < all ? *n : all);
+                enum kc_status status = *n > 0 ? kc_gpu_hold(lsm->gpu, needed, &refusal) : KC_OK;
+                if (status == KC_OK)
+                        return KC_OK;
+                if (status != KC_ENOMEM)
+                        return kc_fail(err, status, "%s", refusal.message);
+        }
 }
 
 /* Insertion sort: the runs are few. */
@@ -317,8 +353,10 @@ static enum kc_status plan_ranges(struct kc_gpu_lsm<Key> *lsm, size_t *max_pairs
         enum { FENCES_NPAIRS = 4 * KC_FENCE_NPAIRS };
         size_t good = *max_pairs / 4 < GOOD_NPAIRS ? *max_pairs / 4 : GOOD_NPAIRS;
         for (;;) {
-                enum kc_status status;
-                size_t n = fitting_pairs(lsm->gpu, lsm->runs, lsm->nruns, *max_pairs);
+                size_t n;
+                enum kc_status status = find_room(lsm, *max_pairs, &n, err);
+                if (status != KC_OK)
+                        return status;
                 size_t max_nruns = n / FENCES_NPAIRS < GOOD_NRUNS ? n / FENCES_NPAIRS : GOOD_NRUNS;
                 struct kc_lsm_run<Key> *run = run_to_move(lsm, KC_RANGES_NCOPIES * good);
                 if (n < good && run != NULL) {
@@ -345,6 +383,8 @@ enum kc_status kc_gpu_lsm_next(struct kc_gpu_lsm<Key> *lsm, size_t max_pairs,
         enum kc_status status;
         *range = {};
         if (lsm->ranges == NULL) {
+                (void)kc_gpu_take_spare(lsm->gpu); /* where runs are is planned from now on */
+                kc_gpu_forget_refusals(lsm->gpu);
                 KC_TRY(fence_runs(lsm, err));
                 KC_TRY(plan_ranges(lsm, &max_pairs, err));
                 KC_TRY(kc_ranges_new(&lsm->ranges, &lsm->store, lsm->runs, lsm->nruns, max_pairs,

@@ -23,6 +23,8 @@ struct kc_gpu_lsm_setup {
                                 suit host_nbytes */
 };
 
+/* While batches are inserted it is gpu->spare: an allocation that finds too little memory makes
+ * runs leave, the longest first. One LSM a device. */
 template <class Key>
 enum kc_status kc_gpu_lsm_new(struct kc_gpu_lsm<Key> **lsm, struct kc_gpu *gpu,
                               const struct kc_gpu_lsm_setup *setup, struct kc_error *err);
@@ -38,8 +40,9 @@ enum kc_status kc_gpu_lsm_insert(struct kc_gpu_lsm<Key> *lsm, struct kc_gpu_run<
                                  struct kc_error *err);
 
 /*
- * Move runs to the host or to files, the longest first, until kc_gpu_room(gpu) is nbytes at least.
- * KC_ENOMEM if it cannot be reached; KC_EIO, with the folder's name, if a file cannot be written.
+ * Move runs to the host or to files, the longest first, until kc_gpu_room(gpu) is nbytes at least;
+ * with no run left, what the device has refused is believed to be there again. KC_ENOMEM if it
+ * cannot be reached; KC_EIO, with the folder's name, if a file cannot be written.
  */
 template <class Key>
 enum kc_status kc_gpu_lsm_make_room(struct kc_gpu_lsm<Key> *lsm, size_t nbytes,

@@ -256,6 +256,34 @@ static void test_few_runs(void **)
         try_few_runs<kc_key128>();
 }
 
+/* Who takes more memory than there is makes runs leave, until none is left. */
+template <class Key> static void try_spare(void)
+{
+        struct kc_error err = {};
+        uint64_t state = 7;
+        struct kc_gpu_lsm_setup setup = { 1 << 20, ".", 1, 1000 };
+        struct history<Key> history = {};
+        void *memory;
+        begin(&history, 4 << 20, setup);
+        insert(&history, random_run<Key>(40000, 1 << 30, &state, 4), 40000);
+        insert(&history, random_run<Key>(10000, 1 << 30, &state, 4), 10000);
+        size_t nbytes = kc_gpu_room(&history.gpu) + 1;
+        expect_ok(kc_gpu_alloc(&history.gpu, &memory, nbytes, &err), &err);
+        assert_int_equal(history.gpu.used_nbytes,
+                         nbytes + kc_gpu_run_nbytes<Key>(10000) + sizeof(uint64_t));
+        kc_gpu_release(&history.gpu, memory, nbytes);
+        assert_int_equal(kc_gpu_alloc(&history.gpu, &memory, 5 << 20, &err), KC_ENOMEM);
+        assert_null(memory);
+        assert_int_equal(history.gpu.used_nbytes, sizeof(uint64_t));
+        finish(&history, 65536);
+}
+
+static void test_spare(void **)
+{
+        try_spare<kc_key64>();
+        try_spare<kc_key128>();
+}
+
 static void test_failures(void **)
 {
         struct kc_error err = {};
@@ -417,7 +445,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_merges),   cmocka_unit_test(test_histories),
                 cmocka_unit_test(test_many_runs), cmocka_unit_test(test_few_runs),
-                cmocka_unit_test(test_failures),
+                cmocka_unit_test(test_spare),    cmocka_unit_test(test_failures),
         };
         const struct CMUnitTest timing[] = { cmocka_unit_test(test_speed) };
         need_device();
