@@ -2,6 +2,8 @@
  * CUDA's runtime for one device whose memory is the host's. Everything is done at once; streams and
  * events are things to hold.
  */
+#include "scarcity.h"
+
 #include <cuda_runtime.h>
 
 #include <cstdio>
@@ -25,7 +27,7 @@ enum { GUARD_NBYTES = 1024 }; /* before and behind each allocation */
 #endif
 enum { GUARD = 0xb7 };
 
-static const size_t device_nbytes = (size_t)3 << 30;
+static const size_t TOTAL_NBYTES = (size_t)3 << 30;
 
 /* ---- errors ---- */
 
@@ -101,7 +103,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device)
         snprintf(properties->name, sizeof properties->name, "emulated");
         properties->major = 9;
         properties->multiProcessorCount = NMULTIPROCESSORS;
-        properties->totalGlobalMem = device_nbytes;
+        properties->totalGlobalMem = TOTAL_NBYTES;
         return check_device(device);
 }
 
@@ -193,9 +195,65 @@ cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t begin, cudaEvent_t end)
 /* Of the device, by address. */
 static struct {
         std::map<uintptr_t, size_t> nbytes;
-        size_t used_nbytes;
+        size_t used_nbytes, taken_nbytes; /* by us; by others */
         std::mutex lock;
 } memory_of_device;
+
+static size_t free_of_device(void)
+{
+        return TOTAL_NBYTES - memory_of_device.used_nbytes - memory_of_device.taken_nbytes;
+}
+
+/* ---- scarcity ---- */
+
+static struct {
+        enum kc_scarcity kind;
+        long left; /* allocations that are as ever */
+        bool met;
+        long npinned;
+        std::mutex lock;
+} scarcity;
+
+void kc_emulator_scarcity(enum kc_scarcity kind, long n)
+{
+        scarcity.kind = kind;
+        scarcity.left = n;
+        scarcity.met = false;
+        memory_of_device.taken_nbytes = 0;
+}
+
+int kc_emulator_was_scarce(void)
+{
+        return scarcity.met;
+}
+
+size_t kc_emulator_device_nbytes(void)
+{
+        return memory_of_device.used_nbytes;
+}
+
+long kc_emulator_npinned(void)
+{
+        return scarcity.npinned;
+}
+
+/* At an allocation: whether there is scarcity of this kind now. */
+static bool is_scarce(enum kc_scarcity kind)
+{
+        std::lock_guard<std::mutex> held(scarcity.lock);
+        if (scarcity.kind != kind || scarcity.left-- > 0)
+                return false;
+        scarcity.met = true;
+        return true;
+}
+
+static void count_pinned(int n)
+{
+        std::lock_guard<std::mutex> held(scarcity.lock);
+        scarcity.npinned += n;
+}
+
+/* ---- pools and copies ---- */
 
 struct kc_emulated_pool {
 };
@@ -203,8 +261,8 @@ struct kc_emulated_pool {
 cudaError_t cudaMemGetInfo(size_t *free_nbytes, size_t *total_nbytes)
 {
         std::lock_guard<std::mutex> held(memory_of_device.lock);
-        *free_nbytes = device_nbytes - memory_of_device.used_nbytes;
-        *total_nbytes = device_nbytes;
+        *free_nbytes = free_of_device();
+        *total_nbytes = TOTAL_NBYTES;
         return cudaSuccess;
 }
 
@@ -265,7 +323,9 @@ cudaError_t cudaMallocFromPoolAsync(void **memory, size_t nbytes, cudaMemPool_t,
         *memory = NULL;
         if (nbytes == 0)
                 return cudaSuccess;
-        if (nbytes > device_nbytes - memory_of_device.used_nbytes ||
+        if (is_scarce(KC_SCARCITY_TAKEN) && memory_of_device.taken_nbytes == 0)
+                memory_of_device.taken_nbytes = free_of_device();
+        if (is_scarce(KC_SCARCITY_DEVICE) || nbytes > free_of_device() ||
             (*memory = take(nbytes)) == NULL)
                 return note(cudaErrorMemoryAllocation);
         memory_of_device.nbytes[(uintptr_t)*memory] = nbytes;
@@ -295,10 +355,11 @@ cudaError_t cudaFreeAsync(void *memory, cudaStream_t)
 
 cudaError_t cudaMallocHost(void **memory, size_t nbytes)
 {
-        *memory = malloc(nbytes);
+        *memory = is_scarce(KC_SCARCITY_PINNED) ? NULL : malloc(nbytes);
         if (*memory == NULL)
                 return note(cudaErrorMemoryAllocation);
         memset(*memory, emulator::POISON, nbytes);
+        count_pinned(1);
         return cudaSuccess;
 }
 
@@ -309,17 +370,23 @@ cudaError_t cudaHostAlloc(void **memory, size_t nbytes, unsigned)
 
 cudaError_t cudaFreeHost(void *memory)
 {
+        if (memory != NULL)
+                count_pinned(-1);
         free(memory);
         return cudaSuccess;
 }
 
 cudaError_t cudaHostRegister(void *, size_t, unsigned)
 {
+        if (is_scarce(KC_SCARCITY_PINNED))
+                return note(cudaErrorMemoryAllocation);
+        count_pinned(1);
         return cudaSuccess;
 }
 
 cudaError_t cudaHostUnregister(void *)
 {
+        count_pinned(-1);
         return cudaSuccess;
 }
 

@@ -1,0 +1,118 @@
+/*
+ * The CUDA engine where memory runs out, at each of its allocations: it gives the whole run, or
+ * says that there is no memory; it gives back what it has; and before it can count it takes nothing
+ * from a source that cannot be read again. Where others take the device's memory, runs leave it.
+ */
+#include "scarcity.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "tests/gpu/work.h"
+
+enum { NREADS = 120, BATCH_NKMERS = 6000 };
+
+static struct work host;
+
+/* In many small batches. */
+static void prepare_small(struct work *work, bool read_ahead)
+{
+        prepare(work, 31, NREADS);
+        work->gpu.read_ahead = read_ahead;
+        work->gpu.batch_nkmers = BATCH_NKMERS;
+        work->gpu.memory_nbytes = 256 << 20;
+        work->params.memory_nbytes = 1 << 20;
+}
+
+static int count_on_the_host(void **state)
+{
+        (void)state;
+        prepare(&host, 31, NREADS);
+        count_on_host(&host);
+        return 0;
+}
+
+static int free_host(void **state)
+{
+        (void)state;
+        run_free(&host.run);
+        return 0;
+}
+
+struct outcomes {
+        int nmet;     /* counts that met the scarcity with the engine at work */
+        int nthrough; /* of these, the whole run came */
+        int nspilled; /* and runs had left the device */
+};
+
+/* False: all allocations of that kind were made before. */
+static bool try_count(enum kc_scarcity kind, long n, bool read_ahead, struct outcomes *outcomes)
+{
+        static struct work work;
+        prepare_small(&work, read_ahead);
+        kc_emulator_scarcity(kind, n);
+        enum kc_status status = count_on_device(&work);
+        bool met = kc_emulator_was_scarce();
+        kc_emulator_scarcity(KC_SCARCITY_NONE, 0);
+        assert_int_equal(kc_emulator_device_nbytes(), 0);
+        assert_int_equal(kc_emulator_npinned(), 0);
+        if (status == KC_OK)
+                expect_same(&work, &host);
+        else
+                expect(status, met ? KC_ENOMEM : KC_OK, &work);
+        if (!work.report.began) {
+                assert_int_equal(atomic_load(&work.run.ncalls) + atomic_load(&work.run.ncanceled),
+                                 0);
+                assert_true(read_ahead || atomic_load(&work.reads.next) == 0);
+        }
+        bool through = met && status == KC_OK;
+        outcomes->nmet += met && work.report.began;
+        outcomes->nthrough += through;
+        outcomes->nspilled += through && work.totals.spilled_nbytes > 0;
+        run_free(&work.run);
+        return met;
+}
+
+static struct outcomes try_all(enum kc_scarcity kind)
+{
+        struct outcomes outcomes = { 0 };
+        for (int read_ahead = 0; read_ahead < 2; read_ahead++)
+                for (long n = 0; try_count(kind, n, read_ahead, &outcomes); n++)
+                        assert_in_range(n, 0, 1000);
+        assert_true(outcomes.nmet > 0);
+        return outcomes;
+}
+
+static void no_device_memory(void **state)
+{
+        (void)state;
+        assert_int_equal(try_all(KC_SCARCITY_DEVICE).nthrough, 0);
+}
+
+/* The first run, and the end with everything on the host, may be too much for what is left. */
+static void device_memory_taken_by_others(void **state)
+{
+        (void)state;
+        struct outcomes outcomes = try_all(KC_SCARCITY_TAKEN);
+        assert_true(outcomes.nthrough > outcomes.nmet / 2);
+        assert_true(outcomes.nspilled > outcomes.nmet / 3);
+}
+
+static void no_pinned_memory(void **state)
+{
+        (void)state;
+        try_all(KC_SCARCITY_PINNED);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(no_device_memory),
+                cmocka_unit_test(device_memory_taken_by_others),
+                cmocka_unit_test(no_pinned_memory),
+        };
+        return cmocka_run_group_tests(tests, count_on_the_host, free_host);
+}
