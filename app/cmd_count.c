@@ -53,6 +53,13 @@ static uint64_t default_memory(void)
         return nbytes > MIN_MEMORY_MIB * MIB ? nbytes : MIN_MEMORY_MIB * MIB;
 }
 
+/* Of the default: half of what is available. What is pinned cannot be swapped, and the input, --tmp
+ * and an output in a RAM disk want memory too; runs go to --tmp as well. */
+static uint64_t pinned_memory(uint64_t memory_nbytes)
+{
+        return memory_nbytes / 3 * 2;
+}
+
 /*
  * The engine's part of the bound on the whole process. The rest is for code, libraries and stacks
  * (32 MiB) and, a thread, for the reader's buffers and the store's blocks (12 MiB). A small bound
@@ -148,6 +155,7 @@ static enum kc_status run_cuda(struct count *count, const struct kc_count_params
                 .device = count->device.index,
                 .table = count->device.table,
                 .memory_nbytes = s->gpu_memory_nbytes,
+                .pinned_nbytes = s->memory_nbytes ? 0 : pinned_memory(count->memory_nbytes),
                 .batch_nkmers = s->gpu_batch_nkmers,
                 .read_ahead = is_rereadable(count),
                 .trace = s->gpu_trace,

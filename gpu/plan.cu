@@ -53,6 +53,10 @@ void kc_gpu_plan_host(struct kc_gpu_plan *plan, const struct kc_count_params *pa
 {
         *plan = {};
         plan->top_nkmers = top_nkmers(params->expected_nbases, gpu_params->batch_nkmers);
+        plan->pinned_nbytes = params->memory_nbytes;
+        if (gpu_params->pinned_nbytes != 0)
+                plan->pinned_nbytes =
+                        smaller(plan->pinned_nbytes, (uint64_t)gpu_params->pinned_nbytes);
         size_t nbytes = smaller(MAX_FEED_MIB * MIB, (size_t)params->memory_nbytes / 4);
         size_t words = nbytes / (size_t)params->nthreads / KC_FEED_NAHEAD / BYTES_PER_HOST_WORD;
         words = smaller(words, (size_t)MAX_HOST_WORDS);
@@ -134,7 +138,7 @@ enum kc_status kc_gpu_plan_parts(struct kc_gpu_plan *plan, const struct kc_count
         plan->part_pairs = pairs;
         plan->nslots = nslots;
         plan->host_nbytes =
-                params->memory_nbytes > taken ? (size_t)params->memory_nbytes - taken : 0;
+                plan->pinned_nbytes > taken ? (size_t)plan->pinned_nbytes - taken : 0;
         return KC_OK;
 }
 

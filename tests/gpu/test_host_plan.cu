@@ -85,6 +85,27 @@ static void small_input_takes_little(void **state)
         assert_true(kc_gpu_counter_nbytes<kc_key64>(31, plan.batch.nkmers) < 160 * MIB);
 }
 
+static void pinned_memory_has_its_own_bound(void **state)
+{
+        struct kc_count_params params = params_for(31, 16, 64000 * MIB, 0);
+        struct kc_gpu_params gpu_params = {};
+        struct kc_error err = {};
+        (void)state;
+        for (uint64_t pinned : { 0 * MIB, 1 * MIB, 20000 * MIB, 100000 * MIB }) {
+                struct kc_gpu_plan plan;
+                gpu_params.pinned_nbytes = pinned;
+                kc_gpu_plan_host(&plan, &params, &gpu_params);
+                expect_ok(kc_gpu_plan_batch<kc_key64>(&plan, &params, 60000 * MIB, &err), &err);
+                expect_ok(kc_gpu_plan_parts<kc_key64>(&plan, &params, 60000 * MIB, &err), &err);
+                if (pinned == 20000 * MIB)
+                        assert_in_range(plan.host_nbytes, 15000 * MIB, pinned);
+                else if (pinned == 1 * MIB)
+                        assert_int_equal(plan.host_nbytes, 0);
+                else
+                        assert_in_range(plan.host_nbytes, 59000 * MIB, 64000 * MIB);
+        }
+}
+
 static void too_little(void **state)
 {
         struct kc_count_params params = params_for(31, 16, 64000 * MIB, 1000000);
@@ -102,6 +123,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(all_of_it),
                 cmocka_unit_test(small_input_takes_little),
+                cmocka_unit_test(pinned_memory_has_its_own_bound),
                 cmocka_unit_test(too_little),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
