@@ -83,10 +83,21 @@ void kc_host_give_pinned(struct kc_host_store *store, uint8_t *piece)
         store->free_pinned = piece;
 }
 
+/* What may still be pinned. Runs whose chunks are in the file take memory beside them all the same:
+ * a 32nd is set aside for that, the fences of some twenty times as many pairs as are pinned. */
+static size_t left_nbytes(const struct kc_host_store *store)
+{
+        size_t beside = store->max_pinned_nbytes / 32;
+        if (beside < store->beside_nbytes)
+                beside = store->beside_nbytes;
+        size_t taken = store->pinned_nbytes + beside;
+        return taken < store->max_pinned_nbytes ? store->max_pinned_nbytes - taken : 0;
+}
+
 /* More pinned memory, for `wanted` chunks at most. If it cannot be had, none is tried for again. */
 static void add_slab(struct kc_host_store *store, size_t wanted)
 {
-        size_t left = (store->max_pinned_nbytes - store->pinned_nbytes) / store->chunk_nbytes;
+        size_t left = left_nbytes(store) / store->chunk_nbytes;
         size_t n = MAX_SLAB_NBYTES / store->chunk_nbytes;
         n = n > wanted ? wanted : n > 0 ? n : 1;
         n = n > left ? left : n;

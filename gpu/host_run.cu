@@ -9,6 +9,7 @@ void kc_host_run_free(struct kc_host_store *store, struct kc_host_run *run)
 {
         for (size_t i = 0; i < run->nchunks; i++)
                 kc_host_give_chunk(store, &run->chunks[i]);
+        kc_host_store_note(store, run->cap * sizeof *run->chunks, 0);
         free(run->chunks);
         *run = {};
 }
@@ -23,6 +24,7 @@ static enum kc_status add_chunk(struct kc_host_store *store, struct kc_host_run 
                 if (chunks == NULL)
                         return kc_fail(err, KC_ENOMEM, "out of memory");
                 run->chunks = (struct kc_host_chunk *)chunks;
+                kc_host_store_note(store, run->cap * sizeof *run->chunks, cap * sizeof *run->chunks);
                 run->cap = cap;
         }
         enum kc_status status = kc_host_take_chunk(store, &run->chunks[run->nchunks], wanted, err);

@@ -29,7 +29,8 @@ struct kc_host_slab;
 struct kc_host_store_setup {
         size_t chunk_npairs;      /* pairs of a chunk */
         size_t pair_nbytes;       /* kc_gpu_run_nbytes<Key>(1) */
-        size_t max_pinned_nbytes; /* bound on the chunks' pinned memory; the stages come on top */
+        size_t max_pinned_nbytes; /* bound on the chunks' pinned memory and on what is noted with
+                                     kc_host_store_note; the stages come on top */
         const char *tmp_dir;      /* folder of the file, which is created when it is needed */
         int nthreads;             /* that may be used for a moment */
 };
@@ -40,6 +41,7 @@ struct kc_host_store {
         size_t chunk_npairs, pair_nbytes, chunk_nbytes;
         int nthreads;
         size_t pinned_nbytes, max_pinned_nbytes;
+        size_t beside_nbytes; /* what runs take beside chunks */
         struct kc_host_slab *slabs; /* the pinned memory */
         void *free_pinned; /* pieces not in use; each begins with a pointer to the next */
         char *tmp_dir;
@@ -54,6 +56,12 @@ struct kc_host_store {
 enum kc_status kc_host_store_open(struct kc_host_store *store, struct kc_gpu *gpu,
                                   const struct kc_host_store_setup *setup, struct kc_error *err);
 void kc_host_store_close(struct kc_host_store *store);
+
+/* Host memory that a run takes beside its chunks has become more (or less), so chunks get less. */
+static inline void kc_host_store_note(struct kc_host_store *store, size_t before, size_t now)
+{
+        store->beside_nbytes += now - before;
+}
 
 /*
  * A stage that nothing is using any more. KC_HOST_STAGE_NBYTES of memory that the device can read

@@ -50,6 +50,7 @@ enum kc_status kc_lsm_run_add_fences(struct kc_host_store *store, struct kc_lsm_
         if (kmers == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         fences->kmers = kmers;
+        kc_host_store_note(store, fences->nfences * sizeof(Key), nfences * sizeof(Key));
         for (; fences->nfences < nfences; fences->nfences += n, first += n * KC_FENCE_NPAIRS) {
                 n = nfences - fences->nfences < max_n ? nfences - fences->nfences : max_n;
                 KC_TRY(sample(store, pairs->kmers + first, n, kmers + fences->nfences, err));
@@ -66,6 +67,7 @@ void kc_lsm_run_free(struct kc_host_store *store, struct kc_lsm_run<Key> *run)
                 return;
         kc_gpu_run_free(store->gpu, &run->device);
         kc_host_run_free(store, &run->host);
+        kc_host_store_note(store, run->fences.nfences * sizeof(Key), 0);
         free(run->fences.kmers);
         free(run);
 }

@@ -2,6 +2,7 @@
  * Merges and the LSM on the device, against plain merges on the host; how fast they are.
  */
 #include "gpu/lsm.cuh"
+#include "gpu/lsm_ranges.cuh"
 #include "gpu/merge.cuh"
 #include "lsm_support.cuh"
 
@@ -284,6 +285,38 @@ static void test_spare(void **)
         try_spare<kc_key128>();
 }
 
+/* Fences and the rows of chunks are within the bound on the host's memory, and leave chunks less. */
+static void test_host_bound(void **)
+{
+        enum { N = 400000, MAX_NBYTES = 1 << 20, OTHER_NBYTES = 600 << 10 };
+        struct kc_error err = {};
+        uint64_t state = 8;
+        struct kc_gpu gpu = open_gpu(64 << 20);
+        struct kc_host_store_setup setup = { 1000, kc_gpu_run_nbytes<kc_key64>(1), MAX_NBYTES, ".",
+                                             1 };
+        struct kc_gpu_run<kc_key64> run =
+                to_device(&gpu, random_run<kc_key64>(N, 1 << 30, &state, 4), N);
+        for (size_t other : { 0, (int)OTHER_NBYTES }) {
+                struct kc_host_store store;
+                struct kc_lsm_run<kc_key64> *host =
+                        (struct kc_lsm_run<kc_key64> *)calloc(1, sizeof *host);
+                expect_ok(kc_host_store_open(&store, &gpu, &setup, &err), &err);
+                kc_host_store_note(&store, 0, other);
+                expect_ok(kc_lsm_run_add_fences(&store, host, &run, &err), &err);
+                expect_ok(kc_host_run_append(&store, &host->host, &run, &err), &err);
+                size_t taken = host->fences.nfences * sizeof(kc_key64) +
+                               host->host.cap * sizeof *host->host.chunks;
+                assert_int_equal(store.beside_nbytes, other + taken);
+                assert_in_range(store.pinned_nbytes + other + taken,
+                                MAX_NBYTES - MAX_NBYTES / 32 - store.chunk_nbytes, MAX_NBYTES);
+                kc_lsm_run_free(&store, host);
+                assert_int_equal(store.beside_nbytes, other);
+                kc_host_store_close(&store);
+        }
+        kc_gpu_run_free(&gpu, &run);
+        close_gpu(&gpu);
+}
+
 static void test_failures(void **)
 {
         struct kc_error err = {};
@@ -446,6 +479,7 @@ int main(void)
                 cmocka_unit_test(test_merges),   cmocka_unit_test(test_histories),
                 cmocka_unit_test(test_many_runs), cmocka_unit_test(test_few_runs),
                 cmocka_unit_test(test_spare),    cmocka_unit_test(test_failures),
+                cmocka_unit_test(test_host_bound),
         };
         const struct CMUnitTest timing[] = { cmocka_unit_test(test_speed) };
         need_device();
