@@ -189,34 +189,52 @@ out:
 }
 
 /*
- * The sorted pairs, in an own run or (own = false) in the scratch, to the run that is given out:
- * of the size they need. Where there is no room for two runs, the pairs wait in the scratch.
+ * An own run to one of the size its pairs need (*fits) or, where there is no room for two, to the
+ * scratch. Nobody is asked to make room for the two.
  */
+template <class Key>
+static enum kc_status leave_own(struct kc_gpu *gpu, const struct kc_order_input<Key> *in,
+                                struct kc_gpu_run<Key> *own, struct kc_gpu_run<Key> *run,
+                                bool *fits, struct kc_error *err)
+{
+        struct kc_error refusal = {};
+        struct kc_gpu_spare spare = kc_gpu_take_spare(gpu);
+        enum kc_status status =
+                kc_order_copy_run(gpu, own->kmers, own->counts, own->n, run, &refusal);
+        gpu->spare = spare;
+        *fits = status == KC_OK;
+        if (status != KC_OK && status != KC_ENOMEM)
+                return kc_fail(err, status, "%s", refusal.message);
+        if (*fits)
+                return KC_OK;
+        KC_TRY(KC_CUDA(cudaMemcpyAsync(in->kmers_tmp, own->kmers, own->n * sizeof(Key),
+                                       cudaMemcpyDeviceToDevice, gpu->stream)));
+        KC_TRY(KC_CUDA(cudaMemcpyAsync(in->counts, own->counts, own->n * sizeof(uint32_t),
+                                       cudaMemcpyDeviceToDevice, gpu->stream)));
+out:
+        return status;
+}
+
+/* The sorted pairs, in an own run or (own = false) in the scratch, to the run that is given out: of
+ * the size they need. */
 template <class Key>
 static enum kc_status settle(struct kc_gpu *gpu, const struct kc_order_input<Key> *in,
                              struct kc_gpu_run<Key> *sorted, bool own, struct kc_gpu_run<Key> *run,
                              struct kc_error *err)
 {
-        enum kc_status status;
         size_t n = sorted->n;
         if (own && sorted->cap - n <= n / 8) {
                 *run = *sorted;
                 return KC_OK;
         }
-        if (!own || kc_gpu_room(gpu) >= kc_gpu_run_nbytes<Key>(n)) {
-                status = kc_order_copy_run(gpu, sorted->kmers, sorted->counts, n, run, err);
-                if (own)
-                        kc_gpu_run_free(gpu, sorted);
-                return status;
+        if (own) {
+                bool fits = false;
+                enum kc_status status = leave_own(gpu, in, sorted, run, &fits, err);
+                kc_gpu_run_free(gpu, sorted);
+                if (status != KC_OK || fits)
+                        return status;
         }
-        KC_TRY(KC_CUDA(cudaMemcpyAsync(in->kmers_tmp, sorted->kmers, n * sizeof(Key),
-                                       cudaMemcpyDeviceToDevice, gpu->stream)));
-        KC_TRY(KC_CUDA(cudaMemcpyAsync(in->counts, sorted->counts, n * sizeof(uint32_t),
-                                       cudaMemcpyDeviceToDevice, gpu->stream)));
-out:
-        kc_gpu_run_free(gpu, sorted);
-        return status != KC_OK ? status :
-                                 kc_order_copy_run(gpu, in->kmers_tmp, in->counts, n, run, err);
+        return kc_order_copy_run(gpu, in->kmers_tmp, in->counts, n, run, err);
 }
 
 /* Whether the plan can be carried out; room: for a run of all pairs. */
