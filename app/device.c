@@ -113,23 +113,32 @@ static void put_devices_json(struct text_out *out, const struct kc_gpu_device *d
                 json_number(&json, "memory_bytes", d->memory_nbytes);
                 json_number(&json, "free_bytes", d->free_nbytes);
                 json_number(&json, "multiprocessors", (uint64_t)d->nmultiprocessors);
+                json_string(&json, "trouble", d->trouble);
                 json_end(&json, '}');
         }
         json_end(&json, ']');
 }
 
+static void put_device(struct text_out *out, const struct kc_gpu_device *d)
+{
+        char total[FORMATTED_NBYTES], left[FORMATTED_NBYTES];
+        text_out_printf(out,
+                        "cuda:%d  %s, compute capability %d.%d, %d multiprocessors, %s "
+                        "(%s free)\n",
+                        d->index, d->name, d->major, d->minor, d->nmultiprocessors,
+                        format_size(d->memory_nbytes, total), format_size(d->free_nbytes, left));
+}
+
 static void put_devices(struct text_out *out, const struct kc_gpu_device *devices, int n)
 {
-        for (int i = 0; i < n; i++) {
-                const struct kc_gpu_device *d = &devices[i];
-                char total[FORMATTED_NBYTES], left[FORMATTED_NBYTES];
-                text_out_printf(out,
-                                "cuda:%d  %s, compute capability %d.%d, %d multiprocessors, %s "
-                                "(%s free)\n",
-                                d->index, d->name, d->major, d->minor, d->nmultiprocessors,
-                                format_size(d->memory_nbytes, total),
-                                format_size(d->free_nbytes, left));
-        }
+        for (int i = 0; i < n; i++)
+                if (devices[i].trouble[0] == '\0')
+                        put_device(out, &devices[i]);
+                else
+                        text_out_printf(out, "cuda:%d  %s, cannot be used: %s\n",
+                                        devices[i].index,
+                                        devices[i].name[0] ? devices[i].name : "unknown",
+                                        devices[i].trouble);
 }
 
 enum kc_status device_list(struct text_out *out, bool as_json, struct kc_error *err)

@@ -40,23 +40,32 @@ static enum kc_status no_device(cudaError_t code, struct kc_error *err)
         return kc_fail(err, KC_EDEVICE, "CUDA: cudaGetDeviceCount: %s", cudaGetErrorString(code));
 }
 
-static enum kc_status describe(int index, struct kc_gpu_device *device, struct kc_error *err)
+static enum kc_status look_at(struct kc_gpu_device *device, struct kc_error *err)
 {
         enum kc_status status;
         struct cudaDeviceProp properties;
         size_t total;
 
-        CUDA_TRY(cudaGetDeviceProperties(&properties, index));
-        CUDA_TRY(cudaSetDevice(index));
-        CUDA_TRY(cudaMemGetInfo(&device->free_nbytes, &total));
+        CUDA_TRY(cudaGetDeviceProperties(&properties, device->index));
         snprintf(device->name, sizeof device->name, "%s", properties.name);
-        device->index = index;
         device->major = properties.major;
         device->minor = properties.minor;
         device->memory_nbytes = properties.totalGlobalMem;
         device->nmultiprocessors = properties.multiProcessorCount;
+        CUDA_TRY(cudaSetDevice(device->index));
+        CUDA_TRY(cudaMemGetInfo(&device->free_nbytes, &total));
 out:
         return status;
+}
+
+/* One that another program has for itself, or that is broken, does not hide the others. */
+static void describe(int index, struct kc_gpu_device *device)
+{
+        struct kc_error err = {};
+        *device = {};
+        device->index = index;
+        if (look_at(device, &err) != KC_OK)
+                snprintf(device->trouble, sizeof device->trouble, "%s", err.message);
 }
 
 bool kc_gpu_in_build(void)
@@ -78,8 +87,9 @@ enum kc_status kc_gpu_devices(struct kc_gpu_device *devices, int cap, int *n, st
                 return KC_OK;
         CUDA_TRY(cudaGetDevice(&current));
         for (int i = 0; i < count && i < cap; i++)
-                KC_TRY(describe(i, &devices[i], err));
-        CUDA_TRY(cudaSetDevice(current));
+                describe(i, &devices[i]);
+        if (cudaSetDevice(current) != cudaSuccess) /* it is among those that cannot be used */
+                (void)cudaGetLastError();
 out:
         return status;
 }

@@ -25,6 +25,7 @@ struct kc_gpu_device {
         int major, minor; /* compute capability */
         size_t memory_nbytes, free_nbytes;
         int nmultiprocessors;
+        char trouble[1024]; /* why it cannot be used (what is above may be missing then), or "" */
 };
 
 /*
@@ -32,7 +33,7 @@ struct kc_gpu_device {
  *   devices  out [cap]
  *   n        out, devices there are, even when > cap. With cap = 0 no device is made ready, which
  *            takes some tenths of a second each
- * Returns KC_OK with *n >= 1; KC_EDEVICE with a message that says why there is none: no CUDA in
+ * Returns KC_OK with *n >= 1, also where a device cannot be used; KC_EDEVICE with a message that says why there is none: no CUDA in
  * this build, no driver, no device.
  */
 enum kc_status kc_gpu_devices(struct kc_gpu_device *devices, int cap, int *n, struct kc_error *err);

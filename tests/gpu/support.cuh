@@ -27,9 +27,10 @@ static inline void need_device(void)
         struct kc_gpu_device device;
         struct kc_error err = {};
         int n;
-        if (kc_gpu_devices(&device, 1, &n, &err) == KC_OK)
+        bool listed = kc_gpu_devices(&device, 1, &n, &err) == KC_OK;
+        if (listed && device.trouble[0] == '\0')
                 return;
-        printf("skipped: %s\n", err.message);
+        printf("skipped: %s\n", listed ? device.trouble : err.message);
         exit(TEST_SKIPPED);
 }
 

@@ -55,6 +55,7 @@ const char *cudaGetErrorString(cudaError_t code)
                 { cudaErrorMemoryAllocation, "out of memory" },
                 { cudaErrorInvalidConfiguration, "invalid configuration argument" },
                 { cudaErrorNoDevice, "no CUDA-capable device is detected" },
+                { cudaErrorDevicesUnavailable, "the device is busy or unavailable" },
                 { cudaErrorInvalidDevice, "invalid device ordinal" },
                 { cudaErrorInvalidResourceHandle, "invalid resource handle" },
         };
@@ -62,11 +63,20 @@ const char *cudaGetErrorString(cudaError_t code)
         return found == words.end() ? "unknown error" : found->second;
 }
 
-/* ---- the device ---- */
+/* ---- the devices: one that works, and some that are not to be had ---- */
+
+static int ndevices = 1;
+
+void kc_emulator_devices(int n)
+{
+        ndevices = n;
+}
 
 static cudaError_t check_device(int device)
 {
-        return note(device == 0 ? cudaSuccess : cudaErrorInvalidDevice);
+        return note(device == 0         ? cudaSuccess
+                    : device < ndevices ? cudaErrorDevicesUnavailable
+                                        : cudaErrorInvalidDevice);
 }
 
 cudaError_t cudaDriverGetVersion(int *version)
@@ -77,7 +87,7 @@ cudaError_t cudaDriverGetVersion(int *version)
 
 cudaError_t cudaGetDeviceCount(int *n)
 {
-        *n = 1;
+        *n = ndevices;
         return cudaSuccess;
 }
 
@@ -104,7 +114,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device)
         properties->major = 9;
         properties->multiProcessorCount = NMULTIPROCESSORS;
         properties->totalGlobalMem = TOTAL_NBYTES;
-        return check_device(device);
+        return note(device < ndevices ? cudaSuccess : cudaErrorInvalidDevice);
 }
 
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device)

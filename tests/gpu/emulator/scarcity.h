@@ -23,6 +23,9 @@ void kc_emulator_scarcity(enum kc_scarcity kind, long n);
 /* Whether an allocation has met with the scarcity since then. */
 int kc_emulator_was_scarce(void);
 
+/* So many devices, one at least; all but the first are others' alone. */
+void kc_emulator_devices(int n);
+
 /* Device memory in use; pinned host memory, in allocations. */
 size_t kc_emulator_device_nbytes(void);
 long kc_emulator_npinned(void);

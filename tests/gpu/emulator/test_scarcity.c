@@ -107,12 +107,37 @@ static void no_pinned_memory(void **state)
         try_all(KC_SCARCITY_PINNED);
 }
 
+/* One that others have for themselves does not hide the rest, nor can it be counted on. */
+static void devices_of_others(void **state)
+{
+        static struct work work;
+        struct kc_gpu_device devices[3];
+        struct kc_error err = { 0 };
+        int n;
+        (void)state;
+        kc_emulator_devices(3);
+        assert_int_equal(kc_gpu_devices(devices, 3, &n, &err), KC_OK);
+        assert_int_equal(n, 3);
+        for (int i = 0; i < 3; i++) {
+                assert_int_equal(devices[i].index, i);
+                assert_string_equal(devices[i].name, "emulated");
+                assert_int_equal(devices[i].free_nbytes > 0, i == 0);
+                assert_int_equal(strstr(devices[i].trouble, "busy") != NULL, i > 0);
+        }
+        prepare_small(&work, false);
+        work.gpu.device = 1;
+        expect(count_on_device(&work), KC_EDEVICE, &work);
+        assert_false(work.report.began);
+        kc_emulator_devices(1);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(no_device_memory),
                 cmocka_unit_test(device_memory_taken_by_others),
                 cmocka_unit_test(no_pinned_memory),
+                cmocka_unit_test(devices_of_others),
         };
         return cmocka_run_group_tests(tests, count_on_the_host, free_host);
 }

@@ -26,6 +26,7 @@ enum cudaError_t {
         cudaErrorMemoryAllocation = 2,
         cudaErrorInvalidConfiguration = 9,
         cudaErrorInsufficientDriver = 35,
+        cudaErrorDevicesUnavailable = 46,
         cudaErrorNoDevice = 100,
         cudaErrorInvalidDevice = 101,
         cudaErrorInvalidResourceHandle = 400,
