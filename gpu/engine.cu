@@ -105,6 +105,7 @@ static enum kc_status take_memory(struct engine<Key> *e, struct kc_error *err)
         lsm.host_nbytes = e->plan.host_nbytes;
         lsm.tmp_dir = p->tmp_dir;
         lsm.nthreads = p->nthreads;
+        lsm.gate = &e->gate;
         KC_TRY(kc_gpu_lsm_new(&e->lsm, &e->gpu, &lsm, err));
         KC_TRY(kc_gpu_emitter_attach(e->emitter, &e->gpu, e->plan.part_pairs, e->plan.nslots, err));
         if (!early)

@@ -138,6 +138,7 @@ static enum kc_status append_pieces(struct kc_host_store *store, struct kc_host_
         struct piece piece, before = {};
         for (size_t done = 0; done < pairs->n; done += piece.n) {
                 size_t left = pairs->n - done;
+                KC_TRY(kc_host_store_check(store, err));
                 if (run->n == run->nchunks * store->chunk_npairs)
                         KC_TRY(add_chunk(store, run, left / store->chunk_npairs + 1, err));
                 piece = piece_at(store, run, run->n, left);

@@ -13,6 +13,7 @@
 #ifndef KC_GPU_HOST_RUN_CUH
 #define KC_GPU_HOST_RUN_CUH
 
+#include "gpu/gate.h"
 #include "gpu/nameless_file.h"
 #include "gpu/run.cuh"
 
@@ -33,11 +34,13 @@ struct kc_host_store_setup {
                                      kc_host_store_note; the stages come on top */
         const char *tmp_dir;      /* folder of the file, which is created when it is needed */
         int nthreads;             /* that may be used for a moment */
+        struct kc_gate *gate;     /* asked in long work whether to go on; NULL: go on */
 };
 
 /* Where chunks are. Set up by kc_host_store_open. */
 struct kc_host_store {
         struct kc_gpu *gpu;
+        struct kc_gate *gate;
         size_t chunk_npairs, pair_nbytes, chunk_nbytes;
         int nthreads;
         size_t pinned_nbytes, max_pinned_nbytes;
@@ -61,6 +64,12 @@ void kc_host_store_close(struct kc_host_store *store);
 static inline void kc_host_store_note(struct kc_host_store *store, size_t before, size_t now)
 {
         store->beside_nbytes += now - before;
+}
+
+/* KC_ECANCELED where long work is not to go on. */
+static inline enum kc_status kc_host_store_check(struct kc_host_store *store, struct kc_error *err)
+{
+        return store->gate != NULL ? kc_gate_check(store->gate, err) : KC_OK;
 }
 
 /*

@@ -13,6 +13,7 @@ enum kc_status kc_host_store_open(struct kc_host_store *store, struct kc_gpu *gp
 {
         *store = {};
         store->gpu = gpu;
+        store->gate = setup->gate;
         store->chunk_npairs = setup->chunk_npairs;
         store->pair_nbytes = setup->pair_nbytes;
         store->chunk_nbytes =

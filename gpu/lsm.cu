@@ -46,6 +46,7 @@ enum kc_status kc_gpu_lsm_new(struct kc_gpu_lsm<Key> **out, struct kc_gpu *gpu,
         store.max_pinned_nbytes = setup->host_nbytes;
         store.tmp_dir = setup->tmp_dir;
         store.nthreads = setup->nthreads;
+        store.gate = setup->gate;
         lsm->gpu = gpu;
         KC_TRY(kc_host_store_open(&lsm->store, gpu, &store, err));
         KC_TRY(kc_gpu_new(gpu, &lsm->nsaturated, 1, err));

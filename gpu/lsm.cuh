@@ -10,6 +10,7 @@
 #ifndef KC_GPU_LSM_CUH
 #define KC_GPU_LSM_CUH
 
+#include "gpu/gate.h"
 #include "gpu/run.cuh"
 
 template <class Key> struct kc_gpu_lsm;
@@ -21,6 +22,7 @@ struct kc_gpu_lsm_setup {
         int nthreads;        /* threads it may use for a moment, to get host memory; 0 is 1 */
         size_t chunk_npairs; /* runs are kept on the host in chunks of so many pairs; 0: as many as
                                 suit host_nbytes */
+        struct kc_gate *gate; /* asked in long work whether to go on; NULL: go on */
 };
 
 /* While batches are inserted it is gpu->spare: an allocation that finds too little memory makes
@@ -42,7 +44,7 @@ enum kc_status kc_gpu_lsm_insert(struct kc_gpu_lsm<Key> *lsm, struct kc_gpu_run<
 /*
  * Move runs to the host or to files, the longest first, until kc_gpu_room(gpu) is nbytes at least;
  * with no run left, what the device has refused is believed to be there again. KC_ENOMEM if it
- * cannot be reached; KC_EIO, with the folder's name, if a file cannot be written.
+ * cannot be reached; KC_EIO, with the folder's name, if a file cannot be written; KC_ECANCELED.
  */
 template <class Key>
 enum kc_status kc_gpu_lsm_make_room(struct kc_gpu_lsm<Key> *lsm, size_t nbytes,

@@ -359,6 +359,7 @@ enum kc_status kc_ranges_next(struct kc_ranges<Key> *ranges, struct kc_gpu_run<K
         struct share<Key> fetched;
         *range = {};
         drop_part(ranges->gpu, &ranges->range);
+        KC_TRY(kc_host_store_check(ranges->store, err));
         if (!ranges->ahead.is_there)
                 KC_TRY(fetch(ranges, &ranges->ahead, err));
         if (!ranges->ahead.is_there)

@@ -339,6 +339,33 @@ static void test_failures(void **)
         close_gpu(&history.gpu);
 }
 
+/* A gate that is stopped ends what takes long: the way to the host, and the merge. */
+static void test_stopped(void **)
+{
+        static uint64_t job[8]; /* a zeroed struct kc_job, which C++ does not see */
+        struct kc_gpu_lsm_setup setup = { 1 << 20, ".", 0, 1000 };
+        for (bool to_host : { false, true }) {
+                struct kc_error err = {};
+                uint64_t state = 9;
+                struct kc_gate gate;
+                struct kc_gpu_run<kc_key64> range;
+                struct history<kc_key64> history = {};
+                kc_gate_init(&gate, (struct kc_job *)job);
+                setup.gate = &gate;
+                begin(&history, 16 << 20, setup);
+                insert(&history, random_run<kc_key64>(100000, 1 << 30, &state, 4), 100000);
+                if (!to_host)
+                        expect_ok(kc_gpu_lsm_next(history.lsm, 65536, &range, &err), &err);
+                kc_gate_stop(&gate);
+                assert_int_equal(to_host ? kc_gpu_lsm_make_room(history.lsm, (16 << 20) - 8, &err)
+                                         : kc_gpu_lsm_next(history.lsm, 65536, &range, &err),
+                                 KC_ECANCELED);
+                kc_gpu_lsm_free(history.lsm);
+                close_gpu(&history.gpu);
+                kc_gate_destroy(&gate);
+        }
+}
+
 /* K-mers spread evenly, half of which are the same for all seeds. */
 template <class Key>
 static __global__ void spread_kernel(Key *kmers, uint32_t *counts, size_t n, uint64_t seed)
@@ -479,7 +506,7 @@ int main(void)
                 cmocka_unit_test(test_merges),   cmocka_unit_test(test_histories),
                 cmocka_unit_test(test_many_runs), cmocka_unit_test(test_few_runs),
                 cmocka_unit_test(test_spare),    cmocka_unit_test(test_failures),
-                cmocka_unit_test(test_host_bound),
+                cmocka_unit_test(test_host_bound), cmocka_unit_test(test_stopped),
         };
         const struct CMUnitTest timing[] = { cmocka_unit_test(test_speed) };
         need_device();
