@@ -24,6 +24,7 @@ enum {
         MIN_SLOTS = 3,
         MAX_SLOTS = 24,
         LSM_NBYTES = 8 << 20, /* that the LSM takes of the host beside runs */
+        LEAST_LIMIT_MIB = 256, /* that can be counted in with whatever other parameters */
 };
 
 template <class T> static T smaller(T a, T b)
@@ -62,7 +63,8 @@ void kc_gpu_plan_host(struct kc_gpu_plan *plan, const struct kc_count_params *pa
         words = smaller(words, (size_t)MAX_HOST_WORDS);
         /* so that a batch gathers a few of each worker's, where there are enough */
         words = smaller(words, (size_t)(plan->top_nkmers / 64));
-        if (gpu_params->memory_nbytes != 0)
+        plan->limit_named = gpu_params->memory_nbytes != 0;
+        if (plan->limit_named)
                 words = smaller(words, gpu_params->memory_nbytes / LIMIT_PER_HOST_WORD);
         plan->host_words = (uint32_t)larger(words, (size_t)KC_BATCH_MIN_WORDS);
 }
@@ -100,6 +102,15 @@ static enum kc_status too_little(size_t limit_nbytes, struct kc_error *err)
                        limit_nbytes / MIB);
 }
 
+/* The workers' batches were sized before the device was known, and are too long for it. */
+static enum kc_status too_little_for_these(size_t limit_nbytes, struct kc_error *err)
+{
+        return kc_fail(err, KC_ENOMEM,
+                       "%zu MiB of device memory are too little for batches of the usual size; "
+                       "--gpu-memory %zuM makes them smaller, or use --device cpu",
+                       limit_nbytes / MIB, limit_nbytes / MIB);
+}
+
 template <class Key>
 enum kc_status kc_gpu_plan_batch(struct kc_gpu_plan *plan, const struct kc_count_params *params,
                                  size_t limit_nbytes, struct kc_error *err)
@@ -110,10 +121,12 @@ enum kc_status kc_gpu_plan_batch(struct kc_gpu_plan *plan, const struct kc_count
                 nkmers = larger(nkmers / 4 * 3, least);
                 caps = caps_for(nkmers, plan->host_words);
         }
-        if (!fits<Key>(&caps, params->k, limit_nbytes))
-                return too_little(limit_nbytes, err);
         plan->batch = caps;
-        return KC_OK;
+        if (fits<Key>(&caps, params->k, limit_nbytes))
+                return KC_OK;
+        if (plan->limit_named || limit_nbytes < LEAST_LIMIT_MIB * MIB)
+                return too_little(limit_nbytes, err);
+        return too_little_for_these(limit_nbytes, err);
 }
 
 template <class Key>

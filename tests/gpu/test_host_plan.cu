@@ -118,6 +118,30 @@ static void too_little(void **state)
         assert_non_null(strstr(err.message, "64 MiB"));
 }
 
+/* Where little is free and the user named no bound: the advice is to name it, and it is good. */
+static void little_is_free(void **state)
+{
+        struct kc_count_params params = params_for(55, 16, 64000 * MIB, 0);
+        struct kc_gpu_params gpu_params = {};
+        (void)state;
+        for (size_t limit = 256 * MIB; limit < 1000 * MIB; limit += 100 * MIB) {
+                struct kc_gpu_plan plan;
+                struct kc_error err = {};
+                char advice[64];
+                gpu_params.memory_nbytes = 0;
+                kc_gpu_plan_host(&plan, &params, &gpu_params);
+                snprintf(advice, sizeof advice, "--gpu-memory %zuM makes them", limit / MIB);
+                if (kc_gpu_plan_batch<kc_key128>(&plan, &params, limit, &err) != KC_OK)
+                        assert_non_null(strstr(err.message, advice));
+                else
+                        assert_true(limit > 800 * MIB);
+                gpu_params.memory_nbytes = limit;
+                kc_gpu_plan_host(&plan, &params, &gpu_params);
+                err = {};
+                expect_ok(kc_gpu_plan_batch<kc_key128>(&plan, &params, limit, &err), &err);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -125,6 +149,7 @@ int main(void)
                 cmocka_unit_test(small_input_takes_little),
                 cmocka_unit_test(pinned_memory_has_its_own_bound),
                 cmocka_unit_test(too_little),
+                cmocka_unit_test(little_is_free),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
