@@ -19,7 +19,8 @@ void kc_host_free_pinned(struct kc_host_store *store);
 /* A chunk in pinned memory while there is such, else in the file. */
 enum kc_status kc_host_take_chunk(struct kc_host_store *store, struct kc_host_chunk *chunk,
                                   size_t wanted, struct kc_error *err);
-/* The file's blocks go back to the file system, where it can take them. */
+/* To be used again. The file's blocks go back to the file system meanwhile, where it can take
+ * them. */
 void kc_host_give_chunk(struct kc_host_store *store, const struct kc_host_chunk *chunk);
 
 #endif

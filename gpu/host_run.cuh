@@ -50,6 +50,8 @@ struct kc_host_store {
         char *tmp_dir;
         int fd; /* -1 until it is needed */
         uint64_t file_nbytes;
+        uint64_t *free_offsets; /* [nfree] of chunks in the file that are not in use */
+        size_t nfree, free_cap;
         uint64_t written_nbytes;
         struct kc_host_stage stages[KC_HOST_NSTAGES];
         int next_stage;

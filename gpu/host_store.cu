@@ -40,6 +40,7 @@ void kc_host_store_close(struct kc_host_store *store)
         }
         if (store->fd >= 0)
                 (void)close(store->fd);
+        free(store->free_offsets);
         free(store->tmp_dir);
         *store = {};
         (void)cudaGetLastError();
@@ -74,9 +75,29 @@ enum kc_status kc_host_take_chunk(struct kc_host_store *store, struct kc_host_ch
                 if (status != KC_OK)
                         return status;
         }
+        if (store->nfree > 0) {
+                chunk->offset = store->free_offsets[--store->nfree];
+                return KC_OK;
+        }
         chunk->offset = store->file_nbytes;
         store->file_nbytes += store->chunk_nbytes;
         return KC_OK;
+}
+
+/* A place that cannot be remembered is lost, and the file longer for it. */
+static void give_place(struct kc_host_store *store, uint64_t offset)
+{
+        (void)fallocate(store->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset,
+                        (off_t)store->chunk_nbytes);
+        if (store->nfree == store->free_cap) {
+                size_t cap = store->free_cap ? 2 * store->free_cap : 64;
+                void *offsets = realloc(store->free_offsets, cap * sizeof *store->free_offsets);
+                if (offsets == NULL)
+                        return;
+                store->free_offsets = (uint64_t *)offsets;
+                store->free_cap = cap;
+        }
+        store->free_offsets[store->nfree++] = offset;
 }
 
 void kc_host_give_chunk(struct kc_host_store *store, const struct kc_host_chunk *chunk)
@@ -84,6 +105,5 @@ void kc_host_give_chunk(struct kc_host_store *store, const struct kc_host_chunk 
         if (chunk->memory != NULL)
                 kc_host_give_pinned(store, chunk->memory);
         else
-                (void)fallocate(store->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                                (off_t)chunk->offset, (off_t)store->chunk_nbytes);
+                give_place(store, chunk->offset);
 }

@@ -339,6 +339,58 @@ static void test_failures(void **)
         close_gpu(&history.gpu);
 }
 
+/* A run in the file, read back, is what was put there. */
+static void expect_kept(struct kc_gpu *gpu, struct kc_host_store *store,
+                        const struct kc_host_run *host, const pairs<kc_key64> &wanted)
+{
+        struct kc_error err = {};
+        struct kc_gpu_run<kc_key64> copy;
+        pairs<kc_key64> got;
+        expect_ok(kc_gpu_run_new(gpu, &copy, wanted.size(), &err), &err);
+        check(cudaStreamSynchronize(gpu->stream));
+        expect_ok(kc_host_run_read(store, host, 0, wanted.size(), copy.kmers, copy.counts, &err),
+                  &err);
+        check(cudaStreamSynchronize(gpu->upload));
+        copy.n = wanted.size();
+        to_host(gpu, &copy, &got);
+        expect_equal(got, wanted);
+        kc_gpu_run_free(gpu, &copy);
+}
+
+/* Runs come and go, and the file is no longer than the most that was in it. */
+static void test_file_space(void **)
+{
+        enum { NRUNS = 3, CHUNK = 1000 };
+        struct kc_error err = {};
+        uint64_t state = 10, most = 0;
+        struct kc_gpu gpu = open_gpu(64 << 20);
+        struct kc_host_store_setup setup = { CHUNK, kc_gpu_run_nbytes<kc_key64>(1), 0, ".", 1 };
+        struct kc_host_store store;
+        struct kc_host_run kept[NRUNS] = {};
+        pairs<kc_key64> runs[NRUNS];
+        expect_ok(kc_host_store_open(&store, &gpu, &setup, &err), &err);
+        for (int i = 0; i < 30; i++) {
+                struct kc_host_run *host = &kept[i % NRUNS];
+                pairs<kc_key64> &run = runs[i % NRUNS];
+                kc_host_run_free(&store, host);
+                run = random_run<kc_key64>(next_random(&state) % 70000, 1 << 30, &state, 4);
+                struct kc_gpu_run<kc_key64> device = to_device(&gpu, run, run.size());
+                expect_ok(kc_host_run_append(&store, host, &device, &err), &err);
+                kc_gpu_run_free(&gpu, &device);
+                uint64_t nchunks = 0;
+                for (int k = 0; k < NRUNS; k++) {
+                        expect_kept(&gpu, &store, &kept[k], runs[k]);
+                        nchunks += kept[k].nchunks;
+                }
+                most = std::max(most, nchunks);
+                assert_int_equal(store.file_nbytes, most * store.chunk_nbytes);
+        }
+        for (struct kc_host_run &host : kept)
+                kc_host_run_free(&store, &host);
+        kc_host_store_close(&store);
+        close_gpu(&gpu);
+}
+
 /* A gate that is stopped ends what takes long: the way to the host, and the merge. */
 static void test_stopped(void **)
 {
@@ -506,7 +558,8 @@ int main(void)
                 cmocka_unit_test(test_merges),   cmocka_unit_test(test_histories),
                 cmocka_unit_test(test_many_runs), cmocka_unit_test(test_few_runs),
                 cmocka_unit_test(test_spare),    cmocka_unit_test(test_failures),
-                cmocka_unit_test(test_host_bound), cmocka_unit_test(test_stopped),
+                cmocka_unit_test(test_host_bound), cmocka_unit_test(test_file_space),
+                cmocka_unit_test(test_stopped),
         };
         const struct CMUnitTest timing[] = { cmocka_unit_test(test_speed) };
         need_device();
