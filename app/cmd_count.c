@@ -387,8 +387,8 @@ static const struct option_spec count_options[] = {
           .preset = "auto",
           .offset = FIELD(device),
           .help = "Where to count: auto, cpu, cuda, or cuda:N for one of several devices. auto "
-                  "takes CUDA where a device answers, else the CPU; a build with CUDA then says why. "
-                  "k above 64 is counted on the CPU in any case. The output is the same." },
+                  "takes CUDA where a device answers, else the CPU; a build with CUDA then says "
+                  "why. k above 64 is counted on the CPU in any case. The output is the same." },
         { .type = OPTION_TEXT,
           .name = "table",
           .argument = "NAME",

@@ -64,7 +64,8 @@ struct option_spec {
 #define OPTION_NO_PROGRESS(field) \
         { \
                 .type = OPTION_FLAG, .name = "no-progress", .offset = (field), \
-                .help = "Show no progress bar. Default: there is one if standard error is a terminal." \
+                .help = "Show no progress bar. Default: there is one if standard error is a " \
+                        "terminal." \
         }
 
 struct invocation;

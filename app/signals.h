@@ -22,7 +22,8 @@ void signals_set_temporary(const char *path);
 
 /*
  * Create the file, which must not exist, to be written, and make it the one to remove, in one step,
- * so that no signal comes in between. Returns the descriptor; -1, with errno set, if it cannot be had.
+ * so that no signal comes in between. Returns the descriptor; -1, with errno set, if it cannot be
+ * had.
  */
 int signals_create_temporary(const char *path);
 

@@ -53,8 +53,8 @@ enum kc_status kc_cuda_check(cudaError_t code, const char *call, struct kc_error
 
 /*
  * Take a device. limit_nbytes bounds the memory taken with kc_gpu_alloc; 0, or more than that: nine
- * tenths of what is free now, so that kc_gpu_room is there. Close it in any case; a zeroed kc_gpu is
- * closed at no cost.
+ * tenths of what is free now, so that kc_gpu_room is there. Close it in any case; a zeroed kc_gpu
+ * is closed at no cost.
  */
 enum kc_status kc_gpu_open(struct kc_gpu *gpu, int device, size_t limit_nbytes,
                            struct kc_error *err);

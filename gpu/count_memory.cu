@@ -29,8 +29,8 @@ struct sizes {
         size_t cub;
 };
 
-/* Temporary memory of CUB's sorting and scanning of so many items, with a margin: 1024 bytes a tile of
- * 3840 records (sm_80) or more. */
+/* Temporary memory of CUB's sorting and scanning of so many items, with a margin: 1024 bytes a tile
+ * of 3840 records (sm_80) or more. */
 static size_t cub_nbytes_for(uint64_t nitems)
 {
         return (size_t)nitems / 10 * 3 + (4 << 20);

@@ -33,8 +33,8 @@ struct kc_gpu_device {
  *   devices  out [cap]
  *   n        out, devices there are, even when > cap. With cap = 0 no device is made ready, which
  *            takes some tenths of a second each
- * Returns KC_OK with *n >= 1, also where a device cannot be used; KC_EDEVICE with a message that says why there is none: no CUDA in
- * this build, no driver, no device.
+ * Returns KC_OK with *n >= 1, also where a device cannot be used; KC_EDEVICE with a message that
+ * says why there is none: no CUDA in this build, no driver, no device.
  */
 enum kc_status kc_gpu_devices(struct kc_gpu_device *devices, int cap, int *n, struct kc_error *err);
 

@@ -24,7 +24,8 @@ static enum kc_status add_chunk(struct kc_host_store *store, struct kc_host_run 
                 if (chunks == NULL)
                         return kc_fail(err, KC_ENOMEM, "out of memory");
                 run->chunks = (struct kc_host_chunk *)chunks;
-                kc_host_store_note(store, run->cap * sizeof *run->chunks, cap * sizeof *run->chunks);
+                kc_host_store_note(store, run->cap * sizeof *run->chunks,
+                                   cap * sizeof *run->chunks);
                 run->cap = cap;
         }
         enum kc_status status = kc_host_take_chunk(store, &run->chunks[run->nchunks], wanted, err);

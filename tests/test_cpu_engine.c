@@ -200,9 +200,8 @@ static void awkward(struct reads *reads)
                 text[i] = "TC"[i % 2];
         add_read(reads, text);
         for (int i = 0; i < 300; i++)
-                add_read(
-                        reads,
-                        "GATTACAGATTACAGGCCTTAAGGCCATATATATGCGCGCTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTAG");
+                add_read(reads, "GATTACAGATTACAGGCCTTAAGGCCATATATATGCGCGCTTTTTTTTTTTTTTTTT"
+                                "TTTTTTTTTTTTTTTTAG");
         add_read(reads, "");
         add_read(reads, "G");
         add_read(reads, "TTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTT");

@@ -1,6 +1,6 @@
 /*
- * Large pieces copied into reserved space by many threads: the file is what was written, and has its
- * length.
+ * Large pieces copied into reserved space by many threads: the file is what was written, and has
+ * its length.
  */
 #include "io/store_output.h"
 #include "kmer/parallel.h"

@@ -1,6 +1,7 @@
 /*
- * What the tests of gpu/ share. A test program named test_host_*.cu runs the device code's functions
- * on the host and needs no device; test_device_*.cu needs one and is skipped where there is none.
+ * What the tests of gpu/ share. A test program named test_host_*.cu runs the device code's
+ * functions on the host and needs no device; test_device_*.cu needs one and is skipped where there
+ * is none.
  */
 #ifndef KC_TESTS_GPU_SUPPORT_CUH
 #define KC_TESTS_GPU_SUPPORT_CUH
@@ -41,8 +42,8 @@ static inline void expect_ok(enum kc_status status, const struct kc_error *err)
                 fail_msg("status %d: %s", (int)status, err->message);
 }
 
-/* KC_TEST_SMALL=1 in the environment: small inputs, and fewer of them, for compute-sanitizer and for
- * the emulator. */
+/* KC_TEST_SMALL=1 in the environment: small inputs, and fewer of them, for compute-sanitizer and
+ * for the emulator. */
 static inline bool test_small(void)
 {
         return getenv("KC_TEST_SMALL") != NULL;

@@ -285,7 +285,7 @@ static void test_spare(void **)
         try_spare<kc_key128>();
 }
 
-/* Fences and the rows of chunks are within the bound on the host's memory, and leave chunks less. */
+/* Fences and rows of chunks are within the bound on the host's memory, and leave chunks less. */
 static void test_host_bound(void **)
 {
         enum { N = 400000, MAX_NBYTES = 1 << 20, OTHER_NBYTES = 600 << 10 };

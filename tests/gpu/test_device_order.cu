@@ -84,7 +84,8 @@ template <class Key> static Key shaped_key(enum shape shape, uint64_t *state, in
         }
         case EDGES:
                 key = next_random(state) % 2 ? mask : 0;
-                return next_random(state) % 3 ? key : key ^ (next_random(state) % 5 & (uint64_t)mask);
+                return next_random(state) % 3 ? key
+                                              : key ^ (next_random(state) % 5 & (uint64_t)mask);
         case CROWDED: {
                 uint64_t of = next_random(state) % 50;
                 key = random_key<Key>(state, k);
@@ -149,7 +150,8 @@ template <class Key> struct arrays {
         struct kc_order_input<Key> in;
 };
 
-template <class Key> static void put_pairs(struct kc_order_input<Key> *in, const pairs_of<Key> &pairs)
+template <class Key>
+static void put_pairs(struct kc_order_input<Key> *in, const pairs_of<Key> &pairs)
 {
         struct kc_error err = {};
         std::vector<Key> kmers(in->n);

@@ -55,12 +55,14 @@ static void packing(void **)
                 check_packing<kc_key128>(k);
 }
 
-/* Packed pairs at both ends of a bucket's cells and in between: sub-buckets ascend and are in range. */
+/* Packed pairs at both ends of a bucket's cells and in between: sub-buckets ascend and are in
+ * range. */
 template <class Key> static void check_scale(struct kc_order_bucket bucket, uint32_t nsubs)
 {
         const int shift = 8 * (int)sizeof(Key) - KC_ORDER_LOCAL_BITS;
         struct kc_order_scale scale = kc_order_scale_for(bucket, nsubs);
-        Key low = (Key)(bucket.cell % KC_ORDER_NLOCAL) << shift, step = (Key)bucket.ncells << (shift - 8);
+        Key low = (Key)(bucket.cell % KC_ORDER_NLOCAL) << shift;
+        Key step = (Key)bucket.ncells << (shift - 8);
         uint32_t last = 0;
         for (int i = 0; i < 256; i++) {
                 for (int off = -1; off <= 1; off++) {

@@ -126,7 +126,8 @@ static void check_stretch(const std::vector<uint64_t> &words, uint64_t at, uint3
                 other[(moved + i) / 32] |= (uint64_t)(3 - base_at(words, at + nbases - 1 - i))
                                            << (2 * ((moved + i) % 32));
         kc_stretch<Key> a = kc_stretch_read<Key>(words.data(), record, k, false);
-        kc_stretch<Key> b = kc_stretch_read<Key>(other.data(), kc_record(moved, nkmers, 9), k, false);
+        kc_stretch<Key> b =
+                kc_stretch_read<Key>(other.data(), kc_record(moved, nkmers, 9), k, false);
         assert_true(kc_stretch_equal(&a, &b));
         assert_int_equal(kc_stretch_hash(&a), kc_stretch_hash(&b));
 }

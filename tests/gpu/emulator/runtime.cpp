@@ -317,7 +317,8 @@ static void check_guards(const void *memory, size_t nbytes)
                         emulator::fail("byte %d before an allocation of %zu was written", i + 1,
                                        nbytes);
                 if (begin[nbytes + (size_t)i] != GUARD)
-                        emulator::fail("byte %d behind an allocation of %zu was written", i, nbytes);
+                        emulator::fail("byte %d behind an allocation of %zu was written", i,
+                                       nbytes);
         }
 }
 
@@ -409,7 +410,8 @@ static bool is_device(const void *memory, size_t nbytes)
         if (found == memory_of_device.nbytes.begin())
                 return false;
         --found;
-        return begin - found->first < found->second && begin - found->first + nbytes <= found->second;
+        size_t at = begin - found->first;
+        return at < found->second && at + nbytes <= found->second;
 }
 
 cudaError_t cudaMemcpy(void *to, const void *from, size_t nbytes, cudaMemcpyKind kind)

@@ -32,7 +32,11 @@ enum cudaError_t {
         cudaErrorInvalidResourceHandle = 400,
 };
 
-enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
+enum cudaMemcpyKind {
+        cudaMemcpyHostToDevice = 1,
+        cudaMemcpyDeviceToHost,
+        cudaMemcpyDeviceToDevice,
+};
 
 typedef struct kc_emulated_event *cudaEvent_t;
 typedef struct kc_emulated_pool *cudaMemPool_t;
