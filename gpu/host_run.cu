@@ -109,26 +109,29 @@ out:
         return status;
 }
 
-/* ---- from the device ---- */
-
-template <class Key>
-static enum kc_status download(struct kc_host_store *store, struct piece *piece, const Key *kmers,
-                               const uint32_t *counts, struct kc_error *err)
+/* To the device or from it, between its memory and the piece's. */
+static enum kc_status copy_piece(struct kc_host_store *store, const struct piece *piece,
+                                 bool to_device, void *kmers, void *counts, struct kc_error *err)
 {
-        enum kc_status status;
-        cudaStream_t stream = store->gpu->download;
-        if (piece->chunk.memory == NULL)
-                KC_TRY(kc_host_store_stage(store, &piece->stage, err));
-        KC_TRY(KC_CUDA(cudaMemcpyAsync(piece_kmers(piece), kmers, piece->n * sizeof(Key),
-                                       cudaMemcpyDeviceToHost, stream)));
-        KC_TRY(KC_CUDA(cudaMemcpyAsync(piece_counts(store, piece), counts,
-                                       piece->n * sizeof(uint32_t), cudaMemcpyDeviceToHost,
-                                       stream)));
+        enum kc_status status = KC_OK;
+        cudaStream_t stream = to_device ? store->gpu->upload : store->gpu->download;
+        enum cudaMemcpyKind kind = to_device ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost;
+        const struct {
+                void *device, *host;
+                size_t nbytes;
+        } parts[] = { { kmers, piece_kmers(piece), piece->n * piece->kmer_nbytes },
+                      { counts, piece_counts(store, piece), piece->n * sizeof(uint32_t) } };
+        for (const auto &part : parts)
+                KC_TRY(KC_CUDA(cudaMemcpyAsync(to_device ? part.device : part.host,
+                                               to_device ? part.host : part.device, part.nbytes,
+                                               kind, stream)));
         if (piece->stage != NULL)
                 KC_TRY(KC_CUDA(cudaEventRecord(piece->stage->free, stream)));
 out:
         return status;
 }
+
+/* ---- from the device ---- */
 
 /* A piece is written to the file while the next one is on its way from the device. */
 template <class Key>
@@ -143,7 +146,10 @@ static enum kc_status append_pieces(struct kc_host_store *store, struct kc_host_
                 if (run->n == run->nchunks * store->chunk_npairs)
                         KC_TRY(add_chunk(store, run, left / store->chunk_npairs + 1, err));
                 piece = piece_at(store, run, run->n, left);
-                KC_TRY(download(store, &piece, pairs->kmers + done, pairs->counts + done, err));
+                if (piece.chunk.memory == NULL)
+                        KC_TRY(kc_host_store_stage(store, &piece.stage, err));
+                KC_TRY(copy_piece(store, &piece, false, pairs->kmers + done, pairs->counts + done,
+                                  err));
                 run->n += piece.n;
                 if (before.stage != NULL)
                         KC_TRY(write_piece(store, &before, err));
@@ -169,28 +175,6 @@ out:
 
 /* ---- to the device ---- */
 
-/* To the device, through a stage where the piece is in the file. */
-template <class Key>
-static enum kc_status upload(struct kc_host_store *store, struct piece *piece, Key *kmers,
-                             uint32_t *counts, struct kc_error *err)
-{
-        enum kc_status status;
-        cudaStream_t stream = store->gpu->upload;
-        if (piece->chunk.memory == NULL) {
-                KC_TRY(kc_host_store_stage(store, &piece->stage, err));
-                KC_TRY(read_piece(store, piece, err));
-        }
-        KC_TRY(KC_CUDA(cudaMemcpyAsync(kmers, piece_kmers(piece), piece->n * sizeof(Key),
-                                       cudaMemcpyHostToDevice, stream)));
-        KC_TRY(KC_CUDA(cudaMemcpyAsync(counts, piece_counts(store, piece),
-                                       piece->n * sizeof(uint32_t), cudaMemcpyHostToDevice,
-                                       stream)));
-        if (piece->stage != NULL)
-                KC_TRY(KC_CUDA(cudaEventRecord(piece->stage->free, stream)));
-out:
-        return status;
-}
-
 template <class Key>
 enum kc_status kc_host_run_read(struct kc_host_store *store, const struct kc_host_run *run,
                                 size_t from, size_t n, Key *kmers, uint32_t *counts,
@@ -200,7 +184,11 @@ enum kc_status kc_host_run_read(struct kc_host_store *store, const struct kc_hos
         struct piece piece;
         for (size_t done = 0; done < n; done += piece.n) {
                 piece = piece_at(store, run, from + done, n - done);
-                KC_TRY(upload(store, &piece, kmers + done, counts + done, err));
+                if (piece.chunk.memory == NULL) {
+                        KC_TRY(kc_host_store_stage(store, &piece.stage, err));
+                        KC_TRY(read_piece(store, &piece, err));
+                }
+                KC_TRY(copy_piece(store, &piece, true, kmers + done, counts + done, err));
         }
 out:
         return status;
