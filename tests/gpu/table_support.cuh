@@ -424,4 +424,25 @@ static unsigned resident_blocks(const struct table_launch *launch)
         return (unsigned)(per_sm * nsms);
 }
 
+/* Keys to time with: 2^log2, or what KC_TEST_TIMING says in its place. */
+static inline size_t timing_nkeys(int log2)
+{
+        const char *wanted = getenv("KC_TEST_TIMING");
+        return (size_t)1 << (wanted != NULL ? atoi(wanted) : test_small() ? log2 - 8 : log2);
+}
+
+/* A line to be read: how fast a table counts. */
+template <class Table, class Key, int MIN_BLOCKS>
+static void report_time(const char *name, struct table_launch launch, const Key *keys, size_t nkeys,
+                        size_t bin_nkeys)
+{
+        unsigned long long figures[3];
+        launch.nblocks = resident_blocks<Table, Key, MIN_BLOCKS>(&launch);
+        double ms = time_counting<Table, Key, MIN_BLOCKS>(launch, keys, nkeys, bin_nkeys, figures);
+        print_message("%s, K%zu: %zu keys, %llu pairs, bins of %zu, %u blocks of %u: %.2f ms, "
+                      "%.1f G keys/s\n",
+                      name, 8 * sizeof(Key), nkeys, figures[0], bin_nkeys, launch.nblocks,
+                      launch.nthreads, ms, (double)nkeys / ms / 1e6);
+}
+
 #endif

@@ -143,30 +143,18 @@ BOTH_WIDTHS(full_tables)
 
 /* ---- timing: with KC_TEST_TIMING=LOG2 in the environment only this, with 2^LOG2 keys */
 
-template <class Key>
-static void time_one(const Key *keys, size_t nkeys, size_t bin_nkeys, unsigned nthreads,
-                     size_t arena_nbytes)
-{
-        unsigned long long figures[3];
-        table_launch launch = launch_of(0, nthreads, arena_nbytes);
-        launch.nblocks = resident_blocks<kc_slab<Key>, Key, MIN_BLOCKS>(&launch);
-        double ms = time_counting<kc_slab<Key>, Key, MIN_BLOCKS>(launch, keys, nkeys, bin_nkeys,
-                                                                 figures);
-        print_message("slab K%zu: %zu keys, %llu pairs, bins of %zu, %u blocks of %u, arenas of "
-                      "%zu KiB: %.2f ms, %.1f G keys/s\n",
-                      8 * sizeof(Key), nkeys, figures[0], bin_nkeys, launch.nblocks, nthreads,
-                      arena_nbytes >> 10, ms, (double)nkeys / ms / 1e6);
-}
-
 template <class Key> static void timing(void)
 {
-        const char *log2 = getenv("KC_TEST_TIMING");
-        size_t nkeys = (size_t)1 << (log2 != NULL ? atoi(log2) : test_small() ? 10 : 20);
+        size_t nkeys = timing_nkeys(20);
         Key *keys = new_device_array<Key>(nkeys);
         for (unsigned bin_nkeys : { 8192, 65536 }) {
                 make_timing_keys<<<(unsigned)((nkeys + 255) / 256), 256>>>(keys, nkeys, bin_nkeys);
-                for (size_t arena : { 160 << 10, 192 << 10, 256 << 10 })
-                        time_one(keys, nkeys, bin_nkeys, 512, arena);
+                for (size_t arena : { 160 << 10, 192 << 10, 256 << 10 }) {
+                        char name[64];
+                        snprintf(name, sizeof name, "slab, arenas of %zu KiB", arena >> 10);
+                        report_time<kc_slab<Key>, Key, MIN_BLOCKS>(name, launch_of(0, 512, arena),
+                                                                   keys, nkeys, bin_nkeys);
+                }
         }
         cudaFree(keys);
 }

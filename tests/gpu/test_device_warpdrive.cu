@@ -113,29 +113,18 @@ ALL_GROUPS(full_tables)
 
 /* ---- timing: with KC_TEST_TIMING=LOG2 in the environment only this, with 2^LOG2 keys */
 
-template <class Key, int G>
-static void time_one(const Key *keys, size_t nkeys, size_t bin_nkeys, unsigned nthreads,
-                     uint32_t capacity)
-{
-        unsigned long long figures[3];
-        table_launch launch = launch_of(0, nthreads, capacity);
-        launch.nblocks = resident_blocks<kc_warpdrive<Key, G>, Key, MIN_BLOCKS>(&launch);
-        double ms = time_counting<kc_warpdrive<Key, G>, Key, MIN_BLOCKS>(launch, keys, nkeys,
-                                                                         bin_nkeys, figures);
-        print_message("warpdrive K%zu, groups of %d: %zu keys, %llu pairs, bins of %zu, %u blocks "
-                      "of %u, %u slots: %.2f ms, %.1f G keys/s\n",
-                      8 * sizeof(Key), G, nkeys, figures[0], bin_nkeys, launch.nblocks, nthreads,
-                      capacity, ms, (double)nkeys / ms / 1e6);
-}
-
 template <class Key, int G> static void timing(void)
 {
-        const char *log2 = getenv("KC_TEST_TIMING");
-        size_t nkeys = (size_t)1 << (log2 != NULL ? atoi(log2) : test_small() ? 12 : 18);
+        size_t nkeys = timing_nkeys(18);
+        const unsigned bin_nkeys = 8192;
         Key *keys = new_device_array<Key>(nkeys);
-        make_timing_keys<<<(unsigned)((nkeys + 255) / 256), 256>>>(keys, nkeys, 8192);
-        time_one<Key, G>(keys, nkeys, 8192, 512, 2048);
-        time_one<Key, G>(keys, nkeys, 8192, 512, 4096);
+        make_timing_keys<<<(unsigned)((nkeys + 255) / 256), 256>>>(keys, nkeys, bin_nkeys);
+        for (uint32_t capacity : { 2048, 4096 }) {
+                char name[64];
+                snprintf(name, sizeof name, "warpdrive, groups of %d, %u slots", G, capacity);
+                report_time<kc_warpdrive<Key, G>, Key, MIN_BLOCKS>(
+                        name, launch_of(0, 512, capacity), keys, nkeys, bin_nkeys);
+        }
         cudaFree(keys);
 }
 ALL_GROUPS(timing)
