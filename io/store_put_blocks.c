@@ -13,10 +13,6 @@
 
 #include <xxhash.h>
 
-enum {
-        WRITE_WORDS = 1 << 17, /* are checksummed, then written while they are in the cache */
-};
-
 static enum kc_status refuse(const struct kc_store_writer *w, const char *why, struct kc_error *err)
 {
         return kc_fail(err, KC_EUSAGE, "%s was given blocks that cannot be: %s", w->output.path,
@@ -133,25 +129,19 @@ out:
         return status;
 }
 
+/* In one piece: a mapping costs the less the longer it is. */
 static enum kc_status write_blocks(struct kc_store_writer *w, const struct kc_run_blocks *b,
                                    uint64_t offset, struct kc_error *err)
 {
-        uint64_t *begin = b->words, *at = begin;
+        uint64_t *at = b->words;
+        if (b->nwords == 0)
+                return KC_OK;
         for (size_t i = 0; i < b->nblocks; i++) {
                 size_t nwords = b->block_nwords[i];
                 at[nwords] = XXH3_64bits(at, nwords * sizeof *at);
                 at += nwords + 1;
-                size_t used = (size_t)(at - begin);
-                if (used >= WRITE_WORDS || i + 1 == b->nblocks) {
-                        enum kc_status status = kc_output_pwrite(&w->output, begin,
-                                                                 used * sizeof *at, offset, err);
-                        if (status != KC_OK)
-                                return status;
-                        offset += used * sizeof *at;
-                        begin = at;
-                }
         }
-        return KC_OK;
+        return kc_output_pwrite(&w->output, b->words, b->nwords * sizeof *at, offset, err);
 }
 
 static enum kc_status tally_blocks(struct kc_encoder *e, const struct kc_run_blocks *b,
