@@ -1,7 +1,5 @@
 #include "gpu/emit.cuh"
 
-#include "gpu/encode.cuh"
-
 #include <cstdlib>
 
 /* Pairs of a part in page-locked memory, for a sink that takes no blocks. */
@@ -19,6 +17,7 @@ template <class Key> struct kc_gpu_emitter {
         struct kc_gpu_trace *trace;
         struct kc_gpu *gpu; /* NULL: not attached */
         int nslots;
+        size_t part_pairs;
         struct kc_gpu_encoder<Key> *encoder; /* NULL: pairs are put */
         struct pairs<Key> *pairs;            /* [nslots] */
         bool *busy;                          /* [nslots] from being filled to being written */
@@ -45,8 +44,7 @@ enum kc_status kc_gpu_emitter_new(struct kc_gpu_emitter<Key> **emitter, int k,
 }
 
 template <class Key>
-static enum kc_status make_pairs(struct kc_gpu_emitter<Key> *e, size_t max_pairs,
-                                 struct kc_error *err)
+static enum kc_status make_pairs(struct kc_gpu_emitter<Key> *e, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         e->pairs = (struct pairs<Key> *)calloc((size_t)e->nslots, sizeof *e->pairs);
@@ -54,8 +52,9 @@ static enum kc_status make_pairs(struct kc_gpu_emitter<Key> *e, size_t max_pairs
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         for (int i = 0; i < e->nslots; i++) {
                 struct pairs<Key> *p = &e->pairs[i];
-                KC_TRY(KC_CUDA(cudaMallocHost((void **)&p->kmers, max_pairs * sizeof *p->kmers)));
-                KC_TRY(KC_CUDA(cudaMallocHost((void **)&p->counts, max_pairs * sizeof *p->counts)));
+                KC_TRY(KC_CUDA(cudaMallocHost((void **)&p->kmers, e->part_pairs * sizeof *p->kmers)));
+                KC_TRY(KC_CUDA(
+                        cudaMallocHost((void **)&p->counts, e->part_pairs * sizeof *p->counts)));
         }
 out:
         return status;
@@ -63,18 +62,19 @@ out:
 
 template <class Key>
 enum kc_status kc_gpu_emitter_attach(struct kc_gpu_emitter<Key> *e, struct kc_gpu *gpu,
-                                     size_t max_pairs, int nslots, struct kc_error *err)
+                                     const struct kc_gpu_encoder_caps *caps, struct kc_error *err)
 {
         e->gpu = gpu;
-        e->nslots = nslots;
-        e->busy = (bool *)calloc((size_t)nslots, sizeof *e->busy);
-        e->traces = (int *)calloc((size_t)nslots, sizeof *e->traces);
+        e->nslots = caps->nslots;
+        e->part_pairs = caps->part_pairs;
+        e->busy = (bool *)calloc((size_t)e->nslots, sizeof *e->busy);
+        e->traces = (int *)calloc((size_t)e->nslots, sizeof *e->traces);
         if (e->busy == NULL || e->traces == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         if (e->sink->put_blocks == NULL)
-                return make_pairs(e, max_pairs, err);
+                return make_pairs(e, err);
         return kc_gpu_encoder_new(&e->encoder, gpu, e->k, e->sink->min_count, e->sink->max_count,
-                                  max_pairs, nslots, err);
+                                  caps, err);
 }
 
 template <class Key> void kc_gpu_emitter_free(struct kc_gpu_emitter<Key> *e)
@@ -105,21 +105,53 @@ static enum kc_status wait_for_slot(struct kc_gpu_emitter<Key> *e, int slot, str
         return status;
 }
 
+/* At most a part's pairs, the first of what is left, which they leave. */
 template <class Key>
-static enum kc_status download(struct kc_gpu_emitter<Key> *e, int slot,
-                               const struct kc_gpu_run<Key> *range, struct kc_error *err)
+static enum kc_status download_pairs(struct kc_gpu_emitter<Key> *e, int slot,
+                                     struct kc_gpu_run<Key> *left, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         struct pairs<Key> *p = &e->pairs[slot];
         cudaStream_t stream = e->gpu->stream;
-        p->n = range->n;
-        if (range->n == 0)
+        p->n = left->n < e->part_pairs ? left->n : e->part_pairs;
+        if (p->n == 0)
                 return KC_OK;
-        KC_TRY(KC_CUDA(cudaMemcpyAsync(p->kmers, range->kmers, range->n * sizeof *p->kmers,
+        KC_TRY(KC_CUDA(cudaMemcpyAsync(p->kmers, left->kmers, p->n * sizeof *p->kmers,
                                        cudaMemcpyDeviceToHost, stream)));
-        KC_TRY(KC_CUDA(cudaMemcpyAsync(p->counts, range->counts, range->n * sizeof *p->counts,
+        KC_TRY(KC_CUDA(cudaMemcpyAsync(p->counts, left->counts, p->n * sizeof *p->counts,
                                        cudaMemcpyDeviceToHost, stream)));
         KC_TRY(KC_CUDA(cudaStreamSynchronize(stream)));
+        left->kmers += p->n;
+        left->counts += p->n;
+        left->n -= p->n;
+out:
+        return status;
+}
+
+/* The slot is the workers'. */
+template <class Key> static void filled(struct kc_gpu_emitter<Key> *e, int slot, bool last)
+{
+        kc_gate_enter(e->gate);
+        e->busy[slot] = true;
+        e->nfilled++;
+        e->ended = last;
+        kc_gate_wake(e->gate);
+        kc_gate_leave(e->gate);
+}
+
+template <class Key>
+static enum kc_status put_part(struct kc_gpu_emitter<Key> *e, struct kc_gpu_run<Key> *left,
+                               bool last, struct kc_error *err)
+{
+        enum kc_status status;
+        int slot = (int)(e->nfilled % (unsigned)e->nslots);
+        KC_TRY(wait_for_slot(e, slot, err));
+        e->traces[slot] = kc_gpu_trace_begin(e->trace, "download", e->nfilled, NULL);
+        if (e->encoder != NULL)
+                KC_TRY(kc_gpu_encoder_download(e->encoder, slot, err));
+        else
+                KC_TRY(download_pairs(e, slot, left, err));
+        filled(e, slot, last);
 out:
         return status;
 }
@@ -128,21 +160,17 @@ template <class Key>
 enum kc_status kc_gpu_emitter_put(struct kc_gpu_emitter<Key> *e,
                                   const struct kc_gpu_run<Key> *range, struct kc_error *err)
 {
-        enum kc_status status;
-        bool last = range->n == 0;
-        int slot = (int)(e->nfilled % (unsigned)e->nslots);
-        KC_TRY(wait_for_slot(e, slot, err));
-        e->traces[slot] = kc_gpu_trace_begin(e->trace, "encode and download", e->nfilled, NULL);
-        if (e->encoder != NULL)
-                KC_TRY(kc_gpu_encoder_put(e->encoder, slot, range, last, err));
-        else
-                KC_TRY(download(e, slot, range, err));
-        kc_gate_enter(e->gate);
-        e->busy[slot] = true;
-        e->nfilled++;
-        e->ended = last;
-        kc_gate_wake(e->gate);
-        kc_gate_leave(e->gate);
+        enum kc_status status = KC_OK;
+        struct kc_gpu_run<Key> left = *range;
+        const bool last = range->n == 0;
+        size_t nparts = last ? 1 : kc_ceil_div(range->n, e->part_pairs);
+        if (e->encoder != NULL) {
+                int trace = kc_gpu_trace_begin(e->trace, "encode", e->nfilled, NULL);
+                KC_TRY(kc_gpu_encoder_put(e->encoder, range, last, &nparts, err));
+                kc_gpu_trace_end(e->trace, trace, NULL);
+        }
+        for (size_t i = 0; i < nparts; i++)
+                KC_TRY(put_part(e, &left, last && i + 1 == nparts, err));
 out:
         return status;
 }
@@ -258,7 +286,8 @@ void kc_gpu_emitter_totals(const struct kc_gpu_emitter<Key> *e, struct kc_gpu_em
                 struct kc_gpu_emitter<Key> **, int, const struct kc_run_sink *, struct kc_gate *, \
                 struct kc_gpu_trace *, struct kc_error *); \
         template enum kc_status kc_gpu_emitter_attach<Key>( \
-                struct kc_gpu_emitter<Key> *, struct kc_gpu *, size_t, int, struct kc_error *); \
+                struct kc_gpu_emitter<Key> *, struct kc_gpu *, const struct kc_gpu_encoder_caps *, \
+                struct kc_error *); \
         template enum kc_status kc_gpu_emitter_put<Key>( \
                 struct kc_gpu_emitter<Key> *, const struct kc_gpu_run<Key> *, struct kc_error *); \
         template enum kc_status kc_gpu_emitter_write<Key>(struct kc_gpu_emitter<Key> *, \

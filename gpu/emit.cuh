@@ -5,6 +5,7 @@
 #ifndef KC_GPU_EMIT_CUH
 #define KC_GPU_EMIT_CUH
 
+#include "gpu/encode.cuh"
 #include "gpu/gate.h"
 #include "gpu/run.cuh"
 #include "gpu/trace.cuh"
@@ -23,12 +24,13 @@ enum kc_status kc_gpu_emitter_new(struct kc_gpu_emitter<Key> **emitter,
                                   int k, const struct kc_run_sink *sink, struct kc_gate *gate,
                                   struct kc_gpu_trace *trace, struct kc_error *err);
 
-/* The driver: take memory for nslots parts under way, each of max_pairs pairs at most. */
+/* The driver: take memory. */
 template <class Key>
 enum kc_status kc_gpu_emitter_attach(struct kc_gpu_emitter<Key> *emitter, struct kc_gpu *gpu,
-                                     size_t max_pairs, int nslots, struct kc_error *err);
+                                     const struct kc_gpu_encoder_caps *caps, struct kc_error *err);
 
-/* The driver: the next range of the run; an empty one ends it. The range is free on return. */
+/* The driver: the next range of the run, caps->max_pairs pairs at most; an empty one ends it. The
+ * range is free on return. */
 template <class Key>
 enum kc_status kc_gpu_emitter_put(struct kc_gpu_emitter<Key> *emitter,
                                   const struct kc_gpu_run<Key> *range, struct kc_error *err);

@@ -169,8 +169,6 @@ encode_kernel(struct encode_source<Key> src, struct encode_plans<Key> plans, uin
         for (size_t block = get_warp(); block < plans.max_blocks; block += get_nwarps())
                 if (block_n(&src, block) > 0)
                         encode_block(&src, &plans, block, &scratch[threadIdx.x / 32], words);
-        if (blockIdx.x == 0 && threadIdx.x == 0)
-                src.totals->nwords = plans.offsets[plans.max_blocks];
 }
 
 #endif

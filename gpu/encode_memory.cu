@@ -1,6 +1,6 @@
 /*
- * The memory of an encoder: of its slots, which are downloaded while others are filled, and what
- * the kernels need once.
+ * The memory of an encoder: of its stages and slots, which are downloaded while others are filled,
+ * and what the kernels need once.
  */
 #include "gpu/block_plan.cuh"
 #include "gpu/encode_parts.cuh"
@@ -13,26 +13,50 @@ static size_t most_blocks(size_t max_pairs)
         return max_pairs / KC_BLOCK_NKMERS + 2;
 }
 
-/* Most pairs that a put can encode. */
+/* Most pairs that a put can encode, and counts that are downloaded of any. */
 static size_t most_pairs(size_t max_pairs)
 {
-        return max_pairs + KC_BLOCK_NKMERS;
+        size_t n = max_pairs + KC_BLOCK_NKMERS;
+        return n > ENCODE_USUAL_NBIG ? n : (size_t)ENCODE_USUAL_NBIG;
 }
 
-template <class Key> static size_t most_words(size_t max_pairs)
+/* Zero, because more is downloaded than was found. */
+template <class T>
+static enum kc_status new_zero(struct kc_gpu *gpu, T **array, size_t n, struct kc_error *err)
 {
-        return most_blocks(max_pairs) * (kc_block_max_words(sizeof(Key) / 8) + 1);
+        enum kc_status status = kc_gpu_new(gpu, array, n, err);
+        return status == KC_OK ? KC_CUDA(cudaMemsetAsync(*array, 0, n * sizeof **array, gpu->stream))
+                               : status;
 }
 
-template <class Key> size_t kc_gpu_encoder_nbytes(size_t max_pairs, int nslots)
+static size_t part_blocks_of(const struct kc_gpu_encoder_caps *caps)
 {
-        size_t nblocks = most_blocks(max_pairs);
-        size_t slot = most_words<Key>(max_pairs) * sizeof(uint64_t) +
-                      nblocks * (sizeof(uint32_t) + sizeof(Key)) +
-                      most_pairs(max_pairs) * sizeof(uint32_t);
-        return (size_t)nslots * slot + sizeof(struct encode_totals) +
+        size_t nblocks = caps->part_pairs / KC_BLOCK_NKMERS;
+        return nblocks > 0 ? nblocks : 1;
+}
+
+template <class Key> static size_t words_of(size_t nblocks)
+{
+        return nblocks * (kc_block_max_words(sizeof(Key) / 8) + 1);
+}
+
+template <class Key> size_t kc_gpu_encoder_nbytes(size_t max_pairs)
+{
+        const size_t nblocks = most_blocks(max_pairs);
+        const size_t index = nblocks * (sizeof(uint32_t) + 2 * sizeof(Key)) +
+                             most_pairs(max_pairs) * sizeof(uint32_t) +
+                             sizeof(struct encode_totals);
+        return ENCODE_NSTAGES * words_of<Key>(nblocks) * sizeof(uint64_t) + index +
                kc_gpu_run_nbytes<Key>(max_pairs + KC_BLOCK_NKMERS) +
                3 * (nblocks + 1) * sizeof(uint64_t) + kc_encode_scan_nbytes(nblocks + 1);
+}
+
+template <class Key> size_t kc_gpu_encoder_pinned_nbytes(const struct kc_gpu_encoder_caps *caps)
+{
+        const size_t index = most_blocks(caps->max_pairs) * (sizeof(uint32_t) + 2 * sizeof(Key)) +
+                             ENCODE_USUAL_NBIG * sizeof(uint32_t) + sizeof(struct encode_totals);
+        return index +
+               (size_t)caps->nslots * words_of<Key>(part_blocks_of(caps)) * sizeof(uint64_t);
 }
 
 enum kc_status kc_encode_grow(struct encode_pinned *pinned, size_t nbytes, struct kc_error *err)
@@ -48,49 +72,92 @@ out:
         return status;
 }
 
-/* Bytes of blocks to expect: of k-mers all over the space, 4 bits each for most counts. */
+/* Bytes of a part to expect: of k-mers all over the space, 4 bits each for most counts. */
 template <class Key> static size_t usual_nbytes(const struct kc_gpu_encoder<Key> *e)
 {
-        size_t nbits = 8 + 2 * (size_t)e->k;
-        for (size_t n = e->max_pairs; n > 1 && nbits > 8; n /= 2)
+        size_t nbits = 8 + 2 * (size_t)e->k, npairs = e->part_blocks * KC_BLOCK_NKMERS;
+        for (size_t n = npairs; n > 1 && nbits > 8; n /= 2)
                 nbits--;
-        return e->max_pairs / 8 * nbits + (1 << 16);
+        return npairs / 8 * nbits + (1 << 16);
 }
 
 template <class Key>
 static enum kc_status make_slot(struct kc_gpu_encoder<Key> *e, struct encode_slot<Key> *s,
                                 struct kc_error *err)
 {
-        enum kc_status status = KC_OK;
-        const size_t nblocks = e->max_blocks;
-        KC_TRY(kc_gpu_new(e->gpu, &s->words, most_words<Key>(e->max_pairs), err));
-        KC_TRY(kc_gpu_new(e->gpu, &s->block_nwords, nblocks, err));
-        KC_TRY(kc_gpu_new(e->gpu, &s->big_counts, most_pairs(e->max_pairs), err));
-        KC_TRY(kc_gpu_new(e->gpu, &s->firsts, nblocks, err));
-        KC_TRY(kc_encode_grow(&s->host_words, usual_nbytes(e), err));
-        KC_TRY(kc_encode_grow(&s->host_nwords, nblocks * sizeof *s->block_nwords, err));
-        KC_TRY(kc_encode_grow(&s->host_big, 1 << 12, err));
-        KC_TRY(kc_encode_grow(&s->host_firsts, nblocks * sizeof *s->firsts, err));
-        KC_TRY(KC_CUDA(cudaMallocHost((void **)&s->found, sizeof *s->found)));
-        KC_TRY(kc_gpu_event_new(&s->done, err));
+        s->block_nwords = (uint32_t *)malloc(e->part_blocks * sizeof *s->block_nwords);
+        s->firsts = (Key *)malloc(e->part_blocks * sizeof *s->firsts);
+        if (s->block_nwords == NULL || s->firsts == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory for encoding blocks");
+        enum kc_status status = kc_encode_grow(&s->words, usual_nbytes(e), err);
+        return status == KC_OK ? kc_gpu_event_new(&s->done, err) : status;
+}
+
+template <class Key> static void free_slot(struct encode_slot<Key> *s)
+{
+        free(s->block_nwords);
+        free(s->firsts);
+        free(s->big_counts);
+        (void)cudaFreeHost(s->words.memory);
+        if (s->done != NULL)
+                (void)cudaEventDestroy(s->done);
+}
+
+template <class Key>
+static enum kc_status make_index(struct kc_gpu_encoder<Key> *e, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_gpu *gpu = e->gpu;
+        struct encode_index<Key> *host = &e->host;
+        const size_t n = e->max_blocks;
+        KC_TRY(new_zero(gpu, &e->found.block_nwords, n, err));
+        KC_TRY(new_zero(gpu, &e->found.firsts, n, err));
+        KC_TRY(new_zero(gpu, &e->found.lasts, n, err));
+        KC_TRY(new_zero(gpu, &e->big_counts, most_pairs(e->caps.max_pairs), err));
+        KC_TRY(kc_gpu_new(gpu, &e->found.totals, 1, err));
+        KC_TRY(KC_CUDA(cudaMallocHost((void **)&host->block_nwords,
+                                      n * sizeof *host->block_nwords)));
+        KC_TRY(KC_CUDA(cudaMallocHost((void **)&host->firsts, n * sizeof *host->firsts)));
+        KC_TRY(KC_CUDA(cudaMallocHost((void **)&host->lasts, n * sizeof *host->lasts)));
+        KC_TRY(KC_CUDA(cudaMallocHost((void **)&host->totals, sizeof *host->totals)));
+        KC_TRY(kc_encode_grow(&e->host_big, ENCODE_USUAL_NBIG * sizeof(uint32_t), err));
 out:
         return status;
 }
 
-template <class Key>
-static void free_slot(struct kc_gpu_encoder<Key> *e, struct encode_slot<Key> *s)
+template <class Key> static void free_index(struct kc_gpu_encoder<Key> *e)
 {
-        kc_gpu_delete(e->gpu, s->words, most_words<Key>(e->max_pairs));
-        kc_gpu_delete(e->gpu, s->block_nwords, e->max_blocks);
-        kc_gpu_delete(e->gpu, s->big_counts, most_pairs(e->max_pairs));
-        kc_gpu_delete(e->gpu, s->firsts, e->max_blocks);
-        struct encode_pinned *pinned[] = { &s->host_words, &s->host_nwords, &s->host_big,
-                                           &s->host_firsts };
-        for (struct encode_pinned *p : pinned)
-                (void)cudaFreeHost(p->memory);
-        (void)cudaFreeHost(s->found);
-        if (s->done != NULL)
-                (void)cudaEventDestroy(s->done);
+        struct kc_gpu *gpu = e->gpu;
+        kc_gpu_delete(gpu, e->found.block_nwords, e->max_blocks);
+        kc_gpu_delete(gpu, e->found.firsts, e->max_blocks);
+        kc_gpu_delete(gpu, e->found.lasts, e->max_blocks);
+        kc_gpu_delete(gpu, e->big_counts, most_pairs(e->caps.max_pairs));
+        kc_gpu_delete(gpu, e->found.totals, 1);
+        void *pinned[] = { e->host.block_nwords, e->host.firsts, e->host.lasts, e->host.totals,
+                           e->host_big.memory };
+        for (void *memory : pinned)
+                (void)cudaFreeHost(memory);
+}
+
+template <class Key>
+static enum kc_status make_stages(struct kc_gpu_encoder<Key> *e, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        for (struct encode_stage &stage : e->stages) {
+                KC_TRY(kc_gpu_new(e->gpu, &stage.words, words_of<Key>(e->max_blocks), err));
+                KC_TRY(kc_gpu_event_new(&stage.downloaded, err));
+        }
+out:
+        return status;
+}
+
+template <class Key> static void free_stages(struct kc_gpu_encoder<Key> *e)
+{
+        for (struct encode_stage &stage : e->stages) {
+                kc_gpu_delete(e->gpu, stage.words, words_of<Key>(e->max_blocks));
+                if (stage.downloaded != NULL)
+                        (void)cudaEventDestroy(stage.downloaded);
+        }
 }
 
 template <class Key>
@@ -99,8 +166,7 @@ static enum kc_status make_memory(struct kc_gpu_encoder<Key> *e, struct kc_error
         enum kc_status status = KC_OK;
         struct kc_gpu *gpu = e->gpu;
         const size_t n = e->max_blocks + 1;
-        const size_t nkept = keeps_all(&e->filter) ? 0 : e->max_pairs;
-        KC_TRY(kc_gpu_new(gpu, &e->totals, 1, err));
+        const size_t nkept = keeps_all(&e->filter) ? 0 : e->caps.max_pairs;
         KC_TRY(kc_gpu_new(gpu, &e->carry_kmers, KC_BLOCK_NKMERS, err));
         KC_TRY(kc_gpu_new(gpu, &e->carry_counts, KC_BLOCK_NKMERS, err));
         KC_TRY(kc_gpu_new(gpu, &e->kept_kmers, nkept, err));
@@ -110,7 +176,9 @@ static enum kc_status make_memory(struct kc_gpu_encoder<Key> *e, struct kc_error
         KC_TRY(kc_gpu_new(gpu, &e->offsets, n, err));
         e->scan_nbytes = kc_encode_scan_nbytes(n);
         KC_TRY(kc_gpu_alloc(gpu, &e->scan_scratch, e->scan_nbytes, err));
-        for (int i = 0; i < e->nslots; i++)
+        KC_TRY(make_index(e, err));
+        KC_TRY(make_stages(e, err));
+        for (int i = 0; i < e->caps.nslots; i++)
                 KC_TRY(make_slot(e, &e->slots[i], err));
 out:
         return status;
@@ -121,14 +189,15 @@ template <class Key> void kc_gpu_encoder_free(struct kc_gpu_encoder<Key> *e)
         if (e == NULL)
                 return;
         (void)cudaStreamSynchronize(e->gpu->download);
-        for (int i = 0; e->slots != NULL && i < e->nslots; i++)
-                free_slot(e, &e->slots[i]);
+        for (int i = 0; e->slots != NULL && i < e->caps.nslots; i++)
+                free_slot(&e->slots[i]);
+        free_stages(e);
+        free_index(e);
         const size_t n = e->max_blocks + 1;
-        kc_gpu_delete(e->gpu, e->totals, 1);
         kc_gpu_delete(e->gpu, e->carry_kmers, KC_BLOCK_NKMERS);
         kc_gpu_delete(e->gpu, e->carry_counts, KC_BLOCK_NKMERS);
-        kc_gpu_delete(e->gpu, e->kept_kmers, e->max_pairs);
-        kc_gpu_delete(e->gpu, e->kept_counts, e->max_pairs);
+        kc_gpu_delete(e->gpu, e->kept_kmers, e->caps.max_pairs);
+        kc_gpu_delete(e->gpu, e->kept_counts, e->caps.max_pairs);
         kc_gpu_delete(e->gpu, e->heads, n);
         kc_gpu_delete(e->gpu, e->sizes, n);
         kc_gpu_delete(e->gpu, e->offsets, n);
@@ -140,8 +209,8 @@ template <class Key> void kc_gpu_encoder_free(struct kc_gpu_encoder<Key> *e)
 
 template <class Key>
 enum kc_status kc_gpu_encoder_new(struct kc_gpu_encoder<Key> **encoder, struct kc_gpu *gpu, int k,
-                                  uint32_t min_count, uint32_t max_count, size_t max_pairs,
-                                  int nslots, struct kc_error *err)
+                                  uint32_t min_count, uint32_t max_count,
+                                  const struct kc_gpu_encoder_caps *caps, struct kc_error *err)
 {
         struct kc_gpu_encoder<Key> *e = (struct kc_gpu_encoder<Key> *)calloc(1, sizeof *e);
         *encoder = NULL;
@@ -150,10 +219,10 @@ enum kc_status kc_gpu_encoder_new(struct kc_gpu_encoder<Key> **encoder, struct k
         e->gpu = gpu;
         e->k = k;
         e->filter = { min_count, max_count };
-        e->max_pairs = max_pairs;
-        e->max_blocks = most_blocks(max_pairs);
-        e->nslots = nslots;
-        e->slots = (struct encode_slot<Key> *)calloc((size_t)nslots, sizeof *e->slots);
+        e->caps = *caps;
+        e->max_blocks = most_blocks(caps->max_pairs);
+        e->part_blocks = part_blocks_of(caps);
+        e->slots = (struct encode_slot<Key> *)calloc((size_t)caps->nslots, sizeof *e->slots);
         enum kc_status status;
         if (e->slots == NULL)
                 status = kc_fail(err, KC_ENOMEM, "out of memory for encoding blocks");
@@ -167,9 +236,10 @@ enum kc_status kc_gpu_encoder_new(struct kc_gpu_encoder<Key> **encoder, struct k
 }
 
 #define INSTANTIATE(Key) \
-        template enum kc_status kc_gpu_encoder_new<Key>(struct kc_gpu_encoder<Key> **, \
-                                                        struct kc_gpu *, int, uint32_t, uint32_t, \
-                                                        size_t, int, struct kc_error *); \
+        template enum kc_status kc_gpu_encoder_new<Key>( \
+                struct kc_gpu_encoder<Key> **, struct kc_gpu *, int, uint32_t, uint32_t, \
+                const struct kc_gpu_encoder_caps *, struct kc_error *); \
         template void kc_gpu_encoder_free<Key>(struct kc_gpu_encoder<Key> *); \
-        template size_t kc_gpu_encoder_nbytes<Key>(size_t, int);
+        template size_t kc_gpu_encoder_nbytes<Key>(size_t); \
+        template size_t kc_gpu_encoder_pinned_nbytes<Key>(const struct kc_gpu_encoder_caps *);
 KC_GPU_KEYS(INSTANTIATE)

@@ -81,11 +81,10 @@ static __device__ void plan_block(const struct encode_source<Key> *src,
         kc_block_plan_counts(&plan, nbig, least_cost(nbits, nbig));
         if (lane == 0) {
                 plans->firsts[block] = first;
+                plans->lasts[block] = last;
                 plans->heads[block] = kc_block_head(&plan);
                 plans->block_nwords[block] = plan.nwords;
                 plans->sizes[block] = plan.nwords + 1;
-                if (block_n(src, block + 1) == 0)
-                        *(Key *)src->totals->last_kmer = last;
         }
         __syncwarp(); /* before nbits is another block's */
 }

@@ -28,7 +28,7 @@ template <class Key> struct encode_source {
 
 /* What is known of each block. */
 template <class Key> struct encode_plans {
-        Key *firsts;            /* [nblocks] */
+        Key *firsts, *lasts;    /* [nblocks] */
         uint64_t *heads;        /* [nblocks] */
         uint32_t *block_nwords; /* [nblocks] */
         uint64_t *sizes;        /* [max_blocks + 1] with the checksum; 0 where there is no block */

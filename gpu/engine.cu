@@ -36,6 +36,7 @@ template <class Key> struct engine {
         struct kc_gpu_lsm<Key> *lsm;
         struct kc_gpu_emitter<Key> *emitter;
         double start;
+        int nworkers;
         uint64_t nkmers, nbatches;
         uint64_t nsaturated; /* within batches; in the end, of all */
         bool began; /* the device is ready: sink and job are in use */
@@ -107,7 +108,7 @@ static enum kc_status take_memory(struct engine<Key> *e, struct kc_error *err)
         lsm.nthreads = p->nthreads;
         lsm.gate = &e->gate;
         KC_TRY(kc_gpu_lsm_new(&e->lsm, &e->gpu, &lsm, err));
-        KC_TRY(kc_gpu_emitter_attach(e->emitter, &e->gpu, e->plan.part_pairs, e->plan.nslots, err));
+        KC_TRY(kc_gpu_emitter_attach(e->emitter, &e->gpu, &e->plan.parts, err));
         if (!early)
                 KC_TRY(kc_gpu_feed_attach(e->feed, &e->gpu, &e->plan.batch, err));
         kc_gpu_trace_end(&e->trace, trace, NULL);
@@ -170,16 +171,22 @@ out:
 
 /* ---- the run ---- */
 
-/* The part of a range from pair `first` on, no longer than what the emitter takes. */
+/* All of a range, in pieces no longer than what the emitter takes. */
 template <class Key>
-static struct kc_gpu_run<Key> part_of(const struct engine<Key> *e,
-                                      const struct kc_gpu_run<Key> *range, size_t first)
+static enum kc_status put_range(struct engine<Key> *e, const struct kc_gpu_run<Key> *range,
+                                struct kc_error *err)
 {
-        struct kc_gpu_run<Key> part = {};
-        part.kmers = range->kmers + first;
-        part.counts = range->counts + first;
-        part.n = range->n - first < e->plan.part_pairs ? range->n - first : e->plan.part_pairs;
-        return part;
+        enum kc_status status = KC_OK;
+        struct kc_gpu_run<Key> piece = {};
+        for (size_t first = 0; first < range->n; first += piece.n) {
+                const size_t left = range->n - first, most = e->plan.parts.max_pairs;
+                piece.kmers = range->kmers + first;
+                piece.counts = range->counts + first;
+                piece.n = left < most ? left : most;
+                KC_TRY(kc_gpu_emitter_put(e->emitter, &piece, err));
+        }
+out:
+        return status;
 }
 
 /* Ranges are much longer than parts: what a range costs grows with the number of runs. */
@@ -188,8 +195,8 @@ static enum kc_status merge_all(struct engine<Key> *e, struct kc_error *err)
 {
         enum { RANGE_NPAIRS = 1 << 24 };
         enum kc_status status;
-        struct kc_gpu_run<Key> range, part = {};
-        uint64_t nsaturated, nparts = kc_gpu_lsm_npairs(e->lsm) / e->plan.part_pairs + 1;
+        struct kc_gpu_run<Key> range;
+        uint64_t nsaturated, nparts = kc_gpu_lsm_npairs(e->lsm) / e->plan.parts.part_pairs + 1;
         kc_gate_begin_stage(&e->gate, KC_STAGE_ORDER, nparts);
         for (uint64_t i = 0;; i++) {
                 int trace = kc_gpu_trace_begin(&e->trace, "merge", i, NULL);
@@ -197,10 +204,7 @@ static enum kc_status merge_all(struct engine<Key> *e, struct kc_error *err)
                 kc_gpu_trace_end(&e->trace, trace, NULL);
                 if (range.n == 0)
                         break;
-                for (size_t first = 0; first < range.n; first += part.n) {
-                        part = part_of(e, &range, first);
-                        KC_TRY(kc_gpu_emitter_put(e->emitter, &part, err));
-                }
+                KC_TRY(put_range(e, &range, err));
         }
         KC_TRY(kc_gpu_emitter_put(e->emitter, &range, err)); /* none: the end */
         KC_TRY(kc_gpu_lsm_nsaturated(e->lsm, &nsaturated, err));
@@ -230,7 +234,7 @@ out:
         return status;
 }
 
-/* Thread 0 drives, the others are workers 0 .. nthreads-1. */
+/* Thread 0 drives, the others are workers 0 .. nworkers-1. */
 template <class Key> static enum kc_status run(void *ctx, int thread, struct kc_error *err)
 {
         struct engine<Key> *e = (struct engine<Key> *)ctx;
@@ -271,18 +275,38 @@ template <class Key> static enum kc_status add_up(struct engine<Key> *e, struct 
         return KC_OK;
 }
 
+/* The driver sleeps most of the time. But where it finds all cores taken a worker must make way, and
+ * all others soon wait for that worker's chunk: of many threads it gets one. */
+static int count_workers(int nthreads)
+{
+        enum { MANY = 8 };
+        return nthreads > MANY ? nthreads - 1 : nthreads;
+}
+
+/* Of so many bases one begins a k-mer that was not seen before, at usual coverage and error rates.
+ * The sink hears of it before anything is counted, because to prepare space takes time. */
+template <class Key> static void expect_pairs(const struct engine<Key> *e)
+{
+        enum { NBASES_PER_PAIR = 8 };
+        const uint64_t most = UINT64_C(1) << 29; /* it may be wrong, after all */
+        uint64_t npairs = e->params->expected_nbases / NBASES_PER_PAIR;
+        if (e->sink->expect != NULL && npairs > 0)
+                e->sink->expect(e->sink->ctx, npairs < most ? npairs : most);
+}
+
 template <class Key> static enum kc_status count(struct engine<Key> *e, struct kc_error *err)
 {
         enum kc_status status;
         struct kc_gpu_feed_setup feed = {};
         feed.k = e->params->k;
-        feed.nthreads = e->params->nthreads;
+        feed.nthreads = e->nworkers;
         feed.source = e->source;
         feed.batch_words = e->plan.host_words;
         feed.read_ahead = e->gpu_params->read_ahead;
+        expect_pairs(e);
         KC_TRY(kc_gpu_feed_new(&e->feed, &feed, &e->gate, &e->trace, err));
         KC_TRY(kc_gpu_emitter_new(&e->emitter, e->params->k, e->sink, &e->gate, &e->trace, err));
-        KC_TRY(kc_parallel(e->params->nthreads + 1, run<Key>, on_failure<Key>, e, err));
+        KC_TRY(kc_parallel(e->nworkers + 1, run<Key>, on_failure<Key>, e, err));
         KC_TRY(add_up(e, err));
         e->totals->stage_seconds[KC_STAGE_ORDER] =
                 kc_gate_seconds() - e->start - e->totals->stage_seconds[KC_STAGE_PARTITION] -
@@ -322,6 +346,7 @@ static enum kc_status count_with(const struct kc_count_params *params,
         e.source = source;
         e.sink = sink;
         e.totals = totals;
+        e.nworkers = count_workers(params->nthreads);
         e.start = kc_gate_seconds();
         kc_gate_init(&e.gate, job);
         kc_gpu_trace_open(&e.trace, gpu_params->trace);

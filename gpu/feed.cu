@@ -17,23 +17,6 @@ static enum kc_status wait_for_device(struct kc_gpu_feed *feed, struct kc_error 
         return status == KC_OK ? KC_CUDA(cudaSetDevice(feed->gpu->device)) : status;
 }
 
-/*
- * Before its first copy, because locking pages that were written already is ten times as fast.
- * Where the system does not allow it, CUDA copies all the same, only slower.
- */
-static enum kc_status lock_slot(struct kc_gpu_feed *feed, struct feed_slot *slot,
-                                struct kc_error *err)
-{
-        if (slot->copied != NULL)
-                return KC_OK;
-        size_t nbytes = kc_feed_slot_nbytes(feed->setup.batch_words);
-        cudaError_t code = cudaHostRegister(slot->batch.words, nbytes, cudaHostRegisterDefault);
-        slot->locked = code == cudaSuccess;
-        if (!slot->locked)
-                (void)cudaGetLastError();
-        return kc_gpu_event_new(&slot->copied, err);
-}
-
 static enum kc_status copy(struct kc_gpu_feed *feed, struct feed_slot *slot,
                            const struct feed_place *place, size_t nspans, struct kc_error *err)
 {
@@ -62,7 +45,6 @@ static enum kc_status upload(struct kc_gpu_feed *feed, struct feed_slot *slot, s
         uint64_t nkmers;
         int k = feed->setup.k;
         kc_gpu_spans_measure(batch->segments, batch->nsegments, k, &nspans, &nkmers);
-        KC_TRY(lock_slot(feed, slot, err));
         KC_TRY(kc_feed_claim(feed, batch->nwords, nspans, nkmers, &place, err));
         kc_gpu_spans_cut(batch->segments, batch->nsegments, k, (uint32_t)place.word, slot->spans);
         KC_TRY(copy(feed, slot, &place, nspans, err));
@@ -156,6 +138,7 @@ enum kc_status kc_gpu_feed_read(struct kc_gpu_feed *feed, int worker, struct kc_
         enum kc_status status;
         int nahead = 0;
         bool end = false;
+        kc_feed_touch(feed, worker);
         if (feed->setup.read_ahead)
                 KC_TRY(read_ahead(feed, worker, &nahead, &end, err));
         if (!end || nahead > 0) {

@@ -1,8 +1,8 @@
 /*
  * The way in: worker threads pull batches of reads from the source and copy them to the device,
- * where they gather in one of two large buffers; the driver thread counts the other meanwhile.
+ * where they gather in one of a few large buffers; the driver thread counts another meanwhile.
  *
- *      source ──▶ a worker's two locked slots ──▶ device buffer 0 or 1 ──▶ driver
+ *      source ──▶ a worker's two locked slots ──▶ a device buffer ──▶ driver
  *
  * Reading begins before there is a device: it takes some tenths of a second to make one ready. What
  * is read meanwhile is kept in ordinary memory and goes through the locked slots later: that takes
@@ -21,6 +21,9 @@
  * not touched. */
 enum { KC_FEED_NAHEAD = 32 };
 
+/* Two buffers do; more take in what was read ahead at once, so that reading goes on. */
+enum { KC_FEED_MIN_BUFFERS = 2, KC_FEED_MAX_BUFFERS = 8 };
+
 struct kc_gpu_feed_setup {
         int k, nthreads;
         const struct kc_batch_source *source;
@@ -28,10 +31,11 @@ struct kc_gpu_feed_setup {
         bool read_ahead;      /* call source->next before kc_gpu_feed_attach */
 };
 
-/* What a device buffer holds, each bound on its own. */
+/* What a device buffer holds, each bound on its own, and how many there are. */
 struct kc_gpu_feed_caps {
         size_t nwords, nspans;
         uint64_t nkmers;
+        int nbuffers;
 };
 
 struct kc_gpu_feed;
@@ -40,7 +44,7 @@ struct kc_gpu_feed;
 size_t kc_gpu_feed_worker_nbytes(uint32_t batch_words);
 size_t kc_gpu_feed_nbytes(const struct kc_gpu_feed_caps *caps);
 
-/* The least caps that hold any host batch of so many words. */
+/* The least caps: any host batch of so many words fits. */
 struct kc_gpu_feed_caps kc_gpu_feed_least(uint32_t batch_words);
 
 /* Uses no device yet. gate and trace must outlive it. */

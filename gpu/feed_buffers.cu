@@ -6,17 +6,19 @@
 
 size_t kc_gpu_feed_nbytes(const struct kc_gpu_feed_caps *caps)
 {
-        return NBUFFERS * (caps->nwords * sizeof(uint64_t) + caps->nspans * sizeof(struct kc_span));
+        return (size_t)caps->nbuffers *
+               (caps->nwords * sizeof(uint64_t) + caps->nspans * sizeof(struct kc_span));
 }
 
 static enum kc_status make_buffers(struct kc_gpu_feed *feed, struct kc_gpu *gpu,
                                    struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        for (struct feed_buffer &b : feed->buffers) {
-                KC_TRY(kc_gpu_new(gpu, &b.words, feed->caps.nwords, err));
-                KC_TRY(kc_gpu_new(gpu, &b.spans, feed->caps.nspans, err));
-                KC_TRY(kc_gpu_event_new(&b.uploaded, err));
+        for (int i = 0; i < feed->caps.nbuffers; i++) {
+                struct feed_buffer *b = &feed->buffers[i];
+                KC_TRY(kc_gpu_new(gpu, &b->words, feed->caps.nwords, err));
+                KC_TRY(kc_gpu_new(gpu, &b->spans, feed->caps.nspans, err));
+                KC_TRY(kc_gpu_event_new(&b->uploaded, err));
         }
         /* Uploads are on a stream of their own: they may not begin before the memory is there. */
         KC_TRY(KC_CUDA(cudaStreamSynchronize(gpu->stream)));
@@ -30,6 +32,7 @@ enum kc_status kc_gpu_feed_attach(struct kc_gpu_feed *feed, struct kc_gpu *gpu,
         enum kc_status status;
         feed->caps = *caps;
         feed->gpu = gpu;
+        KC_TRY(kc_feed_lock(feed, err));
         KC_TRY(make_buffers(feed, gpu, err));
         kc_gate_enter(feed->gate);
         feed->attached = true;
@@ -60,7 +63,7 @@ static void close_buffer(struct kc_gpu_feed *feed, struct feed_buffer *b)
 {
         b->closed = true;
         kc_gpu_trace_end(feed->trace, b->fill_trace, NULL);
-        feed->filling = (feed->filling + 1) % NBUFFERS;
+        feed->filling = (feed->filling + 1) % feed->caps.nbuffers;
         kc_gate_wake(feed->gate);
 }
 
@@ -171,7 +174,7 @@ void kc_gpu_feed_give_back(struct kc_gpu_feed *feed)
         b->closed = false;
         b->nwords = b->nspans = 0;
         b->nkmers = 0;
-        feed->taking = (feed->taking + 1) % NBUFFERS;
+        feed->taking = (feed->taking + 1) % feed->caps.nbuffers;
         kc_gate_wake(feed->gate);
         kc_gate_leave(feed->gate);
 }

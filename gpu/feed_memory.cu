@@ -1,6 +1,9 @@
 /*
  * The workers' memory on the host: two slots each that are locked and copied from, and what they
  * read before the device is ready.
+ *
+ *      memory:  | slots of worker 0 | of worker 1 | ... | ahead of worker 0 | of worker 1 | ...
+ *               `------------- locked as one ----------´
  */
 #include "gpu/feed_parts.cuh"
 #include "gpu/spans.cuh"
@@ -10,7 +13,8 @@
 
 enum {
         HUGE_PAGE = 2 << 20,
-        LARGEST_PAGE = 64 << 10, /* but for huge ones: slots are locked one by one */
+        LARGEST_PAGE = 64 << 10, /* but for huge ones */
+        SMALLEST_PAGE = 4 << 10,
         WORDS_PER_SEGMENT = 4,
 };
 
@@ -34,22 +38,26 @@ static size_t words_nbytes(uint32_t batch_words)
         return (batch_words + KC_BATCH_PADDING) * sizeof(uint64_t);
 }
 
-size_t kc_feed_slot_nbytes(uint32_t batch_words)
+static size_t slot_nbytes(uint32_t batch_words)
 {
         return whole_pages(words_nbytes(batch_words) +
                            most_spans(batch_words) * sizeof(struct kc_span));
 }
 
-/* No page of it belongs to another worker, nor is one locked slot's another's. */
-static size_t reader_nbytes(uint32_t batch_words)
+/* No page belongs to two workers. */
+static size_t slots_nbytes(uint32_t batch_words)
 {
-        return NLOCKED * kc_feed_slot_nbytes(batch_words) +
-               whole_pages(KC_FEED_NAHEAD * words_nbytes(batch_words));
+        return NLOCKED * slot_nbytes(batch_words);
+}
+
+static size_t ahead_nbytes(uint32_t batch_words)
+{
+        return whole_pages(KC_FEED_NAHEAD * words_nbytes(batch_words));
 }
 
 size_t kc_gpu_feed_worker_nbytes(uint32_t batch_words)
 {
-        return reader_nbytes(batch_words) +
+        return slots_nbytes(batch_words) + ahead_nbytes(batch_words) +
                (NLOCKED + KC_FEED_NAHEAD) * most_segments(batch_words) * sizeof(struct kc_segment);
 }
 
@@ -59,15 +67,23 @@ struct kc_gpu_feed_caps kc_gpu_feed_least(uint32_t batch_words)
         caps.nwords = batch_words;
         caps.nspans = most_spans(batch_words);
         caps.nkmers = UINT64_C(32) * batch_words;
+        caps.nbuffers = KC_FEED_MIN_BUFFERS;
         return caps;
+}
+
+/* Of all workers, with nothing else on its pages. */
+static size_t all_slots_nbytes(const struct kc_gpu_feed *feed)
+{
+        size_t nbytes = (size_t)feed->setup.nthreads * slots_nbytes(feed->setup.batch_words);
+        return kc_round_up(nbytes, HUGE_PAGE);
 }
 
 /* All memory of all workers in one piece, of large pages: fewer to fault in, and they are locked in
  * a fraction of the time. */
 static enum kc_status map_memory(struct kc_gpu_feed *feed, struct kc_error *err)
 {
-        size_t nbytes = (size_t)feed->setup.nthreads * reader_nbytes(feed->setup.batch_words);
-        nbytes = kc_round_up(nbytes, HUGE_PAGE);
+        size_t ahead = (size_t)feed->setup.nthreads * ahead_nbytes(feed->setup.batch_words);
+        size_t nbytes = all_slots_nbytes(feed) + kc_round_up(ahead, HUGE_PAGE);
         feed->memory = (char *)aligned_alloc(HUGE_PAGE, nbytes);
         if (feed->memory == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for sequence batches");
@@ -88,18 +104,31 @@ static enum kc_status make_batch(struct kc_batch *batch, char *memory, uint32_t 
         return KC_OK;
 }
 
-static enum kc_status make_reader(struct feed_reader *reader, char *memory, uint32_t batch_words,
-                                  struct kc_error *err)
+static char *slots_of(const struct kc_gpu_feed *feed, int worker)
+{
+        return feed->memory + (size_t)worker * slots_nbytes(feed->setup.batch_words);
+}
+
+static char *ahead_of(const struct kc_gpu_feed *feed, int worker)
+{
+        return feed->memory + all_slots_nbytes(feed) +
+               (size_t)worker * ahead_nbytes(feed->setup.batch_words);
+}
+
+static enum kc_status make_reader(struct kc_gpu_feed *feed, int worker, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
+        const uint32_t batch_words = feed->setup.batch_words;
+        struct feed_reader *reader = &feed->readers[worker];
+        char *memory = slots_of(feed, worker), *ahead = ahead_of(feed, worker);
         for (struct feed_slot &slot : reader->slots) {
                 KC_TRY(make_batch(&slot.batch, memory, batch_words, err));
                 slot.spans = (struct kc_span *)(memory + words_nbytes(batch_words));
-                memory += kc_feed_slot_nbytes(batch_words);
+                memory += slot_nbytes(batch_words);
         }
         for (struct kc_batch &batch : reader->ahead) {
-                KC_TRY(make_batch(&batch, memory, batch_words, err));
-                memory += words_nbytes(batch_words);
+                KC_TRY(make_batch(&batch, ahead, batch_words, err));
+                ahead += words_nbytes(batch_words);
         }
 out:
         return status;
@@ -108,14 +137,12 @@ out:
 static enum kc_status make_readers(struct kc_gpu_feed *feed, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        const struct kc_gpu_feed_setup *s = &feed->setup;
-        feed->readers = (struct feed_reader *)calloc((size_t)s->nthreads, sizeof *feed->readers);
+        const size_t n = (size_t)feed->setup.nthreads;
+        feed->readers = (struct feed_reader *)calloc(n, sizeof *feed->readers);
         if (feed->readers == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for sequence batches");
-        for (int i = 0; i < s->nthreads; i++)
-                KC_TRY(make_reader(&feed->readers[i],
-                                   feed->memory + (size_t)i * reader_nbytes(s->batch_words),
-                                   s->batch_words, err));
+        for (int i = 0; i < feed->setup.nthreads; i++)
+                KC_TRY(make_reader(feed, i, err));
 out:
         return status;
 }
@@ -145,8 +172,6 @@ out:
 static void free_reader(struct feed_reader *reader)
 {
         for (struct feed_slot &slot : reader->slots) {
-                if (slot.locked)
-                        (void)cudaHostUnregister(slot.batch.words);
                 if (slot.copied != NULL)
                         (void)cudaEventDestroy(slot.copied);
                 free(slot.batch.segments);
@@ -162,7 +187,31 @@ void kc_gpu_feed_free(struct kc_gpu_feed *feed)
         kc_gpu_feed_detach(feed);
         for (int i = 0; feed->readers != NULL && i < feed->setup.nthreads; i++)
                 free_reader(&feed->readers[i]);
+        if (feed->locked)
+                (void)cudaHostUnregister(feed->memory);
         free(feed->memory);
         free(feed->readers);
         free(feed);
+}
+
+void kc_feed_touch(struct kc_gpu_feed *feed, int worker)
+{
+        volatile char *slots = slots_of(feed, worker);
+        for (size_t at = 0; at < slots_nbytes(feed->setup.batch_words); at += SMALLEST_PAGE)
+                slots[at] = 0;
+}
+
+enum kc_status kc_feed_lock(struct kc_gpu_feed *feed, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        cudaError_t code =
+                cudaHostRegister(feed->memory, all_slots_nbytes(feed), cudaHostRegisterDefault);
+        feed->locked = code == cudaSuccess;
+        if (!feed->locked)
+                (void)cudaGetLastError();
+        for (int i = 0; i < feed->setup.nthreads; i++)
+                for (struct feed_slot &slot : feed->readers[i].slots)
+                        KC_TRY(kc_gpu_event_new(&slot.copied, err));
+out:
+        return status;
 }

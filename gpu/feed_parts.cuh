@@ -7,18 +7,14 @@
 
 #include "gpu/feed.cuh"
 
-enum {
-        NBUFFERS = 2,
-        NLOCKED = 2, /* slots of a worker: one is filled while the other is copied */
-};
+enum { NLOCKED = 2 }; /* slots of a worker: one is filled while the other is copied */
 
 /* A host batch and its spans in memory that is locked, so that they are copied without a detour. */
 struct feed_slot {
         struct kc_batch batch;
         struct kc_span *spans; /* [most_spans] behind the words */
-        bool locked;
-        bool busy;          /* being copied; copied tells when it is over */
-        cudaEvent_t copied; /* NULL: never copied yet */
+        bool busy;             /* being copied; copied tells when it is over */
+        cudaEvent_t copied;
 };
 
 struct feed_reader {
@@ -45,10 +41,11 @@ struct kc_gpu_feed {
         struct kc_gpu *gpu; /* NULL: not attached */
         struct kc_gpu_feed_caps caps;
         struct feed_reader *readers;
-        char *memory; /* of all slots */
+        char *memory; /* of all slots, then of what is read ahead */
+        bool locked;  /* the slots' part of it */
         /* guarded by the gate */
         bool attached;
-        struct feed_buffer buffers[NBUFFERS];
+        struct feed_buffer buffers[KC_FEED_MAX_BUFFERS]; /* [caps.nbuffers] */
         int filling, taking; /* buffers are used in turn */
         uint64_t nbegun;     /* batches, for the trace */
         int nreading;
@@ -61,8 +58,12 @@ struct feed_place {
         size_t word, span;
 };
 
-/* Bytes of a slot, which is locked as one. */
-size_t kc_feed_slot_nbytes(uint32_t batch_words);
+/* Make the pages of a worker's slots: who does it is the one who uses them, and to lock pages that
+ * are there takes a tenth of the time. */
+void kc_feed_touch(struct kc_gpu_feed *feed, int worker);
+
+/* Lock the slots. Where the system does not allow it, CUDA copies all the same, only slower. */
+enum kc_status kc_feed_lock(struct kc_gpu_feed *feed, struct kc_error *err);
 
 /* Wait until a device buffer has room, and take it. A batch that does not fit closes the buffer. */
 enum kc_status kc_feed_claim(struct kc_gpu_feed *feed, size_t nwords, size_t nspans,

@@ -1,24 +1,25 @@
 #include "gpu/plan.cuh"
 
 #include "gpu/count.cuh"
-#include "gpu/encode.cuh"
 
-#define MIB ((size_t)1 << 20)
+#define MIB         ((size_t)1 << 20)
 #define MOST_NKMERS (UINT64_C(1) << 31) /* in a batch: its words have numbers of 32 bits */
 
 enum {
-        MAX_BATCH_MIB_NKMERS = 512, /* k-mers in a batch: larger ones make fewer runs to merge, and
-                                       leave more to be done after the last read */
-        MIN_BATCH_MIB_NKMERS = 64,  /* unless memory asks for less */
+        MAX_BATCH_MIB_NKMERS = 1024, /* k-mers in a batch: larger ones make fewer runs to merge, and
+                                        leave more to be done after the last read */
+        MIN_BATCH_MIB_NKMERS = 64,   /* unless memory asks for less */
         MIN_TOP_NKMERS = 1 << 20,
-        BATCHES = 4,                /* at least, so that reading and counting overlap */
-        NKMERS_PER_WORD = 16,       /* 17 to 24 at 150 bases a read, 32 in long ones */
-        NKMERS_PER_SPAN = 64,       /* 87 to 128, likewise */
-        MAX_HOST_WORDS = 256 << 10, /* 2 MiB: copies reach nearly full speed, and at the end of the
+        BATCHES = 8,                 /* at least, so that reading and counting overlap */
+        NKMERS_PER_WORD = 16,        /* 17 to 24 at 150 bases a read, 32 in long ones */
+        NKMERS_PER_SPAN = 64,        /* 87 to 128, likewise */
+        MAX_HOST_WORDS = 256 << 10,  /* 2 MiB: copies reach nearly full speed, and at the end of the
                                        input no worker is long at its last batch */
-        MAX_FEED_MIB = 2048,        /* of all workers */
-        BYTES_PER_HOST_WORD = 12,   /* about, with segments and spans */
+        MAX_FEED_MIB = 2048,         /* of all workers */
+        BYTES_PER_HOST_WORD = 12,    /* about, with segments and spans */
         LIMIT_PER_HOST_WORD = 16384, /* bytes of the bound, so that these reads fit a batch */
+        MIN_RANGE_PAIRS = 64 << 10,  /* that are encoded at a time */
+        MAX_RANGE_PAIRS = 16 << 20,  /* as many as the LSM merges at a time */
         MIN_PART_PAIRS = 64 << 10,
         MAX_PART_PAIRS = 512 << 10, /* so that all threads have some to write */
         MIN_SLOTS = 3,
@@ -72,10 +73,10 @@ void kc_gpu_plan_host(struct kc_gpu_plan *plan, const struct kc_count_params *pa
 /* Room in a batch for reads of usual lengths; others fill words or spans first. */
 static struct kc_gpu_feed_caps caps_for(uint64_t nkmers, uint32_t host_words)
 {
-        struct kc_gpu_feed_caps least = kc_gpu_feed_least(host_words), caps = {};
+        struct kc_gpu_feed_caps caps = kc_gpu_feed_least(host_words);
         caps.nkmers = nkmers;
-        caps.nwords = larger((size_t)(nkmers / NKMERS_PER_WORD), least.nwords);
-        caps.nspans = larger((size_t)(nkmers / NKMERS_PER_SPAN), least.nspans);
+        caps.nwords = larger((size_t)(nkmers / NKMERS_PER_WORD), caps.nwords);
+        caps.nspans = larger((size_t)(nkmers / NKMERS_PER_SPAN), caps.nspans);
         return caps;
 }
 
@@ -92,6 +93,16 @@ static bool fits(const struct kc_gpu_feed_caps *caps, int k, size_t limit_nbytes
                        parts_nbytes(limit_nbytes);
         size_t run = kc_gpu_plan_room<Key>(caps->nkmers);
         return batch <= limit_nbytes / 2 && batch + run <= limit_nbytes / 4 * 3;
+}
+
+/* More buffers, where they take but little of the device. */
+template <class Key>
+static void add_buffers(struct kc_gpu_feed_caps *caps, int k, size_t limit_nbytes)
+{
+        struct kc_gpu_feed_caps more = *caps;
+        while (++more.nbuffers <= KC_FEED_MAX_BUFFERS &&
+               kc_gpu_feed_nbytes(&more) <= limit_nbytes / 16 && fits<Key>(&more, k, limit_nbytes))
+                *caps = more;
 }
 
 static enum kc_status too_little(size_t limit_nbytes, struct kc_error *err)
@@ -121,45 +132,61 @@ enum kc_status kc_gpu_plan_batch(struct kc_gpu_plan *plan, const struct kc_count
                 nkmers = larger(nkmers / 4 * 3, least);
                 caps = caps_for(nkmers, plan->host_words);
         }
-        plan->batch = caps;
-        if (fits<Key>(&caps, params->k, limit_nbytes))
+        if (fits<Key>(&caps, params->k, limit_nbytes)) {
+                add_buffers<Key>(&caps, params->k, limit_nbytes);
+                plan->batch = caps;
                 return KC_OK;
+        }
         if (plan->limit_named || limit_nbytes < LEAST_LIMIT_MIB * MIB)
                 return too_little(limit_nbytes, err);
         return too_little_for_these(limit_nbytes, err);
+}
+
+/* For an encoder whose ranges fit so much device memory, and whose parts so much on the host. */
+template <class Key>
+static struct kc_gpu_encoder_caps plan_encoder(const struct kc_count_params *params,
+                                               size_t device_nbytes, size_t host_nbytes)
+{
+        struct kc_gpu_encoder_caps caps = {};
+        caps.max_pairs = MAX_RANGE_PAIRS;
+        caps.part_pairs = MAX_PART_PAIRS;
+        caps.nslots = larger(smaller(params->nthreads + 4, (int)MAX_SLOTS), (int)MIN_SLOTS);
+        if (params->expected_nbases != 0) {
+                caps.max_pairs = smaller(caps.max_pairs, (size_t)params->expected_nbases);
+                caps.part_pairs = smaller(
+                        caps.part_pairs, (size_t)(params->expected_nbases / (unsigned)caps.nslots));
+        }
+        caps.max_pairs = larger(caps.max_pairs, (size_t)MIN_RANGE_PAIRS);
+        caps.part_pairs = larger(caps.part_pairs, (size_t)MIN_PART_PAIRS);
+        while (caps.max_pairs > MIN_RANGE_PAIRS &&
+               kc_gpu_encoder_nbytes<Key>(caps.max_pairs) > device_nbytes)
+                caps.max_pairs = larger(caps.max_pairs / 2, (size_t)MIN_RANGE_PAIRS);
+        while (caps.part_pairs > MIN_PART_PAIRS &&
+               kc_gpu_encoder_pinned_nbytes<Key>(&caps) > host_nbytes)
+                caps.part_pairs = larger(caps.part_pairs / 2, (size_t)MIN_PART_PAIRS);
+        while (caps.nslots > MIN_SLOTS && kc_gpu_encoder_pinned_nbytes<Key>(&caps) > host_nbytes)
+                caps.nslots--;
+        return caps;
 }
 
 template <class Key>
 enum kc_status kc_gpu_plan_parts(struct kc_gpu_plan *plan, const struct kc_count_params *params,
                                  size_t limit_nbytes, struct kc_error *err)
 {
-        size_t bound = smaller(parts_nbytes(limit_nbytes), (size_t)params->memory_nbytes / 4);
-        int nslots = larger(smaller(params->nthreads + 4, (int)MAX_SLOTS), (int)MIN_SLOTS);
-        size_t pairs = MAX_PART_PAIRS;
-        if (params->expected_nbases != 0)
-                pairs = smaller(pairs, (size_t)(params->expected_nbases / (unsigned)nslots));
-        pairs = larger(pairs, (size_t)MIN_PART_PAIRS);
-        while (pairs > MIN_PART_PAIRS && kc_gpu_encoder_nbytes<Key>(pairs, nslots) > bound)
-                pairs = larger(pairs / 2, (size_t)MIN_PART_PAIRS);
-        while (nslots > MIN_SLOTS && kc_gpu_encoder_nbytes<Key>(pairs, nslots) > bound)
-                nslots--;
-        size_t encoder = kc_gpu_encoder_nbytes<Key>(pairs, nslots);
-        if (encoder > parts_nbytes(limit_nbytes))
+        plan->parts = plan_encoder<Key>(params, parts_nbytes(limit_nbytes),
+                                        (size_t)params->memory_nbytes / 4);
+        if (kc_gpu_encoder_nbytes<Key>(plan->parts.max_pairs) > parts_nbytes(limit_nbytes))
                 return too_little(limit_nbytes, err);
         size_t feed = (size_t)params->nthreads * kc_gpu_feed_worker_nbytes(plan->host_words);
-        size_t taken = feed + encoder + LSM_NBYTES;
-        plan->part_pairs = pairs;
-        plan->nslots = nslots;
+        size_t taken = feed + kc_gpu_encoder_pinned_nbytes<Key>(&plan->parts) + LSM_NBYTES;
         plan->host_nbytes =
                 plan->pinned_nbytes > taken ? (size_t)plan->pinned_nbytes - taken : 0;
         return KC_OK;
 }
 
 #define INSTANTIATE(Key) \
-        template enum kc_status kc_gpu_plan_batch<Key>(struct kc_gpu_plan *, \
-                                                       const struct kc_count_params *, size_t, \
-                                                       struct kc_error *); \
-        template enum kc_status kc_gpu_plan_parts<Key>(struct kc_gpu_plan *, \
-                                                       const struct kc_count_params *, size_t, \
-                                                       struct kc_error *);
+        template enum kc_status kc_gpu_plan_batch<Key>( \
+                struct kc_gpu_plan *, const struct kc_count_params *, size_t, struct kc_error *); \
+        template enum kc_status kc_gpu_plan_parts<Key>( \
+                struct kc_gpu_plan *, const struct kc_count_params *, size_t, struct kc_error *);
 KC_GPU_KEYS(INSTANTIATE)

@@ -9,6 +9,7 @@
 #ifndef KC_GPU_PLAN_CUH
 #define KC_GPU_PLAN_CUH
 
+#include "gpu/encode.cuh"
 #include "gpu/feed.cuh"
 #include "gpu/gpu.h"
 #include "gpu/run.cuh"
@@ -22,8 +23,7 @@ struct kc_gpu_plan {
         /* kc_gpu_plan_batch */
         struct kc_gpu_feed_caps batch;
         /* kc_gpu_plan_parts */
-        size_t part_pairs;
-        int nslots;         /* parts under way */
+        struct kc_gpu_encoder_caps parts;
         size_t host_nbytes; /* left for runs */
 };
 

@@ -128,13 +128,13 @@ out:
 
 /* ---- a run to blocks ---- */
 
-enum { ENCODE_NPAIRS = 1 << 24, ENCODE_NSLOTS = 3 };
+enum { ENCODE_NPAIRS = 1 << 24, PART_NPAIRS = 1 << 19, NSLOTS = 24 };
 
 template <class Key> struct encoding {
         struct kc_gpu_encoder<Key> *encoder;
         const struct kc_gpu_run<Key> *run;
         int k;
-        uint64_t nbytes; /* of blocks */
+        uint64_t nparts, nbytes; /* of blocks */
 };
 
 /* An encoder is for one run: each time a new one, whose making is not timed. */
@@ -144,36 +144,52 @@ static enum kc_status prepare_encode(struct bench *bench, void *ctx, struct kc_e
         struct encoding<Key> *e = (struct encoding<Key> *)ctx;
         kc_gpu_encoder_free(e->encoder);
         e->encoder = NULL;
-        return kc_gpu_encoder_new(&e->encoder, &bench->gpu, e->k, 1, UINT32_MAX, ENCODE_NPAIRS,
-                                  ENCODE_NSLOTS, err);
+        const struct kc_gpu_encoder_caps caps = { ENCODE_NPAIRS, PART_NPAIRS, NSLOTS };
+        return kc_gpu_encoder_new(&e->encoder, &bench->gpu, e->k, 1, UINT32_MAX, &caps, err);
 }
 
-/* The run's pairs in ranges, as the LSM gives them, with the downloads one range behind. */
+template <class Key>
+static enum kc_status await_part(struct encoding<Key> *e, uint64_t part, struct kc_error *err)
+{
+        struct kc_run_blocks blocks = {};
+        enum kc_status status =
+                kc_gpu_encoder_wait(e->encoder, (int)(part % NSLOTS), &blocks, err);
+        e->nbytes += 8 * blocks.nwords;
+        return status;
+}
+
+/* The next part into a slot that is waited for first, if it was used before. */
+template <class Key>
+static enum kc_status take_part(struct encoding<Key> *e, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        uint64_t part = e->nparts++;
+        if (part >= NSLOTS)
+                KC_TRY(await_part(e, part - NSLOTS, err));
+        KC_TRY(kc_gpu_encoder_download(e->encoder, (int)(part % NSLOTS), err));
+out:
+        return status;
+}
+
+/* The run's pairs in ranges, as the LSM gives them, and these in parts, as the engine does. */
 template <class Key>
 static enum kc_status run_encode(struct bench *bench, void *ctx, struct kc_error *err)
 {
         struct encoding<Key> *e = (struct encoding<Key> *)ctx;
         enum kc_status status = KC_OK;
-        size_t nranges = kc_ceil_div(e->run->n, ENCODE_NPAIRS);
         (void)bench;
-        e->nbytes = 0;
-        for (size_t i = 0; i < nranges + ENCODE_NSLOTS - 1; i++) {
-                if (i < nranges) {
-                        size_t from = i * ENCODE_NPAIRS;
-                        size_t n = std::min((size_t)ENCODE_NPAIRS, e->run->n - from);
-                        struct kc_gpu_run<Key> range = {
-                                e->run->kmers + from, e->run->counts + from, n, n
-                        };
-                        KC_TRY(kc_gpu_encoder_put(e->encoder, (int)(i % ENCODE_NSLOTS), &range,
-                                                  i + 1 == nranges, err));
-                }
-                if (i >= ENCODE_NSLOTS - 1) {
-                        struct kc_run_blocks blocks = {};
-                        int slot = (int)((i - (ENCODE_NSLOTS - 1)) % ENCODE_NSLOTS);
-                        KC_TRY(kc_gpu_encoder_wait(e->encoder, slot, &blocks, err));
-                        e->nbytes += 8 * blocks.nwords;
-                }
+        e->nbytes = e->nparts = 0;
+        for (size_t from = 0; from < e->run->n; from += ENCODE_NPAIRS) {
+                size_t nparts, n = std::min((size_t)ENCODE_NPAIRS, e->run->n - from);
+                struct kc_gpu_run<Key> range = {
+                        e->run->kmers + from, e->run->counts + from, n, n
+                };
+                KC_TRY(kc_gpu_encoder_put(e->encoder, &range, from + n == e->run->n, &nparts, err));
+                for (size_t i = 0; i < nparts; i++)
+                        KC_TRY(take_part(e, err));
         }
+        for (uint64_t part = e->nparts < NSLOTS ? 0 : e->nparts - NSLOTS; part < e->nparts; part++)
+                KC_TRY(await_part(e, part, err));
 out:
         return status;
 }
@@ -184,7 +200,7 @@ static enum kc_status time_encode(struct bench *bench, int k, const struct kc_gp
 {
         enum kc_status status;
         struct encoding<Key> e = {
-                NULL, run, k, 0
+                NULL, run, k, 0, 0
         };
         struct stage stage = stage_of("encode", "pairs", k, run->n);
         KC_TRY(stage_time(bench, &stage, prepare_encode<Key>, run_encode<Key>, &e, err));

@@ -62,7 +62,7 @@ static struct expected<Key> expect(const std::vector<Key> &kmers,
         return e;
 }
 
-/* Append what a put gave. */
+/* Append what a part holds. */
 template <class Key>
 static void collect(struct expected<Key> *got, const struct kc_run_blocks *b)
 {
@@ -77,7 +77,7 @@ static void collect(struct expected<Key> *got, const struct kc_run_blocks *b)
         got->nunique += b->nunique;
 }
 
-/* The k-mers that come with a put's blocks. */
+/* The k-mers that come with a part's blocks. */
 template <class Key>
 static void check_ends(const struct expected<Key> *want, size_t begin,
                        const struct kc_run_blocks *b)
@@ -125,47 +125,67 @@ static void upload(struct kc_gpu_run<Key> *run, const Key *kmers, const uint32_t
         expect_ok(KC_CUDA(cudaStreamSynchronize(gpu.stream)), err);
 }
 
+enum { NSLOTS = 2 };
+
 /* A run on its way through the encoder. */
 template <class Key> struct passage {
         struct kc_gpu_encoder<Key> *encoder;
         struct expected<Key> *want, got;
-        size_t nread; /* k-mers of the blocks so far */
+        size_t nparts, nread; /* parts that were downloaded; k-mers of those that were read */
 };
 
-template <class Key> static void read_slot(struct passage<Key> *p, size_t slot)
+template <class Key> static void read_part(struct passage<Key> *p, size_t part, size_t part_pairs)
 {
         struct kc_error err = {};
         struct kc_run_blocks blocks;
-        expect_ok(kc_gpu_encoder_wait(p->encoder, (int)slot, &blocks, &err), &err);
+        expect_ok(kc_gpu_encoder_wait(p->encoder, (int)(part % NSLOTS), &blocks, &err), &err);
+        assert_true(blocks.n <= std::max(part_pairs, (size_t)KC_BLOCK_NKMERS));
         check_ends(p->want, p->nread, &blocks);
         p->nread += blocks.n;
         collect(&p->got, &blocks);
 }
 
-/* In ranges of up to max_pairs, two slots in turn; a slot is read when the next one was put. */
+/* A part is read when the next one was put. */
+template <class Key>
+static void put_range(struct passage<Key> *p, const struct kc_gpu_run<Key> *range, bool last,
+                      size_t part_pairs)
+{
+        struct kc_error err = {};
+        size_t nparts;
+        expect_ok(kc_gpu_encoder_put(p->encoder, range, last, &nparts, &err), &err);
+        assert_true(nparts >= 1);
+        for (size_t i = 0; i < nparts; i++) {
+                expect_ok(kc_gpu_encoder_download(p->encoder, (int)(p->nparts % NSLOTS), &err),
+                          &err);
+                if (p->nparts++ > 0)
+                        read_part(p, p->nparts - 2, part_pairs);
+        }
+}
+
+/* In ranges of up to max_pairs. */
 template <class Key>
 static void encode_ranges(struct kc_gpu_encoder<Key> *encoder, const std::vector<Key> &kmers,
-                          const std::vector<uint32_t> &counts, size_t max_pairs, uint64_t seed,
+                          const std::vector<uint32_t> &counts,
+                          const struct kc_gpu_encoder_caps *caps, uint64_t seed,
                           struct expected<Key> *want)
 {
         struct kc_error err = {};
         struct kc_gpu_run<Key> range;
-        struct passage<Key> passage = { encoder, want, {}, 0 };
-        size_t begin = 0, nput = 0;
+        struct passage<Key> passage = { encoder, want, {}, 0, 0 };
+        const size_t max_pairs = caps->max_pairs;
+        size_t begin = 0;
         bool last = false;
         expect_ok(kc_gpu_run_new(&gpu, &range, max_pairs, &err), &err);
         expect_ok(kc_cuda_check(cudaStreamSynchronize(gpu.stream), "allocation", &err), &err);
-        for (; !last; nput++) {
+        while (!last) {
                 size_t n = next_random(&seed) % (max_pairs + 1);
                 n = std::min(seed % 3 == 0 ? max_pairs : n, kmers.size() - begin);
                 upload(&range, kmers.data() + begin, counts.data() + begin, n);
                 begin += n;
                 last = begin == kmers.size() && next_random(&seed) % 2 == 0;
-                expect_ok(kc_gpu_encoder_put(encoder, (int)(nput % 2), &range, last, &err), &err);
-                if (nput > 0)
-                        read_slot(&passage, (nput + 1) % 2);
+                put_range(&passage, &range, last, caps->part_pairs);
         }
-        read_slot(&passage, (nput + 1) % 2);
+        read_part(&passage, passage.nparts - 1, caps->part_pairs);
         assert_int_equal(passage.nread, want->kmers.size());
         check_all(want, &passage.got);
         kc_gpu_run_free(&gpu, &range);
@@ -173,15 +193,16 @@ static void encode_ranges(struct kc_gpu_encoder<Key> *encoder, const std::vector
 
 template <class Key>
 static void check_pairs(int k, const std::vector<Key> &kmers, const std::vector<uint32_t> &counts,
-                        size_t max_pairs, uint32_t min, uint32_t max)
+                        size_t max_pairs, size_t part_pairs, uint32_t min, uint32_t max)
 {
         struct kc_error err = {};
         struct kc_gpu_encoder<Key> *encoder = NULL;
         struct expected<Key> want = expect(kmers, counts, min, max);
-        expect_ok(kc_gpu_encoder_new(&encoder, &gpu, k, min, max, max_pairs, 2, &err), &err);
-        assert_true(gpu.used_nbytes <= kc_gpu_encoder_nbytes<Key>(max_pairs, 2));
+        const struct kc_gpu_encoder_caps caps = { max_pairs, part_pairs, NSLOTS };
+        expect_ok(kc_gpu_encoder_new(&encoder, &gpu, k, min, max, &caps, &err), &err);
+        assert_true(gpu.used_nbytes <= kc_gpu_encoder_nbytes<Key>(max_pairs));
         for (uint64_t seed = 1; seed <= 2; seed++) /* one run after another */
-                encode_ranges(encoder, kmers, counts, max_pairs, seed, &want);
+                encode_ranges(encoder, kmers, counts, &caps, seed, &want);
         kc_gpu_encoder_free(encoder);
         assert_int_equal(gpu.used_nbytes, 0);
 }
@@ -208,8 +229,8 @@ template <class Key> static void check_sizes(int k)
         for (size_t n : sizes) {
                 std::vector<Key> kmers = make_kmers<Key>(k, n, RANDOM, n);
                 std::vector<uint32_t> counts = make_counts(kmers.size(), READS, n);
-                check_pairs(k, kmers, counts, 3000, 1, UINT32_MAX);
-                check_pairs(k, kmers, counts, 700, 2, UINT32_MAX);
+                check_pairs(k, kmers, counts, 3000, 2048, 1, UINT32_MAX);
+                check_pairs(k, kmers, counts, 700, 1, 2, UINT32_MAX);
         }
 }
 
@@ -227,7 +248,7 @@ template <class Key> static void check_shapes(int k, size_t n)
                 for (int c = 0; c < NCOUNTS; c++)
                         if (test_takes((size_t)(k + shape + c), 5))
                                 check_pairs(k, kmers, make_counts(kmers.size(), (count_shape)c, k),
-                                            9000, 1, UINT32_MAX);
+                                            9000, 3333, 1, UINT32_MAX);
         }
 }
 
@@ -252,7 +273,7 @@ template <class Key> static void check_filters(int k, size_t n, size_t max_pairs
         for (const uint32_t *f : filters)
                 for (int c = 0; c < NCOUNTS; c++)
                         check_pairs(k, kmers, make_counts(kmers.size(), (count_shape)c, k),
-                                    max_pairs, f[0], f[1]);
+                                    max_pairs, 3000, f[0], f[1]);
 }
 
 static void filters(void **state)
@@ -267,10 +288,12 @@ static void many_blocks(void **state)
 {
         (void)state;
         std::vector<kc_key64> kmers = make_kmers<kc_key64>(31, test_size(3000001), RANDOM, 1);
-        check_pairs(31, kmers, make_counts(kmers.size(), READS, 1), 1 << 20, 1, UINT32_MAX);
-        check_pairs(31, kmers, make_counts(kmers.size(), ANY_SIZE, 1), 1 << 21, 2, UINT32_MAX);
+        check_pairs(31, kmers, make_counts(kmers.size(), READS, 1), 1 << 20, 1 << 18, 1,
+                    UINT32_MAX);
+        check_pairs(31, kmers, make_counts(kmers.size(), ANY_SIZE, 1), 1 << 21, 1 << 22, 2,
+                    UINT32_MAX);
         std::vector<kc_key128> wide = make_kmers<kc_key128>(55, test_size(1000001), RANDOM, 1);
-        check_pairs(55, wide, make_counts(wide.size(), READS, 1), 1 << 20, 1, UINT32_MAX);
+        check_pairs(55, wide, make_counts(wide.size(), READS, 1), 1 << 20, 100000, 1, UINT32_MAX);
 }
 
 static void too_many_pairs(void **state)
@@ -279,15 +302,17 @@ static void too_many_pairs(void **state)
         struct kc_error err = {};
         struct kc_gpu_encoder<kc_key64> *encoder = NULL;
         struct kc_gpu_run<kc_key64> range = {};
-        size_t limit = gpu.limit_nbytes;
+        struct kc_gpu_encoder_caps caps = { 1000, 1000, 1 };
+        size_t limit = gpu.limit_nbytes, nparts;
         range.n = 1001;
-        expect_ok(kc_gpu_encoder_new(&encoder, &gpu, 31, 1, UINT32_MAX, 1000, 1, &err), &err);
-        assert_int_equal(kc_gpu_encoder_put(encoder, 0, &range, true, &err), KC_EUSAGE);
+        expect_ok(kc_gpu_encoder_new(&encoder, &gpu, 31, 1, UINT32_MAX, &caps, &err), &err);
+        assert_int_equal(kc_gpu_encoder_put(encoder, &range, true, &nparts, &err), KC_EUSAGE);
         kc_gpu_encoder_free(encoder);
         err = {};
         encoder = NULL;
         gpu.limit_nbytes = 1 << 20;
-        assert_int_equal(kc_gpu_encoder_new(&encoder, &gpu, 31, 1, UINT32_MAX, 1 << 20, 1, &err),
+        caps.max_pairs = 1 << 20;
+        assert_int_equal(kc_gpu_encoder_new(&encoder, &gpu, 31, 1, UINT32_MAX, &caps, &err),
                          KC_ENOMEM);
         assert_null(encoder);
         assert_int_equal(gpu.used_nbytes, 0);
@@ -327,9 +352,11 @@ static void time_put(struct kc_gpu_encoder<Key> *encoder, const struct kc_gpu_ru
 {
         struct kc_error error = {}, *err = &error;
         struct kc_run_blocks blocks;
+        size_t nparts;
         double begin = now_ms();
-        expect_ok(kc_gpu_encoder_put(encoder, 0, run, true, err), err);
+        expect_ok(kc_gpu_encoder_put(encoder, run, true, &nparts, err), err);
         best->put_ms = std::min(best->put_ms, now_ms() - begin);
+        expect_ok(kc_gpu_encoder_download(encoder, 0, err), err);
         expect_ok(kc_gpu_encoder_wait(encoder, 0, &blocks, err), err);
         best->total_ms = std::min(best->total_ms, now_ms() - begin);
 }
@@ -342,7 +369,8 @@ template <class Key> static void time_encoder(int k, size_t n, uint32_t min)
         struct kc_run_blocks blocks;
         struct timing best = { 1e9, 1e9 };
         expect_ok(kc_gpu_run_new(&gpu, &run, n, err), err);
-        expect_ok(kc_gpu_encoder_new(&encoder, &gpu, k, min, UINT32_MAX, n, 1, err), err);
+        const struct kc_gpu_encoder_caps caps = { n, n, 1 };
+        expect_ok(kc_gpu_encoder_new(&encoder, &gpu, k, min, UINT32_MAX, &caps, err), err);
         run.n = n;
         make_run_kernel<<<kc_ceil_div(n, 256), 256, 0, gpu.stream>>>(
                 run, (Key)(kc_key_mask<Key>(k) / (Key)n));
