@@ -100,7 +100,7 @@ static enum kc_status wait_for_slot(struct kc_gpu_emitter<Key> *e, int slot, str
         kc_gate_enter(e->gate);
         enum kc_status status = kc_gate_check(e->gate, err);
         while (status == KC_OK && e->busy[slot])
-                status = kc_gate_wait(e->gate, err);
+                status = kc_gate_wait(e->gate, KC_GATE_DRIVER, err);
         kc_gate_leave(e->gate);
         return status;
 }
@@ -133,9 +133,10 @@ template <class Key> static void filled(struct kc_gpu_emitter<Key> *e, int slot,
 {
         kc_gate_enter(e->gate);
         e->busy[slot] = true;
-        e->nfilled++;
         e->ended = last;
-        kc_gate_wake(e->gate);
+        kc_gate_wake(e->gate, kc_gate_part(e->nfilled++));
+        if (last)
+                kc_gate_wake_all(e->gate);
         kc_gate_leave(e->gate);
 }
 
@@ -177,15 +178,17 @@ out:
 
 /* ---- workers ---- */
 
-/* Wait for the next part; *part = UINT64_MAX: there is none any more. */
+/* Take the next part, and wait for it; *part = UINT64_MAX: it will not come. */
 template <class Key>
 static enum kc_status take(struct kc_gpu_emitter<Key> *e, uint64_t *part, struct kc_error *err)
 {
         kc_gate_enter(e->gate);
         enum kc_status status = kc_gate_check(e->gate, err);
-        while (status == KC_OK && e->ntaken == e->nfilled && !e->ended)
-                status = kc_gate_wait(e->gate, err);
-        *part = e->ntaken < e->nfilled ? e->ntaken++ : UINT64_MAX;
+        *part = e->ntaken++;
+        while (status == KC_OK && *part >= e->nfilled && !e->ended)
+                status = kc_gate_wait(e->gate, kc_gate_part(*part), err);
+        if (*part >= e->nfilled)
+                *part = UINT64_MAX;
         kc_gate_leave(e->gate);
         return status;
 }
@@ -244,7 +247,7 @@ static void done(struct kc_gpu_emitter<Key> *e, int slot)
 {
         kc_gate_enter(e->gate);
         e->busy[slot] = false;
-        kc_gate_wake(e->gate);
+        kc_gate_wake(e->gate, KC_GATE_DRIVER);
         kc_gate_leave(e->gate);
         kc_gate_advance(e->gate, 1);
 }

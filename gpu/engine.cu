@@ -36,7 +36,7 @@ template <class Key> struct engine {
         struct kc_gpu_lsm<Key> *lsm;
         struct kc_gpu_emitter<Key> *emitter;
         double start;
-        int nworkers;
+        int nworkers, nreaders;
         uint64_t nkmers, nbatches;
         uint64_t nsaturated; /* within batches; in the end, of all */
         bool began; /* the device is ready: sink and job are in use */
@@ -234,14 +234,15 @@ out:
         return status;
 }
 
-/* Thread 0 drives, the others are workers 0 .. nworkers-1. */
+/* Thread 0 drives, the others are workers 0 .. nworkers-1, of whom the first read. */
 template <class Key> static enum kc_status run(void *ctx, int thread, struct kc_error *err)
 {
         struct engine<Key> *e = (struct engine<Key> *)ctx;
         enum kc_status status;
         if (thread == 0)
                 return drive(e, err);
-        KC_TRY(kc_gpu_feed_read(e->feed, thread - 1, err));
+        if (thread <= e->nreaders)
+                KC_TRY(kc_gpu_feed_read(e->feed, thread - 1, err));
         KC_TRY(kc_gpu_emitter_write(e->emitter, err));
 out:
         return status;
@@ -275,12 +276,16 @@ template <class Key> static enum kc_status add_up(struct engine<Key> *e, struct 
         return KC_OK;
 }
 
-/* The driver sleeps most of the time. But where it finds all cores taken a worker must make way, and
- * all others soon wait for that worker's chunk: of many threads it gets one. */
-static int count_workers(int nthreads)
+/*
+ * All threads but the driver write; fewer read. Where the driver, and the thread that makes space in
+ * the output meanwhile, find all cores taken, a reader must make way, and all others soon wait for
+ * that reader's chunk: of many threads these two get one each.
+ */
+template <class Key> static void count_workers(struct engine<Key> *e, int nthreads)
 {
         enum { MANY = 8 };
-        return nthreads > MANY ? nthreads - 1 : nthreads;
+        e->nworkers = nthreads > MANY ? nthreads - 1 : nthreads;
+        e->nreaders = nthreads > MANY ? nthreads - 2 : nthreads;
 }
 
 /* Of so many bases one begins a k-mer that was not seen before, at usual coverage and error rates.
@@ -299,7 +304,7 @@ template <class Key> static enum kc_status count(struct engine<Key> *e, struct k
         enum kc_status status;
         struct kc_gpu_feed_setup feed = {};
         feed.k = e->params->k;
-        feed.nthreads = e->nworkers;
+        feed.nthreads = e->nreaders;
         feed.source = e->source;
         feed.batch_words = e->plan.host_words;
         feed.read_ahead = e->gpu_params->read_ahead;
@@ -346,7 +351,7 @@ static enum kc_status count_with(const struct kc_count_params *params,
         e.source = source;
         e.sink = sink;
         e.totals = totals;
-        e.nworkers = count_workers(params->nthreads);
+        count_workers(&e, params->nthreads);
         e.start = kc_gate_seconds();
         kc_gate_init(&e.gate, job);
         kc_gpu_trace_open(&e.trace, gpu_params->trace);

@@ -12,7 +12,7 @@ static enum kc_status wait_for_device(struct kc_gpu_feed *feed, struct kc_error 
         enum kc_status status = KC_OK;
         kc_gate_enter(feed->gate);
         while (status == KC_OK && !feed->attached)
-                status = kc_gate_wait(feed->gate, err);
+                status = kc_gate_wait(feed->gate, KC_GATE_WORKERS, err);
         kc_gate_leave(feed->gate);
         return status == KC_OK ? KC_CUDA(cudaSetDevice(feed->gpu->device)) : status;
 }
@@ -128,7 +128,7 @@ static void end_reading(struct kc_gpu_feed *feed)
         kc_gate_enter(feed->gate);
         if (--feed->nreading == 0) {
                 feed->end_seconds = kc_gate_seconds();
-                kc_gate_wake(feed->gate);
+                kc_gate_wake(feed->gate, KC_GATE_DRIVER);
         }
         kc_gate_leave(feed->gate);
 }

@@ -36,7 +36,7 @@ enum kc_status kc_gpu_feed_attach(struct kc_gpu_feed *feed, struct kc_gpu *gpu,
         KC_TRY(make_buffers(feed, gpu, err));
         kc_gate_enter(feed->gate);
         feed->attached = true;
-        kc_gate_wake(feed->gate);
+        kc_gate_wake(feed->gate, KC_GATE_WORKERS);
         kc_gate_leave(feed->gate);
 out:
         return status;
@@ -64,7 +64,7 @@ static void close_buffer(struct kc_gpu_feed *feed, struct feed_buffer *b)
         b->closed = true;
         kc_gpu_trace_end(feed->trace, b->fill_trace, NULL);
         feed->filling = (feed->filling + 1) % feed->caps.nbuffers;
-        kc_gate_wake(feed->gate);
+        kc_gate_wake(feed->gate, KC_GATE_DRIVER);
 }
 
 static bool fits(const struct kc_gpu_feed *feed, const struct feed_buffer *b, size_t nwords,
@@ -101,7 +101,7 @@ enum kc_status kc_feed_claim(struct kc_gpu_feed *feed, size_t nwords, size_t nsp
         for (;;) {
                 struct feed_buffer *b = &feed->buffers[feed->filling];
                 if (b->closed) {
-                        KC_TRY(kc_gate_wait(feed->gate, err));
+                        KC_TRY(kc_gate_wait(feed->gate, KC_GATE_WORKERS, err));
                 } else if (fits(feed, b, nwords, nspans, nkmers)) {
                         take_place(feed, b, nwords, nspans, nkmers, place);
                         break;
@@ -118,7 +118,7 @@ void kc_feed_enqueued(struct kc_gpu_feed *feed, const struct feed_place *place)
 {
         kc_gate_enter(feed->gate);
         if (--place->buffer->ncopies == 0 && place->buffer->closed)
-                kc_gate_wake(feed->gate);
+                kc_gate_wake(feed->gate, KC_GATE_DRIVER);
         kc_gate_leave(feed->gate);
 }
 
@@ -137,7 +137,7 @@ static enum kc_status next_buffer(struct kc_gpu_feed *feed, struct feed_buffer *
                                 break;
                         close_buffer(feed, b);
                 } else {
-                        KC_TRY(kc_gate_wait(feed->gate, err));
+                        KC_TRY(kc_gate_wait(feed->gate, KC_GATE_DRIVER, err));
                 }
         }
         *next = b->closed ? b : NULL;
@@ -175,6 +175,6 @@ void kc_gpu_feed_give_back(struct kc_gpu_feed *feed)
         b->nwords = b->nspans = 0;
         b->nkmers = 0;
         feed->taking = (feed->taking + 1) % feed->caps.nbuffers;
-        kc_gate_wake(feed->gate);
+        kc_gate_wake(feed->gate, KC_GATE_WORKERS);
         kc_gate_leave(feed->gate);
 }

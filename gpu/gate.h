@@ -15,10 +15,25 @@ extern "C" {
 
 struct kc_job;
 
-/* One lock and one condition for all that the threads share. */
+/* What a thread listens for. Of who waits for parts, each has a bell to himself as a rule: to wake
+ * all threads for what concerns one costs more than most parts take. */
+enum kc_gate_bell {
+        KC_GATE_DRIVER,
+        KC_GATE_WORKERS,
+        KC_GATE_PART_0, /* parts 0, 32, 64, ...; then 1, 33, ... */
+        KC_GATE_NPARTS = 32,
+        KC_GATE_NBELLS = KC_GATE_PART_0 + KC_GATE_NPARTS,
+};
+
+static inline enum kc_gate_bell kc_gate_part(uint64_t part)
+{
+        return (enum kc_gate_bell)(KC_GATE_PART_0 + (int)(part % KC_GATE_NPARTS));
+}
+
+/* One lock for all that the threads share. */
 struct kc_gate {
         pthread_mutex_t lock;
-        pthread_cond_t changed;
+        pthread_cond_t bells[KC_GATE_NBELLS];
         struct kc_job *job;
         bool stopped;
 };
@@ -34,10 +49,11 @@ enum kc_status kc_gate_check(struct kc_gate *gate, struct kc_error *err);
 
 /* Inside: wait for kc_gate_wake, a twentieth of a second at most (nobody wakes us when the job is
  * canceled). Fails like kc_gate_check. */
-enum kc_status kc_gate_wait(struct kc_gate *gate, struct kc_error *err);
+enum kc_status kc_gate_wait(struct kc_gate *gate, enum kc_gate_bell bell, struct kc_error *err);
 
-/* Wake all who wait. */
-void kc_gate_wake(struct kc_gate *gate);
+/* Inside: wake all who wait for this, or whatever they wait for. */
+void kc_gate_wake(struct kc_gate *gate, enum kc_gate_bell bell);
+void kc_gate_wake_all(struct kc_gate *gate);
 
 /* Make all waits and checks fail from now on. */
 void kc_gate_stop(struct kc_gate *gate);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -16,9 +17,11 @@
 enum {
         MIN_NBYTES = 1 << 20, /* of a piece that is worth a mapping */
         FEW = 3,              /* writers for which write() is as fast as it gets */
+        NWINDOWS = 1 << 14,   /* what lies behind, a terabyte in, is written */
 };
 
-static const uint64_t step_nbytes = 64 * MIB; /* reserved at a time */
+static const uint64_t window_nbytes = 64 * MIB; /* of the file, mapped at a time */
+static const uint64_t step_nbytes = 64 * MIB;   /* reserved at a time */
 static const uint64_t ahead_nbytes = 128 * MIB;
 
 /* Threads that may copy at once; 0: never map. Beyond, ext4 gets slower, not faster; of others
@@ -47,10 +50,11 @@ static uint64_t file_nbytes(int fd)
 void kc_reserve_init(struct kc_reserve *r, int fd)
 {
         unsigned nwriters = max_writers(fd);
+        r->windows = nwriters > 0 ? calloc(NWINDOWS, sizeof *r->windows) : NULL;
         r->fd = fd;
         atomic_init(&r->reserved, 0);
         atomic_init(&r->end, file_nbytes(fd));
-        atomic_init(&r->refused, nwriters == 0);
+        atomic_init(&r->refused, r->windows == NULL);
         atomic_init(&r->tried, false);
         pthread_mutex_init(&r->growing, NULL);
         sem_init(&r->writers, 0, nwriters);
@@ -76,6 +80,10 @@ void kc_reserve_destroy(struct kc_reserve *r)
         if (!r->initialized)
                 return;
         end_thread(r);
+        for (int i = 0; r->windows != NULL && i < NWINDOWS; i++)
+                if (r->windows[i] != NULL)
+                        munmap(r->windows[i], window_nbytes);
+        free(r->windows);
         pthread_mutex_destroy(&r->growing);
         sem_destroy(&r->writers);
         r->initialized = false;
@@ -178,15 +186,46 @@ static void note_end(struct kc_reserve *r, uint64_t end)
                 ;
 }
 
-static bool copy(struct kc_reserve *r, const void *data, size_t nbytes, uint64_t offset)
+/* NULL: it cannot be mapped. Of two threads that map it at once, one has done so in vain. */
+static char *get_window(struct kc_reserve *r, uint64_t number)
 {
-        const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), skip = offset % page;
-        char *map = mmap(NULL, nbytes + skip, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd,
-                         (off_t)(offset - skip));
-        if (map == MAP_FAILED)
+        char *window = atomic_load(&r->windows[number]), *mapped;
+        if (window != NULL)
+                return window;
+        mapped = mmap(NULL, window_nbytes, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd,
+                      (off_t)(number * window_nbytes));
+        if (mapped == MAP_FAILED)
+                return NULL;
+        if (atomic_compare_exchange_strong(&r->windows[number], &window, mapped))
+                return mapped;
+        munmap(mapped, window_nbytes);
+        return window;
+}
+
+/* What was stored stays in the file when the process gives its pages up, which is done here, by
+ * many threads: at the end one would be long at it. */
+static void store(char *window, uint64_t at, const char *data, size_t nbytes)
+{
+        const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), first = at / page * page;
+        memcpy(window + at, data, nbytes);
+        (void)madvise(window + first, at + nbytes - first, MADV_DONTNEED);
+}
+
+static bool copy(struct kc_reserve *r, const char *data, size_t nbytes, uint64_t offset)
+{
+        if ((offset + nbytes - 1) / window_nbytes >= NWINDOWS)
                 return false;
-        memcpy(map + skip, data, nbytes);
-        munmap(map, nbytes + skip);
+        while (nbytes > 0) {
+                uint64_t at = offset % window_nbytes, left = window_nbytes - at;
+                size_t n = nbytes < left ? nbytes : (size_t)left;
+                char *window = get_window(r, offset / window_nbytes);
+                if (window == NULL)
+                        return false;
+                store(window, at, data, n);
+                data += n;
+                offset += n;
+                nbytes -= n;
+        }
         return true;
 }
 

@@ -2,8 +2,8 @@
  * Writing one file with many threads. The kernel lets one thread at a time write() to a file, at
  * about 4 GB/s; so space is reserved ahead, and large pieces are copied into the file's own pages.
  *
- * Only space that the file system has promised is ever mapped: a store to a page that the disk has
- * no room for would kill the program. Where nothing is promised (a full disk, a limit on the file's
+ * Only in space that the file system has promised is anything ever stored that way: a store to a page
+ * that the disk has no room for would kill the program. Where nothing is promised (a full disk, a limit on the file's
  * size, a file system of another kind) all is as before: write() reports what is wrong.
  */
 #ifndef KC_STORE_RESERVE_H
@@ -28,6 +28,9 @@ struct kc_reserve {
         atomic_bool stop, busy;
         pthread_t thread;
         bool has_thread;
+        /* Mapped one by one as they are needed, and kept: to map and unmap each piece takes a lock
+         * that all threads of the process need. */
+        _Atomic(char *) *windows; /* [NWINDOWS]; NULL: of the file's kind nothing is mapped */
         sem_t writers;       /* that may copy at once */
         atomic_int nwriting; /* threads in kc_reserve_begin .. kc_reserve_end */
 };

@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-enum { NPIECES = 40, NTHREADS = 8 };
+enum { NPIECES = 118, NTHREADS = 8 }; /* more than is mapped at a time */
 
 /* Pieces of odd lengths, small ones among them, one behind the other. */
 static size_t piece_nbytes(int piece)
