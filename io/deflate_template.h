@@ -1,0 +1,226 @@
+/*
+ * The decoder of coded blocks. Included once for each kind of symbol and processor:
+ *
+ *      NAME(x)  the name of a function of this variant
+ *      SYMBOL   uint8_t or uint16_t
+ *      OUTPUT   struct kc_deflate_bytes or _symbols
+ *      TARGET   an attribute
+ */
+
+/* Three literals of an entry at once; what is behind them will be written over. */
+TARGET static inline void NAME(put_literals)(SYMBOL *to, uint32_t entry)
+{
+        uint32_t literals = entry >> 8;
+        if (sizeof(SYMBOL) == 1) {
+                memcpy(to, &literals, 4);
+        } else {
+                uint64_t x = literals;
+                x = (x | x << 16) & UINT64_C(0x0000ffff0000ffff);
+                x = (x | x << 8) & UINT64_C(0x00ff00ff00ff00ff);
+                memcpy(to, &x, 8);
+        }
+}
+
+/* Up to a vector more than length is written. */
+TARGET static inline void NAME(copy_match)(SYMBOL *to, unsigned distance, unsigned length)
+{
+        enum { STEP = VECTOR_NBYTES / sizeof(SYMBOL) };
+        uint8_t vector[VECTOR_NBYTES];
+        const SYMBOL *from = to - distance;
+        SYMBOL *end = to + length;
+        for (; distance < STEP; distance *= 2) { /* a period doubles what can be read at once */
+                memcpy(vector, from, sizeof vector);
+                memcpy(to, vector, sizeof vector);
+                to += distance;
+        }
+        do {
+                memcpy(vector, from, sizeof vector);
+                memcpy(to, vector, sizeof vector);
+                from += STEP;
+                to += STEP;
+        } while (to < end);
+}
+
+/*
+ * Decode while there is enough of input to load eight bytes at any time, and room for output.
+ * What is out of the ordinary is left to slow().
+ * Returns true at the end of the block.
+ */
+TARGET static bool NAME(fast)(struct kc_deflate *d, const uint8_t *in, size_t nin, OUTPUT *output)
+{
+        const uint32_t *litlen = d->litlen, *distances = d->distance;
+        const uint8_t *next = in + d->bit / 8, *last = in + nin - 2 * sizeof(uint64_t);
+        SYMBOL *out = output->next, *const begin = output->begin, *const end = output->end;
+        bool ended = false;
+        struct bits b = { 0, 0 };
+        REFILL(b, next);
+        DROP(b, d->bit % 8);
+        while (next <= last && out < end) {
+                REFILL(b, next);
+                uint32_t entry = litlen[b.word & LITLEN_MASK];
+                if (entry & KC_ENTRY_LITERALS) {
+                        NAME(put_literals)(out, entry);
+                        out += entry >> 6 & 3;
+                        DROP(b, entry);
+                        entry = litlen[b.word & LITLEN_MASK];
+                        if (entry & KC_ENTRY_LITERALS) {
+                                NAME(put_literals)(out, entry);
+                                out += entry >> 6 & 3;
+                                DROP(b, entry);
+                                entry = litlen[b.word & LITLEN_MASK];
+                                if (entry & KC_ENTRY_LITERALS) {
+                                        NAME(put_literals)(out, entry);
+                                        out += entry >> 6 & 3;
+                                        DROP(b, entry);
+                                        continue;
+                                }
+                        }
+                        REFILL(b, next);
+                }
+                if (entry & KC_ENTRY_FLAGS) {
+                        if (entry & KC_ENTRY_SUBTABLE)
+                                entry = litlen[SUBTABLE_INDEX(b.word >> KC_LITLEN_BITS, entry)];
+                        if (entry & KC_ENTRY_LITERALS) {
+                                *out++ = entry >> 8 & 0xff;
+                                DROP(b, entry);
+                                continue;
+                        }
+                        if (entry & KC_ENTRY_FLAGS) {
+                                ended = (entry & KC_ENTRY_END) != 0;
+                                DROP(b, ended ? entry & KC_ENTRY_DROP : 0);
+                                break;
+                        }
+                }
+                unsigned length = VALUE(b.word, entry);
+                uint64_t word = b.word >> (entry & KC_ENTRY_DROP);
+                uint32_t far = distances[word & DISTANCE_MASK];
+                if (far & KC_ENTRY_SUBTABLE)
+                        far = distances[SUBTABLE_INDEX(word >> KC_DISTANCE_BITS, far)];
+                unsigned distance = VALUE(word, far);
+                if ((far & KC_ENTRY_FLAGS) != 0 || distance > (size_t)(out - begin))
+                        break;
+                b.word = word >> (far & KC_ENTRY_DROP);
+                b.n -= (entry & KC_ENTRY_DROP) + (far & KC_ENTRY_DROP);
+                NAME(copy_match)(out, distance, length);
+                out += length;
+        }
+        d->bit = 8 * (uint64_t)(next - in) - b.n;
+        output->next = out;
+        return ended;
+}
+
+/* One symbol, looking where it steps. OUTPUT: go on; END: of the block. */
+TARGET static enum kc_deflate_stop NAME(slow)(struct kc_deflate *d, const uint8_t *in, size_t nin,
+                                              OUTPUT *output)
+{
+        uint64_t left = 8 * (uint64_t)nin - d->bit;
+        uint64_t word = kc_deflate_peek(in, nin, d->bit);
+        uint32_t entry = d->litlen[word & LITLEN_MASK];
+        if ((entry & KC_ENTRY_LITERALS) == 0 && (entry & KC_ENTRY_SUBTABLE) != 0)
+                entry = d->litlen[SUBTABLE_INDEX(word >> KC_LITLEN_BITS, entry)];
+        unsigned drop = entry & KC_ENTRY_DROP;
+        if (entry & KC_ENTRY_LITERALS) {
+                drop = d->lengths[entry >> 8 & 0xff]; /* of the first */
+                if (drop > left)
+                        return KC_DEFLATE_INPUT;
+                *output->next++ = entry >> 8 & 0xff;
+                d->bit += drop;
+                return KC_DEFLATE_OUTPUT;
+        }
+        if (drop > left)
+                return KC_DEFLATE_INPUT;
+        if (entry & KC_ENTRY_INVALID)
+                return bad(d, "a code for literals and lengths that is not in use");
+        if (entry & KC_ENTRY_END) {
+                d->bit += drop;
+                return KC_DEFLATE_END;
+        }
+        unsigned length = VALUE(word, entry);
+        word = kc_deflate_peek(in, nin, d->bit + drop);
+        entry = d->distance[word & DISTANCE_MASK];
+        if (entry & KC_ENTRY_SUBTABLE)
+                entry = d->distance[SUBTABLE_INDEX(word >> KC_DISTANCE_BITS, entry)];
+        drop += entry & KC_ENTRY_DROP;
+        if (drop > left)
+                return KC_DEFLATE_INPUT;
+        if (entry & KC_ENTRY_INVALID)
+                return bad(d, "a code for distances that is not in use");
+        unsigned distance = VALUE(word, entry);
+        if (distance > (size_t)(output->next - output->begin))
+                return bad(d, "a distance that reaches too far back");
+        d->bit += drop;
+        NAME(copy_match)(output->next, distance, length);
+        output->next += length;
+        return KC_DEFLATE_OUTPUT;
+}
+
+TARGET static enum kc_deflate_stop NAME(coded)(struct kc_deflate *d, const uint8_t *in, size_t nin,
+                                               OUTPUT *output)
+{
+        while (output->next < output->end) {
+                if (nin >= MIN_FAST && d->bit / 8 <= nin - MIN_FAST &&
+                    NAME(fast)(d, in, nin, output))
+                        return KC_DEFLATE_END;
+                if (output->next >= output->end)
+                        break;
+                enum kc_deflate_stop stop = NAME(slow)(d, in, nin, output);
+                if (stop != KC_DEFLATE_OUTPUT)
+                        return stop;
+        }
+        return KC_DEFLATE_OUTPUT;
+}
+
+/* Bytes as they are. */
+static enum kc_deflate_stop NAME(stored)(struct kc_deflate *d, const uint8_t *in, size_t nin,
+                                         OUTPUT *output)
+{
+        const uint8_t *from = in + d->bit / 8;
+        size_t n = nin - (size_t)(d->bit / 8), room = 0;
+        if (output->next < output->end)
+                room = (size_t)(output->end - output->next);
+        if (n > d->stored_left)
+                n = d->stored_left;
+        if (n > room)
+                n = room;
+        for (size_t i = 0; i < n; i++)
+                output->next[i] = from[i];
+        output->next += n;
+        d->bit += 8 * n;
+        d->stored_left -= (uint32_t)n;
+        if (d->stored_left == 0)
+                return KC_DEFLATE_END;
+        return n == room ? KC_DEFLATE_OUTPUT : KC_DEFLATE_INPUT;
+}
+
+static enum kc_deflate_stop NAME(inflate)(struct kc_deflate *d, const uint8_t *in, size_t nin,
+                                          OUTPUT *output)
+{
+        enum kc_deflate_stop stop = KC_DEFLATE_END;
+        while (stop == KC_DEFLATE_END) {
+                switch (d->phase) {
+                case KC_IN_HEADER:
+                        stop = read_header(d, in, nin);
+                        break;
+                case KC_IN_CODED:
+                        stop = NAME(coded)(d, in, nin, output);
+                        break;
+                case KC_IN_STORED:
+                        stop = NAME(stored)(d, in, nin, output);
+                        break;
+                case KC_IN_NOTHING:
+                        return KC_DEFLATE_END;
+                }
+                if (stop == KC_DEFLATE_END && d->phase != KC_IN_HEADER) {
+                        d->phase = d->final ? KC_IN_NOTHING : KC_IN_HEADER;
+                        if (d->stop_at_blocks && !d->final)
+                                return KC_DEFLATE_BLOCK;
+                } else if (stop == KC_DEFLATE_BLOCK) {
+                        stop = KC_DEFLATE_END; /* its content is next */
+                }
+        }
+        return stop;
+}
+
+#undef NAME
+#undef SYMBOL
+#undef OUTPUT
