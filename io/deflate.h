@@ -91,13 +91,15 @@ bool kc_deflate_resolve(uint8_t *bytes, const uint16_t *symbols, size_t n,
 
 /* ---- finding blocks ---- */
 
-#define KC_NO_BLOCK UINT64_MAX
+#define KC_NO_BLOCK   UINT64_MAX
+#define KC_STORED_KEY (UINT64_C(1) << 63)
 
 /*
  * Can it be that a block begins at this bit? Only blocks whose headers tell much are asked for:
  * dynamic ones and stored ones that are followed by either, none of them final. The answer depends
- * on at most KC_BLOCK_LOOKAHEAD bytes. Returns the block's key, the same for every bit that a
- * stored block may begin at, or KC_NO_BLOCK.
+ * on at most KC_BLOCK_LOOKAHEAD bytes. Returns the block's key, or KC_NO_BLOCK. A dynamic
+ * block's is its bit; a stored one's, which may begin at several bits, is KC_STORED_KEY | the bit
+ * where its length is.
  */
 uint64_t kc_deflate_block_key(const uint8_t *in, size_t nin, uint64_t bit);
 enum { KC_BLOCK_LOOKAHEAD = (1 << 16) + 1024 };

@@ -2,16 +2,14 @@
  * Where may a block begin? Of all bits of a stream, one in nine begins with what looks like the
  * first 13 bits of a dynamic block; of those, few have a code for code lengths that uses up its
  * space; hardly one in 10^10 has three such codes. So each test sees next to nothing of what the
- * one before let pass, and the first one looks at 50 bits at once.
+ * one before let pass, and the first one looks at 40 bits at once.
  *
  *      dynamic:  0 | 0 1 | HLIT: 5, at most 29 | HDIST: 5, at most 29 | HCLEN: 4 | 3 bits each
  *      stored:   0 | 0 0 | up to the byte's end | LEN: 16 | its complement: 16
  */
 #include "io/deflate_tables.h"
 
-enum { ANCHOR = 13, WINDOW_BITS = 64 - ANCHOR };
-
-/* A bit for each place among the first WINDOW_BITS where a dynamic block can begin. */
+/* A bit for each of a word's first 52 bits: can a dynamic block begin there? */
 static inline uint64_t dynamic_places(uint64_t w)
 {
         uint64_t type = ~w & ~(w >> 1) & w >> 2;
@@ -20,7 +18,7 @@ static inline uint64_t dynamic_places(uint64_t w)
         return type & ~hlit & ~hdist;
 }
 
-/* Three bits are a length: sums of 2^(7 - length) over four. Made by the compiler. */
+/* The space that two codes take, of 128: their lengths are three bits each. */
 #define S1(a)          ((a) == 0 ? 0 : 128 >> (a))
 #define S2(a, b)       (S1(a) + S1(b))
 #define ROW(b)         S2(0, b), S2(1, b), S2(2, b), S2(3, b), S2(4, b), S2(5, b), S2(6, b), S2(7, b)
@@ -30,11 +28,11 @@ static const uint8_t space_of_two[64] = { ROW(0), ROW(1), ROW(2), ROW(3),
 #undef S2
 #undef S1
 
-/* Does the code for code lengths use up its space? word: from HCLEN on; high: 57 bits later. */
-static inline bool precode_is_full(uint64_t word, uint64_t at_lengths)
+/* Does the code for code lengths use up its space? hclen, lengths: the input from there on. */
+static inline bool precode_is_full(uint64_t hclen, uint64_t lengths)
 {
-        unsigned n = 4 + (word & 15), space = 0;
-        uint64_t lengths = at_lengths & ((UINT64_C(1) << 3 * n) - 1);
+        unsigned n = 4 + (hclen & 15), space = 0;
+        lengths &= ((UINT64_C(1) << 3 * n) - 1);
         for (; lengths != 0 && space <= 128; lengths >>= 6)
                 space += space_of_two[lengths & 63];
         return space == 128;
@@ -73,7 +71,7 @@ static bool is_believable(const uint8_t *in, size_t nin, uint64_t bit)
 
 static uint64_t stored_key(uint64_t byte)
 {
-        return UINT64_C(1) << 63 | 8 * byte;
+        return KC_STORED_KEY | 8 * byte;
 }
 
 uint64_t kc_deflate_block_key(const uint8_t *in, size_t nin, uint64_t bit)
