@@ -33,42 +33,56 @@ size_t kc_deflate_nplain(const uint16_t *symbols, size_t n)
         return n - at;
 }
 
-/* Narrow a group. Returns a bit for each mark; the bytes of marks are left open. */
-static inline unsigned narrow(uint8_t *bytes, const uint16_t *symbols)
+/* Of symbols that are no marks. */
+static inline void narrow(uint8_t *bytes, const uint16_t *symbols)
 {
 #ifdef __SSE2__
         __m128i low = _mm_loadu_si128((const __m128i *)symbols);
         __m128i high = _mm_loadu_si128((const __m128i *)(symbols + 8));
         _mm_storeu_si128((__m128i *)bytes, _mm_packus_epi16(low, high));
-        return (unsigned)_mm_movemask_epi8(_mm_packs_epi16(low, high));
 #else
-        unsigned marks = 0;
-        for (unsigned i = 0; i < GROUP; i++) {
+        for (unsigned i = 0; i < GROUP; i++)
                 bytes[i] = (uint8_t)symbols[i];
-                marks |= (unsigned)(symbols[i] >> 15) << i;
-        }
-        return marks;
 #endif
 }
 
+/* Does a mark stand for a byte before the last nwindow? */
+static bool reaches_too_far(const uint16_t *symbols, size_t n, size_t nwindow)
+{
+        bool far = false;
+        for (size_t i = 0; i < n; i++)
+                far |= (symbols[i] & KC_MARK) != 0 &&
+                       (symbols[i] & (KC_MARK - 1u)) < KC_WINDOW - nwindow;
+        return far;
+}
+
+/*
+ * Marks come in crowds (names of reads are copied from name to name), so where there is one, all
+ * of the group are looked up, without asking for each whether it is a mark.
+ */
 bool kc_deflate_resolve(uint8_t *bytes, const uint16_t *symbols, size_t n,
                         const uint8_t window[KC_WINDOW], size_t nwindow)
 {
-        unsigned least = KC_WINDOW; /* number of a byte of the window that is asked for */
+        uint8_t meaning[1 << 16]; /* of a symbol; what lies between bytes and marks is not used */
         size_t i = 0;
-        for (; i + GROUP <= n; i += GROUP)
-                for (unsigned marks = narrow(bytes + i, symbols + i); marks; marks &= marks - 1) {
-                        size_t at = i + (unsigned)__builtin_ctz(marks);
-                        unsigned number = symbols[at] & (KC_MARK - 1);
-                        least = number < least ? number : least;
-                        bytes[at] = window[number];
+        for (unsigned byte = 0; byte < 256; byte++)
+                meaning[byte] = (uint8_t)byte;
+        memcpy(meaning + KC_MARK, window, KC_WINDOW);
+        for (; i + GROUP <= n; i += GROUP) {
+                if (!has_mark(symbols + i)) {
+                        narrow(bytes + i, symbols + i);
+                        continue;
                 }
-        for (; i < n; i++) {
-                unsigned number = symbols[i] & (KC_MARK - 1);
-                bool mark = (symbols[i] & KC_MARK) != 0;
-                if (mark && number < least)
-                        least = number;
-                bytes[i] = mark ? window[number] : (uint8_t)symbols[i];
+                for (unsigned j = 0; j < GROUP; j += 4) {
+                        uint64_t four;
+                        memcpy(&four, symbols + i + j, sizeof four);
+                        bytes[i + j] = meaning[four & 0xffff];
+                        bytes[i + j + 1] = meaning[four >> 16 & 0xffff];
+                        bytes[i + j + 2] = meaning[four >> 32 & 0xffff];
+                        bytes[i + j + 3] = meaning[four >> 48];
+                }
         }
-        return least >= KC_WINDOW - nwindow;
+        for (; i < n; i++)
+                bytes[i] = meaning[symbols[i]];
+        return nwindow >= KC_WINDOW || !reaches_too_far(symbols, n, nwindow);
 }

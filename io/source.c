@@ -2,10 +2,15 @@
 
 #include <stdlib.h>
 
-static struct kc_source *new_source(enum kc_container container)
+enum { GUNZIP_MIN_WORKERS = 3 }; /* fewer gain nothing over ISA-L in one of them */
+
+static struct kc_source *new_source(const struct kc_input *in, enum kc_container container,
+                                    size_t chunk_nbytes, int nworkers)
 {
         switch (container) {
         case KC_CONTAINER_GZIP:
+                if (in->regular && nworkers >= GUNZIP_MIN_WORKERS && in->size / 4 >= chunk_nbytes)
+                        return kc_source_new_gunzip();
                 return kc_source_new_gzip();
         case KC_CONTAINER_BGZF:
                 return kc_source_new_bgzf();
@@ -18,9 +23,9 @@ static struct kc_source *new_source(enum kc_container container)
 
 enum kc_status kc_source_open(struct kc_source **source, struct kc_input *in,
                               enum kc_container container, size_t chunk_nbytes,
-                              struct kc_error *err)
+                              int nworkers, struct kc_error *err)
 {
-        struct kc_source *s = new_source(container);
+        struct kc_source *s = new_source(in, container, chunk_nbytes, nworkers);
         *source = s;
         if (s == NULL) {
                 kc_input_close(in);
@@ -28,7 +33,7 @@ enum kc_status kc_source_open(struct kc_source **source, struct kc_input *in,
         }
         s->input = *in;
         s->chunk_nbytes = chunk_nbytes;
-        s->serial = s->ops->decode == NULL || (container == KC_CONTAINER_PLAIN && !in->regular);
+        s->serial = (s->ops->decode == NULL && s->ops->fill == NULL) || (container == KC_CONTAINER_PLAIN && !in->regular);
         pthread_mutex_init(&s->lock, NULL);
         return KC_OK;
 }
@@ -48,6 +53,8 @@ static bool take(struct kc_source *source, struct kc_chunk *chunk)
 
 bool kc_source_fill(struct kc_source *source, struct kc_chunk *chunk)
 {
+        if (source->ops->fill != NULL)
+                return source->ops->fill(source, chunk);
         pthread_mutex_lock(&source->lock);
         bool taken = take(source, chunk);
         pthread_mutex_unlock(&source->lock);

@@ -24,6 +24,7 @@ struct kc_source {
         bool serial; /* all the work is done under the lock: better not wait for it */
 };
 
+/* Either the first two, or fill. */
 struct kc_source_ops {
         /* Under the lock. Sets chunk->last with the final one. */
         enum kc_status (*take)(struct kc_source *source, struct kc_chunk *chunk,
@@ -31,16 +32,19 @@ struct kc_source_ops {
         /* Outside of it; may be NULL. */
         enum kc_status (*decode)(struct kc_source *source, struct kc_chunk *chunk,
                                  struct kc_error *err);
+        /* All of kc_source_fill, in any thread at any time. */
+        bool (*fill)(struct kc_source *source, struct kc_chunk *chunk);
         void (*free)(struct kc_source *source);
 };
 
 /*
  * Make a source of an open input, which moves into it (also on failure). KC_ENOMEM.
- *   chunk_nbytes  text in a chunk, about
+ *   chunk_nbytes  text in a chunk, about; a gzip stream inflated by many gives some ten times that
+ *   nworkers      threads that will fill chunks
  */
 enum kc_status kc_source_open(struct kc_source **source, struct kc_input *in,
                               enum kc_container container, size_t chunk_nbytes,
-                              struct kc_error *err);
+                              int nworkers, struct kc_error *err);
 
 /*
  * Fill a cleared chunk with the next text. A failure is left in chunk->error, and the file ends
@@ -51,10 +55,11 @@ bool kc_source_fill(struct kc_source *source, struct kc_chunk *chunk);
 
 void kc_source_close(struct kc_source *source);
 
-/* The four kinds; each allocates a struct that begins with struct kc_source. NULL: no memory. */
+/* The five kinds; each allocates a struct that begins with struct kc_source. NULL: no memory. */
 struct kc_source *kc_source_new_plain(void);
 struct kc_source *kc_source_new_bgzf(void);
 struct kc_source *kc_source_new_gzip(void);
+struct kc_source *kc_source_new_gunzip(void); /* of regular files, by many threads */
 struct kc_source *kc_source_new_zstd(void);
 
 #endif

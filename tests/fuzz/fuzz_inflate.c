@@ -27,7 +27,8 @@ struct text {
 
 /* ---- the reader ---- */
 
-static struct text read_source(int fd, enum kc_container container, size_t chunk_nbytes)
+static struct text read_source(int fd, enum kc_container container, size_t chunk_nbytes,
+                               int nworkers)
 {
         struct text text = { .good = true };
         struct kc_source *source;
@@ -36,7 +37,7 @@ static struct text read_source(int fd, enum kc_container container, size_t chunk
         XXH3_state_t *state = XXH3_createState();
         XXH3_64bits_reset(state);
         REQUIRE(kc_chunk_init(&chunk, chunk_nbytes, NULL) == KC_OK);
-        REQUIRE(kc_source_open(&source, &in, container, chunk_nbytes, NULL) == KC_OK);
+        REQUIRE(kc_source_open(&source, &in, container, chunk_nbytes, nworkers, NULL) == KC_OK);
         for (; text.good; kc_chunk_clear(&chunk)) {
                 if (!kc_source_fill(source, &chunk))
                         break;
@@ -215,8 +216,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         }
         enum kc_container container = container_of(&file);
         int fd = memory_file(file.data, file.n);
-        struct text large = read_source(fd, container, 1 << 20);
-        struct text small = read_source(fd, container, chunk_nbytes);
+        struct text large = read_source(fd, container, 1 << 20, 1);
+        struct text small = read_source(fd, container, chunk_nbytes, 4);
         close(fd);
         REQUIRE(large.good == small.good);
         if (large.good)

@@ -66,7 +66,8 @@ static struct result read_with(int fd, size_t chunk_nbytes, const uint8_t *setti
         kc_segmenter_init(&segmenter, kc_kernels_best(), k, setting[2] % 64);
         kc_text_init(&file.text, "fuzz", kc_kernels_best(), k);
         REQUIRE(kc_chunk_init(&chunk, chunk_nbytes, NULL) == KC_OK);
-        REQUIRE(kc_source_open(&file.source, &in, KC_CONTAINER_PLAIN, chunk_nbytes, NULL) == KC_OK);
+        REQUIRE(kc_source_open(&file.source, &in, KC_CONTAINER_PLAIN, chunk_nbytes, 1, NULL) ==
+                KC_OK);
         while (result.error.status == KC_OK && kc_file_fill(&file, &chunk)) {
                 kc_file_parse(&file, &chunk, &result.error);
                 result.nreads += chunk.nreads;
