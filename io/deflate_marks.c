@@ -13,7 +13,7 @@ void kc_deflate_put_marks(uint16_t window[KC_WINDOW])
                 window[i] = (uint16_t)(KC_MARK | i);
 }
 
-enum { GROUP = 16 }; /* symbols looked at at a time */
+enum { GROUP = 64 }; /* symbols looked at at a time */
 
 static bool has_mark(const uint16_t *symbols)
 {
@@ -37,9 +37,11 @@ size_t kc_deflate_nplain(const uint16_t *symbols, size_t n)
 static inline void narrow(uint8_t *bytes, const uint16_t *symbols)
 {
 #ifdef __SSE2__
-        __m128i low = _mm_loadu_si128((const __m128i *)symbols);
-        __m128i high = _mm_loadu_si128((const __m128i *)(symbols + 8));
-        _mm_storeu_si128((__m128i *)bytes, _mm_packus_epi16(low, high));
+        for (unsigned i = 0; i < GROUP; i += 16) {
+                __m128i low = _mm_loadu_si128((const __m128i *)(symbols + i));
+                __m128i high = _mm_loadu_si128((const __m128i *)(symbols + i + 8));
+                _mm_storeu_si128((__m128i *)(bytes + i), _mm_packus_epi16(low, high));
+        }
 #else
         for (unsigned i = 0; i < GROUP; i++)
                 bytes[i] = (uint8_t)symbols[i];
