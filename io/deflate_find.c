@@ -18,23 +18,30 @@ static inline uint64_t dynamic_places(uint64_t w)
         return type & ~hlit & ~hdist;
 }
 
-/* The space that two codes take, of 128: their lengths are three bits each. */
-#define S1(a)          ((a) == 0 ? 0 : 128 >> (a))
-#define S2(a, b)       (S1(a) + S1(b))
-#define ROW(b)         S2(0, b), S2(1, b), S2(2, b), S2(3, b), S2(4, b), S2(5, b), S2(6, b), S2(7, b)
-static const uint8_t space_of_two[64] = { ROW(0), ROW(1), ROW(2), ROW(3),
-                                          ROW(4), ROW(5), ROW(6), ROW(7) };
+/* The space that three codes take, of 128: their lengths are three bits each. */
+#define S1(a)     ((a) == 0 ? 0 : 128 >> (a))
+#define S3(a, b)  (S1((a) & 7) + S1((a) >> 3) + S1(b))
+#define ROW(a, b) S3(a, b), S3(a + 1, b), S3(a + 2, b), S3(a + 3, b), \
+                  S3(a + 4, b), S3(a + 5, b), S3(a + 6, b), S3(a + 7, b)
+#define PLANE(b)  ROW(0, b), ROW(8, b), ROW(16, b), ROW(24, b), \
+                  ROW(32, b), ROW(40, b), ROW(48, b), ROW(56, b)
+static const uint8_t space_of_three[512] = { PLANE(0), PLANE(1), PLANE(2), PLANE(3),
+                                             PLANE(4), PLANE(5), PLANE(6), PLANE(7) };
+#undef PLANE
 #undef ROW
-#undef S2
+#undef S3
 #undef S1
 
-/* Does the code for code lengths use up its space? hclen, lengths: the input from there on. */
+/*
+ * Does the code for code lengths use up its space? hclen, lengths: the input from there on. All
+ * are summed up, for a branch that is taken at random costs more.
+ */
 static inline bool precode_is_full(uint64_t hclen, uint64_t lengths)
 {
         unsigned n = 4 + (hclen & 15), space = 0;
-        lengths &= ((UINT64_C(1) << 3 * n) - 1);
-        for (; lengths != 0 && space <= 128; lengths >>= 6)
-                space += space_of_two[lengths & 63];
+        lengths &= (UINT64_C(1) << 3 * n) - 1;
+        for (unsigned i = 0; i < KC_NPRECODE; i += 3)
+                space += space_of_three[lengths >> 3 * i & 511];
         return space == 128;
 }
 
