@@ -273,15 +273,40 @@ static inline uint32_t with_next(uint32_t entry, const uint32_t *table, unsigned
         return fits ? both : entry;
 }
 
-/* Put up to three literals into an entry. From the end on: what lies below has one still. */
-static void join_literals(uint32_t *table)
+/*
+ * The match that begins at bit `at` of the index, if it has all bits of its length; else 0. What
+ * comes before, a literal or nothing, is left out.
+ */
+static inline uint32_t whole_match(uint32_t match, unsigned index, unsigned at)
+{
+        unsigned code = match >> 8 & 15, drop = match & KC_ENTRY_DROP;
+        if ((match & (KC_ENTRY_LITERALS | KC_ENTRY_FLAGS)) != 0 || at + drop > KC_LITLEN_BITS)
+                return 0;
+        unsigned extra = index >> (at + code) & ((1u << (drop - code)) - 1);
+        return ((match >> 16) + extra - KC_MIN_MATCH) << 24 | KC_ENTRY_WHOLE | (at + drop);
+}
+
+/* A literal with what follows it: up to two more, or a match. */
+static inline uint32_t join_literal(const uint32_t *table, unsigned index)
+{
+        uint32_t entry = table[index], two = with_next(entry, table, index, 8);
+        if (two != entry)
+                return with_next(two, table, index, 16);
+        unsigned drop = entry & KC_ENTRY_DROP;
+        uint32_t match = whole_match(table[index >> drop], index, drop);
+        return match == 0 ? entry : match | 1 << 8 | (entry & 0xff00) << 8;
+}
+
+/* Put more into an entry than a symbol. From the end on: what lies below has one still. */
+static void join_symbols(uint32_t *table)
 {
         for (unsigned i = 1u << KC_LITLEN_BITS; i-- > 0;) {
-                uint32_t entry = table[i];
-                if ((entry & KC_ENTRY_LITERALS) == 0)
-                        continue;
-                uint32_t two = with_next(entry, table, i, 8);
-                table[i] = two == entry ? entry : with_next(two, table, i, 16);
+                if (table[i] & KC_ENTRY_LITERALS) {
+                        table[i] = join_literal(table, i);
+                } else {
+                        uint32_t match = whole_match(table[i], i, 0);
+                        table[i] = match == 0 ? table[i] : match;
+                }
         }
 }
 
@@ -289,7 +314,7 @@ void kc_deflate_make_tables(struct kc_deflate *d, const struct kc_deflate_length
 {
         memcpy(d->lengths, lengths->of, lengths->nlitlen);
         make_table(d->litlen, KC_LITLEN_BITS, lengths->of, lengths->nlitlen, true);
-        join_literals(d->litlen);
+        join_symbols(d->litlen);
         make_table(d->distance, KC_DISTANCE_BITS, lengths->of + lengths->nlitlen,
                    lengths->ndistance, false);
         d->fixed = false;

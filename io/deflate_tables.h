@@ -10,7 +10,15 @@
  *      bits 16-30  length or distance less what the extra bits say; for a subtable, where it is
  *
  * A subtable is looked up by the bits behind those that led to it. Only the litlen table holds
- * literals: as many in an entry as its index has whole codes of.
+ * literals: as many in an entry as its index has whole codes of. And only there is a match whole,
+ * with a literal before it or without, where the index has all bits of its length:
+ *
+ *      bit 8       how many literals, 0 or 1
+ *      bits 16-23  the literal
+ *      bits 24-31  length less 3
+ *
+ * In reads, matches follow each other with one literal between them or none, at random. So nearly
+ * all entries met are whole matches, and no branch has to guess.
  */
 #ifndef KC_DEFLATE_TABLES_H
 #define KC_DEFLATE_TABLES_H
@@ -24,6 +32,7 @@
 #define KC_ENTRY_SUBTABLE UINT32_C(0x1000)
 #define KC_ENTRY_END      UINT32_C(0x2000) /* end of block */
 #define KC_ENTRY_INVALID  UINT32_C(0x4000) /* a code that is not in use */
+#define KC_ENTRY_WHOLE    UINT32_C(0x8000) /* a match that needs no extra bits */
 #define KC_ENTRY_FLAGS    UINT32_C(0xf000)
 
 enum {
@@ -32,6 +41,7 @@ enum {
         KC_NDISTANCE = 32,
         KC_NPRECODE = 19,
         KC_END_OF_BLOCK = 256,
+        KC_MIN_MATCH = 3,
 };
 
 /*
@@ -48,6 +58,11 @@ static inline uint64_t kc_deflate_peek(const uint8_t *in, size_t nin, uint64_t b
                 for (size_t i = 0; byte + i < nin; i++)
                         word |= (uint64_t)in[byte + i] << (8 * i);
         return word >> bit % 8;
+}
+
+static inline bool kc_entry_is_whole(uint32_t entry)
+{
+        return (entry & (KC_ENTRY_LITERALS | KC_ENTRY_WHOLE)) == KC_ENTRY_WHOLE;
 }
 
 /* The lengths of codes that a dynamic block's header gives. */

@@ -56,28 +56,28 @@ TARGET static bool NAME(fast)(struct kc_deflate *d, const uint8_t *in, size_t ni
         REFILL(b, next);
         DROP(b, d->bit % 8);
         while (next <= last && out < end) {
+                SYMBOL *match = out;
+                unsigned length;
                 REFILL(b, next);
                 uint32_t entry = litlen[b.word & LITLEN_MASK];
                 if (entry & KC_ENTRY_LITERALS) {
                         NAME(put_literals)(out, entry);
-                        out += entry >> 6 & 3;
+                        match = out += entry >> 6 & 3;
                         DROP(b, entry);
                         entry = litlen[b.word & LITLEN_MASK];
                         if (entry & KC_ENTRY_LITERALS) {
                                 NAME(put_literals)(out, entry);
                                 out += entry >> 6 & 3;
                                 DROP(b, entry);
-                                entry = litlen[b.word & LITLEN_MASK];
-                                if (entry & KC_ENTRY_LITERALS) {
-                                        NAME(put_literals)(out, entry);
-                                        out += entry >> 6 & 3;
-                                        DROP(b, entry);
-                                        continue;
-                                }
+                                continue;
                         }
                         REFILL(b, next);
                 }
-                if (entry & KC_ENTRY_FLAGS) {
+                if (entry & KC_ENTRY_WHOLE) {
+                        *out = entry >> 16 & 0xff; /* the match is put over what is none */
+                        match = out + (entry >> 8 & 1);
+                        length = (entry >> 24) + KC_MIN_MATCH;
+                } else {
                         if (entry & KC_ENTRY_SUBTABLE)
                                 entry = litlen[SUBTABLE_INDEX(b.word >> KC_LITLEN_BITS, entry)];
                         if (entry & KC_ENTRY_LITERALS) {
@@ -90,19 +90,19 @@ TARGET static bool NAME(fast)(struct kc_deflate *d, const uint8_t *in, size_t ni
                                 DROP(b, ended ? entry & KC_ENTRY_DROP : 0);
                                 break;
                         }
+                        length = VALUE(b.word, entry);
                 }
-                unsigned length = VALUE(b.word, entry);
                 uint64_t word = b.word >> (entry & KC_ENTRY_DROP);
                 uint32_t far = distances[word & DISTANCE_MASK];
                 if (far & KC_ENTRY_SUBTABLE)
                         far = distances[SUBTABLE_INDEX(word >> KC_DISTANCE_BITS, far)];
                 unsigned distance = VALUE(word, far);
-                if ((far & KC_ENTRY_FLAGS) != 0 || distance > (size_t)(out - begin))
+                if ((far & KC_ENTRY_FLAGS) != 0 || distance > (size_t)(match - begin))
                         break;
                 b.word = word >> (far & KC_ENTRY_DROP);
                 b.n -= (entry & KC_ENTRY_DROP) + (far & KC_ENTRY_DROP);
-                NAME(copy_match)(out, distance, length);
-                out += length;
+                NAME(copy_match)(match, distance, length);
+                out = match + length;
         }
         d->bit = 8 * (uint64_t)(next - in) - b.n;
         output->next = out;
@@ -119,11 +119,13 @@ TARGET static enum kc_deflate_stop NAME(slow)(struct kc_deflate *d, const uint8_
         if ((entry & KC_ENTRY_LITERALS) == 0 && (entry & KC_ENTRY_SUBTABLE) != 0)
                 entry = d->litlen[SUBTABLE_INDEX(word >> KC_LITLEN_BITS, entry)];
         unsigned drop = entry & KC_ENTRY_DROP;
-        if (entry & KC_ENTRY_LITERALS) {
-                drop = d->lengths[entry >> 8 & 0xff]; /* of the first */
+        bool whole = kc_entry_is_whole(entry);
+        if ((entry & KC_ENTRY_LITERALS) != 0 || (whole && (entry & 1 << 8) != 0)) {
+                unsigned literal = entry >> (whole ? 16 : 8) & 0xff; /* the first */
+                drop = d->lengths[literal];
                 if (drop > left)
                         return KC_DEFLATE_INPUT;
-                *output->next++ = entry >> 8 & 0xff;
+                *output->next++ = (SYMBOL)literal;
                 d->bit += drop;
                 return KC_DEFLATE_OUTPUT;
         }
@@ -135,7 +137,7 @@ TARGET static enum kc_deflate_stop NAME(slow)(struct kc_deflate *d, const uint8_
                 d->bit += drop;
                 return KC_DEFLATE_END;
         }
-        unsigned length = VALUE(word, entry);
+        unsigned length = whole ? (entry >> 24) + KC_MIN_MATCH : VALUE(word, entry);
         word = kc_deflate_peek(in, nin, d->bit + drop);
         entry = d->distance[word & DISTANCE_MASK];
         if (entry & KC_ENTRY_SUBTABLE)
