@@ -119,8 +119,8 @@ static size_t run_symbols(struct job *job)
 
 static size_t run_resolve(struct job *job)
 {
-        static uint8_t window[KC_WINDOW];
-        kc_deflate_resolve(job->text, job->symbols + KC_WINDOW, job->nsymbols, window, KC_WINDOW);
+        static struct kc_meanings meanings;
+        kc_deflate_resolve(job->text, job->symbols + KC_WINDOW, job->nsymbols, &meanings);
         return job->nsymbols;
 }
 

@@ -92,7 +92,8 @@ static enum kc_deflate_stop read_header(struct kc_deflate *d, const uint8_t *in,
         return KC_DEFLATE_BLOCK;
 }
 
-#define VECTOR_NBYTES 32
+#define VECTOR   16 /* symbols */
+#define NVECTORS 3
 
 #define TARGET
 #define NAME(x) x##_bytes

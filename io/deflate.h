@@ -20,13 +20,13 @@
 
 enum {
         KC_WINDOW = 1 << 15,
-        KC_DEFLATE_SLACK = 320, /* symbols behind an output's end that may be written */
+        KC_DEFLATE_SLACK = 384, /* symbols behind an output's end that may be written */
         KC_MARK = 0x8000,       /* | the number of a byte of the window, the oldest is 0 */
 
-        KC_LITLEN_BITS = 12,
-        KC_DISTANCE_BITS = 9,
-        KC_LITLEN_ENTRIES = (1 << KC_LITLEN_BITS) + 576,
-        KC_DISTANCE_ENTRIES = (1 << KC_DISTANCE_BITS) + 512,
+        KC_LITLEN_BITS = 11, /* small tables leave the L1 cache to the window */
+        KC_DISTANCE_BITS = 8,
+        KC_LITLEN_ENTRIES = (1 << KC_LITLEN_BITS) + 320,
+        KC_DISTANCE_ENTRIES = (1 << KC_DISTANCE_BITS) + 160,
 };
 
 /* Why a decoder stopped. */
@@ -81,13 +81,15 @@ void kc_deflate_put_marks(uint16_t window[KC_WINDOW]);
 /* How many of the last symbols, at most n, are no marks. */
 size_t kc_deflate_nplain(const uint16_t *symbols, size_t n);
 
-/*
- * Symbols into bytes, marks replaced by what they stand for.
- *   window  the 32 KiB before; only its last nwindow bytes exist
- * Returns false if a mark stands for a byte that does not exist; all the rest is done still.
- */
-bool kc_deflate_resolve(uint8_t *bytes, const uint16_t *symbols, size_t n,
-                        const uint8_t window[KC_WINDOW], size_t nwindow);
+/* The byte that a symbol stands for; what lies between bytes and marks is not used. */
+struct kc_meanings {
+        uint8_t of[1 << 16];
+};
+void kc_deflate_give_meaning(struct kc_meanings *meanings, const uint8_t window[KC_WINDOW]);
+
+/* Symbols into bytes, marks replaced by what they stand for. */
+void kc_deflate_resolve(uint8_t *bytes, const uint16_t *symbols, size_t n,
+                        const struct kc_meanings *meanings);
 
 /* ---- finding blocks ---- */
 

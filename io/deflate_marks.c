@@ -48,28 +48,22 @@ static inline void narrow(uint8_t *bytes, const uint16_t *symbols)
 #endif
 }
 
-/* Does a mark stand for a byte before the last nwindow? */
-static bool reaches_too_far(const uint16_t *symbols, size_t n, size_t nwindow)
+void kc_deflate_give_meaning(struct kc_meanings *meanings, const uint8_t window[KC_WINDOW])
 {
-        bool far = false;
-        for (size_t i = 0; i < n; i++)
-                far |= (symbols[i] & KC_MARK) != 0 &&
-                       (symbols[i] & (KC_MARK - 1u)) < KC_WINDOW - nwindow;
-        return far;
+        for (unsigned byte = 0; byte < 256; byte++)
+                meanings->of[byte] = (uint8_t)byte;
+        memcpy(meanings->of + KC_MARK, window, KC_WINDOW);
 }
 
 /*
- * Marks come in crowds (names of reads are copied from name to name), so where there is one, all
- * of the group are looked up, without asking for each whether it is a mark.
+ * In reads hardly a symbol is without a mark, as nearly all bases are copies of copies; so where
+ * there is a mark, all of the group are looked up, without asking for each whether it is one.
  */
-bool kc_deflate_resolve(uint8_t *bytes, const uint16_t *symbols, size_t n,
-                        const uint8_t window[KC_WINDOW], size_t nwindow)
+void kc_deflate_resolve(uint8_t *bytes, const uint16_t *symbols, size_t n,
+                        const struct kc_meanings *meanings)
 {
-        uint8_t meaning[1 << 16]; /* of a symbol; what lies between bytes and marks is not used */
+        const uint8_t *meaning = meanings->of;
         size_t i = 0;
-        for (unsigned byte = 0; byte < 256; byte++)
-                meaning[byte] = (uint8_t)byte;
-        memcpy(meaning + KC_MARK, window, KC_WINDOW);
         for (; i + GROUP <= n; i += GROUP) {
                 if (!has_mark(symbols + i)) {
                         narrow(bytes + i, symbols + i);
@@ -86,5 +80,4 @@ bool kc_deflate_resolve(uint8_t *bytes, const uint16_t *symbols, size_t n,
         }
         for (; i < n; i++)
                 bytes[i] = meaning[symbols[i]];
-        return nwindow >= KC_WINDOW || !reaches_too_far(symbols, n, nwindow);
 }

@@ -21,23 +21,22 @@ TARGET static inline void NAME(put_literals)(SYMBOL *to, uint32_t entry)
         }
 }
 
-/* Up to a vector more than length is written. */
+/* Up to VECTOR symbols more than length are written. */
 TARGET static inline void NAME(copy_match)(SYMBOL *to, unsigned distance, unsigned length)
 {
-        enum { STEP = VECTOR_NBYTES / sizeof(SYMBOL) };
-        uint8_t vector[VECTOR_NBYTES];
+        typedef SYMBOL vector __attribute__((vector_size(VECTOR * sizeof(SYMBOL)), may_alias,
+                                             aligned(sizeof(SYMBOL))));
         const SYMBOL *from = to - distance;
         SYMBOL *end = to + length;
-        for (; distance < STEP; distance *= 2) { /* a period doubles what can be read at once */
-                memcpy(vector, from, sizeof vector);
-                memcpy(to, vector, sizeof vector);
+        for (; distance < VECTOR; distance *= 2) { /* a period doubles what can be read at once */
+                *(vector *)to = *(const vector *)from;
                 to += distance;
         }
-        do {
-                memcpy(vector, from, sizeof vector);
-                memcpy(to, vector, sizeof vector);
-                from += STEP;
-                to += STEP;
+        do { /* several without asking: a wrong guess of the branch costs more */
+                for (unsigned i = 0; i < NVECTORS; i++)
+                        *(vector *)(to + i * VECTOR) = *(const vector *)(from + i * VECTOR);
+                from += NVECTORS * VECTOR;
+                to += NVECTORS * VECTOR;
         } while (to < end);
 }
 

@@ -8,6 +8,7 @@
 enum {
         STEP = 1 << 16,        /* text after which it is looked whether marks have gone */
         TRAILER_NBYTES = 8,    /* CRC-32 and length */
+        SUMMED_NBYTES = 1 << 15,
         FIXED_HEADER = 10,     /* bytes of a member's header that are always there */
 };
 
@@ -182,6 +183,7 @@ struct walk {
         uint64_t to; /* bit: stop at the first block from there on */
         size_t max;
         bool marked; /* text goes to symbols */
+        const struct kc_guess_limits *limits; /* of a guess */
         enum verdict verdict;
 };
 
@@ -220,15 +222,14 @@ static enum kc_deflate_stop inflate_bytes(struct walk *walk, size_t n)
 /* From here on the window is known: its bytes lie before those that will come. */
 static enum kc_status leave_marks(struct walk *walk, size_t nwindow, struct kc_error *err)
 {
-        static const uint8_t none[KC_WINDOW];
         struct kc_piece *piece = walk->piece;
         enum kc_status status = reserve_bytes(piece, STEP, err);
         if (status != KC_OK)
                 return status;
         piece->nwindow = nwindow;
-        kc_deflate_resolve(piece->bytes + KC_WINDOW - nwindow,
-                           piece->symbols + KC_WINDOW + piece->nsymbols - nwindow, nwindow, none,
-                           KC_WINDOW);
+        const uint16_t *symbols = piece->symbols + KC_WINDOW + piece->nsymbols - nwindow;
+        for (size_t i = 0; i < nwindow; i++)
+                piece->bytes[KC_WINDOW - nwindow + i] = (uint8_t)symbols[i];
         walk->marked = false;
         return KC_OK;
 }
@@ -268,6 +269,11 @@ static bool is_the_end(const struct walk *walk)
         return key + offset >= walk->to;
 }
 
+static bool has_ended(const struct kc_guess_limits *limits)
+{
+        return limits != NULL && limits->has_ended != NULL && limits->has_ended(limits->ctx);
+}
+
 /* Data of a member. *done: the piece ends here. */
 static enum kc_status walk_data(struct walk *walk, bool *done, struct kc_error *err)
 {
@@ -289,7 +295,7 @@ static enum kc_status walk_data(struct walk *walk, bool *done, struct kc_error *
                 place->bit = (place->bit + 7) / 8 * 8;
         }
         *done = walk->verdict != FINE || is_the_end(walk) ||
-                text_nbytes(walk->piece) >= walk->max;
+                text_nbytes(walk->piece) >= walk->max || has_ended(walk->limits);
         return KC_OK;
 }
 
@@ -334,13 +340,19 @@ static enum kc_status walk_on(struct walk *walk, struct kc_error *err)
 }
 
 enum kc_status kc_piece_guess(struct kc_piece *piece, const struct kc_view *view, uint64_t from,
-                              uint64_t to, size_t max, struct kc_error *err)
+                              const struct kc_guess_limits *limits, struct kc_error *err)
 {
         enum kc_status status;
-        struct walk walk = { .piece = piece, .place = &piece->place, .view = view };
+        struct walk walk = { .piece = piece,
+                             .place = &piece->place,
+                             .view = view,
+                             .to = 8 * limits->to,
+                             .max = limits->max,
+                             .marked = true,
+                             .limits = limits };
         empty(piece);
         uint64_t bit = kc_deflate_find(view->data, view->n, 8 * (from - view->offset),
-                                       8 * (to - view->offset));
+                                       8 * (limits->to - view->offset));
         if (bit == KC_NO_BLOCK)
                 return KC_OK;
         KC_TRY(init_place(&piece->place, err));
@@ -350,9 +362,6 @@ enum kc_status kc_piece_guess(struct kc_piece *piece, const struct kc_view *view
         piece->place.phase = KC_IN_DATA;
         piece->place.bit = bit + 8 * view->offset;
         kc_deflate_begin(piece->place.deflate, bit);
-        walk.to = 8 * to;
-        walk.max = max;
-        walk.marked = true;
         KC_TRY(walk_on(&walk, err));
 out:
         return status;
@@ -416,15 +425,18 @@ static void pass_window(const struct kc_piece *piece, struct kc_gunzip *gunzip,
                         const uint8_t before[KC_WINDOW], size_t nbefore)
 {
         uint8_t *window = gunzip->window;
+        struct kc_meanings meanings;
         size_t nbytes = piece->nbytes < KC_WINDOW ? piece->nbytes : KC_WINDOW, left;
         left = KC_WINDOW - nbytes;
         size_t nsymbols = piece->nsymbols < left ? piece->nsymbols : left;
         left -= nsymbols;
         memcpy(window, before + KC_WINDOW - left, left);
-        if (nsymbols > 0)
+        if (nsymbols > 0) {
+                kc_deflate_give_meaning(&meanings, before);
                 kc_deflate_resolve(window + left,
                                    piece->symbols + KC_WINDOW + piece->nsymbols - nsymbols,
-                                   nsymbols, before, KC_WINDOW);
+                                   nsymbols, &meanings);
+        }
         if (nbytes > 0)
                 memcpy(window + left + nsymbols,
                        piece->bytes + KC_WINDOW + piece->nbytes - nbytes, nbytes);
@@ -492,35 +504,59 @@ static enum kc_status compare(const char *name, const struct kc_member_end *end,
                        name, (unsigned long long)end->offset);
 }
 
+/* The piece's text [from, to). */
+static void write_text(const struct kc_piece *piece, const struct kc_meanings *meanings, size_t from,
+                       size_t to, uint8_t *text)
+{
+        size_t middle = to < piece->nsymbols ? to : piece->nsymbols;
+        if (from < middle) {
+                kc_deflate_resolve(text + from, piece->symbols + KC_WINDOW + from, middle - from,
+                                   meanings);
+                from = middle;
+        }
+        if (from < to)
+                memcpy(text + from, piece->bytes + KC_WINDOW + from - piece->nsymbols, to - from);
+}
+
+/* Likewise, and its checksum; little by little, so that it is summed up while in the cache. */
+static uint32_t write_and_sum(const struct kc_piece *piece, const struct kc_meanings *meanings,
+                              size_t from, size_t to, uint8_t *text)
+{
+        uint32_t crc = 0;
+        for (size_t next; from < to; from = next) {
+                next = to - from < SUMMED_NBYTES ? to : from + SUMMED_NBYTES;
+                write_text(piece, meanings, from, next, text);
+                crc = libdeflate_crc32(crc, text + from, next - from);
+        }
+        return crc;
+}
+
 enum kc_status kc_piece_finish(const struct kc_piece *piece, const uint8_t window[KC_WINDOW],
                                uint8_t *text, struct kc_piece_sums *sums, const char *name,
                                struct kc_error *err)
 {
+        struct kc_meanings meanings;
+        enum kc_status status = KC_OK;
         size_t begin = 0, ntext = text_nbytes(piece);
         if (piece->nsymbols > 0)
-                kc_deflate_resolve(text, piece->symbols + KC_WINDOW, piece->nsymbols, window,
-                                   KC_WINDOW);
-        if (piece->nbytes > 0)
-                memcpy(text + piece->nsymbols, piece->bytes + KC_WINDOW, piece->nbytes);
+                kc_deflate_give_meaning(&meanings, window);
         memset(sums, 0, sizeof *sums);
         for (size_t i = 0; i <= piece->nends; i++) {
                 size_t end = i < piece->nends ? piece->ends[i].text : ntext;
-                uint32_t crc = libdeflate_crc32(0, text + begin, end - begin);
+                uint32_t crc = write_and_sum(piece, &meanings, begin, end, text);
                 if (i == 0) {
                         sums->head_crc = crc;
-                        sums->head_nbytes = end - begin;
+                        sums->head_nbytes = end;
                 } else if (i == piece->nends) {
                         sums->tail_crc = crc;
                         sums->tail_nbytes = end - begin;
                 } else {
-                        enum kc_status status =
-                                compare(name, &piece->ends[i], crc, end - begin, err);
-                        if (status != KC_OK)
-                                return status;
+                        KC_TRY(compare(name, &piece->ends[i], crc, end - begin, err));
                 }
                 begin = end;
         }
-        return KC_OK;
+out:
+        return status;
 }
 
 enum kc_status kc_gunzip_fold(struct kc_gunzip *gunzip, const struct kc_piece *piece,

@@ -16,7 +16,8 @@
  * 4. (in order) *fold*: checksums and lengths of members are put together and compared.
  *
  * Neither the text of a guess nor that of a piece grows over a limit: a guess stops there and is
- * accepted as far as it goes, and a piece goes on with the next call.
+ * accepted as far as it goes, and a piece goes on with the next call. A guess stops as well when the
+ * window has become known meanwhile: the rest of the piece needs no marks then.
  */
 #ifndef KC_GUNZIP_H
 #define KC_GUNZIP_H
@@ -83,14 +84,21 @@ enum kc_status kc_gunzip_init(struct kc_gunzip *gunzip, const char *name, struct
 void kc_gunzip_free(struct kc_gunzip *gunzip);
 void kc_piece_free(struct kc_piece *piece);
 
+/* How far a guess goes. */
+struct kc_guess_limits {
+        uint64_t to; /* up to the first block that begins at this byte or later */
+        size_t max;  /* bytes of text, about */
+        bool (*has_ended)(const void *ctx); /* asked now and then; NULL: never */
+        const void *ctx;
+};
+
 /*
- * Inflate what begins in the bytes [from, to) of the file, without knowing the window.
+ * Inflate what begins in the bytes [from, limits->to) of the file, without knowing the window.
  *   view  begins at from or before, and should go KC_BLOCK_LOOKAHEAD bytes beyond to
- *   max   bytes of text, about
  * A guess that ends early, or is wrong, is no failure. KC_ENOMEM.
  */
 enum kc_status kc_piece_guess(struct kc_piece *piece, const struct kc_view *view, uint64_t from,
-                              uint64_t to, size_t max, struct kc_error *err);
+                              const struct kc_guess_limits *limits, struct kc_error *err);
 
 /*
  * In the file's order: make the piece hold the text from gunzip->place on, up to the first block

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-enum { GUNZIP_MIN_WORKERS = 3 }; /* fewer gain nothing over ISA-L in one of them */
+enum { GUNZIP_MIN_WORKERS = 2 };
 
 static struct kc_source *new_source(const struct kc_input *in, enum kc_container container,
                                     size_t chunk_nbytes, int nworkers)
@@ -33,6 +33,7 @@ enum kc_status kc_source_open(struct kc_source **source, struct kc_input *in,
         }
         s->input = *in;
         s->chunk_nbytes = chunk_nbytes;
+        s->nworkers = nworkers;
         s->serial = (s->ops->decode == NULL && s->ops->fill == NULL) || (container == KC_CONTAINER_PLAIN && !in->regular);
         pthread_mutex_init(&s->lock, NULL);
         return KC_OK;

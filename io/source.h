@@ -18,6 +18,7 @@ struct kc_source {
         const struct kc_source_ops *ops;
         struct kc_input input;
         size_t chunk_nbytes;
+        int nworkers;
         pthread_mutex_t lock;
         uint64_t next_seq;
         bool ended;

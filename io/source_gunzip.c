@@ -13,7 +13,10 @@
 
 enum {
         MIN_PIECE = 1 << 10,
-        MAX_EXPANSION = 16, /* of a piece, in one chunk */
+        CHUNKS_A_PIECE = 4,    /* a piece has as many bytes as so many chunks... */
+        PIECES_A_WORKER = 4,   /* ...or fewer, so that each worker gets so many... */
+        MIN_CHUNKS_A_PIECE = 2, /* ...but then no fewer than this */
+        MAX_EXPANSION = 16,    /* of a piece, in one chunk */
 };
 
 /* What a thread needs for a piece, kept for the next one. */
@@ -40,14 +43,23 @@ struct gunzip_source {
 
 /* ---- rooms and views ---- */
 
+/* Long pieces, for the search for a block costs as much as inflating three times its bytes. */
+static size_t choose_piece(const struct kc_source *source)
+{
+        uint64_t most = (uint64_t)CHUNKS_A_PIECE * source->chunk_nbytes;
+        uint64_t least = (uint64_t)MIN_CHUNKS_A_PIECE * source->chunk_nbytes;
+        uint64_t nbytes = source->input.size / (PIECES_A_WORKER * (unsigned)source->nworkers);
+        nbytes = nbytes > most ? most : nbytes < least ? least : nbytes;
+        return nbytes < MIN_PIECE ? MIN_PIECE : (size_t)nbytes;
+}
+
 /* Under the source's lock. */
 static enum kc_status begin(struct gunzip_source *gz, struct kc_error *err)
 {
         struct kc_source *source = &gz->base;
         enum kc_status status = kc_gunzip_init(&gz->gunzip, source->input.name, err);
-        size_t nbytes = 2 * source->chunk_nbytes;
         gz->gunzip.place.bit = 8 * source->input.offset;
-        gz->piece_nbytes = nbytes < MIN_PIECE ? MIN_PIECE : nbytes;
+        gz->piece_nbytes = choose_piece(source);
         gz->max_text = MAX_EXPANSION * gz->piece_nbytes;
         gz->begun = true;
         return status;
@@ -100,19 +112,32 @@ static enum kc_status see(struct gunzip_source *gz, struct room *room, uint64_t 
 
 /* ---- the stages of a piece ---- */
 
+struct guess_ctx {
+        const struct gunzip_source *gz;
+        uint64_t number;
+};
+
+static bool window_is_known(const void *ctx)
+{
+        const struct guess_ctx *guess = ctx;
+        return kc_turn_has_come(&guess->gz->accepting, guess->number);
+}
+
 static enum kc_status guess(struct gunzip_source *gz, struct room *room, uint64_t number,
                             struct kc_error *err)
 {
+        struct guess_ctx ctx = { gz, number };
         uint64_t size = gz->base.input.size, from = number * gz->piece_nbytes;
         uint64_t to = from + gz->piece_nbytes < size ? from + gz->piece_nbytes : size;
+        struct kc_guess_limits limits = { to, gz->max_text, window_is_known, &ctx };
         room->piece.key = KC_NO_BLOCK;
         room->view = (struct kc_view){ 0 };
-        if (number == 0 || from >= size)
+        if (from >= size || window_is_known(&ctx))
                 return KC_OK;
         enum kc_status status = see(gz, room, from, gz->piece_nbytes + KC_BLOCK_LOOKAHEAD, err);
         if (status != KC_OK || room->view.n < (size_t)(to - from))
                 return status;
-        return kc_piece_guess(&room->piece, &room->view, from, to, gz->max_text, err);
+        return kc_piece_guess(&room->piece, &room->view, from, &limits, err);
 }
 
 /* Is the place in view, with enough behind it? */

@@ -31,10 +31,15 @@ static void relax(void)
 #endif
 }
 
+bool kc_turn_has_come(const struct kc_turn *turn, uint64_t number)
+{
+        return atomic_load_explicit(&turn->next, memory_order_acquire) == number;
+}
+
 void kc_turn_wait(struct kc_turn *turn, uint64_t number)
 {
         for (int i = 0; i < NSPINS; i++) {
-                if (atomic_load_explicit(&turn->next, memory_order_acquire) == number)
+                if (kc_turn_has_come(turn, number))
                         return;
                 relax();
         }

@@ -165,6 +165,7 @@ static void check_unknown_window(const struct bytes *packed, const struct bytes 
 {
         static struct kc_deflate d;
         static uint8_t window[KC_WINDOW];
+        static struct kc_meanings meanings;
         size_t ntext = want->n - before, nwindow = before < KC_WINDOW ? before : KC_WINDOW;
         uint16_t *symbols = alloc(2 * (KC_WINDOW + ntext + 1 + KC_DEFLATE_SLACK));
         struct kc_deflate_symbols out = { symbols, symbols + KC_WINDOW, NULL };
@@ -180,7 +181,8 @@ static void check_unknown_window(const struct bytes *packed, const struct bytes 
         assert_int_equal(out.next - symbols - KC_WINDOW, ntext);
         memcpy(window + KC_WINDOW - nwindow, want->data + before - nwindow, nwindow);
         uint8_t *text = alloc(ntext);
-        assert_true(kc_deflate_resolve(text, symbols + KC_WINDOW, ntext, window, nwindow));
+        kc_deflate_give_meaning(&meanings, window);
+        kc_deflate_resolve(text, symbols + KC_WINDOW, ntext, &meanings);
         assert_memory_equal(text, want->data + before, ntext);
         free(text);
         free(symbols);
@@ -402,10 +404,12 @@ static void test_resolve(void **state)
 {
         (void)state;
         static uint8_t window[KC_WINDOW], bytes[200];
-        uint16_t symbols[200];
+        static struct kc_meanings meanings;
+        uint16_t symbols[200] = { 0 };
         uint64_t seed = 1;
         for (size_t i = 0; i < KC_WINDOW; i++)
                 window[i] = (uint8_t)draw(&seed);
+        kc_deflate_give_meaning(&meanings, window);
         for (size_t n = 0; n <= 200; n++) {
                 size_t last = 0;
                 for (size_t i = 0; i < n; i++) {
@@ -414,19 +418,12 @@ static void test_resolve(void **state)
                         last = symbols[i] & KC_MARK ? i + 1 : last;
                 }
                 assert_int_equal(kc_deflate_nplain(symbols, n), n - last);
-                assert_true(kc_deflate_resolve(bytes, symbols, n, window, KC_WINDOW));
+                kc_deflate_resolve(bytes, symbols, n, &meanings);
                 for (size_t i = 0; i < n; i++)
                         assert_int_equal(bytes[i], symbols[i] & KC_MARK
                                                            ? window[symbols[i] & (KC_MARK - 1)]
                                                            : symbols[i]);
         }
-        symbols[77] = KC_MARK | (KC_WINDOW - 5);
-        for (size_t i = 0; i < 200; i++)
-                symbols[i] = i == 77 || i == 198 ? KC_MARK | (KC_WINDOW - 5) : 'x';
-        assert_true(kc_deflate_resolve(bytes, symbols, 200, window, 5));
-        assert_false(kc_deflate_resolve(bytes, symbols, 200, window, 4));
-        assert_false(kc_deflate_resolve(bytes, symbols, 190, window, 4));
-        assert_true(kc_deflate_resolve(bytes, symbols, 77, window, 0));
 }
 
 int main(void)

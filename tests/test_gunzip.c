@@ -117,7 +117,14 @@ static struct buffer pack(const struct buffer *text, struct packing packing, siz
 struct setting {
         size_t piece_nbytes, max;
         unsigned guesses; /* of 4, so many are made */
+        int patience;     /* a guess ends when it has asked so often; 0: it does not ask */
 };
+
+static bool loses_patience(const void *ctx)
+{
+        int *left = (int *)ctx;
+        return --*left == 0;
+}
 
 /* What a thread sees of the file when it works on a piece; a copy, for sanitizers' sake. */
 static struct kc_view see(const struct buffer *file, uint64_t from, uint64_t to)
@@ -173,10 +180,14 @@ static struct outcome gunzip_pieces(const struct buffer *file, struct setting se
                 piece.key = KC_NO_BLOCK;
                 if (from < file->n && draw(&(uint64_t){ from }) % 4 < setting.guesses) {
                         struct kc_view view = see(file, from, to);
-                        assert_int_equal(kc_piece_guess(&piece, &view, from,
-                                                        to < file->n ? to : file->n, setting.max,
-                                                        NULL),
-                                         KC_OK);
+                        int left = setting.patience;
+                        struct kc_guess_limits limits = { .to = to < file->n ? to : file->n,
+                                                          .max = setting.max };
+                        if (setting.patience > 0) {
+                                limits.has_ended = loses_patience;
+                                limits.ctx = &left;
+                        }
+                        assert_int_equal(kc_piece_guess(&piece, &view, from, &limits, NULL), KC_OK);
                         free((void *)view.data);
                 }
                 outcome.good = take_piece(&piece, &gunzip, file, to, setting.max, &outcome);
@@ -200,9 +211,9 @@ static void assert_text(struct outcome *got, const struct buffer *want)
 static void check_file(const struct buffer *text, const struct buffer *file)
 {
         static const struct setting settings[] = {
-                { 1 << 30, 1 << 30, 0 }, { 3000, 1 << 30, 4 }, { 20000, 1 << 30, 4 },
-                { 20000, 1 << 30, 2 },   { 700, 5000, 4 },     { 30000, 70000, 4 },
-                { 1000, 1 << 30, 0 },
+                { 1 << 30, 1 << 30, 0, 0 }, { 3000, 1 << 30, 4, 0 }, { 20000, 1 << 30, 4, 0 },
+                { 20000, 1 << 30, 2, 0 },   { 700, 5000, 4, 0 },     { 30000, 70000, 4, 0 },
+                { 1000, 1 << 30, 0, 0 },    { 60000, 1 << 30, 4, 1 }, { 90000, 1 << 30, 4, 2 },
         };
         for (size_t s = 0; s < sizeof settings / sizeof *settings; s++) {
                 struct outcome got = gunzip_pieces(file, settings[s]);
@@ -219,7 +230,7 @@ static void test_guesses(void **state)
                 struct buffer file = pack(&text, (struct packing){ level, 0, 8, false, false },
                                           SIZE_MAX);
                 struct outcome got =
-                        gunzip_pieces(&file, (struct setting){ 50000, 1 << 30, 4 });
+                        gunzip_pieces(&file, (struct setting){ 50000, 1 << 30, 4, 0 });
                 assert_true(got.nguesses > 8);
                 assert_true(got.nright + 2 >= got.nguesses);
                 assert_text(&got, &text);
@@ -272,7 +283,7 @@ static void test_truncated(void **state)
         for (size_t n = 1; n < file.n; n += 1 + (n > 400 && n + 400 < file.n) * 37) {
                 struct buffer cut = { file.data, n };
                 for (unsigned guesses = 0; guesses <= 4; guesses += 4) {
-                        struct setting setting = { 6000, 1 << 30, guesses };
+                        struct setting setting = { 6000, 1 << 30, guesses, 0 };
                         struct outcome got = gunzip_pieces(&cut, setting);
                         assert_false(got.good);
                         assert_non_null(strstr(got.error.message, "FILE is truncated"));
@@ -294,8 +305,8 @@ static void test_flipped_bits(void **state)
         for (size_t i = 0; i < 1500; i++) {
                 size_t bit = i < 160 ? i : draw(&seed) % (8 * file.n);
                 file.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
-                struct outcome plain = gunzip_pieces(&file, (struct setting){ 1 << 30, 1 << 30, 0 });
-                struct outcome got = gunzip_pieces(&file, (struct setting){ 5000, 1 << 30, 4 });
+                struct outcome plain = gunzip_pieces(&file, (struct setting){ 1 << 30, 1 << 30, 0, 0 });
+                struct outcome got = gunzip_pieces(&file, (struct setting){ 5000, 1 << 30, 4, 0 });
                 assert_int_equal(got.good, plain.good);
                 if (got.good) {
                         ngood++;
