@@ -72,7 +72,7 @@ void kc_piece_free(struct kc_piece *piece)
         free(piece->ends);
 }
 
-static void empty(struct kc_piece *piece)
+void kc_piece_empty(struct kc_piece *piece)
 {
         piece->key = KC_NO_BLOCK;
         piece->nsymbols = piece->nbytes = piece->nwindow = piece->nends = 0;
@@ -350,7 +350,7 @@ enum kc_status kc_piece_guess(struct kc_piece *piece, const struct kc_view *view
                              .max = limits->max,
                              .marked = true,
                              .limits = limits };
-        empty(piece);
+        kc_piece_empty(piece);
         uint64_t bit = kc_deflate_find(view->data, view->n, 8 * (from - view->offset),
                                        8 * (limits->to - view->offset));
         if (bit == KC_NO_BLOCK)
@@ -464,7 +464,7 @@ static enum kc_status know_window(struct kc_piece *piece, const struct kc_gunzip
 
 enum kc_status kc_piece_accept(struct kc_piece *piece, struct kc_gunzip *gunzip,
                                uint8_t window[KC_WINDOW], const struct kc_view *view, uint64_t to,
-                               size_t max, struct kc_error *err)
+                               size_t max, bool *done, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         size_t nwindow = gunzip->nwindow;
@@ -478,13 +478,15 @@ enum kc_status kc_piece_accept(struct kc_piece *piece, struct kc_gunzip *gunzip,
                 piece->place = place;
                 pass_window(piece, gunzip, window, nwindow);
         } else {
-                empty(piece);
+                kc_piece_empty(piece);
         }
         piece->key = KC_NO_BLOCK; /* it is no guess any more */
-        if (text_nbytes(piece) >= max || is_the_end(&walk))
+        *done = is_the_end(&walk);
+        if (text_nbytes(piece) >= max || *done)
                 return KC_OK;
         KC_TRY(know_window(piece, gunzip, err));
         KC_TRY(walk_on(&walk, err));
+        *done = gunzip->place.phase == KC_AT_END || is_the_end(&walk);
         pass_window(piece, gunzip, window, nwindow);
         KC_TRY(complain(gunzip, &walk, err));
 out:

@@ -84,6 +84,9 @@ enum kc_status kc_gunzip_init(struct kc_gunzip *gunzip, const char *name, struct
 void kc_gunzip_free(struct kc_gunzip *gunzip);
 void kc_piece_free(struct kc_piece *piece);
 
+/* Hold neither a guess nor text. */
+void kc_piece_empty(struct kc_piece *piece);
+
 /* How far a guess goes. */
 struct kc_guess_limits {
         uint64_t to; /* up to the first block that begins at this byte or later */
@@ -105,11 +108,12 @@ enum kc_status kc_piece_guess(struct kc_piece *piece, const struct kc_view *view
  * that begins at byte `to` or later, or about max bytes; the place moves behind it.
  *   piece   a guess, or an empty piece; *window is what its marks stand for, for kc_piece_finish
  *   view    holds all that is needed from the place on, or else the piece ends with the view
+ *   *done   that block, or the file's end, was reached
  * The piece may be empty. KC_EINPUT: the file is damaged or truncated, see err.
  */
 enum kc_status kc_piece_accept(struct kc_piece *piece, struct kc_gunzip *gunzip,
                                uint8_t window[KC_WINDOW], const struct kc_view *view, uint64_t to,
-                               size_t max, struct kc_error *err);
+                               size_t max, bool *done, struct kc_error *err);
 
 /* The text, of nsymbols + nbytes; and its checksums, those of whole members compared. KC_EINPUT. */
 enum kc_status kc_piece_finish(const struct kc_piece *piece, const uint8_t window[KC_WINDOW],

@@ -150,11 +150,12 @@ static bool take_piece(struct kc_piece *piece, struct kc_gunzip *gunzip, const s
 {
         static uint8_t window[KC_WINDOW];
         struct kc_piece_sums sums;
+        bool done;
         struct kc_error *err = &outcome->error;
         const struct kc_deflate *guess = piece->key == KC_NO_BLOCK ? NULL : piece->place.deflate;
         struct kc_view view = see(file, gunzip->place.bit / 8, file->n);
         outcome->nguesses += guess != NULL;
-        enum kc_status status = kc_piece_accept(piece, gunzip, window, &view, to, max, err);
+        enum kc_status status = kc_piece_accept(piece, gunzip, window, &view, to, max, &done, err);
         outcome->nright += guess != NULL && guess == gunzip->place.deflate;
         free((void *)view.data);
         if (status != KC_OK)
