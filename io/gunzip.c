@@ -93,54 +93,90 @@ static const uint8_t *bytes_at(const struct kc_gunzip_place *place, const struct
         return view->data + (at < view->n ? at : view->n);
 }
 
-/* Move *at behind a string that ends with 0. */
-static bool skip_string(const uint8_t *bytes, size_t n, size_t *at)
+/* Step over n bytes of a header. */
+static void take(struct kc_gunzip_place *place, const uint8_t *bytes, size_t n)
 {
-        const uint8_t *zero = *at < n ? memchr(bytes + *at, 0, n - *at) : NULL;
-        if (zero == NULL)
-                return false;
-        *at = (size_t)(zero - bytes) + 1;
-        return true;
+        place->header.crc = libdeflate_crc32(place->header.crc, bytes, n);
+        place->bit += 8 * (uint64_t)n;
 }
 
-static enum verdict header_nbytes(const uint8_t *bytes, size_t n, size_t *nbytes)
+static enum verdict begin_header(struct kc_gunzip_place *place, const uint8_t *bytes, size_t n)
 {
         static const uint8_t magic[3] = { 0x1f, 0x8b, 8 };
-        size_t at = FIXED_HEADER;
-        if (memcmp(bytes, magic, n < 3 ? n : 3) != 0 || (n > 3 && (bytes[3] & RESERVED) != 0))
+        if (n < FIXED_HEADER)
+                return NEEDS_INPUT;
+        if (memcmp(bytes, magic, sizeof magic) != 0 || (bytes[3] & RESERVED) != 0)
                 return NO_HEADER;
-        if (n < FIXED_HEADER + 2)
-                return NEEDS_INPUT; /* a member is longer */
-        if (bytes[3] & FEXTRA)
-                at += 2 + (bytes[at] | (size_t)bytes[at + 1] << 8);
-        if ((bytes[3] & FNAME) && !skip_string(bytes, n, &at))
+        bool extra = (bytes[3] & FEXTRA) != 0;
+        size_t taken = FIXED_HEADER + (extra ? 2 : 0);
+        if (n < taken)
                 return NEEDS_INPUT;
-        if ((bytes[3] & FCOMMENT) && !skip_string(bytes, n, &at))
-                return NEEDS_INPUT;
-        if (at + 2 > n)
-                return NEEDS_INPUT;
-        if (bytes[3] & FHCRC) {
-                uint32_t crc = libdeflate_crc32(0, bytes, at) & 0xffff;
-                if (crc != (bytes[at] | (uint32_t)bytes[at + 1] << 8))
-                        return BAD_HEADER;
-                at += 2;
-        }
-        *nbytes = at;
+        place->header.begin = place->bit / 8;
+        place->header.flags = bytes[3];
+        place->header.crc = 0;
+        place->header.left = extra ? (uint16_t)(bytes[FIXED_HEADER] | bytes[FIXED_HEADER + 1] << 8) : 0;
+        take(place, bytes, taken);
+        place->phase = KC_IN_EXTRA;
         return FINE;
 }
 
-static enum verdict begin_member(struct kc_gunzip_place *place, const struct kc_view *view)
+static enum verdict skip_extra(struct kc_gunzip_place *place, const uint8_t *bytes, size_t n)
 {
-        size_t n, nbytes;
-        const uint8_t *bytes = bytes_at(place, view, &n);
-        enum verdict verdict = header_nbytes(bytes, n, &nbytes);
-        if (verdict != FINE)
-                return verdict;
-        place->bit += 8 * (uint64_t)nbytes;
+        size_t taken = n < place->header.left ? n : place->header.left;
+        take(place, bytes, taken);
+        place->header.left -= (uint16_t)taken;
+        if (place->header.left > 0)
+                return NEEDS_INPUT;
+        place->phase = KC_IN_NAME;
+        return FINE;
+}
+
+/* A string that ends with 0, if the header has it. */
+static enum verdict skip_string(struct kc_gunzip_place *place, const uint8_t *bytes, size_t n,
+                                unsigned flag)
+{
+        if (place->header.flags & flag) {
+                const uint8_t *zero = n > 0 ? memchr(bytes, 0, n) : NULL;
+                take(place, bytes, zero == NULL ? n : (size_t)(zero - bytes) + 1);
+                if (zero == NULL)
+                        return NEEDS_INPUT;
+        }
+        place->phase++;
+        return FINE;
+}
+
+static enum verdict end_header(struct kc_gunzip_place *place, const uint8_t *bytes, size_t n)
+{
+        uint32_t want = place->header.crc & 0xffff;
+        if (place->header.flags & FHCRC) {
+                if (n < 2)
+                        return NEEDS_INPUT;
+                if (want != (bytes[0] | (uint32_t)bytes[1] << 8))
+                        return BAD_HEADER;
+                take(place, bytes, 2);
+        }
         place->phase = KC_IN_DATA;
         place->between_blocks = true;
         kc_deflate_begin(place->deflate, 0);
         return FINE;
+}
+
+static enum verdict walk_header(struct kc_gunzip_place *place, const struct kc_view *view)
+{
+        size_t n;
+        const uint8_t *bytes = bytes_at(place, view, &n);
+        switch (place->phase) {
+        case KC_AT_MEMBER:
+                return begin_header(place, bytes, n);
+        case KC_IN_EXTRA:
+                return skip_extra(place, bytes, n);
+        case KC_IN_NAME:
+                return skip_string(place, bytes, n, FNAME);
+        case KC_IN_COMMENT:
+                return skip_string(place, bytes, n, FCOMMENT);
+        default:
+                return end_header(place, bytes, n);
+        }
 }
 
 static uint32_t u32_at(const uint8_t *bytes)
@@ -149,27 +185,36 @@ static uint32_t u32_at(const uint8_t *bytes)
                (uint32_t)bytes[3] << 24;
 }
 
-/* The trailer, and what follows: a member, or zeros and the file's end. */
 static enum verdict end_member(struct kc_gunzip_place *place, const struct kc_view *view,
                                struct kc_member_end *end)
 {
-        size_t n, at = TRAILER_NBYTES;
+        size_t n;
         const uint8_t *bytes = bytes_at(place, view, &n);
         if (n < TRAILER_NBYTES)
                 return NEEDS_INPUT;
-        while (at < n && bytes[at] == 0)
-                at++;
-        if (at == n && !view->ends)
-                return NEEDS_INPUT;
-        if (at < n && at > TRAILER_NBYTES) {
-                place->bit += 8 * (uint64_t)at;
-                return BEHIND_PADDING;
-        }
-        end->offset = place->bit / 8;
         end->crc = u32_at(bytes);
         end->nbytes = u32_at(bytes + 4);
-        place->bit += 8 * (uint64_t)at;
-        place->phase = at == n ? KC_AT_END : KC_AT_MEMBER;
+        place->bit += 8 * TRAILER_NBYTES;
+        end->offset = place->bit / 8;
+        place->phase = KC_IN_PADDING;
+        place->padded = false;
+        return FINE;
+}
+
+/* What follows a member: another one, or zeros and the file's end. */
+static enum verdict skip_padding(struct kc_gunzip_place *place, const struct kc_view *view)
+{
+        size_t n, nzeros = 0;
+        const uint8_t *bytes = bytes_at(place, view, &n);
+        while (nzeros < n && bytes[nzeros] == 0)
+                nzeros++;
+        place->bit += 8 * (uint64_t)nzeros;
+        place->padded |= nzeros > 0;
+        if (nzeros == n && !view->ends)
+                return NEEDS_INPUT;
+        if (nzeros < n && place->padded)
+                return BEHIND_PADDING;
+        place->phase = nzeros == n ? KC_AT_END : KC_AT_MEMBER;
         return FINE;
 }
 
@@ -323,17 +368,19 @@ static enum kc_status walk_on(struct walk *walk, struct kc_error *err)
         bool done = false;
         while (status == KC_OK && !done && walk->verdict == FINE) {
                 switch (walk->place->phase) {
-                case KC_AT_MEMBER:
-                        walk->verdict = begin_member(walk->place, walk->view);
-                        break;
                 case KC_IN_DATA:
                         status = walk_data(walk, &done, err);
                         break;
                 case KC_AT_TRAILER:
                         status = walk_trailer(walk, err);
                         break;
+                case KC_IN_PADDING:
+                        walk->verdict = skip_padding(walk->place, walk->view);
+                        break;
                 case KC_AT_END:
                         return KC_OK;
+                default:
+                        walk->verdict = walk_header(walk->place, walk->view);
                 }
         }
         return status;
@@ -382,9 +429,10 @@ static enum kc_status complain(const struct kc_gunzip *gunzip, const struct walk
                                "%s is truncated: its gzip data breaks off at byte %llu",
                                gunzip->name, (unsigned long long)walk->view->offset + walk->view->n);
         case BAD_DATA:
-                return kc_fail(err, KC_EINPUT, "%s is corrupt: invalid deflate data at byte %llu, "
-                                               "bit %u: %s",
-                               gunzip->name, byte, (unsigned)(place->bit % 8), place->deflate->why);
+                return kc_fail(err, KC_EINPUT,
+                               "%s is corrupt: invalid compressed data, found before byte %llu of "
+                               "the file",
+                               gunzip->name, byte + 1);
         case NO_HEADER:
                 return kc_fail(err, KC_EINPUT,
                                "%s: at byte %llu there is no gzip header where one should be; the "
@@ -393,7 +441,7 @@ static enum kc_status complain(const struct kc_gunzip *gunzip, const struct walk
         case BAD_HEADER:
                 return kc_fail(err, KC_EINPUT,
                                "%s is corrupt: wrong checksum of the gzip header at byte %llu",
-                               gunzip->name, byte);
+                               gunzip->name, (unsigned long long)place->header.begin);
         case BEHIND_PADDING:
                 return kc_fail(err, KC_EINPUT,
                                "%s: data at byte %llu, behind zeros that end the gzip data; the "
@@ -501,8 +549,8 @@ static enum kc_status compare(const char *name, const struct kc_member_end *end,
         if (end->crc == crc && end->nbytes == (uint32_t)nbytes)
                 return KC_OK;
         return kc_fail(err, KC_EINPUT,
-                       "%s is corrupt: wrong checksum or length of the gzip data that ends at "
-                       "byte %llu",
+                       "%s is corrupt: checksum or length of a gzip member is wrong, found before "
+                       "byte %llu of the file",
                        name, (unsigned long long)end->offset);
 }
 

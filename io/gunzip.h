@@ -33,12 +33,30 @@ struct kc_view {
         bool ends;       /* the file ends with it */
 };
 
-enum kc_gunzip_phase { KC_AT_MEMBER, KC_IN_DATA, KC_AT_TRAILER, KC_AT_END };
+/* A member's header has parts of any length: each can be walked through view by view. */
+enum kc_gunzip_phase {
+        KC_AT_MEMBER,
+        KC_IN_EXTRA,
+        KC_IN_NAME,
+        KC_IN_COMMENT,
+        KC_AT_HEADER_CRC,
+        KC_IN_DATA,
+        KC_AT_TRAILER,
+        KC_IN_PADDING, /* behind a trailer; zeros, if anything */
+        KC_AT_END,
+};
 
 /* Where inflating stands, between two symbols. */
 struct kc_gunzip_place {
         enum kc_gunzip_phase phase;
-        uint64_t bit;               /* of the file */
+        uint64_t bit; /* of the file */
+        struct {
+                uint64_t begin; /* byte of the file */
+                uint8_t flags;
+                uint16_t left; /* of the extra field */
+                uint32_t crc;  /* as far as it was read */
+        } header;
+        bool padded;                /* zeros were met */
         bool between_blocks;        /* in data: a block begins here */
         struct kc_deflate *deflate; /* owned */
 };
@@ -46,7 +64,7 @@ struct kc_gunzip_place {
 /* A member ends within a piece. */
 struct kc_member_end {
         size_t text;     /* bytes of the piece's text before it */
-        uint64_t offset; /* of its trailer in the file */
+        uint64_t offset; /* behind its trailer in the file */
         uint32_t crc, nbytes;
 };
 
