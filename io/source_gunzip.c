@@ -49,6 +49,7 @@ struct gunzip_source {
         uint64_t nregions;
         struct kc_turn folding;
         struct kc_gunzip gunzip; /* of who accepts; crc and nbytes of who folds */
+        uint64_t counted;        /* likewise: bytes of the file that chunks have taken */
         atomic_uint_fast64_t head; /* written under the lock */
 
         /* under the source's lock */
@@ -85,6 +86,7 @@ static enum kc_status begin(struct gunzip_source *gz, struct kc_error *err)
         enum kc_status status;
         KC_TRY(kc_gunzip_init(&gz->gunzip, source->input.name, err));
         gz->gunzip.place.bit = 8 * source->input.offset;
+        gz->counted = source->input.offset;
         gz->region_nbytes = choose_region(source);
         gz->max_text = MAX_EXPANSION * gz->region_nbytes;
         gz->nregions = source->input.size / gz->region_nbytes + 1;
@@ -319,12 +321,14 @@ out:
 static bool pass_through(struct gunzip_source *gz, struct room *room, struct kc_chunk *chunk)
 {
         const struct kc_piece *piece = &room->piece;
-        uint64_t before = gz->gunzip.place.bit / 8;
         bool done = false;
         accept(gz, room, &done, &chunk->error);
         chunk->last = chunk->error.status != KC_OK || gz->gunzip.place.phase == KC_AT_END;
-        chunk->input_nbytes += gz->gunzip.place.bit / 8 - before;
         bool filled = chunk->last || piece->nsymbols + piece->nbytes + piece->nends > 0;
+        if (filled) {
+                chunk->input_nbytes = gz->gunzip.place.bit / 8 - gz->counted;
+                gz->counted += chunk->input_nbytes;
+        }
         move_on(gz, room, done, filled, chunk);
         return filled || chunk->last;
 }
