@@ -18,7 +18,7 @@ enum kc_status kc_file_open(struct kc_file *file, const char *path,
         }
         if (found.container != KC_CONTAINER_ALIGNMENTS)
                 return kc_source_open(&file->source, &in, found.container, options->chunk_nbytes,
-                                      options->nworkers, err);
+                                      options->ninflaters, err);
         int nthreads = options->nworkers < MAX_HTS_THREADS ? options->nworkers : MAX_HTS_THREADS;
         return kc_alignments_open(&file->alignments, &in, options->qualities,
                                   nthreads > 1 ? nthreads : 0, options->chunk_nbytes, err);

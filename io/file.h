@@ -19,6 +19,7 @@ struct kc_file_options {
         int k;
         bool qualities; /* whether they are wanted */
         int nworkers;
+        int ninflaters; /* workers that shall inflate one gzip stream together */
         size_t chunk_nbytes;
 };
 

@@ -5,7 +5,7 @@
  * another, from the first file that has text to give. Files are opened in order, one more only when
  * all open ones are busy in what they must do in order (inflating a gzip stream), so that as many
  * gzip files are inflated at once as there are workers, and plain or BGZF files are read one after
- * the other by all workers together.
+ * the other by all workers together. So are gzip files if they are few.
  */
 #include "io/reader.h"
 
@@ -103,9 +103,22 @@ static void leave(struct kc_reader *reader, struct active *a)
                 free_active(a);
 }
 
+/*
+ * Under the lock: how many workers shall inflate a gzip stream together. To guess what is not known
+ * yet takes nearly twice the work, so one worker for each file is better where there are files enough.
+ */
+static int ninflaters(const struct kc_reader *reader)
+{
+        size_t nfiles = reader->inputs.n - reader->next_input + (size_t)reader->nactive;
+        size_t nworkers = (size_t)reader->nworkers;
+        return nfiles <= 1 || 2 * nfiles <= nworkers ? reader->nworkers : 1;
+}
+
 /* Open the next input; the lock is held on entry and on return. */
 static enum kc_status open_next(struct kc_reader *reader, struct kc_error *err)
 {
+        struct kc_file_options options = reader->file_options;
+        options.ninflaters = ninflaters(reader);
         const char *path = reader->inputs.names[reader->next_input++];
         reader->nopening++;
         pthread_mutex_unlock(&reader->lock);
@@ -115,7 +128,7 @@ static enum kc_status open_next(struct kc_reader *reader, struct kc_error *err)
         if (a == NULL)
                 status = kc_fail(err, KC_ENOMEM, "out of memory for reading");
         else
-                status = kc_file_open(&a->file, path, &reader->file_options, err);
+                status = kc_file_open(&a->file, path, &options, err);
         if (status != KC_OK && a != NULL)
                 free_active(a);
 

@@ -2,14 +2,14 @@
 
 #include <stdlib.h>
 
-enum { GUNZIP_MIN_WORKERS = 2 };
+enum { GUNZIP_MIN_CHUNKS = 4 }; /* bytes of a file that are worth starting many, in chunks */
 
 static struct kc_source *new_source(const struct kc_input *in, enum kc_container container,
                                     size_t chunk_nbytes, int nworkers)
 {
         switch (container) {
         case KC_CONTAINER_GZIP:
-                if (in->regular && nworkers >= GUNZIP_MIN_WORKERS && in->size / 4 >= chunk_nbytes)
+                if (in->regular && nworkers > 1 && in->size / GUNZIP_MIN_CHUNKS >= chunk_nbytes)
                         return kc_source_new_gunzip();
                 return kc_source_new_gzip();
         case KC_CONTAINER_BGZF:
@@ -34,7 +34,8 @@ enum kc_status kc_source_open(struct kc_source **source, struct kc_input *in,
         s->input = *in;
         s->chunk_nbytes = chunk_nbytes;
         s->nworkers = nworkers;
-        s->serial = (s->ops->decode == NULL && s->ops->fill == NULL) || (container == KC_CONTAINER_PLAIN && !in->regular);
+        s->serial = (s->ops->decode == NULL && s->ops->fill == NULL) ||
+                    (container == KC_CONTAINER_PLAIN && !in->regular);
         pthread_mutex_init(&s->lock, NULL);
         return KC_OK;
 }

@@ -420,7 +420,7 @@ static size_t check_damaged(const struct buffer *file, const struct buffer *text
 static void test_truncated(void **state)
 {
         (void)state;
-        struct buffer text = make_fastq(9000, 4), first = make_fastq(100, 5), file = { 0 };
+        struct buffer text = make_fastq(2500, 4), first = make_fastq(100, 5), file = { 0 };
         put_member(&file, &first, 0);
         size_t whole = file.n;
         put_member(&file, &text, 0);
@@ -440,13 +440,13 @@ static void test_flipped_bits(void **state)
         uint64_t seed = 5;
         struct buffer text = make_fastq(120000, 5), file = pack_zlib(&text, 6, 0, 2, Z_NO_FLUSH, 0);
         size_t ngood = 0;
-        for (size_t i = 0; i < 600; i++) {
+        for (size_t i = 0; i < 400; i++) {
                 size_t bit = i < 160 ? i : draw(&seed) % (8 * file.n);
                 file.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
                 ngood += check_damaged(&file, &text, 700);
                 file.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
         }
-        assert_true(ngood < 70); /* flips that do not matter: of the time, the system */
+        assert_true(ngood < 60); /* flips that do not matter: of the time, the system */
         drop(&file);
         drop(&text);
 }

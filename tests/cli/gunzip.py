@@ -1,0 +1,92 @@
+"""
+Reads from gzip files that other programs wrote: whatever splits or does not split, and however many
+threads inflate it, the count is the plain text's.
+
+    gunzip.py KCOUNT SOURCE
+
+Programs that are not installed are left out.
+"""
+import gzip
+import random
+import shutil
+import subprocess
+import zlib
+
+from session import Session, expect
+from tools import main
+
+PACKERS = [
+    *(f"gzip -{level}" for level in range(1, 10)), "pigz -1", "pigz -6", "pigz -i", "pigz -11 -b 2048",
+    "zopfli -c --i1 plain.fq", "bgzip", "libdeflate-gzip -12", "igzip -0", "igzip -3",
+]
+
+
+def fastq(nreads):
+    """Enough to be worth many threads once it is packed: some 2 MB."""
+    draw = random.Random(1)
+    lines = []
+    for number in range(nreads):
+        bases = "".join(draw.choices("ACGT", k=120))
+        qualities = "".join(draw.choices("IIIIIIFFF:,#", k=120))
+        lines.append(f"@read.{number}/1\n{bases}\n+\n{qualities}\n")
+    return "".join(lines).encode()
+
+
+def count(s, name, threads):
+    s.kcount("count", name, "-k", 21, "-t", threads, "-o", "out.kc", "--force", "--quiet")
+    return s.kcount("hist", "out.kc"), s.kcount("dump", "out.kc")[:10000]
+
+
+def python_streams(text):
+    yield "gzip.compress", gzip.compress(text, 6)
+    half = len(text) // 2
+    yield "two members", gzip.compress(text[:half], 1) + gzip.compress(b"") + gzip.compress(text[half:], 9)
+    for name, strategy in (("huffman", zlib.Z_HUFFMAN_ONLY), ("fixed", zlib.Z_FIXED), ("rle", zlib.Z_RLE)):
+        packer = zlib.compressobj(6, zlib.DEFLATED, 31, 9, strategy)
+        yield name, packer.compress(text) + packer.flush()
+
+
+def test_packers():
+    s = Session()
+    text = fastq(12000)
+    s.write("plain.fq", text)
+    want = count(s, "plain.fq", 2)
+    streams = list(python_streams(text))
+    for packer in PACKERS:
+        if shutil.which(packer.split()[0]):
+            done = subprocess.run(packer.split(), cwd=s.path, input=text, stdout=subprocess.PIPE,
+                                  check=True)
+            streams.append((packer, done.stdout))
+    for name, packed in streams:
+        s.write("packed.fq.gz", packed)
+        for threads in (1, 2, 4):
+            expect(count(s, "packed.fq.gz", threads), want, f"{name}, {threads} threads")
+
+
+def test_several_files():
+    """One worker a file, then all for the last."""
+    s = Session()
+    text = fastq(9000)
+    s.write("plain.fq", text * 3)
+    want = count(s, "plain.fq", 2)
+    s.write("packed.fq.gz", gzip.compress(text))
+    for threads in (1, 2, 6, 8):
+        s.kcount("count", "packed.fq.gz", "packed.fq.gz", "packed.fq.gz", "-k", 21, "-t", threads, "-o",
+                 "out.kc", "--force", "--quiet")
+        expect((s.kcount("hist", "out.kc"), s.kcount("dump", "out.kc")[:10000]), want,
+               f"{threads} threads")
+
+
+def test_damaged():
+    s = Session()
+    packed = bytearray(gzip.compress(fastq(12000)))
+    s.write("cut.fq.gz", bytes(packed[:-5]))
+    packed[len(packed) // 2] ^= 0x10
+    s.write("bad.fq.gz", bytes(packed))
+    for threads in (1, 2, 4):
+        s.kcount("count", "cut.fq.gz", "-k", 21, "-t", threads, code=1,
+                 message=f"cut.fq.gz is truncated: its gzip data breaks off at byte {len(packed) - 5}")
+        s.kcount("count", "bad.fq.gz", "-k", 21, "-t", threads, code=1, message="bad.fq.gz")
+
+
+main([test_packers, test_several_files, test_damaged])
