@@ -40,6 +40,14 @@ struct bits {
          (unsigned)(LOW_BITS(word, (entry) & KC_ENTRY_DROP) >> ((entry) >> 8 & 15)))
 #define SUBTABLE_INDEX(word, entry) (((entry) >> 16) + LOW_BITS(word, (entry) >> 8 & 15))
 
+static inline uint32_t distance_entry(const uint32_t *table, uint64_t word)
+{
+        uint32_t entry = table[word & DISTANCE_MASK];
+        if (entry & KC_ENTRY_SUBTABLE)
+                entry = table[SUBTABLE_INDEX(word >> KC_DISTANCE_BITS, entry)];
+        return entry;
+}
+
 static enum kc_deflate_stop bad(struct kc_deflate *d, const char *why)
 {
         d->why = why;

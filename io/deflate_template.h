@@ -7,8 +7,8 @@
  *      TARGET   an attribute
  */
 
-/* Three literals of an entry at once; what is behind them will be written over. */
-TARGET static inline void NAME(put_literals)(SYMBOL *to, uint32_t entry)
+/* Three literals of an entry at once; what is behind them will be written over. Returns how many. */
+TARGET static inline unsigned NAME(put_literals)(SYMBOL *to, uint32_t entry)
 {
         uint32_t literals = entry >> 8;
         if (sizeof(SYMBOL) == 1) {
@@ -19,6 +19,7 @@ TARGET static inline void NAME(put_literals)(SYMBOL *to, uint32_t entry)
                 x = (x | x << 8) & UINT64_C(0x00ff00ff00ff00ff);
                 memcpy(to, &x, 8);
         }
+        return entry >> 6 & 3;
 }
 
 /* Up to VECTOR symbols more than length are written. */
@@ -55,23 +56,21 @@ TARGET static bool NAME(fast)(struct kc_deflate *d, const uint8_t *in, size_t ni
         REFILL(b, next);
         DROP(b, d->bit % 8);
         while (next <= last && out < end) {
-                SYMBOL *match = out;
-                unsigned length;
                 REFILL(b, next);
                 uint32_t entry = litlen[b.word & LITLEN_MASK];
                 if (entry & KC_ENTRY_LITERALS) {
-                        NAME(put_literals)(out, entry);
-                        match = out += entry >> 6 & 3;
+                        out += NAME(put_literals)(out, entry);
                         DROP(b, entry);
                         entry = litlen[b.word & LITLEN_MASK];
                         if (entry & KC_ENTRY_LITERALS) {
-                                NAME(put_literals)(out, entry);
-                                out += entry >> 6 & 3;
+                                out += NAME(put_literals)(out, entry);
                                 DROP(b, entry);
                                 continue;
                         }
                         REFILL(b, next);
                 }
+                SYMBOL *match = out;
+                unsigned length;
                 if (entry & KC_ENTRY_WHOLE) {
                         *out = entry >> 16 & 0xff; /* the match is put over what is none */
                         match = out + (entry >> 8 & 1);
@@ -92,9 +91,7 @@ TARGET static bool NAME(fast)(struct kc_deflate *d, const uint8_t *in, size_t ni
                         length = VALUE(b.word, entry);
                 }
                 uint64_t word = b.word >> (entry & KC_ENTRY_DROP);
-                uint32_t far = distances[word & DISTANCE_MASK];
-                if (far & KC_ENTRY_SUBTABLE)
-                        far = distances[SUBTABLE_INDEX(word >> KC_DISTANCE_BITS, far)];
+                uint32_t far = distance_entry(distances, word);
                 unsigned distance = VALUE(word, far);
                 if ((far & KC_ENTRY_FLAGS) != 0 || distance > (size_t)(match - begin))
                         break;
@@ -138,9 +135,7 @@ TARGET static enum kc_deflate_stop NAME(slow)(struct kc_deflate *d, const uint8_
         }
         unsigned length = whole ? (entry >> 24) + KC_MIN_MATCH : VALUE(word, entry);
         word = kc_deflate_peek(in, nin, d->bit + drop);
-        entry = d->distance[word & DISTANCE_MASK];
-        if (entry & KC_ENTRY_SUBTABLE)
-                entry = d->distance[SUBTABLE_INDEX(word >> KC_DISTANCE_BITS, entry)];
+        entry = distance_entry(d->distance, word);
         drop += entry & KC_ENTRY_DROP;
         if (drop > left)
                 return KC_DEFLATE_INPUT;

@@ -114,7 +114,9 @@ static enum verdict begin_header(struct kc_gunzip_place *place, const uint8_t *b
         place->header.begin = place->bit / 8;
         place->header.flags = bytes[3];
         place->header.crc = 0;
-        place->header.left = extra ? (uint16_t)(bytes[FIXED_HEADER] | bytes[FIXED_HEADER + 1] << 8) : 0;
+        place->header.left = 0;
+        if (extra)
+                place->header.left = (uint16_t)(bytes[taken - 2] | bytes[taken - 1] << 8);
         take(place, bytes, taken);
         place->phase = KC_IN_EXTRA;
         return FINE;
@@ -427,7 +429,8 @@ static enum kc_status complain(const struct kc_gunzip *gunzip, const struct walk
                         return KC_OK;
                 return kc_fail(err, KC_EINPUT,
                                "%s is truncated: its gzip data breaks off at byte %llu",
-                               gunzip->name, (unsigned long long)walk->view->offset + walk->view->n);
+                               gunzip->name,
+                               (unsigned long long)(walk->view->offset + walk->view->n));
         case BAD_DATA:
                 return kc_fail(err, KC_EINPUT,
                                "%s is corrupt: invalid compressed data, found before byte %llu of "
@@ -555,8 +558,8 @@ static enum kc_status compare(const char *name, const struct kc_member_end *end,
 }
 
 /* The piece's text [from, to). */
-static void write_text(const struct kc_piece *piece, const struct kc_meanings *meanings, size_t from,
-                       size_t to, uint8_t *text)
+static void write_text(const struct kc_piece *piece, const struct kc_meanings *meanings,
+                       size_t from, size_t to, uint8_t *text)
 {
         size_t middle = to < piece->nsymbols ? to : piece->nsymbols;
         if (from < middle) {

@@ -45,6 +45,7 @@ static struct buffer make_fastq(size_t n, uint64_t seed)
 {
         struct buffer text = { 0 };
         char record[512];
+        put(&text, "", 0);
         for (unsigned number = 1; text.n < n; number++) {
                 int length = sprintf(record, "@read.%u/1\n", number);
                 for (int i = 0; i < 100; i++)
@@ -246,7 +247,8 @@ static void test_packings(void **state)
         static const size_t members[] = { SIZE_MAX, 100000, 7000 };
         static const struct packing packings[] = {
                 { 1, 0, 8, false, false }, { 6, 0, 8, true, false },       { 9, 0, 1, true, true },
-                { 0, 0, 8, false, true },  { 6, Z_FIXED, 8, true, false }, { 0, 0, 1, false, false },
+                { 0, 0, 8, false, true },  { 6, Z_FIXED, 8, true, false },
+                { 0, 0, 1, false, false },
                 { 6, Z_RLE, 5, false, true },
         };
         for (size_t t = 0; t < 4; t++) {
@@ -306,8 +308,9 @@ static void test_flipped_bits(void **state)
         for (size_t i = 0; i < 1500; i++) {
                 size_t bit = i < 160 ? i : draw(&seed) % (8 * file.n);
                 file.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
-                struct outcome plain = gunzip_pieces(&file, (struct setting){ 1 << 30, 1 << 30, 0, 0 });
-                struct outcome got = gunzip_pieces(&file, (struct setting){ 5000, 1 << 30, 4, 0 });
+                struct setting whole = { 1 << 30, 1 << 30, 0, 0 }, pieces = { 5000, 1 << 30, 4, 0 };
+                struct outcome plain = gunzip_pieces(&file, whole);
+                struct outcome got = gunzip_pieces(&file, pieces);
                 assert_int_equal(got.good, plain.good);
                 if (got.good) {
                         ngood++;

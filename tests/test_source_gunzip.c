@@ -402,7 +402,8 @@ static void assert_same_message(const char *got, const char *want)
                 assert_string_equal(got, want);
 }
 
-static size_t check_damaged(const struct buffer *file, const struct buffer *text, size_t chunk_nbytes)
+static size_t check_damaged(const struct buffer *file, const struct buffer *text,
+                            size_t chunk_nbytes)
 {
         struct kc_error error, want_error;
         struct buffer got = read_file(file, NTHREADS, chunk_nbytes, &error);
