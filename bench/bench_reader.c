@@ -77,7 +77,8 @@ struct stage {
 static enum kc_status run_stages(const char *path, size_t chunk_nbytes, struct kc_error *err)
 {
         struct kc_file_options options = {
-                .kernels = kc_kernels_best(), .k = K, .nworkers = 1, .ninflaters = 1, .chunk_nbytes = chunk_nbytes
+                .kernels = kc_kernels_best(), .k = K, .nworkers = 1, .ninflaters = 1,
+                .chunk_nbytes = chunk_nbytes
         };
         struct stage stages[] = { { "fill", 0 }, { "parse", 0 }, { "pack", 0 } };
         struct kc_file file;

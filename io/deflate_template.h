@@ -7,7 +7,7 @@
  *      TARGET   an attribute
  */
 
-/* Three literals of an entry at once; what is behind them will be written over. Returns how many. */
+/* Three literals of an entry at once: what is behind will be written over. Returns their number. */
 TARGET static inline unsigned NAME(put_literals)(SYMBOL *to, uint32_t entry)
 {
         uint32_t literals = entry >> 8;

@@ -9,15 +9,15 @@
  *    inflated, and all that follow until one begins in a later piece. The window before it is
  *    unknown, so the text has marks in it (io/deflate.h).
  * 2. (in order) *accept*: the place where inflating stands goes from piece to piece. A guess that
- *    begins just there is right, as all before is known to be; its window is handed on. Any other is
- *    dropped, and the piece is inflated from the place on. So nothing depends on guesses but time,
- *    and what is invalid is found here, in the file's order.
+ *    begins just there is right, as all before is known to be; its window is handed on. Any other
+ *    is dropped, and the piece is inflated from the place on. So nothing depends on guesses but
+ *    time, and what is invalid is found here, in the file's order.
  * 3. (any order) *finish*: marks are replaced, and checksums made.
  * 4. (in order) *fold*: checksums and lengths of members are put together and compared.
  *
  * Neither the text of a guess nor that of a piece grows over a limit: a guess stops there and is
- * accepted as far as it goes, and a piece goes on with the next call. A guess stops as well when the
- * window has become known meanwhile: the rest of the piece needs no marks then.
+ * accepted as far as it goes, and a piece goes on with the next call. A guess stops as well when
+ * the window has become known meanwhile: the rest of the piece needs no marks then.
  */
 #ifndef KC_GUNZIP_H
 #define KC_GUNZIP_H

@@ -105,7 +105,8 @@ static void leave(struct kc_reader *reader, struct active *a)
 
 /*
  * Under the lock: how many workers shall inflate a gzip stream together. To guess what is not known
- * yet takes nearly twice the work, so one worker for each file is better where there are files enough.
+ * yet takes nearly twice the work, so one worker for each file is better where there are files
+ * enough.
  */
 static int ninflaters(const struct kc_reader *reader)
 {

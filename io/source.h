@@ -40,7 +40,8 @@ struct kc_source_ops {
 
 /*
  * Make a source of an open input, which moves into it (also on failure). KC_ENOMEM.
- *   chunk_nbytes  text in a chunk, about; a gzip stream inflated by many gives some twenty times that
+ *   chunk_nbytes  text in a chunk, about; a gzip stream inflated by many gives some twenty times
+ *                 that
  *   nworkers      threads that shall inflate one gzip stream; 1: it is inflated under the lock
  */
 enum kc_status kc_source_open(struct kc_source **source, struct kc_input *in,

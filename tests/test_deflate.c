@@ -377,7 +377,7 @@ static void test_find_dynamic(void **state)
                         check_finder(kinds[k], 300000, 6, memory);
 }
 
-/* Stored blocks follow one another: each but the last two is found, from any bit it may begin at. */
+/* Stored blocks follow one another: all but the last two are found, from any bit they begin at. */
 static void test_find_stored(void **state)
 {
         (void)state;

@@ -123,11 +123,12 @@ static struct outcome gunzip(uint8_t *text, const struct file *file, size_t piec
              from = to, to += piece_nbytes) {
                 piece.key = KC_NO_BLOCK;
                 bool done;
-                struct kc_guess_limits limits = { .to = to < file->n ? to : file->n, .max = MAX_TEXT };
+                struct kc_guess_limits limits = { .to = to < file->n ? to : file->n,
+                                                  .max = MAX_TEXT };
                 if (guesses && from < file->n)
                         REQUIRE(kc_piece_guess(&piece, &view, from, &limits, NULL) == KC_OK);
-                outcome.good = kc_piece_accept(&piece, &g, window, &view, to, 1 << 14, &done, NULL) ==
-                               KC_OK;
+                outcome.good = kc_piece_accept(&piece, &g, window, &view, to, 1 << 14, &done,
+                                               NULL) == KC_OK;
                 size_t n = piece.nsymbols + piece.nbytes;
                 if (!outcome.good || outcome.n + n > MAX_TEXT)
                         break;
