@@ -5,8 +5,8 @@ Time the ways to inflate one gzip file, from one thread to all.
     bench/compare_gunzip.py --label gunzip --threads 1,2,4 reads.fq.gz tree.tar.gz
 
 Text is thrown away; only the ways that are named "count" go on to count k-mers. Each run is one
-JSON line in bench/results/LABEL.jsonl; bench/report.py makes a section of docs/benchmarks.md of
-them. Programs that are not on the PATH are left out.
+JSON line in bench/results/LABEL.jsonl; of labels that begin with "gunzip", bench/report.py makes a
+section of docs/benchmarks.md. Programs that are not on the PATH are left out.
 """
 import argparse
 import datetime

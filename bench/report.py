@@ -7,6 +7,7 @@ import pathlib
 import statistics
 
 import report_gpu
+import report_gunzip
 from report_gpu import load_lines
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -148,6 +149,8 @@ def page(groups):
             lines += [stages_line(key, tools["kcount"]), ""]
         lines += [machine_line(next(iter(tools.values()))), ""]
     lines += stages_section(load_lines(RESULTS / "stages.jsonl"))
+    inflated = [record for path in sorted(RESULTS.glob("gunzip*.jsonl")) for record in load_lines(path)]
+    lines += report_gunzip.section(inflated, machine_line)
     lines += report_gpu.stages_section(load_lines(RESULTS / "gpu-stages.jsonl"))
     lines += report_gpu.timeline_section(load_lines(RESULTS / "gpu-timeline.jsonl"))
     return "\n".join(lines)

@@ -9,7 +9,8 @@ static struct kc_source *new_source(const struct kc_input *in, enum kc_container
 {
         switch (container) {
         case KC_CONTAINER_GZIP:
-                if (in->regular && nworkers > 1 && in->size / GUNZIP_MIN_CHUNKS >= chunk_nbytes)
+                if (nworkers > 1 && in->size / GUNZIP_MIN_CHUNKS >= chunk_nbytes &&
+                    kc_source_can_gunzip(in))
                         return kc_source_new_gunzip();
                 return kc_source_new_gzip();
         case KC_CONTAINER_BGZF:

@@ -397,6 +397,22 @@ static void free_gunzip(struct kc_source *source)
         free(gz);
 }
 
+/* A block that begins so near is the first one, of which all files have one. */
+enum { PROBE_FROM = 64, PROBE_NBYTES = 1 << 20 };
+
+bool kc_source_can_gunzip(const struct kc_input *in)
+{
+        size_t got = 0;
+        uint8_t *probe = in->regular ? malloc(PROBE_NBYTES) : NULL;
+        if (probe == NULL)
+                return false;
+        struct kc_error unused = { 0 };
+        bool found = kc_input_read_at(in, probe, PROBE_NBYTES, in->offset, &got, &unused) == KC_OK &&
+                     kc_deflate_find(probe, got, 8 * PROBE_FROM, 8 * (uint64_t)got) != KC_NO_BLOCK;
+        free(probe);
+        return found;
+}
+
 static const struct kc_source_ops gunzip_ops = { .fill = fill, .free = free_gunzip };
 
 struct kc_source *kc_source_new_gunzip(void)
