@@ -131,9 +131,16 @@ static uint64_t find_stored(const uint8_t *in, size_t nin, uint64_t from, uint64
         return KC_NO_BLOCK;
 }
 
+/* Stretch by stretch, so that where there is one kind only, the other is not searched for in vain. */
 uint64_t kc_deflate_find(const uint8_t *in, size_t nin, uint64_t from, uint64_t to)
 {
-        uint64_t dynamic = find_dynamic(in, nin, from, to);
-        uint64_t stored = find_stored(in, nin, from, dynamic < to ? dynamic : to);
-        return stored < dynamic ? stored : dynamic;
+        enum { STRETCH = 8 << 13 };
+        uint64_t found = KC_NO_BLOCK;
+        for (uint64_t next; from < to && found == KC_NO_BLOCK; from = next) {
+                next = to - from < STRETCH ? to : from + STRETCH;
+                uint64_t dynamic = find_dynamic(in, nin, from, next);
+                uint64_t stored = find_stored(in, nin, from, dynamic < next ? dynamic : next);
+                found = stored < dynamic ? stored : dynamic;
+        }
+        return found;
 }

@@ -64,7 +64,7 @@ struct kc_source *kc_source_new_gzip(void);
 struct kc_source *kc_source_new_gunzip(void); /* of regular files, by many threads */
 struct kc_source *kc_source_new_zstd(void);
 
-/* Is this gzip input a regular file, and one in which deflate blocks can be found? */
+/* Is this gzip input a regular file, and one in which deflate blocks can be found early? */
 bool kc_source_can_gunzip(const struct kc_input *in);
 
 #endif

@@ -29,6 +29,7 @@ enum {
         MAX_EXPANSION = 16,      /* text of a chunk, in sizes of a region */
         MAX_FUTILE = 8,          /* regions without a block in a row that make guesses rare... */
         RARE = 16,               /* ...one in so many */
+        BEYOND = 2 * KC_BLOCK_LOOKAHEAD, /* bytes seen behind a region, where its last block ends */
 };
 
 /* A region in work, and what its worker needs; used again for others. */
@@ -263,7 +264,7 @@ static void guess(struct gunzip_source *gz, struct room *room)
         room->view = (struct kc_view){ 0 };
         if (room->hopeless || from >= to || window_is_known(&ctx))
                 return;
-        if (see(gz, room, from, gz->region_nbytes + KC_BLOCK_LOOKAHEAD, &unused) != KC_OK ||
+        if (see(gz, room, from, gz->region_nbytes + BEYOND, &unused) != KC_OK ||
             room->view.n < (size_t)(to - from))
                 return;
         if (kc_piece_guess(&room->piece, &room->view, from, &limits, &unused) != KC_OK)
@@ -297,7 +298,7 @@ static enum kc_status accept(struct gunzip_source *gz, struct room *room, bool *
 {
         const struct kc_gunzip_place *place = &gz->gunzip.place;
         uint64_t to = (room->region + 1) * gz->region_nbytes, before = place->bit;
-        size_t n = gz->region_nbytes + KC_BLOCK_LOOKAHEAD;
+        size_t n = gz->region_nbytes + BEYOND;
         enum kc_gunzip_phase phase = place->phase;
         enum kc_status status = KC_OK;
         if (room->region + 1 == gz->nregions)
@@ -400,17 +401,25 @@ static void free_gunzip(struct kc_source *source)
 /* A block that begins so near is the first one, of which all files have one. */
 enum { PROBE_FROM = 64, PROBE_NBYTES = 1 << 20 };
 
+/* Stored blocks do not count: to copy them takes less time than to find them. */
+static bool has_dynamic_block(const uint8_t *in, size_t nin)
+{
+        uint64_t end = 8 * (uint64_t)nin, bit = kc_deflate_find(in, nin, 8 * PROBE_FROM, end);
+        while (bit != KC_NO_BLOCK && (kc_deflate_block_key(in, nin, bit) & KC_STORED_KEY) != 0)
+                bit = kc_deflate_find(in, nin, bit + 1, end);
+        return bit != KC_NO_BLOCK;
+}
+
 bool kc_source_can_gunzip(const struct kc_input *in)
 {
         size_t got = 0;
-        uint8_t *probe = in->regular ? malloc(PROBE_NBYTES) : NULL;
-        if (probe == NULL)
-                return false;
         struct kc_error unused = { 0 };
-        bool found = kc_input_read_at(in, probe, PROBE_NBYTES, in->offset, &got, &unused) == KC_OK &&
-                     kc_deflate_find(probe, got, 8 * PROBE_FROM, 8 * (uint64_t)got) != KC_NO_BLOCK;
+        uint8_t *probe = in->regular ? malloc(PROBE_NBYTES) : NULL;
+        bool can = probe != NULL &&
+                   kc_input_read_at(in, probe, PROBE_NBYTES, in->offset, &got, &unused) == KC_OK &&
+                   has_dynamic_block(probe, got);
         free(probe);
-        return found;
+        return can;
 }
 
 static const struct kc_source_ops gunzip_ops = { .fill = fill, .free = free_gunzip };
