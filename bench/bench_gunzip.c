@@ -18,7 +18,7 @@
 #include <time.h>
 #include <zlib.h>
 
-enum { CHUNK_NBYTES = 256 << 10 };
+enum { CHUNK_NBYTES = 512 << 10 };
 
 struct drain {
         struct kc_source *source;

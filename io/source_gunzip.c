@@ -23,9 +23,9 @@
 
 enum {
         MIN_REGION = 1 << 10,
-        CHUNKS_A_REGION = 4,     /* a region has as many bytes as so many chunks... */
+        CHUNKS_A_REGION = 2,     /* a region has as many bytes as so many chunks... */
         REGIONS_A_WORKER = 4,    /* ...or fewer, so that each worker gets so many... */
-        MIN_CHUNKS_A_REGION = 2, /* ...but then no fewer than this */
+        MIN_CHUNKS_A_REGION = 1, /* ...but then no fewer than this */
         MAX_EXPANSION = 16,      /* text of a chunk, in sizes of a region */
         MAX_FUTILE = 8,          /* regions without a block in a row that make guesses rare... */
         RARE = 16,               /* ...one in so many */

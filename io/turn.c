@@ -31,15 +31,10 @@ static void relax(void)
 #endif
 }
 
-bool kc_turn_has_come(const struct kc_turn *turn, uint64_t number)
-{
-        return atomic_load_explicit(&turn->next, memory_order_acquire) == number;
-}
-
 void kc_turn_wait(struct kc_turn *turn, uint64_t number)
 {
         for (int i = 0; i < NSPINS; i++) {
-                if (kc_turn_has_come(turn, number))
+                if (atomic_load_explicit(&turn->next, memory_order_acquire) == number)
                         return;
                 relax();
         }

@@ -6,7 +6,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 enum {
@@ -28,8 +27,5 @@ void kc_turn_destroy(struct kc_turn *turn);
 /* Wait until all numbers below have passed. Every number must come, and pass. */
 void kc_turn_wait(struct kc_turn *turn, uint64_t number);
 void kc_turn_pass(struct kc_turn *turn);
-
-/* Would kc_turn_wait return at once? */
-bool kc_turn_has_come(const struct kc_turn *turn, uint64_t number);
 
 #endif
