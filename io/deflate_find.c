@@ -131,7 +131,7 @@ static uint64_t find_stored(const uint8_t *in, size_t nin, uint64_t from, uint64
         return KC_NO_BLOCK;
 }
 
-/* Stretch by stretch, so that where there is one kind only, the other is not searched for in vain. */
+/* Stretch by stretch: where there is one kind only, the other is not searched for in vain. */
 uint64_t kc_deflate_find(const uint8_t *in, size_t nin, uint64_t from, uint64_t to)
 {
         enum { STRETCH = 8 << 13 };
