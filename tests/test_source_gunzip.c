@@ -19,7 +19,7 @@
 
 #include <cmocka.h> /* wants the ones above */
 
-enum { MAX_CHUNKS = 1 << 16, NTHREADS = 4 };
+enum { MAX_CHUNKS = 1 << 12, NTHREADS = 4 };
 
 struct buffer {
         uint8_t *data;
