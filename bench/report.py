@@ -26,9 +26,10 @@ is the largest resident set of a process. `kcount cuda` is `--device cuda`, `kco
 
 The reads: `w.fq` is `simulate --genome 40M --coverage 30 --length 150 --error 0.005`, `w.fq.gz` the
 same through `pigz -6`, `w.bgz.fq.gz` through `bgzip`; `r.fq` is `simulate --genome 100M --coverage 40
---length 150 --error 0.005`; `g.fq` the same with `--genome 128M` (5.1 Gbases), `g.bgz.fq.gz` that through
-`bgzip`; `h.fq.gz` with `--genome 32M` through `pigz -6`, `t.fq` with `--genome 120K` (10 MB); all of
-these in a RAM disk, with the outputs; `SRR059298.fq` is real, 100,000 Illumina reads of 72 bases from
+--length 150 --error 0.005`; `g.fq` the same with `--genome 128M` (5.1 Gbases), `g20.fq` with `--genome 512M`
+(20.5 Gbases), `g.bgz.fq.gz` is `g.fq` through `bgzip`, `t.fq` has `--genome 120K` (10 MB); all of
+these in a RAM disk, with the outputs; `reads.fq.gz` is `simulate --genome 15M --coverage 100` and
+`usr.tar.gz` the first gigabyte of a tar of /usr, both through `pigz -6 -b 32768`, which is one deflate stream; `SRR059298.fq` is real, 100,000 Illumina reads of 72 bases from
 Debian's package gasic-examples.
 
 ![wall times](benchmarks.svg)
