@@ -148,9 +148,14 @@ static const struct way {
         const char *name;
         size_t (*run)(struct job *job);
 } ways[] = {
-        { "zlib", run_zlib },         { "libdeflate", run_libdeflate }, { "isa-l", run_isal },
-        { "ours, window known", run_bytes }, { "ours, window unknown", run_symbols },
-        { "resolve", run_resolve },   { "crc32", run_crc },             { "find blocks", run_find },
+        { "zlib", run_zlib },
+        { "libdeflate", run_libdeflate },
+        { "isa-l", run_isal },
+        { "ours, window known", run_bytes },
+        { "ours, window unknown", run_symbols },
+        { "resolve", run_resolve },
+        { "crc32", run_crc },
+        { "find blocks", run_find },
 };
 
 static void load(struct job *job, const char *path)

@@ -29,15 +29,15 @@ struct bits {
 
 #define DROP(b, entry) \
         do { \
-                (b).word >>= (entry) & KC_ENTRY_DROP; \
-                (b).n -= (entry) & KC_ENTRY_DROP; \
+                (b).word >>= (entry)&KC_ENTRY_DROP; \
+                (b).n -= (entry)&KC_ENTRY_DROP; \
         } while (0)
 
 /* Length or distance: what the symbol stands for, and the extra bits behind its code. */
 #define LOW_BITS(word, n) ((word) & ((UINT64_C(1) << (n)) - 1))
 #define VALUE(word, entry) \
         ((unsigned)((entry) >> 16) + \
-         (unsigned)(LOW_BITS(word, (entry) & KC_ENTRY_DROP) >> ((entry) >> 8 & 15)))
+         (unsigned)(LOW_BITS(word, (entry)&KC_ENTRY_DROP) >> ((entry) >> 8 & 15)))
 #define SUBTABLE_INDEX(word, entry) (((entry) >> 16) + LOW_BITS(word, (entry) >> 8 & 15))
 
 static inline uint32_t distance_entry(const uint32_t *table, uint64_t word)

@@ -19,12 +19,13 @@ static inline uint64_t dynamic_places(uint64_t w)
 }
 
 /* The space that three codes take, of 128: their lengths are three bits each. */
-#define S1(a)     ((a) == 0 ? 0 : 128 >> (a))
-#define S3(a, b)  (S1((a) & 7) + S1((a) >> 3) + S1(b))
-#define ROW(a, b) S3(a, b), S3(a + 1, b), S3(a + 2, b), S3(a + 3, b), \
-                  S3(a + 4, b), S3(a + 5, b), S3(a + 6, b), S3(a + 7, b)
-#define PLANE(b)  ROW(0, b), ROW(8, b), ROW(16, b), ROW(24, b), \
-                  ROW(32, b), ROW(40, b), ROW(48, b), ROW(56, b)
+#define S1(a)    ((a) == 0 ? 0 : 128 >> (a))
+#define S3(a, b) (S1((a)&7) + S1((a) >> 3) + S1(b))
+#define ROW(a, b) \
+        S3(a, b), S3(a + 1, b), S3(a + 2, b), S3(a + 3, b), S3(a + 4, b), S3(a + 5, b), \
+                S3(a + 6, b), S3(a + 7, b)
+#define PLANE(b) \
+        ROW(0, b), ROW(8, b), ROW(16, b), ROW(24, b), ROW(32, b), ROW(40, b), ROW(48, b), ROW(56, b)
 static const uint8_t space_of_three[512] = { PLANE(0), PLANE(1), PLANE(2), PLANE(3),
                                              PLANE(4), PLANE(5), PLANE(6), PLANE(7) };
 #undef PLANE

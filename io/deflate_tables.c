@@ -137,11 +137,12 @@ static const uint32_t *litlen_symbols(void)
 {
 #define W(base, extra) (UINT32_C(base) << 16 | (extra))
         static const uint32_t of_lengths[KC_NLITLEN - 256] = {
-                KC_ENTRY_END, W(3, 0),   W(4, 0),   W(5, 0),   W(6, 0),   W(7, 0),   W(8, 0),
-                W(9, 0),      W(10, 0),  W(11, 1),  W(13, 1),  W(15, 1),  W(17, 1),  W(19, 2),
-                W(23, 2),     W(27, 2),  W(31, 2),  W(35, 3),  W(43, 3),  W(51, 3),  W(59, 3),
-                W(67, 4),     W(83, 4),  W(99, 4),  W(115, 4), W(131, 5), W(163, 5), W(195, 5),
-                W(227, 5),    W(258, 0), KC_ENTRY_INVALID, KC_ENTRY_INVALID,
+                KC_ENTRY_END,     W(3, 0),          W(4, 0),   W(5, 0),   W(6, 0),   W(7, 0),
+                W(8, 0),          W(9, 0),          W(10, 0),  W(11, 1),  W(13, 1),  W(15, 1),
+                W(17, 1),         W(19, 2),         W(23, 2),  W(27, 2),  W(31, 2),  W(35, 3),
+                W(43, 3),         W(51, 3),         W(59, 3),  W(67, 4),  W(83, 4),  W(99, 4),
+                W(115, 4),        W(131, 5),        W(163, 5), W(195, 5), W(227, 5), W(258, 0),
+                KC_ENTRY_INVALID, KC_ENTRY_INVALID,
         };
         return of_lengths;
 }
@@ -149,12 +150,13 @@ static const uint32_t *litlen_symbols(void)
 static const uint32_t *distance_symbols(void)
 {
         static const uint32_t of_distances[KC_NDISTANCE] = {
-                W(1, 0),     W(2, 0),      W(3, 0),      W(4, 0),      W(5, 1),     W(7, 1),
-                W(9, 2),     W(13, 2),     W(17, 3),     W(25, 3),     W(33, 4),    W(49, 4),
-                W(65, 5),    W(97, 5),     W(129, 6),    W(193, 6),    W(257, 7),   W(385, 7),
-                W(513, 8),   W(769, 8),    W(1025, 9),   W(1537, 9),   W(2049, 10), W(3073, 10),
-                W(4097, 11), W(6145, 11),  W(8193, 12),  W(12289, 12), W(16385, 13),
-                W(24577, 13), KC_ENTRY_INVALID, KC_ENTRY_INVALID,
+                W(1, 0),          W(2, 0),          W(3, 0),      W(4, 0),      W(5, 1),
+                W(7, 1),          W(9, 2),          W(13, 2),     W(17, 3),     W(25, 3),
+                W(33, 4),         W(49, 4),         W(65, 5),     W(97, 5),     W(129, 6),
+                W(193, 6),        W(257, 7),        W(385, 7),    W(513, 8),    W(769, 8),
+                W(1025, 9),       W(1537, 9),       W(2049, 10),  W(3073, 10),  W(4097, 11),
+                W(6145, 11),      W(8193, 12),      W(12289, 12), W(16385, 13), W(24577, 13),
+                KC_ENTRY_INVALID, KC_ENTRY_INVALID,
         };
         return of_distances;
 #undef W

@@ -6,10 +6,10 @@
 #include <zlib.h>
 
 enum {
-        STEP = 1 << 16,        /* text after which it is looked whether marks have gone */
-        TRAILER_NBYTES = 8,    /* CRC-32 and length */
+        STEP = 1 << 16,     /* text after which it is looked whether marks have gone */
+        TRAILER_NBYTES = 8, /* CRC-32 and length */
         SUMMED_NBYTES = 1 << 15,
-        FIXED_HEADER = 10,     /* bytes of a member's header that are always there */
+        FIXED_HEADER = 10, /* bytes of a member's header that are always there */
 };
 
 static enum kc_status no_memory(struct kc_error *err)
@@ -229,7 +229,7 @@ struct walk {
         const struct kc_view *view;
         uint64_t to; /* bit: stop at the first block from there on */
         size_t max;
-        bool marked; /* text goes to symbols */
+        bool marked;                          /* text goes to symbols */
         const struct kc_guess_limits *limits; /* of a guess */
         enum verdict verdict;
 };
@@ -243,11 +243,10 @@ static enum kc_deflate_stop inflate_symbols(struct walk *walk, size_t n)
 {
         struct kc_piece *piece = walk->piece;
         uint16_t *text = piece->symbols + KC_WINDOW;
-        struct kc_deflate_symbols out = { .begin = piece->symbols,
-                                          .next = text + piece->nsymbols };
+        struct kc_deflate_symbols out = { .begin = piece->symbols, .next = text + piece->nsymbols };
         out.end = out.next + n;
-        enum kc_deflate_stop stop = kc_deflate_symbols(walk->place->deflate, walk->view->data,
-                                                       walk->view->n, &out);
+        enum kc_deflate_stop stop =
+                kc_deflate_symbols(walk->place->deflate, walk->view->data, walk->view->n, &out);
         piece->nsymbols = (size_t)(out.next - text);
         return stop;
 }
@@ -259,8 +258,8 @@ static enum kc_deflate_stop inflate_bytes(struct walk *walk, size_t n)
         struct kc_deflate_bytes out = { .next = text + piece->nbytes };
         out.begin = out.next - piece->nwindow;
         out.end = out.next + n;
-        enum kc_deflate_stop stop = kc_deflate_bytes(walk->place->deflate, walk->view->data,
-                                                     walk->view->n, &out);
+        enum kc_deflate_stop stop =
+                kc_deflate_bytes(walk->place->deflate, walk->view->data, walk->view->n, &out);
         piece->nwindow += (size_t)(out.next - text) - piece->nbytes;
         piece->nbytes = (size_t)(out.next - text);
         return stop;
@@ -305,8 +304,7 @@ out:
 static bool is_the_end(const struct walk *walk)
 {
         uint64_t offset = 8 * walk->view->offset, bit = walk->place->bit;
-        if (walk->place->phase != KC_IN_DATA || !walk->place->between_blocks ||
-            bit + 16 < walk->to)
+        if (walk->place->phase != KC_IN_DATA || !walk->place->between_blocks || bit + 16 < walk->to)
                 return false;
         uint64_t key = kc_deflate_block_key(walk->view->data, walk->view->n, bit - offset);
         if (key == KC_NO_BLOCK)
@@ -427,10 +425,9 @@ static enum kc_status complain(const struct kc_gunzip *gunzip, const struct walk
         case NEEDS_INPUT:
                 if (!walk->view->ends)
                         return KC_OK;
-                return kc_fail(err, KC_EINPUT,
-                               "%s is truncated: its gzip data breaks off at byte %llu",
-                               gunzip->name,
-                               (unsigned long long)(walk->view->offset + walk->view->n));
+                return kc_fail(
+                        err, KC_EINPUT, "%s is truncated: its gzip data breaks off at byte %llu",
+                        gunzip->name, (unsigned long long)(walk->view->offset + walk->view->n));
         case BAD_DATA:
                 return kc_fail(err, KC_EINPUT,
                                "%s is corrupt: invalid compressed data, found before byte %llu of "
@@ -489,8 +486,8 @@ static void pass_window(const struct kc_piece *piece, struct kc_gunzip *gunzip,
                                    nsymbols, &meanings);
         }
         if (nbytes > 0)
-                memcpy(window + left + nsymbols,
-                       piece->bytes + KC_WINDOW + piece->nbytes - nbytes, nbytes);
+                memcpy(window + left + nsymbols, piece->bytes + KC_WINDOW + piece->nbytes - nbytes,
+                       nbytes);
         size_t reach = text_nbytes(piece);
         if (piece->nends > 0)
                 reach -= piece->ends[piece->nends - 1].text;
@@ -616,8 +613,8 @@ enum kc_status kc_gunzip_fold(struct kc_gunzip *gunzip, const struct kc_piece *p
                               const struct kc_piece_sums *sums, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        gunzip->crc = (uint32_t)crc32_combine(gunzip->crc, sums->head_crc,
-                                              (z_off_t)sums->head_nbytes);
+        gunzip->crc =
+                (uint32_t)crc32_combine(gunzip->crc, sums->head_crc, (z_off_t)sums->head_nbytes);
         gunzip->nbytes += sums->head_nbytes;
         if (piece->nends > 0) {
                 status = compare(gunzip->name, &piece->ends[0], gunzip->crc, gunzip->nbytes, err);

@@ -49,8 +49,8 @@ struct gunzip_source {
         size_t region_nbytes, max_text;
         uint64_t nregions;
         struct kc_turn folding;
-        struct kc_gunzip gunzip; /* of who accepts; crc and nbytes of who folds */
-        uint64_t counted;        /* likewise: bytes of the file that chunks have taken */
+        struct kc_gunzip gunzip;   /* of who accepts; crc and nbytes of who folds */
+        uint64_t counted;          /* likewise: bytes of the file that chunks have taken */
         atomic_uint_fast64_t head; /* written under the lock */
 
         /* under the source's lock */
@@ -308,8 +308,7 @@ static enum kc_status accept(struct gunzip_source *gz, struct room *room, bool *
         for (;;) {
                 KC_TRY(kc_piece_accept(&room->piece, &gz->gunzip, room->window, &room->view, to,
                                        gz->max_text, done, err));
-                if (*done || place->bit > before || place->phase != phase ||
-                    room->piece.nbytes > 0)
+                if (*done || place->bit > before || place->phase != phase || room->piece.nbytes > 0)
                         break;
                 n *= 2;
                 KC_TRY(see_place(gz, room, n, err));
