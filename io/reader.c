@@ -105,14 +105,17 @@ static void leave(struct kc_reader *reader, struct active *a)
 
 /*
  * Under the lock: how many workers shall inflate a gzip stream together. To guess what is not known
- * yet takes nearly twice the work, so one worker for each file is better where there are files
- * enough.
+ * yet takes half as much work again, so one worker for each file is better where there are files
+ * enough; and where there are two workers, since what is done with the text keeps the other one
+ * busy.
  */
 static int ninflaters(const struct kc_reader *reader)
 {
+        enum { FEWEST = 3 };
         size_t nfiles = reader->inputs.n - reader->next_input + (size_t)reader->nactive;
         size_t nworkers = (size_t)reader->nworkers;
-        return nfiles <= 1 || 2 * nfiles <= nworkers ? reader->nworkers : 1;
+        bool together = nworkers >= FEWEST && (nfiles <= 1 || 2 * nfiles <= nworkers);
+        return together ? reader->nworkers : 1;
 }
 
 /* Open the next input; the lock is held on entry and on return. */
