@@ -107,16 +107,6 @@ out:
         return status;
 }
 
-/* The largest k-mer below a bound, which is not 0. */
-static void decrement(const uint64_t *bound, int nwords, uint64_t *out)
-{
-        bool borrow = true;
-        for (int i = 0; i < nwords; i++) {
-                out[i] = bound[i] - borrow;
-                borrow = borrow && bound[i] == 0;
-        }
-}
-
 static enum kc_status dump_part(struct dump *dump, struct part *part, struct kc_error *err)
 {
         int nwords = kc_kmer_nwords(dump->format.k);
@@ -125,7 +115,7 @@ static enum kc_status dump_part(struct dump *dump, struct part *part, struct kc_
         const uint64_t *bound = dump->bounds + part->number * (size_t)nwords;
         const uint64_t *from = is_first ? NULL : bound - nwords;
         if (!is_last)
-                decrement(bound, nwords, to);
+                kc_kmer_decrement(bound, nwords, to);
 
         struct kc_cursor *cursor = NULL;
         enum kc_status status;

@@ -2,13 +2,14 @@
  * kcount hist: how many distinct k-mers have each count.
  */
 #include "app/command.h"
+#include "app/machine.h"
 #include "io/store.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
 struct hist_settings {
-        uint64_t max_count;
+        uint64_t max_count, nthreads;
 };
 
 static void put_rows(struct text_out *out, const struct kc_histogram_row *rows, size_t nrows,
@@ -33,7 +34,8 @@ static enum kc_status run_hist(const struct invocation *call, struct kc_error *e
         size_t nrows;
         enum kc_status status;
         KC_TRY(kc_store_open(&store, call->operands[0], err));
-        KC_TRY(kc_store_histogram(store, &rows, &nrows, err));
+        int nthreads = s->nthreads ? (int)s->nthreads : machine_ncores();
+        KC_TRY(kc_store_histogram(store, nthreads, &rows, &nrows, err));
         put_rows(call->out, rows, nrows, s->max_count);
 out:
         free(rows);
@@ -50,6 +52,7 @@ static const struct option_spec hist_options[] = {
           .preset = "10000",
           .offset = offsetof(struct hist_settings, max_count),
           .help = "Add all k-mers with a count over N to row N." },
+        OPTION_THREADS(offsetof(struct hist_settings, nthreads)),
         { 0 },
 };
 

@@ -16,6 +16,8 @@ struct kc_store_options {
         int k;
         bool stranded;
         bool replace;       /* an existing file may be replaced */
+        bool careful;       /* what is replaced is not to be had again: the new file is flushed
+                               before it takes its place, and takes over its mode */
         uint32_t min_count; /* pairs outside [min_count, max_count] are dropped, and counted */
         uint32_t max_count; /* 0: no upper bound */
 };
@@ -27,6 +29,8 @@ struct kc_store_origin {
         uint64_t nreads, nbases, nskipped, nlow_quality;
         uint64_t nkmers;     /* k-mers counted */
         uint64_t nsaturated; /* see kc_count_totals */
+        /* left out before the run came to the writer, which adds what its filter drops */
+        uint64_t ndropped_distinct, ndropped_kmers;
 };
 
 /*
@@ -35,6 +39,26 @@ struct kc_store_origin {
  */
 enum kc_status kc_store_create(struct kc_store_writer **writer, const char *path,
                                const struct kc_store_options *options, struct kc_error *err);
+
+/*
+ * Begin a run behind those of an existing .kc file. The file stays what it was, for readers too,
+ * until kc_store_commit has come to its end; what an append that was killed has left behind the
+ * footer is cut off first. The file is locked meanwhile (kc_store_lock).
+ *   tombstones   the run's k-mers, all with count 1, are to be removed from the runs before it
+ *   k, stranded  out: the file's
+ * KC_EUSAGE if the file has as many runs as can be; KC_ECORRUPT; KC_EIO.
+ */
+enum kc_status kc_store_append(struct kc_store_writer **writer, const char *path, bool tombstones,
+                               int *k, bool *stranded, struct kc_error *err);
+
+/*
+ * Keep others from changing a .kc file in place (kc_store_append locks by itself), until
+ * kc_store_unlock or the end of the process. Readers are not kept out. KC_EIO, also where another
+ * process holds the lock.
+ *   lock  out: a descriptor
+ */
+enum kc_status kc_store_lock(int *lock, const char *path, struct kc_error *err);
+void kc_store_unlock(int lock); /* a negative one is fine */
 
 /*
  * The run being written, as a sink for an engine. Threads encode their own blocks; blocks are cut
@@ -52,18 +76,19 @@ enum kc_status kc_store_end_run(struct kc_store_writer *writer,
                                 const struct kc_store_origin *origin, struct kc_error *err);
 
 /*
- * Write the last run's index and the footer, flush, and give the file its name. Fails, and leaves
- * nothing behind, if the identity does not hold: sum of counts + dropped + saturated = nkmers. The
- * writer is freed in any case.
+ * Write the last run's index and the footer, flush, and give the file its name; or, of an append,
+ * let the file go over to the new footer. Fails, and leaves nothing behind, if the identity does
+ * not hold: sum of counts + dropped + saturated = nkmers. The writer is freed in any case.
  */
 enum kc_status kc_store_commit(struct kc_store_writer *writer, const struct kc_store_origin *origin,
                                struct kc_error *err);
 
-/* Give up: remove the temporary file, free the writer. NULL is fine. */
+/* Give up: remove the temporary file, or what was appended; free the writer. NULL is fine. */
 void kc_store_abort(struct kc_store_writer *writer);
 
 /*
- * The temporary file's name, for a signal handler of last resort; owned by the writer.
+ * The temporary file's name, for a signal handler of last resort; owned by the writer. NULL for an
+ * append, which has none.
  */
 const char *kc_store_temporary(const struct kc_store_writer *writer);
 
@@ -76,16 +101,18 @@ struct kc_store_info {
         int k;
         bool stranded;
         uint32_t nruns;
+        uint32_t ntombstone_runs; /* of these */
+        uint64_t ntombstones;     /* k-mers in them; of counts, they say nothing below */
         uint64_t file_nbytes;
-        uint64_t ndistinct; /* k-mers kept; an upper bound when nruns > 1 */
+        uint64_t ndistinct; /* k-mers kept; an upper bound when nruns > 1, as are all below */
         uint64_t nunique;   /* of these with count 1; likewise */
-        uint64_t max_count; /* largest count in any run; a lower bound when nruns > 1 */
+        uint64_t max_count; /* largest count in any run; no bound when nruns > 1 */
         uint64_t sum;       /* sum of counts kept */
         uint64_t nkmers, nsaturated;
         uint64_t ndropped_kmers, ndropped_distinct; /* by min_count, max_count */
-        uint32_t min_count, max_count_kept;
+        uint32_t min_count, max_count_kept; /* the widest of the runs' bounds */
         uint64_t nreads, nbases, nskipped, nlow_quality;
-        const char *const *names; /* owned by the store */
+        const char *const *names; /* of the inputs of all runs of counts; owned by the store */
         size_t nnames;
 };
 
@@ -99,14 +126,15 @@ void kc_store_get_info(const struct kc_store *store, struct kc_store_info *info)
 
 /*
  * The histogram: pairs (count, number of distinct k-mers), ascending, zero rows left out. Read from
- * the footer; k-mers are decoded only when several runs must be merged. rows  out, [*nrows], freed
- * by the caller
+ * the footer; k-mers are decoded, by nthreads threads, only when several runs must be merged.
+ *   rows  out, [*nrows], freed by the caller
  */
 struct kc_histogram_row {
         uint64_t count, ndistinct;
 };
-enum kc_status kc_store_histogram(struct kc_store *store, struct kc_histogram_row **rows,
-                                  size_t *nrows, struct kc_error *err);
+enum kc_status kc_store_histogram(struct kc_store *store, int nthreads,
+                                  struct kc_histogram_row **rows, size_t *nrows,
+                                  struct kc_error *err);
 
 /*
  * Point queries. A kc_lookup serves one thread (it keeps the pages and the block it read last, so
@@ -148,5 +176,60 @@ enum kc_status kc_store_split(struct kc_store *store, size_t nparts, uint64_t **
  */
 enum kc_status kc_store_check(struct kc_store *store, int nthreads, struct kc_job *job,
                               struct kc_error *err);
+
+/* ---- several files ---- */
+
+enum kc_set_operation {
+        KC_SET_UNION,     /* k-mers of any file */
+        KC_SET_INTERSECT, /* k-mers that all files have */
+        KC_SET_SUBTRACT,  /* k-mers of the first file: see the rules */
+};
+
+/* The count of a k-mer, from the counts in those files that have it, in the order of the files. */
+enum kc_count_rule {
+        KC_RULE_SUM, /* at most UINT32_MAX */
+        KC_RULE_MIN,
+        KC_RULE_MAX,
+        KC_RULE_DIFFERENCE, /* the first file's less those of all others; left out if not above 0 */
+        KC_RULE_LEFT,       /* of the first file that has it */
+        KC_RULE_RIGHT,      /* of the last one */
+};
+
+/*
+ * An operation on files. With KC_SET_SUBTRACT the rule is KC_RULE_LEFT (k-mers that no other file
+ * has) or KC_RULE_DIFFERENCE. KC_SET_UNION of one file with KC_RULE_SUM is the file, its runs
+ * merged.
+ */
+struct kc_set {
+        struct kc_store *const *stores;
+        size_t nstores; /* 1 at least */
+        enum kc_set_operation operation;
+        enum kc_count_rule rule;
+};
+
+/* KC_EUSAGE if the files differ in k or strands, are too many, or the rule does not go with the
+ * operation. */
+enum kc_status kc_set_check(const struct kc_set *set, struct kc_error *err);
+
+/*
+ * How a store for the result is to be created: k, strands, and the filter, which is
+ * [min_count, max_count] cut down to what the files' own filters have left. Set replace and careful
+ * as you like.
+ */
+struct kc_store_options kc_set_options(const struct kc_set *set, uint32_t min_count,
+                                       uint32_t max_count);
+
+/*
+ * Give the result to sink, by nthreads threads, in parts of the key space. A run of the engine's
+ * kind: the same pairs, whatever the parts.
+ *   job     may be NULL; cancel is honoured, done and total count parts
+ *   origin  out: what the result comes of, for kc_store_commit. All but the names: the sums over
+ *           all files; what the operation left out is counted as dropped
+ *   names   out: the origin's, to be freed by the caller (not the strings: they are the stores')
+ * KC_ECORRUPT if a file is damaged, also if its counts are not those that its footer tells.
+ */
+enum kc_status kc_set_run(const struct kc_set *set, int nthreads, struct kc_job *job,
+                          const struct kc_run_sink *sink, struct kc_store_origin *origin,
+                          const char ***names, struct kc_error *err);
 
 #endif

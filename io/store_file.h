@@ -42,6 +42,10 @@ struct kc_page {
 enum kc_status kc_page_load(struct kc_page *page, const struct kc_store *store,
                             const struct kc_run *run, uint64_t number, struct kc_error *err);
 
+/* As kc_store_split, for several stores of the same k. */
+enum kc_status kc_stores_split(struct kc_store *const *stores, size_t nstores, size_t nparts,
+                               uint64_t **bounds, size_t *nbounds, struct kc_error *err);
+
 /* Number of k-mers in a block of a run. */
 static inline size_t kc_run_block_nkmers(const struct kc_run *run, uint64_t block)
 {
@@ -72,6 +76,7 @@ struct kc_walk {
         uint64_t block, end;       /* next block to decode, and where to stop */
         struct kc_page page;
         uint64_t *chunk; /* blocks as they are in the file, read several at once */
+        size_t chunk_nbytes; /* so much of them; 0: as is best for one walk */
         size_t chunk_cap;
         uint64_t chunk_begin, chunk_end; /* blocks */
         uint64_t chunk_offset;           /* in the file */

@@ -28,15 +28,7 @@ void kc_footer_ref_fill(struct kc_footer_ref *ref, uint64_t offset, const void *
         ref->ref_checksum = XXH3_64bits(ref, offsetof(struct kc_footer_ref, ref_checksum));
 }
 
-enum kc_status kc_footer_begin(struct kc_words *footer, struct kc_error *err)
-{
-        struct kc_footer_head head = { .nruns = 0 };
-        memcpy(head.magic, KC_FOOTER_MAGIC, sizeof head.magic);
-        footer->n = 0;
-        return kc_words_append(footer, &head, sizeof head, err);
-}
-
-static enum kc_status append_names(struct kc_words *footer, const struct kc_run_parts *parts,
+static enum kc_status append_names(struct kc_words *records, const struct kc_run_parts *parts,
                                    size_t nbytes, struct kc_error *err)
 {
         char *names = malloc(nbytes + 1);
@@ -45,12 +37,12 @@ static enum kc_status append_names(struct kc_words *footer, const struct kc_run_
         char *end = names;
         for (size_t i = 0; i < parts->nnames; i++)
                 end = stpcpy(end, parts->names[i]) + 1;
-        enum kc_status status = kc_words_append(footer, names, nbytes, err);
+        enum kc_status status = kc_words_append(records, names, nbytes, err);
         free(names);
         return status;
 }
 
-enum kc_status kc_footer_append_run(struct kc_words *footer, struct kc_run_record *record,
+enum kc_status kc_footer_append_run(struct kc_words *records, struct kc_run_record *record,
                                     const struct kc_run_parts *parts, struct kc_error *err)
 {
         enum kc_status status;
@@ -61,19 +53,33 @@ enum kc_status kc_footer_append_run(struct kc_words *footer, struct kc_run_recor
         for (size_t i = 0; i < parts->nnames; i++)
                 record->names_nbytes += strlen(parts->names[i]) + 1;
 
-        KC_TRY(kc_words_append(footer, record, sizeof *record, err));
-        KC_TRY(kc_words_append(footer, parts->rows, parts->nrows * sizeof *parts->rows, err));
+        KC_TRY(kc_words_append(records, record, sizeof *record, err));
+        KC_TRY(kc_words_append(records, parts->rows, parts->nrows * sizeof *parts->rows, err));
         for (size_t b = 0; b < parts->nblocks; b += KC_PAGE_NBLOCKS)
-                KC_TRY(kc_words_append(footer, parts->firsts + b * nw, nw * sizeof *parts->firsts,
-                                       err));
-        KC_TRY(append_names(footer, parts, record->names_nbytes, err));
+                KC_TRY(kc_words_append(records, parts->firsts + b * nw,
+                                       nw * sizeof *parts->firsts, err));
+        KC_TRY(append_names(records, parts, record->names_nbytes, err));
 out:
         return status;
 }
 
-void kc_footer_finish(struct kc_words *footer, uint64_t nruns)
+enum kc_status kc_footer_assemble(struct kc_words *footer, const struct kc_words *kinds,
+                                  const struct kc_words *records, struct kc_error *err)
 {
-        footer->data[offsetof(struct kc_footer_head, nruns) / sizeof *footer->data] = nruns;
+        enum kc_status status;
+        struct kc_footer_head head = { .nruns = kinds->n };
+        bool only_counts = true;
+        for (size_t i = 0; i < kinds->n; i++)
+                only_counts &= kinds->data[i] == KC_RUN_COUNTS;
+        memcpy(head.magic, only_counts ? KC_FOOTER_MAGIC : KC_FOOTER_KINDS_MAGIC,
+               sizeof head.magic);
+        footer->n = 0;
+        KC_TRY(kc_words_append(footer, &head, sizeof head, err));
+        if (!only_counts)
+                KC_TRY(kc_words_append(footer, kinds->data, kinds->n * sizeof *kinds->data, err));
+        KC_TRY(kc_words_append(footer, records->data, records->n * sizeof *records->data, err));
+out:
+        return status;
 }
 
 /* ---- the header ---- */
@@ -89,21 +95,26 @@ bool kc_footer_ref_is_usable(const struct kc_footer_ref *ref)
         return ref_is_sound(ref) || memcmp(ref, &unused, sizeof unused) == 0;
 }
 
+int kc_footer_ref_in_force(const struct kc_store_header *header)
+{
+        int best = -1;
+        for (int i = 0; i < 2; i++)
+                if (ref_is_sound(&header->footer[i]) &&
+                    (best < 0 || header->footer[i].offset > header->footer[best].offset))
+                        best = i;
+        return best;
+}
+
 static enum kc_status choose_ref(const struct kc_store_header *header, const char *path,
                                  struct kc_footer_ref *ref, struct kc_error *err)
 {
-        const struct kc_footer_ref *best = NULL;
-        for (int i = 0; i < 2; i++) {
-                const struct kc_footer_ref *r = &header->footer[i];
-                if (ref_is_sound(r) && (best == NULL || r->offset > best->offset))
-                        best = r;
-        }
-        if (best == NULL)
+        int best = kc_footer_ref_in_force(header);
+        if (best < 0)
                 return kc_fail(err, KC_ECORRUPT,
                                "%s is damaged: its header (offset 64) does not say where the "
                                "footer is",
                                path);
-        *ref = *best;
+        *ref = header->footer[best];
         return KC_OK;
 }
 
@@ -223,8 +234,38 @@ static bool parse_run(struct footer_scan *s, const struct kc_file_shape *file, s
         run->rows = scan(s, 2 * r->nhistogram);
         run->page_firsts = scan(s, run->npages * (uint64_t)file->key_nwords);
         run->names = scan(s, kc_div_up(r->names_nbytes, sizeof(uint64_t)));
+        if (run->kind == KC_RUN_TOMBSTONES && r->sum != r->ndistinct)
+                return false; /* as the rows add up to these, all counts are 1 */
         return run->rows != NULL && run->page_firsts != NULL && run->names != NULL &&
                rows_are_sound(run) && firsts_ascend(run, file->key_nwords) && names_are_sound(run);
+}
+
+static bool has_kinds(const struct kc_footer_head *head)
+{
+        return memcmp(head->magic, KC_FOOTER_KINDS_MAGIC, sizeof head->magic) == 0;
+}
+
+size_t kc_footer_records_at(const uint64_t *footer, uint32_t nruns)
+{
+        const struct kc_footer_head *head = (const void *)footer;
+        return sizeof *head / sizeof *footer + (has_kinds(head) ? nruns : 0);
+}
+
+/* The head and the kinds; false where they cannot be. */
+static bool parse_head(struct footer_scan *s, uint64_t *nruns, const uint64_t **kinds)
+{
+        const struct kc_footer_head *head = scan(s, sizeof *head / sizeof(uint64_t));
+        if (head == NULL || head->nruns < 1 || head->nruns > KC_STORE_MAX_RUNS)
+                return false;
+        *nruns = head->nruns;
+        *kinds = NULL;
+        if (!has_kinds(head))
+                return memcmp(head->magic, KC_FOOTER_MAGIC, sizeof head->magic) == 0;
+        *kinds = scan(s, head->nruns);
+        for (uint64_t i = 0; *kinds != NULL && i < head->nruns; i++)
+                if ((*kinds)[i] > KC_RUN_TOMBSTONES)
+                        return false;
+        return *kinds != NULL;
 }
 
 enum kc_status kc_footer_parse(const uint64_t *footer, size_t nwords,
@@ -232,21 +273,23 @@ enum kc_status kc_footer_parse(const uint64_t *footer, size_t nwords,
                                uint32_t *nruns, struct kc_error *err)
 {
         struct footer_scan s = { footer, nwords };
-        const struct kc_footer_head *head = scan(&s, sizeof *head / sizeof *footer);
         struct kc_run *out = NULL;
-        if (head == NULL || memcmp(head->magic, KC_FOOTER_MAGIC, sizeof head->magic) != 0 ||
-            head->nruns < 1 || head->nruns > KC_STORE_MAX_RUNS)
+        const uint64_t *kinds;
+        uint64_t n;
+        if (!parse_head(&s, &n, &kinds))
                 goto damaged;
-        out = calloc(head->nruns, sizeof *out);
+        out = calloc(n, sizeof *out);
         if (out == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for opening %s", file->path);
-        for (uint64_t i = 0; i < head->nruns; i++)
+        for (uint64_t i = 0; i < n; i++) {
+                out[i].kind = kinds == NULL ? KC_RUN_COUNTS : (enum kc_run_kind)kinds[i];
                 if (!parse_run(&s, file, &out[i]))
                         goto damaged;
+        }
         if (s.nleft != 0)
                 goto damaged;
         *runs = out;
-        *nruns = (uint32_t)head->nruns;
+        *nruns = (uint32_t)n;
         return KC_OK;
 damaged:
         free(out);

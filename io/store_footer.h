@@ -25,19 +25,24 @@ struct kc_run_parts {
         size_t nnames;
 };
 
-enum kc_status kc_footer_begin(struct kc_words *footer, struct kc_error *err);
-
 /* Append a run; the record's nhistogram, nnames and names_nbytes are filled in here. */
-enum kc_status kc_footer_append_run(struct kc_words *footer, struct kc_run_record *record,
+enum kc_status kc_footer_append_run(struct kc_words *records, struct kc_run_record *record,
                                     const struct kc_run_parts *parts, struct kc_error *err);
 
-void kc_footer_finish(struct kc_words *footer, uint64_t nruns);
+/*
+ * The whole footer: the head, the kinds where one of them is not KC_RUN_COUNTS, the records.
+ *   footer  out; what it held is gone
+ *   kinds   one word a run, enum kc_run_kind
+ */
+enum kc_status kc_footer_assemble(struct kc_words *footer, const struct kc_words *kinds,
+                                  const struct kc_words *records, struct kc_error *err);
 
 /* ---- reading ---- */
 
 /* A run of an open file. Pointers are into the footer's words. */
 struct kc_run {
         struct kc_run_record record;
+        enum kc_run_kind kind;
         uint64_t nblocks, npages;
         const struct kc_histogram_row *rows;
         const uint64_t *page_firsts; /* first k-mer of each index page [npages * key_nwords] */
@@ -61,6 +66,12 @@ enum kc_status kc_header_check(const struct kc_store_header *header, const char 
 
 /* True for a reference that is sound or all zero, as one that was never used. */
 bool kc_footer_ref_is_usable(const struct kc_footer_ref *ref);
+
+/* Index of the reference in force, in a header that kc_header_check has found good. */
+int kc_footer_ref_in_force(const struct kc_store_header *header);
+
+/* Where the records begin in a footer of nruns runs that kc_footer_parse has found good, in words. */
+size_t kc_footer_records_at(const uint64_t *footer, uint32_t nruns);
 
 /*
  * Read a footer of nwords words whose checksum was right. Every offset and length in it is checked

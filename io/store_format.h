@@ -18,6 +18,10 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a .kc file is mapped 
 #define KC_STORE_MAGIC  "\x89KC\r\n\x1a\n" /* 8 bytes with the NUL */
 #define KC_FOOTER_MAGIC "KCFOOTER"
 
+/* Of a footer that tells the kinds of its runs. What knows no tombstones knows no such footer, and
+ * so refuses the file in place of giving counts that were removed. */
+#define KC_FOOTER_KINDS_MAGIC "KCFOOTR2"
+
 enum {
         KC_STORE_VERSION = 1,
         KC_STORE_STRANDED = 1, /* flag: k-mers as they stand; else canonical */
@@ -51,6 +55,12 @@ _Static_assert(sizeof(struct kc_store_header) == 128, "header");
 struct kc_footer_head {
         char magic[8];
         uint64_t nruns;
+};
+
+/* Behind the head, a word a run, under KC_FOOTER_KINDS_MAGIC only; else all runs hold counts. */
+enum kc_run_kind {
+        KC_RUN_COUNTS = 0,
+        KC_RUN_TOMBSTONES = 1, /* its k-mers are removed from the runs before it; all counts are 1 */
 };
 
 /* Then, for each run: this, the histogram, the top index, the names. */

@@ -97,13 +97,17 @@ enum kc_status kc_lookup_count(struct kc_lookup *lookup, const uint64_t *kmer, u
 {
         const struct kc_store *store = lookup->store;
         uint64_t sum = 0;
-        for (uint32_t r = 0; r < store->nruns; r++) {
+        /* the newest run first: a tombstone hides all that lies before it */
+        for (uint32_t r = store->nruns; r-- > 0;) {
                 uint32_t n;
                 enum kc_status status =
                         look_into_run(&lookup->runs[r], store, &store->runs[r], kmer, &n, err);
                 if (status != KC_OK)
                         return status;
-                sum += n;
+                if (store->runs[r].kind == KC_RUN_COUNTS)
+                        sum += n;
+                else if (n > 0)
+                        break;
         }
         *count = sum > UINT32_MAX ? UINT32_MAX : (uint32_t)sum;
         return KC_OK;

@@ -1,7 +1,7 @@
 /*
  * The store's reader: open a file, and what its footer tells.
  */
-#include "io/store_file.h"
+#include "io/store_parts.h"
 #include "io/store_tally.h"
 
 #include <errno.h>
@@ -72,12 +72,14 @@ static enum kc_status collect_names(struct kc_store *store, struct kc_error *err
 {
         size_t n = 0;
         for (uint32_t r = 0; r < store->nruns; r++)
-                n += store->runs[r].record.nnames;
+                n += store->runs[r].record.nnames; /* more than enough: tombstones have some, too */
         store->names = malloc((n + 1) * sizeof *store->names);
         if (store->names == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for opening %s", store->path);
         for (uint32_t r = 0; r < store->nruns; r++) {
                 const char *name = store->runs[r].names;
+                if (store->runs[r].kind == KC_RUN_TOMBSTONES)
+                        continue;
                 for (uint64_t i = 0; i < store->runs[r].record.nnames; i++) {
                         store->names[store->nnames++] = name;
                         name += strlen(name) + 1;
@@ -121,6 +123,15 @@ void kc_store_close(struct kc_store *store)
 static void add_run_info(struct kc_store_info *info, const struct kc_run *run)
 {
         const struct kc_run_record *r = &run->record;
+        if (run->kind == KC_RUN_TOMBSTONES) {
+                info->ntombstone_runs++;
+                info->ntombstones += r->ndistinct;
+                return;
+        }
+        if (r->min_count < info->min_count)
+                info->min_count = (uint32_t)r->min_count;
+        if (r->max_count > info->max_count_kept)
+                info->max_count_kept = (uint32_t)r->max_count;
         info->ndistinct += r->ndistinct;
         info->sum += r->sum;
         info->nkmers += r->nkmers;
@@ -141,50 +152,62 @@ static void add_run_info(struct kc_store_info *info, const struct kc_run *run)
 
 void kc_store_get_info(const struct kc_store *store, struct kc_store_info *info)
 {
-        const struct kc_run_record *first = &store->runs[0].record;
         *info = (struct kc_store_info){ .version = KC_STORE_VERSION,
                                         .k = store->k,
                                         .stranded = store->stranded,
                                         .nruns = store->nruns,
                                         .file_nbytes = store->nbytes,
-                                        .min_count = (uint32_t)first->min_count,
-                                        .max_count_kept = (uint32_t)first->max_count,
+                                        .min_count = UINT32_MAX,
                                         .names = store->names,
                                         .nnames = store->nnames };
         for (uint32_t r = 0; r < store->nruns; r++)
                 add_run_info(info, &store->runs[r]);
+        if (info->ntombstone_runs == info->nruns) { /* no run has bounds */
+                info->min_count = 1;
+                info->max_count_kept = UINT32_MAX;
+        }
+}
+
+/* Each thread of a merge counts into a tally of its own. */
+static enum kc_status take(void *ctx, int worker, uint64_t part, bool last, const uint64_t *kmers,
+                           const uint32_t *counts, size_t n, struct kc_error *err)
+{
+        struct kc_tally *tallies = ctx;
+        (void)part;
+        (void)last;
+        (void)kmers;
+        return kc_tally_add(&tallies[worker], counts, n, err);
 }
 
 /* Count the merged runs' counts. */
-static enum kc_status merged_histogram(struct kc_store *store, struct kc_histogram_row **rows,
-                                       size_t *nrows, struct kc_error *err)
+static enum kc_status merged_histogram(struct kc_store *store, int nthreads,
+                                       struct kc_histogram_row **rows, size_t *nrows,
+                                       struct kc_error *err)
 {
         enum kc_status status;
-        struct kc_cursor *cursor = NULL;
-        const uint64_t *kmers;
-        const uint32_t *counts;
-        size_t n;
-        struct kc_tally *tally = calloc(1, sizeof *tally);
-        if (tally == NULL)
+        const struct kc_set set = kc_set_of_one(&store);
+        struct kc_merge_totals totals;
+        struct kc_tally *tallies = calloc((size_t)nthreads, sizeof *tallies);
+        if (tallies == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for the histogram of counts");
-        KC_TRY(kc_cursor_open(&cursor, store, NULL, NULL, err));
-        do {
-                KC_TRY(kc_cursor_next(cursor, &kmers, &counts, &n, err));
-                KC_TRY(kc_tally_add(tally, counts, n, err));
-        } while (n > 0);
-        KC_TRY(kc_tally_rows(tally, rows, nrows, err));
+        const struct kc_parts_taker taker = { .ctx = tallies, .take = take };
+        KC_TRY(kc_parts_merge(&set, nthreads, NULL, &taker, &totals, err));
+        for (int t = 1; t < nthreads; t++)
+                KC_TRY(kc_tally_merge(&tallies[0], &tallies[t], err));
+        KC_TRY(kc_tally_rows(&tallies[0], rows, nrows, err));
 out:
-        kc_cursor_close(cursor);
-        kc_tally_free(tally);
-        free(tally);
+        for (int t = 0; t < nthreads; t++)
+                kc_tally_free(&tallies[t]);
+        free(tallies);
         return status;
 }
 
-enum kc_status kc_store_histogram(struct kc_store *store, struct kc_histogram_row **rows,
-                                  size_t *nrows, struct kc_error *err)
+enum kc_status kc_store_histogram(struct kc_store *store, int nthreads,
+                                  struct kc_histogram_row **rows, size_t *nrows,
+                                  struct kc_error *err)
 {
-        if (store->nruns > 1)
-                return merged_histogram(store, rows, nrows, err);
+        if (store->nruns > 1 || store->runs[0].kind != KC_RUN_COUNTS)
+                return merged_histogram(store, nthreads, rows, nrows, err);
         size_t n = (size_t)store->runs[0].record.nhistogram;
         *rows = malloc((n + 1) * sizeof **rows);
         if (*rows == NULL)

@@ -5,14 +5,16 @@
 
 enum { CHUNK_NBYTES = 256 << 10 }; /* read at once, where so much is wanted */
 
-/* A chunk ends with the first block that reaches CHUNK_NBYTES. */
+/* A chunk ends with the first block that reaches chunk_nbytes. */
 static enum kc_status allocate(struct kc_walk *walk, struct kc_error *err)
 {
         const size_t nw = (size_t)walk->store->nwords;
         const size_t run_words =
                 (size_t)((walk->run->record.index_offset - walk->run->record.blocks_offset) /
                          sizeof(uint64_t));
-        size_t most = CHUNK_NBYTES / sizeof(uint64_t) + kc_block_max_words((int)nw) + 1;
+        if (walk->chunk_nbytes == 0)
+                walk->chunk_nbytes = CHUNK_NBYTES;
+        size_t most = walk->chunk_nbytes / sizeof(uint64_t) + kc_block_max_words((int)nw) + 1;
         walk->chunk_cap = run_words < most ? run_words : most;
         walk->chunk = malloc((walk->chunk_cap + KC_BLOCK_PADDING) * sizeof *walk->chunk);
         walk->kmers_buffer = malloc(KC_BLOCK_NKMERS * nw * sizeof *walk->kmers_buffer);
@@ -67,7 +69,7 @@ static enum kc_status read_chunk(struct kc_walk *walk, struct kc_error *err)
         const uint64_t page_begin = page->number * KC_PAGE_NBLOCKS;
         size_t begin = (size_t)(walk->block - page_begin), end = begin;
         while (end < page->n && page_begin + end < walk->end &&
-               page->offsets[end] - page->offsets[begin] < CHUNK_NBYTES &&
+               page->offsets[end] - page->offsets[begin] < walk->chunk_nbytes &&
                !is_behind(walk, page->firsts + end * (size_t)walk->store->nwords))
                 end++;
         walk->chunk_begin = walk->chunk_end = 0;

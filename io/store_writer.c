@@ -1,10 +1,13 @@
 /*
  * The store's writer: the file as a whole, and what comes behind the blocks of a run.
  */
+#include "io/store_file.h"
 #include "io/store_writer.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <xxhash.h>
 
 /* ---- the sink ---- */
@@ -47,7 +50,7 @@ static void expect(void *ctx, uint64_t npairs)
         while (log2n < 63 && npairs >> log2n > 1)
                 log2n++;
         nbits = nbits > log2n + 8 ? nbits - log2n : 8;
-        kc_reserve_ahead(&w->output.reserve, npairs / 32 * 3 * nbits);
+        kc_reserve_ahead(&w->output.reserve, w->blocks_offset + npairs / 32 * 3 * nbits);
 }
 
 static void cancel(void *ctx)
@@ -160,7 +163,7 @@ static enum kc_status append_record(struct kc_store_writer *w, struct kc_run_rec
                                       .key_nwords = w->nwords,
                                       .names = origin->names,
                                       .nnames = origin->nnames };
-        KC_TRY(kc_footer_append_run(&w->footer, record, &parts, err));
+        KC_TRY(kc_footer_append_run(&w->records, record, &parts, err));
 out:
         kc_tally_free(total);
         free(total);
@@ -181,7 +184,7 @@ enum kc_status kc_store_end_run(struct kc_store_writer *w, const struct kc_store
                                 struct kc_error *err)
 {
         enum kc_status status;
-        if (w->nruns == KC_STORE_MAX_RUNS)
+        if (w->kinds.n == KC_STORE_MAX_RUNS)
                 return kc_fail(err, KC_EUSAGE, "%s has %d runs, which is the most a file can hold",
                                w->output.path, KC_STORE_MAX_RUNS);
         KC_TRY(kc_writer_put_carry(w, err));
@@ -191,6 +194,8 @@ enum kc_status kc_store_end_run(struct kc_store_writer *w, const struct kc_store
                 .ndistinct = w->ndistinct,
                 .min_count = w->options.min_count,
                 .max_count = w->options.max_count,
+                .ndropped_distinct = origin->ndropped_distinct,
+                .ndropped_kmers = origin->ndropped_kmers,
                 .nreads = origin->nreads,
                 .nbases = origin->nbases,
                 .nskipped = origin->nskipped,
@@ -200,7 +205,8 @@ enum kc_status kc_store_end_run(struct kc_store_writer *w, const struct kc_store
         };
         KC_TRY(append_record(w, &record, origin, err));
         KC_TRY(store_index(w, err));
-        w->nruns++;
+        const uint64_t kind = w->tombstones ? KC_RUN_TOMBSTONES : KC_RUN_COUNTS;
+        KC_TRY(kc_words_append(&w->kinds, &kind, sizeof kind, err));
         begin_run(w);
 out:
         return status;
@@ -224,7 +230,8 @@ static void free_writer(struct kc_store_writer *w)
         free(w->carry_kmers);
         free(w->firsts.data);
         free(w->offsets.data);
-        free(w->footer.data);
+        free(w->records.data);
+        free(w->kinds.data);
         free(w);
 }
 
@@ -239,8 +246,9 @@ static enum kc_status check_options(const struct kc_store_options *o, struct kc_
         return KC_OK;
 }
 
-enum kc_status kc_store_create(struct kc_store_writer **writer, const char *path,
-                               const struct kc_store_options *options, struct kc_error *err)
+/* A writer without a file. */
+static enum kc_status new_writer(struct kc_store_writer **writer, const char *path,
+                                 const struct kc_store_options *options, struct kc_error *err)
 {
         enum kc_status status = check_options(options, err);
         if (status != KC_OK)
@@ -262,33 +270,130 @@ enum kc_status kc_store_create(struct kc_store_writer **writer, const char *path
         w->nwords = kc_kmer_nwords(options->k);
         w->carry_kmers = malloc(KC_BLOCK_NKMERS * (size_t)w->nwords * sizeof *w->carry_kmers);
         if (w->carry_kmers == NULL) {
-                status = kc_fail(err, KC_ENOMEM, "out of memory for writing %s", path);
-                goto out;
+                free_writer(w);
+                return kc_fail(err, KC_ENOMEM, "out of memory for writing %s", path);
         }
         w->end = sizeof(struct kc_store_header);
         begin_run(w);
-        KC_TRY(kc_footer_begin(&w->footer, err));
-        KC_TRY(kc_output_create(&w->output, path, options->replace, err));
+        *writer = w;
+        return KC_OK;
+}
+
+enum kc_status kc_store_create(struct kc_store_writer **writer, const char *path,
+                               const struct kc_store_options *options, struct kc_error *err)
+{
+        struct kc_store_writer *w = NULL;
+        enum kc_status status;
+        KC_TRY(new_writer(&w, path, options, err));
+        KC_TRY(kc_output_create(&w->output, path, options->replace, options->careful, err));
         *writer = w;
         w = NULL;
 out:
-        if (w != NULL)
-                free_writer(w);
+        kc_store_abort(w);
+        return status;
+}
+
+/* Take over what the footer says of the runs there are. */
+static enum kc_status inherit_runs(struct kc_store_writer *w, const struct kc_store *store,
+                                   struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        for (uint32_t r = 0; r < store->nruns; r++) {
+                const uint64_t kind = store->runs[r].kind;
+                KC_TRY(kc_words_append(&w->kinds, &kind, sizeof kind, err));
+        }
+        size_t at = kc_footer_records_at(store->footer, store->nruns);
+        KC_TRY(kc_words_append(&w->records, store->footer + at,
+                               store->footer_nbytes - at * sizeof *store->footer, err));
+out:
+        return status;
+}
+
+/* Open the file and lock it, and only then look at what is in it. */
+static enum kc_status append_to(struct kc_store_writer *w, const char *path,
+                                struct kc_store **store, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_store_header header;
+        KC_TRY(kc_output_append(&w->output, path, err));
+        KC_TRY(kc_store_open(store, path, err));
+        KC_TRY(kc_store_pread(*store, &header, sizeof header, 0, err));
+        if ((*store)->nruns == KC_STORE_MAX_RUNS)
+                return kc_fail(err, KC_EUSAGE,
+                               "%s has %d runs, which is the most a file can hold; 'kcount compact' "
+                               "makes one of them",
+                               path, KC_STORE_MAX_RUNS);
+        w->free_ref = 1 - kc_footer_ref_in_force(&header);
+        KC_TRY(inherit_runs(w, *store, err));
+        w->end = (*store)->footer_offset + (*store)->footer_nbytes;
+        KC_TRY(kc_output_keep(&w->output, w->end, err));
+        begin_run(w);
+out:
+        return status;
+}
+
+enum kc_status kc_store_append(struct kc_store_writer **writer, const char *path, bool tombstones,
+                               int *k, bool *stranded, struct kc_error *err)
+{
+        struct kc_store_writer *w = NULL;
+        struct kc_store *store = NULL;
+        enum kc_status status;
+        /* room for any k: the file, which says which one, is opened later */
+        KC_TRY(new_writer(&w, path, &(struct kc_store_options){ .k = KC_MAX_K }, err));
+        KC_TRY(append_to(w, path, &store, err));
+        w->tombstones = tombstones;
+        w->options.k = *k = store->k;
+        w->options.stranded = *stranded = store->stranded;
+        w->nwords = store->nwords;
+        *writer = w;
+        w = NULL;
+out:
+        kc_store_close(store);
+        kc_store_abort(w);
         return status;
 }
 
 /* The header comes last: until then the file begins with zero bytes and is no .kc file. */
+static enum kc_status store_header(struct kc_store_writer *w, const struct kc_footer_ref *ref,
+                                   struct kc_error *err)
+{
+        struct kc_store_header header;
+        kc_header_fill(&header, w->options.k, w->options.stranded);
+        header.footer[0] = *ref;
+        return kc_output_pwrite(&w->output, &header, sizeof header, 0, err);
+}
+
+/*
+ * Let the file go over to the new footer, when all of it is on the disk. From the first byte of the
+ * reference on nothing may be taken back: who opens the file may see it already.
+ */
+static enum kc_status store_reference(struct kc_store_writer *w, const struct kc_footer_ref *ref,
+                                      struct kc_error *err)
+{
+        enum kc_status status;
+        const uint64_t offset = offsetof(struct kc_store_header, footer) +
+                                (uint64_t)w->free_ref * sizeof *ref;
+        KC_TRY(kc_output_sync(&w->output, err));
+        w->output.is_final = true;
+        KC_TRY(kc_output_pwrite(&w->output, ref, sizeof *ref, offset, err));
+        KC_TRY(kc_output_sync(&w->output, err));
+out:
+        return status;
+}
+
 static enum kc_status store_ends(struct kc_store_writer *w, struct kc_error *err)
 {
         enum kc_status status;
-        kc_footer_finish(&w->footer, w->nruns);
-        size_t nbytes = w->footer.n * sizeof *w->footer.data;
-        KC_TRY(kc_output_pwrite(&w->output, w->footer.data, nbytes, w->end, err));
-        struct kc_store_header header;
-        kc_header_fill(&header, w->options.k, w->options.stranded);
-        kc_footer_ref_fill(&header.footer[0], w->end, w->footer.data, nbytes);
-        KC_TRY(kc_output_pwrite(&w->output, &header, sizeof header, 0, err));
+        struct kc_words footer = { 0 };
+        struct kc_footer_ref ref;
+        KC_TRY(kc_footer_assemble(&footer, &w->kinds, &w->records, err));
+        size_t nbytes = footer.n * sizeof *footer.data;
+        KC_TRY(kc_output_pwrite(&w->output, footer.data, nbytes, w->end, err));
+        kc_footer_ref_fill(&ref, w->end, footer.data, nbytes);
+        KC_TRY(w->output.temporary != NULL ? store_header(w, &ref, err)
+                                           : store_reference(w, &ref, err));
 out:
+        free(footer.data);
         return status;
 }
 
@@ -313,4 +418,15 @@ void kc_store_abort(struct kc_store_writer *writer)
 const char *kc_store_temporary(const struct kc_store_writer *writer)
 {
         return writer->output.temporary;
+}
+
+enum kc_status kc_store_lock(int *lock, const char *path, struct kc_error *err)
+{
+        return kc_output_lock(lock, path, err);
+}
+
+void kc_store_unlock(int lock)
+{
+        if (lock >= 0)
+                close(lock);
 }

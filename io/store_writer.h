@@ -48,7 +48,9 @@ struct kc_encoder {
 struct kc_store_writer {
         struct kc_output output;
         struct kc_store_options options;
-        int nwords; /* of a k-mer */
+        int nwords;      /* of a k-mer */
+        bool tombstones; /* the run is of these */
+        int free_ref;    /* of an append: the footer reference that is not in force */
 
         pthread_mutex_t lock; /* of all below */
         pthread_cond_t part_turn[KC_WRITER_NCONDITIONS], ticket_turn[KC_WRITER_NCONDITIONS];
@@ -67,8 +69,7 @@ struct kc_store_writer {
         struct kc_words firsts, offsets; /* of blocks */
         uint64_t blocks_offset, end;     /* of the run, of the file so far */
 
-        struct kc_words footer;
-        uint64_t nruns;
+        struct kc_words records, kinds; /* of the footer; a kind a run */
 };
 
 enum kc_status kc_writer_put(struct kc_store_writer *writer, uint64_t part, bool last,

@@ -72,6 +72,17 @@ static inline int kc_kmer_compare(const uint64_t *a, const uint64_t *b, int nwor
         return 0;
 }
 
+/* out = kmer - 1, for kmer above 0; both [nwords], and may be the same. */
+static inline void kc_kmer_decrement(const uint64_t *kmer, int nwords, uint64_t *out)
+{
+        uint64_t borrow = 1;
+        for (int i = 0; i < nwords; i++) {
+                uint64_t next = borrow & (kmer[i] == 0);
+                out[i] = kmer[i] - borrow;
+                borrow = next;
+        }
+}
+
 /*
  * Reverse complement of one k-mer. kmer and out are [kc_kmer_nwords(k)] and may not overlap.
  */

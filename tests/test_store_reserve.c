@@ -81,7 +81,7 @@ static void write_and_check(const char *folder)
         struct writing w = { 0 };
         struct kc_error err = { 0 };
         snprintf(path, sizeof path, "%s/reserve.%ld", folder, (long)getpid());
-        assert_int_equal(kc_output_create(&w.output, path, false, &err), KC_OK);
+        assert_int_equal(kc_output_create(&w.output, path, false, false, &err), KC_OK);
         assert_int_equal(kc_parallel(NTHREADS, write_pieces, NULL, &w, &err), KC_OK);
         assert_int_equal(kc_output_commit(&w.output, &err), KC_OK);
         kc_output_discard(&w.output);
@@ -120,7 +120,7 @@ static void left_by_a_full_disk(const char *folder)
         struct stat st;
         snprintf(path, sizeof path, "%s/reserve.%ld", folder, (long)getpid());
         assert_non_null(data);
-        assert_int_equal(kc_output_create(&output, path, false, &err), KC_OK);
+        assert_int_equal(kc_output_create(&output, path, false, false, &err), KC_OK);
         atomic_store(&output.reserve.nwriting, NTHREADS); /* one writer alone reserves nothing */
         assert_int_equal(kc_output_pwrite(&output, data, piece_nbytes(1), 0, &err), KC_OK);
         if (atomic_load(&output.reserve.tried)) {
@@ -154,7 +154,7 @@ static void working_ahead_ends_with_the_file(void **state)
                 struct kc_output output;
                 struct kc_error err = { 0 };
                 snprintf(path, sizeof path, "%s/reserve.%ld", folder, (long)getpid());
-                assert_int_equal(kc_output_create(&output, path, false, &err), KC_OK);
+                assert_int_equal(kc_output_create(&output, path, false, false, &err), KC_OK);
                 kc_reserve_ahead(&output.reserve, sizes[i]);
                 assert_false(i == 2 && output.reserve.has_thread);
                 kc_output_discard(&output);

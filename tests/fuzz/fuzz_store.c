@@ -143,7 +143,7 @@ static void read_all(struct kc_store *store)
         bool sound = kc_store_check(store, 1, NULL, &err) == KC_OK;
         if (!sound && err.message[0] == '\0')
                 abort();
-        if (kc_store_histogram(store, &rows, &nrows, NULL) != KC_OK && sound)
+        if (kc_store_histogram(store, 1, &rows, &nrows, NULL) != KC_OK && sound)
                 abort();
         free(rows);
         walk(store, NULL, NULL);

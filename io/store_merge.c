@@ -1,0 +1,510 @@
+#include "io/store_merge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The hot loops are written once for any number of words and compiled for 1, 2 and n of them. */
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+#define REMOVED    (UINT64_C(1) << 63)
+#define HAD        (UINT64_C(1) << 62)
+#define MARK_SHIFT 48
+#define SUM_MASK   ((UINT64_C(1) << MARK_SHIFT) - 1)
+
+enum {
+        MARK_FIRST = 1, /* of the first file, so that its presence is a bit of its own */
+        MARK_OTHER = 2, /* of any other */
+        BATCH_NKMERS = KC_BLOCK_NKMERS,
+};
+
+/* Bytes that all walks of a merge read ahead, and the least that one of them does. */
+enum { CHUNKS_NBYTES = 8 << 20, MIN_CHUNK_NBYTES = 32 << 10, MAX_CHUNK_NBYTES = 256 << 10 };
+
+/* What becomes of an item that both sides have. */
+enum join_op {
+        JOIN_ADD,  /* runs without tombstones; files */
+        JOIN_RUNS, /* older runs on the left */
+        JOIN_MIN,
+        JOIN_MAX,
+        JOIN_DIFFERENCE,
+        JOIN_LEFT,
+        JOIN_RIGHT,
+};
+
+/* Items that were made and not yet taken; n = 0: more must be made, or there are none. */
+struct items {
+        const uint64_t *kmers, *values;
+        size_t n;
+};
+
+struct node {
+        struct items items;
+        uint64_t *kmers; /* of joins [BATCH_NKMERS * nwords] */
+        uint64_t *values;
+        /* leaves */
+        struct kc_walk walk;
+        const struct kc_run *run;
+        uint64_t mark; /* in its place in a value; also of files of several runs */
+        /* joins */
+        struct node *left, *right; /* NULL: a leaf */
+        enum join_op op;
+        bool is_file; /* of several runs: what is removed is left out here */
+};
+
+struct kc_merge {
+        struct kc_set set;
+        int nwords;
+        bool saturates_files;
+        uint64_t mark_mask, mark_wanted; /* of k-mers to keep */
+        bool keeps_all;
+        struct node *nodes, *root;
+        size_t nnodes;
+        uint64_t *kmers; /* where not all are kept [BATCH_NKMERS * nwords] */
+        uint32_t counts[BATCH_NKMERS];
+        struct kc_merge_totals totals;
+};
+
+/* ---- joining two nodes ---- */
+
+/* Of values a and b, 0 where a side has not the k-mer; *nremoved counts what is hidden. */
+ALWAYS_INLINE uint64_t join_values(enum join_op op, uint64_t a, uint64_t b, bool both,
+                                   uint64_t *nremoved)
+{
+        const uint64_t marks = (a + b) & ~SUM_MASK, x = a & SUM_MASK, y = b & SUM_MASK;
+        if (op == JOIN_ADD)
+                return a + b;
+        if (op == JOIN_RUNS) {
+                uint64_t hidden = (b & REMOVED) ? x : 0;
+                *nremoved += hidden;
+                uint64_t had = (b & REMOVED) && (a & (SUM_MASK | HAD)) ? HAD : 0;
+                return (b & REMOVED) ? b | had : a + b;
+        }
+        if (!both)
+                return a | b;
+        switch (op) {
+        case JOIN_MIN:
+                return marks | (x < y ? x : y);
+        case JOIN_MAX:
+                return marks | (x > y ? x : y);
+        case JOIN_DIFFERENCE:
+                return marks | (x > y ? x - y : 0);
+        case JOIN_LEFT:
+                return marks | x;
+        default:
+                return marks | y;
+        }
+}
+
+/* Take steps that each use up one item of a side, or one of both. */
+ALWAYS_INLINE void join_steps(struct items *a, struct items *b, size_t nsteps, int nwords,
+                              enum join_op op, uint64_t **kmers_end, uint64_t **values_end,
+                              uint64_t *nremoved)
+{
+        const size_t nw = (size_t)nwords;
+        const uint64_t *ak = a->kmers, *bk = b->kmers, *av = a->values, *bv = b->values;
+        uint64_t *kmers = *kmers_end, *values = *values_end, hidden = 0;
+        for (size_t i = 0; i < nsteps; i++) {
+                int order;
+                if (nwords == 1)
+                        order = (*ak > *bk) - (*ak < *bk);
+                else
+                        order = kc_kmer_compare(ak, bk, nwords);
+                const bool in_a = order <= 0, in_b = order >= 0;
+                const uint64_t *kmer = in_a ? ak : bk;
+                for (size_t w = 0; w < nw; w++)
+                        kmers[w] = kmer[w];
+                *values++ = join_values(op, *av & -(uint64_t)in_a, *bv & -(uint64_t)in_b,
+                                        in_a && in_b, &hidden);
+                kmers += nw;
+                ak += in_a * nw;
+                bk += in_b * nw;
+                av += in_a;
+                bv += in_b;
+        }
+        *nremoved += hidden;
+        a->n -= (size_t)(av - a->values);
+        b->n -= (size_t)(bv - b->values);
+        *a = (struct items){ ak, av, a->n };
+        *b = (struct items){ bk, bv, b->n };
+        *kmers_end = kmers;
+        *values_end = values;
+}
+
+#define STEPS(nwords, op) \
+        join_steps(a, b, nsteps, (nwords), (op), kmers_end, values_end, nremoved)
+#define STEPS_BY_WIDTH(op) \
+        case (op): \
+                if (nwords == 1) \
+                        STEPS(1, (op)); \
+                else if (nwords == 2) \
+                        STEPS(2, (op)); \
+                else \
+                        STEPS(nwords, (op)); \
+                break
+
+static void join_some(struct items *a, struct items *b, size_t nsteps, int nwords, enum join_op op,
+                      uint64_t **kmers_end, uint64_t **values_end, uint64_t *nremoved)
+{
+        switch (op) {
+                STEPS_BY_WIDTH(JOIN_ADD);
+                STEPS_BY_WIDTH(JOIN_RUNS);
+                STEPS_BY_WIDTH(JOIN_MIN);
+                STEPS_BY_WIDTH(JOIN_MAX);
+                STEPS_BY_WIDTH(JOIN_DIFFERENCE);
+                STEPS_BY_WIDTH(JOIN_LEFT);
+                STEPS_BY_WIDTH(JOIN_RIGHT);
+        }
+}
+
+/* ---- making items ---- */
+
+static enum kc_status fill(struct kc_merge *m, struct node *node, struct kc_error *err);
+
+static enum kc_status fill_leaf(struct kc_merge *m, struct node *leaf, struct kc_error *err)
+{
+        struct kc_walk *walk = &leaf->walk;
+        if (leaf->run->kind == KC_RUN_TOMBSTONES && walk->store->nruns == 1)
+                return KC_OK; /* with nothing to remove, and no join that would leave them out */
+        enum kc_status status = kc_walk_next(walk, err);
+        if (status != KC_OK)
+                return status;
+        uint64_t sum = 0;
+        if (leaf->run->kind == KC_RUN_TOMBSTONES) {
+                for (size_t i = 0; i < walk->n; i++)
+                        leaf->values[i] = REMOVED;
+        } else {
+                for (size_t i = 0; i < walk->n; i++) {
+                        sum += walk->counts[i];
+                        leaf->values[i] = walk->counts[i] | leaf->mark;
+                }
+        }
+        m->totals.nread += sum;
+        leaf->items = (struct items){ walk->kmers, leaf->values, walk->n };
+        return KC_OK;
+}
+
+/* Copy what one side has where the other is at its end. */
+static void copy_rest(const struct kc_merge *m, struct items *from, size_t cap, uint64_t **kmers_end,
+                      uint64_t **values_end)
+{
+        const size_t nw = (size_t)m->nwords, n = from->n < cap ? from->n : cap;
+        if (n == 0)
+                return;
+        memcpy(*kmers_end, from->kmers, n * nw * sizeof **kmers_end);
+        memcpy(*values_end, from->values, n * sizeof **values_end);
+        *kmers_end += n * nw;
+        *values_end += n;
+        *from = (struct items){ from->kmers + n * nw, from->values + n, from->n - n };
+}
+
+static enum kc_status fill_join(struct kc_merge *m, struct node *node, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        struct items *a = &node->left->items, *b = &node->right->items;
+        uint64_t *kmers = node->kmers, *values = node->values, *const end = values + BATCH_NKMERS;
+        while (values < end) {
+                if (a->n == 0)
+                        KC_TRY(fill(m, node->left, err));
+                if (b->n == 0)
+                        KC_TRY(fill(m, node->right, err));
+                size_t nsteps = (size_t)(end - values);
+                if (a->n == 0 || b->n == 0) {
+                        copy_rest(m, a->n > 0 ? a : b, nsteps, &kmers, &values);
+                        break;
+                }
+                nsteps = nsteps < a->n ? nsteps : a->n;
+                nsteps = nsteps < b->n ? nsteps : b->n;
+                join_some(a, b, nsteps, m->nwords, node->op, &kmers, &values, &m->totals.nremoved);
+        }
+        node->items = (struct items){ node->kmers, node->values, (size_t)(values - node->values) };
+out:
+        return status;
+}
+
+static inline void copy_kmer(uint64_t *to, const uint64_t *from, size_t nwords)
+{
+        for (size_t w = 0; w < nwords; w++)
+                to[w] = from[w];
+}
+
+/* The items of a file of several runs, as they are: without what is removed, and marked. */
+static void finish_file(struct kc_merge *m, struct node *node)
+{
+        const size_t nw = (size_t)m->nwords;
+        const uint64_t most = m->saturates_files ? UINT32_MAX : SUM_MASK;
+        size_t n = 0;
+        for (size_t i = 0; i < node->items.n; i++) {
+                const uint64_t value = node->values[i], sum = value & SUM_MASK;
+                if (sum == 0) {
+                        m->totals.ndropped_distinct += (value & HAD) != 0;
+                        continue;
+                }
+                copy_kmer(node->kmers + n * nw, node->kmers + i * nw, nw);
+                node->values[n++] = (sum < most ? sum : most) | node->mark;
+        }
+        node->items.n = n;
+}
+
+static enum kc_status fill(struct kc_merge *m, struct node *node, struct kc_error *err)
+{
+        enum kc_status status;
+        if (node->left == NULL)
+                return fill_leaf(m, node, err);
+        size_t nmade;
+        do {
+                KC_TRY(fill_join(m, node, err));
+                nmade = node->items.n;
+                if (node->is_file)
+                        finish_file(m, node);
+        } while (nmade > 0 && node->items.n == 0);
+out:
+        return status;
+}
+
+/* ---- what comes out ---- */
+
+static void put_all(struct kc_merge *m, const struct items *in)
+{
+        uint64_t kept = 0, sums = 0;
+        for (size_t i = 0; i < in->n; i++) {
+                const uint64_t sum = in->values[i] & SUM_MASK;
+                m->counts[i] = sum < UINT32_MAX ? (uint32_t)sum : UINT32_MAX;
+                kept += m->counts[i];
+                sums += sum;
+        }
+        m->totals.nkept += kept;
+        m->totals.nsaturated += sums - kept;
+}
+
+static size_t put_some(struct kc_merge *m, const struct items *in)
+{
+        const size_t nw = (size_t)m->nwords;
+        size_t n = 0;
+        for (size_t i = 0; i < in->n; i++) {
+                const uint64_t sum = in->values[i] & SUM_MASK;
+                if ((in->values[i] & m->mark_mask) != m->mark_wanted || sum == 0)
+                        continue;
+                m->counts[n] = sum < UINT32_MAX ? (uint32_t)sum : UINT32_MAX;
+                m->totals.nkept += m->counts[n];
+                m->totals.nsaturated += sum - m->counts[n];
+                copy_kmer(m->kmers + n * nw, in->kmers + i * nw, nw);
+                n++;
+        }
+        m->totals.ndropped_distinct += in->n - n;
+        return n;
+}
+
+enum kc_status kc_merge_next(struct kc_merge *m, const uint64_t **kmers, const uint32_t **counts,
+                             size_t *n, struct kc_error *err)
+{
+        enum kc_status status;
+        struct items in;
+        do {
+                KC_TRY(fill(m, m->root, err));
+                in = m->root->items;
+                m->root->items.n = 0;
+                if (m->keeps_all)
+                        put_all(m, &in);
+                *n = m->keeps_all ? in.n : put_some(m, &in);
+        } while (*n == 0 && in.n > 0);
+        *kmers = m->keeps_all ? in.kmers : m->kmers;
+        *counts = m->counts;
+out:
+        return status;
+}
+
+const struct kc_merge_totals *kc_merge_get_totals(const struct kc_merge *m)
+{
+        return &m->totals;
+}
+
+/* ---- the tree ---- */
+
+static size_t count_runs(const struct kc_set *set)
+{
+        size_t n = 0;
+        for (size_t i = 0; i < set->nstores; i++)
+                n += set->stores[i]->nruns;
+        return n;
+}
+
+static struct node *new_node(struct kc_merge *m)
+{
+        return &m->nodes[m->nnodes++];
+}
+
+static struct node *join(struct kc_merge *m, struct node *left, struct node *right, enum join_op op)
+{
+        struct node *node = new_node(m);
+        node->left = left;
+        node->right = right;
+        node->op = op;
+        return node;
+}
+
+static struct node *build_runs(struct kc_merge *m, const struct kc_store *store, uint32_t begin,
+                               uint32_t end, enum join_op op)
+{
+        if (end - begin == 1) {
+                struct node *leaf = new_node(m);
+                leaf->run = &store->runs[begin];
+                leaf->walk.store = store;
+                return leaf;
+        }
+        uint32_t middle = begin + (end - begin) / 2;
+        struct node *left = build_runs(m, store, begin, middle, op);
+        return join(m, left, build_runs(m, store, middle, end, op), op);
+}
+
+static bool has_tombstones(const struct kc_store *store)
+{
+        bool found = false;
+        for (uint32_t r = 0; r < store->nruns; r++)
+                found |= store->runs[r].kind == KC_RUN_TOMBSTONES;
+        return found;
+}
+
+static struct node *build_file(struct kc_merge *m, size_t file)
+{
+        const struct kc_store *store = m->set.stores[file];
+        struct node *node = build_runs(m, store, 0, store->nruns,
+                                       has_tombstones(store) ? JOIN_RUNS : JOIN_ADD);
+        const uint64_t mark = file == 0 ? MARK_FIRST : MARK_OTHER;
+        /* the sums of one file need not be looked at before the end */
+        node->is_file = store->nruns > 1 &&
+                        (m->set.nstores > 1 || !m->keeps_all || has_tombstones(store));
+        node->mark = mark << MARK_SHIFT;
+        return node;
+}
+
+static struct node *build_files(struct kc_merge *m, size_t begin, size_t end, enum join_op op)
+{
+        if (end - begin == 1)
+                return build_file(m, begin);
+        size_t middle = begin + (end - begin) / 2;
+        struct node *left = build_files(m, begin, middle, op);
+        return join(m, left, build_files(m, middle, end, op), op);
+}
+
+static struct node *build_root(struct kc_merge *m)
+{
+        static const enum join_op ops[] = { [KC_RULE_SUM] = JOIN_ADD,
+                                            [KC_RULE_MIN] = JOIN_MIN,
+                                            [KC_RULE_MAX] = JOIN_MAX,
+                                            [KC_RULE_LEFT] = JOIN_LEFT,
+                                            [KC_RULE_RIGHT] = JOIN_RIGHT };
+        const size_t n = m->set.nstores;
+        if (m->set.rule != KC_RULE_DIFFERENCE || n == 1)
+                return build_files(m, 0, n, ops[m->set.rule]);
+        struct node *first = build_file(m, 0);
+        return join(m, first, build_files(m, 1, n, JOIN_ADD), JOIN_DIFFERENCE);
+}
+
+/* Which k-mers are kept: by their marks. */
+static void set_marks(struct kc_merge *m)
+{
+        const uint64_t any = ~SUM_MASK & ~REMOVED & ~HAD;
+        const uint64_t all = MARK_FIRST + MARK_OTHER * (m->set.nstores - 1);
+        if (m->set.operation == KC_SET_INTERSECT) {
+                m->mark_mask = any;
+                m->mark_wanted = all << MARK_SHIFT;
+        } else if (m->set.rule == KC_RULE_DIFFERENCE) {
+                m->mark_mask = m->mark_wanted = (uint64_t)MARK_FIRST << MARK_SHIFT;
+        } else if (m->set.operation == KC_SET_SUBTRACT) {
+                m->mark_mask = any;
+                m->mark_wanted = (uint64_t)MARK_FIRST << MARK_SHIFT;
+        }
+        m->keeps_all = m->mark_mask == 0;
+        m->saturates_files = m->set.rule != KC_RULE_SUM;
+}
+
+static bool allocate(struct kc_merge *m)
+{
+        const size_t key_nbytes = (size_t)m->nwords * sizeof(uint64_t);
+        bool complete = true;
+        for (size_t i = 0; i < m->nnodes; i++) {
+                struct node *node = &m->nodes[i];
+                node->values = malloc(BATCH_NKMERS * sizeof *node->values);
+                if (node->left != NULL)
+                        node->kmers = malloc(BATCH_NKMERS * key_nbytes);
+                complete &= node->values != NULL && (node->left == NULL || node->kmers != NULL);
+        }
+        if (!m->keeps_all)
+                m->kmers = malloc(BATCH_NKMERS * key_nbytes);
+        return complete && (m->keeps_all || m->kmers != NULL);
+}
+
+static enum kc_status begin_walks(struct kc_merge *m, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        size_t chunk_nbytes = CHUNKS_NBYTES / count_runs(&m->set);
+        if (chunk_nbytes < MIN_CHUNK_NBYTES)
+                chunk_nbytes = MIN_CHUNK_NBYTES;
+        if (chunk_nbytes > MAX_CHUNK_NBYTES)
+                chunk_nbytes = MAX_CHUNK_NBYTES;
+        for (size_t i = 0; i < m->nnodes; i++) {
+                struct node *node = &m->nodes[i];
+                if (node->left != NULL)
+                        continue;
+                node->walk.chunk_nbytes = chunk_nbytes;
+                KC_TRY(kc_walk_begin(&node->walk, node->walk.store, node->run, 0,
+                                     node->run->nblocks, err));
+        }
+out:
+        return status;
+}
+
+enum kc_status kc_merge_open(struct kc_merge **merge, const struct kc_set *set,
+                             struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        struct kc_merge *m = calloc(1, sizeof *m);
+        if (m != NULL) {
+                m->set = *set;
+                m->nwords = set->stores[0]->nwords;
+                m->nodes = calloc(2 * count_runs(set), sizeof *m->nodes);
+        }
+        if (m != NULL && m->nodes != NULL) {
+                set_marks(m);
+                m->root = build_root(m);
+        }
+        if (m == NULL || m->nodes == NULL || !allocate(m)) {
+                kc_merge_close(m);
+                return kc_fail(err, KC_ENOMEM, "out of memory for merging %zu runs",
+                               count_runs(set));
+        }
+        KC_TRY(begin_walks(m, err));
+        *merge = m;
+        m = NULL;
+out:
+        kc_merge_close(m);
+        return status;
+}
+
+void kc_merge_close(struct kc_merge *m)
+{
+        if (m == NULL)
+                return;
+        for (size_t i = 0; i < m->nnodes; i++) {
+                kc_walk_free(&m->nodes[i].walk);
+                free(m->nodes[i].kmers);
+                free(m->nodes[i].values);
+        }
+        free(m->nodes);
+        free(m->kmers);
+        free(m);
+}
+
+enum kc_status kc_merge_range(struct kc_merge *m, const uint64_t *from, const uint64_t *to,
+                              struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        for (size_t i = 0; i < m->nnodes; i++) {
+                struct node *node = &m->nodes[i];
+                node->items.n = 0;
+                if (node->left == NULL)
+                        KC_TRY(kc_walk_range(&node->walk, from, to, err));
+        }
+out:
+        return status;
+}
