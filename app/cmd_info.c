@@ -27,6 +27,10 @@ static void put_text(struct text_out *out, const char *path, const struct kc_sto
         text_out_printf(out, "%-22s %s\n", "strands",
                         info->stranded ? "as they stand (--stranded)" : "canonical");
         put_number(out, "sorted runs", info->nruns);
+        if (info->ntombstone_runs > 0) {
+                put_number(out, "of these, tombstones", info->ntombstone_runs);
+                put_number(out, "k-mers in these", info->ntombstones);
+        }
         put_number(out, "distinct k-mers", info->ndistinct);
         put_number(out, "seen once", info->nunique);
         put_number(out, "largest count", info->max_count);
@@ -44,8 +48,8 @@ static void put_text(struct text_out *out, const char *path, const struct kc_sto
         for (size_t i = 0; i < info->nnames; i++)
                 text_out_printf(out, "%-22s %s\n", i ? "" : "inputs", info->names[i]);
         if (info->nruns > 1)
-                text_out_puts(out, "Several runs: distinct and seen once are upper bounds, largest "
-                                   "count a lower one.\n");
+                text_out_puts(out, "Several runs: each counts by itself; what they hold together tells "
+                                   "hist, or info after compact.\n");
 }
 
 static void put_json(struct text_out *out, const char *path, const struct kc_store_info *info)
@@ -58,6 +62,8 @@ static void put_json(struct text_out *out, const char *path, const struct kc_sto
         json_number(&json, "k", (uint64_t)info->k);
         json_bool(&json, "stranded", info->stranded);
         json_number(&json, "runs", info->nruns);
+        json_number(&json, "tombstone_runs", info->ntombstone_runs);
+        json_number(&json, "tombstones", info->ntombstones);
         json_number(&json, "distinct", info->ndistinct);
         json_number(&json, "unique", info->nunique);
         json_number(&json, "largest_count", info->max_count);

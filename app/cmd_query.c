@@ -11,8 +11,6 @@
 #include "kmer/kmer.h"
 #include "kmer/parallel.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,18 +111,10 @@ out:
         return status;
 }
 
-/* A sequence typed by hand is held to what the user must have meant. */
 static enum kc_status ask_argument(struct query *q, const char *text, struct kc_error *err)
 {
-        size_t length = strlen(text);
-        if (length < (size_t)q->k)
-                return kc_fail(err, KC_EUSAGE, "'%s' is %zu letters long, but k is %d", text,
-                               length, q->k);
-        for (size_t i = 0; i < length; i++)
-                if (kc_base_code((unsigned char)text[i]) < 0)
-                        return kc_fail(err, KC_EUSAGE, "'%s': letter %zu, '%c', is none of ACGTU",
-                                       text, i + 1, text[i]);
-        return ask_sequence(q, text, length, err);
+        enum kc_status status = kmer_text_check(text, q->k, err);
+        return status == KC_OK ? ask_sequence(q, text, strlen(text), err) : status;
 }
 
 static enum kc_status ask_file(struct query *q, const char *path, struct kc_error *err)
@@ -177,18 +167,6 @@ static void close_query(struct query *q)
         kc_store_close(q->store);
 }
 
-static void tell_skipped(const struct query *q)
-{
-        if (q->nshort)
-                fprintf(stderr, "kcount: %" PRIu64 " sequences are shorter than k = %d\n",
-                        q->nshort, q->k);
-        if (q->nskipped)
-                fprintf(stderr,
-                        "kcount: %" PRIu64 " letters outside ACGTU; k-mers over them were "
-                        "not asked\n",
-                        q->nskipped);
-}
-
 static enum kc_status run_query(const struct invocation *call, struct kc_error *err)
 {
         const struct query_settings *s = call->settings;
@@ -204,7 +182,7 @@ static enum kc_status run_query(const struct invocation *call, struct kc_error *
                 KC_TRY(ask_file(&query, s->file, err));
         KC_TRY(answer_batch(&query, err));
         if (!s->quiet)
-                tell_skipped(&query);
+                sequences_tell_skipped(query.k, query.nshort, query.nskipped);
 out:
         close_query(&query);
         return status;

@@ -7,6 +7,13 @@
 #include "app/options.h"
 
 extern const struct command command_count;
+extern const struct command command_add;
+extern const struct command command_remove;
+extern const struct command command_compact;
+extern const struct command command_merge;
+extern const struct command command_union;
+extern const struct command command_intersect;
+extern const struct command command_subtract;
 extern const struct command command_dump;
 extern const struct command command_hist;
 extern const struct command command_query;

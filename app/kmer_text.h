@@ -4,6 +4,8 @@
 #ifndef APP_KMER_TEXT_H
 #define APP_KMER_TEXT_H
 
+#include "kmer/status.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -13,6 +15,9 @@ struct kmer_text {
         bool fasta;                    /* ">COUNT\nKMER\n" instead of "KMER\tCOUNT\n" */
         uint32_t min_count, max_count; /* pairs outside are left out */
 };
+
+/* KC_EUSAGE if text, as typed by hand, is shorter than k, or not of bases alone. */
+enum kc_status kmer_text_check(const char *text, int k, struct kc_error *err);
 
 /* Room that one line may need, scratch behind its end included. */
 size_t kmer_text_line_nbytes(int k);

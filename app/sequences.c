@@ -2,8 +2,10 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -213,4 +215,15 @@ void sequences_close(struct sequences *s)
         free(s->line.data);
         free(s->sequence.data);
         free(s);
+}
+
+void sequences_tell_skipped(int k, uint64_t nshort, uint64_t nskipped)
+{
+        if (nshort)
+                fprintf(stderr, "kcount: %" PRIu64 " sequences are shorter than k = %d\n", nshort, k);
+        if (nskipped)
+                fprintf(stderr,
+                        "kcount: %" PRIu64 " letters outside ACGTU; k-mers over them were left "
+                        "out\n",
+                        nskipped);
 }

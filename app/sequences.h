@@ -9,6 +9,7 @@
 #include "kmer/status.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct sequences;
 
@@ -22,6 +23,10 @@ enum kc_status sequences_open(struct sequences **sequences, const char *path, st
  */
 enum kc_status sequences_next(struct sequences *sequences, const char **text, size_t *length,
                               struct kc_error *err);
+
+/* Say on standard error, if so it is, that there were sequences shorter than k, and letters that are
+ * no bases. */
+void sequences_tell_skipped(int k, uint64_t nshort, uint64_t nskipped);
 
 /* NULL is fine. */
 void sequences_close(struct sequences *sequences);

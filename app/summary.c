@@ -70,9 +70,20 @@ static void put_stages(struct text_out *out, const struct summary *s)
                                 format_size(s->gpu.peak_nbytes, peak));
 }
 
+static void put_output(struct text_out *out, const struct summary *s)
+{
+        char size[FORMATTED_NBYTES];
+        format_size(s->stored.file_nbytes, size);
+        if (s->adds)
+                text_out_printf(out, "added to %s, now %u runs, %s\n", s->output, s->stored.nruns,
+                                size);
+        else
+                text_out_printf(out, "wrote %s, %s\n", s->output, size);
+}
+
 void summary_text(struct text_out *out, const struct summary *s)
 {
-        char size[FORMATTED_NBYTES], peak[FORMATTED_NBYTES];
+        char peak[FORMATTED_NBYTES];
         put_read(out, s);
         if (!s->reader_only) {
                 put_numbers(out, s);
@@ -82,8 +93,7 @@ void summary_text(struct text_out *out, const struct summary *s)
                         s->wall_seconds, s->user_seconds + s->system_seconds,
                         format_size(s->peak_nbytes, peak), mbases_per_second(s));
         if (!s->reader_only)
-                text_out_printf(out, "wrote %s, %s\n", s->output,
-                                format_size(s->stored.file_nbytes, size));
+                put_output(out, s);
         text_out_printf(out, "kcount %s: %s\n", KCOUNT_VERSION, s->command_line);
 }
 
@@ -110,9 +120,10 @@ static void put_json_settings(struct json *json, const struct summary *s)
         json_string(json, "output", s->output);
         json_number(json, "output_bytes", s->stored.file_nbytes);
         json_begin(json, "inputs", '[');
-        for (size_t i = 0; i < s->stored.nnames; i++)
-                json_string(json, NULL, s->stored.names[i]);
+        for (size_t i = 0; i < s->ninputs; i++)
+                json_string(json, NULL, s->inputs[i]);
         json_end(json, ']');
+        json_number(json, "runs", s->stored.nruns);
         json_number(json, "k", (uint64_t)s->stored.k);
         json_bool(json, "stranded", s->stored.stranded);
         json_number(json, "min_quality", (uint64_t)s->min_quality);

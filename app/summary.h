@@ -10,7 +10,10 @@
 
 struct summary {
         const char *command_line;
+        bool adds; /* a run to output, which was there before: stored tells of all its runs */
         const char *output;
+        const char *const *inputs; /* what was read now */
+        size_t ninputs;
         int nthreads, min_quality;
         uint64_t memory_nbytes; /* the bound, -m */
         struct device_choice device;

@@ -124,6 +124,9 @@ enum kc_status kc_store_open(struct kc_store **store, const char *path, struct k
 void kc_store_close(struct kc_store *store);
 void kc_store_get_info(const struct kc_store *store, struct kc_store_info *info);
 
+/* Whether the file ends with its footer: not so where an append was broken off. */
+bool kc_store_is_tidy(const struct kc_store *store);
+
 /*
  * The histogram: pairs (count, number of distinct k-mers), ascending, zero rows left out. Read from
  * the footer; k-mers are decoded, by nthreads threads, only when several runs must be merged.

@@ -189,7 +189,7 @@ static enum kc_status check_ends(const struct kc_store *store, struct kc_error *
         if (status != KC_OK)
                 return status;
         uint64_t end = store->footer_offset + store->footer_nbytes;
-        if (end != store->nbytes)
+        if (!kc_store_is_tidy(store))
                 return kc_fail(err, KC_ECORRUPT,
                                "%s has %llu bytes behind its footer, from offset %llu on, as an "
                                "interrupted append leaves them; what was there before is still "

@@ -168,6 +168,11 @@ void kc_store_get_info(const struct kc_store *store, struct kc_store_info *info)
         }
 }
 
+bool kc_store_is_tidy(const struct kc_store *store)
+{
+        return store->footer_offset + store->footer_nbytes == store->nbytes;
+}
+
 /* Each thread of a merge counts into a tally of its own. */
 static enum kc_status take(void *ctx, int worker, uint64_t part, bool last, const uint64_t *kmers,
                            const uint32_t *counts, size_t n, struct kc_error *err)

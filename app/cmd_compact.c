@@ -1,0 +1,54 @@
+/*
+ * kcount compact: the runs of a .kc file into one, in place.
+ */
+#include "app/combining.h"
+#include "app/command.h"
+
+static enum kc_status run_compact(const struct invocation *call, struct kc_error *err)
+{
+        struct combine_plan plan = { .inputs = call->operands,
+                                     .ninputs = 1,
+                                     .operation = KC_SET_UNION,
+                                     .rule = KC_RULE_SUM,
+                                     .output = call->operands[0],
+                                     .in_place = true,
+                                     .may_be_idle = true };
+        int lock = -1;
+        /* before the file is opened: what is added later would be lost */
+        enum kc_status status = kc_store_lock(&lock, plan.output, err);
+        if (status == KC_OK)
+                status = combine(call, &plan, err);
+        kc_store_unlock(lock);
+        return status;
+}
+
+static const struct option_spec compact_options[] = {
+        OPTION_MIN(COMBINE_FIELD(min_count)),
+        OPTION_MAX(COMBINE_FIELD(max_count)),
+        OPTION_THREADS(COMBINE_FIELD(nthreads)),
+        OPTION_JSON(COMBINE_FIELD(json), "Print the summary as JSON on standard output as well."),
+        OPTION_QUIET(COMBINE_FIELD(quiet)),
+        OPTION_NO_PROGRESS(COMBINE_FIELD(no_progress)),
+        { 0 },
+};
+
+const struct command command_compact = {
+        .name = "compact",
+        .run = run_compact,
+        .operands = "DB.kc",
+        .summary = "Merge the runs of a .kc file into one",
+        .description =
+                "What add and remove have appended is merged into one sorted run: counts summed, "
+                "removed k-mers and their tombstones gone, with --min and --max others, too. After "
+                "add the file is the same, to the byte, as counting all reads at once would have "
+                "given.\n\n"
+                "The new file is written beside the old one, which it replaces when it is complete "
+                "and on the disk: there must be room for both. 'kcount merge DB.kc -o NEW.kc' does "
+                "the same and keeps DB.kc.",
+        .examples = "  kcount compact sample.kc\n"
+                    "  kcount compact sample.kc --min 2\n",
+        .options = compact_options,
+        .settings_nbytes = sizeof(struct combine_settings),
+        .min_operands = 1,
+        .max_operands = 1,
+};

@@ -1,0 +1,243 @@
+/*
+ * kcount remove: k-mers out of a .kc file, by a run of tombstones.
+ */
+#include "app/command.h"
+#include "app/json.h"
+#include "app/kmer_text.h"
+#include "app/machine.h"
+#include "app/output_name.h"
+#include "app/progress.h"
+#include "app/removals.h"
+#include "app/signals.h"
+#include "app/size.h"
+#include "cpu/cpu_engine.h"
+#include "io/store.h"
+#include "kmer/kmer.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* For sorting the k-mers; what does not fit is spilled. */
+static const uint64_t memory_nbytes = UINT64_C(1) << 30;
+
+struct remove_settings {
+        uint64_t nthreads;
+        const char *file;
+        bool json, quiet, no_progress;
+};
+
+struct removing {
+        const struct remove_settings *settings;
+        const char *path;
+        int nthreads, k;
+        bool stranded;
+        char *tmp_dir;
+        struct kc_job *job;
+        struct kc_store_writer *writer;
+        struct removals removals;
+        struct tombstones tombstones;
+        struct kc_count_totals totals;
+};
+
+/* A sequence typed by hand is held to what the user must have meant. */
+static enum kc_status check_arguments(const struct removals *r, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        for (size_t i = 0; i < r->narguments; i++)
+                KC_TRY(kmer_text_check(r->arguments[i], r->k, err));
+out:
+        return status;
+}
+
+static enum kc_status open_all(struct removing *r, const struct invocation *call,
+                               struct kc_error *err)
+{
+        enum kc_status status;
+        r->tmp_dir = output_folder(r->path);
+        if (r->tmp_dir == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        KC_TRY(kc_store_append(&r->writer, r->path, true, &r->k, &r->stranded, err));
+        r->removals.arguments = call->operands + 1;
+        r->removals.narguments = (size_t)call->noperands - 1;
+        r->removals.k = r->k;
+        KC_TRY(check_arguments(&r->removals, err));
+        if (r->settings->file != NULL)
+                KC_TRY(sequences_open(&r->removals.file, r->settings->file, err));
+        KC_TRY(tombstones_init(&r->tombstones, kc_store_sink(r->writer), r->k, err));
+out:
+        return status;
+}
+
+static enum kc_status sort_kmers(struct removing *r, struct kc_error *err)
+{
+        static const char *const names[KC_NSTAGES] = { "read", "sort", "write" };
+        const struct kc_count_params params = { .k = r->k,
+                                                .stranded = r->stranded,
+                                                .nthreads = r->nthreads,
+                                                .memory_nbytes = memory_nbytes,
+                                                .tmp_dir = r->tmp_dir };
+        const struct kc_batch_source source = removals_source(&r->removals);
+        const struct kc_run_sink sink = tombstones_sink(&r->tombstones);
+        struct progress *progress = progress_start(
+                r->job, names, false, !r->settings->quiet && !r->settings->no_progress);
+        enum kc_status status = kc_cpu_count(&params, &source, &sink, r->job, &r->totals, err);
+        progress_stop(progress);
+        if (status == KC_OK && atomic_load(&r->job->cancel))
+                status = kc_fail(err, KC_ECANCELED, "interrupted");
+        return status;
+}
+
+/* Each tombstone counts as a k-mer once, whatever else the engine has counted. */
+static enum kc_status commit(struct removing *r, struct kc_error *err)
+{
+        const struct kc_store_origin origin = { .names = &r->settings->file,
+                                                .nnames = r->settings->file != NULL,
+                                                .nreads = r->removals.nsequences,
+                                                .nbases = r->removals.nbases,
+                                                .nskipped = r->removals.nskipped,
+                                                .nkmers = r->totals.ndistinct };
+        struct kc_store_writer *writer = r->writer;
+        r->writer = NULL; /* commit frees it in any case */
+        return kc_store_commit(writer, &origin, err);
+}
+
+/* ---- what it tells ---- */
+
+static void put_text(const struct removing *r, const struct invocation *call,
+                     const struct kc_store_info *info)
+{
+        char number[FORMATTED_NBYTES], size[FORMATTED_NBYTES];
+        struct text_out out;
+        text_out_stderr(&out);
+        text_out_printf(&out, "  %-22s %18s\n", "sequences",
+                        format_number(r->removals.nsequences, number));
+        text_out_printf(&out, "  %-22s %18s\n", "k-mers to remove",
+                        format_number(r->totals.ndistinct, number));
+        text_out_printf(&out, "wall %.2f s\nremoved from %s, now %u runs, %s\nkcount %s: %s\n",
+                        machine_seconds() - call->start_seconds, r->path, info->nruns,
+                        format_size(info->file_nbytes, size), KCOUNT_VERSION, call->line);
+        text_out_flush(&out);
+}
+
+static void put_json(const struct removing *r, const struct invocation *call,
+                     const struct kc_store_info *info)
+{
+        struct json json = { .out = call->out };
+        json_begin(&json, NULL, '{');
+        json_string(&json, "version", KCOUNT_VERSION);
+        json_string(&json, "command", call->line);
+        json_string(&json, "output", r->path);
+        json_number(&json, "output_bytes", info->file_nbytes);
+        json_number(&json, "runs", info->nruns);
+        json_number(&json, "k", (uint64_t)info->k);
+        json_bool(&json, "stranded", info->stranded);
+        json_number(&json, "sequences", r->removals.nsequences);
+        json_number(&json, "short_sequences", r->removals.nshort);
+        json_number(&json, "skipped_letters", r->removals.nskipped);
+        json_number(&json, "distinct", r->totals.ndistinct);
+        json_begin(&json, "seconds", '{');
+        json_real(&json, "wall", machine_seconds() - call->start_seconds);
+        json_end(&json, '}');
+        json_number(&json, "peak_memory_bytes", machine_peak_nbytes());
+        json_end(&json, '}');
+}
+
+static enum kc_status tell(struct removing *r, const struct invocation *call, struct kc_error *err)
+{
+        struct kc_store *store;
+        struct kc_store_info info;
+        enum kc_status status = kc_store_open(&store, r->path, err);
+        if (status != KC_OK)
+                return status;
+        kc_store_get_info(store, &info);
+        if (!r->settings->quiet) {
+                sequences_tell_skipped(r->k, r->removals.nshort, r->removals.nskipped);
+                put_text(r, call, &info);
+        }
+        if (r->settings->json)
+                put_json(r, call, &info);
+        kc_store_close(store);
+        return KC_OK;
+}
+
+static void close_all(struct removing *r)
+{
+        kc_store_abort(r->writer);
+        sequences_close(r->removals.file);
+        removals_destroy(&r->removals);
+        free(r->tombstones.ones);
+        free(r->tmp_dir);
+}
+
+static enum kc_status run_remove(const struct invocation *call, struct kc_error *err)
+{
+        /* Static, because the thread that takes the signals lives on to the end. */
+        static struct kc_job job;
+        const struct remove_settings *s = call->settings;
+        struct removing r = { .settings = s,
+                              .path = call->operands[0],
+                              .nthreads = s->nthreads ? (int)s->nthreads : machine_ncores(),
+                              .job = &job };
+        enum kc_status status;
+        if (call->noperands < 2 && s->file == NULL)
+                return kc_fail(err, KC_EUSAGE, "remove needs a SEQUENCE, or -f FILE");
+        removals_init(&r.removals);
+        signals_install(&job);
+        KC_TRY(open_all(&r, call, err));
+        KC_TRY(sort_kmers(&r, err));
+        if (r.totals.ndistinct == 0) {
+                fprintf(stderr, "kcount: warning: no k-mer to remove: no stretch of bases is %d "
+                                "long; %s is unchanged\n",
+                        r.k, r.path);
+                goto out;
+        }
+        KC_TRY(commit(&r, err));
+        KC_TRY(tell(&r, call, err));
+out:
+        close_all(&r);
+        return status;
+}
+
+#define FIELD(member) offsetof(struct remove_settings, member)
+
+static const struct option_spec remove_options[] = {
+        { .type = OPTION_TEXT,
+          .letter = 'f',
+          .name = "file",
+          .argument = "FILE",
+          .offset = FIELD(file),
+          .help = "Remove all k-mers of this file as well: FASTA, FASTQ, or lines of which the "
+                  "first field is taken (as dump prints them); plain or gzip; - is standard input. "
+                  "What is shorter than k, and letters outside ACGTU, are told on standard error." },
+        OPTION_THREADS(FIELD(nthreads)),
+        OPTION_JSON(FIELD(json), "Print the summary as JSON on standard output as well."),
+        OPTION_QUIET(FIELD(quiet)),
+        OPTION_NO_PROGRESS(FIELD(no_progress)),
+        { 0 },
+};
+
+const struct command command_remove = {
+        .name = "remove",
+        .run = run_remove,
+        .operands = "DB.kc [SEQUENCE]...",
+        .summary = "Remove k-mers from a .kc file",
+        .description =
+                "All k-mers of the sequences are removed, whatever their counts; a sequence is k "
+                "letters long or longer. Unless the file was counted with --stranded, a k-mer and "
+                "its reverse complement are one. What is in the file is not rewritten: a run of "
+                "tombstones is appended, which hide the k-mers in the runs before it. If add "
+                "brings one of them again later, it counts anew. 'kcount compact' drops what is "
+                "removed, and the tombstones.\n\n"
+                "Until all is complete the file stays what it was, for readers at work, too, and "
+                "after a crash. One command at a time may change a file. Up to 1 GiB of memory is "
+                "used to sort the k-mers, and files in the folder of DB.kc without a name, if they "
+                "are more. To get a file without the k-mers of another .kc file, see subtract.",
+        .examples = "  kcount remove sample.kc -f adapters.fa\n"
+                    "  kcount dump sample.kc --max 1 | kcount remove sample.kc -f -\n",
+        .options = remove_options,
+        .settings_nbytes = sizeof(struct remove_settings),
+        .min_operands = 1,
+        .max_operands = -1,
+};

@@ -1,0 +1,169 @@
+/*
+ * kcount merge, union, intersect, subtract: set operations on .kc files.
+ */
+#include "app/combining.h"
+#include "app/command.h"
+
+#include <string.h>
+
+static const struct {
+        const char *name;
+        enum kc_count_rule rule;
+} rules[] = {
+        { "sum", KC_RULE_SUM },   { "min", KC_RULE_MIN },
+        { "max", KC_RULE_MAX },   { "difference", KC_RULE_DIFFERENCE },
+        { "left", KC_RULE_LEFT }, { "right", KC_RULE_RIGHT },
+};
+
+static enum kc_status parse_rule(const char *text, enum kc_count_rule *rule, struct kc_error *err)
+{
+        for (size_t i = 0; text != NULL && i < sizeof rules / sizeof *rules; i++)
+                if (strcmp(rules[i].name, text) == 0) {
+                        *rule = rules[i].rule;
+                        return KC_OK;
+                }
+        if (text == NULL)
+                return KC_OK;
+        return kc_fail(err, KC_EUSAGE,
+                       "--counts: '%s' is none of min, max, sum, difference, left and right", text);
+}
+
+static enum kc_status run(const struct invocation *call, enum kc_set_operation operation,
+                          enum kc_count_rule rule, struct kc_error *err)
+{
+        const struct combine_settings *s = call->settings;
+        struct combine_plan plan = { .inputs = call->operands,
+                                     .ninputs = (size_t)call->noperands,
+                                     .operation = operation,
+                                     .rule = rule,
+                                     .output = s->output };
+        enum kc_status status = parse_rule(s->counts, &plan.rule, err);
+        return status == KC_OK ? combine(call, &plan, err) : status;
+}
+
+static enum kc_status run_union(const struct invocation *call, struct kc_error *err)
+{
+        return run(call, KC_SET_UNION, KC_RULE_SUM, err);
+}
+
+static enum kc_status run_intersect(const struct invocation *call, struct kc_error *err)
+{
+        return run(call, KC_SET_INTERSECT, KC_RULE_MIN, err);
+}
+
+static enum kc_status run_subtract(const struct invocation *call, struct kc_error *err)
+{
+        return run(call, KC_SET_SUBTRACT, KC_RULE_LEFT, err);
+}
+
+#define FIELD(member) COMBINE_FIELD(member)
+
+/* clang-format off */
+#define OUTPUT_OPTION \
+        { .type = OPTION_TEXT, .letter = 'o', .name = "output", .argument = "FILE", \
+          .offset = FIELD(output), .required = true, \
+          .help = "Write the result here. Required." }
+#define COUNTS_OPTION(text) \
+        { .type = OPTION_TEXT, .name = "counts", .argument = "RULE", .offset = FIELD(counts), \
+          .help = (text) }
+#define COMMON_OPTIONS \
+        OPTION_MIN(FIELD(min_count)), \
+        OPTION_MAX(FIELD(max_count)), \
+        OPTION_THREADS(FIELD(nthreads)), \
+        OPTION_JSON(FIELD(json), "Print the summary as JSON on standard output as well."), \
+        OPTION_QUIET(FIELD(quiet)), \
+        OPTION_NO_PROGRESS(FIELD(no_progress)), \
+        { .type = OPTION_FLAG, .name = "force", .offset = FIELD(force), \
+          .help = "Replace the output if it exists." }
+/* clang-format on */
+
+#define RULES \
+        "from the counts in those files that have it, in the order given: min, max, sum (4294967295 " \
+        "at most), left (in the first of them), right (in the last), or difference (in the first " \
+        "file, 0 if it is not there, less those in all others; left out if nothing remains). "
+#define ALIKE \
+        "All files must have the same k and strands. Several runs of a file count as one, merged, " \
+        "and what was removed from it is not there. The result has one run."
+
+static const struct option_spec merge_options[] = { OUTPUT_OPTION, COMMON_OPTIONS, { 0 } };
+
+const struct command command_merge = {
+        .name = "merge",
+        .run = run_union,
+        .operands = "FILE.kc...",
+        .summary = "Merge .kc files into one, counts summed",
+        .description =
+                "All k-mers of all files, their counts summed: the same file, to the byte, as "
+                "counting all the reads at once would have given (where no --min or --max was "
+                "used). Of one file, a copy with its runs merged.\n\n" ALIKE,
+        .examples = "  kcount merge lane1.kc lane2.kc lane3.kc -o sample.kc\n",
+        .options = merge_options,
+        .settings_nbytes = sizeof(struct combine_settings),
+        .min_operands = 1,
+        .max_operands = -1,
+};
+
+static const struct option_spec union_options[] = {
+        OUTPUT_OPTION,
+        COUNTS_OPTION("The count of a k-mer, " RULES "Default: sum."),
+        COMMON_OPTIONS,
+        { 0 },
+};
+
+const struct command command_union = {
+        .name = "union",
+        .run = run_union,
+        .operands = "FILE.kc...",
+        .summary = "Write the k-mers that any of the .kc files has",
+        .description = "All k-mers of all files; --counts says with which count. With the default, "
+                       "sum, it is merge.\n\n" ALIKE,
+        .examples = "  kcount union a.kc b.kc --counts max -o any.kc\n",
+        .options = union_options,
+        .settings_nbytes = sizeof(struct combine_settings),
+        .min_operands = 1,
+        .max_operands = -1,
+};
+
+static const struct option_spec intersect_options[] = {
+        OUTPUT_OPTION,
+        COUNTS_OPTION("The count of a k-mer, " RULES "Default: min."),
+        COMMON_OPTIONS,
+        { 0 },
+};
+
+const struct command command_intersect = {
+        .name = "intersect",
+        .run = run_intersect,
+        .operands = "FILE.kc...",
+        .summary = "Write the k-mers that all of the .kc files have",
+        .description = "The k-mers that are in every file; --counts says with which count.\n\n" ALIKE,
+        .examples = "  kcount intersect reads.kc assembly.kc --counts left -o common.kc\n"
+                    "  kcount intersect a.kc b.kc c.kc --min 5 -o core.kc\n",
+        .options = intersect_options,
+        .settings_nbytes = sizeof(struct combine_settings),
+        .min_operands = 1,
+        .max_operands = -1,
+};
+
+static const struct option_spec subtract_options[] = {
+        OUTPUT_OPTION,
+        COUNTS_OPTION("left: the k-mers of the first file that no other file has, with their count. "
+                      "difference: all k-mers of the first file whose count there is above the sum "
+                      "of those in the others, with what remains. Default: left."),
+        COMMON_OPTIONS,
+        { 0 },
+};
+
+const struct command command_subtract = {
+        .name = "subtract",
+        .run = run_subtract,
+        .operands = "FILE.kc FILE.kc...",
+        .summary = "Write the k-mers of a .kc file that others have not",
+        .description = "The k-mers of the first file without those of the others.\n\n" ALIKE,
+        .examples = "  kcount subtract sample.kc host.kc -o foreign.kc\n"
+                    "  kcount subtract tumour.kc normal.kc --counts difference --min 5 -o gain.kc\n",
+        .options = subtract_options,
+        .settings_nbytes = sizeof(struct combine_settings),
+        .min_operands = 2,
+        .max_operands = -1,
+};

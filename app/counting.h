@@ -1,0 +1,112 @@
+/*
+ * Counting reads: into a .kc file of its own, or into one that is there already. What count and add
+ * have in common.
+ */
+#ifndef APP_COUNTING_H
+#define APP_COUNTING_H
+
+#include "app/options.h"
+
+#define COUNTING_MIB (UINT64_C(1) << 20)
+
+enum {
+        COUNTING_MIN_MEMORY_MIB = 256,
+        COUNTING_MIN_GPU_MEMORY_MIB = 256,
+        COUNTING_MIN_GPU_BATCH = 4096,
+        COUNTING_MAX_QUALITY = 93,
+};
+
+/* Of either command; zero where a command has no such option. */
+struct count_settings {
+        uint64_t k, nthreads, memory_nbytes, engine_memory_nbytes, min_count, max_count,
+                min_quality, gpu_memory_nbytes, gpu_batch_nkmers;
+        const char *output, *tmp_dir, *device, *table, *gpu_trace;
+        bool stranded, json, quiet, no_progress, force, reader_only;
+};
+
+/* count: the operands are reads; they go to settings->output, or a name made from theirs. */
+enum kc_status counting_create(const struct invocation *call, struct kc_error *err);
+
+/* add: the first operand is a .kc file, which tells k and strands, the others are reads. */
+enum kc_status counting_add(const struct invocation *call, struct kc_error *err);
+
+/* ---- options of both ---- */
+
+#define COUNTING_FIELD(member) offsetof(struct count_settings, member)
+
+/* clang-format off */
+#define COUNTING_OPTIONS \
+        OPTION_THREADS(COUNTING_FIELD(nthreads)), \
+        { .type = OPTION_SIZE, \
+          .letter = 'm', \
+          .name = "memory", \
+          .argument = "SIZE", \
+          .min = COUNTING_MIN_MEMORY_MIB * COUNTING_MIB, \
+          .offset = COUNTING_FIELD(memory_nbytes), \
+          .help = "Bound on the memory of the whole process, such as 8G, 1.5G or 500M (powers of " \
+                  "1024; at least 256M; kept from 1G up). What does not fit is spilled to files in " \
+                  "--tmp. Default: three quarters of the memory that is free." }, \
+        { .type = OPTION_SIZE, \
+          .name = "engine-memory", \
+          .argument = "SIZE", \
+          .min = COUNTING_MIB, \
+          .offset = COUNTING_FIELD(engine_memory_nbytes), \
+          .hidden = true, \
+          .help = "The engine's part of the memory, however small: tests make it spill." }, \
+        { .type = OPTION_TEXT, \
+          .name = "tmp", \
+          .argument = "DIR", \
+          .offset = COUNTING_FIELD(tmp_dir), \
+          .help = "Folder for spilled data. Default: the output's folder. No names appear there: " \
+                  "the files are unlinked as soon as they are open." }, \
+        { .type = OPTION_TEXT, \
+          .name = "device", \
+          .argument = "NAME", \
+          .preset = "auto", \
+          .offset = COUNTING_FIELD(device), \
+          .help = "Where to count: auto, cpu, cuda, or cuda:N for one of several devices. auto " \
+                  "takes CUDA where a device answers, else the CPU; a build with CUDA then says " \
+                  "why. k above 64 is counted on the CPU in any case. The output is the same." }, \
+        { .type = OPTION_TEXT, \
+          .name = "table", \
+          .argument = "NAME", \
+          .offset = COUNTING_FIELD(table), \
+          .help = "Hash table of the CUDA engine: warpdrive or slab. Needs a CUDA device. Default: " \
+                  "warpdrive." }, \
+        { .type = OPTION_SIZE, \
+          .name = "gpu-memory", \
+          .argument = "SIZE", \
+          .min = COUNTING_MIN_GPU_MEMORY_MIB * COUNTING_MIB, \
+          .offset = COUNTING_FIELD(gpu_memory_nbytes), \
+          .help = "Bound on the device memory that is taken for counting, at least 256M; CUDA " \
+                  "itself takes some more. What does not fit is kept in the memory that -m allows, " \
+                  "then in --tmp. Default: nine tenths of what is free on the device." }, \
+        { .type = OPTION_NUMBER, \
+          .name = "gpu-batch", \
+          .argument = "N", \
+          .min = COUNTING_MIN_GPU_BATCH, \
+          .max = UINT64_C(1) << 31, \
+          .offset = COUNTING_FIELD(gpu_batch_nkmers), \
+          .hidden = true, \
+          .help = "Most k-mers that are counted at a time: tests make many runs." }, \
+        { .type = OPTION_TEXT, \
+          .name = "gpu-trace", \
+          .argument = "FILE", \
+          .offset = COUNTING_FIELD(gpu_trace), \
+          .hidden = true, \
+          .help = "Write a timeline of the CUDA engine, for benchmarks." }, \
+        { .type = OPTION_NUMBER, \
+          .letter = 'q', \
+          .name = "min-quality", \
+          .argument = "Q", \
+          .max = COUNTING_MAX_QUALITY, \
+          .preset = "0", \
+          .offset = COUNTING_FIELD(min_quality), \
+          .help = "A base with a Phred quality under Q breaks the k-mer (FASTQ and BAM; offset " \
+                  "33)." }, \
+        OPTION_JSON(COUNTING_FIELD(json), "Print the summary as JSON on standard output as well."), \
+        OPTION_QUIET(COUNTING_FIELD(quiet)), \
+        OPTION_NO_PROGRESS(COUNTING_FIELD(no_progress))
+/* clang-format on */
+
+#endif
