@@ -95,6 +95,16 @@ ALWAYS_INLINE uint64_t join_values(enum join_op op, uint64_t a, uint64_t b, bool
         }
 }
 
+/* Without a branch where a k-mer has one word or two: which of two comes first is anyone's guess. */
+ALWAYS_INLINE bool is_at_most(const uint64_t *a, const uint64_t *b, int nwords)
+{
+        if (nwords == 1)
+                return *a <= *b;
+        if (nwords == 2)
+                return (a[1] < b[1]) | ((a[1] == b[1]) & (a[0] <= b[0]));
+        return kc_kmer_compare(a, b, nwords) <= 0;
+}
+
 /* Take steps that each use up one item of a side, or one of both. */
 ALWAYS_INLINE void join_steps(struct items *a, struct items *b, size_t nsteps, int nwords,
                               enum join_op op, uint64_t **kmers_end, uint64_t **values_end,
@@ -104,15 +114,9 @@ ALWAYS_INLINE void join_steps(struct items *a, struct items *b, size_t nsteps, i
         const uint64_t *ak = a->kmers, *bk = b->kmers, *av = a->values, *bv = b->values;
         uint64_t *kmers = *kmers_end, *values = *values_end, hidden = 0;
         for (size_t i = 0; i < nsteps; i++) {
-                int order;
-                if (nwords == 1)
-                        order = (*ak > *bk) - (*ak < *bk);
-                else
-                        order = kc_kmer_compare(ak, bk, nwords);
-                const bool in_a = order <= 0, in_b = order >= 0;
-                const uint64_t *kmer = in_a ? ak : bk;
+                const bool in_a = is_at_most(ak, bk, nwords), in_b = is_at_most(bk, ak, nwords);
                 for (size_t w = 0; w < nw; w++)
-                        kmers[w] = kmer[w];
+                        kmers[w] = in_a ? ak[w] : bk[w];
                 *values++ = join_values(op, *av & -(uint64_t)in_a, *bv & -(uint64_t)in_b,
                                         in_a && in_b, &hidden);
                 kmers += nw;

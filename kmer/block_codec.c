@@ -1,5 +1,7 @@
 #include "kmer/block_codec.h"
 
+#include "kmer/simd.h"
+
 #include <string.h>
 
 /* The hot loops are written once for any number of words and compiled for 1, 2 and n of them. */
@@ -123,7 +125,7 @@ static void choose_width(struct kc_block_plan *plan, const uint32_t hist[33])
         }
 }
 
-static void plan_counts(struct kc_block_plan *plan, const uint32_t *counts)
+ALWAYS_INLINE void plan_counts(struct kc_block_plan *plan, const uint32_t *counts)
 {
         uint32_t big[KC_BLOCK_NKMERS + 1];
         uint32_t nbig = 0;
@@ -138,6 +140,7 @@ static void plan_counts(struct kc_block_plan *plan, const uint32_t *counts)
         choose_width(plan, hist);
 }
 
+KC_SIMD_CLONES
 void kc_block_plan(struct kc_block_plan *plan, const uint64_t *kmers, const uint32_t *counts,
                    size_t n, int key_nwords)
 {
@@ -213,7 +216,7 @@ ALWAYS_INLINE void encode_kmers(const struct kc_block_plan *plan, const uint64_t
 }
 
 /* First gathered without a branch, which 20% of counts above 1 would make a costly one. */
-static void encode_counts(const struct kc_block_plan *plan, const uint32_t *counts, uint64_t *words)
+ALWAYS_INLINE void encode_counts(const struct kc_block_plan *plan, const uint32_t *counts, uint64_t *words)
 {
         struct sections s = locate(plan, words);
         uint64_t *bitmap = words + (s.bitmap - words);
@@ -242,6 +245,7 @@ static void encode_counts(const struct kc_block_plan *plan, const uint32_t *coun
                         *exception++ = (uint64_t)at[j] << 32 | counts[at[j]];
 }
 
+KC_SIMD_CLONES
 void kc_block_encode(const struct kc_block_plan *plan, const uint64_t *kmers,
                      const uint32_t *counts, int key_nwords, uint64_t *words)
 {
@@ -335,7 +339,7 @@ ALWAYS_INLINE void decode_kmers(const struct kc_block_plan *plan, const struct s
         }
 }
 
-static bool decode_counts(const struct kc_block_plan *plan, const struct sections *s,
+ALWAYS_INLINE bool decode_counts(const struct kc_block_plan *plan, const struct sections *s,
                           uint32_t *counts)
 {
         const uint32_t width = plan->width;
@@ -356,6 +360,7 @@ static bool decode_counts(const struct kc_block_plan *plan, const struct section
         return true;
 }
 
+KC_SIMD_CLONES
 bool kc_block_decode(const uint64_t *words, size_t nwords, const uint64_t *first, int key_nwords,
                      size_t n, uint64_t *kmers, uint32_t *counts)
 {
