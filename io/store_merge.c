@@ -172,15 +172,14 @@ static enum kc_status fill_leaf(struct kc_merge *m, struct node *leaf, struct kc
         enum kc_status status = kc_walk_next(walk, err);
         if (status != KC_OK)
                 return status;
-        uint64_t sum = 0;
-        if (leaf->run->kind == KC_RUN_TOMBSTONES) {
-                for (size_t i = 0; i < walk->n; i++)
-                        leaf->values[i] = REMOVED;
-        } else {
-                for (size_t i = 0; i < walk->n; i++) {
-                        sum += walk->counts[i];
-                        leaf->values[i] = walk->counts[i] | leaf->mark;
-                }
+        const bool removes = leaf->run->kind == KC_RUN_TOMBSTONES;
+        const uint64_t count_mask = removes ? 0 : UINT32_MAX, mark = removes ? REMOVED : leaf->mark;
+        const uint32_t *counts = walk->counts;
+        const size_t n = walk->n;
+        uint64_t *values = leaf->values, sum = 0;
+        for (size_t i = 0; i < n; i++) {
+                values[i] = (counts[i] & count_mask) | mark;
+                sum += counts[i] & count_mask;
         }
         m->totals.nread += sum;
         leaf->items = (struct items){ walk->kmers, leaf->values, walk->n };

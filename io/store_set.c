@@ -9,6 +9,7 @@
 enum {
         MAX_FILES = 4096, /* marks and sums of a merge hold so many, and so many runs */
         MAX_RUNS = 1 << 16,
+        MAX_NAMES = 1 << 20, /* of inputs, kept: they double whenever a file is merged with itself */
 };
 
 /* ---- before ---- */
@@ -159,13 +160,14 @@ static enum kc_status add_infos(const struct kc_set *set, struct kc_store_origin
         size_t n = 0;
         for (size_t i = 0; i < set->nstores; i++)
                 n += set->stores[i]->nnames;
+        n = n < MAX_NAMES ? n : MAX_NAMES;
         *names = malloc((n + 1) * sizeof **names);
         if (*names == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for the inputs' names");
         *origin = (struct kc_store_origin){ .names = *names };
         for (size_t i = 0; i < set->nstores; i++) {
                 kc_store_get_info(set->stores[i], &info);
-                for (size_t j = 0; j < info.nnames; j++)
+                for (size_t j = 0; j < info.nnames && origin->nnames < n; j++)
                         (*names)[origin->nnames++] = info.names[j];
                 origin->nreads += info.nreads;
                 origin->nbases += info.nbases;
