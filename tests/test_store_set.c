@@ -1,0 +1,650 @@
+/*
+ * Files that grow, tombstones, and set operations: against lists of all k-mers in which each count
+ * is looked up by itself.
+ */
+#include "store_reading.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+
+enum { MAX_FILES = 4, NTHREADS = 3 };
+
+/* ---- sets ---- */
+
+/* The count of a k-mer, 0 where it is not there. */
+static uint32_t count_in(const struct pair_set *s, const uint64_t *kmer)
+{
+        size_t low = 0, high = s->n;
+        while (low < high) {
+                size_t middle = (low + high) / 2;
+                int order = kc_kmer_compare(s->kmers + middle * s->nw, kmer, (int)s->nw);
+                if (order == 0)
+                        return s->counts[middle];
+                if (order < 0)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        return 0;
+}
+
+static void add_pair(struct pair_set *s, const uint64_t *kmer, uint64_t count)
+{
+        memcpy(s->kmers + s->n * s->nw, kmer, s->nw * sizeof *kmer);
+        s->counts[s->n++] = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
+}
+
+static struct pair_set empty_set(const struct pair_set *like, size_t cap)
+{
+        struct pair_set s = { .k = like->k, .stranded = like->stranded, .nw = like->nw };
+        s.kmers = malloc((cap + 1) * s.nw * sizeof *s.kmers);
+        s.counts = malloc((cap + 1) * sizeof *s.counts);
+        assert_true(s.kmers != NULL && s.counts != NULL);
+        return s;
+}
+
+/* The k-mers of all sets, once each; the counts mean nothing. */
+static struct pair_set all_kmers(const struct pair_set *sets, size_t nsets)
+{
+        size_t cap = 0, nw = sets[0].nw;
+        for (size_t i = 0; i < nsets; i++)
+                cap += sets[i].n;
+        struct pair_set all = empty_set(&sets[0], cap);
+        for (size_t i = 0; i < nsets; i++)
+                for (size_t j = 0; j < sets[i].n; j++)
+                        add_pair(&all, sets[i].kmers + j * nw, 1);
+        qsort_r(all.kmers, all.n, nw * sizeof *all.kmers, compare_kmers, &nw);
+        size_t n = 0;
+        for (size_t i = 0; i < all.n; i++)
+                if (i == 0 ||
+                    kc_kmer_compare(all.kmers + (n - 1) * nw, all.kmers + i * nw, (int)nw) != 0)
+                        memmove(all.kmers + n++ * nw, all.kmers + i * nw, nw * sizeof *all.kmers);
+        all.n = n;
+        return all;
+}
+
+/* Some k-mers of s and some others; counts anew. */
+static struct pair_set relative(const struct pair_set *s, size_t nothers, uint64_t seed)
+{
+        struct pair_set others = make_set(s->k, s->stranded, nothers, seed);
+        struct pair_set some = empty_set(s, s->n);
+        for (size_t i = 0; i < s->n; i++)
+                if (next_random(&seed) % 3 != 0)
+                        add_pair(&some, s->kmers + i * s->nw, 1);
+        struct pair_set r = all_kmers((struct pair_set[]){ some, others }, 2);
+        for (size_t i = 0; i < r.n; i++)
+                r.counts[i] = random_count(&seed);
+        free_set(&some);
+        free_set(&others);
+        return r;
+}
+
+/* Into set: older, then a run of tombstones or of counts. */
+static void model_append(struct pair_set *older, const struct pair_set *newer, bool tombstones)
+{
+        struct pair_set all = all_kmers((struct pair_set[]){ *older, *newer }, 2);
+        struct pair_set out = empty_set(older, all.n);
+        for (size_t i = 0; i < all.n; i++) {
+                const uint64_t *kmer = all.kmers + i * all.nw;
+                uint64_t a = count_in(older, kmer), b = count_in(newer, kmer);
+                if (tombstones ? b == 0 : true)
+                        add_pair(&out, kmer, a + b);
+        }
+        free_set(&all);
+        free_set(older);
+        *older = out;
+}
+
+/* ---- files ---- */
+
+static void append_set(const char *path, const struct pair_set *s, bool tombstones, uint64_t seed)
+{
+        struct kc_error err = { 0 };
+        struct kc_store_writer *w = NULL;
+        int k;
+        bool stranded;
+        struct pair_set ones = empty_set(s, s->n);
+        for (size_t i = 0; i < s->n; i++)
+                add_pair(&ones, s->kmers + i * s->nw, tombstones ? 1 : s->counts[i]);
+        struct kc_store_origin origin = make_origin(sum_of_counts(&ones));
+        assert_ok(kc_store_append(&w, path, tombstones, &k, &stranded, &err), err);
+        assert_int_equal(k, s->k);
+        assert_int_equal(stranded, s->stranded);
+        assert_null(kc_store_temporary(w));
+        assert_ok(feed_set(&ones, kc_store_sink(w), NTHREADS, 700, seed, &err), err);
+        assert_ok(kc_store_commit(w, &origin, &err), err);
+        free_set(&ones);
+}
+
+static void run_set_into(const struct kc_set *set, const char *path, int nthreads, uint32_t min,
+                         uint32_t max)
+{
+        struct kc_error err = { 0 };
+        struct kc_store_writer *w = NULL;
+        struct kc_store_options options = kc_set_options(set, min, max);
+        struct kc_store_origin origin;
+        const char **names;
+        options.replace = true;
+        assert_ok(kc_store_create(&w, path, &options, &err), err);
+        struct kc_run_sink sink = kc_store_sink(w);
+        assert_ok(kc_set_run(set, nthreads, NULL, &sink, &origin, &names, &err), err);
+        assert_ok(kc_store_commit(w, &origin, &err), err);
+        free(names);
+}
+
+static struct kc_store *open_store(const char *path)
+{
+        struct kc_error err = { 0 };
+        struct kc_store *store = NULL;
+        assert_ok(kc_store_open(&store, path, &err), err);
+        return store;
+}
+
+static void compact_into(const char *path, const char *out, int nthreads)
+{
+        struct kc_store *store = open_store(path);
+        run_set_into(&(struct kc_set){ &store, 1, KC_SET_UNION, KC_RULE_SUM }, out, nthreads, 1,
+                     UINT32_MAX);
+        kc_store_close(store);
+}
+
+static void assert_same_files(const char *a, const char *b)
+{
+        size_t na, nb;
+        uint8_t *x = read_file(a, &na), *y = read_file(b, &nb);
+        assert_int_equal(na, nb);
+        assert_memory_equal(x, y, na);
+        free(x);
+        free(y);
+}
+
+/* For sets too large for check_all. */
+static void check_pairs(const char *path, const struct pair_set *s)
+{
+        struct kc_error err = { 0 };
+        struct kc_store *store = open_store(path);
+        assert_ok(kc_store_check(store, NTHREADS, NULL, &err), err);
+        check_walk(store, s, NULL, NULL);
+        kc_store_close(store);
+}
+
+/* ---- growing ---- */
+
+static void test_append(void **state)
+{
+        (void)state;
+        static const int some_ks[] = { 3, 31, 32, 33, 64, 65, 255 };
+        static const size_t sizes[] = { 0, 1, 1023, 1024, 1025, 3000 };
+        for (size_t ik = 0; ik < sizeof some_ks / sizeof *some_ks; ik++) {
+                uint64_t rng = ik;
+                bool stranded = ik % 2;
+                struct pair_set model = make_set(some_ks[ik], stranded, 2000, ik);
+                write_set(&model, "s.kc", 2, 700, ik);
+                for (int step = 0; step < 6; step++) {
+                        struct pair_set r = relative(
+                                &model, sizes[next_random(&rng) % (sizeof sizes / sizeof *sizes)],
+                                next_random(&rng));
+                        bool tombstones = next_random(&rng) % 2;
+                        if (tombstones && next_random(&rng) % 2 && r.n > 0)
+                                r.n = next_random(&rng) % r.n; /* all below some k-mer */
+                        append_set("s.kc", &r, tombstones, rng);
+                        model_append(&model, &r, tombstones);
+                        check_all("s.kc", &model);
+                        free_set(&r);
+                }
+                compact_into("s.kc", "c.kc", 2);
+                check_all("c.kc", &model);
+                free_set(&model);
+        }
+        unlink("s.kc");
+        unlink("c.kc");
+}
+
+/* Several parts, pages and threads. */
+static void test_large_append(void **state)
+{
+        (void)state;
+        struct pair_set model = make_set(21, false, 300000, 1);
+        write_set(&model, "s.kc", 2, 50000, 1);
+        for (int step = 0; step < 3; step++) {
+                struct pair_set r = relative(&model, 200000, (uint64_t)step);
+                append_set("s.kc", &r, step == 1, 5);
+                model_append(&model, &r, step == 1);
+                free_set(&r);
+        }
+        check_pairs("s.kc", &model);
+        compact_into("s.kc", "c.kc", 1);
+        check_pairs("c.kc", &model);
+        compact_into("s.kc", "d.kc", 4);
+        assert_same_files("c.kc", "d.kc");
+        /* the histogram of runs is that of the run they make */
+        struct kc_error err = { 0 };
+        struct kc_store *runs = open_store("s.kc"), *one = open_store("c.kc");
+        struct kc_histogram_row *a, *b;
+        size_t na, nb;
+        assert_ok(kc_store_histogram(runs, 3, &a, &na, &err), err);
+        assert_ok(kc_store_histogram(one, 3, &b, &nb, &err), err);
+        assert_int_equal(na, nb);
+        assert_memory_equal(a, b, na * sizeof *a);
+        free(a);
+        free(b);
+        kc_store_close(runs);
+        kc_store_close(one);
+        free_set(&model);
+        unlink("s.kc");
+        unlink("c.kc");
+        unlink("d.kc");
+}
+
+/* What a compact file says of its origin: k-mers counted are kept, dropped or saturated. */
+static void test_totals(void **state)
+{
+        (void)state;
+        struct pair_set a = make_set(15, false, 1500, 1);
+        struct pair_set b = relative(&a, 500, 2), c = relative(&a, 100, 3);
+        a.counts[0] = UINT32_MAX - 1;
+        uint64_t saturated = 0, removed = 0, nremoved = 0, ncounted = 0;
+        write_set(&a, "s.kc", 1, 700, 1);
+        append_set("s.kc", &b, false, 1);
+        append_set("s.kc", &c, true, 1);
+        append_set("s.kc", &b, false, 1);
+        append_set("s.kc", &b, false, 1);
+        struct pair_set all = all_kmers((struct pair_set[]){ a, b, c }, 3);
+        for (size_t i = 0; i < all.n; i++) {
+                const uint64_t *kmer = all.kmers + i * all.nw;
+                uint64_t before = (uint64_t)count_in(&a, kmer) + count_in(&b, kmer);
+                uint64_t kept = 2 * (uint64_t)count_in(&b, kmer);
+                if (count_in(&c, kmer) > 0) {
+                        removed += before;
+                        nremoved += kept == 0 && before > 0;
+                } else {
+                        kept += before;
+                }
+                saturated += kept > UINT32_MAX ? kept - UINT32_MAX : 0;
+                ncounted += kept > 0;
+        }
+        compact_into("s.kc", "c.kc", 2);
+        struct kc_store *store = open_store("c.kc");
+        struct kc_store_info info;
+        kc_store_get_info(store, &info);
+        assert_int_equal(info.nruns, 1);
+        assert_int_equal(info.ndistinct, ncounted);
+        assert_int_equal(info.nkmers, sum_of_counts(&a) + 3 * sum_of_counts(&b));
+        assert_int_equal(info.nsaturated, saturated);
+        assert_int_equal(info.ndropped_kmers, removed);
+        assert_int_equal(info.ndropped_distinct, nremoved);
+        assert_int_equal(info.nreads, 4 * 11);
+        assert_int_equal(info.nnames, 4 * 3);
+        assert_true(saturated > 0 && removed > 0 && nremoved > 0);
+        kc_store_close(store);
+        free_set(&a);
+        free_set(&b);
+        free_set(&c);
+        free_set(&all);
+        unlink("s.kc");
+        unlink("c.kc");
+}
+
+/* A file that holds tombstones and nothing else. */
+static void test_only_tombstones(void **state)
+{
+        (void)state;
+        struct pair_set none = make_set(31, false, 0, 1), s = make_set(31, false, 3000, 1);
+        write_set(&none, "s.kc", 1, 700, 1);
+        append_set("s.kc", &s, true, 1);
+        check_all("s.kc", &none);
+        append_set("s.kc", &s, false, 1);
+        check_all("s.kc", &s);
+        append_set("s.kc", &s, true, 1);
+        append_set("s.kc", &s, true, 1);
+        check_all("s.kc", &none);
+        compact_into("s.kc", "c.kc", 2);
+        check_all("c.kc", &none);
+        free_set(&s);
+        free_set(&none);
+        unlink("s.kc");
+        unlink("c.kc");
+}
+
+static void test_most_runs(void **state)
+{
+        (void)state;
+        struct pair_set s = make_set(31, false, 2, 1);
+        struct kc_error err = { 0 };
+        struct kc_store_writer *w = NULL;
+        struct kc_store_options options = { .k = 31 };
+        struct kc_store_origin origin = make_origin(sum_of_counts(&s));
+        assert_ok(kc_store_create(&w, "s.kc", &options, &err), err);
+        for (int r = 0; r < 255; r++) {
+                assert_ok(feed_set(&s, kc_store_sink(w), 1, 700, 1, &err), err);
+                if (r < 254)
+                        assert_ok(kc_store_end_run(w, &origin, &err), err);
+        }
+        assert_ok(kc_store_commit(w, &origin, &err), err);
+        append_set("s.kc", &s, true, 1);
+        int k;
+        bool stranded;
+        assert_int_equal(kc_store_append(&w, "s.kc", false, &k, &stranded, &err), KC_EUSAGE);
+        assert_non_null(strstr(err.message, "256 runs"));
+        s.n = 0;
+        check_all("s.kc", &s);
+        free_set(&s);
+        unlink("s.kc");
+}
+
+/* ---- an append that fails ---- */
+
+static void test_failed_append(void **state)
+{
+        (void)state;
+        struct pair_set s = make_set(31, false, 20000, 1), r = make_set(31, false, 20000, 2);
+        struct rlimit old, tight;
+        size_t nbytes, nafter;
+        write_set(&s, "s.kc", 1, 5000, 1);
+        append_set("s.kc", &s, false, 1);
+        uint8_t *before = read_file("s.kc", &nbytes), *after;
+        signal(SIGXFSZ, SIG_IGN);
+        getrlimit(RLIMIT_FSIZE, &old);
+        for (int i = 0; i < 5; i++) {
+                struct kc_error err = { 0 };
+                struct kc_store_writer *w = NULL, *second = NULL;
+                struct kc_store_origin origin = make_origin(sum_of_counts(&r) + (i == 1));
+                int k;
+                bool stranded;
+                tight = old;
+                tight.rlim_cur = nbytes + 8 + (size_t)i * 20000; /* the disk is full, later and later */
+                assert_ok(kc_store_append(&w, "s.kc", false, &k, &stranded, &err), err);
+                assert_int_equal(kc_store_append(&second, "s.kc", false, &k, &stranded, &err),
+                                 KC_EIO);
+                assert_non_null(strstr(err.message, "another process"));
+                err = (struct kc_error){ 0 };
+                if (i != 1)
+                        setrlimit(RLIMIT_FSIZE, &tight);
+                enum kc_status status = feed_set(&r, kc_store_sink(w), 2, 3000, 1, &err);
+                if (status == KC_OK && i > 0)
+                        status = kc_store_commit(w, &origin, &err);
+                else
+                        kc_store_abort(w);
+                setrlimit(RLIMIT_FSIZE, &old);
+                assert_int_not_equal(status, KC_OK);
+                after = read_file("s.kc", &nafter);
+                assert_int_equal(nafter, nbytes);
+                assert_memory_equal(after, before, nbytes);
+                free(after);
+        }
+        signal(SIGXFSZ, SIG_DFL);
+        append_set("s.kc", &r, false, 1); /* the locks are gone */
+        free(before);
+        free_set(&s);
+        free_set(&r);
+        unlink("s.kc");
+}
+
+/* Any bit of what is in force is noticed; the footer that was before is not looked at. */
+static void test_flipped(void **state)
+{
+        (void)state;
+        struct pair_set s = make_set(33, false, 1100, 1), r = make_set(33, false, 50, 2);
+        size_t nold, nbytes, nmissed = 0;
+        write_set(&s, "s.kc", 1, 500, 1);
+        free(read_file("s.kc", &nold));
+        append_set("s.kc", &r, true, 1);
+        uint8_t *data = read_file("s.kc", &nbytes);
+        uint64_t old_footer;
+        memcpy(&old_footer, data + 64, sizeof old_footer);
+        FILE *f = fopen("s.kc", "r+b");
+        assert_non_null(f);
+        setvbuf(f, NULL, _IONBF, 0);
+        for (size_t at = 0; at < nbytes; at += at < 256 || at + 7 > old_footer ? 1 : 7) {
+                struct kc_error err = { 0 };
+                struct kc_store *store = NULL;
+                fseek(f, (long)at, SEEK_SET);
+                fputc(data[at] ^ 16, f);
+                bool sound = kc_store_open(&store, "s.kc", &err) == KC_OK &&
+                             kc_store_check(store, 1, NULL, &err) == KC_OK;
+                kc_store_close(store);
+                if (sound && (at < old_footer || at >= nold))
+                        fail_msg("byte %zu can be changed", at);
+                nmissed += sound;
+                fseek(f, (long)at, SEEK_SET);
+                fputc(data[at], f);
+        }
+        fclose(f);
+        assert_int_equal(nmissed, nold - old_footer);
+        free(data);
+        free_set(&s);
+        free_set(&r);
+        unlink("s.kc");
+}
+
+/* ---- operations ---- */
+
+/* The count of a k-mer in the result; 0: it is not there. */
+static uint64_t expected(enum kc_set_operation operation, enum kc_count_rule rule,
+                         const uint32_t *counts, size_t n)
+{
+        uint64_t sum = 0, least = UINT64_MAX, most = 0, left = 0, right = 0, nhave = 0;
+        for (size_t i = 0; i < n; i++) {
+                if (counts[i] == 0)
+                        continue;
+                nhave++;
+                sum += counts[i];
+                least = counts[i] < least ? counts[i] : least;
+                most = counts[i] > most ? counts[i] : most;
+                left = left ? left : counts[i];
+                right = counts[i];
+        }
+        uint64_t rest = sum - counts[0], difference = counts[0] > rest ? counts[0] - rest : 0;
+        if (nhave == 0 || (operation == KC_SET_INTERSECT && nhave < n))
+                return 0;
+        if (operation == KC_SET_SUBTRACT && rule == KC_RULE_LEFT)
+                return rest == 0 ? counts[0] : 0;
+        switch (rule) {
+        case KC_RULE_SUM:
+                return sum;
+        case KC_RULE_MIN:
+                return least;
+        case KC_RULE_MAX:
+                return most;
+        case KC_RULE_DIFFERENCE:
+                return difference;
+        case KC_RULE_LEFT:
+                return left;
+        default:
+                return right;
+        }
+}
+
+static struct pair_set model_set(const struct kc_set *set, const struct pair_set *models)
+{
+        struct pair_set all = all_kmers(models, set->nstores);
+        struct pair_set out = empty_set(&all, all.n);
+        for (size_t i = 0; i < all.n; i++) {
+                uint32_t counts[MAX_FILES] = { 0 };
+                for (size_t f = 0; f < set->nstores; f++)
+                        counts[f] = count_in(&models[f], all.kmers + i * all.nw);
+                uint64_t count = expected(set->operation, set->rule, counts, set->nstores);
+                if (count > 0)
+                        add_pair(&out, all.kmers + i * all.nw, count);
+        }
+        free_set(&all);
+        return out;
+}
+
+/* All operations and rules on the first n files. */
+static void check_operations(struct kc_store *const *stores, const struct pair_set *models,
+                             size_t n)
+{
+        for (int operation = KC_SET_UNION; operation <= KC_SET_SUBTRACT; operation++)
+                for (int rule = KC_RULE_SUM; rule <= KC_RULE_RIGHT; rule++) {
+                        struct kc_set set = { stores, n, (enum kc_set_operation)operation,
+                                              (enum kc_count_rule)rule };
+                        struct kc_error err = { 0 };
+                        if (operation == KC_SET_SUBTRACT && rule != KC_RULE_LEFT &&
+                            rule != KC_RULE_DIFFERENCE) {
+                                assert_int_equal(kc_set_check(&set, &err), KC_EUSAGE);
+                                continue;
+                        }
+                        assert_ok(kc_set_check(&set, &err), err);
+                        struct pair_set model = model_set(&set, models);
+                        run_set_into(&set, "o.kc", 1, 1, UINT32_MAX);
+                        check_pairs("o.kc", &model);
+                        run_set_into(&set, "p.kc", NTHREADS, 1, UINT32_MAX);
+                        assert_same_files("o.kc", "p.kc");
+                        free_set(&model);
+                }
+        unlink("o.kc");
+        unlink("p.kc");
+}
+
+/* Files of one run, of two, of tombstones; of sizes around a block's. */
+static void write_files(struct pair_set *models, struct kc_store **stores, int k, size_t n,
+                        uint64_t seed)
+{
+        static const char *const paths[MAX_FILES] = { "a.kc", "b.kc", "c.kc", "d.kc" };
+        for (size_t f = 0; f < MAX_FILES; f++) {
+                models[f] = f == 0 ? make_set(k, false, n, seed)
+                                   : relative(&models[0], n / 2 + f, seed + f);
+                write_set(&models[f], paths[f], 2, 900, seed);
+                for (size_t run = 0; run < f; run++) {
+                        struct pair_set r = relative(&models[f], n / 3, seed + 10 * f + run);
+                        append_set(paths[f], &r, run == 1, seed);
+                        model_append(&models[f], &r, run == 1);
+                        free_set(&r);
+                }
+                stores[f] = open_store(paths[f]);
+        }
+}
+
+static void check_files(int k, size_t n, uint64_t seed, size_t min_files)
+{
+        struct pair_set models[MAX_FILES];
+        struct kc_store *stores[MAX_FILES];
+        write_files(models, stores, k, n, seed);
+        for (size_t nfiles = min_files; nfiles <= MAX_FILES; nfiles++)
+                check_operations(stores, models, nfiles);
+        for (size_t f = 0; f < MAX_FILES; f++) {
+                kc_store_close(stores[f]);
+                free_set(&models[f]);
+        }
+        unlink("a.kc");
+        unlink("b.kc");
+        unlink("c.kc");
+        unlink("d.kc");
+}
+
+static void test_operations(void **state)
+{
+        (void)state;
+        static const size_t sizes[] = { 0, 1, 1024, 3000 };
+        static const int some_ks[] = { 4, 31, 33, 64, 127 };
+        for (size_t ik = 0; ik < sizeof some_ks / sizeof *some_ks; ik++)
+                for (size_t in = 0; in < sizeof sizes / sizeof *sizes; in++)
+                        check_files(some_ks[ik], sizes[in], 100 * ik + in, 1);
+}
+
+static void test_large_operations(void **state)
+{
+        (void)state;
+        check_files(31, 200000, 1, MAX_FILES);
+}
+
+/* The sum of files is the run of all their k-mers, to the byte. */
+static void test_sum(void **state)
+{
+        (void)state;
+        struct pair_set a = make_set(31, false, 250000, 1), b = relative(&a, 90000, 2);
+        struct pair_set ab = empty_set(&a, 0);
+        model_append(&ab, &a, false);
+        model_append(&ab, &b, false);
+        write_set(&a, "a.kc", 2, 900, 1);
+        write_set(&b, "b.kc", 2, 900, 1);
+        struct kc_store *stores[] = { open_store("a.kc"), open_store("b.kc") };
+        run_set_into(&(struct kc_set){ stores, 2, KC_SET_UNION, KC_RULE_SUM }, "m.kc", 2, 2, 1000);
+        kc_store_close(stores[0]);
+        kc_store_close(stores[1]);
+
+        /* as an engine would have counted */
+        struct kc_error err = { 0 };
+        struct kc_store_options options = { .k = 31, .min_count = 2, .max_count = 1000 };
+        struct kc_store_writer *w = NULL;
+        const char *const names[] = { "a.fq.gz", "", "dir/b c.fa", "a.fq.gz", "", "dir/b c.fa" };
+        uint64_t nkmers = sum_of_counts(&a) + sum_of_counts(&b);
+        struct kc_store_origin origin = { names, 6, 22, 44, 66, 88, nkmers,
+                                          nkmers - sum_of_counts(&ab), 0, 0 };
+        assert_ok(kc_store_create(&w, "n.kc", &options, &err), err);
+        assert_ok(feed_set(&ab, kc_store_sink(w), 2, 900, 1, &err), err);
+        assert_ok(kc_store_commit(w, &origin, &err), err);
+        assert_same_files("m.kc", "n.kc");
+        free_set(&a);
+        free_set(&b);
+        free_set(&ab);
+        unlink("a.kc");
+        unlink("b.kc");
+        unlink("m.kc");
+        unlink("n.kc");
+}
+
+static enum kc_status refuse(void *ctx, uint64_t part, bool last, const uint64_t *kmers,
+                             const uint32_t *counts, size_t n, struct kc_error *err)
+{
+        (void)ctx, (void)last, (void)kmers, (void)counts, (void)n;
+        return part < 1 ? KC_OK : kc_fail(err, KC_EIO, "refused");
+}
+
+static void ignore(void *ctx)
+{
+        (void)ctx;
+}
+
+/* A sink that fails, a job that is canceled, a damaged file: an error, and threads end. */
+static void test_failed_operations(void **state)
+{
+        (void)state;
+        struct pair_set s = make_set(31, false, 600000, 1);
+        write_set(&s, "s.kc", 2, 50000, 1);
+        struct kc_store *store = open_store("s.kc"), *stores[] = { store, store };
+        const struct kc_set set = { stores, 2, KC_SET_UNION, KC_RULE_SUM };
+        struct kc_error err = { 0 };
+        struct kc_store_origin origin;
+        const char **names;
+        struct kc_run_sink sink = { .put = refuse, .cancel = ignore };
+        assert_int_equal(kc_set_run(&set, NTHREADS, NULL, &sink, &origin, &names, &err), KC_EIO);
+        assert_string_equal(err.message, "refused");
+        struct kc_job job = { 0 };
+        atomic_store(&job.cancel, true);
+        err = (struct kc_error){ 0 };
+        assert_int_equal(kc_set_run(&set, NTHREADS, &job, &sink, &origin, &names, &err),
+                         KC_ECANCELED);
+        FILE *f = fopen("s.kc", "r+b");
+        assert_non_null(f);
+        fseek(f, 1000000, SEEK_SET);
+        fputs("damage", f);
+        fclose(f);
+        struct kc_store_options options = kc_set_options(&set, 1, UINT32_MAX);
+        struct kc_store_writer *w = NULL;
+        err = (struct kc_error){ 0 };
+        assert_ok(kc_store_create(&w, "o.kc", &options, &err), err);
+        sink = kc_store_sink(w);
+        assert_int_equal(kc_set_run(&set, NTHREADS, NULL, &sink, &origin, &names, &err),
+                         KC_ECORRUPT);
+        assert_non_null(strstr(err.message, "s.kc is damaged: the block at offset"));
+        kc_store_abort(w);
+        kc_store_close(store);
+        free_set(&s);
+        unlink("s.kc");
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_append),           cmocka_unit_test(test_large_append),
+                cmocka_unit_test(test_totals),           cmocka_unit_test(test_only_tombstones),
+                cmocka_unit_test(test_most_runs),        cmocka_unit_test(test_failed_append),
+                cmocka_unit_test(test_flipped),          cmocka_unit_test(test_operations),
+                cmocka_unit_test(test_large_operations), cmocka_unit_test(test_sum),
+                cmocka_unit_test(test_failed_operations),
+        };
+        cmocka_set_test_filter(getenv("KC_TEST"));
+        return cmocka_run_group_tests(tests, enter_folder, leave_folder);
+}
