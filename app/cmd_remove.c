@@ -188,8 +188,9 @@ static enum kc_status run_remove(const struct invocation *call, struct kc_error 
         KC_TRY(open_all(&r, call, err));
         KC_TRY(sort_kmers(&r, err));
         if (r.totals.ndistinct == 0) {
-                fprintf(stderr, "kcount: warning: no k-mer to remove: no stretch of bases is %d "
-                                "long; %s is unchanged\n",
+                fprintf(stderr,
+                        "kcount: warning: no k-mer to remove: no stretch of bases is %d "
+                        "long; %s is unchanged\n",
                         r.k, r.path);
                 goto out;
         }

@@ -136,7 +136,8 @@ const struct command command_intersect = {
         .run = run_intersect,
         .operands = "FILE.kc...",
         .summary = "Write the k-mers that all of the .kc files have",
-        .description = "The k-mers that are in every file; --counts says with which count.\n\n" ALIKE,
+        .description =
+                "The k-mers that are in every file; --counts says with which count.\n\n" ALIKE,
         .examples = "  kcount intersect reads.kc assembly.kc --counts left -o common.kc\n"
                     "  kcount intersect a.kc b.kc c.kc --min 5 -o core.kc\n",
         .options = intersect_options,
@@ -147,9 +148,10 @@ const struct command command_intersect = {
 
 static const struct option_spec subtract_options[] = {
         OUTPUT_OPTION,
-        COUNTS_OPTION("left: the k-mers of the first file that no other file has, with their count. "
-                      "difference: all k-mers of the first file whose count there is above the sum "
-                      "of those in the others, with what remains. Default: left."),
+        COUNTS_OPTION(
+                "left: the k-mers of the first file that no other file has, with their count. "
+                "difference: all k-mers of the first file whose count there is above the sum "
+                "of those in the others, with what remains. Default: left."),
         COMMON_OPTIONS,
         { 0 },
 };
@@ -160,8 +162,9 @@ const struct command command_subtract = {
         .operands = "FILE.kc FILE.kc...",
         .summary = "Write the k-mers of a .kc file that others have not",
         .description = "The k-mers of the first file without those of the others.\n\n" ALIKE,
-        .examples = "  kcount subtract sample.kc host.kc -o foreign.kc\n"
-                    "  kcount subtract tumour.kc normal.kc --counts difference --min 5 -o gain.kc\n",
+        .examples =
+                "  kcount subtract sample.kc host.kc -o foreign.kc\n"
+                "  kcount subtract tumour.kc normal.kc --counts difference --min 5 -o gain.kc\n",
         .options = subtract_options,
         .settings_nbytes = sizeof(struct combine_settings),
         .min_operands = 2,

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const operation_names[] = { [KC_SET_UNION] = "union",
-                                               [KC_SET_INTERSECT] = "intersect",
-                                               [KC_SET_SUBTRACT] = "subtract" };
+static const char *const operation_names[] = {
+        [KC_SET_UNION] = "union", [KC_SET_INTERSECT] = "intersect", [KC_SET_SUBTRACT] = "subtract"
+};
 static const char *const rule_names[] = {
         [KC_RULE_SUM] = "sum",   [KC_RULE_MIN] = "min",
         [KC_RULE_MAX] = "max",   [KC_RULE_DIFFERENCE] = "difference",

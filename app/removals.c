@@ -58,8 +58,8 @@ static bool append_segment(struct removals *r, struct kc_batch *batch)
 {
         const size_t k = (size_t)r->k, nleft = r->length - r->at;
         const size_t room = (size_t)(batch->words_cap - batch->nwords) * WORD_NBASES;
-        const size_t n = pack(r->text + r->at, nleft < room ? nleft : room,
-                              batch->words + batch->nwords);
+        const size_t n =
+                pack(r->text + r->at, nleft < room ? nleft : room, batch->words + batch->nwords);
         const bool is_cut =
                 n == room && n < nleft && kc_base_code((unsigned char)r->text[r->at + n]) >= 0;
         if (n >= k) {
@@ -150,9 +150,7 @@ enum kc_status tombstones_init(struct tombstones *t, struct kc_run_sink inner, i
 
 struct kc_run_sink tombstones_sink(struct tombstones *t)
 {
-        return (struct kc_run_sink){ .ctx = t,
-                                     .put = put,
-                                     .min_count = 1,
-                                     .max_count = UINT32_MAX,
-                                     .cancel = cancel };
+        return (struct kc_run_sink){
+                .ctx = t, .put = put, .min_count = 1, .max_count = UINT32_MAX, .cancel = cancel
+        };
 }

@@ -110,7 +110,7 @@ struct kc_store_info {
         uint64_t sum;       /* sum of counts kept */
         uint64_t nkmers, nsaturated;
         uint64_t ndropped_kmers, ndropped_distinct; /* by min_count, max_count */
-        uint32_t min_count, max_count_kept; /* the widest of the runs' bounds */
+        uint32_t min_count, max_count_kept;         /* the widest of the runs' bounds */
         uint64_t nreads, nbases, nskipped, nlow_quality;
         const char *const *names; /* of the inputs of all runs of counts; owned by the store */
         size_t nnames;

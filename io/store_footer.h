@@ -70,7 +70,8 @@ bool kc_footer_ref_is_usable(const struct kc_footer_ref *ref);
 /* Index of the reference in force, in a header that kc_header_check has found good. */
 int kc_footer_ref_in_force(const struct kc_store_header *header);
 
-/* Where the records begin in a footer of nruns runs that kc_footer_parse has found good, in words. */
+/* Where the records begin in a footer of nruns runs that kc_footer_parse has found good, in words.
+ */
 size_t kc_footer_records_at(const uint64_t *footer, uint32_t nruns);
 
 /*

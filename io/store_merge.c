@@ -95,7 +95,8 @@ ALWAYS_INLINE uint64_t join_values(enum join_op op, uint64_t a, uint64_t b, bool
         }
 }
 
-/* Without a branch where a k-mer has one word or two: which of two comes first is anyone's guess. */
+/* Without a branch where a k-mer has one word or two: which of two comes first is anyone's guess.
+ */
 ALWAYS_INLINE bool is_at_most(const uint64_t *a, const uint64_t *b, int nwords)
 {
         if (nwords == 1)
@@ -134,8 +135,7 @@ ALWAYS_INLINE void join_steps(struct items *a, struct items *b, size_t nsteps, i
         *values_end = values;
 }
 
-#define STEPS(nwords, op) \
-        join_steps(a, b, nsteps, (nwords), (op), kmers_end, values_end, nremoved)
+#define STEPS(nwords, op) join_steps(a, b, nsteps, (nwords), (op), kmers_end, values_end, nremoved)
 #define STEPS_BY_WIDTH(op) \
         case (op): \
                 if (nwords == 1) \
@@ -187,8 +187,8 @@ static enum kc_status fill_leaf(struct kc_merge *m, struct node *leaf, struct kc
 }
 
 /* Copy what one side has where the other is at its end. */
-static void copy_rest(const struct kc_merge *m, struct items *from, size_t cap, uint64_t **kmers_end,
-                      uint64_t **values_end)
+static void copy_rest(const struct kc_merge *m, struct items *from, size_t cap,
+                      uint64_t **kmers_end, uint64_t **values_end)
 {
         const size_t nw = (size_t)m->nwords, n = from->n < cap ? from->n : cap;
         if (n == 0)
@@ -370,12 +370,12 @@ static bool has_tombstones(const struct kc_store *store)
 static struct node *build_file(struct kc_merge *m, size_t file)
 {
         const struct kc_store *store = m->set.stores[file];
-        struct node *node = build_runs(m, store, 0, store->nruns,
-                                       has_tombstones(store) ? JOIN_RUNS : JOIN_ADD);
+        struct node *node =
+                build_runs(m, store, 0, store->nruns, has_tombstones(store) ? JOIN_RUNS : JOIN_ADD);
         const uint64_t mark = file == 0 ? MARK_FIRST : MARK_OTHER;
         /* the sums of one file need not be looked at before the end */
-        node->is_file = store->nruns > 1 &&
-                        (m->set.nstores > 1 || !m->keeps_all || has_tombstones(store));
+        node->is_file =
+                store->nruns > 1 && (m->set.nstores > 1 || !m->keeps_all || has_tombstones(store));
         node->mark = mark << MARK_SHIFT;
         return node;
 }

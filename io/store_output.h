@@ -29,7 +29,8 @@ struct kc_output {
 
 /*
  * Create the temporary file. careful: see kc_store_options. KC_EEXIST if path exists and !replace;
- * KC_EIO, also if path is no regular file. In any case output is set and may be given to kc_output_discard.
+ * KC_EIO, also if path is no regular file. In any case output is set and may be given to
+ * kc_output_discard.
  */
 enum kc_status kc_output_create(struct kc_output *output, const char *path, bool replace,
                                 bool careful, struct kc_error *err);

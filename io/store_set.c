@@ -9,7 +9,8 @@
 enum {
         MAX_FILES = 4096, /* marks and sums of a merge hold so many, and so many runs */
         MAX_RUNS = 1 << 16,
-        MAX_NAMES = 1 << 20, /* of inputs, kept: they double whenever a file is merged with itself */
+        MAX_NAMES =
+                1 << 20, /* of inputs, kept: they double whenever a file is merged with itself */
 };
 
 /* ---- before ---- */
@@ -25,10 +26,9 @@ static enum kc_status check_alike(const struct kc_set *set, struct kc_error *err
                         return kc_fail(err, KC_EUSAGE, "%s has k = %d, but %s has k = %d",
                                        first->path, first->k, store->path, store->k);
                 if (store->stranded != first->stranded)
-                        return kc_fail(err, KC_EUSAGE,
-                                       "%s was counted %s --stranded, but %s %s it", first->path,
-                                       first->stranded ? "with" : "without", store->path,
-                                       store->stranded ? "with" : "without");
+                        return kc_fail(err, KC_EUSAGE, "%s was counted %s --stranded, but %s %s it",
+                                       first->path, first->stranded ? "with" : "without",
+                                       store->path, store->stranded ? "with" : "without");
         }
         if (set->nstores > MAX_FILES || nruns > MAX_RUNS)
                 return kc_fail(err, KC_EUSAGE,
@@ -76,8 +76,11 @@ struct kc_store_options kc_set_options(const struct kc_set *set, uint32_t min_co
 
 /* ---- the merge ---- */
 
-enum { BUFFER_NKMERS = 160 << 10, BUFFER_NWORDS = 512 << 10 }; /* whichever is less: pairs of most
-                                                                   parts, so that one put will do */
+enum {
+        BUFFER_NKMERS = 160 << 10,
+        BUFFER_NWORDS = 512 << 10
+}; /* whichever is less: pairs of most
+       parts, so that one put will do */
 
 /* Pairs of a worker's part that wait for more of them. */
 struct buffer {

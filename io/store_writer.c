@@ -1,8 +1,8 @@
 /*
  * The store's writer: the file as a whole, and what comes behind the blocks of a run.
  */
-#include "io/store_file.h"
 #include "io/store_writer.h"
+#include "io/store_file.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -319,10 +319,11 @@ static enum kc_status append_to(struct kc_store_writer *w, const char *path,
         KC_TRY(kc_store_open(store, path, err));
         KC_TRY(kc_store_pread(*store, &header, sizeof header, 0, err));
         if ((*store)->nruns == KC_STORE_MAX_RUNS)
-                return kc_fail(err, KC_EUSAGE,
-                               "%s has %d runs, which is the most a file can hold; 'kcount compact' "
-                               "makes one of them",
-                               path, KC_STORE_MAX_RUNS);
+                return kc_fail(
+                        err, KC_EUSAGE,
+                        "%s has %d runs, which is the most a file can hold; 'kcount compact' "
+                        "makes one of them",
+                        path, KC_STORE_MAX_RUNS);
         w->free_ref = 1 - kc_footer_ref_in_force(&header);
         KC_TRY(inherit_runs(w, *store, err));
         w->end = (*store)->footer_offset + (*store)->footer_nbytes;
@@ -371,8 +372,8 @@ static enum kc_status store_reference(struct kc_store_writer *w, const struct kc
                                       struct kc_error *err)
 {
         enum kc_status status;
-        const uint64_t offset = offsetof(struct kc_store_header, footer) +
-                                (uint64_t)w->free_ref * sizeof *ref;
+        const uint64_t offset =
+                offsetof(struct kc_store_header, footer) + (uint64_t)w->free_ref * sizeof *ref;
         KC_TRY(kc_output_sync(&w->output, err));
         w->output.is_final = true;
         KC_TRY(kc_output_pwrite(&w->output, ref, sizeof *ref, offset, err));

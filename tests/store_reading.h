@@ -18,8 +18,8 @@ static inline size_t lower_bound(const struct pair_set *s, const uint64_t *kmer,
 
 /* ---- reading, against the reference ---- */
 
-static inline void check_walk(struct kc_store *store, const struct pair_set *s, const uint64_t *from,
-                       const uint64_t *to)
+static inline void check_walk(struct kc_store *store, const struct pair_set *s,
+                              const uint64_t *from, const uint64_t *to)
 {
         struct kc_error err = { 0 };
         struct kc_cursor *cursor;

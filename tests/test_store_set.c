@@ -352,7 +352,8 @@ static void test_failed_append(void **state)
                 int k;
                 bool stranded;
                 tight = old;
-                tight.rlim_cur = nbytes + 8 + (size_t)i * 20000; /* the disk is full, later and later */
+                tight.rlim_cur =
+                        nbytes + 8 + (size_t)i * 20000; /* the disk is full, later and later */
                 assert_ok(kc_store_append(&w, "s.kc", false, &k, &stranded, &err), err);
                 assert_int_equal(kc_store_append(&second, "s.kc", false, &k, &stranded, &err),
                                  KC_EIO);
@@ -570,8 +571,9 @@ static void test_sum(void **state)
         struct kc_store_writer *w = NULL;
         const char *const names[] = { "a.fq.gz", "", "dir/b c.fa", "a.fq.gz", "", "dir/b c.fa" };
         uint64_t nkmers = sum_of_counts(&a) + sum_of_counts(&b);
-        struct kc_store_origin origin = { names, 6, 22, 44, 66, 88, nkmers,
-                                          nkmers - sum_of_counts(&ab), 0, 0 };
+        struct kc_store_origin origin = { names, 6,  22,     44,
+                                          66,    88, nkmers, nkmers - sum_of_counts(&ab),
+                                          0,     0 };
         assert_ok(kc_store_create(&w, "n.kc", &options, &err), err);
         assert_ok(feed_set(&ab, kc_store_sink(w), 2, 900, 1, &err), err);
         assert_ok(kc_store_commit(w, &origin, &err), err);
@@ -638,11 +640,16 @@ static void test_failed_operations(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_append),           cmocka_unit_test(test_large_append),
-                cmocka_unit_test(test_totals),           cmocka_unit_test(test_only_tombstones),
-                cmocka_unit_test(test_most_runs),        cmocka_unit_test(test_failed_append),
-                cmocka_unit_test(test_flipped),          cmocka_unit_test(test_operations),
-                cmocka_unit_test(test_large_operations), cmocka_unit_test(test_sum),
+                cmocka_unit_test(test_append),
+                cmocka_unit_test(test_large_append),
+                cmocka_unit_test(test_totals),
+                cmocka_unit_test(test_only_tombstones),
+                cmocka_unit_test(test_most_runs),
+                cmocka_unit_test(test_failed_append),
+                cmocka_unit_test(test_flipped),
+                cmocka_unit_test(test_operations),
+                cmocka_unit_test(test_large_operations),
+                cmocka_unit_test(test_sum),
                 cmocka_unit_test(test_failed_operations),
         };
         cmocka_set_test_filter(getenv("KC_TEST"));

@@ -129,6 +129,45 @@ static void look_up(struct kc_store *store)
         kc_lookup_close(lookup);
 }
 
+static enum kc_status swallow(void *ctx, uint64_t part, bool last, const uint64_t *kmers,
+                              const uint32_t *counts, size_t n, struct kc_error *err)
+{
+        (void)part, (void)last, (void)kmers, (void)err;
+        for (size_t i = 0; i < n; i++)
+                *(uint64_t *)ctx += counts[i];
+        return KC_OK;
+}
+
+static void ignore(void *ctx)
+{
+        (void)ctx;
+}
+
+/* The runs merged, and the file less itself, of which nothing may be left. */
+static void combine(struct kc_store *store, bool sound)
+{
+        struct kc_store *const stores[] = { store, store };
+        struct kc_store_origin origin;
+        const char **names;
+        uint64_t sum = 0;
+        const struct kc_run_sink sink = { .ctx = &sum, .put = swallow, .cancel = ignore };
+        struct kc_set set = { stores, 1, KC_SET_UNION, KC_RULE_SUM };
+        if (kc_set_run(&set, 1, NULL, &sink, &origin, &names, NULL) == KC_OK) {
+                if (sound && sum + origin.ndropped_kmers + origin.nsaturated != origin.nkmers)
+                        abort();
+                free(names);
+        } else if (sound) {
+                abort();
+        }
+        sum = 0;
+        set = (struct kc_set){ stores, 2, KC_SET_SUBTRACT, KC_RULE_DIFFERENCE };
+        if (kc_set_run(&set, 1, NULL, &sink, &origin, &names, NULL) == KC_OK) {
+                if (sound && sum != 0)
+                        abort();
+                free(names);
+        }
+}
+
 static void read_all(struct kc_store *store)
 {
         struct kc_error err = { 0 };
@@ -148,6 +187,7 @@ static void read_all(struct kc_store *store)
         free(rows);
         walk(store, NULL, NULL);
         look_up(store);
+        combine(store, sound);
         if (kc_store_split(store, 3, &bounds, &nbounds, NULL) != KC_OK)
                 return;
         if (nbounds > 0)
