@@ -10,7 +10,8 @@ import shutil
 from session import SOURCE, Session, expect
 from tools import Failure, main, run
 
-COMMANDS = ("count", "dump", "hist", "query", "range", "info", "check", "help")
+COMMANDS = ("count", "dump", "hist", "query", "range", "info", "check", "add", "remove", "compact", "merge",
+            "union", "intersect", "subtract", "help")
 
 
 def test_manual_is_current():
@@ -45,7 +46,13 @@ def test_contract():
             "count": "kmer output threads memory tmp device table gpu-memory stranded min max min-quality json quiet "
                      "no-progress force",
             "dump": "fasta min max output threads", "hist": "max-count", "query": "file",
-            "range": "count", "info": "json devices", "check": "json"}.items():
+            "range": "count", "info": "json devices", "check": "json",
+            "add": "threads memory tmp device table gpu-memory min-quality json quiet no-progress",
+            "remove": "file threads json quiet no-progress", "compact": "min max threads json quiet no-progress",
+            "merge": "output min max threads json quiet no-progress force",
+            "union": "output counts min max threads json quiet no-progress force",
+            "intersect": "output counts min max threads json quiet no-progress force",
+            "subtract": "output counts min max threads json quiet no-progress force"}.items():
         text = s.kcount(command, "--help")
         for option in options.split():
             expect(f"--{option}" in text, True, f"{command} has --{option}")
