@@ -1,5 +1,7 @@
 #include "io/store_merge.h"
 
+#include "kmer/simd.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -164,6 +166,20 @@ static void join_some(struct items *a, struct items *b, size_t nsteps, int nword
 
 static enum kc_status fill(struct kc_merge *m, struct node *node, struct kc_error *err);
 
+/* Counts to values; the sum of what the mask leaves of them. */
+KC_SIMD_CLONES
+static uint64_t make_values(const uint32_t *counts, size_t n, uint64_t count_mask, uint64_t mark,
+                            uint64_t *values)
+{
+        uint64_t sum = 0;
+        for (size_t i = 0; i < n; i++) {
+                uint64_t count = counts[i] & count_mask;
+                values[i] = count | mark;
+                sum += count;
+        }
+        return sum;
+}
+
 static enum kc_status fill_leaf(struct kc_merge *m, struct node *leaf, struct kc_error *err)
 {
         struct kc_walk *walk = &leaf->walk;
@@ -174,14 +190,8 @@ static enum kc_status fill_leaf(struct kc_merge *m, struct node *leaf, struct kc
                 return status;
         const bool removes = leaf->run->kind == KC_RUN_TOMBSTONES;
         const uint64_t count_mask = removes ? 0 : UINT32_MAX, mark = removes ? REMOVED : leaf->mark;
-        const uint32_t *counts = walk->counts;
-        const size_t n = walk->n;
-        uint64_t *values = leaf->values, sum = 0;
-        for (size_t i = 0; i < n; i++) {
-                values[i] = (counts[i] & count_mask) | mark;
-                sum += counts[i] & count_mask;
-        }
-        m->totals.nread += sum;
+        m->totals.nread +=
+                make_values(walk->counts, walk->n, count_mask, mark, leaf->values);
         leaf->items = (struct items){ walk->kmers, leaf->values, walk->n };
         return KC_OK;
 }
@@ -266,15 +276,27 @@ out:
 
 /* ---- what comes out ---- */
 
+/* Values to counts, cut off; the sum of the counts, and of what they were to be. */
+KC_SIMD_CLONES
+static void make_counts(const uint64_t *values, size_t n, uint32_t *counts, uint64_t *kept,
+                        uint64_t *sums)
+{
+        uint64_t all_kept = 0, all_sums = 0;
+        for (size_t i = 0; i < n; i++) {
+                const uint64_t sum = values[i] & SUM_MASK;
+                const uint64_t count = sum < UINT32_MAX ? sum : UINT32_MAX;
+                counts[i] = (uint32_t)count;
+                all_kept += count;
+                all_sums += sum;
+        }
+        *kept = all_kept;
+        *sums = all_sums;
+}
+
 static void put_all(struct kc_merge *m, const struct items *in)
 {
-        uint64_t kept = 0, sums = 0;
-        for (size_t i = 0; i < in->n; i++) {
-                const uint64_t sum = in->values[i] & SUM_MASK;
-                m->counts[i] = sum < UINT32_MAX ? (uint32_t)sum : UINT32_MAX;
-                kept += m->counts[i];
-                sums += sum;
-        }
+        uint64_t kept, sums;
+        make_counts(in->values, in->n, m->counts, &kept, &sums);
         m->totals.nkept += kept;
         m->totals.nsaturated += sums - kept;
 }

@@ -15,6 +15,8 @@
  */
 #include "io/store_writer.h"
 
+#include "kmer/simd.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
@@ -112,6 +114,7 @@ void kc_writer_give_encoder(struct kc_store_writer *w, struct kc_encoder *e)
 
 /* ---- check and filter ---- */
 
+KC_SIMD_CLONES
 static bool is_ascending(const uint64_t *kmers, size_t n, int nwords)
 {
         bool ascending = true;
@@ -125,14 +128,20 @@ static bool is_ascending(const uint64_t *kmers, size_t n, int nwords)
         return ascending;
 }
 
+KC_SIMD_CLONES
+static bool are_positive(const uint32_t *counts, size_t n)
+{
+        bool positive = true;
+        for (size_t i = 0; i < n; i++)
+                positive &= counts[i] != 0;
+        return positive;
+}
+
 /* An engine that breaks its contract must not get a wrong file written, so this is checked. */
 static enum kc_status check_pairs(const struct kc_store_writer *w, const struct kc_pairs *in,
                                   struct kc_error *err)
 {
-        bool positive = true;
-        for (size_t i = 0; i < in->n; i++)
-                positive &= in->counts[i] != 0;
-        if (positive && is_ascending(in->kmers, in->n, w->nwords))
+        if (are_positive(in->counts, in->n) && is_ascending(in->kmers, in->n, w->nwords))
                 return KC_OK;
         return kc_fail(err, KC_EUSAGE, "%s was given a part that is out of order or counts 0",
                        w->output.path);

@@ -305,12 +305,26 @@ ALWAYS_INLINE uint64_t get_bits(const uint64_t *section, uint32_t i, uint32_t nb
         return (word[0] >> shift | word[1] << 1 << (63 - shift)) & mask;
 }
 
-/* value = high << l | the low bits of k-mer i */
+/* The same for fields that lie within eight bytes, of which there is one to load then: on a
+ * little-endian machine, as all that .kc files are read on. */
+enum { SHORT_NBITS = 57 };
+
+ALWAYS_INLINE uint64_t get_short_bits(const uint64_t *section, uint32_t i, uint32_t nbits,
+                                      uint64_t mask)
+{
+        uint32_t at = i * nbits;
+        uint64_t bytes;
+        memcpy(&bytes, (const char *)section + at / 8, sizeof bytes);
+        return bytes >> at % 8 & mask;
+}
+
+/* value = high << l | the low bits of k-mer i, which are the field if there are no planes */
 ALWAYS_INLINE void assemble(const struct kc_block_plan *plan, const struct sections *s, int nw,
-                            uint32_t i, uint64_t high, uint64_t *value)
+                            uint32_t i, uint64_t high, bool is_short, uint64_t *value)
 {
         const uint32_t np = nplanes(plan), r = plan->low_nbits % 64;
-        uint64_t field = get_bits(s->fields, i, r, low_mask(r));
+        uint64_t field = is_short ? get_short_bits(s->fields, i, r, low_mask(r))
+                                  : get_bits(s->fields, i, r, low_mask(r));
         if (nw == 1) {
                 value[0] = high << r | field;
                 return;
@@ -324,19 +338,28 @@ ALWAYS_INLINE void assemble(const struct kc_block_plan *plan, const struct secti
                 value[np + 1] = high >> 1 >> (63 - r);
 }
 
-ALWAYS_INLINE void decode_kmers(const struct kc_block_plan *plan, const struct sections *s,
-                                const uint64_t *first, int nw, uint64_t *kmers)
+ALWAYS_INLINE void decode_fields(const struct kc_block_plan *plan, const struct sections *s,
+                                 const uint64_t *first, int nw, bool is_short, uint64_t *kmers)
 {
         uint64_t value[KC_MAX_WORDS] = { 0 };
         uint32_t i = 0;
         for (uint32_t w = 0; w < plan->high_words; w++) {
                 for (uint64_t word = s->high[w]; word != 0; word &= word - 1) {
                         uint64_t high = 64 * w + (uint32_t)__builtin_ctzll(word) - i;
-                        assemble(plan, s, nw, i, high, value);
+                        assemble(plan, s, nw, i, high, is_short, value);
                         add(first, value, nw, kmers + (size_t)i * (size_t)nw);
                         i++;
                 }
         }
+}
+
+ALWAYS_INLINE void decode_kmers(const struct kc_block_plan *plan, const struct sections *s,
+                                const uint64_t *first, int nw, uint64_t *kmers)
+{
+        if (plan->low_nbits % 64 <= SHORT_NBITS)
+                decode_fields(plan, s, first, nw, true, kmers);
+        else
+                decode_fields(plan, s, first, nw, false, kmers);
 }
 
 ALWAYS_INLINE bool decode_counts(const struct kc_block_plan *plan, const struct sections *s,
@@ -347,7 +370,7 @@ ALWAYS_INLINE bool decode_counts(const struct kc_block_plan *plan, const struct 
         uint32_t j = 0;
         for (uint32_t i = 0; i < plan->n; i++) {
                 uint32_t big = s->bitmap[i / 64] >> (i % 64) & 1;
-                uint32_t above = 1 + (uint32_t)get_bits(s->counts, j, width, mask);
+                uint32_t above = 1 + (uint32_t)get_short_bits(s->counts, j, width, mask);
                 counts[i] = 1 + (above & -big);
                 j += big;
         }
@@ -430,7 +453,7 @@ bool kc_block_find(const uint64_t *words, size_t nwords, const uint64_t *first, 
         uint32_t at = behind_zero(s.high, plan.high_words, high);
         for (; at < 64 * plan.high_words && (s.high[at / 64] >> (at % 64) & 1) != 0; at++) {
                 uint32_t i = at - (uint32_t)high;
-                assemble(&plan, &s, key_nwords, i, high, value);
+                assemble(&plan, &s, key_nwords, i, high, false, value);
                 if (kc_kmer_compare(value, wanted, key_nwords) == 0) {
                         *count = count_at(&plan, &s, i);
                         return true;

@@ -52,8 +52,54 @@ def compare():
                 same_text(ours, theirs, f"{path.name} k={k} against {sys.argv[2]}")
 
 
+def kmc_operations(folder, k):
+    """Each operation of kmc_tools that kcount has as well: our call, and their text."""
+    for name in "ab":
+        run("kmc", f"-k{k}", "-ci1", "-cs4294967295", "-m2", "-t2", "-fq", folder / name, folder / f"{name}.kmc",
+            folder)
+    both = ["intersect -oc" + rule for rule in ("", "min", "max", "sum", "diff", "left", "right")]
+    for operation in ["union", "union -ocmin", "union -ocmax", "union -ocleft", "union -ocright", *both,
+                      "kmers_subtract", "counters_subtract"]:
+        theirs, _, rule = operation.partition(" -oc")
+        run("kmc_tools", "simple", folder / "a.kmc", folder / "b.kmc", theirs, folder / "c.kmc",
+            *([f"-oc{rule}"] if rule else []), "-ci1", "-cs4294967295")
+        run("kmc_tools", "transform", folder / "c.kmc", "dump", "-s", folder / "c.txt")
+        ours = {"kmers_subtract": "subtract", "counters_subtract": "subtract"}.get(theirs, theirs)
+        rule = "difference" if rule == "diff" or theirs == "counters_subtract" else rule
+        yield [ours, *(["--counts", rule] if rule else [])], (folder / "c.txt").read_bytes()
+
+
+def jellyfish_operations(folder, k):
+    for name in "ab":
+        run("jellyfish", "count", "-m", k, "-C", "-s", "10M", "-t", 2, "-o", folder / f"{name}.jf", folder / name)
+    for option, call in (([], ["merge"]), (["--max"], ["union", "--counts", "max"])):
+        run("jellyfish", "merge", *option, "-o", folder / "c.jf", folder / "a.jf", folder / "b.jf")
+        yield call, run("jellyfish", "dump", "-c", "-t", folder / "c.jf")
+
+
+OPERATIONS = {"jellyfish": jellyfish_operations, "kmc": kmc_operations}
+
+
+def compare_operations():
+    """Two halves of the same reads: many k-mers in common, many not."""
+    text = gzip.decompress((DATA / "phage.fq.gz").read_bytes())
+    half = 4 * (text.count(b"\n") // 8)
+    lines = text.splitlines(keepends=True)
+    for k in (15, 31, 55):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            (folder / "a").write_bytes(b"".join(lines[:half]))
+            (folder / "b").write_bytes(b"".join(lines[half:]))
+            for name in "ab":
+                run(KCOUNT, folder / name, "-k", k, "--quiet", "-o", folder / f"{name}.kc")
+            for call, theirs in OPERATIONS[sys.argv[2]](folder, k):
+                run(KCOUNT, *call, folder / "a.kc", folder / "b.kc", "-o", folder / "c.kc", "--force", "--quiet")
+                theirs = b"".join(line + b"\n" for line in sorted(theirs.splitlines()))
+                same_text(run(KCOUNT, "dump", folder / "c.kc"), theirs, f"k={k} {call} against {sys.argv[2]}")
+
+
 if __name__ == "__main__":
     if shutil.which(sys.argv[2]) is None:
         print(f"{sys.argv[2]} is not installed: skipped")
         sys.exit(SKIPPED)
-    main([compare])
+    main([compare_operations, compare])
