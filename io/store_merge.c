@@ -190,8 +190,7 @@ static enum kc_status fill_leaf(struct kc_merge *m, struct node *leaf, struct kc
                 return status;
         const bool removes = leaf->run->kind == KC_RUN_TOMBSTONES;
         const uint64_t count_mask = removes ? 0 : UINT32_MAX, mark = removes ? REMOVED : leaf->mark;
-        m->totals.nread +=
-                make_values(walk->counts, walk->n, count_mask, mark, leaf->values);
+        m->totals.nread += make_values(walk->counts, walk->n, count_mask, mark, leaf->values);
         leaf->items = (struct items){ walk->kmers, leaf->values, walk->n };
         return KC_OK;
 }

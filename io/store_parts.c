@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { PART_NKMERS = 1 << 17, MAX_PARTS = 1 << 20 };
+enum { MAX_PARTS = 1 << 20 };
 
 struct parts {
         const struct kc_set *set;
@@ -104,7 +104,7 @@ enum kc_status kc_parts_merge(const struct kc_set *set, int nthreads, struct kc_
                               struct kc_error *err)
 {
         struct parts p = { .set = set, .job = job, .taker = taker };
-        uint64_t nparts = count_kmers(set) / PART_NKMERS + 1;
+        uint64_t nparts = count_kmers(set) / kc_part_nkmers(set->stores[0]->nwords) + 1;
         if (nparts > MAX_PARTS)
                 nparts = MAX_PARTS;
         enum kc_status status;

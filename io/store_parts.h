@@ -6,6 +6,15 @@
 
 #include "io/store_merge.h"
 
+enum { KC_PART_NKMERS = 1 << 17, KC_PART_NWORDS = 1 << 19 };
+
+/* Pairs that go into a part of a merge, about. */
+static inline size_t kc_part_nkmers(int nwords)
+{
+        return KC_PART_NWORDS / nwords < KC_PART_NKMERS ? KC_PART_NWORDS / (size_t)nwords
+                                                        : KC_PART_NKMERS;
+}
+
 /* Who takes the merged pairs. */
 struct kc_parts_taker {
         void *ctx;

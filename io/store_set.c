@@ -48,8 +48,28 @@ enum kc_status kc_set_check(const struct kc_set *set, struct kc_error *err)
         return check_alike(set, err);
 }
 
-/* Of a sum, the files' bounds hold still: all counts from the least of them on, and any above. Of
- * other rules nothing is known. */
+/* Cut [min_count, max_count] down to the bounds of the runs that are added up, as far as these hold
+ * for sums; but keep it one that can be, whatever is in it. */
+static void narrow(const struct kc_set *set, struct kc_store_options *options)
+{
+        uint32_t least = UINT32_MAX, most = 0, nruns = 0;
+        for (size_t i = 0; i < set->nstores; i++) {
+                struct kc_store_info info;
+                kc_store_get_info(set->stores[i], &info);
+                if (info.nruns == info.ntombstone_runs)
+                        continue;
+                least = info.min_count < least ? info.min_count : least;
+                most = info.max_count_kept;
+                nruns += info.nruns - info.ntombstone_runs;
+        }
+        least = least < options->max_count ? least : options->max_count;
+        if (nruns > 0 && least > options->min_count)
+                options->min_count = least;
+        most = most > options->min_count ? most : options->min_count;
+        if (nruns == 1 && most < options->max_count)
+                options->max_count = most;
+}
+
 struct kc_store_options kc_set_options(const struct kc_set *set, uint32_t min_count,
                                        uint32_t max_count)
 {
@@ -57,30 +77,12 @@ struct kc_store_options kc_set_options(const struct kc_set *set, uint32_t min_co
                                             .stranded = set->stores[0]->stranded,
                                             .min_count = min_count,
                                             .max_count = max_count };
-        if (set->operation != KC_SET_UNION || set->rule != KC_RULE_SUM)
-                return options;
-        uint32_t least = UINT32_MAX, most = 0, nruns = 0;
-        for (size_t i = 0; i < set->nstores; i++) {
-                struct kc_store_info info;
-                kc_store_get_info(set->stores[i], &info);
-                least = info.min_count < least ? info.min_count : least;
-                most = info.max_count_kept;
-                nruns += info.nruns - info.ntombstone_runs;
-        }
-        if (least > options.min_count)
-                options.min_count = least;
-        if (nruns == 1 && most < options.max_count)
-                options.max_count = most;
+        if (set->operation == KC_SET_UNION && set->rule == KC_RULE_SUM)
+                narrow(set, &options); /* of other rules nothing is known */
         return options;
 }
 
 /* ---- the merge ---- */
-
-enum {
-        BUFFER_NKMERS = 160 << 10,
-        BUFFER_NWORDS = 512 << 10
-}; /* whichever is less: pairs of most
-       parts, so that one put will do */
 
 /* Pairs of a worker's part that wait for more of them. */
 struct buffer {
@@ -131,8 +133,7 @@ static void cancel(void *ctx)
 
 static enum kc_status new_buffers(struct feed *f, int n, struct kc_error *err)
 {
-        f->cap = BUFFER_NWORDS / f->nwords < BUFFER_NKMERS ? BUFFER_NWORDS / f->nwords
-                                                           : BUFFER_NKMERS;
+        f->cap = kc_part_nkmers((int)f->nwords) / 4 * 5; /* nearly all parts: one put each */
         f->buffers = calloc((size_t)n, sizeof *f->buffers);
         f->nbuffers = f->buffers == NULL ? 0 : n;
         bool complete = f->buffers != NULL;

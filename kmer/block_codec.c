@@ -216,7 +216,8 @@ ALWAYS_INLINE void encode_kmers(const struct kc_block_plan *plan, const uint64_t
 }
 
 /* First gathered without a branch, which 20% of counts above 1 would make a costly one. */
-ALWAYS_INLINE void encode_counts(const struct kc_block_plan *plan, const uint32_t *counts, uint64_t *words)
+ALWAYS_INLINE void encode_counts(const struct kc_block_plan *plan, const uint32_t *counts,
+                                 uint64_t *words)
 {
         struct sections s = locate(plan, words);
         uint64_t *bitmap = words + (s.bitmap - words);
@@ -363,7 +364,7 @@ ALWAYS_INLINE void decode_kmers(const struct kc_block_plan *plan, const struct s
 }
 
 ALWAYS_INLINE bool decode_counts(const struct kc_block_plan *plan, const struct sections *s,
-                          uint32_t *counts)
+                                 uint32_t *counts)
 {
         const uint32_t width = plan->width;
         const uint64_t mask = low_mask(width);

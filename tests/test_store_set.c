@@ -548,6 +548,7 @@ static void test_large_operations(void **state)
 {
         (void)state;
         check_files(31, 200000, 1, MAX_FILES);
+        check_files(255, 40000, 2, MAX_FILES);
 }
 
 /* The sum of files is the run of all their k-mers, to the byte. */

@@ -251,6 +251,10 @@ def test_filtered_files():
     s.kcount("check", "h.kc")
     told = json.loads(s.kcount("info", "h.kc", "--json"))
     expect((told["min_count"], told["max_count"]), (2, MOST), "bounds of two filtered files")
+    for bounds in (["--max", 1], ["--min", 5]):
+        s.kcount("merge", "f.kc", *bounds, "-o", "i.kc", "--force")
+        expect(s.kcount("dump", "i.kc"), "", f"merge of a filtered file with {bounds}")
+        s.kcount("check", "i.kc")
     for rule in ("min", "difference", "left"):
         s.kcount("intersect", "f.kc", "h.kc", "--counts", rule, "-o", "i.kc", "--force")
         s.kcount("check", "i.kc")

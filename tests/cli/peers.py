@@ -57,10 +57,9 @@ def kmc_operations(folder, k):
     for name in "ab":
         run("kmc", f"-k{k}", "-ci1", "-cs4294967295", "-m2", "-t2", "-fq", folder / name, folder / f"{name}.kmc",
             folder)
-    both = ["intersect -oc" + rule for rule in ("", "min", "max", "sum", "diff", "left", "right")]
-    for operation in ["union", "union -ocmin", "union -ocmax", "union -ocleft", "union -ocright", *both,
-                      "kmers_subtract", "counters_subtract"]:
-        theirs, _, rule = operation.partition(" -oc")
+    rules = ("", "min", "max", "sum", "left", "right")
+    for theirs, rule in (*(("union", rule) for rule in rules), *(("intersect", rule) for rule in rules),
+                         ("intersect", "diff"), ("kmers_subtract", ""), ("counters_subtract", "")):
         run("kmc_tools", "simple", folder / "a.kmc", folder / "b.kmc", theirs, folder / "c.kmc",
             *([f"-oc{rule}"] if rule else []), "-ci1", "-cs4294967295")
         run("kmc_tools", "transform", folder / "c.kmc", "dump", "-s", folder / "c.txt")
