@@ -5,10 +5,11 @@
  *      bench_store [-n PAIRS] [-k K] [-t THREADS] [-o FILE]
  *
  * The pairs come from a generator that is far quicker than the store; its own time is measured
- * first, into a sink that drops them, and is printed.
+ * first, into a sink that drops them, and is printed. Merged are two such files, half of their
+ * k-mers common; the rates are of k-mers read, and of bytes read and written.
  */
-#include "kmer/block_codec.h"
 #include "io/store.h"
+#include "kmer/block_codec.h"
 #include "kmer/parallel.h"
 
 #include <stdio.h>
@@ -23,6 +24,7 @@ enum { PART_NPAIRS = 50000 };
 
 struct bench {
         uint64_t npairs, nparts;
+        uint64_t variant; /* another number: another set, half of its k-mers the same */
         int k, nwords, nthreads;
         const char *path;
         const struct kc_run_sink *sink;
@@ -75,7 +77,8 @@ static void make_part(const struct bench *b, uint64_t part, uint64_t *kmers, uin
         const int top_nbits = 2 * b->k - 64 * (b->nwords - 1);
         const uint64_t step = (uint64_t)(((__uint128_t)1 << (top_nbits - 1)) / b->npairs);
         for (size_t i = 0; i < n; i++) {
-                uint64_t index = part * PART_NPAIRS + i, r = hash(index);
+                uint64_t index = part * PART_NPAIRS + i,
+                         r = hash(index ^ (index % 2 ? b->variant << 40 : 0));
                 uint64_t *kmer = kmers + i * (size_t)b->nwords;
                 for (int w = 0; w + 1 < b->nwords; w++)
                         kmer[w] = r * (uint64_t)(2 * w + 3);
@@ -128,28 +131,88 @@ static void give_all(struct bench *b, const struct kc_run_sink *sink)
                 die(&err);
 }
 
-static void bench_write(struct bench *b)
+static uint64_t file_nbytes(const char *path)
+{
+        struct stat st;
+        return stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
+}
+
+static void write_store(struct bench *b, const char *path)
 {
         struct kc_error err = { 0 };
-        struct clocks begin = now();
-        give_all(b, &(struct kc_run_sink){ .ctx = b, .put = drop });
-        report("generator alone", begin, (double)b->npairs);
-
         struct kc_store_options options = { .k = b->k, .stranded = true, .replace = true };
-        struct kc_store_origin origin = { .nkmers = b->sum };
+        struct kc_store_origin origin;
         struct kc_store_writer *writer;
-        begin = now();
-        if (kc_store_create(&writer, b->path, &options, &err) != KC_OK)
+        if (kc_store_create(&writer, path, &options, &err) != KC_OK)
                 die(&err);
         struct kc_run_sink sink = kc_store_sink(writer);
         give_all(b, &sink);
+        origin = (struct kc_store_origin){ .nkmers = b->sum };
         if (kc_store_commit(writer, &origin, &err) != KC_OK)
                 die(&err);
+}
+
+/* Makes b->sum, too. */
+static void bench_generator(struct bench *b)
+{
+        struct clocks begin = now();
+        atomic_store(&b->sum, 0);
+        give_all(b, &(struct kc_run_sink){ .ctx = b, .put = drop });
+        report("generator alone", begin, (double)b->npairs);
+}
+
+static void bench_write(struct bench *b)
+{
+        bench_generator(b);
+        struct clocks begin = now();
+        write_store(b, b->path);
         report("generator, store", begin, (double)b->npairs);
-        struct stat st;
-        if (stat(b->path, &st) == 0)
-                printf("%-24s %8.3f bytes a k-mer, %lld in all\n", "size",
-                       (double)st.st_size / (double)b->npairs, (long long)st.st_size);
+        uint64_t nbytes = file_nbytes(b->path);
+        printf("%-24s %8.3f bytes a k-mer, %llu in all\n", "size",
+               (double)nbytes / (double)b->npairs, (unsigned long long)nbytes);
+}
+
+static void merge_files(const struct bench *b, const char *const *inputs, const char *output)
+{
+        struct kc_error err = { 0 };
+        struct kc_store *stores[2];
+        for (int i = 0; i < 2; i++)
+                if (kc_store_open(&stores[i], inputs[i], &err) != KC_OK)
+                        die(&err);
+        const struct kc_set set = { stores, 2, KC_SET_UNION, KC_RULE_SUM };
+        struct kc_store_options options = kc_set_options(&set, 1, UINT32_MAX);
+        struct kc_store_origin origin;
+        struct kc_store_writer *writer;
+        const char **names;
+        options.replace = true;
+        if (kc_store_create(&writer, output, &options, &err) != KC_OK)
+                die(&err);
+        struct kc_run_sink sink = kc_store_sink(writer);
+        if (kc_set_run(&set, b->nthreads, NULL, &sink, &origin, &names, &err) != KC_OK ||
+            kc_store_commit(writer, &origin, &err) != KC_OK)
+                die(&err);
+        free(names);
+        for (int i = 0; i < 2; i++)
+                kc_store_close(stores[i]);
+}
+
+static void bench_merge(struct bench *b)
+{
+        char other[4096], output[4096];
+        snprintf(other, sizeof other, "%s.other", b->path);
+        snprintf(output, sizeof output, "%s.merged", b->path);
+        b->variant = 1;
+        bench_generator(b);
+        write_store(b, other);
+        struct clocks begin = now();
+        merge_files(b, (const char *const[]){ b->path, other }, output);
+        struct clocks end = now();
+        report("merge of two", begin, 2 * (double)b->npairs);
+        double nbytes = (double)(file_nbytes(b->path) + file_nbytes(other) + file_nbytes(output));
+        printf("%-24s %8.3f GB/s wall, %8.3f GB/s CPU\n", "",
+               nbytes / (end.wall - begin.wall) * 1e-9, nbytes / (end.cpu - begin.cpu) * 1e-9);
+        unlink(other);
+        unlink(output);
 }
 
 /* The codec alone, one block again and again, in cache. */
@@ -282,5 +345,6 @@ int main(int argc, char **argv)
         bench_codec(&b);
         bench_write(&b);
         bench_read(&b);
+        bench_merge(&b);
         return 0;
 }
