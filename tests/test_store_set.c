@@ -4,6 +4,8 @@
  */
 #include "store_reading.h"
 
+#include "io/store_footer.h"
+
 #include <signal.h>
 #include <sys/resource.h>
 
@@ -247,6 +249,7 @@ static void test_totals(void **state)
         write_set(&a, "s.kc", 1, 700, 1);
         append_set("s.kc", &b, false, 1);
         append_set("s.kc", &c, true, 1);
+        append_set("s.kc", &c, true, 1); /* there is nothing left to remove, nor to count again */
         append_set("s.kc", &b, false, 1);
         append_set("s.kc", &b, false, 1);
         struct pair_set all = all_kmers((struct pair_set[]){ a, b, c }, 3);
@@ -302,6 +305,61 @@ static void test_only_tombstones(void **state)
         check_all("c.kc", &none);
         free_set(&s);
         free_set(&none);
+        unlink("s.kc");
+        unlink("c.kc");
+}
+
+/* Give the only run of s.kc another kind: a new footer behind the old one. */
+static void set_kind(uint64_t kind)
+{
+        size_t nbytes;
+        uint8_t *data = read_file("s.kc", &nbytes);
+        struct kc_store_header *header = (struct kc_store_header *)data;
+        struct kc_words kinds = { 0 }, records = { 0 }, footer = { 0 };
+        struct kc_error err = { 0 };
+        const uint64_t *old = (const uint64_t *)(data + header->footer[0].offset);
+        const size_t at = kc_footer_records_at(old, 1);
+        assert_ok(kc_words_append(&kinds, &kind, sizeof kind, &err), err);
+        assert_ok(kc_words_append(&records, old + at, header->footer[0].nbytes - at * sizeof *old,
+                                  &err),
+                  err);
+        assert_ok(kc_footer_assemble(&footer, &kinds, &records, &err), err);
+        kc_footer_ref_fill(&header->footer[1], nbytes, footer.data, footer.n * sizeof *old);
+        FILE *f = fopen("s.kc", "wb");
+        assert_non_null(f);
+        fwrite(data, 1, nbytes, f);
+        fwrite(footer.data, sizeof *old, footer.n, f);
+        fclose(f);
+        free(kinds.data);
+        free(records.data);
+        free(footer.data);
+        free(data);
+}
+
+/* What no writer of ours makes: a file of one run, and that of tombstones; kinds that cannot be. */
+static void test_kinds(void **state)
+{
+        (void)state;
+        struct pair_set s = make_set(31, false, 3000, 1);
+        struct kc_store *store = NULL;
+        write_set(&s, "s.kc", 1, 700, 1);
+        set_kind(KC_RUN_COUNTS);
+        check_pairs("s.kc", &s);
+        write_set(&s, "s.kc", 1, 700, 1);
+        set_kind(KC_RUN_TOMBSTONES); /* with counts above 1 */
+        assert_int_equal(kc_store_open(&store, "s.kc", NULL), KC_ECORRUPT);
+        for (size_t i = 0; i < s.n; i++)
+                s.counts[i] = 1;
+        write_set(&s, "s.kc", 1, 700, 1);
+        set_kind(KC_RUN_TOMBSTONES + 1);
+        assert_int_equal(kc_store_open(&store, "s.kc", NULL), KC_ECORRUPT);
+        write_set(&s, "s.kc", 1, 700, 1);
+        set_kind(KC_RUN_TOMBSTONES);
+        s.n = 0;
+        check_all("s.kc", &s);
+        compact_into("s.kc", "c.kc", 2);
+        check_all("c.kc", &s);
+        free_set(&s);
         unlink("s.kc");
         unlink("c.kc");
 }
@@ -646,17 +704,12 @@ static void test_failed_operations(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_append),
-                cmocka_unit_test(test_large_append),
-                cmocka_unit_test(test_totals),
-                cmocka_unit_test(test_only_tombstones),
-                cmocka_unit_test(test_most_runs),
-                cmocka_unit_test(test_failed_append),
-                cmocka_unit_test(test_flipped),
-                cmocka_unit_test(test_operations),
-                cmocka_unit_test(test_large_operations),
-                cmocka_unit_test(test_sum),
-                cmocka_unit_test(test_failed_operations),
+                cmocka_unit_test(test_append),        cmocka_unit_test(test_large_append),
+                cmocka_unit_test(test_totals),        cmocka_unit_test(test_only_tombstones),
+                cmocka_unit_test(test_kinds),         cmocka_unit_test(test_most_runs),
+                cmocka_unit_test(test_failed_append), cmocka_unit_test(test_flipped),
+                cmocka_unit_test(test_operations),    cmocka_unit_test(test_large_operations),
+                cmocka_unit_test(test_sum),           cmocka_unit_test(test_failed_operations),
         };
         cmocka_set_test_filter(getenv("KC_TEST"));
         return cmocka_run_group_tests(tests, enter_folder, leave_folder);
