@@ -16,7 +16,7 @@
 #include <cstdlib>
 #include <unistd.h>
 
-enum { SKIPPED = 77, READ_NBASES = 150, MAX_KMERS = 8 };
+enum { READ_NBASES = 150, MAX_KMERS = 8 };
 
 static const double ERROR_RATE = 0.005;
 
@@ -76,21 +76,6 @@ static struct settings parse_arguments(int argc, char **argv)
         return set;
 }
 
-/* Ends the program where there is no device. */
-static void need_device(const struct settings *set, struct bench *bench)
-{
-        struct kc_gpu_device devices[64];
-        struct kc_error err = {};
-        int n = 0;
-        if (kc_gpu_devices(devices, 64, &n, &err) == KC_OK && set->device < n) {
-                snprintf(bench->device_name, sizeof bench->device_name, "%s",
-                         devices[set->device].name);
-                return;
-        }
-        fprintf(stderr, "bench_gpu: skipped: %s\n", n > 0 ? "no such device" : err.message);
-        exit(SKIPPED);
-}
-
 static enum kc_status bench_kmers(struct bench *bench, int k, struct kc_error *err)
 {
         return k <= 32 ? bench_counting<kc_key64>(bench, k, err)
@@ -100,18 +85,12 @@ static enum kc_status bench_kmers(struct bench *bench, int k, struct kc_error *e
 static enum kc_status run(const struct settings *set, struct bench *bench, struct kc_error *err)
 {
         enum kc_status status;
-        KC_TRY(kc_gpu_open(&bench->gpu, set->device, 0, err));
-        KC_TRY(KC_CUDA(cudaEventCreate(&bench->begin)));
-        KC_TRY(KC_CUDA(cudaEventCreate(&bench->end)));
+        KC_TRY(bench_open(bench, set->device, err));
         KC_TRY(bench_copies(bench, err));
         for (int i = 0; i < set->nkmers; i++)
                 KC_TRY(bench_kmers(bench, set->kmers[i], err));
 out:
-        if (bench->begin != NULL)
-                (void)cudaEventDestroy(bench->begin);
-        if (bench->end != NULL)
-                (void)cudaEventDestroy(bench->end);
-        kc_gpu_close(&bench->gpu);
+        bench_close(bench);
         return status;
 }
 
@@ -120,7 +99,7 @@ int main(int argc, char **argv)
         struct settings set = parse_arguments(argc, argv);
         struct bench bench = {};
         struct kc_error err = {};
-        need_device(&set, &bench);
+        bench_need_device(&bench, "bench_gpu", set.device);
         bench.repeat = set.repeat;
         bench.check = set.check;
         bench.reads.genome_nbases = set.genome_nbases;

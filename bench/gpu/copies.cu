@@ -31,20 +31,19 @@ static size_t inside_nbytes(const struct bench *bench)
         return std::min(wanted, kc_gpu_room(&bench->gpu) / 16) / 256 * 256;
 }
 
-static enum kc_status copy_inside(struct bench *bench, struct kc_error *err)
+enum kc_status bench_copy_inside(struct bench *bench, size_t most_nbytes, struct stage *stage,
+                                 struct kc_error *err)
 {
         enum kc_status status;
-        struct stage stage = stage_of("copy", "bytes", 0, 0);
-        size_t nbytes = inside_nbytes(bench);
+        size_t nbytes = std::min(most_nbytes, inside_nbytes(bench));
         struct copy copy = { NULL, NULL, nbytes, nbytes, cudaMemcpyDeviceToDevice };
+        *stage = stage_of("copy", "bytes", 0, nbytes);
         KC_TRY(kc_gpu_new(&bench->gpu, &copy.from, nbytes, err));
         KC_TRY(kc_gpu_new(&bench->gpu, &copy.to, nbytes, err));
         KC_TRY(KC_CUDA(cudaMemsetAsync(copy.from, 1, nbytes, bench->gpu.stream)));
-        stage.n = nbytes;
-        stage.nbytes = 2 * nbytes;
-        KC_TRY(stage_time(bench, &stage, NULL, run_copy, &copy, err));
-        bench->copy_rate = (double)stage.nbytes / stage_median_ms(&stage);
-        stage_print(bench, &stage);
+        stage->nbytes = 2 * nbytes;
+        KC_TRY(stage_time(bench, stage, NULL, run_copy, &copy, err));
+        bench->copy_rate = (double)stage->nbytes / stage_median_ms(stage);
 out:
         kc_gpu_delete(&bench->gpu, copy.to, nbytes);
         kc_gpu_delete(&bench->gpu, copy.from, nbytes);
@@ -89,9 +88,11 @@ out:
 enum kc_status bench_copies(struct bench *bench, struct kc_error *err)
 {
         enum kc_status status;
+        struct stage inside;
         char *device = NULL;
         void *host = NULL;
-        KC_TRY(copy_inside(bench, err));
+        KC_TRY(bench_copy_inside(bench, SIZE_MAX, &inside, err));
+        stage_print(bench, &inside);
         KC_TRY(kc_gpu_new(&bench->gpu, &device, BUS_NBYTES, err));
         KC_TRY(KC_CUDA(cudaMallocHost(&host, BUS_NBYTES)));
         memset(host, 1, BUS_NBYTES);

@@ -1,8 +1,45 @@
 #include "bench/gpu/stage.cuh"
+#include "gpu/gpu.h"
 
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
+#include <cstdlib>
+
+enum { SKIPPED = 77 };
+
+void bench_need_device(struct bench *bench, const char *program, int device)
+{
+        struct kc_gpu_device devices[64];
+        struct kc_error err = {};
+        int n = 0;
+        if (kc_gpu_devices(devices, 64, &n, &err) == KC_OK && device < n) {
+                snprintf(bench->device_name, sizeof bench->device_name, "%s",
+                         devices[device].name);
+                return;
+        }
+        fprintf(stderr, "%s: skipped: %s\n", program, n > 0 ? "no such device" : err.message);
+        exit(SKIPPED);
+}
+
+enum kc_status bench_open(struct bench *bench, int device, struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(kc_gpu_open(&bench->gpu, device, 0, err));
+        KC_TRY(KC_CUDA(cudaEventCreate(&bench->begin)));
+        KC_TRY(KC_CUDA(cudaEventCreate(&bench->end)));
+out:
+        return status;
+}
+
+void bench_close(struct bench *bench)
+{
+        if (bench->begin != NULL)
+                (void)cudaEventDestroy(bench->begin);
+        if (bench->end != NULL)
+                (void)cudaEventDestroy(bench->end);
+        kc_gpu_close(&bench->gpu);
+}
 
 enum kc_status stage_time(struct bench *bench, struct stage *stage, stage_step prepare,
                           stage_step run, void *ctx, struct kc_error *err)

@@ -45,6 +45,13 @@ static inline struct stage stage_of(const char *name, const char *unit, int k, u
         return stage;
 }
 
+/* Ends the program, with status 77, where there is no such device; else notes the device's name. */
+void bench_need_device(struct bench *bench, const char *program, int device);
+
+/* Take the device. Close it in any case; a zeroed bench is closed at no cost. */
+enum kc_status bench_open(struct bench *bench, int device, struct kc_error *err);
+void bench_close(struct bench *bench);
+
 typedef enum kc_status (*stage_step)(struct bench *bench, void *ctx, struct kc_error *err);
 
 /*

@@ -7,7 +7,11 @@
 #include "bench/gpu/stage.cuh"
 #include "gpu/run.cuh"
 
-/* Copies inside the device, which sets bench->copy_rate, and over the bus both ways. */
+/* Time a copy of most_nbytes, or of as many as suffice, in the device: sets bench->copy_rate. */
+enum kc_status bench_copy_inside(struct bench *bench, size_t most_nbytes, struct stage *stage,
+                                 struct kc_error *err);
+
+/* The same, printed, and copies over the bus both ways. */
 enum kc_status bench_copies(struct bench *bench, struct kc_error *err);
 
 /*
