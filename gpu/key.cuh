@@ -77,11 +77,12 @@ KC_HD uint64_t kc_key_hash(kc_key128 key)
 }
 
 /* How many of the [n] ascending k-mers are below `kmer`. */
-template <class Key> KC_HD size_t kc_count_below(const Key *kmers, size_t n, Key kmer)
+template <class Key, class Index>
+KC_HD Index kc_count_below(const Key *kmers, Index n, Key kmer)
 {
-        size_t low = 0, high = n;
+        Index low = 0, high = n;
         while (low < high) {
-                size_t middle = low + (high - low) / 2;
+                Index middle = low + (high - low) / 2;
                 if (kmers[middle] < kmer)
                         low = middle + 1;
                 else

@@ -1,22 +1,10 @@
-#include "gpu/merge.cuh"
+#include "gpu/merge_tile.cuh"
 
 #include <cub/block/block_reduce.cuh>
 #include <cub/block/block_scan.cuh>
-#include <cuda_pipeline.h>
-
-/* Items a thread are odd in number, so that the threads of a warp begin in different banks; a tile
- * of k-mers and counts takes a little under 48 KB, so that four blocks share a multiprocessor. */
-template <class Key> struct tile_shape {
-        enum {
-                NTHREADS = 256,
-                NITEMS = sizeof(Key) == 8 ? 15 : 9, /* a thread's */
-                LENGTH = NTHREADS * NITEMS,
-                CAP = LENGTH + 1, /* a tile may have one more, or one less: see kc_merge_cut_at */
-        };
-};
 
 template <class Key> struct tile {
-        Key kmers[tile_shape<Key>::CAP]; /* a's part, then b's */
+        Key kmers[kc_merge_shape<Key>::CAP]; /* a's part, then b's */
         unsigned na, nb;
 };
 
@@ -27,16 +15,8 @@ static __global__ void cut_kernel(struct kc_gpu_run<Key> a, struct kc_gpu_run<Ke
         size_t t = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
         if (t > ntiles)
                 return;
-        size_t diagonal = t * tile_shape<Key>::LENGTH, n = a.n + b.n;
+        size_t diagonal = t * kc_merge_shape<Key>::LENGTH, n = a.n + b.n;
         cuts[t] = kc_merge_cut_at(a.kmers, a.n, b.kmers, b.n, diagonal < n ? diagonal : n);
-}
-
-/* Start the copies of an array's two parts to shared memory, one behind the other. */
-template <class T, int NTHREADS>
-static __device__ void load(T *to, const T *a, unsigned na, const T *b, unsigned nb)
-{
-        for (unsigned i = threadIdx.x; i < na + nb; i += NTHREADS)
-                __pipeline_memcpy_async(&to[i], i < na ? &a[i] : &b[i - na], sizeof(T));
 }
 
 template <class Key>
@@ -45,42 +25,35 @@ static __device__ void load_kmers(struct tile<Key> *tile, const struct kc_gpu_ru
                                   const struct kc_merge_cut<size_t> *cut)
 {
         unsigned na = (unsigned)(cut[1].a - cut[0].a), nb = (unsigned)(cut[1].b - cut[0].b);
-        load<Key, tile_shape<Key>::NTHREADS>(tile->kmers, a.kmers + cut[0].a, na,
-                                             b.kmers + cut[0].b, nb);
+        kc_merge_load<Key, kc_merge_shape<Key>::NTHREADS>(tile->kmers, a.kmers + cut[0].a, na,
+                                                          b.kmers + cut[0].b, nb);
         if (threadIdx.x == 0) {
                 tile->na = na;
                 tile->nb = nb;
         }
 }
 
-static __device__ void wait_for_loads(void)
-{
-        __pipeline_commit();
-        __pipeline_wait_prior(0);
-        __syncthreads();
-}
-
 /* Where the thread begins, and the diagonal before which its steps begin. */
 template <class Key>
 static __device__ unsigned begin_walk(struct kc_merge_walk<Key> *walk, const struct tile<Key> &tile)
 {
-        unsigned n = tile.na + tile.nb, begin = threadIdx.x * tile_shape<Key>::NITEMS;
+        unsigned n = tile.na + tile.nb, begin = threadIdx.x * kc_merge_shape<Key>::NITEMS;
         begin = begin < n ? begin : n;
         kc_merge_walk_begin(walk, tile.kmers, tile.na, tile.kmers + tile.na, tile.nb, begin);
-        unsigned end = begin + tile_shape<Key>::NITEMS;
+        unsigned end = begin + kc_merge_shape<Key>::NITEMS;
         return end < n ? end : n;
 }
 
 template <class Key>
-static __global__ void __launch_bounds__(tile_shape<Key>::NTHREADS)
+static __global__ void __launch_bounds__(kc_merge_shape<Key>::NTHREADS)
         length_kernel(struct kc_gpu_run<Key> a, struct kc_gpu_run<Key> b,
                       const struct kc_merge_cut<size_t> *cuts, uint32_t *lengths)
 {
-        using reduce = cub::BlockReduce<unsigned, tile_shape<Key>::NTHREADS>;
+        using reduce = cub::BlockReduce<unsigned, kc_merge_shape<Key>::NTHREADS>;
         __shared__ struct tile<Key> tile;
         __shared__ typename reduce::TempStorage reduce_storage;
         load_kmers(&tile, a, b, &cuts[blockIdx.x]);
-        wait_for_loads();
+        kc_merge_wait_for_loads();
         struct kc_merge_walk<Key> walk;
         unsigned end = begin_walk(&walk, tile), n = 0;
         for (; walk.at.a + walk.at.b < end; n++)
@@ -113,8 +86,8 @@ static __global__ void __launch_bounds__(SCAN_NTHREADS)
 
 /* The pairs of one thread. */
 template <class Key> struct merged {
-        Key kmers[tile_shape<Key>::NITEMS];
-        uint32_t counts[tile_shape<Key>::NITEMS];
+        Key kmers[kc_merge_shape<Key>::NITEMS];
+        uint32_t counts[kc_merge_shape<Key>::NITEMS];
         unsigned n;
         uint64_t nsaturated;
 };
@@ -129,7 +102,7 @@ static __device__ void walk_tile(const struct tile<Key> &tile, const uint32_t *c
         merged->n = 0;
         merged->nsaturated = 0;
 #pragma unroll
-        for (int i = 0; i < tile_shape<Key>::NITEMS; i++) {
+        for (int i = 0; i < kc_merge_shape<Key>::NITEMS; i++) {
                 if (walk.at.a + walk.at.b >= end)
                         continue;
                 struct kc_merge_cut<unsigned> at = walk.at;
@@ -143,34 +116,26 @@ static __device__ void walk_tile(const struct tile<Key> &tile, const uint32_t *c
         }
 }
 
-template <class T, int NITEMS>
-static __device__ void put(T *to, const T (&items)[NITEMS], unsigned n)
-{
-#pragma unroll
-        for (unsigned i = 0; i < NITEMS; i++)
-                if (i < n)
-                        to[i] = items[i];
-}
-
 /* The thread's pairs take their places in the tile, whose input nobody needs any more, and leave
  * in order. */
 template <class Key>
-static __global__ void __launch_bounds__(tile_shape<Key>::NTHREADS, 4)
+static __global__ void __launch_bounds__(kc_merge_shape<Key>::NTHREADS, 4)
         merge_kernel(struct kc_gpu_run<Key> a, struct kc_gpu_run<Key> b,
                      const struct kc_merge_cut<size_t> *cuts, const size_t *starts,
                      uint64_t *nsaturated, struct kc_gpu_run<Key> result)
 {
-        using shape = tile_shape<Key>;
+        using shape = kc_merge_shape<Key>;
         using scan = cub::BlockScan<unsigned, shape::NTHREADS>;
         __shared__ struct tile<Key> tile;
         __shared__ uint32_t counts[shape::CAP];
         __shared__ typename scan::TempStorage scan_storage;
         const struct kc_merge_cut<size_t> *cut = &cuts[blockIdx.x];
         load_kmers(&tile, a, b, cut);
-        load<uint32_t, shape::NTHREADS>(counts, a.counts + cut[0].a,
-                                        (unsigned)(cut[1].a - cut[0].a), b.counts + cut[0].b,
-                                        (unsigned)(cut[1].b - cut[0].b));
-        wait_for_loads();
+        kc_merge_load<uint32_t, shape::NTHREADS>(counts, a.counts + cut[0].a,
+                                                 (unsigned)(cut[1].a - cut[0].a),
+                                                 b.counts + cut[0].b,
+                                                 (unsigned)(cut[1].b - cut[0].b));
+        kc_merge_wait_for_loads();
         struct merged<Key> merged;
         walk_tile(tile, counts, &merged);
         if (merged.nsaturated)
@@ -178,8 +143,8 @@ static __global__ void __launch_bounds__(tile_shape<Key>::NTHREADS, 4)
         unsigned place, n;
         scan(scan_storage).ExclusiveSum(merged.n, place, n);
         __syncthreads();
-        put(tile.kmers + place, merged.kmers, merged.n);
-        put(counts + place, merged.counts, merged.n);
+        kc_merge_put(tile.kmers + place, merged.kmers, merged.n);
+        kc_merge_put(counts + place, merged.counts, merged.n);
         __syncthreads();
         size_t start = starts[blockIdx.x];
         for (unsigned i = threadIdx.x; i < n; i += shape::NTHREADS) {
@@ -188,14 +153,9 @@ static __global__ void __launch_bounds__(tile_shape<Key>::NTHREADS, 4)
         }
 }
 
-template <class Key> static size_t count_tiles(size_t n)
-{
-        return (n + tile_shape<Key>::LENGTH - 1) / tile_shape<Key>::LENGTH;
-}
-
 template <class Key> size_t kc_gpu_merge_nbytes(size_t n)
 {
-        size_t ntiles = count_tiles<Key>(n);
+        size_t ntiles = kc_merge_count_tiles<Key>(n);
         return (ntiles + 1) * (sizeof(struct kc_merge_cut<size_t>) + sizeof(size_t)) +
                ntiles * sizeof(uint32_t);
 }
@@ -222,14 +182,14 @@ enum kc_status kc_gpu_merge_plan(struct kc_gpu *gpu, struct kc_gpu_merge<Key> *m
         *merge = {};
         merge->a = *a;
         merge->b = *b;
-        merge->ntiles = count_tiles<Key>(a->n + b->n);
+        merge->ntiles = kc_merge_count_tiles<Key>(a->n + b->n);
         if (merge->ntiles == 0)
                 return KC_OK;
         KC_TRY(take_plan(gpu, merge, err));
         cut_kernel<<<kc_ceil_div(merge->ntiles + 1, CUT_NTHREADS), CUT_NTHREADS, 0, gpu->stream>>>(
                 *a, *b, merge->ntiles, merge->cuts);
         KC_TRY(KC_LAUNCHED());
-        length_kernel<<<(unsigned)merge->ntiles, tile_shape<Key>::NTHREADS, 0, gpu->stream>>>(
+        length_kernel<<<(unsigned)merge->ntiles, kc_merge_shape<Key>::NTHREADS, 0, gpu->stream>>>(
                 *a, *b, merge->cuts, merge->lengths);
         KC_TRY(KC_LAUNCHED());
         start_kernel<<<1, SCAN_NTHREADS, 0, gpu->stream>>>(merge->lengths, merge->ntiles,
@@ -252,7 +212,7 @@ enum kc_status kc_gpu_merge_make(struct kc_gpu *gpu, const struct kc_gpu_merge<K
         result->n = merge->n;
         if (merge->ntiles == 0)
                 return KC_OK;
-        merge_kernel<<<(unsigned)merge->ntiles, tile_shape<Key>::NTHREADS, 0, gpu->stream>>>(
+        merge_kernel<<<(unsigned)merge->ntiles, kc_merge_shape<Key>::NTHREADS, 0, gpu->stream>>>(
                 merge->a, merge->b, merge->cuts, merge->starts, nsaturated, *result);
         return KC_LAUNCHED();
 }

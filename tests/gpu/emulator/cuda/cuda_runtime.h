@@ -16,6 +16,7 @@
 #define __global__
 #define __forceinline__ inline
 #define __launch_bounds__(...)
+#define __grid_constant__
 #define __align__(n) alignas(n)
 
 /* ---- the host's side: ../runtime.cpp ---- */
@@ -186,6 +187,15 @@ static inline unsigned __reduce_add_sync(unsigned mask, unsigned value, KC_CALLE
         for (unsigned left = told.lanes; left != 0; left &= left - 1)
                 sum += (unsigned)told.values[__builtin_ctz(left)];
         return sum;
+}
+
+static inline unsigned __reduce_or_sync(unsigned mask, unsigned value, KC_CALLER)
+{
+        emulator::told told = emulator::meet_warp(mask, value, KC_PLACE);
+        unsigned all = 0;
+        for (unsigned left = told.lanes; left != 0; left &= left - 1)
+                all |= (unsigned)told.values[__builtin_ctz(left)];
+        return all;
 }
 
 static inline unsigned __reduce_max_sync(unsigned mask, unsigned value, KC_CALLER)

@@ -116,33 +116,52 @@ struct DeviceRadixSort {
                                      DoubleBuffer<Value> &values, size_t n, int begin_bit,
                                      int end_bit, cudaStream_t)
         {
-                typedef std::pair<Key, Value> pair;
                 cudaError_t code;
                 if (!begin(temporary, &nbytes, &code))
                         return code;
-                std::vector<pair> pairs;
-                for (size_t i = 0; i < n; i++)
-                        pairs.push_back({ keys.Current()[i], values.Current()[i] });
-                Key mask = mask_for<Key>(begin_bit, end_bit);
-                std::stable_sort(pairs.begin(), pairs.end(), [mask](const pair &a, const pair &b) {
-                        return (a.first & mask) < (b.first & mask);
-                });
-                std::vector<Key> sorted_keys;
-                std::vector<Value> sorted_values;
-                for (const pair &p : pairs) {
-                        sorted_keys.push_back(p.first);
-                        sorted_values.push_back(p.second);
-                }
+                std::vector<Key> sorted_keys(n);
+                std::vector<Value> sorted_values(n);
+                sort_pairs(keys.Current(), sorted_keys.data(), values.Current(),
+                           sorted_values.data(), n, mask_for<Key>(begin_bit, end_bit));
                 keys.replace(sorted_keys);
                 values.replace(sorted_values);
                 return cudaSuccess;
+        }
+
+        template <class Key, class Value>
+        static cudaError_t SortPairs(void *temporary, size_t &nbytes, const Key *keys,
+                                     Key *out_keys, const Value *values, Value *out_values,
+                                     size_t n, int begin_bit, int end_bit, cudaStream_t)
+        {
+                cudaError_t code;
+                if (begin(temporary, &nbytes, &code))
+                        sort_pairs(keys, out_keys, values, out_values, n,
+                                   mask_for<Key>(begin_bit, end_bit));
+                return code;
         }
 
 private:
         template <class Key> static Key mask_for(int begin_bit, int end_bit)
         {
                 const int unused = 8 * (int)sizeof(Key) - end_bit;
-                return (Key) ~(Key)0 << unused >> unused >> begin_bit << begin_bit;
+                return (Key)((Key)((Key) ~(Key)0 << unused) >> unused) >> begin_bit << begin_bit;
+        }
+
+        template <class Key, class Value>
+        static void sort_pairs(const Key *keys, Key *out_keys, const Value *values,
+                               Value *out_values, size_t n, Key mask)
+        {
+                typedef std::pair<Key, Value> pair;
+                std::vector<pair> pairs;
+                for (size_t i = 0; i < n; i++)
+                        pairs.push_back({ keys[i], values[i] });
+                std::stable_sort(pairs.begin(), pairs.end(), [mask](const pair &a, const pair &b) {
+                        return (a.first & mask) < (b.first & mask);
+                });
+                for (size_t i = 0; i < n; i++) {
+                        out_keys[i] = pairs[i].first;
+                        out_values[i] = pairs[i].second;
+                }
         }
 };
 

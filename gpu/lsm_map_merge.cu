@@ -1,0 +1,230 @@
+/*
+ * Batches are sorted, runs merged, fences made.
+ */
+#include "gpu/lsm_map_parts.cuh"
+#include "gpu/merge_tile.cuh"
+
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_reduce.cuh>
+
+enum { NTHREADS = 256 };
+
+/* ---- sorting */
+
+/* What counts of a key in one batch come to. */
+struct add_counts {
+        __host__ __device__ uint32_t operator()(uint32_t a, uint32_t b) const
+        {
+                return a == 0 || b == 0 ? 0 : kc_count_add(a, b);
+        }
+};
+
+/* The two steps, CUB's way: with temporary == NULL they say how much they need. A word's lowest bit
+ * is sorted by too, so that tombstones come first. */
+template <class Word>
+static cudaError_t sort(const struct kc_lsm_map<Word> *map, const Word *words,
+                        const uint32_t *values, size_t n, kc_lsm_run<Word> *out, void *temporary,
+                        size_t *nbytes)
+{
+        int end_bit = map->key_nbits + (kc_lsm_kind<Word>::SUMS ? 0 : 1);
+        return cub::DeviceRadixSort::SortPairs(temporary, *nbytes, words, out->words, values,
+                                               out->values, n, 0, end_bit, map->gpu->stream);
+}
+
+template <class Word>
+static cudaError_t fold(const struct kc_lsm_map<Word> *map, const kc_lsm_run<Word> *in,
+                        kc_lsm_run<Word> *out, unsigned long long *nout, void *temporary,
+                        size_t *nbytes)
+{
+        return cub::DeviceReduce::ReduceByKey(temporary, *nbytes, in->words, out->words, in->values,
+                                              out->values, nout, add_counts(), (int64_t)in->n,
+                                              map->gpu->stream);
+}
+
+template <class Word>
+static enum kc_status sort_run(const struct kc_lsm_map<Word> *map, const Word *words,
+                               const uint32_t *values, size_t n, kc_lsm_run<Word> *out,
+                               struct kc_error *err)
+{
+        enum kc_status status;
+        void *temporary = NULL;
+        size_t nbytes = 0;
+        KC_TRY(KC_CUDA(sort(map, words, values, n, out, NULL, &nbytes)));
+        KC_TRY(kc_gpu_alloc(map->gpu, &temporary, nbytes, err));
+        KC_TRY(KC_CUDA(sort(map, words, values, n, out, temporary, &nbytes)));
+        out->n = n;
+out:
+        kc_gpu_release(map->gpu, temporary, nbytes);
+        return status;
+}
+
+template <class Word>
+static enum kc_status fold_run(const struct kc_lsm_map<Word> *map, const kc_lsm_run<Word> *in,
+                               kc_lsm_run<Word> *out, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_gpu *gpu = map->gpu;
+        unsigned long long *nout = NULL, n;
+        void *temporary = NULL;
+        size_t nbytes = 0;
+        KC_TRY(kc_gpu_new(gpu, &nout, 1, err));
+        KC_TRY(KC_CUDA(fold(map, in, out, nout, NULL, &nbytes)));
+        KC_TRY(kc_gpu_alloc(gpu, &temporary, nbytes, err));
+        KC_TRY(KC_CUDA(fold(map, in, out, nout, temporary, &nbytes)));
+        KC_TRY(KC_CUDA(cudaMemcpyAsync(&n, nout, sizeof n, cudaMemcpyDeviceToHost, gpu->stream)));
+        KC_TRY(KC_CUDA(cudaStreamSynchronize(gpu->stream)));
+        out->n = (size_t)n;
+out:
+        kc_gpu_release(gpu, temporary, nbytes);
+        kc_gpu_delete(gpu, nout, 1);
+        return status;
+}
+
+template <class Word>
+enum kc_status kc_lsm_sort(const struct kc_lsm_map<Word> *map, const Word *words,
+                           const uint32_t *values, size_t n, const kc_lsm_level<Word> *more,
+                           kc_lsm_run<Word> *out, struct kc_error *err)
+{
+        if (!kc_lsm_kind<Word>::SUMS)
+                return sort_run(map, words, values, n, out, err);
+        kc_lsm_run<Word> sorted = more->run;
+        enum kc_status status = sort_run(map, words, values, n, &sorted, err);
+        return status == KC_OK ? fold_run(map, &sorted, out, err) : status;
+}
+
+/* ---- merging, as in gpu/merge.cu, but all elements stay */
+
+template <class Word> static KC_HD const typename kc_lsm_kind<Word>::ordered *ordered(const Word *w)
+{
+        return (const typename kc_lsm_kind<Word>::ordered *)w;
+}
+
+/* cuts[t]: elements of a before tile t. */
+template <class Word>
+static __global__ void cut_kernel(kc_lsm_run<Word> a, kc_lsm_run<Word> b, size_t ntiles,
+                                  size_t *cuts)
+{
+        size_t t = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+        if (t > ntiles)
+                return;
+        size_t diagonal = t * kc_merge_shape<Word>::LENGTH, n = a.n + b.n;
+        cuts[t] = kc_merge_search(ordered(a.words), a.n, ordered(b.words), b.n,
+                                  diagonal < n ? diagonal : n);
+}
+
+/* The elements of one thread. */
+template <class Word> struct merged {
+        Word words[kc_merge_shape<Word>::NITEMS];
+        uint32_t values[kc_merge_shape<Word>::NITEMS];
+};
+
+/* Of a tile, a's elements and then b's, those from `begin` on in merged order. */
+template <class Word>
+static __device__ void merge_items(const Word *words, const uint32_t *values, unsigned na,
+                                   unsigned nb, unsigned begin, struct merged<Word> *merged)
+{
+        unsigned a = kc_merge_search(ordered(words), na, ordered(words + na), nb, begin);
+        unsigned b = na + begin - a, nboth = na + nb;
+#pragma unroll
+        for (int i = 0; i < kc_merge_shape<Word>::NITEMS; i++) {
+                if (a == na && b == nboth)
+                        continue;
+                bool from_a = b == nboth || (a < na && *ordered(words + a) <= *ordered(words + b));
+                unsigned at = from_a ? a++ : b++;
+                merged->words[i] = words[at];
+                merged->values[i] = values[at];
+        }
+}
+
+template <class Word>
+static __global__ void __launch_bounds__(kc_merge_shape<Word>::NTHREADS, 4)
+        merge_kernel(kc_lsm_run<Word> a, kc_lsm_run<Word> b, const size_t *cuts,
+                     kc_lsm_run<Word> out)
+{
+        using shape = kc_merge_shape<Word>;
+        __shared__ Word words[shape::LENGTH];
+        __shared__ uint32_t values[shape::LENGTH];
+        size_t start = blockIdx.x * (size_t)shape::LENGTH, a_start = cuts[blockIdx.x];
+        size_t b_start = start - a_start, left = out.n - start;
+        unsigned n = left < shape::LENGTH ? (unsigned)left : (unsigned)shape::LENGTH;
+        unsigned na = (unsigned)(cuts[blockIdx.x + 1] - a_start), nb = n - na;
+        kc_merge_load<Word, shape::NTHREADS>(words, a.words + a_start, na, b.words + b_start, nb);
+        kc_merge_load<uint32_t, shape::NTHREADS>(values, a.values + a_start, na,
+                                                 b.values + b_start, nb);
+        kc_merge_wait_for_loads();
+        struct merged<Word> merged;
+        unsigned begin = threadIdx.x * shape::NITEMS;
+        begin = begin < n ? begin : n;
+        unsigned nitems = n - begin < shape::NITEMS ? n - begin : (unsigned)shape::NITEMS;
+        merge_items(words, values, na, nb, begin, &merged);
+        __syncthreads();
+        kc_merge_put(words + begin, merged.words, nitems);
+        kc_merge_put(values + begin, merged.values, nitems);
+        __syncthreads();
+        for (unsigned i = threadIdx.x; i < n; i += shape::NTHREADS) {
+                out.words[start + i] = words[i];
+                out.values[start + i] = values[i];
+        }
+}
+
+template <class Word>
+enum kc_status kc_lsm_merge(struct kc_gpu *gpu, const kc_lsm_run<Word> *newer,
+                            const kc_lsm_run<Word> *older, kc_lsm_run<Word> *out,
+                            struct kc_error *err)
+{
+        enum kc_status status;
+        size_t *cuts = NULL;
+        out->n = newer->n + older->n;
+        size_t ntiles = kc_merge_count_tiles<Word>(out->n);
+        if (ntiles == 0)
+                return KC_OK;
+        KC_TRY(kc_gpu_new(gpu, &cuts, ntiles + 1, err));
+        cut_kernel<<<kc_ceil_div(ntiles + 1, NTHREADS), NTHREADS, 0, gpu->stream>>>(
+                *newer, *older, ntiles, cuts);
+        KC_TRY(KC_LAUNCHED());
+        merge_kernel<<<(unsigned)ntiles, kc_merge_shape<Word>::NTHREADS, 0, gpu->stream>>>(
+                *newer, *older, cuts, *out);
+        KC_TRY(KC_LAUNCHED());
+out:
+        kc_gpu_delete(gpu, cuts, ntiles + 1);
+        return status;
+}
+
+/* ---- fences */
+
+/* A thread a fence. What is behind the last word of a tier stays as it is: it decides nothing. */
+template <class Word>
+static __global__ void fence_kernel(const Word *words, kc_lsm_tiers tiers, Word *fences)
+{
+        uint32_t i = blockIdx.x * NTHREADS + threadIdx.x, tier = tiers.ntiers;
+        if (i >= tiers.nfences)
+                return;
+        while (i < tiers.begin[tier])
+                tier--;
+        uint32_t in_tier = i - tiers.begin[tier];
+        if (in_tier < tiers.n[tier])
+                fences[i] = words[kc_lsm_fence_rank<Word>(&tiers, tier, in_tier)];
+}
+
+template <class Word>
+enum kc_status kc_lsm_fence(struct kc_gpu *gpu, const kc_lsm_level<Word> *level,
+                            struct kc_error *err)
+{
+        kc_lsm_tiers tiers = kc_lsm_tiers_of<Word>((uint32_t)level->run.n);
+        if (tiers.nfences == 0)
+                return KC_OK;
+        fence_kernel<<<kc_ceil_div(tiers.nfences, NTHREADS), NTHREADS, 0, gpu->stream>>>(
+                level->run.words, tiers, level->fences);
+        return KC_LAUNCHED();
+}
+
+#define INSTANTIATE(Word) \
+        template enum kc_status kc_lsm_sort(const struct kc_lsm_map<Word> *, const Word *, \
+                                            const uint32_t *, size_t, const kc_lsm_level<Word> *, \
+                                            kc_lsm_run<Word> *, struct kc_error *); \
+        template enum kc_status kc_lsm_merge(struct kc_gpu *, const kc_lsm_run<Word> *, \
+                                             const kc_lsm_run<Word> *, kc_lsm_run<Word> *, \
+                                             struct kc_error *); \
+        template enum kc_status kc_lsm_fence(struct kc_gpu *, const kc_lsm_level<Word> *, \
+                                             struct kc_error *);
+KC_LSM_WORDS(INSTANTIATE)

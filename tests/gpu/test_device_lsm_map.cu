@@ -1,0 +1,686 @@
+/*
+ * The LSM dictionary against std::map: histories of mixed batches, with all queries in between;
+ * sizes around those of nodes, tiles, warps and chunks; long runs of one key; memory that runs out.
+ */
+#include "gpu/lsm_map.cuh"
+#include "tests/gpu/support.cuh"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+/* ---- the device */
+
+static void check(cudaError_t code)
+{
+        if (code != cudaSuccess)
+                fail_msg("CUDA: %s", cudaGetErrorString(code));
+}
+
+static struct kc_gpu open_gpu(size_t limit_nbytes)
+{
+        struct kc_gpu gpu;
+        struct kc_error err = {};
+        expect_ok(kc_gpu_open(&gpu, 0, limit_nbytes, &err), &err);
+        return gpu;
+}
+
+/* All that was taken is back. */
+static void close_gpu(struct kc_gpu *gpu)
+{
+        assert_int_equal(gpu->used_nbytes, 0);
+        kc_gpu_close(gpu);
+}
+
+/* An array on the device, outside of gpu's bound. */
+template <class T> struct array {
+        T *at = NULL;
+        size_t n;
+
+        explicit array(size_t n) : n(n)
+        {
+                check(cudaMalloc(&at, (n + 1) * sizeof(T)));
+                check(cudaMemset(at, 0xee, (n + 1) * sizeof(T)));
+        }
+
+        explicit array(const std::vector<T> &from) : array(from.size())
+        {
+                check(cudaMemcpy(at, from.data(), n * sizeof(T), cudaMemcpyHostToDevice));
+        }
+
+        ~array()
+        {
+                cudaFree(at);
+        }
+
+        std::vector<T> host(void) const
+        {
+                std::vector<T> to(n);
+                check(cudaMemcpy(to.data(), at, n * sizeof(T), cudaMemcpyDeviceToHost));
+                return to;
+        }
+};
+
+/* ---- what is to be there */
+
+template <class Word> struct kind {
+        static constexpr bool SUMS = true;
+        static constexpr Word MAX_KEY = (Word) ~(Word)0;
+        static constexpr int KEY_NBITS = 8 * sizeof(Word);
+};
+
+template <> struct kind<uint32_t> {
+        static constexpr bool SUMS = false;
+        static constexpr uint32_t MAX_KEY = KC_LSM_MAX_KEY32;
+        static constexpr int KEY_NBITS = 31;
+};
+
+template <class Word> struct item {
+        Word key;
+        uint32_t value;
+        bool deletes;
+};
+
+template <class Word> using batch = std::vector<item<Word>>;
+
+static uint32_t word_of(const item<uint32_t> &item)
+{
+        return item.deletes ? kc_lsm_deletion(item.key) : kc_lsm_insertion(item.key);
+}
+
+template <class Word> static Word word_of(const item<Word> &item)
+{
+        return item.key;
+}
+
+template <class Word> static uint32_t value_of(const item<Word> &item)
+{
+        return kind<Word>::SUMS && item.deletes ? 0 : item.value;
+}
+
+/* A key's value is one of several: of insertions in one batch any one may stay. */
+template <class Word> struct model {
+        std::map<Word, std::vector<uint32_t>> pairs;
+
+        void update(const batch<Word> &batch)
+        {
+                std::map<Word, std::vector<item<Word>>> by_key;
+                for (const item<Word> &item : batch)
+                        by_key[item.key].push_back(item);
+                for (const auto &entry : by_key)
+                        update(entry.first, entry.second);
+        }
+
+        void update(Word key, const std::vector<item<Word>> &items)
+        {
+                std::vector<uint32_t> values;
+                for (const item<Word> &item : items) {
+                        if (item.deletes) {
+                                pairs.erase(key);
+                                return;
+                        }
+                        values.push_back(item.value);
+                }
+                if (kind<Word>::SUMS) {
+                        uint64_t sum = pairs.count(key) ? pairs[key][0] : 0;
+                        for (uint32_t value : values)
+                                sum += value;
+                        values = { (uint32_t)std::min(sum, (uint64_t)UINT32_MAX) };
+                }
+                pairs[key] = values;
+        }
+};
+
+/* A dictionary and its model. */
+template <class Word> struct subject {
+        struct kc_gpu gpu;
+        struct kc_lsm_map<Word> *map;
+        struct model<Word> model;
+        size_t b;
+
+        subject(size_t b, size_t limit_nbytes) : gpu(open_gpu(limit_nbytes)), b(b)
+        {
+                struct kc_error err = {};
+                expect_ok(kc_lsm_map_new(&map, &gpu, b, kind<Word>::KEY_NBITS, &err), &err);
+        }
+
+        ~subject()
+        {
+                kc_lsm_map_free(map);
+                close_gpu(&gpu);
+        }
+
+        enum kc_status feed(const batch<Word> &batch, bool build, struct kc_error *err)
+        {
+                std::vector<Word> words;
+                std::vector<uint32_t> values;
+                for (const item<Word> &item : batch) {
+                        words.push_back(word_of(item));
+                        values.push_back(value_of(item));
+                }
+                array<Word> device_words(words);
+                array<uint32_t> device_values(values);
+                enum kc_status status =
+                        (build ? kc_lsm_map_build<Word>
+                               : kc_lsm_map_update<Word>)(map, device_words.at, device_values.at,
+                                                          batch.size(), err);
+                check(cudaStreamSynchronize(gpu.stream));
+                assert_true(device_words.host() == words);
+                return status;
+        }
+
+        void update(const batch<Word> &batch)
+        {
+                struct kc_error err = {};
+                uint64_t nbatches = kc_lsm_map_nbatches(map);
+                expect_ok(feed(batch, false, &err), &err);
+                model.update(batch);
+                assert_int_equal(kc_lsm_map_nbatches(map), nbatches + !batch.empty());
+        }
+
+        /* Nothing but what is valid is left, and placebos. */
+        void expect_clean(void)
+        {
+                size_t wanted = (model.pairs.size() + b - 1) / b;
+                assert_int_equal(kc_lsm_map_nbatches(map), wanted);
+                assert_int_equal(kc_lsm_map_nelements(map), wanted * b);
+        }
+
+        void build(const batch<Word> &batch)
+        {
+                struct kc_error err = {};
+                expect_ok(feed(batch, true, &err), &err);
+                model.update(batch);
+                expect_clean();
+        }
+
+        void cleanup(void)
+        {
+                struct kc_error err = {};
+                expect_ok(kc_lsm_map_cleanup(map, &err), &err);
+                expect_clean();
+        }
+};
+
+/* ---- queries */
+
+static void print_hint(const char *what, size_t i)
+{
+        print_message("%s of query %zu\n", what, i);
+}
+
+template <class Word>
+static void expect_right(const struct model<Word> &model, Word key, bool found, uint32_t value,
+                         size_t i)
+{
+        auto wanted = model.pairs.find(key);
+        bool right = found == (wanted != model.pairs.end());
+        if (right && found)
+                right = std::count(wanted->second.begin(), wanted->second.end(), value) > 0;
+        else if (right)
+                right = value == 0;
+        if (!right)
+                print_hint("lookup", i);
+        assert_true(right);
+}
+
+template <class Word>
+static void expect_found(struct subject<Word> *s, const std::vector<Word> &keys)
+{
+        array<Word> queries(keys);
+        for (enum kc_lsm_order order : { KC_LSM_AS_GIVEN, KC_LSM_SORTED_FIRST }) {
+                struct kc_error err = {};
+                array<uint32_t> values(keys.size());
+                array<uint8_t> found(keys.size());
+                expect_ok(kc_lsm_map_find(s->map, queries.at, keys.size(), order, values.at,
+                                          found.at, &err),
+                          &err);
+                check(cudaStreamSynchronize(s->gpu.stream));
+                std::vector<uint32_t> got = values.host();
+                std::vector<uint8_t> there = found.host();
+                for (size_t i = 0; i < keys.size(); i++)
+                        expect_right(s->model, keys[i], there[i] == 1, got[i], i);
+        }
+}
+
+template <class Word> struct interval {
+        Word from, to;
+};
+
+/* The pairs of one range. */
+template <class Word>
+static void expect_pairs(const struct subject<Word> *s, const struct interval<Word> &interval,
+                         const Word *keys, const uint32_t *values, uint64_t n, size_t i)
+{
+        auto wanted = s->model.pairs.lower_bound(interval.from);
+        for (uint64_t k = 0; k < n; k++, ++wanted) {
+                bool right = wanted != s->model.pairs.end() && wanted->first <= interval.to &&
+                             interval.from <= interval.to && wanted->first == keys[k];
+                if (!right)
+                        print_hint("range", i);
+                assert_true(right);
+                expect_right(s->model, keys[k], true, values[k], i);
+        }
+        assert_true(interval.from > interval.to || wanted == s->model.pairs.end() ||
+                    wanted->first > interval.to);
+}
+
+template <class Word>
+static void expect_ranges(struct subject<Word> *s, const std::vector<interval<Word>> &intervals)
+{
+        struct kc_error err = {};
+        size_t n = intervals.size();
+        std::vector<Word> from, to;
+        for (const interval<Word> &interval : intervals) {
+                from.push_back(interval.from);
+                to.push_back(interval.to);
+        }
+        array<Word> device_from(from), device_to(to);
+        array<uint64_t> starts(n + 1), counts(n), only_counts(n);
+        struct kc_lsm_ranges<Word> ranges = {};
+        ranges.starts = starts.at;
+        ranges.counts = counts.at;
+        enum kc_status status =
+                kc_lsm_map_range(s->map, device_from.at, device_to.at, n, &ranges, &err);
+        assert_int_equal(status, ranges.needed == 0 ? KC_OK : KC_ENOMEM);
+        err = {};
+        array<Word> keys(ranges.needed);
+        array<uint32_t> values(ranges.needed);
+        ranges.keys = keys.at;
+        ranges.values = values.at;
+        ranges.cap = ranges.needed;
+        expect_ok(kc_lsm_map_range(s->map, device_from.at, device_to.at, n, &ranges, &err), &err);
+        expect_ok(kc_lsm_map_count(s->map, device_from.at, device_to.at, n, only_counts.at, &err),
+                  &err);
+        check(cudaStreamSynchronize(s->gpu.stream));
+        std::vector<uint64_t> start = starts.host(), count = counts.host();
+        start.push_back(ranges.needed);
+        assert_true(only_counts.host() == count);
+        std::vector<Word> all_keys = keys.host();
+        std::vector<uint32_t> all_values = values.host();
+        for (size_t i = 0; i < n; i++) {
+                assert_in_range(start[i] + count[i], start[i], start[i + 1]);
+                expect_pairs(s, intervals[i], all_keys.data() + start[i],
+                             all_values.data() + start[i], count[i], i);
+        }
+}
+
+/* ---- keys */
+
+/* Number i of those that a test uses: all over the key space, with both ends. */
+template <class Word> static Word key_of(uint64_t i)
+{
+        Word key = 0;
+        uint64_t state = i;
+        if (i < 2)
+                return i == 0 ? (Word)0 : kind<Word>::MAX_KEY;
+        for (size_t k = 0; k < sizeof(Word); k += 4)
+                key = (Word)((uint64_t)key << 16 << 16) | (Word)(next_random(&state) >> 32);
+        if (sizeof(Word) == 16)
+                key = (Word)((kc_key128)key << 64) | (Word)next_random(&state);
+        return key & kind<Word>::MAX_KEY;
+}
+
+template <class Word>
+static batch<Word> random_batch(size_t n, uint64_t nkeys, unsigned deletions_in_8, uint64_t *state)
+{
+        batch<Word> batch;
+        for (size_t i = 0; i < n; i++) {
+                uint64_t draw = next_random(state);
+                uint32_t value = (uint32_t)(draw >> 32);
+                if (kind<Word>::SUMS) /* some saturate */
+                        value = draw % 64 == 0 ? value | 1u << 31 : 1 + value % 100;
+                batch.push_back({ key_of<Word>(next_random(state) % nkeys), value,
+                                  draw / 64 % 8 < deletions_in_8 });
+        }
+        return batch;
+}
+
+/* Keys that may be there, and others beside them. */
+template <class Word> static std::vector<Word> keys_to_look_up(uint64_t nkeys, uint64_t *state)
+{
+        std::vector<Word> keys;
+        for (uint64_t i = 0; i < std::min(nkeys, (uint64_t)600); i++) {
+                Word key = key_of<Word>(nkeys <= 600 ? i : next_random(state) % nkeys);
+                keys.push_back(key);
+                keys.push_back((Word)(key + 1)); /* also beyond the greatest */
+        }
+        return keys;
+}
+
+template <class Word>
+static std::vector<interval<Word>> intervals_to_ask(uint64_t nkeys, size_t n, uint64_t *state)
+{
+        const Word max = kind<Word>::MAX_KEY, beyond = (Word) ~(Word)0;
+        std::vector<interval<Word>> intervals = { { 0, max }, { 0, beyond }, { 0, 0 },
+                                                  { max, max }, { max, 0 }, { max, beyond },
+                                                  { 1, (Word)(max - 1) } };
+        for (size_t i = 0; i < n; i++) {
+                Word from = key_of<Word>(next_random(state) % nkeys), to = from;
+                if (i % 3 == 0)
+                        to = key_of<Word>(next_random(state) % nkeys);
+                else if (i % 3 == 1) /* a few keys of those there are */
+                        to = (Word)(from + max / (Word)nkeys * (Word)(next_random(state) % 64));
+                intervals.push_back({ from, to });
+        }
+        return intervals;
+}
+
+template <class Word>
+static void expect_all(struct subject<Word> *s, uint64_t nkeys, size_t nintervals, uint64_t *state)
+{
+        expect_found(s, keys_to_look_up<Word>(nkeys, state));
+        expect_ranges(s, intervals_to_ask<Word>(nkeys, nintervals, state));
+}
+
+/* ---- tests */
+
+/* Batches up to b, of keys that repeat within and among them; now and then a cleanup. */
+template <class Word>
+static void try_history(size_t b, uint64_t nkeys, int nbatches, unsigned deletions_in_8,
+                        uint64_t *state)
+{
+        struct subject<Word> s(b, 0);
+        for (int i = 0; i < nbatches; i++) {
+                size_t n = next_random(state) % 3 == 0 ? 1 + next_random(state) % b : b;
+                s.update(random_batch<Word>(n, nkeys, deletions_in_8, state));
+                if (i % 5 == 4 || i < 2)
+                        expect_all(&s, nkeys, 40, state);
+                if (i % 9 == 8) {
+                        s.cleanup();
+                        expect_all(&s, nkeys, 40, state);
+                }
+        }
+        s.cleanup();
+        s.cleanup();
+        expect_all(&s, nkeys, 40, state);
+}
+
+template <class Word> static void try_histories(uint64_t seed)
+{
+        const size_t sizes[] = { 1, 2, 7, 8, 9, 31, 32, 33, 64, 255, 256, 257, 1000, 3839, 3841 };
+        uint64_t state = seed;
+        size_t number = 0;
+        for (size_t b : sizes)
+                for (uint64_t nkeys : { b / 4 + 3, 4 * b + 40 })
+                        if (test_takes(number++, 4))
+                                try_history<Word>(b, nkeys, b < 300 ? 30 : 12,
+                                                  (unsigned)(number % 5), &state);
+        if (!test_small())
+                try_history<Word>(100000, 300000, 20, 2, &state);
+}
+
+static void test_histories_pairs(void **)
+{
+        try_histories<uint32_t>(1);
+}
+
+static void test_histories_counts(void **)
+{
+        try_histories<kc_key64>(2);
+}
+
+static void test_histories_wide_counts(void **)
+{
+        try_histories<kc_key128>(3);
+}
+
+/* What is asked of an empty dictionary, and with nothing. */
+template <class Word> static void try_empty(void)
+{
+        uint64_t state = 4;
+        struct kc_error err = {};
+        struct subject<Word> s(10, 0);
+        expect_all(&s, 20, 10, &state);
+        s.update({});
+        s.build({});
+        s.cleanup();
+        expect_found(&s, {});
+        expect_ranges(&s, {});
+        s.update({ { 5, 1, true } });
+        expect_all(&s, 20, 10, &state);
+        s.cleanup(); /* only a tombstone was there */
+        assert_int_equal(kc_lsm_map_nelements(s.map), 0);
+        array<Word> key(std::vector<Word>{ 5 });
+        array<uint32_t> value(1);
+        expect_ok(kc_lsm_map_find(s.map, key.at, 1, KC_LSM_AS_GIVEN, value.at, NULL, &err), &err);
+        check(cudaStreamSynchronize(s.gpu.stream));
+        assert_int_equal(value.host()[0], 0);
+}
+
+static void test_empty(void **)
+{
+        try_empty<uint32_t>();
+        try_empty<kc_key64>();
+        try_empty<kc_key128>();
+}
+
+/* The paper's rules 3 to 6, one by one. */
+template <class Word> static void try_rules(void)
+{
+        uint64_t state = 5;
+        struct subject<Word> s(4, 0);
+        const Word k = 7, m = kind<Word>::MAX_KEY;
+        s.update({ { k, 1, false }, { m, 2, false } });
+        s.update({ { k, 10, false } }); /* later ones replace, or are added */
+        expect_all(&s, 10, 4, &state);
+        s.update({ { k, 3, false }, { k, 4, false }, { k, 5, false } });
+        expect_all(&s, 10, 4, &state);
+        s.update({ { k, 0, true }, { k, 0, true }, { m, 9, false } });
+        expect_all(&s, 10, 4, &state);
+        expect_found(&s, { k, m, 0, 6, 8 });
+        s.update({ { k, 8, false }, { k, 8, true }, { 6, 1, false } });
+        expect_found(&s, { k, 6 });
+        s.update({ { k, 11, false } });
+        expect_found(&s, { k, 6, m });
+        s.cleanup();
+        expect_all(&s, 10, 4, &state);
+        s.update({ { m, 1, true } }); /* now there are placebos with this key */
+        expect_found(&s, { k, 6, m });
+        s.update({ { m, 12, false } });
+        s.cleanup();
+        expect_found(&s, { k, 6, m });
+        expect_all(&s, 10, 4, &state);
+}
+
+static void test_rules(void **)
+{
+        try_rules<uint32_t>();
+        try_rules<kc_key64>();
+        try_rules<kc_key128>();
+}
+
+/* Level upon level of one key, or of two: longer than a warp takes at a time. */
+template <class Word> static void try_one_key(Word key)
+{
+        uint64_t state = 6;
+        struct subject<Word> s(300, 0);
+        for (int i = 0; i < 13; i++) {
+                batch<Word> batch;
+                for (uint32_t k = 0; k < 300; k++)
+                        batch.push_back({ k % 150 == 149 ? (Word)(key ^ 1) : key,
+                                          1000 * (uint32_t)i + k + 1, false });
+                if (i == 5)
+                        batch[17].deletes = true;
+                s.update(batch);
+                if (i % 4 == 3 || i == 5)
+                        expect_all(&s, 10, 4, &state);
+                expect_found(&s, { key, (Word)(key ^ 1) });
+        }
+        expect_ranges(&s, { { key, key }, { 0, key }, { key, kind<Word>::MAX_KEY } });
+        s.cleanup();
+        expect_found(&s, { key, (Word)(key ^ 1) });
+        s.update({ { key, 4, true } });
+        expect_ranges(&s, { { key, key }, { 0, key }, { key, kind<Word>::MAX_KEY } });
+}
+
+static void test_one_key(void **)
+{
+        try_one_key<uint32_t>(0);
+        try_one_key<uint32_t>(KC_LSM_MAX_KEY32);
+        try_one_key<uint32_t>(12345);
+        try_one_key<kc_key64>(0);
+        try_one_key<kc_key64>(UINT64_MAX);
+        try_one_key<kc_key128>(kind<kc_key128>::MAX_KEY);
+}
+
+/* Many tombstones of a key: each is in a batch of its own. */
+template <class Word> static void try_tombstones(void)
+{
+        struct subject<Word> s(1, 0);
+        for (uint32_t i = 0; i < 700; i++)
+                s.update({ { 9, i % 300 + 1, i % 350 == 2 } });
+        expect_found(&s, { 8, 9, 10 });
+        expect_ranges(&s, { { 9, 9 }, { 0, 8 }, { 0, 9 }, { 10, 11 }, { 9, 11 } });
+        s.update({ { 9, 1, true } });
+        expect_found(&s, { 9 });
+        expect_ranges(&s, { { 9, 9 } });
+        s.cleanup();
+}
+
+static void test_tombstones(void **)
+{
+        try_tombstones<uint32_t>();
+        try_tombstones<kc_key64>();
+}
+
+/* Sizes of bulk builds around those of levels; then all goes on as ever. */
+template <class Word> static void try_build(size_t b, size_t n)
+{
+        uint64_t state = n;
+        struct kc_error err = {};
+        struct subject<Word> s(b, 0);
+        s.build(random_batch<Word>(n, 2 * n, 1, &state));
+        expect_all(&s, 2 * n, 20, &state);
+        if (kc_lsm_map_nbatches(s.map) > 0)
+                assert_int_equal(s.feed({ { 1, 1, false } }, true, &err), KC_EUSAGE);
+        s.update(random_batch<Word>(b, 2 * n, 3, &state));
+        s.update(random_batch<Word>(b, 2 * n, 3, &state));
+        expect_all(&s, 2 * n, 20, &state);
+        s.cleanup();
+        expect_all(&s, 2 * n, 20, &state);
+}
+
+static void test_build(void **)
+{
+        for (size_t n : { 1, 31, 32, 33, 95, 96, 97, 1000, 5000 }) {
+                try_build<uint32_t>(32, n);
+                if (n % 2 == 0)
+                        try_build<kc_key64>(32, n);
+        }
+        try_build<kc_key128>(33, 500);
+        if (!test_small())
+                try_build<uint32_t>(5000, 1 << 20);
+}
+
+/* Ranges of all lengths around those of a warp and of a chunk, over one level and over several. */
+template <class Word> static void try_lengths(int nbatches)
+{
+        const Word lengths[] = { 1, 2, 30, 31, 32, 33, 34, 63, 64, 127, 128, 129, 255, 256, 257,
+                                 479, 480, 481, 511, 512, 513, 514, 1023, 1024, 1025, 3000 };
+        struct subject<Word> s(1000, 0);
+        std::vector<interval<Word>> intervals;
+        for (int i = 0; i < nbatches; i++) {
+                batch<Word> batch;
+                for (uint32_t k = 0; k < 1000; k++)
+                        batch.push_back({ (Word)(k * (uint32_t)nbatches + (uint32_t)i),
+                                          k + 1, k % 50 == 7 });
+                s.update(batch);
+        }
+        for (Word length : lengths)
+                for (Word from : { 0, 1, 500, 977 })
+                        intervals.push_back({ from, (Word)(from + length - 1) });
+        expect_ranges(&s, intervals);
+}
+
+static void test_lengths(void **)
+{
+        for (int nbatches : { 1, 2, 3, 7, 8 }) {
+                try_lengths<uint32_t>(nbatches);
+                if (test_takes((size_t)nbatches, 3))
+                        try_lengths<kc_key64>(nbatches);
+                if (test_takes((size_t)nbatches, 2))
+                        try_lengths<kc_key128>(nbatches);
+        }
+}
+
+/* Where memory runs out the dictionary stays as it was, and goes on when there is some again. */
+template <class Word> static void try_scarcity(void)
+{
+        enum { B = 2000 };
+        uint64_t state = 8;
+        struct kc_error err = {};
+        struct subject<Word> s(B, (size_t)2 << 20);
+        void *hog;
+        int nbatches = 0;
+        enum kc_status status = KC_OK;
+        for (size_t left : { 400000, 250000, 100000, 20000, 100 }) {
+                size_t nbytes = kc_gpu_room(&s.gpu) > left ? kc_gpu_room(&s.gpu) - left : 0;
+                expect_ok(kc_gpu_alloc(&s.gpu, &hog, nbytes, &err), &err);
+                for (status = KC_OK; status == KC_OK && nbatches < 60; nbatches++) {
+                        batch<Word> batch = random_batch<Word>(B, 3 * B, 1, &state);
+                        err = {};
+                        status = s.feed(batch, false, &err);
+                        if (status == KC_OK)
+                                s.model.update(batch);
+                }
+                assert_int_equal(status, KC_ENOMEM);
+                err = {};
+                status = kc_lsm_map_cleanup(s.map, &err);
+                assert_true(status == KC_OK || status == KC_ENOMEM);
+                err = {};
+                kc_gpu_release(&s.gpu, hog, nbytes);
+                expect_found(&s, keys_to_look_up<Word>(3 * B, &state));
+        }
+        s.cleanup();
+        s.update(random_batch<Word>(B, 3 * B, 1, &state));
+        expect_found(&s, keys_to_look_up<Word>(3 * B, &state));
+}
+
+static void test_scarcity(void **)
+{
+        try_scarcity<uint32_t>();
+        try_scarcity<kc_key64>();
+}
+
+static void test_wrong_use(void **)
+{
+        struct kc_gpu gpu = open_gpu(0);
+        struct kc_lsm_map<uint32_t> *map;
+        struct kc_error err = {};
+        assert_int_equal(kc_lsm_map_new(&map, &gpu, 0, 31, &err), KC_EUSAGE);
+        assert_null(map);
+        assert_int_equal(kc_lsm_map_new(&map, &gpu, 8, 32, &err), KC_EUSAGE);
+        assert_int_equal(kc_lsm_map_new(&map, &gpu, (size_t)1 << 32, 31, &err), KC_EUSAGE);
+        err = {};
+        expect_ok(kc_lsm_map_new(&map, &gpu, 8, 31, &err), &err);
+        array<uint32_t> nine(9);
+        assert_int_equal(kc_lsm_map_update(map, nine.at, nine.at, 9, &err), KC_EUSAGE);
+        assert_int_equal(kc_lsm_map_nbatches(map), 0);
+        kc_lsm_map_free(map);
+        kc_lsm_map_free((struct kc_lsm_map<uint32_t> *)NULL);
+        close_gpu(&gpu);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_empty),
+                cmocka_unit_test(test_rules),
+                cmocka_unit_test(test_build),
+                cmocka_unit_test(test_lengths),
+                cmocka_unit_test(test_one_key),
+                cmocka_unit_test(test_tombstones),
+                cmocka_unit_test(test_histories_pairs),
+                cmocka_unit_test(test_histories_counts),
+                cmocka_unit_test(test_histories_wide_counts),
+                cmocka_unit_test(test_scarcity),
+                cmocka_unit_test(test_wrong_use),
+        };
+        const char *filter = getenv("KC_TEST");
+        need_device();
+        if (filter != NULL)
+                cmocka_set_test_filter(filter);
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
