@@ -139,9 +139,9 @@ static __device__ void take_element(const selection<Word> &s, uint32_t end, bool
 
 /* What the lane's element is to the others; those of one key come newest first. */
 struct standing {
-        uint32_t rank;   /* among all, by key and then by age */
-        bool is_newest;  /* of its key */
-        uint32_t sum;    /* of its key's values, from it on to a tombstone */
+        uint32_t rank;  /* elements with lower keys */
+        bool is_newest; /* of its key */
+        uint32_t sum;   /* of its key's values, from it on to a tombstone */
 };
 
 template <class Word>
@@ -153,7 +153,7 @@ static __device__ struct standing compare(Word word, uint32_t value, uint32_t n)
         for (uint32_t i = 0; i < n; i++) {
                 Word other = kc_lsm_kind<Word>::key(shuffle(word, i));
                 bool same = other == key, newer = i < kc_warp_lane();
-                s.rank += other < key || (same && newer);
+                s.rank += other < key;
                 s.is_newest &= !(same && newer);
                 if (!kc_lsm_kind<Word>::SUMS)
                         continue;

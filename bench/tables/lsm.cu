@@ -1,0 +1,807 @@
+/*
+ * Ashkiani et al., GPU LSM (2018), section V: tables II (insertion), III (lookup) and IV (count and
+ * range), figure 4b (effective insertion rate), the cleanup figures of V-D; then the same for 127
+ * batches of 2^20, where there are figures to be reached on one H200. GPU SA is the paper's sorted
+ * array: here a level alone, into which batches are merged.
+ *
+ * As in the paper a row is the least, the greatest or the harmonic mean of the rates for all
+ * numbers r of resident batches. Each r is timed once, after a run to warm up.
+ */
+#include "bench/tables/tables.cuh"
+#include "gpu/lsm_map_parts.cuh"
+
+#include <cstdio>
+#include <vector>
+
+enum { THREADS = 256 };
+
+/* ---- elements and queries */
+
+enum : uint32_t { MASK = KC_LSM_MAX_KEY32, STRIDE = 2654435761u };
+
+/* Key number `number` of a permutation of 31 bits. */
+KC_HD uint32_t key_of(uint32_t number)
+{
+        uint32_t x = number & MASK;
+        x = (x ^ x >> 16) * UINT32_C(0x85ebca6b) & MASK;
+        x = (x ^ x >> 13) * UINT32_C(0xc2b2ae35) & MASK;
+        return x ^ x >> 15;
+}
+
+/* Insertions of keys number first, first + 1, ..., whose values are their numbers. Of each hundred,
+ * `stale` are of keys that came before. */
+static __global__ void elements_kernel(uint32_t *words, uint32_t *values, uint32_t first,
+                                       uint32_t n, uint32_t stale)
+{
+        uint32_t i = blockIdx.x * THREADS + threadIdx.x;
+        if (i >= n)
+                return;
+        uint32_t number = first + i;
+        uint64_t luck = workload_mix(number);
+        if (number > 0 && luck % 100 < stale)
+                number = (uint32_t)(luck >> 32) % number;
+        words[i] = kc_lsm_insertion(key_of(number));
+        values[i] = number;
+}
+
+/* Number of query i, of m keys from `first` on, in an order that has nothing to do with theirs. */
+KC_HD uint32_t number_of(uint32_t i, uint32_t first, uint32_t m)
+{
+        return first + (uint32_t)((uint64_t)i * STRIDE % m);
+}
+
+static __global__ void queries_kernel(uint32_t *keys, uint32_t n, uint32_t first, uint32_t m)
+{
+        uint32_t i = blockIdx.x * THREADS + threadIdx.x;
+        if (i < n)
+                keys[i] = key_of(number_of(i, first, m));
+}
+
+/* Ranges `width` wide, anywhere. */
+static __global__ void intervals_kernel(uint32_t *from, uint32_t *to, uint32_t n, uint32_t width)
+{
+        uint32_t i = blockIdx.x * THREADS + threadIdx.x;
+        if (i >= n)
+                return;
+        uint32_t room = MASK - (width - 1);
+        from[i] = (uint32_t)(workload_mix(i) % ((uint64_t)room + 1));
+        to[i] = from[i] + (width - 1);
+}
+
+/* Adds up how many of the queries have not the value that they should; absent: none should. */
+static __global__ void check_kernel(const uint32_t *values, const uint8_t *found, uint32_t n,
+                                    uint32_t first, uint32_t m, bool absent,
+                                    unsigned long long *nwrong)
+{
+        uint32_t i = blockIdx.x * THREADS + threadIdx.x;
+        if (i < n && (found[i] == absent || (!absent && values[i] != number_of(i, first, m))))
+                atomicAdd(nwrong, 1ull);
+}
+
+/* ---- what is timed */
+
+struct work {
+        struct tables_bench *b;
+        struct kc_gpu *gpu;
+        struct kc_lsm_map<uint32_t> *map;
+        size_t n, batch;            /* elements in the end; of a batch */
+        uint32_t stale;             /* a hundred */
+        uint32_t *words, *values;   /* [n] device */
+        uint32_t *from, *to;        /* [nqueries at most] device: of lookups, from are the keys */
+        uint32_t *out;              /* likewise */
+        uint8_t *found;
+        size_t nqueries, query_cap;
+        enum kc_lsm_order order;
+        struct kc_lsm_ranges<uint32_t> ranges;
+        size_t ranges_cap; /* that its memory was taken for */
+        std::vector<cudaEvent_t> events; /* before and behind each batch */
+        kc_lsm_run<uint32_t> array, merged; /* of the sorted array */
+        kc_lsm_level<uint32_t> sorted;
+};
+
+static enum kc_status launch_elements(struct work *w, uint32_t stale, struct kc_error *err)
+{
+        elements_kernel<<<kc_ceil_div(w->n, THREADS), THREADS, 0, w->gpu->stream>>>(
+                w->words, w->values, 0, (uint32_t)w->n, stale);
+        return KC_LAUNCHED();
+}
+
+static enum kc_status launch_queries(struct work *w, size_t m, bool absent, struct kc_error *err)
+{
+        w->nqueries = std::min(m, w->query_cap);
+        queries_kernel<<<kc_ceil_div(w->nqueries, THREADS), THREADS, 0, w->gpu->stream>>>(
+                w->from, (uint32_t)w->nqueries, absent ? (uint32_t)w->n : 0, (uint32_t)m);
+        return KC_LAUNCHED();
+}
+
+/* length: keys of m to be expected in a range. */
+static enum kc_status launch_intervals(struct work *w, size_t m, uint64_t length, size_t nqueries,
+                                       struct kc_error *err)
+{
+        uint64_t width = std::min(((uint64_t)MASK + 1) * length / m, (uint64_t)MASK);
+        w->nqueries = std::min(nqueries, w->query_cap);
+        intervals_kernel<<<kc_ceil_div(w->nqueries, THREADS), THREADS, 0, w->gpu->stream>>>(
+                w->from, w->to, (uint32_t)w->nqueries, (uint32_t)std::max(width, (uint64_t)1));
+        return KC_LAUNCHED();
+}
+
+static void drop_map(struct work *w)
+{
+        kc_lsm_map_free(w->map);
+        w->map = NULL;
+}
+
+static enum kc_status new_map(struct work *w, struct kc_error *err)
+{
+        drop_map(w);
+        return kc_lsm_map_new(&w->map, w->gpu, w->batch, 31, err);
+}
+
+static enum kc_status insert_batch(struct work *w, size_t i, struct kc_error *err)
+{
+        size_t at = i * w->batch, n = std::min(w->batch, w->n - at);
+        return kc_lsm_map_update(w->map, w->words + at, w->values + at, n, err);
+}
+
+static enum kc_status prepare_map(struct bench *, void *ctx, struct kc_error *err)
+{
+        return new_map((struct work *)ctx, err);
+}
+
+/* Of the batches each has an event behind it. */
+static enum kc_status insert_all(struct bench *, void *ctx, struct kc_error *err)
+{
+        enum kc_status status;
+        struct work *w = (struct work *)ctx;
+        KC_TRY(KC_CUDA(cudaEventRecord(w->events[0], w->gpu->stream)));
+        for (size_t i = 0; i * w->batch < w->n; i++) {
+                KC_TRY(insert_batch(w, i, err));
+                KC_TRY(KC_CUDA(cudaEventRecord(w->events[i + 1], w->gpu->stream)));
+        }
+out:
+        return status;
+}
+
+static enum kc_status build(struct bench *, void *ctx, struct kc_error *err)
+{
+        struct work *w = (struct work *)ctx;
+        return kc_lsm_map_build(w->map, w->words, w->values, w->n, err);
+}
+
+static enum kc_status find(struct bench *, void *ctx, struct kc_error *err)
+{
+        struct work *w = (struct work *)ctx;
+        return kc_lsm_map_find(w->map, w->from, w->nqueries, w->order, w->out, w->found, err);
+}
+
+static enum kc_status count(struct bench *, void *ctx, struct kc_error *err)
+{
+        struct work *w = (struct work *)ctx;
+        return kc_lsm_map_count(w->map, w->from, w->to, w->nqueries, w->ranges.counts, err);
+}
+
+static enum kc_status range(struct bench *, void *ctx, struct kc_error *err)
+{
+        struct work *w = (struct work *)ctx;
+        return kc_lsm_map_range(w->map, w->from, w->to, w->nqueries, &w->ranges, err);
+}
+
+static enum kc_status clean(struct bench *, void *ctx, struct kc_error *err)
+{
+        return kc_lsm_map_cleanup(((struct work *)ctx)->map, err);
+}
+
+static enum kc_status prepare_full(struct bench *bench, void *ctx, struct kc_error *err)
+{
+        enum kc_status status = prepare_map(bench, ctx, err);
+        return status == KC_OK ? insert_all(bench, ctx, err) : status;
+}
+
+/* A batch is sorted and merged into w->array. */
+static enum kc_status insert_to_array(struct bench *, void *ctx, struct kc_error *err)
+{
+        struct work *w = (struct work *)ctx;
+        kc_lsm_run<uint32_t> sorted = w->sorted.run;
+        enum kc_status status =
+                kc_lsm_sort(w->map, w->words, w->values, w->batch, &w->sorted, &sorted, err);
+        if (status != KC_OK)
+                return status;
+        return kc_lsm_merge(w->gpu, &sorted, &w->array, &w->merged, err);
+}
+
+/* ---- rates over all r */
+
+struct rates {
+        double min, max, ms, n;
+};
+
+static void add_rate(struct rates *rates, double n, double ms)
+{
+        double rate = n / ms;
+        rates->min = rates->n > 0 ? std::min(rates->min, rate) : rate;
+        rates->max = std::max(rates->max, rate);
+        rates->ms += ms / n; /* for the harmonic mean: all r weigh the same */
+        rates->n += 1;
+}
+
+/* M operations a second, as the paper's tables have them; 0: not told. */
+struct paper_rates {
+        double min, max, mean;
+};
+
+static void print_rate(struct tables_bench *b, struct tables_row *row, const char *series,
+                       double rate, double paper)
+{
+        struct stage stage = stage_of(row->figure, "operations", 0, 1000000);
+        stage.nruns = 1;
+        stage.ms[0] = (float)(1e6 / rate);
+        row->n = stage.n;
+        row->series = series;
+        row->paper_ops_per_s = paper * 1e6;
+        tables_print(b, row, &stage);
+}
+
+static void print_rates(struct tables_bench *b, const char *figure, bool array, int x,
+                        const struct rates *rates, const struct paper_rates *paper, double target)
+{
+        struct tables_row row = {};
+        row.figure = figure;
+        row.x_name = "log2 b";
+        row.x = x;
+        row.paper_gpu = &TABLES_K40C;
+        if (!array || paper->min > 0)
+                print_rate(b, &row, array ? "GPU SA, min" : "GPU LSM, min", rates->min, paper->min);
+        if (!array || paper->max > 0)
+                print_rate(b, &row, array ? "GPU SA, max" : "GPU LSM, max", rates->max, paper->max);
+        row.target_ops_per_s = target;
+        print_rate(b, &row, array ? "GPU SA, mean" : "GPU LSM, mean", rates->n / rates->ms,
+                   paper->mean);
+}
+
+/* Once to warm up, once timed. */
+static enum kc_status time_once(struct work *w, stage_step run, double *ms, struct kc_error *err)
+{
+        int repeat = w->b->base.repeat;
+        struct stage stage = stage_of("", "operations", 0, 0);
+        w->b->base.repeat = 1;
+        enum kc_status status = stage_time(&w->b->base, &stage, NULL, run, w, err);
+        w->b->base.repeat = repeat;
+        *ms = status == KC_OK ? stage_median_ms(&stage) : 0;
+        return status;
+}
+
+/* Sizes are scaled together, so that r stays as it is, as long as batches are of 64 at least. */
+static size_t scaled(const struct tables_bench *b, int log2n)
+{
+        enum { MIN_LOG2 = 12 };
+        int log2 = log2n - b->shift;
+        return (size_t)1 << (log2 > MIN_LOG2 ? log2 : std::min(log2n, (int)MIN_LOG2));
+}
+
+static size_t scaled_batch(size_t n, int log2n, int log2b)
+{
+        return std::min(n, std::max(n >> (log2n - log2b), (size_t)64));
+}
+
+/* ---- memory */
+
+static enum kc_status take_memory(struct work *w, size_t n, size_t nqueries, size_t npairs,
+                                  struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_gpu *gpu = w->gpu;
+        w->n = n;
+        w->query_cap = nqueries;
+        w->ranges_cap = npairs;
+        w->ranges.cap = npairs;
+        KC_TRY(kc_gpu_new(gpu, &w->words, n, err));
+        KC_TRY(kc_gpu_new(gpu, &w->values, n, err));
+        KC_TRY(kc_gpu_new(gpu, &w->from, nqueries, err));
+        KC_TRY(kc_gpu_new(gpu, &w->to, nqueries, err));
+        KC_TRY(kc_gpu_new(gpu, &w->out, nqueries, err));
+        KC_TRY(kc_gpu_new(gpu, &w->found, nqueries, err));
+        KC_TRY(kc_gpu_new(gpu, &w->ranges.keys, npairs, err));
+        KC_TRY(kc_gpu_new(gpu, &w->ranges.values, npairs, err));
+        KC_TRY(kc_gpu_new(gpu, &w->ranges.starts, nqueries + 1, err));
+        KC_TRY(kc_gpu_new(gpu, &w->ranges.counts, nqueries, err));
+        KC_TRY(launch_elements(w, w->stale, err));
+out:
+        return status;
+}
+
+static void free_memory(struct work *w)
+{
+        struct kc_gpu *gpu = w->gpu;
+        drop_map(w);
+        kc_gpu_delete(gpu, w->words, w->n);
+        kc_gpu_delete(gpu, w->values, w->n);
+        kc_gpu_delete(gpu, w->from, w->query_cap);
+        kc_gpu_delete(gpu, w->to, w->query_cap);
+        kc_gpu_delete(gpu, w->out, w->query_cap);
+        kc_gpu_delete(gpu, w->found, w->query_cap);
+        kc_gpu_delete(gpu, w->ranges.keys, w->ranges_cap);
+        kc_gpu_delete(gpu, w->ranges.values, w->ranges_cap);
+        kc_gpu_delete(gpu, w->ranges.starts, w->query_cap + 1);
+        kc_gpu_delete(gpu, w->ranges.counts, w->query_cap);
+        for (cudaEvent_t event : w->events)
+                (void)cudaEventDestroy(event);
+        w->events.clear();
+}
+
+/* One more than there are batches. */
+static enum kc_status take_events(struct work *w, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        while (w->events.size() < (w->n + w->batch - 1) / w->batch + 1) {
+                cudaEvent_t event;
+                KC_TRY(KC_CUDA(cudaEventCreate(&event)));
+                w->events.push_back(event);
+        }
+out:
+        return status;
+}
+
+/* ---- results */
+
+static enum kc_status expect_found(struct work *w, size_t m, bool absent, struct kc_error *err)
+{
+        enum kc_status status;
+        unsigned long long *nwrong = NULL, n = 0;
+        uint32_t first = absent ? (uint32_t)w->n : 0;
+        KC_TRY(kc_gpu_new(w->gpu, &nwrong, 1, err));
+        KC_TRY(KC_CUDA(cudaMemsetAsync(nwrong, 0, sizeof *nwrong, w->gpu->stream)));
+        check_kernel<<<kc_ceil_div(w->nqueries, THREADS), THREADS, 0, w->gpu->stream>>>(
+                w->out, w->found, (uint32_t)w->nqueries, first, (uint32_t)m, absent, nwrong);
+        KC_TRY(KC_LAUNCHED());
+        KC_TRY(KC_CUDA(cudaMemcpyAsync(&n, nwrong, sizeof n, cudaMemcpyDeviceToHost,
+                                       w->gpu->stream)));
+        KC_TRY(KC_CUDA(cudaStreamSynchronize(w->gpu->stream)));
+        tables_expect(w->b, absent ? "absent keys found" : "wrong values found", n, 0);
+out:
+        kc_gpu_delete(w->gpu, nwrong, 1);
+        return status;
+}
+
+/* ---- table II, figure 4b */
+
+struct table2_row {
+        int log2b;
+        struct paper_rates lsm, array;
+};
+
+static const struct table2_row TABLE2[] = {
+        { 27, { 727.8, 727.8, 727.8 }, { 727.8, 727.8, 727.8 } },
+        { 26, { 585.3, 727.7, 648.8 }, { 583.1, 727.7, 647.4 } },
+        { 25, { 421.1, 727.1, 585.5 }, { 472.2, 726.8, 561.2 } },
+        { 24, { 270.3, 727.1, 537.9 }, { 346.0, 727.0, 459.2 } },
+        { 23, { 155.5, 726.3, 485.2 }, { 224.0, 723.2, 334.0 } },
+        { 22, { 84.3, 714.8, 441.2 }, { 132.6, 709.9, 219.2 } },
+        { 21, { 44.0, 694.0, 398.1 }, { 74.2, 691.2, 131.2 } },
+        { 20, { 22.4, 664.2, 354.1 }, { 39.8, 658.7, 73.8 } },
+        { 19, { 11.3, 558.2, 289.4 }, { 20.5, 555.9, 39.4 } },
+        { 18, { 5.6, 432.0, 220.7 }, { 10.5, 422.1, 20.3 } },
+        { 17, { 2.8, 326.8, 159.9 }, { 2.6, 319.1, 10.3 } },
+        { 16, { 1.4, 194.3, 98.0 }, { 1.3, 184.8, 5.2 } },
+        { 15, { 0.7, 101.4, 58.4 }, { 0.6, 95.9, 2.6 } },
+};
+
+enum { LOG2N_INSERTED = 27, TARGET_LOG2B = 20 };
+
+/* Figure 4b: elements so far in all the time so far, at r = 1, 2, 4, ... and in the end. */
+static void print_effective(struct work *w, int log2b, const std::vector<float> &ms)
+{
+        double all_ms = 0;
+        struct tables_row row = {};
+        char more[64];
+        row.figure = "4b: effective insertion rate";
+        row.series = "GPU LSM";
+        row.x_name = "resident elements";
+        row.paper_gpu = &TABLES_K40C;
+        row.more = more;
+        snprintf(more, sizeof more, "\"log2_b\": %d", log2b);
+        for (size_t r = 1; r <= ms.size(); r++) {
+                all_ms += ms[r - 1];
+                if ((r & (r - 1)) != 0 && r != ms.size())
+                        continue;
+                struct stage stage = stage_of(row.figure, "elements", 0, r * w->batch);
+                stage.nruns = 1;
+                stage.ms[0] = (float)all_ms;
+                row.x = (double)stage.n;
+                row.n = stage.n;
+                tables_print(w->b, &row, &stage);
+        }
+}
+
+/* The fastest of several runs over all r, so that a hiccup is no least rate. */
+static enum kc_status time_insertions(struct work *w, std::vector<float> *ms, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        ms->assign((w->n + w->batch - 1) / w->batch, 0);
+        for (int run = -1; run < w->b->base.repeat; run++) {
+                KC_TRY(prepare_full(&w->b->base, w, err));
+                KC_TRY(KC_CUDA(cudaStreamSynchronize(w->gpu->stream)));
+                for (size_t i = 0; i < ms->size(); i++) {
+                        float once;
+                        KC_TRY(KC_CUDA(cudaEventElapsedTime(&once, w->events[i],
+                                                            w->events[i + 1])));
+                        if (run <= 0 || once < (*ms)[i])
+                                (*ms)[i] = once;
+                }
+        }
+out:
+        return status;
+}
+
+static enum kc_status bench_insertions(struct work *w, const struct table2_row *row,
+                                       struct kc_error *err)
+{
+        enum kc_status status;
+        std::vector<float> ms;
+        struct rates rates = {};
+        KC_TRY(take_events(w, err));
+        KC_TRY(time_insertions(w, &ms, err));
+        for (float once : ms)
+                add_rate(&rates, (double)w->batch, once);
+        print_rates(w->b, "II: insertion", false, row->log2b, &rates, &row->lsm,
+                    row->log2b == TARGET_LOG2B ? 6e9 : 0);
+        if (row->log2b >= 16 && row->log2b <= 24 && row->log2b % 2 == 0)
+                print_effective(w, row->log2b, ms);
+out:
+        return status;
+}
+
+/* At eight sizes of the array at most; w->array's memory holds n elements in order. */
+static enum kc_status bench_array_insertions(struct work *w, const struct table2_row *row,
+                                             struct kc_error *err)
+{
+        enum { NSIZES = 8 };
+        enum kc_status status;
+        size_t nbatches = w->n / w->batch, nsizes = std::min(nbatches, (size_t)NSIZES);
+        struct rates rates = {};
+        KC_TRY(kc_lsm_reserve(w->gpu, &w->sorted, w->batch, false, err));
+        for (size_t i = 0; i < nsizes; i++) {
+                double ms;
+                size_t r = nsizes > 1 ? i * (nbatches - 1) / (nsizes - 1) : 0;
+                w->array.n = r * w->batch;
+                KC_TRY(time_once(w, insert_to_array, &ms, err));
+                add_rate(&rates, (double)w->batch, ms);
+        }
+        print_rates(w->b, "II: insertion", true, row->log2b, &rates, &row->array, 0);
+out:
+        return status;
+}
+
+static enum kc_status bench_table2_arrays(struct work *w, struct kc_error *err)
+{
+        enum kc_status status;
+        kc_lsm_level<uint32_t> array = {}, merged = {};
+        KC_TRY(kc_lsm_reserve(w->gpu, &array, w->n, false, err));
+        KC_TRY(kc_lsm_reserve(w->gpu, &merged, w->n, false, err));
+        w->batch = w->n;
+        KC_TRY(new_map(w, err));
+        w->array = array.run;
+        w->merged = merged.run;
+        KC_TRY(kc_lsm_sort(w->map, w->words, w->values, w->n, &w->sorted, &w->array, err));
+        for (const struct table2_row &row : TABLE2) {
+                w->batch = scaled_batch(w->n, LOG2N_INSERTED, row.log2b);
+                KC_TRY(bench_array_insertions(w, &row, err));
+        }
+out:
+        kc_lsm_release(w->gpu, &array);
+        kc_lsm_release(w->gpu, &merged);
+        kc_lsm_release(w->gpu, &w->sorted);
+        return status;
+}
+
+static enum kc_status bench_build(struct work *w, struct kc_error *err)
+{
+        struct tables_row row = {};
+        row.figure = "V-B: bulk build";
+        row.series = "GPU LSM";
+        row.x_name = "log2 b";
+        row.x = TARGET_LOG2B;
+        row.n = w->n;
+        row.paper_gpu = &TABLES_K40C;
+        row.paper_ops_per_s = 727.8e6;
+        w->batch = scaled_batch(w->n, LOG2N_INSERTED, TARGET_LOG2B);
+        return tables_time(w->b, &row, prepare_map, build, w, NULL, err);
+}
+
+static enum kc_status bench_table2(struct work *w, struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(take_memory(w, scaled(w->b, LOG2N_INSERTED), 1, 1, err));
+        for (const struct table2_row &row : TABLE2) {
+                w->batch = scaled_batch(w->n, LOG2N_INSERTED, row.log2b);
+                KC_TRY(bench_insertions(w, &row, err));
+        }
+        KC_TRY(bench_build(w, err));
+        KC_TRY(bench_table2_arrays(w, err));
+out:
+        free_memory(w);
+        return status;
+}
+
+/* ---- tables III and IV: every query for every r */
+
+/* A kind of query. */
+struct asked {
+        const char *figure;
+        stage_step run;
+        bool absent;     /* of lookups */
+        uint64_t length; /* of ranges; 0: a lookup */
+};
+
+enum { NASKED = 6 };
+
+static const struct asked ASKED[NASKED] = {
+        { "III: lookup, none existing", find, true, 0 },
+        { "III: lookup, all existing", find, false, 0 },
+        { "IV: count, L = 8", count, false, 8 },
+        { "IV: count, L = 1024", count, false, 1024 },
+        { "IV: range, L = 8", range, false, 8 },
+        { "IV: range, L = 1024", range, false, 1024 },
+};
+
+struct table34_row {
+        int log2b;
+        struct paper_rates lsm[NASKED];
+        double array[NASKED]; /* their mean */
+};
+
+static const struct table34_row TABLE34[] = {
+        { 24, { { 116.8, 116.8, 116.8 }, { 106.8, 106.8, 106.8 } }, { 106.8, 116.7 } },
+        { 23, { { 116.8, 133.1, 124.4 }, { 106.8, 118.6, 112.4 } }, { 112.4, 124.3 } },
+        { 22, { { 61.6, 183.1, 105.9 }, { 74.7, 142.2, 104.7 } }, { 113.9, 128.9 } },
+        { 21, { { 41.4, 237.4, 84.0 }, { 51.7, 194.7, 91.1 } }, { 118.4, 132.9 } },
+        { 20,
+          { { 30.7, 291.3, 68.4 }, { 39.3, 251.1, 77.6 }, { 27.0, 103.7, 48.0 },
+            { 2.58, 4.17, 3.01 }, { 23.2, 72.1, 38.4 }, { 1.27, 1.80, 1.43 } },
+          { 120.3, 135.0, 73.5, 4.10, 42.2, 1.81 } },
+        { 19,
+          { { 25.2, 331.7, 57.7 }, { 32.0, 299.2, 67.5 }, { 22.4, 94.1, 39.8 },
+            { 2.51, 4.13, 2.86 }, { 19.4, 63.2, 31.9 }, { 1.25, 1.81, 1.37 } },
+          { 123.4, 138.7, 68.6, 4.09, 38.2, 1.81 } },
+        { 18,
+          { { 22.0, 361.5, 51.1 }, { 27.2, 332.0, 60.7 }, { 19.0, 82.9, 35.1 },
+            { 2.44, 4.10, 2.79 }, { 14.6, 50.5, 24.9 }, { 1.23, 1.81, 1.35 } },
+          { 125.4, 141.2, 63.0, 4.08, 33.8, 1.81 } },
+        { 17,
+          { { 19.5, 376.7, 47.4 }, { 24.3, 347.3, 56.7 }, { 16.2, 67.6, 27.4 },
+            { 2.36, 4.06, 2.63 }, { 12.9, 36.3, 19.8 }, { 1.20, 1.81, 1.28 } },
+          { 126.8, 143.0, 56.1, 4.04, 29.1, 1.81 } },
+        { 16,
+          { { 18.1, 386.1, 45.5 }, { 22.7, 365.7, 54.9 }, { 15.1, 44.7, 23.9 },
+            { 2.32, 3.99, 2.57 }, { 11.0, 23.0, 15.1 }, { 1.18, 1.76, 1.27 } },
+          { 127.6, 144.1, 47.3, 3.99, 25.0, 1.80 } },
+};
+
+enum {
+        LOG2N_ASKED = 24,
+        LOG2_LONG_RANGES = 17, /* queries of 1024: what they give is to fit the memory */
+        LOG2_SHORT_RANGES = 22,
+};
+
+static size_t nqueries_of(const struct work *w, const struct asked *asked, size_t m)
+{
+        int log2 = asked->length > 64 ? LOG2_LONG_RANGES : LOG2_SHORT_RANGES;
+        return asked->length == 0 ? m : std::min(m, scaled(w->b, log2));
+}
+
+/* Ask a map of m elements. */
+static enum kc_status ask(struct work *w, const struct asked *asked, size_t m, double *ms,
+                          struct kc_error *err)
+{
+        enum kc_status status;
+        if (asked->length == 0)
+                KC_TRY(launch_queries(w, m, asked->absent, err));
+        else
+                KC_TRY(launch_intervals(w, m, asked->length, nqueries_of(w, asked, m), err));
+        KC_TRY(time_once(w, asked->run, ms, err));
+out:
+        return status;
+}
+
+/* The map has w->batch elements more in each step. */
+static enum kc_status ask_lsm(struct work *w, const struct table34_row *row, struct kc_error *err)
+{
+        enum kc_status status;
+        struct rates rates[NASKED] = {};
+        double ms;
+        KC_TRY(new_map(w, err));
+        for (size_t r = 1; r * w->batch <= w->n; r++) {
+                KC_TRY(insert_batch(w, r - 1, err));
+                for (int i = 0; i < NASKED; i++) {
+                        if (row->lsm[i].mean == 0)
+                                continue;
+                        KC_TRY(ask(w, &ASKED[i], r * w->batch, &ms, err));
+                        add_rate(&rates[i], (double)w->nqueries, ms);
+                        if (ASKED[i].length == 0 && (r + 1) * w->batch > w->n)
+                                KC_TRY(expect_found(w, r * w->batch, ASKED[i].absent, err));
+                }
+        }
+        for (int i = 0; i < NASKED; i++)
+                if (row->lsm[i].mean > 0)
+                        print_rates(w->b, ASKED[i].figure, false, row->log2b, &rates[i],
+                                    &row->lsm[i], 0);
+out:
+        return status;
+}
+
+/* The array at a few sizes. */
+static enum kc_status ask_array(struct work *w, const struct table34_row *row, struct kc_error *err)
+{
+        enum { NSIZES = 4 };
+        enum kc_status status = KC_OK;
+        size_t batch = w->batch, nsizes = std::min(w->n / batch, (size_t)NSIZES);
+        struct rates rates[NASKED] = {};
+        double ms;
+        for (size_t k = 1; k <= nsizes; k++) {
+                w->batch = w->n / batch * k / nsizes * batch;
+                KC_TRY(new_map(w, err));
+                KC_TRY(insert_batch(w, 0, err));
+                for (int i = 0; i < NASKED; i++) {
+                        if (row->array[i] == 0)
+                                continue;
+                        KC_TRY(ask(w, &ASKED[i], w->batch, &ms, err));
+                        add_rate(&rates[i], (double)w->nqueries, ms);
+                }
+        }
+        for (int i = 0; i < NASKED; i++) {
+                struct paper_rates paper = { 0, 0, row->array[i] };
+                if (row->array[i] > 0)
+                        print_rates(w->b, ASKED[i].figure, true, row->log2b, &rates[i], &paper, 0);
+        }
+out:
+        return status;
+}
+
+static enum kc_status bench_tables34(struct work *w, struct kc_error *err)
+{
+        enum kc_status status;
+        size_t n = scaled(w->b, LOG2N_ASKED);
+        /* A range of 1024 in a map of 1024 and a little is most of it; others vary about that. */
+        size_t npairs = std::max(scaled(w->b, LOG2_LONG_RANGES) * 1280,
+                                 scaled(w->b, LOG2_SHORT_RANGES) * 10);
+        KC_TRY(take_memory(w, n, n, npairs, err));
+        for (const struct table34_row &row : TABLE34) {
+                w->batch = scaled_batch(n, LOG2N_ASKED, row.log2b);
+                KC_TRY(ask_lsm(w, &row, err));
+                w->batch = scaled_batch(n, LOG2N_ASKED, row.log2b);
+                KC_TRY(ask_array(w, &row, err));
+        }
+out:
+        free_memory(w);
+        return status;
+}
+
+/* ---- cleanup, V-D */
+
+struct cleanup_row {
+        int log2r, log2b; /* 2^log2r - 1 batches */
+        uint32_t stale;
+        double paper_rate; /* 0: not told */
+};
+
+static const struct cleanup_row CLEANUPS[] = {
+        { 6, 20, 10, 1870.2e6 }, { 6, 20, 50, 1828.2e6 }, { 7, 19, 10, 1842.5e6 },
+        { 7, 19, 50, 1794.3e6 }, { 7, 18, 10, (127 << 18) / 19.23e-3 },
+};
+
+/* Of the last row the paper tells how quick lookups are afterwards: 32 M in 132.5 ms. */
+static enum kc_status bench_lookups_around(struct work *w, const struct cleanup_row *row,
+                                           struct kc_error *err)
+{
+        enum kc_status status;
+        struct tables_row lookups = {};
+        lookups.figure = "V-D: lookup";
+        lookups.series = "before cleanup";
+        lookups.x_name = "log2 b";
+        lookups.x = row->log2b;
+        lookups.paper_gpu = &TABLES_K40C;
+        KC_TRY(launch_queries(w, w->n, false, err));
+        lookups.n = w->nqueries;
+        KC_TRY(prepare_full(&w->b->base, w, err));
+        KC_TRY(tables_time(w->b, &lookups, NULL, find, w, NULL, err));
+        KC_TRY(kc_lsm_map_cleanup(w->map, err));
+        lookups.series = "after cleanup";
+        lookups.paper_ops_per_s = 32e6 / 132.5e-3;
+        KC_TRY(tables_time(w->b, &lookups, NULL, find, w, NULL, err));
+out:
+        return status;
+}
+
+static enum kc_status bench_cleanup(struct work *w, const struct cleanup_row *row,
+                                    struct kc_error *err)
+{
+        enum kc_status status;
+        struct tables_row figure = {};
+        char more[64];
+        w->batch = scaled(w->b, row->log2r + row->log2b) >> row->log2r;
+        w->stale = row->stale;
+        size_t n = w->batch * (((size_t)1 << row->log2r) - 1);
+        figure.figure = "V-D: cleanup";
+        figure.x_name = "stale of a hundred";
+        figure.x = row->stale;
+        figure.n = n;
+        figure.paper_gpu = &TABLES_K40C;
+        figure.paper_ops_per_s = row->paper_rate;
+        figure.more = more;
+        snprintf(more, sizeof more, "\"log2_b\": %d, \"r\": %d", row->log2b,
+                 (1 << row->log2r) - 1);
+        KC_TRY(take_memory(w, n, n, 1, err));
+        KC_TRY(take_events(w, err));
+        KC_TRY(tables_time(w->b, &figure, prepare_full, clean, w, NULL, err));
+        if (row == &CLEANUPS[sizeof CLEANUPS / sizeof *CLEANUPS - 1])
+                KC_TRY(bench_lookups_around(w, row, err));
+out:
+        free_memory(w);
+        w->stale = 0;
+        return status;
+}
+
+/* ---- the figures to be reached on one H200 */
+
+static const struct {
+        const char *figure;
+        int asked;
+        enum kc_lsm_order order;
+        double target;
+} TARGETS[] = {
+        { "H200: lookup, none existing", 0, KC_LSM_AS_GIVEN, 0 },
+        { "H200: lookup, all existing", 1, KC_LSM_AS_GIVEN, 1.3e9 },
+        { "H200: lookup, all existing, sorted first", 1, KC_LSM_SORTED_FIRST, 4e9 },
+        { "H200: count, L = 8", 2, KC_LSM_AS_GIVEN, 500e6 },
+        { "H200: count, L = 1024", 3, KC_LSM_AS_GIVEN, 0 },
+        { "H200: range, L = 8", 4, KC_LSM_AS_GIVEN, 200e6 },
+        { "H200: range, L = 1024", 5, KC_LSM_AS_GIVEN, 150e6 },
+};
+
+static enum kc_status bench_targets(struct work *w, struct kc_error *err)
+{
+        enum kc_status status;
+        size_t n = scaled(w->b, LOG2N_INSERTED);
+        size_t npairs = scaled(w->b, LOG2_LONG_RANGES) * 1280;
+        w->batch = n >> (LOG2N_INSERTED - TARGET_LOG2B);
+        KC_TRY(take_memory(w, n - w->batch, n, npairs, err));
+        KC_TRY(take_events(w, err));
+        KC_TRY(prepare_full(&w->b->base, w, err));
+        for (const auto &target : TARGETS) {
+                const struct asked *asked = &ASKED[target.asked];
+                struct tables_row row = {};
+                w->order = target.order;
+                if (asked->length == 0)
+                        KC_TRY(launch_queries(w, w->n, asked->absent, err));
+                else
+                        KC_TRY(launch_intervals(w, w->n, asked->length,
+                                                nqueries_of(w, asked, w->n), err));
+                row.figure = target.figure;
+                row.series = "GPU LSM";
+                row.x_name = "resident batches";
+                row.x = (double)kc_lsm_map_nbatches(w->map);
+                row.n = w->nqueries;
+                row.target_ops_per_s = target.target;
+                KC_TRY(tables_time(w->b, &row, NULL, asked->run, w, NULL, err));
+                if (asked->length == 0)
+                        KC_TRY(expect_found(w, w->n, asked->absent, err));
+        }
+out:
+        w->order = KC_LSM_AS_GIVEN;
+        free_memory(w);
+        return status;
+}
+
+enum kc_status bench_lsm(struct tables_bench *b, struct kc_error *err)
+{
+        enum kc_status status;
+        struct work work = {};
+        work.b = b;
+        work.gpu = &b->base.gpu;
+        KC_TRY(bench_table2(&work, err));
+        KC_TRY(bench_tables34(&work, err));
+        for (const struct cleanup_row &row : CLEANUPS)
+                KC_TRY(bench_cleanup(&work, &row, err));
+        KC_TRY(bench_targets(&work, err));
+out:
+        return status;
+}
