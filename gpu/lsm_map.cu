@@ -23,10 +23,12 @@ enum kc_status kc_lsm_map_new(struct kc_lsm_map<Word> **out, struct kc_gpu *gpu,
         return KC_OK;
 }
 
+/* What passes through memory on its way to levels. */
 template <class Word> static void release_spares(struct kc_lsm_map<Word> *map)
 {
         for (kc_lsm_level<Word> &spare : map->spares)
                 kc_lsm_release(map->gpu, &spare);
+        kc_lsm_scratch_release(map->gpu, &map->scratch);
 }
 
 template <class Word> void kc_lsm_map_free(struct kc_lsm_map<Word> *map)
@@ -111,7 +113,7 @@ static enum kc_status carry(struct kc_lsm_map<Word> *map, const Word *words,
         KC_TRY(kc_lsm_sort(map, words, values, n, &map->spares[1], &run, err));
         for (int i = 0; i < to; i++) {
                 kc_lsm_run<Word> merged = i + 1 == to ? last->run : map->spares[(i + 1) % 2].run;
-                KC_TRY(kc_lsm_merge(map->gpu, &run, &map->levels[i].run, &merged, err));
+                KC_TRY(kc_lsm_merge(map, &run, &map->levels[i].run, &merged, err));
                 run = merged;
         }
         last->run.n = run.n;
@@ -197,7 +199,7 @@ static enum kc_status merge_all(struct kc_lsm_map<Word> *map, kc_lsm_run<Word> *
                 n += runs[i]->n;
                 KC_TRY(kc_lsm_reserve(map->gpu, spare, n, false, err));
                 kc_lsm_run<Word> merged = spare->run;
-                KC_TRY(kc_lsm_merge(map->gpu, all, runs[i], &merged, err));
+                KC_TRY(kc_lsm_merge(map, all, runs[i], &merged, err));
                 *all = merged;
         }
         if (nruns == 1) {

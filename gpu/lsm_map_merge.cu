@@ -42,46 +42,44 @@ static cudaError_t fold(const struct kc_lsm_map<Word> *map, const kc_lsm_run<Wor
 }
 
 template <class Word>
-static enum kc_status sort_run(const struct kc_lsm_map<Word> *map, const Word *words,
+static enum kc_status sort_run(struct kc_lsm_map<Word> *map, const Word *words,
                                const uint32_t *values, size_t n, kc_lsm_run<Word> *out,
                                struct kc_error *err)
 {
         enum kc_status status;
-        void *temporary = NULL;
+        struct kc_lsm_scratch *scratch = &map->scratch;
         size_t nbytes = 0;
         KC_TRY(KC_CUDA(sort(map, words, values, n, out, NULL, &nbytes)));
-        KC_TRY(kc_gpu_alloc(map->gpu, &temporary, nbytes, err));
-        KC_TRY(KC_CUDA(sort(map, words, values, n, out, temporary, &nbytes)));
+        KC_TRY(kc_lsm_scratch_reserve(map->gpu, scratch, nbytes, err));
+        KC_TRY(KC_CUDA(sort(map, words, values, n, out, scratch->memory, &nbytes)));
         out->n = n;
 out:
-        kc_gpu_release(map->gpu, temporary, nbytes);
         return status;
 }
 
 template <class Word>
-static enum kc_status fold_run(const struct kc_lsm_map<Word> *map, const kc_lsm_run<Word> *in,
+static enum kc_status fold_run(struct kc_lsm_map<Word> *map, const kc_lsm_run<Word> *in,
                                kc_lsm_run<Word> *out, struct kc_error *err)
 {
         enum kc_status status;
         struct kc_gpu *gpu = map->gpu;
+        struct kc_lsm_scratch *scratch = &map->scratch;
         unsigned long long *nout = NULL, n;
-        void *temporary = NULL;
         size_t nbytes = 0;
         KC_TRY(kc_gpu_new(gpu, &nout, 1, err));
         KC_TRY(KC_CUDA(fold(map, in, out, nout, NULL, &nbytes)));
-        KC_TRY(kc_gpu_alloc(gpu, &temporary, nbytes, err));
-        KC_TRY(KC_CUDA(fold(map, in, out, nout, temporary, &nbytes)));
+        KC_TRY(kc_lsm_scratch_reserve(gpu, scratch, nbytes, err));
+        KC_TRY(KC_CUDA(fold(map, in, out, nout, scratch->memory, &nbytes)));
         KC_TRY(KC_CUDA(cudaMemcpyAsync(&n, nout, sizeof n, cudaMemcpyDeviceToHost, gpu->stream)));
         KC_TRY(KC_CUDA(cudaStreamSynchronize(gpu->stream)));
         out->n = (size_t)n;
 out:
-        kc_gpu_release(gpu, temporary, nbytes);
         kc_gpu_delete(gpu, nout, 1);
         return status;
 }
 
 template <class Word>
-enum kc_status kc_lsm_sort(const struct kc_lsm_map<Word> *map, const Word *words,
+enum kc_status kc_lsm_sort(struct kc_lsm_map<Word> *map, const Word *words,
                            const uint32_t *values, size_t n, const kc_lsm_level<Word> *more,
                            kc_lsm_run<Word> *out, struct kc_error *err)
 {
@@ -168,25 +166,24 @@ static __global__ void __launch_bounds__(kc_merge_shape<Word>::NTHREADS, 4)
 }
 
 template <class Word>
-enum kc_status kc_lsm_merge(struct kc_gpu *gpu, const kc_lsm_run<Word> *newer,
+enum kc_status kc_lsm_merge(struct kc_lsm_map<Word> *map, const kc_lsm_run<Word> *newer,
                             const kc_lsm_run<Word> *older, kc_lsm_run<Word> *out,
                             struct kc_error *err)
 {
         enum kc_status status;
-        size_t *cuts = NULL;
+        cudaStream_t stream = map->gpu->stream;
         out->n = newer->n + older->n;
         size_t ntiles = kc_merge_count_tiles<Word>(out->n);
         if (ntiles == 0)
                 return KC_OK;
-        KC_TRY(kc_gpu_new(gpu, &cuts, ntiles + 1, err));
-        cut_kernel<<<kc_ceil_div(ntiles + 1, NTHREADS), NTHREADS, 0, gpu->stream>>>(
-                *newer, *older, ntiles, cuts);
+        KC_TRY(kc_lsm_scratch_reserve(map->gpu, &map->scratch, (ntiles + 1) * sizeof(size_t), err));
+        cut_kernel<<<kc_ceil_div(ntiles + 1, NTHREADS), NTHREADS, 0, stream>>>(
+                *newer, *older, ntiles, (size_t *)map->scratch.memory);
         KC_TRY(KC_LAUNCHED());
-        merge_kernel<<<(unsigned)ntiles, kc_merge_shape<Word>::NTHREADS, 0, gpu->stream>>>(
-                *newer, *older, cuts, *out);
+        merge_kernel<<<(unsigned)ntiles, kc_merge_shape<Word>::NTHREADS, 0, stream>>>(
+                *newer, *older, (const size_t *)map->scratch.memory, *out);
         KC_TRY(KC_LAUNCHED());
 out:
-        kc_gpu_delete(gpu, cuts, ntiles + 1);
         return status;
 }
 
@@ -219,10 +216,10 @@ enum kc_status kc_lsm_fence(struct kc_gpu *gpu, const kc_lsm_level<Word> *level,
 }
 
 #define INSTANTIATE(Word) \
-        template enum kc_status kc_lsm_sort(const struct kc_lsm_map<Word> *, const Word *, \
+        template enum kc_status kc_lsm_sort(struct kc_lsm_map<Word> *, const Word *, \
                                             const uint32_t *, size_t, const kc_lsm_level<Word> *, \
                                             kc_lsm_run<Word> *, struct kc_error *); \
-        template enum kc_status kc_lsm_merge(struct kc_gpu *, const kc_lsm_run<Word> *, \
+        template enum kc_status kc_lsm_merge(struct kc_lsm_map<Word> *, const kc_lsm_run<Word> *, \
                                              const kc_lsm_run<Word> *, kc_lsm_run<Word> *, \
                                              struct kc_error *); \
         template enum kc_status kc_lsm_fence(struct kc_gpu *, const kc_lsm_level<Word> *, \

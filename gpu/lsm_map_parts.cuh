@@ -21,6 +21,33 @@ template <class Word> struct kc_lsm_level {
         size_t nfences;
 };
 
+/* Memory for a step, in order of the stream; kept for the next one, since the host's calls are what
+ * small batches wait for. */
+struct kc_lsm_scratch {
+        void *memory;
+        size_t nbytes;
+};
+
+/* Room for nbytes; what was in there is lost. */
+static inline enum kc_status kc_lsm_scratch_reserve(struct kc_gpu *gpu,
+                                                    struct kc_lsm_scratch *scratch, size_t nbytes,
+                                                    struct kc_error *err)
+{
+        if (nbytes <= scratch->nbytes)
+                return KC_OK;
+        kc_gpu_release(gpu, scratch->memory, scratch->nbytes);
+        *scratch = {};
+        enum kc_status status = kc_gpu_alloc(gpu, &scratch->memory, nbytes, err);
+        scratch->nbytes = status == KC_OK ? nbytes : 0;
+        return status;
+}
+
+static inline void kc_lsm_scratch_release(struct kc_gpu *gpu, struct kc_lsm_scratch *scratch)
+{
+        kc_gpu_release(gpu, scratch->memory, scratch->nbytes);
+        *scratch = {};
+}
+
 template <class Word> struct kc_lsm_map {
         struct kc_gpu *gpu;
         size_t batch;
@@ -28,6 +55,7 @@ template <class Word> struct kc_lsm_map {
         uint64_t nbatches; /* bit i: level i is occupied */
         kc_lsm_level<Word> levels[KC_LSM_MAX_LEVELS];
         kc_lsm_level<Word> spares[2]; /* for what is on its way; without fences */
+        struct kc_lsm_scratch scratch;
 };
 
 /* Room for cap elements; what was in there is lost. KC_ENOMEM leaves it without memory. */
@@ -57,13 +85,13 @@ static inline bool kc_lsm_is_occupied(uint64_t nbatches, int level)
  * there is one (out->n is then known when the call returns, and *more, with room for n, is used).
  */
 template <class Word>
-enum kc_status kc_lsm_sort(const struct kc_lsm_map<Word> *map, const Word *words,
+enum kc_status kc_lsm_sort(struct kc_lsm_map<Word> *map, const Word *words,
                            const uint32_t *values, size_t n, const kc_lsm_level<Word> *more,
                            kc_lsm_run<Word> *out, struct kc_error *err);
 
 /* Merge by key; of equal ones those of `newer` come first. out has room for both, and is apart. */
 template <class Word>
-enum kc_status kc_lsm_merge(struct kc_gpu *gpu, const kc_lsm_run<Word> *newer,
+enum kc_status kc_lsm_merge(struct kc_lsm_map<Word> *map, const kc_lsm_run<Word> *newer,
                             const kc_lsm_run<Word> *older, kc_lsm_run<Word> *out,
                             struct kc_error *err);
 

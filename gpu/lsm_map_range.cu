@@ -17,6 +17,7 @@
 #include "gpu/warp.cuh"
 
 #include <cub/device/device_scan.cuh>
+#include <cuda_pipeline.h>
 
 enum {
         NTHREADS = 256,
@@ -191,13 +192,13 @@ static __device__ void select_few(const selection<Word> &s, uint32_t end, uint32
 
 template <class Word> struct chunk_shape {
         enum {
-                LENGTH = 2048 / sizeof(Word),   /* a warp's elements at a time */
-                MAX_EACH = LENGTH / 32 + 1,     /* a lane's, odd: see kc_merge_shape */
+                LENGTH = 2048 / sizeof(Word), /* a warp's elements at a time */
+                MAX_EACH = LENGTH / 32 + 1,   /* a lane's, odd: see kc_merge_shape */
         };
 };
 
 template <class Word> struct chunk {
-        Word words[chunk_shape<Word>::LENGTH];
+        Word words[chunk_shape<Word>::LENGTH + 1]; /* see merge_parts */
         uint32_t values[chunk_shape<Word>::LENGTH];
 };
 
@@ -225,12 +226,17 @@ static __device__ void load_parts(const selection<Word> &s, struct part part, bo
         for (uint32_t l = 0; l < s.view->nlevels; l++) {
                 uint32_t begin = shuffle(part.begin, l), n = shuffle(part.n, l);
                 uint32_t first = shuffle(s.left.first, l);
+                const Word *words = s.view->levels[l].words + first;
+                const uint32_t *values = s.view->levels[l].values + first;
                 for (uint32_t i = kc_warp_lane(); i < n; i += 32) {
-                        chunk->words[begin + i] = s.view->levels[l].words[first + i];
+                        __pipeline_memcpy_async(&chunk->words[begin + i], &words[i], sizeof *words);
                         if (with_values)
-                                chunk->values[begin + i] = s.view->levels[l].values[first + i];
+                                __pipeline_memcpy_async(&chunk->values[begin + i], &values[i],
+                                                        sizeof *values);
                 }
         }
+        __pipeline_commit();
+        __pipeline_wait_prior(0);
         __syncwarp();
 }
 
@@ -254,34 +260,41 @@ static __device__ struct part cut_part(const selection<Word> &s, struct part par
 }
 
 /* Elements 0 to na of the chunk with the nb from b on: to the front, merged. The first are newer.
- * Each lane merges a few, and all write when all have read. */
+ * Each lane merges a few, with the next of both sides in registers, and all write when all have
+ * read. What is read behind the end of a side, within the warp's memory, is not used. */
 template <class Word>
 static __device__ void merge_parts(chunk<Word> *chunk, uint32_t na, uint32_t b, uint32_t nb,
                                    bool with_values)
 {
         enum : uint32_t { MAX_EACH = chunk_shape<Word>::MAX_EACH };
         typedef typename kc_lsm_kind<Word>::ordered ordered;
-        const ordered *words = (const ordered *)chunk->words;
+        ordered *words = (ordered *)chunk->words;
         uint32_t n = na + nb, each = (n + 31) / 32 | 1, end = b + nb;
         uint32_t begin = kc_warp_lane() * each < n ? kc_warp_lane() * each : n;
-        uint32_t i = kc_merge_search(words, na, words + b, nb, begin), k = b + begin - i;
-        Word merged[MAX_EACH];
+        uint32_t i = kc_merge_search((const ordered *)words, na, (const ordered *)words + b, nb,
+                                     begin);
+        uint32_t k = b + begin - i, nmine = n - begin < each ? n - begin : each;
+        ordered next_a = words[i], next_b = words[k], merged[MAX_EACH];
         uint32_t values[MAX_EACH];
 #pragma unroll
         for (uint32_t t = 0; t < MAX_EACH; t++) {
-                if (t >= each || (i == na && k == end))
+                if (t >= nmine)
                         break;
-                uint32_t from = k == end || (i < na && words[i] <= words[k]) ? i++ : k++;
-                merged[t] = chunk->words[from];
+                bool from_a = k == end || (i < na && next_a <= next_b);
+                uint32_t from = from_a ? i++ : k++;
+                merged[t] = from_a ? next_a : next_b;
                 if (with_values)
                         values[t] = chunk->values[from];
+                ordered next = words[from + 1];
+                next_a = from_a ? next : next_a;
+                next_b = from_a ? next_b : next;
         }
         __syncwarp();
 #pragma unroll
         for (uint32_t t = 0; t < MAX_EACH; t++) {
-                if (t >= each || begin + t >= n)
+                if (t >= nmine)
                         break;
-                chunk->words[begin + t] = merged[t];
+                words[begin + t] = merged[t];
                 if (with_values)
                         chunk->values[begin + t] = values[t];
         }

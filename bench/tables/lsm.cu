@@ -206,7 +206,7 @@ static enum kc_status insert_to_array(struct bench *, void *ctx, struct kc_error
                 kc_lsm_sort(w->map, w->words, w->values, w->batch, &w->sorted, &sorted, err);
         if (status != KC_OK)
                 return status;
-        return kc_lsm_merge(w->gpu, &sorted, &w->array, &w->merged, err);
+        return kc_lsm_merge(w->map, &sorted, &w->array, &w->merged, err);
 }
 
 /* ---- rates over all r */

@@ -146,9 +146,10 @@ static void expect_searches(const std::vector<Word> &words, uint32_t room, uint6
 
 template <class Word> static void try_searches(void)
 {
+        const uint32_t fan = kc_lsm_fan<Word>::N;
         uint64_t state = 11;
         for (size_t n = 1; n < 700; n += n < 70 ? 1 : 37)
-                for (uint32_t room : { 8, 9, 100, 1000 })
+                for (uint32_t room : { fan, fan + 1, 100u, 1000u })
                         for (uint64_t ndistinct : { 3, 100000 })
                                 expect_searches(random_words<Word>(n, ndistinct, &state), room,
                                                 &state);
@@ -167,6 +168,7 @@ static void test_searches(void **)
 static void test_depth_of_tops(void **)
 {
         kc_lsm_view<uint32_t> view = {};
+        const uint32_t fan = kc_lsm_fan<uint32_t>::N;
         uint32_t nnodes = 0;
         view.nlevels = 7;
         for (uint32_t i = 0; i < view.nlevels; i++)
@@ -176,8 +178,8 @@ static void test_depth_of_tops(void **)
         for (uint32_t i = 0; i < view.nlevels; i++)
                 nnodes += view.levels[i].top;
         assert_in_range(nnodes, 0, 28);
-        kc_lsm_choose_tops(&view, view.nlevels * 8); /* the least room there may be */
-        assert_in_range(view.ntops, 0, view.nlevels * 8);
+        kc_lsm_choose_tops(&view, view.nlevels * fan); /* the least room there may be */
+        assert_in_range(view.ntops, 0, view.nlevels * fan);
 }
 
 /* A few levels, newest first, and what is to be found in them. */
