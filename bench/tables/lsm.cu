@@ -273,9 +273,15 @@ static enum kc_status time_once(struct work *w, stage_step run, double *ms, stru
 /* Sizes are scaled together, so that r stays as it is, as long as batches are of 64 at least. */
 static size_t scaled(const struct tables_bench *b, int log2n)
 {
-        enum { MIN_LOG2 = 12 };
-        int log2 = log2n - b->shift;
-        return (size_t)1 << (log2 > MIN_LOG2 ? log2 : std::min(log2n, (int)MIN_LOG2));
+        enum { MIN_LOG2 = 10 };
+        return (size_t)1 << std::max(log2n - b->shift, std::min(log2n, (int)MIN_LOG2));
+}
+
+/* Ranges take much longer each. */
+static size_t scaled_ranges(const struct tables_bench *b, int log2n)
+{
+        enum { MIN_LOG2 = 5 };
+        return (size_t)1 << std::max(log2n - b->shift, (int)MIN_LOG2);
 }
 
 static size_t scaled_batch(size_t n, int log2n, int log2b)
@@ -585,7 +591,14 @@ enum {
 static size_t nqueries_of(const struct work *w, const struct asked *asked, size_t m)
 {
         int log2 = asked->length > 64 ? LOG2_LONG_RANGES : LOG2_SHORT_RANGES;
-        return asked->length == 0 ? m : std::min(m, scaled(w->b, log2));
+        return asked->length == 0 ? m : std::min(m, scaled_ranges(w->b, log2));
+}
+
+/* Room for what ranges give: lengths vary about what is expected. */
+static size_t npairs_of(const struct work *w)
+{
+        return std::max(scaled_ranges(w->b, LOG2_LONG_RANGES) * 1280,
+                        scaled_ranges(w->b, LOG2_SHORT_RANGES) * 10);
 }
 
 /* Ask a map of m elements. */
@@ -660,10 +673,7 @@ static enum kc_status bench_tables34(struct work *w, struct kc_error *err)
 {
         enum kc_status status;
         size_t n = scaled(w->b, LOG2N_ASKED);
-        /* A range of 1024 in a map of 1024 and a little is most of it; others vary about that. */
-        size_t npairs = std::max(scaled(w->b, LOG2_LONG_RANGES) * 1280,
-                                 scaled(w->b, LOG2_SHORT_RANGES) * 10);
-        KC_TRY(take_memory(w, n, n, npairs, err));
+        KC_TRY(take_memory(w, n, n, npairs_of(w), err));
         for (const struct table34_row &row : TABLE34) {
                 w->batch = scaled_batch(n, LOG2N_ASKED, row.log2b);
                 KC_TRY(ask_lsm(w, &row, err));
@@ -761,9 +771,8 @@ static enum kc_status bench_targets(struct work *w, struct kc_error *err)
 {
         enum kc_status status;
         size_t n = scaled(w->b, LOG2N_INSERTED);
-        size_t npairs = scaled(w->b, LOG2_LONG_RANGES) * 1280;
         w->batch = n >> (LOG2N_INSERTED - TARGET_LOG2B);
-        KC_TRY(take_memory(w, n - w->batch, n, npairs, err));
+        KC_TRY(take_memory(w, n - w->batch, n, npairs_of(w), err));
         KC_TRY(take_events(w, err));
         KC_TRY(prepare_full(&w->b->base, w, err));
         for (const auto &target : TARGETS) {
