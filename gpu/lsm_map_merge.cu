@@ -2,7 +2,6 @@
  * Batches are sorted, runs merged, fences made.
  */
 #include "gpu/lsm_map_parts.cuh"
-#include "gpu/merge_tile.cuh"
 
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_reduce.cuh>
@@ -92,11 +91,6 @@ enum kc_status kc_lsm_sort(struct kc_lsm_map<Word> *map, const Word *words,
 
 /* ---- merging, as in gpu/merge.cu, but all elements stay */
 
-template <class Word> static KC_HD const typename kc_lsm_kind<Word>::ordered *ordered(const Word *w)
-{
-        return (const typename kc_lsm_kind<Word>::ordered *)w;
-}
-
 /* cuts[t]: elements of a before tile t. */
 template <class Word>
 static __global__ void cut_kernel(kc_lsm_run<Word> a, kc_lsm_run<Word> b, size_t ntiles,
@@ -106,32 +100,8 @@ static __global__ void cut_kernel(kc_lsm_run<Word> a, kc_lsm_run<Word> b, size_t
         if (t > ntiles)
                 return;
         size_t diagonal = t * kc_merge_shape<Word>::LENGTH, n = a.n + b.n;
-        cuts[t] = kc_merge_search(ordered(a.words), a.n, ordered(b.words), b.n,
-                                  diagonal < n ? diagonal : n);
-}
-
-/* The elements of one thread. */
-template <class Word> struct merged {
-        Word words[kc_merge_shape<Word>::NITEMS];
-        uint32_t values[kc_merge_shape<Word>::NITEMS];
-};
-
-/* Of a tile, a's elements and then b's, those from `begin` on in merged order. */
-template <class Word>
-static __device__ void merge_items(const Word *words, const uint32_t *values, unsigned na,
-                                   unsigned nb, unsigned begin, struct merged<Word> *merged)
-{
-        unsigned a = kc_merge_search(ordered(words), na, ordered(words + na), nb, begin);
-        unsigned b = na + begin - a, nboth = na + nb;
-#pragma unroll
-        for (int i = 0; i < kc_merge_shape<Word>::NITEMS; i++) {
-                if (a == na && b == nboth)
-                        continue;
-                bool from_a = b == nboth || (a < na && *ordered(words + a) <= *ordered(words + b));
-                unsigned at = from_a ? a++ : b++;
-                merged->words[i] = words[at];
-                merged->values[i] = values[at];
-        }
+        cuts[t] = kc_merge_search(kc_lsm_ordered_words(a.words), a.n, kc_lsm_ordered_words(b.words),
+                                  b.n, diagonal < n ? diagonal : n);
 }
 
 template <class Word>
@@ -140,7 +110,7 @@ static __global__ void __launch_bounds__(kc_merge_shape<Word>::NTHREADS, 4)
                      kc_lsm_run<Word> out)
 {
         using shape = kc_merge_shape<Word>;
-        __shared__ Word words[shape::LENGTH];
+        __shared__ Word words[shape::CAP];
         __shared__ uint32_t values[shape::LENGTH];
         size_t start = blockIdx.x * (size_t)shape::LENGTH, a_start = cuts[blockIdx.x];
         size_t b_start = start - a_start, left = out.n - start;
@@ -150,14 +120,15 @@ static __global__ void __launch_bounds__(kc_merge_shape<Word>::NTHREADS, 4)
         kc_merge_load<uint32_t, shape::NTHREADS>(values, a.values + a_start, na,
                                                  b.values + b_start, nb);
         kc_merge_wait_for_loads();
-        struct merged<Word> merged;
+        Word my_words[shape::NITEMS];
+        uint32_t my_values[shape::NITEMS];
         unsigned begin = threadIdx.x * shape::NITEMS;
         begin = begin < n ? begin : n;
         unsigned nitems = n - begin < shape::NITEMS ? n - begin : (unsigned)shape::NITEMS;
-        merge_items(words, values, na, nb, begin, &merged);
+        kc_lsm_merge_items({ words, values, na, na, n }, begin, nitems, true, my_words, my_values);
         __syncthreads();
-        kc_merge_put(words + begin, merged.words, nitems);
-        kc_merge_put(values + begin, merged.values, nitems);
+        kc_merge_put(words + begin, my_words, nitems);
+        kc_merge_put(values + begin, my_values, nitems);
         __syncthreads();
         for (unsigned i = threadIdx.x; i < n; i += shape::NTHREADS) {
                 out.words[start + i] = words[i];

@@ -13,11 +13,9 @@
  * are read and the pairs that are written.
  */
 #include "gpu/lsm_map_parts.cuh"
-#include "gpu/merge.cuh"
 #include "gpu/warp.cuh"
 
 #include <cub/device/device_scan.cuh>
-#include <cuda_pipeline.h>
 
 enum {
         NTHREADS = 256,
@@ -198,7 +196,7 @@ template <class Word> struct chunk_shape {
 };
 
 template <class Word> struct chunk {
-        Word words[chunk_shape<Word>::LENGTH + 1]; /* see merge_parts */
+        Word words[chunk_shape<Word>::LENGTH + 1]; /* see kc_lsm_sides */
         uint32_t values[chunk_shape<Word>::LENGTH];
 };
 
@@ -260,44 +258,23 @@ static __device__ struct part cut_part(const selection<Word> &s, struct part par
 }
 
 /* Elements 0 to na of the chunk with the nb from b on: to the front, merged. The first are newer.
- * Each lane merges a few, with the next of both sides in registers, and all write when all have
- * read. What is read behind the end of a side, within the warp's memory, is not used. */
+ * Each lane merges a few, and all write when all have read. */
 template <class Word>
 static __device__ void merge_parts(chunk<Word> *chunk, uint32_t na, uint32_t b, uint32_t nb,
                                    bool with_values)
 {
         enum : uint32_t { MAX_EACH = chunk_shape<Word>::MAX_EACH };
-        typedef typename kc_lsm_kind<Word>::ordered ordered;
-        ordered *words = (ordered *)chunk->words;
-        uint32_t n = na + nb, each = (n + 31) / 32 | 1, end = b + nb;
+        uint32_t n = na + nb, each = (n + 31) / 32 | 1;
         uint32_t begin = kc_warp_lane() * each < n ? kc_warp_lane() * each : n;
-        uint32_t i = kc_merge_search((const ordered *)words, na, (const ordered *)words + b, nb,
-                                     begin);
-        uint32_t k = b + begin - i, nmine = n - begin < each ? n - begin : each;
-        ordered next_a = words[i], next_b = words[k], merged[MAX_EACH];
+        uint32_t nmine = n - begin < each ? n - begin : each;
+        Word words[MAX_EACH];
         uint32_t values[MAX_EACH];
-#pragma unroll
-        for (uint32_t t = 0; t < MAX_EACH; t++) {
-                if (t >= nmine)
-                        break;
-                bool from_a = k == end || (i < na && next_a <= next_b);
-                uint32_t from = from_a ? i++ : k++;
-                merged[t] = from_a ? next_a : next_b;
-                if (with_values)
-                        values[t] = chunk->values[from];
-                ordered next = words[from + 1];
-                next_a = from_a ? next : next_a;
-                next_b = from_a ? next_b : next;
-        }
+        kc_lsm_merge_items({ chunk->words, chunk->values, na, b, b + nb }, begin, nmine,
+                           with_values, words, values);
         __syncwarp();
-#pragma unroll
-        for (uint32_t t = 0; t < MAX_EACH; t++) {
-                if (t >= nmine)
-                        break;
-                words[begin + t] = merged[t];
-                if (with_values)
-                        chunk->values[begin + t] = values[t];
-        }
+        kc_merge_put(chunk->words + begin, words, nmine);
+        if (with_values)
+                kc_merge_put(chunk->values + begin, values, nmine);
         __syncwarp();
 }
 
