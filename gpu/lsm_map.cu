@@ -104,8 +104,8 @@ out:
 /* A batch becomes level 0 or is merged with the levels up to `to`, which are left as they are; the
  * last merge gives level `to`. */
 template <class Word>
-static enum kc_status carry(struct kc_lsm_map<Word> *map, const Word *words,
-                            const uint32_t *values, size_t n, int to, struct kc_error *err)
+static enum kc_status carry(struct kc_lsm_map<Word> *map, const Word *words, const uint32_t *values,
+                            size_t n, int to, struct kc_error *err)
 {
         enum kc_status status;
         kc_lsm_level<Word> *last = &map->levels[to];

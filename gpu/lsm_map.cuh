@@ -59,9 +59,11 @@ template <class Word> struct kc_lsm_map;
 
 /*
  * An empty dictionary.
- *   batch     b, 1 at least
- *   key_nbits bits of the keys: 31 for words of 32 bits, 2k for k-mers; no higher bit may be set
- * The gpu must stay. KC_EUSAGE, KC_ENOMEM.
+ *   batch      b, 1 at least
+ *   key_nbits  bits of the keys: 31 for words of 32 bits, 2k for k-mers; no higher bit may be set
+ * The gpu must stay. Levels take memory when they are first filled and keep it until a cleanup:
+ * with level i the greatest, up to 2.75 b 2^i elements, of what they pass through on the way too.
+ * KC_EUSAGE, KC_ENOMEM.
  */
 template <class Word>
 enum kc_status kc_lsm_map_new(struct kc_lsm_map<Word> **map, struct kc_gpu *gpu, size_t batch,
@@ -107,7 +109,7 @@ enum kc_lsm_order {
  *   found   out [n] device: 1 where there is one, else 0; NULL: not wanted
  */
 template <class Word>
-enum kc_status kc_lsm_map_find(struct kc_lsm_map<Word> *map, const Word *keys, size_t n,
+enum kc_status kc_lsm_map_find(const struct kc_lsm_map<Word> *map, const Word *keys, size_t n,
                                enum kc_lsm_order order, uint32_t *values, uint8_t *found,
                                struct kc_error *err);
 
@@ -117,8 +119,8 @@ enum kc_status kc_lsm_map_find(struct kc_lsm_map<Word> *map, const Word *keys, s
  *   counts    out [n] device
  */
 template <class Word>
-enum kc_status kc_lsm_map_count(struct kc_lsm_map<Word> *map, const Word *from, const Word *to,
-                                size_t n, uint64_t *counts, struct kc_error *err);
+enum kc_status kc_lsm_map_count(const struct kc_lsm_map<Word> *map, const Word *from,
+                                const Word *to, size_t n, uint64_t *counts, struct kc_error *err);
 
 /* What a range query gives; all memory is the caller's. */
 template <class Word> struct kc_lsm_ranges {
@@ -136,8 +138,9 @@ template <class Word> struct kc_lsm_ranges {
  * KC_ENOMEM, with out->needed set, if that exceeds cap; only what is in the counts is then valid.
  */
 template <class Word>
-enum kc_status kc_lsm_map_range(struct kc_lsm_map<Word> *map, const Word *from, const Word *to,
-                                size_t n, struct kc_lsm_ranges<Word> *out, struct kc_error *err);
+enum kc_status kc_lsm_map_range(const struct kc_lsm_map<Word> *map, const Word *from,
+                                const Word *to, size_t n, struct kc_lsm_ranges<Word> *out,
+                                struct kc_error *err);
 
 /* Resident batches r; elements in all levels, the stale and the placebos with them. */
 template <class Word> uint64_t kc_lsm_map_nbatches(const struct kc_lsm_map<Word> *map);

@@ -33,8 +33,7 @@ static __device__ size_t stretch_of_warp(void)
         return (blockIdx.x * (size_t)NTHREADS + threadIdx.x) / 32;
 }
 
-template <class Word>
-static __global__ void count_kernel(kc_lsm_run<Word> run, uint64_t *counts)
+template <class Word> static __global__ void count_kernel(kc_lsm_run<Word> run, uint64_t *counts)
 {
         size_t begin = stretch_of_warp() * STRETCH;
         uint32_t n = 0;
@@ -43,8 +42,8 @@ static __global__ void count_kernel(kc_lsm_run<Word> run, uint64_t *counts)
         for (size_t i = begin; i < begin + STRETCH && i < run.n; i += 32) {
                 size_t at = i + kc_warp_lane();
                 uint32_t value;
-                bool valid = at < run.n &&
-                             kc_lsm_is_valid(run.words, run.values, at, run.n, &value);
+                bool valid =
+                        at < run.n && kc_lsm_is_valid(run.words, run.values, at, run.n, &value);
                 n += (uint32_t)__popc(__ballot_sync(UINT32_MAX, valid));
         }
         if (kc_warp_lane() == 0)
@@ -63,8 +62,8 @@ static __global__ void distribute_kernel(kc_lsm_run<Word> run, const uint64_t *b
         for (size_t i = begin; i < begin + STRETCH && i < run.n; i += 32) {
                 size_t at = i + kc_warp_lane();
                 uint32_t value;
-                bool valid = at < run.n &&
-                             kc_lsm_is_valid(run.words, run.values, at, run.n, &value);
+                bool valid =
+                        at < run.n && kc_lsm_is_valid(run.words, run.values, at, run.n, &value);
                 uint32_t ballot = __ballot_sync(UINT32_MAX, valid);
                 if (valid)
                         put(targets, number + kc_warp_rank(ballot), run.words[at], value);
@@ -73,8 +72,7 @@ static __global__ void distribute_kernel(kc_lsm_run<Word> run, const uint64_t *b
 }
 
 /* The last `n` elements of the oldest level. */
-template <class Word>
-static __global__ void placebo_kernel(kc_lsm_run<Word> run, size_t n)
+template <class Word> static __global__ void placebo_kernel(kc_lsm_run<Word> run, size_t n)
 {
         size_t i = blockIdx.x * (size_t)NTHREADS + threadIdx.x;
         if (i >= n)
@@ -94,7 +92,7 @@ static enum kc_status count_valid(struct kc_gpu *gpu, const kc_lsm_run<Word> *ru
         size_t nbytes = 0;
         KC_TRY(KC_CUDA(cudaMemsetAsync(counts + nstretches, 0, sizeof *counts, gpu->stream)));
         count_kernel<<<kc_ceil_div(nstretches * 32, NTHREADS), NTHREADS, 0, gpu->stream>>>(*run,
-                                                                                       counts);
+                                                                                           counts);
         KC_TRY(KC_LAUNCHED());
         KC_TRY(KC_CUDA(cub::DeviceScan::ExclusiveSum(NULL, nbytes, counts, counts, nstretches + 1,
                                                      gpu->stream)));

@@ -55,8 +55,8 @@ void kc_lsm_look(const struct kc_lsm_map<Word> *map, size_t n, kc_lsm_view<Word>
 /* Query i is keys[i]; what is found goes to where number[i] says, if that is not NULL. */
 template <class Word>
 static __global__ void __launch_bounds__(NTHREADS, KC_LSM_FIND_NBLOCKS)
-        find_kernel(const __grid_constant__ kc_lsm_view<Word> view, const Word *keys, const uint32_t *numbers, size_t n,
-                    uint32_t *values, uint8_t *found)
+        find_kernel(const __grid_constant__ kc_lsm_view<Word> view, const Word *keys,
+                    const uint32_t *numbers, size_t n, uint32_t *values, uint8_t *found)
 {
         extern __shared__ uint4 shared[];
         Word *tops = (Word *)shared;
@@ -79,12 +79,13 @@ static enum kc_status find(const struct kc_lsm_map<Word> *map, const Word *keys,
         enum kc_status status;
         kc_lsm_view<Word> view;
         size_t shared_nbytes;
+        unsigned nblocks = kc_lsm_nblocks(map->gpu, n);
         kc_lsm_look(map, n, &view, &shared_nbytes);
-        KC_TRY(KC_CUDA(cudaFuncSetAttribute(
-                find_kernel<Word>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                KC_LSM_TOPS_NBYTES)));
-        find_kernel<Word><<<kc_lsm_nblocks(map->gpu, n), NTHREADS, shared_nbytes,
-                            map->gpu->stream>>>(view, keys, numbers, n, values, found);
+        KC_TRY(KC_CUDA(cudaFuncSetAttribute(find_kernel<Word>,
+                                            cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                            KC_LSM_TOPS_NBYTES)));
+        find_kernel<Word><<<nblocks, NTHREADS, shared_nbytes, map->gpu->stream>>>(
+                view, keys, numbers, n, values, found);
         KC_TRY(KC_LAUNCHED());
 out:
         return status;
@@ -127,11 +128,11 @@ static enum kc_status take_queries(const struct kc_lsm_map<Word> *map,
         KC_TRY(kc_gpu_new(gpu, &queries->keys, cap, err));
         KC_TRY(kc_gpu_new(gpu, &queries->unsorted, cap, err));
         KC_TRY(kc_gpu_new(gpu, &queries->sorted, cap, err));
-        KC_TRY(KC_CUDA(sort(map, queries, (const Word *)NULL, cap, NULL,
-                            &queries->temporary_nbytes)));
+        KC_TRY(KC_CUDA(
+                sort(map, queries, (const Word *)NULL, cap, NULL, &queries->temporary_nbytes)));
         KC_TRY(kc_gpu_alloc(gpu, &queries->temporary, queries->temporary_nbytes, err));
         number_kernel<<<kc_ceil_div(cap, NTHREADS), NTHREADS, 0, gpu->stream>>>(queries->unsorted,
-                                                                               cap);
+                                                                                cap);
         KC_TRY(KC_LAUNCHED());
 out:
         return status;
@@ -165,7 +166,7 @@ out:
 }
 
 template <class Word>
-enum kc_status kc_lsm_map_find(struct kc_lsm_map<Word> *map, const Word *keys, size_t n,
+enum kc_status kc_lsm_map_find(const struct kc_lsm_map<Word> *map, const Word *keys, size_t n,
                                enum kc_lsm_order order, uint32_t *values, uint8_t *found,
                                struct kc_error *err)
 {
@@ -179,7 +180,7 @@ enum kc_status kc_lsm_map_find(struct kc_lsm_map<Word> *map, const Word *keys, s
 #define INSTANTIATE(Word) \
         template void kc_lsm_look(const struct kc_lsm_map<Word> *, size_t, kc_lsm_view<Word> *, \
                                   size_t *); \
-        template enum kc_status kc_lsm_map_find(struct kc_lsm_map<Word> *, const Word *, size_t, \
-                                                enum kc_lsm_order, uint32_t *, uint8_t *, \
+        template enum kc_status kc_lsm_map_find(const struct kc_lsm_map<Word> *, const Word *, \
+                                                size_t, enum kc_lsm_order, uint32_t *, uint8_t *, \
                                                 struct kc_error *);
 KC_LSM_WORDS(INSTANTIATE)

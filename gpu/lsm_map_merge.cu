@@ -78,9 +78,9 @@ out:
 }
 
 template <class Word>
-enum kc_status kc_lsm_sort(struct kc_lsm_map<Word> *map, const Word *words,
-                           const uint32_t *values, size_t n, const kc_lsm_level<Word> *more,
-                           kc_lsm_run<Word> *out, struct kc_error *err)
+enum kc_status kc_lsm_sort(struct kc_lsm_map<Word> *map, const Word *words, const uint32_t *values,
+                           size_t n, const kc_lsm_level<Word> *more, kc_lsm_run<Word> *out,
+                           struct kc_error *err)
 {
         if (!kc_lsm_kind<Word>::SUMS)
                 return sort_run(map, words, values, n, out, err);
@@ -117,8 +117,8 @@ static __global__ void __launch_bounds__(kc_merge_shape<Word>::NTHREADS, 4)
         unsigned n = left < shape::LENGTH ? (unsigned)left : (unsigned)shape::LENGTH;
         unsigned na = (unsigned)(cuts[blockIdx.x + 1] - a_start), nb = n - na;
         kc_merge_load<Word, shape::NTHREADS>(words, a.words + a_start, na, b.words + b_start, nb);
-        kc_merge_load<uint32_t, shape::NTHREADS>(values, a.values + a_start, na,
-                                                 b.values + b_start, nb);
+        kc_merge_load<uint32_t, shape::NTHREADS>(values, a.values + a_start, na, b.values + b_start,
+                                                 nb);
         kc_merge_wait_for_loads();
         Word my_words[shape::NITEMS];
         uint32_t my_values[shape::NITEMS];

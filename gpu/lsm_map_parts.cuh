@@ -86,9 +86,9 @@ static inline bool kc_lsm_is_occupied(uint64_t nbatches, int level)
  * there is one (out->n is then known when the call returns, and *more, with room for n, is used).
  */
 template <class Word>
-enum kc_status kc_lsm_sort(struct kc_lsm_map<Word> *map, const Word *words,
-                           const uint32_t *values, size_t n, const kc_lsm_level<Word> *more,
-                           kc_lsm_run<Word> *out, struct kc_error *err);
+enum kc_status kc_lsm_sort(struct kc_lsm_map<Word> *map, const Word *words, const uint32_t *values,
+                           size_t n, const kc_lsm_level<Word> *more, kc_lsm_run<Word> *out,
+                           struct kc_error *err);
 
 /* Merge by key; of equal ones those of `newer` come first. out has room for both, and is apart. */
 template <class Word>
@@ -148,8 +148,8 @@ static __device__ void kc_lsm_load_tops(const kc_lsm_view<Word> *view, Word *top
 
 /* ---- merging in shared memory, a thread a few elements */
 
-template <class Word> KC_HD const typename kc_lsm_kind<Word>::ordered *kc_lsm_ordered_words(
-        const Word *words)
+template <class Word>
+KC_HD const typename kc_lsm_kind<Word>::ordered *kc_lsm_ordered_words(const Word *words)
 {
         return (const typename kc_lsm_kind<Word>::ordered *)words;
 }
@@ -162,8 +162,8 @@ template <class Word> struct kc_lsm_sides {
 };
 
 /*
- * Elements number begin, begin + 1, ..., n of them, in merged order, to registers; the values too if
- * they are wanted. begin + n is no more than there are.
+ * Elements number begin, begin + 1, ..., n of them, in merged order, to registers; the values too
+ * if they are wanted. begin + n is no more than there are.
  */
 template <class Word, int NITEMS>
 static __device__ void kc_lsm_merge_items(const kc_lsm_sides<Word> &sides, unsigned begin,
@@ -180,8 +180,8 @@ static __device__ void kc_lsm_merge_items(const kc_lsm_sides<Word> &sides, unsig
         for (int i = 0; i < NITEMS; i++) {
                 if ((unsigned)i >= n)
                         break;
-                bool from_a = b == sides.end ||
-                              (a < sides.na && ordered{ next_a } <= ordered{ next_b });
+                bool from_a =
+                        b == sides.end || (a < sides.na && ordered{ next_a } <= ordered{ next_b });
                 unsigned at = from_a ? a++ : b++;
                 words[i] = from_a ? next_a : next_b;
                 if (with_values)

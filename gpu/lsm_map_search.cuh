@@ -148,8 +148,8 @@ template <class Word> struct kc_lsm_view {
         kc_lsm_level_view<Word> levels[KC_LSM_MAX_LEVELS];
 };
 
-template <class Word> KC_HD const Word *kc_lsm_tier(const kc_lsm_level_view<Word> *level,
-                                                    uint32_t tier)
+template <class Word>
+KC_HD const Word *kc_lsm_tier(const kc_lsm_level_view<Word> *level, uint32_t tier)
 {
         return tier > 0 ? level->fences + level->begin[tier] : level->words;
 }

@@ -84,17 +84,17 @@ struct work {
         struct tables_bench *b;
         struct kc_gpu *gpu;
         struct kc_lsm_map<uint32_t> *map;
-        size_t n, batch;            /* elements in the end; of a batch */
-        uint32_t stale;             /* a hundred */
-        uint32_t *words, *values;   /* [n] device */
-        uint32_t *from, *to;        /* [nqueries at most] device: of lookups, from are the keys */
-        uint32_t *out;              /* likewise */
+        size_t n, batch;          /* elements in the end; of a batch */
+        uint32_t stale;           /* a hundred */
+        uint32_t *words, *values; /* [n] device */
+        uint32_t *from, *to;      /* [nqueries at most] device: of lookups, from are the keys */
+        uint32_t *out;            /* likewise */
         uint8_t *found;
         size_t nqueries, query_cap;
         enum kc_lsm_order order;
         struct kc_lsm_ranges<uint32_t> ranges;
-        size_t ranges_cap; /* that its memory was taken for */
-        std::vector<cudaEvent_t> events; /* before and behind each batch */
+        size_t ranges_cap;                  /* that its memory was taken for */
+        std::vector<cudaEvent_t> events;    /* before and behind each batch */
         kc_lsm_run<uint32_t> array, merged; /* of the sorted array */
         kc_lsm_level<uint32_t> sorted;
 };
@@ -359,8 +359,8 @@ static enum kc_status expect_found(struct work *w, size_t m, bool absent, struct
         check_kernel<<<kc_ceil_div(w->nqueries, THREADS), THREADS, 0, w->gpu->stream>>>(
                 w->out, w->found, (uint32_t)w->nqueries, first, (uint32_t)m, absent, nwrong);
         KC_TRY(KC_LAUNCHED());
-        KC_TRY(KC_CUDA(cudaMemcpyAsync(&n, nwrong, sizeof n, cudaMemcpyDeviceToHost,
-                                       w->gpu->stream)));
+        KC_TRY(KC_CUDA(
+                cudaMemcpyAsync(&n, nwrong, sizeof n, cudaMemcpyDeviceToHost, w->gpu->stream)));
         KC_TRY(KC_CUDA(cudaStreamSynchronize(w->gpu->stream)));
         tables_expect(w->b, absent ? "absent keys found" : "wrong values found", n, 0);
 out:
@@ -428,8 +428,8 @@ static enum kc_status time_insertions(struct work *w, std::vector<float> *ms, st
                 KC_TRY(KC_CUDA(cudaStreamSynchronize(w->gpu->stream)));
                 for (size_t i = 0; i < ms->size(); i++) {
                         float once;
-                        KC_TRY(KC_CUDA(cudaEventElapsedTime(&once, w->events[i],
-                                                            w->events[i + 1])));
+                        KC_TRY(KC_CUDA(
+                                cudaEventElapsedTime(&once, w->events[i], w->events[i + 1])));
                         if (run <= 0 || once < (*ms)[i])
                                 (*ms)[i] = once;
                 }
@@ -694,8 +694,11 @@ struct cleanup_row {
 };
 
 static const struct cleanup_row CLEANUPS[] = {
-        { 6, 20, 10, 1870.2e6 }, { 6, 20, 50, 1828.2e6 }, { 7, 19, 10, 1842.5e6 },
-        { 7, 19, 50, 1794.3e6 }, { 7, 18, 10, (127 << 18) / 19.23e-3 },
+        { 6, 20, 10, 1870.2e6 },
+        { 6, 20, 50, 1828.2e6 },
+        { 7, 19, 10, 1842.5e6 },
+        { 7, 19, 50, 1794.3e6 },
+        { 7, 18, 10, (127 << 18) / 19.23e-3 },
 };
 
 /* Of the last row the paper tells how quick lookups are afterwards: 32 M in 132.5 ms. */
@@ -737,8 +740,7 @@ static enum kc_status bench_cleanup(struct work *w, const struct cleanup_row *ro
         figure.paper_gpu = &TABLES_K40C;
         figure.paper_ops_per_s = row->paper_rate;
         figure.more = more;
-        snprintf(more, sizeof more, "\"log2_b\": %d, \"r\": %d", row->log2b,
-                 (1 << row->log2r) - 1);
+        snprintf(more, sizeof more, "\"log2_b\": %d, \"r\": %d", row->log2b, (1 << row->log2r) - 1);
         KC_TRY(take_memory(w, n, n, 1, err));
         KC_TRY(take_events(w, err));
         KC_TRY(tables_time(w->b, &figure, prepare_full, clean, w, NULL, err));
@@ -782,8 +784,8 @@ static enum kc_status bench_targets(struct work *w, struct kc_error *err)
                 if (asked->length == 0)
                         KC_TRY(launch_queries(w, w->n, asked->absent, err));
                 else
-                        KC_TRY(launch_intervals(w, w->n, asked->length,
-                                                nqueries_of(w, asked, w->n), err));
+                        KC_TRY(launch_intervals(w, w->n, asked->length, nqueries_of(w, asked, w->n),
+                                                err));
                 row.figure = target.figure;
                 row.series = "GPU LSM";
                 row.x_name = "resident batches";

@@ -353,9 +353,10 @@ template <class Word>
 static std::vector<interval<Word>> intervals_to_ask(uint64_t nkeys, size_t n, uint64_t *state)
 {
         const Word max = kind<Word>::MAX_KEY, beyond = (Word) ~(Word)0;
-        std::vector<interval<Word>> intervals = { { 0, max }, { 0, beyond }, { 0, 0 },
-                                                  { max, max }, { max, 0 }, { max, beyond },
-                                                  { 1, (Word)(max - 1) } };
+        std::vector<interval<Word>> intervals = {
+                { 0, max },      { 0, beyond },         { 0, 0 }, { max, max }, { max, 0 },
+                { max, beyond }, { 1, (Word)(max - 1) }
+        };
         for (size_t i = 0; i < n; i++) {
                 Word from = key_of<Word>(next_random(state) % nkeys), to = from;
                 if (i % 3 == 0)
@@ -577,15 +578,17 @@ static void test_build(void **)
 /* Ranges of all lengths around those of a warp and of a chunk, over one level and over several. */
 template <class Word> static void try_lengths(int nbatches)
 {
-        const Word lengths[] = { 1, 2, 30, 31, 32, 33, 34, 63, 64, 127, 128, 129, 255, 256, 257,
-                                 479, 480, 481, 511, 512, 513, 514, 1023, 1024, 1025, 3000 };
+        const Word lengths[] = {
+                1,   2,   30,  31,  32,  33,  34,  63,  64,  127,  128,  129,  255,
+                256, 257, 479, 480, 481, 511, 512, 513, 514, 1023, 1024, 1025, 3000
+        };
         struct subject<Word> s(1000, 0);
         std::vector<interval<Word>> intervals;
         for (int i = 0; i < nbatches; i++) {
                 batch<Word> batch;
                 for (uint32_t k = 0; k < 1000; k++)
-                        batch.push_back({ (Word)(k * (uint32_t)nbatches + (uint32_t)i),
-                                          k + 1, k % 50 == 7 });
+                        batch.push_back({ (Word)(k * (uint32_t)nbatches + (uint32_t)i), k + 1,
+                                          k % 50 == 7 });
                 s.update(batch);
         }
         for (Word length : lengths)

@@ -237,10 +237,10 @@ static void test_words(void **)
                 assert_false(kc_lsm_kind<uint32_t>::is_tombstone(in, 0));
                 assert_true(kc_lsm_ordered{ in } <= kc_lsm_ordered{ gone });
                 assert_true(kc_lsm_ordered{ gone } <= kc_lsm_ordered{ in });
-                assert_true(key == 0 || kc_lsm_ordered{ kc_lsm_insertion(key - 1) } <=
-                                                kc_lsm_ordered{ gone });
-                assert_false(key > 0 && kc_lsm_ordered{ gone } <=
-                                                kc_lsm_ordered{ kc_lsm_insertion(key - 1) });
+                assert_true(key == 0 ||
+                            kc_lsm_ordered{ kc_lsm_insertion(key - 1) } <= kc_lsm_ordered{ gone });
+                assert_false(key > 0 &&
+                             kc_lsm_ordered{ gone } <= kc_lsm_ordered{ kc_lsm_insertion(key - 1) });
         }
         assert_int_equal(kc_lsm_placebo<uint32_t>(), kc_lsm_deletion(KC_LSM_MAX_KEY32));
         assert_true(kc_lsm_placebo<kc_key64>() == UINT64_MAX);
