@@ -10,9 +10,11 @@
 
 #include <cub/device/device_scan.cuh>
 
+enum { SLICE = 1 << 20 }; /* queries whose bounds are in memory at a time */
+
 /* ---- bounds */
 
-/* bounds [nlevels][KC_LSM_SLICE]; sizes [n], where they are wanted: of all levels. */
+/* bounds [nlevels][n]; sizes [n], where they are wanted: of all levels. */
 template <class Word>
 static __global__ void __launch_bounds__(KC_LSM_FIND_NTHREADS, KC_LSM_FIND_NBLOCKS)
         bounds_kernel(const __grid_constant__ kc_lsm_view<Word> view, const Word *from,
@@ -23,10 +25,11 @@ static __global__ void __launch_bounds__(KC_LSM_FIND_NTHREADS, KC_LSM_FIND_NBLOC
         kc_lsm_load_tops(&view, tops);
         for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n;
              i += gridDim.x * blockDim.x) {
+                const Word low = from[i], high = to[i];
                 uint64_t size = 0;
                 for (uint32_t l = 0; l < view.nlevels; l++) {
-                        kc_lsm_bounds b = kc_lsm_bound(&view.levels[l], tops, from[i], to[i]);
-                        bounds[(size_t)l * KC_LSM_SLICE + i] = b;
+                        kc_lsm_bounds b = kc_lsm_bound(&view.levels[l], tops, low, high);
+                        bounds[(size_t)l * n + i] = b;
                         size += b.n;
                 }
                 if (sizes != NULL)
@@ -36,7 +39,7 @@ static __global__ void __launch_bounds__(KC_LSM_FIND_NTHREADS, KC_LSM_FIND_NBLOC
 
 /* ---- the calls */
 
-/* Bounds of a slice of queries, n <= KC_LSM_SLICE; sizes as in bounds_kernel. */
+/* Bounds of a slice of queries, n <= SLICE; sizes as in bounds_kernel. */
 template <class Word>
 static enum kc_status find_bounds(const struct kc_lsm_map<Word> *map, const Word *from,
                                   const Word *to, size_t n, kc_lsm_view<Word> *view,
@@ -81,17 +84,17 @@ struct range_memory {
         size_t nbounds, temporary_nbytes;
 };
 
+/* For slices of n queries at most. */
 template <class Word>
-static enum kc_status take_memory(const struct kc_lsm_map<Word> *map, struct range_memory *memory,
-                                  struct kc_error *err)
+static enum kc_status take_memory(const struct kc_lsm_map<Word> *map, size_t n,
+                                  struct range_memory *memory, struct kc_error *err)
 {
         enum kc_status status;
         struct kc_gpu *gpu = map->gpu;
         for (const kc_lsm_level<Word> &level : map->levels)
-                memory->nbounds += level.run.n > 0 ? (size_t)KC_LSM_SLICE : 0;
+                memory->nbounds += level.run.n > 0 ? n : 0;
         KC_TRY(kc_gpu_new(gpu, &memory->bounds, memory->nbounds, err));
-        KC_TRY(KC_CUDA(sum_sizes(NULL, KC_LSM_SLICE, NULL, &memory->temporary_nbytes,
-                                 gpu->stream)));
+        KC_TRY(KC_CUDA(sum_sizes(NULL, n, NULL, &memory->temporary_nbytes, gpu->stream)));
         KC_TRY(kc_gpu_alloc(gpu, &memory->temporary, memory->temporary_nbytes, err));
 out:
         return status;
@@ -139,9 +142,9 @@ enum kc_status kc_lsm_map_count(const struct kc_lsm_map<Word> *map, const Word *
 {
         enum kc_status status;
         struct range_memory memory = {};
-        KC_TRY(take_memory(map, &memory, err));
-        for (size_t at = 0; at < n; at += KC_LSM_SLICE) {
-                size_t m = n - at < KC_LSM_SLICE ? n - at : (size_t)KC_LSM_SLICE;
+        KC_TRY(take_memory(map, n < SLICE ? n : (size_t)SLICE, &memory, err));
+        for (size_t at = 0; at < n; at += SLICE) {
+                size_t m = n - at < SLICE ? n - at : (size_t)SLICE;
                 KC_TRY(count_slice(map, from + at, to + at, m, counts + at, &memory, err));
         }
 out:
@@ -157,10 +160,10 @@ enum kc_status kc_lsm_map_range(const struct kc_lsm_map<Word> *map, const Word *
         enum kc_status status;
         cudaStream_t stream = map->gpu->stream;
         struct range_memory memory = {};
-        KC_TRY(take_memory(map, &memory, err));
+        KC_TRY(take_memory(map, n < SLICE ? n : (size_t)SLICE, &memory, err));
         KC_TRY(KC_CUDA(cudaMemsetAsync(out->starts, 0, sizeof *out->starts, stream)));
-        for (size_t at = 0; at < n; at += KC_LSM_SLICE) {
-                size_t m = n - at < KC_LSM_SLICE ? n - at : (size_t)KC_LSM_SLICE;
+        for (size_t at = 0; at < n; at += SLICE) {
+                size_t m = n - at < SLICE ? n - at : (size_t)SLICE;
                 kc_lsm_ranges<Word> slice = *out;
                 slice.starts += at;
                 slice.counts += at;

@@ -18,7 +18,6 @@ enum {
         KC_LSM_SELECT_NTHREADS = 256,
         KC_LSM_SELECT_NWARPS = KC_LSM_SELECT_NTHREADS / 32,
         KC_LSM_CHUNK_NBYTES = 2048, /* of words, in shared memory, for each warp */
-        KC_LSM_SLICE = 1 << 20,     /* queries whose bounds are in memory at a time */
 };
 
 /* ---- what the lanes of a warp tell each other */
@@ -369,7 +368,7 @@ static __global__ void __launch_bounds__(KC_LSM_SELECT_NTHREADS)
                 return;
         selection<Word> s = { &view, { 0, 0 } };
         if (kc_warp_lane() < view.nlevels)
-                s.left = bounds[(size_t)kc_warp_lane() * KC_LSM_SLICE + i];
+                s.left = bounds[(size_t)kc_warp_lane() * n + i];
         output<Word> out = { ranges.keys, ranges.values, WRITES ? ranges.starts[i] : 0, ranges.cap,
                              0 };
         bool few = __reduce_max_sync(UINT32_MAX, s.left.n) <= 32;

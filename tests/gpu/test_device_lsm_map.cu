@@ -359,7 +359,7 @@ static std::vector<interval<Word>> intervals_to_ask(uint64_t nkeys, size_t n, ui
         };
         for (size_t i = 0; i < n; i++) {
                 Word from = key_of<Word>(next_random(state) % nkeys), to = from;
-                if (i % 3 == 0)
+                if (i % 3 == 0 && i < 60)
                         to = key_of<Word>(next_random(state) % nkeys);
                 else if (i % 3 == 1) /* a few keys of those there are */
                         to = (Word)(from + max / (Word)nkeys * (Word)(next_random(state) % 64));
@@ -608,6 +608,17 @@ static void test_lengths(void **)
         }
 }
 
+/* More queries than are worked on at a time. */
+static void test_many_queries(void **)
+{
+        uint64_t state = 7;
+        struct subject<uint32_t> s(1000, 0);
+        for (int i = 0; i < 3; i++)
+                s.update(random_batch<uint32_t>(1000, 5000, 1, &state));
+        size_t n = test_size((1 << 20) + 333);
+        expect_ranges(&s, intervals_to_ask<uint32_t>(100000, n, &state));
+}
+
 /* Where memory runs out the dictionary stays as it was, and goes on when there is some again. */
 template <class Word> static void try_scarcity(void)
 {
@@ -678,6 +689,7 @@ int main(void)
                 cmocka_unit_test(test_histories_pairs),
                 cmocka_unit_test(test_histories_counts),
                 cmocka_unit_test(test_histories_wide_counts),
+                cmocka_unit_test(test_many_queries),
                 cmocka_unit_test(test_scarcity),
                 cmocka_unit_test(test_wrong_use),
         };
