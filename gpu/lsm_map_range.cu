@@ -64,10 +64,19 @@ static enum kc_status select(struct kc_gpu *gpu, const kc_lsm_view<Word> *view,
                              const kc_lsm_bounds *bounds, size_t n,
                              const kc_lsm_ranges<Word> *ranges, struct kc_error *err)
 {
-        unsigned nblocks = kc_ceil_div(n, KC_LSM_SELECT_NWARPS);
-        select_kernel<Word, WRITES><<<nblocks, KC_LSM_SELECT_NTHREADS, 0, gpu->stream>>>(
+        enum kc_status status;
+        unsigned nfew = kc_ceil_div(n, KC_LSM_FEW_NWARPS);
+        unsigned nmany = kc_ceil_div(n, KC_LSM_GROUP * KC_LSM_MANY_NWARPS);
+        unsigned most = (unsigned)gpu->nmultiprocessors * KC_LSM_MANY_NBLOCKS;
+        few_kernel<Word, WRITES><<<nfew, KC_LSM_FEW_NTHREADS, 0, gpu->stream>>>(
                 *view, bounds, (uint32_t)n, *ranges);
-        return KC_LAUNCHED();
+        KC_TRY(KC_LAUNCHED());
+        nmany = nmany < most ? nmany : most;
+        many_kernel<Word, WRITES><<<nmany, KC_LSM_MANY_NTHREADS, 0, gpu->stream>>>(
+                *view, bounds, (uint32_t)n, *ranges);
+        KC_TRY(KC_LAUNCHED());
+out:
+        return status;
 }
 
 /* starts[0] is known, starts[i + 1] the size of query i: sums of them. */

@@ -7,6 +7,9 @@
  * part of shared memory, as many at a time as there is room: of each level a share, cut at the
  * lowest of the keys where shares end, so that what is below is complete. So nothing goes through
  * memory but the elements that are read and the pairs that are written.
+ *
+ * There is a kernel for either, since the first needs many warps on a multiprocessor and the second
+ * much room for each. What the first leaves it marks in the counts.
  */
 #ifndef KC_GPU_LSM_MAP_SELECT_CUH
 #define KC_GPU_LSM_MAP_SELECT_CUH
@@ -15,10 +18,17 @@
 #include "gpu/warp.cuh"
 
 enum {
-        KC_LSM_SELECT_NTHREADS = 256,
-        KC_LSM_SELECT_NWARPS = KC_LSM_SELECT_NTHREADS / 32,
-        KC_LSM_CHUNK_NBYTES = 2048, /* of words, in shared memory, for each warp */
+        KC_LSM_FEW_NTHREADS = 256,
+        KC_LSM_FEW_NWARPS = KC_LSM_FEW_NTHREADS / 32,
+        KC_LSM_MANY_NTHREADS = 128,
+        KC_LSM_MANY_NWARPS = KC_LSM_MANY_NTHREADS / 32,
+        KC_LSM_MANY_NBLOCKS = 4,    /* of a multiprocessor, all there are */
+        KC_LSM_CHUNK_NBYTES = 5120, /* of words, in shared memory, for each warp */
+        KC_LSM_GROUP = 8,           /* queries that a warp looks through at a time */
 };
+
+/* As a query's count: it has more elements than registers hold. */
+static const uint64_t KC_LSM_UNSETTLED = UINT64_MAX;
 
 /* ---- what the lanes of a warp tell each other */
 
@@ -356,29 +366,63 @@ static __device__ void select_many(selection<Word> s, chunk<Word> *chunk, output
         }
 }
 
-/* starts: of the queries; counts: how many pairs each has. */
-template <class Word, bool WRITES>
-static __global__ void __launch_bounds__(KC_LSM_SELECT_NTHREADS)
-        select_kernel(const __grid_constant__ kc_lsm_view<Word> view, const kc_lsm_bounds *bounds,
-                      uint32_t n, kc_lsm_ranges<Word> ranges)
+/* What lane l knows of query i, and where its pairs go. */
+template <class Word>
+static __device__ void begin_query(const kc_lsm_view<Word> *view, const kc_lsm_bounds *bounds,
+                                   uint32_t n, uint32_t i, const kc_lsm_ranges<Word> &ranges,
+                                   bool writes, selection<Word> *s, output<Word> *out)
 {
-        __shared__ struct chunk<Word> chunks[KC_LSM_SELECT_NWARPS];
-        uint32_t warp = threadIdx.x / 32, i = blockIdx.x * KC_LSM_SELECT_NWARPS + warp;
+        *s = { view, { 0, 0 } };
+        if (kc_warp_lane() < view->nlevels)
+                s->left = bounds[(size_t)kc_warp_lane() * n + i];
+        *out = { ranges.keys, ranges.values, writes ? ranges.starts[i] : 0, ranges.cap, 0 };
+}
+
+/* A warp a query. starts: of the queries, where they write; counts: how many pairs each has, or
+ * KC_LSM_UNSETTLED. */
+template <class Word, bool WRITES>
+static __global__ void __launch_bounds__(KC_LSM_FEW_NTHREADS)
+        few_kernel(const __grid_constant__ kc_lsm_view<Word> view, const kc_lsm_bounds *bounds,
+                   uint32_t n, kc_lsm_ranges<Word> ranges)
+{
+        uint32_t i = blockIdx.x * KC_LSM_FEW_NWARPS + threadIdx.x / 32;
         if (i >= n)
                 return;
-        selection<Word> s = { &view, { 0, 0 } };
-        if (kc_warp_lane() < view.nlevels)
-                s.left = bounds[(size_t)kc_warp_lane() * n + i];
-        output<Word> out = { ranges.keys, ranges.values, WRITES ? ranges.starts[i] : 0, ranges.cap,
-                             0 };
+        selection<Word> s;
+        output<Word> out;
+        begin_query(&view, bounds, n, i, ranges, WRITES, &s, &out);
         bool few = __reduce_max_sync(UINT32_MAX, s.left.n) <= 32;
         uint32_t end = few ? kc_warp_scan(s.left.n) : 0, all = shuffle(end, 31);
-        if (few && all <= 32)
+        few = few && all <= 32;
+        if (few)
                 select_few<Word, WRITES>(s, end, all, &out);
-        else
-                select_many<Word, WRITES>(s, &chunks[warp], &out);
         if (kc_warp_lane() == 0)
-                ranges.counts[i] = out.n;
+                ranges.counts[i] = few ? out.n : KC_LSM_UNSETTLED;
+}
+
+/* The queries that are left, of a group after the other. */
+template <class Word, bool WRITES>
+static __global__ void __launch_bounds__(KC_LSM_MANY_NTHREADS, KC_LSM_MANY_NBLOCKS)
+        many_kernel(const __grid_constant__ kc_lsm_view<Word> view, const kc_lsm_bounds *bounds,
+                    uint32_t n, kc_lsm_ranges<Word> ranges)
+{
+        __shared__ struct chunk<Word> chunks[KC_LSM_MANY_NWARPS];
+        uint32_t warp = threadIdx.x / 32, ngroups = (n + KC_LSM_GROUP - 1) / KC_LSM_GROUP;
+        for (uint32_t group = blockIdx.x * KC_LSM_MANY_NWARPS + warp; group < ngroups;
+             group += gridDim.x * KC_LSM_MANY_NWARPS) {
+                uint32_t first = group * KC_LSM_GROUP, mine = first + kc_warp_lane();
+                bool open = kc_warp_lane() < KC_LSM_GROUP && mine < n &&
+                            ranges.counts[mine] == KC_LSM_UNSETTLED;
+                for (uint32_t left = __ballot_sync(UINT32_MAX, open); left != 0; left &= left - 1) {
+                        uint32_t i = first + kc_lsm_lowest_bit(left);
+                        selection<Word> s;
+                        output<Word> out;
+                        begin_query(&view, bounds, n, i, ranges, WRITES, &s, &out);
+                        select_many<Word, WRITES>(s, &chunks[warp], &out);
+                        if (kc_warp_lane() == 0)
+                                ranges.counts[i] = out.n;
+                }
+        }
 }
 
 #endif

@@ -278,7 +278,8 @@ static void expect_ranges(struct subject<Word> *s, const std::vector<interval<Wo
         }
         array<Word> device_from(from), device_to(to);
         array<uint64_t> starts(n + 1), counts(n), only_counts(n);
-        struct kc_lsm_ranges<Word> ranges = {};
+        struct kc_lsm_ranges<Word> ranges = {
+        };
         ranges.starts = starts.at;
         ranges.counts = counts.at;
         enum kc_status status =
@@ -530,7 +531,7 @@ static void test_one_key(void **)
 template <class Word> static void try_tombstones(void)
 {
         struct subject<Word> s(1, 0);
-        for (uint32_t i = 0; i < 700; i++)
+        for (uint32_t i = 0; i < 1500; i++)
                 s.update({ { 9, i % 300 + 1, i % 350 == 2 } });
         expect_found(&s, { 8, 9, 10 });
         expect_ranges(&s, { { 9, 9 }, { 0, 8 }, { 0, 9 }, { 10, 11 }, { 9, 11 } });
