@@ -3,7 +3,6 @@
  */
 #include "gpu/lsm_map_parts.cuh"
 
-#include <cstring>
 #include <cub/device/device_radix_sort.cuh>
 
 enum {

@@ -20,6 +20,8 @@
 
 #include "gpu/lsm_map.cuh"
 
+#include <cstring>
+
 enum { KC_LSM_MAX_LEVELS = 32, KC_LSM_MAX_TIERS = 16 };
 
 /* What a kind of words means. */
@@ -161,8 +163,10 @@ template <class Word> KC_HD uint32_t kc_lsm_node_search(const Word *node, Word l
         alignas(16) Word words[FAN];
 #ifdef __CUDA_ARCH__
 #pragma unroll
-        for (uint32_t i = 0; i < sizeof words / sizeof(uint4); i++)
-                ((uint4 *)words)[i] = __ldg((const uint4 *)node + i);
+        for (uint32_t i = 0; i < sizeof words / sizeof(uint4); i++) {
+                const uint4 part = __ldg((const uint4 *)node + i);
+                memcpy((char *)words + i * sizeof part, &part, sizeof part);
+        }
 #else
         for (uint32_t i = 0; i < FAN; i++)
                 words[i] = node[i];

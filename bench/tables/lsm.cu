@@ -418,21 +418,37 @@ static void print_effective(struct work *w, int log2b, const std::vector<float> 
         }
 }
 
-/* The fastest of several runs over all r, so that a hiccup is no least rate. */
+/* What the last run over all r took for each. */
+static enum kc_status read_times(const struct work *w, size_t nbatches, std::vector<float> *ms,
+                                 struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        for (size_t i = 0; i < nbatches; i++) {
+                float once;
+                KC_TRY(KC_CUDA(cudaEventElapsedTime(&once, w->events[i], w->events[i + 1])));
+                ms->push_back(once);
+        }
+out:
+        return status;
+}
+
+/* For each r the median of several runs over all r, after one to warm up. */
 static enum kc_status time_insertions(struct work *w, std::vector<float> *ms, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        ms->assign((w->n + w->batch - 1) / w->batch, 0);
-        for (int run = -1; run < w->b->base.repeat; run++) {
+        size_t nbatches = (w->n + w->batch - 1) / w->batch, nruns = (size_t)w->b->base.repeat;
+        std::vector<float> all, of_one(nruns);
+        for (size_t run = 0; run <= nruns; run++) {
                 KC_TRY(prepare_full(&w->b->base, w, err));
                 KC_TRY(KC_CUDA(cudaStreamSynchronize(w->gpu->stream)));
-                for (size_t i = 0; i < ms->size(); i++) {
-                        float once;
-                        KC_TRY(KC_CUDA(
-                                cudaEventElapsedTime(&once, w->events[i], w->events[i + 1])));
-                        if (run <= 0 || once < (*ms)[i])
-                                (*ms)[i] = once;
-                }
+                if (run > 0)
+                        KC_TRY(read_times(w, nbatches, &all, err));
+        }
+        for (size_t i = 0; i < nbatches; i++) {
+                for (size_t run = 0; run < nruns; run++)
+                        of_one[run] = all[run * nbatches + i];
+                std::nth_element(of_one.begin(), of_one.begin() + nruns / 2, of_one.end());
+                ms->push_back(of_one[nruns / 2]);
         }
 out:
         return status;

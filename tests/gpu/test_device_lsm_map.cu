@@ -139,10 +139,11 @@ template <class Word> struct subject {
         struct model<Word> model;
         size_t b;
 
-        subject(size_t b, size_t limit_nbytes) : gpu(open_gpu(limit_nbytes)), b(b)
+        subject(size_t b, size_t limit_nbytes, int key_nbits = kind<Word>::KEY_NBITS)
+            : gpu(open_gpu(limit_nbytes)), b(b)
         {
                 struct kc_error err = {};
-                expect_ok(kc_lsm_map_new(&map, &gpu, b, kind<Word>::KEY_NBITS, &err), &err);
+                expect_ok(kc_lsm_map_new(&map, &gpu, b, key_nbits, &err), &err);
         }
 
         ~subject()
@@ -609,6 +610,38 @@ static void test_lengths(void **)
         }
 }
 
+/* Keys of a few bits only, as those of short k-mers. */
+template <class Word> static void try_short_keys(int key_nbits)
+{
+        uint64_t state = 9;
+        struct subject<Word> s(100, 0, key_nbits);
+        std::vector<Word> keys;
+        const uint64_t nkeys = UINT64_C(1) << key_nbits;
+        for (uint64_t i = 0; i < std::min(nkeys + 9, (uint64_t)1500); i++)
+                keys.push_back((Word)i);
+        for (int i = 0; i < 10; i++) {
+                batch<Word> batch;
+                for (uint32_t k = 0; k < 100; k++)
+                        batch.push_back({ (Word)(next_random(&state) % nkeys), k + 1, k % 9 == 4 });
+                s.update(batch);
+                if (i == 8)
+                        s.cleanup();
+                expect_found(&s, keys);
+                expect_ranges(&s,
+                              { { 0, (Word)(nkeys - 1) }, { 1, 1 }, { 0, kind<Word>::MAX_KEY } });
+        }
+}
+
+static void test_short_keys(void **)
+{
+        for (int key_nbits : { 1, 2, 10, 15, 16, 17 }) {
+                try_short_keys<uint32_t>(key_nbits);
+                try_short_keys<kc_key64>(key_nbits);
+        }
+        try_short_keys<kc_key64>(42);
+        try_short_keys<kc_key128>(62);
+}
+
 /* More queries than are worked on at a time. */
 static void test_many_queries(void **)
 {
@@ -690,6 +723,7 @@ int main(void)
                 cmocka_unit_test(test_histories_pairs),
                 cmocka_unit_test(test_histories_counts),
                 cmocka_unit_test(test_histories_wide_counts),
+                cmocka_unit_test(test_short_keys),
                 cmocka_unit_test(test_many_queries),
                 cmocka_unit_test(test_scarcity),
                 cmocka_unit_test(test_wrong_use),
