@@ -245,6 +245,10 @@ static inline void __threadfence_block(void)
 {
 }
 
+static inline void __threadfence(void)
+{
+}
+
 static inline int __popc(unsigned x)
 {
         return __builtin_popcount(x);
