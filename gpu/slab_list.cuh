@@ -85,7 +85,7 @@ KC_HD bool kc_slab_searches(uint32_t kind)
 enum : uint32_t {
         KC_SLAB_EMPTY = 0, /* as stored keys, which the keys of elements are above */
         KC_SLAB_DELETED = 1,
-        KC_SLAB_NEXT_BYTE = 124, /* of the link in a slab */
+        KC_SLAB_NEXT_BYTE = 124,  /* of the link in a slab */
         KC_SLAB_VALUES_BYTE = 80, /* of the first value in a slab where they are apart */
 };
 
@@ -196,9 +196,9 @@ struct kc_slab_lists {
 
 /* Where all elements that KC_SLAB_SEARCH_ALL finds go, in any order. */
 struct kc_slab_found {
-        uint32_t *numbers;    /* [cap] of the operations */
-        uint32_t *values;     /* [cap], NULL without values */
-        uint64_t cap;         /* what is found beyond it is only counted */
+        uint32_t *numbers; /* [cap] of the operations */
+        uint32_t *values;  /* [cap], NULL without values */
+        uint64_t cap;      /* what is found beyond it is only counted */
         unsigned long long *n;
 };
 
@@ -207,7 +207,7 @@ template <class Layout> struct kc_slab_op {
         uint32_t list, value, kind;
         uint32_t number; /* for what KC_SLAB_SEARCH_ALL finds */
         /* results */
-        bool hit; /* the key was there */
+        bool hit;        /* the key was there */
         uint32_t result; /* the value there before; of searches and deletions of all elements, and
                             without values, how many they were. Deletions of values apart: any */
 };
@@ -368,7 +368,7 @@ private:
                 uint64_t halves[places::NHALVES];
                 uint32_t matches, empties;         /* the lane's, a bit an element */
                 uint32_t match_lanes, empty_lanes; /* the group's, a bit a lane */
-                bool hit; /* there is a match that counts */
+                bool hit;                          /* there is a match that counts */
         };
 
         struct answer {
@@ -402,8 +402,7 @@ private:
                 return task->busy && task->source == group_lane();
         }
 
-        template <uint32_t KIND>
-        static __device__ struct task take_up(const op *op, uint32_t queue)
+        template <uint32_t KIND> static __device__ struct task take_up(const op *op, uint32_t queue)
         {
                 struct task task;
                 task.busy = queue != 0;
@@ -473,10 +472,10 @@ private:
                 view->empties &= mine;
                 if (!lists.reuse) /* those before the lane's first empty place */
                         view->matches &= (view->empties & (0 - view->empties)) - 1;
-                view->match_lanes = group_bits(__ballot_sync(KC_SLAB_ALL_LANES,
-                                                             view->matches != 0));
-                view->empty_lanes = group_bits(__ballot_sync(KC_SLAB_ALL_LANES,
-                                                             view->empties != 0));
+                view->match_lanes =
+                        group_bits(__ballot_sync(KC_SLAB_ALL_LANES, view->matches != 0));
+                view->empty_lanes =
+                        group_bits(__ballot_sync(KC_SLAB_ALL_LANES, view->empties != 0));
                 if (!lists.reuse) /* lanes up to the first with one */
                         view->match_lanes &= view->empty_lanes ^ (view->empty_lanes - 1);
                 view->hit = view->match_lanes != 0 && task->kind != KC_SLAB_INSERT;
@@ -507,15 +506,14 @@ private:
 
         template <uint32_t KIND>
         __device__ enum verdict work(const struct task *task, struct view *view, char *at,
-                                     const struct kc_slab_found &found,
-                                     struct answer *answer) const
+                                     const struct kc_slab_found &found, struct answer *answer) const
         {
                 bool inserts = kc_slab_inserts(task->kind);
                 uint32_t actor = first_lane(view->hit ? view->match_lanes : view->empty_lanes);
                 uint32_t element = first_lane(view->hit ? view->matches : view->empties);
                 word seen = pick(view->halves, element);
-                uint32_t before = Layout::APART ? value_apart(view, actor, element)
-                                                : Layout::value_of(seen);
+                uint32_t before =
+                        Layout::APART ? value_apart(view, actor, element) : Layout::value_of(seen);
                 bool unwritten = Layout::APART && view->hit && !inserts && before == 0;
                 view->hit = view->hit && !unwritten;
                 bool changes = inserts ? view->hit || view->empty_lanes != 0
@@ -586,8 +584,8 @@ private:
                                      uint32_t before, const struct kc_slab_found &found) const
         {
                 bool wanted = task->kind == KC_SLAB_SEARCH_ALL && view->hit;
-                uint32_t mine = wanted && (view->match_lanes >> group_lane() & 1) ? view->matches
-                                                                                  : 0;
+                uint32_t mine =
+                        wanted && (view->match_lanes >> group_lane() & 1) ? view->matches : 0;
                 uint32_t total = 0, rank = rank_elements(mine, &total);
                 unsigned long long first = 0;
                 if (found.n == NULL)
@@ -602,9 +600,8 @@ private:
                         if (Layout::VALUES)
                                 found.values[first] =
                                         Layout::APART ? before
-                                                      : Layout::value_of(pick(
-                                                                view->halves,
-                                                                first_lane(mine)));
+                                                      : Layout::value_of(pick(view->halves,
+                                                                              first_lane(mine)));
                 }
                 return total;
         }
@@ -615,8 +612,8 @@ private:
                 uint32_t rank = 0;
 #pragma unroll
                 for (uint32_t i = 0; i < places::NELEMENTS; i++) {
-                        uint32_t lanes = group_bits(__ballot_sync(KC_SLAB_ALL_LANES,
-                                                                  mine >> i & 1));
+                        uint32_t lanes =
+                                group_bits(__ballot_sync(KC_SLAB_ALL_LANES, mine >> i & 1));
                         *total += (uint32_t)__popc(lanes);
                         rank += (uint32_t)__popc(lanes & ((1u << group_lane()) - 1));
                 }
@@ -638,8 +635,8 @@ private:
         __device__ enum verdict move(const struct task *task, const struct view *view,
                                      enum verdict verdict, char **at)
         {
-                uint32_t next = shuffle((uint32_t)(view->halves[places::NHALVES - 1] >> 32),
-                                        NLANES - 1);
+                uint32_t next =
+                        shuffle((uint32_t)(view->halves[places::NHALVES - 1] >> 32), NLANES - 1);
                 bool leaves = task->busy && verdict == ELSEWHERE;
                 bool inserts = kc_slab_inserts(task->kind);
                 bool ends = leaves && !inserts &&

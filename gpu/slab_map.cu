@@ -53,8 +53,8 @@ static __device__ bool read_op(const struct run_args<Layout> &args, size_t i,
                 op->list = __ldcs(&ops.lists[i]);
                 op->key = (key)~given;
         } else {
-                struct kc_slab_home<key> home = kc_slab_map_home(given, args.lists.nlists,
-                                                                 args.seed);
+                struct kc_slab_home<key> home =
+                        kc_slab_map_home(given, args.lists.nlists, args.seed);
                 op->list = home.list;
                 op->key = home.stored;
         }
@@ -95,7 +95,8 @@ static __global__ void __launch_bounds__(THREADS) run_kernel(struct run_args<Lay
                 size_t i = first + kc_warp_lane();
                 uint32_t due = args.resume ? args.pending[first / 32] : UINT32_MAX;
                 bool active = i < args.ops.n && (due >> kc_warp_lane() & 1);
-                struct kc_slab_op<Layout> op = {};
+                struct kc_slab_op<Layout> op = {
+                };
                 bool valid = active && read_op<Layout, KIND>(args, i, &op);
                 bool left = warp.template run<KIND>(&op, valid, args.found);
                 write_results(args, first, op, active && !left);
@@ -340,7 +341,8 @@ template <class Layout>
 static enum kc_status launch(struct kc_slab_map<Layout> *map, const struct kc_slab_ops<Layout> *ops,
                              bool resume, struct kc_error *err)
 {
-        struct run_args<Layout> args = {};
+        struct run_args<Layout> args = {
+        };
         args.lists = lists_of(map);
         args.pool = kc_slab_pool_view_of(&map->pool);
         args.ops = *ops;
@@ -525,8 +527,8 @@ enum kc_status kc_slab_map_flush(struct kc_slab_map<Layout> *map, uint32_t first
         enum kc_status status;
         struct walk_args args = walk_of(map, first, n);
         struct kc_slab_map_state state = {};
-        KC_TRY(KC_CUDA(cudaMemsetAsync(&map->state->nslabs, 0, sizeof state.nslabs,
-                                       map->gpu->stream)));
+        KC_TRY(KC_CUDA(
+                cudaMemsetAsync(&map->state->nslabs, 0, sizeof state.nslabs, map->gpu->stream)));
         if (args.end > args.first) {
                 with_lanes(map, [&](auto n) {
                         launch_flush<Layout, decltype(n)::COUNT>(map->gpu, args);
@@ -542,22 +544,20 @@ out:
 }
 
 template <class Layout>
-enum kc_status kc_slab_map_measure(struct kc_slab_map<Layout> *map,
-                                   struct kc_slab_map_stats *stats, struct kc_error *err)
+enum kc_status kc_slab_map_measure(struct kc_slab_map<Layout> *map, struct kc_slab_map_stats *stats,
+                                   struct kc_error *err)
 {
         enum kc_status status;
         struct walk_args args = walk_of(map, 0, map->params.nlists);
         struct kc_slab_map_state state = {};
         size_t element = sizeof(typename Layout::key) + (Layout::VALUES ? sizeof(uint32_t) : 0);
         KC_TRY(clear_state(map, err));
-        with_lanes(map, [&](auto n) {
-                launch_measure<Layout, decltype(n)::COUNT>(map->gpu, args);
-        });
+        with_lanes(map,
+                   [&](auto n) { launch_measure<Layout, decltype(n)::COUNT>(map->gpu, args); });
         KC_TRY(KC_LAUNCHED());
         KC_TRY(read_state(map, &state, err));
         *stats = { state.nelements, state.ndeleted, state.nslabs, state.longest,
-                   (double)(state.nelements * element) /
-                           (double)(state.nslabs * KC_SLAB_NBYTES) };
+                   (double)(state.nelements * element) / (double)(state.nslabs * KC_SLAB_NBYTES) };
 out:
         return status;
 }
@@ -569,13 +569,13 @@ enum kc_status kc_slab_map_dump(struct kc_slab_map<Layout> *map, typename Layout
 {
         enum kc_status status;
         struct walk_args args = walk_of(map, 0, map->params.nlists);
-        struct dump_args<Layout> to = { keys, values, lists, cap, map->params.named,
-                                        map->params.seed };
+        struct dump_args<Layout> to = {
+                keys, values, lists, cap, map->params.named, map->params.seed
+        };
         struct kc_slab_map_state state = {};
         KC_TRY(clear_state(map, err));
-        with_lanes(map, [&](auto n) {
-                launch_dump<Layout, decltype(n)::COUNT>(map->gpu, args, to);
-        });
+        with_lanes(map,
+                   [&](auto n) { launch_dump<Layout, decltype(n)::COUNT>(map->gpu, args, to); });
         KC_TRY(KC_LAUNCHED());
         KC_TRY(read_state(map, &state, err));
         *n = state.nelements;
@@ -592,14 +592,12 @@ out:
                                                   struct kc_error *); \
         template enum kc_status kc_slab_map_run(struct kc_slab_map<Layout> *, \
                                                 struct kc_slab_ops<Layout> *, struct kc_error *); \
-        template enum kc_status kc_slab_map_resume(struct kc_slab_map<Layout> *, \
-                                                   struct kc_slab_ops<Layout> *, \
-                                                   struct kc_error *); \
+        template enum kc_status kc_slab_map_resume( \
+                struct kc_slab_map<Layout> *, struct kc_slab_ops<Layout> *, struct kc_error *); \
         template enum kc_status kc_slab_map_flush(struct kc_slab_map<Layout> *, uint32_t, \
                                                   uint32_t, uint64_t *, struct kc_error *); \
-        template enum kc_status kc_slab_map_measure(struct kc_slab_map<Layout> *, \
-                                                    struct kc_slab_map_stats *, \
-                                                    struct kc_error *); \
+        template enum kc_status kc_slab_map_measure( \
+                struct kc_slab_map<Layout> *, struct kc_slab_map_stats *, struct kc_error *); \
         template enum kc_status kc_slab_map_dump(struct kc_slab_map<Layout> *, \
                                                  typename Layout::key *, uint32_t *, uint32_t *, \
                                                  size_t, uint64_t *, struct kc_error *);

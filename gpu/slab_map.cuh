@@ -76,9 +76,9 @@ enum kc_status kc_slab_map_clear(struct kc_slab_map<Layout> *map, struct kc_erro
 
 /* Operations, all arrays on the device. */
 template <class Layout> struct kc_slab_ops {
-        size_t n;               /* below 2^32 */
-        enum kc_slab_kind kind; /* of all, if `kinds` is NULL */
-        const uint8_t *kinds;   /* [n] enum kc_slab_kind */
+        size_t n;                         /* below 2^32 */
+        enum kc_slab_kind kind;           /* of all, if `kinds` is NULL */
+        const uint8_t *kinds;             /* [n] enum kc_slab_kind */
         const typename Layout::key *keys; /* [n] */
         const uint32_t *values; /* [n] for INSERT, REPLACE, ADD; NULL: 1; kc_slab_pair64: not 0 */
         const uint32_t *lists;  /* [n] if `named` */
@@ -132,8 +132,8 @@ struct kc_slab_map_stats {
 };
 
 template <class Layout>
-enum kc_status kc_slab_map_measure(struct kc_slab_map<Layout> *map,
-                                   struct kc_slab_map_stats *stats, struct kc_error *err);
+enum kc_status kc_slab_map_measure(struct kc_slab_map<Layout> *map, struct kc_slab_map_stats *stats,
+                                   struct kc_error *err);
 
 /*
  * All elements, in any order, those of a list in theirs if cap suffices for them.

@@ -17,8 +17,8 @@ static void fill_in(struct kc_slab_pool_params *params)
 {
         params->nblocks = params->nblocks != 0 ? params->nblocks : 256;
         params->nsupers = params->nsupers != 0 ? params->nsupers : 1;
-        params->max_supers = params->max_supers != 0 ? params->max_supers
-                                                     : (uint32_t)KC_SLAB_POOL_MAX_SUPERS;
+        params->max_supers =
+                params->max_supers != 0 ? params->max_supers : (uint32_t)KC_SLAB_POOL_MAX_SUPERS;
         params->max_changes = params->max_changes != 0 ? params->max_changes : 32;
 }
 
@@ -39,8 +39,7 @@ static enum kc_status new_piece(struct kc_gpu *gpu, char **piece, size_t nbytes,
                                 struct kc_error *err)
 {
         enum kc_status status = kc_gpu_new(gpu, piece, nbytes, err);
-        return status != KC_OK ? status
-                               : KC_CUDA(cudaMemsetAsync(*piece, 0, nbytes, gpu->stream));
+        return status != KC_OK ? status : KC_CUDA(cudaMemsetAsync(*piece, 0, nbytes, gpu->stream));
 }
 
 /* Address 0 is none, so its slab is never free. */
@@ -173,9 +172,9 @@ struct kc_slab_pool_view kc_slab_pool_view_of(struct kc_slab_pool *pool)
 static __global__ void count_kernel(struct kc_slab_pool_view view, unsigned long long *nused)
 {
         uint32_t number = blockIdx.x / view.nblocks, block = blockIdx.x % view.nblocks;
-        const char *super = view.light != NULL ? view.light +
-                                                         number * kc_slab_super_nbytes(view.nblocks)
-                                               : view.table[number];
+        const char *super = view.light != NULL
+                                    ? view.light + number * kc_slab_super_nbytes(view.nblocks)
+                                    : view.table[number];
         const uint32_t *bitmap =
                 (const uint32_t *)(super + kc_slab_bitmap_offset(view.nblocks, block));
         uint32_t sum = __reduce_add_sync(KC_SLAB_ALL_LANES, __popc(bitmap[threadIdx.x]));
@@ -235,8 +234,8 @@ static enum kc_status take_once(struct kc_slab_pool *pool, uint32_t *addresses, 
         take_kernel<<<kc_ceil_div(n, THREADS), THREADS, 0, stream>>>(
                 kc_slab_pool_view_of(pool), addresses, n, (uint32_t)at_a_time, device);
         KC_TRY(KC_LAUNCHED());
-        KC_TRY(KC_CUDA(cudaMemcpyAsync(nmissing, device, sizeof *device, cudaMemcpyDeviceToHost,
-                                       stream)));
+        KC_TRY(KC_CUDA(
+                cudaMemcpyAsync(nmissing, device, sizeof *device, cudaMemcpyDeviceToHost, stream)));
         KC_TRY(KC_CUDA(cudaStreamSynchronize(stream)));
 out:
         return status;

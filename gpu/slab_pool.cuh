@@ -1,9 +1,9 @@
 /*
  * SlabAlloc, whole: slabs of 128 bytes for all warps of a device, taken and given back in kernels.
  *
- *      super block = memory blocks, then their bitmaps      one piece of device memory, at most 2 GiB
- *      memory block = 1024 slabs                            a bitmap of 32 words: word i, slabs 32 i ...
- *      address = super block | memory block | slab          8 | 14 | 10 bits; 0 is no address
+ *      super block = memory blocks, then their bitmaps      one piece of device memory, at most 2
+ * GiB memory block = 1024 slabs                            a bitmap of 32 words: word i, slabs 32 i
+ * ... address = super block | memory block | slab          8 | 14 | 10 bits; 0 is no address
  *
  * A warp takes slabs from its resident memory block: lane i holds word i of the bitmap in a
  * register, and a slab costs one atomic on that word in memory. Where the block is full the warp
@@ -51,7 +51,7 @@ struct kc_slab_pool {
         struct kc_gpu *gpu;
         struct kc_slab_pool_params params; /* with the zeros filled in */
         uint32_t nsupers;
-        uint32_t nlaunches; /* so that warps of another launch begin elsewhere */
+        uint32_t nlaunches;                    /* so that warps of another launch begin elsewhere */
         char *supers[KC_SLAB_POOL_MAX_SUPERS]; /* light: only the first, for all of them */
         char **table;                          /* device [KC_SLAB_POOL_MAX_SUPERS]: the same */
 };
@@ -155,8 +155,8 @@ KC_HD uint32_t kc_slab_rotate_right(uint32_t bits, uint32_t n)
 /* ---- in kernels */
 
 struct kc_slab_pool_view {
-        char *light;         /* the one piece, or NULL */
-        char *const *table;  /* device */
+        char *light;        /* the one piece, or NULL */
+        char *const *table; /* device */
         uint32_t nsupers, nblocks;
         uint32_t launch;
         uint32_t max_changes;
@@ -232,9 +232,8 @@ struct kc_slab_pool_warp {
 private:
         __device__ char *super(uint32_t number) const
         {
-                return view.light != NULL
-                               ? view.light + number * kc_slab_super_nbytes(view.nblocks)
-                               : shared->supers[number];
+                return view.light != NULL ? view.light + number * kc_slab_super_nbytes(view.nblocks)
+                                          : shared->supers[number];
         }
 
         __device__ uint32_t *bitmap_of(uint32_t number, uint32_t block) const
@@ -251,13 +250,14 @@ private:
         {
                 resident = kc_slab_pool_resident(warp_number(), view.launch, nchanges++,
                                                  view.nsupers * view.nblocks);
-                const uint32_t *bitmap = bitmap_of(resident / view.nblocks,
-                                                   resident % view.nblocks);
+                const uint32_t *bitmap =
+                        bitmap_of(resident / view.nblocks, resident % view.nblocks);
                 word = *(volatile const uint32_t *)&bitmap[threadIdx.x % 32];
         }
 
         /* As many of the waiting lanes as there are lanes with free slabs get one each; 0 where it
-         * turned out to be taken. Lanes with free slabs are ranked from a lane of the warp's own. */
+         * turned out to be taken. Lanes with free slabs are ranked from a lane of the warp's own.
+         */
         __device__ uint32_t serve(uint32_t free_lanes, uint32_t waiting)
         {
                 uint32_t lane = threadIdx.x % 32, first = warp_number() * 11 % 32;

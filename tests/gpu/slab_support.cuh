@@ -81,7 +81,8 @@ template <class Layout> using test_ops = std::vector<test_op<Layout>>;
 template <class Layout> struct test_map {
         typedef typename Layout::key key;
         struct kc_gpu *gpu;
-        struct kc_slab_map<Layout> map = {};
+        struct kc_slab_map<Layout> map = {
+        };
         struct kc_error err = {};
         std::vector<uint32_t> found_numbers, found_values; /* of the last run */
         uint64_t nfound = 0, nrefused = 0;
@@ -113,7 +114,8 @@ template <class Layout> struct test_map {
                 device_array<key> device_keys(keys);
                 device_array<uint32_t> device_values(values), device_lists(lists), results(n),
                         hits((n + 31) / 32), numbers(cap), found(cap);
-                struct kc_slab_ops<Layout> device = {};
+                struct kc_slab_ops<Layout> device = {
+                };
                 device.n = n;
                 device.kind = n > 0 ? (enum kc_slab_kind)kinds[0] : KC_SLAB_SEARCH;
                 device.kinds = one_kind ? NULL : device_kinds.data;

@@ -29,7 +29,7 @@ template <class Layout> static std::vector<uint8_t> unique_kinds(void)
 template <class Key> static std::vector<Key> odd_keys(uint64_t seed)
 {
         std::vector<Key> keys;
-        for (Key key : { (Key)0, (Key)1, (Key)2, (Key)~(Key)0, (Key) ~(Key)1, (Key) ~(Key)2,
+        for (Key key : { (Key)0, (Key)1, (Key)2, (Key) ~(Key)0, (Key) ~(Key)1, (Key) ~(Key)2,
                          (Key)((Key)1 << (8 * sizeof(Key) - 1)), (Key)(~(Key)0 >> 1) }) {
                 keys.push_back(key);
                 keys.push_back((Key)(kc_slab_unmix(key) ^ (Key)seed));
@@ -121,8 +121,9 @@ static void check_batches(int nlanes, size_t nkeys, uint32_t nlists, int nbatche
         std::vector<uint8_t> kinds = unique_kinds<Layout>();
         for (int i = 0; i < nbatches; i++) {
                 bool one_kind = i % 3 == 0;
-                std::vector<uint8_t> of = { i % 6 == 0 ? (uint8_t)KC_SLAB_REPLACE
-                                                       : kinds[next_random(&state) % kinds.size()] };
+                std::vector<uint8_t> of = { i % 6 == 0
+                                                    ? (uint8_t)KC_SLAB_REPLACE
+                                                    : kinds[next_random(&state) % kinds.size()] };
                 test_ops<Layout> ops = random_ops<Layout>(keys, one_kind ? of : kinds, &state);
                 map.run_ok(ops, one_kind);
                 for (const test_op<Layout> &op : ops)
@@ -362,9 +363,9 @@ template <class Layout> static void reuse(int nlanes)
         for (int round = 0; round < 6; round++) {
                 test_ops<Layout> ops;
                 for (auto key : keys)
-                        ops.push_back({ round % 2 ? (uint8_t)KC_SLAB_DELETE
-                                                  : (uint8_t)KC_SLAB_INSERT,
-                                        key, (uint32_t)round, 0, 0, false });
+                        ops.push_back(
+                                { round % 2 ? (uint8_t)KC_SLAB_DELETE : (uint8_t)KC_SLAB_INSERT,
+                                  key, (uint32_t)round, 0, 0, false });
                 map.run_ok(ops);
                 for (const test_op<Layout> &op : ops)
                         assert_int_equal(op.hit, round % 2);
@@ -451,7 +452,8 @@ template <class Layout> static void named_lists(int nlanes)
                 for (uint32_t i = 0; i < 500; i++)
                         ops.push_back({ KC_SLAB_REPLACE, (key)i, i + 1, 0, 0, false });
                 one.run_ok(ops);
-                assert_int_equal(one.stats().longest, (500 + Layout::NPLACES - 1) / Layout::NPLACES);
+                assert_int_equal(one.stats().longest,
+                                 (500 + Layout::NPLACES - 1) / Layout::NPLACES);
                 assert_int_equal(one.dump().size(), 500);
         }
         params.nlists = 3;
@@ -468,9 +470,7 @@ template <class Layout> static void named_lists(int nlanes)
         assert_int_equal(map.run(ops), KC_EUSAGE);
         for (size_t i = 0; i < ops.size(); i++) {
                 assert_int_equal(ops[i].hit, i < 12 && i % 4 < 2);
-                assert_int_equal(ops[i].result, !ops[i].hit      ? 0
-                                                : Layout::VALUES ? i / 4 + 1
-                                                                 : 1);
+                assert_int_equal(ops[i].result, !ops[i].hit ? 0 : Layout::VALUES ? i / 4 + 1 : 1);
         }
 }
 

@@ -84,8 +84,8 @@ static void test_all_slabs_are_had(void **unused)
         for (int at_a_time : { 1, 3, 32 })
                 for (uint32_t nblocks : { 1, 2, 5 })
                         for (uint32_t nsupers : { 1, 3 }) {
-                                test_pool pool(&gpu.gpu, pool_params(nblocks, nsupers,
-                                                                     nblocks % 2));
+                                test_pool pool(&gpu.gpu,
+                                               pool_params(nblocks, nsupers, nblocks % 2));
                                 size_t n = (size_t)nblocks * nsupers * 1024 - 1;
                                 pool.take(n, 0, at_a_time);
                                 pool.take(33, 33, at_a_time);

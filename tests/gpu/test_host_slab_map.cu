@@ -11,10 +11,10 @@ template <class Key> static std::vector<Key> some_keys(void)
         std::vector<Key> keys;
         uint64_t state = 1;
         for (int i = 0; i < 20000; i++)
-                keys.push_back(i < 64        ? (Key)((Key)i - 32)
-                               : i < 128     ? kc_slab_unmix((Key)(i - 96))
-                               : i < 192     ? (Key)((Key)1 << (i % (8 * sizeof(Key))))
-                                             : random_key<Key>(&state));
+                keys.push_back(i < 64    ? (Key)((Key)i - 32)
+                               : i < 128 ? kc_slab_unmix((Key)(i - 96))
+                               : i < 192 ? (Key)((Key)1 << (i % (8 * sizeof(Key))))
+                                         : random_key<Key>(&state));
         return keys;
 }
 
@@ -56,7 +56,7 @@ template <class Key> static void check_lists(void)
                 std::vector<uint32_t> sizes(NLISTS, 0);
                 for (uint32_t i = 0; i < N; i++)
                         sizes[kc_slab_map_home((Key)(i * step), NLISTS, 5).list]++;
-                if ((uint64_t)N * (uint64_t)step <= (uint64_t)(Key)~(Key)0)
+                if ((uint64_t)N * (uint64_t)step <= (uint64_t)(Key) ~(Key)0)
                         for (uint32_t size : sizes)
                                 assert_in_range(size, 600, 1400);
         }

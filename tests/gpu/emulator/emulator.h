@@ -4,7 +4,8 @@
  * A CUDA thread is a fiber. The blocks of a grid run one after the other, and the fibers of a block
  * in turn: each until it waits for others, at a barrier or in a function of its warp. So every run
  * is the same, and atomic operations need not be atomic. KC_EMULATOR_SEED=N in the environment
- * makes them go on in another order, one for each N.
+ * makes them go on in another order, one for each N; then others may also come in between before
+ * an atomic operation.
  *
  * What CUDA leaves undefined ends the program, with the kernel's name: lanes of a warp, or threads
  * of a block, that meet in different calls; waiting for a thread that waits elsewhere; a value
@@ -59,6 +60,9 @@ struct told meet_warp(uint32_t mask, uint64_t value, const place &place);
 
 /* Wait for all threads of the block; whether any of them brought true. */
 bool meet_block(bool value, const place &place);
+
+/* Before an atomic operation: let others go on, if there is a seed and luck will have it. */
+void pass(void);
 
 /* Ends the program. */
 [[noreturn]] void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));

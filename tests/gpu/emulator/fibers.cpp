@@ -164,13 +164,18 @@ static void make_ready(unsigned thread)
         block.ready[(block.first_ready + block.nready++) % MAX_THREADS] = thread;
 }
 
+static unsigned draw(unsigned n)
+{
+        seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
+        return (unsigned)((seed >> 33) % n);
+}
+
 /* With a seed, any of those that are ready. */
 static unsigned take_ready(void)
 {
         unsigned *first = &block.ready[block.first_ready];
         if (seed != 0) {
-                seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
-                unsigned at = (unsigned)((seed >> 33) % block.nready);
+                unsigned at = draw(block.nready);
                 unsigned *other = &block.ready[(block.first_ready + at) % MAX_THREADS];
                 unsigned thread = *other;
                 *other = *first;
@@ -192,6 +197,14 @@ static void run_others(void)
         threadIdx.x = block.current;
         if (block.current != from)
                 switch_fiber(&fibers[from], &fibers[block.current]);
+}
+
+void pass(void)
+{
+        if (seed == 0 || draw(4) != 0)
+                return;
+        make_ready(block.current);
+        run_others();
 }
 
 /* ---- meetings ---- */

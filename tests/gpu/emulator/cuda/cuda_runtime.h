@@ -278,6 +278,7 @@ template <class T> void __stcs(T *to, T value)
 #define KC_ATOMIC(name, T, result)                                                                 \
         static inline T name(T *at, T value)                                                       \
         {                                                                                          \
+                emulator::pass();                                                                  \
                 T was = *at;                                                                       \
                 *at = result;                                                                      \
                 return was;                                                                        \
@@ -290,6 +291,7 @@ template <class T> void __stcs(T *to, T value)
         KC_ATOMIC(atomicExch, T, value)                                                            \
         static inline T atomicCAS(T *at, T expected, T value)                                      \
         {                                                                                          \
+                emulator::pass();                                                                  \
                 T was = *at;                                                                       \
                 *at = was == expected ? value : was;                                               \
                 return was;                                                                        \
