@@ -319,6 +319,18 @@ template <class Layout, uint32_t NLANES> struct kc_slab_list_warp {
                 return lists.heads + (size_t)list * KC_SLAB_NBYTES;
         }
 
+        /* Have the list's first slab fetched to the L2, for an operation that comes later. */
+        __device__ void prefetch(uint32_t list) const
+        {
+#ifdef __CUDA_ARCH__
+#pragma unroll
+                for (uint32_t sector = 0; sector < KC_SLAB_NBYTES; sector += 32)
+                        asm volatile("prefetch.global.L2 [%0];" ::"l"(head(list) + sector));
+#else
+                (void)list;
+#endif
+        }
+
         /* What is in slab `at` (NULL: nothing), when nobody changes it. */
         __device__ void get_elements(struct elements *elements, const char *at) const
         {

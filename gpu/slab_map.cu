@@ -19,7 +19,7 @@ template <class Layout> struct run_args {
         struct kc_slab_pool_view pool;
         struct kc_slab_ops<Layout> ops;
         struct kc_slab_found found;
-        bool named, resume;
+        bool named, resume, prefetch;
         uint64_t seed;
         uint32_t *pending;
         struct kc_slab_map_state *state;
@@ -98,6 +98,8 @@ static __global__ void __launch_bounds__(THREADS) run_kernel(struct run_args<Lay
                 struct kc_slab_op<Layout> op = {
                 };
                 bool valid = active && read_op<Layout, KIND>(args, i, &op);
+                if (valid && args.prefetch)
+                        warp.prefetch(op.list);
                 bool left = warp.template run<KIND>(&op, valid, args.found);
                 write_results(args, first, op, active && !left);
                 uint32_t lefts = __ballot_sync(KC_SLAB_ALL_LANES, left);
@@ -348,6 +350,7 @@ static enum kc_status launch(struct kc_slab_map<Layout> *map, const struct kc_sl
         args.ops = *ops;
         args.named = map->params.named;
         args.resume = resume;
+        args.prefetch = !map->params.no_prefetch;
         args.seed = map->params.seed;
         args.pending = map->pending;
         args.state = map->state;

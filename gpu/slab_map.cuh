@@ -15,7 +15,9 @@
  * block, cleared for every bin, add only. The mixing of 64-bit keys is that one's.
  *
  * Memory of an operation, where a list is one slab: a search reads one line of 128 bytes; what
- * changes the list reads it too and does one atomic on one of its four sectors.
+ * changes the list reads it too and does one atomic on one of its four sectors. Lanes fetch their
+ * first slabs to the L2 when they have read their keys, so that 32 lines a warp are under way; the
+ * groups then find them near.
  *
  * Source: Ashkiani et al., A Dynamic Hash Table for the GPU (2018), sections III-C and IV.
  */
@@ -33,12 +35,14 @@
 enum : uint32_t { KC_SLAB_MAP_MAX_LISTS = UINT32_C(1) << 31 };
 
 struct kc_slab_map_params {
-        uint32_t nlists; /* buckets: 2 at least, KC_SLAB_MAP_MAX_LISTS at most; 1 if `named` */
-        bool named;      /* operations name their lists */
-        bool reuse;      /* the places of deleted elements are inserted into again; then no REPLACE
-                            and no ADD. Not for kc_slab_pair64 */
-        uint64_t seed;   /* of the mixing */
-        int nlanes;      /* of a group: 8, or 4 for kc_slab_pair32; 0: 8 */
+        uint32_t nlists;  /* buckets: 2 at least, KC_SLAB_MAP_MAX_LISTS at most; 1 if `named` */
+        bool named;       /* operations name their lists */
+        bool reuse;       /* the places of deleted elements are inserted into again; then no REPLACE
+                             and no ADD. Not for kc_slab_pair64 */
+        uint64_t seed;    /* of the mixing */
+        int nlanes;       /* of a group: 8, or 4 for kc_slab_pair32; 0: 8 */
+        bool no_prefetch; /* a warp's 32 first slabs are not fetched to the L2 ahead of its work,
+                             which is for tables that are there anyway */
         struct kc_slab_pool_params pool;
 };
 

@@ -181,8 +181,8 @@ static void check_launch(test_map<Layout> &map, const launch<Layout> &launch,
 }
 
 /*
- * Unique keys: the map is flushed now and then. Equal ones: it is emptied before each launch, as the
- * order in which a key's elements were inserted is not known afterwards.
+ * Unique keys: the map is flushed now and then. Equal ones: it is emptied before each launch, as
+ * the order in which a key's elements were inserted is not known afterwards.
  */
 template <class Layout, uint32_t NLANES>
 static void check_histories(const struct shape &shape, bool unique)

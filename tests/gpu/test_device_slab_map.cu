@@ -389,6 +389,63 @@ static void test_reuse(void **unused)
         EACH_LAYOUT(reuse);
 }
 
+/* ---- what is seen while others are at work, made by hand */
+
+/* An element behind an empty place is one whose look came later: it is not there yet. */
+template <class Layout> static void holes(int nlanes)
+{
+        typedef typename Layout::key key;
+        open_gpu gpu;
+        for (uint32_t hole = 0; hole + 1 < Layout::NPLACES; hole++) {
+                struct kc_slab_map_params params = map_params(1, nlanes);
+                params.named = true;
+                test_map<Layout> map(&gpu.gpu, params);
+                test_ops<Layout> ops;
+                for (uint32_t i = 0; i < Layout::NPLACES; i++)
+                        ops.push_back({ KC_SLAB_REPLACE, (key)i, 5, 0, 0, false });
+                for (test_op<Layout> op : ops) { /* in order */
+                        test_ops<Layout> one = { op };
+                        map.run_ok(one);
+                }
+                uint32_t byte = nlanes == 4 ? kc_slab_places<kc_slab_pair32, 4>::byte_of_place(hole)
+                                            : kc_slab_places<Layout, 8>::byte_of_place(hole);
+                expect_cuda(cudaMemset(map.map.heads + byte, 0, sizeof(typename Layout::word)));
+                for (test_op<Layout> &op : ops)
+                        op.kind = op.key % 3 == 1 ? KC_SLAB_DELETE : KC_SLAB_SEARCH;
+                map.run_ok(ops);
+                for (const test_op<Layout> &op : ops)
+                        assert_int_equal(op.hit, op.key < hole);
+        }
+}
+
+static void test_holes(void **unused)
+{
+        (void)unused;
+        EACH_LAYOUT(holes);
+}
+
+/* A key whose value is not written yet is not there; whoever adds to it makes it so. */
+static void test_unwritten_values(void **unused)
+{
+        (void)unused;
+        open_gpu gpu;
+        test_map<kc_slab_pair64> map(&gpu.gpu, map_params(2));
+        test_ops<kc_slab_pair64> ops = { { KC_SLAB_REPLACE, 5, 7, 0, 0, false } };
+        map.run_ok(ops);
+        expect_cuda(cudaMemset(map.map.heads + KC_SLAB_VALUES_BYTE, 0, 4));
+        expect_cuda(cudaMemset(map.map.heads + KC_SLAB_NBYTES + KC_SLAB_VALUES_BYTE, 0, 4));
+        for (uint8_t kind : { KC_SLAB_SEARCH, KC_SLAB_SEARCH_ALL, KC_SLAB_DELETE,
+                              KC_SLAB_DELETE_ALL, KC_SLAB_ADD }) {
+                ops[0].kind = kind;
+                map.run_ok(ops);
+                assert_false(ops[0].hit);
+                assert_int_equal(ops[0].result, 0);
+        }
+        ops[0].kind = KC_SLAB_SEARCH;
+        map.run_ok(ops);
+        assert_int_equal(ops[0].result, 7);
+}
+
 /* ---- flushing */
 
 /* Lists have as few slabs as hold their elements, whichever were deleted. */
@@ -649,6 +706,8 @@ int main(void)
                 cmocka_unit_test(test_equal_keys),
                 cmocka_unit_test(test_equal_keys_at_once),
                 cmocka_unit_test(test_reuse),
+                cmocka_unit_test(test_holes),
+                cmocka_unit_test(test_unwritten_values),
                 cmocka_unit_test(test_flush),
                 cmocka_unit_test(test_named_lists),
                 cmocka_unit_test(test_exhaustion),
