@@ -11,6 +11,7 @@
  *
  * As the block's table is cleared for every bin, its bitmaps are in shared memory, and no memory
  * blocks are added: allocating fails when all are full, which the table passes on to its caller.
+ * The allocator whole, for all warps of a device, is gpu/slab_pool.cuh.
  *
  * Source: Ashkiani et al., A Dynamic Hash Table for the GPU (2018), section V; memory lies in one
  * piece as in their SlabAlloc-light.

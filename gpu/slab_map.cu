@@ -4,12 +4,24 @@
 
 #include <algorithm>
 
-enum { THREADS = 256, BLOCKS_PER_MULTIPROCESSOR = 8 };
+enum { THREADS = 256, WALK_BLOCKS = 8 };
 
+/* Blocks a multiprocessor that a kernel is compiled for, and launched with: as many as registers
+ * suffice for without spilling. */
+template <class Layout> KC_HD constexpr int min_blocks(uint32_t kind)
+{
+        return kind == KC_SLAB_SEARCH && !Layout::APART ? 8
+               : kind == KC_SLAB_SEARCH                 ? 6
+               : kind == KC_SLAB_ANY                    ? 4
+                                                        : 5;
+}
+
+/* Sums that kernels give: of operations, and of walks along the lists, which come between. */
 struct kc_slab_map_state {
         unsigned long long npending, nrefused, nfound;
-        /* of flushing, measuring and dumping */
-        unsigned long long nslabs, nelements, ndeleted, longest;
+        struct kc_slab_map_walk {
+                unsigned long long nslabs, nelements, ndeleted, longest;
+        } walk;
 };
 
 /* ---- in kernels */
@@ -84,7 +96,8 @@ static __device__ void write_results(const struct run_args<Layout> &args, size_t
 
 /* A lane for each operation, 32 at a time. */
 template <class Layout, uint32_t NLANES, uint32_t KIND>
-static __global__ void __launch_bounds__(THREADS) run_kernel(struct run_args<Layout> args)
+static __global__ void __launch_bounds__(THREADS, min_blocks<Layout>(KIND))
+        run_kernel(struct run_args<Layout> args)
 {
         __shared__ struct kc_slab_pool_shared shared;
         struct kc_slab_list_warp<Layout, NLANES> warp;
@@ -142,7 +155,7 @@ static __global__ void __launch_bounds__(THREADS) flush_kernel(struct walk_args 
         for_lists<NLANES>(args, [&](uint32_t list) { nslabs += warp.flush(list); });
         nslabs = __reduce_add_sync(KC_SLAB_ALL_LANES, nslabs);
         if (nslabs != 0 && kc_warp_lane() == 0)
-                atomicAdd(&args.state->nslabs, (unsigned long long)nslabs);
+                atomicAdd(&args.state->walk.nslabs, (unsigned long long)nslabs);
 }
 
 /* f(list, elements) for each slab of the list, and for nothing where other groups have more. */
@@ -176,10 +189,10 @@ static __global__ void __launch_bounds__(THREADS) measure_kernel(struct walk_arg
                 nslabs += warp.group_lane() == 0 ? length : 0;
                 longest = max(longest, length);
         });
-        atomicAdd(&args.state->nelements, nelements);
-        atomicAdd(&args.state->ndeleted, ndeleted);
-        atomicAdd(&args.state->nslabs, nslabs);
-        atomicMax(&args.state->longest, longest);
+        atomicAdd(&args.state->walk.nelements, nelements);
+        atomicAdd(&args.state->walk.ndeleted, ndeleted);
+        atomicAdd(&args.state->walk.nslabs, nslabs);
+        atomicMax(&args.state->walk.longest, longest);
 }
 
 template <class Layout> struct dump_args {
@@ -218,7 +231,8 @@ static __global__ void __launch_bounds__(THREADS)
                         uint32_t total = __shfl_sync(KC_SLAB_ALL_LANES, before + n, 31);
                         unsigned long long at = 0;
                         if (total != 0 && kc_warp_lane() == 0)
-                                at = atomicAdd(&args.state->nelements, (unsigned long long)total);
+                                at = atomicAdd(&args.state->walk.nelements,
+                                               (unsigned long long)total);
                         at = __shfl_sync(KC_SLAB_ALL_LANES, at, 0) + before;
 #pragma unroll
                         for (uint32_t i = 0; i < list_warp::places::NELEMENTS; i++)
@@ -294,9 +308,9 @@ out:
 
 /* ---- launching */
 
-static unsigned grid_of(const struct kc_gpu *gpu, uint64_t nthreads)
+static unsigned grid_of(const struct kc_gpu *gpu, uint64_t nthreads, int blocks)
 {
-        uint64_t most = (uint64_t)gpu->nmultiprocessors * BLOCKS_PER_MULTIPROCESSOR;
+        uint64_t most = (uint64_t)gpu->nmultiprocessors * (unsigned)blocks;
         return (unsigned)std::min((nthreads + THREADS - 1) / THREADS, most);
 }
 
@@ -323,20 +337,26 @@ template <class F> static void with_lanes(const kc_slab_map<kc_slab_pair32> *map
                 f(lanes<8>());
 }
 
+template <class Layout, uint32_t NLANES, uint32_t KIND>
+static void launch_one(const struct kc_gpu *gpu, const struct run_args<Layout> &args)
+{
+        unsigned grid = grid_of(gpu, args.ops.n, min_blocks<Layout>(KIND));
+        run_kernel<Layout, NLANES, KIND><<<grid, THREADS, 0, gpu->stream>>>(args);
+}
+
+/* Kinds that come in bulk have kernels of their own. */
 template <class Layout, uint32_t NLANES>
 static void launch_kind(const struct kc_gpu *gpu, const struct run_args<Layout> &args)
 {
-        unsigned grid = grid_of(gpu, args.ops.n);
         enum kc_slab_kind kind = args.ops.kinds != NULL ? KC_SLAB_ANY : args.ops.kind;
-        cudaStream_t stream = gpu->stream;
         if (kind == KC_SLAB_SEARCH)
-                run_kernel<Layout, NLANES, KC_SLAB_SEARCH><<<grid, THREADS, 0, stream>>>(args);
+                launch_one<Layout, NLANES, KC_SLAB_SEARCH>(gpu, args);
         else if (kind == KC_SLAB_REPLACE)
-                run_kernel<Layout, NLANES, KC_SLAB_REPLACE><<<grid, THREADS, 0, stream>>>(args);
+                launch_one<Layout, NLANES, KC_SLAB_REPLACE>(gpu, args);
         else if (kind == KC_SLAB_ADD)
-                run_kernel<Layout, NLANES, KC_SLAB_ADD><<<grid, THREADS, 0, stream>>>(args);
+                launch_one<Layout, NLANES, KC_SLAB_ADD>(gpu, args);
         else
-                run_kernel<Layout, NLANES, KC_SLAB_ANY><<<grid, THREADS, 0, stream>>>(args);
+                launch_one<Layout, NLANES, KC_SLAB_ANY>(gpu, args);
 }
 
 template <class Layout>
@@ -377,6 +397,13 @@ template <class Layout>
 static enum kc_status clear_state(const struct kc_slab_map<Layout> *map, struct kc_error *err)
 {
         return KC_CUDA(cudaMemsetAsync(map->state, 0, sizeof *map->state, map->gpu->stream));
+}
+
+template <class Layout>
+static enum kc_status clear_walk(const struct kc_slab_map<Layout> *map, struct kc_error *err)
+{
+        return KC_CUDA(
+                cudaMemsetAsync(&map->state->walk, 0, sizeof map->state->walk, map->gpu->stream));
 }
 
 /* ---- running */
@@ -498,7 +525,7 @@ static struct walk_args walk_of(struct kc_slab_map<Layout> *map, uint32_t first,
 template <uint32_t NLANES>
 static unsigned walk_grid(const struct kc_gpu *gpu, const struct walk_args &args)
 {
-        return grid_of(gpu, (uint64_t)(args.end - args.first) * NLANES);
+        return grid_of(gpu, (uint64_t)(args.end - args.first) * NLANES, WALK_BLOCKS);
 }
 
 template <class Layout, uint32_t NLANES>
@@ -530,8 +557,7 @@ enum kc_status kc_slab_map_flush(struct kc_slab_map<Layout> *map, uint32_t first
         enum kc_status status;
         struct walk_args args = walk_of(map, first, n);
         struct kc_slab_map_state state = {};
-        KC_TRY(KC_CUDA(
-                cudaMemsetAsync(&map->state->nslabs, 0, sizeof state.nslabs, map->gpu->stream)));
+        KC_TRY(clear_walk(map, err));
         if (args.end > args.first) {
                 with_lanes(map, [&](auto n) {
                         launch_flush<Layout, decltype(n)::COUNT>(map->gpu, args);
@@ -540,7 +566,7 @@ enum kc_status kc_slab_map_flush(struct kc_slab_map<Layout> *map, uint32_t first
         }
         if (nslabs != NULL) {
                 KC_TRY(read_state(map, &state, err));
-                *nslabs = state.nslabs;
+                *nslabs = state.walk.nslabs;
         }
 out:
         return status;
@@ -554,13 +580,14 @@ enum kc_status kc_slab_map_measure(struct kc_slab_map<Layout> *map, struct kc_sl
         struct walk_args args = walk_of(map, 0, map->params.nlists);
         struct kc_slab_map_state state = {};
         size_t element = sizeof(typename Layout::key) + (Layout::VALUES ? sizeof(uint32_t) : 0);
-        KC_TRY(clear_state(map, err));
+        KC_TRY(clear_walk(map, err));
         with_lanes(map,
                    [&](auto n) { launch_measure<Layout, decltype(n)::COUNT>(map->gpu, args); });
         KC_TRY(KC_LAUNCHED());
         KC_TRY(read_state(map, &state, err));
-        *stats = { state.nelements, state.ndeleted, state.nslabs, state.longest,
-                   (double)(state.nelements * element) / (double)(state.nslabs * KC_SLAB_NBYTES) };
+        *stats = { state.walk.nelements, state.walk.ndeleted, state.walk.nslabs, state.walk.longest,
+                   (double)(state.walk.nelements * element) /
+                           (double)(state.walk.nslabs * KC_SLAB_NBYTES) };
 out:
         return status;
 }
@@ -576,12 +603,12 @@ enum kc_status kc_slab_map_dump(struct kc_slab_map<Layout> *map, typename Layout
                 keys, values, lists, cap, map->params.named, map->params.seed
         };
         struct kc_slab_map_state state = {};
-        KC_TRY(clear_state(map, err));
+        KC_TRY(clear_walk(map, err));
         with_lanes(map,
                    [&](auto n) { launch_dump<Layout, decltype(n)::COUNT>(map->gpu, args, to); });
         KC_TRY(KC_LAUNCHED());
         KC_TRY(read_state(map, &state, err));
-        *n = state.nelements;
+        *n = state.walk.nelements;
 out:
         return status;
 }

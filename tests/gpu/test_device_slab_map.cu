@@ -597,12 +597,16 @@ static void test_resume(void **unused)
         test_ops<kc_slab_pair32> ops;
         for (uint32_t key : distinct_keys<uint32_t>(20000, 12345))
                 ops.push_back({ KC_SLAB_ADD, key, 7, 0, 0, false });
+        ops.push_back({ KC_SLAB_NKINDS, 1, 1, 0, 0, false });
         size_t limit = gpu.gpu.limit_nbytes;
         gpu.gpu.limit_nbytes = gpu.gpu.used_nbytes + 65536;
         assert_int_equal(map.run(ops), KC_ENOMEM);
-        assert_int_equal(map.stats().nelements, ops.size() - map.map.npending);
+        assert_int_equal(map.nrefused, 1);
+        ops.pop_back();
         gpu.gpu.limit_nbytes = limit;
-        expect_ok(map.run(ops, false, true), &map.err);
+        assert_int_equal(map.dump().size(), ops.size() - map.map.npending);
+        assert_int_equal(map.run(ops, false, true), KC_EUSAGE); /* as told before */
+        assert_int_equal(map.nrefused, 1);
         assert_int_equal(map.map.npending, 0);
         auto elements = map.dump();
         assert_int_equal(elements.size(), ops.size());
