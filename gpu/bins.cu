@@ -1,14 +1,17 @@
 #include "gpu/bins.cuh"
 
+#include "gpu/hopscotch.cuh"
+#include "gpu/linear.cuh"
 #include "gpu/slab.cuh"
 #include "gpu/warpdrive.cuh"
 
 enum { WARP = 32, THREADS = 256, WARPS = THREADS / WARP };
 
-/* Slots of a table: some 36 KiB with all else, so that a multiprocessor has room for six blocks. */
-template <class Key> static constexpr uint32_t table_capacity()
+/* Slots of a table: some 36 KiB with all else, so that a multiprocessor has room for six blocks.
+ * Those of hopscotch are larger by a word, and can be filled to the last. */
+template <class Key> static constexpr uint32_t table_capacity(enum kc_gpu_table kind)
 {
-        return sizeof(Key) == 8 ? 2048 : 1024;
+        return (sizeof(Key) == 8 ? 2048 : 1024) / (kind == KC_TABLE_HOPSCOTCH ? 2 : 1);
 }
 
 template <class Key> using fold = kc_fold<Key, 256>;
@@ -215,13 +218,18 @@ enum kc_status kc_count_tasks(struct kc_gpu *gpu, enum kc_gpu_table kind,
         const size_t n = last - first;
         if (n == 0)
                 return KC_OK;
-        if (kind == KC_TABLE_SLAB)
-                return launch<Key, kc_slab<Key>>(gpu, setup, k, stranded, words, records,
-                                                 tasks + first, n,
-                                                 n < setup->capacity ? n : setup->capacity, out,
-                                                 err);
-        return launch<Key, kc_warpdrive<Key, 1>>(gpu, setup, k, stranded, words, records,
-                                                 tasks + first, n, n, out, err);
+        size_t nblocks = n;
+        auto *launch_it = launch<Key, kc_warpdrive<Key, 1>>;
+        if (kind == KC_TABLE_LINEAR)
+                launch_it = launch<Key, kc_linear<Key>>;
+        if (kind == KC_TABLE_HOPSCOTCH)
+                launch_it = launch<Key, kc_hopscotch<Key>>;
+        if (kind == KC_TABLE_SLAB) {
+                launch_it = launch<Key, kc_slab<Key>>;
+                nblocks = n < setup->capacity ? n : setup->capacity;
+        }
+        return launch_it(gpu, setup, k, stranded, words, records, tasks + first, n, nblocks, out,
+                         err);
 }
 
 template <class Key>
@@ -230,8 +238,8 @@ void kc_count_tables_plan(const struct kc_gpu *gpu, enum kc_gpu_table kind, kc_t
 {
         *setup = {};
         *arena_nbytes = 0;
-        if (kind == KC_TABLE_WARPDRIVE) {
-                setup->capacity = table_capacity<Key>();
+        if (kind != KC_TABLE_SLAB) {
+                setup->capacity = table_capacity<Key>(kind);
                 return;
         }
         const uint32_t most = 4 * (uint32_t)gpu->nmultiprocessors;

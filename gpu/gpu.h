@@ -42,6 +42,8 @@ enum kc_status kc_gpu_devices(struct kc_gpu_device *devices, int cap, int *n, st
 enum kc_gpu_table {
         KC_TABLE_WARPDRIVE, /* open addressing, cooperative groups probe windows */
         KC_TABLE_SLAB,      /* chains of 128-byte slabs, warp-cooperative */
+        KC_TABLE_LINEAR,    /* open addressing, slot after slot */
+        KC_TABLE_HOPSCOTCH, /* open addressing, all keys of a slot within the 31 behind it */
 };
 
 struct kc_gpu_params {

@@ -1,7 +1,7 @@
 /*
  * The tables that count a bin: one table a thread block, cleared for every bin.
  *
- * A table type T (kc_warpdrive, kc_slab) has
+ * A table type T (kc_warpdrive, kc_linear, kc_hopscotch, kc_slab) has
  *
  *      T::shared_nbytes(setup)     bytes of dynamic shared memory a block needs
  *      T::T(setup, shared)         every thread of the block makes its own handle
@@ -23,7 +23,7 @@
 #include "gpu/key.cuh"
 
 struct kc_table_setup {
-        uint32_t capacity; /* WarpDrive: slots, a power of two; slab hash: blocks with an arena */
+        uint32_t capacity; /* slots, a power of two; slab hash: blocks with an arena */
         void *arena;       /* slab hash: device memory, arena_nbytes for each block of the grid */
         size_t arena_nbytes;
 };

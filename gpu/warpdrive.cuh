@@ -156,12 +156,10 @@ template <class Key, int G> struct kc_warpdrive {
 
         __device__ bool add(Key key, uint32_t weight, bool active)
         {
-                if (sizeof(Key) == 8 && active && key == (Key)~(Key)0) {
-                        atomicAdd(&slots.counts[capacity], weight);
-                        active = false;
-                }
+                active = active && !add_odd(key, weight);
                 if constexpr (G == 1)
-                        return !active || add_alone(key, weight);
+                        return !active || add_alone(kc_probing_begin(kc_key_hash(key), capacity, 1),
+                                                    MAX_PROBES_ALONE, key, weight);
                 else
                         return add_in_group(key, weight, active);
         }
@@ -180,11 +178,20 @@ template <class Key, int G> struct kc_warpdrive {
                 return true;
         }
 
-private:
-        __device__ bool add_alone(Key key, uint32_t weight)
+protected:
+        /* The key that no slot can hold. */
+        __device__ bool add_odd(Key key, uint32_t weight)
         {
-                kc_probing p = kc_probing_begin(kc_key_hash(key), capacity, 1);
-                for (int i = 0; i < MAX_PROBES_ALONE; i++, kc_probing_next(&p)) {
+                if (sizeof(Key) != 8 || key != (Key)~(Key)0)
+                        return false;
+                atomicAdd(&slots.counts[capacity], weight);
+                return true;
+        }
+
+        /* G = 1, and p the first of up to max_probes slots. */
+        __device__ bool add_alone(kc_probing p, int max_probes, Key key, uint32_t weight)
+        {
+                for (int i = 0; i < max_probes; i++, kc_probing_next(&p)) {
                         auto look = slots.look_at(p.window, key);
                         if (look == slots.MATCH) {
                                 atomicAdd(&slots.counts[p.window], weight);
@@ -195,6 +202,8 @@ private:
                 }
                 return false;
         }
+
+private:
         enum { MAX_PROBES_ALONE = 24 };
 
         /* The lanes' keys in turn; a lane learns the fate of its own. */

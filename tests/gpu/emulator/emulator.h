@@ -2,10 +2,10 @@
  * Kernels on the CPU, for tests of gpu/ on machines with neither nvcc nor a device.
  *
  * A CUDA thread is a fiber. The blocks of a grid run one after the other, and the fibers of a block
- * in turn: each until it waits for others, at a barrier or in a function of its warp. So every run
- * is the same, and atomic operations need not be atomic. KC_EMULATOR_SEED=N in the environment
- * makes them go on in another order, one for each N; then others may also come in between before
- * an atomic operation.
+ * in turn: each until it waits for others, at a barrier or in a function of its warp, or comes to
+ * an access of gpu/atomic.cuh. So every run is the same, and atomic operations need not be atomic.
+ * KC_EMULATOR_SEED=N in the environment makes them go on in another order, one for each N; then
+ * others may also come in between before an atomic operation.
  *
  * What CUDA leaves undefined ends the program, with the kernel's name: lanes of a warp, or threads
  * of a block, that meet in different calls; waiting for a thread that waits elsewhere; a value
@@ -63,6 +63,10 @@ bool meet_block(bool value, const place &place);
 
 /* Before an atomic operation: let others go on, if there is a seed and luck will have it. */
 void pass(void);
+
+/* At an access to memory whose order counts (gpu/atomic.cuh): other threads go on first; with a
+ * seed, now and then. Outside of kernels nothing happens. */
+void let_others_go_on(void);
 
 /* Ends the program. */
 [[noreturn]] void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -207,6 +207,14 @@ void pass(void)
         run_others();
 }
 
+void let_others_go_on(void)
+{
+        if (block.config == NULL || (seed != 0 && draw(2) == 0))
+                return;
+        make_ready(block.current);
+        run_others();
+}
+
 /* ---- meetings ---- */
 
 static void expect_same(const struct place &first, const struct place &other)

@@ -19,6 +19,8 @@
 #define __grid_constant__
 #define __align__(n) alignas(n)
 
+#define KC_ATOMIC_STEP() emulator::let_others_go_on()
+
 /* ---- the host's side: ../runtime.cpp ---- */
 
 enum cudaError_t {

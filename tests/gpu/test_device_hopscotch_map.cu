@@ -1,0 +1,365 @@
+/*
+ * GLHT on the device: bulk operations against a set on the host, and histories of operations at
+ * the same time, for all group sizes.
+ */
+#include "tests/gpu/hopscotch_support.cuh"
+
+#include <set>
+
+#define ALL_GROUPS(name)                                                                           \
+        static void name##_1(void **)                                                              \
+        {                                                                                          \
+                name<1>();                                                                         \
+        }                                                                                          \
+        static void name##_8(void **)                                                              \
+        {                                                                                          \
+                name<8>();                                                                         \
+        }                                                                                          \
+        static void name##_32(void **)                                                             \
+        {                                                                                          \
+                name<32>();                                                                        \
+        }
+#define UNIT_TESTS(name)                                                                           \
+        cmocka_unit_test(name##_1), cmocka_unit_test(name##_8), cmocka_unit_test(name##_32)
+
+static struct kc_gpu gpu;
+
+template <class T> static T *upload(const std::vector<T> &host)
+{
+        struct kc_error error = {}, *err = &error;
+        T *memory = NULL;
+        expect_ok(kc_gpu_new(&gpu, &memory, host.size(), err), err);
+        expect_ok(KC_CUDA(cudaMemcpy(memory, host.data(), host.size() * sizeof(T),
+                                     cudaMemcpyHostToDevice)),
+                  err);
+        return memory;
+}
+
+template <class T> static std::vector<T> download(const T *memory, size_t n)
+{
+        struct kc_error error = {}, *err = &error;
+        std::vector<T> host(n);
+        expect_ok(KC_CUDA(cudaStreamSynchronize(gpu.stream)), err);
+        expect_ok(KC_CUDA(cudaMemcpy(host.data(), memory, n * sizeof(T), cudaMemcpyDeviceToHost)),
+                  err);
+        return host;
+}
+
+/* ---- a table and what must be in it ---- */
+
+struct both {
+        struct kc_hopscotch_map *map;
+        std::set<uint32_t> keys;
+};
+
+static void begin_both(struct both *b, uint64_t nslots, int group)
+{
+        struct kc_error err = {};
+        expect_ok(kc_hopscotch_map_new(&b->map, &gpu, nslots, &err), &err);
+        b->map->group = group;
+        b->keys.clear();
+}
+
+/* All keys, and the words as they lie there. */
+static void expect_keys(const struct both *b)
+{
+        struct kc_error err = {};
+        uint32_t *keys = NULL;
+        assert_int_equal(b->map->size, b->keys.size());
+        expect_ok(kc_gpu_new(&gpu, &keys, b->keys.size(), &err), &err);
+        expect_ok(kc_hopscotch_map_keys(b->map, keys, &err), &err);
+        std::vector<uint32_t> got = download(keys, b->keys.size());
+        kc_gpu_delete(&gpu, keys, b->keys.size());
+        std::sort(got.begin(), got.end());
+        assert_true(std::equal(got.begin(), got.end(), b->keys.begin()));
+        expect_in_order(download(b->map->words, (size_t)1 << b->map->bits));
+}
+
+static void end_both(struct both *b)
+{
+        expect_keys(b);
+        kc_hopscotch_map_free(b->map);
+        assert_int_equal(gpu.used_nbytes, 0);
+}
+
+/* The results of a call, key by key: all its operations were at the same time. */
+static void expect_results(struct both *b, const std::vector<uint8_t> &ops,
+                           const std::vector<uint32_t> &keys, const std::vector<uint8_t> &results)
+{
+        std::map<uint32_t, std::vector<history_event>> of_key;
+        for (size_t i = 0; i < keys.size(); i++) {
+                std::vector<history_event> &events = of_key[keys[i]];
+                if (events.empty() && b->keys.count(keys[i]))
+                        events.push_back({ keys[i], KC_HOPSCOTCH_INSERT, KC_HOP_YES, 0, 1 });
+                assert_true(results[i] <= KC_HOP_FULL_TABLE);
+                events.push_back({ keys[i], ops[i], results[i], 2, 3 });
+        }
+        for (auto &entry : of_key) {
+                bool there;
+                if (!is_linearizable(entry.second, &there))
+                        fail_msg("key %08x: %zu operations in one call", entry.first,
+                                 entry.second.size());
+                if (there)
+                        b->keys.insert(entry.first);
+                else
+                        b->keys.erase(entry.first);
+        }
+}
+
+static uint64_t do_mixed(struct both *b, const std::vector<uint8_t> &ops,
+                         const std::vector<uint32_t> &keys)
+{
+        struct kc_error err = {};
+        uint64_t nfull = 0;
+        uint8_t *device_ops = upload(ops), *device_results = upload(ops);
+        uint32_t *device_keys = upload(keys);
+        expect_ok(kc_hopscotch_map_mixed(b->map, device_ops, KC_HOPSCOTCH_FIND, device_keys,
+                                         keys.size(), device_results, &nfull, &err),
+                  &err);
+        std::vector<uint8_t> results = download(device_results, keys.size());
+        kc_gpu_delete(&gpu, device_ops, ops.size());
+        kc_gpu_delete(&gpu, device_results, ops.size());
+        kc_gpu_delete(&gpu, device_keys, keys.size());
+        assert_int_equal(std::count(results.begin(), results.end(), (uint8_t)KC_HOP_FULL_TABLE),
+                         nfull);
+        expect_results(b, ops, keys, results);
+        return nfull;
+}
+
+static uint64_t do_all(struct both *b, enum kc_hopscotch_op op, const std::vector<uint32_t> &keys)
+{
+        return do_mixed(b, std::vector<uint8_t>(keys.size(), op), keys);
+}
+
+static std::vector<uint32_t> some_keys(size_t n, uint64_t seed, uint32_t below = UINT32_MAX)
+{
+        std::vector<uint32_t> keys(n);
+        for (uint32_t &key : keys)
+                key = (uint32_t)(next_random(&seed) % below);
+        return keys;
+}
+
+/* ---- tests ---- */
+
+template <int G> static void few_keys(void)
+{
+        for (size_t n : { 0, 1, 2, 31, 32, 33, 127, 128, 129, 255, 256, 257 }) {
+                struct both b;
+                begin_both(&b, 512, G);
+                b.map->nthreads = 128;
+                std::vector<uint32_t> keys = some_keys(n, n + 1);
+                do_all(&b, KC_HOPSCOTCH_FIND, keys);
+                assert_int_equal(do_all(&b, KC_HOPSCOTCH_INSERT, keys), 0);
+                do_all(&b, KC_HOPSCOTCH_INSERT, keys);
+                do_all(&b, KC_HOPSCOTCH_FIND, keys);
+                do_all(&b, KC_HOPSCOTCH_FIND, some_keys(n, 99));
+                do_all(&b, KC_HOPSCOTCH_ERASE, some_keys(n / 2, n + 1));
+                do_all(&b, KC_HOPSCOTCH_ERASE, keys);
+                assert_int_equal(b.map->size, 0);
+                end_both(&b);
+        }
+}
+ALL_GROUPS(few_keys)
+
+/* Without results, and of one kind. */
+static void plain_calls(void **)
+{
+        struct kc_error err = {};
+        struct both b;
+        begin_both(&b, 4096, 1);
+        std::vector<uint32_t> keys = some_keys(3000, 5);
+        uint32_t *device_keys = upload(keys);
+        uint64_t nfull = 1;
+        expect_ok(kc_hopscotch_map_insert(b.map, device_keys, keys.size(), NULL, &nfull, &err),
+                  &err);
+        assert_int_equal(nfull, 0);
+        b.keys.insert(keys.begin(), keys.end());
+        expect_keys(&b);
+        expect_ok(kc_hopscotch_map_erase(b.map, device_keys, 1000, NULL, &err), &err);
+        for (size_t i = 0; i < 1000; i++)
+                b.keys.erase(keys[i]);
+        expect_keys(&b);
+        expect_ok(kc_hopscotch_map_clear(b.map, &err), &err);
+        b.keys.clear();
+        kc_gpu_delete(&gpu, device_keys, keys.size());
+        end_both(&b);
+}
+
+/* No key is reserved; the same key many times in a call. */
+template <int G> static void odd_keys(void)
+{
+        struct both b;
+        begin_both(&b, 256, G);
+        std::vector<uint32_t> keys = { 0, UINT32_MAX, 1, UINT32_MAX - 1, 0x80000000u, 0x7fffffffu };
+        for (int i = 0; i < 6; i++)
+                keys.insert(keys.end(), keys.begin(), keys.begin() + 40);
+        for (uint32_t op : { KC_HOPSCOTCH_INSERT, KC_HOPSCOTCH_FIND, KC_HOPSCOTCH_ERASE })
+                do_all(&b, (enum kc_hopscotch_op)op, keys);
+        assert_int_equal(b.map->size, 0);
+        for (uint64_t seed = 1; seed < 6; seed++) {
+                std::vector<uint8_t> ops(keys.size());
+                uint64_t state = seed;
+                for (uint8_t &op : ops)
+                        op = (uint8_t)(next_random(&state) % 3);
+                do_mixed(&b, ops, keys);
+        }
+        end_both(&b);
+}
+ALL_GROUPS(odd_keys)
+
+/* A table in use for long, at loads up to 0.95, with keys anew and again. */
+template <int G> static void mixed_calls(void)
+{
+        const uint64_t nslots = test_small() ? 1024 : 65536;
+        struct both b;
+        begin_both(&b, nslots, G);
+        uint64_t state = 7, nfull = 0;
+        for (int call = 0; call < 12; call++) {
+                size_t n = nslots / 3 + next_random(&state) % 100;
+                uint32_t below = (uint32_t)(nslots * 5 / 4);
+                std::vector<uint32_t> keys = some_keys(n, state, below);
+                std::vector<uint8_t> ops(n);
+                for (uint8_t &op : ops) {
+                        uint64_t luck = next_random(&state) % 10;
+                        op = luck < 2 ? KC_HOPSCOTCH_FIND
+                             : luck < 9 - (unsigned)call / 8 * 4 ? KC_HOPSCOTCH_INSERT
+                                                                 : KC_HOPSCOTCH_ERASE;
+                }
+                nfull += do_mixed(&b, ops, keys);
+                expect_keys(&b);
+        }
+        assert_true(nfull < nslots / 20);
+        end_both(&b);
+}
+ALL_GROUPS(mixed_calls)
+
+/* What finds no room is told, and has room after a rebuild. */
+template <int G> static void full_tables(void)
+{
+        struct kc_error err = {};
+        struct both b;
+        begin_both(&b, 256, G);
+        std::vector<uint32_t> keys = some_keys(700, 8);
+        uint64_t nfull = do_all(&b, KC_HOPSCOTCH_INSERT, keys);
+        assert_true(nfull >= 700 - 256);
+        assert_true(b.map->size > 256 * 8 / 10);
+        expect_keys(&b);
+        expect_ok(kc_hopscotch_map_rebuild(b.map, 1, &err), &err);
+        assert_true(b.map->bits >= 8);
+        expect_keys(&b);
+        expect_ok(kc_hopscotch_map_rebuild(b.map, 1024, &err), &err);
+        assert_int_equal(b.map->bits, 10);
+        expect_keys(&b);
+        b.map->group = G;
+        assert_int_equal(do_all(&b, KC_HOPSCOTCH_INSERT, keys), 0);
+        assert_int_equal(b.map->size, std::set<uint32_t>(keys.begin(), keys.end()).size());
+        end_both(&b);
+}
+ALL_GROUPS(full_tables)
+
+/* Operations that give up at once are done in further rounds, in the end by one thread. */
+template <int G> static void many_rounds(void)
+{
+        struct both b;
+        begin_both(&b, 256, G);
+        b.map->max_tries = 1;
+        for (uint64_t seed = 1; seed < 5; seed++) {
+                std::vector<uint32_t> keys = some_keys(2048, seed, 200);
+                std::vector<uint8_t> ops(keys.size());
+                uint64_t state = seed;
+                for (uint8_t &op : ops)
+                        op = (uint8_t)(next_random(&state) % 3);
+                do_mixed(&b, ops, keys);
+        }
+        end_both(&b);
+}
+ALL_GROUPS(many_rounds)
+
+static void wrong_sizes(void **)
+{
+        struct kc_error err = {};
+        struct kc_hopscotch_map *map = NULL;
+        assert_int_equal(kc_hopscotch_map_new(&map, &gpu, (UINT64_C(1) << 31) + 1, &err),
+                         KC_EUSAGE);
+        err = {};
+        size_t limit = gpu.limit_nbytes;
+        gpu.limit_nbytes = 1 << 20;
+        assert_int_equal(kc_hopscotch_map_new(&map, &gpu, 1 << 20, &err), KC_ENOMEM);
+        gpu.limit_nbytes = limit;
+        assert_null(map);
+        assert_int_equal(gpu.used_nbytes, 0);
+        kc_hopscotch_map_free(NULL);
+}
+
+/* ---- histories: each operation with its time ---- */
+
+template <int G>
+__global__ static void history_kernel(struct kc_hop_table table, history_setup setup, unsigned nops,
+                                      history_event *events, unsigned *clock)
+{
+        const kc_hop<kc_lanes<G>, KC_SCOPE_DEVICE> hop = { table, {} };
+        const kc_lanes<G> lanes = {};
+        const unsigned number = (blockIdx.x * blockDim.x + threadIdx.x) / G;
+        uint64_t state = kc_key_hash((kc_key64)(setup.seed << 32 | number));
+        for (unsigned i = 0; i < nops; i++) {
+                history_event e;
+                history_choose(setup, &state, &e);
+                e.begin = lanes.rank() == 0 ? atomicAdd(clock, 1u) : 0;
+                __threadfence();
+                e.result = history_do(hop, setup, e);
+                __threadfence();
+                e.end = lanes.rank() == 0 ? atomicAdd(clock, 1u) : 0;
+                if (lanes.rank() == 0)
+                        events[(size_t)number * nops + i] = e;
+        }
+}
+
+/* `nwriters` operations at a time, nops one after the other each. */
+template <int G>
+static void run_history(const history_setup &setup, uint32_t nslots, unsigned nwriters,
+                        unsigned nops)
+{
+        struct kc_error error = {}, *err = &error;
+        const unsigned nthreads = nwriters * G, block = std::min(nthreads, 1024u);
+        uint64_t *words = upload(std::vector<uint64_t>(nslots));
+        history_event *events = upload(std::vector<history_event>((size_t)nwriters * nops));
+        unsigned *clock = upload(std::vector<unsigned>(1));
+        struct kc_hop_table table = { words, nslots - 1, std::min(nslots - 1, 500u) };
+        history_kernel<G><<<nthreads / block, block, 0, gpu.stream>>>(table, setup, nops, events,
+                                                                     clock);
+        expect_ok(KC_LAUNCHED(), err);
+        expect_history(setup, download(events, (size_t)nwriters * nops), download(words, nslots));
+        kc_gpu_delete(&gpu, words, nslots);
+        kc_gpu_delete(&gpu, events, (size_t)nwriters * nops);
+        kc_gpu_delete(&gpu, clock, 1);
+}
+
+template <int G> static void histories(void)
+{
+        const unsigned nwriters = (test_small() ? 1024 : 16384) / G, nops = test_small() ? 30 : 60;
+        for (uint64_t seed = 1; seed <= 3; seed++) {
+                run_history<G>({ 8, 1, 60, 40, 30, 64, seed }, 64, 32, nops);
+                run_history<G>({ 40, 3, 62, 40, 30, 64, seed }, 64, 32, nops);
+                run_history<G>({ 60, 60, 0, 30, 45, 64, seed }, 64, nwriters, nops);
+                run_history<G>({ 500, 500, 0, 20, 60, 64, seed }, 512, nwriters, nops);
+                run_history<G>({ 480, 480, 500, 20, 70, 3, seed }, 512, nwriters, nops);
+                run_history<G>({ 4000, 1000, 500, 20, 60, 64, seed }, 4096, nwriters, nops);
+        }
+}
+ALL_GROUPS(histories)
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                UNIT_TESTS(few_keys),    cmocka_unit_test(plain_calls), UNIT_TESTS(odd_keys),
+                UNIT_TESTS(mixed_calls), UNIT_TESTS(full_tables),       UNIT_TESTS(many_rounds),
+                UNIT_TESTS(histories),   cmocka_unit_test(wrong_sizes),
+        };
+        struct kc_error err = {};
+        need_device();
+        expect_ok(kc_gpu_open(&gpu, 0, 0, &err), &err);
+        cmocka_set_test_filter(getenv("KC_TEST"));
+        int nfailed = cmocka_run_group_tests(tests, NULL, NULL);
+        kc_gpu_close(&gpu);
+        return nfailed;
+}

@@ -1,0 +1,13 @@
+/*
+ * Counting with linear probing on the device, against a count on the host.
+ */
+#include "gpu/linear.cuh"
+#include "tests/gpu/table_cases.cuh"
+
+int main(void)
+{
+        std::vector<CMUnitTest> tests;
+        add_cases<kc_linear<kc_key64>, kc_key64>(&tests, "linear, K64");
+        add_cases<kc_linear<kc_key128>, kc_key128>(&tests, "linear, K128");
+        return run_cases(tests);
+}
