@@ -328,7 +328,7 @@ static enum kc_status count_all(struct count *count, const struct invocation *ca
         KC_TRY(resolve(count, err));
         if (s->reader_only)
                 return only_read(count, call, err);
-        device_choose(&count->device, s->device, s->table, count->k, s->quiet);
+        KC_TRY(device_choose(&count->device, s->device, s->table, count->k, s->quiet, err));
         KC_TRY(open_all(count, err));
         KC_TRY(run_some_engine(count, err));
         KC_TRY(commit(count, err));

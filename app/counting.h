@@ -71,8 +71,8 @@ enum kc_status counting_add(const struct invocation *call, struct kc_error *err)
           .name = "table", \
           .argument = "NAME", \
           .offset = COUNTING_FIELD(table), \
-          .help = "Hash table of the CUDA engine: warpdrive or slab. Needs a CUDA device. Default: " \
-                  "warpdrive." }, \
+          .help = "Hash table of the CUDA engine: warpdrive, slab, linear or hopscotch, for k up " \
+                  "to 64. Needs a CUDA device. The output is the same. Default: warpdrive." }, \
         { .type = OPTION_SIZE, \
           .name = "gpu-memory", \
           .argument = "SIZE", \

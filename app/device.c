@@ -30,28 +30,25 @@ static const char *cuda_devices(const char *device)
         return *p == '\0' ? device + 4 : NULL;
 }
 
-static const struct {
+/* The first one is the default. */
+static const struct table {
         const char *name;
         enum kc_gpu_table table;
-        bool built;
+        int max_k;
 } tables[] = {
-        { "warpdrive", KC_TABLE_WARPDRIVE, true },
-        { "slab", KC_TABLE_SLAB, true },
-        { "linear", 0, false },
-        { "hopscotch", 0, false },
+        { "warpdrive", KC_TABLE_WARPDRIVE, KC_GPU_ENGINE_MAX_K },
+        { "slab", KC_TABLE_SLAB, KC_GPU_ENGINE_MAX_K },
+        { "linear", KC_TABLE_LINEAR, KC_GPU_ENGINE_MAX_K },
+        { "hopscotch", KC_TABLE_HOPSCOTCH, KC_GPU_ENGINE_MAX_K },
 };
 
-static enum kc_status check_table(const char *name, struct kc_error *err)
+/* NULL: there is none of this name. */
+static const struct table *find_table(const char *name)
 {
         for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
-                if (strcmp(name, tables[i].name) == 0 && tables[i].built)
-                        return KC_OK;
-                else if (strcmp(name, tables[i].name) == 0)
-                        return kc_fail(err, KC_EUSAGE,
-                                       "--table: this version has no %s table; take warpdrive or "
-                                       "slab",
-                                       name);
-        return kc_fail(err, KC_EUSAGE, "--table: '%s' is neither warpdrive nor slab", name);
+                if (strcmp(name, tables[i].name) == 0)
+                        return &tables[i];
+        return NULL;
 }
 
 enum kc_status device_check(const char *device, const char *table, struct kc_error *err)
@@ -71,26 +68,35 @@ enum kc_status device_check(const char *device, const char *table, struct kc_err
                 return kc_fail(err, KC_EUSAGE,
                                "--table chooses a table of the CUDA engine; it needs --device "
                                "cuda");
-        return table ? check_table(table, err) : KC_OK;
+        if (table && find_table(table) == NULL)
+                return kc_fail(err, KC_EUSAGE,
+                               "--table: '%s' is none of warpdrive, slab, linear, hopscotch",
+                               table);
+        return KC_OK;
 }
 
-void device_choose(struct device_choice *choice, const char *device, const char *table, int k,
-                   bool quiet)
+enum kc_status device_choose(struct device_choice *choice, const char *device, const char *table,
+                             int k, bool quiet, struct kc_error *err)
 {
         const char *cuda = cuda_devices(device);
+        const struct table *chosen = table ? find_table(table) : &tables[0];
         *choice = (struct device_choice){ .may_fall_back = cuda == NULL && table == NULL,
                                           .index = cuda && *cuda ? atoi(cuda + 1) : 0,
-                                          .table_name = table ? table : tables[0].name };
-        for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
-                if (strcmp(choice->table_name, tables[i].name) == 0)
-                        choice->table = tables[i].table;
+                                          .table = chosen->table,
+                                          .table_name = chosen->name };
         if (strcmp(device, "cpu") == 0 || (choice->may_fall_back && !kc_gpu_in_build()))
-                return; /* nothing else is to be expected */
+                return KC_OK; /* nothing else is to be expected */
+        if (table && k > chosen->max_k)
+                return kc_fail(err, KC_EUSAGE,
+                               "--table %s counts up to k = %d; without --table, the CPU counts "
+                               "k = %d",
+                               table, chosen->max_k, k);
         choice->cuda = k <= KC_GPU_ENGINE_MAX_K;
         if (!choice->cuda && !(quiet && choice->may_fall_back))
                 fprintf(stderr,
                         "kcount: the CUDA engine counts up to k = %d: counting on the CPU\n",
                         KC_GPU_ENGINE_MAX_K);
+        return KC_OK;
 }
 
 const char *device_name(const struct device_choice *choice, char text[16])

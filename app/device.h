@@ -24,10 +24,11 @@ enum kc_status device_check(const char *device, const char *table, struct kc_err
 /*
  * Choose the engine, once device_check has passed. Looks at no device: making one ready takes so
  * long that reading must begin meanwhile. Where k is too large for CUDA, that is told in a line on
- * stderr; with quiet, only where CUDA was asked for by name.
+ * stderr; with quiet, only where CUDA was asked for by name. KC_EUSAGE for a table that cannot take
+ * k.
  */
-void device_choose(struct device_choice *choice, const char *device, const char *table, int k,
-                   bool quiet);
+enum kc_status device_choose(struct device_choice *choice, const char *device, const char *table,
+                             int k, bool quiet, struct kc_error *err);
 
 /* "cpu" or "cuda:N". */
 const char *device_name(const struct device_choice *choice, char text[16]);

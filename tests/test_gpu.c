@@ -87,6 +87,16 @@ static void in_small_batches(struct work *work)
         work->gpu.table = KC_TABLE_SLAB;
 }
 
+static void with_linear_probing(struct work *work)
+{
+        work->gpu.table = KC_TABLE_LINEAR;
+}
+
+static void with_hopscotch(struct work *work)
+{
+        work->gpu.table = KC_TABLE_HOPSCOTCH;
+}
+
 static void in_little_memory(struct work *work)
 {
         work->gpu.memory_nbytes = 256 << 20;
@@ -104,6 +114,8 @@ static void same_run_as_the_host(void **state)
                 for (size_t i = 0; i < sizeof ks / sizeof *ks; i++) {
                         compare(ks[i], stranded, scaled(3000), as_it_likes);
                         compare(ks[i], stranded, scaled(3000), in_small_batches);
+                        compare(ks[i], stranded, scaled(3000), with_linear_probing);
+                        compare(ks[i], stranded, scaled(3000), with_hopscotch);
                 }
                 compare(31, stranded, scaled(20000), in_little_memory);
                 compare(55, stranded, scaled(20000), in_little_memory);

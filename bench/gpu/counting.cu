@@ -171,6 +171,9 @@ out:
         return status;
 }
 
+/* By enum kc_gpu_table. */
+static const char *const TABLES[] = { "warpdrive", "slab", "linear", "hopscotch" };
+
 /* halves: NULL, or [2] out: the runs of both halves of the reads. */
 template <class Key>
 static enum kc_status count_with(struct counting<Key> *c, enum kc_gpu_table table, int k,
@@ -182,7 +185,7 @@ static enum kc_status count_with(struct counting<Key> *c, enum kc_gpu_table tabl
         KC_TRY(kc_gpu_counter_new(&c->counter, gpu, k, false, table, c->reads.nkmers, err));
         if (c->bench->check)
                 KC_TRY(check_count(c, k, err));
-        KC_TRY(time_count(c, table == KC_TABLE_SLAB ? "slab" : "warpdrive", k, err));
+        KC_TRY(time_count(c, TABLES[table], k, err));
         for (int half = 0; half < 2 && halves != NULL; half++)
                 KC_TRY(count_half(c, half, &halves[half], err));
 out:
@@ -203,7 +206,8 @@ template <class Key> enum kc_status bench_counting(struct bench *bench, int k, s
                 KC_TRY(workload_truth<Key>(&bench->gpu, &bench->reads, &c.reads, k, &c.truth, err));
         KC_TRY(count_with(&c, KC_TABLE_WARPDRIVE, k, halves, err));
         KC_TRY(bench_runs(bench, k, &halves[0], &halves[1], err));
-        KC_TRY(count_with<Key>(&c, KC_TABLE_SLAB, k, NULL, err));
+        for (enum kc_gpu_table table : { KC_TABLE_SLAB, KC_TABLE_LINEAR, KC_TABLE_HOPSCOTCH })
+                KC_TRY(count_with<Key>(&c, table, k, NULL, err));
 out:
         kc_gpu_run_free(&bench->gpu, &halves[1]);
         kc_gpu_run_free(&bench->gpu, &halves[0]);

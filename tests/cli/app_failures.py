@@ -70,6 +70,7 @@ def test_no_device():
         return
     reason = s.said.removesuffix("\n")
     for choice in (["--device", "cuda"], ["--device", "cuda:1"], ["--table", "slab"],
+                   ["--table", "linear"], ["--table", "hopscotch"],
                    ["--device", "cuda:0", "--table", "warpdrive", "--gpu-memory", "256M"]):
         fails(s, "a.fq", "-k", 3, *choice, message=reason)
     s.kcount("a.fq", "-k", 3, "--device", "auto", "--gpu-memory", "1G")

@@ -22,6 +22,7 @@ THREADS = (1, 2, 4, 5)
 MEMORY = (0, 8, 12, 24)  # MiB a thread; 0: no bound
 
 MAX_CUDA_K = 64
+TABLES = ("warpdrive", "slab", "linear", "hopscotch")
 GPU_MEMORY = (0, 256, 300, 1000)  # MiB; 0: no bound
 GPU_BATCH = (0, 4096, 30000, 1000000)  # k-mers; 0: as the engine likes
 
@@ -61,9 +62,9 @@ def naive(path, k, stranded, *options):
     return run(NAIVE, "-k", k, *(["-s"] if stranded else []), *options, path)
 
 
-def gpu_options(rng):
-    """Bounds small enough for many runs, and for these to leave the device; either table."""
-    options = ["--table", rng.choice(("warpdrive", "slab"))]
+def gpu_options(rng, table):
+    """Bounds small enough for many runs, and for these to leave the device; any table, or this one."""
+    options = ["--table", table or rng.choice(TABLES)]
     for name, value in (("--gpu-memory", rng.choice(GPU_MEMORY)), ("--gpu-batch", rng.choice(GPU_BATCH))):
         if value:
             options += [name, f"{value}M" if name == "--gpu-memory" else value]
@@ -71,11 +72,11 @@ def gpu_options(rng):
 
 
 def count(folder, output, k, stranded, *options, inputs=("reads",), threads=2, memory=0, stdin=None,
-          device=DEVICE, rng=random.Random(31)):
+          device=DEVICE, rng=random.Random(31), table=None):
     command = [KCOUNT, "count", *inputs, "-k", k, "-o", output, "-t", threads, "--json", "--force",
                "--device", device, *(["--stranded"] if stranded else []), *options]
     if device != "cpu":
-        command += gpu_options(rng)
+        command += gpu_options(rng, table)
     if memory:
         command += ["--engine-memory", f"{memory}M", "--tmp", output.parent]
     counted = json.loads(run(*command, cwd=folder, stdin=stdin))
@@ -203,13 +204,13 @@ def skewed_reads():
 
 
 def compare_engines(folder, k, stranded, what):
-    """DEVICE against first.kc, then both engines with k-mers left out."""
+    """DEVICE against first.kc, with every table, then both engines with k-mers left out."""
     some = [["--min", 2], ["--max", 3], ["--min", 3, "--max", 1000]] if k == 31 else []
-    for bounds in [[], [], *some]:
+    for table, bounds in [*((table, []) for table in TABLES), *((None, bounds) for bounds in some)]:
         if bounds:
             count(folder, folder / "first.kc", k, stranded, *bounds, device="cpu")
-        count(folder, folder / "other.kc", k, stranded, *bounds)
-        same_file(folder / "other.kc", folder / "first.kc", f"{what} k={k} {bounds} {DEVICE}")
+        count(folder, folder / "other.kc", k, stranded, *bounds, table=table)
+        same_file(folder / "other.kc", folder / "first.kc", f"{what} k={k} {table} {bounds} {DEVICE}")
 
 
 def skew():

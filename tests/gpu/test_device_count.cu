@@ -199,7 +199,8 @@ static std::vector<letters> sample_reads(uint64_t seed, size_t nreads)
 static const int all_k[] = { 1,  2,  3,  4,  5,  8,  11, 12, 13, 14, 15, 16, 17, 21, 25,
                              27, 31, 32, 33, 34, 41, 47, 48, 49, 55, 63, 64 };
 
-static const enum kc_gpu_table all_tables[] = { KC_TABLE_WARPDRIVE, KC_TABLE_SLAB };
+static const enum kc_gpu_table all_tables[] = { KC_TABLE_WARPDRIVE, KC_TABLE_SLAB,
+                                               KC_TABLE_LINEAR, KC_TABLE_HOPSCOTCH };
 
 static void each_k(const std::vector<letters> &segments)
 {
@@ -262,7 +263,7 @@ static void all_distinct(void **state)
         size_t number = 0;
         for (int k : { 16, 31, 64 })
                 for (enum kc_gpu_table table : all_tables)
-                        if (test_takes(number++, 5))
+                        if (test_takes(number++, 3))
                                 check_widths(reads, k, false, table);
 }
 
