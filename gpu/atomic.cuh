@@ -11,8 +11,9 @@
 /* Who shares a word: the threads of a block (in its shared memory), or all of the device. */
 enum kc_scope { KC_SCOPE_BLOCK, KC_SCOPE_DEVICE };
 
+/* On the host before every access: tests let other threads go first. */
 #ifndef KC_ATOMIC_STEP
-#define KC_ATOMIC_STEP() ((void)0) /* on the host before every access: tests let others go first */
+#define KC_ATOMIC_STEP() ((void)0)
 #endif
 
 /* What the thread reads or writes after this comes after it. */

@@ -44,10 +44,11 @@
 #include "gpu/lanes.cuh"
 
 enum kc_hop_result {
-        KC_HOP_NO,   /* find, erase: not there; insert: there already */
-        KC_HOP_YES,  /* found, erased, inserted */
-        KC_HOP_FULL_TABLE, /* not inserted: no open slot within reach, or none that can be brought near */
-        KC_HOP_BUSY, /* nothing was done: others are at work there */
+        KC_HOP_NO,         /* find, erase: not there; insert: there already */
+        KC_HOP_YES,        /* found, erased, inserted */
+        KC_HOP_FULL_TABLE, /* not inserted: no open slot within reach, or none that can be brought
+                              near */
+        KC_HOP_BUSY,       /* nothing was done: others are at work there */
 };
 
 /* The words, a power of two of them, 64 at least, all 0 in an empty table. */
@@ -59,7 +60,7 @@ struct kc_hop_table {
 
 /* Where an item was found. */
 struct kc_hop_place {
-        uint64_t home;   /* the home's word when last seen, found or not */
+        uint64_t home; /* the home's word when last seen, found or not */
         uint32_t offset;
         uint32_t item;
 };
@@ -270,7 +271,8 @@ private:
 
         /* ---- find_empty ---- */
 
-        enum : uint32_t { AHEAD = Lanes::SIZE >= 4 ? 1 : 4 }; /* words that a lane reads at a time */
+        /* Words that a lane reads at a time. */
+        enum : uint32_t { AHEAD = Lanes::SIZE >= 4 ? 1 : 4 };
 
         /* The nearest open slot behind home, within reach, and lock it. */
         KC_HD enum kc_hop_result find_empty(uint32_t home, struct target *target) const
@@ -315,8 +317,7 @@ private:
                 bool busy = false;
                 for (uint32_t d = KC_HOP_NEIGHBOURS - 1; d > 0; d--) {
                         uint32_t head = target->distance - d; /* behind home */
-                        enum kc_hop_result result =
-                                swap_value_into_empty(home + head, d, target);
+                        enum kc_hop_result result = swap_value_into_empty(home + head, d, target);
                         if (result == KC_HOP_YES)
                                 return result;
                         busy |= result == KC_HOP_BUSY;

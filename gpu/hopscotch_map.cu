@@ -43,10 +43,10 @@ __device__ static void tell(const struct work *work, size_t i, bool has_task,
         if (has_task)
                 work->results[i] = (uint8_t)task->result;
         bool changed = has_task && task->result == KC_HOP_YES;
-        uint32_t nbusy = (uint32_t)__popc(
-                __ballot_sync(~0u, has_task && task->result == KC_HOP_BUSY));
-        uint32_t nfull = (uint32_t)__popc(
-                __ballot_sync(~0u, has_task && task->result == KC_HOP_FULL_TABLE));
+        uint32_t nbusy =
+                (uint32_t)__popc(__ballot_sync(~0u, has_task && task->result == KC_HOP_BUSY));
+        uint32_t nfull =
+                (uint32_t)__popc(__ballot_sync(~0u, has_task && task->result == KC_HOP_FULL_TABLE));
         int grown = __popc(__ballot_sync(~0u, changed && task->op == KC_HOPSCOTCH_INSERT)) -
                     __popc(__ballot_sync(~0u, changed && task->op == KC_HOPSCOTCH_ERASE));
         if (kc_warp_lane() != 0)
@@ -127,8 +127,7 @@ static enum kc_status bits_for(uint64_t nslots, uint32_t *bits, struct kc_error 
                 if (nslots <= nslots_of(*bits))
                         break;
         if (nslots > nslots_of(*bits))
-                return kc_fail(err, KC_EUSAGE,
-                               "a hopscotch table of %llu slots: 2^%u are the most",
+                return kc_fail(err, KC_EUSAGE, "a hopscotch table of %llu slots: 2^%u are the most",
                                (unsigned long long)nslots, (unsigned)KC_HOPSCOTCH_MAX_BITS);
         return KC_OK;
 }

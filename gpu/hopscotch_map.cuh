@@ -101,10 +101,10 @@ struct kc_hopscotch_told {
 
 struct kc_hopscotch_map {
         struct kc_gpu *gpu;
-        uint32_t bits;  /* 2^bits slots */
-        uint64_t size;  /* keys in it */
+        uint32_t bits; /* 2^bits slots */
+        uint64_t size; /* keys in it */
         uint64_t *words;
-        uint8_t *results;                       /* [results_cap] device, for callers without */
+        uint8_t *results; /* [results_cap] device, for callers without */
         size_t results_cap;
         struct kc_hopscotch_told *told, *heard; /* device; pinned */
         /* For tuning, and for tests; free to be changed between calls. */

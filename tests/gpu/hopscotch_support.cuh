@@ -110,8 +110,8 @@ static inline bool is_linearizable(std::vector<history_event> events, bool *ther
 /* ---- a table at rest ---- */
 
 /* Its items by home and what they are; each is in place, in its home's bitmap, and there once. */
-static inline std::vector<std::pair<uint32_t, uint32_t>>
-expect_in_order(const std::vector<uint64_t> &words)
+static inline std::vector<std::pair<uint32_t, uint32_t>> expect_in_order(
+        const std::vector<uint64_t> &words)
 {
         const uint32_t mask = (uint32_t)words.size() - 1;
         std::vector<std::pair<uint32_t, uint32_t>> items;
@@ -150,8 +150,8 @@ static inline void expect_history(const history_setup &setup, std::vector<histor
                         fail_msg("key %u: no order of its %zu operations gives their results", key,
                                  of_key[key].size());
                 if (there)
-                        want.push_back({ history_home(setup, key) & (uint32_t)(words.size() - 1),
-                                         key });
+                        want.push_back(
+                                { history_home(setup, key) & (uint32_t)(words.size() - 1), key });
         }
         std::sort(want.begin(), want.end());
         assert_true(expect_in_order(words) == want);

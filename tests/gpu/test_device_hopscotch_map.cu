@@ -6,20 +6,20 @@
 
 #include <set>
 
-#define ALL_GROUPS(name)                                                                           \
-        static void name##_1(void **)                                                              \
-        {                                                                                          \
-                name<1>();                                                                         \
-        }                                                                                          \
-        static void name##_8(void **)                                                              \
-        {                                                                                          \
-                name<8>();                                                                         \
-        }                                                                                          \
-        static void name##_32(void **)                                                             \
-        {                                                                                          \
-                name<32>();                                                                        \
+#define ALL_GROUPS(name) \
+        static void name##_1(void **) \
+        { \
+                name<1>(); \
+        } \
+        static void name##_8(void **) \
+        { \
+                name<8>(); \
+        } \
+        static void name##_32(void **) \
+        { \
+                name<32>(); \
         }
-#define UNIT_TESTS(name)                                                                           \
+#define UNIT_TESTS(name) \
         cmocka_unit_test(name##_1), cmocka_unit_test(name##_8), cmocka_unit_test(name##_32)
 
 static struct kc_gpu gpu;
@@ -221,7 +221,7 @@ template <int G> static void mixed_calls(void)
                 std::vector<uint8_t> ops(n);
                 for (uint8_t &op : ops) {
                         uint64_t luck = next_random(&state) % 10;
-                        op = luck < 2 ? KC_HOPSCOTCH_FIND
+                        op = luck < 2                            ? KC_HOPSCOTCH_FIND
                              : luck < 9 - (unsigned)call / 8 * 4 ? KC_HOPSCOTCH_INSERT
                                                                  : KC_HOPSCOTCH_ERASE;
                 }
@@ -321,12 +321,12 @@ static void run_history(const history_setup &setup, uint32_t nslots, unsigned nw
 {
         struct kc_error error = {}, *err = &error;
         const unsigned nthreads = nwriters * G, block = std::min(nthreads, 1024u);
+        const unsigned nblocks = nthreads / block;
         uint64_t *words = upload(std::vector<uint64_t>(nslots));
         history_event *events = upload(std::vector<history_event>((size_t)nwriters * nops));
         unsigned *clock = upload(std::vector<unsigned>(1));
         struct kc_hop_table table = { words, nslots - 1, std::min(nslots - 1, 500u) };
-        history_kernel<G><<<nthreads / block, block, 0, gpu.stream>>>(table, setup, nops, events,
-                                                                     clock);
+        history_kernel<G><<<nblocks, block, 0, gpu.stream>>>(table, setup, nops, events, clock);
         expect_ok(KC_LAUNCHED(), err);
         expect_history(setup, download(events, (size_t)nwriters * nops), download(words, nslots));
         kc_gpu_delete(&gpu, words, nslots);

@@ -22,6 +22,7 @@ static thread_local uint64_t step_state;
 #undef KC_ATOMIC_STEP /* the emulator has another one */
 #define KC_ATOMIC_STEP() test_step()
 
+#include "bench/tables/cpu_hopscotch.cuh"
 #include "tests/gpu/hopscotch_support.cuh"
 
 typedef kc_hop<kc_lanes<1>, KC_SCOPE_DEVICE> hop_alone;
@@ -49,9 +50,9 @@ static void test_words(void **unused)
                                 assert_false(kc_hop_is_open(word));
                                 assert_int_equal(kc_hop_bitmap(word), kc_hop_bitmap(other));
                                 assert_int_equal(kc_hop_is_locked(word), kc_hop_is_locked(other));
-                                assert_true(kc_hop_put(kc_hop_put(other, ~item & 0xffffff,
-                                                                  31 - offset),
-                                                       item, offset) == word);
+                                assert_true(
+                                        kc_hop_put(kc_hop_put(other, ~item & 0xffffff, 31 - offset),
+                                                   item, offset) == word);
                                 assert_true(kc_hop_empty(word) == other);
                                 assert_false(kc_hop_is_of(kc_hop_empty(word), offset));
                                 assert_true(kc_hop_unlocked(word) ==
@@ -138,8 +139,8 @@ static void expect_same_keys(const struct model *m)
 {
         std::vector<std::pair<uint32_t, uint32_t>> want;
         for (uint32_t key : m->keys)
-                want.push_back({ history_home(m->setup, key) & (uint32_t)(m->words.size() - 1),
-                                 key });
+                want.push_back(
+                        { history_home(m->setup, key) & (uint32_t)(m->words.size() - 1), key });
         std::sort(want.begin(), want.end());
         assert_true(expect_in_order(m->words) == want);
 }
@@ -154,8 +155,7 @@ static void test_against_a_set(void **unused)
                 { 64, 120, 64, 0, 63 },     /* more keys than slots */
                 { 256, 256, 256, 0, 255 },  /* as many */
                 { 256, 300, 40, 230, 255 }, /* crowded, around the end */
-                { 1024, 1000, 1024, 0, 40 },
-                { 4096, 8000, 4096, 7, 500 },
+                { 1024, 1000, 1024, 0, 40 }, { 4096, 8000, 4096, 7, 500 },
         };
         uint64_t state = 3;
         (void)unused;
@@ -219,13 +219,14 @@ static void test_to_the_last_slot(void **unused)
 
 enum { NTHREADS = 4 };
 
-static void run_threads(const history_setup &setup, size_t nslots, uint32_t reach, size_t nops)
+/* By all threads; do_one(event) does an operation. */
+template <class DoOne>
+static std::vector<history_event> run_threads(const history_setup &setup, size_t nops,
+                                              const DoOne &do_one)
 {
-        std::vector<uint64_t> words(nslots);
         std::vector<history_event> events(NTHREADS * nops);
         std::vector<std::thread> threads;
         std::atomic<uint32_t> clock(0);
-        const hop_alone hop = hop_of(&words, reach);
         for (uint64_t t = 0; t < NTHREADS; t++)
                 threads.emplace_back([&, t] {
                         uint64_t state = setup.seed * 1000 + t;
@@ -234,12 +235,22 @@ static void run_threads(const history_setup &setup, size_t nslots, uint32_t reac
                                 history_event *e = &events[t * nops + i];
                                 history_choose(setup, &state, e);
                                 e->begin = clock++;
-                                e->result = history_do(hop, setup, *e);
+                                e->result = do_one(*e);
                                 e->end = clock++;
                         }
                 });
         for (std::thread &thread : threads)
                 thread.join();
+        return events;
+}
+
+static void history_of_threads(const history_setup &setup, size_t nslots, uint32_t reach,
+                               size_t nops)
+{
+        std::vector<uint64_t> words(nslots);
+        const hop_alone hop = hop_of(&words, reach);
+        std::vector<history_event> events = run_threads(
+                setup, nops, [&](const history_event &e) { return history_do(hop, setup, e); });
         expect_history(setup, events, words);
 }
 
@@ -248,13 +259,61 @@ static void test_threads(void **unused)
         (void)unused;
         size_t nops = test_small() ? 3000 : 20000;
         for (uint64_t seed = 1; seed <= 4; seed++) {
-                run_threads({ 8, 1, 60, 40, 30, 64, seed }, 64, 63, nops);
-                run_threads({ 40, 3, 62, 40, 30, 64, seed }, 64, 63, nops);
-                run_threads({ 60, 60, 0, 30, 45, 64, seed }, 64, 63, nops);
-                run_threads({ 128, 40, 30, 20, 50, 64, seed }, 128, 100, nops);
-                run_threads({ 500, 500, 0, 20, 70, 64, seed }, 512, 511, nops);
-                run_threads({ 100, 2, 62, 20, 40, 1, seed }, 64, 63, nops);
+                history_of_threads({ 8, 1, 60, 40, 30, 64, seed }, 64, 63, nops);
+                history_of_threads({ 40, 3, 62, 40, 30, 64, seed }, 64, 63, nops);
+                history_of_threads({ 60, 60, 0, 30, 45, 64, seed }, 64, 63, nops);
+                history_of_threads({ 128, 40, 30, 20, 50, 64, seed }, 128, 100, nops);
+                history_of_threads({ 500, 500, 0, 20, 70, 64, seed }, 512, 511, nops);
+                history_of_threads({ 100, 2, 62, 20, 40, 1, seed }, 64, 63, nops);
         }
+}
+
+/* The table that the benchmark compares with: items by the key, so its homes are what they are. */
+static void test_the_other_table(void **unused)
+{
+        (void)unused;
+        for (uint64_t seed = 1; seed <= 2; seed++)
+                for (uint32_t nkeys : { 8, 100, 250, 400 }) {
+                        cpu_hopscotch table(8);
+                        history_setup setup = { nkeys, 1, 0, 30, 40, 1, seed };
+                        std::vector<std::vector<history_event>> of_key(nkeys);
+                        for (const history_event &e :
+                             run_threads(setup, test_small() ? 5000 : 20000,
+                                         [&](const history_event &event) {
+                                                 test_step();
+                                                 return (uint32_t)table(
+                                                         (enum kc_hopscotch_op)event.op, event.key);
+                                         }))
+                                of_key[e.key].push_back(e);
+                        for (uint32_t key = 0; key < nkeys; key++) {
+                                bool there;
+                                assert_true(is_linearizable(of_key[key], &there));
+                                assert_int_equal(table(KC_HOPSCOTCH_FIND, key),
+                                                 there ? KC_HOP_YES : KC_HOP_NO);
+                        }
+                }
+}
+
+/* An open slot is used as far as the table's reach, and no further. */
+static void test_reach(void **unused)
+{
+        (void)unused;
+        for (uint32_t reach : { 1, 30, 31, 32, 33, 63, 64, 100 })
+                for (uint32_t home : { 0, 100, 250 })
+                        for (uint32_t distance = 1; distance <= 110; distance++) {
+                                std::vector<uint64_t> words(256);
+                                for (uint32_t i = 0; i < distance; i++)
+                                        words[(home + i) & 255] =
+                                                kc_hop_with(kc_hop_put(0, 7, 0), 0);
+                                struct kc_hop_place place;
+                                kc_hopscotch_item item = { 1 };
+                                enum kc_hop_result result = kc_hop_insert(hop_of(&words, reach),
+                                                                          home, item, item, &place);
+                                assert_int_equal(result, distance <= reach ? KC_HOP_YES
+                                                                           : KC_HOP_FULL_TABLE);
+                                assert_int_equal(expect_in_order(words).size(),
+                                                 distance + (distance <= reach));
+                        }
 }
 
 /* The judge of histories is no fool. */
@@ -275,12 +334,11 @@ static void test_impossible_histories(void **unused)
         assert_true(there);
         assert_false(is_linearizable({ { 0, insert, yes, 0, 1 }, { 0, find, no, 2, 3 } }, &there));
         assert_false(is_linearizable({ { 0, find, yes, 0, 1 }, { 0, insert, yes, 2, 3 } }, &there));
-        assert_false(is_linearizable({ { 0, insert, yes, 0, 3 }, { 0, insert, yes, 1, 2 } },
-                                     &there));
-        assert_false(is_linearizable({ { 0, insert, yes, 0, 1 },
-                                       { 0, find, yes, 2, 9 },
-                                       { 0, find, no, 3, 4 } },
-                                     &there));
+        assert_false(
+                is_linearizable({ { 0, insert, yes, 0, 3 }, { 0, insert, yes, 1, 2 } }, &there));
+        assert_false(is_linearizable(
+                { { 0, insert, yes, 0, 1 }, { 0, find, yes, 2, 9 }, { 0, find, no, 3, 4 } },
+                &there));
         assert_true(is_linearizable({ { 0, insert, yes, 0, 1 },
                                       { 0, erase, yes, 2, 9 },
                                       { 0, find, no, 3, 4 },
@@ -297,8 +355,10 @@ int main(void)
                 cmocka_unit_test(test_against_a_set),
                 cmocka_unit_test(test_a_full_neighbourhood),
                 cmocka_unit_test(test_to_the_last_slot),
+                cmocka_unit_test(test_reach),
                 cmocka_unit_test(test_impossible_histories),
                 cmocka_unit_test(test_threads),
+                cmocka_unit_test(test_the_other_table),
         };
         cmocka_set_test_filter(getenv("KC_TEST"));
         return cmocka_run_group_tests(tests, NULL, NULL);
