@@ -36,9 +36,9 @@ __device__ static bool take_task(const struct work *work, size_t i, struct task 
         return true;
 }
 
-/* The sums of a warp are added up at once. */
+/* The sums of a warp, to those of the block. */
 __device__ static void tell(const struct work *work, size_t i, bool has_task,
-                            const struct task *task)
+                            const struct task *task, struct kc_hopscotch_told *sums)
 {
         if (has_task)
                 work->results[i] = (uint8_t)task->result;
@@ -52,11 +52,32 @@ __device__ static void tell(const struct work *work, size_t i, bool has_task,
         if (kc_warp_lane() != 0)
                 return;
         if (nbusy > 0)
-                atomicAdd(&work->told->nbusy, (unsigned long long)nbusy);
+                atomicAdd(&sums->nbusy, (unsigned long long)nbusy);
         if (nfull > 0)
-                atomicAdd(&work->told->nfull, (unsigned long long)nfull);
+                atomicAdd(&sums->nfull, (unsigned long long)nfull);
         if (grown != 0)
-                atomicAdd((unsigned long long *)&work->told->grown, (unsigned long long)grown);
+                atomicAdd((unsigned long long *)&sums->grown, (unsigned long long)grown);
+}
+
+__device__ static void begin_sums(struct kc_hopscotch_told *sums)
+{
+        if (threadIdx.x == 0)
+                *sums = {};
+        __syncthreads();
+}
+
+__device__ static void end_sums(const struct work *work, const struct kc_hopscotch_told *sums)
+{
+        __syncthreads();
+        if (threadIdx.x != 0)
+                return;
+        if (sums->nbusy > 0)
+                atomicAdd(&work->told->nbusy, sums->nbusy);
+        if (sums->nfull > 0)
+                atomicAdd(&work->told->nfull, sums->nfull);
+        if (sums->grown != 0)
+                atomicAdd((unsigned long long *)&work->told->grown,
+                          (unsigned long long)sums->grown);
 }
 
 /* The lanes of a group bring a task each and do one after the other together: the paper's "warp
@@ -67,6 +88,8 @@ template <int G> __global__ static void mixed_kernel(struct work work)
         const kc_lanes<G> lanes = {};
         size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
         struct task own = {};
+        __shared__ struct kc_hopscotch_told sums;
+        begin_sums(&sums);
         bool has_task = take_task(&work, i, &own);
         for (uint32_t waiting = lanes.ballot(has_task); waiting != 0; waiting &= waiting - 1) {
                 uint32_t turn = kc_hop_lowest(waiting);
@@ -77,13 +100,16 @@ template <int G> __global__ static void mixed_kernel(struct work work)
                         own.result = result;
         }
         __syncwarp();
-        tell(&work, i, has_task, &own);
+        tell(&work, i, has_task, &own, &sums);
+        end_sums(&work, &sums);
 }
 
 /* A warp alone, one lane after the other: nobody is in anyone's way. */
 __global__ static void serial_kernel(struct work work)
 {
         const kc_hop<kc_lanes<1>, KC_SCOPE_DEVICE> hop = { work.table, {} };
+        __shared__ struct kc_hopscotch_told sums;
+        begin_sums(&sums);
         for (size_t at = 0; at < work.n; at += 32) {
                 struct task own = {};
                 bool has_task = take_task(&work, at + threadIdx.x, &own);
@@ -92,8 +118,9 @@ __global__ static void serial_kernel(struct work work)
                                 own.result = kc_hopscotch_do(hop, work.bits, own.op, own.key);
                         __syncwarp();
                 }
-                tell(&work, at + threadIdx.x, has_task, &own);
+                tell(&work, at + threadIdx.x, has_task, &own, &sums);
         }
+        end_sums(&work, &sums);
 }
 
 /* The key in each full slot, to the front of `keys` as it comes. */

@@ -305,6 +305,7 @@ __global__ static void history_kernel(struct kc_hop_table table, history_setup s
                 history_event e;
                 history_choose(setup, &state, &e);
                 e.begin = lanes.rank() == 0 ? atomicAdd(clock, 1u) : 0;
+                e.begin = lanes.from(e.begin, 0); /* no lane is ahead of the clock */
                 __threadfence();
                 e.result = history_do(hop, setup, e);
                 __threadfence();
