@@ -8,6 +8,9 @@
 #include "gpu/slab.cuh" /* its mixing of 64 bits is that of kc_key_hash, and can be undone */
 #include "tests/gpu/table_support.cuh"
 
+#include <list>
+#include <string>
+
 enum { CAPACITY = 4096 };
 
 static table_launch launch_of(unsigned nblocks, unsigned nthreads, uint32_t capacity)
@@ -150,10 +153,10 @@ static void add_cases(std::vector<CMUnitTest> *tests, const char *title)
                 { "one_slot", one_slot<Table, Key> },
                 { "timing", timing<Table, Key> },
         };
+        static std::list<std::string> names; /* for as long as they run */
         for (const auto &c : cases) {
-                char *name;
-                if (asprintf(&name, "%s: %s", c.name, title) > 0) /* for as long as they run */
-                        tests->push_back({ name, c.run, NULL, NULL, (void *)title });
+                names.push_back(std::string(c.name) + ": " + title);
+                tests->push_back({ names.back().c_str(), c.run, NULL, NULL, (void *)title });
         }
 }
 

@@ -190,9 +190,10 @@ template <int G> static void odd_keys(void)
 {
         struct both b;
         begin_both(&b, 256, G);
-        std::vector<uint32_t> keys = { 0, UINT32_MAX, 1, UINT32_MAX - 1, 0x80000000u, 0x7fffffffu };
-        for (int i = 0; i < 6; i++)
-                keys.insert(keys.end(), keys.begin(), keys.begin() + 40);
+        const uint32_t odd[] = { 0, UINT32_MAX, 1, UINT32_MAX - 1, 0x80000000u, 0x7fffffffu };
+        std::vector<uint32_t> keys = some_keys(20, 9);
+        for (size_t i = 0; i < 300; i++)
+                keys.push_back(odd[i % 6]);
         for (uint32_t op : { KC_HOPSCOTCH_INSERT, KC_HOPSCOTCH_FIND, KC_HOPSCOTCH_ERASE })
                 do_all(&b, (enum kc_hopscotch_op)op, keys);
         assert_int_equal(b.map->size, 0);
