@@ -79,6 +79,11 @@ template <class Table, class Key> static void odd_keys(void **)
                 from.push_back(key);
         expect<Table>(from, from.size(), 1, 128, 1024);
         expect<Table>(uniform_draws(from, test_size(1 << 16), 8), 5000, 8, 1024, 1024);
+        for (Key key : { (Key)0, (Key) ~(Key)0 }) { /* first, then most slots are taken */
+                std::vector<Key> crowd = random_keys<Key>(1000, 10);
+                std::fill(crowd.begin(), crowd.begin() + 64, key);
+                expect<Table>(crowd, crowd.size(), 1, 256, 1024);
+        }
 }
 
 /* Far more keys than slots. */
