@@ -115,8 +115,10 @@ struct kc_hopscotch_map {
 };
 
 /*
- * An empty table with at least `nslots` slots, a power of two; it takes 8 bytes a slot. Up to nine
- * tenths of them can be counted on. The caller frees it.
+ * An empty table with at least `nslots` slots, a power of two; it takes 8 bytes a slot. Filled to
+ * 0.7 of them it has room for all keys, to 0.8 for all but 3 in 10 million, to 0.9 for all but one
+ * in 7000: with H = 31 no item can be moved past 31 others that are as far from home as can be.
+ * The caller frees it.
  * KC_EUSAGE: nslots is above 2^31; KC_ENOMEM, KC_EDEVICE.
  */
 enum kc_status kc_hopscotch_map_new(struct kc_hopscotch_map **map, struct kc_gpu *gpu,
