@@ -276,6 +276,39 @@ template <int G> static void many_rounds(void)
 }
 ALL_GROUPS(many_rounds)
 
+/* Words that are locked for ever, by nobody, or say nothing but nonsense: every loop ends. */
+template <int G> static void broken_tables(void)
+{
+        for (uint64_t word :
+             { (uint64_t)KC_HOP_MULTIPLE_LOCK, (uint64_t)KC_HOP_SWAP_LOCK, UINT64_MAX,
+               (uint64_t)UINT32_MAX, (uint64_t)KC_HOP_FULL | UINT32_MAX }) {
+                struct kc_error error = {}, *err = &error;
+                struct kc_hopscotch_map *map;
+                std::vector<uint32_t> keys = some_keys(40, 3);
+                std::vector<uint64_t> words(256, word);
+                uint32_t *device_keys = upload(keys);
+                expect_ok(kc_hopscotch_map_new(&map, &gpu, words.size(), err), err);
+                expect_ok(KC_CUDA(cudaStreamSynchronize(gpu.stream)), err);
+                expect_ok(KC_CUDA(cudaMemcpy(map->words, words.data(), words.size() * 8,
+                                             cudaMemcpyHostToDevice)),
+                          err);
+                map->group = G;
+                map->max_tries = 3;
+                expect_ok(kc_hopscotch_map_find(map, device_keys, keys.size(), NULL, err), err);
+                for (enum kc_hopscotch_op op : { KC_HOPSCOTCH_INSERT, KC_HOPSCOTCH_ERASE }) {
+                        enum kc_status status = kc_hopscotch_map_mixed(
+                                map, NULL, op, device_keys, keys.size(), NULL, NULL, err);
+                        if (op == KC_HOPSCOTCH_INSERT && kc_hop_is_locked(word) &&
+                            word != UINT64_MAX)
+                                assert_int_equal(status, KC_EDEVICE);
+                        error = {};
+                }
+                kc_gpu_delete(&gpu, device_keys, keys.size());
+                kc_hopscotch_map_free(map);
+        }
+}
+ALL_GROUPS(broken_tables)
+
 static void wrong_sizes(void **)
 {
         struct kc_error err = {};
@@ -353,9 +386,11 @@ ALL_GROUPS(histories)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                UNIT_TESTS(few_keys),    cmocka_unit_test(plain_calls), UNIT_TESTS(odd_keys),
-                UNIT_TESTS(mixed_calls), UNIT_TESTS(full_tables),       UNIT_TESTS(many_rounds),
-                UNIT_TESTS(histories),   cmocka_unit_test(wrong_sizes),
+                UNIT_TESTS(few_keys),          cmocka_unit_test(plain_calls),
+                UNIT_TESTS(odd_keys),          UNIT_TESTS(mixed_calls),
+                UNIT_TESTS(full_tables),       UNIT_TESTS(many_rounds),
+                UNIT_TESTS(histories),         UNIT_TESTS(broken_tables),
+                cmocka_unit_test(wrong_sizes),
         };
         struct kc_error err = {};
         need_device();
