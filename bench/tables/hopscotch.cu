@@ -320,6 +320,31 @@ out:
         return status;
 }
 
+/* What the lists hold is what was inserted and not erased. */
+static enum kc_status check_chained(struct hopscotch_bench *h, struct kc_error *err)
+{
+        enum kc_status status;
+        std::vector<chained_node> nodes(chained_nnodes(h));
+        std::vector<uint8_t> ops(h->n), results(h->n);
+        uint64_t nheld = 0, nleft = 0;
+        KC_TRY(KC_CUDA(cudaStreamSynchronize(h->gpu->stream)));
+        KC_TRY(KC_CUDA(cudaMemcpy(nodes.data(), h->chained.nodes, nodes.size() * sizeof nodes[0],
+                                  cudaMemcpyDeviceToHost)));
+        KC_TRY(KC_CUDA(cudaMemcpy(ops.data(), h->ops, h->n, cudaMemcpyDeviceToHost)));
+        KC_TRY(KC_CUDA(cudaMemcpy(results.data(), h->results, h->n, cudaMemcpyDeviceToHost)));
+        for (uint32_t bucket = 0; bucket < 1u << h->bits; bucket++)
+                for (uint32_t next = nodes[bucket].next; next >> 1 != CHAINED_END >> 1;
+                     next = nodes[next >> 1].next)
+                        nheld += !(nodes[next >> 1].next & CHAINED_ERASED);
+        for (size_t i = 0; i < h->n; i++)
+                nleft += ops[i] == KC_HOPSCOTCH_INSERT && results[i]  ? 1
+                         : ops[i] == KC_HOPSCOTCH_ERASE && results[i] ? -1
+                                                                      : 0;
+        tables_expect(h->b, "keys in the chained table", nheld, nleft);
+out:
+        return status;
+}
+
 /* Milliseconds, out: with what is set aside there already, and with setting it aside. */
 static enum kc_status time_chained(struct hopscotch_bench *h, const struct mix *mix, double range,
                                    double *ms, double *made_ms, struct kc_error *err)
@@ -334,6 +359,7 @@ static enum kc_status time_chained(struct hopscotch_bench *h, const struct mix *
         row.series = "GPU chained, without allocation";
         KC_TRY(kc_gpu_new(h->gpu, &h->chained.nodes, chained_nnodes(h), err));
         KC_TRY(tables_time(h->b, &row, fill_chained, run_chained, h, ms, err));
+        KC_TRY(check_chained(h, err));
 out:
         kc_gpu_delete(h->gpu, h->chained.nodes, chained_nnodes(h));
         h->chained.nodes = NULL;
