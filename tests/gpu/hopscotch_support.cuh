@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -75,6 +76,12 @@ static inline bool event_changes(const history_event &e)
         return e.op != KC_HOPSCOTCH_FIND && e.result == KC_HOP_YES;
 }
 
+/* Those that may be next, by what they need, by number: what changes nothing; what does, by end. */
+struct next_events {
+        std::vector<size_t> steady[2];
+        std::set<std::pair<uint32_t, size_t>> changing[2];
+};
+
 /*
  * Is there an order of one key's operations, in which those that ended before another began come
  * before it, that gives these results? Those that change nothing are best put where they first
@@ -83,28 +90,43 @@ static inline bool event_changes(const history_event &e)
  */
 static inline bool is_linearizable(std::vector<history_event> events, bool *there)
 {
+        const size_t n = events.size();
+        std::vector<std::pair<uint32_t, size_t>>
+                ends; /* of those that have no place yet, and more */
+        std::vector<bool> placed(n);
+        struct next_events next;
+        size_t begun = 0, ended = 0;
         *there = false;
-        while (!events.empty()) {
-                uint32_t first_end = UINT32_MAX;
-                for (const history_event &e : events)
-                        first_end = std::min(first_end, e.end);
-                size_t next = events.size();
-                for (size_t i = 0; i < events.size(); i++) {
-                        const history_event &e = events[i];
-                        if (e.begin > first_end || event_needs(e) != *there)
-                                continue;
-                        if (next == events.size() ||
-                            std::make_pair(event_changes(e), e.end) <
-                                    std::make_pair(event_changes(events[next]), events[next].end))
-                                next = i;
+        std::sort(events.begin(), events.end(),
+                  [](const history_event &a, const history_event &b) { return a.begin < b.begin; });
+        for (size_t i = 0; i < n; i++)
+                ends.push_back({ events[i].end, i });
+        std::sort(ends.begin(), ends.end());
+        for (;;) {
+                while (ended < n && placed[ends[ended].second])
+                        ended++;
+                if (ended == n)
+                        return true;
+                for (; begun < n && events[begun].begin <= ends[ended].first; begun++) {
+                        const bool needs = event_needs(events[begun]);
+                        if (event_changes(events[begun]))
+                                next.changing[needs].insert({ events[begun].end, begun });
+                        else
+                                next.steady[needs].push_back(begun);
                 }
-                if (next == events.size())
+                auto &changing = next.changing[*there];
+                if (next.steady[*there].empty() && changing.empty())
                         return false;
-                *there ^= event_changes(events[next]);
-                events[next] = events.back();
-                events.pop_back();
+                if (next.steady[*there].empty()) {
+                        placed[changing.begin()->second] = true;
+                        changing.erase(changing.begin());
+                        *there = !*there;
+                        continue;
+                }
+                for (size_t i : next.steady[*there])
+                        placed[i] = true;
+                next.steady[*there].clear();
         }
-        return true;
 }
 
 /* ---- a table at rest ---- */

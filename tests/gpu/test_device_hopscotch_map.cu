@@ -371,11 +371,12 @@ static void run_history(const history_setup &setup, uint32_t nslots, unsigned nw
 
 template <int G> static void histories(void)
 {
-        const unsigned nwriters = (test_small() ? 1024 : 16384) / G, nops = test_small() ? 30 : 60;
+        const unsigned nwriters = (test_small() ? 1024 : 16384) / G, nops = 30;
         for (uint64_t seed = 1; seed <= 3; seed++) {
                 run_history<G>({ 8, 1, 60, 40, 30, 64, seed }, 64, 32, nops);
                 run_history<G>({ 40, 3, 62, 40, 30, 64, seed }, 64, 32, nops);
                 run_history<G>({ 60, 60, 0, 30, 45, 64, seed }, 64, nwriters, nops);
+                run_history<G>({ 50, 10, 50, 40, 40, 64, seed }, 64, 32, 4 * nops);
                 run_history<G>({ 500, 500, 0, 20, 60, 64, seed }, 512, nwriters, nops);
                 run_history<G>({ 480, 480, 500, 20, 70, 3, seed }, 512, nwriters, nops);
                 run_history<G>({ 4000, 1000, 500, 20, 60, 64, seed }, 4096, nwriters, nops);

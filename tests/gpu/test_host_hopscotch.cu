@@ -257,8 +257,9 @@ static void history_of_threads(const history_setup &setup, size_t nslots, uint32
 static void test_threads(void **unused)
 {
         (void)unused;
-        size_t nops = test_small() ? 3000 : 20000;
+        size_t nops = test_small() ? 6000 : 20000;
         for (uint64_t seed = 1; seed <= 4; seed++) {
+                history_of_threads({ 50, 10, 50, 40, 40, 64, seed }, 64, 63, 2 * nops);
                 history_of_threads({ 8, 1, 60, 40, 30, 64, seed }, 64, 63, nops);
                 history_of_threads({ 40, 3, 62, 40, 30, 64, seed }, 64, 63, nops);
                 history_of_threads({ 60, 60, 0, 30, 45, 64, seed }, 64, 63, nops);
