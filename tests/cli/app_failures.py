@@ -93,6 +93,9 @@ def test_large_k_on_the_cpu():
                                    message="counts up to k = 64: counting on the CPU"
                                    if device != "auto" else ""))
         expect((told["device"], told["kmers"]), ("cpu", 36), f"k = 65 with --device {device}")
+    s.kcount("add", "long.kc", "long.fa", "--table", "linear", code=2,
+             message="--table linear counts up to k = 64")
+    expect(json.loads(s.kcount("info", "long.kc", "--json"))["runs"], 1, "runs after that")
 
 
 def test_bad_databases():
