@@ -116,6 +116,12 @@ template <> struct kc_slots<kc_key128> {
 };
 
 template <class Group>
+__device__ uint32_t kc_group_shfl(const Group &group, uint32_t key, int lane)
+{
+        return group.shfl(key, lane);
+}
+
+template <class Group>
 __device__ kc_key64 kc_group_shfl(const Group &group, kc_key64 key, int lane)
 {
         return group.shfl(key, lane);

@@ -271,6 +271,16 @@ template <class T> T __ldcs(const T *from)
         return *from;
 }
 
+template <class T> T __ldcg(const T *from)
+{
+        return *from;
+}
+
+template <class T> void __stcg(T *to, T value)
+{
+        *to = value;
+}
+
 template <class T> void __stcs(T *to, T value)
 {
         *to = value;
