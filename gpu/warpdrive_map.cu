@@ -324,24 +324,25 @@ template <class Layout, int G>
 static void launch_put(const kc_wd_map<Layout> *map, unsigned grid,
                        const kc_wd_batch<typename Layout::key> *batch, enum kc_wd_mode mode)
 {
-        kc_wd_put_kernel<Layout, G>
-                <<<grid, THREADS, 0, map->gpu->stream>>>(map->view, *batch, mode);
+        cudaStream_t stream = map->gpu->stream;
+        kc_wd_put_kernel<Layout, G><<<grid, THREADS, 0, stream>>>(map->view, *batch, mode);
 }
 
 template <class Layout, int G>
 static void launch_retrieve(const kc_wd_map<Layout> *map, unsigned grid,
                             const kc_wd_batch<typename Layout::key> *batch,
-                            const struct kc_wd_answers *answers)
+                            const struct kc_wd_answers *out)
 {
-        kc_wd_retrieve_kernel<Layout, G>
-                <<<grid, THREADS, 0, map->gpu->stream>>>(map->view, *batch, *answers);
+        cudaStream_t stream = map->gpu->stream;
+        kc_wd_retrieve_kernel<Layout, G><<<grid, THREADS, 0, stream>>>(map->view, *batch, *out);
 }
 
 template <class Layout, int G>
 static void launch_erase(const kc_wd_map<Layout> *map, unsigned grid,
                          const kc_wd_batch<typename Layout::key> *batch)
 {
-        kc_wd_erase_kernel<Layout, G><<<grid, THREADS, 0, map->gpu->stream>>>(map->view, *batch);
+        cudaStream_t stream = map->gpu->stream;
+        kc_wd_erase_kernel<Layout, G><<<grid, THREADS, 0, stream>>>(map->view, *batch);
 }
 
 /* launch<Layout, G>(map, ...), G being the map's group. */

@@ -2,7 +2,7 @@
  * The WarpDrive map on the device against std::map, for all layouts and group sizes.
  */
 #include "gpu/warpdrive_map.cuh"
-#include "tests/gpu/table_support.cuh"
+#include "tests/gpu/map_support.cuh"
 
 #include <map>
 
@@ -41,33 +41,6 @@ static struct kc_wd_options options_of(uint64_t capacity, uint32_t group)
         options.capacity = capacity;
         options.group = group;
         return options;
-}
-
-/* A copy of host values in device memory. */
-template <class T> static T *up(struct kc_gpu *gpu, const std::vector<T> &values)
-{
-        struct kc_error error = {}, *err = &error;
-        T *device = NULL;
-        expect_ok(kc_gpu_new(gpu, &device, values.size(), err), err);
-        if (!values.empty())
-                expect_ok(KC_CUDA(cudaMemcpyAsync(device, values.data(), values.size() * sizeof(T),
-                                                  cudaMemcpyHostToDevice, gpu->stream)),
-                          err);
-        return device;
-}
-
-template <class T>
-static std::vector<T> down(struct kc_gpu *gpu, T *device, size_t n, size_t capacity)
-{
-        struct kc_error error = {}, *err = &error;
-        std::vector<T> values(n);
-        expect_ok(KC_CUDA(cudaStreamSynchronize(gpu->stream)), err);
-        if (n != 0)
-                expect_ok(KC_CUDA(cudaMemcpy(values.data(), device, n * sizeof(T),
-                                             cudaMemcpyDeviceToHost)),
-                          err);
-        kc_gpu_delete(gpu, device, capacity);
-        return values;
 }
 
 enum how { DIRECT, BULK };
@@ -223,14 +196,6 @@ template <class Layout> static std::vector<typename Layout::key> some_keys(size_
                 keys.push_back(fit<Layout>((typename Layout::key)wide));
         }
         return keys;
-}
-
-static std::vector<uint32_t> some_values(size_t n, uint64_t seed)
-{
-        std::vector<uint32_t> values;
-        for (size_t i = 0; i < n; i++)
-                values.push_back((uint32_t)(next_random(&seed) >> 33));
-        return values;
 }
 
 /* The key that is `mixed` in the map. */
