@@ -8,12 +8,13 @@
  * written together, at a place that an atomic gives out. Then the map's own kernels take the split
  * batch: blocks go through it side by side, so at any time they are in one part or two. Values of a
  * tile lie in as many runs as there are parts, which is what a block has in its first-level cache
- * when it fetches them back.
+ * when it fetches them back. Where parts are so small that a block's shared memory holds one, slots
+ * are words and groups have one lane, a block takes a part there, puts its keys, and puts it back.
  *
  * Source: Juenger et al., WarpDrive (2018), section IV-B, where the multisplit is between devices,
  * and section VI; staging as in Ashkiani et al., GPU Multisplit (2016).
  */
-#include "gpu/warpdrive_map.cuh"
+#include "gpu/warpdrive_work.cuh"
 
 #include <algorithm>
 #include <cub/block/block_scan.cuh>
@@ -282,8 +283,8 @@ enum kc_status kc_wd_bulk_put(kc_wd_map<Layout> *map, enum kc_wd_mode mode,
                 uint64_t own = std::min(s.cap, n - at);
                 const uint32_t *own_values = values == NULL ? NULL : values + at;
                 KC_TRY(split(map, keys + at, own_values, (uint32_t)own, &s, err));
-                KC_TRY(kc_wd_put(map, mode, s.keys, values == NULL ? NULL : s.values, own, NULL,
-                                 err));
+                KC_TRY(kc_wd_put_split(map, mode, s.keys, values == NULL ? NULL : s.values, own,
+                                       s.cursors, NULL, err));
         }
 out:
         slice_free(map->gpu, &s, part_bits, false);

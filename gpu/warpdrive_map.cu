@@ -367,6 +367,50 @@ static void launch_erase(const kc_wd_map<Layout> *map, unsigned grid,
                 launch<Layout, 32>(map, __VA_ARGS__); \
         }
 
+/* Parts that fit a block's shared memory are worth their way there and back if the batch has not
+ * too few keys. */
+template <class Layout>
+static bool goes_to_shared(const kc_wd_map<Layout> *map,
+                           const kc_wd_batch<typename Layout::key> *batch)
+{
+        return batch->ends != NULL && batch->todo == NULL && map->options.group == 1 &&
+               map->view.shape.nwindows <= map->gpu->shared_nbytes / sizeof(uint64_t) &&
+               batch->n >= map->nslots / 8;
+}
+
+template <class Layout>
+static enum kc_status put_in_shared(kc_wd_map<Layout> *map, enum kc_wd_mode mode,
+                                    const kc_wd_batch<typename Layout::key> *batch,
+                                    struct kc_error *err)
+{
+        enum kc_status status;
+        cudaStream_t stream = map->gpu->stream;
+        unsigned nparts = 1u << map->view.shape.part_bits;
+        size_t nbytes = map->view.shape.nwindows * sizeof(uint64_t);
+        KC_TRY(KC_CUDA(cudaFuncSetAttribute(kc_wd_put_part_kernel<Layout>,
+                                            cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                            (int)nbytes)));
+        kc_wd_put_part_kernel<Layout>
+                <<<nparts, KC_WD_PART_THREADS, nbytes, stream>>>(map->view, *batch, mode);
+        KC_TRY(KC_LAUNCHED());
+out:
+        return status;
+}
+
+template <class Layout>
+static enum kc_status put_anywhere(kc_wd_map<Layout> *map, enum kc_wd_mode mode,
+                                   const kc_wd_batch<typename Layout::key> *batch,
+                                   struct kc_error *err)
+{
+        unsigned grid = grid_for(map, batch->n);
+        if constexpr (Layout::ONE_WORD) {
+                if (goes_to_shared(map, batch))
+                        return put_in_shared(map, mode, batch, err);
+        }
+        BY_GROUP(launch_put, map, grid, batch, mode);
+        return KC_LAUNCHED();
+}
+
 /* Put once; what finds no room has a bit in batch->refused, which was cleared. */
 template <class Layout>
 static enum kc_status put_once(kc_wd_map<Layout> *map, enum kc_wd_mode mode,
@@ -374,11 +418,9 @@ static enum kc_status put_once(kc_wd_map<Layout> *map, enum kc_wd_mode mode,
                                struct kc_error *err)
 {
         enum kc_status status;
-        unsigned grid = grid_for(map, batch->n);
         unsigned long long totals[KC_WD_NTOTALS];
         KC_TRY(clear_totals(map->gpu, map->totals, err));
-        BY_GROUP(launch_put, map, grid, batch, mode);
-        KC_TRY(KC_LAUNCHED());
+        KC_TRY(put_anywhere(map, mode, batch, err));
         KC_TRY(read_totals(map->gpu, map->totals, totals, err));
         map->nkeys += totals[KC_WD_NCLAIMED];
         *nrefused = totals[KC_WD_NREFUSED];
@@ -446,9 +488,9 @@ out:
 }
 
 template <class Layout>
-enum kc_status kc_wd_put(kc_wd_map<Layout> *map, enum kc_wd_mode mode,
-                         const typename Layout::key *keys, const uint32_t *values, uint64_t n,
-                         uint32_t *refused, struct kc_error *err)
+enum kc_status kc_wd_put_split(kc_wd_map<Layout> *map, enum kc_wd_mode mode,
+                               const typename Layout::key *keys, const uint32_t *values, uint64_t n,
+                               const uint32_t *ends, uint32_t *refused, struct kc_error *err)
 {
         enum kc_status status;
         kc_wd_batch<typename Layout::key> batch = batch_of(map, keys, values, n);
@@ -461,6 +503,7 @@ enum kc_status kc_wd_put(kc_wd_map<Layout> *map, enum kc_wd_mode mode,
         KC_TRY(bits_new(map->gpu, &bits, n, err));
         KC_TRY(expect_weights(map, values, n, err));
         batch.refused = bits;
+        batch.ends = ends;
         KC_TRY(put_once(map, mode, &batch, &nrefused, err));
         if (nrefused != 0)
                 status = put_again(map, mode, batch, &bits, nrefused, err);
@@ -470,6 +513,14 @@ enum kc_status kc_wd_put(kc_wd_map<Layout> *map, enum kc_wd_mode mode,
 out:
         kc_gpu_delete(map->gpu, bits, (n + 31) / 32);
         return status;
+}
+
+template <class Layout>
+enum kc_status kc_wd_put(kc_wd_map<Layout> *map, enum kc_wd_mode mode,
+                         const typename Layout::key *keys, const uint32_t *values, uint64_t n,
+                         uint32_t *refused, struct kc_error *err)
+{
+        return kc_wd_put_split(map, mode, keys, values, n, NULL, refused, err);
 }
 
 template <class Layout>

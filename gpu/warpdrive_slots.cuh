@@ -19,6 +19,7 @@
  *      load(slot)
  *      look(seen, wanted, nth)  nth: number of the probe
  *      claim(...)               make the slot the key's. tomb: it was seen as KC_WD_GONE
+ *      ONE_WORD                 a slot is a word: kc_wd_in_shared works with it
  *      VALUE_LATER              a claim leaves the value as it is; else it writes it
  *      set, add                 on a key that is there; adding stops at UINT32_MAX
  *      token(slot, seen)        what value_of(token) takes; KC_WD_NONE is none
@@ -63,10 +64,15 @@ struct kc_wd_pair32 {
         typedef uint32_t key;
         typedef uint64_t seen;
         typedef uint32_t wanted;
-        static constexpr bool VALUE_LATER = false, COUNTS_ONLY = false;
+        static constexpr bool VALUE_LATER = false, COUNTS_ONLY = false, ONE_WORD = true;
         static constexpr uint64_t GONE = UINT32_MAX; /* the odd key, value 0 */
 
         uint64_t *words;
+
+        __device__ void set_part(uint64_t *own, uint64_t)
+        {
+                words = own;
+        }
 
         static KC_HD int odd(uint32_t mixed)
         {
@@ -183,11 +189,18 @@ struct kc_wd_words {
         typedef kc_key64 key;
         typedef uint64_t seen;
         typedef uint64_t wanted; /* the remainder */
-        static constexpr bool VALUE_LATER = false, COUNTS_ONLY = true;
+        static constexpr bool VALUE_LATER = false, COUNTS_ONLY = true, ONE_WORD = true;
 
         uint64_t *words;
+        uint64_t first; /* number of slot words[0], by which wraps are kept */
         kc_wd_word_shape shape_of;
         kc_wd_wraps wraps;
+
+        __device__ void set_part(uint64_t *own, uint64_t first_slot)
+        {
+                words = own;
+                first = first_slot;
+        }
 
         static KC_HD int odd(kc_key64)
         {
@@ -234,9 +247,7 @@ struct kc_wd_words {
 
         __device__ void add(uint64_t slot, wanted, uint32_t weight)
         {
-                uint64_t lifted = lift(weight);
-                uint64_t was =
-                        atomicAdd((unsigned long long *)&words[slot], (unsigned long long)lifted);
+                uint64_t lifted = lift(weight), was = add_lifted(slot, lifted);
                 uint64_t sum = kc_wd_word_count(shape_of, was) + kc_wd_word_count(shape_of, lifted);
                 note_wraps(slot, ((uint64_t)weight >> shape_of.count_bits) +
                                          (sum >> shape_of.count_bits));
@@ -283,10 +294,48 @@ struct kc_wd_words {
                 return (uint64_t)weight << (64 - shape_of.count_bits);
         }
 
+        /* Shared memory adds 32 bits in one go, and 64 in a loop. Returns the count that was there,
+         * and any other bits. */
+        __device__ uint64_t add_lifted(uint64_t slot, uint64_t lifted)
+        {
+                if (shape_of.count_bits > 32)
+                        return atomicAdd((unsigned long long *)&words[slot],
+                                         (unsigned long long)lifted);
+                return (uint64_t)atomicAdd((uint32_t *)&words[slot] + 1, (uint32_t)(lifted >> 32))
+                       << 32;
+        }
+
         __device__ void note_wraps(uint64_t slot, uint64_t times)
         {
                 if (times != 0)
-                        wraps.add(slot, (uint32_t)times);
+                        wraps.add(first + slot, (uint32_t)times);
+        }
+};
+
+/* ---- words of one part, in a block's shared memory ---- */
+
+/* Layout is kc_wd_pair32 or kc_wd_words; its `words` are the part's, in shared memory. To put only.
+ */
+template <class Layout> struct kc_wd_in_shared : Layout {
+        typedef typename Layout::wanted wanted;
+
+        __device__ wanted want(const kc_wd_shape &shape, typename Layout::key mixed,
+                               kc_wd_probing *p) const
+        {
+                wanted what = Layout::want(shape, mixed, p);
+                p->first = 0;
+                return what;
+        }
+
+        __device__ typename Layout::seen load(uint64_t slot) const
+        {
+                return *(const volatile uint64_t *)&this->words[slot];
+        }
+
+        __device__ void set(uint64_t slot, wanted key, uint32_t value)
+        {
+                if constexpr (!Layout::COUNTS_ONLY)
+                        *(volatile uint64_t *)&this->words[slot] = Layout::word_of(key, value);
         }
 };
 
@@ -305,7 +354,7 @@ template <class Key, int KEY_STRIDE, int VALUE_STRIDE> struct kc_wd_apart {
                 uint32_t value; /* where it lies near */
         };
         typedef Key wanted;
-        static constexpr bool VALUE_LATER = true, COUNTS_ONLY = false;
+        static constexpr bool VALUE_LATER = true, COUNTS_ONLY = false, ONE_WORD = false;
         static constexpr bool NEAR = KEY_STRIDE == VALUE_STRIDE, WIDE = sizeof(Key) == 16;
 
         unsigned char *keys;

@@ -252,7 +252,8 @@ template <class Key> struct kc_wd_batch {
         const uint32_t *values; /* NULL: 1 each */
         const uint32_t *todo;   /* a bit a key: put only those; NULL: all */
         uint32_t *refused;      /* a bit a key */
-        uint64_t n;
+        uint64_t begin, n;      /* keys [begin, n) */
+        const uint32_t *ends;   /* [parts] where each part's keys end; NULL: they are not split */
         unsigned long long *totals;
 };
 
@@ -269,7 +270,8 @@ static __device__ void kc_wd_put_32(kc_wd_lanes<Layout, G> *lanes,
         const kc_wd_view<Layout> &map = lanes->map;
         uint64_t i = base + kc_warp_lane();
         uint32_t todo = batch.todo == NULL ? UINT32_MAX : batch.todo[base / 32];
-        bool active = i < batch.n && todo >> kc_warp_lane() & 1, refused = false;
+        bool active = i >= batch.begin && i < batch.n && todo >> kc_warp_lane() & 1;
+        bool refused = false;
         Key mixed = active ? kc_wd_mix(batch.keys[i], map.shape.seed, map.shape.key_bits) : (Key)0;
         uint32_t value = active && batch.values != NULL ? __ldcs(&batch.values[i]) : 1;
         int odd = active ? Layout::odd(mixed) : (int)KC_WD_ODD_NONE;
@@ -290,7 +292,7 @@ static __device__ void kc_wd_put_32(kc_wd_lanes<Layout, G> *lanes,
         refused = refused || (active && slot == KC_WD_NONE);
         uint32_t bits = __ballot_sync(UINT32_MAX, refused);
         if (kc_warp_lane() == 0 && bits != 0)
-                batch.refused[base / 32] = bits;
+                atomicOr(&batch.refused[base / 32], bits); /* parts may meet there */
         *nrefused += refused;
 }
 
@@ -306,6 +308,49 @@ static __global__ void __launch_bounds__(KC_WD_THREADS)
         kc_wd_add_total(&batch.totals[KC_WD_NCLAIMED], nclaimed);
         kc_wd_add_total(&batch.totals[KC_WD_NREFUSED], nrefused);
 }
+
+enum { KC_WD_PART_THREADS = 1024 };
+
+/* A block a part: its words are fetched to shared memory, its keys put there, the words put back.
+ * batch is split, and the map's groups are of one lane. */
+template <class Layout>
+static __global__ void __launch_bounds__(KC_WD_PART_THREADS)
+        kc_wd_put_part_kernel(kc_wd_view<Layout> map, kc_wd_batch<typename Layout::key> batch,
+                              enum kc_wd_mode mode)
+{
+        extern __shared__ __align__(16) unsigned char memory[];
+        uint64_t *own = (uint64_t *)memory, *words = map.slots.words;
+        uint32_t nslots = map.shape.nwindows, nclaimed = 0, nrefused = 0;
+        kc_wd_view<kc_wd_in_shared<Layout>> local = {};
+        kc_wd_lanes<kc_wd_in_shared<Layout>, 1> lanes(local);
+        words += (uint64_t)blockIdx.x * nslots;
+        batch.begin = blockIdx.x == 0 ? 0 : batch.ends[blockIdx.x - 1];
+        batch.n = batch.ends[blockIdx.x];
+        if (batch.begin == batch.n)
+                return;
+        (Layout &)local.slots = map.slots;
+        local.slots.set_part(own, (uint64_t)blockIdx.x * nslots);
+        local.shape = map.shape;
+        local.odd = map.odd;
+        for (uint32_t i = threadIdx.x; i < nslots; i += KC_WD_PART_THREADS)
+                own[i] = words[i];
+        __syncthreads();
+        for (uint64_t base = batch.begin / 32 * 32 + threadIdx.x / 32 * 32; base < batch.n;
+             base += KC_WD_PART_THREADS)
+                kc_wd_put_32<kc_wd_in_shared<Layout>, 1>(&lanes, batch, base, mode, &nclaimed,
+                                                         &nrefused);
+        kc_wd_add_total(&batch.totals[KC_WD_NCLAIMED], nclaimed);
+        kc_wd_add_total(&batch.totals[KC_WD_NREFUSED], nrefused);
+        __syncthreads();
+        for (uint32_t i = threadIdx.x; i < nslots; i += KC_WD_PART_THREADS)
+                words[i] = own[i];
+}
+
+/* kc_wd_put for a batch that is split: keys of part p end at ends[p]. NULL: it is not. */
+template <class Layout>
+enum kc_status kc_wd_put_split(kc_wd_map<Layout> *map, enum kc_wd_mode mode,
+                               const typename Layout::key *keys, const uint32_t *values, uint64_t n,
+                               const uint32_t *ends, uint32_t *refused, struct kc_error *err);
 
 /* What a retrieval writes. */
 struct kc_wd_answers {

@@ -15,7 +15,7 @@ import pathlib
 import re
 import sys
 
-LAUNCH = re.compile(r'\b(\w+)((?:<[\w\s,:]*>)?)<<<(.*?)>>>\(', re.DOTALL)
+LAUNCH = re.compile(r'\b(\w+)((?:<[\w\s,:]*>)?)(\s*)<<<(.*?)>>>\(', re.DOTALL)
 DYNAMIC = re.compile(r'extern __shared__ (?:__align__\(\d+\) )?([\w ]+?) (\w+)\[\];')
 STATIC = re.compile(r'__shared__ ([^;]*);')
 
@@ -32,9 +32,9 @@ def end_of_call(text, at):
 def translate_launches(text):
     match = LAUNCH.search(text)
     while match:
-        kernel, types, config = match.groups()
+        kernel, types, space, config = match.groups()
         end = end_of_call(text, match.end())
-        text = (text[:match.start()] +
+        text = (text[:match.start()] + space +
                 f'emulator::launch(emulator::config("{kernel}", {config}), '
                 f'[&] {{ {kernel}{types}({text[match.end():end]}; }})' + text[end:])
         match = LAUNCH.search(text)
