@@ -19,7 +19,7 @@
 #include <algorithm>
 #include <cub/block/block_scan.cuh>
 
-enum { THREADS = 512, GATHER_THREADS = 256, COUNT_BLOCKS_PER_SM = 4 };
+enum { THREADS = 512, GATHER_THREADS = 256, COUNT_BLOCKS_PER_SM = 4, COUNT_AHEAD = 4 };
 static const uint64_t SLICE_NKEYS = (uint64_t)1 << 29;
 
 template <class Key> struct tile_of {
@@ -46,9 +46,18 @@ static __global__ void __launch_bounds__(THREADS)
         for (uint32_t i = threadIdx.x; i < nparts; i += THREADS)
                 own[i] = 0;
         __syncthreads();
+        uint64_t stride = (uint64_t)gridDim.x * THREADS;
         for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < n;
-             i += (uint64_t)gridDim.x * THREADS)
-                atomicAdd(&own[part_of(map, keys[i])], 1u);
+             i += COUNT_AHEAD * stride) {
+                typename Layout::key seen[COUNT_AHEAD];
+#pragma unroll
+                for (int j = 0; j < COUNT_AHEAD; j++)
+                        seen[j] = i + j * stride < n ? keys[i + j * stride] : 0;
+#pragma unroll
+                for (int j = 0; j < COUNT_AHEAD; j++)
+                        if (i + j * stride < n)
+                                atomicAdd(&own[part_of(map, seen[j])], 1u);
+        }
         __syncthreads();
         for (uint32_t i = threadIdx.x; i < nparts; i += THREADS)
                 if (own[i] != 0)

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-enum { THREADS = KC_WD_THREADS, BLOCKS_PER_SM = 8, REBUILDS = 4, MAX_PART_BITS = 12 };
+enum { THREADS = KC_WD_THREADS, REBUILDS = 4, MAX_PART_BITS = 12 };
 static const uint64_t CHUNK_NSLOTS = 1 << 22; /* poured from table to table at a time */
 
 /* ---- slots, by layout ---- */
@@ -265,7 +265,6 @@ static struct kc_wd_options with_defaults(const struct kc_wd_options *options)
         o.group = o.group == 0 ? 4 : o.group;
         o.linear = std::max(o.linear, 1u);
         o.max_probes = o.max_probes == 0 ? std::max(64u, 4096 / o.group) : o.max_probes;
-        o.blocks_per_sm = o.blocks_per_sm == 0 ? (uint32_t)BLOCKS_PER_SM : o.blocks_per_sm;
         o.max_rebuilds = o.max_rebuilds == 0 ? (int)REBUILDS : o.max_rebuilds;
         return o;
 }
@@ -314,58 +313,74 @@ out:
 
 /* ---- launches ---- */
 
-template <class Layout> static unsigned grid_for(const kc_wd_map<Layout> *map, uint64_t n)
+/* As many blocks as are resident at once, which go through the batch side by side. */
+template <class Layout, class Kernel>
+static enum kc_status grid_for(const kc_wd_map<Layout> *map, Kernel *kernel, uint64_t n,
+                               unsigned *grid, struct kc_error *err)
 {
-        uint64_t resident = (uint64_t)map->options.blocks_per_sm * map->gpu->nmultiprocessors;
-        return (unsigned)std::min((n + THREADS - 1) / THREADS, resident);
+        int per_sm = 0;
+        enum kc_status status =
+                KC_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, kernel, THREADS, 0));
+        if (map->options.blocks_per_sm != 0)
+                per_sm = (int)map->options.blocks_per_sm;
+        uint64_t resident = (uint64_t)std::max(per_sm, 1) * map->gpu->nmultiprocessors;
+        *grid = (unsigned)std::min((n + THREADS - 1) / THREADS, resident);
+        return status;
 }
 
 template <class Layout, int G>
-static void launch_put(const kc_wd_map<Layout> *map, unsigned grid,
-                       const kc_wd_batch<typename Layout::key> *batch, enum kc_wd_mode mode)
+static enum kc_status launch_put(const kc_wd_map<Layout> *map,
+                                 const kc_wd_batch<typename Layout::key> *batch,
+                                 enum kc_wd_mode mode, struct kc_error *err)
 {
+        enum kc_status status;
+        unsigned grid;
         cudaStream_t stream = map->gpu->stream;
+        KC_TRY(grid_for(map, kc_wd_put_kernel<Layout, G>, batch->n, &grid, err));
         kc_wd_put_kernel<Layout, G><<<grid, THREADS, 0, stream>>>(map->view, *batch, mode);
+        KC_TRY(KC_LAUNCHED());
+out:
+        return status;
 }
 
 template <class Layout, int G>
-static void launch_retrieve(const kc_wd_map<Layout> *map, unsigned grid,
-                            const kc_wd_batch<typename Layout::key> *batch,
-                            const struct kc_wd_answers *out)
+static enum kc_status launch_retrieve(const kc_wd_map<Layout> *map,
+                                      const kc_wd_batch<typename Layout::key> *batch,
+                                      const struct kc_wd_answers *answers, struct kc_error *err)
 {
+        enum kc_status status;
+        unsigned grid;
         cudaStream_t stream = map->gpu->stream;
-        kc_wd_retrieve_kernel<Layout, G><<<grid, THREADS, 0, stream>>>(map->view, *batch, *out);
+        KC_TRY(grid_for(map, kc_wd_retrieve_kernel<Layout, G>, batch->n, &grid, err));
+        kc_wd_retrieve_kernel<Layout, G><<<grid, THREADS, 0, stream>>>(map->view, *batch, *answers);
+        KC_TRY(KC_LAUNCHED());
+out:
+        return status;
 }
 
 template <class Layout, int G>
-static void launch_erase(const kc_wd_map<Layout> *map, unsigned grid,
-                         const kc_wd_batch<typename Layout::key> *batch)
+static enum kc_status launch_erase(const kc_wd_map<Layout> *map,
+                                   const kc_wd_batch<typename Layout::key> *batch,
+                                   struct kc_error *err)
 {
+        enum kc_status status;
+        unsigned grid;
         cudaStream_t stream = map->gpu->stream;
+        KC_TRY(grid_for(map, kc_wd_erase_kernel<Layout, G>, batch->n, &grid, err));
         kc_wd_erase_kernel<Layout, G><<<grid, THREADS, 0, stream>>>(map->view, *batch);
+        KC_TRY(KC_LAUNCHED());
+out:
+        return status;
 }
 
 /* launch<Layout, G>(map, ...), G being the map's group. */
 #define BY_GROUP(launch, map, ...) \
-        switch ((map)->options.group) { \
-        case 1: \
-                launch<Layout, 1>(map, __VA_ARGS__); \
-                break; \
-        case 2: \
-                launch<Layout, 2>(map, __VA_ARGS__); \
-                break; \
-        case 4: \
-                launch<Layout, 4>(map, __VA_ARGS__); \
-                break; \
-        case 8: \
-                launch<Layout, 8>(map, __VA_ARGS__); \
-                break; \
-        case 16: \
-                launch<Layout, 16>(map, __VA_ARGS__); \
-                break; \
-        default: \
-                launch<Layout, 32>(map, __VA_ARGS__); \
-        }
+        ((map)->options.group == 1    ? launch<Layout, 1>(map, __VA_ARGS__) \
+         : (map)->options.group == 2  ? launch<Layout, 2>(map, __VA_ARGS__) \
+         : (map)->options.group == 4  ? launch<Layout, 4>(map, __VA_ARGS__) \
+         : (map)->options.group == 8  ? launch<Layout, 8>(map, __VA_ARGS__) \
+         : (map)->options.group == 16 ? launch<Layout, 16>(map, __VA_ARGS__) \
+                                      : launch<Layout, 32>(map, __VA_ARGS__))
 
 /* Parts that fit a block's shared memory are worth their way there and back if the batch has not
  * too few keys. */
@@ -402,13 +417,11 @@ static enum kc_status put_anywhere(kc_wd_map<Layout> *map, enum kc_wd_mode mode,
                                    const kc_wd_batch<typename Layout::key> *batch,
                                    struct kc_error *err)
 {
-        unsigned grid = grid_for(map, batch->n);
         if constexpr (Layout::ONE_WORD) {
                 if (goes_to_shared(map, batch))
                         return put_in_shared(map, mode, batch, err);
         }
-        BY_GROUP(launch_put, map, grid, batch, mode);
-        return KC_LAUNCHED();
+        return BY_GROUP(launch_put, map, batch, mode, err);
 }
 
 /* Put once; what finds no room has a bit in batch->refused, which was cleared. */
@@ -532,12 +545,10 @@ enum kc_status kc_wd_retrieve(const kc_wd_map<Layout> *map, const typename Layou
         kc_wd_batch<typename Layout::key> batch = batch_of(map, keys, NULL, n);
         struct kc_wd_answers answers = { values, found, missing };
         unsigned long long totals[KC_WD_NTOTALS] = {};
-        unsigned grid = grid_for(map, n);
         if (n == 0)
                 goto out;
         KC_TRY(clear_totals(map->gpu, map->totals, err));
-        BY_GROUP(launch_retrieve, map, grid, &batch, &answers);
-        KC_TRY(KC_LAUNCHED());
+        KC_TRY(BY_GROUP(launch_retrieve, map, &batch, &answers, err));
         KC_TRY(read_totals(map->gpu, map->totals, totals, err));
 out:
         if (nfound != NULL)
@@ -552,12 +563,10 @@ enum kc_status kc_wd_erase(kc_wd_map<Layout> *map, const typename Layout::key *k
         enum kc_status status = KC_OK;
         kc_wd_batch<typename Layout::key> batch = batch_of(map, keys, NULL, n);
         unsigned long long totals[KC_WD_NTOTALS] = {};
-        unsigned grid = grid_for(map, n);
         if (n == 0)
                 goto out;
         KC_TRY(clear_totals(map->gpu, map->totals, err));
-        BY_GROUP(launch_erase, map, grid, &batch);
-        KC_TRY(KC_LAUNCHED());
+        KC_TRY(BY_GROUP(launch_erase, map, &batch, err));
         KC_TRY(read_totals(map->gpu, map->totals, totals, err));
         map->nkeys -= totals[KC_WD_NHIT];
         map->ntombs += totals[KC_WD_NHIT];

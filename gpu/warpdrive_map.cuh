@@ -35,7 +35,7 @@ struct kc_wd_options {
                           functions: each is to fit a third of the L2; at most 12 */
         int key_bits;  /* remainder words: all keys are below 2^key_bits; 0: 64 */
         uint64_t seed; /* of the hash function */
-        uint32_t blocks_per_sm; /* of 256 threads; 0: 8 */
+        uint32_t blocks_per_sm; /* of 256 threads; 0: as many as are resident */
         int max_rebuilds;       /* in one operation: 0 for 4, -1 for none */
 };
 
