@@ -698,7 +698,7 @@ enum kc_status kc_wd_rebuild(kc_wd_map<Layout> *map, uint64_t capacity, struct k
         options.capacity = capacity != 0 ? capacity : options.capacity;
         KC_TRY(pouring_new(map->gpu, &p, map->nslots, err));
         for (int i = 0; nrefused != 0; i++) {
-                if (i == REBUILDS || nrebuilds - map->nrebuilds > REBUILDS)
+                if (i == REBUILDS)
                         KC_TRY(fail_full(err, nrefused, fresh.nkeys, fresh.nslots));
                 kc_wd_free(&fresh);
                 options.seed = next_seed(options.seed);
@@ -723,6 +723,9 @@ out:
         template enum kc_status kc_wd_put(kc_wd_map<Layout> *, enum kc_wd_mode, \
                                           const typename Layout::key *, const uint32_t *, \
                                           uint64_t, uint32_t *, struct kc_error *); \
+        template enum kc_status kc_wd_put_split( \
+                kc_wd_map<Layout> *, enum kc_wd_mode, const typename Layout::key *, \
+                const uint32_t *, uint64_t, const uint32_t *, uint32_t *, struct kc_error *); \
         template enum kc_status kc_wd_retrieve( \
                 const kc_wd_map<Layout> *, const typename Layout::key *, uint64_t, uint32_t, \
                 uint32_t *, uint8_t *, uint64_t *, struct kc_error *); \
