@@ -15,7 +15,7 @@
  * and is tried again; where that does not help either, the batch's other keys are in and it is
  * KC_ENOMEM. No key is lost or there twice, whatever tombstones came before.
  *
- * Source: Juenger et al., WarpDrive (2018), sections II to V; docs/papers/warpdrive.md tells where
+ * Source: Juenger et al., WarpDrive (2018), sections II to V; docs/papers.md tells where
  * this differs.
  */
 #ifndef KC_GPU_WARPDRIVE_MAP_CUH
