@@ -7,6 +7,7 @@ threads inflate it, the count is the plain text's.
 Programs that are not installed are left out.
 """
 import gzip
+import os
 import random
 import shutil
 import subprocess
@@ -14,6 +15,8 @@ import zlib
 
 from session import Session, expect
 from tools import main
+
+SMALL = "KC_TEST_SMALL" in os.environ  # with ThreadSanitizer, a part of it
 
 PACKERS = [
     *(f"gzip -{level}" for level in range(1, 10)), "pigz -1", "pigz -6", "pigz -i",
@@ -57,9 +60,9 @@ def test_packers():
             done = subprocess.run(packer.split(), cwd=s.path, input=text, stdout=subprocess.PIPE,
                                   check=True)
             streams.append((packer, done.stdout))
-    for name, packed in streams:
+    for name, packed in streams[::5] if SMALL else streams:
         s.write("packed.fq.gz", packed)
-        for threads in (1, 3, 4):
+        for threads in (3,) if SMALL else (1, 3, 4):
             expect(count(s, "packed.fq.gz", threads), want, f"{name}, {threads} threads")
 
 
