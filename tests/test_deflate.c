@@ -1,60 +1,15 @@
 /* The deflate decoder against zlib: what it makes of good streams, and what it refuses. */
 #include "io/deflate.h"
+#include "tests/gzip_texts.h"
 #include "tests/sampling.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <zlib.h>
 
-#include <cmocka.h> /* wants the ones above */
-
 enum { MAX_BLOCKS = 4096 };
-
-struct bytes {
-        uint8_t *data;
-        size_t n;
-};
-
-static uint64_t draw(uint64_t *seed)
-{
-        *seed += UINT64_C(0x9e3779b97f4a7c15);
-        uint64_t x = *seed;
-        x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-        x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-        return x ^ x >> 31;
-}
-
-static void *alloc(size_t nbytes)
-{
-        void *memory = malloc(nbytes + 1);
-        assert_non_null(memory);
-        return memory;
-}
 
 /* ---- texts ---- */
 
 enum kind { RANDOM, ZEROS, FASTQ, WORDS, FEW, NKINDS };
-
-static void fill_fastq(uint8_t *text, size_t n, uint64_t *seed)
-{
-        char record[512];
-        size_t at = 0;
-        for (unsigned number = 1; at < n; number++) {
-                int length = sprintf(record, "@read.%u/1\n", number);
-                for (int i = 0; i < 150; i++)
-                        record[length++] = "ACGT"[draw(seed) % 4];
-                length += sprintf(record + length, "\n+\n");
-                for (int i = 0; i < 150; i++)
-                        record[length++] = "IIIIIIIIFFFFF:#"[draw(seed) % 15];
-                record[length++] = '\n';
-                size_t take = (size_t)length < n - at ? (size_t)length : n - at;
-                memcpy(text + at, record, take);
-                at += take;
-        }
-}
 
 static void fill_words(uint8_t *text, size_t n, uint64_t *seed)
 {
@@ -69,12 +24,12 @@ static void fill_words(uint8_t *text, size_t n, uint64_t *seed)
         }
 }
 
-static struct bytes make_text(enum kind kind, size_t n, uint64_t seed)
+static struct buffer make_text(enum kind kind, size_t n, uint64_t seed)
 {
-        struct bytes text = { alloc(n), n };
+        struct buffer text = { alloc(n), n };
         memset(text.data, 0, n);
         if (kind == FASTQ)
-                fill_fastq(text.data, n, &seed);
+                fill_fastq(text.data, n, 150, &seed);
         if (kind == WORDS)
                 fill_words(text.data, n, &seed);
         for (size_t i = 0; i < n && (kind == RANDOM || kind == FEW); i++)
@@ -82,11 +37,11 @@ static struct bytes make_text(enum kind kind, size_t n, uint64_t seed)
         return text;
 }
 
-static struct bytes compress_text(const struct bytes *text, int level, int strategy, int memory)
+static struct buffer compress_text(const struct buffer *text, int level, int strategy, int memory)
 {
         z_stream z = { .next_in = text->data, .avail_in = (uInt)text->n };
         assert_int_equal(deflateInit2(&z, level, Z_DEFLATED, -15, memory, strategy), Z_OK);
-        struct bytes packed = { NULL, deflateBound(&z, text->n) + 64 };
+        struct buffer packed = { NULL, deflateBound(&z, text->n) + 64 };
         packed.data = alloc(packed.n);
         z.next_out = packed.data;
         z.avail_out = (uInt)packed.n;
@@ -105,8 +60,8 @@ static struct bytes compress_text(const struct bytes *text, int level, int strat
 /* ---- decoding ---- */
 
 /* A whole stream, in steps of so many bytes of text. */
-static enum kc_deflate_stop inflate_all(const struct bytes *packed, struct bytes *text, size_t room,
-                                        size_t step)
+static enum kc_deflate_stop inflate_all(const struct buffer *packed, struct buffer *text,
+                                        size_t room, size_t step)
 {
         static struct kc_deflate d;
         text->data = alloc(room + KC_DEFLATE_SLACK);
@@ -125,7 +80,7 @@ static enum kc_deflate_stop inflate_all(const struct bytes *packed, struct bytes
         return stop;
 }
 
-static void check_same(const struct bytes *got, const struct bytes *want)
+static void check_same(const struct buffer *got, const struct buffer *want)
 {
         assert_int_equal(got->n, want->n);
         assert_memory_equal(got->data, want->data, want->n);
@@ -138,8 +93,8 @@ struct blocks {
         size_t texts[MAX_BLOCKS];
 };
 
-static void find_boundaries(struct blocks *blocks, const struct bytes *packed,
-                            const struct bytes *want)
+static void find_boundaries(struct blocks *blocks, const struct buffer *packed,
+                            const struct buffer *want)
 {
         static struct kc_deflate d;
         uint8_t *text = alloc(want->n + 1 + KC_DEFLATE_SLACK);
@@ -155,14 +110,14 @@ static void find_boundaries(struct blocks *blocks, const struct bytes *packed,
                 stop = kc_deflate_bytes(&d, packed->data, packed->n, &out);
         } while (stop == KC_DEFLATE_BLOCK);
         assert_int_equal(stop, KC_DEFLATE_END);
-        struct bytes got = { text, (size_t)(out.next - out.begin) };
+        struct buffer got = { text, (size_t)(out.next - out.begin) };
         check_same(&got, want);
         free(text);
 }
 
 /* From this block on with marks, the rest of the text is what it is once they are replaced. */
-static void check_unknown_window(const struct bytes *packed, const struct bytes *want, uint64_t bit,
-                                 size_t before, size_t step)
+static void check_unknown_window(const struct buffer *packed, const struct buffer *want,
+                                 uint64_t bit, size_t before, size_t step)
 {
         static struct kc_deflate d;
         static uint8_t window[KC_WINDOW];
@@ -194,8 +149,8 @@ static void check_stream(enum kind kind, size_t n, int level, int strategy, int 
         static struct blocks blocks;
         if (!is_sampled())
                 return;
-        struct bytes text = make_text(kind, n, n), got;
-        struct bytes packed = compress_text(&text, level, strategy, memory);
+        struct buffer text = make_text(kind, n, n), got;
+        struct buffer packed = compress_text(&text, level, strategy, memory);
         size_t steps[] = { n + 1, 1, 37, 4096 };
         for (size_t s = 0; s < 4; s++) {
                 assert_int_equal(inflate_all(&packed, &got, n + 1, steps[s]), KC_DEFLATE_END);
@@ -234,7 +189,7 @@ static void test_strategies(void **state)
 /* ---- what zlib refuses ---- */
 
 /* Returns zlib's verdict. The text so far is left in *text. */
-static bool inflate_zlib(const struct bytes *packed, struct bytes *text, size_t room)
+static bool inflate_zlib(const struct buffer *packed, struct buffer *text, size_t room)
 {
         z_stream z = { .next_in = packed->data, .avail_in = (uInt)packed->n };
         text->data = alloc(room);
@@ -247,9 +202,9 @@ static bool inflate_zlib(const struct bytes *packed, struct bytes *text, size_t 
         return code == Z_STREAM_END;
 }
 
-static void check_verdict(const struct bytes *packed, size_t room)
+static void check_verdict(const struct buffer *packed, size_t room)
 {
-        struct bytes want, got;
+        struct buffer want, got;
         if (!is_sampled())
                 return;
         bool good = inflate_zlib(packed, &want, room);
@@ -266,12 +221,12 @@ static void test_truncated(void **state)
         (void)state;
         for (int kind = 0; kind < NKINDS; kind++)
                 for (int level = 0; level <= 6; level += 3) {
-                        struct bytes text = make_text(kind, 3000, 5), got;
-                        struct bytes packed = compress_text(&text, level, 0, 1);
+                        struct buffer text = make_text(kind, 3000, 5), got;
+                        struct buffer packed = compress_text(&text, level, 0, 1);
                         for (size_t n = 0; n < packed.n; n++) {
                                 if (!is_sampled())
                                         continue;
-                                struct bytes cut = { malloc(n), n };
+                                struct buffer cut = { malloc(n), n };
                                 memcpy(cut.data, packed.data, n);
                                 assert_int_equal(inflate_all(&cut, &got, 4000, 4000),
                                                  KC_DEFLATE_INPUT);
@@ -289,8 +244,8 @@ static void test_input_in_pieces(void **state)
 {
         (void)state;
         static struct kc_deflate d;
-        struct bytes text = make_text(FASTQ, 30000, 6);
-        struct bytes packed = compress_text(&text, 6, 0, 3);
+        struct buffer text = make_text(FASTQ, 30000, 6);
+        struct buffer packed = compress_text(&text, 6, 0, 3);
         for (size_t piece = 1; piece < 400; piece += 7) {
                 uint8_t *got = alloc(text.n + 1 + KC_DEFLATE_SLACK);
                 struct kc_deflate_bytes out = { got, got, got + text.n + 1 };
@@ -299,7 +254,7 @@ static void test_input_in_pieces(void **state)
                 for (size_t n = piece; stop == KC_DEFLATE_INPUT; n += piece)
                         stop = kc_deflate_bytes(&d, packed.data, n < packed.n ? n : packed.n, &out);
                 assert_int_equal(stop, KC_DEFLATE_END);
-                struct bytes whole = { got, (size_t)(out.next - got) };
+                struct buffer whole = { got, (size_t)(out.next - got) };
                 check_same(&whole, &text);
                 free(got);
         }
@@ -314,8 +269,8 @@ static void test_flipped_bits(void **state)
         uint64_t seed = 3;
         for (int kind = 0; kind < NKINDS; kind++)
                 for (int s = 0; s < 2; s++) {
-                        struct bytes text = make_text(kind, 5000, 8);
-                        struct bytes packed = compress_text(&text, 6, strategies[s], 1);
+                        struct buffer text = make_text(kind, 5000, 8);
+                        struct buffer packed = compress_text(&text, 6, strategies[s], 1);
                         for (size_t i = 0; i < 3000; i++) {
                                 size_t bit =
                                         i < 800 ? i % (8 * packed.n) : draw(&seed) % (8 * packed.n);
@@ -338,7 +293,7 @@ static void test_random_streams(void **state)
                 for (size_t b = 0; b < sizeof bytes; b++)
                         bytes[b] = (uint8_t)(draw(&seed) & (i % 3 ? 0xff : draw(&seed)));
                 bytes[0] = (uint8_t)((bytes[0] & ~7) | (i % 2 ? 4 : 2) | i / 2 % 2);
-                struct bytes packed = { bytes, sizeof bytes };
+                struct buffer packed = { bytes, sizeof bytes };
                 check_verdict(&packed, 1 << 15);
         }
 }
@@ -348,8 +303,8 @@ static void test_random_streams(void **state)
 static void check_finder(enum kind kind, size_t n, int level, int memory)
 {
         static struct blocks blocks;
-        struct bytes text = make_text(kind, n, n);
-        struct bytes packed = compress_text(&text, level, 0, memory);
+        struct buffer text = make_text(kind, n, n);
+        struct buffer packed = compress_text(&text, level, 0, memory);
         find_boundaries(&blocks, &packed, &text);
         uint64_t end = 8 * (uint64_t)packed.n, at = 0;
         size_t nfalse = 0;
@@ -389,8 +344,8 @@ static void test_find_stored(void **state)
 {
         (void)state;
         static struct blocks blocks;
-        struct bytes text = make_text(RANDOM, 400000, 1);
-        struct bytes packed = compress_text(&text, 0, 0, 8);
+        struct buffer text = make_text(RANDOM, 400000, 1);
+        struct buffer packed = compress_text(&text, 0, 0, 8);
         find_boundaries(&blocks, &packed, &text);
         assert_true(blocks.n >= 6);
         for (size_t b = 1; b + 2 < blocks.n; b++) {

@@ -1,73 +1,11 @@
 /* Gzip files inflated in pieces, from guesses or without, against zlib. */
 #include "io/gunzip.h"
+#include "tests/gzip_texts.h"
 #include "tests/sampling.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <zlib.h>
 
-#include <cmocka.h> /* wants the ones above */
-
-struct buffer {
-        uint8_t *data;
-        size_t n;
-};
-
-static uint64_t draw(uint64_t *seed)
-{
-        *seed += UINT64_C(0x9e3779b97f4a7c15);
-        uint64_t x = *seed;
-        x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-        x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-        return x ^ x >> 31;
-}
-
-static void put(struct buffer *b, const void *data, size_t n)
-{
-        b->data = realloc(b->data, b->n + n + 1);
-        assert_non_null(b->data);
-        if (n > 0)
-                memcpy(b->data + b->n, data, n);
-        b->n += n;
-}
-
-static void drop(struct buffer *b)
-{
-        free(b->data);
-        *b = (struct buffer){ 0 };
-}
-
 /* ---- files ---- */
-
-static struct buffer make_fastq(size_t n, uint64_t seed)
-{
-        struct buffer text = { 0 };
-        char record[512];
-        put(&text, "", 0);
-        for (unsigned number = 1; text.n < n; number++) {
-                int length = sprintf(record, "@read.%u/1\n", number);
-                for (int i = 0; i < 100; i++)
-                        record[length++] = "ACGT"[draw(&seed) % 4];
-                length += sprintf(record + length, "\n+\n");
-                for (int i = 0; i < 100; i++)
-                        record[length++] = "IIIIIIIIFFFFF:#"[draw(&seed) % 15];
-                record[length++] = '\n';
-                put(&text, record, (size_t)length);
-        }
-        text.n = n;
-        return text;
-}
-
-static struct buffer make_random(size_t n, uint64_t seed, unsigned values)
-{
-        struct buffer text = { calloc(n + 1, 1), n };
-        for (size_t i = 0; i < n; i++)
-                text.data[i] = (uint8_t)(draw(&seed) % values);
-        return text;
-}
 
 struct packing {
         int level, strategy, memory;

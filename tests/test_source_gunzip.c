@@ -4,84 +4,17 @@
  */
 #include "io/source.h"
 #include "kmer/parallel.h"
+#include "tests/gzip_texts.h"
 #include "tests/sampling.h"
 
 #include <isa-l/igzip_lib.h>
 #include <libdeflate.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #include <zlib.h>
 
-#include <cmocka.h> /* wants the ones above */
-
 enum { MAX_CHUNKS = 1 << 12, NTHREADS = 4 };
-
-struct buffer {
-        uint8_t *data;
-        size_t n;
-};
-
-static uint64_t draw(uint64_t *seed)
-{
-        *seed += UINT64_C(0x9e3779b97f4a7c15);
-        uint64_t x = *seed;
-        x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-        x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-        return x ^ x >> 31;
-}
-
-static void put(struct buffer *b, const void *data, size_t n)
-{
-        b->data = realloc(b->data, b->n + n + 1);
-        assert_non_null(b->data);
-        if (n > 0)
-                memcpy(b->data + b->n, data, n);
-        b->n += n;
-}
-
-static void drop(struct buffer *b)
-{
-        free(b->data);
-        *b = (struct buffer){ 0 };
-}
-
-/* ---- texts ---- */
-
-static struct buffer make_fastq(size_t n, uint64_t seed)
-{
-        struct buffer text = { malloc(n + 1), n };
-        char record[512];
-        assert_non_null(text.data);
-        for (size_t at = 0, number = 1; at < n; number++) {
-                size_t length = (size_t)sprintf(record, "@read.%zu/1\n", number);
-                for (int i = 0; i < 100; i++)
-                        record[length++] = "ACGT"[draw(&seed) % 4];
-                length += (size_t)sprintf(record + length, "\n+\n");
-                for (int i = 0; i < 100; i++)
-                        record[length++] = "IIIIIIIIFFFFF:#"[draw(&seed) % 15];
-                record[length++] = '\n';
-                length = length < n - at ? length : n - at;
-                memcpy(text.data + at, record, length);
-                at += length;
-        }
-        return text;
-}
-
-/* values 1: all zero; 256: incompressible */
-static struct buffer make_random(size_t n, uint64_t seed, unsigned values)
-{
-        struct buffer text = { calloc(n + 1, 1), n };
-        assert_non_null(text.data);
-        for (size_t i = 0; values > 1 && i < n; i++)
-                text.data[i] = (uint8_t)(draw(&seed) % values);
-        return text;
-}
 
 /* ---- compressors ---- */
 

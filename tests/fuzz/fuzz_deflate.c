@@ -5,21 +5,12 @@
  *      byte 0: size of steps | byte 1: size of pieces | deflate data
  */
 #include "io/gunzip.h"
+#include "tests/fuzz/require.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define REQUIRE(condition) \
-        do { \
-                if (!(condition)) { \
-                        fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-                        abort(); \
-                } \
-        } while (0)
 
 enum { MAX_TEXT = 1 << 20 };
 

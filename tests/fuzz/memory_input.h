@@ -5,19 +5,10 @@
 #define KC_MEMORY_INPUT_H
 
 #include "io/source.h"
+#include "tests/fuzz/require.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#define REQUIRE(condition) \
-        do { \
-                if (!(condition)) { \
-                        fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-                        abort(); \
-                } \
-        } while (0)
 
 /* A file that holds these bytes, by its descriptor. */
 static inline int memory_file(const uint8_t *data, size_t size)

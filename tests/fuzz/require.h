@@ -1,0 +1,18 @@
+/*
+ * What must hold in a fuzz target, in any build.
+ */
+#ifndef KC_FUZZ_REQUIRE_H
+#define KC_FUZZ_REQUIRE_H
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define REQUIRE(condition) \
+        do { \
+                if (!(condition)) { \
+                        fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
+                        abort(); \
+                } \
+        } while (0)
+
+#endif
