@@ -199,6 +199,16 @@ static inline uint8_t *read_file(const char *path, size_t *nbytes)
         return data;
 }
 
+static inline void assert_same_files(const char *a, const char *b)
+{
+        size_t na, nb;
+        uint8_t *x = read_file(a, &na), *y = read_file(b, &nb);
+        assert_int_equal(na, nb);
+        assert_memory_equal(x, y, na);
+        free(x);
+        free(y);
+}
+
 /* Tests run in a folder of their own. */
 static inline int enter_folder(void **state)
 {

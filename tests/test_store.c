@@ -106,16 +106,6 @@ static void test_info(void **state)
         unlink("s.kc");
 }
 
-static void assert_same_files(const char *a, const char *b)
-{
-        size_t na, nb;
-        uint8_t *da = read_file(a, &na), *db = read_file(b, &nb);
-        assert_int_equal(na, nb);
-        assert_memory_equal(da, db, na);
-        free(da);
-        free(db);
-}
-
 /* Parts, calls and threads leave no trace. */
 static void test_bytes(void **state)
 {

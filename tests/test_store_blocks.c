@@ -195,16 +195,6 @@ static void write_blocks(const struct run *run, const uint32_t filter[2], const 
         assert_ok(kc_store_commit(w, &origin, &err), err);
 }
 
-static void assert_same_files(const char *a, const char *b)
-{
-        size_t na, nb;
-        uint8_t *x = read_file(a, &na), *y = read_file(b, &nb);
-        assert_int_equal(na, nb);
-        assert_memory_equal(x, y, na);
-        free(x);
-        free(y);
-}
-
 static void check_set(const struct pair_set *s, size_t mean_part, int nthreads, uint64_t seed)
 {
         for (size_t f = 0; f < NFILTERS; f++) {
