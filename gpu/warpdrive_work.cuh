@@ -352,6 +352,30 @@ enum kc_status kc_wd_put_split(kc_wd_map<Layout> *map, enum kc_wd_mode mode,
                                const typename Layout::key *keys, const uint32_t *values, uint64_t n,
                                const uint32_t *ends, uint32_t *refused, struct kc_error *err);
 
+/* A lane's key of a batch, from the warp's `base` on. */
+template <class Layout> struct kc_wd_asked {
+        typedef typename Layout::key Key;
+        uint64_t i;
+        bool active;
+        Key mixed;
+        int odd;
+
+        __device__ kc_wd_asked(const kc_wd_view<Layout> &map, const kc_wd_batch<Key> &batch,
+                               uint64_t base)
+        {
+                i = base + kc_warp_lane();
+                active = i < batch.n;
+                mixed = active ? kc_wd_mix(batch.keys[i], map.shape.seed, map.shape.key_bits)
+                               : (Key)0;
+                odd = active ? Layout::odd(mixed) : (int)KC_WD_ODD_NONE;
+        }
+
+        __device__ bool is_usual(void) const
+        {
+                return active && odd == KC_WD_ODD_NONE;
+        }
+};
+
 /* What a retrieval writes. */
 struct kc_wd_answers {
         uint32_t *values;
@@ -364,24 +388,19 @@ static __global__ void __launch_bounds__(KC_WD_THREADS)
         kc_wd_retrieve_kernel(kc_wd_view<Layout> map, kc_wd_batch<typename Layout::key> batch,
                               struct kc_wd_answers out)
 {
-        typedef typename Layout::key Key;
         kc_wd_lanes<Layout, G> lanes(map);
         uint32_t nfound = 0;
         for (uint64_t base = kc_wd_warp_begin(); base < batch.n; base += kc_wd_stride()) {
-                uint64_t i = base + kc_warp_lane();
-                bool active = i < batch.n;
-                Key mixed = active ? kc_wd_mix(batch.keys[i], map.shape.seed, map.shape.key_bits)
-                                   : (Key)0;
-                int odd = active ? Layout::odd(mixed) : (int)KC_WD_ODD_NONE;
-                uint64_t token = lanes.template seek<false>(mixed, active && odd == KC_WD_ODD_NONE);
-                bool there = odd >= 0 ? map.odd->there[odd] != 0 : token != KC_WD_NONE;
-                uint32_t value = !there     ? out.missing
-                                 : odd >= 0 ? map.odd->values[odd]
-                                            : map.slots.value_of(token);
-                if (active)
-                        __stcs(&out.values[i], value);
-                if (active && out.found != NULL)
-                        out.found[i] = there;
+                kc_wd_asked<Layout> ask(map, batch, base);
+                uint64_t token = lanes.template seek<false>(ask.mixed, ask.is_usual());
+                bool there = ask.odd >= 0 ? map.odd->there[ask.odd] != 0 : token != KC_WD_NONE;
+                uint32_t value = !there         ? out.missing
+                                 : ask.odd >= 0 ? map.odd->values[ask.odd]
+                                                : map.slots.value_of(token);
+                if (ask.active)
+                        __stcs(&out.values[ask.i], value);
+                if (ask.active && out.found != NULL)
+                        out.found[ask.i] = there;
                 nfound += there;
         }
         kc_wd_add_total(&batch.totals[KC_WD_NHIT], nfound);
@@ -391,17 +410,12 @@ template <class Layout, int G>
 static __global__ void __launch_bounds__(KC_WD_THREADS)
         kc_wd_erase_kernel(kc_wd_view<Layout> map, kc_wd_batch<typename Layout::key> batch)
 {
-        typedef typename Layout::key Key;
         kc_wd_lanes<Layout, G> lanes(map);
         uint32_t nerased = 0;
         for (uint64_t base = kc_wd_warp_begin(); base < batch.n; base += kc_wd_stride()) {
-                uint64_t i = base + kc_warp_lane();
-                bool active = i < batch.n;
-                Key mixed = active ? kc_wd_mix(batch.keys[i], map.shape.seed, map.shape.key_bits)
-                                   : (Key)0;
-                int odd = active ? Layout::odd(mixed) : (int)KC_WD_ODD_NONE;
-                uint64_t token = lanes.template seek<true>(mixed, active && odd == KC_WD_ODD_NONE);
-                nerased += odd >= 0 ? kc_wd_erase_odd(map.odd, odd) : token != KC_WD_NONE;
+                kc_wd_asked<Layout> ask(map, batch, base);
+                uint64_t token = lanes.template seek<true>(ask.mixed, ask.is_usual());
+                nerased += ask.odd >= 0 ? kc_wd_erase_odd(map.odd, ask.odd) : token != KC_WD_NONE;
         }
         kc_wd_add_total(&batch.totals[KC_WD_NHIT], nerased);
 }
