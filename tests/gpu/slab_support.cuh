@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <vector>
 
 static inline void expect_cuda(cudaError_t code)
@@ -202,6 +203,54 @@ static inline struct kc_slab_map_params map_params(uint32_t nlists, int nlanes =
 template <class Key> static Key random_key(uint64_t *state)
 {
         return (Key)next_random(state);
+}
+
+/* f<Layout>(lanes of a group): every layout, and every group that there is code for. */
+#define EACH_LAYOUT(f) \
+        do { \
+                f<kc_slab_key32>(8); \
+                f<kc_slab_pair32>(8); \
+                f<kc_slab_pair32>(4); \
+                f<kc_slab_key64>(8); \
+                f<kc_slab_pair64>(8); \
+        } while (0)
+
+/* Kinds that keep keys unique, as far as the layout takes them. */
+template <class Layout> static std::vector<uint8_t> unique_kinds(void)
+{
+        std::vector<uint8_t> kinds = { KC_SLAB_SEARCH, KC_SLAB_REPLACE, KC_SLAB_DELETE,
+                                       KC_SLAB_SEARCH_ALL, KC_SLAB_DELETE_ALL };
+        if (Layout::VALUES)
+                kinds.push_back(KC_SLAB_ADD);
+        return kinds;
+}
+
+/* Keys that are special somewhere, as they are or mixed. */
+template <class Key> static std::vector<Key> odd_keys(uint64_t seed)
+{
+        std::vector<Key> keys;
+        for (Key key : { (Key)0, (Key)1, (Key)2, (Key) ~(Key)0, (Key) ~(Key)1, (Key) ~(Key)2,
+                         (Key)((Key)1 << (8 * sizeof(Key) - 1)), (Key)(~(Key)0 >> 1) }) {
+                keys.push_back(key);
+                keys.push_back((Key)(kc_slab_unmix(key) ^ (Key)seed));
+        }
+        std::sort(keys.begin(), keys.end());
+        keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+        return keys;
+}
+
+template <class Key> static std::vector<Key> distinct_keys(size_t n, uint64_t seed)
+{
+        std::vector<Key> keys = odd_keys<Key>(seed);
+        std::set<Key> seen(keys.begin(), keys.end());
+        uint64_t state = seed;
+        while (keys.size() < n) {
+                Key key = random_key<Key>(&state);
+                if (seen.insert(key).second)
+                        keys.push_back(key);
+        }
+        keys.resize(n);
+        return keys;
 }
 
 #endif

@@ -139,6 +139,15 @@ static std::vector<uint32_t> some_keys(size_t n, uint64_t seed, uint32_t below =
         return keys;
 }
 
+/* Of all three kinds. */
+static std::vector<uint8_t> any_ops(size_t n, uint64_t seed)
+{
+        std::vector<uint8_t> ops(n);
+        for (uint8_t &op : ops)
+                op = (uint8_t)(next_random(&seed) % 3);
+        return ops;
+}
+
 /* ---- tests ---- */
 
 template <int G> static void few_keys(void)
@@ -197,13 +206,8 @@ template <int G> static void odd_keys(void)
         for (uint32_t op : { KC_HOPSCOTCH_INSERT, KC_HOPSCOTCH_FIND, KC_HOPSCOTCH_ERASE })
                 do_all(&b, (enum kc_hopscotch_op)op, keys);
         assert_int_equal(b.map->size, 0);
-        for (uint64_t seed = 1; seed < 6; seed++) {
-                std::vector<uint8_t> ops(keys.size());
-                uint64_t state = seed;
-                for (uint8_t &op : ops)
-                        op = (uint8_t)(next_random(&state) % 3);
-                do_mixed(&b, ops, keys);
-        }
+        for (uint64_t seed = 1; seed < 6; seed++)
+                do_mixed(&b, any_ops(keys.size(), seed), keys);
         end_both(&b);
 }
 ALL_GROUPS(odd_keys)
@@ -266,11 +270,7 @@ template <int G> static void many_rounds(void)
         b.map->max_tries = 1;
         for (uint64_t seed = 1; seed < 5; seed++) {
                 std::vector<uint32_t> keys = some_keys(2048, seed, 200);
-                std::vector<uint8_t> ops(keys.size());
-                uint64_t state = seed;
-                for (uint8_t &op : ops)
-                        op = (uint8_t)(next_random(&state) % 3);
-                do_mixed(&b, ops, keys);
+                do_mixed(&b, any_ops(keys.size(), seed), keys);
         }
         end_both(&b);
 }
