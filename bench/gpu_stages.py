@@ -13,6 +13,7 @@ import json
 import pathlib
 import subprocess
 import sys
+import threading
 
 from compare import ROOT, commit, machine
 
@@ -21,6 +22,30 @@ def tell(record):
     share = f", {100 * record['bandwidth_share']:.0f}% of a copy" if "bandwidth_share" in record else ""
     print(f"{record['stage']:26} {record['table']:9} k={record['k']:<3} {record['median_ms']:9.3f} ms "
           f"{record['g_per_s']:8.2f} G {record['unit']}/s{share}", flush=True)
+
+
+def keep(words, path, tell, limit=None):
+    """
+    Run a program of this folder's that prints lines of JSON; append each, with machine, commit, date
+    and command, to path and hand it to tell(). Killed after `limit` seconds. Returns its exit status.
+    """
+    common = {"command": " ".join([pathlib.Path(words[0]).name, *words[1:]]), "machine": machine(),
+              "commit": commit(), "date": datetime.date.today().isoformat()}
+    path.parent.mkdir(exist_ok=True)
+    child = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    alarm = threading.Timer(limit or threading.TIMEOUT_MAX, child.kill)
+    alarm.daemon = True
+    alarm.start()
+    with open(path, "a") as log:
+        for line in child.stdout:
+            if not line.endswith("\n"):  # killed in its middle
+                break
+            record = json.loads(line)
+            tell(record)
+            log.write(json.dumps({**record, **common}) + "\n")
+            log.flush()
+    alarm.cancel()
+    return child.wait()
 
 
 def main():
@@ -32,17 +57,7 @@ def main():
     parser.add_argument("arguments", nargs="*", help="for bench_gpu, behind --")
     arguments = parser.parse_args()
     words = [str(arguments.build.resolve() / "bench_gpu"), *arguments.arguments]
-    common = {"command": " ".join(["bench_gpu", *words[1:]]), "machine": machine(), "commit": commit(),
-              "date": datetime.date.today().isoformat()}
-    arguments.results.mkdir(exist_ok=True)
-    child = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
-    with open(arguments.results / "gpu-stages.jsonl", "a") as log:
-        for line in child.stdout:
-            record = json.loads(line)
-            tell(record)
-            log.write(json.dumps({**record, **common}) + "\n")
-            log.flush()
-    sys.exit(child.wait())
+    sys.exit(keep(words, arguments.results / "gpu-stages.jsonl", tell))
 
 
 if __name__ == "__main__":
