@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Make docs/benchmarks.md and its plots, docs/benchmarks*.svg, from the raw lines in bench/results/."""
+"""
+Make docs/benchmarks.md and its plots, docs/benchmarks*.svg, from the raw lines in bench/results/; and
+of those of bench/tables.py docs/papers/*.svg and the last section of docs/papers.md.
+"""
 import collections
 import html
 import json
@@ -8,6 +11,7 @@ import statistics
 
 import report_gpu
 import report_gunzip
+import report_tables
 from report_gpu import load_lines
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -194,6 +198,7 @@ def main():
         (docs / "benchmarks-gpu.svg").write_text(report_gpu.plot_stages(stages))
     if timelines:
         (docs / "benchmarks-timeline.svg").write_text(report_gpu.plot_timelines(timelines))
+    report_tables.write(load_lines(RESULTS / "tables.jsonl"), docs)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,509 @@
+"""The papers' evaluations beside ours: plots in docs/papers/ and the last section of docs/papers.md."""
+import collections
+import statistics
+import sys
+
+from report_gpu import latest
+from report_plots import NCOLOURS, Axis, Curve, Panel, page, short
+
+BEGIN, END = "<!-- made by bench/report.py: begin -->", "<!-- made by bench/report.py: end -->"
+RUN = ("gpu", "commit", "date", "command")
+KEY = ("figure", "series", "x", "log2_b", "r")
+FEW = 3                     # rows of a curve that are told one by one
+STATS = ("min", "mean", "max")
+DATA_SHEET = {"NVIDIA H200": 4800}  # GB/s
+PER_GB = "M operations/s per GB/s"
+
+NAMES = {"warpdrive": "WarpDrive", "slab": "Slab hash and SlabAlloc", "lsm": "GPU LSM",
+         "linear": "The simple hash table", "hopscotch": "GLHT"}
+# The structure whose least, mean and greatest rates have tables of their own, as in its paper.
+SPREADS = {("lsm", "GPU LSM")}
+NOTES = {
+    "warpdrive": """\
+Figures 7 and 8 are drawings; the paper's text has a few rates, which are those of the best group size and
+are held against ours of the best.""",
+    "slab": """\
+Figures 4 to 7 are drawings; the text has peaks (4, from 19 to 60 % utilization), harmonic means over the
+sizes (5b) and one rate of 7a, at about 90 %.""",
+    "lsm": """\
+GPU SA is the paper's sorted array: here one level, into which batches are merged. Figure 4b is a drawing.""",
+    "linear": """\
+The author's keys are random. If they are drawn from all of 32 bits some come again: 124 * 2^20 of them fill
+0.954 of the slots, where (1 / (1 - 0.954) - 1) / 2 = 10.4 slots from home are to be expected. Ours are all
+different: 0.969 of the slots, 15.5 from home.""",
+    "hopscotch": """\
+Figures 9 to 12 are drawings; of 11 and 12 the text has ratios. Allocation is that of the chained table's
+memory on the host, and the copy: how long these take depends on the machine.""",
+}
+# Depth in the author's table: utilization, mean, most ("the average depth was ...").
+LINEAR_DEPTHS = ((0.5, 0.4774, 60), (31 / 32, 10.1757, 6474))
+# What the paper's text has is a harmonic mean over the sizes of the curve.
+HARMONIC = {("slab", "5b: search all"), ("slab", "5b: search none")}
+# What the paper's text has is the rate of the best group size.
+BEST = {("warpdrive", "7: insert"), ("warpdrive", "7: retrieve")}
+
+# Curves of which every so many rows are told, as they are a table in the paper.
+EVERY = {("linear", "utilization: insert"): 4}
+
+# A picture: docs/papers/PAPER-NAME.svg. A part: the figures whose rows it shows,
+# its x axis, and what y is.
+Picture = collections.namedtuple("Picture", "paper name title note parts")
+Part = collections.namedtuple("Part", "title figures x y_title y_log y_field x_field",
+                              defaults=(PER_GB, False, "ops_per_GB", "x"))
+
+LOAD, LOG2B = Axis("load factor"), Axis("log2 of the batch size b")
+UTILIZATION, ELEMENTS = Axis("memory utilization"), Axis("elements in the table", True)
+OPERATIONS, KEYS = Axis("operations", True), Axis("keys in the range", True)
+SPREAD = "mean; band: least to greatest"
+PICTURES = (
+    Picture("warpdrive", "7", "WarpDrive, figure 7: unique keys", "2^27 pairs of 32 + 32 bits",
+            (Part("insert", ("7: insert",), LOAD), Part("retrieve", ("7: retrieve",), LOAD))),
+    Picture("warpdrive", "8", "WarpDrive, figure 8: Zipf keys", "2^27 pairs of 32 + 32 bits",
+            (Part("insert", ("8: insert",), LOAD), Part("retrieve", ("8: retrieve",), LOAD))),
+    Picture("slab", "4", "Slab hash, figure 4: by memory utilization", "2^22 pairs",
+            (Part("4a: build", ("4a: build",), UTILIZATION),
+             Part("4b: search, all there", ("4b: search all",), UTILIZATION),
+             Part("4b: search, none there", ("4b: search none",), UTILIZATION),
+             Part("4c: memory utilization", ("4a: build",), Axis("slabs a list, mean"), "utilization",
+                  False, "utilization", "mean_slabs"))),
+    Picture("slab", "5", "Slab hash, figure 5: by size", "60 % utilization",
+            (Part("5a: build", ("5a: build",), ELEMENTS),
+             Part("5b: search", ("5b: search all", "5b: search none"), ELEMENTS))),
+    Picture("slab", "6", "Slab hash, figure 6: in batches", "2^21 pairs, 65 % utilization in the end",
+            (Part("insert", ("6: batches",), Axis("elements of a batch", True)),)),
+    Picture("slab", "7", "Slab hash, figure 7: operations of all kinds at once", "",
+            (Part("7a: pairs", ("7a: mixed",), UTILIZATION),
+             Part("7b: keys alone, a million operations", ("7b: mixed, keys alone",), Axis("lists", True)))),
+    Picture("lsm", "II", "GPU LSM, table II: insertion", f"2^27 pairs in all; {SPREAD}",
+            (Part("insertion", ("II: insertion",), LOG2B, PER_GB, True),)),
+    Picture("lsm", "4b", "GPU LSM, figure 4b: effective insertion rate", "elements so far in all the time so far",
+            (Part("insertion", ("4b: effective insertion rate",), Axis("elements so far", True)),)),
+    Picture("lsm", "III", "GPU LSM, table III: lookup", f"up to 2^24 pairs; {SPREAD}",
+            (Part("none existing", ("III: lookup, none existing",), LOG2B, PER_GB, True),
+             Part("all existing", ("III: lookup, all existing",), LOG2B, PER_GB, True))),
+    Picture("lsm", "IV", "GPU LSM, table IV: count and range", f"up to 2^24 pairs; {SPREAD}",
+            tuple(Part(name, (f"IV: {name}",), LOG2B, PER_GB, True) for name in
+                  ("count, L = 8", "count, L = 1024", "range, L = 8", "range, L = 1024"))),
+    Picture("lsm", "cleanup", "GPU LSM, section V-D: cleanup", "r batches of b",
+            (Part("elements cleaned", ("V-D: cleanup",), Axis("stale elements, %")),)),
+    Picture("linear", "utilization", "The simple hash table, by utilization", "2^22 keys at a time into 2^27 slots",
+            (Part("rate", ("utilization: insert", "utilization: lookup"), UTILIZATION),
+             Part("depth of the keys that are in", ("depth: mean", "depth: most"), UTILIZATION,
+                  "slots from home", True, "value"))),
+    Picture("hopscotch", "9-10", "GLHT, figures 9 and 10: beside static tables", "0.8 of the slots in use",
+            (Part("9: build", ("9: build",), OPERATIONS), Part("10: retrieve", ("10: retrieve",), OPERATIONS))),
+    Picture("hopscotch", "11-12", "GLHT, figures 11 and 12: operations of all kinds at once",
+            "100 000 operations; [insert, erase, find] in %",
+            (Part("11: [20,20,60]", ("11: [20,20,60]",), KEYS, "operations/s", True, "ops_per_s"),
+             Part("12: [40,40,20]", ("12: [40,40,20]",), KEYS, "operations/s", True, "ops_per_s"))),
+)
+
+
+# ---- rows ----
+
+def last_run(records):
+    """The rows of a paper's last run at its full size; of a row told twice, the later."""
+    whole = [record for record in records if record.get("shift", 0) == 0]
+    if not whole:
+        return []
+    return latest([record for record in whole
+                   if all(record.get(field) == whole[-1].get(field) for field in RUN)], *KEY)
+
+
+def stat_of(record):
+    """Which of STATS a row is, or None."""
+    last = record.get("series", "").rpartition(", ")[2]
+    return last if last in STATS else None
+
+
+def structure_of(record):
+    """The series without its STATS."""
+    series = record.get("series", "")
+    return series.rpartition(", ")[0] if stat_of(record) else series
+
+
+def name_of(record):
+    """The curve that a row belongs to."""
+    more = [f"b = 2^{record['log2_b']}"] if "log2_b" in record else []
+    more += [f"r = {record['r']}"] if "r" in record else []
+    return ", ".join(([structure_of(record)] if structure_of(record) else []) + more)
+
+
+def series_of(record):
+    return f"{name_of(record)}, {stat_of(record)}" if stat_of(record) else name_of(record)
+
+
+def is_spread(record):
+    return stat_of(record) is not None and (record["paper"], structure_of(record)) in SPREADS
+
+
+def linear_depths(records):
+    """Rows of depths, which the author tells twice; records have probes, from 1, after the batch."""
+    rows = []
+    for record in records:
+        if record["figure"] != "utilization: insert":
+            continue
+        x = record["x"] + 1 / 32
+        paper = next((told[1:] for told in LINEAR_DEPTHS if abs(told[0] - x) < 1e-3), (None, None))
+        for told, name, field in zip(paper, ("mean", "most"), ("mean_probes", "most_probes")):
+            if record.get(field, 1) > 1:
+                rows.append({"paper": "linear", "figure": f"depth: {name}", "x": x, "value": record[field] - 1,
+                             "paper_value": told})
+    return rows
+
+
+def at_best(records):
+    """The paper's figures of BEST are moved to the quickest row of the same x."""
+    rows = list(records)
+    for told in records:
+        if (told["paper"], told["figure"]) in BEST and "paper_ops_per_s" in told:
+            same = [row for row in rows if row["figure"] == told["figure"] and row["x"] == told["x"]]
+            best = max(same, key=lambda row: row["ops_per_s"])
+            theirs = {field: told[field] for field in ("paper_ops_per_s", "paper_ops_per_GB")}
+            bare = {field: value for field, value in told.items() if field not in theirs}
+            rows[rows.index(told)] = bare
+            best = bare if best is told else best
+            rows[rows.index(best)] = {**best, **theirs}
+    return rows
+
+
+def harmonic_means(records):
+    """A row for each curve of HARMONIC: our mean over the sizes, as the paper's is."""
+    rows = []
+    for paper, figure in sorted(HARMONIC):
+        mine = [record for record in records if (record["paper"], record["figure"]) == (paper, figure)
+                and "paper_ops_per_s" in record]
+        if mine:
+            means = {field: statistics.harmonic_mean([record[field] for record in mine])
+                     for field in ("ops_per_s", "ops_per_GB")}
+            rows.append({**mine[0], **means, "series": "harmonic mean over the sizes", "x": None})
+    return rows
+
+
+def ratio(record):
+    """Ours in the paper's, both as operations a second for each GB/s."""
+    return record["ops_per_GB"] / record["paper_ops_per_GB"]
+
+
+def has_paper(record):
+    return "paper_ops_per_GB" in record and "ops_per_GB" in record
+
+
+def grouped(records, *keys):
+    groups = {}
+    for record in records:
+        groups.setdefault(tuple(key(record) for key in keys), []).append(record)
+    return groups
+
+
+def figure_of(record):
+    return record["figure"]
+
+
+def rounded_x(record):
+    return None if record.get("x") is None else float(f"{record['x']:.3g}")
+
+
+# ---- pictures ----
+
+def points(records, x_field, y_field, factor):
+    return [(record[x_field], record[y_field] * factor) for record in records
+            if record.get(x_field) is not None and record.get(y_field) is not None]
+
+
+def band(records, x_field, y_field, factor):
+    """[(x, least, greatest)] where rows tell these."""
+    low, high = (dict(points([record for record in records if stat_of(record) == stat], x_field, y_field,
+                             factor)) for stat in ("min", "max"))
+    return [(x, low[x], high[x]) for x in sorted(low) if x in high]
+
+
+def curve_name(record, part):
+    name, what = name_of(record), record["figure"].rpartition(": ")[2]
+    if not name:
+        return what
+    return f"{what}, {name}" if len(part.figures) > 1 else name
+
+
+def part_curves(records, part, colours):
+    """Ours, each in its colour; the paper's in the same, or in ink where all have the same one."""
+    factor = 1e-6 if part.y_field == "ops_per_GB" else 1
+    mine = [record for record in records if record["figure"] in part.figures]
+    found, papers = [], {}
+    for (name,), rows in grouped(mine, lambda record: curve_name(record, part)).items():
+        middle = [row for row in rows if stat_of(row) in (None, "mean")]
+        own = points(middle, part.x_field, part.y_field, factor)
+        if not own:
+            continue
+        colour = colours.setdefault(name, len(colours))
+        first, field = not found, f"paper_{part.y_field}"
+        found.append(Curve(own, colour, False, band(rows, part.x_field, part.y_field, factor) if first else ()))
+        theirs = points(middle, part.x_field, field, factor)
+        if theirs:
+            papers.setdefault(tuple(theirs), (colour, band(rows, part.x_field, field, factor) if first else ()))
+    for theirs, (colour, about) in papers.items():
+        found.append(Curve(list(theirs), colour if len(papers) > 1 else None, True, about))
+    return found
+
+
+def picture(records, spec):
+    """The SVG, or None where there are no rows."""
+    colours, panels = {}, []
+    mine = [record for record in records if record["paper"] == spec.paper]
+    for part in spec.parts:
+        curves = part_curves(mine, part, colours)
+        if curves:
+            panels.append(Panel(part.title, part.x, Axis(part.y_title, part.y_log), curves))
+    if not panels:
+        return None
+    legend = [(name, Curve([], colour)) for name, colour in colours.items()]
+    theirs = {curve.colour for panel in panels for curve in panel.curves if curve.paper}
+    if theirs:
+        gpu = next((f", {record['paper_gpu']}" for record in mine if "paper_gpu" in record), "")
+        legend.append((f"the paper's{gpu}", Curve([], None if len(theirs) == 1 else NCOLOURS - 1, True)))
+    note = "; ".join(part for part in (mine[0].get("gpu", ""), spec.note) if part)
+    return page(spec.title, note, panels, legend)
+
+
+# ---- tables ----
+
+def cell(text):
+    return str(text).replace("|", "\\|")
+
+
+def table(heads, rows):
+    """Columns whose head ends with : are of text."""
+    return ["| " + " | ".join(cell(head.rstrip(":")) for head in heads) + " |",
+            "|" + "|".join("---" if head.endswith(":") else "---:" for head in heads) + "|",
+            *("| " + " | ".join(map(cell, row)) + " |" for row in rows), ""]
+
+
+def million(rate):
+    return f"{rate * 1e-6:.0f}" if rate >= 1e8 else f"{rate * 1e-6:.3g}"
+
+
+def ratio_text(value):
+    text = f"{value:.3f}" if 0.995 <= value < 1 else f"{value:.2f}"
+    return text if value >= 1 else f"**{text}**"
+
+
+def where(record):
+    if record.get("x") is None:
+        return ""
+    return f"{record.get('x_name', 'x')} {short(record['x'])}"
+
+
+def paper_cells(record):
+    return [million(record["paper_ops_per_s"]), million(record["ops_per_s"]),
+            f"{record['paper_ops_per_GB'] * 1e-6:.3g}", f"{record['ops_per_GB'] * 1e-6:.3g}",
+            ratio_text(ratio(record))]
+
+
+def every(records):
+    """Some rows of a curve, evenly, and the last."""
+    step = EVERY.get((records[0]["paper"], records[0]["figure"]))
+    told = records[::step] if step else []
+    return told if not told or told[-1] is records[-1] else [*told, records[-1]]
+
+
+def yes_or_no(is_so):
+    return "yes" if is_so else "**no**"
+
+
+def paper_table(records):
+    """Rows one by one, long curves by their lowest ratio; then those below the paper that this left out."""
+    rows, below = [], []
+    for (figure, name), mine in grouped(records, figure_of, series_of).items():
+        worst = min(mine, key=ratio)
+        misses = [record for record in mine if ratio(record) < 1]
+        rows += [[figure, name, where(record), *paper_cells(record), yes_or_no(ratio(record) >= 1)]
+                 for record in (mine if len(mine) <= FEW else every(mine))]
+        if len(mine) <= FEW:
+            continue
+        reached = f"{len(mine) - len(misses)} of {len(mine)}"
+        rows.append([figure, name, f"lowest of {len(mine)}: {where(worst)}", *paper_cells(worst),
+                     f"**{reached}**" if misses else reached])
+        below += misses if len(misses) > 1 else []
+    heads = ["figure:", "of:", "at:", "paper M/s", "here M/s", "paper per GB/s", "here per GB/s", "ratio"]
+    lines = table([*heads, "at or above"], rows) if rows else []
+    if below:
+        lines += ["All rows of these curves that are below the paper's:", "",
+                  *table(heads, [[record["figure"], series_of(record), where(record), *paper_cells(record)]
+                                 for record in below])]
+    return lines
+
+
+def three(rows, tell):
+    """Of the rows of one batch size, {stat: row}."""
+    return " / ".join(tell(rows[stat]) for stat in STATS if stat in rows)
+
+
+def spread_cells(rows):
+    return [three(rows, lambda row: million(row["paper_ops_per_s"])),
+            three(rows, lambda row: million(row["ops_per_s"])),
+            three(rows, lambda row: f"{row['paper_ops_per_GB'] * 1e-6:.3g}"),
+            three(rows, lambda row: f"{row['ops_per_GB'] * 1e-6:.3g}"),
+            three(rows, lambda row: ratio_text(ratio(row)))]
+
+
+def spread_tables(records):
+    """As the LSM paper has them: for each batch size the least, the mean and the greatest rate."""
+    lines = []
+    for (figure, name), mine in grouped(records, figure_of, name_of).items():
+        rows = [[short(x), *spread_cells({stat_of(record): record for record in same})]
+                for (x,), same in grouped(mine, lambda record: record["x"]).items()]
+        lines += [f"{figure}, {name}: min / mean / max", "",
+                  *table([mine[0].get("x_name", "x"), "paper M/s", "here M/s", "paper per GB/s", "here per GB/s",
+                          "ratio"], rows)]
+    return lines
+
+
+def target_groups(records):
+    """[(quickest row, how many variants reach the target, of how many)]."""
+    groups = grouped([record for record in records if "target_ops_per_s" in record], figure_of, rounded_x)
+    return [(max(mine, key=lambda record: record["ops_per_s"]),
+             sum(record["ops_per_s"] >= record["target_ops_per_s"] for record in mine), len(mine))
+            for mine in groups.values()]
+
+
+def target_table(records):
+    rows = []
+    for best, reached, n in target_groups(records):
+        share = best["ops_per_s"] / best["target_ops_per_s"]
+        rows.append([best["figure"], where(best), name_of(best), million(best["ops_per_s"]),
+                     million(best["target_ops_per_s"]), ratio_text(share), yes_or_no(share >= 1),
+                     f"{reached} of {n}"])
+    return table(["target:", "at:", "quickest variant:", "here M/s", "target M/s", "of it", "reached",
+                  "variants that reach it"], rows) if rows else []
+
+
+def depth_table(records):
+    rows = [[record["figure"], f"{record['x']:.2f}", f"{record['paper_value']:g}",
+             f"{record['value']:.0f}" if record["value"] >= 1e4 else f"{record['value']:.4g}",
+             yes_or_no(record["value"] <= record["paper_value"])]
+            for record in records if record["paper_value"] is not None]
+    return table(["slots from home:", "utilization", "paper", "here", "no more"], rows) if rows else []
+
+
+def relative_table(records):
+    """GLHT's rate in those of others, of which the paper tells from where to where they are."""
+    told = [record for record in records if "paper_ratio_from" in record]
+    rows = []
+    for record in told:
+        low, high = record["paper_ratio_from"], record["paper_ratio_to"]
+        ours = f"{record['ratio']:.2g}" if record["ratio"] < 1 else f"{record['ratio']:.3g}"
+        rows.append([record["figure"], short(record["x"]), record["series"],
+                     f"{low:g}" if low == high else f"{low:g} to {high:g}",
+                     ours if record["ratio"] >= low else f"**{ours}**"])
+    return table(["figure:", "keys", "rate of one in that of the other:", "paper", "here"], rows) if rows else []
+
+
+def other_table(records, drawn):
+    """What is neither drawn nor held against anything."""
+    rest = [record for record in records if "ops_per_s" in record and record["figure"] not in drawn
+            and not has_paper(record) and "target_ops_per_s" not in record]
+    rows = []
+    for mine in grouped(rest, figure_of, rounded_x).values():
+        best = max(mine, key=lambda record: record["ops_per_s"])
+        rows.append([best["figure"], where(best), name_of(best), million(best["ops_per_s"]),
+                     f"{best['ops_per_GB'] * 1e-6:.3g}"])
+    return ["Measured besides, the quickest variant of each:", "",
+            *table(["what:", "at:", "variant:", "here M/s", "here per GB/s"], rows)] if rows else []
+
+
+# ---- the section ----
+
+def about_line(records):
+    about, theirs = records[-1], next((row for row in records if "paper_gpu" in row), None)
+    sheet = DATA_SHEET.get(about["gpu"])
+    line = f"{len(records)} rows; {about['gpu']}, a copy at {about_bandwidth(records):.0f} GB/s"
+    line += f" (data sheet: {sheet})" if sheet else ""
+    line += f"; the paper's {theirs['paper_gpu']}: {theirs['paper_bandwidth_GBps']:g} GB/s" if theirs else ""
+    return f"{line}. Commit {about.get('commit', '')}, {about.get('date', '')}; `{about.get('command', '')}`."
+
+
+def about_bandwidth(records):
+    return next(row["bandwidth_GBps"] for row in records if "bandwidth_GBps" in row)
+
+
+def paper_lines(paper, records):
+    pictures = [spec for spec in PICTURES if spec.paper == paper]
+    drawn = {figure for spec in pictures for part in spec.parts for figure in part.figures}
+    told = [record for record in at_best(records) if has_paper(record)]
+    lines = [f"### {NAMES.get(paper, paper)}", "", about_line(records), ""]
+    lines += [NOTES[paper], ""] if paper in NOTES else []
+    lines += target_table(records)
+    lines += paper_table([*harmonic_means(records), *(record for record in told if not is_spread(record))])
+    lines += spread_tables([record for record in told if is_spread(record)])
+    lines += relative_table(records)
+    if paper == "linear":
+        lines += depth_table(linear_depths(records))
+    lines += other_table(records, drawn)
+    for spec in pictures:
+        lines += [f"![{spec.title}](papers/{paper}-{spec.name}.svg)", ""]
+    return lines
+
+
+def summary(papers):
+    rows = []
+    for paper, records in papers.items():
+        told = [record for record in at_best(records) if has_paper(record)]
+        targets = target_groups(records)
+        rows.append([NAMES.get(paper, paper),
+                     f"{sum(ratio(record) >= 1 for record in told)} of {len(told)}" if told else "no rates told",
+                     f"{sum(reached > 0 for _, reached, _ in targets)} of {len(targets)}" if targets else ""])
+    return table(["paper:", "rows at or above the paper's", "targets reached"], rows)
+
+
+HEADER = """\
+## Side by side
+
+Made by `bench/report.py` from the rows in [bench/results/tables.jsonl](../bench/results/tables.jsonl), which
+`bench/tables.py` wrote; every row has its command, machine and commit. A rate is a median of several runs, by
+CUDA events, in millions of operations a second. *per GB/s* is the rate divided by the bandwidth of the device's
+memory, so that devices of different years can be compared: ours is that of a copy measured in the same run, the
+paper's that of its data sheet. *ratio* is ours by the paper's, both per GB/s. **Bold** is what falls short: a
+ratio below 1, a target that is not reached. Of a curve of more than three rows the one with the lowest ratio
+stands for all; all its rows below the paper's follow. A target is reached if one variant (a layout, a group
+size) reaches it. Where a paper has only a drawing no figure of the paper's is given: the plot shows ours alone.
+In plots, solid is ours; hollow marks, dashed, are what the paper's tables or text say.
+"""
+
+
+def header(papers):
+    return [HEADER, *summary(papers)]
+
+
+def by_paper(records):
+    """{paper: rows of its last run}, in the order of NAMES."""
+    papers = grouped(records, lambda record: record["paper"])
+    order = [*NAMES, *(paper for (paper,) in papers if paper not in NAMES)]
+    runs = {paper: last_run(papers.get((paper,), [])) for paper in order}
+    return {paper: rows for paper, rows in runs.items() if rows}
+
+
+def replace_section(text, lines):
+    """The page with what is between the marks made anew; at its end where there are none."""
+    before, _, rest = text.partition(BEGIN)
+    after = rest.partition(END)[2] or "\n"
+    return "\n".join([before.rstrip("\n"), "", BEGIN, "", *lines, END]) + after
+
+
+def write(records, docs):
+    """Write docs/papers/*.svg and the section of docs/papers.md; says on stderr what has no rows."""
+    papers = by_paper(records)
+    if not papers:
+        return
+    lines = header(papers)
+    (docs / "papers").mkdir(exist_ok=True)
+    for paper, rows in papers.items():
+        lines += paper_lines(paper, rows)
+    for spec in PICTURES:
+        rows = papers.get(spec.paper, [])
+        drawn = picture(rows + linear_depths(rows), spec)
+        if drawn is None:
+            print(f"no rows for {spec.paper}-{spec.name}.svg", file=sys.stderr)
+            continue
+        (docs / "papers" / f"{spec.paper}-{spec.name}.svg").write_text(drawn)
+    page_path = docs / "papers.md"
+    page_path.write_text(replace_section(page_path.read_text(), lines))
