@@ -27,6 +27,7 @@ All tools keep every k-mer (`-ci1`) with counts up to 2^32-1 where they can, use
 and may use the same memory. They took turns; shown are medians. CPU is user and system time; memory
 is the largest resident set of a process. `kcount cuda` is `--device cuda`, `kcount` the CPU engine;
 `reader` reads and parses as kcount does but counts nothing: the bound that the device cannot pass.
+The GPU's tables by themselves, against the papers that they follow: [papers.md](papers.md#side-by-side).
 
 The reads: `w.fq` is `simulate --genome 40M --coverage 30 --length 150 --error 0.005`, `w.fq.gz` the
 same through `pigz -6`, `w.bgz.fq.gz` through `bgzip`; `r.fq` is `simulate --genome 100M --coverage 40

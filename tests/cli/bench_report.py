@@ -67,6 +67,7 @@ def rows():
             row("hopscotch", "11: [20,20,60]", "GLHT", 100, 1e6),
             {**row("hopscotch", "11: [20,20,60]", "GLHT over CPU", 100, 1), "ratio": 3.0, "paper_ratio_from": 4.0,
              "paper_ratio_to": 5.0},
+            row("hopscotch", "9: build", "GLHT", 100, 1e6, rebuilds=2, load=0.4),
             row("hopscotch", "something new", "GLHT", 100, 7e6)]
 
 
@@ -89,7 +90,7 @@ def test_report():
         expect(written(docs)[0] == page, "a second report changes nothing")
         (docs / "papers.md").write_text(page + "\nText behind.\n")
         expect(written(docs)[0] == page + "\nText behind.\n", "what is behind stays")
-    expect(plots == ["hopscotch-11-12.svg", "linear-utilization.svg", "lsm-II.svg", "lsm-cleanup.svg",
+    expect(plots == ["hopscotch-11-12.svg", "hopscotch-9-10.svg", "linear-utilization.svg", "lsm-II.svg", "lsm-cleanup.svg",
                      "slab-5.svg", "warpdrive-7.svg"], f"plots {plots}")
     expect("no rows for warpdrive-8.svg" in said, "what has no rows is told")
     lines = page.splitlines()
@@ -103,7 +104,7 @@ def test_report():
                  "| **0.73** / 1.07 / 1.40 |",
                  "| V-D: cleanup | b = 2^18, r = 127 | x 10 | 100 | 12000 | 1 | 3 | 3.00 | yes |",
                  "| depth: mean | 0.50 | 0.4774 | 0.4 | yes |", "| depth: most | 0.50 | 60 | 69 | **no** |",
-                 "| 11: [20,20,60] | 100 | GLHT over CPU | 4 to 5 | **3** |",
+                 "| 11: [20,20,60] | 100 | **3** (4 to 5) |", "| 9: build | GLHT | x 100 | 2 | 0.4 |",
                  "| something new | x 100 | GLHT | 28000 | 7 |"):
         expect(line in lines, f"no line {line}")
 
