@@ -1,18 +1,15 @@
-"""The papers' evaluations beside ours: plots in docs/papers/ and the last section of docs/papers.md."""
-import collections
-import statistics
+"""The last section of docs/papers.md: the papers' evaluations beside ours."""
 import sys
 
-from report_gpu import latest
-from report_plots import NCOLOURS, Axis, Curve, Panel, page, short
+from report_figures import PICTURES, picture
+from report_plots import short
+from report_rows import (STATS, at_best, figure_of, grouped, harmonic_means, has_paper, last_run, linear_depths,
+                         name_of, ratio, rounded_x, series_of, stat_of, structure_of)
 
 BEGIN, END = "<!-- made by bench/report.py: begin -->", "<!-- made by bench/report.py: end -->"
-RUN = ("gpu", "commit", "date", "command")
-KEY = ("figure", "series", "x", "log2_b", "r")
-FEW = 3                     # rows of a curve that are told one by one
-STATS = ("min", "mean", "max")
+FEW = 3                             # rows of a curve that are told one by one
 DATA_SHEET = {"NVIDIA H200": 4800}  # GB/s
-PER_GB = "M operations/s per GB/s"
+LSM_CLEANUP_GAIN = 4.8              # section V-D of the LSM paper
 
 NAMES = {"warpdrive": "WarpDrive", "slab": "Slab hash and SlabAlloc", "lsm": "GPU LSM",
          "linear": "The simple hash table", "hopscotch": "GLHT"}
@@ -35,237 +32,15 @@ different: 0.969 of the slots, 15.5 from home.""",
 Figures 9 to 12 are drawings; of 11 and 12 the text has ratios. Allocation is that of the chained table's
 memory on the host, and the copy: how long these take depends on the machine.""",
 }
-# Depth in the author's table: utilization, mean, most ("the average depth was ...").
-LINEAR_DEPTHS = ((0.5, 0.4774, 60), (31 / 32, 10.1757, 6474))
-# What the paper's text has is a harmonic mean over the sizes of the curve.
-HARMONIC = {("slab", "5b: search all"), ("slab", "5b: search none")}
-# What the paper's text has is the rate of the best group size.
-BEST = {("warpdrive", "7: insert"), ("warpdrive", "7: retrieve")}
-
 # Curves of which every so many rows are told, as they are a table in the paper.
 EVERY = {("linear", "utilization: insert"): 4}
 
-# A picture: docs/papers/PAPER-NAME.svg. A part: the figures whose rows it shows,
-# its x axis, and what y is.
-Picture = collections.namedtuple("Picture", "paper name title note parts")
-Part = collections.namedtuple("Part", "title figures x y_title y_log y_field x_field",
-                              defaults=(PER_GB, False, "ops_per_GB", "x"))
 
-LOAD, LOG2B = Axis("load factor"), Axis("log2 of the batch size b")
-UTILIZATION, ELEMENTS = Axis("memory utilization"), Axis("elements in the table", True)
-OPERATIONS, KEYS = Axis("operations", True), Axis("keys in the range", True)
-SPREAD = "mean; band: least to greatest"
-PICTURES = (
-    Picture("warpdrive", "7", "WarpDrive, figure 7: unique keys", "2^27 pairs of 32 + 32 bits",
-            (Part("insert", ("7: insert",), LOAD), Part("retrieve", ("7: retrieve",), LOAD))),
-    Picture("warpdrive", "8", "WarpDrive, figure 8: Zipf keys", "2^27 pairs of 32 + 32 bits",
-            (Part("insert", ("8: insert",), LOAD), Part("retrieve", ("8: retrieve",), LOAD))),
-    Picture("slab", "4", "Slab hash, figure 4: by memory utilization", "2^22 pairs",
-            (Part("4a: build", ("4a: build",), UTILIZATION),
-             Part("4b: search, all there", ("4b: search all",), UTILIZATION),
-             Part("4b: search, none there", ("4b: search none",), UTILIZATION),
-             Part("4c: memory utilization", ("4a: build",), Axis("slabs a list, mean"), "utilization",
-                  False, "utilization", "mean_slabs"))),
-    Picture("slab", "5", "Slab hash, figure 5: by size", "60 % utilization",
-            (Part("5a: build", ("5a: build",), ELEMENTS),
-             Part("5b: search", ("5b: search all", "5b: search none"), ELEMENTS))),
-    Picture("slab", "6", "Slab hash, figure 6: in batches", "2^21 pairs, 65 % utilization in the end",
-            (Part("insert", ("6: batches",), Axis("elements of a batch", True)),)),
-    Picture("slab", "7", "Slab hash, figure 7: operations of all kinds at once", "",
-            (Part("7a: pairs", ("7a: mixed",), UTILIZATION),
-             Part("7b: keys alone, a million operations", ("7b: mixed, keys alone",), Axis("lists", True)))),
-    Picture("lsm", "II", "GPU LSM, table II: insertion", f"2^27 pairs in all; {SPREAD}",
-            (Part("insertion", ("II: insertion",), LOG2B, PER_GB, True),)),
-    Picture("lsm", "4b", "GPU LSM, figure 4b: effective insertion rate", "elements so far in all the time so far",
-            (Part("insertion", ("4b: effective insertion rate",), Axis("elements so far", True)),)),
-    Picture("lsm", "III", "GPU LSM, table III: lookup", f"up to 2^24 pairs; {SPREAD}",
-            (Part("none existing", ("III: lookup, none existing",), LOG2B, PER_GB, True),
-             Part("all existing", ("III: lookup, all existing",), LOG2B, PER_GB, True))),
-    Picture("lsm", "IV", "GPU LSM, table IV: count and range", f"up to 2^24 pairs; {SPREAD}",
-            tuple(Part(name, (f"IV: {name}",), LOG2B, PER_GB, True) for name in
-                  ("count, L = 8", "count, L = 1024", "range, L = 8", "range, L = 1024"))),
-    Picture("lsm", "cleanup", "GPU LSM, section V-D: cleanup", "r batches of b",
-            (Part("elements cleaned", ("V-D: cleanup",), Axis("stale elements, %")),)),
-    Picture("linear", "utilization", "The simple hash table, by utilization", "2^22 keys at a time into 2^27 slots",
-            (Part("rate", ("utilization: insert", "utilization: lookup"), UTILIZATION),
-             Part("depth of the keys that are in", ("depth: mean", "depth: most"), UTILIZATION,
-                  "slots from home", True, "value"))),
-    Picture("hopscotch", "9-10", "GLHT, figures 9 and 10: beside static tables", "0.8 of the slots in use",
-            (Part("9: build", ("9: build",), OPERATIONS), Part("10: retrieve", ("10: retrieve",), OPERATIONS))),
-    Picture("hopscotch", "11-12", "GLHT, figures 11 and 12: operations of all kinds at once",
-            "100 000 operations; [insert, erase, find] in %",
-            (Part("11: [20,20,60]", ("11: [20,20,60]",), KEYS, "operations/s", True, "ops_per_s"),
-             Part("12: [40,40,20]", ("12: [40,40,20]",), KEYS, "operations/s", True, "ops_per_s"))),
-)
-
-
-# ---- rows ----
-
-def last_run(records):
-    """The rows of a paper's last run at its full size; of a row told twice, the later."""
-    whole = [record for record in records if record.get("shift", 0) == 0]
-    if not whole:
-        return []
-    return latest([record for record in whole
-                   if all(record.get(field) == whole[-1].get(field) for field in RUN)], *KEY)
-
-
-def stat_of(record):
-    """Which of STATS a row is, or None."""
-    last = record.get("series", "").rpartition(", ")[2]
-    return last if last in STATS else None
-
-
-def structure_of(record):
-    """The series without its STATS."""
-    series = record.get("series", "")
-    return series.rpartition(", ")[0] if stat_of(record) else series
-
-
-def name_of(record):
-    """The curve that a row belongs to."""
-    more = [f"b = 2^{record['log2_b']}"] if "log2_b" in record else []
-    more += [f"r = {record['r']}"] if "r" in record else []
-    return ", ".join(([structure_of(record)] if structure_of(record) else []) + more)
-
-
-def series_of(record):
-    return f"{name_of(record)}, {stat_of(record)}" if stat_of(record) else name_of(record)
-
+# ---- tables ----
 
 def is_spread(record):
     return stat_of(record) is not None and (record["paper"], structure_of(record)) in SPREADS
 
-
-def linear_depths(records):
-    """Rows of depths, which the author tells twice; records have probes, from 1, after the batch."""
-    rows = []
-    for record in records:
-        if record["figure"] != "utilization: insert":
-            continue
-        x = record["x"] + 1 / 32
-        paper = next((told[1:] for told in LINEAR_DEPTHS if abs(told[0] - x) < 1e-3), (None, None))
-        for told, name, field in zip(paper, ("mean", "most"), ("mean_probes", "most_probes")):
-            if record.get(field, 1) > 1:
-                rows.append({"paper": "linear", "figure": f"depth: {name}", "x": x, "value": record[field] - 1,
-                             "paper_value": told})
-    return rows
-
-
-def at_best(records):
-    """The paper's figures of BEST are moved to the quickest row of the same x."""
-    rows = list(records)
-    for told in records:
-        if (told["paper"], told["figure"]) in BEST and "paper_ops_per_s" in told:
-            same = [row for row in rows if row["figure"] == told["figure"] and row["x"] == told["x"]]
-            best = max(same, key=lambda row: row["ops_per_s"])
-            theirs = {field: told[field] for field in ("paper_ops_per_s", "paper_ops_per_GB")}
-            bare = {field: value for field, value in told.items() if field not in theirs}
-            rows[rows.index(told)] = bare
-            best = bare if best is told else best
-            rows[rows.index(best)] = {**best, **theirs}
-    return rows
-
-
-def harmonic_means(records):
-    """A row for each curve of HARMONIC: our mean over the sizes, as the paper's is."""
-    rows = []
-    for paper, figure in sorted(HARMONIC):
-        mine = [record for record in records if (record["paper"], record["figure"]) == (paper, figure)
-                and "paper_ops_per_s" in record]
-        if mine:
-            means = {field: statistics.harmonic_mean([record[field] for record in mine])
-                     for field in ("ops_per_s", "ops_per_GB")}
-            rows.append({**mine[0], **means, "series": "harmonic mean over the sizes", "x": None})
-    return rows
-
-
-def ratio(record):
-    """Ours in the paper's, both as operations a second for each GB/s."""
-    return record["ops_per_GB"] / record["paper_ops_per_GB"]
-
-
-def has_paper(record):
-    return "paper_ops_per_GB" in record and "ops_per_GB" in record
-
-
-def grouped(records, *keys):
-    groups = {}
-    for record in records:
-        groups.setdefault(tuple(key(record) for key in keys), []).append(record)
-    return groups
-
-
-def figure_of(record):
-    return record["figure"]
-
-
-def rounded_x(record):
-    return None if record.get("x") is None else float(f"{record['x']:.3g}")
-
-
-# ---- pictures ----
-
-def points(records, x_field, y_field, factor):
-    return [(record[x_field], record[y_field] * factor) for record in records
-            if record.get(x_field) is not None and record.get(y_field) is not None]
-
-
-def band(records, x_field, y_field, factor):
-    """[(x, least, greatest)] where rows tell these."""
-    low, high = (dict(points([record for record in records if stat_of(record) == stat], x_field, y_field,
-                             factor)) for stat in ("min", "max"))
-    return [(x, low[x], high[x]) for x in sorted(low) if x in high]
-
-
-def curve_name(record, part):
-    name, what = name_of(record), record["figure"].rpartition(": ")[2]
-    if not name:
-        return what
-    return f"{what}, {name}" if len(part.figures) > 1 else name
-
-
-def part_curves(records, part, colours):
-    """Ours, each in its colour; the paper's in the same, or in ink where all have the same one."""
-    factor = 1e-6 if part.y_field == "ops_per_GB" else 1
-    mine = [record for record in records if record["figure"] in part.figures]
-    found, papers = [], {}
-    for (name,), rows in grouped(mine, lambda record: curve_name(record, part)).items():
-        middle = [row for row in rows if stat_of(row) in (None, "mean")]
-        own = points(middle, part.x_field, part.y_field, factor)
-        if not own:
-            continue
-        colour = colours.setdefault(name, len(colours))
-        first, field = not found, f"paper_{part.y_field}"
-        found.append(Curve(own, colour, False, band(rows, part.x_field, part.y_field, factor) if first else ()))
-        theirs = points(middle, part.x_field, field, factor)
-        if theirs:
-            papers.setdefault(tuple(theirs), (colour, band(rows, part.x_field, field, factor) if first else ()))
-    for theirs, (colour, about) in papers.items():
-        found.append(Curve(list(theirs), colour if len(papers) > 1 else None, True, about))
-    return found
-
-
-def picture(records, spec):
-    """The SVG, or None where there are no rows."""
-    colours, panels = {}, []
-    mine = [record for record in records if record["paper"] == spec.paper]
-    for part in spec.parts:
-        curves = part_curves(mine, part, colours)
-        if curves:
-            panels.append(Panel(part.title, part.x, Axis(part.y_title, part.y_log), curves))
-    if not panels:
-        return None
-    legend = [(name, Curve([], colour)) for name, colour in colours.items()]
-    theirs = {curve.colour for panel in panels for curve in panel.curves if curve.paper}
-    if theirs:
-        gpu = next((f", {record['paper_gpu']}" for record in mine if "paper_gpu" in record), "")
-        legend.append((f"the paper's{gpu}", Curve([], None if len(theirs) == 1 else NCOLOURS - 1, True)))
-    note = "; ".join(part for part in (mine[0].get("gpu", ""), spec.note) if part)
-    return page(spec.title, note, panels, legend)
-
-
-# ---- tables ----
 
 def cell(text):
     return str(text).replace("|", "\\|")
@@ -385,6 +160,19 @@ def depth_table(records):
     return table(["slots from home:", "utilization", "paper", "here", "no more"], rows) if rows else []
 
 
+def cleanup_line(records):
+    """V-D's last row: lookups with a cleanup before them, in the rate of those without."""
+    lookups = {record["series"]: record for record in records if record["figure"] == "V-D: lookup"}
+    cleanup = [record for record in records if record["figure"] == "V-D: cleanup"]
+    before, after = (lookups.get(f"{when} cleanup") for when in ("before", "after"))
+    if before is None or after is None or not cleanup:
+        return []
+    gain = before["median_ms"] / (after["median_ms"] + cleanup[-1]["median_ms"])
+    text = f"{gain:.1f}" if gain >= LSM_CLEANUP_GAIN else f"**{gain:.1f}**"
+    return [f"V-D, {name_of(cleanup[-1])}: a cleanup and {short(after['n'])} lookups are {text} times as quick as "
+            f"those lookups without it (the paper: {LSM_CLEANUP_GAIN}).", ""]
+
+
 def relative_cell(record):
     """Ours, and from where to where the paper's is."""
     low, high, ours = record["paper_ratio_from"], record["paper_ratio_to"], f"{record['ratio']:.3g}"
@@ -432,14 +220,11 @@ def other_table(records, drawn):
 def about_line(records):
     about, theirs = records[-1], next((row for row in records if "paper_gpu" in row), None)
     sheet = DATA_SHEET.get(about["gpu"])
-    line = f"{len(records)} rows; {about['gpu']}, a copy at {about_bandwidth(records):.0f} GB/s"
-    line += f" (data sheet: {sheet})" if sheet else ""
+    copied = next((row["bandwidth_GBps"] for row in records if "bandwidth_GBps" in row), 0)
+    line = f"{len(records)} rows; {about['gpu']}, a copy at {copied:.0f} GB/s"
+    line += f" (data sheet: {sheet}; by that the ratios would be {copied / sheet:.2f} of these)" if sheet else ""
     line += f"; the paper's {theirs['paper_gpu']}: {theirs['paper_bandwidth_GBps']:g} GB/s" if theirs else ""
     return f"{line}. Commit {about.get('commit', '')}, {about.get('date', '')}; `{about.get('command', '')}`."
-
-
-def about_bandwidth(records):
-    return next(row["bandwidth_GBps"] for row in records if "bandwidth_GBps" in row)
 
 
 def paper_lines(paper, records):
@@ -451,7 +236,7 @@ def paper_lines(paper, records):
     lines += target_table(records)
     lines += paper_table([*harmonic_means(records), *(record for record in told if not is_spread(record))])
     lines += spread_tables([record for record in told if is_spread(record)])
-    lines += relative_table(records) + rebuilt_table(records)
+    lines += cleanup_line(records) + relative_table(records) + rebuilt_table(records)
     if paper == "linear":
         lines += depth_table(linear_depths(records))
     lines += other_table(records, drawn)
