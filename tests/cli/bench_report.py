@@ -92,8 +92,8 @@ def test_report():
         expect(written(docs)[0] == page, "a second report changes nothing")
         (docs / "papers.md").write_text(page + "\nText behind.\n")
         expect(written(docs)[0] == page + "\nText behind.\n", "what is behind stays")
-    expect(plots == ["hopscotch-11-12.svg", "hopscotch-9-10.svg", "linear-utilization.svg", "lsm-II.svg", "lsm-cleanup.svg",
-                     "slab-5.svg", "warpdrive-7.svg"], f"plots {plots}")
+    expect(plots == ["hopscotch-11-12.svg", "hopscotch-9-10.svg", "linear-utilization.svg", "lsm-II.svg",
+                     "lsm-cleanup.svg", "slab-5.svg", "warpdrive-7.svg"], f"plots {plots}")
     expect("no rows for warpdrive-8.svg" in said, "what has no rows is told")
     lines = page.splitlines()
     for line in ("| WarpDrive | 1 of 1 | 1 of 2 |",
