@@ -199,7 +199,7 @@ def main():
         (docs / "benchmarks-gpu.svg").write_text(report_gpu.plot_stages(stages))
     if timelines:
         (docs / "benchmarks-timeline.svg").write_text(report_gpu.plot_timelines(timelines))
-    report_tables.write(load_lines(RESULTS / "tables.jsonl"), docs)
+    report_tables.write(load_lines(RESULTS / "tables.jsonl"), load_lines(RESULTS / "tables-public.jsonl"), docs)
 
 
 if __name__ == "__main__":

@@ -215,6 +215,24 @@ def other_table(records, drawn):
             *table(["what:", "at:", "variant:", "here M/s", "here per GB/s"], rows)] if rows else []
 
 
+PUBLIC_RATES = {"insert": "insert", "find": "find", "find_missing": "find missing", "count": "count",
+                "count_8": "count, L = 8", "count_1024": "count, L = 1024", "range_8": "range, L = 8",
+                "range_1024": "range, L = 1024"}
+
+
+def public_table(records):
+    """Others' code, the authors' among it, on a device like ours."""
+    if not records:
+        return []
+    told = [(name, head) for name, head in PUBLIC_RATES.items()
+            if any(f"{name}_ops_per_s" in record for record in records)]
+    rows = [[record["table"], short(record["n"]), record.get("load") or "",
+             *(million(record[f"{name}_ops_per_s"]) if f"{name}_ops_per_s" in record else "" for name, _ in told)]
+            for record in records]
+    return [f"Public code on an {records[0]['gpu']}, in a run of its own (M/s; n keys, operations or elements):", "",
+            *table(["code:", "n", "load", *(head for _, head in told)], rows)]
+
+
 # ---- the section ----
 
 def about_line(records):
@@ -227,7 +245,7 @@ def about_line(records):
     return f"{line}. Commit {about.get('commit', '')}, {about.get('date', '')}; `{about.get('command', '')}`."
 
 
-def paper_lines(paper, records):
+def paper_lines(paper, records, public):
     pictures = [spec for spec in PICTURES if spec.paper == paper]
     drawn = {figure for spec in pictures for part in spec.parts for figure in part.figures}
     told = [record for record in at_best(records) if has_paper(record)]
@@ -239,7 +257,7 @@ def paper_lines(paper, records):
     lines += cleanup_line(records) + relative_table(records) + rebuilt_table(records)
     if paper == "linear":
         lines += depth_table(linear_depths(records))
-    lines += other_table(records, drawn)
+    lines += other_table(records, drawn) + public_table(public)
     for spec in pictures:
         lines += [f"![{spec.title}](papers/{paper}-{spec.name}.svg)", ""]
     return lines
@@ -294,15 +312,16 @@ def replace_section(text, lines):
     return "\n".join([before.rstrip("\n"), "", BEGIN, "", *lines, END]) + after
 
 
-def write(records, docs):
-    """Write docs/papers/*.svg and the section of docs/papers.md; says on stderr what has no rows."""
+def write(records, public, docs):
+    """Write docs/papers/*.svg and the section of docs/papers.md; says on stderr what has no rows.
+    public: rows of bench/results/tables-public.jsonl."""
     papers = by_paper(records)
     if not papers:
         return
     lines = header(papers)
     (docs / "papers").mkdir(exist_ok=True)
     for paper, rows in papers.items():
-        lines += paper_lines(paper, rows)
+        lines += paper_lines(paper, rows, [record for record in public if record["paper"] == paper])
     for spec in PICTURES:
         rows = papers.get(spec.paper, [])
         drawn = picture(rows + linear_depths(rows), spec)

@@ -19,6 +19,8 @@ SOURCE = pathlib.Path(sys.argv[1])
 sys.path.insert(0, str(SOURCE / "bench"))
 import report_tables  # noqa: E402
 
+PUBLIC = [{"paper": "linear", "table": "another", "gpu": "New", "n": 1 << 28, "load": 0.5, "insert_ops_per_s": 7e9},
+          {"paper": "linear", "table": "a third", "gpu": "New", "n": 1 << 20, "find_ops_per_s": 5e6}]
 PAGE = "# The papers\n\nText before.\n"
 FAKE = """#!{python}
 import sys, time
@@ -76,7 +78,7 @@ def rows():
 def written(docs):
     """The page after a report, and the plots' names."""
     with contextlib.redirect_stderr(io.StringIO()) as said:
-        report_tables.write(rows(), docs)
+        report_tables.write(rows(), PUBLIC, docs)
     plots = sorted(path.name for path in (docs / "papers").iterdir())
     for name in plots:
         xml.etree.ElementTree.parse(docs / "papers" / name)
@@ -109,7 +111,8 @@ def test_report():
                  "it (the paper: 4.8).",
                  "| depth: mean | 0.50 | 0.4774 | 0.4 | yes |", "| depth: most | 0.50 | 60 | 69 | **no** |",
                  "| 11: [20,20,60] | 100 | **3** (4 to 5) |", "| 9: build | GLHT | x 100 | 2 | 0.4 |",
-                 "| something new | x 100 | GLHT | 28000 | 7 |"):
+                 "| something new | x 100 | GLHT | 28000 | 7 |",
+                 "| another | 2^28 | 0.5 | 7000 |  |", "| a third | 2^20 |  |  | 5 |"):
         expect(line in lines, f"no line {line}")
 
 
