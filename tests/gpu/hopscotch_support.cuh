@@ -129,6 +129,32 @@ static inline bool is_linearizable(std::vector<history_event> events, bool *ther
         }
 }
 
+/* What there is to know about operations on a key, on stderr. */
+static inline void tell_events(const std::vector<history_event> &events)
+{
+        static const char *const OPS[] = { "find", "insert", "erase" };
+        static const char *const RESULTS[] = { "no", "yes", "full", "busy" };
+        for (const history_event &e : events)
+                print_error("  %10u to %10u: %-6s %s\n", e.begin, e.end, OPS[e.op],
+                            RESULTS[e.result % 4]);
+}
+
+static inline void tell_word(const char *what, uint32_t slot, uint64_t word)
+{
+        print_error("  %s %8x: bitmap %08x, item %06x, offset %2u%s%s%s\n", what, slot,
+                    kc_hop_bitmap(word), kc_hop_item(word), kc_hop_offset(word),
+                    word & KC_HOP_FULL ? ", full" : "", word & KC_HOP_SWAP_LOCK ? ", swap" : "",
+                    word & KC_HOP_MULTIPLE_LOCK ? ", multiple" : "");
+}
+
+/* The slots where an item of this home may be, as they are now. */
+static inline void tell_neighbourhood(uint32_t home, const std::vector<uint64_t> &words)
+{
+        const uint32_t mask = (uint32_t)words.size() - 1;
+        for (uint32_t i = 0; i < KC_HOP_NEIGHBOURS; i++)
+                tell_word(i == 0 ? "home" : "slot", (home + i) & mask, words[(home + i) & mask]);
+}
+
 /* ---- a table at rest ---- */
 
 /* Its items by home and what they are; each is in place, in its home's bitmap, and there once. */
@@ -140,12 +166,18 @@ static inline std::vector<std::pair<uint32_t, uint32_t>> expect_in_order(
         size_t nbits = 0;
         for (uint32_t slot = 0; slot <= mask; slot++) {
                 uint64_t word = words[slot];
-                assert_false(kc_hop_is_locked(word));
+                if (kc_hop_is_locked(word)) {
+                        tell_word("slot", slot, word);
+                        fail_msg("a table at rest has a lock");
+                }
                 nbits += (size_t)__builtin_popcount(kc_hop_bitmap(word));
                 if (!kc_hop_is_full(word))
                         continue;
                 uint32_t home = (slot - kc_hop_offset(word)) & mask;
-                assert_true(kc_hop_bitmap(words[home]) >> kc_hop_offset(word) & 1);
+                if (!(kc_hop_bitmap(words[home]) >> kc_hop_offset(word) & 1)) {
+                        tell_neighbourhood(home, words);
+                        fail_msg("the item in slot %x is not in its home's bitmap", slot);
+                }
                 items.push_back({ home, kc_hop_item(word) });
         }
         assert_int_equal(nbits, items.size());
@@ -168,9 +200,12 @@ static inline void expect_history(const history_setup &setup, std::vector<histor
                         of_key[e.key].push_back(e);
         for (uint32_t key = 0; key < setup.nkeys; key++) {
                 bool there;
-                if (!is_linearizable(of_key[key], &there))
+                if (!is_linearizable(of_key[key], &there)) {
+                        tell_events(of_key[key]);
+                        tell_neighbourhood(history_home(setup, key), words);
                         fail_msg("key %u: no order of its %zu operations gives their results", key,
                                  of_key[key].size());
+                }
                 if (there)
                         want.push_back(
                                 { history_home(setup, key) & (uint32_t)(words.size() - 1), key });
