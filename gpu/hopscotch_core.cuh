@@ -67,7 +67,7 @@ struct kc_hop_place {
 
 #pragma nv_exec_check_disable
 /*
- * Lanes: kc_lanes<G>, the lanes that do one operation together; all make the same calls.
+ * Lanes: kc_lanes<1 or 32>, the lanes that do one operation together; all make the same calls.
  * Match: bool operator()(uint32_t item) const, for items of the home in question. Make: uint32_t
  * operator()(), the item to insert, KC_HOP_NONE if none can be had; called again at another try.
  * Make::AT_ONCE: it may be called in vain too, where another thread inserts the same, and then a
@@ -152,7 +152,7 @@ template <class Lanes, kc_scope SCOPE> struct kc_hop {
                 return result;
         }
 
-private:
+      private:
         /* The target of an insertion, locked: `distance` behind its home. */
         struct target {
                 uint32_t distance;
@@ -205,20 +205,14 @@ private:
         template <class Match>
         KC_HD bool glance(uint32_t home, const Match &match, struct kc_hop_place *place) const
         {
-                for (uint32_t i = 0; i < KC_HOP_NEIGHBOURS; i += Lanes::SIZE) {
-                        uint32_t offset = i + lanes.rank();
-                        uint64_t word = kc_load_relaxed<SCOPE>(at(home + offset));
-                        uint32_t met = lanes.ballot(is_match(word, offset, match, place));
-                        if (i == 0)
-                                place->home = lanes.from(word, 0);
-                        if (met == 0)
-                                continue;
-                        uint32_t lane = kc_hop_lowest(met);
-                        place->offset = i + lane;
-                        place->item = lanes.from(place->item, lane);
-                        return true;
-                }
-                return false;
+                uint64_t word = kc_load_relaxed<SCOPE>(at(home + lanes.rank()));
+                uint32_t met = lanes.ballot(is_match(word, lanes.rank(), match, place));
+                place->home = lanes.from(word, 0);
+                if (met == 0)
+                        return false;
+                place->offset = kc_hop_lowest(met);
+                place->item = lanes.from(place->item, place->offset);
+                return true;
         }
 
         /* In a home that is locked by this operation, so that its items stay where they are. */
@@ -272,7 +266,7 @@ private:
         /* ---- find_empty ---- */
 
         /* Words that a lane reads at a time. */
-        enum : uint32_t { AHEAD = Lanes::SIZE >= 4 ? 1 : 4 };
+        enum : uint32_t { AHEAD = Lanes::SIZE == 1 ? 4 : 1 };
 
         /* The nearest open slot behind home, within reach, and lock it. */
         KC_HD enum kc_hop_result find_empty(uint32_t home, struct target *target) const

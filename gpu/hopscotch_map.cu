@@ -1,15 +1,16 @@
 #include "gpu/hopscotch_map.cuh"
 
 #include <new>
+#include <utility>
 
-enum { MAX_ROUNDS = 8, THREADS = 256 };
+enum { MAX_ROUNDS = 8, THREADS = 256, FUNCTIONS_PER_SIZE = 2 };
 
 /* ---- kernels ---- */
 
 /* What a launch works on. */
 struct work {
         struct kc_hop_table table;
-        uint32_t bits;
+        struct kc_hopscotch_hash hash;
         const uint8_t *ops; /* or NULL */
         enum kc_hopscotch_op op;
         const uint32_t *keys;
@@ -17,6 +18,7 @@ struct work {
         uint8_t *results;
         uint32_t max_tries;
         bool again; /* only what is KC_HOP_BUSY in results */
+        struct kc_hopscotch_sums *sums;
         struct kc_hopscotch_told *told;
 };
 
@@ -66,18 +68,27 @@ __device__ static void begin_sums(struct kc_hopscotch_told *sums)
         __syncthreads();
 }
 
-__device__ static void end_sums(const struct work *work, const struct kc_hopscotch_told *sums)
+/* To those of the launch, which the last block tells the host. */
+__device__ static void end_sums(const struct work *work, const struct kc_hopscotch_told *block)
 {
+        struct kc_hopscotch_told *all = &work->sums->told;
         __syncthreads();
         if (threadIdx.x != 0)
                 return;
-        if (sums->nbusy > 0)
-                atomicAdd(&work->told->nbusy, sums->nbusy);
-        if (sums->nfull > 0)
-                atomicAdd(&work->told->nfull, sums->nfull);
-        if (sums->grown != 0)
-                atomicAdd((unsigned long long *)&work->told->grown,
-                          (unsigned long long)sums->grown);
+        if (block->nbusy > 0)
+                atomicAdd(&all->nbusy, block->nbusy);
+        if (block->nfull > 0)
+                atomicAdd(&all->nfull, block->nfull);
+        if (block->grown != 0)
+                atomicAdd((unsigned long long *)&all->grown, (unsigned long long)block->grown);
+        __threadfence();
+        if (atomicAdd(&work->sums->nblocks, 1u) != gridDim.x - 1)
+                return;
+        __threadfence();
+        work->sums->nblocks = 0;
+        work->told->nbusy = atomicExch(&all->nbusy, 0ULL);
+        work->told->nfull = atomicExch(&all->nfull, 0ULL);
+        work->told->grown = (long long)atomicExch((unsigned long long *)&all->grown, 0ULL);
 }
 
 /* The lanes of a group bring a task each and do one after the other together: the paper's "warp
@@ -94,7 +105,7 @@ template <int G> __global__ static void mixed_kernel(struct work work)
         for (uint32_t waiting = lanes.ballot(has_task); waiting != 0; waiting &= waiting - 1) {
                 uint32_t turn = kc_hop_lowest(waiting);
                 enum kc_hop_result result = kc_hopscotch_do(
-                        hop, work.bits, (enum kc_hopscotch_op)lanes.from((uint32_t)own.op, turn),
+                        hop, work.hash, (enum kc_hopscotch_op)lanes.from((uint32_t)own.op, turn),
                         lanes.from(own.key, turn), work.max_tries);
                 if (lanes.rank() == turn)
                         own.result = result;
@@ -115,7 +126,7 @@ __global__ static void serial_kernel(struct work work)
                 bool has_task = take_task(&work, at + threadIdx.x, &own);
                 for (uint32_t turn = __ballot_sync(~0u, has_task); turn != 0; turn &= turn - 1) {
                         if (threadIdx.x == kc_hop_lowest(turn))
-                                own.result = kc_hopscotch_do(hop, work.bits, own.op, own.key);
+                                own.result = kc_hopscotch_do(hop, work.hash, own.op, own.key);
                         __syncwarp();
                 }
                 tell(&work, at + threadIdx.x, has_task, &own, &sums);
@@ -124,8 +135,8 @@ __global__ static void serial_kernel(struct work work)
 }
 
 /* The key in each full slot, to the front of `keys` as it comes. */
-__global__ static void keys_kernel(struct kc_hop_table table, uint32_t bits, uint32_t *keys,
-                                   unsigned long long *n)
+__global__ static void keys_kernel(struct kc_hop_table table, struct kc_hopscotch_hash hash,
+                                   uint32_t *keys, unsigned long long *n)
 {
         uint32_t slot = blockIdx.x * blockDim.x + threadIdx.x;
         uint64_t word = slot <= table.mask ? table.words[slot] : 0;
@@ -137,7 +148,7 @@ __global__ static void keys_kernel(struct kc_hop_table table, uint32_t bits, uin
         if (kc_hop_is_full(word)) {
                 uint32_t home = (slot - kc_hop_offset(word)) & table.mask;
                 keys[first + kc_warp_rank(full)] =
-                        kc_hopscotch_join({ home, kc_hop_item(word) }, bits);
+                        kc_hopscotch_join({ home, kc_hop_item(word) }, hash);
         }
 }
 
@@ -161,27 +172,42 @@ static enum kc_status bits_for(uint64_t nslots, uint32_t *bits, struct kc_error 
 
 static struct kc_hop_table table_of(const struct kc_hopscotch_map *map)
 {
-        return { map->words, (uint32_t)(nslots_of(map->bits) - 1), map->reach };
+        return { map->words, (uint32_t)(nslots_of(map->hash.bits) - 1), map->reach };
 }
 
 void kc_hopscotch_map_free(struct kc_hopscotch_map *map)
 {
         if (map == NULL)
                 return;
-        kc_gpu_delete(map->gpu, map->words, nslots_of(map->bits));
+        kc_gpu_delete(map->gpu, map->words, nslots_of(map->hash.bits));
         kc_gpu_delete(map->gpu, map->results, map->results_cap);
-        kc_gpu_delete(map->gpu, map->told, 1);
-        (void)cudaFreeHost(map->heard);
+        kc_gpu_delete(map->gpu, map->sums, 1);
+        (void)cudaFreeHost(map->told);
         delete map;
 }
 
-static enum kc_status take_memory(struct kc_hopscotch_map *map, struct kc_error *err)
+/* Empty slots, in place of none. */
+static enum kc_status take_slots(struct kc_hopscotch_map *map, struct kc_hopscotch_hash hash,
+                                 struct kc_error *err)
 {
         enum kc_status status;
-        KC_TRY(kc_gpu_new(map->gpu, &map->words, nslots_of(map->bits), err));
-        KC_TRY(kc_gpu_new(map->gpu, &map->told, 1, err));
-        KC_TRY(KC_CUDA(cudaMallocHost((void **)&map->heard, sizeof *map->heard)));
+        const size_t nslots = nslots_of(hash.bits);
+        map->hash = hash;
+        map->reach =
+                nslots > KC_HOPSCOTCH_REACH ? (uint32_t)KC_HOPSCOTCH_REACH : (uint32_t)nslots - 1;
+        KC_TRY(kc_gpu_new(map->gpu, &map->words, nslots, err));
         KC_TRY(kc_hopscotch_map_clear(map, err));
+out:
+        return status;
+}
+
+static enum kc_status take_memory(struct kc_hopscotch_map *map, uint32_t bits, struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(take_slots(map, { bits, 0 }, err));
+        KC_TRY(kc_gpu_new(map->gpu, &map->sums, 1, err));
+        KC_TRY(KC_CUDA(cudaMemsetAsync(map->sums, 0, sizeof *map->sums, map->gpu->stream)));
+        KC_TRY(KC_CUDA(cudaMallocHost((void **)&map->told, sizeof *map->told)));
 out:
         return status;
 }
@@ -197,13 +223,10 @@ enum kc_status kc_hopscotch_map_new(struct kc_hopscotch_map **map, struct kc_gpu
         if (m == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         m->gpu = gpu;
-        m->bits = bits;
-        m->reach = KC_HOPSCOTCH_REACH < nslots_of(bits) ? (uint32_t)KC_HOPSCOTCH_REACH
-                                                        : (uint32_t)nslots_of(bits) - 1;
         m->group = 1;
         m->nthreads = THREADS;
         m->max_tries = KC_HOP_MAX_TRIES;
-        status = take_memory(m, err);
+        status = take_memory(m, bits, err);
         if (status != KC_OK) {
                 kc_hopscotch_map_free(m);
                 return status;
@@ -215,8 +238,8 @@ enum kc_status kc_hopscotch_map_new(struct kc_hopscotch_map **map, struct kc_gpu
 enum kc_status kc_hopscotch_map_clear(struct kc_hopscotch_map *map, struct kc_error *err)
 {
         map->size = 0;
-        return KC_CUDA(cudaMemsetAsync(map->words, 0, nslots_of(map->bits) * sizeof *map->words,
-                                       map->gpu->stream));
+        return KC_CUDA(cudaMemsetAsync(
+                map->words, 0, nslots_of(map->hash.bits) * sizeof *map->words, map->gpu->stream));
 }
 
 /* ---- operations ---- */
@@ -228,20 +251,15 @@ static enum kc_status launch(struct kc_hopscotch_map *map, const struct work *wo
         enum kc_status status;
         cudaStream_t stream = map->gpu->stream;
         const unsigned nblocks = kc_ceil_div(work->n, map->nthreads);
-        KC_TRY(KC_CUDA(cudaMemsetAsync(map->told, 0, sizeof *map->told, stream)));
         if (serial)
                 serial_kernel<<<1, 32, 0, stream>>>(*work);
         else if (map->group == 1)
                 mixed_kernel<1><<<nblocks, map->nthreads, 0, stream>>>(*work);
-        else if (map->group == 8)
-                mixed_kernel<8><<<nblocks, map->nthreads, 0, stream>>>(*work);
         else
                 mixed_kernel<32><<<nblocks, map->nthreads, 0, stream>>>(*work);
         KC_TRY(KC_LAUNCHED());
-        KC_TRY(KC_CUDA(cudaMemcpyAsync(map->heard, map->told, sizeof *map->told,
-                                       cudaMemcpyDeviceToHost, stream)));
         KC_TRY(KC_CUDA(cudaStreamSynchronize(stream)));
-        map->size += (uint64_t)map->heard->grown;
+        map->size += (uint64_t)map->told->grown;
 out:
         return status;
 }
@@ -265,18 +283,19 @@ enum kc_status kc_hopscotch_map_mixed(struct kc_hopscotch_map *map, const uint8_
 {
         enum kc_status status = KC_OK;
         uint64_t all_full = 0;
-        struct work work = { table_of(map), map->bits, ops, op, keys, n };
+        struct work work = { table_of(map), map->hash, ops, op, keys, n };
         bool busy = n > 0;
         if (results == NULL)
                 KC_TRY(take_results(map, n, err));
         work.results = results != NULL ? results : map->results;
         work.max_tries = map->max_tries;
+        work.sums = map->sums;
         work.told = map->told;
         for (int round = 0; busy && round <= MAX_ROUNDS; round++) {
                 work.again = round > 0;
                 KC_TRY(launch(map, &work, round == MAX_ROUNDS, err));
-                all_full += map->heard->nfull;
-                busy = map->heard->nbusy > 0;
+                all_full += map->told->nfull;
+                busy = map->told->nbusy > 0;
         }
         if (busy)
                 status = kc_fail(err, KC_EDEVICE, "a hopscotch table has locks that nobody holds");
@@ -293,57 +312,61 @@ enum kc_status kc_hopscotch_map_keys(struct kc_hopscotch_map *map, uint32_t *key
 {
         enum kc_status status;
         cudaStream_t stream = map->gpu->stream;
-        KC_TRY(KC_CUDA(cudaMemsetAsync(map->told, 0, sizeof *map->told, stream)));
-        keys_kernel<<<kc_ceil_div(nslots_of(map->bits), THREADS), THREADS, 0, stream>>>(
-                table_of(map), map->bits, keys, &map->told->nbusy);
+        unsigned long long *nkeys = &map->sums->nkeys;
+        keys_kernel<<<kc_ceil_div(nslots_of(map->hash.bits), THREADS), THREADS, 0, stream>>>(
+                table_of(map), map->hash, keys, nkeys);
         KC_TRY(KC_LAUNCHED());
+        KC_TRY(KC_CUDA(cudaMemsetAsync(nkeys, 0, sizeof *nkeys, stream)));
 out:
         return status;
 }
 
-/* A table of 2^bits slots with the keys [map->size]; *fits tells whether there was room. */
-static enum kc_status fill(struct kc_hopscotch_map **fresh, const struct kc_hopscotch_map *map,
-                           uint32_t bits, const uint32_t *keys, bool *fits, struct kc_error *err)
+/* ---- a table of another size ---- */
+
+static void swap_slots(struct kc_hopscotch_map *a, struct kc_hopscotch_map *b)
+{
+        std::swap(a->words, b->words);
+        std::swap(a->hash, b->hash);
+        std::swap(a->reach, b->reach);
+        std::swap(a->size, b->size);
+}
+
+/* The keys [map->size] go to slots of their own; if they do not fit, all is as before. */
+static enum kc_status refill(struct kc_hopscotch_map *map, struct kc_hopscotch_hash hash,
+                             const uint32_t *keys, bool *fits, struct kc_error *err)
 {
         enum kc_status status;
+        struct kc_hopscotch_map before = {};
         uint64_t nfull = 0;
-        KC_TRY(kc_hopscotch_map_new(fresh, map->gpu, nslots_of(bits), err));
-        KC_TRY(kc_hopscotch_map_insert(*fresh, keys, map->size, NULL, &nfull, err));
+        swap_slots(map, &before);
+        KC_TRY(take_slots(map, hash, err));
+        KC_TRY(kc_hopscotch_map_insert(map, keys, before.size, NULL, &nfull, err));
 out:
         *fits = status == KC_OK && nfull == 0;
+        if (!*fits)
+                swap_slots(map, &before);
+        kc_gpu_delete(map->gpu, before.words, nslots_of(before.hash.bits));
         return status;
-}
-
-/* The words change hands; the fresh table goes. */
-static void take_words(struct kc_hopscotch_map *map, struct kc_hopscotch_map *fresh)
-{
-        uint64_t *words = map->words;
-        const uint32_t bits = map->bits;
-        map->words = fresh->words;
-        map->bits = fresh->bits;
-        map->reach = fresh->reach;
-        fresh->words = words;
-        fresh->bits = bits;
 }
 
 enum kc_status kc_hopscotch_map_rebuild(struct kc_hopscotch_map *map, uint64_t nslots,
                                         struct kc_error *err)
 {
         enum kc_status status;
-        struct kc_hopscotch_map *fresh = NULL;
-        uint32_t *keys = NULL, bits;
+        const uint64_t nkeys = map->size;
+        uint32_t *keys = NULL;
+        struct kc_hopscotch_hash hash = map->hash;
         bool fits = false;
-        KC_TRY(bits_for(nslots > map->size ? nslots : map->size, &bits, err));
-        KC_TRY(kc_gpu_new(map->gpu, &keys, map->size, err));
+        KC_TRY(bits_for(nslots > nkeys ? nslots : nkeys, &hash.bits, err));
+        KC_TRY(kc_gpu_new(map->gpu, &keys, nkeys, err));
         KC_TRY(kc_hopscotch_map_keys(map, keys, err));
-        for (; !fits; bits++) {
-                kc_hopscotch_map_free(fresh);
-                fresh = NULL;
-                KC_TRY(fill(&fresh, map, bits, keys, &fits, err));
+        for (int ntried = 0; !fits; ntried++) {
+                hash.bits += ntried > 0 && ntried % FUNCTIONS_PER_SIZE == 0;
+                hash.seed += UINT32_C(0x9e3779b9);
+                KC_TRY(bits_for(nslots_of(hash.bits), &hash.bits, err));
+                KC_TRY(refill(map, hash, keys, &fits, err));
         }
-        take_words(map, fresh);
 out:
-        kc_hopscotch_map_free(fresh);
-        kc_gpu_delete(map->gpu, keys, map->size);
+        kc_gpu_delete(map->gpu, keys, nkeys);
         return status;
 }

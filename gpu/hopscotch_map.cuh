@@ -47,16 +47,20 @@ KC_HD uint32_t kc_hopscotch_unmix(uint32_t mixed)
         return mixed ^ mixed >> 16;
 }
 
-/* In a table of 2^bits slots. */
-KC_HD kc_hopscotch_key kc_hopscotch_split(uint32_t key, uint32_t bits)
+/* The hash function: of a table of 2^bits slots, and any number that tells it from others. */
+struct kc_hopscotch_hash {
+        uint32_t bits, seed;
+};
+
+KC_HD kc_hopscotch_key kc_hopscotch_split(uint32_t key, kc_hopscotch_hash hash)
 {
-        uint32_t mixed = kc_hopscotch_mix(key);
-        return { mixed >> (32 - bits), mixed & ((1u << (32 - bits)) - 1) };
+        uint32_t mixed = kc_hopscotch_mix(key ^ hash.seed);
+        return { mixed >> (32 - hash.bits), mixed & ((1u << (32 - hash.bits)) - 1) };
 }
 
-KC_HD uint32_t kc_hopscotch_join(kc_hopscotch_key key, uint32_t bits)
+KC_HD uint32_t kc_hopscotch_join(kc_hopscotch_key key, kc_hopscotch_hash hash)
 {
-        return kc_hopscotch_unmix(key.home << (32 - bits) | key.item);
+        return kc_hopscotch_unmix(key.home << (32 - hash.bits) | key.item) ^ hash.seed;
 }
 
 /* For kc_hop: the item is the key's. */
@@ -78,10 +82,11 @@ struct kc_hopscotch_item {
 #pragma nv_exec_check_disable
 /* One operation, tried so many times. */
 template <class Hop>
-KC_HD enum kc_hop_result kc_hopscotch_do(const Hop &hop, uint32_t bits, enum kc_hopscotch_op op,
-                                         uint32_t key, uint32_t max_tries = KC_HOP_MAX_TRIES)
+KC_HD enum kc_hop_result kc_hopscotch_do(const Hop &hop, kc_hopscotch_hash hash,
+                                         enum kc_hopscotch_op op, uint32_t key,
+                                         uint32_t max_tries = KC_HOP_MAX_TRIES)
 {
-        kc_hopscotch_key at = kc_hopscotch_split(key, bits);
+        kc_hopscotch_key at = kc_hopscotch_split(key, hash);
         kc_hopscotch_item item = { at.item };
         struct kc_hop_place place;
         if (op == KC_HOPSCOTCH_FIND)
@@ -93,23 +98,31 @@ KC_HD enum kc_hop_result kc_hopscotch_do(const Hop &hop, uint32_t bits, enum kc_
 
 /* ---- the table ---- */
 
-/* What a call tells the host. */
+/* What a launch tells the host. */
 struct kc_hopscotch_told {
         unsigned long long nbusy, nfull;
         long long grown; /* inserted less erased */
 };
 
+/* For launches under way; all 0 between them. */
+struct kc_hopscotch_sums {
+        struct kc_hopscotch_told told;
+        unsigned nblocks; /* that are done */
+        unsigned long long nkeys;
+};
+
 struct kc_hopscotch_map {
         struct kc_gpu *gpu;
-        uint32_t bits; /* 2^bits slots */
-        uint64_t size; /* keys in it */
+        struct kc_hopscotch_hash hash; /* 2^hash.bits slots */
+        uint64_t size;                 /* keys in it */
         uint64_t *words;
         uint8_t *results; /* [results_cap] device, for callers without */
         size_t results_cap;
-        struct kc_hopscotch_told *told, *heard; /* device; pinned */
+        struct kc_hopscotch_sums *sums; /* device */
+        struct kc_hopscotch_told *told; /* pinned */
         /* For tuning, and for tests; free to be changed between calls. */
         uint32_t reach;     /* below the number of slots */
-        int group;          /* lanes to an operation: 1, 8 or 32 */
+        int group;          /* lanes to an operation: 1 or 32 */
         unsigned nthreads;  /* of a block: a multiple of 32 */
         uint32_t max_tries; /* of an operation in a round */
 };
@@ -173,8 +186,9 @@ enum kc_status kc_hopscotch_map_keys(struct kc_hopscotch_map *map, uint32_t *key
                                      struct kc_error *err);
 
 /*
- * Move all keys to a table of at least `nslots` slots; if they do not fit that, to one of twice as
- * many, and so on. On failure (KC_ENOMEM, KC_EDEVICE; KC_EUSAGE as above) the table is as it was.
+ * Move all keys to a table of at least `nslots` slots, by another hash function; if they do not fit
+ * that, by a third one, then to a table of twice as many slots, and so on. On failure (KC_ENOMEM,
+ * KC_EDEVICE; KC_EUSAGE as above) the table is as it was.
  */
 enum kc_status kc_hopscotch_map_rebuild(struct kc_hopscotch_map *map, uint64_t nslots,
                                         struct kc_error *err);

@@ -41,7 +41,7 @@ __device__ static inline uint32_t chained_read(const uint32_t *link)
 __device__ static inline bool chained_find(const struct chained *t, uint32_t key,
                                            struct chained_place *place)
 {
-        const uint32_t home = kc_hopscotch_split(key, t->bits).home;
+        const uint32_t home = kc_hopscotch_split(key, { t->bits, 0 }).home;
         for (;;) {
                 place->link = &t->nodes[home].next;
                 place->node = chained_read(place->link);

@@ -54,7 +54,7 @@ struct cpu_hopscotch {
 
         enum kc_hop_result operator()(enum kc_hopscotch_op op, uint32_t key)
         {
-                const uint32_t home = kc_hopscotch_split(key, bits).home;
+                const uint32_t home = kc_hopscotch_split(key, { bits, 0 }).home;
                 if (op == KC_HOPSCOTCH_FIND)
                         return find(home, key) ? KC_HOP_YES : KC_HOP_NO;
                 lock(home);
@@ -64,7 +64,7 @@ struct cpu_hopscotch {
                 return result;
         }
 
-private:
+      private:
         uint32_t nslots() const
         {
                 return (UINT32_C(1) << bits) + CPU_HOPSCOTCH_REACH + KC_HOP_NEIGHBOURS;
