@@ -295,12 +295,7 @@ template <class T> void __stcs(T *to, T value)
                 *at = result;                                                                      \
                 return was;                                                                        \
         }
-#define KC_ATOMICS(T)                                                                              \
-        KC_ATOMIC(atomicAdd, T, was + value)                                                       \
-        KC_ATOMIC(atomicMax, T, max(was, value))                                                   \
-        KC_ATOMIC(atomicAnd, T, was &value)                                                        \
-        KC_ATOMIC(atomicOr, T, was | value)                                                        \
-        KC_ATOMIC(atomicExch, T, value)                                                            \
+#define KC_ATOMIC_SWAP(T)                                                                          \
         static inline T atomicCAS(T *at, T expected, T value)                                      \
         {                                                                                          \
                 emulator::pass();                                                                  \
@@ -308,9 +303,18 @@ template <class T> void __stcs(T *to, T value)
                 *at = was == expected ? value : was;                                               \
                 return was;                                                                        \
         }
+#define KC_ATOMICS(T)                                                                              \
+        KC_ATOMIC(atomicAdd, T, was + value)                                                       \
+        KC_ATOMIC(atomicMax, T, max(was, value))                                                   \
+        KC_ATOMIC(atomicAnd, T, was &value)                                                        \
+        KC_ATOMIC(atomicOr, T, was | value)                                                        \
+        KC_ATOMIC(atomicExch, T, value)                                                            \
+        KC_ATOMIC_SWAP(T)
 KC_ATOMICS(unsigned)
 KC_ATOMICS(unsigned long long)
+KC_ATOMIC_SWAP(unsigned __int128)
 #undef KC_ATOMICS
+#undef KC_ATOMIC_SWAP
 #undef KC_ATOMIC
 
 #endif
