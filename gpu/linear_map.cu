@@ -1,6 +1,6 @@
 #include "gpu/linear_map.cuh"
 
-#include "gpu/warp.cuh"
+#include "gpu/linear_map_search.cuh"
 
 #include <algorithm>
 
@@ -8,101 +8,6 @@ enum { THREADS = 256, BLOCKS_PER_SM = 8, MAX_PROBES = 65536 };
 
 /* What a launch adds to map->totals. */
 enum { NCLAIMED, NREFUSED, NTOTALS };
-
-/* ---- operations ---- */
-
-/* The 16 bytes at work: two slots, or one. */
-template <class Key> union slots_16 {
-        uint4 all;
-        kc_linear_slot<Key> slots[sizeof(uint4) / sizeof(kc_linear_slot<Key>)];
-        enum { N = sizeof(uint4) / sizeof(kc_linear_slot<Key>) };
-
-        __device__ slots_16()
-        {
-        }
-};
-
-static __device__ uint32_t swap_key(uint32_t *at, uint32_t key)
-{
-        return atomicCAS(at, UINT32_MAX, key);
-}
-
-static __device__ kc_key64 swap_key(kc_key64 *at, kc_key64 key)
-{
-        return atomicCAS((unsigned long long *)at, (unsigned long long)UINT64_MAX,
-                         (unsigned long long)key);
-}
-
-enum { NO_SLOT = -1 };
-
-/*
- * The slot of a key, or with CLAIM one that is made its own; NO_SLOT: not there, or refused.
- *   value    out: what was beside the key when it was looked at
- *   claimed  is counted up where the slot was free
- */
-template <class Key, bool CLAIM>
-static __device__ int64_t find_slot(const kc_linear_view<Key> &map, Key key, uint32_t *value,
-                                    uint32_t *claimed)
-{
-        typedef slots_16<Key> pair;
-        uint64_t slot = kc_linear_hash(key) & map.mask;
-        if (key == (Key) ~(Key)0) {
-                *value = map.slots[map.mask + 1].value;
-                return (int64_t)map.mask + 1;
-        }
-        for (uint32_t probes = 0; probes < map.max_probes;) {
-                pair seen;
-                seen.all = *(const uint4 *)&map.slots[slot & ~(uint64_t)(pair::N - 1)];
-#pragma unroll
-                for (int i = 0; i < pair::N; i++) {
-                        if (i < (int)(slot % pair::N))
-                                continue;
-                        Key there = seen.slots[i].key;
-                        if (CLAIM && there == (Key) ~(Key)0) {
-                                there = swap_key(&map.slots[slot].key, key);
-                                *claimed += there == (Key) ~(Key)0;
-                                there = there == (Key) ~(Key)0 ? key : there;
-                        }
-                        *value = seen.slots[i].value;
-                        if (there == key)
-                                return (int64_t)slot;
-                        if (there == (Key) ~(Key)0 || ++probes >= map.max_probes)
-                                return NO_SLOT;
-                        slot = (slot + 1) & map.mask;
-                        if (slot % pair::N == 0)
-                                break;
-                }
-        }
-        return NO_SLOT;
-}
-
-template <class Key>
-static __device__ void insert_one(const kc_linear_view<Key> &map, Key key, uint32_t value,
-                                  uint32_t *nclaimed, uint32_t *nrefused)
-{
-        uint32_t old;
-        int64_t slot = find_slot<Key, true>(map, key, &old, nclaimed);
-        if (slot == NO_SLOT)
-                ++*nrefused;
-        else
-                map.slots[slot].value = value;
-}
-
-template <class Key> static __device__ uint32_t lookup_one(const kc_linear_view<Key> &map, Key key)
-{
-        uint32_t value, claimed;
-        return find_slot<Key, false>(map, key, &value, &claimed) == NO_SLOT
-                       ? (uint32_t)KC_LINEAR_EMPTY
-                       : value;
-}
-
-template <class Key> static __device__ void delete_one(const kc_linear_view<Key> &map, Key key)
-{
-        uint32_t value, claimed;
-        int64_t slot = find_slot<Key, false>(map, key, &value, &claimed);
-        if (slot != NO_SLOT)
-                map.slots[slot].value = KC_LINEAR_EMPTY;
-}
 
 /* ---- kernels ---- */
 
@@ -116,11 +21,28 @@ static __device__ uint64_t nthreads(void)
         return (uint64_t)gridDim.x * THREADS;
 }
 
-/* By all lanes of a warp. */
-static __device__ void add_totals(unsigned long long *totals, uint32_t nclaimed, uint32_t nrefused)
+/* The kernels' loops end for all threads of a block at once. */
+static __device__ uint64_t whole_blocks(uint64_t n)
 {
-        nclaimed = __reduce_add_sync(UINT32_MAX, nclaimed);
-        nrefused = __reduce_add_sync(UINT32_MAX, nrefused);
+        return (n + THREADS - 1) / THREADS * THREADS;
+}
+
+/* What a thread's insertions came to. */
+struct tally {
+        uint32_t nclaimed, nrefused;
+
+        __device__ void add(enum kc_linear_outcome outcome)
+        {
+                nclaimed += outcome == KC_LINEAR_CLAIMED;
+                nrefused += outcome == KC_LINEAR_ABSENT;
+        }
+};
+
+/* By all lanes of a warp. */
+static __device__ void add_totals(unsigned long long *totals, const struct tally &own)
+{
+        uint32_t nclaimed = __reduce_add_sync(UINT32_MAX, own.nclaimed);
+        uint32_t nrefused = __reduce_add_sync(UINT32_MAX, own.nrefused);
         if (kc_warp_lane() != 0)
                 return;
         if (nclaimed != 0)
@@ -130,38 +52,39 @@ static __device__ void add_totals(unsigned long long *totals, uint32_t nclaimed,
 }
 
 template <class Key>
-static __global__ void __launch_bounds__(THREADS)
-        clear_kernel(kc_linear_slot<Key> *slots, uint64_t n)
-{
-        for (uint64_t i = thread_number(); i < n; i += nthreads())
-                slots[i] = { (Key) ~(Key)0, KC_LINEAR_EMPTY };
-}
-
-template <class Key>
-static __global__ void __launch_bounds__(THREADS)
+static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
         insert_kernel(kc_linear_view<Key> map, const Key *keys, const uint32_t *values, uint64_t n,
                       unsigned long long *totals)
 {
-        uint32_t nclaimed = 0, nrefused = 0;
-        for (uint64_t i = thread_number(); i < n; i += nthreads())
-                insert_one(map, keys[i], __ldcs(&values[i]), &nclaimed, &nrefused);
-        add_totals(totals, nclaimed, nrefused);
+        struct tally tally = {};
+        for (uint64_t i = thread_number(); i < whole_blocks(n); i += nthreads()) {
+                uint32_t value = i < n ? __ldcs(&values[i]) : 0;
+                Key key = i < n ? __ldcs(&keys[i]) : 0;
+                tally.add(kc_linear_do<KC_LINEAR_INSERT>(map, i < n, key, &value));
+        }
+        add_totals(totals, tally);
 }
 
 template <class Key>
-static __global__ void __launch_bounds__(THREADS)
+static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
         lookup_kernel(kc_linear_view<Key> map, const Key *keys, uint32_t *values, uint64_t n)
 {
-        for (uint64_t i = thread_number(); i < n; i += nthreads())
-                __stcs(&values[i], lookup_one(map, keys[i]));
+        for (uint64_t i = thread_number(); i < whole_blocks(n); i += nthreads()) {
+                uint32_t value;
+                kc_linear_do<KC_LINEAR_LOOKUP>(map, i < n, i < n ? __ldcs(&keys[i]) : 0, &value);
+                if (i < n)
+                        __stcs(&values[i], value);
+        }
 }
 
 template <class Key>
-static __global__ void __launch_bounds__(THREADS)
+static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
         delete_kernel(kc_linear_view<Key> map, const Key *keys, uint64_t n)
 {
-        for (uint64_t i = thread_number(); i < n; i += nthreads())
-                delete_one(map, keys[i]);
+        for (uint64_t i = thread_number(); i < whole_blocks(n); i += nthreads()) {
+                uint32_t value;
+                kc_linear_do<KC_LINEAR_DELETE>(map, i < n, i < n ? __ldcs(&keys[i]) : 0, &value);
+        }
 }
 
 template <class Key>
@@ -169,16 +92,18 @@ static __global__ void __launch_bounds__(THREADS)
         mixed_kernel(kc_linear_view<Key> map, const enum kc_linear_op *ops, const Key *keys,
                      uint32_t *values, uint64_t n, unsigned long long *totals)
 {
-        uint32_t nclaimed = 0, nrefused = 0;
-        for (uint64_t i = thread_number(); i < n; i += nthreads()) {
-                if (ops[i] == KC_LINEAR_INSERT)
-                        insert_one(map, keys[i], values[i], &nclaimed, &nrefused);
-                else if (ops[i] == KC_LINEAR_LOOKUP)
-                        values[i] = lookup_one(map, keys[i]);
-                else
-                        delete_one(map, keys[i]);
+        struct tally tally = {};
+        for (uint64_t i = thread_number(); i < whole_blocks(n); i += nthreads()) {
+                enum kc_linear_op op = i < n ? ops[i] : KC_LINEAR_LOOKUP;
+                Key key = i < n ? keys[i] : 0;
+                uint32_t value = op == KC_LINEAR_INSERT ? values[i] : 0;
+                tally.add(kc_linear_do<KC_LINEAR_INSERT>(map, op == KC_LINEAR_INSERT, key, &value));
+                kc_linear_do<KC_LINEAR_DELETE>(map, op == KC_LINEAR_DELETE, key, &value);
+                kc_linear_do<KC_LINEAR_LOOKUP>(map, i < n && op == KC_LINEAR_LOOKUP, key, &value);
+                if (i < n && op == KC_LINEAR_LOOKUP)
+                        values[i] = value;
         }
-        add_totals(totals, nclaimed, nrefused);
+        add_totals(totals, tally);
 }
 
 /* The pair in slot i; the last slot's key is the one that looks empty. */
@@ -209,12 +134,14 @@ template <class Key>
 static __global__ void __launch_bounds__(THREADS)
         rehash_kernel(kc_linear_view<Key> from, kc_linear_view<Key> to, unsigned long long *totals)
 {
-        uint32_t nclaimed = 0, nrefused = 0;
-        for (uint64_t i = thread_number(); i <= from.mask + 1; i += nthreads())
-                if (is_pair(from, i))
-                        insert_one(to, from.slots[i].key, from.slots[i].value, &nclaimed,
-                                   &nrefused);
-        add_totals(totals, nclaimed, nrefused);
+        struct tally tally = {};
+        for (uint64_t i = thread_number(); i < whole_blocks(from.mask + 2); i += nthreads()) {
+                bool has_any = is_pair(from, i);
+                uint32_t value = has_any ? from.slots[i].value : 0;
+                Key key = has_any ? from.slots[i].key : 0;
+                tally.add(kc_linear_do<KC_LINEAR_INSERT>(to, has_any, key, &value));
+        }
+        add_totals(totals, tally);
 }
 
 /* stats: as struct kc_linear_stats has them */
@@ -311,9 +238,9 @@ template <class Key> void kc_linear_free(kc_linear_map<Key> *map)
 template <class Key> enum kc_status kc_linear_clear(kc_linear_map<Key> *map, struct kc_error *err)
 {
         map->nused = 0;
-        clear_kernel<<<grid_for(map->gpu, map->capacity + 1), THREADS, 0, map->gpu->stream>>>(
-                map->view.slots, map->capacity + 1);
-        return KC_LAUNCHED();
+        return KC_CUDA(cudaMemsetAsync(map->view.slots, 0xff,
+                                       (map->capacity + 1) * sizeof *map->view.slots,
+                                       map->gpu->stream));
 }
 
 /* ---- batches ---- */

@@ -3,19 +3,21 @@
  *
  *      slot i:  [ key | value ]        capacity a power of two; first slot = hash & (capacity - 1)
  *
- * Key and value of a slot are written apart: a key by compare-and-swap, once, and then it never
- * moves nor goes; a value by a plain store. All-ones is the mark of an empty key and of an empty
- * value. A key without a value is not there: to delete one is to empty its value. So inserts,
- * lookups and deletions may all run at once, in any order of memory: whatever they see was true at
- * some time since the launch began. The key that looks like the mark has a slot of its own behind
- * the others.
+ * A key comes into a free slot by one compare-and-swap of the slot, its value with it, and then it
+ * never moves nor goes; its value changes by plain stores. (Devices before compute capability 9.0
+ * cannot swap the 16 bytes of a 64-bit key's slot: there the value comes by a store, behind its
+ * key.) All-ones is the mark of an empty key and of an empty value. A key without a value is not
+ * there: to delete one is to empty its value. So inserts, lookups and deletions may all run at
+ * once, in any order of memory: whatever they see was true at some time since the launch began.
+ * The key that looks like the mark has a slot of its own behind the others.
  *
  * Deleted keys keep their slots until a rehash leaves them out. Probing is bounded: a key that
  * finds no room within max_probes slots is refused, and the table then grows or says that it is
  * full.
  *
  * Source: Farrell, A Simple GPU Hash Table (2020), with 64-bit keys beside the 32-bit ones. A slot
- * is looked at before a swap is tried, two of 8 bytes at a time.
+ * is looked at before a swap is tried, and a warp goes through long clusters together
+ * (linear_map_search.cuh).
  */
 #ifndef KC_GPU_LINEAR_MAP_CUH
 #define KC_GPU_LINEAR_MAP_CUH
@@ -26,6 +28,7 @@
 /* The mark of a value; as an answer: no such key. */
 enum : uint32_t { KC_LINEAR_EMPTY = UINT32_MAX };
 
+/* Whatever is beside the value is all-ones until the slot is claimed. */
 template <class Key> struct alignas(2 * sizeof(Key)) kc_linear_slot {
         Key key;
         uint32_t value;
