@@ -13,11 +13,13 @@ template <class Key> struct both {
         std::map<Key, uint32_t> want; /* what was deleted is EMPTY */
 };
 
-template <class Key> static void open_both(both<Key> *b, uint64_t capacity, bool grows)
+template <class Key>
+static void open_both(both<Key> *b, uint64_t capacity, bool grows, uint32_t max_probes = 0)
 {
         struct kc_linear_options options = {};
         options.capacity = capacity;
         options.grows = grows;
+        options.max_probes = max_probes;
         b->gpu = {};
         b->err = {};
         expect_ok(kc_gpu_open(&b->gpu, 0, 0, &b->err), &b->err);
@@ -202,15 +204,22 @@ template <class Key> static void marks(void)
 }
 FOR_BOTH(marks)
 
-/* Keys whose first slot is the last but one: they wrap around. */
+/* Keys whose first slot of 64 is the last but one: they wrap around. */
+template <class Key> static std::vector<Key> bucket_keys(size_t n)
+{
+        std::vector<Key> keys;
+        for (Key key = 1; keys.size() < n; key++)
+                if ((kc_linear_hash(key) & 63) == 62)
+                        keys.push_back(key);
+        return keys;
+}
+
 template <class Key> static void one_bucket(void)
 {
         both<Key> b;
         open_both(&b, 64, false);
-        std::vector<Key> keys, others;
-        for (Key key = 1; keys.size() + others.size() < 100; key++)
-                if ((kc_linear_hash(key) & 63) == 62)
-                        (keys.size() < 50 ? keys : others).push_back(key);
+        std::vector<Key> keys = bucket_keys<Key>(100), others(keys.begin() + 50, keys.end());
+        keys.resize(50);
         insert(&b, keys, some_values(keys.size(), 1));
         expect_found(&b, keys);
         expect_found(&b, others);
@@ -225,6 +234,30 @@ template <class Key> static void one_bucket(void)
         close_both(&b);
 }
 FOR_BOTH(one_bucket)
+
+/* No more slots are looked at than allowed, and no fewer: by those who look for what is not there
+ * either. */
+template <class Key> static void bounded(void)
+{
+        std::vector<Key> keys = bucket_keys<Key>(50);
+        std::vector<uint32_t> values = some_values(keys.size(), 1);
+        for (uint32_t max_probes : { 1, 2, 3, 7, 8, 9, 10, 33, 41, 49 }) {
+                both<Key> b;
+                open_both(&b, 64, false, max_probes);
+                assert_int_equal(try_insert(&b, keys, values), KC_ENOMEM);
+                b.err = {};
+                assert_int_equal(b.map.nused, max_probes);
+                std::vector<uint32_t> got = lookup(&b, keys);
+                size_t nfound = 0;
+                for (size_t i = 0; i < keys.size(); i++)
+                        nfound += got[i] == values[i];
+                assert_int_equal(nfound, max_probes);
+                erase(&b, keys);
+                expect_same(&b);
+                close_both(&b);
+        }
+}
+FOR_BOTH(bounded)
 
 /* A table that is full says so, and has what it took; with more room it takes all. */
 template <class Key> static void full(void)
@@ -348,6 +381,7 @@ int main(void)
                 cmocka_unit_test(loads_32),      cmocka_unit_test(loads_64),
                 cmocka_unit_test(marks_32),      cmocka_unit_test(marks_64),
                 cmocka_unit_test(one_bucket_32), cmocka_unit_test(one_bucket_64),
+                cmocka_unit_test(bounded_32),    cmocka_unit_test(bounded_64),
                 cmocka_unit_test(full_32),       cmocka_unit_test(full_64),
                 cmocka_unit_test(growing_32),    cmocka_unit_test(growing_64),
                 cmocka_unit_test(histories_32),  cmocka_unit_test(histories_64),
