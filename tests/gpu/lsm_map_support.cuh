@@ -35,6 +35,13 @@ static void close_gpu(struct kc_gpu *gpu)
         kc_gpu_close(gpu);
 }
 
+/* The default stream's work is done: a gpu's streams do not wait for it, and neither does the host,
+ * which is told that a memset or a copy to the device is done before it is. */
+static void wait_for_default_stream(void)
+{
+        check(cudaStreamSynchronize(NULL));
+}
+
 /* An array on the device, outside of gpu's bound. */
 template <class T> struct array {
         T *at = NULL;
@@ -44,11 +51,13 @@ template <class T> struct array {
         {
                 check(cudaMalloc(&at, (n + 1) * sizeof(T)));
                 check(cudaMemset(at, 0xee, (n + 1) * sizeof(T)));
+                wait_for_default_stream();
         }
 
         explicit array(const std::vector<T> &from) : array(from.size())
         {
                 check(cudaMemcpy(at, from.data(), n * sizeof(T), cudaMemcpyHostToDevice));
+                wait_for_default_stream();
         }
 
         ~array()
