@@ -29,6 +29,8 @@ template <class Word> static void release_spares(struct kc_lsm_map<Word> *map)
         for (kc_lsm_level<Word> &spare : map->spares)
                 kc_lsm_release(map->gpu, &spare);
         kc_lsm_scratch_release(map->gpu, &map->scratch);
+        kc_gpu_delete(map->gpu, map->sorter.told, map->sorter.nwords);
+        map->sorter = {};
 }
 
 template <class Word> void kc_lsm_map_free(struct kc_lsm_map<Word> *map)
@@ -110,14 +112,16 @@ static enum kc_status carry(struct kc_lsm_map<Word> *map, const Word *words, con
         enum kc_status status;
         kc_lsm_level<Word> *last = &map->levels[to];
         kc_lsm_run<Word> run = to == 0 ? last->run : map->spares[0].run;
-        KC_TRY(kc_lsm_sort(map, words, values, n, &map->spares[1], &run, err));
+        KC_TRY(kc_lsm_sort(map, words, values, n, &map->spares[1], &run,
+                           to == 0 ? last->fences : NULL, err));
         for (int i = 0; i < to; i++) {
-                kc_lsm_run<Word> merged = i + 1 == to ? last->run : map->spares[(i + 1) % 2].run;
-                KC_TRY(kc_lsm_merge(map, &run, &map->levels[i].run, &merged, err));
+                bool is_last = i + 1 == to;
+                kc_lsm_run<Word> merged = is_last ? last->run : map->spares[(i + 1) % 2].run;
+                KC_TRY(kc_lsm_merge(map, &run, &map->levels[i].run, &merged,
+                                    is_last ? last->fences : NULL, err));
                 run = merged;
         }
         last->run.n = run.n;
-        KC_TRY(kc_lsm_fence(map->gpu, last, err));
 out:
         if (status != KC_OK)
                 last->run.n = 0;
@@ -159,7 +163,8 @@ enum kc_status kc_lsm_map_build(struct kc_lsm_map<Word> *map, const Word *words,
                 KC_TRY(kc_lsm_reserve(map->gpu, &map->spares[i], n, false, err));
         {
                 kc_lsm_run<Word> run = map->spares[0].run;
-                KC_TRY(kc_lsm_sort(map, words, values, n, &map->spares[1], &run, err));
+                KC_TRY(kc_lsm_sort(map, words, values, n, &map->spares[1], &run, (Word *)NULL,
+                                   err));
                 KC_TRY(kc_lsm_distribute(map, &run, err));
         }
 out:
@@ -199,7 +204,7 @@ static enum kc_status merge_all(struct kc_lsm_map<Word> *map, kc_lsm_run<Word> *
                 n += runs[i]->n;
                 KC_TRY(kc_lsm_reserve(map->gpu, spare, n, false, err));
                 kc_lsm_run<Word> merged = spare->run;
-                KC_TRY(kc_lsm_merge(map, all, runs[i], &merged, err));
+                KC_TRY(kc_lsm_merge(map, all, runs[i], &merged, (Word *)NULL, err));
                 *all = merged;
         }
         if (nruns == 1) {

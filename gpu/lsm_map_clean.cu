@@ -162,7 +162,7 @@ static enum kc_status fill_levels(struct kc_lsm_map<Word> *map, const kc_lsm_run
                         targets.runs[targets.n - 1], nplacebos);
         KC_TRY(KC_LAUNCHED());
         for (kc_lsm_level<Word> &level : map->levels)
-                KC_TRY(kc_lsm_fence(map->gpu, &level, err));
+                KC_TRY(kc_lsm_fence(map->gpu, &level.run, level.fences, err));
 out:
         return status;
 }

@@ -2,6 +2,7 @@
  * Batches are sorted, runs merged, fences made.
  */
 #include "gpu/lsm_map_parts.cuh"
+#include "gpu/warp.cuh"
 
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_reduce.cuh>
@@ -43,15 +44,21 @@ static cudaError_t fold(const struct kc_lsm_map<Word> *map, const kc_lsm_run<Wor
 template <class Word>
 static enum kc_status sort_run(struct kc_lsm_map<Word> *map, const Word *words,
                                const uint32_t *values, size_t n, kc_lsm_run<Word> *out,
-                               struct kc_error *err)
+                               Word *fences, struct kc_error *err)
 {
         enum kc_status status;
         struct kc_lsm_scratch *scratch = &map->scratch;
         size_t nbytes = 0;
+        bool done;
+        KC_TRY(kc_lsm_sort_small(map, words, values, n, out, fences, &done, err));
+        if (done)
+                return KC_OK;
         KC_TRY(KC_CUDA(sort(map, words, values, n, out, NULL, &nbytes)));
         KC_TRY(kc_lsm_scratch_reserve(map->gpu, scratch, nbytes, err));
         KC_TRY(KC_CUDA(sort(map, words, values, n, out, scratch->memory, &nbytes)));
         out->n = n;
+        if (fences != NULL)
+                KC_TRY(kc_lsm_fence(map->gpu, out, fences, err));
 out:
         return status;
 }
@@ -80,42 +87,72 @@ out:
 template <class Word>
 enum kc_status kc_lsm_sort(struct kc_lsm_map<Word> *map, const Word *words, const uint32_t *values,
                            size_t n, const kc_lsm_level<Word> *more, kc_lsm_run<Word> *out,
-                           struct kc_error *err)
+                           Word *fences, struct kc_error *err)
 {
-        if (!kc_lsm_kind<Word>::SUMS)
-                return sort_run(map, words, values, n, out, err);
+        enum kc_status status;
         kc_lsm_run<Word> sorted = more->run;
-        enum kc_status status = sort_run(map, words, values, n, &sorted, err);
-        return status == KC_OK ? fold_run(map, &sorted, out, err) : status;
+        if (!kc_lsm_kind<Word>::SUMS)
+                return sort_run(map, words, values, n, out, fences, err);
+        KC_TRY(sort_run(map, words, values, n, &sorted, (Word *)NULL, err));
+        KC_TRY(fold_run(map, &sorted, out, err));
+        if (fences != NULL)
+                KC_TRY(kc_lsm_fence(map->gpu, out, fences, err));
+out:
+        return status;
 }
 
 /* ---- merging, as in gpu/merge.cu, but all elements stay */
 
-/* cuts[t]: elements of a before tile t. */
+/* As kc_merge_search, by a warp: a step leaves a 32nd of the places, and takes as long as one of a
+ * thread's. */
 template <class Word>
-static __global__ void cut_kernel(kc_lsm_run<Word> a, kc_lsm_run<Word> b, size_t ntiles,
-                                  size_t *cuts)
+static __device__ size_t search_cut(const kc_lsm_run<Word> &a, const kc_lsm_run<Word> &b,
+                                    size_t diagonal)
 {
-        size_t t = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
-        if (t > ntiles)
-                return;
-        size_t diagonal = t * kc_merge_shape<Word>::LENGTH, n = a.n + b.n;
-        cuts[t] = kc_merge_search(kc_lsm_ordered_words(a.words), a.n, kc_lsm_ordered_words(b.words),
-                                  b.n, diagonal < n ? diagonal : n);
+        const auto *a_words = kc_lsm_ordered_words(a.words);
+        const auto *b_words = kc_lsm_ordered_words(b.words);
+        size_t low = diagonal > b.n ? diagonal - b.n : 0, high = diagonal < a.n ? diagonal : a.n;
+        while (low < high) {
+                size_t n = high - low, place = low + n * kc_warp_lane() / 32;
+                uint32_t before = __ballot_sync(
+                        UINT32_MAX, a_words[place] <= b_words[diagonal - 1 - place]);
+                uint32_t nbefore = (uint32_t)__popc(before); /* of the first lanes */
+                high = nbefore < 32 ? low + n * nbefore / 32 : high;
+                low = nbefore > 0 ? low + n * (nbefore - 1) / 32 + 1 : low;
+        }
+        return low;
+}
+
+/* cuts[0], cuts[1]: elements of a before the tile, and before the next; found by two warps. */
+template <class Word>
+static __device__ void cut_tile(const kc_lsm_run<Word> &a, const kc_lsm_run<Word> &b, size_t start,
+                                unsigned n, size_t *cuts)
+{
+        unsigned warp = threadIdx.x / 32;
+        if (warp < 2) {
+                size_t cut = search_cut(a, b, warp == 0 ? start : start + n);
+                if (kc_warp_lane() == 0)
+                        cuts[warp] = cut;
+        }
+        __syncthreads();
 }
 
 template <class Word>
 static __global__ void __launch_bounds__(kc_merge_shape<Word>::NTHREADS, 4)
-        merge_kernel(kc_lsm_run<Word> a, kc_lsm_run<Word> b, const size_t *cuts,
-                     kc_lsm_run<Word> out)
+        merge_kernel(const __grid_constant__ kc_lsm_run<Word> a,
+                     const __grid_constant__ kc_lsm_run<Word> b,
+                     const __grid_constant__ kc_lsm_run<Word> out,
+                     const __grid_constant__ kc_lsm_tiers tiers, Word *fences)
 {
         using shape = kc_merge_shape<Word>;
         __shared__ Word words[shape::CAP];
         __shared__ uint32_t values[shape::LENGTH];
-        size_t start = blockIdx.x * (size_t)shape::LENGTH, a_start = cuts[blockIdx.x];
-        size_t b_start = start - a_start, left = out.n - start;
+        __shared__ size_t cuts[2];
+        size_t start = blockIdx.x * (size_t)shape::LENGTH, left = out.n - start;
         unsigned n = left < shape::LENGTH ? (unsigned)left : (unsigned)shape::LENGTH;
-        unsigned na = (unsigned)(cuts[blockIdx.x + 1] - a_start), nb = n - na;
+        cut_tile(a, b, start, n, cuts);
+        size_t a_start = cuts[0], b_start = start - a_start;
+        unsigned na = (unsigned)(cuts[1] - a_start), nb = n - na;
         kc_merge_load<Word, shape::NTHREADS>(words, a.words + a_start, na, b.words + b_start, nb);
         kc_merge_load<uint32_t, shape::NTHREADS>(values, a.values + a_start, na, b.values + b_start,
                                                  nb);
@@ -133,29 +170,23 @@ static __global__ void __launch_bounds__(kc_merge_shape<Word>::NTHREADS, 4)
         for (unsigned i = threadIdx.x; i < n; i += shape::NTHREADS) {
                 out.words[start + i] = words[i];
                 out.values[start + i] = values[i];
+                if (fences != NULL)
+                        kc_lsm_put_fences(&tiers, fences, (uint32_t)(start + i), words[i]);
         }
 }
 
 template <class Word>
 enum kc_status kc_lsm_merge(struct kc_lsm_map<Word> *map, const kc_lsm_run<Word> *newer,
-                            const kc_lsm_run<Word> *older, kc_lsm_run<Word> *out,
+                            const kc_lsm_run<Word> *older, kc_lsm_run<Word> *out, Word *fences,
                             struct kc_error *err)
 {
-        enum kc_status status;
-        cudaStream_t stream = map->gpu->stream;
         out->n = newer->n + older->n;
         size_t ntiles = kc_merge_count_tiles<Word>(out->n);
         if (ntiles == 0)
                 return KC_OK;
-        KC_TRY(kc_lsm_scratch_reserve(map->gpu, &map->scratch, (ntiles + 1) * sizeof(size_t), err));
-        cut_kernel<<<kc_ceil_div(ntiles + 1, NTHREADS), NTHREADS, 0, stream>>>(
-                *newer, *older, ntiles, (size_t *)map->scratch.memory);
-        KC_TRY(KC_LAUNCHED());
-        merge_kernel<<<(unsigned)ntiles, kc_merge_shape<Word>::NTHREADS, 0, stream>>>(
-                *newer, *older, (const size_t *)map->scratch.memory, *out);
-        KC_TRY(KC_LAUNCHED());
-out:
-        return status;
+        merge_kernel<<<(unsigned)ntiles, kc_merge_shape<Word>::NTHREADS, 0, map->gpu->stream>>>(
+                *newer, *older, *out, kc_lsm_tiers_of<Word>((uint32_t)out->n), fences);
+        return KC_LAUNCHED();
 }
 
 /* ---- fences */
@@ -175,24 +206,24 @@ static __global__ void fence_kernel(const Word *words, kc_lsm_tiers tiers, Word 
 }
 
 template <class Word>
-enum kc_status kc_lsm_fence(struct kc_gpu *gpu, const kc_lsm_level<Word> *level,
+enum kc_status kc_lsm_fence(struct kc_gpu *gpu, const kc_lsm_run<Word> *run, Word *fences,
                             struct kc_error *err)
 {
-        kc_lsm_tiers tiers = kc_lsm_tiers_of<Word>((uint32_t)level->run.n);
+        kc_lsm_tiers tiers = kc_lsm_tiers_of<Word>((uint32_t)run->n);
         if (tiers.nfences == 0)
                 return KC_OK;
         fence_kernel<<<kc_ceil_div(tiers.nfences, NTHREADS), NTHREADS, 0, gpu->stream>>>(
-                level->run.words, tiers, level->fences);
+                run->words, tiers, fences);
         return KC_LAUNCHED();
 }
 
 #define INSTANTIATE(Word) \
         template enum kc_status kc_lsm_sort(struct kc_lsm_map<Word> *, const Word *, \
                                             const uint32_t *, size_t, const kc_lsm_level<Word> *, \
-                                            kc_lsm_run<Word> *, struct kc_error *); \
+                                            kc_lsm_run<Word> *, Word *, struct kc_error *); \
         template enum kc_status kc_lsm_merge(struct kc_lsm_map<Word> *, const kc_lsm_run<Word> *, \
                                              const kc_lsm_run<Word> *, kc_lsm_run<Word> *, \
-                                             struct kc_error *); \
-        template enum kc_status kc_lsm_fence(struct kc_gpu *, const kc_lsm_level<Word> *, \
+                                             Word *, struct kc_error *); \
+        template enum kc_status kc_lsm_fence(struct kc_gpu *, const kc_lsm_run<Word> *, Word *, \
                                              struct kc_error *);
 KC_LSM_WORDS(INSTANTIATE)

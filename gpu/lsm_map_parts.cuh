@@ -49,6 +49,14 @@ static inline void kc_lsm_scratch_release(struct kc_gpu *gpu, struct kc_lsm_scra
         *scratch = {};
 }
 
+/* By what blocks that sort speak to each other, see lsm_map_sort.cu. */
+struct kc_lsm_sorter {
+        uint32_t *told; /* NULL: no memory yet */
+        size_t nwords;
+        unsigned most_blocks;     /* that can be on the device at once */
+        uint32_t serial, arrived; /* what was told last; how often a block has waited */
+};
+
 template <class Word> struct kc_lsm_map {
         struct kc_gpu *gpu;
         size_t batch;
@@ -57,6 +65,7 @@ template <class Word> struct kc_lsm_map {
         kc_lsm_level<Word> levels[KC_LSM_MAX_LEVELS];
         kc_lsm_level<Word> spares[2]; /* for what is on its way; without fences */
         struct kc_lsm_scratch scratch;
+        struct kc_lsm_sorter sorter;
 };
 
 /* Room for cap elements; what was in there is lost. KC_ENOMEM leaves it without memory. */
@@ -84,22 +93,33 @@ static inline bool kc_lsm_is_occupied(uint64_t nbatches, int level)
 /*
  * Sort elements by word; of counts, one element a key is left, with the sum, or the tombstone if
  * there is one (out->n is then known when the call returns, and *more, with room for n, is used).
+ * fences: made too, if that is not NULL.
  */
 template <class Word>
 enum kc_status kc_lsm_sort(struct kc_lsm_map<Word> *map, const Word *words, const uint32_t *values,
                            size_t n, const kc_lsm_level<Word> *more, kc_lsm_run<Word> *out,
-                           struct kc_error *err);
+                           Word *fences, struct kc_error *err);
 
-/* Merge by key; of equal ones those of `newer` come first. out has room for both, and is apart. */
+/* Merge by key; of equal ones those of `newer` come first. out has room for both, and is apart.
+ * fences: as above. */
 template <class Word>
 enum kc_status kc_lsm_merge(struct kc_lsm_map<Word> *map, const kc_lsm_run<Word> *newer,
-                            const kc_lsm_run<Word> *older, kc_lsm_run<Word> *out,
+                            const kc_lsm_run<Word> *older, kc_lsm_run<Word> *out, Word *fences,
                             struct kc_error *err);
 
-/* Make a level's fences, where it has elements. */
+/* Make a run's fences, where it has elements. */
 template <class Word>
-enum kc_status kc_lsm_fence(struct kc_gpu *gpu, const kc_lsm_level<Word> *level,
+enum kc_status kc_lsm_fence(struct kc_gpu *gpu, const kc_lsm_run<Word> *run, Word *fences,
                             struct kc_error *err);
+
+/* ---- lsm_map_sort.cu */
+
+/* As kc_lsm_sort where nothing is summed, if n is not too large for one launch: else, and with
+ * KC_OK, *done is false. */
+template <class Word>
+enum kc_status kc_lsm_sort_small(struct kc_lsm_map<Word> *map, const Word *words,
+                                 const uint32_t *values, size_t n, kc_lsm_run<Word> *out,
+                                 Word *fences, bool *done, struct kc_error *err);
 
 /* ---- lsm_map_clean.cu */
 

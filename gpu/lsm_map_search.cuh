@@ -131,6 +131,19 @@ KC_HD uint32_t kc_lsm_fence_rank(const kc_lsm_tiers *tiers, uint32_t tier, uint3
         return (uint32_t)(end < tiers->n[0] ? end : tiers->n[0]) - 1;
 }
 
+/* Word number `at` of the level goes to the fences that it is. */
+template <class Word>
+KC_HD void kc_lsm_put_fences(const kc_lsm_tiers *tiers, Word *fences, uint32_t at, Word word)
+{
+        enum : uint32_t { BITS = kc_lsm_fan<Word>::BITS };
+        const uint32_t end = at + 1;
+        for (uint32_t tier = 1; tier <= tiers->ntiers; tier++) {
+                if (end != tiers->n[0] && (end & ((1u << (tier * BITS)) - 1)) != 0)
+                        return;
+                fences[tiers->begin[tier] + (at >> (tier * BITS))] = word;
+        }
+}
+
 /* ---- searching */
 
 /* A level as a kernel sees it; words and fences are readable to the end of their last node. */

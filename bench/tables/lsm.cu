@@ -144,7 +144,8 @@ static enum kc_status bench_table2_arrays(struct work *w, struct kc_error *err)
         KC_TRY(new_map(w, err));
         w->array = array.run;
         w->merged = merged.run;
-        KC_TRY(kc_lsm_sort(w->map, w->words, w->values, w->n, &w->sorted, &w->array, err));
+        KC_TRY(kc_lsm_sort(w->map, w->words, w->values, w->n, &w->sorted, &w->array,
+                           (uint32_t *)NULL, err));
         for (const struct table2_row &row : TABLE2) {
                 w->batch = scaled_batch(w->n, LOG2N_INSERTED, row.log2b);
                 KC_TRY(bench_array_insertions(w, &row, err));

@@ -201,10 +201,11 @@ static enum kc_status insert_to_array(struct bench *, void *ctx, struct kc_error
         struct work *w = (struct work *)ctx;
         kc_lsm_run<uint32_t> sorted = w->sorted.run;
         enum kc_status status =
-                kc_lsm_sort(w->map, w->words, w->values, w->batch, &w->sorted, &sorted, err);
+                kc_lsm_sort(w->map, w->words, w->values, w->batch, &w->sorted, &sorted,
+                            (uint32_t *)NULL, err);
         if (status != KC_OK)
                 return status;
-        return kc_lsm_merge(w->map, &sorted, &w->array, &w->merged, err);
+        return kc_lsm_merge(w->map, &sorted, &w->array, &w->merged, (uint32_t *)NULL, err);
 }
 
 /* ---- rates over all r */

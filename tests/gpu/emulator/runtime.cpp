@@ -121,6 +121,7 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int dev
 {
         *value = attribute == cudaDevAttrMultiProcessorCount ? (int)NMULTIPROCESSORS
                  : attribute == cudaDevAttrL2CacheSize       ? (int)L2_NBYTES
+                 : attribute == cudaDevAttrCooperativeLaunch ? 0
                                                              : (int)emulator::MAX_SHARED_NBYTES;
         return check_device(device);
 }

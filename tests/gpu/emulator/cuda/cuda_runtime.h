@@ -33,6 +33,7 @@ enum cudaError_t {
         cudaErrorNoDevice = 100,
         cudaErrorInvalidDevice = 101,
         cudaErrorInvalidResourceHandle = 400,
+        cudaErrorNotSupported = 801,
 };
 
 enum cudaMemcpyKind {
@@ -56,6 +57,7 @@ enum cudaDeviceAttr {
         cudaDevAttrMultiProcessorCount,
         cudaDevAttrL2CacheSize,
         cudaDevAttrMaxSharedMemoryPerBlockOptin,
+        cudaDevAttrCooperativeLaunch,
 };
 enum { cudaDeviceScheduleBlockingSync = 4, cudaInitDeviceFlagsAreValid = 1 };
 
@@ -130,6 +132,13 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *n, Kernel *, int,
 {
         *n = 1;
         return cudaSuccess;
+}
+
+/* Blocks run one after the other: they cannot wait for each other. */
+template <class Kernel>
+cudaError_t cudaLaunchCooperativeKernel(Kernel *, dim3, dim3, void **, size_t, cudaStream_t)
+{
+        return cudaErrorNotSupported;
 }
 
 /* ---- in kernels ---- */
