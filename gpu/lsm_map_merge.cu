@@ -145,8 +145,8 @@ static __global__ void __launch_bounds__(kc_merge_shape<Word>::NTHREADS, 4)
                      const __grid_constant__ kc_lsm_tiers tiers, Word *fences)
 {
         using shape = kc_merge_shape<Word>;
-        __shared__ Word words[shape::CAP];
-        __shared__ uint32_t values[shape::LENGTH];
+        __shared__ Word words[shape::LENGTH + shape::NITEMS + 1]; /* see kc_lsm_merge_items */
+        __shared__ uint32_t values[shape::LENGTH + shape::NITEMS];
         __shared__ size_t cuts[2];
         size_t start = blockIdx.x * (size_t)shape::LENGTH, left = out.n - start;
         unsigned n = left < shape::LENGTH ? (unsigned)left : (unsigned)shape::LENGTH;
@@ -162,7 +162,7 @@ static __global__ void __launch_bounds__(kc_merge_shape<Word>::NTHREADS, 4)
         unsigned begin = threadIdx.x * shape::NITEMS;
         begin = begin < n ? begin : n;
         unsigned nitems = n - begin < shape::NITEMS ? n - begin : (unsigned)shape::NITEMS;
-        kc_lsm_merge_items({ words, values, na, na, n }, begin, nitems, true, my_words, my_values);
+        kc_lsm_merge_items({ words, values, na, na, n }, begin, true, my_words, my_values);
         __syncthreads();
         kc_merge_put(words + begin, my_words, nitems);
         kc_merge_put(values + begin, my_values, nitems);

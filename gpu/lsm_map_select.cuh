@@ -23,7 +23,7 @@ enum {
         KC_LSM_MANY_NTHREADS = 128,
         KC_LSM_MANY_NWARPS = KC_LSM_MANY_NTHREADS / 32,
         KC_LSM_MANY_NBLOCKS = 4,    /* of a multiprocessor, all there are */
-        KC_LSM_CHUNK_NBYTES = 5120, /* of words, in shared memory, for each warp */
+        KC_LSM_CHUNK_NBYTES = 4480, /* of words, in shared memory, for each warp */
         KC_LSM_GROUP = 8,           /* queries that a warp looks through at a time */
 };
 
@@ -174,31 +174,58 @@ static __device__ void select_few(const selection<Word> &s, uint32_t end, uint32
 template <class Word> struct chunk_shape {
         enum {
                 LENGTH = KC_LSM_CHUNK_NBYTES / sizeof(Word), /* a warp's elements at a time */
-                MAX_EACH = LENGTH / 32 + 1,                  /* a lane's, odd: see kc_merge_shape */
+                MAX_EACH = (LENGTH + 31) / 32 | 1,           /* a lane's, odd: see kc_merge_shape */
         };
 };
 
 template <class Word> struct chunk {
-        Word words[chunk_shape<Word>::LENGTH + 1]; /* see kc_lsm_sides */
-        uint32_t values[chunk_shape<Word>::LENGTH];
+        enum { NBEHIND = (chunk_shape<Word>::MAX_EACH + 4) / 4 * 4 }; /* see kc_lsm_merge_items */
+        alignas(16) Word words[chunk_shape<Word>::LENGTH + NBEHIND];
+        alignas(16) uint32_t values[chunk_shape<Word>::LENGTH + NBEHIND];
 };
+
+/* Elements are loaded by fours, with what is beside them: levels have room for whole nodes. */
+enum : uint32_t { GROUP = 4, BESIDE = 2 * (GROUP - 1) };
+
+/* Groups that n elements from `first` on are in. */
+static __device__ uint32_t count_groups(uint32_t first, uint32_t n)
+{
+        return n > 0 ? (first % GROUP + n + GROUP - 1) / GROUP : 0;
+}
 
 /* How much of the lane's level goes to the chunk: all if there is room for all levels, or else a
  * share, one at least where there is any. */
 template <class Word> static __device__ uint32_t quota(const selection<Word> &s)
 {
         enum { LENGTH = chunk_shape<Word>::LENGTH };
-        uint64_t all = warp_sum(s.left.n);
+        uint64_t all = warp_sum((uint64_t)s.left.n + (s.left.n > 0 ? BESIDE : 0));
         if (all <= LENGTH || s.left.n == 0)
                 return s.left.n;
-        uint32_t share = (uint32_t)(s.left.n * (uint64_t)(LENGTH - KC_LSM_MAX_LEVELS) / all);
+        uint32_t room = LENGTH - s.view->nlevels * (BESIDE + 1);
+        uint32_t share = (uint32_t)(s.left.n * (uint64_t)room / all);
         return share > 0 ? share : 1;
 }
 
-/* Level l's part is n(l) elements from begin(l) on, of lane l. */
+/* Level l's part is n(l) elements from begin(l) on, of lane l; in between there is what is beside
+ * them. */
 struct part {
         uint32_t begin, n;
 };
+
+template <class Word> static __device__ struct part lay_out(const selection<Word> &s, uint32_t n)
+{
+        uint32_t ngroups = count_groups(s.left.first, n);
+        return { (kc_warp_scan(ngroups) - ngroups) * GROUP + s.left.first % GROUP, n };
+}
+
+/* n groups; by all lanes. */
+template <class T>
+static __device__ void load_groups(T *to, const T *from, uint32_t n)
+{
+        n *= GROUP * sizeof(T) / sizeof(uint4);
+        for (uint32_t i = kc_warp_lane(); i < n; i += 32)
+                __pipeline_memcpy_async((uint4 *)to + i, (const uint4 *)from + i, sizeof(uint4));
+}
 
 template <class Word>
 static __device__ void load_parts(const selection<Word> &s, struct part part, bool with_values,
@@ -207,14 +234,13 @@ static __device__ void load_parts(const selection<Word> &s, struct part part, bo
         for (uint32_t l = 0; l < s.view->nlevels; l++) {
                 uint32_t begin = shuffle(part.begin, l), n = shuffle(part.n, l);
                 uint32_t first = shuffle(s.left.first, l);
-                const Word *words = s.view->levels[l].words + first;
-                const uint32_t *values = s.view->levels[l].values + first;
-                for (uint32_t i = kc_warp_lane(); i < n; i += 32) {
-                        __pipeline_memcpy_async(&chunk->words[begin + i], &words[i], sizeof *words);
-                        if (with_values)
-                                __pipeline_memcpy_async(&chunk->values[begin + i], &values[i],
-                                                        sizeof *values);
-                }
+                uint32_t ngroups = count_groups(first, n);
+                begin -= first % GROUP;
+                first -= first % GROUP;
+                load_groups(chunk->words + begin, s.view->levels[l].words + first, ngroups);
+                if (with_values)
+                        load_groups(chunk->values + begin, s.view->levels[l].values + first,
+                                    ngroups);
         }
         __pipeline_commit();
         __pipeline_wait_prior(0);
@@ -240,39 +266,67 @@ static __device__ struct part cut_part(const selection<Word> &s, struct part par
         return part;
 }
 
-/* Elements 0 to na of the chunk with the nb from b on: to the front, merged. The first are newer.
- * Each lane merges a few, and all write when all have read. */
-template <class Word>
-static __device__ void merge_parts(chunk<Word> *chunk, uint32_t na, uint32_t b, uint32_t nb,
-                                   bool with_values)
+/* Of n elements lanes have `each`, side by side, in registers: the first `n` of SIZE. */
+template <class Word, int SIZE> struct share {
+        uint32_t begin, n;
+        Word words[SIZE];
+        uint32_t values[SIZE];
+};
+
+static __device__ uint32_t each_of(uint32_t n)
 {
-        enum : uint32_t { MAX_EACH = chunk_shape<Word>::MAX_EACH };
-        uint32_t n = na + nb, each = (n + 31) / 32 | 1;
-        uint32_t begin = kc_warp_lane() * each < n ? kc_warp_lane() * each : n;
-        uint32_t nmine = n - begin < each ? n - begin : each;
-        Word words[MAX_EACH];
-        uint32_t values[MAX_EACH];
-        kc_lsm_merge_items({ chunk->words, chunk->values, na, b, b + nb }, begin, nmine,
-                           with_values, words, values);
+        return (n + 31) / 32 | 1;
+}
+
+/* Elements 0 to na of the chunk with part b: merged, to the front; the first are newer. A lane
+ * keeps its share. */
+template <class Word, int SIZE>
+static __device__ void merge_parts(chunk<Word> *chunk, uint32_t na, struct part b, bool with_values,
+                                   share<Word, SIZE> *mine)
+{
+        uint32_t n = na + b.n, each = each_of(n), begin = kc_warp_lane() * each;
+        mine->begin = begin < n ? begin : n;
+        mine->n = n - mine->begin < each ? n - mine->begin : each;
+        kc_lsm_merge_items({ chunk->words, chunk->values, na, b.begin, b.begin + b.n },
+                           mine->begin, with_values, mine->words, mine->values);
         __syncwarp();
-        kc_merge_put(chunk->words + begin, words, nmine);
+        kc_merge_put(chunk->words + mine->begin, mine->words, mine->n);
         if (with_values)
-                kc_merge_put(chunk->values + begin, values, nmine);
+                kc_merge_put(chunk->values + mine->begin, mine->values, mine->n);
         __syncwarp();
 }
 
-/* All parts, to the front; their elements in all. A part never lies before the end of those that
- * are merged already. */
+/* The same; of small numbers with little effort. */
 template <class Word>
-static __device__ uint32_t merge_all(const selection<Word> &s, struct part part, bool with_values,
+static __device__ void merge_to_front(chunk<Word> *chunk, uint32_t na, struct part b,
+                                      bool with_values)
+{
+        enum : uint32_t { FEW = 5, SOME = 17, MAX = chunk_shape<Word>::MAX_EACH };
+        uint32_t each = each_of(na + b.n);
+        if (each <= FEW) {
+                share<Word, FEW> mine;
+                merge_parts(chunk, na, b, with_values, &mine);
+        } else if (each <= SOME) {
+                share<Word, SOME> mine;
+                merge_parts(chunk, na, b, with_values, &mine);
+        } else {
+                share<Word, MAX> mine;
+                merge_parts(chunk, na, b, with_values, &mine);
+        }
+}
+
+/* The parts of levels below `end`, to the front; their elements in all. A part never lies before
+ * the end of those that are merged already. */
+template <class Word>
+static __device__ uint32_t merge_all(struct part part, uint32_t end, bool with_values,
                                      chunk<Word> *chunk)
 {
         uint32_t n = 0;
-        for (uint32_t l = 0; l < s.view->nlevels; l++) {
-                uint32_t begin = shuffle(part.begin, l), nmore = shuffle(part.n, l);
-                if (nmore > 0 && begin > 0)
-                        merge_parts(chunk, n, begin, nmore, with_values);
-                n += nmore;
+        for (uint32_t l = 0; l < end; l++) {
+                struct part more = { shuffle(part.begin, l), shuffle(part.n, l) };
+                if (more.n > 0 && more.begin > 0)
+                        merge_to_front(chunk, n, more, with_values);
+                n += more.n;
         }
         return n;
 }
@@ -286,6 +340,95 @@ static __device__ void give_chunk(const chunk<Word> *chunk, uint32_t n, output<W
                 give<Word, WRITES>(out, valid, i < n ? chunk->words[i] : 0, value);
         }
         __syncwarp();
+}
+
+/* Where values are replaced each element tells by the one before it whether it is valid. */
+template <class Word>
+static __device__ bool is_valid_after(Word word, bool is_first, Word before)
+{
+        bool is_new = is_first | !kc_lsm_same_key(before, word);
+        return is_new & !kc_lsm_kind<Word>::is_tombstone(word, 0);
+}
+
+/* How many of a lane's share are valid. */
+template <class Word, int SIZE>
+static __device__ uint32_t count_share(const share<Word, SIZE> &mine, Word before)
+{
+        uint32_t n = 0;
+#pragma unroll
+        for (uint32_t i = 0; i < SIZE; i++) {
+                bool valid = is_valid_after(mine.words[i], mine.begin + i == 0, before);
+                n += valid & (i < mine.n);
+                before = mine.words[i];
+        }
+        return n;
+}
+
+/* Those that are valid to the chunk, from `to` on. */
+template <class Word, int SIZE>
+static __device__ void put_valid(chunk<Word> *chunk, const share<Word, SIZE> &mine, Word before,
+                                 uint32_t to)
+{
+#pragma unroll
+        for (uint32_t i = 0; i < SIZE; i++) {
+                bool valid = is_valid_after(mine.words[i], mine.begin + i == 0, before);
+                if (valid & (i < mine.n)) {
+                        chunk->words[to] = mine.words[i];
+                        chunk->values[to++] = mine.values[i];
+                }
+                before = mine.words[i];
+        }
+        __syncwarp();
+}
+
+/* The first n of the chunk, all valid, are given side by side. */
+template <class Word>
+static __device__ void give_all(const chunk<Word> *chunk, uint32_t n, output<Word> *out)
+{
+        uint64_t at = out->at + out->n, room = at < out->cap ? out->cap - at : 0;
+        Word *keys = out->keys + at;
+        uint32_t *values = out->values + at;
+        for (uint32_t i = kc_warp_lane(); i < n && i < room; i += 32) {
+                keys[i] = kc_lsm_kind<Word>::key(chunk->words[i]);
+                values[i] = chunk->values[i];
+        }
+        __syncwarp();
+}
+
+/* The last part is merged with the others, which are merged already; and what is valid is given. */
+template <class Word, bool WRITES, int SIZE>
+static __device__ void give_merged(chunk<Word> *chunk, uint32_t nothers, struct part last,
+                                   output<Word> *out)
+{
+        share<Word, SIZE> mine;
+        merge_parts(chunk, nothers, last, WRITES, &mine);
+        Word before = mine.begin > 0 ? chunk->words[mine.begin - 1] : 0;
+        uint32_t nvalid = count_share(mine, before), end = kc_warp_scan(nvalid);
+        uint32_t n = shuffle(end, 31);
+        if (WRITES && n < nothers + last.n)
+                put_valid(chunk, mine, before, end - nvalid);
+        if (WRITES)
+                give_all(chunk, n, out);
+        out->n += n;
+}
+
+/* What is complete of a chunk. */
+template <class Word, bool WRITES>
+static __device__ void give_parts(struct part part, chunk<Word> *chunk, output<Word> *out)
+{
+        uint32_t end = 32 - (uint32_t)__clz((int)__ballot_sync(UINT32_MAX, part.n > 0));
+        if (kc_lsm_kind<Word>::SUMS) {
+                uint32_t n = merge_all(part, end, true, chunk);
+                give_chunk<Word, WRITES>(chunk, n, out);
+                return;
+        }
+        enum : uint32_t { SOME = 17, MAX = chunk_shape<Word>::MAX_EACH };
+        struct part last = { shuffle(part.begin, end - 1), shuffle(part.n, end - 1) };
+        uint32_t n = merge_all(part, end - 1, WRITES, chunk);
+        if (each_of(n + last.n) <= SOME)
+                give_merged<Word, WRITES, SOME>(chunk, n, last, out);
+        else
+                give_merged<Word, WRITES, MAX>(chunk, n, last, out);
 }
 
 /* ---- a key with more elements than a chunk holds of a level */
@@ -350,8 +493,7 @@ static __device__ void select_many(selection<Word> s, chunk<Word> *chunk, output
 {
         const bool with_values = needs_values<Word>(WRITES);
         while (__any_sync(UINT32_MAX, s.left.n > 0)) {
-                struct part part = { 0, quota(s) };
-                part.begin = kc_warp_scan(part.n) - part.n;
+                struct part part = lay_out(s, quota(s));
                 load_parts(s, part, with_values, chunk);
                 Word pivot = 0;
                 struct part complete = cut_part(s, part, chunk, &pivot);
@@ -359,8 +501,7 @@ static __device__ void select_many(selection<Word> s, chunk<Word> *chunk, output
                         give_key<Word, WRITES>(&s, pivot, out);
                         continue;
                 }
-                uint32_t n = merge_all(s, complete, with_values, chunk);
-                give_chunk<Word, WRITES>(chunk, n, out);
+                give_parts<Word, WRITES>(complete, chunk, out);
                 s.left.first += complete.n;
                 s.left.n -= complete.n;
         }

@@ -209,7 +209,7 @@ template <class Word> static void try_lengths(int nbatches)
 {
         const Word lengths[] = {
                 1,   2,   30,  31,  32,  33,  34,  63,  64,  127,  128,  129,  255,
-                256, 257, 479, 480, 481, 511, 512, 513, 514, 1023, 1024, 1025, 3000
+                256, 257, 479, 480, 481, 511, 512, 513, 514, 1023, 1024, 1025, 1119, 1120, 1121, 3000
         };
         struct subject<Word> s(1000, 0);
         std::vector<interval<Word>> intervals;
@@ -234,6 +234,37 @@ static void test_lengths(void **)
                         try_lengths<kc_key64>(nbatches);
                 if (test_takes((size_t)nbatches, 2))
                         try_lengths<kc_key128>(nbatches);
+        }
+}
+
+/* Batches of lengths around those of a tile, and of all tiles at once, in which keys are many, few or
+ * one. */
+template <class Word> static void try_batches(size_t n, uint64_t nkeys)
+{
+        uint64_t state = n + nkeys;
+        struct subject<Word> s(n, 0);
+        for (size_t i = 0; i < 3; i++)
+                s.update(random_batch<Word>(n - i % 2, nkeys, 1, &state));
+        expect_all(&s, nkeys, 20, &state);
+        s.cleanup();
+        expect_all(&s, nkeys, 20, &state);
+}
+
+static void test_batches(void **)
+{
+        const size_t sizes[] = { 2047, 2048, 2049, 4097, 8192, 8193, 65537, 262144, 600000, 1100000 };
+        for (size_t n : sizes) {
+                if (test_small() && n > 8193)
+                        break;
+                try_batches<uint32_t>(n, 4 * n);
+                if (test_small())
+                        continue;
+                try_batches<uint32_t>(n, 100);
+                if (n > 300000)
+                        continue;
+                try_batches<uint32_t>(n, 1);
+                try_batches<kc_key64>(n, n);
+                try_batches<kc_key128>(n, 5000);
         }
 }
 
@@ -350,6 +381,7 @@ int main(void)
                 cmocka_unit_test(test_histories_pairs),
                 cmocka_unit_test(test_histories_counts),
                 cmocka_unit_test(test_histories_wide_counts),
+                cmocka_unit_test(test_batches),
                 cmocka_unit_test(test_short_keys),
                 cmocka_unit_test(test_many_queries),
                 cmocka_unit_test(test_scarcity),
