@@ -77,7 +77,7 @@ out:
 static enum kc_status time_insertions(struct work *w, std::vector<float> *ms, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        size_t nbatches = (w->n + w->batch - 1) / w->batch, nruns = (size_t)w->b->base.repeat;
+        size_t nbatches = count_batches(w), nruns = (size_t)w->b->base.repeat;
         std::vector<float> all, of_one(nruns);
         for (size_t run = 0; run <= nruns; run++) {
                 KC_TRY(prepare_full(&w->b->base, w, err));
@@ -101,7 +101,7 @@ static enum kc_status bench_insertions(struct work *w, const struct table2_row *
         enum kc_status status;
         std::vector<float> ms;
         struct rates rates = {};
-        KC_TRY(take_events(w, err));
+        KC_TRY(take_events(w, count_batches(w), err));
         KC_TRY(time_insertions(w, &ms, err));
         for (float once : ms)
                 add_rate(&rates, (double)w->batch, once);
@@ -109,6 +109,26 @@ static enum kc_status bench_insertions(struct work *w, const struct table2_row *
                     row->log2b == TARGET_LOG2B ? 6e9 : 0);
         if (row->log2b >= 16 && row->log2b <= 24 && row->log2b % 2 == 0)
                 print_effective(w, row->log2b, ms);
+out:
+        return status;
+}
+
+/* The median of some runs that are queued one behind the other, after one to warm up. */
+static enum kc_status time_array_insertion(struct work *w, double *ms, struct kc_error *err)
+{
+        enum kc_status status;
+        size_t nruns = (size_t)w->b->base.repeat;
+        std::vector<float> all;
+        KC_TRY(take_events(w, nruns + 1, err));
+        KC_TRY(KC_CUDA(cudaEventRecord(w->events[0], w->gpu->stream)));
+        for (size_t run = 0; run <= nruns; run++) {
+                KC_TRY(insert_to_array(w, err));
+                KC_TRY(KC_CUDA(cudaEventRecord(w->events[run + 1], w->gpu->stream)));
+        }
+        KC_TRY(KC_CUDA(cudaStreamSynchronize(w->gpu->stream)));
+        KC_TRY(read_times(w, nruns + 1, &all, err));
+        std::nth_element(all.begin() + 1, all.begin() + 1 + nruns / 2, all.end());
+        *ms = all[1 + nruns / 2];
 out:
         return status;
 }
@@ -123,10 +143,10 @@ static enum kc_status bench_array_insertions(struct work *w, const struct table2
         struct rates rates = {};
         KC_TRY(kc_lsm_reserve(w->gpu, &w->sorted, w->batch, false, err));
         for (size_t i = 0; i < nsizes; i++) {
-                double ms;
+                double ms = 0;
                 size_t r = nsizes > 1 ? i * (nbatches - 1) / (nsizes - 1) : 0;
                 w->array.n = r * w->batch;
-                KC_TRY(time_once(w, insert_to_array, &ms, err));
+                KC_TRY(time_array_insertion(w, &ms, err));
                 add_rate(&rates, (double)w->batch, ms);
         }
         print_rates(w->b, "II: insertion", true, row->log2b, &rates, &row->array, 0);
@@ -400,7 +420,7 @@ static enum kc_status bench_cleanup(struct work *w, const struct cleanup_row *ro
         figure.more = more;
         snprintf(more, sizeof more, "\"log2_b\": %d, \"r\": %d", row->log2b, (1 << row->log2r) - 1);
         KC_TRY(take_memory(w, n, n, 1, err));
-        KC_TRY(take_events(w, err));
+        KC_TRY(take_events(w, count_batches(w), err));
         KC_TRY(tables_time(w->b, &figure, prepare_full, clean, w, NULL, err));
         if (row == &CLEANUPS[sizeof CLEANUPS / sizeof *CLEANUPS - 1])
                 KC_TRY(bench_lookups_around(w, row, err));
@@ -433,7 +453,7 @@ static enum kc_status bench_targets(struct work *w, struct kc_error *err)
         size_t n = scaled(w->b, LOG2N_INSERTED);
         w->batch = n >> (LOG2N_INSERTED - TARGET_LOG2B);
         KC_TRY(take_memory(w, n - w->batch, n, npairs_of(w), err));
-        KC_TRY(take_events(w, err));
+        KC_TRY(take_events(w, count_batches(w), err));
         KC_TRY(prepare_full(&w->b->base, w, err));
         for (const auto &target : TARGETS) {
                 const struct asked *asked = &ASKED[target.asked];

@@ -135,6 +135,11 @@ static enum kc_status new_map(struct work *w, struct kc_error *err)
         return kc_lsm_map_new(&w->map, w->gpu, w->batch, 31, err);
 }
 
+static size_t count_batches(const struct work *w)
+{
+        return (w->n + w->batch - 1) / w->batch;
+}
+
 static enum kc_status insert_batch(struct work *w, size_t i, struct kc_error *err)
 {
         size_t at = i * w->batch, n = std::min(w->batch, w->n - at);
@@ -196,14 +201,13 @@ static enum kc_status prepare_full(struct bench *bench, void *ctx, struct kc_err
 }
 
 /* A batch is sorted and merged into w->array. */
-static enum kc_status insert_to_array(struct bench *, void *ctx, struct kc_error *err)
+static enum kc_status insert_to_array(struct work *w, struct kc_error *err)
 {
-        struct work *w = (struct work *)ctx;
-        kc_lsm_run<uint32_t> sorted = w->sorted.run;
+        kc_lsm_run<uint32_t> sorted = w->array.n == 0 ? w->merged : w->sorted.run;
         enum kc_status status =
                 kc_lsm_sort(w->map, w->words, w->values, w->batch, &w->sorted, &sorted,
                             (uint32_t *)NULL, err);
-        if (status != KC_OK)
+        if (status != KC_OK || w->array.n == 0)
                 return status;
         return kc_lsm_merge(w->map, &sorted, &w->array, &w->merged, (uint32_t *)NULL, err);
 }
@@ -333,11 +337,11 @@ static void free_memory(struct work *w)
         w->events.clear();
 }
 
-/* One more than there are batches. */
-static enum kc_status take_events(struct work *w, struct kc_error *err)
+/* For so many steps, with one before the first. */
+static enum kc_status take_events(struct work *w, size_t nsteps, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        while (w->events.size() < (w->n + w->batch - 1) / w->batch + 1) {
+        while (w->events.size() < nsteps + 1) {
                 cudaEvent_t event;
                 KC_TRY(KC_CUDA(cudaEventCreate(&event)));
                 w->events.push_back(event);

@@ -24,6 +24,10 @@ template <class Word> struct level {
                         for (uint32_t i = 0; i < tiers.n[t]; i++)
                                 fences[tiers.begin[t] + i] =
                                         words[kc_lsm_fence_rank<Word>(&tiers, t, i)];
+                std::vector<Word> put(tiers.nfences, 3);
+                for (uint32_t i = 0; i < tiers.n[0]; i++)
+                        kc_lsm_put_fences(&tiers, put.data(), i, words[i]);
+                assert_true(put == fences);
                 words.resize((words.size() + fan - 1) / fan * fan, 3);
         }
 
