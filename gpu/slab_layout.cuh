@@ -121,11 +121,22 @@ template <class Layout, uint32_t NLANES> struct kc_slab_places {
                 return bits;
         }
 
-        /* The byte of place `place` in the order of places. Only the last lanes may have fewer
-         * elements than NELEMENTS. */
+        /* The lane's elements, which are its first ones. */
+        static KC_HD uint32_t nvalid(uint32_t lane)
+        {
+                uint32_t n = 0;
+                for (uint32_t i = 0; i < NELEMENTS; i++)
+                        n += number(lane, i) < Layout::NPLACES;
+                return n;
+        }
+
+        /* The byte of place `place` in the order of places. */
         static KC_HD uint32_t byte_of_place(uint32_t place)
         {
-                return byte(place / NELEMENTS, place % NELEMENTS);
+                uint32_t lane = 0;
+                for (; place >= nvalid(lane); lane++)
+                        place -= nvalid(lane);
+                return byte(lane, place);
         }
 };
 

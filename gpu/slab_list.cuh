@@ -86,8 +86,8 @@ template <class Layout, uint32_t NLANES> struct kc_slab_list_warp {
         typedef typename Layout::key key;
         typedef typename Layout::word word;
         typedef kc_slab_op<Layout> op;
+        enum : uint32_t { LINK_SHIFT = 8 * sizeof(word) - 32 };
         static_assert(NLANES == 4 || NLANES == 8, "a lane reads whole quads");
-        static_assert(!Layout::APART || NLANES == 8, "byte_of_place");
 
         struct kc_slab_lists lists;
         struct kc_slab_pool_warp pool;
@@ -185,18 +185,6 @@ template <class Layout, uint32_t NLANES> struct kc_slab_list_warp {
         __device__ char *head(uint32_t list) const
         {
                 return lists.heads + (size_t)list * KC_SLAB_NBYTES;
-        }
-
-        /* Have the list's first slab fetched to the L2, for an operation that comes later. */
-        __device__ void prefetch(uint32_t list) const
-        {
-#ifdef __CUDA_ARCH__
-#pragma unroll
-                for (uint32_t sector = 0; sector < KC_SLAB_NBYTES; sector += 32)
-                        asm volatile("prefetch.global.L2 [%0];" ::"l"(head(list) + sector));
-#else
-                (void)list;
-#endif
         }
 
         /* What is in slab `at` (NULL: nothing), when nobody changes it. */
@@ -299,14 +287,25 @@ private:
 
         /* ---- memory */
 
-        /* 16 bytes that others may be changing, from where all see the same: two words. */
+        /* 16 bytes that others may be changing, from where all see the same: the L2. As words of
+         * the size that they are swapped with, each of which is from one moment. */
         static __device__ void load_quad(uint64_t *halves, const char *from)
         {
 #ifdef __CUDA_ARCH__
-                asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];"
-                             : "=l"(halves[0]), "=l"(halves[1])
+                if (places::PER_HALF == 1) {
+                        asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];"
+                                     : "=l"(halves[0]), "=l"(halves[1])
+                                     : "l"(from)
+                                     : "memory");
+                        return;
+                }
+                uint32_t words[4];
+                asm volatile("ld.relaxed.gpu.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                             : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
                              : "l"(from)
                              : "memory");
+                halves[0] = (uint64_t)words[1] << 32 | words[0];
+                halves[1] = (uint64_t)words[3] << 32 | words[2];
 #else
                 memcpy(halves, from, 16);
 #endif
@@ -322,14 +321,15 @@ private:
                 }
         }
 
-        static __device__ unsigned *link_at(char *slab)
+        /* The word with the link, which is its upper half if it has two. */
+        static __device__ word *link_at(char *slab)
         {
-                return (unsigned *)(slab + KC_SLAB_NEXT_BYTE);
+                return (word *)(slab + KC_SLAB_NBYTES) - 1;
         }
 
         static __device__ uint32_t link_of(char *slab)
         {
-                return *(volatile unsigned *)link_at(slab);
+                return (uint32_t)(*(volatile word *)link_at(slab) >> LINK_SHIFT);
         }
 
         static __device__ unsigned *value_at(char *slab, uint32_t number)
@@ -373,15 +373,16 @@ private:
                 return word;
         }
 
-        /* The value of lane `actor`'s element; the same for all of the group. Values apart begin
-         * in lane 5, four a lane. */
+        /* The value of lane `actor`'s element; the same for all of the group. Values apart are
+         * four a quad, in quads that are each lane's last. */
         static __device__ uint32_t value_apart(const struct view *view, uint32_t actor,
                                                uint32_t element)
         {
                 uint32_t number = shuffle(places::number(group_lane(), element), actor);
-                uint64_t half = number & 2 ? view->halves[1] : view->halves[0];
+                uint64_t half = number & 2 ? view->halves[places::NHALVES - 1]
+                                           : view->halves[places::NHALVES - 2];
                 return shuffle((uint32_t)(half >> number % 2 * 32),
-                               KC_SLAB_VALUES_BYTE / 16 + number / 4);
+                               (KC_SLAB_VALUES_BYTE / 16 + number / 4) % NLANES);
         }
 
         template <uint32_t KIND>
@@ -540,10 +541,10 @@ private:
         {
                 uint32_t address = pool.allocate(wanted && group_lane() == 0);
                 if (address != 0) {
-                        uint32_t was = atomicCAS(link_at(at), 0u, address);
+                        word was = atomicCAS(link_at(at), (word)0, (word)address << LINK_SHIFT);
                         if (was != 0) {
                                 pool.deallocate(address);
-                                address = was;
+                                address = (uint32_t)(was >> LINK_SHIFT);
                         }
                 }
                 address = shuffle(address, 0);

@@ -18,8 +18,8 @@ template <class Layout> KC_HD constexpr int min_blocks(uint32_t kind)
 
 /* Sums that kernels give: of operations, and of walks along the lists, which come between. */
 struct kc_slab_map_state {
-        unsigned long long npending, nrefused, nfound;
-        struct kc_slab_map_walk {
+        struct kc_slab_map_sums sums;
+        struct walk_sums {
                 unsigned long long nslabs, nelements, ndeleted, longest;
         } walk;
 };
@@ -31,10 +31,12 @@ template <class Layout> struct run_args {
         struct kc_slab_pool_view pool;
         struct kc_slab_ops<Layout> ops;
         struct kc_slab_found found;
-        bool named, resume, prefetch;
+        bool named, resume;
         uint64_t seed;
+        uint32_t per_warp; /* operations that a warp takes up at a time: 8, 16, or 32 */
         uint32_t *pending;
-        struct kc_slab_map_state *state;
+        struct kc_slab_map_sums *sums;
+        uint32_t *told; /* the sums are to be looked at */
 };
 
 template <class Layout> KC_HD bool takes_kind(const struct kc_slab_lists &lists, uint32_t kind)
@@ -75,26 +77,41 @@ static __device__ bool read_op(const struct run_args<Layout> &args, size_t i,
                !(Layout::APART && op->value == 0 && kc_slab_inserts(op->kind));
 }
 
-static __device__ void add_count(unsigned long long *sum, uint32_t ballot)
+/* Of the warp's operations, those in the ballot, which the host is to be told of. */
+template <class Layout>
+static __device__ void add_count(const struct run_args<Layout> &args, unsigned long long *sum,
+                                 uint32_t ballot)
 {
-        if (ballot != 0 && kc_warp_lane() == 0)
-                atomicAdd(sum, (unsigned long long)__popc(ballot));
+        if (ballot == 0 || kc_warp_lane() != 0)
+                return;
+        atomicAdd(sum, (unsigned long long)__popc(ballot));
+        *args.told = 1;
 }
 
-/* The results of 32 operations; `mine`: this lane's is due. */
+/* A bit an operation, from `first` on. Bytes, for other warps may have others of the word. */
+template <class Layout>
+static __device__ void write_bits(const struct run_args<Layout> &args, uint32_t *bits, size_t first,
+                                  uint32_t ballot)
+{
+        uint32_t lane = kc_warp_lane();
+        if (lane % 8 == 0 && lane < args.per_warp)
+                ((uint8_t *)bits)[(first + lane) / 8] = (uint8_t)(ballot >> lane);
+}
+
+/* The results of a warp's operations; `mine`: this lane's is due. */
 template <class Layout>
 static __device__ void write_results(const struct run_args<Layout> &args, size_t first,
                                      const struct kc_slab_op<Layout> &op, bool mine)
 {
-        size_t i = first + kc_warp_lane();
         uint32_t hits = __ballot_sync(KC_SLAB_ALL_LANES, mine && op.hit);
         if (mine && args.ops.results != NULL)
-                __stcs(&args.ops.results[i], op.result);
-        if (args.ops.hits != NULL && kc_warp_lane() == 0)
-                args.ops.hits[first / 32] = hits | (args.resume ? args.ops.hits[first / 32] : 0);
+                __stcs(&args.ops.results[first + kc_warp_lane()], op.result);
+        if (args.ops.hits != NULL)
+                write_bits(args, args.ops.hits, first,
+                           hits | (args.resume ? args.ops.hits[first / 32] : 0));
 }
 
-/* A lane for each operation, 32 at a time. */
+/* A lane for each operation, per_warp at a time. */
 template <class Layout, uint32_t NLANES, uint32_t KIND>
 static __global__ void __launch_bounds__(THREADS, min_blocks<Layout>(KIND))
         run_kernel(struct run_args<Layout> args)
@@ -102,24 +119,23 @@ static __global__ void __launch_bounds__(THREADS, min_blocks<Layout>(KIND))
         __shared__ struct kc_slab_pool_shared shared;
         struct kc_slab_list_warp<Layout, NLANES> warp;
         warp.begin(args.lists, args.pool, &shared);
+        uint32_t lane = kc_warp_lane();
         size_t thread = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
-        for (size_t first = thread / 32 * 32; first < args.ops.n;
-             first += (size_t)gridDim.x * blockDim.x) {
-                size_t i = first + kc_warp_lane();
+        size_t step = (size_t)gridDim.x * blockDim.x / 32 * args.per_warp;
+        for (size_t first = thread / 32 * args.per_warp; first < args.ops.n; first += step) {
                 uint32_t due = args.resume ? args.pending[first / 32] : UINT32_MAX;
-                bool active = i < args.ops.n && (due >> kc_warp_lane() & 1);
+                bool active = lane < args.per_warp && first + lane < args.ops.n &&
+                              (due >> lane & 1);
                 struct kc_slab_op<Layout> op = {
                 };
-                bool valid = active && read_op<Layout, KIND>(args, i, &op);
-                if (valid && args.prefetch)
-                        warp.prefetch(op.list);
+                bool valid = active && read_op<Layout, KIND>(args, first + lane, &op);
                 bool left = warp.template run<KIND>(&op, valid, args.found);
                 write_results(args, first, op, active && !left);
                 uint32_t lefts = __ballot_sync(KC_SLAB_ALL_LANES, left);
-                if ((lefts != 0 || args.resume) && kc_warp_lane() == 0)
-                        args.pending[first / 32] = lefts;
-                add_count(&args.state->npending, lefts);
-                add_count(&args.state->nrefused,
+                if (lefts != 0 || args.resume)
+                        write_bits(args, args.pending, first, lefts);
+                add_count(args, &args.sums->npending, lefts);
+                add_count(args, &args.sums->nrefused,
                           __ballot_sync(KC_SLAB_ALL_LANES, active && !valid));
         }
 }
@@ -248,11 +264,10 @@ template <class Layout>
 static enum kc_status check(const struct kc_slab_map_params *params, struct kc_error *err)
 {
         uint32_t least = params->named ? 1 : 2;
-        bool four = sizeof(typename Layout::key) == 4 && Layout::VALUES;
         if (params->nlists < least || params->nlists > KC_SLAB_MAP_MAX_LISTS)
                 return kc_fail(err, KC_EUSAGE, "a slab hash has %u to 2^31 lists, not %u", least,
                                params->nlists);
-        if (params->nlanes != 8 && !(four && params->nlanes == 4))
+        if (params->nlanes != 8 && params->nlanes != 4)
                 return kc_fail(err, KC_EUSAGE, "no slab hash has groups of %d lanes",
                                params->nlanes);
         if (params->reuse && Layout::APART)
@@ -267,6 +282,15 @@ static enum kc_status clear_heads(struct kc_slab_map<Layout> *map, struct kc_err
                                        map->gpu->stream));
 }
 
+/* The sums of operations. */
+template <class Layout>
+static enum kc_status clear_sums(struct kc_slab_map<Layout> *map, struct kc_error *err)
+{
+        map->heard = {};
+        return KC_CUDA(
+                cudaMemsetAsync(&map->state->sums, 0, sizeof map->heard, map->gpu->stream));
+}
+
 template <class Layout>
 enum kc_status kc_slab_map_init(struct kc_slab_map<Layout> *map, struct kc_gpu *gpu,
                                 const struct kc_slab_map_params *params, struct kc_error *err)
@@ -275,9 +299,10 @@ enum kc_status kc_slab_map_init(struct kc_slab_map<Layout> *map, struct kc_gpu *
         *map = {};
         map->gpu = gpu;
         map->params = *params;
-        map->params.nlanes = params->nlanes != 0 ? params->nlanes : 8;
+        map->params.nlanes = params->nlanes != 0 ? params->nlanes : (int)KC_SLAB_MAP_NLANES;
         KC_TRY(check<Layout>(&map->params, err));
         KC_TRY(kc_gpu_new(gpu, &map->state, 1, err));
+        KC_TRY(clear_sums(map, err));
         KC_TRY(kc_gpu_new(gpu, &map->heads, (size_t)params->nlists * KC_SLAB_NBYTES, err));
         KC_TRY(clear_heads(map, err));
         KC_TRY(kc_slab_pool_init(&map->pool, gpu, &params->pool, err));
@@ -324,12 +349,8 @@ template <uint32_t N> struct lanes {
         enum : uint32_t { COUNT = N };
 };
 
-template <class Layout, class F> static void with_lanes(const kc_slab_map<Layout> *, const F &f)
-{
-        f(lanes<8>());
-}
-
-template <class F> static void with_lanes(const kc_slab_map<kc_slab_pair32> *map, const F &f)
+template <class Layout, class F>
+static void with_lanes(const struct kc_slab_map<Layout> *map, const F &f)
 {
         if (map->params.nlanes == 4)
                 f(lanes<4>());
@@ -337,10 +358,23 @@ template <class F> static void with_lanes(const kc_slab_map<kc_slab_pair32> *map
                 f(lanes<8>());
 }
 
-template <class Layout, uint32_t NLANES, uint32_t KIND>
-static void launch_one(const struct kc_gpu *gpu, const struct run_args<Layout> &args)
+/* So few operations a warp, 8 at least, that those launched at a time suffice for all: each of few
+ * operations is begun at once. What is pending is in whole words. */
+static uint32_t per_warp_of(const struct kc_gpu *gpu, uint64_t n, int blocks, bool resume)
 {
-        unsigned grid = grid_of(gpu, args.ops.n, min_blocks<Layout>(KIND));
+        uint64_t nwarps = (uint64_t)gpu->nmultiprocessors * (unsigned)blocks * (THREADS / 32);
+        uint32_t per_warp = resume ? 32 : 8;
+        while (per_warp < 32 && n > nwarps * per_warp)
+                per_warp *= 2;
+        return per_warp;
+}
+
+template <class Layout, uint32_t NLANES, uint32_t KIND>
+static void launch_one(const struct kc_gpu *gpu, struct run_args<Layout> args)
+{
+        int blocks = min_blocks<Layout>(KIND);
+        args.per_warp = per_warp_of(gpu, args.ops.n, blocks, args.resume);
+        unsigned grid = grid_of(gpu, kc_round_up(args.ops.n, 32) / args.per_warp * 32, blocks);
         run_kernel<Layout, NLANES, KIND><<<grid, THREADS, 0, gpu->stream>>>(args);
 }
 
@@ -363,6 +397,7 @@ template <class Layout>
 static enum kc_status launch(struct kc_slab_map<Layout> *map, const struct kc_slab_ops<Layout> *ops,
                              bool resume, struct kc_error *err)
 {
+        enum kc_status status;
         struct run_args<Layout> args = {
         };
         args.lists = lists_of(map);
@@ -370,40 +405,40 @@ static enum kc_status launch(struct kc_slab_map<Layout> *map, const struct kc_sl
         args.ops = *ops;
         args.named = map->params.named;
         args.resume = resume;
-        args.prefetch = !map->params.no_prefetch;
         args.seed = map->params.seed;
         args.pending = map->pending;
-        args.state = map->state;
+        args.sums = &map->state->sums;
+        args.told = map->pool.told;
         if (ops->found_numbers != NULL)
                 args.found = { ops->found_numbers, ops->found_values, ops->found_cap,
-                               &map->state->nfound };
+                               &map->state->sums.nfound };
+        *map->pool.told = 0;
+        if (map->heard.npending != 0) {
+                map->heard.npending = 0;
+                KC_TRY(KC_CUDA(cudaMemsetAsync(&map->state->sums.npending, 0,
+                                               sizeof map->heard.npending, map->gpu->stream)));
+        }
         with_lanes(map, [&](auto n) { launch_kind<Layout, decltype(n)::COUNT>(map->gpu, args); });
-        return KC_LAUNCHED();
-}
-
-template <class Layout>
-static enum kc_status read_state(const struct kc_slab_map<Layout> *map,
-                                 struct kc_slab_map_state *state, struct kc_error *err)
-{
-        enum kc_status status;
-        KC_TRY(KC_CUDA(cudaMemcpyAsync(state, map->state, sizeof *state, cudaMemcpyDeviceToHost,
-                                       map->gpu->stream)));
-        KC_TRY(KC_CUDA(cudaStreamSynchronize(map->gpu->stream)));
+        KC_TRY(KC_LAUNCHED());
 out:
         return status;
 }
 
+/* Wait for what was launched, and read its sums if it has told of any. */
 template <class Layout>
-static enum kc_status clear_state(const struct kc_slab_map<Layout> *map, struct kc_error *err)
+static enum kc_status hear(struct kc_slab_map<Layout> *map, const struct kc_slab_ops<Layout> *ops,
+                           struct kc_error *err)
 {
-        return KC_CUDA(cudaMemsetAsync(map->state, 0, sizeof *map->state, map->gpu->stream));
-}
-
-template <class Layout>
-static enum kc_status clear_walk(const struct kc_slab_map<Layout> *map, struct kc_error *err)
-{
-        return KC_CUDA(
-                cudaMemsetAsync(&map->state->walk, 0, sizeof map->state->walk, map->gpu->stream));
+        enum kc_status status;
+        cudaStream_t stream = map->gpu->stream;
+        KC_TRY(KC_CUDA(cudaStreamSynchronize(stream)));
+        if (*(volatile uint32_t *)map->pool.told == 0 && ops->found_numbers == NULL)
+                return KC_OK;
+        KC_TRY(KC_CUDA(cudaMemcpyAsync(&map->heard, &map->state->sums, sizeof map->heard,
+                                       cudaMemcpyDeviceToHost, stream)));
+        KC_TRY(KC_CUDA(cudaStreamSynchronize(stream)));
+out:
+        return status;
 }
 
 /* ---- running */
@@ -453,26 +488,41 @@ template <class Layout> static bool must_wait(const struct kc_slab_ops<Layout> *
                ops->found_numbers != NULL;
 }
 
+/*
+ * What is to be done about operations that found no slab, of which there were `before` ahead of the
+ * launch: have the pool grow. If it can not, launch again as long as that gets some of them done,
+ * for a slab that another warp had taken, and then did without, was none to be found. In a launch
+ * that does none, nobody takes a slab: then there is none, and no place in the lists of the rest.
+ */
+template <class Layout>
+static enum kc_status find_room(struct kc_slab_map<Layout> *map, uint64_t before,
+                                struct kc_error *err)
+{
+        struct kc_error refusal = {};
+        enum kc_status status = kc_slab_pool_grow(&map->pool, &refusal);
+        if (status == KC_OK || (status == KC_ENOMEM && map->npending < before))
+                return KC_OK;
+        return kc_fail(err, status, "%s", refusal.message);
+}
+
 /* Launch until nothing is pending, or there are no slabs to be had. */
 template <class Layout>
 static enum kc_status run_all(struct kc_slab_map<Layout> *map, struct kc_slab_ops<Layout> *ops,
                               bool resume, struct kc_error *err)
 {
         enum kc_status status;
-        struct kc_slab_map_state state;
         for (;; resume = true) {
-                KC_TRY(KC_CUDA(cudaMemsetAsync(&map->state->npending, 0,
-                                               sizeof map->state->npending, map->gpu->stream)));
+                uint64_t before = resume ? map->npending : ops->n;
                 KC_TRY(launch(map, ops, resume, err));
                 if (!must_wait(ops))
                         return KC_OK;
-                KC_TRY(read_state(map, &state, err));
-                map->npending = state.npending;
-                ops->nrefused = state.nrefused;
-                ops->nfound = state.nfound;
+                KC_TRY(hear(map, ops, err));
+                ops->nrefused = map->heard.nrefused;
+                ops->nfound = map->heard.nfound;
+                map->npending = map->heard.npending;
                 if (map->npending == 0)
                         break;
-                KC_TRY(kc_slab_pool_grow(&map->pool, err));
+                KC_TRY(find_room(map, before, err));
         }
         if (ops->nrefused > 0)
                 return kc_fail(err, KC_EUSAGE,
@@ -493,7 +543,8 @@ enum kc_status kc_slab_map_run(struct kc_slab_map<Layout> *map, struct kc_slab_o
         KC_TRY(clear_pending(map, ops->n, err));
         if (ops->n == 0)
                 return KC_OK;
-        KC_TRY(clear_state(map, err));
+        if (map->heard.npending != 0 || map->heard.nrefused != 0 || map->heard.nfound != 0)
+                KC_TRY(clear_sums(map, err));
         KC_TRY(run_all(map, ops, false, err));
 out:
         return status;
@@ -511,6 +562,25 @@ enum kc_status kc_slab_map_resume(struct kc_slab_map<Layout> *map, struct kc_sla
 }
 
 /* ---- walking */
+
+template <class Layout>
+static enum kc_status clear_walk(const struct kc_slab_map<Layout> *map, struct kc_error *err)
+{
+        return KC_CUDA(
+                cudaMemsetAsync(&map->state->walk, 0, sizeof map->state->walk, map->gpu->stream));
+}
+
+template <class Layout>
+static enum kc_status read_walk(const struct kc_slab_map<Layout> *map,
+                                struct kc_slab_map_state::walk_sums *walk, struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(KC_CUDA(cudaMemcpyAsync(walk, &map->state->walk, sizeof *walk,
+                                       cudaMemcpyDeviceToHost, map->gpu->stream)));
+        KC_TRY(KC_CUDA(cudaStreamSynchronize(map->gpu->stream)));
+out:
+        return status;
+}
 
 template <class Layout>
 static struct walk_args walk_of(struct kc_slab_map<Layout> *map, uint32_t first, uint32_t n)
@@ -556,7 +626,7 @@ enum kc_status kc_slab_map_flush(struct kc_slab_map<Layout> *map, uint32_t first
 {
         enum kc_status status;
         struct walk_args args = walk_of(map, first, n);
-        struct kc_slab_map_state state = {};
+        struct kc_slab_map_state::walk_sums walk = {};
         KC_TRY(clear_walk(map, err));
         if (args.end > args.first) {
                 with_lanes(map, [&](auto n) {
@@ -565,8 +635,8 @@ enum kc_status kc_slab_map_flush(struct kc_slab_map<Layout> *map, uint32_t first
                 KC_TRY(KC_LAUNCHED());
         }
         if (nslabs != NULL) {
-                KC_TRY(read_state(map, &state, err));
-                *nslabs = state.walk.nslabs;
+                KC_TRY(read_walk(map, &walk, err));
+                *nslabs = walk.nslabs;
         }
 out:
         return status;
@@ -578,16 +648,16 @@ enum kc_status kc_slab_map_measure(struct kc_slab_map<Layout> *map, struct kc_sl
 {
         enum kc_status status;
         struct walk_args args = walk_of(map, 0, map->params.nlists);
-        struct kc_slab_map_state state = {};
+        struct kc_slab_map_state::walk_sums walk = {};
         size_t element = sizeof(typename Layout::key) + (Layout::VALUES ? sizeof(uint32_t) : 0);
         KC_TRY(clear_walk(map, err));
         with_lanes(map,
                    [&](auto n) { launch_measure<Layout, decltype(n)::COUNT>(map->gpu, args); });
         KC_TRY(KC_LAUNCHED());
-        KC_TRY(read_state(map, &state, err));
-        *stats = { state.walk.nelements, state.walk.ndeleted, state.walk.nslabs, state.walk.longest,
-                   (double)(state.walk.nelements * element) /
-                           (double)(state.walk.nslabs * KC_SLAB_NBYTES) };
+        KC_TRY(read_walk(map, &walk, err));
+        *stats = { walk.nelements, walk.ndeleted, walk.nslabs, walk.longest,
+                   (double)(walk.nelements * element) /
+                           (double)(walk.nslabs * KC_SLAB_NBYTES) };
 out:
         return status;
 }
@@ -602,13 +672,13 @@ enum kc_status kc_slab_map_dump(struct kc_slab_map<Layout> *map, typename Layout
         struct dump_args<Layout> to = {
                 keys, values, lists, cap, map->params.named, map->params.seed
         };
-        struct kc_slab_map_state state = {};
+        struct kc_slab_map_state::walk_sums walk = {};
         KC_TRY(clear_walk(map, err));
         with_lanes(map,
                    [&](auto n) { launch_dump<Layout, decltype(n)::COUNT>(map->gpu, args, to); });
         KC_TRY(KC_LAUNCHED());
-        KC_TRY(read_state(map, &state, err));
-        *n = state.walk.nelements;
+        KC_TRY(read_walk(map, &walk, err));
+        *n = walk.nelements;
 out:
         return status;
 }

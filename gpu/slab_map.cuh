@@ -15,9 +15,7 @@
  * block, cleared for every bin, add only. The mixing of 64-bit keys is that one's.
  *
  * Memory of an operation, where a list is one slab: a search reads one line of 128 bytes; what
- * changes the list reads it too and does one atomic on one of its four sectors. Lanes fetch their
- * first slabs to the L2 when they have read their keys, so that 32 lines a warp are under way; the
- * groups then find them near.
+ * changes the list reads it too and does one atomic on one of its four sectors.
  *
  * Source: Ashkiani et al., A Dynamic Hash Table for the GPU (2018), sections III-C and IV.
  */
@@ -32,7 +30,10 @@
         instantiate(kc_slab_key32) instantiate(kc_slab_pair32) instantiate(kc_slab_key64) \
                 instantiate(kc_slab_pair64)
 
-enum : uint32_t { KC_SLAB_MAP_MAX_LISTS = UINT32_C(1) << 31 };
+enum : uint32_t {
+        KC_SLAB_MAP_MAX_LISTS = UINT32_C(1) << 31,
+        KC_SLAB_MAP_NLANES = 4,
+};
 
 struct kc_slab_map_params {
         uint32_t nlists;  /* buckets: 2 at least, KC_SLAB_MAP_MAX_LISTS at most; 1 if `named` */
@@ -40,10 +41,13 @@ struct kc_slab_map_params {
         bool reuse;       /* the places of deleted elements are inserted into again; then no REPLACE
                              and no ADD. Not for kc_slab_pair64 */
         uint64_t seed;    /* of the mixing */
-        int nlanes;       /* of a group: 8, or 4 for kc_slab_pair32; 0: 8 */
-        bool no_prefetch; /* a warp's 32 first slabs are not fetched to the L2 ahead of its work,
-                             which is for tables that are there anyway */
+        int nlanes;    /* of a group: 8 or 4; 0: KC_SLAB_MAP_NLANES */
         struct kc_slab_pool_params pool;
+};
+
+/* What kernels count of operations. */
+struct kc_slab_map_sums {
+        unsigned long long npending, nrefused, nfound;
 };
 
 template <class Layout> struct kc_slab_map {
@@ -54,6 +58,7 @@ template <class Layout> struct kc_slab_map {
         uint32_t *pending; /* device: a bit for each operation that is still to be done; zero */
         size_t pending_nwords;
         struct kc_slab_map_state *state; /* device */
+        struct kc_slab_map_sums heard;   /* what is in it */
         uint64_t npending;               /* operations that kc_slab_map_resume would do */
 };
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-enum { THREADS = 256 };
+enum { THREADS = 256, TAKE_BLOCKS = 8 }; /* blocks a multiprocessor */
 
 static size_t super_nbytes(const struct kc_slab_pool *pool)
 {
@@ -103,6 +103,8 @@ enum kc_status kc_slab_pool_init(struct kc_slab_pool *pool, struct kc_gpu *gpu,
         pool->params = *params;
         fill_in(&pool->params);
         KC_TRY(check(&pool->params, err));
+        KC_TRY(KC_CUDA(cudaMallocHost((void **)&pool->told, sizeof *pool->told)));
+        *pool->told = 0;
         KC_TRY(kc_gpu_new(gpu, &pool->table, KC_SLAB_POOL_MAX_SUPERS, err));
         for (uint32_t n = 0; n < pool->params.nsupers; n = pool->nsupers)
                 KC_TRY(grow_to(pool, pool->params.nsupers, err));
@@ -121,6 +123,7 @@ void kc_slab_pool_free(struct kc_slab_pool *pool)
                 for (char *super : pool->supers)
                         kc_gpu_delete(pool->gpu, super, super_nbytes(pool));
         kc_gpu_delete(pool->gpu, pool->table, KC_SLAB_POOL_MAX_SUPERS);
+        (void)cudaFreeHost(pool->told);
         *pool = {};
 }
 
@@ -202,41 +205,41 @@ out:
         return status;
 }
 
-/* Lanes at_a_time by at_a_time ask for a slab, those that have none yet; *nmissing counts those
- * that get none. */
-static __global__ void take_kernel(struct kc_slab_pool_view view, uint32_t *addresses, size_t n,
-                                   uint32_t at_a_time, unsigned long long *nmissing)
+/* Each warp takes for 32 addresses after the other, at_a_time of them at a time; `again`: for those
+ * that are 0. */
+static __global__ void __launch_bounds__(THREADS, TAKE_BLOCKS)
+        take_kernel(struct kc_slab_pool_view view, uint32_t *addresses, size_t n,
+                    uint32_t at_a_time, bool again, uint32_t *told)
 {
         __shared__ struct kc_slab_pool_shared shared;
         struct kc_slab_pool_warp pool;
         pool.begin(view, &shared);
-        size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
-        bool wanted = i < n && addresses[i] == 0;
-        uint32_t address = 0;
-        for (uint32_t first = 0; first < 32; first += at_a_time) {
-                uint32_t got = pool.allocate(wanted && kc_warp_lane() - first < at_a_time);
-                address |= got;
+        size_t step = (size_t)gridDim.x * blockDim.x;
+        for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+             i - kc_warp_lane() < n; i += step) {
+                bool wanted = i < n && (!again || addresses[i] == 0);
+                uint32_t address = 0;
+                for (uint32_t first = 0; first < 32; first += at_a_time)
+                        address |= pool.allocate(wanted && kc_warp_lane() - first < at_a_time);
+                if (wanted)
+                        addresses[i] = address;
+                if (wanted && address == 0)
+                        *told = 1;
         }
-        if (wanted)
-                addresses[i] = address;
-        uint32_t missing = __ballot_sync(KC_SLAB_ALL_LANES, wanted && address == 0);
-        if (missing != 0 && kc_warp_lane() == 0)
-                atomicAdd(nmissing, (unsigned long long)__popc(missing));
 }
 
+/* *all: whether there was a slab for each. */
 static enum kc_status take_once(struct kc_slab_pool *pool, uint32_t *addresses, size_t n,
-                                int at_a_time, unsigned long long *device,
-                                unsigned long long *nmissing, struct kc_error *err)
+                                int at_a_time, bool again, bool *all, struct kc_error *err)
 {
         enum kc_status status;
-        cudaStream_t stream = pool->gpu->stream;
-        KC_TRY(KC_CUDA(cudaMemsetAsync(device, 0, sizeof *device, stream)));
-        take_kernel<<<kc_ceil_div(n, THREADS), THREADS, 0, stream>>>(
-                kc_slab_pool_view_of(pool), addresses, n, (uint32_t)at_a_time, device);
+        unsigned most = (unsigned)pool->gpu->nmultiprocessors * TAKE_BLOCKS;
+        *pool->told = 0;
+        take_kernel<<<std::min(kc_ceil_div(n, THREADS), most), THREADS, 0, pool->gpu->stream>>>(
+                kc_slab_pool_view_of(pool), addresses, n, (uint32_t)at_a_time, again, pool->told);
         KC_TRY(KC_LAUNCHED());
-        KC_TRY(KC_CUDA(
-                cudaMemcpyAsync(nmissing, device, sizeof *device, cudaMemcpyDeviceToHost, stream)));
-        KC_TRY(KC_CUDA(cudaStreamSynchronize(stream)));
+        KC_TRY(KC_CUDA(cudaStreamSynchronize(pool->gpu->stream)));
+        *all = *(volatile uint32_t *)pool->told == 0;
 out:
         return status;
 }
@@ -245,20 +248,17 @@ enum kc_status kc_slab_pool_take(struct kc_slab_pool *pool, uint32_t *addresses,
                                  int at_a_time, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        unsigned long long *device = NULL, nmissing = 0;
+        bool all;
         if (n == 0)
                 return KC_OK;
         if (at_a_time < 1 || at_a_time > 32)
                 return kc_fail(err, KC_EUSAGE, "a warp has 1 to 32 lanes at a time");
-        KC_TRY(kc_gpu_new(pool->gpu, &device, 1, err));
-        KC_TRY(KC_CUDA(cudaMemsetAsync(addresses, 0, n * sizeof *addresses, pool->gpu->stream)));
-        KC_TRY(take_once(pool, addresses, n, at_a_time, device, &nmissing, err));
-        while (nmissing > 0) {
+        KC_TRY(take_once(pool, addresses, n, at_a_time, false, &all, err));
+        while (!all) {
                 KC_TRY(kc_slab_pool_grow(pool, err));
-                KC_TRY(take_once(pool, addresses, n, at_a_time, device, &nmissing, err));
+                KC_TRY(take_once(pool, addresses, n, at_a_time, true, &all, err));
         }
 out:
-        kc_gpu_delete(pool->gpu, device, 1);
         return status;
 }
 

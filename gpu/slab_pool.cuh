@@ -36,7 +36,6 @@
 enum : uint32_t {
         KC_SLAB_POOL_MAX_SUPERS = 256,
         KC_SLAB_POOL_MAX_BLOCKS = 1 << 14, /* of a super block */
-        KC_SLAB_POOL_NO_BLOCK = UINT32_MAX,
 };
 
 struct kc_slab_pool_params {
@@ -54,6 +53,7 @@ struct kc_slab_pool {
         uint32_t nlaunches;                    /* so that warps of another launch begin elsewhere */
         char *supers[KC_SLAB_POOL_MAX_SUPERS]; /* light: only the first, for all of them */
         char **table;                          /* device [KC_SLAB_POOL_MAX_SUPERS]: the same */
+        uint32_t *told; /* pinned: not 0 after a kernel that has something to tell the host */
 };
 
 /*
@@ -147,11 +147,6 @@ KC_HD uint32_t kc_slab_nth_bit(uint32_t bits, uint32_t n)
 #endif
 }
 
-KC_HD uint32_t kc_slab_rotate_right(uint32_t bits, uint32_t n)
-{
-        return bits >> (n & 31) | bits << (-n & 31);
-}
-
 /* ---- in kernels */
 
 struct kc_slab_pool_view {
@@ -173,8 +168,9 @@ struct kc_slab_pool_shared {
 struct kc_slab_pool_warp {
         struct kc_slab_pool_view view;
         struct kc_slab_pool_shared *shared;
-        uint32_t resident, nchanges;
-        uint32_t word; /* the lane's word of the resident block's bitmap, as last seen */
+        uint32_t resident; /* the address of the memory block's first slab */
+        uint32_t nchanges;
+        uint32_t word; /* own_word() of its bitmap, as last seen */
 
         /* By the whole block. */
         __device__ void begin(const struct kc_slab_pool_view &view,
@@ -182,7 +178,7 @@ struct kc_slab_pool_warp {
         {
                 this->view = view;
                 this->shared = shared;
-                resident = KC_SLAB_POOL_NO_BLOCK;
+                resident = 0;
                 nchanges = 0;
                 word = UINT32_MAX;
                 if (view.light == NULL)
@@ -223,10 +219,8 @@ struct kc_slab_pool_warp {
         /* Give back a slab that is zero and that nobody knows of any more. By any thread. */
         __device__ void deallocate(uint32_t address) const
         {
-                uint32_t unit = kc_slab_unit_of(address);
-                uint32_t *bitmap = bitmap_of(address >> 24, unit / KC_SLAB_BLOCK_NSLABS);
-                unit %= KC_SLAB_BLOCK_NSLABS;
-                atomicAnd(&bitmap[unit / 32], ~(1u << unit % 32));
+                uint32_t bit = 1u << address % 32;
+                atomicAnd(&bitmap_of(address)[address % KC_SLAB_BLOCK_NSLABS / 32], ~bit);
         }
 
 private:
@@ -236,9 +230,12 @@ private:
                                           : shared->supers[number];
         }
 
-        __device__ uint32_t *bitmap_of(uint32_t number, uint32_t block) const
+        /* Of the memory block that a slab is in. */
+        __device__ uint32_t *bitmap_of(uint32_t address) const
         {
-                return (uint32_t *)(super(number) + kc_slab_bitmap_offset(view.nblocks, block));
+                uint32_t block = kc_slab_unit_of(address) / KC_SLAB_BLOCK_NSLABS;
+                return (uint32_t *)(super(address >> 24) +
+                                    kc_slab_bitmap_offset(view.nblocks, block));
         }
 
         static __device__ uint32_t warp_number()
@@ -246,41 +243,42 @@ private:
                 return (blockIdx.x * blockDim.x + threadIdx.x) / 32;
         }
 
+        /* The lane's word of the bitmap. A warp takes from lane 0 on, and begins in a word of its
+         * own. */
+        static __device__ uint32_t own_word()
+        {
+                return (threadIdx.x + warp_number() * 11) % 32;
+        }
+
         __device__ void change_resident()
         {
-                resident = kc_slab_pool_resident(warp_number(), view.launch, nchanges++,
-                                                 view.nsupers * view.nblocks);
-                const uint32_t *bitmap =
-                        bitmap_of(resident / view.nblocks, resident % view.nblocks);
-                word = *(volatile const uint32_t *)&bitmap[threadIdx.x % 32];
+                uint32_t number = kc_slab_pool_resident(warp_number(), view.launch, nchanges++,
+                                                        view.nsupers * view.nblocks);
+                resident = kc_slab_pool_address(number / view.nblocks, number % view.nblocks, 0);
+                word = *(volatile const uint32_t *)&bitmap_of(resident)[own_word()];
         }
 
         /* As many of the waiting lanes as there are lanes with free slabs get one each; 0 where it
-         * turned out to be taken. Lanes with free slabs are ranked from a lane of the warp's own.
-         */
+         * turned out to be taken. */
         __device__ uint32_t serve(uint32_t free_lanes, uint32_t waiting)
         {
-                uint32_t lane = threadIdx.x % 32, first = warp_number() * 11 % 32;
-                uint32_t ranked = kc_slab_rotate_right(free_lanes, first);
-                uint32_t rank = __popc(ranked & ((1u << ((lane - first) & 31)) - 1));
-                bool serves = free_lanes >> lane & 1 && rank < (uint32_t)__popc(waiting);
+                uint32_t below = (1u << threadIdx.x % 32) - 1;
+                uint32_t rank = __popc(free_lanes & below), place = __popc(waiting & below);
+                bool serves = word != UINT32_MAX && rank < (uint32_t)__popc(waiting);
                 uint32_t address = serves ? take() : 0;
-                uint32_t place = __popc(waiting & ((1u << lane) - 1));
-                uint32_t server = lane;
-                if (place < (uint32_t)__popc(ranked))
-                        server = (kc_slab_nth_bit(ranked, place) + first) & 31;
+                bool served = place < (uint32_t)__popc(free_lanes);
+                uint32_t server = served ? kc_slab_nth_bit(free_lanes, place) : 0;
                 address = __shfl_sync(KC_SLAB_ALL_LANES, address, (int)server);
-                return place < (uint32_t)__popc(ranked) ? address : 0;
+                return served ? address : 0;
         }
 
         /* The first slab that this lane believes free; 0 if another warp has it. */
         __device__ uint32_t take()
         {
-                uint32_t lane = threadIdx.x % 32, bit = kc_slab_first_free(word);
-                uint32_t number = resident / view.nblocks, block = resident % view.nblocks;
-                uint32_t old = atomicOr(&bitmap_of(number, block)[lane], 1u << bit);
+                uint32_t bit = kc_slab_first_free(word);
+                uint32_t old = atomicOr(&bitmap_of(resident)[own_word()], 1u << bit);
                 word = old | 1u << bit;
-                return old >> bit & 1 ? 0 : kc_slab_pool_address(number, block, lane * 32 + bit);
+                return old >> bit & 1 ? 0 : resident + own_word() * 32 + bit;
         }
 };
 

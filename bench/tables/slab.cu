@@ -473,7 +473,7 @@ out:
 /* 2^26 elements at 55 to 65 %. */
 template <class Layout>
 static enum kc_status targets(struct tables_bench *b, const char *series, int nlanes, bool light,
-                              bool prefetch, struct kc_error *err)
+                              struct kc_error *err)
 {
         enum kc_status status;
         struct hash_work<Layout> work;
@@ -485,7 +485,6 @@ static enum kc_status targets(struct tables_bench *b, const char *series, int nl
         KC_TRY(work_new(&work, b, tables_scaled(b, 1 << 26), TABLES_UNIQUE, err));
         work.params.nlanes = nlanes;
         work.params.pool.light = light;
-        work.params.no_prefetch = !prefetch;
         KC_TRY(build_and_search(&work, &rows, kc_slab_map_nlists<Layout>(work.n, 0.7), err));
 out:
         work_free(&work);
@@ -541,19 +540,18 @@ enum kc_status bench_slab(struct tables_bench *b, struct kc_error *err)
         for (bool light : { false, true })
                 for (int at_a_time : { 1, 32 })
                         KC_TRY(bench_alloc(b, light, at_a_time, err));
-        KC_TRY(figure_4(b, 8, true, err));
-        KC_TRY(figure_4(b, 8, false, err));
         KC_TRY(figure_4(b, 4, true, err));
+        KC_TRY(figure_4(b, 4, false, err));
+        KC_TRY(figure_4(b, 8, true, err));
         KC_TRY(figure_5(b, err));
         KC_TRY(figure_6(b, err));
         KC_TRY(figure_7a(b, err));
         KC_TRY(figure_7b(b, err));
-        KC_TRY(targets<kc_slab_pair32>(b, "8 lanes", 8, true, true, err));
-        KC_TRY(targets<kc_slab_pair32>(b, "8 lanes, no prefetch", 8, true, false, err));
-        KC_TRY(targets<kc_slab_pair32>(b, "4 lanes", 4, true, true, err));
-        KC_TRY(targets<kc_slab_pair32>(b, "4 lanes, no prefetch", 4, true, false, err));
-        KC_TRY(targets<kc_slab_pair32>(b, "8 lanes, regular", 8, false, true, err));
-        KC_TRY(targets<kc_slab_pair64>(b, "keys of 64 bits, values apart", 8, true, true, err));
+        KC_TRY(targets<kc_slab_pair32>(b, "4 lanes", 4, true, err));
+        KC_TRY(targets<kc_slab_pair32>(b, "4 lanes, regular", 4, false, err));
+        KC_TRY(targets<kc_slab_pair32>(b, "8 lanes", 8, true, err));
+        KC_TRY(targets<kc_slab_pair64>(b, "keys of 64 bits, 4 lanes", 4, true, err));
+        KC_TRY(targets<kc_slab_pair64>(b, "keys of 64 bits, 8 lanes", 8, true, err));
         KC_TRY(counting<kc_slab_pair32>(b, "keys of 32 bits", err));
         KC_TRY(counting<kc_slab_pair64>(b, "keys of 64 bits", err));
 out:

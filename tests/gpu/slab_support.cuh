@@ -19,7 +19,8 @@ static inline void expect_cuda(cudaError_t code)
                 fail_msg("%s", cudaGetErrorString(code));
 }
 
-/* An array on the device, for as long as the variable lives. */
+/* An array on the device, for as long as the variable lives. It is filled on the default stream,
+ * which neither the host nor the streams of a kc_gpu wait for unless they are told to. */
 template <class T> struct device_array {
         T *data = NULL;
         size_t n = 0;
@@ -28,11 +29,13 @@ template <class T> struct device_array {
         {
                 expect_cuda(cudaMalloc(&data, (n + 1) * sizeof(T)));
                 expect_cuda(cudaMemset(data, 0xa5, (n + 1) * sizeof(T)));
+                expect_cuda(cudaDeviceSynchronize());
         }
 
         explicit device_array(const std::vector<T> &from) : device_array(from.size())
         {
                 expect_cuda(cudaMemcpy(data, from.data(), n * sizeof(T), cudaMemcpyHostToDevice));
+                expect_cuda(cudaDeviceSynchronize());
         }
 
         device_array(const device_array &) = delete;
@@ -144,6 +147,12 @@ template <class Layout> struct test_map {
                 expect_ok(run(ops, one_kind), &err);
         }
 
+        /* Of the lists' first slabs, from byte `first` on. */
+        void clear_bytes(size_t first, size_t n)
+        {
+                expect_cuda(cudaMemsetAsync(map.heads + first, 0, n, gpu->stream));
+        }
+
         struct kc_slab_map_stats stats()
         {
                 struct kc_slab_map_stats stats;
@@ -209,10 +218,13 @@ template <class Key> static Key random_key(uint64_t *state)
 #define EACH_LAYOUT(f) \
         do { \
                 f<kc_slab_key32>(8); \
+                f<kc_slab_key32>(4); \
                 f<kc_slab_pair32>(8); \
                 f<kc_slab_pair32>(4); \
                 f<kc_slab_key64>(8); \
+                f<kc_slab_key64>(4); \
                 f<kc_slab_pair64>(8); \
+                f<kc_slab_pair64>(4); \
         } while (0)
 
 /* Kinds that keep keys unique, as far as the layout takes them. */
