@@ -92,6 +92,7 @@ template <class Layout, uint32_t NLANES> struct kc_slab_list_warp {
         struct kc_slab_lists lists;
         struct kc_slab_pool_warp pool;
         uint32_t valid; /* the lane's elements */
+        bool silent;    /* nobody wants to know hits and results */
 
         /* By the whole block. */
         __device__ void begin(const struct kc_slab_lists &lists,
@@ -101,6 +102,7 @@ template <class Layout, uint32_t NLANES> struct kc_slab_list_warp {
                 this->lists = lists;
                 pool.begin(view, shared);
                 valid = places::valid(group_lane());
+                silent = false;
         }
 
         /*
@@ -449,9 +451,13 @@ private:
                 return Layout::key_of(was) == task->key;
         }
 
-        /* The value before. */
-        static __device__ uint32_t write_apart(const struct task *task, unsigned *value)
+        /* The value before; if that is of no use, a store that nothing waits for does as well. */
+        __device__ uint32_t write_apart(const struct task *task, unsigned *value) const
         {
+                if (task->kind != KC_SLAB_ADD && silent) {
+                        *(volatile unsigned *)value = task->value;
+                        return 0;
+                }
                 if (task->kind != KC_SLAB_ADD)
                         return atomicExch(value, task->value);
                 uint32_t before = atomicAdd(value, task->value);

@@ -119,6 +119,7 @@ static __global__ void __launch_bounds__(THREADS, min_blocks<Layout>(KIND))
         __shared__ struct kc_slab_pool_shared shared;
         struct kc_slab_list_warp<Layout, NLANES> warp;
         warp.begin(args.lists, args.pool, &shared);
+        warp.silent = args.ops.results == NULL && args.ops.hits == NULL;
         uint32_t lane = kc_warp_lane();
         size_t thread = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
         size_t step = (size_t)gridDim.x * blockDim.x / 32 * args.per_warp;

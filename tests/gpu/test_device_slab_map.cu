@@ -8,23 +8,26 @@
 template <class Layout> using reference = std::map<typename Layout::key, uint32_t>;
 
 template <class Layout>
-static void expect_answer(reference<Layout> &map, const test_op<Layout> &op, uint32_t kind)
+static void expect_answer(const reference<Layout> &map, const test_op<Layout> &op)
 {
         auto found = map.find(op.key);
         bool hit = found != map.end();
-        uint32_t before = hit ? found->second : 0;
-        bool counts = kind == KC_SLAB_SEARCH_ALL || kind == KC_SLAB_DELETE_ALL;
+        bool counts = op.kind == KC_SLAB_SEARCH_ALL || op.kind == KC_SLAB_DELETE_ALL;
         assert_int_equal(op.hit, hit);
         if (counts || !Layout::VALUES)
                 assert_int_equal(op.result, hit);
-        else if (!(Layout::APART && kc_slab_deletes(kind)))
-                assert_int_equal(op.result, before);
-        if (kc_slab_deletes(kind))
+        else if (!(Layout::APART && kc_slab_deletes(op.kind)))
+                assert_int_equal(op.result, hit ? found->second : 0);
+}
+
+template <class Layout> static void apply(reference<Layout> &map, const test_op<Layout> &op)
+{
+        if (kc_slab_deletes(op.kind))
                 map.erase(op.key);
-        if (kind == KC_SLAB_REPLACE)
+        if (op.kind == KC_SLAB_REPLACE)
                 map[op.key] = op.value;
-        if (kind == KC_SLAB_ADD)
-                map[op.key] = kc_count_add(before, op.value);
+        if (op.kind == KC_SLAB_ADD)
+                map[op.key] = kc_count_add(map[op.key], op.value);
 }
 
 template <class Layout>
@@ -75,9 +78,13 @@ static void check_batches(int nlanes, size_t nkeys, uint32_t nlists, int nbatche
                                                     ? (uint8_t)KC_SLAB_REPLACE
                                                     : kinds[next_random(&state) % kinds.size()] };
                 test_ops<Layout> ops = random_ops<Layout>(keys, one_kind ? of : kinds, &state);
+                map.asks = i % 5 != 1 && i % 7 != 3;
                 map.run_ok(ops, one_kind);
-                for (const test_op<Layout> &op : ops)
-                        expect_answer(wanted, op, op.kind);
+                for (const test_op<Layout> &op : ops) {
+                        if (map.asks)
+                                expect_answer(wanted, op);
+                        apply(wanted, op);
+                }
                 if (i % 4 == 3) {
                         uint64_t nslabs;
                         expect_ok(kc_slab_map_flush(&map.map, 0, UINT32_MAX, &nslabs, &map.err),
