@@ -168,9 +168,10 @@ struct kc_slab_pool_shared {
 struct kc_slab_pool_warp {
         struct kc_slab_pool_view view;
         struct kc_slab_pool_shared *shared;
-        uint32_t resident; /* the address of the memory block's first slab */
         uint32_t nchanges;
-        uint32_t word; /* own_word() of its bitmap, as last seen */
+        uint32_t *bitmap; /* the lane's word of the resident memory block's bitmap */
+        uint32_t first;   /* the address that the word's lowest bit stands for */
+        uint32_t word;    /* as last seen */
 
         /* By the whole block. */
         __device__ void begin(const struct kc_slab_pool_view &view,
@@ -178,7 +179,6 @@ struct kc_slab_pool_warp {
         {
                 this->view = view;
                 this->shared = shared;
-                resident = 0;
                 nchanges = 0;
                 word = UINT32_MAX;
                 if (view.light == NULL)
@@ -208,9 +208,9 @@ struct kc_slab_pool_warp {
                                 change_resident();
                                 continue;
                         }
-                        uint32_t got = serve(free_lanes, waiting);
-                        if (waiting >> threadIdx.x % 32 & 1)
-                                address = got;
+                        bool one = (waiting & (waiting - 1)) == 0;
+                        address |= one ? serve_one(free_lanes, waiting)
+                                       : serve(free_lanes, waiting);
                         waiting = __ballot_sync(KC_SLAB_ALL_LANES, wanted && address == 0);
                 }
                 return address;
@@ -219,8 +219,7 @@ struct kc_slab_pool_warp {
         /* Give back a slab that is zero and that nobody knows of any more. By any thread. */
         __device__ void deallocate(uint32_t address) const
         {
-                uint32_t bit = 1u << address % 32;
-                atomicAnd(&bitmap_of(address)[address % KC_SLAB_BLOCK_NSLABS / 32], ~bit);
+                atomicAnd(word_of(address), ~(1u << address % 32));
         }
 
 private:
@@ -230,12 +229,12 @@ private:
                                           : shared->supers[number];
         }
 
-        /* Of the memory block that a slab is in. */
-        __device__ uint32_t *bitmap_of(uint32_t address) const
+        /* The word of a bitmap that has the slab's bit. */
+        __device__ uint32_t *word_of(uint32_t address) const
         {
                 uint32_t block = kc_slab_unit_of(address) / KC_SLAB_BLOCK_NSLABS;
-                return (uint32_t *)(super(address >> 24) +
-                                    kc_slab_bitmap_offset(view.nblocks, block));
+                char *bitmap = super(address >> 24) + kc_slab_bitmap_offset(view.nblocks, block);
+                return (uint32_t *)bitmap + address % KC_SLAB_BLOCK_NSLABS / 32;
         }
 
         static __device__ uint32_t warp_number()
@@ -243,30 +242,35 @@ private:
                 return (blockIdx.x * blockDim.x + threadIdx.x) / 32;
         }
 
-        /* The lane's word of the bitmap. A warp takes from lane 0 on, and begins in a word of its
-         * own. */
-        static __device__ uint32_t own_word()
-        {
-                return (threadIdx.x + warp_number() * 11) % 32;
-        }
-
+        /* Lanes have the words in an order that begins with another one in each warp: slabs are
+         * taken from the lowest lane that has any. */
         __device__ void change_resident()
         {
                 uint32_t number = kc_slab_pool_resident(warp_number(), view.launch, nchanges++,
                                                         view.nsupers * view.nblocks);
-                resident = kc_slab_pool_address(number / view.nblocks, number % view.nblocks, 0);
-                word = *(volatile const uint32_t *)&bitmap_of(resident)[own_word()];
+                uint32_t own = (threadIdx.x + warp_number() * 11) % 32;
+                first = kc_slab_pool_address(number / view.nblocks, number % view.nblocks, own * 32);
+                bitmap = word_of(first);
+                word = *(volatile uint32_t *)bitmap;
         }
 
-        /* As many of the waiting lanes as there are lanes with free slabs get one each; 0 where it
-         * turned out to be taken. */
+        /* For the one lane that waits: its slab, or 0 if it turned out to be taken. 0 in others. */
+        __device__ uint32_t serve_one(uint32_t free_lanes, uint32_t waiting)
+        {
+                uint32_t lane = threadIdx.x % 32, server = (uint32_t)__ffs((int)free_lanes) - 1;
+                uint32_t address = lane == server ? take() : 0;
+                address = __shfl_sync(KC_SLAB_ALL_LANES, address, (int)server);
+                return waiting >> lane & 1 ? address : 0;
+        }
+
+        /* The same for several lanes, as many as there are lanes with free slabs. */
         __device__ uint32_t serve(uint32_t free_lanes, uint32_t waiting)
         {
-                uint32_t below = (1u << threadIdx.x % 32) - 1;
+                uint32_t lane = threadIdx.x % 32, below = (1u << lane) - 1;
                 uint32_t rank = __popc(free_lanes & below), place = __popc(waiting & below);
                 bool serves = word != UINT32_MAX && rank < (uint32_t)__popc(waiting);
                 uint32_t address = serves ? take() : 0;
-                bool served = place < (uint32_t)__popc(free_lanes);
+                bool served = (waiting >> lane & 1) && place < (uint32_t)__popc(free_lanes);
                 uint32_t server = served ? kc_slab_nth_bit(free_lanes, place) : 0;
                 address = __shfl_sync(KC_SLAB_ALL_LANES, address, (int)server);
                 return served ? address : 0;
@@ -276,9 +280,9 @@ private:
         __device__ uint32_t take()
         {
                 uint32_t bit = kc_slab_first_free(word);
-                uint32_t old = atomicOr(&bitmap_of(resident)[own_word()], 1u << bit);
+                uint32_t old = atomicOr(bitmap, 1u << bit);
                 word = old | 1u << bit;
-                return old >> bit & 1 ? 0 : resident + own_word() * 32 + bit;
+                return old >> bit & 1 ? 0 : first + bit;
         }
 };
 
