@@ -125,8 +125,8 @@ static __global__ void __launch_bounds__(THREADS, min_blocks<Layout>(KIND))
         size_t step = (size_t)gridDim.x * blockDim.x / 32 * args.per_warp;
         for (size_t first = thread / 32 * args.per_warp; first < args.ops.n; first += step) {
                 uint32_t due = args.resume ? args.pending[first / 32] : UINT32_MAX;
-                bool active = lane < args.per_warp && first + lane < args.ops.n &&
-                              (due >> lane & 1);
+                bool active =
+                        lane < args.per_warp && first + lane < args.ops.n && (due >> lane & 1);
                 struct kc_slab_op<Layout> op = {
                 };
                 bool valid = active && read_op<Layout, KIND>(args, first + lane, &op);
@@ -288,8 +288,7 @@ template <class Layout>
 static enum kc_status clear_sums(struct kc_slab_map<Layout> *map, struct kc_error *err)
 {
         map->heard = {};
-        return KC_CUDA(
-                cudaMemsetAsync(&map->state->sums, 0, sizeof map->heard, map->gpu->stream));
+        return KC_CUDA(cudaMemsetAsync(&map->state->sums, 0, sizeof map->heard, map->gpu->stream));
 }
 
 template <class Layout>
@@ -657,8 +656,7 @@ enum kc_status kc_slab_map_measure(struct kc_slab_map<Layout> *map, struct kc_sl
         KC_TRY(KC_LAUNCHED());
         KC_TRY(read_walk(map, &walk, err));
         *stats = { walk.nelements, walk.ndeleted, walk.nslabs, walk.longest,
-                   (double)(walk.nelements * element) /
-                           (double)(walk.nslabs * KC_SLAB_NBYTES) };
+                   (double)(walk.nelements * element) / (double)(walk.nslabs * KC_SLAB_NBYTES) };
 out:
         return status;
 }

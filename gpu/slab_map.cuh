@@ -36,12 +36,12 @@ enum : uint32_t {
 };
 
 struct kc_slab_map_params {
-        uint32_t nlists;  /* buckets: 2 at least, KC_SLAB_MAP_MAX_LISTS at most; 1 if `named` */
-        bool named;       /* operations name their lists */
-        bool reuse;       /* the places of deleted elements are inserted into again; then no REPLACE
-                             and no ADD. Not for kc_slab_pair64 */
-        uint64_t seed;    /* of the mixing */
-        int nlanes;    /* of a group: 8 or 4; 0: KC_SLAB_MAP_NLANES */
+        uint32_t nlists; /* buckets: 2 at least, KC_SLAB_MAP_MAX_LISTS at most; 1 if `named` */
+        bool named;      /* operations name their lists */
+        bool reuse;      /* the places of deleted elements are inserted into again; then no REPLACE
+                            and no ADD. Not for kc_slab_pair64 */
+        uint64_t seed;   /* of the mixing */
+        int nlanes;      /* of a group: 8 or 4; 0: KC_SLAB_MAP_NLANES */
         struct kc_slab_pool_params pool;
 };
 

@@ -215,8 +215,8 @@ static __global__ void __launch_bounds__(THREADS, TAKE_BLOCKS)
         struct kc_slab_pool_warp pool;
         pool.begin(view, &shared);
         size_t step = (size_t)gridDim.x * blockDim.x;
-        for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
-             i - kc_warp_lane() < n; i += step) {
+        for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i - kc_warp_lane() < n;
+             i += step) {
                 bool wanted = i < n && (!again || addresses[i] == 0);
                 uint32_t address = 0;
                 for (uint32_t first = 0; first < 32; first += at_a_time)

@@ -209,8 +209,8 @@ struct kc_slab_pool_warp {
                                 continue;
                         }
                         bool one = (waiting & (waiting - 1)) == 0;
-                        address |= one ? serve_one(free_lanes, waiting)
-                                       : serve(free_lanes, waiting);
+                        address |=
+                                one ? serve_one(free_lanes, waiting) : serve(free_lanes, waiting);
                         waiting = __ballot_sync(KC_SLAB_ALL_LANES, wanted && address == 0);
                 }
                 return address;
@@ -249,7 +249,8 @@ private:
                 uint32_t number = kc_slab_pool_resident(warp_number(), view.launch, nchanges++,
                                                         view.nsupers * view.nblocks);
                 uint32_t own = (threadIdx.x + warp_number() * 11) % 32;
-                first = kc_slab_pool_address(number / view.nblocks, number % view.nblocks, own * 32);
+                first = kc_slab_pool_address(number / view.nblocks, number % view.nblocks,
+                                             own * 32);
                 bitmap = word_of(first);
                 word = *(volatile uint32_t *)bitmap;
         }
