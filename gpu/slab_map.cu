@@ -33,7 +33,7 @@ template <class Layout> struct run_args {
         struct kc_slab_found found;
         bool named, resume;
         uint64_t seed;
-        uint32_t per_warp; /* operations that a warp takes up at a time: 8, 16, or 32 */
+        uint32_t spread; /* one lane in 2^spread brings an operation: 0, 1 or 2 */
         uint32_t *pending;
         struct kc_slab_map_sums *sums;
         uint32_t *told; /* the sums are to be looked at */
@@ -88,30 +88,39 @@ static __device__ void add_count(const struct run_args<Layout> &args, unsigned l
         *args.told = 1;
 }
 
+/* Of lanes that bring operations, bits side by side. */
+static __device__ uint32_t close_up(uint32_t ballot, uint32_t spread)
+{
+        uint32_t lane = kc_warp_lane();
+        bool has = lane < 32u >> spread && (ballot >> (lane << spread) & 1);
+        return spread == 0 ? ballot : __ballot_sync(KC_SLAB_ALL_LANES, has);
+}
+
 /* A bit an operation, from `first` on. Bytes, for other warps may have others of the word. */
 template <class Layout>
 static __device__ void write_bits(const struct run_args<Layout> &args, uint32_t *bits, size_t first,
                                   uint32_t ballot)
 {
-        uint32_t lane = kc_warp_lane();
-        if (lane % 8 == 0 && lane < args.per_warp)
-                ((uint8_t *)bits)[(first + lane) / 8] = (uint8_t)(ballot >> lane);
+        uint32_t lane = kc_warp_lane(), closed = close_up(ballot, args.spread);
+        if (lane % 8 == 0 && lane < 32u >> args.spread)
+                ((uint8_t *)bits)[(first + lane) / 8] = (uint8_t)(closed >> lane);
 }
 
-/* The results of a warp's operations; `mine`: this lane's is due. */
+/* The results of a warp's operations, which begin with number `first`; `mine`: this lane's is due.
+ */
 template <class Layout>
 static __device__ void write_results(const struct run_args<Layout> &args, size_t first,
                                      const struct kc_slab_op<Layout> &op, bool mine)
 {
         uint32_t hits = __ballot_sync(KC_SLAB_ALL_LANES, mine && op.hit);
         if (mine && args.ops.results != NULL)
-                __stcs(&args.ops.results[first + kc_warp_lane()], op.result);
+                __stcs(&args.ops.results[first + (kc_warp_lane() >> args.spread)], op.result);
         if (args.ops.hits != NULL)
                 write_bits(args, args.ops.hits, first,
                            hits | (args.resume ? args.ops.hits[first / 32] : 0));
 }
 
-/* A lane for each operation, per_warp at a time. */
+/* A lane for each operation, 32 or fewer at a time. */
 template <class Layout, uint32_t NLANES, uint32_t KIND>
 static __global__ void __launch_bounds__(THREADS, min_blocks<Layout>(KIND))
         run_kernel(struct run_args<Layout> args)
@@ -120,16 +129,16 @@ static __global__ void __launch_bounds__(THREADS, min_blocks<Layout>(KIND))
         struct kc_slab_list_warp<Layout, NLANES> warp;
         warp.begin(args.lists, args.pool, &shared);
         warp.silent = args.ops.results == NULL && args.ops.hits == NULL;
-        uint32_t lane = kc_warp_lane();
-        size_t thread = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
-        size_t step = (size_t)gridDim.x * blockDim.x / 32 * args.per_warp;
-        for (size_t first = thread / 32 * args.per_warp; first < args.ops.n; first += step) {
+        uint32_t number = kc_warp_lane() >> args.spread;
+        bool brings = number << args.spread == kc_warp_lane();
+        uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x;
+        for (size_t first = thread / 32 * 32 >> args.spread; first < args.ops.n;
+             first += gridDim.x * blockDim.x >> args.spread) {
                 uint32_t due = args.resume ? args.pending[first / 32] : UINT32_MAX;
-                bool active =
-                        lane < args.per_warp && first + lane < args.ops.n && (due >> lane & 1);
+                bool active = brings && first + number < args.ops.n && (due >> number & 1);
                 struct kc_slab_op<Layout> op = {
                 };
-                bool valid = active && read_op<Layout, KIND>(args, first + lane, &op);
+                bool valid = active && read_op<Layout, KIND>(args, first + number, &op);
                 bool left = warp.template run<KIND>(&op, valid, args.found);
                 write_results(args, first, op, active && !left);
                 uint32_t lefts = __ballot_sync(KC_SLAB_ALL_LANES, left);
@@ -358,23 +367,23 @@ static void with_lanes(const struct kc_slab_map<Layout> *map, const F &f)
                 f(lanes<8>());
 }
 
-/* So few operations a warp, 8 at least, that those launched at a time suffice for all: each of few
- * operations is begun at once. What is pending is in whole words. */
-static uint32_t per_warp_of(const struct kc_gpu *gpu, uint64_t n, int blocks, bool resume)
+/* Where there are few operations, lanes go without, as far as all can be at work at once: groups
+ * then have fewer operations after each other. What is pending is in whole words. */
+static uint32_t spread_of(const struct kc_gpu *gpu, uint64_t n, int blocks, bool resume)
 {
-        uint64_t nwarps = (uint64_t)gpu->nmultiprocessors * (unsigned)blocks * (THREADS / 32);
-        uint32_t per_warp = resume ? 32 : 8;
-        while (per_warp < 32 && n > nwarps * per_warp)
-                per_warp *= 2;
-        return per_warp;
+        uint64_t nthreads = (uint64_t)gpu->nmultiprocessors * (unsigned)blocks * THREADS;
+        uint32_t spread = resume ? 0 : 2;
+        while (spread > 0 && n << spread > nthreads)
+                spread--;
+        return spread;
 }
 
 template <class Layout, uint32_t NLANES, uint32_t KIND>
 static void launch_one(const struct kc_gpu *gpu, struct run_args<Layout> args)
 {
         int blocks = min_blocks<Layout>(KIND);
-        args.per_warp = per_warp_of(gpu, args.ops.n, blocks, args.resume);
-        unsigned grid = grid_of(gpu, kc_round_up(args.ops.n, 32) / args.per_warp * 32, blocks);
+        args.spread = spread_of(gpu, args.ops.n, blocks, args.resume);
+        unsigned grid = grid_of(gpu, kc_round_up(args.ops.n, 32) << args.spread, blocks);
         run_kernel<Layout, NLANES, KIND><<<grid, THREADS, 0, gpu->stream>>>(args);
 }
 

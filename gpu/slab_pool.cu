@@ -205,22 +205,23 @@ out:
         return status;
 }
 
-/* Each warp takes for 32 addresses after the other, at_a_time of them at a time; `again`: for those
- * that are 0. */
+/* Each warp takes for per_warp addresses, at_a_time of them at a time; `again`: for those that are
+ * 0. */
 static __global__ void __launch_bounds__(THREADS, TAKE_BLOCKS)
-        take_kernel(struct kc_slab_pool_view view, uint32_t *addresses, size_t n,
+        take_kernel(struct kc_slab_pool_view view, uint32_t *addresses, size_t n, size_t per_warp,
                     uint32_t at_a_time, bool again, uint32_t *told)
 {
         __shared__ struct kc_slab_pool_shared shared;
         struct kc_slab_pool_warp pool;
         pool.begin(view, &shared);
-        size_t step = (size_t)gridDim.x * blockDim.x;
-        for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i - kc_warp_lane() < n;
-             i += step) {
-                bool wanted = i < n && (!again || addresses[i] == 0);
+        size_t warp = ((size_t)blockIdx.x * blockDim.x + threadIdx.x) / 32;
+        size_t first = warp * per_warp, end = min(n, first + per_warp);
+        for (; first < end; first += 32) {
+                size_t i = first + kc_warp_lane();
+                bool wanted = i < end && (!again || addresses[i] == 0);
                 uint32_t address = 0;
-                for (uint32_t first = 0; first < 32; first += at_a_time)
-                        address |= pool.allocate(wanted && kc_warp_lane() - first < at_a_time);
+                for (uint32_t lane = 0; lane < 32 && first + lane < end; lane += at_a_time)
+                        address |= pool.allocate(wanted && kc_warp_lane() - lane < at_a_time);
                 if (wanted)
                         addresses[i] = address;
                 if (wanted && address == 0)
@@ -234,9 +235,11 @@ static enum kc_status take_once(struct kc_slab_pool *pool, uint32_t *addresses, 
 {
         enum kc_status status;
         unsigned most = (unsigned)pool->gpu->nmultiprocessors * TAKE_BLOCKS;
+        unsigned grid = std::min(kc_ceil_div(n, THREADS), most), nwarps = grid * (THREADS / 32);
         *pool->told = 0;
-        take_kernel<<<std::min(kc_ceil_div(n, THREADS), most), THREADS, 0, pool->gpu->stream>>>(
-                kc_slab_pool_view_of(pool), addresses, n, (uint32_t)at_a_time, again, pool->told);
+        take_kernel<<<grid, THREADS, 0, pool->gpu->stream>>>(
+                kc_slab_pool_view_of(pool), addresses, n, (n + nwarps - 1) / nwarps,
+                (uint32_t)at_a_time, again, pool->told);
         KC_TRY(KC_LAUNCHED());
         KC_TRY(KC_CUDA(cudaStreamSynchronize(pool->gpu->stream)));
         *all = *(volatile uint32_t *)pool->told == 0;

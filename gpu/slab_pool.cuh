@@ -195,11 +195,15 @@ struct kc_slab_pool_warp {
         /*
          * A zero slab's address for every lane that wants one, 0 where none was found. By
          * converged warps. Each round either takes a slab, or finds a bit set that was believed
-         * free, or changes the residence; so the loop ends.
+         * free, or changes the residence; so the loops end.
          */
         __device__ uint32_t allocate(bool wanted)
         {
                 uint32_t address = 0, waiting = __ballot_sync(KC_SLAB_ALL_LANES, wanted);
+                if (waiting != 0 && (waiting & (waiting - 1)) == 0) {
+                        address = allocate_one();
+                        return wanted ? address : 0;
+                }
                 for (uint32_t changes = 0; waiting != 0;) {
                         uint32_t free_lanes = __ballot_sync(KC_SLAB_ALL_LANES, word != UINT32_MAX);
                         if (free_lanes == 0) {
@@ -208,12 +212,29 @@ struct kc_slab_pool_warp {
                                 change_resident();
                                 continue;
                         }
-                        bool one = (waiting & (waiting - 1)) == 0;
-                        address |=
-                                one ? serve_one(free_lanes, waiting) : serve(free_lanes, waiting);
+                        address |= serve(free_lanes, waiting);
                         waiting = __ballot_sync(KC_SLAB_ALL_LANES, wanted && address == 0);
                 }
                 return address;
+        }
+
+        /* The same for the warp: one slab's address in all lanes. */
+        __device__ uint32_t allocate_one()
+        {
+                for (uint32_t changes = 0;;) {
+                        uint32_t free_lanes = __ballot_sync(KC_SLAB_ALL_LANES, word != UINT32_MAX);
+                        if (free_lanes != 0) {
+                                uint32_t server = (uint32_t)__ffs((int)free_lanes) - 1;
+                                uint32_t address = take(threadIdx.x % 32 == server);
+                                address = __shfl_sync(KC_SLAB_ALL_LANES, address, (int)server);
+                                if (address != 0)
+                                        return address;
+                        } else if (changes++ < view.max_changes) {
+                                change_resident();
+                        } else {
+                                return 0;
+                        }
+                }
         }
 
         /* Give back a slab that is zero and that nobody knows of any more. By any thread. */
@@ -255,35 +276,28 @@ private:
                 word = *(volatile uint32_t *)bitmap;
         }
 
-        /* For the one lane that waits: its slab, or 0 if it turned out to be taken. 0 in others. */
-        __device__ uint32_t serve_one(uint32_t free_lanes, uint32_t waiting)
-        {
-                uint32_t lane = threadIdx.x % 32, server = (uint32_t)__ffs((int)free_lanes) - 1;
-                uint32_t address = lane == server ? take() : 0;
-                address = __shfl_sync(KC_SLAB_ALL_LANES, address, (int)server);
-                return waiting >> lane & 1 ? address : 0;
-        }
-
-        /* The same for several lanes, as many as there are lanes with free slabs. */
+        /* As many of the waiting lanes as there are lanes with free slabs get one each; 0 where it
+         * turned out to be taken. */
         __device__ uint32_t serve(uint32_t free_lanes, uint32_t waiting)
         {
                 uint32_t lane = threadIdx.x % 32, below = (1u << lane) - 1;
                 uint32_t rank = __popc(free_lanes & below), place = __popc(waiting & below);
                 bool serves = word != UINT32_MAX && rank < (uint32_t)__popc(waiting);
-                uint32_t address = serves ? take() : 0;
+                uint32_t address = take(serves);
                 bool served = (waiting >> lane & 1) && place < (uint32_t)__popc(free_lanes);
                 uint32_t server = served ? kc_slab_nth_bit(free_lanes, place) : 0;
                 address = __shfl_sync(KC_SLAB_ALL_LANES, address, (int)server);
                 return served ? address : 0;
         }
 
-        /* The first slab that this lane believes free; 0 if another warp has it. */
-        __device__ uint32_t take()
+        /* The first slab that this lane believes free; 0 if another warp has it. To be used of
+         * lanes with `serves` only: without a branch the others come along. */
+        __device__ uint32_t take(bool serves)
         {
-                uint32_t bit = kc_slab_first_free(word);
-                uint32_t old = atomicOr(bitmap, 1u << bit);
-                word = old | 1u << bit;
-                return old >> bit & 1 ? 0 : first + bit;
+                uint32_t number = kc_slab_first_free(word), bit = serves ? 1u << number : 0;
+                uint32_t old = serves ? atomicOr(bitmap, bit) : 0;
+                word |= old | bit;
+                return (old & bit) != 0 ? 0 : first + number;
         }
 };
 

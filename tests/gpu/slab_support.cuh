@@ -216,18 +216,23 @@ template <class Key> static Key random_key(uint64_t *state)
         return (Key)next_random(state);
 }
 
-/* f<Layout>(lanes of a group): every layout, and every group that there is code for. */
-#define EACH_LAYOUT(f) \
-        do { \
-                f<kc_slab_key32>(8); \
-                f<kc_slab_key32>(4); \
-                f<kc_slab_pair32>(8); \
-                f<kc_slab_pair32>(4); \
-                f<kc_slab_key64>(8); \
-                f<kc_slab_key64>(4); \
-                f<kc_slab_pair64>(8); \
-                f<kc_slab_pair64>(4); \
-        } while (0)
+/* test_NAME_LAYOUT for every layout: name<Layout>(lanes of a group) for every group that there is
+ * code for. */
+#define SLAB_TEST(name, layout) \
+        static void test_##name##_##layout(void **unused) \
+        { \
+                (void)unused; \
+                name<kc_slab_##layout>(8); \
+                name<kc_slab_##layout>(4); \
+        }
+#define SLAB_TESTS(name) \
+        SLAB_TEST(name, key32) \
+        SLAB_TEST(name, pair32) \
+        SLAB_TEST(name, key64) \
+        SLAB_TEST(name, pair64)
+#define SLAB_UNIT_TESTS(name) \
+        cmocka_unit_test(test_##name##_key32), cmocka_unit_test(test_##name##_pair32), \
+                cmocka_unit_test(test_##name##_key64), cmocka_unit_test(test_##name##_pair64)
 
 /* Kinds that keep keys unique, as far as the layout takes them. */
 template <class Layout> static std::vector<uint8_t> unique_kinds(void)

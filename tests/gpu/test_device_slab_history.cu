@@ -227,35 +227,33 @@ static const struct shape SHAPES[] = {
         { 1, 5, 1, 64, 160 },
 };
 
-static void test_unique_keys(void **unused)
+template <class Layout> static void histories(int nlanes, const struct shape &shape, bool unique)
 {
-        (void)unused;
-        for (const struct shape &shape : SHAPES) {
-                check_histories<kc_slab_key32, 8>(shape, true);
-                check_histories<kc_slab_key32, 4>(shape, true);
-                check_histories<kc_slab_pair32, 8>(shape, true);
-                check_histories<kc_slab_pair32, 4>(shape, true);
-                check_histories<kc_slab_key64, 8>(shape, true);
-                check_histories<kc_slab_key64, 4>(shape, true);
-                check_histories<kc_slab_pair64, 8>(shape, true);
-                check_histories<kc_slab_pair64, 4>(shape, true);
+        if (nlanes == 4)
+                check_histories<Layout, 4>(shape, unique);
+        else
+                check_histories<Layout, 8>(shape, unique);
+}
+
+template <class Layout> static void unique_keys(int nlanes)
+{
+        for (const struct shape &shape : SHAPES)
+                histories<Layout>(nlanes, shape, true);
+}
+
+SLAB_TESTS(unique_keys)
+
+/* Fewer elements of a key: in which order they came takes long to find. */
+template <class Layout> static void equal_keys(int nlanes)
+{
+        for (struct shape shape : SHAPES) {
+                shape.nkeys *= 2;
+                if (!Layout::APART)
+                        histories<Layout>(nlanes, shape, false);
         }
 }
 
-/* Fewer elements of a key: in which order they came takes long to find. */
-static void test_equal_keys(void **unused)
-{
-        (void)unused;
-        for (struct shape shape : SHAPES) {
-                shape.nkeys *= 2;
-                check_histories<kc_slab_key32, 8>(shape, false);
-                check_histories<kc_slab_key32, 4>(shape, false);
-                check_histories<kc_slab_pair32, 8>(shape, false);
-                check_histories<kc_slab_pair32, 4>(shape, false);
-                check_histories<kc_slab_key64, 8>(shape, false);
-                check_histories<kc_slab_key64, 4>(shape, false);
-        }
-}
+SLAB_TESTS(equal_keys)
 
 /* The checker itself: histories that are, and that are not. */
 static void test_checker(void **unused)
@@ -285,8 +283,8 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_checker),
-                cmocka_unit_test(test_unique_keys),
-                cmocka_unit_test(test_equal_keys),
+                SLAB_UNIT_TESTS(unique_keys),
+                SLAB_UNIT_TESTS(equal_keys),
         };
         need_device();
         cmocka_set_test_filter(getenv("KC_TEST"));

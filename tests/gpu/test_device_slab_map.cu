@@ -96,7 +96,7 @@ static void check_batches(int nlanes, size_t nkeys, uint32_t nlists, int nbatche
 }
 
 /* Around the sizes of warps, blocks and slabs, in lists that are short, long, and very long. */
-template <class Layout> static void sizes(int nlanes)
+template <class Layout> static void batches(int nlanes)
 {
         for (size_t n : { 0, 1, 2, 9, 10, 11, 14, 15, 16, 29, 30, 31, 32, 33, 63, 255, 256, 257 })
                 check_batches<Layout>(nlanes, n, n % 2 ? 2 : 3, 4);
@@ -105,11 +105,7 @@ template <class Layout> static void sizes(int nlanes)
         check_batches<Layout>(nlanes, test_size(1 << 17) + 500, 100, 8);
 }
 
-static void test_batches(void **unused)
-{
-        (void)unused;
-        EACH_LAYOUT(sizes);
-}
+SLAB_TESTS(batches)
 
 static void test_many_batches(void **unused)
 {
@@ -151,11 +147,7 @@ template <class Layout> static void same_key_replaced(int nlanes)
         }
 }
 
-static void test_same_key_replaced(void **unused)
-{
-        (void)unused;
-        EACH_LAYOUT(same_key_replaced);
-}
+SLAB_TESTS(same_key_replaced)
 
 /* Counts, with keys drawn so that the first ones come most often. */
 template <class Layout> static void counting(int nlanes)
@@ -265,11 +257,7 @@ template <class Layout> static void equal_keys(int nlanes)
         }
 }
 
-static void test_equal_keys(void **unused)
-{
-        (void)unused;
-        EACH_LAYOUT(equal_keys);
-}
+SLAB_TESTS(equal_keys)
 
 /* All at once: every element that is inserted is deleted, searched or there in the end. */
 template <class Layout> static void equal_keys_at_once(int nlanes)
@@ -302,11 +290,7 @@ template <class Layout> static void equal_keys_at_once(int nlanes)
         assert_int_equal(ops[0].result + ops[1].result + ops[2].result, nelements);
 }
 
-static void test_equal_keys_at_once(void **unused)
-{
-        (void)unused;
-        EACH_LAYOUT(equal_keys_at_once);
-}
+SLAB_TESTS(equal_keys_at_once)
 
 /* With reuse, lists do not grow by what was deleted. */
 template <class Layout> static void reuse(int nlanes)
@@ -342,11 +326,7 @@ template <class Layout> static void reuse(int nlanes)
         assert_int_equal(map.stats().nelements, 1);
 }
 
-static void test_reuse(void **unused)
-{
-        (void)unused;
-        EACH_LAYOUT(reuse);
-}
+SLAB_TESTS(reuse)
 
 /* ---- what is seen while others are at work, made by hand */
 
@@ -377,11 +357,7 @@ template <class Layout> static void holes(int nlanes)
         }
 }
 
-static void test_holes(void **unused)
-{
-        (void)unused;
-        EACH_LAYOUT(holes);
-}
+SLAB_TESTS(holes)
 
 /* A key whose value is not written yet is not there; whoever adds to it makes it so. */
 static void test_unwritten_values(void **unused)
@@ -448,11 +424,7 @@ template <class Layout> static void flush(int nlanes)
         }
 }
 
-static void test_flush(void **unused)
-{
-        (void)unused;
-        EACH_LAYOUT(flush);
-}
+SLAB_TESTS(flush)
 
 /* ---- lists by name */
 
@@ -490,11 +462,7 @@ template <class Layout> static void named_lists(int nlanes)
         }
 }
 
-static void test_named_lists(void **unused)
-{
-        (void)unused;
-        EACH_LAYOUT(named_lists);
-}
+SLAB_TESTS(named_lists)
 
 /* ---- too little memory */
 
@@ -661,18 +629,18 @@ static void test_found_beyond_room(void **unused)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_batches),
+                SLAB_UNIT_TESTS(batches),
                 cmocka_unit_test(test_many_batches),
-                cmocka_unit_test(test_same_key_replaced),
+                SLAB_UNIT_TESTS(same_key_replaced),
                 cmocka_unit_test(test_counting),
                 cmocka_unit_test(test_saturation),
-                cmocka_unit_test(test_equal_keys),
-                cmocka_unit_test(test_equal_keys_at_once),
-                cmocka_unit_test(test_reuse),
-                cmocka_unit_test(test_holes),
+                SLAB_UNIT_TESTS(equal_keys),
+                SLAB_UNIT_TESTS(equal_keys_at_once),
+                SLAB_UNIT_TESTS(reuse),
+                SLAB_UNIT_TESTS(holes),
                 cmocka_unit_test(test_unwritten_values),
-                cmocka_unit_test(test_flush),
-                cmocka_unit_test(test_named_lists),
+                SLAB_UNIT_TESTS(flush),
+                SLAB_UNIT_TESTS(named_lists),
                 cmocka_unit_test(test_exhaustion),
                 cmocka_unit_test(test_resume),
                 cmocka_unit_test(test_growth),
