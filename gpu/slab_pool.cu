@@ -214,16 +214,16 @@ static __global__ void __launch_bounds__(THREADS, TAKE_BLOCKS)
         __shared__ struct kc_slab_pool_shared shared;
         struct kc_slab_pool_warp pool;
         pool.begin(view, &shared);
-        size_t warp = ((size_t)blockIdx.x * blockDim.x + threadIdx.x) / 32;
-        size_t first = warp * per_warp, end = min(n, first + per_warp);
-        for (; first < end; first += 32) {
-                size_t i = first + kc_warp_lane();
-                bool wanted = i < end && (!again || addresses[i] == 0);
+        size_t first = ((size_t)blockIdx.x * blockDim.x + threadIdx.x) / 32 * per_warp;
+        uint32_t own = first < n ? (uint32_t)min((size_t)per_warp, n - first) : 0;
+        for (uint32_t begin = 0; begin < own; begin += 32) {
+                uint32_t *to = &addresses[first + begin], left = min(own - begin, 32u);
+                bool wanted = kc_warp_lane() < left && (!again || to[kc_warp_lane()] == 0);
                 uint32_t address = 0;
-                for (uint32_t lane = 0; lane < 32 && first + lane < end; lane += at_a_time)
+                for (uint32_t lane = 0; lane < left; lane += at_a_time)
                         address |= pool.allocate(wanted && kc_warp_lane() - lane < at_a_time);
                 if (wanted)
-                        addresses[i] = address;
+                        to[kc_warp_lane()] = address;
                 if (wanted && address == 0)
                         *told = 1;
         }
@@ -238,7 +238,7 @@ static enum kc_status take_once(struct kc_slab_pool *pool, uint32_t *addresses, 
         unsigned grid = std::min(kc_ceil_div(n, THREADS), most), nwarps = grid * (THREADS / 32);
         *pool->told = 0;
         take_kernel<<<grid, THREADS, 0, pool->gpu->stream>>>(
-                kc_slab_pool_view_of(pool), addresses, n, (n + nwarps - 1) / nwarps,
+                kc_slab_pool_view_of(pool), addresses, n, kc_ceil_div(n, nwarps),
                 (uint32_t)at_a_time, again, pool->told);
         KC_TRY(KC_LAUNCHED());
         KC_TRY(KC_CUDA(cudaStreamSynchronize(pool->gpu->stream)));
