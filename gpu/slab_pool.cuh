@@ -180,6 +180,8 @@ struct kc_slab_pool_warp {
                 this->view = view;
                 this->shared = shared;
                 nchanges = 0;
+                bitmap = NULL; /* resident nowhere */
+                first = 0;
                 word = UINT32_MAX;
                 if (view.light == NULL)
                         for (uint32_t i = threadIdx.x; i < view.nsupers; i += blockDim.x)
