@@ -31,7 +31,7 @@ PICTURES = (
             (Part("5a: build", ("5a: build",), ELEMENTS),
              Part("5b: search", ("5b: search all", "5b: search none"), ELEMENTS))),
     Picture("slab", "6", "Slab hash, figure 6: in batches", "2^21 pairs, 65 % utilization in the end",
-            (Part("insert", ("6: batches",), Axis("elements of a batch", True)),)),
+            (Part("insert", ("6: batches",), Axis("elements so far in all the time so far", True)),)),
     Picture("slab", "7", "Slab hash, figure 7: operations of all kinds at once", "",
             (Part("7a: pairs", ("7a: mixed",), UTILIZATION),
              Part("7b: keys alone, a million operations", ("7b: mixed, keys alone",), Axis("lists", True)))),
