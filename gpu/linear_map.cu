@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-enum { THREADS = 256, BLOCKS_PER_SM = 8, MAX_PROBES = 65536 };
+enum { THREADS = 256, BLOCKS_PER_SM = 6, MAX_PROBES = 65536 };
 
 /* What a launch adds to map->totals. */
 enum { NCLAIMED, NREFUSED, NTOTALS };

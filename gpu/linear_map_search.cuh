@@ -12,7 +12,7 @@
 #include "gpu/swap128.cuh"
 #include "gpu/warp.cuh"
 
-enum { KC_LINEAR_NLOOKS = 4, KC_LINEAR_NLANES = 32 };
+enum { KC_LINEAR_NLOOKS = 8, KC_LINEAR_NLANES = 32 };
 
 template <class Key> constexpr Key KC_LINEAR_FREE = (Key) ~(Key)0;
 

@@ -1,7 +1,7 @@
 /*
  * The simple hash table: its table of rates by utilization, 2^27 slots filled by 2^22 keys at a
  * time; probe lengths; the author's mix of 64 million insertions and 32 million deletions; and load
- * 0.5 with 2^28 keys.
+ * 0.5 with 2^28 keys, of 32 bits and of 64.
  */
 #include "bench/tables/tables.cuh"
 #include "gpu/linear_map.cuh"
@@ -20,15 +20,17 @@ static const double PAPER_MS[NROWS] = {
         22.545408, 26.053312, 31.895008, 42.103294, 61.849056, 105.695999, 240.204636,
 };
 
-struct job {
-        kc_linear_map<uint32_t> map;
-        uint32_t *keys, *values, *answers; /* [cap] */
+template <class Key> struct job {
+        kc_linear_map<Key> map;
+        Key *keys;                  /* [cap] */
+        uint32_t *values, *answers; /* [cap] */
         uint64_t cap;
         uint64_t at, n; /* the batch: keys [at, at + n) */
         uint64_t fill;  /* keys that are in before it */
 };
 
-static enum kc_status job_new(struct tables_bench *b, struct job *j, uint64_t cap, uint64_t nslots,
+template <class Key>
+static enum kc_status job_new(struct tables_bench *b, job<Key> *j, uint64_t cap, uint64_t nslots,
                               struct kc_error *err)
 {
         enum kc_status status;
@@ -48,7 +50,7 @@ out:
         return status;
 }
 
-static void job_free(struct tables_bench *b, struct job *j)
+template <class Key> static void job_free(struct tables_bench *b, job<Key> *j)
 {
         struct kc_gpu *gpu = &b->base.gpu;
         kc_linear_free(&j->map);
@@ -57,42 +59,43 @@ static void job_free(struct tables_bench *b, struct job *j)
         kc_gpu_delete(gpu, j->keys, j->cap);
 }
 
-static enum kc_status clear(struct bench *, void *ctx, struct kc_error *err)
+template <class Key> static enum kc_status clear(struct bench *, void *ctx, struct kc_error *err)
 {
-        return kc_linear_clear(&((struct job *)ctx)->map, err);
+        return kc_linear_clear(&((job<Key> *)ctx)->map, err);
 }
 
 /* The first j->fill keys are in, and no others. */
-static enum kc_status fill(struct bench *, void *ctx, struct kc_error *err)
+template <class Key> static enum kc_status fill(struct bench *, void *ctx, struct kc_error *err)
 {
         enum kc_status status;
-        struct job *j = (struct job *)ctx;
+        job<Key> *j = (job<Key> *)ctx;
         KC_TRY(kc_linear_clear(&j->map, err));
         KC_TRY(kc_linear_insert(&j->map, j->keys, j->values, j->fill, err));
 out:
         return status;
 }
 
-static enum kc_status insert(struct bench *, void *ctx, struct kc_error *err)
+template <class Key> static enum kc_status insert(struct bench *, void *ctx, struct kc_error *err)
 {
-        struct job *j = (struct job *)ctx;
+        job<Key> *j = (job<Key> *)ctx;
         return kc_linear_insert(&j->map, j->keys + j->at, j->values + j->at, j->n, err);
 }
 
-static enum kc_status lookup(struct bench *, void *ctx, struct kc_error *err)
+template <class Key> static enum kc_status lookup(struct bench *, void *ctx, struct kc_error *err)
 {
-        struct job *j = (struct job *)ctx;
+        job<Key> *j = (job<Key> *)ctx;
         return kc_linear_lookup(&j->map, j->keys + j->at, j->answers, j->n, err);
 }
 
-static enum kc_status erase(struct bench *, void *ctx, struct kc_error *err)
+template <class Key> static enum kc_status erase(struct bench *, void *ctx, struct kc_error *err)
 {
-        struct job *j = (struct job *)ctx;
+        job<Key> *j = (job<Key> *)ctx;
         return kc_linear_delete(&j->map, j->keys + j->at, j->n, err);
 }
 
 /* Of slots looked at for a key that is there: mean, longest and the ninety-ninth percentile. */
-static enum kc_status describe(const struct job *j, char *more, size_t size, struct kc_error *err)
+static enum kc_status describe(const job<uint32_t> *j, char *more, size_t size,
+                               struct kc_error *err)
 {
         enum kc_status status;
         struct kc_linear_stats stats;
@@ -110,7 +113,7 @@ out:
 }
 
 /* Row i: the batch that comes when i / 32 of the slots are in use. */
-static enum kc_status utilization_row(struct tables_bench *b, struct job *j, int i,
+static enum kc_status utilization_row(struct tables_bench *b, job<uint32_t> *j, int i,
                                       struct kc_error *err)
 {
         enum kc_status status;
@@ -124,14 +127,14 @@ static enum kc_status utilization_row(struct tables_bench *b, struct job *j, int
         row.paper_gpu = &TABLES_GTX1060;
         row.paper_ops_per_s = (double)BATCH_NKEYS / PAPER_MS[i] * 1e3;
         row.more = more;
-        KC_TRY(fill(&b->base, j, err));
-        KC_TRY(insert(&b->base, j, err));
+        KC_TRY(fill<uint32_t>(&b->base, j, err));
+        KC_TRY(insert<uint32_t>(&b->base, j, err));
         KC_TRY(describe(j, more, sizeof more, err));
-        KC_TRY(tables_time(b, &row, fill, insert, j, NULL, err));
+        KC_TRY(tables_time(b, &row, fill<uint32_t>, insert<uint32_t>, j, NULL, err));
         tables_expect(b, "slots used", j->map.nused, j->at + j->n);
         row.figure = "utilization: lookup";
         row.paper_ops_per_s = 0;
-        KC_TRY(tables_time(b, &row, NULL, lookup, j, NULL, err));
+        KC_TRY(tables_time(b, &row, NULL, lookup<uint32_t>, j, NULL, err));
 out:
         return status;
 }
@@ -139,7 +142,7 @@ out:
 static enum kc_status utilization(struct tables_bench *b, struct kc_error *err)
 {
         enum kc_status status;
-        struct job j;
+        job<uint32_t> j;
         uint64_t n = tables_scaled(b, BATCH_NKEYS);
         KC_TRY(job_new(b, &j, NROWS * n, NSLOTS / BATCH_NKEYS * n, err));
         j.n = n;
@@ -151,7 +154,8 @@ out:
 }
 
 /* Insert, look up and delete half; then what is there no more. */
-static enum kc_status operations(struct tables_bench *b, struct job *j, const struct tables_row *of,
+template <class Key>
+static enum kc_status operations(struct tables_bench *b, job<Key> *j, const struct tables_row *of,
                                  double target_insert, double target_lookup, struct kc_error *err)
 {
         enum kc_status status;
@@ -163,17 +167,17 @@ static enum kc_status operations(struct tables_bench *b, struct job *j, const st
         row.n = j->n = all;
         row.target_ops_per_s = target_insert;
         snprintf(figure, sizeof figure, "%s: insert", of->figure);
-        KC_TRY(tables_time(b, &row, clear, insert, j, NULL, err));
+        KC_TRY(tables_time(b, &row, clear<Key>, insert<Key>, j, NULL, err));
         tables_expect(b, "slots used", j->map.nused, all);
         row.paper_ops_per_s = 0;
         row.target_ops_per_s = target_lookup;
         snprintf(figure, sizeof figure, "%s: lookup", of->figure);
-        KC_TRY(tables_time(b, &row, NULL, lookup, j, NULL, err));
+        KC_TRY(tables_time(b, &row, NULL, lookup<Key>, j, NULL, err));
         row.target_ops_per_s = 0;
         row.n = j->n = all / 2;
         row.paper_ops_per_s = of->paper_ops_per_s > 0 ? 500e6 : 0;
         snprintf(figure, sizeof figure, "%s: delete", of->figure);
-        KC_TRY(tables_time(b, &row, NULL, erase, j, NULL, err));
+        KC_TRY(tables_time(b, &row, NULL, erase<Key>, j, NULL, err));
 out:
         return status;
 }
@@ -182,7 +186,7 @@ out:
 static enum kc_status author_mix(struct tables_bench *b, struct kc_error *err)
 {
         enum kc_status status;
-        struct job j;
+        job<uint32_t> j;
         uint64_t n = tables_scaled(b, 1 << 26);
         struct tables_row row = { "64 M inserted, 32 M deleted", NULL, "load", 0.5 };
         row.paper_gpu = &TABLES_GTX1060;
@@ -194,14 +198,16 @@ out:
         return status;
 }
 
-static enum kc_status half_full(struct tables_bench *b, struct kc_error *err)
+template <class Key>
+static enum kc_status half_full(struct tables_bench *b, const char *figure, double target_insert,
+                                double target_lookup, struct kc_error *err)
 {
         enum kc_status status;
-        struct job j;
+        job<Key> j;
         uint64_t n = tables_scaled(b, LARGE_NKEYS);
-        struct tables_row row = { "2^28 keys", NULL, "load", 0.5 };
+        struct tables_row row = { figure, NULL, "load", 0.5 };
         KC_TRY(job_new(b, &j, n, 2 * n, err));
-        KC_TRY(operations(b, &j, &row, 12.6e9, 25e9, err));
+        KC_TRY(operations(b, &j, &row, target_insert, target_lookup, err));
 out:
         job_free(b, &j);
         return status;
@@ -212,7 +218,8 @@ enum kc_status bench_linear(struct tables_bench *b, struct kc_error *err)
         enum kc_status status;
         KC_TRY(utilization(b, err));
         KC_TRY(author_mix(b, err));
-        KC_TRY(half_full(b, err));
+        KC_TRY(half_full<uint32_t>(b, "2^28 keys", 12.6e9, 25e9, err));
+        KC_TRY(half_full<kc_key64>(b, "2^28 keys of 64 bits", 0, 0, err));
 out:
         return status;
 }
