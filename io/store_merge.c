@@ -8,30 +8,10 @@
 /* The hot loops are written once for any number of words and compiled for 1, 2 and n of them. */
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
-#define REMOVED    (UINT64_C(1) << 63)
-#define HAD        (UINT64_C(1) << 62)
-#define MARK_SHIFT 48
-#define SUM_MASK   ((UINT64_C(1) << MARK_SHIFT) - 1)
-
-enum {
-        MARK_FIRST = 1, /* of the first file, so that its presence is a bit of its own */
-        MARK_OTHER = 2, /* of any other */
-        BATCH_NKMERS = KC_BLOCK_NKMERS,
-};
+enum { BATCH_NKMERS = KC_BLOCK_NKMERS };
 
 /* Bytes that all walks of a merge read ahead, and the least that one of them does. */
 enum { CHUNKS_NBYTES = 8 << 20, MIN_CHUNK_NBYTES = 32 << 10, MAX_CHUNK_NBYTES = 256 << 10 };
-
-/* What becomes of an item that both sides have. */
-enum join_op {
-        JOIN_ADD,  /* runs without tombstones; files */
-        JOIN_RUNS, /* older runs on the left */
-        JOIN_MIN,
-        JOIN_MAX,
-        JOIN_DIFFERENCE,
-        JOIN_LEFT,
-        JOIN_RIGHT,
-};
 
 /* Items that were made and not yet taken; n = 0: more must be made, or there are none. */
 struct items {
@@ -40,62 +20,25 @@ struct items {
 };
 
 struct node {
+        const struct kc_join_node *plan;
         struct items items;
         uint64_t *kmers; /* of joins [BATCH_NKMERS * nwords] */
         uint64_t *values;
-        /* leaves */
-        struct kc_walk walk;
-        const struct kc_run *run;
-        uint64_t mark; /* in its place in a value; also of files of several runs */
-        /* joins */
+        struct kc_walk walk;       /* of leaves */
         struct node *left, *right; /* NULL: a leaf */
-        enum join_op op;
-        bool is_file; /* of several runs: what is removed is left out here */
+        bool is_idle;              /* a leaf that gives nothing */
 };
 
 struct kc_merge {
-        struct kc_set set;
+        struct kc_join_plan plan;
         int nwords;
-        bool saturates_files;
-        uint64_t mark_mask, mark_wanted; /* of k-mers to keep */
-        bool keeps_all;
         struct node *nodes, *root;
-        size_t nnodes;
         uint64_t *kmers; /* where not all are kept [BATCH_NKMERS * nwords] */
         uint32_t counts[BATCH_NKMERS];
-        struct kc_merge_totals totals;
+        struct kc_join_totals totals;
 };
 
 /* ---- joining two nodes ---- */
-
-/* Of values a and b, 0 where a side has not the k-mer; *nremoved counts what is hidden. */
-ALWAYS_INLINE uint64_t join_values(enum join_op op, uint64_t a, uint64_t b, bool both,
-                                   uint64_t *nremoved)
-{
-        const uint64_t marks = (a + b) & ~SUM_MASK, x = a & SUM_MASK, y = b & SUM_MASK;
-        if (op == JOIN_ADD)
-                return a + b;
-        if (op == JOIN_RUNS) {
-                uint64_t hidden = (b & REMOVED) ? x : 0;
-                *nremoved += hidden;
-                uint64_t had = (b & REMOVED) && (a & (SUM_MASK | HAD)) ? HAD : 0;
-                return (b & REMOVED) ? b | had : a + b;
-        }
-        if (!both)
-                return a | b;
-        switch (op) {
-        case JOIN_MIN:
-                return marks | (x < y ? x : y);
-        case JOIN_MAX:
-                return marks | (x > y ? x : y);
-        case JOIN_DIFFERENCE:
-                return marks | (x > y ? x - y : 0);
-        case JOIN_LEFT:
-                return marks | x;
-        default:
-                return marks | y;
-        }
-}
 
 /* Without a branch where a k-mer has one word or two: which of two comes first is anyone's guess.
  */
@@ -110,7 +53,7 @@ ALWAYS_INLINE bool is_at_most(const uint64_t *a, const uint64_t *b, int nwords)
 
 /* Take steps that each use up one item of a side, or one of both. */
 ALWAYS_INLINE void join_steps(struct items *a, struct items *b, size_t nsteps, int nwords,
-                              enum join_op op, uint64_t **kmers_end, uint64_t **values_end,
+                              enum kc_join_op op, uint64_t **kmers_end, uint64_t **values_end,
                               uint64_t *nremoved)
 {
         const size_t nw = (size_t)nwords;
@@ -120,8 +63,8 @@ ALWAYS_INLINE void join_steps(struct items *a, struct items *b, size_t nsteps, i
                 const bool in_a = is_at_most(ak, bk, nwords), in_b = is_at_most(bk, ak, nwords);
                 for (size_t w = 0; w < nw; w++)
                         kmers[w] = in_a ? ak[w] : bk[w];
-                *values++ = join_values(op, *av & -(uint64_t)in_a, *bv & -(uint64_t)in_b,
-                                        in_a && in_b, &hidden);
+                *values++ = kc_join_values(op, *av & -(uint64_t)in_a, *bv & -(uint64_t)in_b,
+                                           in_a && in_b, &hidden);
                 kmers += nw;
                 ak += in_a * nw;
                 bk += in_b * nw;
@@ -148,17 +91,17 @@ ALWAYS_INLINE void join_steps(struct items *a, struct items *b, size_t nsteps, i
                         STEPS(nwords, (op)); \
                 break
 
-static void join_some(struct items *a, struct items *b, size_t nsteps, int nwords, enum join_op op,
+static void join_some(struct items *a, struct items *b, size_t nsteps, int nwords, enum kc_join_op op,
                       uint64_t **kmers_end, uint64_t **values_end, uint64_t *nremoved)
 {
         switch (op) {
-                STEPS_BY_WIDTH(JOIN_ADD);
-                STEPS_BY_WIDTH(JOIN_RUNS);
-                STEPS_BY_WIDTH(JOIN_MIN);
-                STEPS_BY_WIDTH(JOIN_MAX);
-                STEPS_BY_WIDTH(JOIN_DIFFERENCE);
-                STEPS_BY_WIDTH(JOIN_LEFT);
-                STEPS_BY_WIDTH(JOIN_RIGHT);
+                STEPS_BY_WIDTH(KC_JOIN_ADD);
+                STEPS_BY_WIDTH(KC_JOIN_RUNS);
+                STEPS_BY_WIDTH(KC_JOIN_MIN);
+                STEPS_BY_WIDTH(KC_JOIN_MAX);
+                STEPS_BY_WIDTH(KC_JOIN_DIFFERENCE);
+                STEPS_BY_WIDTH(KC_JOIN_LEFT);
+                STEPS_BY_WIDTH(KC_JOIN_RIGHT);
         }
 }
 
@@ -183,13 +126,14 @@ static uint64_t make_values(const uint32_t *counts, size_t n, uint64_t count_mas
 static enum kc_status fill_leaf(struct kc_merge *m, struct node *leaf, struct kc_error *err)
 {
         struct kc_walk *walk = &leaf->walk;
-        if (leaf->run->kind == KC_RUN_TOMBSTONES && walk->store->nruns == 1)
-                return KC_OK; /* with nothing to remove, and no join that would leave them out */
+        if (leaf->is_idle)
+                return KC_OK;
         enum kc_status status = kc_walk_next(walk, err);
         if (status != KC_OK)
                 return status;
-        const bool removes = leaf->run->kind == KC_RUN_TOMBSTONES;
-        const uint64_t count_mask = removes ? 0 : UINT32_MAX, mark = removes ? REMOVED : leaf->mark;
+        const bool removes = leaf->plan->removes;
+        const uint64_t count_mask = removes ? 0 : UINT32_MAX;
+        const uint64_t mark = removes ? KC_JOIN_REMOVED : leaf->plan->mark;
         m->totals.nread += make_values(walk->counts, walk->n, count_mask, mark, leaf->values);
         leaf->items = (struct items){ walk->kmers, leaf->values, walk->n };
         return KC_OK;
@@ -226,7 +170,7 @@ static enum kc_status fill_join(struct kc_merge *m, struct node *node, struct kc
                 }
                 nsteps = nsteps < a->n ? nsteps : a->n;
                 nsteps = nsteps < b->n ? nsteps : b->n;
-                join_some(a, b, nsteps, m->nwords, node->op, &kmers, &values, &m->totals.nremoved);
+                join_some(a, b, nsteps, m->nwords, node->plan->op, &kmers, &values, &m->totals.nremoved);
         }
         node->items = (struct items){ node->kmers, node->values, (size_t)(values - node->values) };
 out:
@@ -243,16 +187,15 @@ static inline void copy_kmer(uint64_t *to, const uint64_t *from, size_t nwords)
 static void finish_file(struct kc_merge *m, struct node *node)
 {
         const size_t nw = (size_t)m->nwords;
-        const uint64_t most = m->saturates_files ? UINT32_MAX : SUM_MASK;
+        const uint64_t most = kc_join_file_most(&m->plan);
         size_t n = 0;
         for (size_t i = 0; i < node->items.n; i++) {
-                const uint64_t value = node->values[i], sum = value & SUM_MASK;
-                if (sum == 0) {
-                        m->totals.ndropped_distinct += (value & HAD) != 0;
+                const uint64_t value = kc_join_finish_file(node->values[i], node->plan->mark, most,
+                                                           &m->totals.ndropped_distinct);
+                if (value == 0)
                         continue;
-                }
                 copy_kmer(node->kmers + n * nw, node->kmers + i * nw, nw);
-                node->values[n++] = (sum < most ? sum : most) | node->mark;
+                node->values[n++] = value;
         }
         node->items.n = n;
 }
@@ -266,7 +209,7 @@ static enum kc_status fill(struct kc_merge *m, struct node *node, struct kc_erro
         do {
                 KC_TRY(fill_join(m, node, err));
                 nmade = node->items.n;
-                if (node->is_file)
+                if (node->plan->is_file)
                         finish_file(m, node);
         } while (nmade > 0 && node->items.n == 0);
 out:
@@ -282,7 +225,7 @@ static void make_counts(const uint64_t *values, size_t n, uint32_t *counts, uint
 {
         uint64_t all_kept = 0, all_sums = 0;
         for (size_t i = 0; i < n; i++) {
-                const uint64_t sum = values[i] & SUM_MASK;
+                const uint64_t sum = values[i] & KC_JOIN_SUM_MASK;
                 const uint64_t count = sum < UINT32_MAX ? sum : UINT32_MAX;
                 counts[i] = (uint32_t)count;
                 all_kept += count;
@@ -305,8 +248,8 @@ static size_t put_some(struct kc_merge *m, const struct items *in)
         const size_t nw = (size_t)m->nwords;
         size_t n = 0;
         for (size_t i = 0; i < in->n; i++) {
-                const uint64_t sum = in->values[i] & SUM_MASK;
-                if ((in->values[i] & m->mark_mask) != m->mark_wanted || sum == 0)
+                const uint64_t sum = in->values[i] & KC_JOIN_SUM_MASK;
+                if ((in->values[i] & m->plan.mark_mask) != m->plan.mark_wanted || sum == 0)
                         continue;
                 m->counts[n] = sum < UINT32_MAX ? (uint32_t)sum : UINT32_MAX;
                 m->totals.nkept += m->counts[n];
@@ -327,152 +270,83 @@ enum kc_status kc_merge_next(struct kc_merge *m, const uint64_t **kmers, const u
                 KC_TRY(fill(m, m->root, err));
                 in = m->root->items;
                 m->root->items.n = 0;
-                if (m->keeps_all)
+                if (m->plan.keeps_all)
                         put_all(m, &in);
-                *n = m->keeps_all ? in.n : put_some(m, &in);
+                *n = m->plan.keeps_all ? in.n : put_some(m, &in);
         } while (*n == 0 && in.n > 0);
-        *kmers = m->keeps_all ? in.kmers : m->kmers;
+        *kmers = m->plan.keeps_all ? in.kmers : m->kmers;
         *counts = m->counts;
 out:
         return status;
 }
 
-const struct kc_merge_totals *kc_merge_get_totals(const struct kc_merge *m)
+const struct kc_join_totals *kc_merge_get_totals(const struct kc_merge *m)
 {
         return &m->totals;
 }
 
 /* ---- the tree ---- */
 
-static size_t count_runs(const struct kc_set *set)
-{
-        size_t n = 0;
-        for (size_t i = 0; i < set->nstores; i++)
-                n += set->stores[i]->nruns;
-        return n;
-}
-
-static struct node *new_node(struct kc_merge *m)
-{
-        return &m->nodes[m->nnodes++];
-}
-
-static struct node *join(struct kc_merge *m, struct node *left, struct node *right, enum join_op op)
-{
-        struct node *node = new_node(m);
-        node->left = left;
-        node->right = right;
-        node->op = op;
-        return node;
-}
-
-static struct node *build_runs(struct kc_merge *m, const struct kc_store *store, uint32_t begin,
-                               uint32_t end, enum join_op op)
-{
-        if (end - begin == 1) {
-                struct node *leaf = new_node(m);
-                leaf->run = &store->runs[begin];
-                leaf->walk.store = store;
-                return leaf;
-        }
-        uint32_t middle = begin + (end - begin) / 2;
-        struct node *left = build_runs(m, store, begin, middle, op);
-        return join(m, left, build_runs(m, store, middle, end, op), op);
-}
-
-static bool has_tombstones(const struct kc_store *store)
-{
-        bool found = false;
-        for (uint32_t r = 0; r < store->nruns; r++)
-                found |= store->runs[r].kind == KC_RUN_TOMBSTONES;
-        return found;
-}
-
-static struct node *build_file(struct kc_merge *m, size_t file)
-{
-        const struct kc_store *store = m->set.stores[file];
-        struct node *node =
-                build_runs(m, store, 0, store->nruns, has_tombstones(store) ? JOIN_RUNS : JOIN_ADD);
-        const uint64_t mark = file == 0 ? MARK_FIRST : MARK_OTHER;
-        /* the sums of one file need not be looked at before the end */
-        node->is_file =
-                store->nruns > 1 && (m->set.nstores > 1 || !m->keeps_all || has_tombstones(store));
-        node->mark = mark << MARK_SHIFT;
-        return node;
-}
-
-static struct node *build_files(struct kc_merge *m, size_t begin, size_t end, enum join_op op)
-{
-        if (end - begin == 1)
-                return build_file(m, begin);
-        size_t middle = begin + (end - begin) / 2;
-        struct node *left = build_files(m, begin, middle, op);
-        return join(m, left, build_files(m, middle, end, op), op);
-}
-
-static struct node *build_root(struct kc_merge *m)
-{
-        static const enum join_op ops[] = { [KC_RULE_SUM] = JOIN_ADD,
-                                            [KC_RULE_MIN] = JOIN_MIN,
-                                            [KC_RULE_MAX] = JOIN_MAX,
-                                            [KC_RULE_LEFT] = JOIN_LEFT,
-                                            [KC_RULE_RIGHT] = JOIN_RIGHT };
-        const size_t n = m->set.nstores;
-        if (m->set.rule != KC_RULE_DIFFERENCE || n == 1)
-                return build_files(m, 0, n, ops[m->set.rule]);
-        struct node *first = build_file(m, 0);
-        return join(m, first, build_files(m, 1, n, JOIN_ADD), JOIN_DIFFERENCE);
-}
-
-/* Which k-mers are kept: by their marks. */
-static void set_marks(struct kc_merge *m)
-{
-        const uint64_t any = ~SUM_MASK & ~REMOVED & ~HAD;
-        const uint64_t all = MARK_FIRST + MARK_OTHER * (m->set.nstores - 1);
-        if (m->set.operation == KC_SET_INTERSECT) {
-                m->mark_mask = any;
-                m->mark_wanted = all << MARK_SHIFT;
-        } else if (m->set.rule == KC_RULE_DIFFERENCE) {
-                m->mark_mask = m->mark_wanted = (uint64_t)MARK_FIRST << MARK_SHIFT;
-        } else if (m->set.operation == KC_SET_SUBTRACT) {
-                m->mark_mask = any;
-                m->mark_wanted = (uint64_t)MARK_FIRST << MARK_SHIFT;
-        }
-        m->keeps_all = m->mark_mask == 0;
-        m->saturates_files = m->set.rule != KC_RULE_SUM;
-}
-
 static bool allocate(struct kc_merge *m)
 {
         const size_t key_nbytes = (size_t)m->nwords * sizeof(uint64_t);
         bool complete = true;
-        for (size_t i = 0; i < m->nnodes; i++) {
+        for (size_t i = 0; i < m->plan.nnodes; i++) {
                 struct node *node = &m->nodes[i];
                 node->values = malloc(BATCH_NKMERS * sizeof *node->values);
                 if (node->left != NULL)
                         node->kmers = malloc(BATCH_NKMERS * key_nbytes);
                 complete &= node->values != NULL && (node->left == NULL || node->kmers != NULL);
         }
-        if (!m->keeps_all)
+        if (!m->plan.keeps_all)
                 m->kmers = malloc(BATCH_NKMERS * key_nbytes);
-        return complete && (m->keeps_all || m->kmers != NULL);
+        return complete && (m->plan.keeps_all || m->kmers != NULL);
+}
+
+/* Nodes as planned, the leaves with their runs. */
+static enum kc_status build_tree(struct kc_merge *m, const struct kc_set *set, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_set_run_at *runs = NULL;
+        KC_TRY(kc_set_plan(set, &m->plan, err));
+        runs = kc_set_runs(set);
+        m->nodes = calloc(m->plan.nnodes, sizeof *m->nodes);
+        for (size_t i = 0; runs != NULL && m->nodes != NULL && i < m->plan.nnodes; i++) {
+                struct node *node = &m->nodes[i];
+                node->plan = &m->plan.nodes[i];
+                if (node->plan->left >= 0) {
+                        node->left = &m->nodes[node->plan->left];
+                        node->right = &m->nodes[node->plan->right];
+                } else {
+                        node->is_idle = kc_set_run_is_idle(&runs[node->plan->run]);
+                        node->walk.store = runs[node->plan->run].store;
+                        node->walk.run = runs[node->plan->run].run;
+                }
+        }
+        if (runs == NULL || m->nodes == NULL || !allocate(m))
+                status = kc_fail(err, KC_ENOMEM, "out of memory for merging %zu runs",
+                                 m->plan.nruns);
+        else
+                m->root = &m->nodes[m->plan.nnodes - 1];
+out:
+        free(runs);
+        return status;
 }
 
 static enum kc_status begin_walks(struct kc_merge *m, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        size_t chunk_nbytes = CHUNKS_NBYTES / count_runs(&m->set);
+        size_t chunk_nbytes = CHUNKS_NBYTES / m->plan.nruns;
         if (chunk_nbytes < MIN_CHUNK_NBYTES)
                 chunk_nbytes = MIN_CHUNK_NBYTES;
         if (chunk_nbytes > MAX_CHUNK_NBYTES)
                 chunk_nbytes = MAX_CHUNK_NBYTES;
-        for (size_t i = 0; i < m->nnodes; i++) {
-                struct node *node = &m->nodes[i];
-                if (node->left != NULL)
+        for (size_t i = 0; i < m->plan.nnodes; i++) {
+                struct kc_walk *walk = &m->nodes[i].walk;
+                if (m->nodes[i].left != NULL)
                         continue;
-                node->walk.chunk_nbytes = chunk_nbytes;
-                KC_TRY(kc_walk_begin(&node->walk, node->walk.store, node->run, 0,
-                                     node->run->nblocks, err));
+                walk->chunk_nbytes = chunk_nbytes;
+                KC_TRY(kc_walk_begin(walk, walk->store, walk->run, 0, walk->run->nblocks, err));
         }
 out:
         return status;
@@ -481,22 +355,12 @@ out:
 enum kc_status kc_merge_open(struct kc_merge **merge, const struct kc_set *set,
                              struct kc_error *err)
 {
-        enum kc_status status = KC_OK;
+        enum kc_status status;
         struct kc_merge *m = calloc(1, sizeof *m);
-        if (m != NULL) {
-                m->set = *set;
-                m->nwords = set->stores[0]->nwords;
-                m->nodes = calloc(2 * count_runs(set), sizeof *m->nodes);
-        }
-        if (m != NULL && m->nodes != NULL) {
-                set_marks(m);
-                m->root = build_root(m);
-        }
-        if (m == NULL || m->nodes == NULL || !allocate(m)) {
-                kc_merge_close(m);
-                return kc_fail(err, KC_ENOMEM, "out of memory for merging %zu runs",
-                               count_runs(set));
-        }
+        if (m == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory for merging files");
+        m->nwords = set->stores[0]->nwords;
+        KC_TRY(build_tree(m, set, err));
         KC_TRY(begin_walks(m, err));
         *merge = m;
         m = NULL;
@@ -509,12 +373,13 @@ void kc_merge_close(struct kc_merge *m)
 {
         if (m == NULL)
                 return;
-        for (size_t i = 0; i < m->nnodes; i++) {
+        for (size_t i = 0; m->nodes != NULL && i < m->plan.nnodes; i++) {
                 kc_walk_free(&m->nodes[i].walk);
                 free(m->nodes[i].kmers);
                 free(m->nodes[i].values);
         }
         free(m->nodes);
+        free(m->plan.nodes);
         free(m->kmers);
         free(m);
 }
@@ -523,7 +388,7 @@ enum kc_status kc_merge_range(struct kc_merge *m, const uint64_t *from, const ui
                               struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        for (size_t i = 0; i < m->nnodes; i++) {
+        for (size_t i = 0; i < m->plan.nnodes; i++) {
                 struct node *node = &m->nodes[i];
                 node->items.n = 0;
                 if (node->left == NULL)

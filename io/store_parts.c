@@ -16,7 +16,7 @@ struct parts {
         atomic_size_t next;
         atomic_bool stop;
         pthread_mutex_t lock;
-        struct kc_merge_totals totals; /* guarded by lock */
+        struct kc_join_totals totals; /* guarded by lock */
 };
 
 static enum kc_status set_part_range(const struct parts *p, struct kc_merge *merge, size_t part,
@@ -47,7 +47,7 @@ out:
         return status;
 }
 
-static void add_totals(struct parts *p, const struct kc_merge_totals *t)
+static void add_totals(struct parts *p, const struct kc_join_totals *t)
 {
         pthread_mutex_lock(&p->lock);
         p->totals.nread += t->nread;
@@ -90,21 +90,12 @@ static void stop(void *ctx)
                 p->taker->cancel(p->taker->ctx);
 }
 
-static uint64_t count_kmers(const struct kc_set *set)
-{
-        uint64_t n = 0;
-        for (size_t i = 0; i < set->nstores; i++)
-                for (uint32_t r = 0; r < set->stores[i]->nruns; r++)
-                        n += set->stores[i]->runs[r].record.ndistinct;
-        return n;
-}
-
 enum kc_status kc_parts_merge(const struct kc_set *set, int nthreads, struct kc_job *job,
-                              const struct kc_parts_taker *taker, struct kc_merge_totals *totals,
+                              const struct kc_parts_taker *taker, struct kc_join_totals *totals,
                               struct kc_error *err)
 {
         struct parts p = { .set = set, .job = job, .taker = taker };
-        uint64_t nparts = count_kmers(set) / kc_part_nkmers(set->stores[0]->nwords) + 1;
+        uint64_t nparts = kc_set_npairs(set) / kc_part_nkmers(set->stores[0]->nwords) + 1;
         if (nparts > MAX_PARTS)
                 nparts = MAX_PARTS;
         enum kc_status status;

@@ -32,7 +32,7 @@ struct kc_parts_taker {
  *   totals  out: of all threads
  */
 enum kc_status kc_parts_merge(const struct kc_set *set, int nthreads, struct kc_job *job,
-                              const struct kc_parts_taker *taker, struct kc_merge_totals *totals,
+                              const struct kc_parts_taker *taker, struct kc_join_totals *totals,
                               struct kc_error *err);
 
 #endif

@@ -191,7 +191,7 @@ static enum kc_status merged_histogram(struct kc_store *store, int nthreads,
 {
         enum kc_status status;
         const struct kc_set set = kc_set_of_one(&store);
-        struct kc_merge_totals totals;
+        struct kc_join_totals totals;
         struct kc_tally *tallies = calloc((size_t)nthreads, sizeof *tallies);
         if (tallies == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for the histogram of counts");

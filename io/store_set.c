@@ -190,7 +190,7 @@ static enum kc_status add_infos(const struct kc_set *set, struct kc_store_origin
  * What the merge has left out. Where counts add up, tombstones alone take any away, so that the
  * writer's identity proves that no other was lost; of other rules, what was not given was dropped.
  */
-static enum kc_status add_totals(const struct kc_set *set, const struct kc_merge_totals *t,
+static enum kc_status add_totals(const struct kc_set *set, const struct kc_join_totals *t,
                                  uint64_t sum, struct kc_store_origin *origin, struct kc_error *err)
 {
         const bool adds = set->operation == KC_SET_UNION && set->rule == KC_RULE_SUM;
@@ -214,7 +214,7 @@ enum kc_status kc_set_run(const struct kc_set *set, int nthreads, struct kc_job 
         enum kc_status status;
         struct feed feed = { .sink = sink, .nwords = (size_t)set->stores[0]->nwords };
         struct kc_parts_taker taker = { .ctx = &feed, .take = take, .cancel = cancel };
-        struct kc_merge_totals totals = { 0 };
+        struct kc_join_totals totals = { 0 };
         uint64_t sum = 0, ndistinct = 0;
         *names = NULL;
         KC_TRY(kc_set_check(set, err));
