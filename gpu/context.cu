@@ -1,5 +1,7 @@
 #include "gpu/context.cuh"
 
+#include "gpu/gpu.h"
+
 enum kc_status kc_cuda_check(cudaError_t code, const char *call, struct kc_error *err)
 {
         if (code == cudaSuccess)
@@ -9,6 +11,33 @@ enum kc_status kc_cuda_check(cudaError_t code, const char *call, struct kc_error
                 return kc_fail(err, KC_ENOMEM, "CUDA: %s: out of memory; use --device cpu, or see "
                                "--gpu-memory", call);
         return kc_fail(err, KC_EDEVICE, "CUDA: %s: %s", call, cudaGetErrorString(code));
+}
+
+/* Waiting threads are to sleep, not to spin: the cores are needed for reading. */
+static enum kc_status wake(int device, struct kc_error *err)
+{
+#if CUDART_VERSION >= 12000
+        return KC_CUDA(cudaInitDevice(device, cudaDeviceScheduleBlockingSync,
+                                      cudaInitDeviceFlagsAreValid));
+#else
+        enum kc_status status;
+        KC_TRY(KC_CUDA(cudaSetDevice(device)));
+        KC_TRY(KC_CUDA(cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync)));
+out:
+        return status;
+#endif
+}
+
+enum kc_status kc_gpu_wake(int device, struct kc_error *err)
+{
+        int n;
+        enum kc_status status = kc_gpu_devices(NULL, 0, &n, err);
+        if (status == KC_OK && device >= n)
+                return kc_fail(err, KC_EDEVICE,
+                               "there is no device cuda:%d; 'kcount info --devices' lists those "
+                               "there are",
+                               device);
+        return status == KC_OK ? wake(device, err) : status;
 }
 
 static __global__ void any_kernel(void)

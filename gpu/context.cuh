@@ -51,6 +51,10 @@ enum kc_status kc_cuda_check(cudaError_t code, const char *call, struct kc_error
 #define KC_LAUNCHED() kc_cuda_check(cudaGetLastError(), __func__, err)
 #endif
 
+/* Make a device ready, so that threads that wait for it sleep. KC_EDEVICE if there is none of that
+ * number. */
+enum kc_status kc_gpu_wake(int device, struct kc_error *err);
+
 /*
  * Take a device. limit_nbytes bounds the memory taken with kc_gpu_alloc; 0, or more than that: nine
  * tenths of what is free now, so that kc_gpu_room is there. Close it in any case; a zeroed kc_gpu

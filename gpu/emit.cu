@@ -17,7 +17,7 @@ template <class Key> struct kc_gpu_emitter {
         struct kc_gpu_trace *trace;
         struct kc_gpu *gpu; /* NULL: not attached */
         int nslots;
-        size_t part_pairs;
+        size_t max_pairs, part_pairs;
         struct kc_gpu_encoder<Key> *encoder; /* NULL: pairs are put */
         struct pairs<Key> *pairs;            /* [nslots] */
         bool *busy;                          /* [nslots] from being filled to being written */
@@ -66,6 +66,7 @@ enum kc_status kc_gpu_emitter_attach(struct kc_gpu_emitter<Key> *e, struct kc_gp
 {
         e->gpu = gpu;
         e->nslots = caps->nslots;
+        e->max_pairs = caps->max_pairs;
         e->part_pairs = caps->part_pairs;
         e->busy = (bool *)calloc((size_t)e->nslots, sizeof *e->busy);
         e->traces = (int *)calloc((size_t)e->nslots, sizeof *e->traces);
@@ -172,6 +173,23 @@ enum kc_status kc_gpu_emitter_put(struct kc_gpu_emitter<Key> *e,
         }
         for (size_t i = 0; i < nparts; i++)
                 KC_TRY(put_part(e, &left, last && i + 1 == nparts, err));
+out:
+        return status;
+}
+
+template <class Key>
+enum kc_status kc_gpu_emitter_put_range(struct kc_gpu_emitter<Key> *e,
+                                        const struct kc_gpu_run<Key> *range, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        struct kc_gpu_run<Key> piece = {};
+        for (size_t first = 0; first < range->n; first += piece.n) {
+                const size_t left = range->n - first;
+                piece.kmers = range->kmers + first;
+                piece.counts = range->counts + first;
+                piece.n = left < e->max_pairs ? left : e->max_pairs;
+                KC_TRY(kc_gpu_emitter_put(e, &piece, err));
+        }
 out:
         return status;
 }
@@ -292,6 +310,8 @@ void kc_gpu_emitter_totals(const struct kc_gpu_emitter<Key> *e, struct kc_gpu_em
                 struct kc_gpu_emitter<Key> *, struct kc_gpu *, const struct kc_gpu_encoder_caps *, \
                 struct kc_error *); \
         template enum kc_status kc_gpu_emitter_put<Key>( \
+                struct kc_gpu_emitter<Key> *, const struct kc_gpu_run<Key> *, struct kc_error *); \
+        template enum kc_status kc_gpu_emitter_put_range<Key>( \
                 struct kc_gpu_emitter<Key> *, const struct kc_gpu_run<Key> *, struct kc_error *); \
         template enum kc_status kc_gpu_emitter_write<Key>(struct kc_gpu_emitter<Key> *, \
                                                           struct kc_error *); \

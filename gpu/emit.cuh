@@ -35,6 +35,11 @@ template <class Key>
 enum kc_status kc_gpu_emitter_put(struct kc_gpu_emitter<Key> *emitter,
                                   const struct kc_gpu_run<Key> *range, struct kc_error *err);
 
+/* All of a range, empty or of any length, in pieces of no more than that. */
+template <class Key>
+enum kc_status kc_gpu_emitter_put_range(struct kc_gpu_emitter<Key> *emitter,
+                                        const struct kc_gpu_run<Key> *range, struct kc_error *err);
+
 /* A worker: give parts to the sink until the run has ended. */
 template <class Key>
 enum kc_status kc_gpu_emitter_write(struct kc_gpu_emitter<Key> *emitter, struct kc_error *err);

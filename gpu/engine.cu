@@ -45,40 +45,12 @@ template <class Key> struct engine {
 
 /* ---- the device ---- */
 
-/* Waiting threads are to sleep, not to spin: the cores are needed for reading. */
-static enum kc_status wake_device(int device, struct kc_error *err)
-{
-#if CUDART_VERSION >= 12000
-        return KC_CUDA(cudaInitDevice(device, cudaDeviceScheduleBlockingSync,
-                                      cudaInitDeviceFlagsAreValid));
-#else
-        enum kc_status status;
-        KC_TRY(KC_CUDA(cudaSetDevice(device)));
-        KC_TRY(KC_CUDA(cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync)));
-out:
-        return status;
-#endif
-}
-
-static enum kc_status find_device(int device, struct kc_error *err)
-{
-        int n;
-        enum kc_status status = kc_gpu_devices(NULL, 0, &n, err);
-        if (status == KC_OK && device >= n)
-                return kc_fail(err, KC_EDEVICE,
-                               "there is no device cuda:%d; 'kcount info --devices' lists those "
-                               "there are",
-                               device);
-        return status;
-}
-
 template <class Key>
 static enum kc_status open_device(struct engine<Key> *e, struct kc_error *err)
 {
         enum kc_status status;
         int trace = kc_gpu_trace_begin(&e->trace, "open device", 0, NULL);
-        KC_TRY(find_device(e->gpu_params->device, err));
-        KC_TRY(wake_device(e->gpu_params->device, err));
+        KC_TRY(kc_gpu_wake(e->gpu_params->device, err));
         KC_TRY(kc_gpu_open(&e->gpu, e->gpu_params->device, e->gpu_params->memory_nbytes, err));
         KC_TRY(kc_gpu_trace_attach(&e->trace, &e->gpu, err));
         kc_gpu_trace_end(&e->trace, trace, NULL);
@@ -171,24 +143,6 @@ out:
 
 /* ---- the run ---- */
 
-/* All of a range, in pieces no longer than what the emitter takes. */
-template <class Key>
-static enum kc_status put_range(struct engine<Key> *e, const struct kc_gpu_run<Key> *range,
-                                struct kc_error *err)
-{
-        enum kc_status status = KC_OK;
-        struct kc_gpu_run<Key> piece = {};
-        for (size_t first = 0; first < range->n; first += piece.n) {
-                const size_t left = range->n - first, most = e->plan.parts.max_pairs;
-                piece.kmers = range->kmers + first;
-                piece.counts = range->counts + first;
-                piece.n = left < most ? left : most;
-                KC_TRY(kc_gpu_emitter_put(e->emitter, &piece, err));
-        }
-out:
-        return status;
-}
-
 /* Ranges are much longer than parts: what a range costs grows with the number of runs. */
 template <class Key>
 static enum kc_status merge_all(struct engine<Key> *e, struct kc_error *err)
@@ -204,7 +158,7 @@ static enum kc_status merge_all(struct engine<Key> *e, struct kc_error *err)
                 kc_gpu_trace_end(&e->trace, trace, NULL);
                 if (range.n == 0)
                         break;
-                KC_TRY(put_range(e, &range, err));
+                KC_TRY(kc_gpu_emitter_put_range(e->emitter, &range, err));
         }
         KC_TRY(kc_gpu_emitter_put(e->emitter, &range, err)); /* none: the end */
         KC_TRY(kc_gpu_lsm_nsaturated(e->lsm, &nsaturated, err));

@@ -7,6 +7,7 @@
 
 #include "kmer/batch.h"
 #include "kmer/engine.h"
+#include "kmer/join.h"
 #include "kmer/run.h"
 #include "kmer/status.h"
 
@@ -58,12 +59,12 @@ struct kc_gpu_params {
         const char *trace;     /* a file for a timeline (gpu/trace.cuh), or NULL */
 };
 
-/* What kc_gpu_count tells of the device, also when it fails. */
+/* What kc_gpu_count and kc_gpu_combine tell of the device, also when they fail. */
 struct kc_gpu_report {
         bool began; /* false: the device could not be made ready. The sink was not called then, and,
                        without read_ahead, neither was the source */
         size_t peak_nbytes; /* most device memory taken */
-        uint64_t nbatches;
+        uint64_t nbatches;  /* or ranges */
 };
 
 enum { KC_GPU_ENGINE_MAX_K = 64 };
@@ -81,6 +82,19 @@ enum kc_status kc_gpu_count(const struct kc_count_params *params,
                             const struct kc_batch_source *source, const struct kc_run_sink *sink,
                             struct kc_job *job, struct kc_count_totals *totals,
                             struct kc_gpu_report *report, struct kc_error *err);
+
+/*
+ * Join the source's runs as its plan says, for source->k <= KC_GPU_ENGINE_MAX_K: the run is the one
+ * that the host makes of them (kc_set_run in io/store.h), pair for pair.
+ *   params    device, memory_nbytes, trace; batch_nkmers: most pairs decoded at a time (or more,
+ *             where there are more runs than that has blocks); 0: as memory suggests
+ *   nthreads  read and write, half of them each. One more waits for the device
+ * KC_EUSAGE, KC_EDEVICE, KC_ENOMEM, and what source and sink return.
+ */
+enum kc_status kc_gpu_combine(const struct kc_gpu_params *params, int nthreads,
+                              const struct kc_join_source *source, const struct kc_run_sink *sink,
+                              struct kc_job *job, struct kc_join_totals *totals,
+                              struct kc_gpu_report *report, struct kc_error *err);
 
 #ifdef __cplusplus
 }

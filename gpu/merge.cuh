@@ -95,8 +95,8 @@ KC_HD struct kc_merge_item<Key> kc_merge_walk_step(struct kc_merge_walk<Key> *wa
 }
 
 /* A merge that is laid out: its result's length is known. Zeroed, it may be freed. */
-template <class Key> struct kc_gpu_merge {
-        struct kc_gpu_run<Key> a, b;     /* the caller's memory; cap is of no meaning */
+template <class Key, class Value = uint32_t> struct kc_gpu_merge {
+        struct kc_gpu_run<Key, Value> a, b; /* the caller's memory; cap is of no meaning */
         size_t n;                        /* pairs of the result */
         size_t ntiles;
         struct kc_merge_cut<size_t> *cuts; /* [ntiles + 1] device */

@@ -1,5 +1,5 @@
 /*
- * What merges of sorted runs share: tiles of keys with values of 32 bits in shared memory.
+ * What merges of sorted runs share: tiles of keys with values in shared memory.
  */
 #ifndef KC_GPU_MERGE_TILE_CUH
 #define KC_GPU_MERGE_TILE_CUH
@@ -9,19 +9,20 @@
 #include <cuda_pipeline.h>
 
 /* Items a thread are odd in number, so that the threads of a warp begin in different banks; a tile
- * of k-mers and counts takes a little under 48 KB, so that four blocks share a multiprocessor. */
-template <class Key> struct kc_merge_shape {
+ * of k-mers and values takes a little under 48 KB, so that four blocks share a multiprocessor. */
+template <class Key, class Value = uint32_t> struct kc_merge_shape {
         enum {
                 NTHREADS = 256,
-                NITEMS = sizeof(Key) <= 8 ? 15 : 9, /* a thread's */
+                MOST_NBYTES = 184, /* a thread's */
+                NITEMS = (MOST_NBYTES / (sizeof(Key) + sizeof(Value)) - 1) | 1,
                 LENGTH = NTHREADS * NITEMS,
                 CAP = LENGTH + 1, /* a tile may have one more, or one less: see kc_merge_cut_at */
         };
 };
 
-template <class Key> static inline size_t kc_merge_count_tiles(size_t n)
+template <class Key, class Value = uint32_t> static inline size_t kc_merge_count_tiles(size_t n)
 {
-        return (n + kc_merge_shape<Key>::LENGTH - 1) / kc_merge_shape<Key>::LENGTH;
+        return (n + kc_merge_shape<Key, Value>::LENGTH - 1) / kc_merge_shape<Key, Value>::LENGTH;
 }
 
 /* Start the copies of an array's two parts to shared memory, one behind the other. */

@@ -32,3 +32,13 @@ enum kc_status kc_gpu_count(const struct kc_count_params *params,
         *report = (struct kc_gpu_report){ 0 };
         return no_cuda(err);
 }
+
+enum kc_status kc_gpu_combine(const struct kc_gpu_params *params, int nthreads,
+                              const struct kc_join_source *source, const struct kc_run_sink *sink,
+                              struct kc_job *job, struct kc_join_totals *totals,
+                              struct kc_gpu_report *report, struct kc_error *err)
+{
+        (void)params, (void)nthreads, (void)source, (void)sink, (void)job, (void)totals;
+        *report = (struct kc_gpu_report){ 0 };
+        return no_cuda(err);
+}

@@ -142,19 +142,18 @@ enum kc_status kc_gpu_plan_batch(struct kc_gpu_plan *plan, const struct kc_count
         return too_little_for_these(limit_nbytes, err);
 }
 
-/* For an encoder whose ranges fit so much device memory, and whose parts so much on the host. */
 template <class Key>
-static struct kc_gpu_encoder_caps plan_encoder(const struct kc_count_params *params,
-                                               size_t device_nbytes, size_t host_nbytes)
+struct kc_gpu_encoder_caps kc_gpu_plan_encoder(int nthreads, uint64_t npairs, size_t device_nbytes,
+                                               size_t host_nbytes)
 {
         struct kc_gpu_encoder_caps caps = {};
         caps.max_pairs = MAX_RANGE_PAIRS;
         caps.part_pairs = MAX_PART_PAIRS;
-        caps.nslots = larger(smaller(params->nthreads + 4, (int)MAX_SLOTS), (int)MIN_SLOTS);
-        if (params->expected_nbases != 0) {
-                caps.max_pairs = smaller(caps.max_pairs, (size_t)params->expected_nbases);
-                caps.part_pairs = smaller(
-                        caps.part_pairs, (size_t)(params->expected_nbases / (unsigned)caps.nslots));
+        caps.nslots = larger(smaller(nthreads + 4, (int)MAX_SLOTS), (int)MIN_SLOTS);
+        if (npairs != 0) {
+                caps.max_pairs = smaller(caps.max_pairs, (size_t)npairs);
+                caps.part_pairs =
+                        smaller(caps.part_pairs, (size_t)(npairs / (unsigned)caps.nslots));
         }
         caps.max_pairs = larger(caps.max_pairs, (size_t)MIN_RANGE_PAIRS);
         caps.part_pairs = larger(caps.part_pairs, (size_t)MIN_PART_PAIRS);
@@ -173,8 +172,9 @@ template <class Key>
 enum kc_status kc_gpu_plan_parts(struct kc_gpu_plan *plan, const struct kc_count_params *params,
                                  size_t limit_nbytes, struct kc_error *err)
 {
-        plan->parts = plan_encoder<Key>(params, parts_nbytes(limit_nbytes),
-                                        (size_t)params->memory_nbytes / 4);
+        plan->parts = kc_gpu_plan_encoder<Key>(params->nthreads, params->expected_nbases,
+                                               parts_nbytes(limit_nbytes),
+                                               (size_t)params->memory_nbytes / 4);
         if (kc_gpu_encoder_nbytes<Key>(plan->parts.max_pairs) > parts_nbytes(limit_nbytes))
                 return too_little(limit_nbytes, err);
         size_t feed = (size_t)params->nthreads * kc_gpu_feed_worker_nbytes(plan->host_words);
@@ -188,5 +188,6 @@ enum kc_status kc_gpu_plan_parts(struct kc_gpu_plan *plan, const struct kc_count
         template enum kc_status kc_gpu_plan_batch<Key>( \
                 struct kc_gpu_plan *, const struct kc_count_params *, size_t, struct kc_error *); \
         template enum kc_status kc_gpu_plan_parts<Key>( \
-                struct kc_gpu_plan *, const struct kc_count_params *, size_t, struct kc_error *);
+                struct kc_gpu_plan *, const struct kc_count_params *, size_t, struct kc_error *); \
+        template struct kc_gpu_encoder_caps kc_gpu_plan_encoder<Key>(int, uint64_t, size_t, size_t);
 KC_GPU_KEYS(INSTANTIATE)

@@ -50,4 +50,13 @@ template <class Key>
 enum kc_status kc_gpu_plan_parts(struct kc_gpu_plan *plan, const struct kc_count_params *params,
                                  size_t limit_nbytes, struct kc_error *err);
 
+/*
+ * For an encoder whose ranges fit so much device memory (if that can be: see kc_gpu_encoder_nbytes),
+ * and whose parts so much on the host.
+ *   npairs  most pairs to be expected; 0: unknown
+ */
+template <class Key>
+struct kc_gpu_encoder_caps kc_gpu_plan_encoder(int nthreads, uint64_t npairs, size_t device_nbytes,
+                                               size_t host_nbytes);
+
 #endif

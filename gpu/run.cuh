@@ -7,21 +7,22 @@
 #include "gpu/context.cuh"
 #include "gpu/key.cuh"
 
-template <class Key> struct kc_gpu_run {
-        Key *kmers;       /* [cap] device */
-        uint32_t *counts; /* [cap] device, 1 at least, saturating at UINT32_MAX */
+/* Value: of joins of files, kmer/join.h. */
+template <class Key, class Value = uint32_t> struct kc_gpu_run {
+        Key *kmers;    /* [cap] device */
+        Value *counts; /* [cap] device, 1 at least, saturating at UINT32_MAX */
         size_t n, cap;
 };
 
 /* Bytes of device memory of a run of n pairs. */
-template <class Key> static inline size_t kc_gpu_run_nbytes(size_t n)
+template <class Key, class Value = uint32_t> static inline size_t kc_gpu_run_nbytes(size_t n)
 {
-        return n * (sizeof(Key) + sizeof(uint32_t));
+        return n * (sizeof(Key) + sizeof(Value));
 }
 
 /* Room for cap pairs; n = 0. KC_ENOMEM leaves an empty run. */
-template <class Key>
-static inline enum kc_status kc_gpu_run_new(struct kc_gpu *gpu, struct kc_gpu_run<Key> *run,
+template <class Key, class Value>
+static inline enum kc_status kc_gpu_run_new(struct kc_gpu *gpu, struct kc_gpu_run<Key, Value> *run,
                                             size_t cap, struct kc_error *err)
 {
         *run = {};
@@ -38,8 +39,8 @@ static inline enum kc_status kc_gpu_run_new(struct kc_gpu *gpu, struct kc_gpu_ru
         return KC_OK;
 }
 
-template <class Key>
-static inline void kc_gpu_run_free(struct kc_gpu *gpu, struct kc_gpu_run<Key> *run)
+template <class Key, class Value>
+static inline void kc_gpu_run_free(struct kc_gpu *gpu, struct kc_gpu_run<Key, Value> *run)
 {
         kc_gpu_delete(gpu, run->kmers, run->cap);
         kc_gpu_delete(gpu, run->counts, run->cap);

@@ -5,6 +5,7 @@
 #define KC_STORE_H
 
 #include "kmer/engine.h"
+#include "kmer/join.h"
 #include "kmer/kmer.h"
 #include "kmer/run.h"
 
@@ -234,5 +235,22 @@ struct kc_store_options kc_set_options(const struct kc_set *set, uint32_t min_co
 enum kc_status kc_set_run(const struct kc_set *set, int nthreads, struct kc_job *job,
                           const struct kc_run_sink *sink, struct kc_store_origin *origin,
                           const char ***names, struct kc_error *err);
+
+/* Pairs in all runs of the files: no more come of them. */
+uint64_t kc_set_npairs(const struct kc_set *set);
+
+/* Who does the work in place of kc_set_run's threads. */
+struct kc_set_joiner {
+        void *ctx;
+        /* Give what the source's runs come to to sink, and the totals of it. */
+        enum kc_status (*join)(void *ctx, const struct kc_join_source *source,
+                               const struct kc_run_sink *sink, struct kc_join_totals *totals,
+                               struct kc_error *err);
+};
+
+/* As kc_set_run. */
+enum kc_status kc_set_run_by(const struct kc_set *set, const struct kc_set_joiner *joiner,
+                             const struct kc_run_sink *sink, struct kc_store_origin *origin,
+                             const char ***names, struct kc_error *err);
 
 #endif

@@ -13,7 +13,6 @@ enum kc_status kc_set_plan(const struct kc_set *set, struct kc_join_plan *plan,
 
 /* Of all files. */
 size_t kc_set_nruns(const struct kc_set *set);
-uint64_t kc_set_npairs(const struct kc_set *set);
 
 /* A run of the plan, and its file. */
 struct kc_set_run_at {

@@ -2,6 +2,7 @@
  * Set operations: checks, what the result says of its origin, and the merge into a sink.
  */
 #include "io/store_parts.h"
+#include "io/store_ranges.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -207,31 +208,71 @@ static enum kc_status add_totals(const struct kc_set *set, const struct kc_join_
         return KC_OK;
 }
 
-enum kc_status kc_set_run(const struct kc_set *set, int nthreads, struct kc_job *job,
-                          const struct kc_run_sink *sink, struct kc_store_origin *origin,
-                          const char ***names, struct kc_error *err)
+/* By threads of this machine. */
+static enum kc_status merge(const struct kc_set *set, int nthreads, struct kc_job *job,
+                            const struct kc_run_sink *sink, struct kc_join_totals *totals,
+                            struct kc_error *err)
 {
         enum kc_status status;
         struct feed feed = { .sink = sink, .nwords = (size_t)set->stores[0]->nwords };
-        struct kc_parts_taker taker = { .ctx = &feed, .take = take, .cancel = cancel };
+        const struct kc_parts_taker taker = { .ctx = &feed, .take = take, .cancel = cancel };
+        KC_TRY(new_buffers(&feed, nthreads, err));
+        KC_TRY(kc_parts_merge(set, nthreads, job, &taker, totals, err));
+out:
+        free_buffers(&feed);
+        return status;
+}
+
+static enum kc_status join(const struct kc_set *set, const struct kc_set_joiner *joiner,
+                           const struct kc_run_sink *sink, struct kc_join_totals *totals,
+                           struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_set_ranges *ranges = NULL;
+        KC_TRY(kc_set_ranges_open(&ranges, set, err));
+        const struct kc_join_source source = kc_set_ranges_source(ranges);
+        KC_TRY(joiner->join(joiner->ctx, &source, sink, totals, err));
+out:
+        kc_set_ranges_close(ranges);
+        return status;
+}
+
+/* joiner: NULL, or who does the work. */
+static enum kc_status run(const struct kc_set *set, int nthreads, struct kc_job *job,
+                          const struct kc_set_joiner *joiner, const struct kc_run_sink *sink,
+                          struct kc_store_origin *origin, const char ***names, struct kc_error *err)
+{
+        enum kc_status status;
         struct kc_join_totals totals = { 0 };
-        uint64_t sum = 0, ndistinct = 0;
+        uint64_t sum = 0;
         *names = NULL;
         KC_TRY(kc_set_check(set, err));
         KC_TRY(add_infos(set, origin, names, &sum, err));
-        for (size_t i = 0; i < set->nstores; i++)
-                for (uint32_t r = 0; r < set->stores[i]->nruns; r++)
-                        ndistinct += set->stores[i]->runs[r].record.ndistinct;
         if (sink->expect != NULL && set->operation == KC_SET_UNION)
-                sink->expect(sink->ctx, ndistinct);
-        KC_TRY(new_buffers(&feed, nthreads, err));
-        KC_TRY(kc_parts_merge(set, nthreads, job, &taker, &totals, err));
+                sink->expect(sink->ctx, kc_set_npairs(set));
+        if (joiner != NULL)
+                KC_TRY(join(set, joiner, sink, &totals, err));
+        else
+                KC_TRY(merge(set, nthreads, job, sink, &totals, err));
         KC_TRY(add_totals(set, &totals, sum, origin, err));
 out:
         if (status != KC_OK) {
                 free(*names);
                 *names = NULL;
         }
-        free_buffers(&feed);
         return status;
+}
+
+enum kc_status kc_set_run(const struct kc_set *set, int nthreads, struct kc_job *job,
+                          const struct kc_run_sink *sink, struct kc_store_origin *origin,
+                          const char ***names, struct kc_error *err)
+{
+        return run(set, nthreads, job, NULL, sink, origin, names, err);
+}
+
+enum kc_status kc_set_run_by(const struct kc_set *set, const struct kc_set_joiner *joiner,
+                             const struct kc_run_sink *sink, struct kc_store_origin *origin,
+                             const char ***names, struct kc_error *err)
+{
+        return run(set, 0, NULL, joiner, sink, origin, names, err);
 }

@@ -150,6 +150,35 @@ static inline void compact_into(const char *path, const char *out, int nthreads)
         kc_store_close(store);
 }
 
+static const char *const file_paths[MAX_FILES] = { "a.kc", "b.kc", "c.kc", "d.kc" };
+
+/* Files of one run, of two, of tombstones; of sizes around a block's. */
+static inline void write_files(struct pair_set *models, struct kc_store **stores, int k, size_t n,
+                               uint64_t seed)
+{
+        for (size_t f = 0; f < MAX_FILES; f++) {
+                models[f] = f == 0 ? make_set(k, false, n, seed)
+                                   : relative(&models[0], n / 2 + f, seed + f);
+                write_set(&models[f], file_paths[f], 2, 900, seed);
+                for (size_t run = 0; run < f; run++) {
+                        struct pair_set r = relative(&models[f], n / 3, seed + 10 * f + run);
+                        append_set(file_paths[f], &r, run == 1, seed);
+                        model_append(&models[f], &r, run == 1);
+                        free_set(&r);
+                }
+                stores[f] = open_store(file_paths[f]);
+        }
+}
+
+static inline void close_files(struct pair_set *models, struct kc_store **stores)
+{
+        for (size_t f = 0; f < MAX_FILES; f++) {
+                kc_store_close(stores[f]);
+                free_set(&models[f]);
+                unlink(file_paths[f]);
+        }
+}
+
 /* For sets too large for check_all. */
 static inline void check_pairs(const char *path, const struct pair_set *s)
 {

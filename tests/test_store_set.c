@@ -396,25 +396,6 @@ static void check_operations(struct kc_store *const *stores, const struct pair_s
         unlink("p.kc");
 }
 
-/* Files of one run, of two, of tombstones; of sizes around a block's. */
-static void write_files(struct pair_set *models, struct kc_store **stores, int k, size_t n,
-                        uint64_t seed)
-{
-        static const char *const paths[MAX_FILES] = { "a.kc", "b.kc", "c.kc", "d.kc" };
-        for (size_t f = 0; f < MAX_FILES; f++) {
-                models[f] = f == 0 ? make_set(k, false, n, seed)
-                                   : relative(&models[0], n / 2 + f, seed + f);
-                write_set(&models[f], paths[f], 2, 900, seed);
-                for (size_t run = 0; run < f; run++) {
-                        struct pair_set r = relative(&models[f], n / 3, seed + 10 * f + run);
-                        append_set(paths[f], &r, run == 1, seed);
-                        model_append(&models[f], &r, run == 1);
-                        free_set(&r);
-                }
-                stores[f] = open_store(paths[f]);
-        }
-}
-
 static void check_files(int k, size_t n, uint64_t seed, size_t min_files)
 {
         _Static_assert(MAX_FILES == 4, "all are reversed below");
@@ -427,14 +408,7 @@ static void check_files(int k, size_t n, uint64_t seed, size_t min_files)
         const struct pair_set reversed[] = { models[3], models[2], models[1], models[0] };
         struct kc_store *const last_first[] = { stores[3], stores[2], stores[1], stores[0] };
         check_operations(last_first, reversed, MAX_FILES);
-        for (size_t f = 0; f < MAX_FILES; f++) {
-                kc_store_close(stores[f]);
-                free_set(&models[f]);
-        }
-        unlink("a.kc");
-        unlink("b.kc");
-        unlink("c.kc");
-        unlink("d.kc");
+        close_files(models, stores);
 }
 
 static void test_operations(void **state)

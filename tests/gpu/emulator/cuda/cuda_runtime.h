@@ -270,6 +270,16 @@ static inline int __clz(int x)
         return x != 0 ? __builtin_clz((unsigned)x) : 32;
 }
 
+static inline int __popcll(unsigned long long x)
+{
+        return __builtin_popcountll(x);
+}
+
+static inline int __ffsll(long long x)
+{
+        return __builtin_ffsll(x);
+}
+
 static inline int __ffs(int x)
 {
         return __builtin_ffs(x);
