@@ -2,6 +2,7 @@
  * kcount remove: k-mers out of a .kc file, by a run of tombstones.
  */
 #include "app/command.h"
+#include "app/device.h"
 #include "app/json.h"
 #include "app/kmer_text.h"
 #include "app/machine.h"
@@ -23,8 +24,8 @@
 static const uint64_t memory_nbytes = UINT64_C(1) << 30;
 
 struct remove_settings {
-        uint64_t nthreads;
-        const char *file;
+        uint64_t nthreads, gpu_memory_nbytes, gpu_batch_nkmers;
+        const char *file, *device;
         bool json, quiet, no_progress;
 };
 
@@ -39,6 +40,8 @@ struct removing {
         struct removals removals;
         struct tombstones tombstones;
         struct kc_count_totals totals;
+        struct device_choice device;
+        struct kc_gpu_report gpu; /* where device.cuda */
 };
 
 /* A sequence typed by hand is held to what the user must have meant. */
@@ -70,22 +73,41 @@ out:
         return status;
 }
 
-static enum kc_status sort_kmers(struct removing *r, struct kc_error *err)
+static enum kc_status run_engine(struct removing *r, struct kc_error *err)
 {
-        static const char *const names[KC_NSTAGES] = { "read", "sort", "write" };
         const struct kc_count_params params = { .k = r->k,
                                                 .stranded = r->stranded,
                                                 .nthreads = r->nthreads,
                                                 .memory_nbytes = memory_nbytes,
                                                 .tmp_dir = r->tmp_dir };
+        const struct kc_gpu_params gpu = { .device = r->device.index,
+                                           .table = r->device.table,
+                                           .memory_nbytes = r->settings->gpu_memory_nbytes,
+                                           .batch_nkmers = r->settings->gpu_batch_nkmers };
         const struct kc_batch_source source = removals_source(&r->removals);
         const struct kc_run_sink sink = tombstones_sink(&r->tombstones);
-        struct progress *progress = progress_start(
-                r->job, names, false, !r->settings->quiet && !r->settings->no_progress);
-        enum kc_status status = kc_cpu_count(&params, &source, &sink, r->job, &r->totals, err);
+        return r->device.cuda ? kc_gpu_count(&params, &gpu, &source, &sink, r->job, &r->totals,
+                                             &r->gpu, err)
+                              : kc_cpu_count(&params, &source, &sink, r->job, &r->totals, err);
+}
+
+static enum kc_status sort_kmers(struct removing *r, struct kc_error *err)
+{
+        static const char *const names[KC_NSTAGES] = { "read", "sort", "write" };
+        const bool quiet = r->settings->quiet;
+        struct kc_error own = { 0 };
+        enum kc_status status;
+        KC_TRY(device_choose(&r->device, device_if_named(r->settings->device), NULL, r->k,
+                             DEVICE_COUNTS, quiet, err));
+        struct progress *progress =
+                progress_start(r->job, names, false, !quiet && !r->settings->no_progress);
+        status = run_engine(r, &own);
         progress_stop(progress);
-        if (status == KC_OK && atomic_load(&r->job->cancel))
+        if (status != KC_OK)
+                status = kc_fail(err, status, "%s", own.message);
+        else if (atomic_load(&r->job->cancel))
                 status = kc_fail(err, KC_ECANCELED, "interrupted");
+out:
         return status;
 }
 
@@ -125,6 +147,7 @@ static void put_json(const struct removing *r, const struct invocation *call,
                      const struct kc_store_info *info)
 {
         struct json json = { .out = call->out };
+        char device[16];
         json_begin(&json, NULL, '{');
         json_string(&json, "version", KCOUNT_VERSION);
         json_string(&json, "command", call->line);
@@ -133,6 +156,7 @@ static void put_json(const struct removing *r, const struct invocation *call,
         json_number(&json, "runs", info->nruns);
         json_number(&json, "k", (uint64_t)info->k);
         json_bool(&json, "stranded", info->stranded);
+        json_string(&json, "device", device_name(&r->device, device));
         json_number(&json, "sequences", r->removals.nsequences);
         json_number(&json, "short_sequences", r->removals.nshort);
         json_number(&json, "skipped_letters", r->removals.nskipped);
@@ -183,6 +207,9 @@ static enum kc_status run_remove(const struct invocation *call, struct kc_error 
         enum kc_status status;
         if (call->noperands < 2 && s->file == NULL)
                 return kc_fail(err, KC_EUSAGE, "remove needs a SEQUENCE, or -f FILE");
+        status = device_check(s->device, NULL, err);
+        if (status != KC_OK)
+                return status;
         removals_init(&r.removals);
         signals_install(&job);
         KC_TRY(open_all(&r, call, err));
@@ -213,6 +240,14 @@ static const struct option_spec remove_options[] = {
                   "first field is taken (as dump prints them); plain or gzip; - is standard input. "
                   "What is shorter than k, and letters outside ACGTU, are told on standard error." },
         OPTION_THREADS(FIELD(nthreads)),
+        OPTION_DEVICE(FIELD(device),
+                      "Where to sort the k-mers: auto, cpu, cuda, or cuda:N for one of several "
+                      "devices. The file is the same. Default: auto, which is cpu, because a device "
+                      "takes longer to begin than most lists to sort."),
+        OPTION_GPU_MEMORY(FIELD(gpu_memory_nbytes),
+                          "Bound on the device memory that is taken, at least 256M. Default: nine "
+                          "tenths of what is free on the device."),
+        OPTION_GPU_BATCH(FIELD(gpu_batch_nkmers)),
         OPTION_JSON(FIELD(json), "Print the summary as JSON on standard output as well."),
         OPTION_QUIET(FIELD(quiet)),
         OPTION_NO_PROGRESS(FIELD(no_progress)),

@@ -1,5 +1,6 @@
 #include "app/combining.h"
 
+#include "app/device.h"
 #include "app/json.h"
 #include "app/machine.h"
 #include "app/output_name.h"
@@ -28,6 +29,9 @@ struct combining {
         struct kc_store **stores;
         struct kc_set set;
         uint64_t nread, nruns; /* pairs and runs of the inputs */
+        int k;
+        struct device_choice device;
+        struct kc_gpu_report gpu; /* where device.cuda */
         struct kc_store_writer *writer;
         struct kc_store_info written;
 };
@@ -37,7 +41,7 @@ static enum kc_status check_settings(const struct combine_settings *s, struct kc
         if (s->min_count > s->max_count)
                 return kc_fail(err, KC_EUSAGE, "--min %llu is above --max %llu",
                                (unsigned long long)s->min_count, (unsigned long long)s->max_count);
-        return KC_OK;
+        return device_check(s->device, NULL, err);
 }
 
 static enum kc_status open_stores(struct combining *c, struct kc_error *err)
@@ -53,6 +57,7 @@ static enum kc_status open_stores(struct combining *c, struct kc_error *err)
                 kc_store_get_info(c->stores[i], &info);
                 c->nread += info.ndistinct;
                 c->nruns += info.nruns;
+                c->k = info.k;
         }
         c->set = (struct kc_set){ c->stores, plan->ninputs, plan->operation, plan->rule };
         KC_TRY(kc_set_check(&c->set, err));
@@ -79,19 +84,61 @@ static bool is_done_already(const struct combining *c, const struct kc_store_opt
                wanted->max_count >= info.max_count_kept;
 }
 
+/* ctx: a struct combining. */
+static enum kc_status join_on_device(void *ctx, const struct kc_join_source *source,
+                                     const struct kc_run_sink *sink, struct kc_join_totals *totals,
+                                     struct kc_error *err)
+{
+        struct combining *c = ctx;
+        const struct kc_gpu_params params = { .device = c->device.index,
+                                              .memory_nbytes = c->settings->gpu_memory_nbytes,
+                                              .batch_nkmers = c->settings->gpu_batch_nkmers,
+                                              .trace = c->settings->gpu_trace };
+        return kc_gpu_combine(&params, c->nthreads, source, sink, c->job, totals, &c->gpu, err);
+}
+
+static enum kc_status run_set_on_device(struct combining *c, const struct kc_run_sink *sink,
+                                        struct kc_store_origin *origin, const char ***names,
+                                        struct kc_error *err)
+{
+        const struct kc_set_joiner joiner = { c, join_on_device };
+        return kc_set_run_by(&c->set, &joiner, sink, origin, names, err);
+}
+
+static enum kc_status run_set_somewhere(struct combining *c, struct kc_store_origin *origin,
+                                        const char ***names, struct kc_error *err)
+{
+        const struct kc_run_sink sink = kc_store_sink(c->writer);
+        struct kc_error own = { 0 };
+        enum kc_status status = KC_OK;
+        if (c->device.cuda)
+                status = run_set_on_device(c, &sink, origin, names, &own);
+        if (!c->device.cuda || device_fall_back(&c->device, DEVICE_MERGES, &c->gpu, &own,
+                                                c->settings->quiet))
+                return kc_set_run(&c->set, c->nthreads, c->job, &sink, origin, names, err);
+        return status == KC_OK ? KC_OK : kc_fail(err, status, "%s", own.message);
+}
+
 static enum kc_status run_set(struct combining *c, struct kc_store_origin *origin,
                               const char ***names, struct kc_error *err)
 {
         static const char *const stages[KC_NSTAGES] = { "merge", "merge", "merge" };
         const struct combine_settings *s = c->settings;
-        struct kc_run_sink sink = kc_store_sink(c->writer);
         struct progress *progress =
                 progress_start(c->job, stages, false, !s->quiet && !s->no_progress);
-        enum kc_status status = kc_set_run(&c->set, c->nthreads, c->job, &sink, origin, names, err);
+        enum kc_status status = run_set_somewhere(c, origin, names, err);
         progress_stop(progress);
         if (status == KC_OK && atomic_load(&c->job->cancel))
                 status = kc_fail(err, KC_ECANCELED, "interrupted");
         return status;
+}
+
+/* auto is the CPU: see docs/benchmarks.md. */
+static enum kc_status choose_device(struct combining *c, struct kc_error *err)
+{
+        const struct combine_settings *s = c->settings;
+        return device_choose(&c->device, device_if_named(s->device), NULL, c->k, DEVICE_MERGES,
+                             s->quiet, err);
 }
 
 static enum kc_status write_result(struct combining *c, const struct kc_store_options *options,
@@ -100,6 +147,7 @@ static enum kc_status write_result(struct combining *c, const struct kc_store_op
         struct kc_store_origin origin;
         const char **names = NULL;
         enum kc_status status;
+        KC_TRY(choose_device(c, err));
         KC_TRY(kc_store_create(&c->writer, c->plan->output, options, err));
         signals_set_temporary(kc_store_temporary(c->writer));
         KC_TRY(run_set(c, &origin, &names, err));
@@ -123,7 +171,7 @@ static void put_number(struct text_out *out, const char *label, uint64_t number)
 static void put_text(const struct combining *c, const struct invocation *call, bool idle)
 {
         const struct kc_store_info *w = &c->written;
-        char size[FORMATTED_NBYTES], peak[FORMATTED_NBYTES], label[64];
+        char size[FORMATTED_NBYTES], peak[FORMATTED_NBYTES], label[64], device[16];
         struct text_out out;
         text_out_stderr(&out);
         put_number(&out, "files read", c->plan->ninputs);
@@ -136,6 +184,10 @@ static void put_text(const struct combining *c, const struct invocation *call, b
                         machine_seconds() - call->start_seconds,
                         machine_user_seconds() + machine_system_seconds(),
                         format_size(machine_peak_nbytes(), peak));
+        if (c->device.cuda)
+                text_out_printf(&out, "merged on %s, peak device memory %s\n",
+                                device_name(&c->device, device),
+                                format_size(c->gpu.peak_nbytes, peak));
         text_out_printf(&out, "%s %s, %s\n", idle ? "nothing to do for" : "wrote", c->plan->output,
                         format_size(w->file_nbytes, size));
         text_out_printf(&out, "kcount %s: %s\n", KCOUNT_VERSION, call->line);
@@ -146,10 +198,16 @@ static void put_json(const struct combining *c, const struct invocation *call, b
 {
         const struct kc_store_info *w = &c->written;
         struct json json = { .out = call->out };
+        char device[16];
         json_begin(&json, NULL, '{');
         json_string(&json, "version", KCOUNT_VERSION);
         json_string(&json, "command", call->line);
         json_number(&json, "threads", (uint64_t)c->nthreads);
+        json_string(&json, "device", device_name(&c->device, device));
+        if (c->device.cuda) {
+                json_number(&json, "device_peak_memory_bytes", c->gpu.peak_nbytes);
+                json_number(&json, "device_ranges", c->gpu.nbatches);
+        }
         json_string(&json, "operation", operation_names[c->plan->operation]);
         json_string(&json, "counts", rule_names[c->plan->rule]);
         json_begin(&json, "files", '[');

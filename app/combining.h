@@ -9,8 +9,8 @@
 #include "io/store.h"
 
 struct combine_settings {
-        uint64_t nthreads, min_count, max_count;
-        const char *output, *counts;
+        uint64_t nthreads, min_count, max_count, gpu_memory_nbytes, gpu_batch_nkmers;
+        const char *output, *counts, *device, *gpu_trace;
         bool json, quiet, no_progress, force;
 };
 
@@ -30,5 +30,19 @@ enum kc_status combine(const struct invocation *call, const struct combine_plan 
                        struct kc_error *err);
 
 #define COMBINE_FIELD(member) offsetof(struct combine_settings, member)
+
+/* clang-format off */
+#define COMBINE_DEVICE_OPTIONS \
+        OPTION_DEVICE(COMBINE_FIELD(device), \
+                "Where to merge: auto, cpu, cuda, or cuda:N for one of several devices. k above 64 " \
+                "is merged on the CPU in any case. The output is the same. Default: auto, which is " \
+                "cpu: the device is no faster unless there are few cores beside it."), \
+        OPTION_GPU_MEMORY(COMBINE_FIELD(gpu_memory_nbytes), \
+                "Bound on the device memory that is taken, at least 256M; CUDA itself takes some " \
+                "more. Default: nine tenths of what is free on the device, of which some GiB are " \
+                "used."), \
+        OPTION_GPU_BATCH(COMBINE_FIELD(gpu_batch_nkmers)), \
+        OPTION_GPU_TRACE(COMBINE_FIELD(gpu_trace))
+/* clang-format on */
 
 #endif

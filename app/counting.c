@@ -197,20 +197,9 @@ static enum kc_status run_engine(struct count *count, struct kc_error *err)
         return status;
 }
 
-/* No device, or one that cannot be had, because others use it, is no reason to fail unless the user
- * asked for it. */
-static bool may_fall_back(const struct count *count, enum kc_status status)
+/* On the CPU, from the beginning. */
+static enum kc_status run_again(struct count *count, struct kc_error *err)
 {
-        return count->device.cuda && count->device.may_fall_back && !count->gpu.began &&
-               (status == KC_ENOMEM || status == KC_EDEVICE);
-}
-
-static enum kc_status fall_back(struct count *count, const struct kc_error *reason,
-                                struct kc_error *err)
-{
-        if (!count->settings->quiet)
-                fprintf(stderr, "kcount: %s: counting on the CPU\n", reason->message);
-        count->device.cuda = false;
         if (is_rereadable(count)) {
                 kc_reader_close(count->reader);
                 count->reader = NULL;
@@ -225,8 +214,9 @@ static enum kc_status run_some_engine(struct count *count, struct kc_error *err)
 {
         struct kc_error own = { 0 };
         enum kc_status status = run_engine(count, &own);
-        if (may_fall_back(count, status))
-                return fall_back(count, &own, err);
+        if (device_fall_back(&count->device, DEVICE_COUNTS, &count->gpu, &own,
+                             count->settings->quiet))
+                return run_again(count, err);
         return status == KC_OK ? KC_OK : kc_fail(err, status, "%s", own.message);
 }
 
@@ -328,7 +318,8 @@ static enum kc_status count_all(struct count *count, const struct invocation *ca
         KC_TRY(resolve(count, err));
         if (s->reader_only)
                 return only_read(count, call, err);
-        KC_TRY(device_choose(&count->device, s->device, s->table, count->k, s->quiet, err));
+        KC_TRY(device_choose(&count->device, s->device, s->table, count->k, DEVICE_COUNTS, s->quiet,
+                             err));
         KC_TRY(open_all(count, err));
         KC_TRY(run_some_engine(count, err));
         KC_TRY(commit(count, err));

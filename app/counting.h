@@ -11,8 +11,6 @@
 
 enum {
         COUNTING_MIN_MEMORY_MIB = 256,
-        COUNTING_MIN_GPU_MEMORY_MIB = 256,
-        COUNTING_MIN_GPU_BATCH = 4096,
         COUNTING_MAX_QUALITY = 93,
 };
 
@@ -59,42 +57,22 @@ enum kc_status counting_add(const struct invocation *call, struct kc_error *err)
           .offset = COUNTING_FIELD(tmp_dir), \
           .help = "Folder for spilled data. Default: the output's folder. No names appear there: " \
                   "the files are unlinked as soon as they are open." }, \
-        { .type = OPTION_TEXT, \
-          .name = "device", \
-          .argument = "NAME", \
-          .preset = "auto", \
-          .offset = COUNTING_FIELD(device), \
-          .help = "Where to count: auto, cpu, cuda, or cuda:N for one of several devices. auto " \
-                  "takes CUDA where a device answers, else the CPU; a build with CUDA then says " \
-                  "why. k above 64 is counted on the CPU in any case. The output is the same." }, \
+        OPTION_DEVICE(COUNTING_FIELD(device), \
+          "Where to count: auto, cpu, cuda, or cuda:N for one of several devices. auto " \
+          "takes CUDA where a device answers, else the CPU; a build with CUDA then says " \
+          "why. k above 64 is counted on the CPU in any case. The output is the same."), \
         { .type = OPTION_TEXT, \
           .name = "table", \
           .argument = "NAME", \
           .offset = COUNTING_FIELD(table), \
           .help = "Hash table of the CUDA engine: warpdrive, slab, linear or hopscotch, for k up " \
                   "to 64. Needs a CUDA device. The output is the same. Default: warpdrive." }, \
-        { .type = OPTION_SIZE, \
-          .name = "gpu-memory", \
-          .argument = "SIZE", \
-          .min = COUNTING_MIN_GPU_MEMORY_MIB * COUNTING_MIB, \
-          .offset = COUNTING_FIELD(gpu_memory_nbytes), \
-          .help = "Bound on the device memory that is taken for counting, at least 256M; CUDA " \
-                  "itself takes some more. What does not fit is kept in the memory that -m allows, " \
-                  "then in --tmp. Default: nine tenths of what is free on the device." }, \
-        { .type = OPTION_NUMBER, \
-          .name = "gpu-batch", \
-          .argument = "N", \
-          .min = COUNTING_MIN_GPU_BATCH, \
-          .max = UINT64_C(1) << 31, \
-          .offset = COUNTING_FIELD(gpu_batch_nkmers), \
-          .hidden = true, \
-          .help = "Most k-mers that are counted at a time: tests make many runs." }, \
-        { .type = OPTION_TEXT, \
-          .name = "gpu-trace", \
-          .argument = "FILE", \
-          .offset = COUNTING_FIELD(gpu_trace), \
-          .hidden = true, \
-          .help = "Write a timeline of the CUDA engine, for benchmarks." }, \
+        OPTION_GPU_MEMORY(COUNTING_FIELD(gpu_memory_nbytes), \
+          "Bound on the device memory that is taken for counting, at least 256M; CUDA " \
+          "itself takes some more. What does not fit is kept in the memory that -m allows, " \
+          "then in --tmp. Default: nine tenths of what is free on the device."), \
+        OPTION_GPU_BATCH(COUNTING_FIELD(gpu_batch_nkmers)), \
+        OPTION_GPU_TRACE(COUNTING_FIELD(gpu_trace)), \
         { .type = OPTION_NUMBER, \
           .letter = 'q', \
           .name = "min-quality", \

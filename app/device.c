@@ -42,6 +42,10 @@ static const struct table {
         { "hopscotch", KC_TABLE_HOPSCOTCH, KC_GPU_ENGINE_MAX_K },
 };
 
+static const struct {
+        const char *name, *stem;
+} verbs[] = { [DEVICE_COUNTS] = { "count", "count" }, [DEVICE_MERGES] = { "merge", "merg" } };
+
 /* NULL: there is none of this name. */
 static const struct table *find_table(const char *name)
 {
@@ -76,7 +80,7 @@ enum kc_status device_check(const char *device, const char *table, struct kc_err
 }
 
 enum kc_status device_choose(struct device_choice *choice, const char *device, const char *table,
-                             int k, bool quiet, struct kc_error *err)
+                             int k, enum device_work work, bool quiet, struct kc_error *err)
 {
         const char *cuda = cuda_devices(device);
         const struct table *chosen = table ? find_table(table) : &tables[0];
@@ -94,9 +98,22 @@ enum kc_status device_choose(struct device_choice *choice, const char *device, c
         choice->cuda = k <= KC_GPU_ENGINE_MAX_K;
         if (!choice->cuda && !(quiet && choice->may_fall_back))
                 fprintf(stderr,
-                        "kcount: the CUDA engine counts up to k = %d: counting on the CPU\n",
-                        KC_GPU_ENGINE_MAX_K);
+                        "kcount: the CUDA engine %ss up to k = %d: %sing on the CPU\n",
+                        verbs[work].name, KC_GPU_ENGINE_MAX_K, verbs[work].stem);
         return KC_OK;
+}
+
+bool device_fall_back(struct device_choice *choice, enum device_work work,
+                      const struct kc_gpu_report *report, const struct kc_error *reason, bool quiet)
+{
+        if (!choice->cuda || !choice->may_fall_back || report->began ||
+            (reason->status != KC_ENOMEM && reason->status != KC_EDEVICE))
+                return false;
+        if (!quiet)
+                fprintf(stderr, "kcount: %s: %sing on the CPU\n", reason->message,
+                        verbs[work].stem);
+        choice->cuda = false;
+        return true;
 }
 
 const char *device_name(const struct device_choice *choice, char text[16])

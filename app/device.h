@@ -7,6 +7,8 @@
 #include "app/text_out.h"
 #include "gpu/gpu.h"
 
+#include <string.h>
+
 struct device_choice {
         bool cuda;          /* the CUDA engine counts */
         bool may_fall_back; /* the CPU engine may take over where the device fails at the start */
@@ -21,6 +23,15 @@ struct device_choice {
  */
 enum kc_status device_check(const char *device, const char *table, struct kc_error *err);
 
+/* Where work is not worth a device unless it is asked for by name, auto is cpu. */
+static inline const char *device_if_named(const char *device)
+{
+        return strcmp(device, "auto") == 0 ? "cpu" : device;
+}
+
+/* What is to be done, for messages. */
+enum device_work { DEVICE_COUNTS, DEVICE_MERGES };
+
 /*
  * Choose the engine, once device_check has passed. Looks at no device: making one ready takes so
  * long that reading must begin meanwhile. Where k is too large for CUDA, that is told in a line on
@@ -28,7 +39,15 @@ enum kc_status device_check(const char *device, const char *table, struct kc_err
  * k.
  */
 enum kc_status device_choose(struct device_choice *choice, const char *device, const char *table,
-                             int k, bool quiet, struct kc_error *err);
+                             int k, enum device_work work, bool quiet, struct kc_error *err);
+
+/*
+ * Whether the CPU may do what the device did not begin with: no device, or one that cannot be had,
+ * because others use it, is no reason to fail unless the user asked for it. Then that is told in a
+ * line on stderr, unless quiet, and choice->cuda is false from now on.
+ */
+bool device_fall_back(struct device_choice *choice, enum device_work work,
+                      const struct kc_gpu_report *report, const struct kc_error *reason, bool quiet);
 
 /* "cpu" or "cuda:N". */
 const char *device_name(const struct device_choice *choice, char text[16]);

@@ -68,6 +68,33 @@ struct option_spec {
                         "terminal." \
         }
 
+/* Where a command that takes a device does its work, and what it takes there. */
+enum { OPTION_MIN_GPU_MEMORY_MIB = 256, OPTION_MIN_GPU_BATCH = 4096 };
+#define OPTION_DEVICE(field, text) \
+        { \
+                .type = OPTION_TEXT, .name = "device", .argument = "NAME", .preset = "auto", \
+                .offset = (field), .help = (text) \
+        }
+#define OPTION_GPU_MEMORY(field, text) \
+        { \
+                .type = OPTION_SIZE, .name = "gpu-memory", .argument = "SIZE", \
+                .min = (uint64_t)OPTION_MIN_GPU_MEMORY_MIB << 20, .offset = (field), \
+                .help = (text) \
+        }
+#define OPTION_GPU_BATCH(field) \
+        { \
+                .type = OPTION_NUMBER, .name = "gpu-batch", .argument = "N", \
+                .min = OPTION_MIN_GPU_BATCH, .max = UINT64_C(1) << 31, .offset = (field), \
+                .hidden = true, \
+                .help = "Most k-mers that are worked on at a time, for tests." \
+        }
+#define OPTION_GPU_TRACE(field) \
+        { \
+                .type = OPTION_TEXT, .name = "gpu-trace", .argument = "FILE", .offset = (field), \
+                .hidden = true, \
+                .help = "Write a timeline of the CUDA engine, for benchmarks." \
+        }
+
 struct invocation;
 
 struct command {

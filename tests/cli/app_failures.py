@@ -78,6 +78,12 @@ def test_no_device():
     expect(told, [] if "no CUDA in this build" in reason else [f"{reason}: counting on the CPU"], "auto")
     s.kcount("a.fq", "-k", 3, "--force", "--quiet")
     expect(s.said, "", "auto with --quiet")
+    for call in (["compact", "a.kc", "--min", 2], ["merge", "a.kc", "-o", "b.kc"],
+                 ["union", "a.kc", "-o", "b.kc"], ["intersect", "a.kc", "a.kc", "-o", "b.kc"],
+                 ["subtract", "a.kc", "a.kc", "-o", "b.kc"]):
+        fails(s, *call, "--device", "cuda", message=reason)
+    s.kcount("merge", "a.kc", "-o", "c.kc", "--device", "auto")
+    expect("merging on the CPU" in s.said, False, "auto, merging")
     for _ in range(5):  # a file that others read in, and move on in, is not read from its beginning again
         with open(SOURCE / "data" / "human.bam", "rb") as bam:
             told = json.loads(s.kcount("-", "-k", 3, "-o", "b.kc", "--force", "--json", stdin=bam))
@@ -93,6 +99,10 @@ def test_large_k_on_the_cpu():
                                    message="counts up to k = 64: counting on the CPU"
                                    if device != "auto" else ""))
         expect((told["device"], told["kmers"]), ("cpu", 36), f"k = 65 with --device {device}")
+        told = json.loads(s.kcount("merge", "long.kc", "-o", "m.kc", "--device", device, "--force", "--json",
+                                   message="merges up to k = 64: merging on the CPU"
+                                   if device != "auto" else ""))
+        expect((told["device"], told["sum"]), ("cpu", 36), f"merge of k = 65 with --device {device}")
     s.kcount("add", "long.kc", "long.fa", "--table", "linear", code=2,
              message="--table linear counts up to k = 64")
     expect(json.loads(s.kcount("info", "long.kc", "--json"))["runs"], 1, "runs after that")

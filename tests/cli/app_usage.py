@@ -43,6 +43,8 @@ WRONG = [
     (["missing.fq", "-k", "65", "--table", "linear"], "--table linear counts up to k = 64"),
     (["missing.fq", "-k", "65", "--table", "hopscotch", "--device", "cuda"],
      "--table hopscotch counts up to k = 64"),
+    (["merge", "a.kc", "-o", "b.kc", "--device", "tpu"], "--device: 'tpu' is none of auto, cpu, cuda"),
+    (["compact", "a.kc", "--gpu-memory", "255M"], "at least 256.0 MiB"),
     (["a.fq", "-k", "3", "--table", "slab", "--device", "cpu"], "--table"),
     (["a.fq", "-k", "3", "--gpu-memory", "255M"], "at least 256.0 MiB"),
     (["a.fq", "-k", "3", "--gpu-memory", "some"], "--gpu-memory: 'some' is not a size"),

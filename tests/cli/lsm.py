@@ -1,20 +1,35 @@
 """
 add, remove, compact, merge, union, intersect, subtract: against dictionaries, and, where the result
-must be what counting all reads at once gives, to the byte.
+must be what counting all reads at once gives, to the byte. With DEVICE, what can be done there is.
 
-    lsm.py KCOUNT SOURCE
+    lsm.py KCOUNT SOURCE [DEVICE]
 """
 import collections
 import itertools
 import json
 import random
+import subprocess
+import sys
 
-from session import Session, expect
-from tools import main
+import session
+from session import expect
+from tools import SKIPPED, main
 
+DEVICE = sys.argv[3] if len(sys.argv) > 3 else None
+if DEVICE and subprocess.run([sys.argv[1], "info", "--devices"]).returncode != 0:
+    sys.exit(SKIPPED)
+ON_DEVICE = ("add", "remove", "compact", "merge", "union", "intersect", "subtract")
 MOST = 2 ** 32 - 1
 COMPLEMENT = str.maketrans("ACGT", "TGCA")
 CASES = ((4, False), (11, True), (21, False), (32, False), (33, False), (64, True), (65, False), (255, False))
+
+
+class Session(session.Session):
+    def kcount(self, command, *arguments, **how):
+        """In ranges as short as can be, and runs of few k-mers, so that there are many."""
+        if DEVICE and command in ON_DEVICE:
+            arguments += ("--device", DEVICE, "--gpu-batch", 4096, "--gpu-memory", "1G")
+        return super().kcount(command, *arguments, **how)
 
 
 def canonical(kmer, stranded):
