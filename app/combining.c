@@ -133,12 +133,20 @@ static enum kc_status run_set(struct combining *c, struct kc_store_origin *origi
         return status;
 }
 
-/* auto is the CPU: see docs/benchmarks.md. */
+/* A device takes a quarter of a second to begin, in which a thread merges so many k-mers
+ * (docs/benchmarks.md); more threads than the most do not make the CPU faster. */
+static bool is_worth_a_device(const struct combining *c)
+{
+        enum { NKMERS_PER_THREAD = 10 << 20, MOST_NTHREADS = 16 };
+        const int n = c->nthreads < MOST_NTHREADS ? c->nthreads : MOST_NTHREADS;
+        return c->nread / (unsigned)n >= NKMERS_PER_THREAD;
+}
+
 static enum kc_status choose_device(struct combining *c, struct kc_error *err)
 {
         const struct combine_settings *s = c->settings;
-        return device_choose(&c->device, device_if_named(s->device), NULL, c->k, DEVICE_MERGES,
-                             s->quiet, err);
+        const char *device = is_worth_a_device(c) ? s->device : device_if_named(s->device);
+        return device_choose(&c->device, device, NULL, c->k, DEVICE_MERGES, s->quiet, err);
 }
 
 static enum kc_status write_result(struct combining *c, const struct kc_store_options *options,

@@ -25,7 +25,6 @@
 enum {
         USUAL_BLOCKS = 8192, /* of a range: 8 Mi pairs */
         BLOCKS_PER_RUN = 4,  /* or so many, where there are many runs */
-        NCOPIES = 3,         /* of a range's pairs: decoded, joined, being joined */
         PINNED_MIB = 256,    /* for the encoder's parts, at most */
 };
 
@@ -67,11 +66,23 @@ static enum kc_status too_little(const struct kc_gpu *gpu, size_t nruns, struct 
                        gpu->limit_nbytes / MIB, nruns);
 }
 
+/* Of a range's pairs as they are decoded, and of all that joins of them have at a time: what is
+ * joined, what comes of it, and how tiles are cut. */
+template <class Key> static size_t pairs_nbytes(size_t nblocks)
+{
+        return kc_gpu_run_nbytes<Key, uint64_t>(nblocks * KC_BLOCK_NKMERS);
+}
+
+template <class Key> static size_t joins_nbytes(size_t nblocks)
+{
+        return 2 * pairs_nbytes<Key>(nblocks) + pairs_nbytes<Key>(nblocks) / 16 + MIB;
+}
+
 /* Device memory for ranges of so many blocks, but for the encoder's. */
 template <class Key> static size_t range_nbytes(size_t nblocks)
 {
-        return kc_join_feed_nbytes<Key>(nblocks) +
-               NCOPIES * kc_gpu_run_nbytes<Key, uint64_t>(nblocks * KC_BLOCK_NKMERS);
+        return kc_join_feed_nbytes<Key>(nblocks) + pairs_nbytes<Key>(nblocks) +
+               joins_nbytes<Key>(nblocks);
 }
 
 /* Five eighths of the bound for ranges, a quarter for the encoder; the rest is for what is small,
@@ -80,7 +91,8 @@ template <class Key>
 static enum kc_status plan_memory(struct combiner<Key> *c, struct kc_error *err)
 {
         const size_t limit = c->gpu.limit_nbytes, nruns = c->source->plan->nruns;
-        size_t n = USUAL_BLOCKS > BLOCKS_PER_RUN * nruns ? USUAL_BLOCKS : BLOCKS_PER_RUN * nruns;
+        size_t n = BLOCKS_PER_RUN * nruns > USUAL_BLOCKS ? BLOCKS_PER_RUN * nruns
+                                                          : (size_t)USUAL_BLOCKS;
         const size_t all = c->source->npairs / KC_BLOCK_NKMERS + nruns + 1;
         n = n < all ? n : all;
         if (c->params->batch_nkmers != 0 && n > c->params->batch_nkmers / KC_BLOCK_NKMERS)
@@ -113,6 +125,7 @@ static enum kc_status take_memory(struct combiner<Key> *c, struct kc_error *err)
                                       plan->nruns * sizeof *c->host_runs)));
         KC_TRY(kc_gpu_emitter_attach(c->emitter, gpu, &c->parts, err));
         KC_TRY(kc_join_feed_attach(c->feed, gpu, c->max_blocks, err));
+        KC_TRY(kc_gpu_hold(gpu, joins_nbytes<Key>(c->max_blocks), err));
         c->nodes = (struct node_run<Key> *)calloc(plan->nnodes, sizeof *c->nodes);
         if (c->nodes == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");

@@ -2,9 +2,8 @@
  * Set operations on the device: the same files as the host's threads write, byte for byte, and the
  * same failures. Skipped where there is no device.
  */
-#include "store_sets.h"
+#include "tests/gpu_sets.h"
 
-#include "gpu/gpu.h"
 #include "io/store_file.h"
 
 #include <xxhash.h>
@@ -15,45 +14,6 @@ enum { SKIPPED = 77 /* to ctest */ };
 static bool is_small(void)
 {
         return getenv("KC_TEST_SMALL") != NULL;
-}
-
-/* ---- the device in place of threads ---- */
-
-struct device {
-        struct kc_gpu_params params;
-        int nthreads;
-        struct kc_job job;
-        struct kc_gpu_report report;
-};
-
-static enum kc_status join(void *ctx, const struct kc_join_source *source,
-                           const struct kc_run_sink *sink, struct kc_join_totals *totals,
-                           struct kc_error *err)
-{
-        struct device *d = ctx;
-        return kc_gpu_combine(&d->params, d->nthreads, source, sink, &d->job, totals, &d->report,
-                              err);
-}
-
-/* The result into a file; nothing is left of it on failure. */
-static enum kc_status combine(struct device *device, const struct kc_set *set, const char *path,
-                              uint32_t min, uint32_t max, struct kc_error *err)
-{
-        const struct kc_set_joiner joiner = { device, join };
-        struct kc_store_writer *w = NULL;
-        struct kc_store_options options = kc_set_options(set, min, max);
-        struct kc_store_origin origin;
-        const char **names;
-        options.replace = true;
-        assert_ok(kc_store_create(&w, path, &options, err), *err);
-        struct kc_run_sink sink = kc_store_sink(w);
-        enum kc_status status = kc_set_run_by(set, &joiner, &sink, &origin, &names, err);
-        if (status == KC_OK)
-                status = kc_store_commit(w, &origin, err);
-        else
-                kc_store_abort(w);
-        free(names);
-        return status;
 }
 
 /* npairs: see kc_gpu_params.batch_nkmers; 1: as few as can be. */
@@ -202,7 +162,7 @@ static void ignore(void *ctx)
 static enum kc_status fail_to_combine(struct device *device, const struct kc_set *set,
                                       struct kc_error *err)
 {
-        const struct kc_set_joiner joiner = { device, join };
+        const struct kc_set_joiner joiner = { device, join_on_device };
         struct kc_run_sink sink = { .put_blocks = refuse,
                                     .min_count = 1,
                                     .max_count = UINT32_MAX,

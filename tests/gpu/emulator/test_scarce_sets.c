@@ -1,0 +1,85 @@
+/*
+ * Set operations where memory runs out, at each allocation: the whole file, or a failure that says
+ * so; all is given back; and before the work has begun the sink is not called.
+ */
+#include "scarcity.h"
+
+#include "tests/gpu_sets.h"
+
+/* Two files of several runs, with tombstones. */
+static struct pair_set models[MAX_FILES];
+static struct kc_store *stores[MAX_FILES];
+static const struct kc_set set = { stores + 2, 2, KC_SET_UNION, KC_RULE_MAX };
+
+/* False: all allocations of that kind were made before. */
+static bool try_combine(enum kc_scarcity kind, long n, int *nlost)
+{
+        struct device device = { .params = { .memory_nbytes = 64 << 20 }, .nthreads = 2 };
+        struct kc_error err = { 0 };
+        kc_emulator_scarcity(kind, n);
+        enum kc_status status = combine(&device, &set, "device.kc", 1, UINT32_MAX, &err);
+        bool met = kc_emulator_was_scarce();
+        kc_emulator_scarcity(KC_SCARCITY_NONE, 0);
+        assert_int_equal(kc_emulator_device_nbytes(), 0);
+        assert_int_equal(kc_emulator_npinned(), 0);
+        if (status == KC_OK)
+                assert_same_files("host.kc", "device.kc");
+        else
+                assert_int_equal(status, met ? KC_ENOMEM : KC_OK);
+        *nlost += status != KC_OK && device.report.began;
+        return met;
+}
+
+/* How often work failed that had begun. */
+static int try_all(enum kc_scarcity kind)
+{
+        int nlost = 0;
+        for (long n = 0; try_combine(kind, n, &nlost); n++)
+                assert_in_range(n, 0, 1000);
+        return nlost;
+}
+
+static void no_device_memory(void **state)
+{
+        (void)state;
+        assert_true(try_all(KC_SCARCITY_DEVICE) > 0);
+}
+
+/* What is needed in the end is held from the beginning. */
+static void device_memory_taken_by_others(void **state)
+{
+        (void)state;
+        assert_int_equal(try_all(KC_SCARCITY_TAKEN), 0);
+}
+
+static void no_pinned_memory(void **state)
+{
+        (void)state;
+        try_all(KC_SCARCITY_PINNED);
+}
+
+static int write_all(void **state)
+{
+        enter_folder(state);
+        write_files(models, stores, 31, 1500, 1);
+        run_set_into(&set, "host.kc", 1, 1, UINT32_MAX);
+        return 0;
+}
+
+static int close_all(void **state)
+{
+        close_files(models, stores);
+        unlink("host.kc");
+        unlink("device.kc");
+        return leave_folder(state);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(no_device_memory),
+                cmocka_unit_test(device_memory_taken_by_others),
+                cmocka_unit_test(no_pinned_memory),
+        };
+        return cmocka_run_group_tests(tests, write_all, close_all);
+}
