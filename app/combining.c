@@ -134,7 +134,7 @@ static enum kc_status run_set(struct combining *c, struct kc_store_origin *origi
 }
 
 /* A device takes a quarter of a second to begin, in which a thread merges so many k-mers
- * (docs/benchmarks.md); more threads than the most do not make the CPU faster. */
+ * (docs/gpu-notes.md); more threads than the most do not make the CPU faster. */
 static bool is_worth_a_device(const struct combining *c)
 {
         enum { NKMERS_PER_THREAD = 10 << 20, MOST_NTHREADS = 16 };
