@@ -240,10 +240,11 @@ static const struct option_spec remove_options[] = {
                   "first field is taken (as dump prints them); plain or gzip; - is standard input. "
                   "What is shorter than k, and letters outside ACGTU, are told on standard error." },
         OPTION_THREADS(FIELD(nthreads)),
-        OPTION_DEVICE(FIELD(device),
-                      "Where to sort the k-mers: auto, cpu, cuda, or cuda:N for one of several "
-                      "devices. The file is the same. Default: auto, which is cpu, because a device "
-                      "takes longer to begin than most lists to sort."),
+        OPTION_DEVICE(
+                FIELD(device),
+                "Where to sort the k-mers: auto, cpu, cuda, or cuda:N for one of several "
+                "devices. The file is the same. Default: auto, which is cpu, because a device "
+                "takes longer to begin than most lists to sort."),
         OPTION_GPU_MEMORY(FIELD(gpu_memory_nbytes),
                           "Bound on the device memory that is taken, at least 256M. Default: nine "
                           "tenths of what is free on the device."),

@@ -113,8 +113,8 @@ static enum kc_status run_set_somewhere(struct combining *c, struct kc_store_ori
         enum kc_status status = KC_OK;
         if (c->device.cuda)
                 status = run_set_on_device(c, &sink, origin, names, &own);
-        if (!c->device.cuda || device_fall_back(&c->device, DEVICE_MERGES, &c->gpu, &own,
-                                                c->settings->quiet))
+        if (!c->device.cuda ||
+            device_fall_back(&c->device, DEVICE_MERGES, &c->gpu, &own, c->settings->quiet))
                 return kc_set_run(&c->set, c->nthreads, c->job, &sink, origin, names, err);
         return status == KC_OK ? KC_OK : kc_fail(err, status, "%s", own.message);
 }

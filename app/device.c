@@ -97,8 +97,7 @@ enum kc_status device_choose(struct device_choice *choice, const char *device, c
                                table, chosen->max_k, k);
         choice->cuda = k <= KC_GPU_ENGINE_MAX_K;
         if (!choice->cuda && !(quiet && choice->may_fall_back))
-                fprintf(stderr,
-                        "kcount: the CUDA engine %ss up to k = %d: %sing on the CPU\n",
+                fprintf(stderr, "kcount: the CUDA engine %ss up to k = %d: %sing on the CPU\n",
                         verbs[work].name, KC_GPU_ENGINE_MAX_K, verbs[work].stem);
         return KC_OK;
 }
@@ -158,8 +157,7 @@ static void put_devices(struct text_out *out, const struct kc_gpu_device *device
                 if (devices[i].trouble[0] == '\0')
                         put_device(out, &devices[i]);
                 else
-                        text_out_printf(out, "cuda:%d  %s, cannot be used: %s\n",
-                                        devices[i].index,
+                        text_out_printf(out, "cuda:%d  %s, cannot be used: %s\n", devices[i].index,
                                         devices[i].name[0] ? devices[i].name : "unknown",
                                         devices[i].trouble);
 }

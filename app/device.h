@@ -47,7 +47,8 @@ enum kc_status device_choose(struct device_choice *choice, const char *device, c
  * line on stderr, unless quiet, and choice->cuda is false from now on.
  */
 bool device_fall_back(struct device_choice *choice, enum device_work work,
-                      const struct kc_gpu_report *report, const struct kc_error *reason, bool quiet);
+                      const struct kc_gpu_report *report, const struct kc_error *reason,
+                      bool quiet);
 
 /* "cpu" or "cuda:N". */
 const char *device_name(const struct device_choice *choice, char text[16]);

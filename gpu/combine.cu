@@ -47,7 +47,7 @@ template <class Key> struct combiner {
         struct kc_gpu_encoder_caps parts;
         struct kc_gpu_run<Key, uint64_t> pairs; /* of a range */
         struct kc_decode_run *runs;             /* [nruns] device */
-        struct kc_decode_run *host_runs;        /* pinned; and behind them: */
+        struct kc_decode_run *host_runs;        /* pinned */
         unsigned long long *refused;            /* device, see kc_gpu_decode */
         struct kc_join_totals *totals;          /* device */
         struct node_run<Key> *nodes;            /* [nnodes] of the plan, for a range */
@@ -92,7 +92,7 @@ static enum kc_status plan_memory(struct combiner<Key> *c, struct kc_error *err)
 {
         const size_t limit = c->gpu.limit_nbytes, nruns = c->source->plan->nruns;
         size_t n = BLOCKS_PER_RUN * nruns > USUAL_BLOCKS ? BLOCKS_PER_RUN * nruns
-                                                          : (size_t)USUAL_BLOCKS;
+                                                         : (size_t)USUAL_BLOCKS;
         const size_t all = c->source->npairs / KC_BLOCK_NKMERS + nruns + 1;
         n = n < all ? n : all;
         if (c->params->batch_nkmers != 0 && n > c->params->batch_nkmers / KC_BLOCK_NKMERS)

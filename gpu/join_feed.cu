@@ -5,20 +5,20 @@
 #include <cstdlib>
 
 enum {
-        NSLOTS = 2,              /* ranges: one is read while the other is joined */
-        NPIECES = 2,             /* a reader's pinned memory: one is filled while the other leaves */
+        NSLOTS = 2,  /* ranges: one is read while the other is joined */
+        NPIECES = 2, /* a reader's pinned memory: one is filled while the other leaves */
         PIECE_NWORDS = 128 << 10,
 };
 
 template <class Key> struct slot {
         struct kc_join_range range;
-        uint64_t *words;                    /* device */
-        struct kc_decode_block<Key> *blocks; /* device */
+        uint64_t *words;                          /* device */
+        struct kc_decode_block<Key> *blocks;      /* device */
         struct kc_decode_block<Key> *host_blocks; /* pinned */
 };
 
 struct piece {
-        uint64_t *words; /* [PIECE_NWORDS] pinned */
+        uint64_t *words;  /* [PIECE_NWORDS] pinned */
         cudaEvent_t free; /* nobody needs it any more */
 };
 

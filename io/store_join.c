@@ -30,8 +30,8 @@ struct kc_set_run_at *kc_set_runs(const struct kc_set *set)
         size_t n = 0;
         for (size_t i = 0; runs != NULL && i < set->nstores; i++)
                 for (uint32_t r = 0; r < set->stores[i]->nruns; r++)
-                        runs[n++] = (struct kc_set_run_at){ set->stores[i],
-                                                            &set->stores[i]->runs[r] };
+                        runs[n++] =
+                                (struct kc_set_run_at){ set->stores[i], &set->stores[i]->runs[r] };
         return runs;
 }
 
@@ -47,12 +47,11 @@ static int build_runs(struct kc_join_plan *p, const struct kc_store *store, uint
                       uint32_t end, enum kc_join_op op)
 {
         if (end - begin == 1) {
-                p->nodes[p->nnodes] =
-                        (struct kc_join_node){ .left = -1,
-                                               .right = -1,
-                                               .run = p->nruns++,
-                                               .removes = store->runs[begin].kind ==
-                                                          KC_RUN_TOMBSTONES };
+                p->nodes[p->nnodes] = (struct kc_join_node){ .left = -1,
+                                                             .right = -1,
+                                                             .run = p->nruns++,
+                                                             .removes = store->runs[begin].kind ==
+                                                                        KC_RUN_TOMBSTONES };
                 return (int)p->nnodes++;
         }
         uint32_t middle = begin + (end - begin) / 2;
@@ -72,12 +71,11 @@ static int build_file(struct kc_join_plan *p, const struct kc_set *set, size_t f
 {
         const struct kc_store *store = set->stores[file];
         const bool removes = has_tombstones(store);
-        const int node = build_runs(p, store, 0, store->nruns,
-                                    removes ? KC_JOIN_RUNS : KC_JOIN_ADD);
+        const int node =
+                build_runs(p, store, 0, store->nruns, removes ? KC_JOIN_RUNS : KC_JOIN_ADD);
         const uint64_t mark = file == 0 ? MARK_FIRST : MARK_OTHER;
         /* the sums of one file need not be looked at before the end */
-        p->nodes[node].is_file =
-                store->nruns > 1 && (set->nstores > 1 || !p->keeps_all || removes);
+        p->nodes[node].is_file = store->nruns > 1 && (set->nstores > 1 || !p->keeps_all || removes);
         p->nodes[node].mark = mark << KC_JOIN_MARK_SHIFT;
         return node;
 }

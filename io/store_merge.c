@@ -91,8 +91,9 @@ ALWAYS_INLINE void join_steps(struct items *a, struct items *b, size_t nsteps, i
                         STEPS(nwords, (op)); \
                 break
 
-static void join_some(struct items *a, struct items *b, size_t nsteps, int nwords, enum kc_join_op op,
-                      uint64_t **kmers_end, uint64_t **values_end, uint64_t *nremoved)
+static void join_some(struct items *a, struct items *b, size_t nsteps, int nwords,
+                      enum kc_join_op op, uint64_t **kmers_end, uint64_t **values_end,
+                      uint64_t *nremoved)
 {
         switch (op) {
                 STEPS_BY_WIDTH(KC_JOIN_ADD);
@@ -170,7 +171,8 @@ static enum kc_status fill_join(struct kc_merge *m, struct node *node, struct kc
                 }
                 nsteps = nsteps < a->n ? nsteps : a->n;
                 nsteps = nsteps < b->n ? nsteps : b->n;
-                join_some(a, b, nsteps, m->nwords, node->plan->op, &kmers, &values, &m->totals.nremoved);
+                join_some(a, b, nsteps, m->nwords, node->plan->op, &kmers, &values,
+                          &m->totals.nremoved);
         }
         node->items = (struct items){ node->kmers, node->values, (size_t)(values - node->values) };
 out:

@@ -96,7 +96,8 @@ out:
 /* ---- taking blocks ---- */
 
 /* The run's next block, as the i-th of the range. */
-static enum kc_status take(struct kc_set_ranges *r, struct run_at *run, size_t i, struct kc_error *err)
+static enum kc_status take(struct kc_set_ranges *r, struct run_at *run, size_t i,
+                           struct kc_error *err)
 {
         const size_t entry = run->block % KC_PAGE_NBLOCKS;
         const uint64_t *offsets = run->page.offsets + entry;
@@ -280,7 +281,7 @@ static enum kc_status find_runs(struct kc_set_ranges *r, struct kc_error *err)
 }
 
 enum kc_status kc_set_ranges_open(struct kc_set_ranges **ranges, const struct kc_set *set,
-                              struct kc_error *err)
+                                  struct kc_error *err)
 {
         enum kc_status status;
         struct kc_set_ranges *r = calloc(1, sizeof *r);

@@ -48,12 +48,12 @@ enum kc_join_op {
 };
 
 struct kc_join_node {
-        int left, right;    /* nodes before this one; left < 0: a leaf, run `run` */
+        int left, right; /* nodes before this one; left < 0: a leaf, run `run` */
         enum kc_join_op op;
-        bool is_file;       /* of several runs: what is removed is left out here */
-        uint64_t mark;      /* of a file, in its place in a value; else 0 */
-        size_t run;         /* of all, in the order of the files */
-        bool removes;       /* the run is of tombstones */
+        bool is_file;  /* of several runs: what is removed is left out here */
+        uint64_t mark; /* of a file, in its place in a value; else 0 */
+        size_t run;    /* of all, in the order of the files */
+        bool removes;  /* the run is of tombstones */
 };
 
 struct kc_join_plan {
