@@ -137,7 +137,7 @@ static enum kc_status run_set(struct combining *c, struct kc_store_origin *origi
  * (docs/gpu-notes.md); more threads than the most do not make the CPU faster. */
 static bool is_worth_a_device(const struct combining *c)
 {
-        enum { NKMERS_PER_THREAD = 10 << 20, MOST_NTHREADS = 16 };
+        enum { NKMERS_PER_THREAD = 14 << 20, MOST_NTHREADS = 16 };
         const int n = c->nthreads < MOST_NTHREADS ? c->nthreads : MOST_NTHREADS;
         return c->nread / (unsigned)n >= NKMERS_PER_THREAD;
 }

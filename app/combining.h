@@ -35,7 +35,7 @@ enum kc_status combine(const struct invocation *call, const struct combine_plan 
 #define COMBINE_DEVICE_OPTIONS \
         OPTION_DEVICE(COMBINE_FIELD(device), \
                 "Where to merge: auto, cpu, cuda, or cuda:N for one of several devices. auto takes " \
-                "CUDA where a device answers and the files hold 10 million k-mers a thread or more, " \
+                "CUDA where a device answers and the files hold 14 million k-mers a thread or more, " \
                 "else the CPU, which has done by the time a device is ready. k above 64 is merged on " \
                 "the CPU in any case. The output is the same."), \
         OPTION_GPU_MEMORY(COMBINE_FIELD(gpu_memory_nbytes), \
