@@ -62,6 +62,21 @@ template <kc_scope SCOPE> KC_HD void kc_store_release(uint64_t *at, uint64_t val
 #endif
 }
 
+/* Set bits, in no order with other words. Who sees the word with them is as far as who sees it
+ * without: a store would not do that. */
+template <kc_scope SCOPE> KC_HD void kc_set_relaxed(uint64_t *at, uint64_t bits)
+{
+#ifdef __CUDA_ARCH__
+        if (SCOPE == KC_SCOPE_BLOCK)
+                asm volatile("red.relaxed.cta.or.b64 [%0], %1;" ::"l"(at), "l"(bits) : "memory");
+        else
+                asm volatile("red.relaxed.gpu.or.b64 [%0], %1;" ::"l"(at), "l"(bits) : "memory");
+#else
+        KC_ATOMIC_STEP();
+        (void)__atomic_fetch_or(at, bits, __ATOMIC_RELAXED);
+#endif
+}
+
 /* True: *at was `expected`, is now `value`. What the thread reads or writes after this comes after
  * it. */
 template <kc_scope SCOPE>

@@ -184,6 +184,14 @@ template <class Lanes, kc_scope SCOPE> struct kc_hop {
                         kc_store_release<SCOPE>(at(slot), word);
         }
 
+        /* The bit of an item of a locked home, whose word is written next. An atomic operation, so
+         * that who reads the bit still comes after whoever wrote the home's word before. */
+        KC_HD void announce(uint32_t home, uint32_t offset) const
+        {
+                if (lanes.rank() == 0)
+                        kc_set_relaxed<SCOPE>(at(home), kc_hop_with(0, offset));
+        }
+
         /* Lock an open slot's word, or a home's that was seen unlocked. */
         KC_HD bool lock(uint32_t slot, uint64_t word, uint64_t lock) const
         {
@@ -254,7 +262,7 @@ template <class Lanes, kc_scope SCOPE> struct kc_hop {
                         result = find_closer_empty(home, &target);
                 if (result == KC_HOP_YES) {
                         word = kc_hop_with(word, target.distance);
-                        write(home, word | KC_HOP_MULTIPLE_LOCK);
+                        announce(home, target.distance);
                         target.word = kc_hop_put(target.word, item, target.distance);
                 }
                 if (has_target)
@@ -338,7 +346,7 @@ template <class Lanes, kc_scope SCOPE> struct kc_hop {
                         write(swap_head, head);
                         return KC_HOP_BUSY;
                 }
-                copy(swap_head, head, kc_hop_item(word), distance, target);
+                copy(swap_head, kc_hop_item(word), distance, target);
                 target->word = kc_hop_empty(word) | KC_HOP_MULTIPLE_LOCK;
                 write(swap_head + offset, target->word);
                 target->distance -= distance - offset;
@@ -350,18 +358,18 @@ template <class Lanes, kc_scope SCOPE> struct kc_hop {
         KC_HD void move_from_head(uint32_t swap_head, uint64_t head, uint32_t distance,
                                   struct target *target) const
         {
-                copy(swap_head, head, kc_hop_item(head), distance, target);
+                copy(swap_head, kc_hop_item(head), distance, target);
                 head = kc_hop_without(kc_hop_with(kc_hop_empty(head), distance), 0);
                 target->word = head | KC_HOP_MULTIPLE_LOCK;
                 target->distance -= distance;
                 write(swap_head, target->word);
         }
 
-        /* Into the target, whose lock ends. head: the word of swap_head without its lock. */
-        KC_HD void copy(uint32_t swap_head, uint64_t head, uint32_t item, uint32_t distance,
+        /* Into the target, whose lock ends. */
+        KC_HD void copy(uint32_t swap_head, uint32_t item, uint32_t distance,
                         const struct target *target) const
         {
-                write(swap_head, kc_hop_with(head, distance) | KC_HOP_SWAP_LOCK);
+                announce(swap_head, distance);
                 write(swap_head + distance,
                       kc_hop_unlocked(kc_hop_put(target->word, item, distance)));
         }

@@ -1,9 +1,17 @@
 #include "gpu/hopscotch_map.cuh"
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
 enum { MAX_ROUNDS = 8, THREADS = 256, FUNCTIONS_PER_SIZE = 2 };
+
+/* Threads that a multiprocessor has at a time, for kernels with 32 registers. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1200
+enum { RESIDENT = 1536 };
+#else
+enum { RESIDENT = 2048 };
+#endif
 
 /* ---- kernels ---- */
 
@@ -92,46 +100,48 @@ __device__ static void end_sums(const struct work *work, const struct kc_hopscot
 }
 
 /* The lanes of a group bring a task each and do one after the other together: the paper's "warp
- * cooperative work sharing"; a lane alone does its own. */
-template <int G> __global__ static void mixed_kernel(struct work work)
+ * cooperative work sharing"; a lane alone does its own. FINDS: no task is another operation. */
+template <int G, bool FINDS>
+__device__ static void do_tasks(const struct work *work, bool has_task, struct task *own)
 {
-        const kc_hop<kc_lanes<G>, KC_SCOPE_DEVICE> hop = { work.table, {} };
+        const kc_hop<kc_lanes<G>, KC_SCOPE_DEVICE> hop = { work->table, {} };
         const kc_lanes<G> lanes = {};
-        size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
-        struct task own = {};
-        __shared__ struct kc_hopscotch_told sums;
-        begin_sums(&sums);
-        bool has_task = take_task(&work, i, &own);
         for (uint32_t waiting = lanes.ballot(has_task); waiting != 0; waiting &= waiting - 1) {
                 uint32_t turn = kc_hop_lowest(waiting);
-                enum kc_hop_result result = kc_hopscotch_do(
-                        hop, work.hash, (enum kc_hopscotch_op)lanes.from((uint32_t)own.op, turn),
-                        lanes.from(own.key, turn), work.max_tries);
+                auto op = (enum kc_hopscotch_op)lanes.from((uint32_t)own->op, turn);
+                enum kc_hop_result result =
+                        kc_hopscotch_do(hop, work->hash, FINDS ? KC_HOPSCOTCH_FIND : op,
+                                        lanes.from(own->key, turn), work->max_tries);
                 if (lanes.rank() == turn)
-                        own.result = result;
+                        own->result = result;
         }
         __syncwarp();
-        tell(&work, i, has_task, &own, &sums);
-        end_sums(&work, &sums);
 }
 
-/* A warp alone, one lane after the other: nobody is in anyone's way. */
-__global__ static void serial_kernel(struct work work)
+template <int G>
+__global__ static void __launch_bounds__(THREADS, RESIDENT / THREADS) mixed_kernel(struct work work)
 {
-        const kc_hop<kc_lanes<1>, KC_SCOPE_DEVICE> hop = { work.table, {} };
+        const size_t step = (size_t)gridDim.x * blockDim.x;
         __shared__ struct kc_hopscotch_told sums;
         begin_sums(&sums);
-        for (size_t at = 0; at < work.n; at += 32) {
+        for (size_t at = (size_t)blockIdx.x * blockDim.x; at < work.n; at += step) {
                 struct task own = {};
                 bool has_task = take_task(&work, at + threadIdx.x, &own);
-                for (uint32_t turn = __ballot_sync(~0u, has_task); turn != 0; turn &= turn - 1) {
-                        if (threadIdx.x == kc_hop_lowest(turn))
-                                own.result = kc_hopscotch_do(hop, work.hash, own.op, own.key);
-                        __syncwarp();
-                }
+                do_tasks<G, false>(&work, has_task, &own);
                 tell(&work, at + threadIdx.x, has_task, &own, &sums);
         }
         end_sums(&work, &sums);
+}
+
+/* A task a thread; there is nothing to tell of them. */
+template <int G> __global__ static void find_kernel(struct work work)
+{
+        const size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+        struct task own = {};
+        bool has_task = take_task(&work, i, &own);
+        do_tasks<G, true>(&work, has_task, &own);
+        if (has_task)
+                work.results[i] = (uint8_t)own.result;
 }
 
 /* The key in each full slot, to the front of `keys` as it comes. */
@@ -244,15 +254,18 @@ enum kc_status kc_hopscotch_map_clear(struct kc_hopscotch_map *map, struct kc_er
 
 /* ---- operations ---- */
 
-/* A launch, and what it tells. */
-static enum kc_status launch(struct kc_hopscotch_map *map, const struct work *work, bool serial,
+/* The threads that the device has at a time go through all tasks; alone, a warp does: nobody is in
+ * anyone's way. map->told is what the launch tells. */
+static enum kc_status launch(struct kc_hopscotch_map *map, const struct work *work, bool alone,
                              struct kc_error *err)
 {
         enum kc_status status;
         cudaStream_t stream = map->gpu->stream;
-        const unsigned nblocks = kc_ceil_div(work->n, map->nthreads);
-        if (serial)
-                serial_kernel<<<1, 32, 0, stream>>>(*work);
+        const unsigned nresident =
+                (unsigned)map->gpu->nmultiprocessors * (RESIDENT / map->nthreads);
+        const unsigned nblocks = std::min(kc_ceil_div(work->n, map->nthreads), nresident);
+        if (alone)
+                mixed_kernel<32><<<1, 32, 0, stream>>>(*work);
         else if (map->group == 1)
                 mixed_kernel<1><<<nblocks, map->nthreads, 0, stream>>>(*work);
         else
@@ -260,6 +273,39 @@ static enum kc_status launch(struct kc_hopscotch_map *map, const struct work *wo
         KC_TRY(KC_LAUNCHED());
         KC_TRY(KC_CUDA(cudaStreamSynchronize(stream)));
         map->size += (uint64_t)map->told->grown;
+out:
+        return status;
+}
+
+static enum kc_status launch_find(struct kc_hopscotch_map *map, const struct work *work,
+                                  struct kc_error *err)
+{
+        enum kc_status status;
+        cudaStream_t stream = map->gpu->stream;
+        const unsigned nblocks = kc_ceil_div(work->n, map->nthreads);
+        if (map->group == 1)
+                find_kernel<1><<<nblocks, map->nthreads, 0, stream>>>(*work);
+        else
+                find_kernel<32><<<nblocks, map->nthreads, 0, stream>>>(*work);
+        KC_TRY(KC_LAUNCHED());
+        KC_TRY(KC_CUDA(cudaStreamSynchronize(stream)));
+out:
+        return status;
+}
+
+/* Until none is BUSY; the last time by a warp alone. *nfull: of those without room. */
+static enum kc_status do_rounds(struct kc_hopscotch_map *map, struct work *work, uint64_t *nfull,
+                                struct kc_error *err)
+{
+        enum kc_status status;
+        for (int round = 0; round <= MAX_ROUNDS; round++) {
+                work->again = round > 0;
+                KC_TRY(launch(map, work, round == MAX_ROUNDS, err));
+                *nfull += map->told->nfull;
+                if (map->told->nbusy == 0)
+                        return KC_OK;
+        }
+        status = kc_fail(err, KC_EDEVICE, "a hopscotch table has locks that nobody holds");
 out:
         return status;
 }
@@ -284,21 +330,16 @@ enum kc_status kc_hopscotch_map_mixed(struct kc_hopscotch_map *map, const uint8_
         enum kc_status status = KC_OK;
         uint64_t all_full = 0;
         struct work work = { table_of(map), map->hash, ops, op, keys, n };
-        bool busy = n > 0;
         if (results == NULL)
                 KC_TRY(take_results(map, n, err));
         work.results = results != NULL ? results : map->results;
         work.max_tries = map->max_tries;
         work.sums = map->sums;
         work.told = map->told;
-        for (int round = 0; busy && round <= MAX_ROUNDS; round++) {
-                work.again = round > 0;
-                KC_TRY(launch(map, &work, round == MAX_ROUNDS, err));
-                all_full += map->told->nfull;
-                busy = map->told->nbusy > 0;
-        }
-        if (busy)
-                status = kc_fail(err, KC_EDEVICE, "a hopscotch table has locks that nobody holds");
+        if (n > 0 && ops == NULL && op == KC_HOPSCOTCH_FIND)
+                KC_TRY(launch_find(map, &work, err));
+        else if (n > 0)
+                KC_TRY(do_rounds(map, &work, &all_full, err));
 out:
         if (nfull != NULL)
                 *nfull = all_full;

@@ -123,7 +123,7 @@ struct kc_hopscotch_map {
         /* For tuning, and for tests; free to be changed between calls. */
         uint32_t reach;     /* below the number of slots */
         int group;          /* lanes to an operation: 1 or 32 */
-        unsigned nthreads;  /* of a block: a multiple of 32 */
+        unsigned nthreads;  /* of a block: a multiple of 32, 256 at most */
         uint32_t max_tries; /* of an operation in a round */
 };
 

@@ -186,14 +186,15 @@ template <int G> static void few_keys(void)
 }
 ALL_GROUPS(few_keys)
 
-/* Without results, and of one kind. */
-static void plain_calls(void **)
+/* Of one kind: finds have a kernel of their own, the others go without results. */
+template <int G> static void plain_calls(void)
 {
         struct kc_error err = {};
         struct both b;
-        begin_both(&b, 4096, 1);
-        std::vector<uint32_t> keys = some_keys(3000, 5);
+        begin_both(&b, 4096, G);
+        std::vector<uint32_t> keys = some_keys(3000, seed_of(5));
         uint32_t *device_keys = up(&gpu, keys);
+        uint8_t *device_results = up(&gpu, std::vector<uint8_t>(keys.size()));
         uint64_t nfull = 1;
         expect_ok(kc_hopscotch_map_insert(b.map, device_keys, keys.size(), NULL, &nfull, &err),
                   &err);
@@ -204,11 +205,17 @@ static void plain_calls(void **)
         for (size_t i = 0; i < 1000; i++)
                 b.keys.erase(keys[i]);
         expect_keys(&b);
+        expect_ok(kc_hopscotch_map_find(b.map, device_keys, keys.size(), device_results, &err),
+                  &err);
+        std::vector<uint8_t> results = down(&gpu, device_results, keys.size(), keys.size());
+        for (size_t i = 0; i < keys.size(); i++)
+                assert_int_equal(results[i], b.keys.count(keys[i]) ? KC_HOP_YES : KC_HOP_NO);
         expect_ok(kc_hopscotch_map_clear(b.map, &err), &err);
         b.keys.clear();
         kc_gpu_delete(&gpu, device_keys, keys.size());
         end_both(&b);
 }
+ALL_GROUPS(plain_calls)
 
 /* No key is reserved; the same key many times in a call. */
 template <int G> static void odd_keys(void)
@@ -422,7 +429,7 @@ ALL_GROUPS(histories)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                UNIT_TESTS(few_keys),    UNIT_TEST(plain_calls),  UNIT_TESTS(odd_keys),
+                UNIT_TESTS(few_keys),    UNIT_TESTS(plain_calls), UNIT_TESTS(odd_keys),
                 UNIT_TESTS(mixed_calls), UNIT_TESTS(full_tables), UNIT_TEST(crowded_homes),
                 UNIT_TESTS(many_rounds), UNIT_TESTS(histories),   UNIT_TESTS(broken_tables),
                 UNIT_TEST(wrong_sizes),
