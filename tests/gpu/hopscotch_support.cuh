@@ -76,6 +76,11 @@ static inline bool event_changes(const history_event &e)
         return e.op != KC_HOPSCOTCH_FIND && e.result == KC_HOP_YES;
 }
 
+static inline bool began_before(const history_event &a, const history_event &b)
+{
+        return a.begin < b.begin;
+}
+
 /* Those that may be next, by what they need, by number: what changes nothing; what does, by end. */
 struct next_events {
         std::vector<size_t> steady[2];
@@ -97,8 +102,7 @@ static inline bool is_linearizable(std::vector<history_event> events, bool *ther
         struct next_events next;
         size_t begun = 0, ended = 0;
         *there = false;
-        std::sort(events.begin(), events.end(),
-                  [](const history_event &a, const history_event &b) { return a.begin < b.begin; });
+        std::sort(events.begin(), events.end(), began_before);
         for (size_t i = 0; i < n; i++)
                 ends.push_back({ events[i].end, i });
         std::sort(ends.begin(), ends.end());
@@ -130,10 +134,11 @@ static inline bool is_linearizable(std::vector<history_event> events, bool *ther
 }
 
 /* What there is to know about operations on a key, on stderr. */
-static inline void tell_events(const std::vector<history_event> &events)
+static inline void tell_events(std::vector<history_event> events)
 {
         static const char *const OPS[] = { "find", "insert", "erase" };
         static const char *const RESULTS[] = { "no", "yes", "full", "busy" };
+        std::sort(events.begin(), events.end(), began_before);
         for (const history_event &e : events)
                 print_error("  %10u to %10u: %-6s %s\n", e.begin, e.end, OPS[e.op],
                             RESULTS[e.result % 4]);
