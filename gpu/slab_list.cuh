@@ -126,6 +126,8 @@ template <class Layout, uint32_t NLANES> struct kc_slab_list_warp {
                         struct view view;
                         struct answer answer;
                         look(&view, at, &task);
+                        while (KIND == KC_SLAB_ANY && pass(&task, &view, &at))
+                                look(&view, at, &task);
                         enum verdict verdict = work<KIND>(&task, &view, at, found, &answer);
                         verdict = move<KIND>(&task, &view, verdict, &at);
                         if (is_source(&task)) {
@@ -410,7 +412,8 @@ private:
                 answer->before = Layout::VALUES ? shuffle(before, actor) : 0;
                 answer->hit = Layout::APART && inserts ? answer->before != 0 : view->hit;
                 answer->counted = done && task->kind == KC_SLAB_DELETE_ALL;
-                if (KIND == KC_SLAB_ANY)
+                if (KIND == KC_SLAB_ANY &&
+                    __any_sync(KC_SLAB_ALL_LANES, task->kind == KC_SLAB_SEARCH_ALL && view->hit))
                         answer->counted += tell_all(task, view, answer->before, found);
                 if (unwritten || (view->hit && task->kind == KC_SLAB_SEARCH))
                         return DONE;
@@ -517,13 +520,30 @@ private:
 
         /* ---- where to go on */
 
+        /* The slab behind. */
+        static __device__ uint32_t next_of(const struct view *view)
+        {
+                return shuffle((uint32_t)(view->halves[places::NHALVES - 1] >> 32), NLANES - 1);
+        }
+
+        /* Where no group has anything to do in its slab, all go to the next ones: true. Worth its
+         * steps where the others are many. */
+        __device__ bool pass(const struct task *task, const struct view *view, char **at)
+        {
+                uint32_t next = next_of(view);
+                bool stays = (view->match_lanes | view->empty_lanes) != 0 || next == 0;
+                if (__any_sync(KC_SLAB_ALL_LANES, task->busy && stays))
+                        return false;
+                *at = task->busy ? pool.slab(next) : NULL;
+                return true;
+        }
+
         /* Groups with ELSEWHERE go to the next slab, or come to the list's end. */
         template <uint32_t KIND>
         __device__ enum verdict move(const struct task *task, const struct view *view,
                                      enum verdict verdict, char **at)
         {
-                uint32_t next =
-                        shuffle((uint32_t)(view->halves[places::NHALVES - 1] >> 32), NLANES - 1);
+                uint32_t next = next_of(view);
                 bool leaves = task->busy && verdict == ELSEWHERE;
                 bool inserts = kc_slab_inserts(task->kind);
                 bool ends = leaves && !inserts &&
