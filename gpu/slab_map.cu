@@ -10,10 +10,9 @@ enum { THREADS = 256, WALK_BLOCKS = 8 };
  * suffice for without spilling. */
 template <class Layout> KC_HD constexpr int min_blocks(uint32_t kind)
 {
-        return kind == KC_SLAB_SEARCH && !Layout::APART ? 8
-               : kind == KC_SLAB_SEARCH                 ? 6
-               : kind == KC_SLAB_ANY                    ? 4
-                                                        : 5;
+        if (kind == KC_SLAB_SEARCH)
+                return sizeof(typename Layout::key) == 8 ? 6 : 8;
+        return kind == KC_SLAB_ANY ? 4 : 5;
 }
 
 /* Sums that kernels give: of operations, and of walks along the lists, which come between. */
@@ -33,7 +32,6 @@ template <class Layout> struct run_args {
         struct kc_slab_found found;
         bool named, resume;
         uint64_t seed;
-        uint32_t spread; /* one lane in 2^spread brings an operation: 0, 1 or 2 */
         uint32_t *pending;
         struct kc_slab_map_sums *sums;
         uint32_t *told; /* the sums are to be looked at */
@@ -77,7 +75,7 @@ static __device__ bool read_op(const struct run_args<Layout> &args, size_t i,
                !(Layout::APART && op->value == 0 && kc_slab_inserts(op->kind));
 }
 
-/* Of the warp's operations, those in the ballot, which the host is to be told of. */
+/* Of 32 operations, those in the ballot, which the host is to be told of. */
 template <class Layout>
 static __device__ void add_count(const struct run_args<Layout> &args, unsigned long long *sum,
                                  uint32_t ballot)
@@ -88,39 +86,19 @@ static __device__ void add_count(const struct run_args<Layout> &args, unsigned l
         *args.told = 1;
 }
 
-/* Of lanes that bring operations, bits side by side. */
-static __device__ uint32_t close_up(uint32_t ballot, uint32_t spread)
-{
-        uint32_t lane = kc_warp_lane();
-        bool has = lane < 32u >> spread && (ballot >> (lane << spread) & 1);
-        return spread == 0 ? ballot : __ballot_sync(KC_SLAB_ALL_LANES, has);
-}
-
-/* A bit an operation, from `first` on. Bytes, for other warps may have others of the word. */
-template <class Layout>
-static __device__ void write_bits(const struct run_args<Layout> &args, uint32_t *bits, size_t first,
-                                  uint32_t ballot)
-{
-        uint32_t lane = kc_warp_lane(), closed = close_up(ballot, args.spread);
-        if (lane % 8 == 0 && lane < 32u >> args.spread)
-                ((uint8_t *)bits)[(first + lane) / 8] = (uint8_t)(closed >> lane);
-}
-
-/* The results of a warp's operations, which begin with number `first`; `mine`: this lane's is due.
- */
+/* The results of 32 operations; `mine`: this lane's is due. */
 template <class Layout>
 static __device__ void write_results(const struct run_args<Layout> &args, size_t first,
                                      const struct kc_slab_op<Layout> &op, bool mine)
 {
         uint32_t hits = __ballot_sync(KC_SLAB_ALL_LANES, mine && op.hit);
         if (mine && args.ops.results != NULL)
-                __stcs(&args.ops.results[first + (kc_warp_lane() >> args.spread)], op.result);
-        if (args.ops.hits != NULL)
-                write_bits(args, args.ops.hits, first,
-                           hits | (args.resume ? args.ops.hits[first / 32] : 0));
+                __stcs(&args.ops.results[first + kc_warp_lane()], op.result);
+        if (args.ops.hits != NULL && kc_warp_lane() == 0)
+                args.ops.hits[first / 32] = hits | (args.resume ? args.ops.hits[first / 32] : 0);
 }
 
-/* A lane for each operation, 32 or fewer at a time. */
+/* A lane for each operation, 32 at a time. */
 template <class Layout, uint32_t NLANES, uint32_t KIND>
 static __global__ void __launch_bounds__(THREADS, min_blocks<Layout>(KIND))
         run_kernel(struct run_args<Layout> args)
@@ -129,21 +107,20 @@ static __global__ void __launch_bounds__(THREADS, min_blocks<Layout>(KIND))
         struct kc_slab_list_warp<Layout, NLANES> warp;
         warp.begin(args.lists, args.pool, &shared);
         warp.silent = args.ops.results == NULL && args.ops.hits == NULL;
-        uint32_t number = kc_warp_lane() >> args.spread;
-        bool brings = number << args.spread == kc_warp_lane();
-        uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x;
-        for (size_t first = thread / 32 * 32 >> args.spread; first < args.ops.n;
-             first += gridDim.x * blockDim.x >> args.spread) {
+        size_t thread = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+        for (size_t first = thread / 32 * 32; first < args.ops.n;
+             first += (size_t)gridDim.x * blockDim.x) {
+                size_t i = first + kc_warp_lane();
                 uint32_t due = args.resume ? args.pending[first / 32] : UINT32_MAX;
-                bool active = brings && first + number < args.ops.n && (due >> number & 1);
+                bool active = i < args.ops.n && (due >> kc_warp_lane() & 1);
                 struct kc_slab_op<Layout> op = {
                 };
-                bool valid = active && read_op<Layout, KIND>(args, first + number, &op);
+                bool valid = active && read_op<Layout, KIND>(args, i, &op);
                 bool left = warp.template run<KIND>(&op, valid, args.found);
                 write_results(args, first, op, active && !left);
                 uint32_t lefts = __ballot_sync(KC_SLAB_ALL_LANES, left);
-                if (lefts != 0 || args.resume)
-                        write_bits(args, args.pending, first, lefts);
+                if ((lefts != 0 || args.resume) && kc_warp_lane() == 0)
+                        args.pending[first / 32] = lefts;
                 add_count(args, &args.sums->npending, lefts);
                 add_count(args, &args.sums->nrefused,
                           __ballot_sync(KC_SLAB_ALL_LANES, active && !valid));
@@ -367,23 +344,10 @@ static void with_lanes(const struct kc_slab_map<Layout> *map, const F &f)
                 f(lanes<8>());
 }
 
-/* Where there are few operations, lanes go without, as far as all can be at work at once: groups
- * then have fewer operations after each other. What is pending is in whole words. */
-static uint32_t spread_of(const struct kc_gpu *gpu, uint64_t n, int blocks, bool resume)
-{
-        uint64_t nthreads = (uint64_t)gpu->nmultiprocessors * (unsigned)blocks * THREADS;
-        uint32_t spread = resume ? 0 : 2;
-        while (spread > 0 && n << spread > nthreads)
-                spread--;
-        return spread;
-}
-
 template <class Layout, uint32_t NLANES, uint32_t KIND>
-static void launch_one(const struct kc_gpu *gpu, struct run_args<Layout> args)
+static void launch_one(const struct kc_gpu *gpu, const struct run_args<Layout> &args)
 {
-        int blocks = min_blocks<Layout>(KIND);
-        args.spread = spread_of(gpu, args.ops.n, blocks, args.resume);
-        unsigned grid = grid_of(gpu, kc_round_up(args.ops.n, 32) << args.spread, blocks);
+        unsigned grid = grid_of(gpu, args.ops.n, min_blocks<Layout>(KIND));
         run_kernel<Layout, NLANES, KIND><<<grid, THREADS, 0, gpu->stream>>>(args);
 }
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-enum { THREADS = 256, TAKE_BLOCKS = 8 }; /* blocks a multiprocessor */
+enum { THREADS = 256 };
 
 static size_t super_nbytes(const struct kc_slab_pool *pool)
 {
@@ -205,28 +205,23 @@ out:
         return status;
 }
 
-/* Each warp takes for per_warp addresses, at_a_time of them at a time; `again`: for those that are
- * 0. */
-static __global__ void __launch_bounds__(THREADS, TAKE_BLOCKS)
-        take_kernel(struct kc_slab_pool_view view, uint32_t *addresses, size_t n, size_t per_warp,
+/* Each warp takes for 32 addresses, at_a_time of them at a time; `again`: for those that are 0. */
+static __global__ void __launch_bounds__(THREADS, 8)
+        take_kernel(struct kc_slab_pool_view view, uint32_t *addresses, size_t n,
                     uint32_t at_a_time, bool again, uint32_t *told)
 {
         __shared__ struct kc_slab_pool_shared shared;
         struct kc_slab_pool_warp pool;
         pool.begin(view, &shared);
-        size_t first = ((size_t)blockIdx.x * blockDim.x + threadIdx.x) / 32 * per_warp;
-        uint32_t own = first < n ? (uint32_t)min((size_t)per_warp, n - first) : 0;
-        for (uint32_t begin = 0; begin < own; begin += 32) {
-                uint32_t *to = &addresses[first + begin], left = min(own - begin, 32u);
-                bool wanted = kc_warp_lane() < left && (!again || to[kc_warp_lane()] == 0);
-                uint32_t address = 0;
-                for (uint32_t lane = 0; lane < left; lane += at_a_time)
-                        address |= pool.allocate(wanted && kc_warp_lane() - lane < at_a_time);
-                if (wanted)
-                        to[kc_warp_lane()] = address;
-                if (wanted && address == 0)
-                        *told = 1;
-        }
+        size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+        bool wanted = i < n && (!again || addresses[i] == 0);
+        uint32_t address = 0;
+        for (uint32_t first = 0; first < 32; first += at_a_time)
+                address |= pool.allocate(wanted && kc_warp_lane() - first < at_a_time);
+        if (wanted)
+                addresses[i] = address;
+        if (wanted && address == 0)
+                *told = 1;
 }
 
 /* *all: whether there was a slab for each. */
@@ -234,12 +229,9 @@ static enum kc_status take_once(struct kc_slab_pool *pool, uint32_t *addresses, 
                                 int at_a_time, bool again, bool *all, struct kc_error *err)
 {
         enum kc_status status;
-        unsigned most = (unsigned)pool->gpu->nmultiprocessors * TAKE_BLOCKS;
-        unsigned grid = std::min(kc_ceil_div(n, THREADS), most), nwarps = grid * (THREADS / 32);
         *pool->told = 0;
-        take_kernel<<<grid, THREADS, 0, pool->gpu->stream>>>(
-                kc_slab_pool_view_of(pool), addresses, n, kc_ceil_div(n, nwarps),
-                (uint32_t)at_a_time, again, pool->told);
+        take_kernel<<<kc_ceil_div(n, THREADS), THREADS, 0, pool->gpu->stream>>>(
+                kc_slab_pool_view_of(pool), addresses, n, (uint32_t)at_a_time, again, pool->told);
         KC_TRY(KC_LAUNCHED());
         KC_TRY(KC_CUDA(cudaStreamSynchronize(pool->gpu->stream)));
         *all = *(volatile uint32_t *)pool->told == 0;
