@@ -86,7 +86,7 @@ template <class Layout, uint32_t NLANES> struct kc_slab_list_warp {
         typedef typename Layout::key key;
         typedef typename Layout::word word;
         typedef kc_slab_op<Layout> op;
-        enum : uint32_t { LINK_SHIFT = 8 * sizeof(word) - 32 };
+        enum : uint32_t { LINK_SHIFT = 8 * sizeof(word) - 32, FEW_GROUPS = 3 };
         static_assert(NLANES == 4 || NLANES == 8, "a lane reads whole quads");
 
         struct kc_slab_lists lists;
@@ -526,15 +526,18 @@ private:
                 return shuffle((uint32_t)(view->halves[places::NHALVES - 1] >> 32), NLANES - 1);
         }
 
-        /* Where no group has anything to do in its slab, all go to the next ones: true. Worth its
-         * steps where the others are many. */
+        /* Where few groups have anything to do in their slabs, those wait, and the others go to the
+         * next ones: true. Worth its steps where the others are many. */
         __device__ bool pass(const struct task *task, const struct view *view, char **at)
         {
                 uint32_t next = next_of(view);
                 bool stays = (view->match_lanes | view->empty_lanes) != 0 || next == 0;
-                if (__any_sync(KC_SLAB_ALL_LANES, task->busy && stays))
+                uint32_t waiting = __ballot_sync(KC_SLAB_ALL_LANES, task->busy && stays);
+                bool goes = task->busy && !stays;
+                if (__popc(waiting) >= FEW_GROUPS * NLANES || !__any_sync(KC_SLAB_ALL_LANES, goes))
                         return false;
-                *at = task->busy ? pool.slab(next) : NULL;
+                if (goes)
+                        *at = pool.slab(next);
                 return true;
         }
 
