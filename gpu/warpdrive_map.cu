@@ -426,7 +426,7 @@ static __global__ void __launch_bounds__(THREADS)
                       unsigned long long *n)
 {
         typedef typename Layout::key Key;
-        uint64_t at = begin + kc_wd_warp_begin() + kc_warp_lane(),
+        uint64_t at = begin + (uint64_t)blockIdx.x * THREADS + threadIdx.x,
                  nodd = begin == 0 ? KC_WD_NODD : 0;
         Key mixed = 0;
         uint32_t value = 0;

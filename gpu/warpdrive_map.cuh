@@ -75,8 +75,6 @@ enum kc_status kc_wd_new(kc_wd_map<Layout> *map, struct kc_gpu *gpu,
 template <class Layout> void kc_wd_free(kc_wd_map<Layout> *map);
 template <class Layout> enum kc_status kc_wd_clear(kc_wd_map<Layout> *map, struct kc_error *err);
 
-enum kc_wd_mode { KC_WD_INSERT, KC_WD_ADD };
-
 /*
  * Put n keys: KC_WD_INSERT sets values, and of several one of them stays; KC_WD_ADD adds weights to
  * what is there, 0 for a new key, up to UINT32_MAX.

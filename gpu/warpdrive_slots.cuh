@@ -16,13 +16,14 @@
  * A layout has
  *      key, seen, wanted        types: of keys; of what a lane reads of a slot; of what is sought
  *      want(shape, mixed, &p)   what is sought, and where probing begins
- *      load(slot)
+ *      LANE_SLOTS               slots of a sector, which a lane reads
+ *      load<N, STILL>(slot, a)  N neighbouring slots. STILL: nobody writes to the map
  *      look(seen, wanted, nth)  nth: number of the probe
- *      claim(...)               make the slot the key's. tomb: it was seen as KC_WD_GONE
+ *      claim(...)               make the slot the key's, with its value. tomb: it was seen as
+ *                               KC_WD_GONE. KC_WD_FOUND: the key has the slot, but not the value
  *      ONE_WORD                 a slot is a word: kc_wd_in_shared works with it
- *      VALUE_LATER              a claim leaves the value as it is; else it writes it
  *      set, add                 on a key that is there; adding stops at UINT32_MAX
- *      token(slot, seen)        what value_of(token) takes; KC_WD_NONE is none
+ *      value_of(slot, seen)
  *      erase(slot, seen)        true for the one of several that did it
  *      get(slot, ...)           for walking over all slots
  *      odd(mixed)               the number of a key that looks like a mark and has a place of its
@@ -32,12 +33,14 @@
 #ifndef KC_GPU_WARPDRIVE_SLOTS_CUH
 #define KC_GPU_WARPDRIVE_SLOTS_CUH
 
+#include "gpu/atomic.cuh"
 #include "gpu/warpdrive_probe.cuh"
 
 #include <cuda_runtime.h>
 
 enum kc_wd_look { KC_WD_OTHER, KC_WD_MATCH, KC_WD_OPEN, KC_WD_GONE };
 enum kc_wd_claim { KC_WD_LOST, KC_WD_CLAIMED, KC_WD_FOUND };
+enum kc_wd_mode { KC_WD_INSERT, KC_WD_ADD };
 enum { KC_WD_NODD = 2, KC_WD_ODD_NONE = -1, KC_WD_ODD_REFUSED = -2 };
 
 static constexpr uint64_t KC_WD_NONE = UINT64_MAX;
@@ -49,6 +52,53 @@ static __device__ __forceinline__ uint64_t kc_wd_swap(uint64_t *at, uint64_t exp
         return atomicCAS((unsigned long long *)at, (unsigned long long)expected,
                          (unsigned long long)value);
 }
+
+/* N neighbouring words, 16 bytes at a time. Where the map is still, what several loads take from a
+ * sector is had from the first-level cache. */
+template <uint32_t N, bool STILL>
+static __device__ __forceinline__ void kc_wd_load(const uint64_t *from, uint64_t *to)
+{
+        if constexpr (N == 1)
+                to[0] = __ldcg((const unsigned long long *)from);
+        else
+#pragma unroll
+                for (uint32_t i = 0; i < N; i += 2) {
+                        const uint4 *at = (const uint4 *)(from + i);
+                        uint4 pair = STILL ? *at : __ldcg(at);
+                        to[i] = (uint64_t)pair.y << 32 | pair.x;
+                        to[i + 1] = (uint64_t)pair.w << 32 | pair.z;
+                }
+}
+
+struct alignas(16) kc_wd_16 {
+        uint64_t low, high;
+};
+
+/* Devices of compute capability 9.0 swap 16 bytes at once. */
+#if !defined(__CUDA_ARCH__) || (__CUDA_ARCH__ >= 900 && CUDART_VERSION >= 12030)
+#define KC_WD_SWAPS_16 1
+static __device__ inline kc_wd_16 kc_wd_swap(kc_wd_16 *at, kc_wd_16 expected, kc_wd_16 value)
+{
+#ifdef __CUDA_ARCH__
+        kc_wd_16 was;
+        asm volatile("{ .reg .b128 e, v, w; mov.b128 e, {%2, %3}; mov.b128 v, {%4, %5};\n"
+                     "atom.relaxed.gpu.global.cas.b128 w, [%6], e, v; mov.b128 {%0, %1}, w; }"
+                     : "=l"(was.low), "=l"(was.high)
+                     : "l"(expected.low), "l"(expected.high), "l"(value.low), "l"(value.high),
+                       "l"(at)
+                     : "memory");
+        return was;
+#else
+        KC_ATOMIC_STEP();
+        kc_wd_16 was = *at;
+        if (was.low == expected.low && was.high == expected.high)
+                *at = value;
+        return was;
+#endif
+}
+#else
+#define KC_WD_SWAPS_16 0
+#endif
 
 /* Add, up to UINT32_MAX: whoever makes it wrap sets it to that, and whatever is added later wraps
  * again. */
@@ -64,7 +114,8 @@ struct kc_wd_pair32 {
         typedef uint32_t key;
         typedef uint64_t seen;
         typedef uint32_t wanted;
-        static constexpr bool VALUE_LATER = false, COUNTS_ONLY = false, ONE_WORD = true;
+        static constexpr bool COUNTS_ONLY = false, ONE_WORD = true;
+        enum : uint32_t { LANE_SLOTS = 4 };
         static constexpr uint64_t GONE = UINT32_MAX; /* the odd key, value 0 */
 
         uint64_t *words;
@@ -85,9 +136,9 @@ struct kc_wd_pair32 {
                 return mixed;
         }
 
-        __device__ seen load(uint64_t slot) const
+        template <uint32_t N, bool STILL> __device__ void load(uint64_t slot, seen *there) const
         {
-                return __ldcg((const unsigned long long *)&words[slot]);
+                kc_wd_load<N, STILL>(&words[slot], there);
         }
 
         __device__ kc_wd_look look(seen word, wanted key, uint32_t) const
@@ -102,7 +153,8 @@ struct kc_wd_pair32 {
                 return (uint64_t)value << 32 | key;
         }
 
-        __device__ kc_wd_claim claim(uint64_t slot, bool tomb, wanted key, uint32_t, uint32_t value)
+        __device__ kc_wd_claim claim(uint64_t slot, bool tomb, wanted key, uint32_t, uint32_t value,
+                                     kc_wd_mode)
         {
                 uint64_t expected = tomb ? GONE : KC_WD_FREE;
                 uint64_t was = kc_wd_swap(&words[slot], expected, word_of(key, value));
@@ -125,14 +177,9 @@ struct kc_wd_pair32 {
                                    (unsigned long long)word_of(key, UINT32_MAX));
         }
 
-        __device__ uint64_t token(uint64_t, seen word) const
+        __device__ uint32_t value_of(uint64_t, seen word) const
         {
-                return word >> 32;
-        }
-
-        __device__ uint32_t value_of(uint64_t token) const
-        {
-                return (uint32_t)token;
+                return (uint32_t)(word >> 32);
         }
 
         __device__ bool erase(uint64_t slot, seen word)
@@ -189,7 +236,8 @@ struct kc_wd_words {
         typedef kc_key64 key;
         typedef uint64_t seen;
         typedef uint64_t wanted; /* the remainder */
-        static constexpr bool VALUE_LATER = false, COUNTS_ONLY = true, ONE_WORD = true;
+        static constexpr bool COUNTS_ONLY = true, ONE_WORD = true;
+        enum : uint32_t { LANE_SLOTS = 4 };
 
         uint64_t *words;
         uint64_t first; /* number of slot words[0], by which wraps are kept */
@@ -214,9 +262,9 @@ struct kc_wd_words {
                 return remainder;
         }
 
-        __device__ seen load(uint64_t slot) const
+        template <uint32_t N, bool STILL> __device__ void load(uint64_t slot, seen *there) const
         {
-                return __ldcg((const unsigned long long *)&words[slot]);
+                kc_wd_load<N, STILL>(&words[slot], there);
         }
 
         __device__ kc_wd_look look(seen word, wanted remainder, uint32_t number) const
@@ -229,7 +277,7 @@ struct kc_wd_words {
         }
 
         __device__ kc_wd_claim claim(uint64_t slot, bool tomb, wanted remainder, uint32_t number,
-                                     uint32_t weight)
+                                     uint32_t weight, kc_wd_mode)
         {
                 uint64_t expected = tomb ? kc_wd_word_tombstone(shape_of) : KC_WD_FREE;
                 uint64_t but_count = kc_wd_word_of(shape_of, remainder, number);
@@ -253,17 +301,12 @@ struct kc_wd_words {
                                          (sum >> shape_of.count_bits));
         }
 
-        __device__ uint64_t token(uint64_t slot, seen word) const
+        __device__ uint32_t value_of(uint64_t slot, seen word) const
         {
                 uint64_t count = kc_wd_word_count(shape_of, word);
                 const uint32_t *times = wraps.find(slot);
                 count += times == NULL ? 0 : (uint64_t)*times << shape_of.count_bits;
-                return count < UINT32_MAX ? count : UINT32_MAX;
-        }
-
-        __device__ uint32_t value_of(uint64_t token) const
-        {
-                return (uint32_t)token;
+                return count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
         }
 
         __device__ bool erase(uint64_t slot, seen word)
@@ -283,7 +326,7 @@ struct kc_wd_words {
                 if (kc_wd_word_number(shape_of, word) > KC_WD_MAX_NUMBER)
                         return false;
                 *mixed = kc_wd_word_mixed(shape, shape_of, slot, word);
-                *value = (uint32_t)token(slot, word);
+                *value = value_of(slot, word);
                 return true;
         }
 
@@ -327,9 +370,11 @@ template <class Layout> struct kc_wd_in_shared : Layout {
                 return what;
         }
 
-        __device__ typename Layout::seen load(uint64_t slot) const
+        template <uint32_t N, bool STILL>
+        __device__ void load(uint64_t slot, typename Layout::seen *there) const
         {
-                return *(const volatile uint64_t *)&this->words[slot];
+                static_assert(N == 1, "shared memory gains nothing from windows");
+                there[0] = *(const volatile uint64_t *)&this->words[slot];
         }
 
         __device__ void set(uint64_t slot, wanted key, uint32_t value)
@@ -354,8 +399,9 @@ template <class Key, int KEY_STRIDE, int VALUE_STRIDE> struct kc_wd_apart {
                 uint32_t value; /* where it lies near */
         };
         typedef Key wanted;
-        static constexpr bool VALUE_LATER = true, COUNTS_ONLY = false, ONE_WORD = false;
+        static constexpr bool COUNTS_ONLY = false, ONE_WORD = false;
         static constexpr bool NEAR = KEY_STRIDE == VALUE_STRIDE, WIDE = sizeof(Key) == 16;
+        enum : uint32_t { LANE_SLOTS = 32 / KEY_STRIDE };
 
         unsigned char *keys;
         unsigned char *values;
@@ -375,15 +421,17 @@ template <class Key, int KEY_STRIDE, int VALUE_STRIDE> struct kc_wd_apart {
                 return mixed;
         }
 
-        __device__ seen load(uint64_t slot) const
+        template <uint32_t N, bool STILL> __device__ void load(uint64_t slot, seen *there) const
         {
-                if constexpr (!NEAR && !WIDE)
-                        return { (Key)__ldcg((const unsigned long long *)words_at(slot)), 0 };
-                uint4 all = __ldcg((const uint4 *)words_at(slot));
-                uint64_t low = (uint64_t)all.y << 32 | all.x, high = (uint64_t)all.w << 32 | all.z;
-                if constexpr (WIDE)
-                        return { (Key)high << (WIDE ? 64 : 0) | low, 0 };
-                return { (Key)low, all.z };
+                enum : uint32_t { NWORDS = KEY_STRIDE / 8 };
+                uint64_t words[N * NWORDS];
+                kc_wd_load<N * NWORDS, STILL>(words_at(slot), words);
+#pragma unroll
+                for (uint32_t i = 0; i < N; i++) {
+                        uint64_t low = words[i * NWORDS], high = words[(i + 1) * NWORDS - 1];
+                        there[i].key = WIDE ? (Key)high << (WIDE ? 64 : 0) | low : (Key)low;
+                        there[i].value = (uint32_t)high;
+                }
         }
 
         __device__ kc_wd_look look(seen there, wanted key, uint32_t) const
@@ -398,18 +446,20 @@ template <class Key, int KEY_STRIDE, int VALUE_STRIDE> struct kc_wd_apart {
                                : KC_WD_OTHER;
         }
 
-        __device__ kc_wd_claim claim(uint64_t slot, bool tomb, wanted key, uint32_t, uint32_t)
+        __device__ kc_wd_claim claim(uint64_t slot, bool tomb, wanted key, uint32_t, uint32_t value,
+                                     kc_wd_mode mode)
         {
-                uint64_t expected = tomb ? KC_WD_GONE_KEY : KC_WD_FREE, low = (uint64_t)key;
-                uint64_t was = kc_wd_swap(words_at(slot), expected, low);
-                if (was != expected && was != low)
-                        return KC_WD_LOST;
-                if (!WIDE)
-                        return was == low ? KC_WD_FOUND : KC_WD_CLAIMED;
-                was = kc_wd_swap(words_at(slot) + 1, KC_WD_FREE, high_of(key));
-                return was == KC_WD_FREE     ? KC_WD_CLAIMED
-                       : was == high_of(key) ? KC_WD_FOUND
-                                             : KC_WD_LOST;
+                uint64_t expected = tomb ? KC_WD_GONE_KEY : KC_WD_FREE;
+#if KC_WD_SWAPS_16
+                if constexpr (NEAR)
+                        return claim_all(slot, expected, key, value);
+#endif
+                kc_wd_claim got = claim_key(slot, expected, key);
+                if (got == KC_WD_CLAIMED && mode == KC_WD_ADD)
+                        add(slot, key, value);
+                else if (got == KC_WD_CLAIMED)
+                        set(slot, key, value);
+                return got;
         }
 
         __device__ void set(uint64_t slot, wanted, uint32_t value)
@@ -422,14 +472,9 @@ template <class Key, int KEY_STRIDE, int VALUE_STRIDE> struct kc_wd_apart {
                 kc_wd_add_count(value_at(slot), weight);
         }
 
-        __device__ uint64_t token(uint64_t slot, seen there) const
+        __device__ uint32_t value_of(uint64_t slot, seen there) const
         {
-                return NEAR ? there.value : slot;
-        }
-
-        __device__ uint32_t value_of(uint64_t token) const
-        {
-                return NEAR ? (uint32_t)token : __ldcg(value_at(token));
+                return NEAR ? there.value : __ldcg(value_at(slot));
         }
 
         /* The value is 0 for the next key here. */
@@ -446,12 +491,40 @@ template <class Key, int KEY_STRIDE, int VALUE_STRIDE> struct kc_wd_apart {
 
         __device__ bool get(const kc_wd_shape &, uint64_t slot, Key *mixed, uint32_t *value) const
         {
-                *mixed = load(slot).key;
+                seen there[1];
+                load<1, true>(slot, there);
+                *mixed = there->key;
                 *value = *value_at(slot);
                 return (uint64_t)*mixed < KC_WD_GONE_KEY;
         }
 
       private:
+        __device__ kc_wd_claim claim_key(uint64_t slot, uint64_t expected, Key key)
+        {
+                uint64_t low = (uint64_t)key, was = kc_wd_swap(words_at(slot), expected, low);
+                if (was != expected && was != low)
+                        return KC_WD_LOST;
+                if (!WIDE)
+                        return was == low ? KC_WD_FOUND : KC_WD_CLAIMED;
+                was = kc_wd_swap(words_at(slot) + 1, KC_WD_FREE, high_of(key));
+                return was == KC_WD_FREE     ? KC_WD_CLAIMED
+                       : was == high_of(key) ? KC_WD_FOUND
+                                             : KC_WD_LOST;
+        }
+
+#if KC_WD_SWAPS_16
+        /* Values of free slots and of tombstones are 0. */
+        __device__ kc_wd_claim claim_all(uint64_t slot, uint64_t expected, Key key, uint32_t value)
+        {
+                uint64_t low = (uint64_t)key;
+                kc_wd_16 was =
+                        kc_wd_swap((kc_wd_16 *)words_at(slot), { expected, 0 }, { low, value });
+                return was.low == expected ? KC_WD_CLAIMED
+                       : was.low == low    ? KC_WD_FOUND
+                                           : KC_WD_LOST;
+        }
+#endif
+
         static KC_HD uint64_t high_of(Key key)
         {
                 return (uint64_t)(key >> (WIDE ? 64 : 0));

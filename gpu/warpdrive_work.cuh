@@ -1,12 +1,20 @@
 /*
- * The WarpDrive map's kernels: groups of lanes at work on keys. Inside of warpdrive_map.cu and
+ * The WarpDrive map's kernels: lanes at work on keys. Inside of warpdrive_map.cu and
  * warpdrive_bulk.cu.
+ *
+ *      a warp:   take keys ──▶ read their windows ──▶ match, claim or go on ──┐
+ *                    ▲                                                        │
+ *                    └────────────── groups that are done ◀──────────────────┘
+ *
+ * A lane reads up to a sector of a window (Layout::LANE_SLOTS), so that a group of |g| slots has
+ * |g| / LANE_SLOTS lanes, often one. All groups of a warp take a step together, one window each,
+ * and whoever is done takes the warp's next key: so a warp's time is that of the mean number of
+ * windows and not, 32 keys by 32, of the longest sequence.
  */
 #ifndef KC_GPU_WARPDRIVE_WORK_CUH
 #define KC_GPU_WARPDRIVE_WORK_CUH
 
 #include "gpu/warp.cuh"
-#include "gpu/warpdrive.cuh"
 #include "gpu/warpdrive_map.cuh"
 
 enum { KC_WD_THREADS = 256 };
@@ -14,197 +22,195 @@ enum { KC_WD_THREADS = 256 };
 /* What a launch adds to map->totals. */
 enum { KC_WD_NCLAIMED, KC_WD_NREFUSED, KC_WD_NHIT, KC_WD_NTOTALS };
 
-/* Lanes l of a group of G have a key each; the group's lanes go through them together. */
-template <class Layout, int G> struct kc_wd_lanes {
-        typedef typename Layout::key key;
-        typedef typename Layout::seen seen;
-        typedef typename Layout::wanted wanted;
-        typedef decltype(cooperative_groups::tiled_partition<G>(
-                cooperative_groups::this_thread_block())) tile;
-        /* Windows read before the first of their keys is dealt with. */
-        enum { AHEAD = G < 4 ? G : 4 };
+/* ---- windows ---- */
 
-        const kc_wd_view<Layout> &map;
-
-        __device__ kc_wd_lanes(const kc_wd_view<Layout> &map) : map(map)
-        {
-        }
-
-        static __device__ tile group(void)
-        {
-                return cooperative_groups::tiled_partition<G>(
-                        cooperative_groups::this_thread_block());
-        }
-
-        /* Put the keys of lanes with `active`. Returns the slot, KC_WD_NONE if refused. */
-        __device__ uint64_t put(key mixed, uint32_t value, bool active, enum kc_wd_mode mode,
-                                uint32_t *nclaimed)
-        {
-                uint64_t own = KC_WD_NONE;
-                each(mixed, active,
-                     [&](int turn, const wanted &what, const kc_wd_probing &p, const seen &first) {
-                             uint32_t weight = Layout::VALUE_LATER ? 0 : group().shfl(value, turn);
-                             bool claimed = false;
-                             uint64_t slot = put_one(what, p, first, weight, mode, &claimed);
-                             if ((int)group().thread_rank() != turn)
-                                     return;
-                             own = slot;
-                             *nclaimed += claimed;
-                     });
-                return own;
-        }
-
-        /* Seek the keys of lanes with `active`. Returns a token, KC_WD_NONE for no such key; with
-         * ERASE, 1 where this lane erased it. */
-        template <bool ERASE> __device__ uint64_t seek(key mixed, bool active)
-        {
-                uint64_t own = KC_WD_NONE;
-                each(mixed, active,
-                     [&](int turn, const wanted &what, const kc_wd_probing &p, const seen &first) {
-                             uint64_t token = seek_one<ERASE>(what, p, first);
-                             if ((int)group().thread_rank() == turn)
-                                     own = token;
-                     });
-                return own;
-        }
-
-      private:
-        template <class Do> __device__ void each(key mixed, bool active, const Do &take)
-        {
-                kc_wd_probing p;
-                (void)map.slots.want(map.shape, mixed, &p);
-                uint64_t begin = active ? kc_wd_slot(map.shape, p, 0) : 0;
-                unsigned waiting = group().ballot(active);
-                for (int turn = 0; turn < G; turn += AHEAD) {
-                        seen first[AHEAD];
-#pragma unroll
-                        for (int i = 0; i < AHEAD; i++)
-                                first[i] = map.slots.load(group().shfl(begin, turn + i) +
-                                                          group().thread_rank());
-#pragma unroll
-                        for (int i = 0; i < AHEAD; i++) {
-                                if (!(waiting >> (turn + i) & 1))
-                                        continue;
-                                wanted what = map.slots.want(
-                                        map.shape, kc_group_shfl(group(), mixed, turn + i), &p);
-                                take(turn + i, what, p, first[i]);
-                        }
-                }
-        }
-
-        __device__ uint64_t slot_of(const kc_wd_probing &p, uint32_t rank) const
-        {
-                return kc_wd_slot(map.shape, p, rank);
-        }
-
-        __device__ void update(uint64_t slot, const wanted &what, uint32_t value,
-                               enum kc_wd_mode mode)
-        {
-                Layout slots = map.slots;
-                if (mode == KC_WD_ADD)
-                        slots.add(slot, what, value);
-                else
-                        slots.set(slot, what, value);
-        }
-
-        /* Where a key may go: the first slot of its sequence that is no other key's. */
-        struct free_slot {
-                kc_wd_probing at;
-                int lane; /* -1: none seen */
-                bool tomb;
+/* A window as a group sees it. All lanes of a warp call what is here. */
+template <class Layout, int G> struct kc_wd_window {
+        enum : uint32_t {
+                SLOTS = G < Layout::LANE_SLOTS ? G : Layout::LANE_SLOTS, /* a lane */
+                LANES = G / SLOTS
         };
 
-        __device__ enum kc_wd_claim claim(const free_slot &room, const wanted &what, uint32_t value)
+        typename Layout::seen hit;  /* where the lane has a match */
+        uint32_t match, open, gone; /* a bit a slot, the lane's */
+
+        static __device__ uint32_t rank(void)
         {
-                int got = KC_WD_LOST;
-                Layout slots = map.slots;
-                if ((int)group().thread_rank() == room.lane)
-                        got = slots.claim(slot_of(room.at, (uint32_t)room.lane), room.tomb, what,
-                                          room.at.number, value);
-                return (enum kc_wd_claim)group().shfl(got, room.lane);
+                return LANES == 1 ? 0 : kc_warp_lane() % LANES;
         }
 
-        /* A value belongs to the lane that brought it, or goes with the word. */
-        __device__ uint64_t met(const kc_wd_probing &p, int lane, const wanted &what,
-                                uint32_t value, enum kc_wd_mode mode)
+        /* STILL: nobody writes to the map. */
+        template <bool STILL>
+        __device__ void read(const kc_wd_view<Layout> &map, const typename Layout::wanted &what,
+                             const kc_wd_probing &p, bool active)
         {
-                if (!Layout::VALUE_LATER && (int)group().thread_rank() == lane)
-                        update(slot_of(p, (uint32_t)lane), what, value, mode);
-                return slot_of(p, (uint32_t)lane);
-        }
-
-        /*
-         * A free slot ends the sequence: behind it the key cannot be. A tombstone does not, so the
-         * first one is kept in mind. Where another key was quicker, the sequence is looked at again
-         * from there; each time it has one slot less, which bounds the steps.
-         */
-        __device__ uint64_t put_one(const wanted &what, kc_wd_probing p, seen there, uint32_t value,
-                                    enum kc_wd_mode mode, bool *claimed)
-        {
-                free_slot room = { p, -1, false };
-                uint32_t most = map.shape.max_probes;
-                for (uint32_t steps = 0; steps < (G + 2) * most; steps++) {
-                        kc_wd_look look = map.slots.look(there, what, p.number);
-                        unsigned match = group().ballot(look == KC_WD_MATCH);
-                        if (match != 0)
-                                return met(p, __ffs((int)match) - 1, what, value, mode);
-                        unsigned open = group().ballot(look == KC_WD_OPEN);
-                        unsigned gone = group().ballot(look == KC_WD_GONE);
-                        if (room.lane < 0 && (open | gone) != 0) {
-                                int first = __ffs((int)(open | gone)) - 1;
-                                room = { p, first, (bool)(gone >> first & 1) };
-                        }
-                        bool last = p.number + 1 >= most;
-                        if (room.lane >= 0 && (open != 0 || last)) {
-                                enum kc_wd_claim got = claim(room, what, value);
-                                *claimed = got == KC_WD_CLAIMED;
-                                if (got == KC_WD_CLAIMED)
-                                        return slot_of(room.at, (uint32_t)room.lane);
-                                if (got == KC_WD_FOUND)
-                                        return met(room.at, room.lane, what, value, mode);
-                                p = room.at;
-                                room.lane = -1;
-                        } else if (last) {
-                                return KC_WD_NONE;
-                        } else {
-                                kc_wd_probing_next(map.shape, &p);
-                        }
-                        there = map.slots.load(slot_of(p, group().thread_rank()));
-                }
-                return KC_WD_NONE;
-        }
-
-        template <bool ERASE>
-        __device__ uint64_t seek_one(const wanted &what, kc_wd_probing p, seen there)
-        {
-                for (;;) {
-                        kc_wd_look look = map.slots.look(there, what, p.number);
-                        uint64_t slot = slot_of(p, group().thread_rank());
-                        unsigned match = group().ballot(look == KC_WD_MATCH);
-                        if (match != 0)
-                                return found<ERASE>(slot, there, __ffs((int)match) - 1);
-                        if (group().any(look == KC_WD_OPEN) || p.number + 1 >= map.shape.max_probes)
-                                return KC_WD_NONE;
-                        kc_wd_probing_next(map.shape, &p);
-                        there = map.slots.load(slot_of(p, group().thread_rank()));
+                typename Layout::seen slots[SLOTS];
+                match = open = gone = 0;
+                if (!active)
+                        return;
+                map.slots.template load<SLOTS, STILL>(first_slot(p) + rank() * SLOTS, slots);
+#pragma unroll
+                for (uint32_t i = 0; i < SLOTS; i++) {
+                        kc_wd_look look = map.slots.look(slots[i], what, p.number);
+                        if (look == KC_WD_MATCH)
+                                hit = slots[i];
+                        match |= (uint32_t)(look == KC_WD_MATCH) << i;
+                        open |= (uint32_t)(look == KC_WD_OPEN) << i;
+                        gone |= (uint32_t)(look == KC_WD_GONE) << i;
                 }
         }
 
-        template <bool ERASE> __device__ uint64_t found(uint64_t slot, const seen &there, int lane)
+        /* Bits of the group's lanes as those of the window's slots. */
+        static __device__ uint32_t of_group(uint32_t bits)
         {
-                uint64_t token = 0;
-                Layout slots = map.slots;
-                if ((int)group().thread_rank() == lane) {
-                        if constexpr (ERASE)
-                                token = slots.erase(slot, there) ? 1 : KC_WD_NONE;
-                        else
-                                token = slots.token(slot, there);
-                }
-                return group().shfl(token, lane);
+                bits <<= rank() * SLOTS;
+#pragma unroll
+                for (uint32_t d = 1; d < LANES; d *= 2)
+                        bits |= __shfl_xor_sync(UINT32_MAX, bits, (int)d);
+                return bits;
+        }
+
+        /* A word of the group's first lane. */
+        static __device__ int from_first(int value)
+        {
+                return LANES == 1 ? value
+                                  : __shfl_sync(UINT32_MAX, value,
+                                                (int)(kc_warp_lane() & ~(LANES - 1)));
+        }
+
+        static __device__ uint64_t first_slot(const kc_wd_probing &p)
+        {
+                return (p.first + p.window) * G;
+        }
+
+        /* Whether this lane read slot `i` of the window. */
+        static __device__ bool has(uint32_t i)
+        {
+                return i / SLOTS == rank();
         }
 };
 
-/* ---- odd keys ---- */
+static __device__ inline uint32_t kc_wd_lowest(uint32_t bits)
+{
+        return (uint32_t)__ffs((int)bits) - 1;
+}
+
+/* ---- who is at which key ---- */
+
+/* A batch as kernels see it. */
+template <class Key> struct kc_wd_batch {
+        const Key *keys;
+        const uint32_t *values; /* NULL: 1 each */
+        const uint32_t *todo;   /* a bit a key: put only those; NULL: all */
+        uint32_t *refused;      /* a bit a key */
+        uint64_t n;
+        const uint32_t *ends; /* [parts] where each part's keys end; NULL: they are not split */
+        unsigned long long *totals;
+};
+
+/* A warp's keys: runs of 32 below `end`, `stride` apart, so that all warps are at about the same
+ * place of a batch. */
+struct kc_wd_walk {
+        uint64_t begin, stride, end;
+
+        __device__ uint64_t at(uint32_t nth) const
+        {
+                return begin + nth / 32 * stride + nth % 32;
+        }
+};
+
+static __device__ inline kc_wd_walk kc_wd_walk_of_warp(uint64_t n)
+{
+        return { ((uint64_t)blockIdx.x * KC_WD_THREADS + threadIdx.x) / 32 * 32,
+                 (uint64_t)gridDim.x * KC_WD_THREADS, n };
+}
+
+/* The key that a group is at; the next one is on its way. */
+template <class Layout, int LANES> struct kc_wd_asker {
+        typedef typename Layout::key Key;
+
+        const kc_wd_view<Layout> &map;
+        const kc_wd_batch<Key> &batch;
+        kc_wd_walk walk;
+        uint32_t ntaken; /* by the warp */
+        uint64_t i, next;
+        Key next_key;
+        uint32_t value; /* to put */
+        bool busy;
+        typename Layout::wanted what;
+        kc_wd_probing p;
+
+        __device__ kc_wd_asker(const kc_wd_view<Layout> &map, const kc_wd_batch<Key> &batch,
+                               const kc_wd_walk &walk)
+            : map(map), batch(batch), walk(walk), ntaken(32 / LANES), busy(false)
+        {
+                fetch(kc_warp_lane() / LANES);
+        }
+
+        /*
+         * Groups that are done take a key each. False: there are none, and all are done.
+         *   odd  odd(i, which) is called by one lane for a key that is in no slot
+         */
+        template <class Odd> __device__ bool refill(const Odd &odd)
+        {
+                uint32_t idle = __ballot_sync(UINT32_MAX, !busy);
+                if (idle == 0)
+                        return true;
+                if (!busy) {
+                        take(odd);
+                        fetch(ntaken + before_group(idle) / LANES);
+                }
+                ntaken += (uint32_t)__popc(idle) / LANES;
+                return idle != UINT32_MAX || __any_sync(UINT32_MAX, busy || next < walk.end);
+        }
+
+        /* The first window again. */
+        __device__ void begin_again(void)
+        {
+                seek(batch.keys[i]);
+        }
+
+      private:
+        static __device__ uint32_t before_group(uint32_t ballot)
+        {
+                return (uint32_t)__popc(ballot & ((1u << kc_warp_lane() / LANES * LANES) - 1));
+        }
+
+        __device__ void fetch(uint32_t nth)
+        {
+                next = walk.at(nth);
+                if (next < walk.end)
+                        next_key = batch.keys[next];
+        }
+
+        __device__ Key seek(Key key)
+        {
+                Key mixed = kc_wd_mix(key, map.shape.seed, map.shape.key_bits);
+                what = map.slots.want(map.shape, mixed, &p);
+                return mixed;
+        }
+
+        template <class Odd> __device__ void take(const Odd &odd)
+        {
+                i = next;
+                if (i >= walk.end || (batch.todo != NULL && !(batch.todo[i / 32] >> i % 32 & 1)))
+                        return;
+                value = batch.values != NULL ? __ldcs(&batch.values[i]) : 1;
+                int which = Layout::odd(seek(next_key));
+                busy = which == KC_WD_ODD_NONE;
+                if (!busy && kc_warp_lane() % LANES == 0)
+                        odd(i, which);
+        }
+};
+
+static __device__ inline void kc_wd_add_total(unsigned long long *total, uint32_t n)
+{
+        n = __reduce_add_sync(UINT32_MAX, n);
+        if (kc_warp_lane() == 0 && n != 0)
+                atomicAdd(total, (unsigned long long)n);
+}
+
+/* ---- putting ---- */
 
 /* Returns whether the key is new there. */
 static __device__ inline bool kc_wd_put_odd(struct kc_wd_odd *odd, int i, uint32_t value,
@@ -218,95 +224,135 @@ static __device__ inline bool kc_wd_put_odd(struct kc_wd_odd *odd, int i, uint32
         return is_new;
 }
 
-static __device__ inline bool kc_wd_erase_odd(struct kc_wd_odd *odd, int i)
-{
-        bool was = atomicExch(&odd->there[i], 0u) != 0;
-        if (was)
-                odd->values[i] = 0;
-        return was;
-}
+template <class Layout, int G> struct kc_wd_putting {
+        typedef kc_wd_window<Layout, G> window;
+        typedef kc_wd_asker<Layout, window::LANES> asker;
 
-/* ---- kernels ---- */
+        asker ask;
+        enum kc_wd_mode mode;
+        uint32_t nclaimed, nrefused;
+        uint64_t room; /* the first slot of the sequence that is no other key's; KC_WD_NONE */
+        uint32_t room_number;
+        bool room_gone;
 
-static __device__ inline void kc_wd_add_total(unsigned long long *total, uint32_t n)
-{
-        n = __reduce_add_sync(UINT32_MAX, n);
-        if (kc_warp_lane() == 0 && n != 0)
-                atomicAdd(total, (unsigned long long)n);
-}
-
-/* Where a warp is in a batch: 32 keys at a time, neighbouring warps neighbouring keys. */
-static __device__ inline uint64_t kc_wd_warp_begin(void)
-{
-        return ((uint64_t)blockIdx.x * KC_WD_THREADS + threadIdx.x) / 32 * 32;
-}
-
-static __device__ inline uint64_t kc_wd_stride(void)
-{
-        return (uint64_t)gridDim.x * KC_WD_THREADS;
-}
-
-/* A batch as kernels see it. */
-template <class Key> struct kc_wd_batch {
-        const Key *keys;
-        const uint32_t *values; /* NULL: 1 each */
-        const uint32_t *todo;   /* a bit a key: put only those; NULL: all */
-        uint32_t *refused;      /* a bit a key */
-        uint64_t begin, n;      /* keys [begin, n) */
-        const uint32_t *ends;   /* [parts] where each part's keys end; NULL: they are not split */
-        unsigned long long *totals;
-};
-
-/*
- * One warp's 32 keys from `base` on. refused bits are written where `todo` was given or a key was
- * refused: they were cleared before.
- */
-template <class Layout, int G>
-static __device__ void kc_wd_put_32(kc_wd_lanes<Layout, G> *lanes,
-                                    const kc_wd_batch<typename Layout::key> &batch, uint64_t base,
-                                    enum kc_wd_mode mode, uint32_t *nclaimed, uint32_t *nrefused)
-{
-        typedef typename Layout::key Key;
-        const kc_wd_view<Layout> &map = lanes->map;
-        uint64_t i = base + kc_warp_lane();
-        uint32_t todo = batch.todo == NULL ? UINT32_MAX : batch.todo[base / 32];
-        bool active = i >= batch.begin && i < batch.n && todo >> kc_warp_lane() & 1;
-        bool refused = false;
-        Key mixed = active ? kc_wd_mix(batch.keys[i], map.shape.seed, map.shape.key_bits) : (Key)0;
-        uint32_t value = active && batch.values != NULL ? __ldcs(&batch.values[i]) : 1;
-        int odd = active ? Layout::odd(mixed) : (int)KC_WD_ODD_NONE;
-        if (odd >= 0)
-                *nclaimed += kc_wd_put_odd(map.odd, odd, value, mode);
-        refused = odd == KC_WD_ODD_REFUSED;
-        active = active && odd == KC_WD_ODD_NONE;
-        uint64_t slot = lanes->put(mixed, value, active, mode, nclaimed);
-        if (Layout::VALUE_LATER && active && slot != KC_WD_NONE) {
-                kc_wd_probing unused;
-                typename Layout::wanted what = map.slots.want(map.shape, mixed, &unused);
-                Layout slots = map.slots;
-                if (mode == KC_WD_ADD)
-                        slots.add(slot, what, value);
-                else
-                        slots.set(slot, what, value);
+        __device__ kc_wd_putting(const kc_wd_view<Layout> &map,
+                                 const kc_wd_batch<typename Layout::key> &batch,
+                                 const kc_wd_walk &walk, enum kc_wd_mode mode)
+            : ask(map, batch, walk), mode(mode), nclaimed(0), nrefused(0), room(KC_WD_NONE)
+        {
         }
-        refused = refused || (active && slot == KC_WD_NONE);
-        uint32_t bits = __ballot_sync(UINT32_MAX, refused);
-        if (kc_warp_lane() == 0 && bits != 0)
-                atomicOr(&batch.refused[base / 32], bits); /* parts may meet there */
-        *nrefused += refused;
-}
+
+        __device__ void all(void)
+        {
+                while (ask.refill([this](uint64_t i, int which) { odd(i, which); })) {
+                        window w;
+                        w.template read<false>(ask.map, ask.what, ask.p, ask.busy);
+                        bool claims = step(window::of_group(w.match), window::of_group(w.open),
+                                           window::of_group(w.gone));
+                        int got = KC_WD_LOST;
+                        Layout slots = ask.map.slots;
+                        if (claims && window::rank() == 0)
+                                got = slots.claim(room, room_gone, ask.what, room_number, ask.value,
+                                                  mode);
+                        got = window::from_first(got);
+                        if (claims)
+                                claimed((kc_wd_claim)got);
+                }
+        }
+
+        /* Totals of the warp. */
+        __device__ void add_totals(void) const
+        {
+                kc_wd_add_total(&ask.batch.totals[KC_WD_NCLAIMED], nclaimed);
+                kc_wd_add_total(&ask.batch.totals[KC_WD_NREFUSED], nrefused);
+        }
+
+      private:
+        /*
+         * A free slot ends the sequence: behind it the key cannot be. A tombstone does not, so the
+         * first one is kept in mind. Returns whether the room is to be claimed.
+         */
+        __device__ bool step(uint32_t match, uint32_t open, uint32_t gone)
+        {
+                if (!ask.busy)
+                        return false;
+                if (match != 0) {
+                        update(window::first_slot(ask.p) + kc_wd_lowest(match));
+                        return false;
+                }
+                if (room == KC_WD_NONE && (open | gone) != 0) {
+                        uint32_t first = kc_wd_lowest(open | gone);
+                        room = window::first_slot(ask.p) + first;
+                        room_number = ask.p.number;
+                        room_gone = gone >> first & 1;
+                }
+                bool last = ask.p.number + 1 >= ask.map.shape.max_probes;
+                if (room != KC_WD_NONE && (open != 0 || last))
+                        return true;
+                if (last)
+                        refuse(ask.i);
+                else
+                        kc_wd_probing_next(ask.map.shape, &ask.p);
+                return false;
+        }
+
+        /* Where another key was quicker the sequence is looked at again: it has one slot less each
+         * time, which bounds the steps. */
+        __device__ void claimed(enum kc_wd_claim got)
+        {
+                if (got == KC_WD_LOST) {
+                        room = KC_WD_NONE;
+                        ask.begin_again();
+                } else if (got == KC_WD_FOUND) {
+                        update(room);
+                } else {
+                        nclaimed += window::rank() == 0;
+                        done();
+                }
+        }
+
+        __device__ void update(uint64_t slot)
+        {
+                Layout slots = ask.map.slots;
+                if (window::rank() == 0 && mode == KC_WD_ADD)
+                        slots.add(slot, ask.what, ask.value);
+                else if (window::rank() == 0)
+                        slots.set(slot, ask.what, ask.value);
+                done();
+        }
+
+        __device__ void done(void)
+        {
+                ask.busy = false;
+                room = KC_WD_NONE;
+        }
+
+        __device__ void refuse(uint64_t i)
+        {
+                done();
+                if (window::rank() != 0)
+                        return;
+                atomicOr(&ask.batch.refused[i / 32], 1u << i % 32);
+                nrefused++;
+        }
+
+        __device__ void odd(uint64_t i, int which)
+        {
+                if (which == KC_WD_ODD_REFUSED)
+                        refuse(i);
+                else
+                        nclaimed += kc_wd_put_odd(ask.map.odd, which, ask.value, mode);
+        }
+};
 
 template <class Layout, int G>
 static __global__ void __launch_bounds__(KC_WD_THREADS)
         kc_wd_put_kernel(kc_wd_view<Layout> map, kc_wd_batch<typename Layout::key> batch,
                          enum kc_wd_mode mode)
 {
-        kc_wd_lanes<Layout, G> lanes(map);
-        uint32_t nclaimed = 0, nrefused = 0;
-        for (uint64_t base = kc_wd_warp_begin(); base < batch.n; base += kc_wd_stride())
-                kc_wd_put_32<Layout, G>(&lanes, batch, base, mode, &nclaimed, &nrefused);
-        kc_wd_add_total(&batch.totals[KC_WD_NCLAIMED], nclaimed);
-        kc_wd_add_total(&batch.totals[KC_WD_NREFUSED], nrefused);
+        kc_wd_putting<Layout, G> putting(map, batch, kc_wd_walk_of_warp(batch.n), mode);
+        putting.all();
+        putting.add_totals();
 }
 
 enum { KC_WD_PART_THREADS = 1024 };
@@ -320,14 +366,14 @@ static __global__ void __launch_bounds__(KC_WD_PART_THREADS)
 {
         extern __shared__ __align__(16) unsigned char memory[];
         uint64_t *own = (uint64_t *)memory, *words = map.slots.words;
-        uint32_t nslots = map.shape.nwindows, nclaimed = 0, nrefused = 0;
+        uint32_t nslots = map.shape.nwindows;
         kc_wd_view<kc_wd_in_shared<Layout>> local = {};
-        kc_wd_lanes<kc_wd_in_shared<Layout>, 1> lanes(local);
-        words += (uint64_t)blockIdx.x * nslots;
-        batch.begin = blockIdx.x == 0 ? 0 : batch.ends[blockIdx.x - 1];
-        batch.n = batch.ends[blockIdx.x];
-        if (batch.begin == batch.n)
+        kc_wd_walk walk = { blockIdx.x == 0 ? 0 : batch.ends[blockIdx.x - 1], KC_WD_PART_THREADS,
+                            batch.ends[blockIdx.x] };
+        if (walk.begin == walk.end)
                 return;
+        walk.begin += threadIdx.x / 32 * 32;
+        words += (uint64_t)blockIdx.x * nslots;
         (Layout &)local.slots = map.slots;
         local.slots.set_part(own, (uint64_t)blockIdx.x * nslots);
         local.shape = map.shape;
@@ -335,12 +381,9 @@ static __global__ void __launch_bounds__(KC_WD_PART_THREADS)
         for (uint32_t i = threadIdx.x; i < nslots; i += KC_WD_PART_THREADS)
                 own[i] = words[i];
         __syncthreads();
-        for (uint64_t base = batch.begin / 32 * 32 + threadIdx.x / 32 * 32; base < batch.n;
-             base += KC_WD_PART_THREADS)
-                kc_wd_put_32<kc_wd_in_shared<Layout>, 1>(&lanes, batch, base, mode, &nclaimed,
-                                                         &nrefused);
-        kc_wd_add_total(&batch.totals[KC_WD_NCLAIMED], nclaimed);
-        kc_wd_add_total(&batch.totals[KC_WD_NREFUSED], nrefused);
+        kc_wd_putting<kc_wd_in_shared<Layout>, 1> putting(local, batch, walk, mode);
+        putting.all();
+        putting.add_totals();
         __syncthreads();
         for (uint32_t i = threadIdx.x; i < nslots; i += KC_WD_PART_THREADS)
                 words[i] = own[i];
@@ -352,35 +395,53 @@ enum kc_status kc_wd_put_split(kc_wd_map<Layout> *map, enum kc_wd_mode mode,
                                const typename Layout::key *keys, const uint32_t *values, uint64_t n,
                                const uint32_t *ends, uint32_t *refused, struct kc_error *err);
 
-/* A lane's key of a batch, from the warp's `base` on. */
-template <class Layout> struct kc_wd_asked {
-        typedef typename Layout::key Key;
-        uint64_t i;
-        bool active;
-        Key mixed;
-        int odd;
+/* ---- seeking ---- */
 
-        __device__ kc_wd_asked(const kc_wd_view<Layout> &map, const kc_wd_batch<Key> &batch,
-                               uint64_t base)
-        {
-                i = base + kc_warp_lane();
-                active = i < batch.n;
-                mixed = active ? kc_wd_mix(batch.keys[i], map.shape.seed, map.shape.key_bits)
-                               : (Key)0;
-                odd = active ? Layout::odd(mixed) : (int)KC_WD_ODD_NONE;
+/*
+ * Seek all keys of a walk. Of the lanes of a group, one calls
+ *   found(i, slot, seen)  or missing(i), or
+ *   odd(i, which)         for a key that is in no slot
+ */
+template <class Layout, int G, bool STILL, class Found, class Missing, class Odd>
+static __device__ void kc_wd_seek(const kc_wd_view<Layout> &map,
+                                  const kc_wd_batch<typename Layout::key> &batch,
+                                  const Found &found, const Missing &missing, const Odd &odd)
+{
+        typedef kc_wd_window<Layout, G> window;
+        kc_wd_asker<Layout, window::LANES> ask(map, batch, kc_wd_walk_of_warp(batch.n));
+        while (ask.refill(odd)) {
+                window w;
+                w.template read<STILL>(map, ask.what, ask.p, ask.busy);
+                uint32_t match = window::of_group(w.match), open = window::of_group(w.open);
+                if (!ask.busy)
+                        continue;
+                if (match != 0) {
+                        uint32_t first = kc_wd_lowest(match);
+                        ask.busy = false;
+                        if (window::has(first))
+                                found(ask.i, window::first_slot(ask.p) + first, w.hit);
+                } else if (open != 0 || ask.p.number + 1 >= map.shape.max_probes) {
+                        ask.busy = false;
+                        if (window::rank() == 0)
+                                missing(ask.i);
+                } else {
+                        kc_wd_probing_next(map.shape, &ask.p);
+                }
         }
-
-        __device__ bool is_usual(void) const
-        {
-                return active && odd == KC_WD_ODD_NONE;
-        }
-};
+}
 
 /* What a retrieval writes. */
 struct kc_wd_answers {
         uint32_t *values;
         uint8_t *found; /* NULL: not wanted */
         uint32_t missing;
+
+        __device__ void write(uint64_t i, bool there, uint32_t value) const
+        {
+                __stcs(&values[i], there ? value : missing);
+                if (found != NULL)
+                        found[i] = there;
+        }
 };
 
 template <class Layout, int G>
@@ -388,35 +449,47 @@ static __global__ void __launch_bounds__(KC_WD_THREADS)
         kc_wd_retrieve_kernel(kc_wd_view<Layout> map, kc_wd_batch<typename Layout::key> batch,
                               struct kc_wd_answers out)
 {
-        kc_wd_lanes<Layout, G> lanes(map);
+        typedef typename Layout::seen seen;
         uint32_t nfound = 0;
-        for (uint64_t base = kc_wd_warp_begin(); base < batch.n; base += kc_wd_stride()) {
-                kc_wd_asked<Layout> ask(map, batch, base);
-                uint64_t token = lanes.template seek<false>(ask.mixed, ask.is_usual());
-                bool there = ask.odd >= 0 ? map.odd->there[ask.odd] != 0 : token != KC_WD_NONE;
-                uint32_t value = !there         ? out.missing
-                                 : ask.odd >= 0 ? map.odd->values[ask.odd]
-                                                : map.slots.value_of(token);
-                if (ask.active)
-                        __stcs(&out.values[ask.i], value);
-                if (ask.active && out.found != NULL)
-                        out.found[ask.i] = there;
-                nfound += there;
-        }
+        kc_wd_seek<Layout, G, true>(
+                map, batch,
+                [&](uint64_t i, uint64_t slot, const seen &there) {
+                        out.write(i, true, map.slots.value_of(slot, there));
+                        nfound++;
+                },
+                [&](uint64_t i) { out.write(i, false, 0); },
+                [&](uint64_t i, int which) {
+                        bool there = which >= 0 && map.odd->there[which] != 0;
+                        out.write(i, there, there ? map.odd->values[which] : 0);
+                        nfound += there;
+                });
         kc_wd_add_total(&batch.totals[KC_WD_NHIT], nfound);
+}
+
+static __device__ inline bool kc_wd_erase_odd(struct kc_wd_odd *odd, int i)
+{
+        bool was = atomicExch(&odd->there[i], 0u) != 0;
+        if (was)
+                odd->values[i] = 0;
+        return was;
 }
 
 template <class Layout, int G>
 static __global__ void __launch_bounds__(KC_WD_THREADS)
         kc_wd_erase_kernel(kc_wd_view<Layout> map, kc_wd_batch<typename Layout::key> batch)
 {
-        kc_wd_lanes<Layout, G> lanes(map);
+        typedef typename Layout::seen seen;
         uint32_t nerased = 0;
-        for (uint64_t base = kc_wd_warp_begin(); base < batch.n; base += kc_wd_stride()) {
-                kc_wd_asked<Layout> ask(map, batch, base);
-                uint64_t token = lanes.template seek<true>(ask.mixed, ask.is_usual());
-                nerased += ask.odd >= 0 ? kc_wd_erase_odd(map.odd, ask.odd) : token != KC_WD_NONE;
-        }
+        Layout slots = map.slots;
+        kc_wd_seek<Layout, G, false>(
+                map, batch,
+                [&](uint64_t, uint64_t slot, const seen &there) {
+                        nerased += slots.erase(slot, there);
+                },
+                [](uint64_t) {},
+                [&](uint64_t, int which) {
+                        nerased += which >= 0 && kc_wd_erase_odd(map.odd, which);
+                });
         kc_wd_add_total(&batch.totals[KC_WD_NHIT], nerased);
 }
 
