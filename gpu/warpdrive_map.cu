@@ -86,7 +86,6 @@ static enum kc_status set_shape(kc_wd_map<Layout> *map, struct kc_error *err)
         map->nslots = kc_wd_nslots(*s);
         if constexpr (Layout::COUNTS_ONLY) {
                 struct kc_wd_word_shape *word = &map->view.slots.shape_of;
-                s->max_probes = std::min(s->max_probes, (uint32_t)KC_WD_MAX_NUMBER + 1);
                 if (s->key_bits <= s->part_bits || s->key_bits > 64 ||
                     (*word = kc_wd_divide(s)).count_bits < (int)KC_WD_MIN_COUNT_BITS)
                         return kc_fail(

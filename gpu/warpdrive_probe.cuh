@@ -214,34 +214,48 @@ static inline uint32_t kc_wd_prime_from(uint32_t n)
 
 /*
  *      bit 63                                                                bit 0
- *      [ count, modulo 2^count_bits | number of the probe, 8 | remainder, the rest ]
+ *      [ count, modulo 2^count_bits | number of the probe | remainder ]
  *
  * Of a mixed key, the window at which its probing begins needs no room: part, window, number of the
- * probe and remainder give it back (Cleary 1984; Knuth's exercise 6.4-13). Probe numbers 255 and
- * 254 stand for a free slot and a tombstone.
+ * probe and remainder give it back (Cleary 1984; Knuth's exercise 6.4-13). The two highest numbers
+ * stand for a free slot and a tombstone. Numbers have 8 bits, or as many as max_probes asks for
+ * where the count keeps 16.
  */
 enum : uint32_t {
-        KC_WD_PROBE_BITS = 8,
-        KC_WD_MAX_NUMBER = 253,
+        KC_WD_MIN_NUMBER_BITS = 8,
         KC_WD_MIN_COUNT_BITS = 8,
+        KC_WD_GOOD_COUNT_BITS = 16,
 };
 
 static constexpr uint64_t KC_WD_FREE = UINT64_MAX;
 
 struct kc_wd_word_shape {
         int remainder_bits;
+        int number_bits;
         int count_bits; /* below KC_WD_MIN_COUNT_BITS: the map has too few windows for the keys */
 };
 
-/* Divide the mixed keys of a part evenly among its windows. */
+/* The number that a free slot has; tombstones have the one before, and keys those below. */
+KC_HD uint32_t kc_wd_free_number(const kc_wd_word_shape &s)
+{
+        return ((uint32_t)1 << s.number_bits) - 1;
+}
+
+/* Divide the mixed keys of a part evenly among its windows; max_probes becomes what numbers can
+ * tell. */
 static inline kc_wd_word_shape kc_wd_divide(kc_wd_shape *shape)
 {
-        kc_wd_word_shape s = { 1, 0 };
+        kc_wd_word_shape s = { 1, KC_WD_MIN_NUMBER_BITS, 0 };
         unsigned __int128 nkeys = (unsigned __int128)1 << (shape->key_bits - shape->part_bits);
         unsigned __int128 quotient = (nkeys + shape->nwindows - 1) / shape->nwindows;
         while (s.remainder_bits < 64 && (quotient - 1) >> s.remainder_bits != 0)
                 s.remainder_bits++;
-        s.count_bits = 64 - (int)KC_WD_PROBE_BITS - s.remainder_bits;
+        int spare_bits = 64 - s.remainder_bits - (int)KC_WD_GOOD_COUNT_BITS;
+        while (s.number_bits < spare_bits && kc_wd_free_number(s) - 1 < shape->max_probes)
+                s.number_bits++;
+        s.count_bits = 64 - s.number_bits - s.remainder_bits;
+        if (shape->max_probes > kc_wd_free_number(s) - 1)
+                shape->max_probes = kc_wd_free_number(s) - 1;
         shape->quotient = (uint64_t)quotient; /* 0 for 2^64: too many */
         shape->inverse = shape->quotient == 0 ? 0 : UINT64_MAX / shape->quotient;
         return s;
@@ -260,12 +274,12 @@ KC_HD uint64_t kc_wd_word_of(const kc_wd_word_shape &s, uint64_t remainder, uint
 
 KC_HD uint64_t kc_wd_word_tombstone(const kc_wd_word_shape &s)
 {
-        return kc_wd_word_of(s, 0, 254);
+        return kc_wd_word_of(s, 0, kc_wd_free_number(s) - 1);
 }
 
 KC_HD uint32_t kc_wd_word_number(const kc_wd_word_shape &s, uint64_t word)
 {
-        return (uint32_t)(word >> s.remainder_bits) & 255;
+        return (uint32_t)(word >> s.remainder_bits) & kc_wd_free_number(s);
 }
 
 KC_HD uint64_t kc_wd_word_remainder(const kc_wd_word_shape &s, uint64_t word)

@@ -272,8 +272,11 @@ struct kc_wd_words {
                 uint64_t but_count = word & kc_wd_word_mask(shape_of);
                 if (but_count == kc_wd_word_of(shape_of, remainder, number))
                         return KC_WD_MATCH;
-                uint32_t there = kc_wd_word_number(shape_of, word);
-                return there == 255 ? KC_WD_OPEN : there == 254 ? KC_WD_GONE : KC_WD_OTHER;
+                uint32_t short_of_free =
+                        kc_wd_free_number(shape_of) - kc_wd_word_number(shape_of, word);
+                return short_of_free == 0   ? KC_WD_OPEN
+                       : short_of_free == 1 ? KC_WD_GONE
+                                            : KC_WD_OTHER;
         }
 
         __device__ kc_wd_claim claim(uint64_t slot, bool tomb, wanted remainder, uint32_t number,
@@ -323,7 +326,7 @@ struct kc_wd_words {
                             uint32_t *value) const
         {
                 uint64_t word = words[slot];
-                if (kc_wd_word_number(shape_of, word) > KC_WD_MAX_NUMBER)
+                if (kc_wd_word_number(shape_of, word) + 1 >= kc_wd_free_number(shape_of))
                         return false;
                 *mixed = kc_wd_word_mixed(shape, shape_of, slot, word);
                 *value = value_of(slot, word);

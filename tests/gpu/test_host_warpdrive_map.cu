@@ -154,7 +154,7 @@ static void words(void **unused)
                                 struct kc_wd_shape shape =
                                         shape_of(nwindows, 4, 1 + part_bits / 2, part_bits);
                                 shape.key_bits = key_bits;
-                                shape.max_probes = KC_WD_MAX_NUMBER + 1;
+                                shape.max_probes = key_bits % 4 == 0 ? 254 : 3000;
                                 kc_wd_word_shape word = kc_wd_divide(&shape);
                                 if (word.count_bits < (int)KC_WD_MIN_COUNT_BITS)
                                         continue;
@@ -175,19 +175,44 @@ static void word_marks(void **unused)
         shape.key_bits = 40;
         kc_wd_word_shape word = kc_wd_divide(&shape);
         (void)unused;
-        assert_int_equal(kc_wd_word_number(word, KC_WD_FREE), 255);
-        assert_int_equal(kc_wd_word_number(word, kc_wd_word_tombstone(word)), 254);
-        assert_int_equal(word.remainder_bits + word.count_bits + KC_WD_PROBE_BITS, 64);
+        assert_int_equal(kc_wd_word_number(word, KC_WD_FREE), 1023); /* 1009 probes: 10 bits */
+        assert_int_equal(kc_wd_word_number(word, kc_wd_word_tombstone(word)), 1022);
+        assert_int_equal(word.remainder_bits + word.count_bits + word.number_bits, 64);
         shape = shape_of(1, 4, 1, 0); /* one window: nothing of the key is saved */
         assert_true(kc_wd_divide(&shape).count_bits < (int)KC_WD_MIN_COUNT_BITS);
+}
+
+/* As many probes as are asked for where the count keeps 16 bits, 254 at least. */
+static void word_probes(void **unused)
+{
+        const struct {
+                int key_bits;
+                uint32_t asked, got;
+                int number_bits, count_bits;
+        } rows[] = {
+                { 40, 10, 10, 8, 25 },      { 40, 254, 254, 8, 25 },  { 40, 255, 255, 9, 24 },
+                { 40, 4096, 4096, 13, 20 }, { 48, 4096, 510, 9, 16 }, { 49, 4096, 254, 8, 16 },
+                { 54, 4096, 254, 8, 11 },
+        };
+        (void)unused;
+        for (auto row : rows) {
+                struct kc_wd_shape shape = shape_of(1009, 4, 1, 0);
+                shape.key_bits = row.key_bits;
+                shape.max_probes = row.asked;
+                kc_wd_word_shape word = kc_wd_divide(&shape);
+                assert_int_equal(shape.max_probes, row.got);
+                assert_int_equal(word.number_bits, row.number_bits);
+                assert_int_equal(word.count_bits, row.count_bits);
+        }
 }
 
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(mixing),     cmocka_unit_test(primes),   cmocka_unit_test(probing),
-                cmocka_unit_test(neighbours), cmocka_unit_test(evenness), cmocka_unit_test(words),
-                cmocka_unit_test(word_marks),
+                cmocka_unit_test(mixing),     cmocka_unit_test(primes),
+                cmocka_unit_test(probing),    cmocka_unit_test(neighbours),
+                cmocka_unit_test(evenness),   cmocka_unit_test(words),
+                cmocka_unit_test(word_marks), cmocka_unit_test(word_probes),
         };
         if (getenv("KC_TEST") != NULL)
                 cmocka_set_test_filter(getenv("KC_TEST"));
