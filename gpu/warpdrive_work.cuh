@@ -224,11 +224,41 @@ static __device__ inline bool kc_wd_put_odd(struct kc_wd_odd *odd, int i, uint32
         return is_new;
 }
 
+/*
+ * The slots to which a block has brought values lately, in its shared memory. Any value of a batch
+ * may stay, so one that comes for such a slot need not be written: thousands of lanes that write to
+ * the slot of one frequent key would wait for each other.
+ */
+struct kc_wd_recent {
+        enum : uint32_t { N = 512 };
+        uint64_t slots[N];
+
+        /* By all threads of the block. */
+        __device__ void clear(void)
+        {
+                for (uint32_t i = threadIdx.x; i < N; i += blockDim.x)
+                        slots[i] = KC_WD_NONE;
+                __syncthreads();
+        }
+
+        __device__ bool has(uint64_t slot) const
+        {
+                return *(const volatile uint64_t *)&slots[slot % N] == slot;
+        }
+
+        /* Behind the writing. */
+        __device__ void note(uint64_t slot)
+        {
+                *(volatile uint64_t *)&slots[slot % N] = slot;
+        }
+};
+
 template <class Layout, int G> struct kc_wd_putting {
         typedef kc_wd_window<Layout, G> window;
         typedef kc_wd_asker<Layout, window::LANES> asker;
 
         asker ask;
+        struct kc_wd_recent *recent; /* NULL: every value is written */
         enum kc_wd_mode mode;
         uint32_t nclaimed, nrefused;
         uint64_t room; /* the first slot of the sequence that is no other key's; KC_WD_NONE */
@@ -237,8 +267,10 @@ template <class Layout, int G> struct kc_wd_putting {
 
         __device__ kc_wd_putting(const kc_wd_view<Layout> &map,
                                  const kc_wd_batch<typename Layout::key> &batch,
-                                 const kc_wd_walk &walk, enum kc_wd_mode mode)
-            : ask(map, batch, walk), mode(mode), nclaimed(0), nrefused(0), room(KC_WD_NONE)
+                                 const kc_wd_walk &walk, enum kc_wd_mode mode,
+                                 struct kc_wd_recent *recent)
+            : ask(map, batch, walk), recent(recent), mode(mode), nclaimed(0), nrefused(0),
+              room(KC_WD_NONE)
         {
         }
 
@@ -314,10 +346,13 @@ template <class Layout, int G> struct kc_wd_putting {
         __device__ void update(uint64_t slot)
         {
                 Layout slots = ask.map.slots;
-                if (window::rank() == 0 && mode == KC_WD_ADD)
+                if (window::rank() == 0 && mode == KC_WD_ADD) {
                         slots.add(slot, ask.what, ask.value);
-                else if (window::rank() == 0)
+                } else if (window::rank() == 0 && (recent == NULL || !recent->has(slot))) {
                         slots.set(slot, ask.what, ask.value);
+                        if (recent != NULL)
+                                recent->note(slot);
+                }
                 done();
         }
 
@@ -350,7 +385,9 @@ static __global__ void __launch_bounds__(KC_WD_THREADS)
         kc_wd_put_kernel(kc_wd_view<Layout> map, kc_wd_batch<typename Layout::key> batch,
                          enum kc_wd_mode mode)
 {
-        kc_wd_putting<Layout, G> putting(map, batch, kc_wd_walk_of_warp(batch.n), mode);
+        __shared__ struct kc_wd_recent recent;
+        recent.clear();
+        kc_wd_putting<Layout, G> putting(map, batch, kc_wd_walk_of_warp(batch.n), mode, &recent);
         putting.all();
         putting.add_totals();
 }
@@ -381,7 +418,7 @@ static __global__ void __launch_bounds__(KC_WD_PART_THREADS)
         for (uint32_t i = threadIdx.x; i < nslots; i += KC_WD_PART_THREADS)
                 own[i] = words[i];
         __syncthreads();
-        kc_wd_putting<kc_wd_in_shared<Layout>, 1> putting(local, batch, walk, mode);
+        kc_wd_putting<kc_wd_in_shared<Layout>, 1> putting(local, batch, walk, mode, NULL);
         putting.all();
         putting.add_totals();
         __syncthreads();
