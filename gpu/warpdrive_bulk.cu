@@ -1,278 +1,277 @@
 /*
- * Batches for the WarpDrive map, split by its parts first.
+ * Batches for the WarpDrive map, split by its parts first; then a block takes a part into its
+ * shared memory and puts or looks up the part's keys there.
  *
- *      keys ──▶ count by part ──▶ split, a tile at a time ──▶ the map, part after part
- *                                                        ──▶ values back to where the keys were
+ *      keys ──▶ split by part ──▶ a block a part ──▶ the map
+ *                                                ──▶ values back to where the keys were
  *
- * A tile's keys are put in order of their parts in shared memory, so that what goes to one part is
- * written together, at a place that an atomic gives out. Then the map's own kernels take the split
- * batch: blocks go through it side by side, so at any time they are in one part or two. Values of a
- * tile lie in as many runs as there are parts, which is what a block has in its first-level cache
- * when it fetches them back. Where parts are so small that a block's shared memory holds one, slots
- * are words and groups have one lane, a block takes a part there, puts its keys, and puts it back.
+ * What must move through device memory, bytes a key of 64 bits with a value of 32 in two passes:
+ * putting 8 to count, 24 and 24 to split, 12 to read and a part's slots there (not if the map is
+ * empty) and back; retrieving 8, 18 and 18, 8 and the slots, 4, and 10 and 10 on the way back.
  *
  * Source: Juenger et al., WarpDrive (2018), section IV-B, where the multisplit is between devices,
- * and section VI; staging as in Ashkiani et al., GPU Multisplit (2016).
+ * and section VI.
  */
-#include "gpu/warpdrive_work.cuh"
+#include "gpu/warpdrive_part.cuh"
+#include "gpu/warpdrive_split.cuh"
 
 #include <algorithm>
-#include <cub/block/block_scan.cuh>
 
-enum { THREADS = 512, GATHER_THREADS = 256, COUNT_BLOCKS_PER_SM = 4, COUNT_AHEAD = 4 };
+enum {
+        ONE_PASS_BITS = 10,   /* up to so many bits of part one pass splits by */
+        LEAST_SHARE = 8,      /* fewer keys than slots / this: parts are not worth their way */
+};
 static const uint64_t SLICE_NKEYS = (uint64_t)1 << 29;
 
-template <class Key> struct tile_of {
-        enum { NITEMS = sizeof(Key) == 16 ? 8 : 16 };
-        enum : uint32_t { NKEYS = THREADS * NITEMS };
+/* ---- a slice of a batch ---- */
+
+/* Memory for a slice of `cap` keys, of which each pass has its own. */
+template <class Layout> struct slice {
+        typedef typename Layout::key Key;
+        struct kc_gpu *gpu;
+        uint64_t cap;
+        uint32_t nparts;
+        int npasses;
+        bool back;
+        Key *keys[2];
+        uint32_t *values[2];
+        uint32_t *begins;     /* [nparts + 1] */
+        uint32_t *cursors[2]; /* [nparts] at most */
+        struct kc_wd_level levels[2];
 };
 
+static int bits_above(int part_bits)
+{
+        return part_bits <= ONE_PASS_BITS ? 0 : (part_bits + 1) / 2;
+}
+
+/* Runs of a level's tiles. */
+template <class Key> static size_t nruns(const struct kc_wd_level *level)
+{
+        return (size_t)kc_wd_ntiles<Key>(level) << level->bits;
+}
+
 template <class Layout>
-static __device__ uint32_t part_of(const kc_wd_view<Layout> &map, typename Layout::key key)
+static enum kc_status levels_new(const kc_wd_map<Layout> *map, slice<Layout> *s,
+                                 struct kc_error *err)
 {
-        const struct kc_wd_shape &shape = map.shape;
-        auto mixed = kc_wd_mix(key, shape.seed, shape.key_bits);
-        return kc_wd_part(kc_wd_hash(mixed, shape.key_bits), shape.part_bits);
+        enum kc_status status = KC_OK;
+        const struct kc_wd_shape *shape = &map->view.shape;
+        int above = bits_above(shape->part_bits);
+        s->npasses = above == 0 ? 1 : 2;
+        for (int i = 0; i < s->npasses; i++) {
+                struct kc_wd_level *level = &s->levels[i];
+                level->above = i == 0 ? 0 : above;
+                level->bits = i == 0 && above != 0 ? above : shape->part_bits - above;
+                level->n = (uint32_t)s->cap;
+                level->begins = s->begins;
+                KC_TRY(kc_gpu_new(s->gpu, &s->cursors[i], s->nparts, err));
+                level->cursors = s->cursors[i];
+                if (!s->back)
+                        continue;
+                KC_TRY(kc_gpu_new(s->gpu, &level->ranks, s->cap, err));
+                KC_TRY(kc_gpu_new(s->gpu, &level->runs, nruns<typename Layout::key>(level), err));
+        }
+out:
+        return status;
 }
 
-/* counts [parts]: is added to. */
+/* Runs take less than a byte a key. An eighth is left for what the map itself takes. */
 template <class Layout>
-static __global__ void __launch_bounds__(THREADS)
-        count_kernel(kc_wd_view<Layout> map, const typename Layout::key *keys, uint32_t n,
-                     uint32_t *counts)
+static enum kc_status slice_new(const kc_wd_map<Layout> *map, slice<Layout> *s, uint64_t n,
+                                bool back, struct kc_error *err)
 {
-        extern __shared__ uint32_t own[];
-        uint32_t nparts = 1u << map.shape.part_bits;
-        for (uint32_t i = threadIdx.x; i < nparts; i += THREADS)
-                own[i] = 0;
-        __syncthreads();
-        uint64_t stride = (uint64_t)gridDim.x * THREADS;
-        for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < n;
-             i += COUNT_AHEAD * stride) {
-                typename Layout::key seen[COUNT_AHEAD];
-#pragma unroll
-                for (int j = 0; j < COUNT_AHEAD; j++)
-                        seen[j] = i + j * stride < n ? keys[i + j * stride] : 0;
-#pragma unroll
-                for (int j = 0; j < COUNT_AHEAD; j++)
-                        if (i + j * stride < n)
-                                atomicAdd(&own[part_of(map, seen[j])], 1u);
+        enum kc_status status;
+        size_t per_key = 2 * (sizeof(typename Layout::key) + sizeof(uint32_t)) + (back ? 6 : 0);
+        uint64_t room = kc_gpu_room(map->gpu) / 8 * 7 / per_key;
+        s->gpu = map->gpu;
+        s->cap = std::max(std::min(std::min(n, SLICE_NKEYS), room), (uint64_t)1);
+        s->nparts = 1u << map->view.shape.part_bits;
+        s->back = back;
+        KC_TRY(kc_gpu_new(s->gpu, &s->begins, (size_t)s->nparts + 1, err));
+        for (int i = 0; i < 2; i++) {
+                KC_TRY(kc_gpu_new(s->gpu, &s->keys[i], s->cap, err));
+                KC_TRY(kc_gpu_new(s->gpu, &s->values[i], s->cap, err));
         }
-        __syncthreads();
-        for (uint32_t i = threadIdx.x; i < nparts; i += THREADS)
-                if (own[i] != 0)
-                        atomicAdd(&counts[i], own[i]);
+        KC_TRY(levels_new(map, s, err));
+out:
+        return status;
 }
 
-typedef cub::BlockScan<uint32_t, THREADS> block_scan;
-
-/* Counts to where their parts begin. By the whole block; barriers are before and behind. */
-static __device__ void scan_counts(uint32_t *counts, uint32_t nparts,
-                                   typename block_scan::TempStorage *scratch)
+template <class Layout> static void slice_free(slice<Layout> *s)
 {
-        uint32_t per_thread = (nparts + THREADS - 1) / THREADS, sum = 0, before, all;
-        uint32_t begin = threadIdx.x * per_thread;
-        for (uint32_t i = begin; i < begin + per_thread && i < nparts; i++)
-                sum += counts[i];
-        block_scan(*scratch).ExclusiveSum(sum, before, all);
-        for (uint32_t i = begin; i < begin + per_thread && i < nparts; i++) {
-                uint32_t n = counts[i];
-                counts[i] = before;
-                before += n;
+        for (int i = 0; i < 2 && s->gpu != NULL; i++) {
+                struct kc_wd_level *level = &s->levels[i];
+                level->n = (uint32_t)s->cap;
+                kc_gpu_delete(s->gpu, level->runs, nruns<typename Layout::key>(level));
+                kc_gpu_delete(s->gpu, level->ranks, s->cap);
+                kc_gpu_delete(s->gpu, s->cursors[i], s->nparts);
+                kc_gpu_delete(s->gpu, s->values[i], s->cap);
+                kc_gpu_delete(s->gpu, s->keys[i], s->cap);
         }
-        __syncthreads();
-}
-
-static __global__ void __launch_bounds__(THREADS) scan_kernel(uint32_t *counts, uint32_t nparts)
-{
-        __shared__ typename block_scan::TempStorage scratch;
-        scan_counts(counts, nparts, &scratch);
+        if (s->gpu != NULL)
+                kc_gpu_delete(s->gpu, s->begins, (size_t)s->nparts + 1);
 }
 
 /* ---- splitting ---- */
 
-template <class Key> struct split_batch {
-        const Key *keys;
-        const uint32_t *values; /* NULL: none */
-        uint32_t n;
-        uint32_t *cursors; /* [parts] where the next key of each goes */
-        Key *out_keys;
-        uint32_t *out_values;
-        uint32_t *went; /* [n] where a key went; NULL: not wanted */
-};
-
-/* Shared memory of a tile: this, then counts and cursors of the parts. */
-template <class Key> struct split_tile {
-        Key staged[tile_of<Key>::NKEYS];
-        uint16_t parts[tile_of<Key>::NKEYS]; /* of what is staged */
-        typename block_scan::TempStorage scratch;
-};
-
-template <class Key> static size_t split_shared_nbytes(int part_bits)
-{
-        return sizeof(split_tile<Key>) + ((size_t)2 * sizeof(uint32_t) << part_bits);
-}
-
-/* What is staged goes out, part by part. */
-template <class Key, class T>
-static __device__ void write_staged(const split_tile<Key> *tile, const uint32_t *places, uint32_t n,
-                                    T *out)
-{
-        const T *staged = (const T *)tile->staged;
-        __syncthreads();
-#pragma unroll 4
-        for (uint32_t i = threadIdx.x; i < n; i += THREADS)
-                out[places[tile->parts[i]] + i] = staged[i];
-        __syncthreads();
-}
-
-/* A key's place among those of its part in the tile, above the part's number. */
-template <class Layout, int NITEMS>
-static __device__ void rank_keys(const kc_wd_view<Layout> &map, const typename Layout::key *keys,
-                                 uint32_t n, uint32_t *counts, uint32_t *ranks)
-{
-#pragma unroll
-        for (int i = 0; i < NITEMS; i++) {
-                if (threadIdx.x + i * THREADS >= n)
-                        continue;
-                uint32_t part = part_of(map, keys[i]);
-                ranks[i] = part | atomicAdd(&counts[part], 1u) << 16;
-        }
-        __syncthreads();
-}
-
-/* Where the tile's keys of each part go, less what is before them in the tile; offsets: counts at
- * first, then that. */
-static __device__ void take_places(uint32_t *offsets, uint32_t *places, uint32_t *cursors,
-                                   uint32_t nparts, typename block_scan::TempStorage *scratch)
-{
-        for (uint32_t i = threadIdx.x; i < nparts; i += THREADS)
-                places[i] = offsets[i] == 0 ? 0 : atomicAdd(&cursors[i], offsets[i]);
-        __syncthreads();
-        scan_counts(offsets, nparts, scratch);
-        for (uint32_t i = threadIdx.x; i < nparts; i += THREADS)
-                places[i] -= offsets[i];
-        __syncthreads();
-}
-
+/* Where parts begin, among n keys, and cursors for the passes. */
 template <class Layout>
-static __global__ void __launch_bounds__(THREADS, 2)
-        split_kernel(kc_wd_view<Layout> map, split_batch<typename Layout::key> batch)
-{
-        typedef typename Layout::key Key;
-        enum { NITEMS = tile_of<Key>::NITEMS };
-        extern __shared__ __align__(16) unsigned char memory[];
-        auto *tile = (split_tile<Key> *)memory;
-        uint32_t nparts = 1u << map.shape.part_bits, begin = blockIdx.x * tile_of<Key>::NKEYS;
-        uint32_t n = min(batch.n - begin, (uint32_t)tile_of<Key>::NKEYS);
-        uint32_t *offsets = (uint32_t *)(tile + 1), *places = offsets + nparts, ranks[NITEMS];
-        Key keys[NITEMS];
-        for (uint32_t i = threadIdx.x; i < nparts; i += THREADS)
-                offsets[i] = 0;
-#pragma unroll
-        for (int i = 0; i < NITEMS; i++)
-                keys[i] = threadIdx.x + i * THREADS < n
-                                  ? batch.keys[begin + threadIdx.x + i * THREADS]
-                                  : 0;
-        __syncthreads();
-        rank_keys<Layout, NITEMS>(map, keys, n, offsets, ranks);
-        take_places(offsets, places, batch.cursors, nparts, &tile->scratch);
-#pragma unroll
-        for (int i = 0; i < NITEMS; i++) {
-                uint32_t from = threadIdx.x + i * THREADS, part = ranks[i] & 0xffff;
-                if (from >= n)
-                        continue;
-                ranks[i] = offsets[part] + (ranks[i] >> 16);
-                tile->staged[ranks[i]] = keys[i];
-                tile->parts[ranks[i]] = (uint16_t)part;
-                if (batch.went != NULL)
-                        batch.went[begin + from] = places[part] + ranks[i];
-        }
-        write_staged(tile, places, n, batch.out_keys);
-        if (batch.values == NULL)
-                return;
-        uint32_t *staged = (uint32_t *)tile->staged;
-#pragma unroll
-        for (int i = 0; i < NITEMS; i++)
-                if (threadIdx.x + i * THREADS < n)
-                        staged[ranks[i]] = batch.values[begin + threadIdx.x + i * THREADS];
-        write_staged(tile, places, n, batch.out_values);
-}
-
-/* out[i] = values[went[i]] */
-static __global__ void __launch_bounds__(GATHER_THREADS)
-        gather_kernel(const uint32_t *values, const uint32_t *went, uint32_t n, uint32_t *out)
-{
-        uint32_t i = blockIdx.x * GATHER_THREADS + threadIdx.x;
-        if (i < n)
-                __stcs(&out[i], values[__ldcs(&went[i])]);
-}
-
-/* ---- a slice of a batch ---- */
-
-template <class Key> struct slice {
-        uint64_t cap;
-        Key *keys;
-        uint32_t *values, *went, *cursors; /* went: NULL where values do not come back */
-};
-
-template <class Key> static size_t slice_nbytes_per_key(bool back)
-{
-        return sizeof(Key) + (back ? 2 : 1) * sizeof(uint32_t);
-}
-
-/* What the map itself takes for a batch is left: a bit a key. */
-template <class Key>
-static enum kc_status slice_new(struct kc_gpu *gpu, slice<Key> *s, uint64_t n, int part_bits,
-                                bool back, struct kc_error *err)
+static enum kc_status count_parts(const kc_wd_map<Layout> *map, const typename Layout::key *keys,
+                                  uint32_t n, const slice<Layout> *s, struct kc_error *err)
 {
         enum kc_status status;
-        uint64_t room = kc_gpu_room(gpu) / 8 * 7 / slice_nbytes_per_key<Key>(back);
-        s->cap = std::max(std::min(std::min(n, SLICE_NKEYS), room), (uint64_t)1);
-        KC_TRY(kc_gpu_new(gpu, &s->cursors, (size_t)1 << part_bits, err));
-        KC_TRY(kc_gpu_new(gpu, &s->keys, s->cap, err));
-        KC_TRY(kc_gpu_new(gpu, &s->values, s->cap, err));
-        if (back)
-                KC_TRY(kc_gpu_new(gpu, &s->went, s->cap, err));
+        struct kc_gpu *gpu = map->gpu;
+        auto kernel = kc_wd_count_kernel<typename Layout::key>;
+        const uint32_t counted = std::min(s->nparts, 1u << KC_WD_COUNTED_BITS);
+        const size_t nbytes = counted * sizeof(uint32_t);
+        const bool two = s->npasses == 2;
+        int per_sm = 0;
+        KC_TRY(KC_CUDA(cudaMemsetAsync(s->begins, 0, ((size_t)s->nparts + 1) * sizeof(uint32_t),
+                                       gpu->stream)));
+        KC_TRY(KC_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                            (int)nbytes)));
+        KC_TRY(KC_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, kernel,
+                                                                     KC_WD_COUNT_THREADS, nbytes)));
+        for (uint32_t first = 0; first < s->nparts; first += counted) {
+                unsigned grid = std::min((unsigned)std::max(per_sm * gpu->nmultiprocessors, 1),
+                                         kc_ceil_div(n, KC_WD_COUNT_THREADS));
+                kc_wd_count_kernel<typename Layout::key>
+                        <<<grid, KC_WD_COUNT_THREADS, nbytes, gpu->stream>>>(
+                                map->view.shape, keys, n, first, counted, s->begins);
+                KC_TRY(KC_LAUNCHED());
+        }
+        kc_wd_begins_kernel<<<1, KC_WD_SPLIT_THREADS, 0, gpu->stream>>>(
+                s->begins, s->nparts, two ? s->levels[1].bits : 0, s->cursors[0],
+                two ? s->cursors[1] : NULL);
+        KC_TRY(KC_LAUNCHED());
 out:
         return status;
 }
 
 template <class Key>
-static void slice_free(struct kc_gpu *gpu, slice<Key> *s, int part_bits, bool back)
+static enum kc_status run_pass(struct kc_gpu *gpu, const kc_wd_pass<Key> *pass,
+                               struct kc_error *err)
 {
-        if (back)
-                kc_gpu_delete(gpu, s->went, s->cap);
-        kc_gpu_delete(gpu, s->values, s->cap);
-        kc_gpu_delete(gpu, s->keys, s->cap);
-        kc_gpu_delete(gpu, s->cursors, (size_t)1 << part_bits);
+        enum kc_status status;
+        size_t nbytes = kc_wd_staging_nbytes<Key>(pass->level.bits);
+        KC_TRY(KC_CUDA(cudaFuncSetAttribute(kc_wd_split_kernel<Key>,
+                                            cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                            (int)nbytes)));
+        kc_wd_split_kernel<Key><<<kc_wd_ntiles<Key>(&pass->level), KC_WD_SPLIT_THREADS, nbytes,
+                                  gpu->stream>>>(*pass);
+        KC_TRY(KC_LAUNCHED());
+out:
+        return status;
 }
 
-/* Split n keys, and values where there are some, to the slice's arrays. */
+/* Split n keys, and values where there are some; they are then in the last pass's arrays. */
 template <class Layout>
 static enum kc_status split(const kc_wd_map<Layout> *map, const typename Layout::key *keys,
-                            const uint32_t *values, uint32_t n,
-                            const slice<typename Layout::key> *s, struct kc_error *err)
+                            const uint32_t *values, uint32_t n, slice<Layout> *s,
+                            struct kc_error *err)
 {
-        typedef typename Layout::key Key;
+        enum kc_status status;
+        kc_wd_pass<typename Layout::key> pass = {};
+        KC_TRY(count_parts(map, keys, n, s, err));
+        pass.mix = true;
+        pass.keys = keys;
+        pass.values = values;
+        for (int i = 0; i < s->npasses; i++) {
+                s->levels[i].n = n;
+                s->levels[i].shape = map->view.shape; /* another one after a rebuild */
+                pass.level = s->levels[i];
+                pass.out_keys = s->keys[i];
+                pass.out_values = s->values[i];
+                KC_TRY(run_pass(map->gpu, &pass, err));
+                pass.mix = false;
+                pass.keys = s->keys[i];
+                pass.values = values == NULL ? NULL : s->values[i];
+        }
+out:
+        return status;
+}
+
+/* ---- parts ---- */
+
+/* A block for each part; as small as lets two blocks of half the threads run beside each other. */
+template <class Kernel>
+static enum kc_status part_block(const struct kc_gpu *gpu, Kernel *kernel, size_t nbytes,
+                                 unsigned *nthreads, struct kc_error *err)
+{
+        const size_t reserved = 1024; /* of each block's shared memory, and not in shared_nbytes */
+        *nthreads = 2 * (nbytes + reserved) <= gpu->shared_nbytes + reserved
+                            ? KC_WD_PART_THREADS / 2
+                            : KC_WD_PART_THREADS;
+        return KC_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                            (int)nbytes));
+}
+
+template <class Layout> static size_t part_nbytes(uint64_t nslots, int part_bits)
+{
+        return kc_wd_own<Layout>::nbytes((size_t)(nslots >> part_bits));
+}
+
+template <class Layout>
+int kc_wd_bulk_part_bits(const struct kc_gpu *gpu, uint64_t capacity, uint32_t group)
+{
+        int bits = 1;
+        for (; bits < KC_WD_MAX_PART_BITS; bits++) {
+                uint64_t nwindows = (capacity >> bits) / group + 1;
+                if (nwindows < UINT32_MAX / 2 &&
+                    kc_wd_own<Layout>::nbytes(
+                            (size_t)kc_wd_prime_from((uint32_t)nwindows) * group) <=
+                            gpu->shared_nbytes)
+                        break;
+        }
+        return bits;
+}
+
+/* Else the map's own functions are the better way, or the only one. */
+template <class Layout> static bool goes_in_parts(const kc_wd_map<Layout> *map, uint64_t n)
+{
+        int part_bits = map->view.shape.part_bits;
+        return part_bits > 0 && n >= map->nslots / LEAST_SHARE &&
+               part_nbytes<Layout>(map->nslots, part_bits) <= map->gpu->shared_nbytes;
+}
+
+template <class Layout>
+static kc_wd_parted<typename Layout::key> parted_of(const kc_wd_map<Layout> *map,
+                                                    const slice<Layout> *s)
+{
+        kc_wd_parted<typename Layout::key> parted = {};
+        parted.keys = s->keys[s->npasses - 1];
+        parted.begins = s->begins;
+        parted.fresh = map->nkeys == 0 && map->ntombs == 0;
+        parted.totals = map->totals;
+        return parted;
+}
+
+/* What finds no room is put by kc_wd_put, which rebuilds the map. */
+template <class Layout>
+static enum kc_status put_split(kc_wd_map<Layout> *map, enum kc_wd_mode mode, bool with_values,
+                                slice<Layout> *s, struct kc_error *err)
+{
         enum kc_status status;
         struct kc_gpu *gpu = map->gpu;
-        int part_bits = map->view.shape.part_bits;
-        size_t nparts = (size_t)1 << part_bits, nbytes = split_shared_nbytes<Key>(part_bits);
-        split_batch<Key> batch = { keys, values, n, s->cursors, s->keys, s->values, s->went };
-        unsigned ncounting = std::min((unsigned)(COUNT_BLOCKS_PER_SM * gpu->nmultiprocessors),
-                                      kc_ceil_div(n, THREADS));
-        KC_TRY(KC_CUDA(cudaMemsetAsync(s->cursors, 0, nparts * sizeof(uint32_t), gpu->stream)));
-        count_kernel<Layout><<<ncounting, THREADS, nparts * sizeof(uint32_t), gpu->stream>>>(
-                map->view, keys, n, s->cursors);
+        unsigned long long totals[KC_WD_NTOTALS];
+        kc_wd_parted<typename Layout::key> parted = parted_of(map, s);
+        size_t nbytes = part_nbytes<Layout>(map->nslots, map->view.shape.part_bits);
+        unsigned nthreads;
+        int last = s->npasses - 1;
+        parted.values = with_values ? s->values[last] : NULL;
+        parted.refused_keys = s->keys[1 - last]; /* of these nothing is needed any more */
+        parted.refused_values = s->values[1 - last];
+        KC_TRY(kc_wd_clear_totals(gpu, map->totals, err));
+        KC_TRY(part_block(gpu, kc_wd_put_part_kernel<Layout>, nbytes, &nthreads, err));
+        kc_wd_put_part_kernel<Layout>
+                <<<s->nparts, nthreads, nbytes, gpu->stream>>>(map->view, parted, mode);
         KC_TRY(KC_LAUNCHED());
-        scan_kernel<<<1, THREADS, 0, gpu->stream>>>(s->cursors, (uint32_t)nparts);
-        KC_TRY(KC_LAUNCHED());
-        KC_TRY(KC_CUDA(cudaFuncSetAttribute(
-                split_kernel<Layout>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)nbytes)));
-        split_kernel<Layout><<<kc_ceil_div(n, tile_of<Key>::NKEYS), THREADS, nbytes, gpu->stream>>>(
-                map->view, batch);
-        KC_TRY(KC_LAUNCHED());
+        KC_TRY(kc_wd_read_totals(gpu, map->totals, totals, err));
+        map->nkeys += totals[KC_WD_NCLAIMED];
+        if (totals[KC_WD_NREFUSED] != 0)
+                status = kc_wd_put(map, mode, parted.refused_keys, parted.refused_values,
+                                   totals[KC_WD_NREFUSED], NULL, err);
 out:
         return status;
 }
@@ -283,20 +282,58 @@ enum kc_status kc_wd_bulk_put(kc_wd_map<Layout> *map, enum kc_wd_mode mode,
                               struct kc_error *err)
 {
         enum kc_status status;
-        int part_bits = map->view.shape.part_bits;
-        slice<typename Layout::key> s = {};
-        if (part_bits == 0 || n == 0)
+        slice<Layout> s = {};
+        if (!goes_in_parts(map, n) || (Layout::COUNTS_ONLY && mode != KC_WD_ADD))
                 return kc_wd_put(map, mode, keys, values, n, NULL, err);
-        KC_TRY(slice_new(map->gpu, &s, n, part_bits, false, err));
+        KC_TRY(kc_wd_expect_weights(map, values, n, err));
+        KC_TRY(slice_new(map, &s, n, false, err));
         for (uint64_t at = 0; at < n; at += s.cap) {
                 uint64_t own = std::min(s.cap, n - at);
                 const uint32_t *own_values = values == NULL ? NULL : values + at;
                 KC_TRY(split(map, keys + at, own_values, (uint32_t)own, &s, err));
-                KC_TRY(kc_wd_put_split(map, mode, s.keys, values == NULL ? NULL : s.values, own,
-                                       s.cursors, NULL, err));
+                KC_TRY(put_split(map, mode, values != NULL, &s, err));
         }
 out:
-        slice_free(map->gpu, &s, part_bits, false);
+        slice_free(&s);
+        return status;
+}
+
+/* Values of the split keys to where the keys were. */
+template <class Layout>
+static enum kc_status bring_back(slice<Layout> *s, uint32_t *out, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        for (int i = s->npasses - 1; i >= 0; i--) {
+                const struct kc_wd_level *level = &s->levels[i];
+                kc_wd_back_kernel<typename Layout::key>
+                        <<<kc_wd_ntiles<typename Layout::key>(level), KC_WD_SPLIT_THREADS, 0,
+                           s->gpu->stream>>>(*level, s->values[i], i == 0 ? out : s->values[i - 1]);
+                KC_TRY(KC_LAUNCHED());
+        }
+out:
+        return status;
+}
+
+template <class Layout>
+static enum kc_status retrieve_split(const kc_wd_map<Layout> *map, uint32_t missing,
+                                     slice<Layout> *s, uint64_t *nfound, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_gpu *gpu = map->gpu;
+        unsigned long long totals[KC_WD_NTOTALS];
+        kc_wd_parted<typename Layout::key> parted = parted_of(map, s);
+        size_t nbytes = part_nbytes<Layout>(map->nslots, map->view.shape.part_bits);
+        unsigned nthreads;
+        parted.answers = s->values[s->npasses - 1];
+        parted.missing = missing;
+        KC_TRY(kc_wd_clear_totals(gpu, map->totals, err));
+        KC_TRY(part_block(gpu, kc_wd_retrieve_part_kernel<Layout>, nbytes, &nthreads, err));
+        kc_wd_retrieve_part_kernel<Layout>
+                <<<s->nparts, nthreads, nbytes, gpu->stream>>>(map->view, parted);
+        KC_TRY(KC_LAUNCHED());
+        KC_TRY(kc_wd_read_totals(gpu, map->totals, totals, err));
+        *nfound += totals[KC_WD_NHIT];
+out:
         return status;
 }
 
@@ -306,30 +343,27 @@ enum kc_status kc_wd_bulk_retrieve(const kc_wd_map<Layout> *map, const typename 
                                    struct kc_error *err)
 {
         enum kc_status status;
-        int part_bits = map->view.shape.part_bits;
-        slice<typename Layout::key> s = {};
+        slice<Layout> s = {};
         uint64_t all = 0;
-        if (part_bits == 0 || n == 0)
+        if (!goes_in_parts(map, n))
                 return kc_wd_retrieve(map, keys, n, missing, values, NULL, nfound, err);
-        KC_TRY(slice_new(map->gpu, &s, n, part_bits, true, err));
+        KC_TRY(slice_new(map, &s, n, true, err));
         for (uint64_t at = 0; at < n; at += s.cap) {
-                uint64_t own = std::min(s.cap, n - at), own_found;
+                uint64_t own = std::min(s.cap, n - at);
                 KC_TRY(split(map, keys + at, NULL, (uint32_t)own, &s, err));
-                KC_TRY(kc_wd_retrieve(map, s.keys, own, missing, s.values, NULL, &own_found, err));
-                gather_kernel<<<kc_ceil_div(own, GATHER_THREADS), GATHER_THREADS, 0,
-                                map->gpu->stream>>>(s.values, s.went, (uint32_t)own, values + at);
-                KC_TRY(KC_LAUNCHED());
-                all += own_found;
+                KC_TRY(retrieve_split(map, missing, &s, &all, err));
+                KC_TRY(bring_back(&s, values + at, err));
         }
         KC_TRY(KC_CUDA(cudaStreamSynchronize(map->gpu->stream)));
         if (nfound != NULL)
                 *nfound = all;
 out:
-        slice_free(map->gpu, &s, part_bits, true);
+        slice_free(&s);
         return status;
 }
 
 #define INSTANTIATE(Layout) \
+        template int kc_wd_bulk_part_bits<Layout>(const struct kc_gpu *, uint64_t, uint32_t); \
         template enum kc_status kc_wd_bulk_put(kc_wd_map<Layout> *, enum kc_wd_mode, \
                                                const typename Layout::key *, const uint32_t *, \
                                                uint64_t, struct kc_error *); \

@@ -2,27 +2,9 @@
 
 #include <algorithm>
 
-enum { THREADS = KC_WD_THREADS, REBUILDS = 4, MAX_PART_BITS = 12 };
+enum { THREADS = KC_WD_THREADS, REBUILDS = 4 };
 static const uint64_t CHUNK_NSLOTS = 1 << 22; /* poured from table to table at a time */
 
-static enum kc_status read_totals(struct kc_gpu *gpu, const unsigned long long *totals,
-                                  unsigned long long *to, struct kc_error *err)
-{
-        enum kc_status status;
-        KC_TRY(KC_CUDA(cudaMemcpyAsync(to, totals, KC_WD_NTOTALS * sizeof *to,
-                                       cudaMemcpyDeviceToHost, gpu->stream)));
-        KC_TRY(KC_CUDA(cudaStreamSynchronize(gpu->stream)));
-out:
-        return status;
-}
-
-static enum kc_status clear_totals(struct kc_gpu *gpu, unsigned long long *totals,
-                                   struct kc_error *err)
-{
-        return KC_CUDA(cudaMemsetAsync(totals, 0, KC_WD_NTOTALS * sizeof *totals, gpu->stream));
-}
-
-/* Room for what adding these weights (NULL: 1 each) can make wrap. */
 template <class Layout>
 static enum kc_status expect_weights(kc_wd_map<Layout> *, const uint32_t *, uint64_t,
                                      struct kc_error *)
@@ -37,16 +19,23 @@ static enum kc_status expect_weights(kc_wd_map<kc_wd_words> *map, const uint32_t
         struct kc_gpu *gpu = map->gpu;
         unsigned long long sums[KC_WD_NTOTALS] = { n };
         if (weights != NULL) {
-                KC_TRY(clear_totals(gpu, map->totals, err));
+                KC_TRY(kc_wd_clear_totals(gpu, map->totals, err));
                 sum_kernel<<<8 * gpu->nmultiprocessors, THREADS, 0, gpu->stream>>>(weights, n,
                                                                                    map->totals);
                 KC_TRY(KC_LAUNCHED());
-                KC_TRY(read_totals(gpu, map->totals, sums, err));
+                KC_TRY(kc_wd_read_totals(gpu, map->totals, sums, err));
         }
         KC_TRY(grow_wraps(gpu, &map->view.slots, map->weight + sums[0], err));
         map->weight += sums[0];
 out:
         return status;
+}
+
+template <class Layout>
+enum kc_status kc_wd_expect_weights(kc_wd_map<Layout> *map, const uint32_t *weights, uint64_t n,
+                                    struct kc_error *err)
+{
+        return expect_weights(map, weights, n, err);
 }
 
 /* The same for all that is in another map. */
@@ -77,7 +66,7 @@ static enum kc_status set_shape(kc_wd_map<Layout> *map, struct kc_error *err)
         s->key_bits = Layout::COUNTS_ONLY && o->key_bits != 0 ? o->key_bits : 64;
         s->seed = o->seed;
         uint64_t nwindows = per_part / s->group + (per_part % s->group != 0);
-        if (nwindows > UINT32_MAX / 2 || s->part_bits > MAX_PART_BITS)
+        if (nwindows > UINT32_MAX / 2 || s->part_bits > KC_WD_MAX_PART_BITS)
                 return kc_fail(err, KC_EUSAGE, "a map of %llu slots in 2^%d parts cannot be",
                                (unsigned long long)o->capacity, o->part_bits);
         s->nwindows = kc_wd_prime_from((uint32_t)nwindows);
@@ -221,48 +210,6 @@ out:
          : (map)->options.group == 16 ? launch<Layout, 16>(map, __VA_ARGS__) \
                                       : launch<Layout, 32>(map, __VA_ARGS__))
 
-/* Parts that fit a block's shared memory are worth their way there and back if the batch has not
- * too few keys. */
-template <class Layout>
-static bool goes_to_shared(const kc_wd_map<Layout> *map,
-                           const kc_wd_batch<typename Layout::key> *batch)
-{
-        return batch->ends != NULL && batch->todo == NULL && map->options.group == 1 &&
-               map->view.shape.nwindows <= map->gpu->shared_nbytes / sizeof(uint64_t) &&
-               batch->n >= map->nslots / 8;
-}
-
-template <class Layout>
-static enum kc_status put_in_shared(kc_wd_map<Layout> *map, enum kc_wd_mode mode,
-                                    const kc_wd_batch<typename Layout::key> *batch,
-                                    struct kc_error *err)
-{
-        enum kc_status status;
-        cudaStream_t stream = map->gpu->stream;
-        unsigned nparts = 1u << map->view.shape.part_bits;
-        size_t nbytes = map->view.shape.nwindows * sizeof(uint64_t);
-        KC_TRY(KC_CUDA(cudaFuncSetAttribute(kc_wd_put_part_kernel<Layout>,
-                                            cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                            (int)nbytes)));
-        kc_wd_put_part_kernel<Layout>
-                <<<nparts, KC_WD_PART_THREADS, nbytes, stream>>>(map->view, *batch, mode);
-        KC_TRY(KC_LAUNCHED());
-out:
-        return status;
-}
-
-template <class Layout>
-static enum kc_status put_anywhere(kc_wd_map<Layout> *map, enum kc_wd_mode mode,
-                                   const kc_wd_batch<typename Layout::key> *batch,
-                                   struct kc_error *err)
-{
-        if constexpr (Layout::ONE_WORD) {
-                if (goes_to_shared(map, batch))
-                        return put_in_shared(map, mode, batch, err);
-        }
-        return BY_GROUP(launch_put, map, batch, mode, err);
-}
-
 /* Put once; what finds no room has a bit in batch->refused, which was cleared. */
 template <class Layout>
 static enum kc_status put_once(kc_wd_map<Layout> *map, enum kc_wd_mode mode,
@@ -271,9 +218,9 @@ static enum kc_status put_once(kc_wd_map<Layout> *map, enum kc_wd_mode mode,
 {
         enum kc_status status;
         unsigned long long totals[KC_WD_NTOTALS];
-        KC_TRY(clear_totals(map->gpu, map->totals, err));
-        KC_TRY(put_anywhere(map, mode, batch, err));
-        KC_TRY(read_totals(map->gpu, map->totals, totals, err));
+        KC_TRY(kc_wd_clear_totals(map->gpu, map->totals, err));
+        KC_TRY(BY_GROUP(launch_put, map, batch, mode, err));
+        KC_TRY(kc_wd_read_totals(map->gpu, map->totals, totals, err));
         map->nkeys += totals[KC_WD_NCLAIMED];
         *nrefused = totals[KC_WD_NREFUSED];
 out:
@@ -340,9 +287,9 @@ out:
 }
 
 template <class Layout>
-enum kc_status kc_wd_put_split(kc_wd_map<Layout> *map, enum kc_wd_mode mode,
-                               const typename Layout::key *keys, const uint32_t *values, uint64_t n,
-                               const uint32_t *ends, uint32_t *refused, struct kc_error *err)
+enum kc_status kc_wd_put(kc_wd_map<Layout> *map, enum kc_wd_mode mode,
+                         const typename Layout::key *keys, const uint32_t *values, uint64_t n,
+                         uint32_t *refused, struct kc_error *err)
 {
         enum kc_status status;
         kc_wd_batch<typename Layout::key> batch = batch_of(map, keys, values, n);
@@ -353,9 +300,8 @@ enum kc_status kc_wd_put_split(kc_wd_map<Layout> *map, enum kc_wd_mode mode,
         if (Layout::COUNTS_ONLY && mode != KC_WD_ADD)
                 return kc_fail(err, KC_EUSAGE, "words of remainder and count only add");
         KC_TRY(bits_new(map->gpu, &bits, n, err));
-        KC_TRY(expect_weights(map, values, n, err));
+        KC_TRY(kc_wd_expect_weights(map, values, n, err));
         batch.refused = bits;
-        batch.ends = ends;
         KC_TRY(put_once(map, mode, &batch, &nrefused, err));
         if (nrefused != 0)
                 status = put_again(map, mode, batch, &bits, nrefused, err);
@@ -365,14 +311,6 @@ enum kc_status kc_wd_put_split(kc_wd_map<Layout> *map, enum kc_wd_mode mode,
 out:
         kc_gpu_delete(map->gpu, bits, (n + 31) / 32);
         return status;
-}
-
-template <class Layout>
-enum kc_status kc_wd_put(kc_wd_map<Layout> *map, enum kc_wd_mode mode,
-                         const typename Layout::key *keys, const uint32_t *values, uint64_t n,
-                         uint32_t *refused, struct kc_error *err)
-{
-        return kc_wd_put_split(map, mode, keys, values, n, NULL, refused, err);
 }
 
 template <class Layout>
@@ -386,9 +324,9 @@ enum kc_status kc_wd_retrieve(const kc_wd_map<Layout> *map, const typename Layou
         unsigned long long totals[KC_WD_NTOTALS] = {};
         if (n == 0)
                 goto out;
-        KC_TRY(clear_totals(map->gpu, map->totals, err));
+        KC_TRY(kc_wd_clear_totals(map->gpu, map->totals, err));
         KC_TRY(BY_GROUP(launch_retrieve, map, &batch, &answers, err));
-        KC_TRY(read_totals(map->gpu, map->totals, totals, err));
+        KC_TRY(kc_wd_read_totals(map->gpu, map->totals, totals, err));
 out:
         if (nfound != NULL)
                 *nfound = totals[KC_WD_NHIT];
@@ -404,9 +342,9 @@ enum kc_status kc_wd_erase(kc_wd_map<Layout> *map, const typename Layout::key *k
         unsigned long long totals[KC_WD_NTOTALS] = {};
         if (n == 0)
                 goto out;
-        KC_TRY(clear_totals(map->gpu, map->totals, err));
+        KC_TRY(kc_wd_clear_totals(map->gpu, map->totals, err));
         KC_TRY(BY_GROUP(launch_erase, map, &batch, err));
-        KC_TRY(read_totals(map->gpu, map->totals, totals, err));
+        KC_TRY(kc_wd_read_totals(map->gpu, map->totals, totals, err));
         map->nkeys -= totals[KC_WD_NHIT];
         map->ntombs += totals[KC_WD_NHIT];
 out:
@@ -456,11 +394,11 @@ static enum kc_status export_range(const kc_wd_map<Layout> *map, uint64_t begin,
         enum kc_status status;
         unsigned long long totals[KC_WD_NTOTALS];
         unsigned grid = kc_ceil_div(end - begin + KC_WD_NODD, THREADS);
-        KC_TRY(clear_totals(map->gpu, map->totals, err));
+        KC_TRY(kc_wd_clear_totals(map->gpu, map->totals, err));
         export_kernel<Layout><<<grid, THREADS, 0, map->gpu->stream>>>(map->view, begin, end, keys,
                                                                       values, cap, map->totals);
         KC_TRY(KC_LAUNCHED());
-        KC_TRY(read_totals(map->gpu, map->totals, totals, err));
+        KC_TRY(kc_wd_read_totals(map->gpu, map->totals, totals, err));
         *n = totals[0];
 out:
         return status;
@@ -562,9 +500,8 @@ out:
         template enum kc_status kc_wd_put(kc_wd_map<Layout> *, enum kc_wd_mode, \
                                           const typename Layout::key *, const uint32_t *, \
                                           uint64_t, uint32_t *, struct kc_error *); \
-        template enum kc_status kc_wd_put_split( \
-                kc_wd_map<Layout> *, enum kc_wd_mode, const typename Layout::key *, \
-                const uint32_t *, uint64_t, const uint32_t *, uint32_t *, struct kc_error *); \
+        template enum kc_status kc_wd_expect_weights(kc_wd_map<Layout> *, const uint32_t *, \
+                                                     uint64_t, struct kc_error *); \
         template enum kc_status kc_wd_retrieve( \
                 const kc_wd_map<Layout> *, const typename Layout::key *, uint64_t, uint32_t, \
                 uint32_t *, uint8_t *, uint64_t *, struct kc_error *); \

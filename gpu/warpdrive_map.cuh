@@ -24,6 +24,8 @@
 #include "gpu/context.cuh"
 #include "gpu/warpdrive_slots.cuh"
 
+enum { KC_WD_MAX_PART_BITS = 18 };
+
 struct kc_wd_options {
         uint64_t capacity;   /* slots at least; the number of windows is made prime */
         uint32_t group;      /* lanes, and slots of a window: 1, 2, 4, 8, 16, 32; 0: 4 */
@@ -33,7 +35,7 @@ struct kc_wd_options {
                                 have fewer where keys leave no bits for that, 254 at least, enough
                                 up to load 0.9, 0.95, 0.97 with 1, 2, 4 slots a window */
         int part_bits; /* the map is 2^part_bits tables by the keys' top hash bits, for the bulk
-                          functions: each is to fit a third of the L2; at most 12 */
+                          functions: see kc_wd_bulk_part_bits; KC_WD_MAX_PART_BITS at most */
         int key_bits;  /* remainder words: all keys are below 2^key_bits; 0: 64 */
         uint64_t seed; /* of the hash function */
         uint32_t blocks_per_sm; /* of 256 threads; 0: as many as are resident */
@@ -128,11 +130,20 @@ enum kc_status kc_wd_export(const kc_wd_map<Layout> *map, typename Layout::key *
 /* ---- in bulk: warpdrive_bulk.cu ---- */
 
 /*
+ * The fewest part_bits, 1 at least, with which a part of a map of `capacity` slots fits the shared
+ * memory of a block, as the bulk functions want it. Keys fall to parts by chance: with few slots a
+ * part and a load close to 1, some part overflows, and the map is rebuilt.
+ */
+template <class Layout>
+int kc_wd_bulk_part_bits(const struct kc_gpu *gpu, uint64_t capacity, uint32_t group);
+
+/*
  * The same as kc_wd_put and kc_wd_retrieve, for batches of many keys a part: they are first split
- * by part, so that the slots that are at work at a time stay in the L2 (the paper's section VI:
- * several smaller maps). Values come back in the order of the keys. Beside the arrays, device
- * memory for slices of the batch is needed, of 2^29 keys or of as many as there is room for; each
- * slice goes through the whole map.
+ * by part, and then a block has a part in its shared memory (the paper's section VI: several
+ * smaller maps). Values come back in the order of the keys. Beside the arrays, device memory for
+ * slices of the batch is needed, of 2^29 keys or of as many as there is room for; each slice goes
+ * through the whole map. Where parts are too large, or keys so few that this is not worth it, it is
+ * kc_wd_put and kc_wd_retrieve.
  */
 template <class Layout>
 enum kc_status kc_wd_bulk_put(kc_wd_map<Layout> *map, enum kc_wd_mode mode,

@@ -21,7 +21,6 @@
  *      look(seen, wanted, nth)  nth: number of the probe
  *      claim(...)               make the slot the key's, with its value. tomb: it was seen as
  *                               KC_WD_GONE. KC_WD_FOUND: the key has the slot, but not the value
- *      ONE_WORD                 a slot is a word: kc_wd_in_shared works with it
  *      set, add                 on a key that is there; adding stops at UINT32_MAX
  *      value_of(slot, seen)
  *      erase(slot, seen)        true for the one of several that did it
@@ -114,7 +113,7 @@ struct kc_wd_pair32 {
         typedef uint32_t key;
         typedef uint64_t seen;
         typedef uint32_t wanted;
-        static constexpr bool COUNTS_ONLY = false, ONE_WORD = true;
+        static constexpr bool COUNTS_ONLY = false;
         enum : uint32_t { LANE_SLOTS = 4 };
         static constexpr uint64_t GONE = UINT32_MAX; /* the odd key, value 0 */
 
@@ -236,7 +235,7 @@ struct kc_wd_words {
         typedef kc_key64 key;
         typedef uint64_t seen;
         typedef uint64_t wanted; /* the remainder */
-        static constexpr bool COUNTS_ONLY = true, ONE_WORD = true;
+        static constexpr bool COUNTS_ONLY = true;
         enum : uint32_t { LANE_SLOTS = 4 };
 
         uint64_t *words;
@@ -358,35 +357,6 @@ struct kc_wd_words {
         }
 };
 
-/* ---- words of one part, in a block's shared memory ---- */
-
-/* Layout is kc_wd_pair32 or kc_wd_words; its `words` are the part's, in shared memory. To put only.
- */
-template <class Layout> struct kc_wd_in_shared : Layout {
-        typedef typename Layout::wanted wanted;
-
-        __device__ wanted want(const kc_wd_shape &shape, typename Layout::key mixed,
-                               kc_wd_probing *p) const
-        {
-                wanted what = Layout::want(shape, mixed, p);
-                p->first = 0;
-                return what;
-        }
-
-        template <uint32_t N, bool STILL>
-        __device__ void load(uint64_t slot, typename Layout::seen *there) const
-        {
-                static_assert(N == 1, "shared memory gains nothing from windows");
-                there[0] = *(const volatile uint64_t *)&this->words[slot];
-        }
-
-        __device__ void set(uint64_t slot, wanted key, uint32_t value)
-        {
-                if constexpr (!Layout::COUNTS_ONLY)
-                        *(volatile uint64_t *)&this->words[slot] = Layout::word_of(key, value);
-        }
-};
-
 /* ---- keys of one word or two, and values ---- */
 
 /*
@@ -402,7 +372,7 @@ template <class Key, int KEY_STRIDE, int VALUE_STRIDE> struct kc_wd_apart {
                 uint32_t value; /* where it lies near */
         };
         typedef Key wanted;
-        static constexpr bool COUNTS_ONLY = false, ONE_WORD = false;
+        static constexpr bool COUNTS_ONLY = false;
         static constexpr bool NEAR = KEY_STRIDE == VALUE_STRIDE, WIDE = sizeof(Key) == 16;
         enum : uint32_t { LANE_SLOTS = 32 / KEY_STRIDE };
 

@@ -22,6 +22,28 @@ enum { KC_WD_THREADS = 256 };
 /* What a launch adds to map->totals. */
 enum { KC_WD_NCLAIMED, KC_WD_NREFUSED, KC_WD_NHIT, KC_WD_NTOTALS };
 
+static inline enum kc_status kc_wd_clear_totals(struct kc_gpu *gpu, unsigned long long *totals,
+                                                struct kc_error *err)
+{
+        return KC_CUDA(cudaMemsetAsync(totals, 0, KC_WD_NTOTALS * sizeof *totals, gpu->stream));
+}
+
+static inline enum kc_status kc_wd_read_totals(struct kc_gpu *gpu, const unsigned long long *totals,
+                                               unsigned long long *to, struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(KC_CUDA(cudaMemcpyAsync(to, totals, KC_WD_NTOTALS * sizeof *to,
+                                       cudaMemcpyDeviceToHost, gpu->stream)));
+        KC_TRY(KC_CUDA(cudaStreamSynchronize(gpu->stream)));
+out:
+        return status;
+}
+
+/* Room for the counts that adding these weights (NULL: 1 each) can make wrap. */
+template <class Layout>
+enum kc_status kc_wd_expect_weights(kc_wd_map<Layout> *map, const uint32_t *weights, uint64_t n,
+                                    struct kc_error *err);
+
 /* ---- windows ---- */
 
 /* A window as a group sees it. All lanes of a warp call what is here. */
@@ -104,7 +126,6 @@ template <class Key> struct kc_wd_batch {
         const uint32_t *todo;   /* a bit a key: put only those; NULL: all */
         uint32_t *refused;      /* a bit a key */
         uint64_t n;
-        const uint32_t *ends; /* [parts] where each part's keys end; NULL: they are not split */
         unsigned long long *totals;
 };
 
@@ -391,46 +412,6 @@ static __global__ void __launch_bounds__(KC_WD_THREADS)
         putting.all();
         putting.add_totals();
 }
-
-enum { KC_WD_PART_THREADS = 1024 };
-
-/* A block a part: its words are fetched to shared memory, its keys put there, the words put back.
- * batch is split, and the map's groups are of one lane. */
-template <class Layout>
-static __global__ void __launch_bounds__(KC_WD_PART_THREADS)
-        kc_wd_put_part_kernel(kc_wd_view<Layout> map, kc_wd_batch<typename Layout::key> batch,
-                              enum kc_wd_mode mode)
-{
-        extern __shared__ __align__(16) unsigned char memory[];
-        uint64_t *own = (uint64_t *)memory, *words = map.slots.words;
-        uint32_t nslots = map.shape.nwindows;
-        kc_wd_view<kc_wd_in_shared<Layout>> local = {};
-        kc_wd_walk walk = { blockIdx.x == 0 ? 0 : batch.ends[blockIdx.x - 1], KC_WD_PART_THREADS,
-                            batch.ends[blockIdx.x] };
-        if (walk.begin == walk.end)
-                return;
-        walk.begin += threadIdx.x / 32 * 32;
-        words += (uint64_t)blockIdx.x * nslots;
-        (Layout &)local.slots = map.slots;
-        local.slots.set_part(own, (uint64_t)blockIdx.x * nslots);
-        local.shape = map.shape;
-        local.odd = map.odd;
-        for (uint32_t i = threadIdx.x; i < nslots; i += KC_WD_PART_THREADS)
-                own[i] = words[i];
-        __syncthreads();
-        kc_wd_putting<kc_wd_in_shared<Layout>, 1> putting(local, batch, walk, mode, NULL);
-        putting.all();
-        putting.add_totals();
-        __syncthreads();
-        for (uint32_t i = threadIdx.x; i < nslots; i += KC_WD_PART_THREADS)
-                words[i] = own[i];
-}
-
-/* kc_wd_put for a batch that is split: keys of part p end at ends[p]. NULL: it is not. */
-template <class Layout>
-enum kc_status kc_wd_put_split(kc_wd_map<Layout> *map, enum kc_wd_mode mode,
-                               const typename Layout::key *keys, const uint32_t *values, uint64_t n,
-                               const uint32_t *ends, uint32_t *refused, struct kc_error *err);
 
 /* ---- seeking ---- */
 
