@@ -247,6 +247,44 @@ static kc_wd_parted<typename Layout::key> parted_of(const kc_wd_map<Layout> *map
         return parted;
 }
 
+template <class Layout> static bool has_single_slots(const kc_wd_map<Layout> *map)
+{
+        return map->view.shape.group == 1 && map->view.shape.linear == 1;
+}
+
+template <class Layout, bool SINGLE>
+static enum kc_status launch_put(const kc_wd_map<Layout> *map, const slice<Layout> *s,
+                                 const kc_wd_parted<typename Layout::key> *parted,
+                                 enum kc_wd_mode mode, struct kc_error *err)
+{
+        enum kc_status status;
+        size_t nbytes = part_nbytes<Layout>(map->nslots, map->view.shape.part_bits);
+        unsigned nthreads;
+        KC_TRY(part_block(s->gpu, kc_wd_put_part_kernel<Layout, SINGLE>, nbytes, &nthreads, err));
+        kc_wd_put_part_kernel<Layout, SINGLE>
+                <<<s->nparts, nthreads, nbytes, s->gpu->stream>>>(map->view, *parted, mode);
+        KC_TRY(KC_LAUNCHED());
+out:
+        return status;
+}
+
+template <class Layout, bool SINGLE>
+static enum kc_status launch_retrieve(const kc_wd_map<Layout> *map, const slice<Layout> *s,
+                                      const kc_wd_parted<typename Layout::key> *parted,
+                                      struct kc_error *err)
+{
+        enum kc_status status;
+        size_t nbytes = part_nbytes<Layout>(map->nslots, map->view.shape.part_bits);
+        unsigned nthreads;
+        KC_TRY(part_block(s->gpu, kc_wd_retrieve_part_kernel<Layout, SINGLE>, nbytes, &nthreads,
+                          err));
+        kc_wd_retrieve_part_kernel<Layout, SINGLE>
+                <<<s->nparts, nthreads, nbytes, s->gpu->stream>>>(map->view, *parted);
+        KC_TRY(KC_LAUNCHED());
+out:
+        return status;
+}
+
 /* What finds no room is put by kc_wd_put, which rebuilds the map. */
 template <class Layout>
 static enum kc_status put_split(kc_wd_map<Layout> *map, enum kc_wd_mode mode, bool with_values,
@@ -256,17 +294,13 @@ static enum kc_status put_split(kc_wd_map<Layout> *map, enum kc_wd_mode mode, bo
         struct kc_gpu *gpu = map->gpu;
         unsigned long long totals[KC_WD_NTOTALS];
         kc_wd_parted<typename Layout::key> parted = parted_of(map, s);
-        size_t nbytes = part_nbytes<Layout>(map->nslots, map->view.shape.part_bits);
-        unsigned nthreads;
         int last = s->npasses - 1;
         parted.values = with_values ? s->values[last] : NULL;
         parted.refused_keys = s->keys[1 - last]; /* of these nothing is needed any more */
         parted.refused_values = s->values[1 - last];
         KC_TRY(kc_wd_clear_totals(gpu, map->totals, err));
-        KC_TRY(part_block(gpu, kc_wd_put_part_kernel<Layout>, nbytes, &nthreads, err));
-        kc_wd_put_part_kernel<Layout>
-                <<<s->nparts, nthreads, nbytes, gpu->stream>>>(map->view, parted, mode);
-        KC_TRY(KC_LAUNCHED());
+        KC_TRY((has_single_slots(map) ? launch_put<Layout, true>(map, s, &parted, mode, err)
+                                      : launch_put<Layout, false>(map, s, &parted, mode, err)));
         KC_TRY(kc_wd_read_totals(gpu, map->totals, totals, err));
         map->nkeys += totals[KC_WD_NCLAIMED];
         if (totals[KC_WD_NREFUSED] != 0)
@@ -322,15 +356,11 @@ static enum kc_status retrieve_split(const kc_wd_map<Layout> *map, uint32_t miss
         struct kc_gpu *gpu = map->gpu;
         unsigned long long totals[KC_WD_NTOTALS];
         kc_wd_parted<typename Layout::key> parted = parted_of(map, s);
-        size_t nbytes = part_nbytes<Layout>(map->nslots, map->view.shape.part_bits);
-        unsigned nthreads;
         parted.answers = s->values[s->npasses - 1];
         parted.missing = missing;
         KC_TRY(kc_wd_clear_totals(gpu, map->totals, err));
-        KC_TRY(part_block(gpu, kc_wd_retrieve_part_kernel<Layout>, nbytes, &nthreads, err));
-        kc_wd_retrieve_part_kernel<Layout>
-                <<<s->nparts, nthreads, nbytes, gpu->stream>>>(map->view, parted);
-        KC_TRY(KC_LAUNCHED());
+        KC_TRY((has_single_slots(map) ? launch_retrieve<Layout, true>(map, s, &parted, err)
+                                      : launch_retrieve<Layout, false>(map, s, &parted, err)));
         KC_TRY(kc_wd_read_totals(gpu, map->totals, totals, err));
         *nfound += totals[KC_WD_NHIT];
 out:

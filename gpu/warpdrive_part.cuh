@@ -3,10 +3,10 @@
  * up in, and written back. Inside of warpdrive_bulk.cu.
  *
  * The keys are split by part (warpdrive_split.cuh). A lane goes a key's way alone, slot by slot,
- * through the same windows as a group in device memory, so the map is the same; and it takes
- * another key as soon as it is done, or at high loads a warp would wait for the longest of 32 ways:
- * ten times the mean at a load of 0.95. A warp has 32 keys in registers, of which the idle lanes
- * take the next ones, and the 32 after those under way.
+ * through the same windows as a group in device memory, so the map is the same. At high loads a
+ * warp would wait for the longest of 32 ways, ten times the mean at a load of 0.95: so where a
+ * number of lanes have come to their key's slot or a free one, these do together what is to be done
+ * there and take other keys. A warp has 32 keys in registers, and the 32 after those under way.
  */
 #ifndef KC_GPU_WARPDRIVE_PART_CUH
 #define KC_GPU_WARPDRIVE_PART_CUH
@@ -16,7 +16,8 @@
 
 enum {
         KC_WD_PART_THREADS = 1024, /* at most */
-        KC_WD_PART_IDLE = 12, /* lanes without a key before the next are handed out */
+        KC_WD_PART_STOPPED = 12,   /* lanes that have arrived before they act */
+        KC_WD_PART_STEPS = 2,      /* between two looks at how many have */
 };
 
 static constexpr uint32_t KC_WD_NO_ROOM = UINT32_MAX;
@@ -27,7 +28,8 @@ static constexpr uint32_t KC_WD_NO_ROOM = UINT32_MAX;
  * Layout's slots at `memory`, shared memory of nbytes(n) for n slots, filled from those of `part`;
  * fresh: they are all free. All of a block's threads do that, and put_back, together, with barriers
  * between that and what else they do. load, look, set and add are those of a layout, and so is
- * claim, which leaves the value there, if the slot is KC_WD_CLAIMED.
+ * claim, which leaves the value there, if the slot is KC_WD_CLAIMED. is_others(seen, ...): false if
+ * look may be anything but KC_WD_OTHER.
  */
 template <class Layout> struct kc_wd_own : Layout { /* layouts of one word */
         typedef typename Layout::wanted wanted;
@@ -62,6 +64,12 @@ template <class Layout> struct kc_wd_own : Layout { /* layouts of one word */
                 return *(const volatile uint64_t *)&this->words[slot];
         }
 
+        __device__ bool is_others(typename Layout::seen word, const wanted &what,
+                                  uint32_t number) const
+        {
+                return Layout::look(word, what, number) == KC_WD_OTHER;
+        }
+
         __device__ void set(uint32_t slot, wanted key, uint32_t value)
         {
                 if constexpr (!Layout::COUNTS_ONLY)
@@ -74,9 +82,9 @@ template <class Layout> struct kc_wd_own : Layout { /* layouts of one word */
                 return Layout::claim(slot, tomb, what, number, value, mode);
         }
 
-        __device__ uint32_t value_of(uint32_t slot, typename Layout::seen word) const
+        __device__ uint32_t value_at(uint32_t slot) const
         {
-                return Layout::value_of(begin + slot, word);
+                return Layout::value_of(begin + slot, load(slot));
         }
 };
 
@@ -160,6 +168,14 @@ struct kc_wd_own<kc_wd_apart<Key, KS, VS>> : kc_wd_apart<Key, sizeof(Key), 4> {
                 return { key, 0 };
         }
 
+        /* Marks have a high half of ones, and that is enough to have a closer look. */
+        __device__ bool is_others(typename base::seen there, Key key, uint32_t) const
+        {
+                if constexpr (base::WIDE)
+                        return base::look(there, key, 0) == KC_WD_OTHER;
+                return there.key != key && (uint32_t)(there.key >> 32) != UINT32_MAX;
+        }
+
         __device__ kc_wd_claim claim(uint32_t slot, bool tomb, Key key, uint32_t, uint32_t value,
                                      enum kc_wd_mode mode)
         {
@@ -183,17 +199,17 @@ struct kc_wd_own<kc_wd_apart<Key, KS, VS>> : kc_wd_apart<Key, sizeof(Key), 4> {
 
         __device__ void set(uint32_t slot, Key, uint32_t value)
         {
-                *(volatile uint32_t *)value_at(slot) = value;
+                *(volatile uint32_t *)place_of_value(slot) = value;
         }
 
         __device__ void add(uint32_t slot, Key, uint32_t weight)
         {
-                kc_wd_add_count(value_at(slot), weight);
+                kc_wd_add_count(place_of_value(slot), weight);
         }
 
-        __device__ uint32_t value_of(uint32_t slot, typename base::seen) const
+        __device__ uint32_t value_at(uint32_t slot) const
         {
-                return *value_at(slot);
+                return *place_of_value(slot);
         }
 
       private:
@@ -202,7 +218,7 @@ struct kc_wd_own<kc_wd_apart<Key, KS, VS>> : kc_wd_apart<Key, sizeof(Key), 4> {
                 return (uint64_t *)(this->keys + slot * sizeof(Key));
         }
 
-        __device__ uint32_t *value_at(uint32_t slot) const
+        __device__ uint32_t *place_of_value(uint32_t slot) const
         {
                 return (uint32_t *)this->values + slot;
         }
@@ -210,43 +226,68 @@ struct kc_wd_own<kc_wd_apart<Key, KS, VS>> : kc_wd_apart<Key, sizeof(Key), 4> {
 
 /* ---- a lane under way ---- */
 
-enum kc_wd_fate { KC_WD_UNDER_WAY, KC_WD_DONE, KC_WD_NEW, KC_WD_NOWHERE };
-
-template <class Layout> struct kc_wd_errand {
-        typedef typename Layout::key Key;
-        Key mixed;
+/* SINGLE: windows of one slot, one after the other (linear = 1): what is best here. */
+template <class Layout, bool SINGLE> struct kc_wd_errand {
+        uint32_t i; /* of the key, in the batch */
+        uint32_t value;
         typename Layout::wanted what;
-        uint32_t i, value;
         kc_wd_probing p;
+        uint32_t pace; /* p.step while going, 0 behind arrival: then what is added to p.window */
         uint32_t rank; /* in the window */
+        typename kc_wd_own<Layout>::seen there;
         uint32_t room; /* the first slot with a tombstone, or KC_WD_NO_ROOM */
         uint32_t room_number;
 
-        __device__ void begin(const kc_wd_shape &shape, const kc_wd_own<Layout> &own)
+        __device__ void begin(uint32_t window, uint32_t step)
         {
-                what = own.want(shape, mixed, &p);
-                p.first = 0;
+                p = { 0, window, window, step, 0, 0 };
+                pace = step;
                 rank = 0;
                 room = KC_WD_NO_ROOM;
         }
 
         __device__ uint32_t slot(const kc_wd_shape &shape) const
         {
-                return p.window * shape.group + rank;
+                return SINGLE ? p.window : p.window * shape.group + rank;
         }
 
-        /* false: that was the last slot. */
-        __device__ bool next(const kc_wd_shape &shape)
+        /* Behind the last slot of the way. */
+        __device__ bool is_over(const kc_wd_shape &shape) const
         {
-                if (++rank < shape.group)
-                        return true;
-                if (p.number + 1 >= shape.max_probes)
-                        return false;
-                rank = 0;
-                kc_wd_probing_next(shape, &p);
-                return true;
+                return p.number >= shape.max_probes;
+        }
+
+        __device__ bool is_going(const kc_wd_shape &shape) const
+        {
+                return pace != 0 && !is_over(shape);
+        }
+
+        /* Look at the slot; if it is another key's, go on, or else stay. */
+        __device__ void step(const kc_wd_shape &shape, const kc_wd_own<Layout> &own)
+        {
+                there = own.load(slot(shape));
+                if (!own.is_others(there, what, p.number))
+                        pace = 0;
+                if (SINGLE || pace != 0)
+                        next(shape, pace);
+        }
+
+        /* pace: p.step, or with SINGLE 0, to stay. */
+        __device__ void next(const kc_wd_shape &shape, uint32_t pace)
+        {
+                if constexpr (SINGLE) {
+                        uint32_t window = p.window + pace;
+                        p.window = min(window, window - shape.nwindows);
+                        p.number += pace != 0;
+                } else if (++rank == shape.group) {
+                        rank = 0;
+                        kc_wd_probing_next(shape, &p);
+                }
         }
 };
+
+/* What became of a key where its lane arrived. */
+enum kc_wd_fate { KC_WD_GOES_ON, KC_WD_STAYS, KC_WD_BEGINS, KC_WD_DONE, KC_WD_NEW, KC_WD_NOWHERE };
 
 template <class Layout>
 static __device__ void kc_wd_update(kc_wd_own<Layout> *own, uint32_t slot,
@@ -260,16 +301,17 @@ static __device__ void kc_wd_update(kc_wd_own<Layout> *own, uint32_t slot,
 }
 
 /*
- * One slot further. A free slot ends the way: there the key goes, or to the first tombstone. If
- * another lane was quicker at a free slot, it is looked at again; at a tombstone, the way begins
- * anew, with one tombstone less.
+ * What is to be done where e has arrived. A free slot ends the way: there the key goes, or to the
+ * first tombstone. If another lane was quicker at a free slot, it is looked at again; at a
+ * tombstone, the way begins anew, with one tombstone less.
  */
-template <class Layout>
-static __device__ enum kc_wd_fate kc_wd_put_step(const kc_wd_shape &shape, kc_wd_own<Layout> *own,
-                                                 kc_wd_errand<Layout> *e, enum kc_wd_mode mode)
+template <class Layout, bool SINGLE>
+static __device__ enum kc_wd_fate kc_wd_put_there(const kc_wd_shape &shape, kc_wd_own<Layout> *own,
+                                                  kc_wd_errand<Layout, SINGLE> *e,
+                                                  enum kc_wd_mode mode)
 {
         uint32_t slot = e->slot(shape), number = e->p.number;
-        kc_wd_look look = own->look(own->load(slot), e->what, number);
+        kc_wd_look look = e->is_over(shape) ? KC_WD_OPEN : own->look(e->there, e->what, number);
         if (look == KC_WD_MATCH) {
                 kc_wd_update(own, slot, e->what, e->value, mode);
                 return KC_WD_DONE;
@@ -278,106 +320,38 @@ static __device__ enum kc_wd_fate kc_wd_put_step(const kc_wd_shape &shape, kc_wd
                 e->room = slot;
                 e->room_number = number;
         }
-        if (look != KC_WD_OPEN) {
-                if (e->next(shape))
-                        return KC_WD_UNDER_WAY;
-                if (e->room == KC_WD_NO_ROOM)
-                        return KC_WD_NOWHERE;
-        }
+        if (look != KC_WD_OPEN)
+                return KC_WD_GOES_ON;
         bool tomb = e->room != KC_WD_NO_ROOM;
+        if (!tomb && e->is_over(shape))
+                return KC_WD_NOWHERE;
         uint32_t to = tomb ? e->room : slot;
         kc_wd_claim got =
                 own->claim(to, tomb, e->what, tomb ? e->room_number : number, e->value, mode);
-        if (got == KC_WD_LOST) {
-                if (tomb)
-                        e->begin(shape, *own);
-                return KC_WD_UNDER_WAY;
-        }
+        if (got == KC_WD_LOST)
+                return tomb ? KC_WD_BEGINS : KC_WD_STAYS;
         if (got == KC_WD_FOUND)
                 kc_wd_update(own, to, e->what, e->value, mode);
         return got == KC_WD_CLAIMED ? KC_WD_NEW : KC_WD_DONE;
 }
 
-/* One slot further; KC_WD_DONE: e->value is the key's. */
-template <class Layout>
-static __device__ enum kc_wd_fate kc_wd_seek_step(const kc_wd_shape &shape,
-                                                  const kc_wd_own<Layout> &own,
-                                                  kc_wd_errand<Layout> *e)
+/* The same for looking up; KC_WD_DONE: e->value is the key's. */
+template <class Layout, bool SINGLE>
+static __device__ enum kc_wd_fate kc_wd_seek_there(const kc_wd_shape &shape,
+                                                   const kc_wd_own<Layout> &own,
+                                                   kc_wd_errand<Layout, SINGLE> *e)
 {
-        uint32_t slot = e->slot(shape);
-        auto there = own.load(slot);
-        kc_wd_look look = own.look(there, e->what, e->p.number);
+        if (e->is_over(shape))
+                return KC_WD_NOWHERE;
+        kc_wd_look look = own.look(e->there, e->what, e->p.number);
         if (look == KC_WD_MATCH) {
-                e->value = own.value_of(slot, there);
+                e->value = own.value_at(e->slot(shape));
                 return KC_WD_DONE;
         }
-        return look == KC_WD_OPEN || !e->next(shape) ? KC_WD_NOWHERE : KC_WD_UNDER_WAY;
+        return look == KC_WD_OPEN ? KC_WD_NOWHERE : KC_WD_GOES_ON;
 }
 
 /* ---- a warp's keys ---- */
-
-/* Keys and values of a part, mixed, 32 at a time, blockDim.x apart. */
-template <class Key> struct kc_wd_queue {
-        const Key *keys;
-        const uint32_t *values; /* NULL: 1 each */
-        uint32_t at, end;       /* the 32 in hand */
-        uint32_t head;          /* how many of them are handed out */
-        Key key, next_key;
-        uint32_t value, next_value;
-
-        __device__ kc_wd_queue(const Key *keys, const uint32_t *values, uint32_t begin,
-                               uint32_t end)
-            : keys(keys), values(values), at(begin + threadIdx.x / 32 * 32 - blockDim.x), end(end)
-        {
-                read(at + blockDim.x);
-                advance();
-        }
-
-        __device__ bool is_empty(void) const
-        {
-                return at >= end;
-        }
-
-        /* To those of lanes with a bit in `idle`, of all lanes together. Returns whether this lane
-         * has got one; its number, key and value. */
-        __device__ bool take(unsigned idle, uint32_t *i, Key *to, uint32_t *weight)
-        {
-                uint32_t from = head + kc_warp_rank(idle), n = min(end - at, 32u);
-                namespace cg = cooperative_groups;
-                auto warp = cg::tiled_partition<32>(cg::this_thread_block());
-                Key own = kc_group_shfl(warp, key, (int)from % 32);
-                uint32_t own_value = warp.shfl(value, (int)from % 32);
-                bool got = idle >> kc_warp_lane() & 1 && from < n;
-                if (got) {
-                        *i = at + from;
-                        *to = own;
-                        *weight = own_value;
-                }
-                head += (uint32_t)__popc(idle);
-                if (head >= n)
-                        advance();
-                return got;
-        }
-
-      private:
-        __device__ void read(uint32_t from)
-        {
-                bool is_there = from + kc_warp_lane() < end;
-                next_key = is_there ? keys[from + kc_warp_lane()] : (Key)0;
-                next_value = is_there && values != NULL ? values[from + kc_warp_lane()] : 1;
-        }
-
-        __device__ void advance(void)
-        {
-                at += blockDim.x;
-                head = 0;
-                key = next_key;
-                value = next_value;
-                read(at + blockDim.x);
-        }
-};
-
-/* ---- kernels: a block a part ---- */
 
 template <class Key> struct kc_wd_parted {
         const Key *keys;        /* in order of their parts, mixed */
@@ -391,41 +365,147 @@ template <class Key> struct kc_wd_parted {
         uint32_t missing;
 };
 
+/*
+ * A warp's keys of a part, 32 at a time, blockDim.x apart: lane l has the l-th of those in hand,
+ * where its way begins, and the l-th of the next.
+ */
+template <class Layout, bool SINGLE> struct kc_wd_queue {
+        typedef typename Layout::key Key;
+        static constexpr uint32_t NO_WAY = UINT32_MAX;
+        const kc_wd_shape &shape;
+        const kc_wd_own<Layout> &own;
+        const kc_wd_parted<Key> &batch;
+        uint32_t at, end; /* the 32 in hand */
+        uint32_t head;    /* how many of them are handed out */
+        typename Layout::wanted what;
+        uint32_t window, step, value;
+        Key next_key;
+        uint32_t next_value;
+
+        /* odd: see advance. */
+        template <class Odd>
+        __device__ kc_wd_queue(const kc_wd_shape &shape, const kc_wd_own<Layout> &own,
+                               const kc_wd_parted<Key> &batch, uint32_t begin, uint32_t end,
+                               const Odd &odd)
+            : shape(shape), own(own), batch(batch),
+              at(begin + threadIdx.x / 32 * 32 - blockDim.x), end(end), what(), window(NO_WAY),
+              step(0), value(1)
+        {
+                read(at + blockDim.x);
+                advance(odd);
+        }
+
+        __device__ bool is_empty(void) const
+        {
+                return at >= end;
+        }
+
+        /* Hand keys out to the lanes with a bit in `idle`; of all lanes together. Returns whether
+         * this lane has got one. */
+        template <class Odd>
+        __device__ bool take(unsigned idle, kc_wd_errand<Layout, SINGLE> *e, const Odd &odd)
+        {
+                uint32_t from = head + kc_warp_rank(idle), n = min(end - at, 32u);
+                namespace cg = cooperative_groups;
+                auto warp = cg::tiled_partition<32>(cg::this_thread_block());
+                int lane = (int)(from & 31u);
+                auto own_what = kc_group_shfl(warp, what, lane);
+                uint32_t own_window = warp.shfl(window, lane), own_step = warp.shfl(step, lane);
+                uint32_t own_value = batch.values == NULL ? 1 : warp.shfl(value, lane);
+                bool got = (idle >> kc_warp_lane() & 1) != 0 && from < n && own_window != NO_WAY;
+                if (got) {
+                        e->i = at + from;
+                        e->what = own_what;
+                        e->value = own_value;
+                        e->begin(own_window, own_step);
+                }
+                head += (uint32_t)__popc(idle);
+                if (head >= n)
+                        advance(odd);
+                return got;
+        }
+
+        __device__ void begin_again(kc_wd_errand<Layout, SINGLE> *e) const
+        {
+                kc_wd_probing p;
+                (void)own.want(shape, batch.keys[e->i], &p);
+                e->begin(p.window, p.step);
+        }
+
+      private:
+        __device__ void read(uint32_t from)
+        {
+                from += kc_warp_lane();
+                next_key = from < end ? batch.keys[from] : (Key)0;
+                next_value = from < end && batch.values != NULL ? batch.values[from] : 1;
+        }
+
+        /* odd(i, key, value, which): called for keys that are in no slot. */
+        template <class Odd> __device__ void advance(const Odd &odd)
+        {
+                at += blockDim.x;
+                head = 0;
+                kc_wd_probing p;
+                what = own.want(shape, next_key, &p);
+                value = next_value;
+                int which = Layout::odd(next_key);
+                window = which == KC_WD_ODD_NONE ? p.window : NO_WAY;
+                step = p.step;
+                if (which != KC_WD_ODD_NONE && at + kc_warp_lane() < end)
+                        odd(at + kc_warp_lane(), next_key, value, which);
+                read(at + blockDim.x);
+        }
+};
+
+/* ---- kernels: a block a part ---- */
+
 template <class Key>
 static __device__ void kc_wd_refuse(const kc_wd_shape &shape, const kc_wd_parted<Key> &batch,
-                                    Key mixed, uint32_t value)
+                                    uint32_t i)
 {
         uint64_t at = atomicAdd(&batch.totals[KC_WD_NREFUSED], 1ull);
-        batch.refused_keys[at] = kc_wd_unmix(mixed, shape.seed, shape.key_bits);
-        batch.refused_values[at] = value;
+        batch.refused_keys[at] = kc_wd_unmix(batch.keys[i], shape.seed, shape.key_bits);
+        batch.refused_values[at] = batch.values == NULL ? 1 : batch.values[i];
 }
 
-/* Go the ways of the warp's keys. begin(e): whether there is a way to go; step(e): whether e is
- * done. */
-template <class Layout, class Begin, class Step>
-static __device__ void kc_wd_go(kc_wd_queue<typename Layout::key> *queue, const Begin &begin,
-                                const Step &step)
+/* Go the ways of the warp's keys. act(e), where e has arrived: what became of it; odd: see
+ * kc_wd_queue. */
+template <class Layout, bool SINGLE, class Act, class Odd>
+static __device__ void kc_wd_go(const kc_wd_shape &shape, const kc_wd_own<Layout> &own,
+                                kc_wd_queue<Layout, SINGLE> *queue, const Act &act, const Odd &odd)
 {
-        kc_wd_errand<Layout> e;
+        kc_wd_errand<Layout, SINGLE> e = {};
         bool busy = false;
         for (;;) {
                 unsigned idle = __ballot_sync(UINT32_MAX, !busy);
-                if (!queue->is_empty() && __popc(idle) >= KC_WD_PART_IDLE) {
-                        if (queue->take(idle, &e.i, &e.mixed, &e.value))
-                                busy = begin(&e);
-                } else if (idle == UINT32_MAX) {
+                if (!queue->is_empty())
+                        busy = queue->take(idle, &e, odd) || busy;
+                else if (idle == UINT32_MAX)
                         return;
+                int enough = queue->is_empty() ? 0 : 32 - KC_WD_PART_STOPPED;
+                while (__popc(__ballot_sync(UINT32_MAX, e.is_going(shape))) > enough) {
+#pragma unroll
+                        for (int i = 0; i < KC_WD_PART_STEPS; i++)
+                                e.step(shape, own);
                 }
-                if (busy)
-                        busy = !step(&e);
+                if (!busy || e.is_going(shape))
+                        continue;
+                enum kc_wd_fate fate = act(&e);
+                busy = fate <= KC_WD_BEGINS;
+                if (fate == KC_WD_GOES_ON)
+                        e.next(shape, e.p.step);
+                if (fate == KC_WD_BEGINS)
+                        queue->begin_again(&e);
+                e.pace = busy ? e.p.step : 0;
         }
 }
 
-template <class Layout>
+template <class Layout, bool SINGLE>
 static __global__ void __launch_bounds__(KC_WD_PART_THREADS)
         kc_wd_put_part_kernel(kc_wd_view<Layout> map, kc_wd_parted<typename Layout::key> batch,
                               enum kc_wd_mode mode)
 {
+        typedef typename Layout::key Key;
         extern __shared__ __align__(16) unsigned char memory[];
         const kc_wd_shape &shape = map.shape;
         uint32_t begin = batch.begins[blockIdx.x], end = batch.begins[blockIdx.x + 1];
@@ -434,36 +514,35 @@ static __global__ void __launch_bounds__(KC_WD_PART_THREADS)
                 return;
         kc_wd_own<Layout> own(map.slots, memory, blockIdx.x, shape.nwindows * shape.group,
                               batch.fresh);
-        kc_wd_queue<typename Layout::key> queue(batch.keys, batch.values, begin, end);
+        auto put_odd = [&](uint32_t i, Key, uint32_t value, int which) {
+                if (which == KC_WD_ODD_REFUSED)
+                        kc_wd_refuse(shape, batch, i);
+                else
+                        nclaimed += kc_wd_put_odd(map.odd, which, value, mode);
+        };
+        kc_wd_queue<Layout, SINGLE> queue(shape, own, batch, begin, end, put_odd);
         __syncthreads();
-        kc_wd_go<Layout>(
-                &queue,
-                [&](kc_wd_errand<Layout> *e) {
-                        int odd = Layout::odd(e->mixed);
-                        if (odd >= 0)
-                                nclaimed += kc_wd_put_odd(map.odd, odd, e->value, mode);
-                        if (odd == KC_WD_ODD_REFUSED)
-                                kc_wd_refuse(shape, batch, e->mixed, e->value);
-                        e->begin(shape, own);
-                        return odd == KC_WD_ODD_NONE;
-                },
-                [&](kc_wd_errand<Layout> *e) {
-                        enum kc_wd_fate fate = kc_wd_put_step(shape, &own, e, mode);
+        kc_wd_go<Layout, SINGLE>(
+                shape, own, &queue,
+                [&](kc_wd_errand<Layout, SINGLE> *e) {
+                        enum kc_wd_fate fate = kc_wd_put_there(shape, &own, e, mode);
                         nclaimed += fate == KC_WD_NEW;
                         if (fate == KC_WD_NOWHERE)
-                                kc_wd_refuse(shape, batch, e->mixed, e->value);
-                        return fate != KC_WD_UNDER_WAY;
-                });
+                                kc_wd_refuse(shape, batch, e->i);
+                        return fate;
+                },
+                put_odd);
         kc_wd_add_total(&batch.totals[KC_WD_NCLAIMED], nclaimed);
         __syncthreads();
         own.put_back();
 }
 
-template <class Layout>
+template <class Layout, bool SINGLE>
 static __global__ void __launch_bounds__(KC_WD_PART_THREADS)
         kc_wd_retrieve_part_kernel(kc_wd_view<Layout> map,
                                    kc_wd_parted<typename Layout::key> batch)
 {
+        typedef typename Layout::key Key;
         extern __shared__ __align__(16) unsigned char memory[];
         const kc_wd_shape &shape = map.shape;
         uint32_t begin = batch.begins[blockIdx.x], end = batch.begins[blockIdx.x + 1];
@@ -472,29 +551,25 @@ static __global__ void __launch_bounds__(KC_WD_PART_THREADS)
                 return;
         kc_wd_own<Layout> own(map.slots, memory, blockIdx.x, shape.nwindows * shape.group,
                               batch.fresh);
-        kc_wd_queue<typename Layout::key> queue(batch.keys, NULL, begin, end);
-        __syncthreads();
         auto answer = [&](uint32_t i, bool found, uint32_t value) {
                 batch.answers[i] = found ? value : batch.missing;
                 nfound += found;
         };
-        kc_wd_go<Layout>(
-                &queue,
-                [&](kc_wd_errand<Layout> *e) {
-                        int odd = Layout::odd(e->mixed);
-                        e->begin(shape, own);
-                        if (odd >= 0)
-                                answer(e->i, map.odd->there[odd] != 0, map.odd->values[odd]);
-                        if (odd == KC_WD_ODD_REFUSED)
-                                answer(e->i, false, 0);
-                        return odd == KC_WD_ODD_NONE;
-                },
-                [&](kc_wd_errand<Layout> *e) {
-                        enum kc_wd_fate fate = kc_wd_seek_step(shape, own, e);
-                        if (fate != KC_WD_UNDER_WAY)
+        auto answer_odd = [&](uint32_t i, Key, uint32_t, int which) {
+                bool found = which != KC_WD_ODD_REFUSED && map.odd->there[which] != 0;
+                answer(i, found, found ? map.odd->values[which] : 0);
+        };
+        kc_wd_queue<Layout, SINGLE> queue(shape, own, batch, begin, end, answer_odd);
+        __syncthreads();
+        kc_wd_go<Layout, SINGLE>(
+                shape, own, &queue,
+                [&](kc_wd_errand<Layout, SINGLE> *e) {
+                        enum kc_wd_fate fate = kc_wd_seek_there(shape, own, e);
+                        if (fate >= KC_WD_DONE)
                                 answer(e->i, fate == KC_WD_DONE, e->value);
-                        return fate != KC_WD_UNDER_WAY;
-                });
+                        return fate;
+                },
+                answer_odd);
         kc_wd_add_total(&batch.totals[KC_WD_NHIT], nfound);
 }
 
