@@ -16,7 +16,7 @@
  * A layout has
  *      key, seen, wanted        types: of keys; of what a lane reads of a slot; of what is sought
  *      want(shape, mixed, &p)   what is sought, and where probing begins
- *      LANE_SLOTS               slots of a sector, which a lane reads
+ *      SLOTS_16                 slots of 16 bytes, at least 1
  *      load<N, STILL>(slot, a)  N neighbouring slots. STILL: nobody writes to the map
  *      look(seen, wanted, nth)  nth: number of the probe
  *      claim(...)               make the slot the key's, with its value. tomb: it was seen as
@@ -114,7 +114,7 @@ struct kc_wd_pair32 {
         typedef uint64_t seen;
         typedef uint32_t wanted;
         static constexpr bool COUNTS_ONLY = false;
-        enum : uint32_t { LANE_SLOTS = 4 };
+        enum : uint32_t { SLOTS_16 = 2 };
         static constexpr uint64_t GONE = UINT32_MAX; /* the odd key, value 0 */
 
         uint64_t *words;
@@ -236,7 +236,7 @@ struct kc_wd_words {
         typedef uint64_t seen;
         typedef uint64_t wanted; /* the remainder */
         static constexpr bool COUNTS_ONLY = true;
-        enum : uint32_t { LANE_SLOTS = 4 };
+        enum : uint32_t { SLOTS_16 = 2 };
 
         uint64_t *words;
         uint64_t first; /* number of slot words[0], by which wraps are kept */
@@ -374,7 +374,7 @@ template <class Key, int KEY_STRIDE, int VALUE_STRIDE> struct kc_wd_apart {
         typedef Key wanted;
         static constexpr bool COUNTS_ONLY = false;
         static constexpr bool NEAR = KEY_STRIDE == VALUE_STRIDE, WIDE = sizeof(Key) == 16;
-        enum : uint32_t { LANE_SLOTS = 32 / KEY_STRIDE };
+        enum : uint32_t { SLOTS_16 = 16 / KEY_STRIDE };
 
         unsigned char *keys;
         unsigned char *values;

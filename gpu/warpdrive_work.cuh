@@ -6,10 +6,10 @@
  *                    ▲                                                        │
  *                    └────────────── groups that are done ◀──────────────────┘
  *
- * A lane reads up to a sector of a window (Layout::LANE_SLOTS), so that a group of |g| slots has
- * |g| / LANE_SLOTS lanes, often one. All groups of a warp take a step together, one window each,
- * and whoever is done takes the warp's next key: so a warp's time is that of the mean number of
- * windows and not, 32 keys by 32, of the longest sequence.
+ * A window of |g| slots is read by as few lanes as have it in loads of 16 bytes, two of them side
+ * by side to a sector of 32, so that a sector is asked for once. All groups of a warp take a step
+ * together, one window each, and whoever is done takes the warp's next key: so a warp's time is
+ * that of the mean number of windows and not, 32 keys by 32, of the longest sequence.
  */
 #ifndef KC_GPU_WARPDRIVE_WORK_CUH
 #define KC_GPU_WARPDRIVE_WORK_CUH
@@ -46,15 +46,26 @@ enum kc_status kc_wd_expect_weights(kc_wd_map<Layout> *map, const uint32_t *weig
 
 /* ---- windows ---- */
 
+/* What the first of a group's lanes brings. All lanes of a warp call this. */
+template <int LANES> __device__ int kc_wd_from_first(int value)
+{
+        return LANES == 1 ? value
+                          : __shfl_sync(UINT32_MAX, value, (int)(kc_warp_lane() / LANES * LANES));
+}
+
 /* A window as a group sees it. All lanes of a warp call what is here. */
 template <class Layout, int G> struct kc_wd_window {
         enum : uint32_t {
-                SLOTS = G < Layout::LANE_SLOTS ? G : Layout::LANE_SLOTS, /* a lane */
-                LANES = G / SLOTS
+                UNIT = G < Layout::SLOTS_16 ? G : Layout::SLOTS_16, /* slots a load */
+                NUNITS = G / UNIT,
+                /* two for a sector, more where a lane would have more than four loads */
+                LANES = NUNITS > 8   ? NUNITS / 4
+                        : NUNITS > 1 ? 2
+                                     : 1
         };
 
         typename Layout::seen hit;  /* where the lane has a match */
-        uint32_t match, open, gone; /* a bit a slot, the lane's */
+        uint32_t match, open, gone; /* a bit a slot, as if the lane were the first */
 
         static __device__ uint32_t rank(void)
         {
@@ -66,38 +77,30 @@ template <class Layout, int G> struct kc_wd_window {
         __device__ void read(const kc_wd_view<Layout> &map, const typename Layout::wanted &what,
                              const kc_wd_probing &p, bool active)
         {
-                typename Layout::seen slots[SLOTS];
+                typename Layout::seen slots[NUNITS / LANES][UNIT];
                 match = open = gone = 0;
                 if (!active)
                         return;
-                map.slots.template load<SLOTS, STILL>(first_slot(p) + rank() * SLOTS, slots);
 #pragma unroll
-                for (uint32_t i = 0; i < SLOTS; i++) {
-                        kc_wd_look look = map.slots.look(slots[i], what, p.number);
-                        if (look == KC_WD_MATCH)
-                                hit = slots[i];
-                        match |= (uint32_t)(look == KC_WD_MATCH) << i;
-                        open |= (uint32_t)(look == KC_WD_OPEN) << i;
-                        gone |= (uint32_t)(look == KC_WD_GONE) << i;
-                }
+                for (uint32_t i = 0; i < NUNITS / LANES; i++)
+                        map.slots.template load<UNIT, STILL>(
+                                first_slot(p) + (i * LANES + rank()) * UNIT, slots[i]);
+#pragma unroll
+                for (uint32_t i = 0; i < NUNITS / LANES; i++)
+#pragma unroll
+                        for (uint32_t j = 0; j < UNIT; j++)
+                                note(slots[i][j], map.slots.look(slots[i][j], what, p.number),
+                                     i * LANES * UNIT + j);
         }
 
         /* Bits of the group's lanes as those of the window's slots. */
         static __device__ uint32_t of_group(uint32_t bits)
         {
-                bits <<= rank() * SLOTS;
+                bits <<= rank() * UNIT;
 #pragma unroll
                 for (uint32_t d = 1; d < LANES; d *= 2)
                         bits |= __shfl_xor_sync(UINT32_MAX, bits, (int)d);
                 return bits;
-        }
-
-        /* A word of the group's first lane. */
-        static __device__ int from_first(int value)
-        {
-                return LANES == 1 ? value
-                                  : __shfl_sync(UINT32_MAX, value,
-                                                (int)(kc_warp_lane() & ~(LANES - 1)));
         }
 
         static __device__ uint64_t first_slot(const kc_wd_probing &p)
@@ -108,7 +111,17 @@ template <class Layout, int G> struct kc_wd_window {
         /* Whether this lane read slot `i` of the window. */
         static __device__ bool has(uint32_t i)
         {
-                return i / SLOTS == rank();
+                return i / UNIT % LANES == rank();
+        }
+
+      private:
+        __device__ void note(const typename Layout::seen &there, kc_wd_look look, uint32_t bit)
+        {
+                if (look == KC_WD_MATCH)
+                        hit = there;
+                match |= (uint32_t)(look == KC_WD_MATCH) << bit;
+                open |= (uint32_t)(look == KC_WD_OPEN) << bit;
+                gone |= (uint32_t)(look == KC_WD_GONE) << bit;
         }
 };
 
@@ -146,7 +159,17 @@ static __device__ inline kc_wd_walk kc_wd_walk_of_warp(uint64_t n)
                  (uint64_t)gridDim.x * KC_WD_THREADS, n };
 }
 
-/* The key that a group is at; the next one is on its way. */
+template <class Key> __device__ Key kc_wd_shfl(Key key, uint32_t lane)
+{
+        if constexpr (sizeof(Key) <= 8)
+                return __shfl_sync(UINT32_MAX, key, (int)lane);
+        else
+                return (Key)__shfl_sync(UINT32_MAX, (uint64_t)(key >> 64), (int)lane) << 64 |
+                       __shfl_sync(UINT32_MAX, (uint64_t)key, (int)lane);
+}
+
+/* The key that a group of LANES lanes is at. Its warp has a run's keys and the next one's in
+ * registers, a key a lane, before they are wanted. */
 template <class Layout, int LANES> struct kc_wd_asker {
         typedef typename Layout::key Key;
 
@@ -154,8 +177,8 @@ template <class Layout, int LANES> struct kc_wd_asker {
         const kc_wd_batch<Key> &batch;
         kc_wd_walk walk;
         uint32_t ntaken; /* by the warp */
-        uint64_t i, next;
-        Key next_key;
+        Key run, next_run;
+        uint64_t i;
         uint32_t value; /* to put */
         bool busy;
         typename Layout::wanted what;
@@ -163,64 +186,63 @@ template <class Layout, int LANES> struct kc_wd_asker {
 
         __device__ kc_wd_asker(const kc_wd_view<Layout> &map, const kc_wd_batch<Key> &batch,
                                const kc_wd_walk &walk)
-            : map(map), batch(batch), walk(walk), ntaken(32 / LANES), busy(false)
+            : map(map), batch(batch), walk(walk), ntaken(0), busy(false)
         {
-                fetch(kc_warp_lane() / LANES);
+                run = own_key(0);
+                next_run = own_key(1);
         }
 
         /*
          * Groups that are done take a key each. False: there are none, and all are done.
-         *   odd  odd(i, which) is called by one lane for a key that is in no slot
+         *   special  special(i, mixed) is true for a key that is dealt with otherwise, and then
+         * does so
          */
-        template <class Odd> __device__ bool refill(const Odd &odd)
+        template <class Special> __device__ bool refill(const Special &special)
         {
                 uint32_t idle = __ballot_sync(UINT32_MAX, !busy);
                 if (idle == 0)
                         return true;
-                if (!busy) {
-                        take(odd);
-                        fetch(ntaken + before_group(idle) / LANES);
+                uint32_t before = idle & ((1u << kc_warp_lane() / LANES * LANES) - 1);
+                uint32_t nth = ntaken + (uint32_t)__popc(before) / LANES;
+                Key here = kc_wd_shfl(run, nth % 32), there = kc_wd_shfl(next_run, nth % 32);
+                bool taken = !busy &&
+                             take(walk.at(nth), nth / 32 == ntaken / 32 ? here : there, special);
+                busy |= (bool)kc_wd_from_first<LANES>(taken);
+                nth = ntaken + (uint32_t)__popc(idle) / LANES;
+                if (nth / 32 != ntaken / 32) {
+                        run = next_run;
+                        next_run = own_key(nth / 32 + 1);
                 }
-                ntaken += (uint32_t)__popc(idle) / LANES;
-                return idle != UINT32_MAX || __any_sync(UINT32_MAX, busy || next < walk.end);
+                ntaken = nth;
+                return idle != UINT32_MAX || __any_sync(UINT32_MAX, busy) ||
+                       walk.at(ntaken) < walk.end;
         }
 
         /* The first window again. */
         __device__ void begin_again(void)
         {
-                seek(batch.keys[i]);
+                Key mixed = kc_wd_mix(batch.keys[i], map.shape.seed, map.shape.key_bits);
+                what = map.slots.want(map.shape, mixed, &p);
         }
 
       private:
-        static __device__ uint32_t before_group(uint32_t ballot)
+        /* This lane's key of a run. */
+        __device__ Key own_key(uint32_t nth_run) const
         {
-                return (uint32_t)__popc(ballot & ((1u << kc_warp_lane() / LANES * LANES) - 1));
+                uint64_t at = walk.at(nth_run * 32 + kc_warp_lane());
+                return at < walk.end ? batch.keys[at] : (Key)0;
         }
 
-        __device__ void fetch(uint32_t nth)
+        /* Whether it is to be sought: what the lanes of a group say may differ. */
+        template <class Special> __device__ bool take(uint64_t at, Key key, const Special &special)
         {
-                next = walk.at(nth);
-                if (next < walk.end)
-                        next_key = batch.keys[next];
-        }
-
-        __device__ Key seek(Key key)
-        {
+                if (at >= walk.end || (batch.todo != NULL && !(batch.todo[at / 32] >> at % 32 & 1)))
+                        return false;
+                i = at;
+                value = batch.values != NULL ? __ldcs(&batch.values[i]) : 1;
                 Key mixed = kc_wd_mix(key, map.shape.seed, map.shape.key_bits);
                 what = map.slots.want(map.shape, mixed, &p);
-                return mixed;
-        }
-
-        template <class Odd> __device__ void take(const Odd &odd)
-        {
-                i = next;
-                if (i >= walk.end || (batch.todo != NULL && !(batch.todo[i / 32] >> i % 32 & 1)))
-                        return;
-                value = batch.values != NULL ? __ldcs(&batch.values[i]) : 1;
-                int which = Layout::odd(seek(next_key));
-                busy = which == KC_WD_ODD_NONE;
-                if (!busy && kc_warp_lane() % LANES == 0)
-                        odd(i, which);
+                return !special(i, mixed);
         }
 };
 
@@ -246,40 +268,42 @@ static __device__ inline bool kc_wd_put_odd(struct kc_wd_odd *odd, int i, uint32
 }
 
 /*
- * The slots to which a block has brought values lately, in its shared memory. Any value of a batch
- * may stay, so one that comes for such a slot need not be written: thousands of lanes that write to
- * the slot of one frequent key would wait for each other.
+ * Keys, mixed, to which a block has brought values lately, in its shared memory. Any value of a
+ * batch may stay, so one that comes for such a key need not be written: thousands of lanes with one
+ * frequent key would wait for each other at its slot.
  */
 struct kc_wd_recent {
         enum : uint32_t { N = 512 };
-        uint64_t slots[N];
+        uint64_t keys[N]; /* UINT64_MAX: none; that key is in no slot */
 
         /* By all threads of the block. */
         __device__ void clear(void)
         {
                 for (uint32_t i = threadIdx.x; i < N; i += blockDim.x)
-                        slots[i] = KC_WD_NONE;
+                        keys[i] = UINT64_MAX;
                 __syncthreads();
         }
 
-        __device__ bool has(uint64_t slot) const
+        __device__ bool has(uint64_t mixed) const
         {
-                return *(const volatile uint64_t *)&slots[slot % N] == slot;
+                return *(const volatile uint64_t *)&keys[mixed % N] == mixed;
         }
 
         /* Behind the writing. */
-        __device__ void note(uint64_t slot)
+        __device__ void note(uint64_t mixed)
         {
-                *(volatile uint64_t *)&slots[slot % N] = slot;
+                *(volatile uint64_t *)&keys[mixed % N] = mixed;
         }
 };
 
 template <class Layout, int G> struct kc_wd_putting {
+        typedef typename Layout::key Key;
         typedef kc_wd_window<Layout, G> window;
         typedef kc_wd_asker<Layout, window::LANES> asker;
+        static constexpr bool WIDE = sizeof(Key) > sizeof(uint64_t);
 
         asker ask;
-        struct kc_wd_recent *recent; /* NULL: every value is written */
+        struct kc_wd_recent *recent; /* NULL: not kept */
         enum kc_wd_mode mode;
         uint32_t nclaimed, nrefused;
         uint64_t room; /* the first slot of the sequence that is no other key's; KC_WD_NONE */
@@ -290,14 +314,14 @@ template <class Layout, int G> struct kc_wd_putting {
                                  const kc_wd_batch<typename Layout::key> &batch,
                                  const kc_wd_walk &walk, enum kc_wd_mode mode,
                                  struct kc_wd_recent *recent)
-            : ask(map, batch, walk), recent(recent), mode(mode), nclaimed(0), nrefused(0),
-              room(KC_WD_NONE)
+            : ask(map, batch, walk), recent(WIDE || mode == KC_WD_ADD ? NULL : recent), mode(mode),
+              nclaimed(0), nrefused(0), room(KC_WD_NONE)
         {
         }
 
         __device__ void all(void)
         {
-                while (ask.refill([this](uint64_t i, int which) { odd(i, which); })) {
+                while (ask.refill([this](uint64_t i, Key mixed) { return special(i, mixed); })) {
                         window w;
                         w.template read<false>(ask.map, ask.what, ask.p, ask.busy);
                         bool claims = step(window::of_group(w.match), window::of_group(w.open),
@@ -307,7 +331,7 @@ template <class Layout, int G> struct kc_wd_putting {
                         if (claims && window::rank() == 0)
                                 got = slots.claim(room, room_gone, ask.what, room_number, ask.value,
                                                   mode);
-                        got = window::from_first(got);
+                        got = kc_wd_from_first<window::LANES>(got);
                         if (claims)
                                 claimed((kc_wd_claim)got);
                 }
@@ -367,13 +391,12 @@ template <class Layout, int G> struct kc_wd_putting {
         __device__ void update(uint64_t slot)
         {
                 Layout slots = ask.map.slots;
-                if (window::rank() == 0 && mode == KC_WD_ADD) {
+                if (window::rank() == 0 && mode == KC_WD_ADD)
                         slots.add(slot, ask.what, ask.value);
-                } else if (window::rank() == 0 && (recent == NULL || !recent->has(slot))) {
+                else if (window::rank() == 0)
                         slots.set(slot, ask.what, ask.value);
-                        if (recent != NULL)
-                                recent->note(slot);
-                }
+                if (recent != NULL)
+                        recent->note((uint64_t)ask.what);
                 done();
         }
 
@@ -392,12 +415,14 @@ template <class Layout, int G> struct kc_wd_putting {
                 nrefused++;
         }
 
-        __device__ void odd(uint64_t i, int which)
+        __device__ bool special(uint64_t i, Key mixed)
         {
+                int which = Layout::odd(mixed);
                 if (which == KC_WD_ODD_REFUSED)
                         refuse(i);
-                else
+                else if (which != KC_WD_ODD_NONE && window::rank() == 0)
                         nclaimed += kc_wd_put_odd(ask.map.odd, which, ask.value, mode);
+                return which != KC_WD_ODD_NONE || (recent != NULL && recent->has((uint64_t)mixed));
         }
 };
 
@@ -427,7 +452,13 @@ static __device__ void kc_wd_seek(const kc_wd_view<Layout> &map,
 {
         typedef kc_wd_window<Layout, G> window;
         kc_wd_asker<Layout, window::LANES> ask(map, batch, kc_wd_walk_of_warp(batch.n));
-        while (ask.refill(odd)) {
+        auto special = [&](uint64_t i, typename Layout::key mixed) {
+                int which = Layout::odd(mixed);
+                if (which != KC_WD_ODD_NONE && window::rank() == 0)
+                        odd(i, which);
+                return which != KC_WD_ODD_NONE;
+        };
+        while (ask.refill(special)) {
                 window w;
                 w.template read<STILL>(map, ask.what, ask.p, ask.busy);
                 uint32_t match = window::of_group(w.match), open = window::of_group(w.open);
