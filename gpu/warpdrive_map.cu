@@ -25,7 +25,7 @@ static enum kc_status expect_weights(kc_wd_map<kc_wd_words> *map, const uint32_t
                 KC_TRY(KC_LAUNCHED());
                 KC_TRY(kc_wd_read_totals(gpu, map->totals, sums, err));
         }
-        KC_TRY(grow_wraps(gpu, &map->view.slots, map->weight + sums[0], err));
+        KC_TRY(grow_wraps(gpu, &map->view.slots, map->nslots, map->weight + sums[0], err));
         map->weight += sums[0];
 out:
         return status;
@@ -49,7 +49,7 @@ static enum kc_status expect_pairs(kc_wd_map<kc_wd_words> *map, uint64_t weight,
                                    struct kc_error *err)
 {
         map->weight = weight;
-        return grow_wraps(map->gpu, &map->view.slots, weight, err);
+        return grow_wraps(map->gpu, &map->view.slots, map->nslots, weight, err);
 }
 
 /* ---- making ---- */

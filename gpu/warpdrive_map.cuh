@@ -62,7 +62,6 @@ template <class Layout> struct kc_wd_map {
         uint64_t nslots;
         uint64_t nkeys, ntombs;     /* live keys; tombstones at most */
         uint64_t weight;            /* ever added since it was cleared: bounds wraps */
-        uint64_t nwraps;            /* room for them */
         uint64_t nrebuilds;         /* since it was made */
         unsigned long long *totals; /* device */
 };

@@ -142,12 +142,13 @@ static __global__ void sum_kernel(const uint32_t *weights, uint64_t n, unsigned 
                 atomicAdd(sum, own);
 }
 
-/* Counts wrap at most weight / 2^count_bits times: so many entries, and as many free ones. */
-static enum kc_status grow_wraps(struct kc_gpu *gpu, struct kc_wd_words *slots, uint64_t weight,
-                                 struct kc_error *err)
+/* Counts wrap at most weight / 2^count_bits times, and each of nslots has one entry: room for so
+ * many, and as many free ones. */
+static enum kc_status grow_wraps(struct kc_gpu *gpu, struct kc_wd_words *slots, uint64_t nslots,
+                                 uint64_t weight, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        uint64_t most = weight >> slots->shape_of.count_bits, n = 64;
+        uint64_t most = std::min(weight >> slots->shape_of.count_bits, nslots), n = 64;
         struct kc_wd_wraps wraps = {};
         while (n < 2 * most)
                 n *= 2;

@@ -58,10 +58,9 @@ template <class Layout, int G> struct kc_wd_window {
         enum : uint32_t {
                 UNIT = G < Layout::SLOTS_16 ? G : Layout::SLOTS_16, /* slots a load */
                 NUNITS = G / UNIT,
-                /* two for a sector, more where a lane would have more than four loads */
-                LANES = NUNITS > 8   ? NUNITS / 4
+                LANES = NUNITS > 4   ? NUNITS / 2
                         : NUNITS > 1 ? 2
-                                     : 1
+                                     : 1 /* two loads each at most */
         };
 
         typename Layout::seen hit;  /* where the lane has a match */

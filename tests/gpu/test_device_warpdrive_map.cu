@@ -263,7 +263,7 @@ FOR_ALL(few_keys)
 /* In two batches, the second one with keys of the first. linear 1, and as many as in the paper. */
 template <class Layout> static void loads(uint32_t group)
 {
-        size_t n = test_size(1 << 17);
+        size_t n = test_size(group == 1 || group == 4 ? 1 << 17 : 1 << 14);
         std::vector<typename Layout::key> keys = some_keys<Layout>(n, group);
         std::vector<typename Layout::key> again(keys.begin() + n / 3, keys.end());
         keys.resize(n / 2);
