@@ -200,7 +200,8 @@ static enum kc_status part_block(const struct kc_gpu *gpu, Kernel *kernel, size_
                                  unsigned *nthreads, struct kc_error *err)
 {
         const size_t reserved = 1024; /* of each block's shared memory, and not in shared_nbytes */
-        *nthreads = 2 * (nbytes + reserved) <= gpu->shared_nbytes + reserved
+        const size_t all = nbytes + KC_WD_PART_THREADS + reserved;
+        *nthreads = 2 * all <= gpu->shared_nbytes + reserved
                             ? KC_WD_PART_THREADS / 2
                             : KC_WD_PART_THREADS;
         return KC_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -221,7 +222,7 @@ int kc_wd_bulk_part_bits(const struct kc_gpu *gpu, uint64_t capacity, uint32_t g
                 if (nwindows < UINT32_MAX / 2 &&
                     kc_wd_own<Layout>::nbytes(
                             (size_t)kc_wd_prime_from((uint32_t)nwindows) * group) <=
-                            gpu->shared_nbytes)
+                            gpu->shared_nbytes - KC_WD_PART_THREADS)
                         break;
         }
         return bits;
@@ -232,7 +233,8 @@ template <class Layout> static bool goes_in_parts(const kc_wd_map<Layout> *map, 
 {
         int part_bits = map->view.shape.part_bits;
         return part_bits > 0 && n >= map->nslots / LEAST_SHARE &&
-               part_nbytes<Layout>(map->nslots, part_bits) <= map->gpu->shared_nbytes;
+               part_nbytes<Layout>(map->nslots, part_bits) <=
+                       map->gpu->shared_nbytes - KC_WD_PART_THREADS;
 }
 
 template <class Layout>

@@ -16,7 +16,8 @@
 
 enum {
         KC_WD_PART_THREADS = 1024, /* at most */
-        KC_WD_PART_STOPPED = 12,   /* lanes that have arrived before they act */
+        KC_WD_PART_IDLE = 6,       /* lanes without a key before more are handed out */
+        KC_WD_PART_STOPPED = 14,   /* lanes that have arrived, or have no key, before they act */
         KC_WD_PART_STEPS = 2,      /* between two looks at how many have */
 };
 
@@ -366,73 +367,110 @@ template <class Key> struct kc_wd_parted {
 };
 
 /*
- * A warp's keys of a part, 32 at a time, blockDim.x apart: lane l has the l-th of those in hand,
- * where its way begins, and the l-th of the next.
+ * A warp's keys of a part, 32 at a time, blockDim.x apart: lane l has the l-th of those in hand and
+ * the l-th of the next. More than half of all keys have come to the end of their way at the first
+ * slot; all lanes look there with the keys in hand, and the others are handed out.
  */
 template <class Layout, bool SINGLE> struct kc_wd_queue {
         typedef typename Layout::key Key;
-        static constexpr uint32_t NO_WAY = UINT32_MAX;
+        typedef kc_wd_errand<Layout, SINGLE> errand;
         const kc_wd_shape &shape;
         const kc_wd_own<Layout> &own;
         const kc_wd_parted<Key> &batch;
+        uint8_t *order;   /* [32] shared memory: those to be handed out; above 5 bits: p.number */
+        uint32_t n, head; /* so many; handed out */
         uint32_t at, end; /* the 32 in hand */
-        uint32_t head;    /* how many of them are handed out */
-        typename Layout::wanted what;
-        uint32_t window, step, value;
+        errand mine;
         Key next_key;
         uint32_t next_value;
 
-        /* odd: see advance. */
-        template <class Odd>
         __device__ kc_wd_queue(const kc_wd_shape &shape, const kc_wd_own<Layout> &own,
                                const kc_wd_parted<Key> &batch, uint32_t begin, uint32_t end,
-                               const Odd &odd)
-            : shape(shape), own(own), batch(batch),
-              at(begin + threadIdx.x / 32 * 32 - blockDim.x), end(end), what(), window(NO_WAY),
-              step(0), value(1)
+                               uint8_t *order)
+            : shape(shape), own(own), batch(batch), order(order + threadIdx.x / 32 * 32), n(0),
+              head(0), at(begin + threadIdx.x / 32 * 32 - blockDim.x), end(end)
         {
                 read(at + blockDim.x);
-                advance(odd);
         }
 
-        __device__ bool is_empty(void) const
+        /* Whether there are keys to be handed out, now or behind advance(). */
+        __device__ bool has_some(void) const
         {
-                return at >= end;
+                return head < n;
+        }
+
+        __device__ bool has_more(void) const
+        {
+                return at + blockDim.x < end;
         }
 
         /* Hand keys out to the lanes with a bit in `idle`; of all lanes together. Returns whether
          * this lane has got one. */
-        template <class Odd>
-        __device__ bool take(unsigned idle, kc_wd_errand<Layout, SINGLE> *e, const Odd &odd)
+        __device__ bool take(unsigned idle, errand *e)
         {
-                uint32_t from = head + kc_warp_rank(idle), n = min(end - at, 32u);
                 namespace cg = cooperative_groups;
                 auto warp = cg::tiled_partition<32>(cg::this_thread_block());
-                int lane = (int)(from & 31u);
-                auto own_what = kc_group_shfl(warp, what, lane);
-                uint32_t own_window = warp.shfl(window, lane), own_step = warp.shfl(step, lane);
-                uint32_t own_value = batch.values == NULL ? 1 : warp.shfl(value, lane);
-                bool got = (idle >> kc_warp_lane() & 1) != 0 && from < n && own_window != NO_WAY;
+                uint32_t from = head + kc_warp_rank(idle);
+                bool got = (idle >> kc_warp_lane() & 1) != 0 && from < n;
+                uint32_t place = order[from % 32];
+                int lane = (int)(place % 32);
+                auto what = kc_group_shfl(warp, mine.what, lane);
+                uint32_t window = warp.shfl(mine.p.window, lane);
+                uint32_t step = warp.shfl(mine.p.step, lane);
+                uint32_t value = batch.values == NULL ? 1 : warp.shfl(mine.value, lane);
                 if (got) {
-                        e->i = at + from;
-                        e->what = own_what;
-                        e->value = own_value;
-                        e->begin(own_window, own_step);
+                        e->i = at + place % 32;
+                        e->what = what;
+                        e->value = value;
+                        e->begin(window, step);
+                        e->p.number = place / 32;
                 }
                 head += (uint32_t)__popc(idle);
-                if (head >= n)
-                        advance(odd);
                 return got;
         }
 
-        __device__ void begin_again(kc_wd_errand<Layout, SINGLE> *e) const
+        /*
+         * The next 32, which has_more() promised.
+         *   act(e)                      see kc_wd_go
+         *   odd(i, key, value, which)   is called for keys that are in no slot
+         */
+        template <class Act, class Odd> __device__ void advance(const Act &act, const Odd &odd)
         {
-                kc_wd_probing p;
-                (void)own.want(shape, batch.keys[e->i], &p);
-                e->begin(p.window, p.step);
+                at += blockDim.x;
+                mine.i = at + kc_warp_lane();
+                mine.value = next_value;
+                begin_with(&mine, next_key);
+                bool is_there = mine.i < end;
+                int which = is_there ? Layout::odd(next_key) : (int)KC_WD_ODD_NONE;
+                if (which != KC_WD_ODD_NONE)
+                        odd(mine.i, next_key, mine.value, which);
+                read(at + blockDim.x);
+                is_there = is_there && which == KC_WD_ODD_NONE;
+                if (SINGLE)
+                        is_there = look_first(is_there, act);
+                unsigned left = __ballot_sync(UINT32_MAX, is_there);
+                __syncwarp();
+                if (is_there)
+                        order[kc_warp_rank(left)] =
+                                (uint8_t)(kc_warp_lane() | mine.p.number << 5);
+                __syncwarp();
+                n = (uint32_t)__popc(left);
+                head = 0;
+        }
+
+        __device__ void begin_again(errand *e) const
+        {
+                begin_with(e, batch.keys[e->i]);
         }
 
       private:
+        __device__ void begin_with(errand *e, Key key) const
+        {
+                kc_wd_probing p;
+                e->what = own.want(shape, key, &p);
+                e->begin(p.window, p.step);
+        }
+
         __device__ void read(uint32_t from)
         {
                 from += kc_warp_lane();
@@ -440,20 +478,18 @@ template <class Layout, bool SINGLE> struct kc_wd_queue {
                 next_value = from < end && batch.values != NULL ? batch.values[from] : 1;
         }
 
-        /* odd(i, key, value, which): called for keys that are in no slot. */
-        template <class Odd> __device__ void advance(const Odd &odd)
+        /* At the first slot. Returns whether the lane's key is to go further, or to begin again
+         * there. */
+        template <class Act> __device__ bool look_first(bool is_there, const Act &act)
         {
-                at += blockDim.x;
-                head = 0;
-                kc_wd_probing p;
-                what = own.want(shape, next_key, &p);
-                value = next_value;
-                int which = Layout::odd(next_key);
-                window = which == KC_WD_ODD_NONE ? p.window : NO_WAY;
-                step = p.step;
-                if (which != KC_WD_ODD_NONE && at + kc_warp_lane() < end)
-                        odd(at + kc_warp_lane(), next_key, value, which);
-                read(at + blockDim.x);
+                uint32_t window = mine.p.window;
+                mine.step(shape, own);
+                if (!is_there || mine.pace != 0)
+                        return is_there;
+                if (act(&mine) >= KC_WD_DONE)
+                        return false;
+                mine.begin(window, mine.p.step);
+                return true;
         }
 };
 
@@ -477,12 +513,19 @@ static __device__ void kc_wd_go(const kc_wd_shape &shape, const kc_wd_own<Layout
         kc_wd_errand<Layout, SINGLE> e = {};
         bool busy = false;
         for (;;) {
-                unsigned idle = __ballot_sync(UINT32_MAX, !busy);
-                if (!queue->is_empty())
-                        busy = queue->take(idle, &e, odd) || busy;
-                else if (idle == UINT32_MAX)
+                unsigned idle;
+                while (__popc(idle = __ballot_sync(UINT32_MAX, !busy)) >= KC_WD_PART_IDLE) {
+                        if (queue->has_some())
+                                busy = queue->take(idle, &e) || busy;
+                        else if (queue->has_more())
+                                queue->advance(act, odd);
+                        else
+                                break;
+                }
+                if (idle == UINT32_MAX)
                         return;
-                int enough = queue->is_empty() ? 0 : 32 - KC_WD_PART_STOPPED;
+                bool is_last = !queue->has_some() && !queue->has_more();
+                int enough = is_last ? 0 : 32 - KC_WD_PART_STOPPED;
                 while (__popc(__ballot_sync(UINT32_MAX, e.is_going(shape))) > enough) {
 #pragma unroll
                         for (int i = 0; i < KC_WD_PART_STEPS; i++)
@@ -507,6 +550,7 @@ static __global__ void __launch_bounds__(KC_WD_PART_THREADS)
 {
         typedef typename Layout::key Key;
         extern __shared__ __align__(16) unsigned char memory[];
+        __shared__ uint8_t order[KC_WD_PART_THREADS];
         const kc_wd_shape &shape = map.shape;
         uint32_t begin = batch.begins[blockIdx.x], end = batch.begins[blockIdx.x + 1];
         uint32_t nclaimed = 0;
@@ -520,7 +564,7 @@ static __global__ void __launch_bounds__(KC_WD_PART_THREADS)
                 else
                         nclaimed += kc_wd_put_odd(map.odd, which, value, mode);
         };
-        kc_wd_queue<Layout, SINGLE> queue(shape, own, batch, begin, end, put_odd);
+        kc_wd_queue<Layout, SINGLE> queue(shape, own, batch, begin, end, order);
         __syncthreads();
         kc_wd_go<Layout, SINGLE>(
                 shape, own, &queue,
@@ -544,6 +588,7 @@ static __global__ void __launch_bounds__(KC_WD_PART_THREADS)
 {
         typedef typename Layout::key Key;
         extern __shared__ __align__(16) unsigned char memory[];
+        __shared__ uint8_t order[KC_WD_PART_THREADS];
         const kc_wd_shape &shape = map.shape;
         uint32_t begin = batch.begins[blockIdx.x], end = batch.begins[blockIdx.x + 1];
         uint32_t nfound = 0;
@@ -559,7 +604,7 @@ static __global__ void __launch_bounds__(KC_WD_PART_THREADS)
                 bool found = which != KC_WD_ODD_REFUSED && map.odd->there[which] != 0;
                 answer(i, found, found ? map.odd->values[which] : 0);
         };
-        kc_wd_queue<Layout, SINGLE> queue(shape, own, batch, begin, end, answer_odd);
+        kc_wd_queue<Layout, SINGLE> queue(shape, own, batch, begin, end, order);
         __syncthreads();
         kc_wd_go<Layout, SINGLE>(
                 shape, own, &queue,

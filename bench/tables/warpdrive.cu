@@ -12,8 +12,10 @@
 
 #include <cstdio>
 
-static const uint64_t FIGURE_NKEYS = 1 << 27, WIDE_NKEYS = 1 << 28, PART_NBYTES = 14 << 20;
+static const uint64_t FIGURE_NKEYS = 1 << 27, WIDE_NKEYS = 1 << 28;
 static const uint32_t GROUPS[] = { 1, 2, 4, 8, 16, 32 }, FEW_GROUPS[] = { 1, 2, 4, 8 };
+static const uint32_t MOST_BULK_GROUP = 2; /* lanes work alone there: windows gain nothing */
+enum { FEW_RUNS = 2 }; /* of rows that neither a figure nor a target asks for */
 static const double LOADS[] = { 0.4, 0.6, 0.8, 0.9, 0.95, 0.97, 0.99 },
                     WIDE_LOADS[] = { 0.8, 0.95 };
 
@@ -90,16 +92,19 @@ struct setting {
         double load;
         struct kc_wd_options options;
         double paper_put, paper_retrieve;
-        double target_put, target_retrieve;
+        double target_put, target_retrieve; /* the latter of keys that are there */
+        bool drawn;                         /* in a figure of the paper */
 };
 
 template <class Layout>
 static enum kc_status time_one(struct tables_bench *b, job<Layout> *j, const struct setting *set,
                                const char *what, struct kc_error *err)
 {
+        enum kc_status status;
         char figure[64], series[96], more[160];
         struct tables_row row = {};
-        bool puts = what[0] != 'r';
+        bool puts = what[0] != 'r', absent = !puts && j->sought == j->others;
+        int repeat = b->base.repeat;
         snprintf(figure, sizeof figure, "%s: %s", set->figure, what);
         snprintf(series, sizeof series, "%s, |g| = %u", set->layout, j->map.options.group);
         snprintf(more, sizeof more,
@@ -114,9 +119,13 @@ static enum kc_status time_one(struct tables_bench *b, job<Layout> *j, const str
         row.n = j->n;
         row.paper_gpu = &TABLES_P100;
         row.paper_ops_per_s = puts ? set->paper_put : set->paper_retrieve;
-        row.target_ops_per_s = puts ? set->target_put : set->target_retrieve;
-        return tables_time(b, &row, puts ? clear<Layout> : NULL,
-                           puts ? put<Layout> : retrieve<Layout>, j, NULL, err);
+        row.target_ops_per_s = puts ? set->target_put : absent ? 0 : set->target_retrieve;
+        if (row.target_ops_per_s == 0 && !set->drawn)
+                b->base.repeat = std::min(repeat, (int)FEW_RUNS);
+        status = tables_time(b, &row, puts ? clear<Layout> : NULL,
+                             puts ? put<Layout> : retrieve<Layout>, j, NULL, err);
+        b->base.repeat = repeat;
+        return status;
 }
 
 /* A map of set->options: insert or count, retrieve, and where there are other keys, those. */
@@ -131,8 +140,8 @@ static enum kc_status time_map(struct tables_bench *b, job<Layout> *j, const str
         j->sought = j->keys;
         KC_TRY(time_one(b, j, set, "retrieve", err));
         tables_expect(b, "keys found", j->nfound, j->n);
-        j->sought = j->others;
         if (j->others != NULL) {
+                j->sought = j->others;
                 KC_TRY(time_one(b, j, set, "retrieve missing", err));
                 tables_expect(b, "others found", j->nfound, 0);
         }
@@ -181,6 +190,7 @@ static enum kc_status figure(struct tables_bench *b, const char *name, enum tabl
                 for (uint32_t group : GROUPS) {
                         struct setting set = { name, "32 + 32 bits", load,
                                                options_of(ndistinct, load, group) };
+                        set.drawn = true;
                         set.paper_put = !unique || group != 4 ? 0 : load == 0.95 ? 1.4e9 : 0;
                         set.paper_retrieve = !unique || group != 4 ? 0
                                              : load == 0.4         ? 5.5e9
@@ -196,18 +206,9 @@ out:
 
 /* ---- keys of 64 bits ---- */
 
-/* Parts that a quarter of the L2 holds, but of many keys each, or they would not be alike. */
-static int bulk_part_bits(uint64_t nslots, size_t slot_nbytes)
-{
-        int bits = 0;
-        while (nslots * slot_nbytes >> bits > PART_NBYTES && nslots >> bits > 1 << 17)
-                bits++;
-        return bits;
-}
-
+/* Of the rows of a figure and a load, the best layout and |g| are to reach the target. */
 template <class Layout>
-static enum kc_status wide(struct tables_bench *b, const char *layout, size_t slot_nbytes,
-                           struct kc_error *err)
+static enum kc_status wide(struct tables_bench *b, const char *layout, struct kc_error *err)
 {
         enum kc_status status;
         job<Layout> j;
@@ -220,17 +221,20 @@ static enum kc_status wide(struct tables_bench *b, const char *layout, size_t sl
                 for (uint32_t group : FEW_GROUPS) {
                         struct setting set = { "64-bit keys", layout, load,
                                                options_of(j.n, load, group) };
-                        set.target_put = load < 0.9 ? 10.5e9 : 9e9;
-                        set.target_retrieve = load < 0.9 ? 18e9 : 14e9;
+                        bool crowded = load > 0.9;
+                        set.target_put = crowded ? 9e9 : 10.5e9;
+                        set.target_retrieve = crowded ? 14e9 : 18e9;
                         j.bulk = false;
                         KC_TRY(time_map(b, &j, &set, j.n, err));
+                        if (group > MOST_BULK_GROUP)
+                                continue;
                         set.figure = "64-bit keys in bulk";
-                        set.options.part_bits = bulk_part_bits(set.options.capacity, slot_nbytes);
-                        set.target_put = 20e9;
-                        set.target_retrieve = 25e9;
+                        set.options.part_bits = kc_wd_bulk_part_bits<Layout>(
+                                &b->base.gpu, set.options.capacity, group);
+                        set.target_put = crowded ? 20e9 : 0;
+                        set.target_retrieve = crowded ? 25e9 : 0;
                         j.bulk = true;
-                        if (group <= 4)
-                                KC_TRY(time_map(b, &j, &set, j.n, err));
+                        KC_TRY(time_map(b, &j, &set, j.n, err));
                 }
         }
 out:
@@ -241,8 +245,8 @@ out:
 /* Nine tenths of the keys 30 times each, one tenth once. *ndistinct: 0 where it is not known yet.
  */
 template <class Layout>
-static enum kc_status counting(struct tables_bench *b, const char *layout, size_t slot_nbytes,
-                               uint64_t *ndistinct, struct kc_error *err)
+static enum kc_status counting(struct tables_bench *b, const char *layout, uint64_t *ndistinct,
+                               struct kc_error *err)
 {
         enum kc_status status;
         job<Layout> j;
@@ -258,38 +262,15 @@ static enum kc_status counting(struct tables_bench *b, const char *layout, size_
                 set.target_put = 15e9;
                 j.bulk = false;
                 KC_TRY(time_map(b, &j, &set, *ndistinct, err));
+                if (group > MOST_BULK_GROUP)
+                        continue;
                 set.figure = "counting, 30 times each, in bulk";
-                set.options.part_bits = bulk_part_bits(set.options.capacity, slot_nbytes);
+                set.options.part_bits = kc_wd_bulk_part_bits<Layout>(
+                        &b->base.gpu, set.options.capacity, group);
                 set.target_put = 40e9;
                 j.bulk = true;
-                if (group <= 4)
-                        KC_TRY(time_map(b, &j, &set, *ndistinct, err));
+                KC_TRY(time_map(b, &j, &set, *ndistinct, err));
         }
-out:
-        job_free(b, &j);
-        return status;
-}
-
-/* The same in bulk where a block's shared memory holds a part: a third full, as probing there costs
- * instructions. */
-static enum kc_status counting_in_shared(struct tables_bench *b, uint64_t ndistinct,
-                                         struct kc_error *err)
-{
-        enum kc_status status;
-        job<kc_wd_words> j;
-        const double load = 0.34;
-        struct tables_draw draw = { TABLES_READS, 9, 0, 0, 0 };
-        struct setting set = { "counting, 30 times each, in bulk", "remainder and count, shared",
-                               load, options_of(ndistinct, load, 1) };
-        size_t nbytes = set.options.capacity * sizeof(uint64_t);
-        KC_TRY(job_new(b, &j, tables_scaled(b, WIDE_NKEYS), false, err));
-        KC_TRY(tables_keys(&b->base.gpu, j.keys, j.n, &draw, err));
-        while (nbytes >> set.options.part_bits > b->base.gpu.shared_nbytes - 1024)
-                set.options.part_bits++;
-        set.target_put = 40e9;
-        j.mode = KC_WD_ADD;
-        j.bulk = true;
-        KC_TRY(time_map(b, &j, &set, ndistinct, err));
 out:
         job_free(b, &j);
         return status;
@@ -301,13 +282,12 @@ enum kc_status bench_warpdrive(struct tables_bench *b, struct kc_error *err)
         uint64_t ndistinct = 0;
         KC_TRY(figure(b, "7", TABLES_UNIQUE, err));
         KC_TRY(figure(b, "8", TABLES_ZIPF, err));
-        KC_TRY(wide<kc_wd_apart64>(b, "keys and values apart", 12, err));
-        KC_TRY(wide<kc_wd_near64>(b, "16-byte slots", 16, err));
-        KC_TRY(counting<kc_wd_near64>(b, "16-byte slots", 16, &ndistinct, err));
+        KC_TRY(wide<kc_wd_apart64>(b, "keys and values apart", err));
+        KC_TRY(wide<kc_wd_near64>(b, "16-byte slots", err));
+        KC_TRY(counting<kc_wd_near64>(b, "16-byte slots", &ndistinct, err));
         if (tables_scaled(b, WIDE_NKEYS) < 1 << 22) /* words would have no room for counts */
                 goto out;
-        KC_TRY(counting<kc_wd_words>(b, "remainder and count", 8, &ndistinct, err));
-        KC_TRY(counting_in_shared(b, ndistinct, err));
+        KC_TRY(counting<kc_wd_words>(b, "remainder and count", &ndistinct, err));
 out:
         return status;
 }
