@@ -27,6 +27,7 @@ enum {
         KC_WD_COUNT_THREADS = 1024,
         KC_WD_COUNT_AHEAD = 8,
         KC_WD_COUNTED_BITS = 15, /* 2^this parts are counted at a time */
+        KC_WD_RUN_LANES = 16,
 };
 
 /* Keys of a tile: as many as leave room for two blocks. */
@@ -283,12 +284,29 @@ static __global__ void __launch_bounds__(KC_WD_SPLIT_THREADS, 2)
         kc_wd_write_staged(tile, places, n, pass.out_values);
 }
 
+/* A run's values to where they were staged, by 16 lanes, four loads at a time. */
+static __device__ inline void kc_wd_fetch_run(const struct kc_wd_run &run, uint32_t end,
+                                              const uint32_t *values, uint32_t *staged)
+{
+        enum { LANES = KC_WD_RUN_LANES, AHEAD = 4 };
+        for (uint32_t i = run.begin + threadIdx.x % LANES; i < end; i += AHEAD * LANES) {
+                uint32_t some[AHEAD];
+#pragma unroll
+                for (uint32_t j = 0; j < AHEAD; j++)
+                        some[j] = i + j * LANES < end ? values[run.from + i + j * LANES] : 0;
+#pragma unroll
+                for (uint32_t j = 0; j < AHEAD; j++)
+                        if (i + j * LANES < end)
+                                staged[i + j * LANES] = some[j];
+        }
+}
+
 /* Values in the order behind a pass to the order before it. Key: of what was split. */
 template <class Key>
 static __global__ void __launch_bounds__(KC_WD_SPLIT_THREADS)
         kc_wd_back_kernel(struct kc_wd_level level, const uint32_t *values, uint32_t *out)
 {
-        enum { THREADS = KC_WD_SPLIT_THREADS, NWARPS = THREADS / 32 };
+        enum { THREADS = KC_WD_SPLIT_THREADS };
         __shared__ uint32_t staged[kc_wd_tile<Key>::NKEYS];
         __shared__ struct kc_wd_range range;
         kc_wd_find_tile<Key>(level, &range);
@@ -296,12 +314,9 @@ static __global__ void __launch_bounds__(KC_WD_SPLIT_THREADS)
         const struct kc_wd_run *runs = level.runs + ((size_t)blockIdx.x << level.bits);
         if (n == 0)
                 return;
-        for (uint32_t i = threadIdx.x / 32; i < nbuckets; i += NWARPS) {
-                struct kc_wd_run run = runs[i];
-                uint32_t end = i + 1 < nbuckets ? runs[i + 1].begin : n;
-                for (uint32_t j = run.begin + kc_warp_lane(); j < end; j += 32)
-                        staged[j] = values[run.from + j];
-        }
+        for (uint32_t i = threadIdx.x / KC_WD_RUN_LANES; i < nbuckets;
+             i += THREADS / KC_WD_RUN_LANES)
+                kc_wd_fetch_run(runs[i], i + 1 < nbuckets ? runs[i + 1].begin : n, values, staged);
         __syncthreads();
 #pragma unroll 8
         for (uint32_t i = threadIdx.x; i < n; i += THREADS)
