@@ -86,11 +86,12 @@ static enum kc_status set_shape(kc_wd_map<Layout> *map, struct kc_error *err)
         return KC_OK;
 }
 
+template <class Layout>
 static struct kc_wd_options with_defaults(const struct kc_wd_options *options)
 {
         struct kc_wd_options o = *options;
         o.capacity = std::max(o.capacity, (uint64_t)1);
-        o.group = o.group == 0 ? 4 : o.group;
+        o.group = o.group == 0 ? 4 * Layout::SLOTS_16 : o.group;
         o.linear = std::max(o.linear, 1u);
         o.max_probes = o.max_probes == 0 ? std::max(64u, 4096 / o.group) : o.max_probes;
         o.max_rebuilds = o.max_rebuilds == 0 ? (int)REBUILDS : o.max_rebuilds;
@@ -104,10 +105,10 @@ enum kc_status kc_wd_new(kc_wd_map<Layout> *map, struct kc_gpu *gpu,
         enum kc_status status;
         *map = {};
         map->gpu = gpu;
-        map->options = with_defaults(options);
+        map->options = with_defaults<Layout>(options);
         uint32_t group = map->options.group;
         if (group > 32 || (group & (group - 1)) != 0)
-                return kc_fail(err, KC_EUSAGE, "groups of %u lanes cannot be", group);
+                return kc_fail(err, KC_EUSAGE, "windows of %u slots cannot be", group);
         KC_TRY(set_shape(map, err));
         KC_TRY(slots_new(gpu, &map->view.slots, map->nslots, err));
         KC_TRY(kc_gpu_new(gpu, &map->view.odd, 1, err));

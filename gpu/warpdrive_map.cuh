@@ -1,11 +1,10 @@
 /*
  * The WarpDrive map: one table of open addressing in device memory, for batches of operations.
  *
- * A cooperative group of 1, 2, ..., 32 lanes takes a key, looks at a window of as many slots with
- * one coalesced read and votes: a match, else the first free slot, claimed by compare-and-swap,
- * else the next window by chaotic probing. Layouts of slots are in warpdrive_slots.cuh, the
- * arithmetic in warpdrive_probe.cuh. The map that counts in a block's shared memory is
- * warpdrive.cuh.
+ * A cooperative group of lanes takes a key and looks at a window of 1, 2, ..., 32 slots at once: a
+ * match, else the first free slot, claimed by compare-and-swap, else the next window by chaotic
+ * probing. Layouts of slots are in warpdrive_slots.cuh, the arithmetic in warpdrive_probe.cuh, what
+ * groups do in warpdrive_work.cuh. The map that counts in a block's shared memory is warpdrive.cuh.
  *
  * An operation is a batch: arrays in device memory, done when the function returns. Keys may come
  * several times in a batch and are then put by one of the lanes after the other: of inserted values
@@ -28,7 +27,8 @@ enum { KC_WD_MAX_PART_BITS = 18 };
 
 struct kc_wd_options {
         uint64_t capacity;   /* slots at least; the number of windows is made prime */
-        uint32_t group;      /* lanes, and slots of a window: 1, 2, 4, 8, 16, 32; 0: 4 */
+        uint32_t group;      /* slots of a window, |g|: 1, 2, 4, 8, 16, 32; 0: 64 bytes of keys, 4
+                                or 8 slots, which an H200's memory reads at a time */
         uint32_t linear;     /* neighbouring windows before a chaotic step: 1 if 0; the paper has
                                 32 / group */
         uint32_t max_probes; /* windows; 0: 4096 slots' worth, 64 windows at least. Remainder words

@@ -16,7 +16,7 @@
  * A layout has
  *      key, seen, wanted        types: of keys; of what a lane reads of a slot; of what is sought
  *      want(shape, mixed, &p)   what is sought, and where probing begins
- *      SLOTS_16                 slots of 16 bytes, at least 1
+ *      SLOTS_16                 slots of 16 bytes of keys
  *      load<N, STILL>(slot, a)  N neighbouring slots. STILL: nobody writes to the map
  *      look(seen, wanted, nth)  nth: number of the probe
  *      claim(...)               make the slot the key's, with its value. tomb: it was seen as

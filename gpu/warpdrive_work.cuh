@@ -272,7 +272,7 @@ static __device__ inline bool kc_wd_put_odd(struct kc_wd_odd *odd, int i, uint32
  * frequent key would wait for each other at its slot.
  */
 struct kc_wd_recent {
-        enum : uint32_t { N = 512 };
+        enum : uint32_t { N = 2048, NOTED = 8 };
         uint64_t keys[N]; /* UINT64_MAX: none; that key is in no slot */
 
         /* By all threads of the block. */
@@ -288,10 +288,12 @@ struct kc_wd_recent {
                 return *(const volatile uint64_t *)&keys[mixed % N] == mixed;
         }
 
-        /* Behind the writing. */
-        __device__ void note(uint64_t mixed)
+        /* Behind the writing of key i of a batch. One in eight is noted, so that a frequent key is
+         * not driven out every few steps. */
+        __device__ void note(uint64_t mixed, uint64_t i)
         {
-                *(volatile uint64_t *)&keys[mixed % N] = mixed;
+                if (i % NOTED == 0)
+                        *(volatile uint64_t *)&keys[mixed % N] = mixed;
         }
 };
 
@@ -395,7 +397,7 @@ template <class Layout, int G> struct kc_wd_putting {
                 else if (window::rank() == 0)
                         slots.set(slot, ask.what, ask.value);
                 if (recent != NULL)
-                        recent->note((uint64_t)ask.what);
+                        recent->note((uint64_t)ask.what, ask.i);
                 done();
         }
 
