@@ -293,7 +293,8 @@ struct kc_wd_recent {
         __device__ void note(uint64_t mixed, uint64_t i)
         {
                 if (i % NOTED == 0)
-                        *(volatile uint64_t *)&keys[mixed % N] = mixed;
+                        atomicExch((unsigned long long *)&keys[mixed % N],
+                                   (unsigned long long)mixed);
         }
 };
 
