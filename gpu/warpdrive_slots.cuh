@@ -32,7 +32,7 @@
 #ifndef KC_GPU_WARPDRIVE_SLOTS_CUH
 #define KC_GPU_WARPDRIVE_SLOTS_CUH
 
-#include "gpu/atomic.cuh"
+#include "gpu/swap128.cuh"
 #include "gpu/warpdrive_probe.cuh"
 
 #include <cuda_runtime.h>
@@ -68,36 +68,6 @@ static __device__ __forceinline__ void kc_wd_load(const uint64_t *from, uint64_t
                         to[i + 1] = (uint64_t)pair.w << 32 | pair.z;
                 }
 }
-
-struct alignas(16) kc_wd_16 {
-        uint64_t low, high;
-};
-
-/* Devices of compute capability 9.0 swap 16 bytes at once. */
-#if !defined(__CUDA_ARCH__) || (__CUDA_ARCH__ >= 900 && CUDART_VERSION >= 12030)
-#define KC_WD_SWAPS_16 1
-static __device__ inline kc_wd_16 kc_wd_swap(kc_wd_16 *at, kc_wd_16 expected, kc_wd_16 value)
-{
-#ifdef __CUDA_ARCH__
-        kc_wd_16 was;
-        asm volatile("{ .reg .b128 e, v, w; mov.b128 e, {%2, %3}; mov.b128 v, {%4, %5};\n"
-                     "atom.relaxed.gpu.global.cas.b128 w, [%6], e, v; mov.b128 {%0, %1}, w; }"
-                     : "=l"(was.low), "=l"(was.high)
-                     : "l"(expected.low), "l"(expected.high), "l"(value.low), "l"(value.high),
-                       "l"(at)
-                     : "memory");
-        return was;
-#else
-        KC_ATOMIC_STEP();
-        kc_wd_16 was = *at;
-        if (was.low == expected.low && was.high == expected.high)
-                *at = value;
-        return was;
-#endif
-}
-#else
-#define KC_WD_SWAPS_16 0
-#endif
 
 /* Add, up to UINT32_MAX: whoever makes it wrap sets it to that, and whatever is added later wraps
  * again. */
@@ -423,10 +393,8 @@ template <class Key, int KEY_STRIDE, int VALUE_STRIDE> struct kc_wd_apart {
                                      kc_wd_mode mode)
         {
                 uint64_t expected = tomb ? KC_WD_GONE_KEY : KC_WD_FREE;
-#if KC_WD_SWAPS_16
-                if constexpr (NEAR)
+                if constexpr (NEAR && KC_HAS_SWAP128)
                         return claim_all(slot, expected, key, value);
-#endif
                 kc_wd_claim got = claim_key(slot, expected, key);
                 if (got == KC_WD_CLAIMED && mode == KC_WD_ADD)
                         add(slot, key, value);
@@ -485,18 +453,14 @@ template <class Key, int KEY_STRIDE, int VALUE_STRIDE> struct kc_wd_apart {
                                              : KC_WD_LOST;
         }
 
-#if KC_WD_SWAPS_16
         /* Values of free slots and of tombstones are 0. */
         __device__ kc_wd_claim claim_all(uint64_t slot, uint64_t expected, Key key, uint32_t value)
         {
                 uint64_t low = (uint64_t)key;
-                kc_wd_16 was =
-                        kc_wd_swap((kc_wd_16 *)words_at(slot), { expected, 0 }, { low, value });
-                return was.low == expected ? KC_WD_CLAIMED
-                       : was.low == low    ? KC_WD_FOUND
-                                           : KC_WD_LOST;
+                uint64_t was = (uint64_t)kc_swap128((kc_key128 *)words_at(slot), expected,
+                                                    (kc_key128)value << 64 | low);
+                return was == expected ? KC_WD_CLAIMED : was == low ? KC_WD_FOUND : KC_WD_LOST;
         }
-#endif
 
         static KC_HD uint64_t high_of(Key key)
         {

@@ -6,10 +6,10 @@
  *                    ▲                                                        │
  *                    └────────────── groups that are done ◀──────────────────┘
  *
- * A window of |g| slots is read by as few lanes as have it in loads of 16 bytes, two of them side
- * by side to a sector of 32, so that a sector is asked for once. All groups of a warp take a step
- * together, one window each, and whoever is done takes the warp's next key: so a warp's time is
- * that of the mean number of windows and not, 32 keys by 32, of the longest sequence.
+ * A group has as few lanes as read a window of |g| slots with one or two loads of 16 bytes each,
+ * but two where there is a sector of 32, which is so asked for once. All groups of a warp take a
+ * step together, one window each, and whoever is done takes the warp's next key: so a warp's time
+ * is that of the mean number of windows and not, 32 keys by 32, of the longest sequence.
  */
 #ifndef KC_GPU_WARPDRIVE_WORK_CUH
 #define KC_GPU_WARPDRIVE_WORK_CUH
