@@ -21,7 +21,9 @@
  *      look(seen, wanted, nth)  nth: number of the probe
  *      claim(...)               make the slot the key's, with its value. tomb: it was seen as
  *                               KC_WD_GONE. KC_WD_FOUND: the key has the slot, but not the value
- *      set, add                 on a key that is there; adding stops at UINT32_MAX
+ *      set, add                 on a key that is there; adding stops at UINT32_MAX. Both are
+ *                               atomic operations: where many lanes have one frequent key, stores
+ *                               to its slot wait for each other
  *      value_of(slot, seen)
  *      erase(slot, seen)        true for the one of several that did it
  *      get(slot, ...)           for walking over all slots
@@ -134,7 +136,8 @@ struct kc_wd_pair32 {
 
         __device__ void set(uint64_t slot, wanted key, uint32_t value)
         {
-                __stcg((unsigned long long *)&words[slot], (unsigned long long)word_of(key, value));
+                atomicExch((unsigned long long *)&words[slot],
+                           (unsigned long long)word_of(key, value));
         }
 
         __device__ void add(uint64_t slot, wanted key, uint32_t weight)
@@ -399,13 +402,13 @@ template <class Key, int KEY_STRIDE, int VALUE_STRIDE> struct kc_wd_apart {
                 if (got == KC_WD_CLAIMED && mode == KC_WD_ADD)
                         add(slot, key, value);
                 else if (got == KC_WD_CLAIMED)
-                        set(slot, key, value);
+                        __stcg(value_at(slot), value);
                 return got;
         }
 
         __device__ void set(uint64_t slot, wanted, uint32_t value)
         {
-                __stcg(value_at(slot), value);
+                atomicExch(value_at(slot), value);
         }
 
         __device__ void add(uint64_t slot, wanted, uint32_t weight)
