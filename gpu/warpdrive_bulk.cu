@@ -18,8 +18,8 @@
 #include <algorithm>
 
 enum {
-        ONE_PASS_BITS = 10,   /* up to so many bits of part one pass splits by */
-        LEAST_SHARE = 8,      /* fewer keys than slots / this: parts are not worth their way */
+        ONE_PASS_BITS = 10, /* up to so many bits of part one pass splits by */
+        LEAST_SHARE = 8,    /* fewer keys than slots / this: parts are not worth their way */
 };
 static const uint64_t SLICE_NKEYS = (uint64_t)1 << 29;
 
@@ -158,8 +158,9 @@ static enum kc_status run_pass(struct kc_gpu *gpu, const kc_wd_pass<Key> *pass,
         KC_TRY(KC_CUDA(cudaFuncSetAttribute(kc_wd_split_kernel<Key>,
                                             cudaFuncAttributeMaxDynamicSharedMemorySize,
                                             (int)nbytes)));
-        kc_wd_split_kernel<Key><<<kc_wd_ntiles<Key>(&pass->level), KC_WD_SPLIT_THREADS, nbytes,
-                                  gpu->stream>>>(*pass);
+        kc_wd_split_kernel<Key>
+                <<<kc_wd_ntiles<Key>(&pass->level), KC_WD_SPLIT_THREADS, nbytes, gpu->stream>>>(
+                        *pass);
         KC_TRY(KC_LAUNCHED());
 out:
         return status;
@@ -201,9 +202,8 @@ static enum kc_status part_block(const struct kc_gpu *gpu, Kernel *kernel, size_
 {
         const size_t reserved = 1024; /* of each block's shared memory, and not in shared_nbytes */
         const size_t all = nbytes + KC_WD_PART_THREADS + reserved;
-        *nthreads = 2 * all <= gpu->shared_nbytes + reserved
-                            ? KC_WD_PART_THREADS / 2
-                            : KC_WD_PART_THREADS;
+        *nthreads = 2 * all <= gpu->shared_nbytes + reserved ? KC_WD_PART_THREADS / 2
+                                                             : KC_WD_PART_THREADS;
         return KC_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                             (int)nbytes));
 }
@@ -220,9 +220,8 @@ int kc_wd_bulk_part_bits(const struct kc_gpu *gpu, uint64_t capacity, uint32_t g
         for (; bits < KC_WD_MAX_PART_BITS; bits++) {
                 uint64_t nwindows = (capacity >> bits) / group + 1;
                 if (nwindows < UINT32_MAX / 2 &&
-                    kc_wd_own<Layout>::nbytes(
-                            (size_t)kc_wd_prime_from((uint32_t)nwindows) * group) <=
-                            gpu->shared_nbytes - KC_WD_PART_THREADS)
+                    kc_wd_own<Layout>::nbytes((size_t)kc_wd_prime_from((uint32_t)nwindows) *
+                                              group) <= gpu->shared_nbytes - KC_WD_PART_THREADS)
                         break;
         }
         return bits;

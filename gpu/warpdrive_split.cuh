@@ -17,8 +17,8 @@
 #ifndef KC_GPU_WARPDRIVE_SPLIT_CUH
 #define KC_GPU_WARPDRIVE_SPLIT_CUH
 
-#include "gpu/warpdrive_map.cuh"
 #include "gpu/warp.cuh"
+#include "gpu/warpdrive_map.cuh"
 
 #include <cub/block/block_scan.cuh>
 
@@ -127,10 +127,10 @@ struct kc_wd_level {
         kc_wd_shape shape;
         int above, bits;
         uint32_t n;
-        const uint32_t *begins;  /* [parts + 1] */
-        uint32_t *cursors;       /* [2^(above + bits)] where the next key of each goes */
-        uint16_t *ranks;         /* [n] a key's place in its tile; NULL: no way back is wanted */
-        struct kc_wd_run *runs;  /* [tiles][2^bits] */
+        const uint32_t *begins; /* [parts + 1] */
+        uint32_t *cursors;      /* [2^(above + bits)] where the next key of each goes */
+        uint16_t *ranks;        /* [n] a key's place in its tile; NULL: no way back is wanted */
+        struct kc_wd_run *runs; /* [tiles][2^bits] */
 };
 
 template <class Key> struct kc_wd_pass {

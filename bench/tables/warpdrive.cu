@@ -15,7 +15,7 @@
 static const uint64_t FIGURE_NKEYS = 1 << 27, WIDE_NKEYS = 1 << 28;
 static const uint32_t GROUPS[] = { 1, 2, 4, 8, 16, 32 }, FEW_GROUPS[] = { 1, 2, 4, 8 };
 static const uint32_t MOST_BULK_GROUP = 2; /* lanes work alone there: windows gain nothing */
-enum { FEW_RUNS = 2 }; /* of rows that neither a figure nor a target asks for */
+enum { FEW_RUNS = 2 };                     /* of rows that neither a figure nor a target asks for */
 static const double LOADS[] = { 0.4, 0.6, 0.8, 0.9, 0.95, 0.97, 0.99 },
                     WIDE_LOADS[] = { 0.8, 0.95 };
 
@@ -265,8 +265,8 @@ static enum kc_status counting(struct tables_bench *b, const char *layout, uint6
                 if (group > MOST_BULK_GROUP)
                         continue;
                 set.figure = "counting, 30 times each, in bulk";
-                set.options.part_bits = kc_wd_bulk_part_bits<Layout>(
-                        &b->base.gpu, set.options.capacity, group);
+                set.options.part_bits =
+                        kc_wd_bulk_part_bits<Layout>(&b->base.gpu, set.options.capacity, group);
                 set.target_put = 40e9;
                 j.bulk = true;
                 KC_TRY(time_map(b, &j, &set, *ndistinct, err));
