@@ -86,7 +86,7 @@ template <class Layout, uint32_t NLANES> struct kc_slab_list_warp {
         typedef typename Layout::key key;
         typedef typename Layout::word word;
         typedef kc_slab_op<Layout> op;
-        enum : uint32_t { LINK_SHIFT = 8 * sizeof(word) - 32, FEW_GROUPS = 3 };
+        enum : uint32_t { LINK_SHIFT = 8 * sizeof(word) - 32, FEW_GROUPS = 2 };
         static_assert(NLANES == 4 || NLANES == 8, "a lane reads whole quads");
 
         struct kc_slab_lists lists;
