@@ -65,7 +65,7 @@ out:
 
 template <class Word>
 static enum kc_status fold_run(struct kc_lsm_map<Word> *map, const kc_lsm_run<Word> *in,
-                               kc_lsm_run<Word> *out, struct kc_error *err)
+                               kc_lsm_run<Word> *out, Word *fences, struct kc_error *err)
 {
         enum kc_status status;
         struct kc_gpu *gpu = map->gpu;
@@ -79,6 +79,8 @@ static enum kc_status fold_run(struct kc_lsm_map<Word> *map, const kc_lsm_run<Wo
         KC_TRY(KC_CUDA(cudaMemcpyAsync(&n, nout, sizeof n, cudaMemcpyDeviceToHost, gpu->stream)));
         KC_TRY(KC_CUDA(cudaStreamSynchronize(gpu->stream)));
         out->n = (size_t)n;
+        if (fences != NULL)
+                KC_TRY(kc_lsm_fence(gpu, out, fences, err));
 out:
         kc_gpu_delete(gpu, nout, 1);
         return status;
@@ -90,13 +92,13 @@ enum kc_status kc_lsm_sort(struct kc_lsm_map<Word> *map, const Word *words, cons
                            Word *fences, struct kc_error *err)
 {
         enum kc_status status;
-        kc_lsm_run<Word> sorted = more->run;
-        if (!kc_lsm_kind<Word>::SUMS)
-                return sort_run(map, words, values, n, out, fences, err);
-        KC_TRY(sort_run(map, words, values, n, &sorted, (Word *)NULL, err));
-        KC_TRY(fold_run(map, &sorted, out, err));
-        if (fences != NULL)
-                KC_TRY(kc_lsm_fence(map->gpu, out, fences, err));
+        if (kc_lsm_kind<Word>::SUMS) {
+                kc_lsm_run<Word> sorted = more->run;
+                KC_TRY(sort_run(map, words, values, n, &sorted, (Word *)NULL, err));
+                KC_TRY(fold_run(map, &sorted, out, fences, err));
+        } else {
+                KC_TRY(sort_run(map, words, values, n, out, fences, err));
+        }
 out:
         return status;
 }
