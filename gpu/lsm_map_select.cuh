@@ -22,7 +22,7 @@ enum {
         KC_LSM_FEW_NWARPS = KC_LSM_FEW_NTHREADS / 32,
         KC_LSM_MANY_NTHREADS = 128,
         KC_LSM_MANY_NWARPS = KC_LSM_MANY_NTHREADS / 32,
-        KC_LSM_MANY_NBLOCKS = 4,    /* of a multiprocessor, all there are */
+        KC_LSM_MANY_NBLOCKS = 5,    /* of a multiprocessor, all there are */
         KC_LSM_CHUNK_NBYTES = 4480, /* of words, in shared memory, for each warp */
         KC_LSM_GROUP = 8,           /* queries that a warp looks through at a time */
 };
@@ -178,14 +178,25 @@ template <class Word> struct chunk_shape {
         };
 };
 
+/* With what is read, and of no meaning, before and behind elements that are merged. */
 template <class Word> struct chunk {
-        enum { NBEHIND = (chunk_shape<Word>::MAX_EACH + 4) / 4 * 4 }; /* see kc_lsm_merge_items */
-        alignas(16) Word words[chunk_shape<Word>::LENGTH + NBEHIND];
-        alignas(16) uint32_t values[chunk_shape<Word>::LENGTH + NBEHIND];
+        enum { BESIDE = (chunk_shape<Word>::MAX_EACH + 4) / 4 * 4 };
+        alignas(16) Word all_words[BESIDE + chunk_shape<Word>::LENGTH + BESIDE];
+        alignas(16) uint32_t all_values[BESIDE + chunk_shape<Word>::LENGTH + BESIDE];
 };
 
+template <class Word> static __device__ Word *words_in(chunk<Word> *chunk)
+{
+        return chunk->all_words + chunk->BESIDE;
+}
+
+template <class Word> static __device__ uint32_t *values_in(chunk<Word> *chunk)
+{
+        return chunk->all_values + chunk->BESIDE;
+}
+
 /* Elements are loaded by fours, with what is beside them: levels have room for whole nodes. */
-enum : uint32_t { GROUP = 4, BESIDE = 2 * (GROUP - 1) };
+enum : uint32_t { GROUP = 4, MAX_BESIDE = 2 * (GROUP - 1) };
 
 /* Groups that n elements from `first` on are in. */
 static __device__ uint32_t count_groups(uint32_t first, uint32_t n)
@@ -198,10 +209,10 @@ static __device__ uint32_t count_groups(uint32_t first, uint32_t n)
 template <class Word> static __device__ uint32_t quota(const selection<Word> &s)
 {
         enum { LENGTH = chunk_shape<Word>::LENGTH };
-        uint64_t all = warp_sum((uint64_t)s.left.n + (s.left.n > 0 ? BESIDE : 0));
+        uint64_t all = warp_sum((uint64_t)s.left.n + (s.left.n > 0 ? MAX_BESIDE : 0));
         if (all <= LENGTH || s.left.n == 0)
                 return s.left.n;
-        uint32_t room = LENGTH - s.view->nlevels * (BESIDE + 1);
+        uint32_t room = LENGTH - s.view->nlevels * (MAX_BESIDE + 1);
         uint32_t share = (uint32_t)(s.left.n * (uint64_t)room / all);
         return share > 0 ? share : 1;
 }
@@ -237,9 +248,9 @@ static __device__ void load_parts(const selection<Word> &s, struct part part, bo
                 uint32_t ngroups = count_groups(first, n);
                 begin -= first % GROUP;
                 first -= first % GROUP;
-                load_groups(chunk->words + begin, s.view->levels[l].words + first, ngroups);
+                load_groups(words_in(chunk) + begin, s.view->levels[l].words + first, ngroups);
                 if (with_values)
-                        load_groups(chunk->values + begin, s.view->levels[l].values + first,
+                        load_groups(values_in(chunk) + begin, s.view->levels[l].values + first,
                                     ngroups);
         }
         __pipeline_commit();
@@ -253,24 +264,27 @@ static __device__ void load_parts(const selection<Word> &s, struct part part, bo
  */
 template <class Word>
 static __device__ struct part cut_part(const selection<Word> &s, struct part part,
-                                       const chunk<Word> *chunk, Word *pivot)
+                                       const Word *words, Word *pivot)
 {
         const Word max = (Word) ~(Word)0;
         bool more = part.n < s.left.n;
-        Word last = more ? kc_lsm_kind<Word>::key(chunk->words[part.begin + part.n - 1]) : max;
+        Word last = more ? kc_lsm_kind<Word>::key(words[part.begin + part.n - 1]) : max;
         if (!__any_sync(UINT32_MAX, more))
                 return part;
         *pivot = warp_min(last);
-        part.n =
-                kc_count_below(chunk->words + part.begin, part.n, kc_lsm_kind<Word>::least(*pivot));
+        part.n = kc_count_below(words + part.begin, part.n, kc_lsm_kind<Word>::least(*pivot));
         return part;
 }
 
-/* Of n elements lanes have `each`, side by side, in registers: the first `n` of SIZE. */
-template <class Word, int SIZE> struct share {
+/*
+ * A lane's share of two parts that are merged: n elements, number begin of all and those behind it.
+ * They are taken from both ends at once, since a step waits for the one before it: half of them in
+ * order, half of them backwards.
+ */
+template <class Word, int HALF> struct share {
         uint32_t begin, n;
-        Word words[SIZE];
-        uint32_t values[SIZE];
+        Word front[HALF], back[HALF];
+        uint32_t front_values[HALF], back_values[HALF];
 };
 
 static __device__ uint32_t each_of(uint32_t n)
@@ -278,21 +292,76 @@ static __device__ uint32_t each_of(uint32_t n)
         return (n + 31) / 32 | 1;
 }
 
-/* Elements 0 to na of the chunk with part b: merged, to the front; the first are newer. A lane
- * keeps its share. */
-template <class Word, int SIZE>
-static __device__ void merge_parts(chunk<Word> *chunk, uint32_t na, struct part b, bool with_values,
-                                   share<Word, SIZE> *mine)
+/* Elements a to a_end of the words and b to b_end, merged, to registers; no && and ||, so that the
+ * lanes do not part. */
+template <class Word, int HALF>
+static __device__ void take_share(const Word *words, const uint32_t *values, uint32_t a,
+                                  uint32_t a_end, uint32_t b, uint32_t b_end, bool with_values,
+                                  share<Word, HALF> *mine)
 {
+        typedef typename kc_lsm_kind<Word>::ordered ordered;
+        const uint32_t a_begin = a, b_begin = b, both = a + b, both_ends = a_end + b_end;
+        Word first_a = words[a], first_b = words[b];
+        Word last_a = words[(int)a_end - 1], last_b = words[(int)b_end - 1];
+        uint32_t a_last = a_end, b_last = b_end;
+#pragma unroll
+        for (int i = 0; i < HALF; i++) {
+                bool is_a = (b == b_end) | ((a < a_end) & (ordered{ first_a } <= ordered{ first_b }));
+                bool is_b = (a_last == a_begin) |
+                            ((b_last > b_begin) & (ordered{ last_a } <= ordered{ last_b }));
+                uint32_t at = is_a ? a : b;
+                int at_back = (int)(is_b ? b_last : a_last) - 1;
+                mine->front[i] = is_a ? first_a : first_b;
+                mine->back[i] = is_b ? last_b : last_a;
+                if (with_values) {
+                        mine->front_values[i] = values[at];
+                        mine->back_values[i] = values[at_back];
+                }
+                Word next = words[at + 1], next_back = words[at_back - 1];
+                first_a = is_a ? next : first_a;
+                first_b = is_a ? first_b : next;
+                last_a = is_b ? last_a : next_back;
+                last_b = is_b ? next_back : last_b;
+                a += is_a;
+                b = both + (uint32_t)i + 1 - a;
+                b_last -= is_b;
+                a_last = both_ends - (uint32_t)i - 1 - b_last;
+        }
+}
+
+template <class T, int HALF>
+static __device__ void put_share(T *to, uint32_t n, const T (&front)[HALF], const T (&back)[HALF])
+{
+        T *last = to + n - 1;
+#pragma unroll
+        for (uint32_t i = 0; i < HALF; i++) {
+                if (2 * i < n)
+                        to[i] = front[i];
+                if (2 * i + 1 < n)
+                        *(last - i) = back[i];
+        }
+}
+
+/* Elements 0 to na of the chunk with part b: merged, to the front; the first are newer. */
+template <class Word, int HALF>
+static __device__ void merge_parts(chunk<Word> *chunk, uint32_t na, struct part b, bool with_values)
+{
+        share<Word, HALF> mine;
+        Word *words = words_in(chunk);
+        uint32_t *values = values_in(chunk);
         uint32_t n = na + b.n, each = each_of(n), begin = kc_warp_lane() * each;
-        mine->begin = begin < n ? begin : n;
-        mine->n = n - mine->begin < each ? n - mine->begin : each;
-        kc_lsm_merge_items({ chunk->words, chunk->values, na, b.begin, b.begin + b.n },
-                           mine->begin, with_values, mine->words, mine->values);
+        mine.begin = begin < n ? begin : n;
+        mine.n = n - mine.begin < each ? n - mine.begin : each;
+        uint32_t a = kc_merge_search(kc_lsm_ordered_words(words), na,
+                                     kc_lsm_ordered_words(words + b.begin), b.n, mine.begin);
+        uint32_t a_end = shuffle(a, kc_warp_lane() + 1);
+        a_end = kc_warp_lane() == 31 ? na : a_end;
+        take_share(words, values, a, a_end, b.begin + mine.begin - a,
+                   b.begin + mine.begin + mine.n - a_end, with_values, &mine);
         __syncwarp();
-        kc_merge_put(chunk->words + mine->begin, mine->words, mine->n);
+        put_share(words + mine.begin, mine.n, mine.front, mine.back);
         if (with_values)
-                kc_merge_put(chunk->values + mine->begin, mine->values, mine->n);
+                put_share(values + mine.begin, mine.n, mine.front_values, mine.back_values);
         __syncwarp();
 }
 
@@ -301,28 +370,26 @@ template <class Word>
 static __device__ void merge_to_front(chunk<Word> *chunk, uint32_t na, struct part b,
                                       bool with_values)
 {
-        enum : uint32_t { FEW = 5, SOME = 17, MAX = chunk_shape<Word>::MAX_EACH };
-        uint32_t each = each_of(na + b.n);
-        if (each <= FEW) {
-                share<Word, FEW> mine;
-                merge_parts(chunk, na, b, with_values, &mine);
-        } else if (each <= SOME) {
-                share<Word, SOME> mine;
-                merge_parts(chunk, na, b, with_values, &mine);
-        } else {
-                share<Word, MAX> mine;
-                merge_parts(chunk, na, b, with_values, &mine);
-        }
+        enum : uint32_t { FEW = 3, SOME = 5, MANY = 9, MAX = chunk_shape<Word>::MAX_EACH / 2 + 1 };
+        uint32_t half = each_of(na + b.n) / 2 + 1;
+        if (half <= FEW)
+                merge_parts<Word, FEW>(chunk, na, b, with_values);
+        else if (half <= SOME)
+                merge_parts<Word, SOME>(chunk, na, b, with_values);
+        else if (half <= MANY)
+                merge_parts<Word, MANY>(chunk, na, b, with_values);
+        else
+                merge_parts<Word, MAX>(chunk, na, b, with_values);
 }
 
-/* The parts of levels below `end`, to the front; their elements in all. A part never lies before
- * the end of those that are merged already. */
+/* All parts, to the front; their elements in all. A part never lies before the end of those that
+ * are merged already. */
 template <class Word>
-static __device__ uint32_t merge_all(struct part part, uint32_t end, bool with_values,
+static __device__ uint32_t merge_all(const selection<Word> &s, struct part part, bool with_values,
                                      chunk<Word> *chunk)
 {
         uint32_t n = 0;
-        for (uint32_t l = 0; l < end; l++) {
+        for (uint32_t l = 0; l < s.view->nlevels; l++) {
                 struct part more = { shuffle(part.begin, l), shuffle(part.n, l) };
                 if (more.n > 0 && more.begin > 0)
                         merge_to_front(chunk, n, more, with_values);
@@ -331,104 +398,31 @@ static __device__ uint32_t merge_all(struct part part, uint32_t end, bool with_v
         return n;
 }
 
-template <class Word, bool WRITES>
-static __device__ void give_chunk(const chunk<Word> *chunk, uint32_t n, output<Word> *out)
+/* Whether word i of a run stands for its key and is no tombstone, where values are replaced. Lanes
+ * do not part. */
+template <class Word> static __device__ bool is_valid_word(const Word *words, uint32_t i)
 {
+        bool is_newest = (i == 0) | !kc_lsm_same_key(words[(int)i - 1], words[i]);
+        return is_newest & !kc_lsm_kind<Word>::is_tombstone(words[i], 0);
+}
+
+template <class Word, bool WRITES>
+static __device__ void give_chunk(chunk<Word> *chunk, uint32_t n, output<Word> *out)
+{
+        const Word *words = words_in(chunk);
+        const uint32_t *values = values_in(chunk);
         for (uint32_t base = 0; base < n; base += 32) {
-                uint32_t i = base + kc_warp_lane(), value = 0;
-                bool valid = i < n && kc_lsm_is_valid(chunk->words, chunk->values, i, n, &value);
-                give<Word, WRITES>(out, valid, i < n ? chunk->words[i] : 0, value);
-        }
-        __syncwarp();
-}
-
-/* Where values are replaced each element tells by the one before it whether it is valid. */
-template <class Word>
-static __device__ bool is_valid_after(Word word, bool is_first, Word before)
-{
-        bool is_new = is_first | !kc_lsm_same_key(before, word);
-        return is_new & !kc_lsm_kind<Word>::is_tombstone(word, 0);
-}
-
-/* How many of a lane's share are valid. */
-template <class Word, int SIZE>
-static __device__ uint32_t count_share(const share<Word, SIZE> &mine, Word before)
-{
-        uint32_t n = 0;
-#pragma unroll
-        for (uint32_t i = 0; i < SIZE; i++) {
-                bool valid = is_valid_after(mine.words[i], mine.begin + i == 0, before);
-                n += valid & (i < mine.n);
-                before = mine.words[i];
-        }
-        return n;
-}
-
-/* Those that are valid to the chunk, from `to` on. */
-template <class Word, int SIZE>
-static __device__ void put_valid(chunk<Word> *chunk, const share<Word, SIZE> &mine, Word before,
-                                 uint32_t to)
-{
-#pragma unroll
-        for (uint32_t i = 0; i < SIZE; i++) {
-                bool valid = is_valid_after(mine.words[i], mine.begin + i == 0, before);
-                if (valid & (i < mine.n)) {
-                        chunk->words[to] = mine.words[i];
-                        chunk->values[to++] = mine.values[i];
+                uint32_t i = base + kc_warp_lane(), at = i < n ? i : n - 1, value = 0;
+                bool valid;
+                if (kc_lsm_kind<Word>::SUMS) {
+                        valid = i < n && kc_lsm_is_valid(words, values, at, n, &value);
+                } else {
+                        valid = (i < n) & is_valid_word(words, at);
+                        value = WRITES ? values[at] : 0;
                 }
-                before = mine.words[i];
+                give<Word, WRITES>(out, valid, words[at], value);
         }
         __syncwarp();
-}
-
-/* The first n of the chunk, all valid, are given side by side. */
-template <class Word>
-static __device__ void give_all(const chunk<Word> *chunk, uint32_t n, output<Word> *out)
-{
-        uint64_t at = out->at + out->n, room = at < out->cap ? out->cap - at : 0;
-        Word *keys = out->keys + at;
-        uint32_t *values = out->values + at;
-        for (uint32_t i = kc_warp_lane(); i < n && i < room; i += 32) {
-                keys[i] = kc_lsm_kind<Word>::key(chunk->words[i]);
-                values[i] = chunk->values[i];
-        }
-        __syncwarp();
-}
-
-/* The last part is merged with the others, which are merged already; and what is valid is given. */
-template <class Word, bool WRITES, int SIZE>
-static __device__ void give_merged(chunk<Word> *chunk, uint32_t nothers, struct part last,
-                                   output<Word> *out)
-{
-        share<Word, SIZE> mine;
-        merge_parts(chunk, nothers, last, WRITES, &mine);
-        Word before = mine.begin > 0 ? chunk->words[mine.begin - 1] : 0;
-        uint32_t nvalid = count_share(mine, before), end = kc_warp_scan(nvalid);
-        uint32_t n = shuffle(end, 31);
-        if (WRITES && n < nothers + last.n)
-                put_valid(chunk, mine, before, end - nvalid);
-        if (WRITES)
-                give_all(chunk, n, out);
-        out->n += n;
-}
-
-/* What is complete of a chunk. */
-template <class Word, bool WRITES>
-static __device__ void give_parts(struct part part, chunk<Word> *chunk, output<Word> *out)
-{
-        uint32_t end = 32 - (uint32_t)__clz((int)__ballot_sync(UINT32_MAX, part.n > 0));
-        if (kc_lsm_kind<Word>::SUMS) {
-                uint32_t n = merge_all(part, end, true, chunk);
-                give_chunk<Word, WRITES>(chunk, n, out);
-                return;
-        }
-        enum : uint32_t { SOME = 17, MAX = chunk_shape<Word>::MAX_EACH };
-        struct part last = { shuffle(part.begin, end - 1), shuffle(part.n, end - 1) };
-        uint32_t n = merge_all(part, end - 1, WRITES, chunk);
-        if (each_of(n + last.n) <= SOME)
-                give_merged<Word, WRITES, SOME>(chunk, n, last, out);
-        else
-                give_merged<Word, WRITES, MAX>(chunk, n, last, out);
 }
 
 /* ---- a key with more elements than a chunk holds of a level */
@@ -496,12 +490,13 @@ static __device__ void select_many(selection<Word> s, chunk<Word> *chunk, output
                 struct part part = lay_out(s, quota(s));
                 load_parts(s, part, with_values, chunk);
                 Word pivot = 0;
-                struct part complete = cut_part(s, part, chunk, &pivot);
+                struct part complete = cut_part(s, part, words_in(chunk), &pivot);
                 if (!__any_sync(UINT32_MAX, complete.n > 0)) {
                         give_key<Word, WRITES>(&s, pivot, out);
                         continue;
                 }
-                give_parts<Word, WRITES>(complete, chunk, out);
+                uint32_t n = merge_all(s, complete, with_values, chunk);
+                give_chunk<Word, WRITES>(chunk, n, out);
                 s.left.first += complete.n;
                 s.left.n -= complete.n;
         }

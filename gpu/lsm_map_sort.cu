@@ -13,9 +13,9 @@
  *      wait      for all blocks, as what a block does next comes from everywhere
  *
  * The highest digit comes first. If the elements lie so that each block can take some of its values
- * with all their elements, blocks sort these by the other digits in shared memory, and need no
- * others any more. Where one value has too many elements all blocks go through all digits together,
- * from the lowest, whatever the keys are.
+ * with all their elements, each sorts those in shared memory, by all digits from the lowest, and
+ * waits for no others any more. Where one value has too many elements all blocks go through all
+ * digits together, whatever the keys are.
  *
  * The places are found as ever (Merrill, Grimshaw, 2011); that each block reads the counts of all
  * others is for small batches only.
@@ -24,7 +24,7 @@
 #include "gpu/warp.cuh"
 
 enum : uint32_t {
-        NTHREADS = 1024,
+        NTHREADS = 512,
         NWARPS = NTHREADS / 32,
         DIGIT_NBITS = 8,
         NDIGITS = 1 << DIGIT_NBITS,
@@ -33,7 +33,7 @@ enum : uint32_t {
         NQUADS = NDIGITS / 4,         /* a thread reads the counts of four digits */
         NREADERS = NTHREADS / NQUADS, /* blocks whose counts are read at a time */
         NAHEAD = 4,                   /* words before what is told: what the blocks wait by */
-        MAX_LENGTH = 1 << 24,         /* of a batch, whatever the device is */
+        MAX_LENGTH = 1 << 21,         /* of a batch, whatever the device is */
         AT_ONCE = 4,                  /* .. and by a thread without waiting */
         NPARTS = NTHREADS / NDIGITS,
         NWARPS_EACH = NWARPS / NPARTS,
@@ -339,17 +339,17 @@ static __device__ void write_tile(const tile<Word, NITEMS> *t, const sorting<Wor
 
 /* ---- a block alone */
 
-/* Elements begin to end of the result are those of `from` by their lowest nbits. */
+/* Elements begin to end of the result are these of `words`, in order. */
 template <class Word, int NITEMS>
 static __device__ void sort_alone(tile<Word, NITEMS> *t, const sorting<Word> &s,
                                   const Word *words, const uint32_t *values, uint32_t begin,
-                                  uint32_t end, int nbits)
+                                  uint32_t end)
 {
         const uint32_t n = end - begin;
         words += begin;
         values += begin;
-        for (int i = 0; i < count_digits(nbits); i++) {
-                order_tile(t, words, values, n, digit_number(i, nbits), (uint32_t *)NULL, 0);
+        for (int i = 0; i < count_digits(s.nbits); i++) {
+                order_tile(t, words, values, n, digit_number(i, s.nbits), (uint32_t *)NULL, 0);
                 words = t->words;
                 values = t->values;
         }
@@ -376,8 +376,7 @@ template <class Word, int NITEMS>
 static __device__ bool sort_apart(tile<Word, NITEMS> *t, const sorting<Word> &s, uint32_t first,
                                   uint32_t n)
 {
-        const int nbits = s.nbits - (int)DIGIT_NBITS;
-        const struct digit digit = { nbits, NDIGITS - 1 };
+        const struct digit digit = { s.nbits - (int)DIGIT_NBITS, NDIGITS - 1 };
         order_tile(t, s.words + first, s.values + first, n, digit, s.told, s.serial + 1);
         hear_all(t, s.told, s.serial + 1);
         bool is_skewed = find_places(t, s.n, s.each, t->LENGTH - s.each);
@@ -386,7 +385,7 @@ static __device__ bool sort_apart(tile<Word, NITEMS> *t, const sorting<Word> &s,
         wait_for_all(s.narrived, s.arrived + gridDim.x);
         if (is_skewed)
                 return false;
-        sort_alone(t, s, s.runs[1].words, s.runs[1].values, t->mine[0], t->mine[1], nbits);
+        sort_alone(t, s, s.runs[1].words, s.runs[1].values, t->mine[0], t->mine[1]);
         leave(s, 1);
         return true;
 }
@@ -425,7 +424,7 @@ static __global__ void __launch_bounds__(NTHREADS, 1)
         const uint32_t first = blockIdx.x * s.each, left = s.n - first;
         const uint32_t n = left < s.each ? left : s.each;
         if (gridDim.x == 1) {
-                sort_alone(t, s, s.words, s.values, 0, n, s.nbits);
+                sort_alone(t, s, s.words, s.values, 0, n);
                 return;
         }
         bool is_roomy = s.is_roomy && s.nbits > (int)DIGIT_NBITS;
@@ -434,9 +433,6 @@ static __global__ void __launch_bounds__(NTHREADS, 1)
 }
 
 /* ---- the call */
-
-/* The fewer blocks, the fewer counts; but so few take more time over their tiles. */
-enum { FEW_NBLOCKS = 64 };
 
 /* Kernels of so many items a thread. */
 template <class Word, int NITEMS> struct shape {
@@ -516,34 +512,33 @@ out:
         return status;
 }
 
-/* Whether at most so many blocks, with NITEMS a thread, take the elements, when `each` block begins
- * with a part of what it can hold. */
+/* Whether NITEMS a thread are enough, where each block begins with a `part`th of what it can hold. */
 template <class Word, int NITEMS>
-static bool takes(const struct kc_lsm_map<Word> *map, unsigned most_blocks, size_t part,
-                  struct sorting<Word> *s, int *nitems)
+static bool takes(const struct kc_lsm_map<Word> *map, uint32_t part, struct sorting<Word> *s)
 {
         typedef shape<Word, NITEMS> shape;
-        size_t each = s->n <= shape::LENGTH ? s->n : shape::LENGTH / part;
-        if (s->n > most_blocks * each || shape::SHARED_NBYTES > map->gpu->shared_nbytes)
-                return false;
-        s->each = (uint32_t)each;
+        s->each = s->n <= shape::LENGTH ? s->n : (uint32_t)shape::LENGTH / part;
         s->is_roomy = part > 1;
-        *nitems = NITEMS;
-        return true;
+        return s->n <= (size_t)map->sorter.most_blocks * s->each &&
+               shape::SHARED_NBYTES <= map->gpu->shared_nbytes;
 }
 
-/* Items a thread; 0: the elements are too many. */
+/* By as few items a thread as will do; *done = false: there are too many. */
 template <class Word>
-static int lay_out(const struct kc_lsm_map<Word> *map, struct sorting<Word> *s)
+static enum kc_status launch_fitting(struct kc_lsm_map<Word> *map, struct sorting<Word> *s,
+                                     bool *done, struct kc_error *err)
 {
-        unsigned most = map->sorter.most_blocks;
-        unsigned few = most < FEW_NBLOCKS ? most : (unsigned)FEW_NBLOCKS;
-        int nitems = 0;
-        (void)(takes<Word, 2>(map, few, 2, s, &nitems) || takes<Word, 4>(map, few, 2, s, &nitems) ||
-               takes<Word, 8>(map, few, 2, s, &nitems) || takes<Word, 8>(map, most, 2, s, &nitems) ||
-               takes<Word, 4>(map, most, 2, s, &nitems) || takes<Word, 8>(map, most, 1, s, &nitems) ||
-               takes<Word, 4>(map, most, 1, s, &nitems));
-        return nitems;
+        *done = true;
+        for (uint32_t part = 2; part > 0; part--) {
+                if (takes<Word, 4>(map, part, s))
+                        return launch<Word, 4>(map, s, err);
+                if (takes<Word, 8>(map, part, s))
+                        return launch<Word, 8>(map, s, err);
+                if (takes<Word, 16>(map, part, s))
+                        return launch<Word, 16>(map, s, err);
+        }
+        *done = false;
+        return KC_OK;
 }
 
 template <class Word>
@@ -553,18 +548,15 @@ enum kc_status kc_lsm_sort_small(struct kc_lsm_map<Word> *map, const Word *words
 {
         enum kc_status status;
         struct sorting<Word> s = {};
-        int nitems = 0;
-        KC_TRY(reserve_sorter(map, err));
-        s.n = (uint32_t)n;
-        if (n <= MAX_LENGTH)
-                nitems = lay_out(map, &s);
-        *done = nitems > 0;
-        if (nitems == 0)
+        *done = false;
+        if (n > MAX_LENGTH)
                 return KC_OK;
+        KC_TRY(reserve_sorter(map, err));
         KC_TRY(kc_lsm_scratch_reserve(map->gpu, &map->scratch,
                                       n * (sizeof *words + sizeof *values), err));
         s.words = words;
         s.values = values;
+        s.n = (uint32_t)n;
         s.nbits = map->key_nbits + (kc_lsm_kind<Word>::SUMS ? 0 : 1);
         s.runs[0] = *out;
         s.runs[1].words = (Word *)map->scratch.memory;
@@ -572,9 +564,7 @@ enum kc_status kc_lsm_sort_small(struct kc_lsm_map<Word> *map, const Word *words
         s.fences = fences;
         s.tiers = kc_lsm_tiers_of<Word>(s.n);
         out->n = n;
-        status = nitems == 2   ? launch<Word, 2>(map, &s, err)
-                 : nitems == 4 ? launch<Word, 4>(map, &s, err)
-                               : launch<Word, 8>(map, &s, err);
+        status = launch_fitting(map, &s, done, err);
 out:
         return status;
 }
