@@ -17,10 +17,10 @@
 
 enum {
         KC_WD_PART_THREADS = 1024, /* at most */
-        KC_WD_PART_FIRST = 3,      /* slots of its way where all lanes look, 7 at most */
+        KC_WD_PART_FIRST = 4,      /* slots of its way where all lanes look, 7 at most */
         KC_WD_PART_IDLE = 6,       /* lanes without a key before more are handed out */
         KC_WD_PART_STOPPED = 14,   /* lanes that have arrived, or have no key, before they act */
-        KC_WD_PART_STEPS = 2,      /* between two looks at how many have */
+        KC_WD_PART_STEPS = 4,      /* between two looks at how many have */
 };
 
 static constexpr uint32_t KC_WD_NO_ROOM = UINT32_MAX;
