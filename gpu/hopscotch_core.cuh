@@ -13,7 +13,7 @@
  *                                          └────────────▶            target at most 31
  *
  * Who may change a word. Every change of an unlocked word is a compare-and-swap from what was seen
- * of it; a locked word is changed only by who locked it, with plain stores. A locks' holder waits
+ * of it; a locked word is changed only by who locked it, with stores. A lock's holder waits
  * for nobody: where a second word cannot be locked, all is as before and the operation is BUSY, to
  * be tried again. So there is no deadlock, whatever the order in which threads run.
  *

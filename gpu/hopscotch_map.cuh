@@ -8,7 +8,7 @@
  *
  * Operations come in bulk and are concurrent: the results are those of some order of them. An
  * operation that met others at work too often is left for another round, the last of which is for
- * one thread alone. So a call ends, in whatever order the device runs its threads.
+ * one warp alone. So a call ends, in whatever order the device runs its threads.
  *
  * Source: Zhang and Sun, GLHT; where we differ: docs/papers.md.
  */
