@@ -99,6 +99,7 @@ static struct sums check(const Key *kmers, const uint32_t *counts, size_t n, boo
         struct sums *device, sums;
         ok(cudaMalloc(&device, sizeof *device));
         ok(cudaMemset(device, 0, sizeof *device));
+        ok(cudaDeviceSynchronize()); /* gpu.stream waits for no other */
         check_kernel<<<1024, 256, 0, gpu.stream>>>(kmers, counts, n, sorted, device);
         ok(cudaStreamSynchronize(gpu.stream));
         ok(cudaMemcpy(&sums, device, sizeof sums, cudaMemcpyDeviceToHost));

@@ -122,6 +122,7 @@ static void upload(uploaded *u, const batch &b)
                                      cudaMemcpyHostToDevice)), err);
         expect_ok(KC_CUDA(cudaMemcpy(u->spans, b.spans.data(), b.spans.size() * sizeof(kc_span),
                                      cudaMemcpyHostToDevice)), err);
+        expect_ok(KC_CUDA(cudaDeviceSynchronize()), err); /* gpu.stream waits for no other */
         u->reads = { u->words, u->spans, b.words.size(), b.spans.size(), b.nkmers };
 }
 

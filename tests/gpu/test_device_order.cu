@@ -167,6 +167,7 @@ static void put_pairs(struct kc_order_input<Key> *in, const pairs_of<Key> &pairs
         cudaStreamSynchronize(gpu.stream);
         cudaMemcpy(in->kmers, kmers.data(), in->n * sizeof(Key), cudaMemcpyHostToDevice);
         cudaMemcpy(in->counts, counts.data(), in->n * sizeof(uint32_t), cudaMemcpyHostToDevice);
+        cudaDeviceSynchronize(); /* gpu.stream waits for no other */
 }
 
 template <class Key> static void drop_pairs(struct kc_order_input<Key> *in)
