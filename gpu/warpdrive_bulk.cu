@@ -76,7 +76,7 @@ out:
         return status;
 }
 
-/* Runs take less than a byte a key. An eighth is left for what the map itself takes. */
+/* Runs take two bytes a key at most. An eighth is left for what the map itself takes. */
 template <class Layout>
 static enum kc_status slice_new(const kc_wd_map<Layout> *map, slice<Layout> *s, uint64_t n,
                                 bool back, struct kc_error *err)
@@ -123,7 +123,9 @@ static enum kc_status count_parts(const kc_wd_map<Layout> *map, const typename L
         enum kc_status status;
         struct kc_gpu *gpu = map->gpu;
         auto kernel = kc_wd_count_kernel<typename Layout::key>;
-        const uint32_t counted = std::min(s->nparts, 1u << KC_WD_COUNTED_BITS);
+        uint32_t counted = std::min(s->nparts, 1u << KC_WD_COUNTED_BITS);
+        while (counted * sizeof(uint32_t) > gpu->shared_nbytes)
+                counted /= 2;
         const size_t nbytes = counted * sizeof(uint32_t);
         const bool two = s->npasses == 2;
         int per_sm = 0;
@@ -316,7 +318,7 @@ enum kc_status kc_wd_bulk_put(kc_wd_map<Layout> *map, enum kc_wd_mode mode,
                               const typename Layout::key *keys, const uint32_t *values, uint64_t n,
                               struct kc_error *err)
 {
-        enum kc_status status;
+        enum kc_status status, full = KC_OK;
         slice<Layout> s = {};
         if (!goes_in_parts(map, n) || (Layout::COUNTS_ONLY && mode != KC_WD_ADD))
                 return kc_wd_put(map, mode, keys, values, n, NULL, err);
@@ -326,8 +328,13 @@ enum kc_status kc_wd_bulk_put(kc_wd_map<Layout> *map, enum kc_wd_mode mode,
                 uint64_t own = std::min(s.cap, n - at);
                 const uint32_t *own_values = values == NULL ? NULL : values + at;
                 KC_TRY(split(map, keys + at, own_values, (uint32_t)own, &s, err));
-                KC_TRY(put_split(map, mode, values != NULL, &s, err));
+                status = put_split(map, mode, values != NULL, &s, err);
+                if (status == KC_ENOMEM)
+                        full = status; /* other slices' keys may have room */
+                else
+                        KC_TRY(status);
         }
+        status = full;
 out:
         slice_free(&s);
         return status;

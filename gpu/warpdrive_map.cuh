@@ -68,7 +68,7 @@ template <class Layout> struct kc_wd_map {
 
 /*
  * Make an empty map. Free it in any case; a zeroed map is freed at no cost. One host thread uses
- * it. gpu  outlives the map KC_ENOMEM; KC_EUSAGE for options that cannot be, among them remainder
+ * it, and gpu outlives it. KC_ENOMEM; KC_EUSAGE for options that cannot be, among them remainder
  * words without 8 bits left for the count (see kc_wd_words).
  */
 template <class Layout>
@@ -130,7 +130,7 @@ enum kc_status kc_wd_export(const kc_wd_map<Layout> *map, typename Layout::key *
 
 /*
  * The fewest part_bits, 1 at least, with which a part of a map of `capacity` slots fits the shared
- * memory of a block, as the bulk functions want it. Keys fall to parts by chance: with few slots a
+ * memory of a block, as the bulk functions want it; group: of the options, not 0. Keys fall to parts by chance: with few slots a
  * part and a load close to 1, some part overflows, and the map is rebuilt.
  */
 template <class Layout>

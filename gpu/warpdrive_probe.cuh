@@ -2,7 +2,7 @@
  * The WarpDrive map's arithmetic: how keys are mixed, in which order their slots are probed, and
  * what a word of remainder and count is. It compiles for the host too.
  *
- * Slots come in windows of as many as a group has lanes. Windows come in `linear` neighbours, and
+ * Slots come in windows of `group` slots. Windows come in `linear` neighbours, and
  * from there the next ones lie a step further that depends on the key: chaotic probing. All of a
  * key's windows are in one of 2^part_bits parts of the map, which the top bits of its hash choose,
  * so that a batch sorted by those bits meets one part after the other. The number of windows in a
