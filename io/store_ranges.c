@@ -143,14 +143,15 @@ static void sort_blocks(struct kc_set_ranges *r, struct range *to, size_t n)
         }
 }
 
-/* The last block of a run may reach beyond the range's end, unless the next one begins there. */
+/* The last block of a run may reach beyond the range's end. It is taken again, too, where the next
+ * one begins there, so that two neighbours are in one range, where an overlap is seen. */
 static void go_back(struct kc_set_ranges *r)
 {
         for (size_t i = 0; i < r->plan.nruns; i++) {
                 struct run_at *run = &r->runs[i];
                 if (run->ntaken > 0 &&
                     (run->block == run->nblocks ||
-                     kc_kmer_compare(next_first(r, run), r->end, (int)r->nwords) > 0))
+                     kc_kmer_compare(next_first(r, run), r->end, (int)r->nwords) >= 0))
                         run->block--;
         }
 }
