@@ -7,7 +7,8 @@
 enum { MAX_ROUNDS = 8, THREADS = 256, FUNCTIONS_PER_SIZE = 2 };
 
 /* Threads that a multiprocessor has at a time, for kernels with 32 registers. */
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1200
+#if defined(__CUDA_ARCH__) && \
+        (__CUDA_ARCH__ >= 1200 || (__CUDA_ARCH__ > 800 && __CUDA_ARCH__ < 900))
 enum { RESIDENT = 1536 };
 #else
 enum { RESIDENT = 2048 };
