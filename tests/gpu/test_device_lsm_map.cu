@@ -2,6 +2,7 @@
  * The LSM dictionary against std::map: histories of mixed batches, with all queries in between;
  * sizes around those of nodes, tiles, warps and chunks; long runs of one key; memory that runs out.
  */
+#include "gpu/merge_tile.cuh"
 #include "tests/gpu/lsm_map_support.cuh"
 
 /* ---- tests */
@@ -29,7 +30,9 @@ static void try_history(size_t b, uint64_t nkeys, int nbatches, unsigned deletio
 
 template <class Word> static void try_histories(uint64_t seed)
 {
-        const size_t sizes[] = { 1, 2, 7, 8, 9, 31, 32, 33, 64, 255, 256, 257, 1000, 3839, 3841 };
+        const size_t tile = kc_merge_shape<Word>::LENGTH;
+        const size_t sizes[] = { 1,  2,   7,   8,   9,    31,       32,      33,
+                                 64, 255, 256, 257, 1000, tile - 1, tile, tile + 1 };
         uint64_t state = seed;
         size_t number = 0;
         for (size_t b : sizes)
