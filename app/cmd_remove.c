@@ -243,8 +243,8 @@ static const struct option_spec remove_options[] = {
         OPTION_DEVICE(
                 FIELD(device),
                 "Where to sort the k-mers: auto, cpu, cuda, or cuda:N for one of several "
-                "devices. The file is the same. Default: auto, which is cpu, because a device "
-                "takes longer to begin than most lists to sort."),
+                "devices. The file is the same. auto is cpu, because a device takes longer to "
+                "begin than most lists to sort."),
         OPTION_GPU_MEMORY(FIELD(gpu_memory_nbytes),
                           "Bound on the device memory that is taken, at least 256M. Default: nine "
                           "tenths of what is free on the device."),

@@ -10,7 +10,7 @@
 #include <string.h>
 
 struct device_choice {
-        bool cuda;          /* the CUDA engine counts */
+        bool cuda;          /* the CUDA engine does the work */
         bool may_fall_back; /* the CPU engine may take over where the device fails at the start */
         int index;
         enum kc_gpu_table table;

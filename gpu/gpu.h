@@ -53,7 +53,8 @@ struct kc_gpu_params {
         size_t memory_nbytes;  /* bound on device memory; 0, or more: nine tenths of what is free */
         size_t pinned_nbytes;  /* bound on the host memory that is pinned, which cannot be swapped;
                                   0: only params->memory_nbytes bounds it */
-        uint64_t batch_nkmers; /* most k-mers counted at a time; 0: as memory and input suggest */
+        uint64_t batch_nkmers; /* most k-mers counted, or decoded, at a time; 0: as memory and input
+                                  suggest */
         bool read_ahead;       /* read while the device is being made ready; if that fails, what was
                                   read is lost, and the failure waits for source->next to return */
         const char *trace;     /* a file for a timeline (gpu/trace.cuh), or NULL */
