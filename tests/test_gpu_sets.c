@@ -2,13 +2,12 @@
  * Set operations on the device: the same files as the host's threads write, byte for byte, and the
  * same failures. Skipped where there is no device.
  */
+#include "tests/gpu/need_device.h"
 #include "tests/gpu_sets.h"
 
 #include "io/store_file.h"
 
 #include <xxhash.h>
-
-enum { SKIPPED = 77 /* to ctest */ };
 
 /* KC_TEST_SMALL=1 in the environment: fewer cases, where a device is emulated. */
 static bool is_small(void)
@@ -308,9 +307,7 @@ int main(void)
                 cmocka_unit_test(test_saturation), cmocka_unit_test(test_many_runs),
                 cmocka_unit_test(test_failures),   cmocka_unit_test(test_forged_blocks),
         };
-        int n;
-        if (kc_gpu_devices(NULL, 0, &n, NULL) != KC_OK)
-                return SKIPPED;
+        need_device();
         cmocka_set_test_filter(getenv("KC_TEST"));
         return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }
