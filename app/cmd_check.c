@@ -28,14 +28,22 @@ static enum kc_status check(const char *path, const struct check_settings *s,
         return status;
 }
 
+/* Whether all data is there. */
+static bool is_sound(enum kc_status status)
+{
+        return status == KC_OK || status == KC_EUNTIDY;
+}
+
 static void put_json(struct text_out *out, const char *path, const struct kc_store_info *info,
                      const struct kc_error *err)
 {
         struct json json = { .out = out };
         json_begin(&json, NULL, '{');
         json_string(&json, "file", path);
-        json_bool(&json, "ok", err->status == KC_OK);
-        if (err->status == KC_OK) {
+        json_bool(&json, "ok", is_sound(err->status));
+        if (err->status == KC_EUNTIDY)
+                json_string(&json, "warning", err->message);
+        if (is_sound(err->status)) {
                 json_number(&json, "distinct", info->ndistinct);
                 json_number(&json, "kmers", info->nkmers);
         } else {
@@ -44,10 +52,11 @@ static void put_json(struct text_out *out, const char *path, const struct kc_sto
         json_end(&json, '}');
 }
 
-static void put_text(struct text_out *out, const char *path, const struct kc_store_info *info)
+static void put_text(struct text_out *out, const char *path, const struct kc_store_info *info,
+                     const char *verdict)
 {
         char distinct[FORMATTED_NBYTES], kmers[FORMATTED_NBYTES];
-        text_out_printf(out, "%s: ok, %s distinct k-mers of %s counted\n", path,
+        text_out_printf(out, "%s: %s, %s distinct k-mers of %s counted\n", path, verdict,
                         format_number(info->ndistinct, distinct),
                         format_number(info->nkmers, kmers));
 }
@@ -59,12 +68,12 @@ static enum kc_status run_check(const struct invocation *call, struct kc_error *
         struct kc_store *store = NULL;
         struct kc_store_info info = { 0 };
         enum kc_status status = check(path, s, &store, err);
-        if (status == KC_OK)
+        if (is_sound(status))
                 kc_store_get_info(store, &info);
         if (s->json)
                 put_json(call->out, path, &info, err);
-        else if (status == KC_OK)
-                put_text(call->out, path, &info);
+        else if (is_sound(status))
+                put_text(call->out, path, &info, status == KC_OK ? "ok" : "no data is lost");
         kc_store_close(store);
         return status;
 }
@@ -87,7 +96,10 @@ const struct command command_check = {
         .description =
                 "Reads the whole file and verifies every checksum, the order of the k-mers, the "
                 "index, the histogram, and that the counts add up to the k-mers counted. Prints a "
-                "line that says ok, or ends with exit code 1 and a message that names the damage.",
+                "line that says ok, or ends with exit code 1 and a message that names the damage.\n\n"
+                "Ends with exit code 3, and a message, if no data is lost but something should be "
+                "mended: bytes that a killed add has left behind the footer, or a damaged reference "
+                "to the footer. The next add, remove or compact mends it.",
         .examples = "  kcount check reads.kc\n",
         .options = check_options,
         .settings_nbytes = sizeof(struct check_settings),

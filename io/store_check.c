@@ -178,31 +178,22 @@ out:
         return status;
 }
 
-/*
- * What opening can do without: the reference that is not in force is sound or empty, and nothing
- * follows the footer. Either is what an append leaves that did not come to its end.
- */
+/* What opening can do without: sound references, and nothing behind the footer. */
 static enum kc_status check_ends(const struct kc_store *store, struct kc_error *err)
 {
-        struct kc_store_header header;
-        enum kc_status status = kc_store_pread(store, &header, sizeof header, 0, err);
-        if (status != KC_OK)
-                return status;
-        uint64_t end = store->footer_offset + store->footer_nbytes;
-        if (!kc_store_is_tidy(store))
-                return kc_fail(err, KC_ECORRUPT,
-                               "%s has %llu bytes behind its footer, from offset %llu on, as an "
-                               "interrupted append leaves them; what was there before is still "
-                               "readable",
-                               store->path, (unsigned long long)(store->nbytes - end),
-                               (unsigned long long)end);
-        for (int i = 0; i < 2; i++)
-                if (!kc_footer_ref_is_usable(&header.footer[i]))
-                        return kc_fail(err, KC_ECORRUPT,
-                                       "%s is damaged: its header's reference at offset %d is "
-                                       "wrong; the file is still readable",
-                                       store->path, 64 + 32 * i);
-        return KC_OK;
+        const uint64_t end = store->footer_offset + store->footer_nbytes;
+        if (store->footing != KC_FOOTING_SOUND)
+                return kc_fail(err,
+                               store->footing == KC_FOOTING_DOUBTFUL ? KC_ECORRUPT : KC_EUNTIDY,
+                               "%s", store->warning);
+        if (kc_store_is_at_end(store))
+                return KC_OK;
+        return kc_fail(err, KC_EUNTIDY,
+                       "%s: %llu bytes from offset %llu on, behind its footer, were left by an "
+                       "interrupted append; no data is lost, and the next add, remove or compact "
+                       "cuts them off",
+                       store->path, (unsigned long long)(store->nbytes - end),
+                       (unsigned long long)end);
 }
 
 enum kc_status kc_store_check(struct kc_store *store, int nthreads, struct kc_job *job,

@@ -51,6 +51,7 @@ struct kc_store_writer {
         int nwords;      /* of a k-mer */
         bool tombstones; /* the run is of these */
         int free_ref;    /* of an append: the footer reference that is not in force */
+        char *warning;   /* of an append: what was wrong with the file; NULL: nothing */
 
         pthread_mutex_t lock; /* of all below */
         pthread_cond_t part_turn[KC_WRITER_NCONDITIONS], ticket_turn[KC_WRITER_NCONDITIONS];

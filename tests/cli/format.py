@@ -94,13 +94,18 @@ def read_run(data, key_words, record):
 def read_store(data):
     """k and the pairs of a file of one run."""
     version, k = struct.unpack_from("<II", data, 8)
-    footer, nbytes = struct.unpack_from("<QQ", data, 64)
+    references = [struct.unpack_from("<4Q", data, 64 + 32 * i) for i in range(2)]
+    footer, nbytes = references[0][:2]
     if data[:8] != bytes.fromhex("894b430d0a1a0a00") or version != 1 or footer + nbytes != len(data):
         raise ValueError("not a .kc file")
+    if references[0] != references[1]:
+        raise ValueError("a new file has two equal references")
     words = Words(data, footer)
-    magic, nruns = words.take(2)
-    if magic != int.from_bytes(b"KCFOOTER", "little") or nruns != 1:
-        raise ValueError("not a footer of one run")
+    magic, own_nbytes, own_offset, nruns = words.take(4)
+    if magic != int.from_bytes(b"KCFOOTR3", "little") or (own_offset, own_nbytes) != (footer, nbytes):
+        raise ValueError("not a footer that says where it is")
+    if nruns != 1 or words.take(nruns) != (0,):
+        raise ValueError("not a footer of one run of counts")
     record = words.take(17)
     rows = words.take(2 * record[14])
     pairs = list(read_run(data, divide_up(2 * k, 64), record))
