@@ -5,12 +5,14 @@
 #include "app/json.h"
 #include "app/machine.h"
 #include "app/progress.h"
+#include "app/repair.h"
 #include "app/size.h"
 #include "io/store.h"
 
 struct check_settings {
         uint64_t nthreads;
-        bool json, quiet, no_progress;
+        const char *repair;
+        bool json, quiet, no_progress, force;
 };
 
 static enum kc_status check(const char *path, const struct check_settings *s,
@@ -61,7 +63,7 @@ static void put_text(struct text_out *out, const char *path, const struct kc_sto
                         format_number(info->nkmers, kmers));
 }
 
-static enum kc_status run_check(const struct invocation *call, struct kc_error *err)
+static enum kc_status check_and_tell(const struct invocation *call, struct kc_error *err)
 {
         const struct check_settings *s = call->settings;
         const char *path = call->operands[0];
@@ -78,9 +80,31 @@ static enum kc_status run_check(const struct invocation *call, struct kc_error *
         return status;
 }
 
+static enum kc_status run_check(const struct invocation *call, struct kc_error *err)
+{
+        const struct check_settings *s = call->settings;
+        const struct repair_plan plan = { .path = call->operands[0],
+                                          .copy = s->repair,
+                                          .force = s->force,
+                                          .json = s->json,
+                                          .show_progress = !s->quiet && !s->no_progress };
+        if (s->force && s->repair == NULL)
+                return kc_fail(err, KC_EUSAGE, "--force goes with --repair");
+        return s->repair != NULL ? repair(call, &plan, err) : check_and_tell(call, err);
+}
+
 #define FIELD(member) offsetof(struct check_settings, member)
 
 static const struct option_spec check_options[] = {
+        { .type = OPTION_TEXT,
+          .name = "repair",
+          .argument = "COPY.kc",
+          .offset = FIELD(repair),
+          .help = "Write everything that is sound to COPY.kc. FILE.kc stays as it is." },
+        { .type = OPTION_FLAG,
+          .name = "force",
+          .offset = FIELD(force),
+          .help = "Replace COPY.kc if it exists." },
         OPTION_THREADS(FIELD(nthreads)),
         OPTION_JSON(FIELD(json), "Print the result as JSON."),
         OPTION_QUIET(FIELD(quiet)),
@@ -99,8 +123,14 @@ const struct command command_check = {
                 "line that says ok, or ends with exit code 1 and a message that names the damage.\n\n"
                 "Ends with exit code 3, and a message, if no data is lost but something should be "
                 "mended: bytes that a killed add has left behind the footer, or a damaged reference "
-                "to the footer. The next add, remove or compact mends it.",
-        .examples = "  kcount check reads.kc\n",
+                "to the footer. The next add, remove or compact mends it.\n\n"
+                "With --repair, the newest state that can be found is copied to another file, without "
+                "the blocks that are damaged. Each loss is reported with the k-mers between which it "
+                "lies; what a run of counts has lost is entered as dropped. If tombstones are lost, "
+                "k-mers that were removed may be back. The exit code is 0 if nothing is lost, else 1 "
+                "with a summary of what is missing.",
+        .examples = "  kcount check reads.kc\n"
+                    "  kcount check damaged.kc --repair rescued.kc\n",
         .options = check_options,
         .settings_nbytes = sizeof(struct check_settings),
         .min_operands = 1,

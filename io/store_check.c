@@ -76,6 +76,17 @@ static enum kc_status check_next(const struct kc_walk *walk, struct kc_error *er
         return KC_OK;
 }
 
+enum kc_status kc_walk_check_block(const struct kc_walk *walk, struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(check_kmers(walk->store, walk, err));
+        KC_TRY(check_next(walk, err));
+        if (!counts_are_positive(walk))
+                status = kc_block_damaged(walk->store, walk->offset, "holds a count of 0", err);
+out:
+        return status;
+}
+
 static enum kc_status check_page(struct check *c, struct kc_walk *walk, uint64_t page,
                                  struct kc_tally *tally, struct kc_error *err)
 {
@@ -87,13 +98,7 @@ static enum kc_status check_page(struct check *c, struct kc_walk *walk, uint64_t
                 KC_TRY(kc_walk_next(walk, err));
                 if (walk->n == 0)
                         break;
-                KC_TRY(check_kmers(c->store, walk, err));
-                KC_TRY(check_next(walk, err));
-                if (!counts_are_positive(walk)) {
-                        status =
-                                kc_block_damaged(c->store, walk->offset, "holds a count of 0", err);
-                        goto out;
-                }
+                KC_TRY(kc_walk_check_block(walk, err));
                 KC_TRY(kc_tally_add(tally, walk->counts, walk->n, err));
         }
 out:

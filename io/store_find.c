@@ -68,27 +68,49 @@ out:
 
 /* ---- the search ---- */
 
-/* Words that are a footer's magic: is a sound footer there? It is loaded then. */
-static enum kc_status try_candidate(struct kc_store *store, uint64_t offset, bool *found,
-                                    struct kc_error *err)
+/* As load, but a footer that is not sound is no failure: it is not found. */
+static enum kc_status try_to_load(struct kc_store *store, uint64_t offset, uint64_t nbytes,
+                                  bool *found, struct kc_error *err)
 {
-        struct kc_footer_head head;
         struct kc_error own = { 0 };
-        if (store->nbytes - offset < sizeof head)
-                return KC_OK;
-        enum kc_status status = kc_store_pread(store, &head, sizeof head, offset, err);
-        if (status != KC_OK || head.offset != offset || head.nbytes > store->nbytes - offset ||
-            head.nbytes < sizeof head || head.nbytes % 8 != 0)
-                return status;
-        status = load(store, offset, head.nbytes, &own);
+        const enum kc_status status = load(store, offset, nbytes, &own);
         *found = status == KC_OK;
         if (status == KC_OK || status == KC_ECORRUPT)
                 return KC_OK;
         return kc_fail(err, status, "%s", own.message);
 }
 
-/* Load the last sound footer that begins in [begin, the file's end). */
-static enum kc_status search(struct kc_store *store, uint64_t begin, bool *found,
+/* Words that are a footer's magic: is a sound footer there? It is loaded then. */
+static enum kc_status try_candidate(struct kc_store *store, uint64_t offset, bool *found,
+                                    struct kc_error *err)
+{
+        struct kc_footer_head head;
+        if (store->nbytes - offset < sizeof head)
+                return KC_OK;
+        enum kc_status status = kc_store_pread(store, &head, sizeof head, offset, err);
+        if (status != KC_OK || head.offset != offset || head.nbytes > store->nbytes - offset ||
+            head.nbytes < sizeof head || head.nbytes % 8 != 0)
+                return status;
+        return try_to_load(store, offset, head.nbytes, found, err);
+}
+
+/* The same for a footer of an earlier version. It says nothing of its length, but it ends where the
+ * file does if it was the last thing written, and its records must use up all of that. */
+static enum kc_status try_old_candidate(struct kc_store *store, uint64_t offset, bool *found,
+                                        struct kc_error *err)
+{
+        if (store->nbytes % 8 != 0)
+                return KC_OK;
+        return try_to_load(store, offset, store->nbytes - offset, found, err);
+}
+
+static bool has_magic(const uint64_t *word, bool old)
+{
+        return old ? kc_footer_is_old(word) : memcmp(word, KC_FOOTER_MAGIC, sizeof *word) == 0;
+}
+
+/* Load the last sound footer that begins in [begin, the file's end), of the new or the old kind. */
+static enum kc_status search(struct kc_store *store, uint64_t begin, bool old, bool *found,
                              struct kc_error *err)
 {
         enum kc_status status = KC_OK;
@@ -102,10 +124,11 @@ static enum kc_status search(struct kc_store *store, uint64_t begin, bool *found
                 end -= n;
                 KC_TRY(kc_store_pread(store, words, n, end, err));
                 for (size_t i = n / 8; i-- > 0 && !*found && ncandidates < MAX_CANDIDATES;) {
-                        if (memcmp(&words[i], KC_FOOTER_MAGIC, sizeof *words) != 0)
+                        if (!has_magic(&words[i], old))
                                 continue;
                         ncandidates++;
-                        KC_TRY(try_candidate(store, end + 8 * i, found, err));
+                        KC_TRY(old ? try_old_candidate(store, end + 8 * i, found, err)
+                                   : try_candidate(store, end + 8 * i, found, err));
                 }
         }
 out:
@@ -190,8 +213,8 @@ enum kc_status kc_store_find_footer(struct kc_store *store, const struct kc_stor
                 return load_referenced(store, ref, err);
         if (best >= 0)
                 KC_TRY(kc_footer_ref_check(ref, store->path, store->nbytes, err));
-        KC_TRY(search(store, ref == NULL ? sizeof *header : ref->offset + ref->nbytes, &found,
-                      err));
+        KC_TRY(search(store, ref == NULL ? sizeof *header : ref->offset + ref->nbytes, false,
+                      &found, err));
         if (found) {
                 KC_TRY(settle(store, header,
                               kc_store_is_at_end(store) ? KC_FOOTING_MENDABLE : KC_FOOTING_DOUBTFUL,
@@ -205,6 +228,92 @@ enum kc_status kc_store_find_footer(struct kc_store *store, const struct kc_stor
                                  "footer is, and no sound footer is found; " KC_RESCUE_ADVICE,
                                  store->path);
         }
+out:
+        return status;
+}
+
+/* ---- any state at all ---- */
+
+/* A state, and whether a sound reference leads to a newer one, which cannot be read. */
+struct candidate {
+        uint64_t offset, nbytes; /* 0: none */
+        bool is_surpassed;
+};
+
+static void note(struct candidate *newest, const struct kc_store *store)
+{
+        if (store->footer_offset > newest->offset)
+                *newest = (struct candidate){ .offset = store->footer_offset,
+                                              .nbytes = store->footer_nbytes };
+}
+
+/* Of all footers: those that are sound by themselves, those that a sound reference leads to, and
+ * one of the old kind at the file's end. */
+static enum kc_status find_newest(struct kc_store *store, const struct kc_store_header *header,
+                                  struct candidate *newest, struct kc_error *err)
+{
+        enum kc_status status;
+        uint64_t most = 0; /* offset that a sound reference gives */
+        for (int old = 0; old < 2; old++) {
+                bool found;
+                KC_TRY(search(store, sizeof *header, old, &found, err));
+                if (found)
+                        note(newest, store);
+        }
+        for (int i = 0; i < 2; i++) {
+                struct kc_error own = { 0 };
+                if (!kc_footer_ref_is_sound(&header->footer[i]))
+                        continue;
+                most = header->footer[i].offset > most ? header->footer[i].offset : most;
+                status = load_referenced(store, &header->footer[i], &own);
+                if (status == KC_OK)
+                        note(newest, store);
+                else if (status != KC_ECORRUPT)
+                        return kc_fail(err, status, "%s", own.message);
+        }
+        newest->is_surpassed = most > newest->offset;
+        status = KC_OK;
+out:
+        return status;
+}
+
+static enum kc_status settle_for_newest(struct kc_store *store, const struct candidate *newest,
+                                        struct kc_error *err)
+{
+        if (!newest->is_surpassed && kc_store_is_at_end(store)) {
+                store->footing = KC_FOOTING_MENDABLE;
+                return KC_OK;
+        }
+        store->footing = KC_FOOTING_DOUBTFUL;
+        if (asprintf(
+                    &store->warning,
+                    "%s: the newest sound footer is at offset %llu; what was added after it, in the "
+                    "bytes from offset %llu on, is lost",
+                    store->path, (unsigned long long)store->footer_offset,
+                    (unsigned long long)footer_end(store)) >= 0)
+                return KC_OK;
+        store->warning = NULL;
+        return kc_fail(err, KC_ENOMEM, "out of memory for opening %s", store->path);
+}
+
+enum kc_status kc_store_find_any_footer(struct kc_store *store,
+                                        const struct kc_store_header *header, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_error own = { 0 };
+        struct candidate newest = { 0 };
+        status = kc_store_find_footer(store, header, &own);
+        if (status == KC_OK && store->footing != KC_FOOTING_DOUBTFUL)
+                return KC_OK;
+        if (status != KC_OK && status != KC_ECORRUPT)
+                return kc_fail(err, status, "%s", own.message);
+        KC_TRY(find_newest(store, header, &newest, err));
+        if (newest.offset == 0)
+                return kc_fail(err, KC_ECORRUPT,
+                               "%s is damaged beyond rescue: no footer in it is sound",
+                               store->path);
+        KC_TRY(load(store, newest.offset, newest.nbytes, err));
+        KC_TRY(settle_for_newest(store, &newest, err));
 out:
         return status;
 }

@@ -15,6 +15,14 @@
 enum kc_status kc_store_find_footer(struct kc_store *store, const struct kc_store_header *header,
                                     struct kc_error *err);
 
+/*
+ * As above, but if the state in force cannot be given, or is doubtful, take the newest state that
+ * can be found by any means. The footing is doubtful, and the warning says what is missing, if that
+ * is not known to be the newest that was committed.
+ */
+enum kc_status kc_store_find_any_footer(struct kc_store *store,
+                                        const struct kc_store_header *header, struct kc_error *err);
+
 /* Forget the footer, to look for one again. */
 void kc_store_drop_footer(struct kc_store *store);
 

@@ -103,6 +103,23 @@ enum kc_status kc_header_check(const struct kc_store_header *header, const char 
         return KC_OK;
 }
 
+bool kc_header_rebuild(struct kc_store_header *header)
+{
+        const size_t nbytes = offsetof(struct kc_store_header, checksum);
+        for (int k = 1; k <= KC_MAX_K; k++)
+                for (int stranded = 0; stranded < 2; stranded++) {
+                        struct kc_store_header sound;
+                        kc_header_fill(&sound, k, stranded);
+                        if (header->checksum != sound.checksum &&
+                            memcmp(header, &sound, nbytes) != 0)
+                                continue;
+                        memcpy(header, &sound, nbytes);
+                        header->checksum = sound.checksum;
+                        return true;
+                }
+        return false;
+}
+
 bool kc_footer_ref_is_sound(const struct kc_footer_ref *ref)
 {
         return XXH3_64bits(ref, offsetof(struct kc_footer_ref, ref_checksum)) == ref->ref_checksum;

@@ -65,6 +65,12 @@ struct kc_file_shape {
 enum kc_status kc_header_check(const struct kc_store_header *header, const char *path,
                                struct kc_error *err);
 
+/*
+ * Make the first part of a damaged header anew, if k and strands can be told from what is left of it:
+ * they are all that it holds. The references stay as they are. False if they cannot.
+ */
+bool kc_header_rebuild(struct kc_store_header *header);
+
 bool kc_footer_ref_is_sound(const struct kc_footer_ref *ref);
 bool kc_footer_ref_is_empty(const struct kc_footer_ref *ref); /* all bytes are 0 */
 

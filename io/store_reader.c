@@ -3,6 +3,7 @@
  */
 #include "io/store_find.h"
 #include "io/store_parts.h"
+#include "io/store_rescue.h"
 #include "io/store_tally.h"
 
 #include <errno.h>
@@ -37,6 +38,13 @@ static enum kc_status read_header(const struct kc_store *store, struct kc_store_
         return kc_store_pread(store, header, nbytes, 0, err);
 }
 
+static void set_keys(struct kc_store *store, const struct kc_store_header *header)
+{
+        store->k = (int)header->k;
+        store->nwords = kc_kmer_nwords(store->k);
+        store->stranded = (header->flags & KC_STORE_STRANDED) != 0;
+}
+
 /* Header and footer, as they are now. */
 static enum kc_status read_ends(struct kc_store *store, struct kc_store_header *header,
                                 struct kc_error *err)
@@ -49,9 +57,7 @@ static enum kc_status read_ends(struct kc_store *store, struct kc_store_header *
                 return kc_fail(err, KC_EIO, "cannot read %s: %s", store->path, strerror(errno));
         store->nbytes = (uint64_t)st.st_size;
         KC_TRY(kc_header_check(header, store->path, err));
-        store->k = (int)header->k;
-        store->nwords = kc_kmer_nwords(store->k);
-        store->stranded = (header->flags & KC_STORE_STRANDED) != 0;
+        set_keys(store, header);
         KC_TRY(kc_store_find_footer(store, header, err));
 out:
         return status;
@@ -103,7 +109,23 @@ static enum kc_status collect_names(struct kc_store *store, struct kc_error *err
         return KC_OK;
 }
 
-enum kc_status kc_store_open(struct kc_store **store, const char *path, struct kc_error *err)
+/* Header and footer of a file that may be damaged. */
+static enum kc_status read_any_ends(struct kc_store *store, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_store_header header;
+        KC_TRY(read_header(store, &header, err));
+        if (!kc_header_rebuild(&header))
+                KC_TRY(kc_header_check(&header, store->path, err));
+        set_keys(store, &header);
+        KC_TRY(kc_store_find_any_footer(store, &header, err));
+out:
+        return status;
+}
+
+static enum kc_status open_store(struct kc_store **store, const char *path,
+                                 enum kc_status (*read)(struct kc_store *, struct kc_error *),
+                                 struct kc_error *err)
 {
         struct kc_store *s = calloc(1, sizeof *s);
         if (s == NULL)
@@ -111,13 +133,23 @@ enum kc_status kc_store_open(struct kc_store **store, const char *path, struct k
         s->fd = -1;
         enum kc_status status;
         KC_TRY(open_file(s, path, err));
-        KC_TRY(read_ends_at_rest(s, err));
+        KC_TRY(read(s, err));
         KC_TRY(collect_names(s, err));
         *store = s;
         s = NULL;
 out:
         kc_store_close(s);
         return status;
+}
+
+enum kc_status kc_store_open(struct kc_store **store, const char *path, struct kc_error *err)
+{
+        return open_store(store, path, read_ends_at_rest, err);
+}
+
+enum kc_status kc_store_open_rescue(struct kc_store **store, const char *path, struct kc_error *err)
+{
+        return open_store(store, path, read_any_ends, err);
 }
 
 void kc_store_close(struct kc_store *store)

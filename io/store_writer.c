@@ -180,6 +180,14 @@ static void begin_run(struct kc_store_writer *w)
         w->blocks_offset = w->end;
 }
 
+void kc_writer_set_run(struct kc_store_writer *w, bool tombstones, uint32_t min_count,
+                       uint32_t max_count)
+{
+        w->tombstones = tombstones;
+        w->options.min_count = min_count;
+        w->options.max_count = max_count;
+}
+
 enum kc_status kc_store_end_run(struct kc_store_writer *w, const struct kc_store_origin *origin,
                                 struct kc_error *err)
 {

@@ -73,6 +73,10 @@ struct kc_store_writer {
         struct kc_words records, kinds; /* of the footer; a kind a run */
 };
 
+/* Before the first pairs of a run: its kind and its bounds, which are not those of the writer. */
+void kc_writer_set_run(struct kc_store_writer *writer, bool tombstones, uint32_t min_count,
+                       uint32_t max_count);
+
 enum kc_status kc_writer_put(struct kc_store_writer *writer, uint64_t part, bool last,
                              struct kc_pairs pairs, struct kc_error *err);
 
