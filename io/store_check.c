@@ -59,28 +59,10 @@ static bool counts_are_positive(const struct kc_walk *walk)
         return positive;
 }
 
-/* The k-mer behind the walk's block is the first of the next block, if there is one. */
-static enum kc_status check_next(const struct kc_walk *walk, struct kc_error *err)
-{
-        const int nw = walk->store->nwords;
-        const uint64_t *last = walk->kmers + (walk->n - 1) * (size_t)nw, *next;
-        if (walk->block == walk->run->nblocks)
-                return KC_OK;
-        if (walk->block % KC_PAGE_NBLOCKS != 0)
-                next = walk->page.firsts + walk->block % KC_PAGE_NBLOCKS * (uint64_t)nw;
-        else
-                next = walk->run->page_firsts + walk->block / KC_PAGE_NBLOCKS * (uint64_t)nw;
-        if (kc_kmer_compare(last, next, nw) >= 0)
-                return kc_block_damaged(walk->store, walk->offset, "reaches into the next one",
-                                        err);
-        return KC_OK;
-}
-
 enum kc_status kc_walk_check_block(const struct kc_walk *walk, struct kc_error *err)
 {
         enum kc_status status;
         KC_TRY(check_kmers(walk->store, walk, err));
-        KC_TRY(check_next(walk, err));
         if (!counts_are_positive(walk))
                 status = kc_block_damaged(walk->store, walk->offset, "holds a count of 0", err);
 out:

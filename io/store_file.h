@@ -119,8 +119,8 @@ enum kc_status kc_walk_range(struct kc_walk *walk, const uint64_t *from, const u
 enum kc_status kc_walk_next(struct kc_walk *walk, struct kc_error *err);
 void kc_walk_free(struct kc_walk *walk);
 
-/* Check all that can be said of the block that a walk without bounds has decoded last, by itself:
- * its order, also against the next block, its k-mers and its counts. */
+/* Check what a walk does not, of the block that it has decoded last, without bounds: that its k-mers
+ * ascend and are of k bases, in canonical form, and that no count is 0. */
 enum kc_status kc_walk_check_block(const struct kc_walk *walk, struct kc_error *err);
 
 #endif
