@@ -103,20 +103,26 @@ enum kc_status kc_header_check(const struct kc_store_header *header, const char 
         return KC_OK;
 }
 
+/* The k and strands that give the checksum, or if none do, since it is damaged itself, those that
+ * the header states. */
+static bool matches(const struct kc_store_header *header, const struct kc_store_header *sound,
+                    bool by_checksum)
+{
+        return by_checksum ? header->checksum == sound->checksum
+                           : memcmp(header, sound, offsetof(struct kc_store_header, checksum)) == 0;
+}
+
 bool kc_header_rebuild(struct kc_store_header *header)
 {
-        const size_t nbytes = offsetof(struct kc_store_header, checksum);
-        for (int k = 1; k <= KC_MAX_K; k++)
-                for (int stranded = 0; stranded < 2; stranded++) {
-                        struct kc_store_header sound;
-                        kc_header_fill(&sound, k, stranded);
-                        if (header->checksum != sound.checksum &&
-                            memcmp(header, &sound, nbytes) != 0)
-                                continue;
-                        memcpy(header, &sound, nbytes);
-                        header->checksum = sound.checksum;
-                        return true;
-                }
+        for (int i = 0; i < 4 * KC_MAX_K; i++) {
+                const bool by_checksum = i < 2 * KC_MAX_K, stranded = i % 2;
+                struct kc_store_header sound;
+                kc_header_fill(&sound, 1 + i / 2 % KC_MAX_K, stranded);
+                if (!matches(header, &sound, by_checksum))
+                        continue;
+                memcpy(header, &sound, offsetof(struct kc_store_header, footer));
+                return true;
+        }
         return false;
 }
 

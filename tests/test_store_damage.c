@@ -515,17 +515,6 @@ static void test_every_byte(void **unused)
         }
 }
 
-/* Hundreds of appends flush the file four times each: in memory, where there is such a place, that
- * takes no time. */
-static int enter_memory(void **state)
-{
-        static char folder[] = "/dev/shm/kcount-test-store-XXXXXX";
-        if (mkdtemp(folder) == NULL)
-                return enter_folder(state);
-        *state = folder;
-        return chdir(folder) != 0;
-}
-
 int main(void)
 {
         const struct CMUnitTest tests[] = {
