@@ -9,7 +9,7 @@
 #include "app/machine.h"
 #include "app/output_name.h"
 #include "app/signals.h"
-#include "io/store.h"
+#include "app/stores.h"
 #include "kmer/kmer.h"
 #include "kmer/parallel.h"
 
@@ -211,7 +211,7 @@ static enum kc_status run_dump(const struct invocation *call, struct kc_error *e
                 return kc_fail(err, KC_EUSAGE, "--min is above --max");
         if (!to_stdout)
                 KC_TRY(output_check_inputs(s->output, &input, 1, err));
-        KC_TRY(kc_store_open(&dump.store, input, err));
+        KC_TRY(stores_open(&dump.store, input, err));
         KC_TRY(to_stdout ? dump_store(&dump, nthreads, err)
                          : dump_to_file(&dump, nthreads, s->output, err));
 out:

@@ -7,7 +7,7 @@
 #include "app/kmer_text.h"
 #include "app/machine.h"
 #include "app/sequences.h"
-#include "io/store.h"
+#include "app/stores.h"
 #include "kmer/kmer.h"
 #include "kmer/parallel.h"
 
@@ -139,7 +139,7 @@ static enum kc_status open_query(struct query *q, const char *path, struct kc_er
 {
         struct kc_store_info info;
         enum kc_status status;
-        KC_TRY(kc_store_open(&q->store, path, err));
+        KC_TRY(stores_open(&q->store, path, err));
         kc_store_get_info(q->store, &info);
         q->k = info.k;
         q->stranded = info.stranded;

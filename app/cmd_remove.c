@@ -11,8 +11,8 @@
 #include "app/removals.h"
 #include "app/signals.h"
 #include "app/size.h"
+#include "app/stores.h"
 #include "cpu/cpu_engine.h"
-#include "io/store.h"
 #include "kmer/kmer.h"
 
 #include <inttypes.h>
@@ -61,7 +61,7 @@ static enum kc_status open_all(struct removing *r, const struct invocation *call
         r->tmp_dir = output_folder(r->path);
         if (r->tmp_dir == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
-        KC_TRY(kc_store_append(&r->writer, r->path, true, &r->k, &r->stranded, err));
+        KC_TRY(stores_append(&r->writer, r->path, true, &r->k, &r->stranded, err));
         r->removals.arguments = call->operands + 1;
         r->removals.narguments = (size_t)call->noperands - 1;
         r->removals.k = r->k;
@@ -172,7 +172,7 @@ static enum kc_status tell(struct removing *r, const struct invocation *call, st
 {
         struct kc_store *store;
         struct kc_store_info info;
-        enum kc_status status = kc_store_open(&store, r->path, err);
+        enum kc_status status = stores_open(&store, r->path, err);
         if (status != KC_OK)
                 return status;
         kc_store_get_info(store, &info);

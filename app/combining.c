@@ -7,6 +7,7 @@
 #include "app/progress.h"
 #include "app/signals.h"
 #include "app/size.h"
+#include "app/stores.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,7 +54,7 @@ static enum kc_status open_stores(struct combining *c, struct kc_error *err)
         if (c->stores == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         for (size_t i = 0; i < plan->ninputs; i++) {
-                KC_TRY(kc_store_open(&c->stores[i], plan->inputs[i], err));
+                KC_TRY(stores_open(&c->stores[i], plan->inputs[i], err));
                 kc_store_get_info(c->stores[i], &info);
                 c->nread += info.ndistinct;
                 c->nruns += info.nruns;
@@ -61,6 +62,8 @@ static enum kc_status open_stores(struct combining *c, struct kc_error *err)
         }
         c->set = (struct kc_set){ c->stores, plan->ninputs, plan->operation, plan->rule };
         KC_TRY(kc_set_check(&c->set, err));
+        if (plan->in_place)
+                KC_TRY(kc_store_check_writable(c->stores[0], err));
 out:
         return status;
 }
@@ -74,7 +77,7 @@ static void close_all(struct combining *c)
         free(c->stores);
 }
 
-/* One run, nothing behind its footer, and no filter that would change it. */
+/* One run, nothing to mend, and no filter that would change it. */
 static bool is_done_already(const struct combining *c, const struct kc_store_options *wanted)
 {
         struct kc_store_info info;
@@ -249,7 +252,7 @@ static enum kc_status tell(struct combining *c, const struct invocation *call, b
                            struct kc_error *err)
 {
         struct kc_store *store = NULL;
-        enum kc_status status = kc_store_open(&store, c->plan->output, err);
+        enum kc_status status = stores_open(&store, c->plan->output, err);
         if (status != KC_OK)
                 return status;
         kc_store_get_info(store, &c->written);

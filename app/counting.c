@@ -6,11 +6,11 @@
 #include "app/progress.h"
 #include "app/reader_only.h"
 #include "app/signals.h"
+#include "app/stores.h"
 #include "app/summary.h"
 #include "app/tally.h"
 #include "cpu/cpu_engine.h"
 #include "io/reader.h"
-#include "io/store.h"
 #include "kmer/kmer.h"
 
 #include <stdio.h>
@@ -281,7 +281,7 @@ static enum kc_status tell(struct count *count, const struct invocation *call, s
         struct summary summary = summarize(count, call);
         struct kc_store *store = NULL;
         enum kc_status status;
-        KC_TRY(kc_store_open(&store, count->output, err));
+        KC_TRY(stores_open(&store, count->output, err));
         kc_store_get_info(store, &summary.stored);
         if (count->adds) /* of this run, nothing */
                 summary.stored.ndropped_distinct = summary.stored.ndropped_kmers = 0;
@@ -368,7 +368,7 @@ enum kc_status counting_add(const struct invocation *call, struct kc_error *err)
         if (count.output == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         signals_install(&job);
-        KC_TRY(kc_store_append(&count.writer, count.output, false, &count.k, &count.stranded, err));
+        KC_TRY(stores_append(&count.writer, count.output, false, &count.k, &count.stranded, err));
         KC_TRY(count_all(&count, call, err));
 out:
         close_count(&count);

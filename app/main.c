@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { EXIT_USAGE = 2 };
+enum { EXIT_USAGE = 2, EXIT_UNTIDY = 3 };
 
 const struct command *const command_table[] = {
         &command_count,     &command_dump,     &command_hist,  &command_query,
@@ -90,6 +90,8 @@ static int exit_code(const struct invocation *call, const struct kc_error *err,
         }
         if (!text_out_pipe_closed(call->out))
                 fprintf(stderr, "kcount: %s\n", err->message);
+        if (status == KC_EUNTIDY)
+                return EXIT_UNTIDY;
         if (status != KC_EUSAGE)
                 return EXIT_FAILURE;
         fprintf(stderr, "kcount: 'kcount %s --help' tells more\n", call->command->name);

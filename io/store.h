@@ -42,9 +42,10 @@ enum kc_status kc_store_create(struct kc_store_writer **writer, const char *path
                                const struct kc_store_options *options, struct kc_error *err);
 
 /*
- * Begin a run behind those of an existing .kc file. The file stays what it was, for readers too,
- * until kc_store_commit has come to its end; what an append that was killed has left behind the
- * footer is cut off first. The file is locked meanwhile (kc_store_lock).
+ * Begin a run behind those of an existing .kc file. Readers see the old state until
+ * kc_store_commit is done. Before anything is appended, damaged footer references are mended, and
+ * what a killed append has left behind the footer is cut off. The file is locked meanwhile
+ * (kc_store_lock).
  *   tombstones   the run's k-mers, all with count 1, are to be removed from the runs before it
  *   k, stranded  out: the file's
  * KC_EUSAGE if the file has as many runs as can be; KC_ECORRUPT; KC_EIO.
@@ -87,6 +88,9 @@ enum kc_status kc_store_commit(struct kc_store_writer *writer, const struct kc_s
 /* Give up: remove the temporary file, or what was appended; free the writer. NULL is fine. */
 void kc_store_abort(struct kc_store_writer *writer);
 
+/* As kc_store_warning, of the file that an append has opened; by now its references are mended. */
+const char *kc_store_writer_warning(const struct kc_store_writer *writer);
+
 /*
  * The temporary file's name, for a signal handler of last resort; owned by the writer. NULL for an
  * append, which has none.
@@ -125,8 +129,20 @@ enum kc_status kc_store_open(struct kc_store **store, const char *path, struct k
 void kc_store_close(struct kc_store *store);
 void kc_store_get_info(const struct kc_store *store, struct kc_store_info *info);
 
-/* Whether the file ends with its footer: not so where an append was broken off. */
+/* Whether there is nothing to mend: both footer references are sound, and the file ends with its
+ * footer, which is not so after an append that was killed. */
 bool kc_store_is_tidy(const struct kc_store *store);
+
+/*
+ * What the user should know of an opened file: a footer reference is damaged, and either no data is
+ * lost, or what was added last may be missing. One sentence that names the file; owned by the
+ * store. NULL: nothing.
+ */
+const char *kc_store_warning(const struct kc_store *store);
+
+/* KC_ECORRUPT if what was added last may be missing: to change or replace the file would destroy
+ * it for good. kc_store_append refuses such a file by itself. */
+enum kc_status kc_store_check_writable(const struct kc_store *store, struct kc_error *err);
 
 /*
  * The histogram: pairs (count, number of distinct k-mers), ascending, zero rows left out. Read from
@@ -177,6 +193,7 @@ enum kc_status kc_store_split(struct kc_store *store, size_t nparts, uint64_t **
 /*
  * Verify everything: every checksum, the order, the index, the histogram, and the identity
  * sum of counts kept + dropped + saturated = k-mers counted. job may be NULL.
+ * KC_EUNTIDY if all that is well, but the file is not kc_store_is_tidy.
  */
 enum kc_status kc_store_check(struct kc_store *store, int nthreads, struct kc_job *job,
                               struct kc_error *err);

@@ -12,6 +12,13 @@
 #include "io/store_footer.h"
 #include "io/store_format.h"
 
+/* How sure it is that the footer in use is the newest that was committed. */
+enum kc_footing {
+        KC_FOOTING_SOUND,    /* the references say so */
+        KC_FOOTING_MENDABLE, /* a reference is damaged, but no data can have been lost */
+        KC_FOOTING_DOUBTFUL, /* a reference is damaged, and a newer footer may have been lost */
+};
+
 struct kc_store {
         int fd;
         char *path;
@@ -23,7 +30,15 @@ struct kc_store {
         uint32_t nruns;
         const char **names; /* of all runs, in order */
         size_t nnames;
+        enum kc_footing footing;
+        char *warning; /* what is wrong with the footing; NULL: nothing */
 };
+
+/* Whether the file ends with its footer. */
+static inline bool kc_store_is_at_end(const struct kc_store *store)
+{
+        return store->footer_offset + store->footer_nbytes == store->nbytes;
+}
 
 /* Read nbytes at offset; fewer are KC_ECORRUPT. */
 enum kc_status kc_store_pread(const struct kc_store *store, void *to, size_t nbytes,
@@ -75,7 +90,7 @@ struct kc_walk {
         const uint64_t *from, *to; /* or NULL; the owner's */
         uint64_t block, end;       /* next block to decode, and where to stop */
         struct kc_page page;
-        uint64_t *chunk; /* blocks as they are in the file, read several at once */
+        uint64_t *chunk;     /* blocks as they are in the file, read several at once */
         size_t chunk_nbytes; /* so much of them; 0: as is best for one walk */
         size_t chunk_cap;
         uint64_t chunk_begin, chunk_end; /* blocks */
@@ -103,5 +118,9 @@ enum kc_status kc_walk_range(struct kc_walk *walk, const uint64_t *from, const u
 /* The next pairs, at least one; walk->n = 0 at the end. */
 enum kc_status kc_walk_next(struct kc_walk *walk, struct kc_error *err);
 void kc_walk_free(struct kc_walk *walk);
+
+/* Check what a walk does not, of the block that it has decoded last, without bounds: that its k-mers
+ * ascend and are of k bases, in canonical form, and that no count is 0. */
+enum kc_status kc_walk_check_block(const struct kc_walk *walk, struct kc_error *err);
 
 #endif

@@ -16,11 +16,11 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a .kc file is mapped to host words");
 
 #define KC_STORE_MAGIC  "\x89KC\r\n\x1a\n" /* 8 bytes with the NUL */
-#define KC_FOOTER_MAGIC "KCFOOTER"
+#define KC_FOOTER_MAGIC "KCFOOTR3"
 
-/* Of a footer that tells the kinds of its runs. What knows no tombstones knows no such footer, and
- * so refuses the file in place of giving counts that were removed. */
-#define KC_FOOTER_KINDS_MAGIC "KCFOOTR2"
+/* Footers of earlier versions have no checksum of their own. They are read, but no longer written. */
+#define KC_OLD_FOOTER_MAGIC       "KCFOOTER" /* all runs hold counts */
+#define KC_OLD_KINDS_FOOTER_MAGIC "KCFOOTR2" /* the kinds follow the head */
 
 enum {
         KC_STORE_VERSION = 1,
@@ -29,17 +29,19 @@ enum {
         KC_STORE_MAX_RUNS = 256,
 };
 
-/* Where the footer is. The footer itself carries a checksum, this one guards the reference. */
+/* Where the footer is. */
 struct kc_footer_ref {
         uint64_t offset;
         uint64_t nbytes;
-        uint64_t checksum;     /* of the footer */
+        uint64_t checksum;     /* of the whole footer */
         uint64_t ref_checksum; /* of the 24 bytes above */
 };
 
 /*
- * Two references, so that a file can grow: the new footer is complete on disk before the reference
- * that is not in force is overwritten with it. In force is the sound one with the larger offset.
+ * Two references, so that a file can grow: the reference that is not in force is overwritten only
+ * when the new footer, and everything that it refers to, is on the disk. The sound reference with
+ * the larger offset is in force. A new file has two equal references, so an empty one is found only
+ * in files of earlier versions.
  */
 struct kc_store_header {
         char magic[8];
@@ -52,18 +54,31 @@ struct kc_store_header {
 };
 _Static_assert(sizeof(struct kc_store_header) == 128, "header");
 
+/*
+ * The head names the footer's own place and length, and the footer's last word is the XXH3 of all
+ * its bytes before: a search can recognise a footer that no sound reference leads to.
+ */
 struct kc_footer_head {
+        char magic[8];
+        uint64_t nbytes; /* of the whole footer, its checksum included */
+        uint64_t offset; /* of the footer in the file */
+        uint64_t nruns;
+};
+_Static_assert(sizeof(struct kc_footer_head) == 32, "footer head");
+
+/* The head of the two old kinds. */
+struct kc_old_footer_head {
         char magic[8];
         uint64_t nruns;
 };
 
-/* Behind the head, a word a run, under KC_FOOTER_KINDS_MAGIC only; else all runs hold counts. */
+/* Behind the head, a word a run; in footers that begin with KC_OLD_FOOTER_MAGIC there are none. */
 enum kc_run_kind {
         KC_RUN_COUNTS = 0,
         KC_RUN_TOMBSTONES = 1, /* its k-mers are removed from the runs before it; all counts are 1 */
 };
 
-/* Then, for each run: this, the histogram, the top index, the names. */
+/* Then, for each run: this, the histogram, the top index, the names. The checksum comes last. */
 struct kc_run_record {
         uint64_t blocks_offset;
         uint64_t index_offset;

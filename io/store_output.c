@@ -174,6 +174,9 @@ enum kc_status kc_output_keep(struct kc_output *output, uint64_t nbytes, struct 
         if (cut(output->fd, nbytes) != 0)
                 return kc_fail(err, KC_EIO, "cannot shorten %s to %llu bytes: %s", output->path,
                                (unsigned long long)nbytes, strerror(errno));
+        /* Nothing old may reappear behind what is written now when the machine crashes. */
+        if (nbytes < output->kept_nbytes && fsync(output->fd) != 0)
+                return kc_fail(err, KC_EIO, "cannot write %s: %s", output->path, strerror(errno));
         output->kept_nbytes = nbytes;
         kc_reserve_destroy(&output->reserve);
         kc_reserve_init(&output->reserve, output->fd);

@@ -41,7 +41,7 @@ enum kc_status kc_output_create(struct kc_output *output, const char *path, bool
  */
 enum kc_status kc_output_append(struct kc_output *output, const char *path, struct kc_error *err);
 
-/* Cut the file to nbytes: from there on it is appended to. */
+/* Cut the file to nbytes, on the disk too: from there on it is appended to. */
 enum kc_status kc_output_keep(struct kc_output *output, uint64_t nbytes, struct kc_error *err);
 
 /* Open path for writing and lock it against others who do so: *fd. KC_EIO. */

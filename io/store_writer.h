@@ -51,6 +51,7 @@ struct kc_store_writer {
         int nwords;      /* of a k-mer */
         bool tombstones; /* the run is of these */
         int free_ref;    /* of an append: the footer reference that is not in force */
+        char *warning;   /* of an append: what was wrong with the file; NULL: nothing */
 
         pthread_mutex_t lock; /* of all below */
         pthread_cond_t part_turn[KC_WRITER_NCONDITIONS], ticket_turn[KC_WRITER_NCONDITIONS];
@@ -71,6 +72,10 @@ struct kc_store_writer {
 
         struct kc_words records, kinds; /* of the footer; a kind a run */
 };
+
+/* Before the first pairs of a run: its kind and its bounds, which are not those of the writer. */
+void kc_writer_set_run(struct kc_store_writer *writer, bool tombstones, uint32_t min_count,
+                       uint32_t max_count);
 
 enum kc_status kc_writer_put(struct kc_store_writer *writer, uint64_t part, bool last,
                              struct kc_pairs pairs, struct kc_error *err);

@@ -14,6 +14,7 @@ enum kc_status {
         KC_EUSAGE,    /* the caller asked for something that cannot be: k out of range, ... */
         KC_EINPUT,    /* an input file is missing, damaged, truncated or of another kind */
         KC_ECORRUPT,  /* a .kc file is damaged or not a .kc file */
+        KC_EUNTIDY,   /* a .kc file has lost nothing, but something in it should be mended */
         KC_EEXIST,    /* the output exists and may not be replaced */
         KC_EIO,       /* the system refused to read, write, rename, ... */
         KC_ENOMEM,    /* memory could not be had */

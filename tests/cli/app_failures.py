@@ -125,7 +125,7 @@ def test_bad_databases():
     for i in range(len(good)):
         s.write("bit.kc", good[:i] + bytes([good[i] ^ 4]) + good[i + 1:])
         s.kcount("check", "bit.kc", code=None)
-        if s.code != 1:
+        if s.code != (3 if 64 <= i < 128 else 1):  # of a reference nothing is lost
             missed.append(i)
     expect(missed, [], "bytes that can be changed without 'check' noticing")
 

@@ -10,9 +10,10 @@ import struct
 import sys
 import tempfile
 
-from tools import main, run, same_text
+from tools import Failure, main, run, same_text
 
 KCOUNT, DATA = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2])
+GOLDEN = DATA.parent / "tests/golden"
 KMERS = (1, 4, 15, 31, 32, 33, 64, 77, 128, 255)
 
 
@@ -91,29 +92,75 @@ def read_run(data, key_words, record):
         nleft -= n
 
 
-def read_store(data):
-    """k and the pairs of a file of one run."""
-    version, k = struct.unpack_from("<II", data, 8)
-    footer, nbytes = struct.unpack_from("<QQ", data, 64)
-    if data[:8] != bytes.fromhex("894b430d0a1a0a00") or version != 1 or footer + nbytes != len(data):
-        raise ValueError("not a .kc file")
-    words = Words(data, footer)
-    magic, nruns = words.take(2)
-    if magic != int.from_bytes(b"KCFOOTER", "little") or nruns != 1:
-        raise ValueError("not a footer of one run")
-    record = words.take(17)
-    rows = words.take(2 * record[14])
-    pairs = list(read_run(data, divide_up(2 * k, 64), record))
+def read_footer(data, offset, nbytes):
+    """The words of the run records, and the kinds."""
+    words = Words(data, offset)
+    magic, second = words.take(2)
+    magic = magic.to_bytes(8, "little")
+    if magic == b"KCFOOTR3":
+        own_offset, nruns = words.take(2)
+        if (own_offset, second) != (offset, nbytes):
+            raise ValueError("a footer that is not where and as long as it says")
+    elif magic in (b"KCFOOTER", b"KCFOOTR2"):
+        nruns = second
+    else:
+        raise ValueError("not a footer")
+    kinds = (0,) * nruns if magic == b"KCFOOTER" else words.take(nruns)
+    return words, kinds, offset + nbytes - (8 if magic == b"KCFOOTR3" else 0)
+
+
+def read_records(words, kinds, key_words, end):
+    for kind in kinds:
+        record = words.take(17)
+        rows = words.take(2 * record[14])
+        words.take(key_words * divide_up(divide_up(record[2], 1024), 256))
+        words.take(divide_up(record[16], 8))
+        yield kind, record, rows
+    if words.offset != end:
+        raise ValueError("the footer does not end with its last record")
+
+
+def check_run(record, rows, pairs):
     counts = [count for _, count in pairs]
     if rows != tuple(x for row in sorted(collections.Counter(counts).items()) for x in row):
         raise ValueError("the histogram is not that of the counts")
     if len(pairs) != record[2] or sum(counts) != record[3]:
         raise ValueError("the totals are not those of the counts")
-    return k, pairs
+
+
+def footer_in_force(data):
+    """Offset and length; both references, or in an old file one of them, must be there."""
+    references = [struct.unpack_from("<4Q", data, 64 + 32 * i) for i in range(2)]
+    return max(reference[:2] for reference in references if any(reference))
+
+
+def read_store(data):
+    """k and the pairs of a file, merged."""
+    version, k = struct.unpack_from("<II", data, 8)
+    footer, nbytes = footer_in_force(data)
+    if data[:8] != bytes.fromhex("894b430d0a1a0a00") or version != 1 or footer + nbytes != len(data):
+        raise ValueError("not a .kc file")
+    key_words = divide_up(2 * k, 64)
+    words, kinds, end = read_footer(data, footer, nbytes)
+    merged = collections.Counter()
+    for kind, record, rows in read_records(words, kinds, key_words, end):
+        pairs = list(read_run(data, key_words, record))
+        check_run(record, rows, pairs)
+        for kmer, count in pairs:
+            if kind == 1:
+                merged.pop(kmer, None)
+            else:
+                merged[kmer] += count
+    return k, sorted(merged.items())
 
 
 def letters(kmer, k):
     return "".join("ACGT"[kmer >> 2 * (k - 1 - i) & 3] for i in range(k))
+
+
+def as_text(data):
+    k, pairs = read_store(data)
+    return "".join(f"{letters(kmer, k)}\t{count}\n" for kmer, count in pairs).encode()
 
 
 def compare():
@@ -121,10 +168,20 @@ def compare():
         store = pathlib.Path(folder) / "x.kc"
         for k in KMERS:
             run(KCOUNT, DATA / "human.bam", "-k", k, "--quiet", "-o", store, "--force")
-            k_read, pairs = read_store(store.read_bytes())
-            text = "".join(f"{letters(kmer, k_read)}\t{count}\n" for kmer, count in pairs)
-            same_text(text.encode(), run(KCOUNT, "dump", store), f"k={k}")
+            data = store.read_bytes()
+            if data[64:96] != data[96:128]:
+                raise Failure(f"k={k}: the references of a new file differ")
+            same_text(as_text(data), run(KCOUNT, "dump", store), f"k={k}")
+
+
+def compare_golden():
+    """Files of several runs, and of earlier versions."""
+    paths = sorted(GOLDEN.glob("*.kc"))
+    for path in paths:
+        same_text(as_text(path.read_bytes()), run(KCOUNT, "dump", path), path.name)
+    if not paths:
+        raise Failure(f"there is nothing in {GOLDEN}")
 
 
 if __name__ == "__main__":
-    main([compare])
+    main([compare, compare_golden])

@@ -46,6 +46,12 @@ static void seal_page(struct image *im, uint64_t offset, uint64_t nentries, int 
         }
 }
 
+static bool is_inside(const struct image *im, uint64_t offset, uint64_t nbytes)
+{
+        return offset <= im->nbytes && nbytes <= im->nbytes - offset;
+}
+
+/* The blocks and pages of a footer that lies in the file. */
 static void seal_runs(struct image *im, const struct kc_footer_ref *ref, int nw)
 {
         struct kc_file_shape shape = { "", im->nbytes, ref->offset, nw };
@@ -69,23 +75,48 @@ static void seal_runs(struct image *im, const struct kc_footer_ref *ref, int nw)
         free(footer);
 }
 
+/* Footers that have a checksum of their own, wherever they are. */
+static void seal_footers(struct image *im, int nw)
+{
+        struct kc_footer_head head;
+        for (uint64_t at = 0; is_inside(im, at, sizeof head); at += 8) {
+                memcpy(&head, im->bytes + at, sizeof head);
+                if (memcmp(head.magic, KC_FOOTER_MAGIC, sizeof head.magic) != 0 ||
+                    head.nbytes < sizeof head || !is_inside(im, at, head.nbytes))
+                        continue;
+                seal(im, at, at + head.nbytes - 8);
+                seal_runs(im, &(struct kc_footer_ref){ .offset = at, .nbytes = head.nbytes }, nw);
+        }
+}
+
+/* An empty reference stays empty, as in files of earlier versions, and one that ends with ~0 stays
+ * wrong: its footer is searched for. */
+static void seal_ref(const struct image *im, struct kc_footer_ref *ref)
+{
+        if (kc_footer_ref_is_empty(ref) || ref->ref_checksum == UINT64_MAX)
+                return;
+        if (is_inside(im, ref->offset, ref->nbytes))
+                ref->checksum = XXH3_64bits(im->bytes + ref->offset, ref->nbytes);
+        ref->ref_checksum = XXH3_64bits(ref, offsetof(struct kc_footer_ref, ref_checksum));
+}
+
 static void seal_all(struct image *im)
 {
         struct kc_store_header h;
-        struct kc_footer_ref ref;
         if (im->nbytes < sizeof h)
                 return;
         seal(im, 0, offsetof(struct kc_store_header, checksum));
         memcpy(&h, im->bytes, sizeof h);
-        for (int i = 0; i < 2; i++) {
-                struct kc_footer_ref *r = &h.footer[i];
-                if (r->offset <= im->nbytes && r->nbytes <= im->nbytes - r->offset)
-                        r->checksum = XXH3_64bits(im->bytes + r->offset, r->nbytes);
-                r->ref_checksum = XXH3_64bits(r, offsetof(struct kc_footer_ref, ref_checksum));
-        }
+        if (kc_header_check(&h, "", NULL) != KC_OK)
+                return;
+        seal_footers(im, kc_kmer_nwords((int)h.k));
+        for (int i = 0; i < 2; i++)
+                seal_ref(im, &h.footer[i]);
         memcpy(im->bytes, &h, sizeof h);
-        if (kc_header_check(&h, "", im->nbytes, &ref, NULL) == KC_OK)
-                seal_runs(im, &ref, kc_kmer_nwords((int)h.k));
+        const int in_force = kc_footer_ref_in_force(&h);
+        if (in_force >= 0 &&
+            kc_footer_ref_check(&h.footer[in_force], "", im->nbytes, NULL) == KC_OK)
+                seal_runs(im, &h.footer[in_force], kc_kmer_nwords((int)h.k));
 }
 
 /* ---- reading ---- */
@@ -179,7 +210,8 @@ static void read_all(struct kc_store *store)
         for (size_t i = 0; i < info.nnames; i++)
                 if (strlen(info.names[i]) > info.file_nbytes)
                         abort();
-        bool sound = kc_store_check(store, 1, NULL, &err) == KC_OK;
+        const enum kc_status checked = kc_store_check(store, 1, NULL, &err);
+        const bool sound = checked == KC_OK || checked == KC_EUNTIDY;
         if (!sound && err.message[0] == '\0')
                 abort();
         if (kc_store_histogram(store, 1, &rows, &nrows, NULL) != KC_OK && sound)
