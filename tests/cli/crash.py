@@ -62,7 +62,7 @@ def die_everywhere(kind, *command):
     expect(code, 0, f"{command}: {said}")
     after = s.kcount("dump", "db.kc")
     # nothing refers to what is not on the disk yet
-    wanted = ["fsync", "rename"] if command[0] == "compact" else ["fsync", "pwrite", "fsync"]
+    wanted = ["fsync", "rename", "fsync"] if command[0] == "compact" else ["fsync", "pwrite", "fsync"]
     expect(calls[-len(wanted):], wanted, f"{command}: the last calls")
     if command[0] != "compact" and before == after:
         raise Failure(f"{command} does nothing")
