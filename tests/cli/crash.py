@@ -53,9 +53,9 @@ def die_everywhere(kind, *command):
     expect(code, 0, f"{command}: {said}")
     after = s.kcount("dump", "db.kc")
     # nothing refers to what is not on the disk yet: the run, its footer, the reference
-    wanted = ["fsync", "rename"]
-    if command[0] != "compact":
-        wanted = ["fsync", "pwrite", "fsync", "pwrite", "fsync"]
+    wanted = ["fsync", "pwrite", "fsync", "pwrite", "fsync"]
+    if command[0] == "compact":
+        wanted = ["fsync", "rename", "fsync"]
     expect(calls[-len(wanted):], wanted, f"{command}: the last calls")
     if command[0] != "compact" and before == after:
         raise Failure(f"{command} does nothing")
