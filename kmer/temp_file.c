@@ -20,6 +20,13 @@ static int open_and_unlink(const char *folder)
         return fd;
 }
 
+/* /proc and its like say that there is no such file when one is to be created. */
+static const char *why_not(const char *folder, int code)
+{
+        return code == ENOENT && access(folder, F_OK) == 0 ? "it takes no files"
+                                                           : kc_strerror(code);
+}
+
 enum kc_status kc_temp_file_open(const char *folder, int *fd, struct kc_error *err)
 {
         *fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -31,7 +38,7 @@ enum kc_status kc_temp_file_open(const char *folder, int *fd, struct kc_error *e
                 return kc_fail(err, KC_EIO,
                                "cannot create a temporary file in %s: %s; choose another folder "
                                "with --tmp",
-                               folder, kc_strerror(errno));
+                               folder, why_not(folder, errno));
         return KC_OK;
 }
 
