@@ -189,11 +189,13 @@ static enum kc_status dump_to_file(struct dump *dump, int nthreads, const char *
                 return status;
         dump->out = &file;
         status = dump_store(dump, nthreads, err);
-        if (status != KC_OK) {
+        if (status == KC_OK)
+                status = text_out_close(&file, err);
+        else
                 text_out_abort(&file);
-                return status;
-        }
-        return text_out_close(&file, err);
+        if (text_out_pipe_closed(&file))
+                signals_die_by_pipe();
+        return status;
 }
 
 static enum kc_status run_dump(const struct invocation *call, struct kc_error *err)

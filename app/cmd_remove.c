@@ -58,9 +58,11 @@ static enum kc_status open_all(struct removing *r, const struct invocation *call
                                struct kc_error *err)
 {
         enum kc_status status;
-        r->tmp_dir = output_folder(r->path);
+        r->tmp_dir = kc_path_folder(r->path);
         if (r->tmp_dir == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
+        if (r->settings->file != NULL)
+                KC_TRY(output_check_inputs(r->path, &r->settings->file, 1, err));
         KC_TRY(stores_append(&r->writer, r->path, true, &r->k, &r->stranded, err));
         r->removals.arguments = call->operands + 1;
         r->removals.narguments = (size_t)call->noperands - 1;

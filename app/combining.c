@@ -62,7 +62,7 @@ static enum kc_status open_stores(struct combining *c, struct kc_error *err)
         }
         c->set = (struct kc_set){ c->stores, plan->ninputs, plan->operation, plan->rule };
         KC_TRY(kc_set_check(&c->set, err));
-        if (plan->in_place)
+        if (plan->lock != NULL)
                 KC_TRY(kc_store_check_writable(c->stores[0], err));
 out:
         return status;
@@ -71,7 +71,6 @@ out:
 static void close_all(struct combining *c)
 {
         kc_store_abort(c->writer);
-        signals_set_temporary(NULL);
         for (size_t i = 0; c->stores != NULL && i < c->plan->ninputs; i++)
                 kc_store_close(c->stores[i]);
         free(c->stores);
@@ -160,12 +159,10 @@ static enum kc_status write_result(struct combining *c, const struct kc_store_op
         enum kc_status status;
         KC_TRY(choose_device(c, err));
         KC_TRY(kc_store_create(&c->writer, c->plan->output, options, err));
-        signals_set_temporary(kc_store_temporary(c->writer));
         KC_TRY(run_set(c, &origin, &names, err));
         struct kc_store_writer *writer = c->writer;
         c->writer = NULL; /* commit frees it in any case */
         status = kc_store_commit(writer, &origin, err);
-        signals_set_temporary(NULL);
 out:
         free(names);
         return status;
@@ -268,7 +265,7 @@ static enum kc_status check_output(const struct combine_plan *plan, bool force,
                                    struct kc_error *err)
 {
         enum kc_status status;
-        if (plan->in_place)
+        if (plan->lock != NULL)
                 return KC_OK;
         if (strcmp(plan->output, "-") == 0)
                 return kc_fail(err, KC_EUSAGE,
@@ -297,8 +294,10 @@ enum kc_status combine(const struct invocation *call, const struct combine_plan 
         signals_install(&job);
         struct kc_store_options options =
                 kc_set_options(&c.set, (uint32_t)s->min_count, (uint32_t)s->max_count);
-        options.replace = plan->in_place || s->force;
-        options.careful = plan->in_place;
+        options.careful = plan->lock != NULL;
+        options.replace = options.careful || s->force;
+        options.lock = plan->lock;
+        options.guard = signals_guard;
         const bool idle = is_done_already(&c, &options);
         if (!idle)
                 KC_TRY(write_result(&c, &options, err));

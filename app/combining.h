@@ -21,7 +21,8 @@ struct combine_plan {
         enum kc_set_operation operation;
         enum kc_count_rule rule;
         const char *output;
-        bool in_place;    /* output is the only input, and locked */
+        const int *lock;  /* output is the only input, and locked by this (kc_store_lock); NULL:
+                             output is another file */
         bool may_be_idle; /* nothing is written if the input is one run already, as wanted */
 };
 

@@ -12,10 +12,12 @@
 #include "cpu/cpu_engine.h"
 #include "io/reader.h"
 #include "kmer/kmer.h"
+#include "kmer/temp_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MIB COUNTING_MIB
 
@@ -94,7 +96,7 @@ static enum kc_status resolve(struct count *count, struct kc_error *err)
                 count->output = s->output ? strdup(s->output) : output_name(count->inputs[0]);
         }
         if (count->output)
-                count->tmp_dir = s->tmp_dir ? strdup(s->tmp_dir) : output_folder(count->output);
+                count->tmp_dir = s->tmp_dir ? strdup(s->tmp_dir) : kc_path_folder(count->output);
         if (count->tmp_dir == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         return KC_OK;
@@ -116,26 +118,49 @@ static enum kc_status create_store(struct count *count, struct kc_error *err)
         struct kc_store_options storing = { .k = count->k,
                                             .stranded = count->stranded,
                                             .replace = s->force,
+                                            .guard = signals_guard,
                                             .min_count = (uint32_t)s->min_count,
                                             .max_count = (uint32_t)s->max_count };
-        enum kc_status status = kc_store_create(&count->writer, count->output, &storing, err);
+        return kc_store_create(&count->writer, count->output, &storing, err);
+}
+
+/* A folder that takes no file should be known now and not when memory is used up. */
+static enum kc_status try_tmp(const char *folder, struct kc_error *err)
+{
+        int fd;
+        enum kc_status status = kc_temp_file_open(folder, &fd, err);
         if (status == KC_OK)
-                signals_set_temporary(kc_store_temporary(count->writer));
+                close(fd);
         return status;
 }
 
+/* A list is an input as well. */
+static enum kc_status check_operands(const struct count *count, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        for (size_t i = 0; i < count->ninputs; i++) {
+                const char *name = count->inputs[i] + (count->inputs[i][0] == '@');
+                KC_TRY(output_check_inputs(count->output, &name, 1, err));
+        }
+out:
+        return status;
+}
+
+/* What can be refused is refused before any input is read: to open the reader may mean to wait for
+ * standard input. */
 static enum kc_status open_all(struct count *count, struct kc_error *err)
 {
         const char *const *names;
         enum kc_status status;
-        if (!count->adds)
+        KC_TRY(check_operands(count, err));
+        if (!count->adds) {
                 KC_TRY(output_check(count->output, count->settings->force, err));
-        KC_TRY(output_check_folder(count->tmp_dir, err));
+                KC_TRY(create_store(count, err));
+        }
+        KC_TRY(try_tmp(count->tmp_dir, err));
         KC_TRY(open_reader(count, err));
         size_t nnames = kc_reader_names(count->reader, &names);
         KC_TRY(output_check_inputs(count->output, names, nnames, err));
-        if (!count->adds)
-                KC_TRY(create_store(count, err));
 out:
         return status;
 }
@@ -237,9 +262,7 @@ static enum kc_status commit(struct count *count, struct kc_error *err)
                 kc_store_abort(writer);
                 return kc_fail(err, KC_ECANCELED, "interrupted");
         }
-        enum kc_status status = kc_store_commit(writer, &origin, err);
-        signals_set_temporary(NULL);
-        return status;
+        return kc_store_commit(writer, &origin, err);
 }
 
 static struct summary summarize(struct count *count, const struct invocation *call)
@@ -331,7 +354,6 @@ out:
 static void close_count(struct count *count)
 {
         kc_store_abort(count->writer);
-        signals_set_temporary(NULL);
         kc_reader_close(count->reader);
         free(count->tmp_dir);
         free(count->output);

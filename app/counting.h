@@ -55,8 +55,9 @@ enum kc_status counting_add(const struct invocation *call, struct kc_error *err)
           .name = "tmp", \
           .argument = "DIR", \
           .offset = COUNTING_FIELD(tmp_dir), \
-          .help = "Folder for spilled data. Default: the output's folder. No names appear there: " \
-                  "the files are unlinked as soon as they are open." }, \
+          .help = "Folder for spilled data. Default: the output's folder. The files have no names " \
+                  "and are gone when the program ends. One is created at the start, so that a " \
+                  "folder that takes no files is reported before anything is read." }, \
         OPTION_DEVICE(COUNTING_FIELD(device), \
           "Where to count: auto, cpu, cuda, or cuda:N for one of several devices. auto " \
           "takes CUDA where a device answers, else the CPU; a build with CUDA then says " \

@@ -88,7 +88,9 @@ static int exit_code(const struct invocation *call, const struct kc_error *err,
                 fprintf(stderr, "kcount: interrupted; nothing was written\n");
                 signals_die();
         }
-        if (!text_out_pipe_closed(call->out))
+        if (text_out_pipe_closed(call->out))
+                signals_die_by_pipe();
+        else
                 fprintf(stderr, "kcount: %s\n", err->message);
         if (status == KC_EUNTIDY)
                 return EXIT_UNTIDY;
@@ -123,6 +125,7 @@ int main(int argc, char **argv)
         struct invocation call = { .start_seconds = machine_seconds() };
         struct text_out out;
         occupy_standard_descriptors();
+        signals_ignore_file_limit();
         text_out_stdout(&out);
         call.out = &out;
         call.line = join_arguments(argc, argv);

@@ -58,17 +58,16 @@ static enum kc_status write_copy(struct repairing *r, struct kc_error *err)
         const struct kc_store_options options = { .k = r->info.k,
                                                   .stranded = r->info.stranded,
                                                   .replace = r->plan->force,
-                                                  .careful = true };
+                                                  .careful = true,
+                                                  .guard = signals_guard };
         const struct kc_rescue_report report = { tell_loss, r };
         struct kc_store_writer *writer = NULL;
         enum kc_status status = kc_store_create(&writer, r->plan->copy, &options, err);
         if (status != KC_OK)
                 return status;
-        signals_set_temporary(kc_store_temporary(writer));
         struct progress *progress = progress_start(r->job, stages, false, r->plan->show_progress);
         status = kc_store_rescue(r->store, writer, r->job, &report, &r->lost, err);
         progress_stop(progress);
-        signals_set_temporary(NULL);
         return status;
 }
 

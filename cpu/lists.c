@@ -1,9 +1,8 @@
 #include "cpu/lists.h"
 
+#include "kmer/temp_file.h"
+
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -92,31 +91,6 @@ void kc_lists_seal(struct kc_lists *lists, int worker)
                 seal_list(&lists->workers[worker], i);
 }
 
-static enum kc_status write_error(const struct kc_lists *lists, struct kc_error *err)
-{
-        return kc_fail(
-                err, KC_EIO,
-                "cannot write temporary data in %s: %s; name a roomier folder with --tmp, or "
-                "allow more memory with -m",
-                lists->tmp_dir, strerror(errno));
-}
-
-static int open_unlinked(const char *dir)
-{
-        int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-        if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT))
-                return fd;
-        char path[PATH_MAX];
-        if (snprintf(path, sizeof path, "%s/kcount-XXXXXX", dir) >= (int)sizeof path) {
-                errno = ENAMETOOLONG;
-                return -1;
-        }
-        fd = mkostemp(path, O_CLOEXEC);
-        if (fd >= 0)
-                unlink(path);
-        return fd;
-}
-
 static enum kc_status write_all(struct kc_lists *lists, struct kc_lists_worker *w,
                                 struct iovec *iov, int niov, struct kc_error *err)
 {
@@ -124,8 +98,8 @@ static enum kc_status write_all(struct kc_lists *lists, struct kc_lists_worker *
                 ssize_t n = pwritev(w->fd, iov, niov, (off_t)w->file_nbytes);
                 if (n < 0 && errno == EINTR)
                         continue;
-                if (n < 0)
-                        return write_error(lists, err);
+                if (n <= 0)
+                        return kc_temp_file_write_failed(lists->tmp_dir, n < 0 ? errno : 0, err);
                 w->file_nbytes += (uint64_t)n;
                 while (niov > 0 && (size_t)n >= iov->iov_len) {
                         n -= (ssize_t)iov->iov_len;
@@ -161,8 +135,11 @@ static enum kc_status spill_list(struct kc_lists *lists, struct kc_lists_worker 
 static enum kc_status spill(struct kc_lists *lists, int worker, struct kc_error *err)
 {
         struct kc_lists_worker *w = &lists->workers[worker];
-        if (w->fd < 0 && (w->fd = open_unlinked(lists->tmp_dir)) < 0)
-                return write_error(lists, err);
+        if (w->fd < 0) {
+                enum kc_status opened = kc_temp_file_open(lists->tmp_dir, &w->fd, err);
+                if (opened != KC_OK)
+                        return opened;
+        }
         struct kc_spill *region = malloc(sizeof *region + (lists->nlists + 1) * sizeof(uint64_t));
         if (region == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
@@ -279,21 +256,18 @@ static enum kc_status fill_buffer(struct kc_list_reader *r, size_t want, struct 
         memmove(r->buffer, r->buffer + r->buffer_pos, r->buffer_end - r->buffer_pos);
         r->buffer_end -= r->buffer_pos;
         r->buffer_pos = 0;
-        while (r->buffer_end < want) {
-                size_t room = READ_NBYTES - r->buffer_end;
-                size_t left = (size_t)(r->file_end - r->file_pos);
-                ssize_t n = pread(r->lists->workers[r->worker].fd, r->buffer + r->buffer_end,
-                                  left < room ? left : room, (off_t)r->file_pos);
-                if (n < 0 && errno == EINTR)
-                        continue;
-                if (n <= 0)
-                        return kc_fail(err, KC_EIO, "cannot read temporary data in %s: %s",
-                                       r->lists->tmp_dir,
-                                       n < 0 ? strerror(errno) : "file cut short");
-                r->buffer_end += (size_t)n;
-                r->file_pos += (uint64_t)n;
+        const size_t room = READ_NBYTES - r->buffer_end;
+        const size_t left = (size_t)(r->file_end - r->file_pos), n = left < room ? left : room;
+        if (r->buffer_end + n < want)
+                return kc_fail(err, KC_EIO, "a temporary file in %s is damaged", r->lists->tmp_dir);
+        enum kc_status status =
+                kc_temp_file_read(r->lists->tmp_dir, r->lists->workers[r->worker].fd,
+                                  r->buffer + r->buffer_end, n, r->file_pos, err);
+        if (status == KC_OK) {
+                r->buffer_end += n;
+                r->file_pos += n;
         }
-        return KC_OK;
+        return status;
 }
 
 static enum kc_status next_spilled(struct kc_list_reader *r, const uint8_t **data, size_t *nbytes,

@@ -4,6 +4,7 @@
 #ifndef KC_STORE_H
 #define KC_STORE_H
 
+#include "io/new_file.h"
 #include "kmer/engine.h"
 #include "kmer/join.h"
 #include "kmer/kmer.h"
@@ -17,8 +18,11 @@ struct kc_store_options {
         int k;
         bool stranded;
         bool replace;       /* an existing file may be replaced */
-        bool careful;       /* what is replaced is not to be had again: the new file is flushed
-                               before it takes its place, and takes over its mode */
+        bool careful;       /* what is replaced cannot be made again: the new file is flushed
+                               before it takes its place, which is flushed too, and takes over
+                               its mode */
+        const int *lock;    /* the caller's (kc_store_lock) on the file to replace; NULL: none */
+        kc_name_guard *guard; /* see io/new_file.h; may be NULL */
         uint32_t min_count; /* pairs outside [min_count, max_count] are dropped, and counted */
         uint32_t max_count; /* 0: no upper bound */
 };
@@ -35,8 +39,9 @@ struct kc_store_origin {
 };
 
 /*
- * Begin a .kc file under a temporary name beside path.
- * KC_EEXIST if path exists and !replace; KC_EIO.
+ * Begin a .kc file, which appears under its name when it is complete (io/new_file.h). A file that
+ * it replaces is locked until then.
+ * KC_EEXIST if path exists and !replace; KC_EIO, also if another process changes that file.
  */
 enum kc_status kc_store_create(struct kc_store_writer **writer, const char *path,
                                const struct kc_store_options *options, struct kc_error *err);
@@ -54,9 +59,9 @@ enum kc_status kc_store_append(struct kc_store_writer **writer, const char *path
                                int *k, bool *stranded, struct kc_error *err);
 
 /*
- * Keep others from changing a .kc file in place (kc_store_append locks by itself), until
- * kc_store_unlock or the end of the process. Readers are not kept out. KC_EIO, also where another
- * process holds the lock.
+ * Keep others from changing or replacing a .kc file (kc_store_append locks by itself, and so does
+ * kc_store_create), until kc_store_unlock or the end of the process. Readers are not kept out.
+ * KC_EIO, also if another process holds the lock.
  *   lock  out: a descriptor
  */
 enum kc_status kc_store_lock(int *lock, const char *path, struct kc_error *err);
@@ -80,22 +85,17 @@ enum kc_status kc_store_end_run(struct kc_store_writer *writer,
 /*
  * Write the last run's index and the footer, flush, and give the file its name; or, of an append,
  * let the file go over to the new footer. Fails, and leaves nothing behind, if the identity does
- * not hold: sum of counts + dropped + saturated = nkmers. The writer is freed in any case.
+ * not hold: sum of counts + dropped + saturated = nkmers. KC_EIO, also if the file that was
+ * appended to has lost its name to another one meanwhile. The writer is freed in any case.
  */
 enum kc_status kc_store_commit(struct kc_store_writer *writer, const struct kc_store_origin *origin,
                                struct kc_error *err);
 
-/* Give up: remove the temporary file, or what was appended; free the writer. NULL is fine. */
+/* Give up the new file, or what was appended; free the writer. NULL is fine. */
 void kc_store_abort(struct kc_store_writer *writer);
 
 /* As kc_store_warning, of the file that an append has opened; by now its references are mended. */
 const char *kc_store_writer_warning(const struct kc_store_writer *writer);
-
-/*
- * The temporary file's name, for a signal handler of last resort; owned by the writer. NULL for an
- * append, which has none.
- */
-const char *kc_store_temporary(const struct kc_store_writer *writer);
 
 /* ---- reading ---- */
 

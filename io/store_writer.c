@@ -2,6 +2,7 @@
  * The store's writer: the file as a whole, and what comes behind the blocks of a run.
  */
 #include "io/store_writer.h"
+#include "io/file_lock.h"
 #include "io/store_file.h"
 
 #include <stddef.h>
@@ -265,7 +266,7 @@ static enum kc_status new_writer(struct kc_store_writer **writer, const char *pa
         struct kc_store_writer *w = calloc(1, sizeof *w);
         if (w == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for writing %s", path);
-        w->output.fd = -1;
+        w->output.file.fd = w->output.file.lock = -1;
         pthread_mutex_init(&w->lock, NULL);
         for (int i = 0; i < KC_WRITER_NCONDITIONS; i++) {
                 pthread_cond_init(&w->part_turn[i], NULL);
@@ -294,7 +295,11 @@ enum kc_status kc_store_create(struct kc_store_writer **writer, const char *path
         struct kc_store_writer *w = NULL;
         enum kc_status status;
         KC_TRY(new_writer(&w, path, options, err));
-        KC_TRY(kc_output_create(&w->output, path, options->replace, options->careful, err));
+        const struct kc_new_file_options creating = { .replace = options->replace,
+                                                      .careful = options->careful,
+                                                      .lock = options->lock,
+                                                      .guard = options->guard };
+        KC_TRY(kc_output_create(&w->output, path, &creating, err));
         *writer = w;
         w = NULL;
 out:
@@ -430,7 +435,7 @@ out:
 static enum kc_status store_ends(struct kc_store_writer *w, struct kc_error *err)
 {
         enum kc_status status;
-        const bool appends = w->output.temporary == NULL;
+        const bool appends = w->output.appends;
         struct kc_words footer = { 0 };
         struct kc_footer_ref ref;
         KC_TRY(kc_footer_assemble(&footer, w->end, &w->kinds, &w->records, err));
@@ -470,14 +475,9 @@ const char *kc_store_writer_warning(const struct kc_store_writer *writer)
         return writer->warning;
 }
 
-const char *kc_store_temporary(const struct kc_store_writer *writer)
-{
-        return writer->output.temporary;
-}
-
 enum kc_status kc_store_lock(int *lock, const char *path, struct kc_error *err)
 {
-        return kc_output_lock(lock, path, err);
+        return kc_file_lock(lock, path, err);
 }
 
 void kc_store_unlock(int lock)

@@ -3,32 +3,23 @@ add, remove and compact that fail or die at every call that changes a file: the 
 was, or what it was to become, and the next change finds nothing in its way.
 
     crash.py KCOUNT SOURCE FAULT
-        FAULT: the library made of tests/fault.c
+        FAULT: the library made of tests/fault
 """
 import os
-import pathlib
 import random
 import signal
 import subprocess
 import sys
 
+from faults import FAULT, run_faulty
 from session import Session, expect
 from tools import SKIPPED, Failure, main
-
-FAULT = pathlib.Path(sys.argv[3]).resolve()
 
 
 def faulty(s, at, kind, *arguments):
     """Run kcount with its at-th change of a file at fault; its exit status, and what it said."""
-    log = s.path / "log"
-    log.write_text("")
-    environment = dict(os.environ, LD_PRELOAD=str(FAULT), KC_FAULT_AT=str(at), KC_FAULT_KIND=kind,
-                       KC_FAULT_LOG=str(log))
-    done = subprocess.run([sys.argv[1], *arguments], cwd=s.path, env=environment, stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
-    calls = log.read_text().split()
-    log.unlink()
-    return done.returncode, done.stderr.decode(), calls
+    done = run_faulty(s, arguments, at=at, kind=kind)
+    return done.code, done.said, [name for name, path in done.calls]
 
 
 def prepare():
@@ -62,9 +53,9 @@ def die_everywhere(kind, *command):
     expect(code, 0, f"{command}: {said}")
     after = s.kcount("dump", "db.kc")
     # nothing refers to what is not on the disk yet: the run, its footer, the reference
-    wanted = ["fsync", "rename"]
-    if command[0] != "compact":
-        wanted = ["fsync", "pwrite", "fsync", "pwrite", "fsync"]
+    wanted = ["fsync", "pwrite", "fsync", "pwrite", "fsync"]
+    if command[0] == "compact":
+        wanted = ["fsync", "rename", "fsync"]
     expect(calls[-len(wanted):], wanted, f"{command}: the last calls")
     if command[0] != "compact" and before == after:
         raise Failure(f"{command} does nothing")

@@ -343,7 +343,7 @@ def test_failures():
     fails(s, "compact", "flipped.kc", "--min", 2, message="flipped.kc")
     fails(s, "add", "a.kc", "cut.fq", message="cut.fq")
     fails(s, "add", "a.kc", "nowhere.fq", message="nowhere.fq")
-    fails(s, "add", "a.kc", "a.kc", message="a.kc")
+    fails(s, "add", "a.kc", "a.kc", message="a.kc is an input and the output", code=2)
     fails(s, "add", "a.kc", message="", code=2)
     fails(s, "remove", "a.kc", message="needs a SEQUENCE", code=2)
     fails(s, "remove", "a.kc", "AC", message="'AC' is 2 letters long", code=2)

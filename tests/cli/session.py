@@ -4,6 +4,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 
 from tools import Failure
 
@@ -76,3 +77,28 @@ def expect(got, wanted, what):
 def expect_file(got, name):
     """Compare with tests/cli/expected/NAME."""
     expect(got, (SOURCE / "tests/cli/expected" / name).read_text(), name)
+
+
+def open_files(started):
+    folder = f"/proc/{started.pid}/fd"
+    try:
+        for name in os.listdir(folder):
+            yield os.readlink(f"{folder}/{name}")
+    except OSError:
+        pass  # the file is closed, or the process has ended
+
+
+def wait_for_output(s, started, name=None):
+    """
+    Until the process has opened its output: a new file, which has no name or a temporary one, or
+    the file of this name.
+    """
+    folder = os.path.realpath(s.path)
+    for _ in range(1000):
+        for path in open_files(started):
+            if path.startswith(folder) and (path.endswith("/" + name) if name else
+                                            path.endswith(" (deleted)") or ".tmp" in path):
+                return
+        if started.poll() is not None:
+            return
+        time.sleep(0.005)

@@ -1,0 +1,364 @@
+"""
+Every command that writes, under power loss: after each state in which a disk may be left (see
+disk.py) the files are what docs/usage.md promises.
+
+    power.py KCOUNT SOURCE FAULT [full | quick] [CASE...]
+        FAULT: the library made of tests/fault; power_look lies beside it
+        full:  10,000 states at least, else it fails; quick: a fixed sample
+
+The last line is "power: states=N violations=N". With KC_POWER_KEEP=FOLDER the states of violations
+are kept there.
+"""
+import concurrent.futures
+import os
+import pathlib
+import random
+import sys
+import tempfile
+import traceback
+
+import disk
+from faults import FAULT, Looker, run_faulty, run_killed
+from session import Session
+from tools import SKIPPED, Failure
+
+FULL = "full" in sys.argv[4:]
+WANTED = [name for name in sys.argv[4:] if name not in ("full", "quick")]
+LEAST = 10000  # states of a full run
+BOUND = 1500 if FULL else 60  # states at a flush
+NSECOND = 40 if FULL else 4  # files that power failures have left already
+TOLD = 5  # violations of a case
+KEEP = os.environ.get("KC_POWER_KEEP")
+
+
+def contents(s):
+    files, names = {}, {}
+    for name in s.names():
+        path = s.path.resolve() / name
+        st = os.stat(path)
+        files[(f"{st.st_dev}:{st.st_ino}", 0)] = path.read_bytes()
+        names[str(path)] = (f"{st.st_dev}:{st.st_ino}", 0)
+    return files, names
+
+
+# ---- what a state of the folder is ----
+
+class Judge:
+    """Says of a file's content what it is; the same content is looked at once."""
+    def __init__(self, folder, looker):
+        self.looker, self.scratch = looker, folder / "state.kc"
+        self.known = {}
+
+    def look(self, content, order="look"):
+        key = order, disk.digest({"": content})
+        if key not in self.known:
+            self.scratch.write_bytes(content)
+            self.known[key] = self.looker.ask(order, self.scratch)
+        return self.known[key]
+
+
+def append_verdict(judge, case, content):
+    """add, remove: readable at all times, as it was before or as it is to be; grows, and is sound then."""
+    if content is None:
+        return "absent", None
+    now = judge.look(content)
+    for name, wanted in (("before", case.before), ("after", case.after)):
+        if now.outcome == "ok" and now.pairs == wanted.pairs:
+            if now.histogram != wanted.histogram:
+                return "wrong", "the histogram is not that of the k-mers"
+            grown = judge.look(content, "grow")
+            expected = case.grown[name]
+            if (grown.outcome, grown.pairs, grown.tidy) != ("ok", expected.pairs, True):
+                return name, f"cannot grow: {grown.outcome} {grown.message}"
+            return name, None
+    if now.outcome == "ok":
+        return "wrong", "other k-mers"
+    return "refused", now.message
+
+
+def new_verdict(judge, case, content):
+    """A new .kc file: absent, whole, or refused wherever it is not sound."""
+    if content is None:
+        return "absent", None
+    now = judge.look(content)
+    if now.nwrong or now.histogram not in ("-", case.after.histogram):
+        return "wrong", f"{now.nwrong} wrong counts, or a wrong histogram"
+    if now.outcome == "ok":
+        return ("after", None) if now.pairs == case.after.pairs else ("wrong", "other k-mers")
+    return "refused", now.message
+
+
+def grown_verdict(judge, case, content):
+    """A new .kc file that is added to: as new_verdict, and both of its states are right."""
+    if content is None:
+        return "absent", None
+    now = judge.look(content)
+    for name, wanted in (("before", case.before), ("after", case.after)):
+        if (now.pairs, now.histogram) == (wanted.pairs, wanted.histogram):
+            return name, None
+    return ("wrong", "other k-mers") if now.outcome == "ok" else ("refused", now.message)
+
+
+def whole_verdict(judge, case, content):
+    """A file that is replaced: byte for byte the old one or the new one."""
+    if content is None:
+        return "absent", None
+    for name, wanted in (("before", case.before_content), ("after", case.after_content)):
+        if content == wanted:
+            return name, None
+    return "wrong", f"{len(content)} bytes that are neither the old file nor the new one"
+
+
+class Case:
+    """
+    A command and its promise.
+        prepare  makes the files that are there before; returns nothing
+        calls    kcount's arguments, command after command; power fails in any of them, and "before"
+                 is what the last one finds
+        during   what the target may be if power fails while they run
+        finally_ what it may be when the last one has returned
+    """
+    def __init__(self, name, prepare, calls, verdict, during, finally_, target="db.kc",
+                 bound=BOUND):
+        self.name, self.prepare, self.calls, self.verdict = name, prepare, calls, verdict
+        self.during, self.finally_, self.target = set(during), set(finally_), target
+        self.bound = bound
+
+
+def read_target(s, case):
+    path = s.path / case.target
+    return path.read_bytes() if path.exists() else None
+
+
+def run_case(case):
+    """Returns (number of states, of flushes, verdicts, violations)."""
+    s = Session()
+    case.prepare(s)
+    return sweep(s, case)
+
+
+def learn(s, case, judge):
+    """What the target is before and after the commands; the journal's calls."""
+    files, names = contents(s)
+    *first, last = case.calls
+    with tempfile.TemporaryDirectory() as aside:
+        journal = pathlib.Path(aside, "journal")
+        for arguments in first:
+            run_faulty(s, arguments, code=0, journal=journal)
+        case.before_content = read_target(s, case)
+        run_faulty(s, last, code=0, journal=journal)
+        calls = disk.read_journal(journal)
+    case.after_content = read_target(s, case)
+    case.grown = {}
+    for name, content in (("before", case.before_content), ("after", case.after_content)):
+        if case.verdict is not whole_verdict and content is not None:
+            setattr(case, name, judge.look(content, "know"))
+        if case.verdict is append_verdict:
+            case.grown[name] = judge.look(content, "grow")
+    check_replay(s, files, names, calls)
+    return files, names, calls
+
+
+def check_replay(s, files, names, calls):
+    """With nothing lost the journal leads to what is in the folder: no call has escaped it."""
+    *_, last = disk.snapshots(files, names, calls)
+    files, names = dict(last.files), dict(last.names)
+    disk.change(files, last.changes, [disk.KEPT] * len(last.changes))
+    disk.rename(names, last.renamings)
+    got = {path: files[inode] for path, inode in names.items()}
+    wanted = {str(s.path.resolve() / name): (s.path / name).read_bytes() for name in s.names()}
+    if got != wanted:
+        different = [p for p in set(got) | set(wanted) if got.get(p) != wanted.get(p)]
+        raise Failure(f"the journal misses changes of {different}")
+
+
+def sweep(s, case):
+    seen, verdicts, violations, nsnapshots = set(), {}, [], 0
+    looker, rng = Looker(), random.Random(case.name)
+    with tempfile.TemporaryDirectory() as scratch:
+        judge = Judge(pathlib.Path(scratch), looker)
+        files, names, calls = learn(s, case, judge)
+        target = str((s.path / case.target).resolve())
+        for snapshot in disk.snapshots(files, names, calls):
+            nsnapshots += 1
+            returned = snapshot.ncalls == len(calls)
+            if returned:
+                seen.clear()  # what was right before may be wrong now
+            for state in disk.states(snapshot, rng, case.bound, seen):
+                what, trouble = case.verdict(judge, case, state.files.get(target))
+                moment = "returned" if returned else "during"
+                verdicts[moment, what] = verdicts.get((moment, what), 0) + 1
+                allowed = case.finally_ if returned else case.during
+                if what not in allowed or trouble and what != "refused":
+                    violations.append((what, moment, trouble, state))
+    looker.close()
+    return sum(verdicts.values()), nsnapshots, verdicts, violations
+
+
+def report(case, nstates, nsnapshots, verdicts, violations):
+    told = ", ".join(f"{count} {what}" + (" on return" if moment == "returned" else "")
+                     for (moment, what), count in sorted(verdicts.items()))
+    lines = [f"{case.name}: {nstates} states at {nsnapshots} flushes and the end: {told}"]
+    for number, (what, moment, trouble, state) in enumerate(violations[:TOLD]):
+        lines.append(f"  VIOLATION, {moment}: {what}" + (f": {trouble}" if trouble else ""))
+        lines.append(f"    {state.story}")
+        keep(case, number, state)
+    if len(violations) > TOLD:
+        lines.append(f"  and {len(violations) - TOLD} violations more")
+    return lines
+
+
+def keep(case, number, state):
+    if KEEP:
+        folder = pathlib.Path(KEEP, f"{case.name.replace(' ', '-')}-{number}")
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "story").write_text(state.story + "\n")
+        for path, content in state.files.items():
+            (folder / os.path.basename(path)).write_bytes(content)
+
+
+# ---- the cases ----
+
+QUIET = ("-t", 1, "--quiet")
+
+
+def reads(s):
+    rng = random.Random(5)
+    for name, n in (("a", 9000), ("b", 7000), ("c", 2500)):
+        s.write(name + ".fa", ">x\n" + "".join(rng.choices("ACGT", k=n)) + "\n")
+
+
+def one_run(s):
+    reads(s)
+    s.kcount("a.fa", "-k", 21, "-o", "db.kc")
+
+
+def three_runs(s):
+    one_run(s)
+    s.kcount("add", "db.kc", "b.fa")
+    s.kcount("add", "db.kc", "c.fa")
+
+
+def many_runs(s):
+    """A footer of several sectors."""
+    reads(s)
+    s.kcount("a.fa", "-k", 55, "-o", "db.kc")
+    for i in range(24):
+        s.write("one.fa", f">x\n{'ACGTTGCA' * 9}{'ACGT'[i % 4] * 60}\n")
+        s.kcount("add", "db.kc", "one.fa")
+
+
+MORE = ("add", "db.kc", "a.fa", "b.fa", *QUIET)
+
+
+def killed_add(s, distance):
+    """A file on which add was killed so many calls before its end."""
+    three_runs(s)
+    run_killed(s, MORE, lambda names: len(names) - distance)
+
+
+def torn_reference(s):
+    """A file on which add was killed in the middle of writing the footer's reference."""
+    three_runs(s)
+    run_killed(s, MORE, lambda names: max(i for i, name in enumerate(names, 1) if name == "pwrite"),
+               kind="torn")
+
+
+def lost_power(s, seed):
+    """A file as one power failure has left it."""
+    three_runs(s)
+    files, names = contents(s)
+    rng = random.Random(seed)
+    with tempfile.TemporaryDirectory() as aside:
+        journal = pathlib.Path(aside, "journal")
+        run_faulty(s, MORE, code=0, journal=journal)
+        moments = list(disk.snapshots(files, names, disk.read_journal(journal)))
+    state = rng.choice(list(disk.states(rng.choice(moments), rng, 200, set())))
+    for path, content in state.files.items():
+        pathlib.Path(path).write_bytes(content)
+
+
+def two_files(s):
+    three_runs(s)
+    s.kcount("b.fa", "c.fa", "-k", 21, "-o", "other.kc")
+
+
+def dumped(s):
+    one_run(s)
+    s.write("db.txt", "an older dump\n" * 1000)
+
+
+BOTH, NEW, WHOLE = {"before", "after"}, {"absent", "refused", "after"}, {"absent", "after"}
+AFTER = {"after"}
+
+
+def appending(name, prepare, *arguments, bound=BOUND):
+    return Case(name, prepare, [(*arguments, *QUIET)], append_verdict, BOTH, AFTER, bound=bound)
+
+
+def replacing(name, prepare, *arguments, target="db.kc"):
+    return Case(name, prepare, [(*arguments, *QUIET)], whole_verdict, BOTH, AFTER, target)
+
+
+CASES = [
+    Case("count", reads, [("a.fa", "b.fa", "-k", 21, "-o", "db.kc", *QUIET)], new_verdict, NEW, NEW),
+    Case("merge", two_files, [("merge", "db.kc", "other.kc", "-o", "sum.kc", *QUIET)], new_verdict,
+         NEW, NEW, "sum.kc"),
+    Case("count, add", reads, [("a.fa", "-k", 21, "-o", "db.kc", *QUIET), ("add", "db.kc", "b.fa", *QUIET)],
+         grown_verdict, NEW | {"before"}, AFTER),
+    appending("add", one_run, "add", "db.kc", "b.fa"),
+    appending("second add", three_runs, "add", "db.kc", "a.fa", "b.fa"),
+    appending("remove", three_runs, "remove", "db.kc", "-f", "b.fa"),
+    appending("add to many runs", many_runs, "add", "db.kc", "c.fa"),
+    appending("add of no k-mers", lambda s: (one_run(s), s.write("no.fa", ">x\nACGT\n")), "add", "db.kc",
+              "no.fa"),
+    Case("add by two threads", three_runs, [("add", "db.kc", "a.fa", "b.fa", "-t", 2, "--quiet")],
+         append_verdict, BOTH, AFTER),
+    appending("add after a killed add", lambda s: killed_add(s, 3), "add", "db.kc", "c.fa"),
+    appending("add after an add killed before its reference", lambda s: killed_add(s, 1), "add",
+              "db.kc", "c.fa"),
+    appending("add onto a torn reference", torn_reference, "add", "db.kc", "c.fa"),
+    appending("remove onto a torn reference", torn_reference, "remove", "db.kc", "-f", "c.fa"),
+    replacing("count --force", three_runs, "b.fa", "c.fa", "-k", 21, "-o", "db.kc", "--force"),
+    replacing("compact", three_runs, "compact", "db.kc"),
+    replacing("compact onto a torn reference", torn_reference, "compact", "db.kc"),
+    replacing("merge --force", two_files, "merge", "db.kc", "db.kc", "-o", "other.kc", "--force",
+              target="other.kc"),
+    Case("dump -o", one_run, [("dump", "db.kc", "-o", "db.txt")], whole_verdict, WHOLE, AFTER, "db.txt"),
+    Case("dump -o over a file", dumped, [("dump", "db.kc", "-o", "db.txt")], whole_verdict, BOTH,
+         AFTER, "db.txt"),
+]
+CASES += [appending(f"add after a power failure, number {seed}", lambda s, seed=seed: lost_power(s, seed),
+                    "add", "db.kc", "c.fa", bound=BOUND // 5) for seed in range(NSECOND)]
+
+
+def work(number):
+    case = CASES[number]
+    try:
+        result = run_case(case)
+        return result[0], len(result[3]), report(case, *result)
+    except Failure as failure:
+        return 0, 1, [f"{case.name}: FAILED: {failure}"]
+    except Exception:
+        return 0, 1, [f"{case.name}: FAILED: {traceback.format_exc()}"]
+
+
+def main():
+    if not FAULT.exists():
+        sys.exit(SKIPPED)
+    chosen = [i for i, case in enumerate(CASES) if not WANTED or case.name in WANTED]
+    nstates = nviolations = 0
+    with concurrent.futures.ProcessPoolExecutor(2) as pool:
+        for states, violations, lines in pool.map(work, chosen):
+            print("\n".join(lines), flush=True)
+            nstates += states
+            nviolations += violations
+    print(f"power: states={nstates} violations={nviolations}")
+    if FULL and not WANTED and nstates < LEAST:
+        print(f"FAILED: fewer than {LEAST} states")
+        sys.exit(1)
+    sys.exit(nviolations > 0)
+
+
+if __name__ == "__main__":
+    main()
