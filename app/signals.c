@@ -4,6 +4,8 @@
  */
 #include "app/signals.h"
 
+#include "kmer/parallel.h"
+
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
@@ -67,7 +69,7 @@ void signals_install(struct kc_job *job)
         add_unless_ignored(SIGTERM);
         add_unless_ignored(SIGHUP);
         pthread_sigmask(SIG_BLOCK, &state.set, NULL);
-        if (pthread_create(&thread, NULL, wait_for_signals, NULL) == 0)
+        if (kc_thread_create(&thread, wait_for_signals, NULL) == 0)
                 pthread_detach(thread);
         else
                 pthread_sigmask(SIG_UNBLOCK, &state.set, NULL); /* they kill, as ever */

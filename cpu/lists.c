@@ -157,24 +157,38 @@ static enum kc_status spill_list(struct kc_lists *lists, struct kc_lists_worker 
         return KC_OK;
 }
 
+/* Write all lists of a worker, and where each of them begins. */
+static enum kc_status spill_lists(struct kc_lists *lists, struct kc_lists_worker *w,
+                                  struct kc_spill *region, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        size_t nbytes = (lists->nlists + 1) * sizeof(uint64_t);
+        uint64_t *offset = malloc(nbytes);
+        if (offset == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        for (uint32_t i = 0; i < lists->nlists; i++) {
+                offset[i] = w->file_nbytes;
+                KC_TRY(spill_list(lists, w, i, err));
+        }
+        region->offsets_at = offset[lists->nlists] = w->file_nbytes;
+        KC_TRY(write_all(lists, w, &(struct iovec){ offset, nbytes }, 1, err));
+out:
+        free(offset);
+        return status;
+}
+
 /* Write all chunks of a worker to its file and give them back to the arena. */
 static enum kc_status spill(struct kc_lists *lists, int worker, struct kc_error *err)
 {
         struct kc_lists_worker *w = &lists->workers[worker];
         if (w->fd < 0 && (w->fd = open_unlinked(lists->tmp_dir)) < 0)
                 return write_error(lists, err);
-        struct kc_spill *region = malloc(sizeof *region + (lists->nlists + 1) * sizeof(uint64_t));
+        struct kc_spill *region = malloc(sizeof *region);
         if (region == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         region->next = w->spills;
         w->spills = region;
-        enum kc_status status = KC_OK;
-        for (uint32_t i = 0; i < lists->nlists; i++) {
-                region->offset[i] = w->file_nbytes;
-                if (status == KC_OK)
-                        status = spill_list(lists, w, i, err);
-        }
-        region->offset[lists->nlists] = w->file_nbytes;
+        enum kc_status status = spill_lists(lists, w, region, err);
         for (uint32_t i = 0; i < lists->nlists; i++) {
                 kc_arena_give(lists->arena, worker, w->chunks[i]);
                 w->chunks[i] = NULL;
@@ -269,6 +283,25 @@ void kc_list_rewind(struct kc_list_reader *reader, uint32_t list)
         begin_worker(reader, 0);
 }
 
+/* Read all nbytes of the worker's file at offset. */
+static enum kc_status read_all(const struct kc_list_reader *r, void *to, size_t nbytes,
+                               uint64_t offset, struct kc_error *err)
+{
+        for (char *at = to; nbytes > 0;) {
+                ssize_t n = pread(r->lists->workers[r->worker].fd, at, nbytes, (off_t)offset);
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n <= 0)
+                        return kc_fail(err, KC_EIO, "cannot read temporary data in %s: %s",
+                                       r->lists->tmp_dir,
+                                       n < 0 ? strerror(errno) : "file cut short");
+                at += n;
+                offset += (uint64_t)n;
+                nbytes -= (size_t)n;
+        }
+        return KC_OK;
+}
+
 /* Have at least `want` bytes at buffer_pos; they are known to be in the region. */
 static enum kc_status fill_buffer(struct kc_list_reader *r, size_t want, struct kc_error *err)
 {
@@ -279,20 +312,28 @@ static enum kc_status fill_buffer(struct kc_list_reader *r, size_t want, struct 
         memmove(r->buffer, r->buffer + r->buffer_pos, r->buffer_end - r->buffer_pos);
         r->buffer_end -= r->buffer_pos;
         r->buffer_pos = 0;
-        while (r->buffer_end < want) {
-                size_t room = READ_NBYTES - r->buffer_end;
-                size_t left = (size_t)(r->file_end - r->file_pos);
-                ssize_t n = pread(r->lists->workers[r->worker].fd, r->buffer + r->buffer_end,
-                                  left < room ? left : room, (off_t)r->file_pos);
-                if (n < 0 && errno == EINTR)
-                        continue;
-                if (n <= 0)
-                        return kc_fail(err, KC_EIO, "cannot read temporary data in %s: %s",
-                                       r->lists->tmp_dir,
-                                       n < 0 ? strerror(errno) : "file cut short");
-                r->buffer_end += (size_t)n;
-                r->file_pos += (uint64_t)n;
-        }
+        uint64_t left = r->file_end - r->file_pos;
+        size_t room = READ_NBYTES - r->buffer_end, n = left < room ? (size_t)left : room;
+        enum kc_status status = read_all(r, r->buffer + r->buffer_end, n, r->file_pos, err);
+        if (status != KC_OK)
+                return status;
+        r->buffer_end += n;
+        r->file_pos += n;
+        return KC_OK;
+}
+
+/* Go on with the list's share of the next spill. */
+static enum kc_status begin_spill(struct kc_list_reader *r, struct kc_error *err)
+{
+        uint64_t ends[2];
+        enum kc_status status = read_all(r, ends, sizeof ends,
+                                         r->spill->offsets_at + r->list * sizeof *ends, err);
+        if (status != KC_OK)
+                return status;
+        r->file_pos = ends[0];
+        r->file_end = ends[1];
+        r->buffer_pos = r->buffer_end = 0;
+        r->spill = r->spill->next;
         return KC_OK;
 }
 
@@ -334,10 +375,9 @@ enum kc_status kc_list_next(struct kc_list_reader *r, const uint8_t **data, size
                                 return next_spilled(r, data, nbytes, err);
                         if (r->spill == NULL)
                                 break;
-                        r->file_pos = r->spill->offset[r->list];
-                        r->file_end = r->spill->offset[r->list + 1];
-                        r->buffer_pos = r->buffer_end = 0;
-                        r->spill = r->spill->next;
+                        enum kc_status status = begin_spill(r, err);
+                        if (status != KC_OK)
+                                return status;
                 }
         }
         *nbytes = 0;
