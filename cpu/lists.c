@@ -1,9 +1,8 @@
 #include "cpu/lists.h"
 
+#include "kmer/temp_file.h"
+
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -92,31 +91,6 @@ void kc_lists_seal(struct kc_lists *lists, int worker)
                 seal_list(&lists->workers[worker], i);
 }
 
-static enum kc_status write_error(const struct kc_lists *lists, struct kc_error *err)
-{
-        return kc_fail(
-                err, KC_EIO,
-                "cannot write temporary data in %s: %s; name a roomier folder with --tmp, or "
-                "allow more memory with -m",
-                lists->tmp_dir, strerror(errno));
-}
-
-static int open_unlinked(const char *dir)
-{
-        int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-        if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT))
-                return fd;
-        char path[PATH_MAX];
-        if (snprintf(path, sizeof path, "%s/kcount-XXXXXX", dir) >= (int)sizeof path) {
-                errno = ENAMETOOLONG;
-                return -1;
-        }
-        fd = mkostemp(path, O_CLOEXEC);
-        if (fd >= 0)
-                unlink(path);
-        return fd;
-}
-
 static enum kc_status write_all(struct kc_lists *lists, struct kc_lists_worker *w,
                                 struct iovec *iov, int niov, struct kc_error *err)
 {
@@ -124,8 +98,8 @@ static enum kc_status write_all(struct kc_lists *lists, struct kc_lists_worker *
                 ssize_t n = pwritev(w->fd, iov, niov, (off_t)w->file_nbytes);
                 if (n < 0 && errno == EINTR)
                         continue;
-                if (n < 0)
-                        return write_error(lists, err);
+                if (n <= 0)
+                        return kc_temp_file_write_failed(lists->tmp_dir, n < 0 ? errno : 0, err);
                 w->file_nbytes += (uint64_t)n;
                 while (niov > 0 && (size_t)n >= iov->iov_len) {
                         n -= (ssize_t)iov->iov_len;
@@ -181,8 +155,11 @@ out:
 static enum kc_status spill(struct kc_lists *lists, int worker, struct kc_error *err)
 {
         struct kc_lists_worker *w = &lists->workers[worker];
-        if (w->fd < 0 && (w->fd = open_unlinked(lists->tmp_dir)) < 0)
-                return write_error(lists, err);
+        if (w->fd < 0) {
+                enum kc_status opened = kc_temp_file_open(lists->tmp_dir, &w->fd, err);
+                if (opened != KC_OK)
+                        return opened;
+        }
         struct kc_spill *region = malloc(sizeof *region);
         if (region == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
@@ -283,25 +260,6 @@ void kc_list_rewind(struct kc_list_reader *reader, uint32_t list)
         begin_worker(reader, 0);
 }
 
-/* Read all nbytes of the worker's file at offset. */
-static enum kc_status read_all(const struct kc_list_reader *r, void *to, size_t nbytes,
-                               uint64_t offset, struct kc_error *err)
-{
-        for (char *at = to; nbytes > 0;) {
-                ssize_t n = pread(r->lists->workers[r->worker].fd, at, nbytes, (off_t)offset);
-                if (n < 0 && errno == EINTR)
-                        continue;
-                if (n <= 0)
-                        return kc_fail(err, KC_EIO, "cannot read temporary data in %s: %s",
-                                       r->lists->tmp_dir,
-                                       n < 0 ? strerror(errno) : "file cut short");
-                at += n;
-                offset += (uint64_t)n;
-                nbytes -= (size_t)n;
-        }
-        return KC_OK;
-}
-
 /* Have at least `want` bytes at buffer_pos; they are known to be in the region. */
 static enum kc_status fill_buffer(struct kc_list_reader *r, size_t want, struct kc_error *err)
 {
@@ -312,22 +270,27 @@ static enum kc_status fill_buffer(struct kc_list_reader *r, size_t want, struct 
         memmove(r->buffer, r->buffer + r->buffer_pos, r->buffer_end - r->buffer_pos);
         r->buffer_end -= r->buffer_pos;
         r->buffer_pos = 0;
-        uint64_t left = r->file_end - r->file_pos;
-        size_t room = READ_NBYTES - r->buffer_end, n = left < room ? (size_t)left : room;
-        enum kc_status status = read_all(r, r->buffer + r->buffer_end, n, r->file_pos, err);
-        if (status != KC_OK)
-                return status;
-        r->buffer_end += n;
-        r->file_pos += n;
-        return KC_OK;
+        const size_t room = READ_NBYTES - r->buffer_end;
+        const size_t left = (size_t)(r->file_end - r->file_pos), n = left < room ? left : room;
+        if (r->buffer_end + n < want)
+                return kc_fail(err, KC_EIO, "a temporary file in %s is damaged", r->lists->tmp_dir);
+        enum kc_status status =
+                kc_temp_file_read(r->lists->tmp_dir, r->lists->workers[r->worker].fd,
+                                  r->buffer + r->buffer_end, n, r->file_pos, err);
+        if (status == KC_OK) {
+                r->buffer_end += n;
+                r->file_pos += n;
+        }
+        return status;
 }
 
 /* Go on with the list's share of the next spill. */
 static enum kc_status begin_spill(struct kc_list_reader *r, struct kc_error *err)
 {
         uint64_t ends[2];
-        enum kc_status status = read_all(r, ends, sizeof ends,
-                                         r->spill->offsets_at + r->list * sizeof *ends, err);
+        enum kc_status status =
+                kc_temp_file_read(r->lists->tmp_dir, r->lists->workers[r->worker].fd, ends,
+                                  sizeof ends, r->spill->offsets_at + r->list * sizeof *ends, err);
         if (status != KC_OK)
                 return status;
         r->file_pos = ends[0];

@@ -88,10 +88,10 @@ static enum kc_status write_piece(struct kc_host_store *store, const struct piec
 {
         enum kc_status status;
         KC_TRY(KC_CUDA(cudaEventSynchronize(piece->stage->free)));
-        KC_TRY(kc_nameless_write(store->tmp_dir, store->fd, piece_kmers(piece),
-                                 piece->n * piece->kmer_nbytes, kmers_offset(piece), err));
-        KC_TRY(kc_nameless_write(store->tmp_dir, store->fd, piece_counts(store, piece),
-                                 piece->n * sizeof(uint32_t), counts_offset(store, piece), err));
+        KC_TRY(kc_temp_file_write(store->tmp_dir, store->fd, piece_kmers(piece),
+                                  piece->n * piece->kmer_nbytes, kmers_offset(piece), err));
+        KC_TRY(kc_temp_file_write(store->tmp_dir, store->fd, piece_counts(store, piece),
+                                  piece->n * sizeof(uint32_t), counts_offset(store, piece), err));
         store->written_nbytes += piece->n * store->pair_nbytes;
 out:
         return status;
@@ -101,10 +101,10 @@ static enum kc_status read_piece(struct kc_host_store *store, const struct piece
                                  struct kc_error *err)
 {
         enum kc_status status;
-        KC_TRY(kc_nameless_read(store->tmp_dir, store->fd, piece_kmers(piece),
-                                piece->n * piece->kmer_nbytes, kmers_offset(piece), err));
-        KC_TRY(kc_nameless_read(store->tmp_dir, store->fd, piece_counts(store, piece),
-                                piece->n * sizeof(uint32_t), counts_offset(store, piece), err));
+        KC_TRY(kc_temp_file_read(store->tmp_dir, store->fd, piece_kmers(piece),
+                                 piece->n * piece->kmer_nbytes, kmers_offset(piece), err));
+        KC_TRY(kc_temp_file_read(store->tmp_dir, store->fd, piece_counts(store, piece),
+                                 piece->n * sizeof(uint32_t), counts_offset(store, piece), err));
 out:
         return status;
 }

@@ -14,8 +14,8 @@
 #define KC_GPU_HOST_RUN_CUH
 
 #include "gpu/gate.h"
-#include "gpu/nameless_file.h"
 #include "gpu/run.cuh"
+#include "kmer/temp_file.h"
 
 /* What passes between the device and the file: two of these, by turns. */
 struct kc_host_stage {

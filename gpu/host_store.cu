@@ -71,7 +71,7 @@ enum kc_status kc_host_take_chunk(struct kc_host_store *store, struct kc_host_ch
         if (chunk->memory != NULL)
                 return KC_OK;
         if (store->fd < 0) {
-                enum kc_status status = kc_nameless_file(store->tmp_dir, &store->fd, err);
+                enum kc_status status = kc_temp_file_open(store->tmp_dir, &store->fd, err);
                 if (status != KC_OK)
                         return status;
         }

@@ -1,7 +1,10 @@
 #include "kmer/status.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
 
 enum kc_status kc_fail(struct kc_error *err, enum kc_status status, const char *format, ...)
 {
@@ -13,4 +16,13 @@ enum kc_status kc_fail(struct kc_error *err, enum kc_status status, const char *
         vsnprintf(err->message, sizeof err->message, format, args);
         va_end(args);
         return status;
+}
+
+const char *kc_strerror(int code)
+{
+        struct rlimit limit;
+        if (code == EFBIG && getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
+            limit.rlim_cur != RLIM_INFINITY)
+                return "the limit on the size of files is reached (see ulimit -f)";
+        return strerror(code);
 }

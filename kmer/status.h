@@ -35,6 +35,9 @@ struct kc_error {
 enum kc_status kc_fail(struct kc_error *err, enum kc_status status, const char *format, ...)
         __attribute__((format(printf, 3, 4)));
 
+/* strerror(code), but where a file would exceed the process's limit on file sizes, that is said. */
+const char *kc_strerror(int code);
+
 #define KC_TRY(expr) \
         do { \
                 if ((status = (expr)) != KC_OK) \

@@ -194,16 +194,16 @@ static void test_count_below(void **)
         assert_int_equal(kc_count_below<kc_key64>(kmers, 4, UINT64_MAX), 3);
 }
 
-static void test_nameless_file(void **)
+static void test_temp_file(void **)
 {
         struct kc_error err = {};
         int fd;
         char text[6] = "";
-        expect_ok(kc_nameless_file(".", &fd, &err), &err);
-        expect_ok(kc_nameless_write(".", fd, "hello", 5, 1000, &err), &err);
-        expect_ok(kc_nameless_read(".", fd, text, 5, 1000, &err), &err);
+        expect_ok(kc_temp_file_open(".", &fd, &err), &err);
+        expect_ok(kc_temp_file_write(".", fd, "hello", 5, 1000, &err), &err);
+        expect_ok(kc_temp_file_read(".", fd, text, 5, 1000, &err), &err);
         assert_string_equal(text, "hello");
-        assert_int_equal(kc_nameless_read(".", fd, text, 5, 1003, &err), KC_EIO);
+        assert_int_equal(kc_temp_file_read(".", fd, text, 5, 1003, &err), KC_EIO);
         close(fd);
 }
 
@@ -211,7 +211,7 @@ static void test_no_folder(void **)
 {
         struct kc_error err = {};
         int fd;
-        assert_int_equal(kc_nameless_file("no/such/folder", &fd, &err), KC_EIO);
+        assert_int_equal(kc_temp_file_open("no/such/folder", &fd, &err), KC_EIO);
         assert_non_null(strstr(err.message, "no/such/folder"));
 }
 
@@ -226,9 +226,9 @@ static void test_full_disk(void **)
         assert_int_equal(getrlimit(RLIMIT_FSIZE, &old_limit), 0);
         limit = old_limit;
         limit.rlim_cur = 4096;
-        expect_ok(kc_nameless_file(".", &fd, &err), &err);
+        expect_ok(kc_temp_file_open(".", &fd, &err), &err);
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-        enum kc_status status = kc_nameless_write(".", fd, data.data(), data.size(), 0, &err);
+        enum kc_status status = kc_temp_file_write(".", fd, data.data(), data.size(), 0, &err);
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &old_limit), 0);
         assert_int_equal(status, KC_EIO);
         assert_non_null(strstr(err.message, "temporary file in .:"));
@@ -240,7 +240,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_merge_by_tiles),   cmocka_unit_test(test_levels),
                 cmocka_unit_test(test_splits),           cmocka_unit_test(test_split_at_the_end),
-                cmocka_unit_test(test_count_below),      cmocka_unit_test(test_nameless_file),
+                cmocka_unit_test(test_count_below),      cmocka_unit_test(test_temp_file),
                 cmocka_unit_test(test_no_folder),        cmocka_unit_test(test_full_disk),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,80 @@
+#include "kmer/temp_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static int open_and_unlink(const char *folder)
+{
+        char *path;
+        if (asprintf(&path, "%s/kcount.XXXXXX", folder) < 0)
+                return -1;
+        int fd = mkostemp(path, O_CLOEXEC);
+        int code = errno;
+        if (fd >= 0)
+                (void)unlink(path);
+        free(path);
+        errno = code;
+        return fd;
+}
+
+enum kc_status kc_temp_file_open(const char *folder, int *fd, struct kc_error *err)
+{
+        *fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+        /* File systems and kernels without O_TMPFILE say so in different ways. Where the second way
+         * fails too, its error is the one that the user can do something about. */
+        if (*fd < 0)
+                *fd = open_and_unlink(folder);
+        if (*fd < 0)
+                return kc_fail(err, KC_EIO,
+                               "cannot create a temporary file in %s: %s; choose another folder "
+                               "with --tmp",
+                               folder, kc_strerror(errno));
+        return KC_OK;
+}
+
+enum kc_status kc_temp_file_write_failed(const char *folder, int code, struct kc_error *err)
+{
+        return kc_fail(err, KC_EIO,
+                       "cannot write to a temporary file in %s: %s; choose a folder with more room "
+                       "with --tmp, or allow more memory with -m",
+                       folder, code == 0 ? "nothing was written" : kc_strerror(code));
+}
+
+enum kc_status kc_temp_file_write(const char *folder, int fd, const void *data, size_t nbytes,
+                                  uint64_t offset, struct kc_error *err)
+{
+        const char *from = data;
+        while (nbytes > 0) {
+                ssize_t n = pwrite(fd, from, nbytes, (off_t)offset);
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n <= 0)
+                        return kc_temp_file_write_failed(folder, n < 0 ? errno : 0, err);
+                from += n;
+                offset += (uint64_t)n;
+                nbytes -= (size_t)n;
+        }
+        return KC_OK;
+}
+
+enum kc_status kc_temp_file_read(const char *folder, int fd, void *data, size_t nbytes,
+                                 uint64_t offset, struct kc_error *err)
+{
+        char *to = data;
+        while (nbytes > 0) {
+                ssize_t n = pread(fd, to, nbytes, (off_t)offset);
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n <= 0)
+                        return kc_fail(err, KC_EIO, "cannot read a temporary file in %s: %s",
+                                       folder,
+                                       n < 0 ? kc_strerror(errno) : "it has become shorter");
+                to += n;
+                offset += (uint64_t)n;
+                nbytes -= (size_t)n;
+        }
+        return KC_OK;
+}
