@@ -43,7 +43,7 @@ struct W(counter) {
         /* Pairs on their way to setup.pairs. */
         struct W(item) *collected; /* [W(COLLECT_CAP) + 1] */
         size_t ncollected;
-        uint8_t *staged;    /* the same, as they are written to the lists, sorted by list */
+        uint8_t *staged; /* the same, as they are written to the lists, sorted by list */
         size_t staged_nbytes;
         uint32_t *list_end; /* [nlists + 1] in staged */
 

@@ -2,6 +2,17 @@
 
 enum { MAX_HTS_THREADS = 4 };
 
+static enum kc_status open_source(struct kc_file *file, struct kc_input *in,
+                                  enum kc_container container,
+                                  const struct kc_file_options *options, struct kc_error *err)
+{
+        enum kc_status status = kc_source_open(&file->source, in, container, options->chunk_nbytes,
+                                               options->ninflaters, err);
+        if (status == KC_OK)
+                file->source->memory_nbytes = options->memory_nbytes / (unsigned)options->nfiles;
+        return status;
+}
+
 enum kc_status kc_file_open(struct kc_file *file, const char *path,
                             const struct kc_file_options *options, struct kc_error *err)
 {
@@ -17,8 +28,7 @@ enum kc_status kc_file_open(struct kc_file *file, const char *path,
                 return status;
         }
         if (found.container != KC_CONTAINER_ALIGNMENTS)
-                return kc_source_open(&file->source, &in, found.container, options->chunk_nbytes,
-                                      options->ninflaters, err);
+                return open_source(file, &in, found.container, options, err);
         int nthreads = options->nworkers < MAX_HTS_THREADS ? options->nworkers : MAX_HTS_THREADS;
         return kc_alignments_open(&file->alignments, &in, options->qualities,
                                   nthreads > 1 ? nthreads : 0, options->chunk_nbytes, err);

@@ -21,6 +21,8 @@ struct kc_file_options {
         int nworkers;
         int ninflaters; /* workers that shall inflate one gzip stream together */
         size_t chunk_nbytes;
+        size_t memory_nbytes; /* what all files open at once may take to inflate; SIZE_MAX: any */
+        int nfiles;           /* of these, at most */
 };
 
 /* Open the file of this path. Close it in any case. KC_EINPUT, KC_EIO, KC_ENOMEM. */

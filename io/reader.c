@@ -123,6 +123,8 @@ static enum kc_status open_next(struct kc_reader *reader, struct kc_error *err)
 {
         struct kc_file_options options = reader->file_options;
         options.ninflaters = ninflaters(reader);
+        options.nfiles = reader->inputs.n < (size_t)reader->nworkers ? (int)reader->inputs.n
+                                                                     : reader->nworkers;
         const char *path = reader->inputs.names[reader->next_input++];
         reader->nopening++;
         pthread_mutex_unlock(&reader->lock);
@@ -232,8 +234,10 @@ static enum kc_status refill(struct kc_reader *reader, struct worker *w, bool *e
         struct active *a;
         enum kc_status status = choose(reader, &a, err);
         *end = a == NULL;
-        if (a == NULL)
+        if (a == NULL) {
+                kc_chunk_free(&w->chunk); /* the memory has other uses from now on */
                 return status;
+        }
         bool got = kc_file_fill(&a->file, &w->chunk);
         filled(reader, a, !got || w->chunk.last);
         if (got) {
@@ -345,6 +349,17 @@ static enum kc_status inspect_all(struct kc_reader *reader, struct kc_error *err
         return KC_OK;
 }
 
+/* What is left for files beside the workers' chunks, of which BGZF has the compressed text too. */
+static size_t memory_for_files(const struct kc_reader_options *options)
+{
+        enum { WORKER_NBYTES = 5 << 19 };
+        size_t chunks = (size_t)options->nworkers * WORKER_NBYTES;
+        if (options->memory_nbytes == 0)
+                return SIZE_MAX;
+        return options->memory_nbytes > 2 * chunks ? options->memory_nbytes - chunks
+                                                   : options->memory_nbytes / 2;
+}
+
 static enum kc_status make_workers(struct kc_reader *reader,
                                    const struct kc_reader_options *options, struct kc_error *err)
 {
@@ -385,6 +400,7 @@ enum kc_status kc_reader_open(struct kc_reader **reader, const char *const *path
                 .qualities = options->min_quality > 0,
                 .nworkers = options->nworkers,
                 .chunk_nbytes = options->chunk_nbytes > 0 ? options->chunk_nbytes : CHUNK_NBYTES,
+                .memory_nbytes = memory_for_files(options),
         };
         hts_set_log_level(HTS_LOG_OFF); /* what htslib would print is reported as an error */
         KC_TRY(kc_inputs_resolve(&r->inputs, paths, npaths, err));

@@ -21,6 +21,8 @@ struct kc_reader_options {
         int nworkers;    /* threads that will call next() */
         struct kc_job *job;  /* cancel is honoured, done/total count input bytes; may be NULL */
         size_t chunk_nbytes; /* text a worker takes at a time; 0: the usual. For tests */
+        uint64_t memory_nbytes; /* bound on the reader's memory, about 6 MiB a worker at least; 0:
+                                   as much as is of use */
 };
 
 struct kc_reader_totals {

@@ -5,8 +5,9 @@
 
 #include <stdlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
-enum { MIN_BUFFER = 32 };
+enum { MIN_BUFFER = 32, MAX_WINDOW_LOG = 27 }; /* the library's own limit, unless it is told */
 
 struct zstd_source {
         struct kc_source base;
@@ -15,6 +16,7 @@ struct zstd_source {
         size_t buffer_nbytes;
         ZSTD_inBuffer in;
         bool input_ended;
+        int window_log;  /* of the most text that a frame may ask to be kept */
         size_t expected; /* what the library still wants of this frame; 0: between frames */
 };
 
@@ -28,6 +30,9 @@ static enum kc_status set_up(struct zstd_source *z, struct kc_error *err)
         if (z->buffer == NULL || z->stream == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for reading");
         z->in.src = z->buffer;
+        for (z->window_log = MAX_WINDOW_LOG; z->base.memory_nbytes >> z->window_log == 0;)
+                z->window_log--;
+        ZSTD_DCtx_setParameter(z->stream, ZSTD_d_windowLogMax, z->window_log);
         return KC_OK;
 }
 
@@ -48,11 +53,23 @@ static unsigned long long place(const struct zstd_source *z)
         return z->base.input.offset - (z->in.size - z->in.pos);
 }
 
+static enum kc_status window_too_large(const struct zstd_source *z, struct kc_error *err)
+{
+        return kc_fail(
+                err, KC_EINPUT,
+                "%s was compressed with a window of more than %d MiB, which zstd has to keep "
+                "in memory; %stry: zstd -dc --long=31 FILE | kcount -",
+                z->base.input.name, 1 << (z->window_log - 20),
+                z->window_log < MAX_WINDOW_LOG ? "allow more memory with -m, or " : "");
+}
+
 static enum kc_status inflate_some(struct zstd_source *z, ZSTD_outBuffer *out, struct kc_error *err)
 {
         bool starved = z->in.pos == z->in.size; /* the library may still hold text back */
         size_t before = out->pos;
         size_t code = ZSTD_decompressStream(z->stream, out, &z->in);
+        if (ZSTD_getErrorCode(code) == ZSTD_error_frameParameter_windowTooLarge)
+                return window_too_large(z, err);
         if (ZSTD_isError(code))
                 return kc_fail(err, KC_EINPUT, "%s is corrupt near byte %llu: zstd: %s",
                                z->base.input.name, place(z), ZSTD_getErrorName(code));

@@ -45,7 +45,8 @@ void *kc_huge_alloc(size_t nbytes)
         nbytes = mapped_nbytes(nbytes);
         if (nbytes >= HUGE_PAGE)
                 return map_aligned(nbytes);
-        void *block = mmap(NULL, nbytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        void *block =
+                mmap(NULL, nbytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         return block == MAP_FAILED ? NULL : block;
 }
 
