@@ -1,10 +1,12 @@
 /*
  * Zstandard, any number of frames; the library checks each frame's checksum where it has one.
  */
+#include "io/damage.h"
 #include "io/source.h"
 
 #include <stdlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 enum { MIN_BUFFER = 32 };
 
@@ -15,7 +17,8 @@ struct zstd_source {
         size_t buffer_nbytes;
         ZSTD_inBuffer in;
         bool input_ended;
-        size_t expected; /* what the library still wants of this frame; 0: between frames */
+        size_t expected;    /* what the library still wants of this frame; 0: between frames */
+        uint64_t frame_end; /* of the last whole frame */
 };
 
 static enum kc_status set_up(struct zstd_source *z, struct kc_error *err)
@@ -50,17 +53,24 @@ static unsigned long long place(const struct zstd_source *z)
 
 static enum kc_status inflate_some(struct zstd_source *z, ZSTD_outBuffer *out, struct kc_error *err)
 {
+        const struct kc_input *in = &z->base.input;
         bool starved = z->in.pos == z->in.size; /* the library may still hold text back */
         size_t before = out->pos;
         size_t code = ZSTD_decompressStream(z->stream, out, &z->in);
+        if (ZSTD_getErrorCode(code) == ZSTD_error_prefix_unknown && z->frame_end > 0)
+                return kc_damage_trailing(&(struct kc_trailing){ in->name, "zstd", z->frame_end,
+                                                                 in->regular ? in->size : 0,
+                                                                 false },
+                                          err);
         if (ZSTD_isError(code))
-                return kc_fail(err, KC_EINPUT, "%s is corrupt near byte %llu: zstd: %s",
-                               z->base.input.name, place(z), ZSTD_getErrorName(code));
-        if (starved && out->pos == before && code != 0)
                 return kc_fail(err, KC_EINPUT,
-                               "%s is truncated: its zstd data breaks off at byte %llu",
-                               z->base.input.name, place(z));
+                               "%s is corrupt near byte %llu: zstd: %s" KC_DAMAGE_REMEDY, in->name,
+                               place(z), ZSTD_getErrorName(code));
+        if (starved && out->pos == before && code != 0)
+                return kc_damage_truncated(in->name, "zstd", place(z), err);
         z->expected = code;
+        if (code == 0)
+                z->frame_end = place(z);
         return KC_OK;
 }
 
