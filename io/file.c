@@ -16,6 +16,8 @@ enum kc_status kc_file_open(struct kc_file *file, const char *path,
                 kc_input_close(&in);
                 return status;
         }
+        if (options->record_max > 0)
+                file->text.record_max = options->record_max;
         if (found.container != KC_CONTAINER_ALIGNMENTS)
                 return kc_source_open(&file->source, &in, found.container, options->chunk_nbytes,
                                       options->ninflaters, err);

@@ -21,6 +21,7 @@ struct kc_file_options {
         int nworkers;
         int ninflaters; /* workers that shall inflate one gzip stream together */
         size_t chunk_nbytes;
+        size_t record_max; /* bytes of a FASTQ record; 0: the usual */
 };
 
 /* Open the file of this path. Close it in any case. KC_EINPUT, KC_EIO, KC_ENOMEM. */

@@ -385,6 +385,7 @@ enum kc_status kc_reader_open(struct kc_reader **reader, const char *const *path
                 .qualities = options->min_quality > 0,
                 .nworkers = options->nworkers,
                 .chunk_nbytes = options->chunk_nbytes > 0 ? options->chunk_nbytes : CHUNK_NBYTES,
+                .record_max = options->record_max,
         };
         hts_set_log_level(HTS_LOG_OFF); /* what htslib would print is reported as an error */
         KC_TRY(kc_inputs_resolve(&r->inputs, paths, npaths, err));

@@ -362,6 +362,64 @@ static void test_first_error_wins(void **state)
         drop(&text);
 }
 
+enum { MIB = 1 << 20 };
+
+/* Two short records around one whose text has nbytes bytes, its lines of this width. */
+static struct buffer long_record(size_t nbytes, size_t width)
+{
+        struct buffer text = { 0 };
+        size_t nlines = 2 * (nbytes / 2 / (width + 1)), n = (nbytes - 5 - nlines) / 2;
+        puts_to(&text, "@a\nACGT\n+\nIIII\n@b\n");
+        for (int part = 0; part < 2; part++) {
+                for (size_t at = 0; at < n; at += width)
+                        for (size_t i = at; i <= at + width && i <= n; i++)
+                                puts_to(&text, i == at + width || i == n ? "\n" : part ? "I" : "C");
+                puts_to(&text, part ? "" : "+\n");
+        }
+        puts_to(&text, "@c\nACGT\n+\nIIII\n");
+        return text;
+}
+
+static void check_long(size_t nbytes, size_t width, bool fits)
+{
+        struct buffer text = long_record(nbytes, width);
+        for (int t = 1; t <= 3; t += 2)
+                for (size_t chunk = 20000; chunk < 4 * MIB; chunk *= 13) {
+                        struct setting setting = {
+                                .k = 31, .nworkers = t, .chunk_nbytes = chunk, .record_max = MIB
+                        };
+                        struct outcome got = read_bytes(&text, &setting);
+                        if (!fits && chunk < MIB)
+                                assert_refused(&got,
+                                               ": record 2 is longer than 1 MiB, the most that "
+                                               "kcount can take in FASTQ; a FASTA sequence may "
+                                               "have any length");
+                        else if (fits)
+                                assert_int_equal(got.totals.nreads, 3);
+                }
+        drop(&text);
+}
+
+/* The message tells the limit that is in force, and the record. Lines of one length, and wrapped.
+ */
+static void test_long_records(void **state)
+{
+        (void)state;
+        check_long(MIB - 1000, 2 * MIB, true);
+        check_long(MIB - 1000, 60, true);
+        check_long(2 * MIB, 4 * MIB, false);
+        check_long(2 * MIB, 60, false);
+        struct setting setting = { .k = 31, .nworkers = 2, .record_max = MIB };
+        struct buffer fasta = { 0 };
+        puts_to(&fasta, ">long\n");
+        for (int i = 0; i < 3 * MIB; i++)
+                puts_to(&fasta, "C");
+        struct outcome got = read_bytes(&fasta, &setting);
+        assert_int_equal(got.status, KC_OK);
+        assert_int_equal(got.totals.nbases, 3 * MIB);
+        drop(&fasta);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -372,6 +430,7 @@ int main(void)
                 cmocka_unit_test(test_bgzf_without_end), cmocka_unit_test(test_bgzf_and_gzip),
                 cmocka_unit_test(test_bad_records),      cmocka_unit_test(test_quality_swallows),
                 cmocka_unit_test(test_foreign),          cmocka_unit_test(test_first_error_wins),
+                cmocka_unit_test(test_long_records),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
