@@ -27,6 +27,8 @@ enum kc_status kc_file_open(struct kc_file *file, const char *path,
                 kc_input_close(&in);
                 return status;
         }
+        if (options->record_max > 0)
+                file->text.record_max = options->record_max;
         if (found.container != KC_CONTAINER_ALIGNMENTS)
                 return open_source(file, &in, found.container, options, err);
         int nthreads = options->nworkers < MAX_HTS_THREADS ? options->nworkers : MAX_HTS_THREADS;

@@ -23,6 +23,7 @@ struct kc_file_options {
         size_t chunk_nbytes;
         size_t memory_nbytes; /* what all files open at once may take to inflate; SIZE_MAX: any */
         int nfiles;           /* of these, at most */
+        size_t record_max; /* bytes of a FASTQ record; 0: the usual */
 };
 
 /* Open the file of this path. Close it in any case. KC_EINPUT, KC_EIO, KC_ENOMEM. */

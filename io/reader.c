@@ -401,6 +401,7 @@ enum kc_status kc_reader_open(struct kc_reader **reader, const char *const *path
                 .nworkers = options->nworkers,
                 .chunk_nbytes = options->chunk_nbytes > 0 ? options->chunk_nbytes : CHUNK_NBYTES,
                 .memory_nbytes = memory_for_files(options),
+                .record_max = options->record_max,
         };
         hts_set_log_level(HTS_LOG_OFF); /* what htslib would print is reported as an error */
         KC_TRY(kc_inputs_resolve(&r->inputs, paths, npaths, err));

@@ -20,9 +20,11 @@ struct kc_reader_options {
                             none */
         int nworkers;    /* threads that will call next() */
         struct kc_job *job;  /* cancel is honoured, done/total count input bytes; may be NULL */
-        size_t chunk_nbytes; /* text a worker takes at a time; 0: the usual. For tests */
         uint64_t memory_nbytes; /* bound on the reader's memory, about 6 MiB a worker at least; 0:
                                    as much as is of use */
+        /* For tests; 0: the usual. */
+        size_t chunk_nbytes; /* text that a worker takes at a time */
+        size_t record_max;   /* bytes of a FASTQ record */
 };
 
 struct kc_reader_totals {

@@ -100,7 +100,7 @@ static enum kc_status begin(struct gunzip_source *gz, struct kc_error *err)
 {
         struct kc_source *source = &gz->base;
         enum kc_status status;
-        KC_TRY(kc_gunzip_init(&gz->gunzip, source->input.name, err));
+        KC_TRY(kc_gunzip_init(&gz->gunzip, source->input.name, source->input.size, err));
         gz->gunzip.place.bit = 8 * source->input.offset;
         gz->counted = source->input.offset;
         const size_t most = most_text(source);

@@ -1,6 +1,7 @@
 /*
  * Zstandard, any number of frames; the library checks each frame's checksum where it has one.
  */
+#include "io/damage.h"
 #include "io/source.h"
 
 #include <stdlib.h>
@@ -16,8 +17,9 @@ struct zstd_source {
         size_t buffer_nbytes;
         ZSTD_inBuffer in;
         bool input_ended;
-        int window_log;  /* of the most text that a frame may ask to be kept */
-        size_t expected; /* what the library still wants of this frame; 0: between frames */
+        int window_log;     /* of the most text that a frame may ask to be kept */
+        size_t expected;    /* what the library still wants of this frame; 0: between frames */
+        uint64_t frame_end; /* of the last whole frame */
 };
 
 static enum kc_status set_up(struct zstd_source *z, struct kc_error *err)
@@ -65,19 +67,26 @@ static enum kc_status window_too_large(const struct zstd_source *z, struct kc_er
 
 static enum kc_status inflate_some(struct zstd_source *z, ZSTD_outBuffer *out, struct kc_error *err)
 {
+        const struct kc_input *in = &z->base.input;
         bool starved = z->in.pos == z->in.size; /* the library may still hold text back */
         size_t before = out->pos;
         size_t code = ZSTD_decompressStream(z->stream, out, &z->in);
         if (ZSTD_getErrorCode(code) == ZSTD_error_frameParameter_windowTooLarge)
                 return window_too_large(z, err);
+        if (ZSTD_getErrorCode(code) == ZSTD_error_prefix_unknown && z->frame_end > 0)
+                return kc_damage_trailing(&(struct kc_trailing){ in->name, "zstd", z->frame_end,
+                                                                 in->regular ? in->size : 0,
+                                                                 false },
+                                          err);
         if (ZSTD_isError(code))
-                return kc_fail(err, KC_EINPUT, "%s is corrupt near byte %llu: zstd: %s",
-                               z->base.input.name, place(z), ZSTD_getErrorName(code));
-        if (starved && out->pos == before && code != 0)
                 return kc_fail(err, KC_EINPUT,
-                               "%s is truncated: its zstd data breaks off at byte %llu",
-                               z->base.input.name, place(z));
+                               "%s is corrupt near byte %llu: zstd: %s" KC_DAMAGE_REMEDY, in->name,
+                               place(z), ZSTD_getErrorName(code));
+        if (starved && out->pos == before && code != 0)
+                return kc_damage_truncated(in->name, "zstd", place(z), err);
         z->expected = code;
+        if (code == 0)
+                z->frame_end = place(z);
         return KC_OK;
 }
 

@@ -2,6 +2,7 @@
 
 #include "io/detect.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* What the split decided about one chunk. */
@@ -12,12 +13,14 @@ struct cut {
         size_t tail;                 /* behind its last line end */
         size_t whole, whole_nlines;  /* FASTQ: whole records end there; their lines */
         struct kc_fasta_state fasta; /* at the chunk's beginning */
-        struct kc_problem problem;   /* FASTA */
+        struct kc_problem problem;   /* FASTA; FASTQ: of the record that is handed on */
 };
 
 void kc_text_init(struct kc_text *text, const char *name, const struct kc_kernels *kernels, int k)
 {
-        *text = (struct kc_text){ .name = name, .kernels = kernels, .k = k };
+        *text = (struct kc_text){
+                .name = name, .kernels = kernels, .k = k, .record_max = KC_CHUNK_RECORD_MAX
+        };
         kc_turn_init(&text->split);
         kc_turn_init(&text->confirm);
 }
@@ -84,19 +87,10 @@ static enum kc_status find_format(struct kc_text *text, struct kc_chunk *chunk, 
         return KC_OK;
 }
 
-static enum kc_status too_long(const struct kc_text *text, struct kc_error *err)
-{
-        return kc_fail(err, KC_EINPUT, "%s has a record longer than 2 GiB: is it FASTQ?",
-                       text->name);
-}
-
 /* Put bytes kept from before in front of the chunk's text, and forget them. */
-static enum kc_status take_over(struct kc_text *text, struct kc_bytes *kept, struct kc_chunk *chunk,
-                                struct kc_error *err)
+static enum kc_status take_over(struct kc_bytes *kept, struct kc_chunk *chunk, struct kc_error *err)
 {
-        enum kc_status status = KC_OK;
-        if (kept->nbytes + chunk->capacity > KC_CHUNK_MAX / 2)
-                return too_long(text, err);
+        enum kc_status status;
         KC_TRY(kc_chunk_reserve_front(chunk, kept->nbytes, err));
         chunk->start = chunk->text - kept->nbytes;
         if (kept->nbytes > 0)
@@ -106,12 +100,20 @@ out:
         return status;
 }
 
-static enum kc_status keep(struct kc_text *text, struct kc_bytes *kept, const uint8_t *data,
-                           size_t nbytes, struct kc_error *err)
+/* Keep what lies between the last whole record and the end of the chunk: the next record. */
+static enum kc_status keep(const struct kc_text *text, struct kc_bytes *kept,
+                           const struct kc_chunk *chunk, size_t from, struct kc_problem *problem,
+                           struct kc_error *err)
 {
-        if (kept->nbytes + nbytes > KC_CHUNK_MAX / 2)
-                return too_long(text, err);
-        return kc_bytes_append(kept, data, nbytes, err);
+        size_t nbytes = chunk->end - from;
+        if (nbytes <= text->record_max - kept->nbytes)
+                return kc_bytes_append(kept, chunk->buffer + from, nbytes, err);
+        snprintf(problem->what, sizeof problem->what,
+                 "is longer than %zu MiB, the most that kcount can take in FASTQ; a FASTA sequence "
+                 "may have any length",
+                 text->record_max >> 20);
+        problem->record = 1;
+        return KC_OK;
 }
 
 /* Where the line begins that has nlines line ends behind it in [.., end). */
@@ -136,14 +138,13 @@ static enum kc_status split_fastq(struct kc_text *text, struct kc_chunk *chunk, 
         if (cut->whole_nlines == 0 && !chunk->last && !cut->binary) {
                 cut->whole = chunk->start = chunk->text;
                 text->carry_nlines = nlines;
-                return keep(text, &text->carry, chunk->buffer + chunk->text,
-                            chunk->end - chunk->text, err);
+                return keep(text, &text->carry, chunk, chunk->text, &cut->problem, err);
         }
-        KC_TRY(take_over(text, &text->carry, chunk, err));
+        KC_TRY(take_over(&text->carry, chunk, err));
         cut->whole = chunk->start;
         if (cut->whole_nlines > 0)
                 cut->whole = line_from_end(chunk->buffer, chunk->end, rest);
-        KC_TRY(keep(text, &text->carry, chunk->buffer + cut->whole, chunk->end - cut->whole, err));
+        KC_TRY(keep(text, &text->carry, chunk, cut->whole, &cut->problem, err));
         text->carry_nlines = rest;
 out:
         return status;
@@ -217,34 +218,37 @@ static enum kc_status report(const struct kc_text *text, const struct kc_problem
 
 /* In confirm's order: parse the chunk from the true end of the records before it. */
 static enum kc_status parse_general(struct kc_text *text, struct kc_chunk *chunk,
-                                    struct kc_error *err)
+                                    struct kc_problem *problem, struct kc_error *err)
 {
         enum kc_status status;
-        struct kc_problem problem;
         size_t consumed, nbytes = chunk->end - chunk->text;
         chunk->nrecords = chunk->nreads = 0;
+        problem->what[0] = 0;
         if (atomic_load_explicit(&text->general, memory_order_relaxed)) {
                 chunk->start = chunk->text;
                 if (!chunk->last && text->held.nbytes + nbytes < text->retry_nbytes)
-                        return keep(text, &text->held, chunk->buffer + chunk->text, nbytes, err);
-                KC_TRY(take_over(text, &text->held, chunk, err));
+                        return keep(text, &text->held, chunk, chunk->text, problem, err);
+                KC_TRY(take_over(&text->held, chunk, err));
         }
         atomic_store_explicit(&text->general, true, memory_order_relaxed);
-        KC_TRY(kc_fastq_parse(chunk, text->kernels, chunk->last, &consumed, &problem, err));
-        KC_TRY(report(text, &problem, err));
-        KC_TRY(keep(text, &text->held, chunk->buffer + consumed, chunk->end - consumed, err));
-        text->retry_nbytes = 2 * text->held.nbytes;
+        KC_TRY(kc_fastq_parse(chunk, text->kernels, chunk->last, &consumed, problem, err));
+        KC_TRY(report(text, problem, err));
+        text->retry_nbytes = 2 * (chunk->end - consumed);
+        if (text->retry_nbytes > text->record_max)
+                text->retry_nbytes = text->record_max;
+        status = keep(text, &text->held, chunk, consumed, problem, err);
 out:
         return status;
 }
 
-static enum kc_status confirm_fastq(struct kc_text *text, struct kc_chunk *chunk, bool strict,
-                                    struct kc_error *err)
+static enum kc_status confirm_fastq(struct kc_text *text, struct kc_chunk *chunk, struct cut *cut,
+                                    bool strict, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         if (!strict || atomic_load_explicit(&text->general, memory_order_relaxed))
-                KC_TRY(parse_general(text, chunk, err));
+                KC_TRY(parse_general(text, chunk, &cut->problem, err));
         text->nreads += chunk->nreads;
+        status = report(text, &cut->problem, err);
 out:
         return status;
 }
@@ -268,12 +272,12 @@ static enum kc_status scan(struct kc_chunk *chunk, struct cut *cut, bool *strict
 }
 
 /* In confirm's order. On failure, and behind one, nothing is left of the chunk. */
-static enum kc_status confirm(struct kc_text *text, struct kc_chunk *chunk, const struct cut *cut,
+static enum kc_status confirm(struct kc_text *text, struct kc_chunk *chunk, struct cut *cut,
                               bool strict, struct kc_error *own, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         if (!text->failed && own->status == KC_OK && cut->format == KC_FORMAT_FASTQ)
-                confirm_fastq(text, chunk, strict, own);
+                confirm_fastq(text, chunk, cut, strict, own);
         if (!text->failed && own->status == KC_OK && cut->format == KC_FORMAT_FASTA)
                 confirm_fasta(text, chunk, cut, own);
         if (!text->failed && own->status != KC_OK) {

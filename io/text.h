@@ -28,6 +28,7 @@ struct kc_text {
         const char *name; /* of the file */
         const struct kc_kernels *kernels;
         int k;
+        size_t record_max; /* bytes of a FASTQ record */
 
         struct kc_turn split;
         enum kc_format format;
