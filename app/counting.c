@@ -96,6 +96,7 @@ static enum kc_status open_reader(struct count *count, struct kc_error *err)
                                              .min_quality = (int)s->min_quality,
                                              .nworkers = count->nthreads,
                                              .memory_nbytes = count->plan.reader_nbytes,
+                                             .bound = count->plan.reader_bound,
                                              .job = count->job };
         return kc_reader_open(&count->reader, count->inputs, count->ninputs, &reading, err);
 }

@@ -4,6 +4,8 @@
 #ifndef APP_MEMORY_H
 #define APP_MEMORY_H
 
+#include "io/reader.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -18,6 +20,7 @@ struct memory_plan {
         int nthreads; /* as wanted, or fewer where the bound is small */
         uint64_t engine_nbytes;
         uint64_t reader_nbytes; /* while it reads; afterwards it keeps next to nothing */
+        struct kc_reader_bound reader_bound;
 };
 
 /*

@@ -350,14 +350,13 @@ static enum kc_status inspect_all(struct kc_reader *reader, struct kc_error *err
 }
 
 /* What is left for files beside the workers' chunks, of which BGZF has the compressed text too. */
-static size_t memory_for_files(const struct kc_reader_options *options)
+static void share_memory(struct kc_file_options *file, const struct kc_reader_options *options)
 {
         enum { WORKER_NBYTES = 5 << 19 };
-        size_t chunks = (size_t)options->nworkers * WORKER_NBYTES;
-        if (options->memory_nbytes == 0)
-                return SIZE_MAX;
-        return options->memory_nbytes > 2 * chunks ? options->memory_nbytes - chunks
-                                                   : options->memory_nbytes / 2;
+        size_t all = options->memory_nbytes, chunks = (size_t)options->nworkers * WORKER_NBYTES;
+        file->memory_nbytes = all > 2 * chunks ? all - chunks : all / 2;
+        file->bound_factor = options->bound.factor;
+        file->bound_nbytes = options->bound.fixed_nbytes + options->bound.factor * 2 * chunks;
 }
 
 static enum kc_status make_workers(struct kc_reader *reader,
@@ -397,12 +396,13 @@ enum kc_status kc_reader_open(struct kc_reader **reader, const char *const *path
         r->file_options = (struct kc_file_options){
                 .kernels = kc_kernels_best(),
                 .k = options->k,
-                .qualities = options->min_quality > 0,
+                .min_quality = options->min_quality,
                 .nworkers = options->nworkers,
                 .chunk_nbytes = options->chunk_nbytes > 0 ? options->chunk_nbytes : CHUNK_NBYTES,
-                .memory_nbytes = memory_for_files(options),
                 .record_max = options->record_max,
+                .sequence_max = options->sequence_max,
         };
+        share_memory(&r->file_options, options);
         hts_set_log_level(HTS_LOG_OFF); /* what htslib would print is reported as an error */
         KC_TRY(kc_inputs_resolve(&r->inputs, paths, npaths, err));
         KC_TRY(inspect_all(r, err));

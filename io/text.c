@@ -2,8 +2,10 @@
 
 #include "io/detect.h"
 
-#include <stdio.h>
 #include <string.h>
+
+/* Longer records are read in order, piece by piece, which all workers together need not do. */
+enum { USUAL_RECORD_MAX = 16 << 20 };
 
 /* What the split decided about one chunk. */
 struct cut {
@@ -13,13 +15,18 @@ struct cut {
         size_t tail;                 /* behind its last line end */
         size_t whole, whole_nlines;  /* FASTQ: whole records end there; their lines */
         struct kc_fasta_state fasta; /* at the chunk's beginning */
-        struct kc_problem problem;   /* FASTA; FASTQ: of the record that is handed on */
+        bool too_long;               /* FASTQ: the record behind the whole ones */
+        struct kc_problem problem;   /* FASTA */
 };
 
 void kc_text_init(struct kc_text *text, const char *name, const struct kc_kernels *kernels, int k)
 {
         *text = (struct kc_text){
-                .name = name, .kernels = kernels, .k = k, .record_max = KC_CHUNK_RECORD_MAX
+                .name = name,
+                .kernels = kernels,
+                .k = k,
+                .record_max = USUAL_RECORD_MAX,
+                .piecewise = { .kernels = kernels, .k = k, .sequence_max = KC_CHUNK_RECORD_MAX }
         };
         kc_turn_init(&text->split);
         kc_turn_init(&text->confirm);
@@ -31,6 +38,7 @@ void kc_text_destroy(struct kc_text *text)
         kc_turn_destroy(&text->confirm);
         kc_bytes_free(&text->carry);
         kc_bytes_free(&text->held);
+        kc_fastq_long_free(&text->piecewise);
 }
 
 static void count_lines(const struct kc_text *text, const struct kc_chunk *chunk, struct cut *cut)
@@ -101,19 +109,10 @@ out:
 }
 
 /* Keep what lies between the last whole record and the end of the chunk: the next record. */
-static enum kc_status keep(const struct kc_text *text, struct kc_bytes *kept,
-                           const struct kc_chunk *chunk, size_t from, struct kc_problem *problem,
+static enum kc_status keep(struct kc_bytes *kept, const struct kc_chunk *chunk, size_t from,
                            struct kc_error *err)
 {
-        size_t nbytes = chunk->end - from;
-        if (nbytes <= text->record_max - kept->nbytes)
-                return kc_bytes_append(kept, chunk->buffer + from, nbytes, err);
-        snprintf(problem->what, sizeof problem->what,
-                 "is longer than %zu MiB, the most that kcount can take in FASTQ; a FASTA sequence "
-                 "may have any length",
-                 text->record_max >> 20);
-        problem->record = 1;
-        return KC_OK;
+        return kc_bytes_append(kept, chunk->buffer + from, chunk->end - from, err);
 }
 
 /* Where the line begins that has nlines line ends behind it in [.., end). */
@@ -135,16 +134,19 @@ static enum kc_status split_fastq(struct kc_text *text, struct kc_chunk *chunk, 
                 return KC_OK; /* confirm parses it in any case */
         cut->whole_nlines = nlines - rest;
         /* binary data need no more text to be refused: the general parser is shown them now */
-        if (cut->whole_nlines == 0 && !chunk->last && !cut->binary) {
+        cut->too_long = text->carry.nbytes + (chunk->end - chunk->text) > text->record_max;
+        if (cut->whole_nlines == 0 && !chunk->last && !cut->binary && !cut->too_long) {
                 cut->whole = chunk->start = chunk->text;
                 text->carry_nlines = nlines;
-                return keep(text, &text->carry, chunk, chunk->text, &cut->problem, err);
+                return keep(&text->carry, chunk, chunk->text, err);
         }
         KC_TRY(take_over(&text->carry, chunk, err));
         cut->whole = chunk->start;
         if (cut->whole_nlines > 0)
                 cut->whole = line_from_end(chunk->buffer, chunk->end, rest);
-        KC_TRY(keep(text, &text->carry, chunk, cut->whole, &cut->problem, err));
+        cut->too_long = chunk->end - cut->whole > text->record_max;
+        if (!cut->too_long) /* else the general parser goes on from this chunk */
+                KC_TRY(keep(&text->carry, chunk, cut->whole, err));
         text->carry_nlines = rest;
 out:
         return status;
@@ -199,7 +201,7 @@ static enum kc_status scan_strict(struct kc_chunk *chunk, const struct cut *cut,
                                   struct kc_error *err)
 {
         *strict = false;
-        if (cut->binary)
+        if (cut->binary || cut->too_long)
                 return KC_OK;
         if (chunk->last && !is_blank(chunk->buffer + cut->whole, chunk->end - cut->whole))
                 return KC_OK;
@@ -216,39 +218,68 @@ static enum kc_status report(const struct kc_text *text, const struct kc_problem
                        (unsigned long long)(record > 0 ? record : 1), problem->what);
 }
 
-/* In confirm's order: parse the chunk from the true end of the records before it. */
-static enum kc_status parse_general(struct kc_text *text, struct kc_chunk *chunk,
-                                    struct kc_problem *problem, struct kc_error *err)
+/* Go on with a record that comes in pieces; *whole: it has ended, and others may follow. */
+static enum kc_status parse_piece(struct kc_text *text, struct kc_chunk *chunk, bool *whole,
+                                  struct kc_error *err)
 {
         enum kc_status status;
-        size_t consumed, nbytes = chunk->end - chunk->text;
-        chunk->nrecords = chunk->nreads = 0;
-        problem->what[0] = 0;
-        if (atomic_load_explicit(&text->general, memory_order_relaxed)) {
-                chunk->start = chunk->text;
-                if (!chunk->last && text->held.nbytes + nbytes < text->retry_nbytes)
-                        return keep(text, &text->held, chunk, chunk->text, problem, err);
-                KC_TRY(take_over(&text->held, chunk, err));
-        }
-        atomic_store_explicit(&text->general, true, memory_order_relaxed);
-        KC_TRY(kc_fastq_parse(chunk, text->kernels, chunk->last, &consumed, problem, err));
-        KC_TRY(report(text, problem, err));
-        text->retry_nbytes = 2 * (chunk->end - consumed);
-        if (text->retry_nbytes > text->record_max)
-                text->retry_nbytes = text->record_max;
-        status = keep(text, &text->held, chunk, consumed, problem, err);
+        struct kc_problem problem;
+        KC_TRY(kc_fastq_long_parse(&text->piecewise, chunk, &problem, err));
+        KC_TRY(report(text, &problem, err));
+        *whole = text->piecewise.place == KC_LONG_NONE;
 out:
         return status;
 }
 
-static enum kc_status confirm_fastq(struct kc_text *text, struct kc_chunk *chunk, struct cut *cut,
-                                    bool strict, struct kc_error *err)
+/* Index the whole records from chunk->start on, and keep what follows them. */
+static enum kc_status parse_whole(struct kc_text *text, struct kc_chunk *chunk,
+                                  struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_problem problem;
+        size_t consumed;
+        KC_TRY(kc_fastq_parse(chunk, text->kernels, chunk->last, &consumed, &problem, err));
+        KC_TRY(report(text, &problem, err));
+        KC_TRY(keep(&text->held, chunk, consumed, err));
+        text->retry_nbytes = 2 * text->held.nbytes;
+        if (text->retry_nbytes > text->record_max)
+                text->retry_nbytes = text->record_max;
+        if (text->held.nbytes > text->record_max)
+                kc_fastq_long_begin(&text->piecewise);
+out:
+        return status;
+}
+
+/* In confirm's order: parse the chunk from the true end of the records before it. */
+static enum kc_status parse_general(struct kc_text *text, struct kc_chunk *chunk,
+                                    struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        bool whole = text->piecewise.place == KC_LONG_NONE;
+        chunk->nrecords = chunk->nreads = 0;
+        if (atomic_load_explicit(&text->general, memory_order_relaxed)) {
+                size_t nbytes = text->held.nbytes + (chunk->end - chunk->text);
+                chunk->start = chunk->text;
+                if (whole && !chunk->last && nbytes < text->retry_nbytes)
+                        return keep(&text->held, chunk, chunk->text, err);
+                KC_TRY(take_over(&text->held, chunk, err));
+        }
+        atomic_store_explicit(&text->general, true, memory_order_relaxed);
+        if (!whole)
+                KC_TRY(parse_piece(text, chunk, &whole, err));
+        if (whole)
+                KC_TRY(parse_whole(text, chunk, err));
+out:
+        return status;
+}
+
+static enum kc_status confirm_fastq(struct kc_text *text, struct kc_chunk *chunk, bool strict,
+                                    struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         if (!strict || atomic_load_explicit(&text->general, memory_order_relaxed))
-                KC_TRY(parse_general(text, chunk, &cut->problem, err));
+                KC_TRY(parse_general(text, chunk, err));
         text->nreads += chunk->nreads;
-        status = report(text, &cut->problem, err);
 out:
         return status;
 }
@@ -272,12 +303,12 @@ static enum kc_status scan(struct kc_chunk *chunk, struct cut *cut, bool *strict
 }
 
 /* In confirm's order. On failure, and behind one, nothing is left of the chunk. */
-static enum kc_status confirm(struct kc_text *text, struct kc_chunk *chunk, struct cut *cut,
+static enum kc_status confirm(struct kc_text *text, struct kc_chunk *chunk, const struct cut *cut,
                               bool strict, struct kc_error *own, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         if (!text->failed && own->status == KC_OK && cut->format == KC_FORMAT_FASTQ)
-                confirm_fastq(text, chunk, cut, strict, own);
+                confirm_fastq(text, chunk, strict, own);
         if (!text->failed && own->status == KC_OK && cut->format == KC_FORMAT_FASTA)
                 confirm_fasta(text, chunk, cut, own);
         if (!text->failed && own->status != KC_OK) {

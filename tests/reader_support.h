@@ -120,7 +120,7 @@ struct setting {
         int k, min_quality, nworkers;
         size_t chunk_nbytes;
         uint32_t words_cap, segments_cap; /* 0: the smallest */
-        size_t record_max;
+        size_t record_max, sequence_max;
 };
 
 struct reading {
@@ -185,6 +185,7 @@ static inline struct outcome read_paths(const char *const *paths, size_t npaths,
                 .nworkers = setting->nworkers,
                 .chunk_nbytes = setting->chunk_nbytes,
                 .record_max = setting->record_max,
+                .sequence_max = setting->sequence_max,
                 .job = &job,
         };
         out.status = kc_reader_open(&reader, paths, npaths, &options, &err);

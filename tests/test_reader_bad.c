@@ -355,7 +355,8 @@ static void test_first_error_wins(void **state)
         for (int round = 0; round < 40; round++) {
                 struct setting setting = { .k = 3,
                                            .nworkers = 1 + round % 4,
-                                           .chunk_nbytes = 30 + 17 * (size_t)round };
+                                           .chunk_nbytes = 30 + 17 * (size_t)round,
+                                           .record_max = (size_t)round % 3 };
                 struct outcome got = read_bytes(&text, &setting);
                 assert_refused(&got, "record 200 has 10 bases but 4 quality letters");
         }
@@ -380,57 +381,105 @@ static struct buffer long_record(size_t nbytes, size_t width)
         return text;
 }
 
-static void check_long(size_t nbytes, size_t width, bool fits)
+/* Without qualities a record of any length is read. With them, a sequence has to be held, and the
+ * message says how long it is and what that takes. */
+static void check_long(size_t nbytes, size_t width)
 {
         struct buffer text = long_record(nbytes, width);
         for (int t = 1; t <= 3; t += 2)
                 for (size_t chunk = 20000; chunk < 4 * MIB; chunk *= 13) {
-                        struct setting setting = {
-                                .k = 31, .nworkers = t, .chunk_nbytes = chunk, .record_max = MIB
-                        };
+                        struct setting setting = { .k = 31,
+                                                   .nworkers = t,
+                                                   .chunk_nbytes = chunk,
+                                                   .record_max = MIB,
+                                                   .sequence_max = MIB / 2 };
                         struct outcome got = read_bytes(&text, &setting);
-                        if (!fits && chunk < MIB)
-                                assert_refused(&got,
-                                               ": record 2 is longer than 1 MiB, the most that "
-                                               "kcount can take in FASTQ; a FASTA sequence may "
-                                               "have any length");
-                        else if (fits)
-                                assert_int_equal(got.totals.nreads, 3);
+                        assert_int_equal(got.status, KC_OK);
+                        assert_int_equal(got.totals.nreads, 3);
+                        if (nbytes < MIB || chunk >= MIB)
+                                continue;
+                        setting.min_quality = 20;
+                        got = read_bytes(&text, &setting);
+                        assert_refused(&got, ": record 2 has ");
+                        assert_refused(&got, " bases, more than the 524288 that memory can hold "
+                                             "until their qualities are read, as --min-quality "
+                                             "demands");
                 }
         drop(&text);
 }
 
-/* The message tells the limit that is in force, and the record. Lines of one length, and wrapped.
- */
+static void check_piece(const char *text, const char *message)
+{
+        struct setting setting = { .k = 3, .nworkers = 1, .chunk_nbytes = 7, .record_max = 1 };
+        struct outcome got = read_text(text, &setting);
+        assert_refused(&got, message);
+}
+
+/* What is wrong with a record is told even if it comes in pieces. */
+static void test_bad_pieces(void **state)
+{
+        (void)state;
+        check_piece("@a\nACGTACGTACGT\n+\nIIIIIIIIIIIII\n", "has 12 bases but 13 quality letters");
+        check_piece("@a\nACGTAC\nGTACGT\n+\nIIIIII\nIIIIIIII\n",
+                    "has 12 bases but 14 quality letters");
+        check_piece("@a\nACGTACGTACGT\n@b\nACGT\n+\nIIII\n",
+                    "record 1 has no '+' line after its sequence");
+        check_piece("@a\nACGTACGTACGT\nACGTAC", "record 1 is truncated: the file ends within it");
+        check_piece("@a\nACGTACGTACGT\n+\nIIIIII",
+                    "record 1 is truncated: the file ends within it, with 12 bases but 6 quality "
+                    "letters");
+        check_piece("@a\nACGTACG\001TACGT\n+\nIIIIIIIIIIIII\n",
+                    "record 1 holds binary data: this is not FASTQ");
+}
+
+/* A carriage return within a line is a letter, wherever the text is cut. */
+static void test_carriage_return_in_pieces(void **state)
+{
+        (void)state;
+        for (size_t chunk = 2; chunk < 40; chunk++) {
+                struct setting setting = {
+                        .k = 3, .nworkers = 1, .chunk_nbytes = chunk, .record_max = 1
+                };
+                struct outcome got = read_text("@a\nACGTACGT\rTACGT\r\n+\r\nIIIIIIIIIIIIII\r\n"
+                                               "@b\nACGT\n+\nIIII\n",
+                                               &setting);
+                assert_int_equal(got.status, KC_OK);
+                assert_int_equal(got.totals.nreads, 2);
+                assert_int_equal(got.totals.nbases, 14 + 4);
+                assert_int_equal(got.totals.nskipped, 1);
+        }
+}
+
+/* Lines of one length, and wrapped. */
 static void test_long_records(void **state)
 {
         (void)state;
-        check_long(MIB - 1000, 2 * MIB, true);
-        check_long(MIB - 1000, 60, true);
-        check_long(2 * MIB, 4 * MIB, false);
-        check_long(2 * MIB, 60, false);
-        struct setting setting = { .k = 31, .nworkers = 2, .record_max = MIB };
-        struct buffer fasta = { 0 };
-        puts_to(&fasta, ">long\n");
-        for (int i = 0; i < 3 * MIB; i++)
-                puts_to(&fasta, "C");
-        struct outcome got = read_bytes(&fasta, &setting);
-        assert_int_equal(got.status, KC_OK);
-        assert_int_equal(got.totals.nbases, 3 * MIB);
-        drop(&fasta);
+        check_long(MIB - 1000, 2 * MIB);
+        check_long(MIB - 1000, 60);
+        check_long(2 * MIB, 4 * MIB);
+        check_long(2 * MIB, 60);
 }
 
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_truncated),        cmocka_unit_test(test_truncated_members),
-                cmocka_unit_test(test_truncated_text),   cmocka_unit_test(test_flipped_bits),
-                cmocka_unit_test(test_wrong_trailer),    cmocka_unit_test(test_trailing),
-                cmocka_unit_test(test_padding),          cmocka_unit_test(test_cut_member),
-                cmocka_unit_test(test_bgzf_without_end), cmocka_unit_test(test_bgzf_and_gzip),
-                cmocka_unit_test(test_bad_records),      cmocka_unit_test(test_quality_swallows),
-                cmocka_unit_test(test_foreign),          cmocka_unit_test(test_first_error_wins),
+                cmocka_unit_test(test_truncated),
+                cmocka_unit_test(test_truncated_members),
+                cmocka_unit_test(test_truncated_text),
+                cmocka_unit_test(test_flipped_bits),
+                cmocka_unit_test(test_wrong_trailer),
+                cmocka_unit_test(test_trailing),
+                cmocka_unit_test(test_padding),
+                cmocka_unit_test(test_cut_member),
+                cmocka_unit_test(test_bgzf_without_end),
+                cmocka_unit_test(test_bgzf_and_gzip),
+                cmocka_unit_test(test_bad_records),
+                cmocka_unit_test(test_quality_swallows),
+                cmocka_unit_test(test_foreign),
+                cmocka_unit_test(test_first_error_wins),
                 cmocka_unit_test(test_long_records),
+                cmocka_unit_test(test_bad_pieces),
+                cmocka_unit_test(test_carriage_return_in_pieces),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
