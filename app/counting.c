@@ -19,10 +19,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MIB COUNTING_MIB
-
-enum { MIN_MEMORY_MIB = COUNTING_MIN_MEMORY_MIB };
-
 /* A count under way: what was opened, and what is told at the end. */
 struct count {
         const struct count_settings *settings;
@@ -34,6 +30,7 @@ struct count {
         char *output, *tmp_dir;
         int nthreads;
         uint64_t memory_nbytes;
+        struct memory_plan plan; /* of memory_nbytes */
         struct kc_job *job;
         struct device_choice device;
         struct kc_reader *reader;
@@ -43,32 +40,11 @@ struct count {
         struct kc_gpu_report gpu;
 };
 
-static uint64_t default_memory(void)
-{
-        uint64_t nbytes = machine_available_nbytes() / 4 * 3;
-        if (nbytes == 0)
-                nbytes = 4096 * MIB; /* a machine that tells nothing */
-        return nbytes > MIN_MEMORY_MIB * MIB ? nbytes : MIN_MEMORY_MIB * MIB;
-}
-
 /* Of the default: half of what is available. What is pinned cannot be swapped, and the input, --tmp
  * and an output in a RAM disk want memory too; runs go to --tmp as well. */
 static uint64_t pinned_memory(uint64_t memory_nbytes)
 {
         return memory_nbytes / 3 * 2;
-}
-
-/*
- * The engine's part of the bound on the whole process. The rest is for code, libraries and stacks
- * (32 MiB) and, a thread, for the reader's buffers and the store's blocks (12 MiB). A small bound
- * on a machine with many cores leaves the engine three quarters all the same.
- */
-static uint64_t engine_memory(uint64_t memory_nbytes, int nthreads)
-{
-        uint64_t reserve = 32 * MIB + 12 * MIB * (uint64_t)nthreads;
-        if (reserve > memory_nbytes / 4)
-                reserve = memory_nbytes / 4;
-        return memory_nbytes - reserve;
 }
 
 static enum kc_status check_settings(const struct count_settings *s, struct kc_error *err)
@@ -89,7 +65,7 @@ static enum kc_status resolve(struct count *count, struct kc_error *err)
 {
         const struct count_settings *s = count->settings;
         count->nthreads = s->nthreads ? (int)s->nthreads : machine_ncores();
-        count->memory_nbytes = s->memory_nbytes ? s->memory_nbytes : default_memory();
+        count->memory_nbytes = s->memory_nbytes ? s->memory_nbytes : memory_default_nbytes();
         if (!count->adds) {
                 count->k = (int)s->k;
                 count->stranded = s->stranded;
@@ -102,12 +78,27 @@ static enum kc_status resolve(struct count *count, struct kc_error *err)
         return KC_OK;
 }
 
+/* For the engine that is chosen: how many threads share the memory depends on it. */
+static void plan_memory(struct count *count)
+{
+        const struct count_settings *s = count->settings;
+        count->plan = memory_plan_count(count->memory_nbytes, count->nthreads, count->device.cuda);
+        if (s->engine_memory_nbytes)
+                count->plan.engine_nbytes = s->engine_memory_nbytes;
+        else
+                count->nthreads = count->plan.nthreads;
+        if (count->device.cuda && !s->memory_nbytes)
+                count->plan.reader_nbytes = 0; /* pinned_memory leaves enough for any reader */
+}
+
 static enum kc_status open_reader(struct count *count, struct kc_error *err)
 {
         const struct count_settings *s = count->settings;
         struct kc_reader_options reading = { .k = count->k,
                                              .min_quality = (int)s->min_quality,
                                              .nworkers = count->nthreads,
+                                             .memory_nbytes = count->plan.reader_nbytes,
+                                             .bound = count->plan.reader_bound,
                                              .job = count->job };
         return kc_reader_open(&count->reader, count->inputs, count->ninputs, &reading, err);
 }
@@ -158,6 +149,7 @@ static enum kc_status open_all(struct count *count, struct kc_error *err)
                 KC_TRY(create_store(count, err));
         }
         KC_TRY(try_tmp(count->tmp_dir, err));
+        plan_memory(count);
         KC_TRY(open_reader(count, err));
         size_t nnames = kc_reader_names(count->reader, &names);
         KC_TRY(output_check_inputs(count->output, names, nnames, err));
@@ -202,9 +194,7 @@ static enum kc_status run_engine(struct count *count, struct kc_error *err)
                 .k = count->k,
                 .stranded = count->stranded,
                 .nthreads = count->nthreads,
-                .memory_nbytes = s->engine_memory_nbytes
-                                         ? s->engine_memory_nbytes
-                                         : engine_memory(count->memory_nbytes, count->nthreads),
+                .memory_nbytes = count->plan.engine_nbytes,
                 .tmp_dir = count->tmp_dir,
                 .expected_nbases = kc_reader_expected_nbases(count->reader),
         };
@@ -225,6 +215,7 @@ static enum kc_status run_engine(struct count *count, struct kc_error *err)
 /* On the CPU, from the beginning. */
 static enum kc_status run_again(struct count *count, struct kc_error *err)
 {
+        plan_memory(count);
         if (is_rereadable(count)) {
                 kc_reader_close(count->reader);
                 count->reader = NULL;
@@ -324,6 +315,7 @@ static enum kc_status only_read(struct count *count, const struct invocation *ca
                                 struct kc_error *err)
 {
         enum kc_status status;
+        plan_memory(count);
         KC_TRY(open_reader(count, err));
         KC_TRY(reader_only(count->reader, count->nthreads, err));
         struct summary summary = summarize(count, call);

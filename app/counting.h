@@ -5,14 +5,10 @@
 #ifndef APP_COUNTING_H
 #define APP_COUNTING_H
 
+#include "app/memory.h"
 #include "app/options.h"
 
-#define COUNTING_MIB (UINT64_C(1) << 20)
-
-enum {
-        COUNTING_MIN_MEMORY_MIB = 256,
-        COUNTING_MAX_QUALITY = 93,
-};
+enum { COUNTING_MAX_QUALITY = 93 };
 
 /* Of either command; zero where a command has no such option. */
 struct count_settings {
@@ -39,7 +35,7 @@ enum kc_status counting_add(const struct invocation *call, struct kc_error *err)
           .letter = 'm', \
           .name = "memory", \
           .argument = "SIZE", \
-          .min = COUNTING_MIN_MEMORY_MIB * COUNTING_MIB, \
+          .min = MEMORY_MIN_MIB * MEMORY_MIB, \
           .offset = COUNTING_FIELD(memory_nbytes), \
           .help = "Bound on the memory of the whole process, such as 8G, 1.5G or 500M (powers of " \
                   "1024; at least 256M; kept from 1G up). What does not fit is spilled to files in " \
@@ -47,7 +43,7 @@ enum kc_status counting_add(const struct invocation *call, struct kc_error *err)
         { .type = OPTION_SIZE, \
           .name = "engine-memory", \
           .argument = "SIZE", \
-          .min = COUNTING_MIB, \
+          .min = MEMORY_MIB, \
           .offset = COUNTING_FIELD(engine_memory_nbytes), \
           .hidden = true, \
           .help = "The engine's part of the memory, however small: tests make it spill." }, \

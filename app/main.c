@@ -4,8 +4,11 @@
 #include "app/help.h"
 #include "app/machine.h"
 #include "app/signals.h"
+#include "kmer/parallel.h"
 
 #include <fcntl.h>
+#include <malloc.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,7 +123,7 @@ static bool is_misspelt(const char *word)
         return strpbrk(word, "./@-") == NULL && access(word, F_OK) != 0;
 }
 
-int main(int argc, char **argv)
+static int run_program(int argc, char **argv)
 {
         struct invocation call = { .start_seconds = machine_seconds() };
         struct text_out out;
@@ -154,4 +157,47 @@ int main(int argc, char **argv)
                 return EXIT_USAGE;
         }
         return dispatch(&command_count, argc, argv, &call);
+}
+
+struct program {
+        int argc, code;
+        char **argv;
+        sigset_t signals; /* blocked when it began */
+};
+
+static void *run_in_thread(void *arg)
+{
+        struct program *program = arg;
+        pthread_sigmask(SIG_SETMASK, &program->signals, NULL);
+        program->code = run_program(program->argc, program->argv);
+        return NULL;
+}
+
+/*
+ * Memory that is freed must go back to the system, or -m could not be kept. By default malloc()
+ * stops mapping large blocks once it has seen them freed; a fixed threshold makes it go on, for
+ * libraries too.
+ */
+static void return_freed_memory(void)
+{
+        mallopt(M_MMAP_THRESHOLD, 128 << 10);
+}
+
+/*
+ * The program runs on a thread with a stack of known size, because 'ulimit -s' decides on the size
+ * of this one. All signals go to the other threads.
+ */
+int main(int argc, char **argv)
+{
+        struct program program = { .argc = argc, .argv = argv };
+        pthread_t thread;
+        sigset_t all;
+        return_freed_memory();
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &program.signals);
+        if (kc_thread_create(&thread, run_in_thread, &program) == 0)
+                pthread_join(thread, NULL);
+        else
+                run_in_thread(&program);
+        return program.code;
 }

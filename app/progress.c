@@ -1,6 +1,7 @@
 #include "app/progress.h"
 
 #include "app/machine.h"
+#include "kmer/parallel.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -115,7 +116,7 @@ struct progress *progress_start(struct kc_job *job, const char *const *names, bo
         pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
         pthread_cond_init(&p->wake, &clock);
         pthread_condattr_destroy(&clock);
-        if (pthread_create(&p->thread, NULL, watch, p) != 0) {
+        if (kc_thread_create(&p->thread, watch, p) != 0) {
                 destroy(p);
                 return NULL;
         }

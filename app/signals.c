@@ -4,6 +4,8 @@
  */
 #include "app/signals.h"
 
+#include "kmer/parallel.h"
+
 #include <pthread.h>
 #include <signal.h>
 #include <time.h>
@@ -74,7 +76,7 @@ void signals_install(struct kc_job *job)
                 if (is_deadly(signo))
                         sigaddset(&state.set, signo);
         pthread_sigmask(SIG_BLOCK, &state.set, NULL);
-        if (pthread_create(&thread, NULL, wait_for_signals, NULL) == 0)
+        if (kc_thread_create(&thread, wait_for_signals, NULL) == 0)
                 pthread_detach(thread);
         else
                 pthread_sigmask(SIG_UNBLOCK, &state.set, NULL); /* they kill, as ever */

@@ -23,6 +23,7 @@ struct W(folded) {
 enum {
         W(FOLD_CAP) = FOLD_NBYTES / sizeof(struct W(folded)),
         W(COLLECT_CAP) = COLLECT_NBYTES / sizeof(struct W(item)),
+        W(COLLECTED_NBYTES) = (W(COLLECT_CAP) + 1) * sizeof(struct W(item)),
 };
 
 struct W(counter) {
@@ -42,7 +43,8 @@ struct W(counter) {
         /* Pairs on their way to setup.pairs. */
         struct W(item) *collected; /* [W(COLLECT_CAP) + 1] */
         size_t ncollected;
-        uint8_t *staged;    /* the same, as they are written to the lists, sorted by list */
+        uint8_t *staged; /* the same, as they are written to the lists, sorted by list */
+        size_t staged_nbytes;
         uint32_t *list_end; /* [nlists + 1] in staged */
 
         /* The pass takes the k-mers whose hash >> PASS_SHIFT equals pass under pass_mask. */
@@ -50,10 +52,15 @@ struct W(counter) {
         double distinct_per_byte; /* of the bins so far, to begin with a table of the right size */
 };
 
+static void W(slots_free)(struct W(key) *keys, uint32_t *counts, int bits)
+{
+        kc_huge_free(keys, sizeof *keys << bits);
+        kc_huge_free(counts, sizeof *counts << bits);
+}
+
 static void W(table_free)(struct W(counter) *c)
 {
-        free(c->keys);
-        free(c->counts);
+        W(slots_free)(c->keys, c->counts, c->alloc_bits);
         c->keys = NULL;
         c->counts = NULL;
 }
@@ -78,8 +85,8 @@ static void W(counter_free)(void *counter)
         W(table_free)(c);
         free(c->folded);
         free(c->fold_slot);
-        free(c->collected);
-        free(c->staged);
+        kc_huge_free(c->collected, W(COLLECTED_NBYTES));
+        kc_huge_free(c->staged, c->staged_nbytes);
         free(c->list_end);
         free(c);
 }
@@ -95,10 +102,10 @@ static enum kc_status W(counter_new)(void **counter, const struct kc_width_setup
         c->top_mask = kc_kmer_top_mask(setup->k);
         c->folded = malloc(W(FOLD_CAP) *sizeof *c->folded);
         c->fold_slot = calloc(FOLD_SLOTS, sizeof *c->fold_slot);
-        size_t staged_nbytes = W(COLLECT_CAP) *(sizeof *c->keys + 5) +
-                               (setup->pairs->nlists + 1) * sizeof *c->keys;
-        c->collected = kc_huge_alloc((W(COLLECT_CAP) + 1) * sizeof *c->collected);
-        c->staged = kc_huge_alloc(staged_nbytes);
+        c->staged_nbytes = W(COLLECT_CAP) *(sizeof *c->keys + 5) +
+                           (setup->pairs->nlists + 1) * sizeof *c->keys;
+        c->collected = kc_huge_alloc(W(COLLECTED_NBYTES));
+        c->staged = kc_huge_alloc(c->staged_nbytes);
         c->list_end = malloc((setup->pairs->nlists + 1) * sizeof *c->list_end);
         if (c->folded == NULL || c->fold_slot == NULL || c->collected == NULL ||
             c->staged == NULL || c->list_end == NULL) {
@@ -107,7 +114,8 @@ static enum kc_status W(counter_new)(void **counter, const struct kc_width_setup
         }
         /* While the table grows, the old one (half as large) is there as well. */
         size_t slot_nbytes = (sizeof *c->keys + sizeof *c->counts) * 3 / 2;
-        size_t buffers_nbytes = FOLD_NBYTES + COLLECT_NBYTES + staged_nbytes;
+        size_t buffers_nbytes = FOLD_NBYTES + FOLD_SLOTS * sizeof *c->fold_slot +
+                                W(COLLECTED_NBYTES) + c->staged_nbytes;
         c->max_table_bits = LEAST_MAX_TABLE_BITS;
         while (c->max_table_bits < MAX_TABLE_BITS &&
                (slot_nbytes << (c->max_table_bits + 1)) + buffers_nbytes <= setup->scratch_nbytes)
@@ -147,18 +155,39 @@ static inline void W(spell)(const struct W(key) *packed, int k, struct W(key) *o
         }
 }
 
+/* Leave the table empty and twice as large; its slots so far become the caller's. */
+static enum kc_status W(table_double)(struct W(counter) *c, struct W(key) **keys, uint32_t **counts,
+                                      struct kc_error *err)
+{
+        int bits = c->table_bits;
+        *keys = c->keys;
+        *counts = c->counts;
+        if (bits == c->alloc_bits)
+                return W(table_alloc)(c, bits + 1, err);
+        /* Memory for more slots is at hand. A copy of those in use is no more than half of it. */
+        *keys = kc_huge_alloc(sizeof **keys << bits);
+        *counts = kc_huge_alloc(sizeof **counts << bits);
+        if (*keys == NULL || *counts == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory for a table of 2^%d k-mers", bits);
+        memcpy(*keys, c->keys, sizeof **keys << bits);
+        memcpy(*counts, c->counts, sizeof **counts << bits);
+        memset(c->counts, 0, sizeof **counts << bits);
+        c->table_bits++;
+        c->nused = 0;
+        return KC_OK;
+}
+
 static enum kc_status W(table_grow)(struct W(counter) *c, struct kc_error *err)
 {
-        struct W(key) *keys = c->keys;
-        uint32_t *counts = c->counts;
-        size_t nslots = (size_t)1 << c->table_bits;
-        enum kc_status status = W(table_alloc)(c, c->table_bits + 1, err);
-        for (size_t i = 0; status == KC_OK && i < nslots; i++)
+        struct W(key) *keys;
+        uint32_t *counts;
+        int bits = c->table_bits;
+        enum kc_status status = W(table_double)(c, &keys, &counts, err);
+        for (size_t i = 0; status == KC_OK && i < (size_t)1 << bits; i++)
                 if (counts[i])
                         W(add_at)
         (c, &keys[i], W(key_hash)(&keys[i]) >> (64 - c->table_bits), counts[i]);
-        free(keys);
-        free(counts);
+        W(slots_free)(keys, counts, bits);
         return status;
 }
 

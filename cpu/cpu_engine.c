@@ -27,8 +27,11 @@ enum {
         USUAL_BINS = 4096, /* where the input's size is not known */
         MAX_BINS = 16384,
         MAX_LISTS = 16384,
-        KMERS_PER_DISTINCT = 4,    /* a guess, for the number of lists only */
-        MIN_CHUNKS = 64,           /* for each thread's lists, however small the memory */
+        KMERS_PER_DISTINCT = 4, /* a guess, for the number of lists only */
+        MIN_CHUNKS = 64,        /* for each thread's lists, however small the memory */
+        HEADS_NBYTES = 12,      /* a chunk, of what lists need beside chunks: see lists_that_fit */
+        BUFFERS_NBYTES = 1 << 20,  /* a thread: its batch, what it reads lists and writes blocks
+                                    * with, and the small arrays of its tables */
         SCRATCH_NBYTES = 12 << 20, /* that each thread should have for tables and sorting: with
                                     * less, bins are soon counted in several passes */
 };
@@ -334,17 +337,23 @@ static enum kc_status run_stages(struct engine *e, struct kc_count_totals *total
         return KC_OK;
 }
 
-/* An eighth of the memory or more is for the threads' tables and sorting; lists get the rest. */
+uint64_t kc_cpu_scratch_nbytes(uint64_t memory_nbytes, int nthreads)
+{
+        uint64_t scratch = (uint64_t)nthreads * SCRATCH_NBYTES;
+        if (scratch > memory_nbytes / 2)
+                scratch = memory_nbytes / 2;
+        return scratch < memory_nbytes / 8 ? memory_nbytes / 8 : scratch;
+}
+
+/* What is not scratch is for lists, but for the buffers that threads have in all stages. */
 static void share_memory(struct engine *e)
 {
         size_t nthreads = (size_t)e->params->nthreads, all = e->params->memory_nbytes;
-        size_t scratch = nthreads * SCRATCH_NBYTES;
-        if (scratch > all / 2)
-                scratch = all / 2;
-        if (scratch < all / 8)
-                scratch = all / 8;
+        size_t scratch = kc_cpu_scratch_nbytes(all, e->params->nthreads);
+        size_t lists = all - scratch, buffers = nthreads * BUFFERS_NBYTES;
+        lists -= buffers < lists / 2 ? buffers : lists / 2;
         e->setup.scratch_nbytes = scratch / nthreads;
-        e->nchunks = (all - scratch) / KC_CHUNK_NBYTES;
+        e->nchunks = lists / (KC_CHUNK_NBYTES + HEADS_NBYTES);
         if (e->nchunks < nthreads * (MIN_CHUNKS + KC_ARENA_HOARD))
                 e->nchunks = nthreads * (MIN_CHUNKS + KC_ARENA_HOARD);
 }

@@ -47,3 +47,12 @@ static inline uint32_t W(key_bits)(const struct W(key) *key, int low, int nbits)
                 bits |= key->word[i + 1] << (64 - shift);
         return (uint32_t)(bits & ((UINT64_C(1) << nbits) - 1));
 }
+
+/* Set nbits (<= 32) bits of the key, all zero so far, from bit `low` on. */
+static inline void W(key_add_bits)(struct W(key) *key, int low, int nbits, uint32_t bits)
+{
+        int i = low / 64, shift = low % 64;
+        key->word[i] |= (uint64_t)bits << shift;
+        if (shift + nbits > 64)
+                key->word[i + 1] |= (uint64_t)bits >> (64 - shift);
+}

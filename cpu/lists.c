@@ -131,6 +131,26 @@ static enum kc_status spill_list(struct kc_lists *lists, struct kc_lists_worker 
         return KC_OK;
 }
 
+/* Write all lists of a worker, and where each of them begins. */
+static enum kc_status spill_lists(struct kc_lists *lists, struct kc_lists_worker *w,
+                                  struct kc_spill *region, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        size_t nbytes = (lists->nlists + 1) * sizeof(uint64_t);
+        uint64_t *offset = malloc(nbytes);
+        if (offset == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        for (uint32_t i = 0; i < lists->nlists; i++) {
+                offset[i] = w->file_nbytes;
+                KC_TRY(spill_list(lists, w, i, err));
+        }
+        region->offsets_at = offset[lists->nlists] = w->file_nbytes;
+        KC_TRY(write_all(lists, w, &(struct iovec){ offset, nbytes }, 1, err));
+out:
+        free(offset);
+        return status;
+}
+
 /* Write all chunks of a worker to its file and give them back to the arena. */
 static enum kc_status spill(struct kc_lists *lists, int worker, struct kc_error *err)
 {
@@ -140,18 +160,12 @@ static enum kc_status spill(struct kc_lists *lists, int worker, struct kc_error 
                 if (opened != KC_OK)
                         return opened;
         }
-        struct kc_spill *region = malloc(sizeof *region + (lists->nlists + 1) * sizeof(uint64_t));
+        struct kc_spill *region = malloc(sizeof *region);
         if (region == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         region->next = w->spills;
         w->spills = region;
-        enum kc_status status = KC_OK;
-        for (uint32_t i = 0; i < lists->nlists; i++) {
-                region->offset[i] = w->file_nbytes;
-                if (status == KC_OK)
-                        status = spill_list(lists, w, i, err);
-        }
-        region->offset[lists->nlists] = w->file_nbytes;
+        enum kc_status status = spill_lists(lists, w, region, err);
         for (uint32_t i = 0; i < lists->nlists; i++) {
                 kc_arena_give(lists->arena, worker, w->chunks[i]);
                 w->chunks[i] = NULL;
@@ -270,6 +284,22 @@ static enum kc_status fill_buffer(struct kc_list_reader *r, size_t want, struct 
         return status;
 }
 
+/* Go on with the list's share of the next spill. */
+static enum kc_status begin_spill(struct kc_list_reader *r, struct kc_error *err)
+{
+        uint64_t ends[2];
+        enum kc_status status =
+                kc_temp_file_read(r->lists->tmp_dir, r->lists->workers[r->worker].fd, ends,
+                                  sizeof ends, r->spill->offsets_at + r->list * sizeof *ends, err);
+        if (status != KC_OK)
+                return status;
+        r->file_pos = ends[0];
+        r->file_end = ends[1];
+        r->buffer_pos = r->buffer_end = 0;
+        r->spill = r->spill->next;
+        return KC_OK;
+}
+
 static enum kc_status next_spilled(struct kc_list_reader *r, const uint8_t **data, size_t *nbytes,
                                    struct kc_error *err)
 {
@@ -308,10 +338,9 @@ enum kc_status kc_list_next(struct kc_list_reader *r, const uint8_t **data, size
                                 return next_spilled(r, data, nbytes, err);
                         if (r->spill == NULL)
                                 break;
-                        r->file_pos = r->spill->offset[r->list];
-                        r->file_end = r->spill->offset[r->list + 1];
-                        r->buffer_pos = r->buffer_end = 0;
-                        r->spill = r->spill->next;
+                        enum kc_status status = begin_spill(r, err);
+                        if (status != KC_OK)
+                                return status;
                 }
         }
         *nbytes = 0;

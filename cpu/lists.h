@@ -7,9 +7,11 @@
  * Both partitionings of the engine are such lists: super-k-mers by minimizer, and (k-mer, count)
  * pairs by prefix. A file holds one region a spill:
  *
- *      region: list 0 | list 1 | ...      list: fragment ...      fragment: u32 nbytes, data
+ *      region: list 0 | list 1 | ... | where each begins, and the last ends: u64 ...
+ *      list: fragment ...      fragment: u32 nbytes, data
  *
- * where a fragment is what was in one chunk: whole records.
+ * where a fragment is what was in one chunk: whole records. So a spill leaves next to nothing in
+ * memory, however many there are.
  */
 #ifndef KC_LISTS_H
 #define KC_LISTS_H
@@ -23,10 +25,10 @@ enum {
         KC_LISTS_OVERREAD = KC_LISTS_SLACK, /* bytes that can be read (any value) behind a record */
 };
 
-/* What one worker wrote in one spill: list i lies in [offset[i], offset[i + 1]) of its file. */
+/* One spill of a worker: list i lies in [offset[i], offset[i + 1]) of its file. */
 struct kc_spill {
         struct kc_spill *next;
-        uint64_t offset[];
+        uint64_t offsets_at; /* where in the file offset[nlists + 1] is */
 };
 
 struct kc_lists_worker {

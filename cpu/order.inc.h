@@ -5,7 +5,7 @@
  * count, one to place), and each bucket once more into groups of one or none, mostly, while it is
  * in L1; what is then out of order is put right on the way out. Where keys crowd, large groups are
  * split bit by bit. A list that does not fit the thread's memory is read several times, and each
- * time a range of buckets is placed.
+ * time a range of buckets is placed; a bucket that does not fit is cut into buckets in its turn.
  */
 
 enum {
@@ -20,22 +20,23 @@ struct W(sorter) {
         uint32_t *counts;
         struct W(item) *tmp; /* [W(TMP_CAP)] a bucket, distributed */
         uint32_t *group_end; /* [2^MAX_GROUP_BITS] of the groups in tmp */
-        uint32_t *size;      /* [2^MAX_BUCKET_BITS] pairs of each bucket */
-        uint32_t *place;     /* likewise: where in items the next pair of a bucket goes */
 };
+
+static void W(sorter_release)(struct W(sorter) *s)
+{
+        kc_huge_free(s->items, s->cap * sizeof *s->items);
+        kc_huge_free(s->keys, s->cap * sizeof *s->keys);
+        kc_huge_free(s->counts, s->cap * sizeof *s->counts);
+}
 
 static void W(sorter_free)(void *sorter)
 {
         struct W(sorter) *s = sorter;
         if (s == NULL)
                 return;
-        free(s->items);
-        free(s->keys);
-        free(s->counts);
+        W(sorter_release)(s);
         free(s->tmp);
         free(s->group_end);
-        free(s->size);
-        free(s->place);
         free(s);
 }
 
@@ -51,9 +52,7 @@ static enum kc_status W(sorter_new)(void **sorter, const struct kc_width_setup *
                 setup->scratch_nbytes / (sizeof *s->items + sizeof *s->keys + sizeof *s->counts);
         s->tmp = malloc(W(TMP_CAP) *sizeof *s->tmp);
         s->group_end = malloc(sizeof *s->group_end << MAX_GROUP_BITS);
-        s->size = malloc(sizeof *s->size << MAX_BUCKET_BITS);
-        s->place = malloc(sizeof *s->place << MAX_BUCKET_BITS);
-        if (s->tmp == NULL || s->group_end == NULL || s->size == NULL || s->place == NULL)
+        if (s->tmp == NULL || s->group_end == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         return KC_OK;
 }
@@ -62,10 +61,8 @@ static enum kc_status W(sorter_reserve)(struct W(sorter) *s, size_t n, struct kc
 {
         if (n <= s->cap)
                 return KC_OK;
-        free(s->items);
-        free(s->keys);
-        free(s->counts);
-        s->cap = n + n / 4;
+        W(sorter_release)(s);
+        s->cap = n + n / 4 < s->max_cap ? n + n / 4 : n;
         s->items = kc_huge_alloc(s->cap * sizeof *s->items);
         s->keys = kc_huge_alloc(s->cap * sizeof *s->keys);
         s->counts = kc_huge_alloc(s->cap * sizeof *s->counts);
@@ -135,11 +132,40 @@ static inline size_t W(decode)(const struct W(decoder) *d, const uint8_t *in, st
 }
 
 /*
- * Read the whole list once. With items == NULL count the pairs of each bucket in place[]; else put
- * the pairs of buckets [first, end) to items[place[bucket]++].
+ * The pairs of a list whose k-mers share all bits from `low` on with prefix, and how they are cut
+ * into buckets: by the bits below, from bucket_low on.
+ */
+struct W(range) {
+        struct W(key) prefix;
+        int low, bucket_low, bucket_bits;
+        bool is_part; /* the list may hold other pairs as well */
+};
+
+/* Where a list is read from, and where its pairs go. */
+struct W(order) {
+        struct kc_list_reader *reader;
+        uint32_t list;
+        const struct W(decoder) *decoder;
+        const struct kc_run_sink *sink;
+};
+
+static inline bool W(is_within)(const struct W(range) *r, const struct W(key) *key)
+{
+        uint64_t differ = 0;
+        for (int i = 0; i < KC_WORDS; i++) {
+                int below = r->low - 64 * i;
+                uint64_t word = key->word[i] ^ r->prefix.word[i];
+                differ |= below >= 64 ? 0 : below > 0 ? word >> below : word;
+        }
+        return differ == 0;
+}
+
+/*
+ * Read the whole list once. With items == NULL count the range's pairs of each bucket in place[];
+ * else put the pairs of its buckets [first, end) to items[place[bucket]++].
  */
 static enum kc_status W(read_list)(struct kc_list_reader *reader, uint32_t list,
-                                   const struct W(decoder) *d, int bucket_low, int bucket_bits,
+                                   const struct W(decoder) *d, const struct W(range) *r,
                                    uint32_t *place, struct W(item) *items, uint32_t first,
                                    uint32_t end, struct kc_error *err)
 {
@@ -153,7 +179,9 @@ static enum kc_status W(read_list)(struct kc_list_reader *reader, uint32_t list,
                 for (const uint8_t *stop = data + nbytes; data < stop;) {
                         struct W(item) item;
                         data += W(decode)(d, data, &item);
-                        uint32_t bucket = W(key_bits)(&item.key, bucket_low, bucket_bits);
+                        if (r->is_part && !W(is_within)(r, &item.key))
+                                continue;
+                        uint32_t bucket = W(key_bits)(&item.key, r->bucket_low, r->bucket_bits);
                         if (items == NULL)
                                 place[bucket]++;
                         else if (bucket >= first && bucket < end)
@@ -212,51 +240,110 @@ static void W(sort_bucket)(struct W(sorter) *s, size_t begin, size_t n, int bits
 }
 
 /* Sort the buckets [first, end), which lie one behind the other, and give them to the sink. */
-static enum kc_status W(put_buckets)(struct W(sorter) *s, uint32_t list, bool last, uint32_t first,
-                                     uint32_t end, int bucket_low, const struct kc_run_sink *sink,
-                                     struct kc_error *err)
+static enum kc_status W(put_buckets)(struct W(sorter) *s, const struct W(order) *o, bool last,
+                                     const uint32_t *bucket_end, uint32_t first, uint32_t end,
+                                     int bucket_low, struct kc_error *err)
 {
-        /* After placing, place[b] is the end of bucket b. */
         size_t begin = 0;
-        for (uint32_t b = first; b < end; begin = s->place[b++])
-                W(sort_bucket)(s, begin, s->place[b] - begin, bucket_low);
-        return sink->put(sink->ctx, list, last, s->keys->word, s->counts, begin, err);
+        for (uint32_t b = first; b < end; begin = bucket_end[b++])
+                W(sort_bucket)(s, begin, bucket_end[b] - begin, bucket_low);
+        return o->sink->put(o->sink->ctx, o->list, last, s->keys->word, s->counts, begin, err);
+}
+
+/* Of a range: pairs of each bucket, and where in items the next one of each goes. */
+struct W(buckets) {
+        uint32_t n, *size, *place;
+};
+
+static enum kc_status W(buckets_new)(struct W(buckets) *b, uint32_t n, struct kc_error *err)
+{
+        b->n = n;
+        b->size = calloc(n, sizeof *b->size);
+        b->place = malloc(n * sizeof *b->place);
+        if (b->size == NULL || b->place == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory to sort %u buckets", n);
+        return KC_OK;
+}
+
+static void W(buckets_free)(struct W(buckets) *b)
+{
+        free(b->size);
+        free(b->place);
+}
+
+static int W(choose_bucket_bits)(uint64_t n_max, int most)
+{
+        int bits = 1;
+        while (bits < MAX_BUCKET_BITS && bits < most && n_max >> (bits + BUCKET_BITS))
+                bits++;
+        return bits < most ? bits : most;
+}
+
+/* The buckets from `first` on that fit the thread's memory together; at least one. */
+static uint32_t W(choose_buckets)(const struct W(sorter) *s, struct W(buckets) *b, uint32_t first,
+                                  size_t *n)
+{
+        uint32_t end = first;
+        *n = 0;
+        for (; end < b->n && (end == first || *n + b->size[end] <= s->max_cap); end++) {
+                b->place[end] = (uint32_t)*n;
+                *n += b->size[end];
+        }
+        return end;
+}
+
+static enum kc_status W(sort_range)(struct W(sorter) *s, const struct W(order) *o,
+                                    struct W(range) *r, uint64_t n_max, bool last,
+                                    struct kc_error *err);
+
+/* A bucket that does not fit is a range by itself, cut by the bits below those of the buckets. */
+static enum kc_status W(sort_large)(struct W(sorter) *s, const struct W(order) *o,
+                                    const struct W(range) *r, uint32_t bucket, uint64_t n,
+                                    bool last, struct kc_error *err)
+{
+        struct W(range) inner = { .prefix = r->prefix, .low = r->bucket_low, .is_part = true };
+        W(key_add_bits)(&inner.prefix, r->bucket_low, r->bucket_bits, bucket);
+        return W(sort_range)(s, o, &inner, n, last, err);
+}
+
+/* Sort the range, memory-sized groups of buckets at a time; n_max: pairs in it, at most. */
+static enum kc_status W(sort_range)(struct W(sorter) *s, const struct W(order) *o,
+                                    struct W(range) *r, uint64_t n_max, bool last,
+                                    struct kc_error *err)
+{
+        struct W(buckets) b = { 0 };
+        enum kc_status status;
+        r->bucket_bits = W(choose_bucket_bits)(n_max, r->low);
+        r->bucket_low = r->low - r->bucket_bits;
+        KC_TRY(W(buckets_new)(&b, 1u << r->bucket_bits, err));
+        KC_TRY(W(read_list)(o->reader, o->list, o->decoder, r, b.size, NULL, 0, b.n, err));
+        for (uint32_t first = 0, end; first < b.n; first = end) {
+                size_t n;
+                end = W(choose_buckets)(s, &b, first, &n);
+                const bool is_last = last && end == b.n;
+                if (n > s->max_cap && r->bucket_low > 0) {
+                        KC_TRY(W(sort_large)(s, o, r, first, n, is_last, err));
+                        continue;
+                }
+                KC_TRY(W(sorter_reserve)(s, n, err));
+                KC_TRY(W(read_list)(o->reader, o->list, o->decoder, r, b.place, s->items, first,
+                                    end, err));
+                KC_TRY(W(put_buckets)(s, o, is_last, b.place, first, end, r->bucket_low, err));
+        }
+out:
+        W(buckets_free)(&b);
+        return status;
 }
 
 static enum kc_status W(sort)(void *sorter, struct kc_list_reader *reader, uint32_t list,
                               const struct kc_run_sink *sink, struct kc_error *err)
 {
         struct W(sorter) *s = sorter;
-        struct W(decoder) d = W(decoder_for)(&s->setup, list);
-        int low_bits = 2 * s->setup.k - s->setup.prefix_bits;
+        const struct W(decoder) d = W(decoder_for)(&s->setup, list);
+        const struct W(order) o = { reader, list, &d, sink };
+        struct W(range) all = { .prefix = d.prefix, .low = 2 * s->setup.k - s->setup.prefix_bits };
         uint64_t n_max = kc_lists_nbytes(reader->lists, list) / (d.key_nbytes + 1);
         if (n_max == 0)
                 return sink->put(sink->ctx, list, true, NULL, NULL, 0, err);
-
-        int bucket_bits = 1;
-        while (bucket_bits < MAX_BUCKET_BITS && bucket_bits < low_bits &&
-               n_max >> (bucket_bits + BUCKET_BITS))
-                bucket_bits++;
-        if (bucket_bits > low_bits)
-                bucket_bits = low_bits;
-        int bucket_low = low_bits - bucket_bits;
-        uint32_t nbuckets = 1u << bucket_bits;
-        memset(s->size, 0, nbuckets * sizeof *s->size);
-
-        enum kc_status status = W(read_list)(reader, list, &d, bucket_low, bucket_bits, s->size,
-                                             NULL, 0, nbuckets, err);
-        for (uint32_t first = 0, end; first < nbuckets && status == KC_OK; first = end) {
-                size_t n = 0;
-                for (end = first;
-                     end < nbuckets && (end == first || n + s->size[end] <= s->max_cap); end++) {
-                        s->place[end] = (uint32_t)n;
-                        n += s->size[end];
-                }
-                KC_TRY(W(sorter_reserve)(s, n, err));
-                KC_TRY(W(read_list)(reader, list, &d, bucket_low, bucket_bits, s->place, s->items,
-                                    first, end, err));
-                KC_TRY(W(put_buckets)(s, list, end == nbuckets, first, end, bucket_low, sink, err));
-        }
-out:
-        return status;
+        return W(sort_range)(s, &o, &all, n_max, true, err);
 }

@@ -15,7 +15,7 @@ static enum kc_status resize(struct kc_chunk *chunk, size_t front, size_t capaci
                              struct kc_error *err)
 {
         if (front + capacity > KC_CHUNK_MAX)
-                return kc_fail(err, KC_EINPUT, "a record is longer than 2 GiB");
+                return no_memory(err);
         uint8_t *buffer = malloc(front + capacity + KC_CHUNK_SLACK);
         if (buffer == NULL)
                 return no_memory(err);
@@ -65,18 +65,25 @@ void kc_chunk_clear(struct kc_chunk *chunk)
         chunk->error.status = KC_OK;
 }
 
+/* Somewhat more than nbytes, as far as there is room beside the rest of the buffer. */
+static size_t with_spare(size_t nbytes, size_t rest)
+{
+        size_t most = KC_CHUNK_MAX > rest ? KC_CHUNK_MAX - rest : 0;
+        return nbytes > most || nbytes + nbytes / 2 < most ? nbytes + nbytes / 2 : most;
+}
+
 enum kc_status kc_chunk_reserve_front(struct kc_chunk *chunk, size_t nbytes, struct kc_error *err)
 {
         if (nbytes <= chunk->front)
                 return KC_OK;
-        return resize(chunk, nbytes + nbytes / 2, chunk->capacity, err);
+        return resize(chunk, with_spare(nbytes, chunk->capacity), chunk->capacity, err);
 }
 
 enum kc_status kc_chunk_reserve(struct kc_chunk *chunk, size_t nbytes, struct kc_error *err)
 {
         if (nbytes <= chunk->capacity)
                 return KC_OK;
-        return resize(chunk, chunk->front, nbytes + nbytes / 2, err);
+        return resize(chunk, chunk->front, with_spare(nbytes, chunk->front), err);
 }
 
 enum kc_status kc_chunk_reserve_packed(struct kc_chunk *chunk, size_t nbytes, struct kc_error *err)
@@ -109,8 +116,6 @@ enum kc_status kc_bytes_append(struct kc_bytes *bytes, const void *data, size_t 
 {
         if (nbytes == 0)
                 return KC_OK;
-        if (nbytes > KC_CHUNK_MAX - bytes->nbytes)
-                return kc_fail(err, KC_EINPUT, "a record is longer than 2 GiB");
         if (nbytes > bytes->cap - bytes->nbytes) {
                 size_t cap = 2 * (bytes->nbytes + nbytes);
                 uint8_t *grown = realloc(bytes->data, cap);

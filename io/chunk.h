@@ -20,10 +20,15 @@
 
 enum {
         KC_CHUNK_SLACK = 128,          /* bytes behind the text that kernels may touch */
-        KC_CHUNK_MAX = 0x7fffffff,     /* record offsets are 32 bits */
         KC_CHUNK_LOW_QUALITY = '\001', /* stands for a base under the minimum quality */
 };
 #define KC_NO_QUALITY UINT32_MAX
+
+/* Bytes of a buffer: the offsets in records have 32 bits. */
+#define KC_CHUNK_MAX ((size_t)UINT32_MAX - KC_CHUNK_SLACK)
+
+/* Bytes of one FASTQ record at most: a buffer has room for it and for a chunk's own text. */
+#define KC_CHUNK_RECORD_MAX ((size_t)3 << 30)
 
 /* A read, or the part of a FASTA sequence that lies in this chunk. Offsets into buffer. */
 struct kc_record {
@@ -62,10 +67,10 @@ void kc_chunk_free(struct kc_chunk *chunk);
 /* Forget the content. */
 void kc_chunk_clear(struct kc_chunk *chunk);
 
-/* Grow so that nbytes fit before `front`; the text from front on is kept. KC_EINPUT, KC_ENOMEM. */
+/* Grow so that nbytes fit before `front`; the text from front on is kept. KC_ENOMEM. */
 enum kc_status kc_chunk_reserve_front(struct kc_chunk *chunk, size_t nbytes, struct kc_error *err);
 
-/* Grow so that capacity is nbytes at least; all text is kept. KC_EINPUT, KC_ENOMEM. */
+/* Grow so that capacity is nbytes at least; all text is kept. KC_ENOMEM. */
 enum kc_status kc_chunk_reserve(struct kc_chunk *chunk, size_t nbytes, struct kc_error *err);
 
 /* Grow packed to nbytes at least, keeping packed_nbytes of it. */

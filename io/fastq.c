@@ -222,13 +222,13 @@ enum kc_status kc_fastq_parse(struct kc_chunk *chunk, const struct kc_kernels *k
                         .nbases = (uint32_t)x.nbases,
                 };
                 KC_TRY(kc_chunk_add_record(chunk, record, err));
+                chunk->nreads++;
         }
         if ((outcome == RECORD || outcome == INCOMPLETE) &&
             is_binary(kernels, chunk->buffer, x.begin, w.end))
                 bad(problem, "holds binary data: this is not FASTQ");
         else if (outcome == INCOMPLETE && last)
                 explain_truncated(&x, problem);
-        chunk->nreads = chunk->nrecords;
         problem->record = chunk->nreads + 1;
         *consumed = x.begin;
 out:

@@ -2,6 +2,40 @@
 
 enum { MAX_HTS_THREADS = 4 };
 
+/* How the memory for one file bounds what is held of a record. */
+static void limit_records(struct kc_text *text, const struct kc_file_options *options)
+{
+        enum { CHUNK_SHARES = 6, SEQUENCE_SHARES = 3 }; /* buffers have room to spare, or move */
+        if (options->min_quality > 0)
+                text->piecewise.min_quality = kc_quality_letter(options->min_quality);
+        if (options->memory_nbytes > 0) {
+                size_t worker = options->memory_nbytes / (unsigned)options->nworkers / CHUNK_SHARES;
+                text->record_max = worker < text->record_max ? worker : text->record_max;
+                size_t file = options->memory_nbytes / (unsigned)options->nfiles / SEQUENCE_SHARES;
+                if (file < text->piecewise.sequence_max)
+                        text->piecewise.sequence_max = file;
+                text->piecewise.bound_nbytes = options->bound_nbytes;
+                text->piecewise.bound_factor =
+                        options->bound_factor * (unsigned)options->nfiles * SEQUENCE_SHARES;
+        }
+        if (options->record_max > 0)
+                text->record_max = options->record_max;
+        if (options->sequence_max > 0)
+                text->piecewise.sequence_max = options->sequence_max;
+}
+
+static enum kc_status open_source(struct kc_file *file, struct kc_input *in,
+                                  enum kc_container container,
+                                  const struct kc_file_options *options, struct kc_error *err)
+{
+        enum kc_status status = kc_source_open(&file->source, in, container, options->chunk_nbytes,
+                                               options->ninflaters, err);
+        limit_records(&file->text, options);
+        if (status == KC_OK && options->memory_nbytes > 0)
+                file->source->memory_nbytes = options->memory_nbytes / (unsigned)options->nfiles;
+        return status;
+}
+
 enum kc_status kc_file_open(struct kc_file *file, const char *path,
                             const struct kc_file_options *options, struct kc_error *err)
 {
@@ -17,10 +51,9 @@ enum kc_status kc_file_open(struct kc_file *file, const char *path,
                 return status;
         }
         if (found.container != KC_CONTAINER_ALIGNMENTS)
-                return kc_source_open(&file->source, &in, found.container, options->chunk_nbytes,
-                                      options->ninflaters, err);
+                return open_source(file, &in, found.container, options, err);
         int nthreads = options->nworkers < MAX_HTS_THREADS ? options->nworkers : MAX_HTS_THREADS;
-        return kc_alignments_open(&file->alignments, &in, options->qualities,
+        return kc_alignments_open(&file->alignments, &in, options->min_quality > 0,
                                   nthreads > 1 ? nthreads : 0, options->chunk_nbytes, err);
 }
 

@@ -17,10 +17,15 @@ struct kc_file {
 struct kc_file_options {
         const struct kc_kernels *kernels;
         int k;
-        bool qualities; /* whether they are wanted */
+        int min_quality; /* 0: qualities are not wanted */
         int nworkers;
         int ninflaters; /* workers that shall inflate one gzip stream together */
         size_t chunk_nbytes;
+        size_t memory_nbytes;  /* that all files open at once may take; 0: as much as is of use */
+        int nfiles;            /* of these, at most */
+        uint64_t bound_nbytes; /* -m that a record needs, for messages: so much... */
+        unsigned bound_factor; /* ...and so many bytes for each byte of memory_nbytes; 0: unknown */
+        size_t record_max, sequence_max; /* see struct kc_reader_options; 0: the usual */
 };
 
 /* Open the file of this path. Close it in any case. KC_EINPUT, KC_EIO, KC_ENOMEM. */

@@ -1,5 +1,7 @@
 #include "io/gunzip.h"
 
+#include "io/damage.h"
+
 #include <libdeflate.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,10 +54,12 @@ static enum kc_status init_place(struct kc_gunzip_place *place, struct kc_error 
         return place->deflate == NULL ? no_memory(err) : KC_OK;
 }
 
-enum kc_status kc_gunzip_init(struct kc_gunzip *gunzip, const char *name, struct kc_error *err)
+enum kc_status kc_gunzip_init(struct kc_gunzip *gunzip, const char *name, uint64_t size,
+                              struct kc_error *err)
 {
         memset(gunzip, 0, sizeof *gunzip);
         gunzip->name = name;
+        gunzip->size = size;
         return init_place(&gunzip->place, err);
 }
 
@@ -80,7 +84,15 @@ void kc_piece_empty(struct kc_piece *piece)
 
 /* ---- between members ---- */
 
-enum verdict { FINE, NEEDS_INPUT, BAD_DATA, NO_HEADER, BAD_HEADER, BEHIND_PADDING };
+enum verdict {
+        FINE,
+        NEEDS_INPUT,
+        BAD_DATA,
+        NO_HEADER,
+        BAD_FLAGS,
+        BAD_HEADER,
+        BEHIND_PADDING,
+};
 
 enum { FHCRC = 2, FEXTRA = 4, FNAME = 8, FCOMMENT = 16, RESERVED = 0xe0 };
 
@@ -103,10 +115,12 @@ static void take(struct kc_gunzip_place *place, const uint8_t *bytes, size_t n)
 static enum verdict begin_header(struct kc_gunzip_place *place, const uint8_t *bytes, size_t n)
 {
         static const uint8_t magic[3] = { 0x1f, 0x8b, 8 };
+        if (memcmp(bytes, magic, n < sizeof magic ? n : sizeof magic) != 0)
+                return NO_HEADER;
         if (n < FIXED_HEADER)
                 return NEEDS_INPUT;
-        if (memcmp(bytes, magic, sizeof magic) != 0 || (bytes[3] & RESERVED) != 0)
-                return NO_HEADER;
+        if (bytes[3] & RESERVED)
+                return BAD_FLAGS;
         bool extra = (bytes[3] & FEXTRA) != 0;
         size_t taken = FIXED_HEADER + (extra ? 2 : 0);
         if (n < taken)
@@ -420,33 +434,28 @@ static enum kc_status complain(const struct kc_gunzip *gunzip, const struct walk
                                struct kc_error *err)
 {
         const struct kc_gunzip_place *place = walk->place;
-        unsigned long long byte = place->bit / 8;
+        uint64_t byte = place->bit / 8;
         switch (walk->verdict) {
         case NEEDS_INPUT:
                 if (!walk->view->ends)
                         return KC_OK;
-                return kc_fail(
-                        err, KC_EINPUT, "%s is truncated: its gzip data breaks off at byte %llu",
-                        gunzip->name, (unsigned long long)(walk->view->offset + walk->view->n));
+                return kc_damage_truncated(gunzip->name, "gzip", walk->view->offset + walk->view->n,
+                                           err);
         case BAD_DATA:
-                return kc_fail(err, KC_EINPUT,
-                               "%s is corrupt: invalid compressed data, found before byte %llu of "
-                               "the file",
-                               gunzip->name, byte + 1);
+                return kc_damage_corrupt(gunzip->name, "invalid compressed data, found before",
+                                         byte + 1, err);
         case NO_HEADER:
-                return kc_fail(err, KC_EINPUT,
-                               "%s: at byte %llu there is no gzip header where one should be; the "
-                               "file is damaged, or holds something behind its gzip data",
-                               gunzip->name, byte);
-        case BAD_HEADER:
-                return kc_fail(err, KC_EINPUT,
-                               "%s is corrupt: wrong checksum of the gzip header at byte %llu",
-                               gunzip->name, (unsigned long long)place->header.begin);
         case BEHIND_PADDING:
-                return kc_fail(err, KC_EINPUT,
-                               "%s: data at byte %llu, behind zeros that end the gzip data; the "
-                               "file is damaged",
-                               gunzip->name, byte);
+                return kc_damage_trailing(&(struct kc_trailing){ gunzip->name, "gzip", byte,
+                                                                 gunzip->size,
+                                                                 walk->verdict == BEHIND_PADDING },
+                                          err);
+        case BAD_FLAGS:
+                return kc_damage_corrupt(gunzip->name, "unknown flags of the gzip header at", byte,
+                                         err);
+        case BAD_HEADER:
+                return kc_damage_corrupt(gunzip->name, "wrong checksum of the gzip header at",
+                                         place->header.begin, err);
         default:
                 return KC_OK;
         }
@@ -548,10 +557,8 @@ static enum kc_status compare(const char *name, const struct kc_member_end *end,
 {
         if (end->crc == crc && end->nbytes == (uint32_t)nbytes)
                 return KC_OK;
-        return kc_fail(err, KC_EINPUT,
-                       "%s is corrupt: checksum or length of a gzip member is wrong, found before "
-                       "byte %llu of the file",
-                       name, (unsigned long long)end->offset);
+        return kc_damage_corrupt(name, "checksum or length of a gzip member is wrong, found before",
+                                 end->offset, err);
 }
 
 /* The piece's text [from, to). */

@@ -84,6 +84,7 @@ struct kc_piece {
 /* What is passed on from piece to piece in the file's order. */
 struct kc_gunzip {
         const char *name; /* of the file, for messages */
+        uint64_t size;    /* likewise */
         struct kc_gunzip_place place;
         uint8_t window[KC_WINDOW]; /* its last nwindow bytes are the text before place */
         size_t nwindow;
@@ -98,7 +99,8 @@ struct kc_piece_sums {
 };
 
 /* Begin at the file's first byte. KC_ENOMEM; free in any case. */
-enum kc_status kc_gunzip_init(struct kc_gunzip *gunzip, const char *name, struct kc_error *err);
+enum kc_status kc_gunzip_init(struct kc_gunzip *gunzip, const char *name, uint64_t size,
+                              struct kc_error *err);
 void kc_gunzip_free(struct kc_gunzip *gunzip);
 void kc_piece_free(struct kc_piece *piece);
 

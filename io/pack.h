@@ -33,6 +33,12 @@ struct kc_kernels {
         size_t (*mask_quality)(uint8_t *seq, const uint8_t *qual, size_t n, uint8_t min);
 };
 
+/* The letter of a Phred quality, which a base has to reach. */
+static inline uint8_t kc_quality_letter(int min_quality)
+{
+        return (uint8_t)(min_quality < 200 ? 33 + min_quality : 233);
+}
+
 /* The best variant for this machine. */
 const struct kc_kernels *kc_kernels_best(void);
 

@@ -123,6 +123,8 @@ static enum kc_status open_next(struct kc_reader *reader, struct kc_error *err)
 {
         struct kc_file_options options = reader->file_options;
         options.ninflaters = ninflaters(reader);
+        options.nfiles = reader->inputs.n < (size_t)reader->nworkers ? (int)reader->inputs.n
+                                                                     : reader->nworkers;
         const char *path = reader->inputs.names[reader->next_input++];
         reader->nopening++;
         pthread_mutex_unlock(&reader->lock);
@@ -232,8 +234,10 @@ static enum kc_status refill(struct kc_reader *reader, struct worker *w, bool *e
         struct active *a;
         enum kc_status status = choose(reader, &a, err);
         *end = a == NULL;
-        if (a == NULL)
+        if (a == NULL) {
+                kc_chunk_free(&w->chunk); /* the memory has other uses from now on */
                 return status;
+        }
         bool got = kc_file_fill(&a->file, &w->chunk);
         filled(reader, a, !got || w->chunk.last);
         if (got) {
@@ -345,6 +349,16 @@ static enum kc_status inspect_all(struct kc_reader *reader, struct kc_error *err
         return KC_OK;
 }
 
+/* What is left for files beside the workers' chunks, of which BGZF has the compressed text too. */
+static void share_memory(struct kc_file_options *file, const struct kc_reader_options *options)
+{
+        enum { WORKER_NBYTES = 5 << 19 };
+        size_t all = options->memory_nbytes, chunks = (size_t)options->nworkers * WORKER_NBYTES;
+        file->memory_nbytes = all > 2 * chunks ? all - chunks : all / 2;
+        file->bound_factor = options->bound.factor;
+        file->bound_nbytes = options->bound.fixed_nbytes + options->bound.factor * 2 * chunks;
+}
+
 static enum kc_status make_workers(struct kc_reader *reader,
                                    const struct kc_reader_options *options, struct kc_error *err)
 {
@@ -382,10 +396,13 @@ enum kc_status kc_reader_open(struct kc_reader **reader, const char *const *path
         r->file_options = (struct kc_file_options){
                 .kernels = kc_kernels_best(),
                 .k = options->k,
-                .qualities = options->min_quality > 0,
+                .min_quality = options->min_quality,
                 .nworkers = options->nworkers,
                 .chunk_nbytes = options->chunk_nbytes > 0 ? options->chunk_nbytes : CHUNK_NBYTES,
+                .record_max = options->record_max,
+                .sequence_max = options->sequence_max,
         };
+        share_memory(&r->file_options, options);
         hts_set_log_level(HTS_LOG_OFF); /* what htslib would print is reported as an error */
         KC_TRY(kc_inputs_resolve(&r->inputs, paths, npaths, err));
         KC_TRY(inspect_all(r, err));

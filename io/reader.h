@@ -14,13 +14,25 @@
 
 struct kc_reader;
 
+/* For the reader to have n bytes, -m has to be fixed_nbytes + factor * n. factor 0: unknown. */
+struct kc_reader_bound {
+        uint64_t fixed_nbytes;
+        unsigned factor;
+};
+
 struct kc_reader_options {
         int k; /* segments shorter than k are dropped; pieces of one sequence share k-1 bases */
         int min_quality; /* a base whose Phred quality (offset 33) is below breaks the segment; 0:
                             none */
         int nworkers;    /* threads that will call next() */
-        struct kc_job *job;  /* cancel is honoured, done/total count input bytes; may be NULL */
-        size_t chunk_nbytes; /* text a worker takes at a time; 0: the usual. For tests */
+        struct kc_job *job;     /* cancel is honoured, done/total count input bytes; may be NULL */
+        uint64_t memory_nbytes; /* bound on the reader's memory, about 6 MiB a worker at least; 0:
+                                   as much as is of use */
+        struct kc_reader_bound bound; /* for messages */
+        /* For tests; 0: the usual. */
+        size_t chunk_nbytes; /* text that a worker takes at a time */
+        size_t record_max;   /* bytes of a FASTQ record that is read whole, not in pieces */
+        size_t sequence_max; /* bases of such a record that wait for their qualities */
 };
 
 struct kc_reader_totals {

@@ -11,7 +11,7 @@ void kc_segmenter_init(struct kc_segmenter *s, const struct kc_kernels *kernels,
 {
         *s = (struct kc_segmenter){ .kernels = kernels, .k = (uint32_t)k };
         if (min_quality > 0)
-                s->min_quality = (uint8_t)(min_quality < 200 ? 33 + min_quality : 233);
+                s->min_quality = kc_quality_letter(min_quality);
 }
 
 /* Pass over letters that are no bases; those masked for their quality are counted already. */

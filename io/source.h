@@ -18,6 +18,7 @@ struct kc_source {
         const struct kc_source_ops *ops;
         struct kc_input input;
         size_t chunk_nbytes;
+        size_t memory_nbytes; /* about what inflating may take; SIZE_MAX, as it is made: any */
         int nworkers;
         pthread_mutex_t lock;
         uint64_t next_seq;

@@ -3,10 +3,11 @@
  * different blocks. Under the lock only the chain of headers is followed (regular files) or the
  * blocks are read (pipes); inflating with libdeflate and checking follow outside.
  *
- * A file that goes on with gzip members that are not BGZF (`cat a.bgz b.gz`) is handed to the gzip
- * reader from there on.
+ * A file that goes on with gzip members that are not BGZF (`cat a.bgz b.gz`), or with anything
+ * else, is handed to the gzip reader from there on.
  */
 #include "io/bgzf_header.h"
+#include "io/damage.h"
 #include "io/gzip_stream.h"
 #include "io/source.h"
 
@@ -30,9 +31,10 @@ static unsigned long long place(const struct kc_source *source)
 static enum kc_status truncated(const struct kc_source *source, uint64_t offset,
                                 struct kc_error *err)
 {
-        return kc_fail(err, KC_EINPUT,
-                       "%s is truncated: the BGZF block at byte %llu is not complete",
-                       source->input.name, (unsigned long long)offset);
+        return kc_fail(
+                err, KC_EINPUT,
+                "%s is truncated: the BGZF block at byte %llu is not complete" KC_DAMAGE_REMEDY,
+                source->input.name, (unsigned long long)offset);
 }
 
 /*
@@ -92,7 +94,8 @@ static enum kc_status check_end(struct bgzf_source *bgzf, struct kc_error *err)
         if (text_nbytes != 0)
                 return kc_fail(err, KC_EINPUT,
                                "%s is truncated: it ends at byte %llu without BGZF's end-of-file "
-                               "block; if it is known to be whole, try: gzip -dc FILE | kcount -",
+                               "block" KC_DAMAGE_REMEDY
+                               "; if it is known to be whole, try: gzip -dc FILE | kcount ... -",
                                in->name, place(&bgzf->base));
         return KC_OK;
 }
@@ -123,12 +126,24 @@ out:
         return status;
 }
 
-/* What follows is not BGZF: let the gzip reader go on, with the bytes taken from a pipe. */
+/*
+ * What follows is no whole header of BGZF: let the gzip reader go on, with the bytes taken from a
+ * pipe. Zeros are padding only behind the end-of-file block: a file whose end was never written may
+ * end with zeros, too.
+ */
 static enum kc_status leave_to_gzip(struct bgzf_source *bgzf, struct kc_chunk *chunk, size_t have,
                                     struct kc_error *err)
 {
         struct kc_source *source = &bgzf->base;
         size_t taken = source->input.regular ? 0 : have;
+        uint8_t first = chunk->packed[chunk->packed_nbytes];
+        enum kc_status status = KC_OK;
+        if (have < KC_BGZF_USUAL_NBYTES && first == 0x1f)
+                return truncated(source, chunk->packed_offset + chunk->packed_nbytes, err);
+        if (first == 0)
+                status = check_end(bgzf, err);
+        if (status != KC_OK)
+                return status;
         chunk->input_nbytes += taken;
         return kc_gzip_open(&bgzf->rest, &source->input, source->chunk_nbytes / 4,
                             chunk->packed + chunk->packed_nbytes, taken, err);
@@ -151,11 +166,6 @@ static enum kc_status take(struct kc_source *source, struct kc_chunk *chunk, str
                         KC_TRY(check_end(bgzf, err));
                         break;
                 }
-                if (have < KC_BGZF_USUAL_NBYTES) {
-                        status =
-                                truncated(source, chunk->packed_offset + chunk->packed_nbytes, err);
-                        goto out;
-                }
                 if (header.block_nbytes == 0) {
                         KC_TRY(leave_to_gzip(bgzf, chunk, have, err));
                         break;
@@ -170,7 +180,8 @@ out:
 static enum kc_status corrupt(const struct kc_source *source, uint64_t offset, const char *what,
                               struct kc_error *err)
 {
-        return kc_fail(err, KC_EINPUT, "%s is corrupt: the BGZF block at byte %llu has %s",
+        return kc_fail(err, KC_EINPUT,
+                       "%s is corrupt: the BGZF block at byte %llu has %s" KC_DAMAGE_REMEDY,
                        source->input.name, (unsigned long long)offset, what);
 }
 

@@ -27,6 +27,8 @@ enum {
         REGIONS_A_WORKER = 4,    /* ...or fewer, so that each worker gets so many... */
         MIN_CHUNKS_A_REGION = 1, /* ...but then no fewer than this */
         MAX_EXPANSION = 16,      /* text of a chunk, in sizes of a region */
+        EXPANSION = 4,           /* likewise, as a rule */
+        MIN_TEXT = 1 << 18,      /* of a piece, whatever the memory */
         MAX_FUTILE = 8,          /* regions without a block in a row that make guesses rare... */
         RARE = 16,               /* ...one in so many */
         BEYOND = 2 * KC_BLOCK_LOOKAHEAD, /* bytes seen behind a region, where its last block ends */
@@ -70,13 +72,26 @@ static enum kc_status no_memory(struct kc_error *err)
         return kc_fail(err, KC_ENOMEM, "out of memory for reading");
 }
 
+/*
+ * Text of a piece, so that memory for all is enough. A worker has five rooms in two, as some wait
+ * guessed; each holds symbols of two bytes, then bytes, in arrays with room to spare, and the
+ * region; and a chunk.
+ */
+static size_t most_text(const struct kc_source *source)
+{
+        enum { SHARES = 14 };
+        size_t share = source->memory_nbytes / (unsigned)source->nworkers / SHARES;
+        return share > MIN_TEXT ? share : MIN_TEXT;
+}
+
 /* Long regions, for the search for a block costs as much as inflating ten times its bytes. */
-static size_t choose_region(const struct kc_source *source)
+static size_t choose_region(const struct kc_source *source, size_t most_text)
 {
         uint64_t most = (uint64_t)CHUNKS_A_REGION * source->chunk_nbytes;
         uint64_t least = (uint64_t)MIN_CHUNKS_A_REGION * source->chunk_nbytes;
         uint64_t nbytes = source->input.size / (REGIONS_A_WORKER * (unsigned)source->nworkers);
         nbytes = nbytes > most ? most : nbytes < least ? least : nbytes;
+        nbytes = nbytes > most_text / EXPANSION ? most_text / EXPANSION : nbytes;
         return nbytes < MIN_REGION ? MIN_REGION : (size_t)nbytes;
 }
 
@@ -85,11 +100,14 @@ static enum kc_status begin(struct gunzip_source *gz, struct kc_error *err)
 {
         struct kc_source *source = &gz->base;
         enum kc_status status;
-        KC_TRY(kc_gunzip_init(&gz->gunzip, source->input.name, err));
+        KC_TRY(kc_gunzip_init(&gz->gunzip, source->input.name, source->input.size, err));
         gz->gunzip.place.bit = 8 * source->input.offset;
         gz->counted = source->input.offset;
-        gz->region_nbytes = choose_region(source);
+        const size_t most = most_text(source);
+        gz->region_nbytes = choose_region(source, most);
         gz->max_text = MAX_EXPANSION * gz->region_nbytes;
+        if (gz->max_text > most)
+                gz->max_text = most;
         gz->nregions = source->input.size / gz->region_nbytes + 1;
         size_t nworkers = (size_t)source->nworkers, max_rooms = nworkers + nworkers / 2 + 1;
         gz->guessed = calloc(max_rooms, sizeof(struct room *));

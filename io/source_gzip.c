@@ -8,6 +8,8 @@
  * Source: RFC 1952.
  */
 #include "io/gzip_stream.h"
+
+#include "io/damage.h"
 #include "io/source.h"
 
 #include <isa-l/igzip_lib.h>
@@ -51,7 +53,7 @@ enum kc_status kc_gzip_open(struct kc_gzip_stream **stream, struct kc_input *in,
         return KC_OK;
 }
 
-static unsigned long long place(const struct kc_gzip_stream *stream)
+static uint64_t place(const struct kc_gzip_stream *stream)
 {
         return stream->input->offset - stream->state.avail_in;
 }
@@ -74,8 +76,17 @@ static enum kc_status refill(struct kc_gzip_stream *stream, struct kc_chunk *chu
 
 static enum kc_status truncated(const struct kc_gzip_stream *stream, struct kc_error *err)
 {
-        return kc_fail(err, KC_EINPUT, "%s is truncated: its gzip data breaks off at byte %llu",
-                       stream->input->name, place(stream));
+        return kc_damage_truncated(stream->input->name, "gzip", place(stream), err);
+}
+
+/* At the present place there should be another member. */
+static enum kc_status refuse_trailing(const struct kc_gzip_stream *stream, uint64_t offset,
+                                      bool padded, struct kc_error *err)
+{
+        const struct kc_input *in = stream->input;
+        return kc_damage_trailing(&(struct kc_trailing){ in->name, "gzip", offset,
+                                                         in->regular ? in->size : 0, padded },
+                                  err);
 }
 
 /* A member's header while it is read. */
@@ -124,18 +135,20 @@ enum { FHCRC = 2, FEXTRA = 4, FNAME = 8, FCOMMENT = 16, RESERVED = 0xe0 };
 
 static enum kc_status read_header(struct header *h, struct kc_error *err)
 {
+        static const uint8_t magic[3] = { 0x1f, 0x8b, 8 };
         enum kc_status status = KC_OK;
-        unsigned long long begin = place(h->stream);
+        uint64_t begin = place(h->stream);
         uint8_t fixed[10], byte;
         uint32_t length = 0, crc;
-        for (size_t i = 0; i < sizeof fixed; i++)
+        for (size_t i = 0; i < sizeof fixed; i++) {
                 KC_TRY(get_byte(h, &fixed[i], err));
+                if (i < sizeof magic && fixed[i] != magic[i])
+                        return refuse_trailing(h->stream, begin, false, err);
+        }
         uint8_t flags = fixed[3];
-        if (fixed[0] != 0x1f || fixed[1] != 0x8b || fixed[2] != 8 || (flags & RESERVED) != 0)
-                return kc_fail(err, KC_EINPUT,
-                               "%s: at byte %llu there is no gzip header where one should be; the "
-                               "file is damaged, or holds something behind its gzip data",
-                               h->stream->input->name, begin);
+        if (flags & RESERVED)
+                return kc_damage_corrupt(h->stream->input->name,
+                                         "unknown flags of the gzip header at", begin, err);
         if (flags & FEXTRA)
                 KC_TRY(get_u16(h, &length, err));
         for (; length > 0; length--)
@@ -148,10 +161,9 @@ static enum kc_status read_header(struct header *h, struct kc_error *err)
         if (flags & FHCRC) {
                 KC_TRY(get_u16(h, &crc, err));
                 if (crc != want)
-                        return kc_fail(err, KC_EINPUT,
-                                       "%s is corrupt: wrong checksum of the gzip header at byte "
-                                       "%llu",
-                                       h->stream->input->name, begin);
+                        return kc_damage_corrupt(h->stream->input->name,
+                                                 "wrong checksum of the gzip header at", begin,
+                                                 err);
         }
 out:
         return status;
@@ -173,10 +185,7 @@ static enum kc_status skip_padding(struct kc_gzip_stream *stream, struct kc_chun
         }
         *ended = state->avail_in == 0;
         if (padding && !*ended)
-                return kc_fail(err, KC_EINPUT,
-                               "%s: data at byte %llu, behind zeros that end the gzip data; the "
-                               "file is damaged",
-                               stream->input->name, place(stream));
+                return refuse_trailing(stream, place(stream), true, err);
         return KC_OK;
 }
 
@@ -200,9 +209,9 @@ static const char *explain(int code)
 {
         switch (code) {
         case ISAL_INCORRECT_CHECKSUM:
-                return "checksum or length of a gzip member is wrong";
+                return "checksum or length of a gzip member is wrong, found before";
         default:
-                return "invalid compressed data";
+                return "invalid compressed data, found before";
         }
 }
 
@@ -211,12 +220,11 @@ static enum kc_status inflate_some(struct kc_gzip_stream *stream, struct kc_erro
         struct inflate_state *state = &stream->state;
         int code = isal_inflate(state);
         if (code < 0)
-                return kc_fail(err, KC_EINPUT,
-                               "%s is corrupt: %s, found before byte %llu of the file",
-                               stream->input->name, explain(code), place(stream));
+                return kc_damage_corrupt(stream->input->name, explain(code), place(stream), err);
         if (code > ISAL_OUT_OVERFLOW)
-                return kc_fail(err, KC_EINPUT, "%s: gzip data that needs a dictionary at byte %llu",
-                               stream->input->name, place(stream));
+                return kc_damage_corrupt(stream->input->name,
+                                         "data that needs a dictionary, found before",
+                                         place(stream), err);
         if (state->block_state == ISAL_BLOCK_FINISH)
                 stream->in_member = false;
         else if (state->avail_out > 0 && state->avail_in == 0 && stream->input_ended)

@@ -1,12 +1,14 @@
 /*
  * Zstandard, any number of frames; the library checks each frame's checksum where it has one.
  */
+#include "io/damage.h"
 #include "io/source.h"
 
 #include <stdlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
-enum { MIN_BUFFER = 32 };
+enum { MIN_BUFFER = 32, MAX_WINDOW_LOG = 27 }; /* the library's own limit, unless it is told */
 
 struct zstd_source {
         struct kc_source base;
@@ -15,7 +17,9 @@ struct zstd_source {
         size_t buffer_nbytes;
         ZSTD_inBuffer in;
         bool input_ended;
-        size_t expected; /* what the library still wants of this frame; 0: between frames */
+        int window_log;     /* of the most text that a frame may ask to be kept */
+        size_t expected;    /* what the library still wants of this frame; 0: between frames */
+        uint64_t frame_end; /* of the last whole frame */
 };
 
 static enum kc_status set_up(struct zstd_source *z, struct kc_error *err)
@@ -28,6 +32,9 @@ static enum kc_status set_up(struct zstd_source *z, struct kc_error *err)
         if (z->buffer == NULL || z->stream == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for reading");
         z->in.src = z->buffer;
+        for (z->window_log = MAX_WINDOW_LOG; z->base.memory_nbytes >> z->window_log == 0;)
+                z->window_log--;
+        ZSTD_DCtx_setParameter(z->stream, ZSTD_d_windowLogMax, z->window_log);
         return KC_OK;
 }
 
@@ -48,19 +55,38 @@ static unsigned long long place(const struct zstd_source *z)
         return z->base.input.offset - (z->in.size - z->in.pos);
 }
 
+static enum kc_status window_too_large(const struct zstd_source *z, struct kc_error *err)
+{
+        return kc_fail(
+                err, KC_EINPUT,
+                "%s was compressed with a window of more than %d MiB, which zstd has to keep "
+                "in memory; %stry: zstd -dc --long=31 FILE | kcount -",
+                z->base.input.name, 1 << (z->window_log - 20),
+                z->window_log < MAX_WINDOW_LOG ? "allow more memory with -m, or " : "");
+}
+
 static enum kc_status inflate_some(struct zstd_source *z, ZSTD_outBuffer *out, struct kc_error *err)
 {
+        const struct kc_input *in = &z->base.input;
         bool starved = z->in.pos == z->in.size; /* the library may still hold text back */
         size_t before = out->pos;
         size_t code = ZSTD_decompressStream(z->stream, out, &z->in);
+        if (ZSTD_getErrorCode(code) == ZSTD_error_frameParameter_windowTooLarge)
+                return window_too_large(z, err);
+        if (ZSTD_getErrorCode(code) == ZSTD_error_prefix_unknown && z->frame_end > 0)
+                return kc_damage_trailing(&(struct kc_trailing){ in->name, "zstd", z->frame_end,
+                                                                 in->regular ? in->size : 0,
+                                                                 false },
+                                          err);
         if (ZSTD_isError(code))
-                return kc_fail(err, KC_EINPUT, "%s is corrupt near byte %llu: zstd: %s",
-                               z->base.input.name, place(z), ZSTD_getErrorName(code));
-        if (starved && out->pos == before && code != 0)
                 return kc_fail(err, KC_EINPUT,
-                               "%s is truncated: its zstd data breaks off at byte %llu",
-                               z->base.input.name, place(z));
+                               "%s is corrupt near byte %llu: zstd: %s" KC_DAMAGE_REMEDY, in->name,
+                               place(z), ZSTD_getErrorName(code));
+        if (starved && out->pos == before && code != 0)
+                return kc_damage_truncated(in->name, "zstd", place(z), err);
         z->expected = code;
+        if (code == 0)
+                z->frame_end = place(z);
         return KC_OK;
 }
 

@@ -1,5 +1,7 @@
 #include "io/store_reserve.h"
 
+#include "kmer/parallel.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -174,7 +176,7 @@ void kc_reserve_ahead(struct kc_reserve *r, uint64_t nbytes)
         end_thread(r);
         atomic_store(&r->stop, false);
         atomic_store(&r->busy, true);
-        r->has_thread = pthread_create(&r->thread, NULL, work_ahead, r) == 0;
+        r->has_thread = kc_thread_create(&r->thread, work_ahead, r) == 0;
         if (!r->has_thread)
                 atomic_store(&r->busy, false); /* then it is reserved when it is needed */
 }

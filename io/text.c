@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+/* Longer records are read in order, piece by piece, which all workers together need not do. */
+enum { USUAL_RECORD_MAX = 16 << 20 };
+
 /* What the split decided about one chunk. */
 struct cut {
         enum kc_format format;
@@ -12,12 +15,19 @@ struct cut {
         size_t tail;                 /* behind its last line end */
         size_t whole, whole_nlines;  /* FASTQ: whole records end there; their lines */
         struct kc_fasta_state fasta; /* at the chunk's beginning */
+        bool too_long;               /* FASTQ: the record behind the whole ones */
         struct kc_problem problem;   /* FASTA */
 };
 
 void kc_text_init(struct kc_text *text, const char *name, const struct kc_kernels *kernels, int k)
 {
-        *text = (struct kc_text){ .name = name, .kernels = kernels, .k = k };
+        *text = (struct kc_text){
+                .name = name,
+                .kernels = kernels,
+                .k = k,
+                .record_max = USUAL_RECORD_MAX,
+                .piecewise = { .kernels = kernels, .k = k, .sequence_max = KC_CHUNK_RECORD_MAX }
+        };
         kc_turn_init(&text->split);
         kc_turn_init(&text->confirm);
 }
@@ -28,6 +38,7 @@ void kc_text_destroy(struct kc_text *text)
         kc_turn_destroy(&text->confirm);
         kc_bytes_free(&text->carry);
         kc_bytes_free(&text->held);
+        kc_fastq_long_free(&text->piecewise);
 }
 
 static void count_lines(const struct kc_text *text, const struct kc_chunk *chunk, struct cut *cut)
@@ -84,19 +95,10 @@ static enum kc_status find_format(struct kc_text *text, struct kc_chunk *chunk, 
         return KC_OK;
 }
 
-static enum kc_status too_long(const struct kc_text *text, struct kc_error *err)
-{
-        return kc_fail(err, KC_EINPUT, "%s has a record longer than 2 GiB: is it FASTQ?",
-                       text->name);
-}
-
 /* Put bytes kept from before in front of the chunk's text, and forget them. */
-static enum kc_status take_over(struct kc_text *text, struct kc_bytes *kept, struct kc_chunk *chunk,
-                                struct kc_error *err)
+static enum kc_status take_over(struct kc_bytes *kept, struct kc_chunk *chunk, struct kc_error *err)
 {
-        enum kc_status status = KC_OK;
-        if (kept->nbytes + chunk->capacity > KC_CHUNK_MAX / 2)
-                return too_long(text, err);
+        enum kc_status status;
         KC_TRY(kc_chunk_reserve_front(chunk, kept->nbytes, err));
         chunk->start = chunk->text - kept->nbytes;
         if (kept->nbytes > 0)
@@ -106,12 +108,11 @@ out:
         return status;
 }
 
-static enum kc_status keep(struct kc_text *text, struct kc_bytes *kept, const uint8_t *data,
-                           size_t nbytes, struct kc_error *err)
+/* Keep what lies between the last whole record and the end of the chunk: the next record. */
+static enum kc_status keep(struct kc_bytes *kept, const struct kc_chunk *chunk, size_t from,
+                           struct kc_error *err)
 {
-        if (kept->nbytes + nbytes > KC_CHUNK_MAX / 2)
-                return too_long(text, err);
-        return kc_bytes_append(kept, data, nbytes, err);
+        return kc_bytes_append(kept, chunk->buffer + from, chunk->end - from, err);
 }
 
 /* Where the line begins that has nlines line ends behind it in [.., end). */
@@ -133,17 +134,19 @@ static enum kc_status split_fastq(struct kc_text *text, struct kc_chunk *chunk, 
                 return KC_OK; /* confirm parses it in any case */
         cut->whole_nlines = nlines - rest;
         /* binary data need no more text to be refused: the general parser is shown them now */
-        if (cut->whole_nlines == 0 && !chunk->last && !cut->binary) {
+        cut->too_long = text->carry.nbytes + (chunk->end - chunk->text) > text->record_max;
+        if (cut->whole_nlines == 0 && !chunk->last && !cut->binary && !cut->too_long) {
                 cut->whole = chunk->start = chunk->text;
                 text->carry_nlines = nlines;
-                return keep(text, &text->carry, chunk->buffer + chunk->text,
-                            chunk->end - chunk->text, err);
+                return keep(&text->carry, chunk, chunk->text, err);
         }
-        KC_TRY(take_over(text, &text->carry, chunk, err));
+        KC_TRY(take_over(&text->carry, chunk, err));
         cut->whole = chunk->start;
         if (cut->whole_nlines > 0)
                 cut->whole = line_from_end(chunk->buffer, chunk->end, rest);
-        KC_TRY(keep(text, &text->carry, chunk->buffer + cut->whole, chunk->end - cut->whole, err));
+        cut->too_long = chunk->end - cut->whole > text->record_max;
+        if (!cut->too_long) /* else the general parser goes on from this chunk */
+                KC_TRY(keep(&text->carry, chunk, cut->whole, err));
         text->carry_nlines = rest;
 out:
         return status;
@@ -198,7 +201,7 @@ static enum kc_status scan_strict(struct kc_chunk *chunk, const struct cut *cut,
                                   struct kc_error *err)
 {
         *strict = false;
-        if (cut->binary)
+        if (cut->binary || cut->too_long)
                 return KC_OK;
         if (chunk->last && !is_blank(chunk->buffer + cut->whole, chunk->end - cut->whole))
                 return KC_OK;
@@ -215,25 +218,57 @@ static enum kc_status report(const struct kc_text *text, const struct kc_problem
                        (unsigned long long)(record > 0 ? record : 1), problem->what);
 }
 
+/* Go on with a record that comes in pieces; *whole: it has ended, and others may follow. */
+static enum kc_status parse_piece(struct kc_text *text, struct kc_chunk *chunk, bool *whole,
+                                  struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_problem problem;
+        KC_TRY(kc_fastq_long_parse(&text->piecewise, chunk, &problem, err));
+        KC_TRY(report(text, &problem, err));
+        *whole = text->piecewise.place == KC_LONG_NONE;
+out:
+        return status;
+}
+
+/* Index the whole records from chunk->start on, and keep what follows them. */
+static enum kc_status parse_whole(struct kc_text *text, struct kc_chunk *chunk,
+                                  struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_problem problem;
+        size_t consumed;
+        KC_TRY(kc_fastq_parse(chunk, text->kernels, chunk->last, &consumed, &problem, err));
+        KC_TRY(report(text, &problem, err));
+        KC_TRY(keep(&text->held, chunk, consumed, err));
+        text->retry_nbytes = 2 * text->held.nbytes;
+        if (text->retry_nbytes > text->record_max)
+                text->retry_nbytes = text->record_max;
+        if (text->held.nbytes > text->record_max)
+                kc_fastq_long_begin(&text->piecewise);
+out:
+        return status;
+}
+
 /* In confirm's order: parse the chunk from the true end of the records before it. */
 static enum kc_status parse_general(struct kc_text *text, struct kc_chunk *chunk,
                                     struct kc_error *err)
 {
-        enum kc_status status;
-        struct kc_problem problem;
-        size_t consumed, nbytes = chunk->end - chunk->text;
+        enum kc_status status = KC_OK;
+        bool whole = text->piecewise.place == KC_LONG_NONE;
         chunk->nrecords = chunk->nreads = 0;
         if (atomic_load_explicit(&text->general, memory_order_relaxed)) {
+                size_t nbytes = text->held.nbytes + (chunk->end - chunk->text);
                 chunk->start = chunk->text;
-                if (!chunk->last && text->held.nbytes + nbytes < text->retry_nbytes)
-                        return keep(text, &text->held, chunk->buffer + chunk->text, nbytes, err);
-                KC_TRY(take_over(text, &text->held, chunk, err));
+                if (whole && !chunk->last && nbytes < text->retry_nbytes)
+                        return keep(&text->held, chunk, chunk->text, err);
+                KC_TRY(take_over(&text->held, chunk, err));
         }
         atomic_store_explicit(&text->general, true, memory_order_relaxed);
-        KC_TRY(kc_fastq_parse(chunk, text->kernels, chunk->last, &consumed, &problem, err));
-        KC_TRY(report(text, &problem, err));
-        KC_TRY(keep(text, &text->held, chunk->buffer + consumed, chunk->end - consumed, err));
-        text->retry_nbytes = 2 * text->held.nbytes;
+        if (!whole)
+                KC_TRY(parse_piece(text, chunk, &whole, err));
+        if (whole)
+                KC_TRY(parse_whole(text, chunk, err));
 out:
         return status;
 }

@@ -19,6 +19,7 @@
 
 #include "io/chunk.h"
 #include "io/fasta.h"
+#include "io/fastq_long.h"
 #include "io/pack.h"
 #include "io/turn.h"
 
@@ -28,6 +29,7 @@ struct kc_text {
         const char *name; /* of the file */
         const struct kc_kernels *kernels;
         int k;
+        size_t record_max; /* bytes of a FASTQ record that is held; a longer one comes in pieces */
 
         struct kc_turn split;
         enum kc_format format;
@@ -41,6 +43,7 @@ struct kc_text {
         atomic_bool general;  /* FASTQ: records are not all of four lines */
         struct kc_bytes held; /* then: the text behind the last whole record */
         size_t retry_nbytes;  /* a record known to be longer is not looked at until this many */
+        struct kc_fastq_long piecewise; /* the record that begins with what is held, or before */
         uint64_t nreads;      /* confirmed */
         bool failed;          /* a chunk was refused: what comes later is dropped */
 };

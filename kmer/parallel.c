@@ -1,9 +1,21 @@
 #include "kmer/parallel.h"
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+int kc_thread_create(pthread_t *thread, void *(*run)(void *arg), void *arg)
+{
+        pthread_attr_t attributes;
+        int code = pthread_attr_init(&attributes);
+        if (code != 0)
+                return code;
+        code = pthread_attr_setstacksize(&attributes, KC_STACK_NBYTES);
+        if (code == 0)
+                code = pthread_create(thread, &attributes, run, arg);
+        pthread_attr_destroy(&attributes);
+        return code;
+}
 
 struct team {
         enum kc_status (*run)(void *ctx, int worker, struct kc_error *err);
@@ -56,7 +68,7 @@ enum kc_status kc_parallel(int nthreads,
         for (; nstarted < nthreads; nstarted++) {
                 struct member *m = &members[nstarted];
                 *m = (struct member){ .team = &team, .worker = nstarted };
-                int code = pthread_create(&m->thread, NULL, work, m);
+                int code = kc_thread_create(&m->thread, work, m);
                 if (code != 0) {
                         struct kc_error failure = { 0 };
                         kc_fail(&failure, KC_ENOMEM,

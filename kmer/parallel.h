@@ -6,9 +6,20 @@
 
 #include "kmer/status.h"
 
+#include <pthread.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/*
+ * The stack of every thread, whatever 'ulimit -s' says. htscodecs has a function that takes 1.3 MiB
+ * of it; what is not touched takes no memory.
+ */
+enum { KC_STACK_NBYTES = 4 << 20 };
+
+/* pthread_create with a stack of KC_STACK_NBYTES. Returns 0 or an errno. */
+int kc_thread_create(pthread_t *thread, void *(*run)(void *arg), void *arg);
 
 /*
  * Call run(ctx, worker, err) for worker = 0 .. nthreads-1, each on a thread of its own (worker 0 on

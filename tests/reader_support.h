@@ -120,6 +120,7 @@ struct setting {
         int k, min_quality, nworkers;
         size_t chunk_nbytes;
         uint32_t words_cap, segments_cap; /* 0: the smallest */
+        size_t record_max, sequence_max;
 };
 
 struct reading {
@@ -183,6 +184,8 @@ static inline struct outcome read_paths(const char *const *paths, size_t npaths,
                 .min_quality = setting->min_quality,
                 .nworkers = setting->nworkers,
                 .chunk_nbytes = setting->chunk_nbytes,
+                .record_max = setting->record_max,
+                .sequence_max = setting->sequence_max,
                 .job = &job,
         };
         out.status = kc_reader_open(&reader, paths, npaths, &options, &err);

@@ -113,7 +113,7 @@ static struct outcome gunzip_pieces(const struct buffer *file, struct setting se
 {
         struct outcome outcome = { .good = true };
         struct kc_gunzip gunzip;
-        assert_int_equal(kc_gunzip_init(&gunzip, "FILE", NULL), KC_OK);
+        assert_int_equal(kc_gunzip_init(&gunzip, "FILE", 0, NULL), KC_OK);
         struct kc_piece piece = { 0 };
         for (uint64_t from = 0; outcome.good && gunzip.place.phase != KC_AT_END;
              from += setting.piece_nbytes) {

@@ -125,26 +125,104 @@ static void test_wrong_trailer(void **state)
         drop(&text);
 }
 
-static void test_after_gzip(void **state)
+/* Read bytes by one thread and by three, of which three inflate a gzip stream together. */
+static void refuse_bytes(const struct buffer *bytes, const char *part)
+{
+        for (int t = 1; t <= 3; t += 2) {
+                struct setting setting = plain_setting;
+                setting.nworkers = t;
+                struct outcome got = read_bytes(bytes, &setting);
+                assert_refused(&got, part);
+        }
+}
+
+/* What follows compressed data is an error that says how much it is and where. */
+static void check_trailing(enum packing packing, const char *format)
+{
+        static const char junk[] = "not part of any compressed file, and longer than any header";
+        struct buffer text = small_fastq(10), packed = pack_text(&text, packing, 200);
+        size_t end = packed.n;
+        char part[128];
+        for (size_t n = 1; n < sizeof junk; n += 1 + n / 8) {
+                put(&packed, junk, n);
+                snprintf(part, sizeof part,
+                         n == 1 ? "-input has %zu byte that is not %s after the end of its %s data "
+                                  "(offset %zu):"
+                                : "-input has %zu bytes that are not %s after the end of its %s "
+                                  "data (offset %zu):",
+                         n, format, format, end);
+                refuse_bytes(&packed, part);
+                packed.n = end;
+        }
+        drop(&packed);
+        drop(&text);
+}
+
+static void test_trailing(void **state)
+{
+        (void)state;
+        check_trailing(GZIP, "gzip");
+        check_trailing(GZIP_MEMBERS, "gzip");
+        check_trailing(BLOCKS, "gzip");
+        check_trailing(ZSTD, "zstd");
+}
+
+/* Zeros to the end of the file are the padding of tapes; with anything behind them they are not. */
+static void check_padding(enum packing packing)
+{
+        static const char zeros[600] = { 0 };
+        struct buffer text = small_fastq(10), packed = pack_text(&text, packing, 200);
+        struct outcome want = read_bytes(&text, &plain_setting);
+        size_t end = packed.n;
+        char part[128];
+        for (size_t n = 1; n <= sizeof zeros; n += 1 + n / 2) {
+                put(&packed, zeros, n);
+                for (int t = 1; t <= 3; t += 2) {
+                        struct setting setting = plain_setting;
+                        setting.nworkers = t;
+                        struct outcome got = read_bytes(&packed, &setting);
+                        assert_outcome(&got, &want);
+                }
+                put(&packed, "x", 1);
+                snprintf(part, sizeof part,
+                         "-input has 1 byte behind zeros that end the gzip data (offset %zu):",
+                         end + n);
+                refuse_bytes(&packed, part);
+                packed.n = end;
+        }
+        drop(&packed);
+        drop(&text);
+}
+
+static void test_padding(void **state)
+{
+        (void)state;
+        check_padding(GZIP);
+        check_padding(BLOCKS);
+}
+
+/* The beginning of another member is no trailing data: the file is truncated. */
+static void test_cut_member(void **state)
 {
         (void)state;
         struct buffer text = small_fastq(10);
-        struct outcome want = read_bytes(&text, &plain_setting);
-        struct buffer packed = pack_text(&text, GZIP, 0);
-        for (size_t i = 0; i < 600; i++)
-                put(&packed, "\0", 1);
-        struct outcome padded = read_bytes(&packed, &plain_setting);
-        assert_outcome(&padded, &want);
-        put(&packed, "x", 1);
-        struct outcome more = read_bytes(&packed, &plain_setting);
-        assert_refused(&more, "behind zeros");
-        drop(&packed);
-
-        packed = pack_text(&text, GZIP, 0);
-        puts_to(&packed, "something else");
-        struct outcome foreign = read_bytes(&packed, &plain_setting);
-        assert_refused(&foreign, "no gzip header");
-        drop(&packed);
+        for (int packing = GZIP; packing <= BLOCKS; packing++) {
+                struct buffer packed = pack_text(&text, (enum packing)packing, 1 << 15);
+                struct buffer twice = { 0 };
+                for (size_t n = 1; n < 30; n++) {
+                        put(&twice, packed.data, packed.n);
+                        put(&twice, packed.data, n);
+                        refuse_bytes(&twice, "is truncated");
+                        twice.n = 0;
+                }
+                put(&twice, packed.data, packed.n);
+                put(&twice, packed.data, packed.n);
+                twice.data[packed.n + 3] |= (char)0x80;
+                refuse_bytes(&twice,
+                             packing == BLOCKS ? "is corrupt" : "unknown flags of the gzip");
+                drop(&twice);
+                drop(&packed);
+        }
         drop(&text);
 }
 
@@ -156,6 +234,12 @@ static void test_bgzf_without_end(void **state)
         packed.n -= BGZF_END_NBYTES;
         struct outcome got = read_bytes(&packed, &plain_setting);
         assert_refused(&got, "without BGZF's end-of-file block");
+        /* zeros in the place of what is missing, as an interrupted download may leave them */
+        for (int i = 0; i < 100; i++) {
+                put(&packed, "\0", 1);
+                got = read_bytes(&packed, &plain_setting);
+                assert_refused(&got, "without BGZF's end-of-file block");
+        }
         drop(&packed);
         drop(&text);
 }
@@ -271,22 +355,131 @@ static void test_first_error_wins(void **state)
         for (int round = 0; round < 40; round++) {
                 struct setting setting = { .k = 3,
                                            .nworkers = 1 + round % 4,
-                                           .chunk_nbytes = 30 + 17 * (size_t)round };
+                                           .chunk_nbytes = 30 + 17 * (size_t)round,
+                                           .record_max = (size_t)round % 3 };
                 struct outcome got = read_bytes(&text, &setting);
                 assert_refused(&got, "record 200 has 10 bases but 4 quality letters");
         }
         drop(&text);
 }
 
+enum { MIB = 1 << 20 };
+
+/* Two short records around one whose text has nbytes bytes, its lines of this width. */
+static struct buffer long_record(size_t nbytes, size_t width)
+{
+        struct buffer text = { 0 };
+        size_t nlines = 2 * (nbytes / 2 / (width + 1)), n = (nbytes - 5 - nlines) / 2;
+        puts_to(&text, "@a\nACGT\n+\nIIII\n@b\n");
+        for (int part = 0; part < 2; part++) {
+                for (size_t at = 0; at < n; at += width)
+                        for (size_t i = at; i <= at + width && i <= n; i++)
+                                puts_to(&text, i == at + width || i == n ? "\n" : part ? "I" : "C");
+                puts_to(&text, part ? "" : "+\n");
+        }
+        puts_to(&text, "@c\nACGT\n+\nIIII\n");
+        return text;
+}
+
+/* Without qualities a record of any length is read. With them, a sequence has to be held, and the
+ * message says how long it is and what that takes. */
+static void check_long(size_t nbytes, size_t width)
+{
+        struct buffer text = long_record(nbytes, width);
+        for (int t = 1; t <= 3; t += 2)
+                for (size_t chunk = 20000; chunk < 4 * MIB; chunk *= 13) {
+                        struct setting setting = { .k = 31,
+                                                   .nworkers = t,
+                                                   .chunk_nbytes = chunk,
+                                                   .record_max = MIB,
+                                                   .sequence_max = MIB / 2 };
+                        struct outcome got = read_bytes(&text, &setting);
+                        assert_int_equal(got.status, KC_OK);
+                        assert_int_equal(got.totals.nreads, 3);
+                        if (nbytes < MIB || chunk >= MIB)
+                                continue;
+                        setting.min_quality = 20;
+                        got = read_bytes(&text, &setting);
+                        assert_refused(&got, ": record 2 has ");
+                        assert_refused(&got, " bases, more than the 524288 that memory can hold "
+                                             "until their qualities are read, as --min-quality "
+                                             "demands");
+                }
+        drop(&text);
+}
+
+static void check_piece(const char *text, const char *message)
+{
+        struct setting setting = { .k = 3, .nworkers = 1, .chunk_nbytes = 7, .record_max = 1 };
+        struct outcome got = read_text(text, &setting);
+        assert_refused(&got, message);
+}
+
+/* What is wrong with a record is told even if it comes in pieces. */
+static void test_bad_pieces(void **state)
+{
+        (void)state;
+        check_piece("@a\nACGTACGTACGT\n+\nIIIIIIIIIIIII\n", "has 12 bases but 13 quality letters");
+        check_piece("@a\nACGTAC\nGTACGT\n+\nIIIIII\nIIIIIIII\n",
+                    "has 12 bases but 14 quality letters");
+        check_piece("@a\nACGTACGTACGT\n@b\nACGT\n+\nIIII\n",
+                    "record 1 has no '+' line after its sequence");
+        check_piece("@a\nACGTACGTACGT\nACGTAC", "record 1 is truncated: the file ends within it");
+        check_piece("@a\nACGTACGTACGT\n+\nIIIIII",
+                    "record 1 is truncated: the file ends within it, with 12 bases but 6 quality "
+                    "letters");
+        check_piece("@a\nACGTACG\001TACGT\n+\nIIIIIIIIIIIII\n",
+                    "record 1 holds binary data: this is not FASTQ");
+}
+
+/* A carriage return within a line is a letter, wherever the text is cut. */
+static void test_carriage_return_in_pieces(void **state)
+{
+        (void)state;
+        for (size_t chunk = 2; chunk < 40; chunk++) {
+                struct setting setting = {
+                        .k = 3, .nworkers = 1, .chunk_nbytes = chunk, .record_max = 1
+                };
+                struct outcome got = read_text("@a\nACGTACGT\rTACGT\r\n+\r\nIIIIIIIIIIIIII\r\n"
+                                               "@b\nACGT\n+\nIIII\n",
+                                               &setting);
+                assert_int_equal(got.status, KC_OK);
+                assert_int_equal(got.totals.nreads, 2);
+                assert_int_equal(got.totals.nbases, 14 + 4);
+                assert_int_equal(got.totals.nskipped, 1);
+        }
+}
+
+/* Lines of one length, and wrapped. */
+static void test_long_records(void **state)
+{
+        (void)state;
+        check_long(MIB - 1000, 2 * MIB);
+        check_long(MIB - 1000, 60);
+        check_long(2 * MIB, 4 * MIB);
+        check_long(2 * MIB, 60);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_truncated),        cmocka_unit_test(test_truncated_members),
-                cmocka_unit_test(test_truncated_text),   cmocka_unit_test(test_flipped_bits),
-                cmocka_unit_test(test_wrong_trailer),    cmocka_unit_test(test_after_gzip),
-                cmocka_unit_test(test_bgzf_without_end), cmocka_unit_test(test_bgzf_and_gzip),
-                cmocka_unit_test(test_bad_records),      cmocka_unit_test(test_quality_swallows),
-                cmocka_unit_test(test_foreign),          cmocka_unit_test(test_first_error_wins),
+                cmocka_unit_test(test_truncated),
+                cmocka_unit_test(test_truncated_members),
+                cmocka_unit_test(test_truncated_text),
+                cmocka_unit_test(test_flipped_bits),
+                cmocka_unit_test(test_wrong_trailer),
+                cmocka_unit_test(test_trailing),
+                cmocka_unit_test(test_padding),
+                cmocka_unit_test(test_cut_member),
+                cmocka_unit_test(test_bgzf_without_end),
+                cmocka_unit_test(test_bgzf_and_gzip),
+                cmocka_unit_test(test_bad_records),
+                cmocka_unit_test(test_quality_swallows),
+                cmocka_unit_test(test_foreign),
+                cmocka_unit_test(test_first_error_wins),
+                cmocka_unit_test(test_long_records),
+                cmocka_unit_test(test_bad_pieces),
+                cmocka_unit_test(test_carriage_return_in_pieces),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

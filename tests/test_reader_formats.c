@@ -2,6 +2,7 @@
 #include "tests/reader_support.h"
 
 static const size_t chunk_sizes[] = { 64, 100, 257, 4096, 0 };
+static const size_t record_maxima[] = { 0, 1, 90, 2000 }; /* longer ones come in pieces */
 static const int ks[] = { 1, 2, 21, 31, 32, 33, 255 };
 
 static void check_text(const struct buffer *text, const struct reads *reads, bool qualities,
@@ -30,6 +31,7 @@ static void check_layout(const struct layout *layout, struct reads_shape shape, 
                                         .chunk_nbytes = chunk_sizes[c],
                                         .words_cap = draw(&seed) & 1 ? 64 : 1000,
                                         .segments_cap = 1 + draw(&seed) % 100,
+                                        .record_max = record_maxima[draw(&seed) % 4],
                                 };
                                 check_text(&packed, &reads, !layout->fasta, setting);
                         }

@@ -109,7 +109,7 @@ static struct outcome gunzip(uint8_t *text, const struct file *file, size_t piec
         struct kc_piece piece = { 0 };
         struct kc_piece_sums sums;
         struct kc_view view = { file->data, file->n, 0, true };
-        REQUIRE(kc_gunzip_init(&g, "fuzz", NULL) == KC_OK);
+        REQUIRE(kc_gunzip_init(&g, "fuzz", 0, NULL) == KC_OK);
         for (uint64_t from = 0, to = KC_WINDOW; outcome.good && g.place.phase != KC_AT_END;
              from = to, to += piece_nbytes) {
                 piece.key = KC_NO_BLOCK;

@@ -1,0 +1,52 @@
+#include "app/memory.h"
+
+#include "app/machine.h"
+#include "cpu/cpu_engine.h"
+
+#define MIB MEMORY_MIB
+
+enum {
+        PROCESS_MIB = 24,     /* code, libraries, stacks, the index of the output */
+        THREAD_MIB = 36,      /* of the CPU engine: with less, bins are counted in many passes */
+        OUTSIDE_MIB = 12,     /* a thread, for the reader's buffers, or later the store's */
+        OUTSIDE_FRACTION = 6, /* of the bound, that this may be at most */
+        READER_FRACTION = 8,  /* likewise, that the reader gets at least */
+};
+
+uint64_t memory_default_nbytes(void)
+{
+        uint64_t nbytes = machine_available_nbytes() / 4 * 3;
+        if (nbytes == 0)
+                nbytes = 4096 * MIB; /* nothing is known of this machine */
+        return nbytes > MEMORY_MIN_MIB * MIB ? nbytes : MEMORY_MIN_MIB * MIB;
+}
+
+static int threads_that_fit(uint64_t nbytes, int nthreads)
+{
+        uint64_t most = (nbytes - PROCESS_MIB * MIB) / (THREAD_MIB * MIB);
+        return most < (uint64_t)nthreads ? (int)most : nthreads;
+}
+
+/* Of a device's engine, which has no tables in host memory, the reader gets its share at once. */
+static uint64_t outside(uint64_t nbytes, int nthreads, bool device)
+{
+        uint64_t wanted = OUTSIDE_MIB * MIB * (unsigned)nthreads;
+        if (device && wanted < nbytes / READER_FRACTION)
+                wanted = nbytes / READER_FRACTION;
+        return wanted < nbytes / OUTSIDE_FRACTION ? wanted : nbytes / OUTSIDE_FRACTION;
+}
+
+struct memory_plan memory_plan_count(uint64_t nbytes, int nthreads, bool device)
+{
+        struct memory_plan plan = { .nthreads = nthreads };
+        if (!device)
+                plan.nthreads = threads_that_fit(nbytes, nthreads);
+        plan.reader_nbytes = outside(nbytes, plan.nthreads, device);
+        plan.engine_nbytes = nbytes - PROCESS_MIB * MIB - plan.reader_nbytes;
+        /* The CPU engine needs its tables only when all has been read. */
+        if (!device)
+                plan.reader_nbytes += kc_cpu_scratch_nbytes(plan.engine_nbytes, plan.nthreads);
+        plan.reader_bound.factor = READER_FRACTION;
+        plan.reader_bound.fixed_nbytes = (PROCESS_MIB + OUTSIDE_MIB * (uint64_t)nthreads) * MIB;
+        return plan;
+}
