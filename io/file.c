@@ -2,6 +2,19 @@
 
 enum { MAX_HTS_THREADS = 4 };
 
+/* BGZF is missing here: its blocks are checked before anything looks at their text. */
+static const char *checker(enum kc_container container)
+{
+        switch (container) {
+        case KC_CONTAINER_GZIP:
+                return "gzip -t FILE";
+        case KC_CONTAINER_ZSTD:
+                return "zstd -t FILE";
+        default:
+                return NULL;
+        }
+}
+
 enum kc_status kc_file_open(struct kc_file *file, const char *path,
                             const struct kc_file_options *options, struct kc_error *err)
 {
@@ -11,11 +24,12 @@ enum kc_status kc_file_open(struct kc_file *file, const char *path,
         kc_text_init(&file->text, kc_input_name(path), options->kernels, options->k);
         enum kc_status status = kc_input_open(&in, path, err);
         if (status == KC_OK)
-                status = kc_detect(&in, &found, err);
+                status = kc_detect(&in, false, &found, err);
         if (status != KC_OK) {
                 kc_input_close(&in);
                 return status;
         }
+        file->text.checker = checker(found.container);
         if (options->record_max > 0)
                 file->text.record_max = options->record_max;
         if (found.container != KC_CONTAINER_ALIGNMENTS)

@@ -289,15 +289,15 @@ struct kc_batch_source kc_reader_source(struct kc_reader *reader)
 static enum kc_status is_regular(const char *path, bool *regular, struct kc_error *err)
 {
         struct stat st;
-        const char *name = kc_input_name(path);
         bool standard = strcmp(path, "-") == 0;
         if ((standard ? fstat(STDIN_FILENO, &st) : stat(path, &st)) != 0)
-                return kc_fail(err, KC_EINPUT, "cannot open %s: %s", name, strerror(errno));
+                return kc_input_open_failed(path, errno, err);
         *regular = S_ISREG(st.st_mode);
         if (S_ISDIR(st.st_mode))
-                return kc_fail(err, KC_EINPUT, "%s is a folder, not a file of reads", name);
+                return kc_fail(err, KC_EINPUT, "%s is a folder, not a file of reads",
+                               kc_input_name(path));
         if (!*regular && !standard && access(path, R_OK) != 0)
-                return kc_fail(err, KC_EINPUT, "cannot open %s: %s", name, strerror(errno));
+                return kc_input_open_failed(path, errno, err);
         return KC_OK;
 }
 
@@ -317,7 +317,7 @@ static enum kc_status inspect(struct kc_reader *reader, const char *path, uint64
         }
         status = kc_input_open(&in, path, err);
         if (status == KC_OK)
-                status = kc_detect(&in, &found, err);
+                status = kc_detect(&in, false, &found, err);
         if (status == KC_OK) {
                 *total += in.size;
                 reader->expected_nbases += (uint64_t)((double)in.size * found.bases_per_byte);
