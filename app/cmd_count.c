@@ -52,8 +52,8 @@ const struct command command_count = {
         .description =
                 "FILE is FASTQ or FASTA, plain or compressed with gzip, BGZF or zstd, or SAM, BAM "
                 "or CRAM; told apart by content, not by name. - is standard input, and @LIST a "
-                "file that names one input a line. Files of different kinds may be mixed; all are "
-                "counted together.\n\n"
+                "file that names one input a line; blank lines and lines that begin with # are "
+                "skipped. Files of different kinds may be mixed; all are counted together.\n\n"
                 "Of alignments, primary ones are counted, once each. Letters outside ACGTU break "
                 "k-mers and are told in the summary.\n\n"
                 "The output appears under its name when it is complete, and not before. An "

@@ -331,10 +331,9 @@ static enum kc_status inspect_all(struct kc_reader *reader, struct kc_error *err
         uint64_t total = 0;
         bool size_known = true;
         for (size_t i = 0; i < reader->inputs.n; i++) {
-                enum kc_status status =
-                        inspect(reader, reader->inputs.names[i], &total, &size_known, err);
-                if (status != KC_OK)
-                        return status;
+                struct kc_error own = { 0 };
+                if (inspect(reader, reader->inputs.names[i], &total, &size_known, &own) != KC_OK)
+                        return kc_inputs_blame(&reader->inputs, i, &own, err);
         }
         if (!size_known)
                 reader->expected_nbases = 0;
