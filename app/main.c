@@ -3,6 +3,7 @@
  */
 #include "app/help.h"
 #include "app/machine.h"
+#include "app/references.h"
 #include "app/signals.h"
 
 #include <fcntl.h>
@@ -121,6 +122,7 @@ int main(int argc, char **argv)
         struct invocation call = { .start_seconds = machine_seconds() };
         struct text_out out;
         occupy_standard_descriptors();
+        references_set_up();
         text_out_stdout(&out);
         call.out = &out;
         call.line = join_arguments(argc, argv);

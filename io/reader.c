@@ -15,7 +15,6 @@
 #include "io/segment.h"
 
 #include <errno.h>
-#include <htslib/hts.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -386,7 +385,6 @@ enum kc_status kc_reader_open(struct kc_reader **reader, const char *const *path
                 .chunk_nbytes = options->chunk_nbytes > 0 ? options->chunk_nbytes : CHUNK_NBYTES,
                 .record_max = options->record_max,
         };
-        hts_set_log_level(HTS_LOG_OFF); /* what htslib would print is reported as an error */
         KC_TRY(kc_inputs_resolve(&r->inputs, paths, npaths, err));
         KC_TRY(inspect_all(r, err));
         KC_TRY(make_workers(r, options, err));
