@@ -217,7 +217,7 @@ enum kc_status kc_detect(struct kc_input *in, bool lines, struct kc_detected *fo
         if (bytes == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for reading");
         KC_TRY(kc_input_peek(in, bytes, PEEK, &n, err));
-        if (n == 0) {
+        if (n == 0 && !lines) {
                 status = kc_fail(err, KC_EINPUT, "%s is empty", in->name);
                 goto out;
         }

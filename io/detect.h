@@ -25,7 +25,7 @@ enum { KC_BOM_NBYTES = 3 };
 
 /*
  * Look at the beginning of an open input, taking nothing away.
- *   lines  accept text that is neither FASTQ nor FASTA as well: lines of sequence
+ *   lines  accept text that is neither FASTQ nor FASTA as well, lines of sequence, and nothing
  * KC_EINPUT if it is empty or another kind of file, as far as the first bytes tell; the message
  * names what it is and what to do. KC_EIO, KC_ENOMEM.
  */

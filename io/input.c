@@ -28,7 +28,7 @@ static enum kc_status look_at(struct kc_input *in, struct kc_error *err)
         if (fstat(in->fd, &st) != 0)
                 return kc_fail(err, KC_EIO, "%s: %s", in->name, strerror(errno));
         if (S_ISDIR(st.st_mode))
-                return kc_fail(err, KC_EINPUT, "%s is a folder, not a file of reads", in->name);
+                return kc_fail(err, KC_EINPUT, "%s is a folder, not a file", in->name);
         in->regular = S_ISREG(st.st_mode);
         if (!in->regular) {
                 in->stream = hdopen(in->fd, "r");

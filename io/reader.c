@@ -293,8 +293,7 @@ static enum kc_status is_regular(const char *path, bool *regular, struct kc_erro
                 return kc_input_open_failed(path, errno, err);
         *regular = S_ISREG(st.st_mode);
         if (S_ISDIR(st.st_mode))
-                return kc_fail(err, KC_EINPUT, "%s is a folder, not a file of reads",
-                               kc_input_name(path));
+                return kc_fail(err, KC_EINPUT, "%s is a folder, not a file", kc_input_name(path));
         if (!*regular && !standard && access(path, R_OK) != 0)
                 return kc_input_open_failed(path, errno, err);
         return KC_OK;
