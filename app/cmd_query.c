@@ -197,7 +197,8 @@ static const struct option_spec query_options[] = {
           .argument = "FILE",
           .offset = FIELD(file),
           .help = "Ask for all k-mers of this file, after those of the arguments: FASTA, FASTQ, or "
-                  "lines of which the first field is taken; plain or gzip; - is standard input. "
+                  "lines of which the first field is taken; plain or compressed with gzip, BGZF or "
+                  "zstd; - is standard input. "
                   "k-mers over letters outside ACGTU, and sequences shorter than k, give no line, "
                   "and are told on standard error." },
         OPTION_THREADS(FIELD(nthreads)),

@@ -239,7 +239,8 @@ static const struct option_spec remove_options[] = {
           .argument = "FILE",
           .offset = FIELD(file),
           .help = "Remove all k-mers of this file as well: FASTA, FASTQ, or lines of which the "
-                  "first field is taken (as dump prints them); plain or gzip; - is standard input. "
+                  "first field is taken (as dump prints them); plain or compressed with gzip, BGZF "
+                  "or zstd; - is standard input. "
                   "What is shorter than k, and letters outside ACGTU, are told on standard error." },
         OPTION_THREADS(FIELD(nthreads)),
         OPTION_DEVICE(

@@ -3,6 +3,7 @@
  */
 #include "app/help.h"
 #include "app/machine.h"
+#include "app/references.h"
 #include "app/signals.h"
 #include "kmer/parallel.h"
 
@@ -129,6 +130,7 @@ static int run_program(int argc, char **argv)
         struct text_out out;
         occupy_standard_descriptors();
         signals_ignore_file_limit();
+        references_set_up();
         text_out_stdout(&out);
         call.out = &out;
         call.line = join_arguments(argc, argv);

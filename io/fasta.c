@@ -117,6 +117,12 @@ static void refuse(struct scan *s, const char *what)
         s->problem->record = s->chunk->nreads;
 }
 
+static void refuse_return(struct scan *s)
+{
+        refuse(s, "has a carriage return within a line, as old Macs ended lines; try: "
+                  "tr '\\r' '\\n' < FILE | kcount ... -");
+}
+
 static void add_letters(struct scan *s, size_t from, size_t n)
 {
         uint8_t *buffer = s->chunk->buffer;
@@ -148,12 +154,13 @@ static enum kc_status add_line(struct scan *s, enum kc_fasta_place place, size_t
                         s->chunk->nreads++;
                 }
                 if (memchr(text, '\r', n) != NULL)
-                        refuse(s, "has a carriage return within its '>' line; lines must end with "
-                                  "\\n or \\r\\n");
+                        refuse_return(s);
         } else if (place == KC_FASTA_SEQUENCE) {
                 if (fresh && (*text == '@' || *text == '+'))
                         refuse(s, "has a line that begins with '@' or '+': FASTA and FASTQ are "
                                   "mixed in one file");
+                else if (memmem(text, n, "\r>", 2) != NULL)
+                        refuse_return(s); /* a header would be taken for bases */
                 else
                         add_letters(s, line, n);
         }
