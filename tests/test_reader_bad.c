@@ -300,8 +300,10 @@ static void test_bad_records(void **state)
         refuse_text("@a\nACGT\n+\nIIII\n@b", "record 2 is truncated");
         refuse_text("@a\nAC\001T\n+\nIIII\n@b\nACGT\n+\nIIII\n",
                     "record 1 holds binary data (byte 0x01)");
-        refuse_text(">a\nACGT\n>b\nAC\002GT\n", "record 2 holds binary data");
+        refuse_text(">a\nACGT\n>b\nAC\002GT\n", "record 2 holds binary data (byte 0x02)");
         refuse_text(">a\nACGT\n@b\nACGT\n+\nIIII\n", "record 1 has a line that begins with '@'");
+        refuse_text("@a\nACGT\n+\nIIII\n@b\rACGT\r+\rIIII\r",
+                    "record 2 has a carriage return within a line");
         refuse_text(">a\nACGT\n>b\rACGT\n", "record 2 has a carriage return within a line");
         refuse_text(">a\nACGT\r>b\rACGT\r", "record 1 has a carriage return within a line");
         refuse_text("; only\nACGT\n", "record 1 has no '>' line");
