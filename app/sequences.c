@@ -143,9 +143,10 @@ static enum kc_status skip_qualities(struct sequences *s, struct kc_error *err)
         } while (found && length < s->sequence.length);
         if (length != s->sequence.length)
                 status = kc_fail(err, KC_EINPUT,
-                                 "%s: line %llu: the record's quality and sequence differ in "
-                                 "length",
-                                 s->path, (unsigned long long)s->line_number);
+                                 "%s: line %llu: the record that ends here has %zu bases but %zu "
+                                 "quality letters",
+                                 s->path, (unsigned long long)s->line_number, s->sequence.length,
+                                 length);
 out:
         return status;
 }

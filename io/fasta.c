@@ -205,8 +205,13 @@ enum kc_status kc_fasta_scan(struct kc_chunk *chunk, const struct kc_fasta_state
                 at = stop + 1;
         }
         KC_TRY(close_record(&s, err));
-        if (binary && problem->what[0] == 0)
-                refuse(&s, "holds binary data: this is not FASTA");
+        if (binary && problem->what[0] == 0) {
+                char what[96];
+                snprintf(what, sizeof what,
+                         "holds binary data (byte 0x%02x): this is not FASTA, or it is damaged",
+                         (unsigned)chunk->buffer[end]);
+                refuse(&s, what);
+        }
 out:
         return status;
 }

@@ -1,5 +1,6 @@
 #include "io/fastq.h"
 
+#include "io/damage.h"
 #include "io/foreign.h"
 
 #include <stdio.h>
@@ -209,14 +210,27 @@ static size_t join_lines(uint8_t *buffer, size_t from, size_t to)
         return from;
 }
 
+/* Is there a carriage return within the first line, as if it were all of a file of an old Mac? */
+static bool has_returns_only(const struct walk *w, const struct extent *x)
+{
+        const uint8_t *begin = w->buffer + x->begin;
+        const uint8_t *eol = memchr(begin, '\n', w->end - x->begin);
+        const uint8_t *cr = eol == NULL ? NULL : memchr(begin, '\r', (size_t)(eol - begin));
+        return cr != NULL && cr + 1 < eol;
+}
+
 static enum outcome explain_truncated(const struct walk *w, const struct extent *x,
                                       struct kc_problem *problem)
 {
+        if (x->plus == 0 && has_returns_only(w, x))
+                return bad(problem, "has a carriage return within a line, as old Macs ended lines; "
+                                    "try: tr '\\r' '\\n' < FILE | kcount ... -");
         if (x->plus == 0)
-                return bad(problem, "is truncated: the file ends within it");
+                return bad(problem, "is truncated: the file ends within it" KC_DAMAGE_REMEDY);
+        const char *why = explain_lengths(w, x);
         snprintf(problem->what, sizeof problem->what,
                  "is truncated: the file ends within it, with %zu bases but %zu quality letters%s",
-                 x->nbases, x->nqual, explain_lengths(w, x));
+                 x->nbases, x->nqual, *why ? why : KC_DAMAGE_REMEDY);
         return BAD;
 }
 

@@ -285,6 +285,7 @@ static void test_members(void **state)
         }
         check_text(&file, &text);
         struct kc_error error;
+        size_t end = file.n;
         put(&file, "\0\0\0\0", 4);
         check_text(&file, &text);
         struct buffer zeros = make_random(400000, 1, 1);
@@ -294,6 +295,16 @@ static void test_members(void **state)
         struct buffer got = read_file(&file, NTHREADS, 300, &error);
         assert_non_null(strstr(error.message, "behind zeros that end the gzip data"));
         drop(&got);
+        file.n = end;
+        for (size_t n = 1; n < 20; n++) {
+                char want[64];
+                put(&file, "x", 1);
+                snprintf(want, sizeof want, "%zu byte%s not gzip after the end", n,
+                         n == 1 ? " that is" : "s that are");
+                got = read_file(&file, NTHREADS, 300, &error);
+                assert_non_null(strstr(error.message, want));
+                drop(&got);
+        }
         drop(&zeros);
         drop(&file);
         drop(&text);
