@@ -58,10 +58,9 @@ static enum kc_status load_referenced(struct kc_store *store, const struct kc_fo
         KC_TRY(kc_footer_ref_check(ref, store->path, store->nbytes, err));
         KC_TRY(load(store, ref->offset, ref->nbytes, err));
         if (XXH3_64bits(store->footer, ref->nbytes) != ref->checksum)
-                status = kc_fail(
-                        err, KC_ECORRUPT,
-                        "%s is damaged: its footer (offset %llu) has a wrong checksum; " KC_RESCUE_ADVICE,
-                        store->path, (unsigned long long)ref->offset);
+                status = kc_fail(err, KC_ECORRUPT,
+                                 "%s is damaged: its footer (offset %llu) has a wrong checksum; %s",
+                                 store->path, (unsigned long long)ref->offset, KC_RESCUE_ADVICE);
 out:
         return status;
 }
@@ -162,17 +161,16 @@ static enum kc_status settle(struct kc_store *store, const struct kc_store_heade
         store->footing = footing;
         if (footing == KC_FOOTING_MENDABLE)
                 n = asprintf(&store->warning,
-                             "%s: %s damaged, but no data is lost; the next add, remove or compact "
-                             "mends this",
+                             "%s: %s damaged, but no data is lost; add, remove or compact "
+                             "mends it",
                              store->path, unsound);
         else if (footing == KC_FOOTING_DOUBTFUL)
-                n = asprintf(
-                        &store->warning,
-                        "%s: %s damaged or was never written, and the %llu bytes from offset "
-                        "%llu on belong to no footer: what was added last may be missing; " KC_RESCUE_ADVICE,
-                        store->path, unsound,
-                        (unsigned long long)(store->nbytes - footer_end(store)),
-                        (unsigned long long)footer_end(store));
+                n = asprintf(&store->warning,
+                             "%s: %s damaged or was never written, and the %llu bytes from offset "
+                             "%llu on belong to no footer: what was added last may be missing; %s",
+                             store->path, unsound,
+                             (unsigned long long)(store->nbytes - footer_end(store)),
+                             (unsigned long long)footer_end(store), KC_RESCUE_ADVICE);
         if (n >= 0)
                 return KC_OK;
         store->warning = NULL;
@@ -285,12 +283,11 @@ static enum kc_status settle_for_newest(struct kc_store *store, const struct can
                 return KC_OK;
         }
         store->footing = KC_FOOTING_DOUBTFUL;
-        if (asprintf(
-                    &store->warning,
-                    "%s: the newest sound footer is at offset %llu; what was added after it, in the "
-                    "bytes from offset %llu on, is lost",
-                    store->path, (unsigned long long)store->footer_offset,
-                    (unsigned long long)footer_end(store)) >= 0)
+        if (asprintf(&store->warning,
+                     "%s: the newest sound footer is at offset %llu; what was added after it, in "
+                     "the bytes from offset %llu on, is lost",
+                     store->path, (unsigned long long)store->footer_offset,
+                     (unsigned long long)footer_end(store)) >= 0)
                 return KC_OK;
         store->warning = NULL;
         return kc_fail(err, KC_ENOMEM, "out of memory for opening %s", store->path);

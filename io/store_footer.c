@@ -155,11 +155,10 @@ enum kc_status kc_footer_ref_check(const struct kc_footer_ref *ref, const char *
                 return kc_fail(err, KC_ECORRUPT,
                                "%s is damaged: its header (offset 64) points to no footer", path);
         if (ref->offset > file_nbytes || ref->nbytes > file_nbytes - ref->offset)
-                return kc_fail(
-                        err, KC_ECORRUPT,
-                        "%s is truncated: it has %llu bytes, its footer ends at %llu; " KC_RESCUE_ADVICE,
-                        path, (unsigned long long)file_nbytes,
-                        (unsigned long long)(ref->offset + ref->nbytes));
+                return kc_fail(err, KC_ECORRUPT,
+                               "%s is truncated: it has %llu bytes, its footer ends at %llu; %s",
+                               path, (unsigned long long)file_nbytes,
+                               (unsigned long long)(ref->offset + ref->nbytes), KC_RESCUE_ADVICE);
         return KC_OK;
 }
 

@@ -1,10 +1,11 @@
 """
-Damaged .kc files: what the commands answer, warn of and refuse, and what check and check --repair say.
+Damaged .kc files: what the commands answer, warn of and refuse; check and check --repair.
 
     damage.py KCOUNT SOURCE
 """
 import json
 import shutil
+import struct
 
 from session import SOURCE, Session, expect
 from tools import Failure, main
@@ -60,8 +61,9 @@ def test_damaged_reference():
     expect(s.kcount("dump", "d.kc"), good, "dump of the damaged file")
     warned(s, "d.kc", "offset 64", "no data is lost")
     total = sum(int(line.split("\t")[1]) for line in good.splitlines())
-    for call, wanted in ((["hist", "d.kc"], None), (["query", "d.kc", READS[0][:K]], f"{READS[0][:K]}\t3\n"),
-                         (["range", "d.kc", "A", "T", "--count"], f"{len(good.splitlines())}\t{total}\n"),
+    kmer, nkmers = READS[0][:K], len(good.splitlines())
+    for call, wanted in ((["hist", "d.kc"], None), (["query", "d.kc", kmer], f"{kmer}\t3\n"),
+                         (["range", "d.kc", "A", "T", "--count"], f"{nkmers}\t{total}\n"),
                          (["merge", "d.kc", "-o", "m.kc", "--force", "--quiet"], ""),
                          (["info", "d.kc"], None)):
         got = s.kcount(*call)
@@ -70,7 +72,7 @@ def test_damaged_reference():
             expect(got, wanted, call[0])
     expect(s.kcount("dump", "m.kc"), good, "what merge made of it")
     expect(json.loads(s.kcount("info", "d.kc", "--json"))["runs"], 3, "runs")
-    expect(s.kcount("check", "d.kc", code=3, message="mends this").split(":")[0], "d.kc", "check")
+    expect(s.kcount("check", "d.kc", code=3, message="mends it").split(":")[0], "d.kc", "check")
     expect(len(s.said.splitlines()), 1, "lines that check says")
     told = json.loads(s.kcount("check", "d.kc", "--json", code=3))
     expect((told["ok"], "offset 64" in told["warning"]), (True, True), "check --json")
@@ -99,15 +101,15 @@ def test_compact_of_one_run():
 
 
 def test_tail():
-    """What a killed append leaves: nobody warns, check exits with 3, the next append cuts it off."""
+    """What a killed append leaves: no warning, check exits with 3, the next append cuts it off."""
     s = grown(2)
     good = s.kcount("dump", "d.kc")
     s.write("d.kc", (s.path / "d.kc").read_bytes() + b"KCFOOTR3" * 100)
     expect(s.kcount("dump", "d.kc"), good, "dump")
     expect(s.said, "", "what dump says")
     s.kcount("check", "d.kc", code=3, message="800 bytes")
-    expect(s.kcount("check", "d.kc", "--repair", "c.kc"), "d.kc: nothing is lost; c.kc holds all of it\n",
-           "repair")
+    expect(s.kcount("check", "d.kc", "--repair", "c.kc"),
+           "d.kc: nothing is lost; c.kc holds all of it\n", "repair")
     expect(s.kcount("dump", "c.kc"), good, "the copy")
     s.kcount("add", "d.kc", "r2.fa", "--quiet")
     expect(s.said, "", "what add says")
@@ -122,11 +124,11 @@ def test_lost_run():
     patch(s, "d.kc", footer + 60, b"\xff")
     patch(s, "d.kc", 66, b"\x55")
     damaged = (s.path / "d.kc").read_bytes()
-    for call in (["dump"], ["hist"], ["query", "-f", "r0.fa"], ["info"], ["check"], ["add", "r0.fa"],
-                 ["remove", "C" * K], ["compact"]):
+    for call in (["dump"], ["hist"], ["query", "-f", "r0.fa"], ["info"], ["check"],
+                 ["add", "r0.fa"], ["remove", "C" * K], ["compact"]):
         s.kcount(call[0], "d.kc", *call[1:], code=1, message="--repair")
-        expect((s.path / "d.kc").read_bytes() == damaged, True, f"{call[0]} leaves the file as it is")
-    s.kcount("check", "d.kc", "--repair", "c.kc", code=1, message="what was added last is missing")
+        expect((s.path / "d.kc").read_bytes() == damaged, True, f"{call[0]} changes nothing")
+    s.kcount("check", "d.kc", "--repair", "c.kc", code=1, message="added last is missing")
     s.kcount("check", "c.kc")
     expect(s.kcount("dump", "c.kc"), count(READS[:2]), "the copy")
 
@@ -186,24 +188,25 @@ def test_repair():
     s.write("c.kc", "precious")
     s.kcount("check", "d.kc", "--repair", "c.kc", code=1, message="c.kc exists")
     expect(s.read("c.kc"), "precious", "a file that exists")
-    s.kcount("check", "d.kc", "--repair", "c.kc", "--force", code=1, message="1,024 k-mers with counts of")
+    s.kcount("check", "d.kc", "--repair", "c.kc", "--force", code=1,
+             message="1,024 k-mers with counts of")
     first, behind = dump[0].split("\t")[0], dump[1024].split("\t")[0]
     expect(f"1,024 k-mers of run 1 are lost, from {first} on, before {behind}\n" in s.said, True,
            f"the interval of the loss in {s.said!r}")
     s.kcount("check", "c.kc")
     expect(s.kcount("dump", "c.kc").splitlines(), dump[1024:], "the copy")
     told = json.loads(s.kcount("check", "d.kc", "--repair", "e.kc", "--json", code=1))
-    expect((told["lost_distinct"], told["lost_tombstones"], told["newest_state_lost"]), (1024, 0, False),
-           "check --repair --json")
+    expect((told["lost_distinct"], told["lost_tombstones"], told["newest_state_lost"]),
+           (1024, 0, False), "check --repair --json")
     # a run of tombstones
     shutil.copy(GOLDEN / "footer3-tombstones-k15.kc", s.path / "t.kc")
     footer = (s.path / "t.kc").read_bytes().rfind(b"KCFOOTR3")
     content = (s.path / "t.kc").read_bytes()
     record = footer + 32 + 8 * 3
     # behind the first run's record, rows, first k-mer and names
-    words = [int.from_bytes(content[record + 8 * i:record + 8 * i + 8], "little") for i in range(17)]
+    words = struct.unpack_from("<17Q", content, record)
     record += 136 + 16 * words[14] + 8 + (words[16] + 7) // 8 * 8
-    blocks = int.from_bytes(content[record:record + 8], "little")
+    blocks, = struct.unpack_from("<Q", content, record)
     patch(s, "t.kc", blocks + 9, b"\x99")
     s.kcount("check", "t.kc", "--repair", "u.kc", code=1, message="removed may be back")
     expect("tombstones of run 2 are lost" in s.said, True, "the loss of tombstones")

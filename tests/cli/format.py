@@ -138,7 +138,8 @@ def read_store(data):
     """k and the pairs of a file, merged."""
     version, k = struct.unpack_from("<II", data, 8)
     footer, nbytes = footer_in_force(data)
-    if data[:8] != bytes.fromhex("894b430d0a1a0a00") or version != 1 or footer + nbytes != len(data):
+    magic = bytes.fromhex("894b430d0a1a0a00")
+    if data[:8] != magic or version != 1 or footer + nbytes != len(data):
         raise ValueError("not a .kc file")
     key_words = divide_up(2 * k, 64)
     words, kinds, end = read_footer(data, footer, nbytes)

@@ -13,6 +13,8 @@ from tools import Failure, main
 
 GOLDEN = SOURCE / "tests/golden"
 NEWEST = "footer3"
+INPUTS = {"tombstones-k129": ["middle.fa", "middle_b.fa"], "one-k255": ["long.fa"],
+          "blocks-k6": ["dense.fa"], "one-k21": ["a.fa"]}
 COMPLEMENT = str.maketrans("ACGT", "TGCA")
 EXTRA = "ACGTTGCATTAGGCCATAC" * 20 + "A" * 20
 
@@ -54,10 +56,11 @@ def check_file(s, name, k, stranded, wanted):
     hist = "".join(f"{number}\t{kmers}\n" for number, kmers in rows)
     expect(quietly(s, "hist", name), hist, f"hist {name}")
     asked = [kmer if stranded else reverse(kmer) for kmer in list(wanted)[::7]] + ["C" * k, "G" * k]
-    count_of = lambda kmer: wanted.get(kmer if stranded else min(kmer, reverse(kmer)), 0)
-    expect(quietly(s, "query", name, *asked), "".join(f"{kmer}\t{count_of(kmer)}\n" for kmer in asked),
-           f"query {name}")
-    in_range = "".join(f"{kmer}\t{wanted[kmer]}\n" for kmer in sorted(wanted) if "AC" <= kmer < "G")
+    answers = [wanted.get(kmer if stranded else min(kmer, reverse(kmer)), 0) for kmer in asked]
+    expect(quietly(s, "query", name, *asked),
+           "".join(f"{kmer}\t{answer}\n" for kmer, answer in zip(asked, answers)), f"query {name}")
+    in_range = "".join(f"{kmer}\t{wanted[kmer]}\n" for kmer in sorted(wanted)
+                       if "AC" <= kmer < "G")
     expect(quietly(s, "range", name, "AC", "C"), in_range, f"range {name}")
     quietly(s, "check", name)
 
@@ -70,13 +73,12 @@ def test_read():
         check_file(s, path.name, k, stranded, pairs(dump))
         told = json.loads(quietly(s, "info", path.name, "--json"))
         nruns = 3 if "tombstones" in path.name else 2 if "two" in path.name else 1
-        expect((told["k"], told["stranded"], told["runs"], told["version"]), (k, stranded, nruns, 1),
-               f"info {path.name}")
-        names = {"tombstones-k129": ["middle.fa", "middle_b.fa"], "one-k255": ["long.fa"],
-                 "blocks-k6": ["dense.fa"], "one-k21": ["a.fa"]}
-        expect(told["inputs"], names.get(path.stem.partition("-")[2], ["a.fa", "b.fa"]),
-               f"inputs of {path.name}")
-        expect((s.path / path.name).read_bytes() == path.read_bytes(), True, "reading changes nothing")
+        expect((told["k"], told["stranded"], told["runs"], told["version"]),
+               (k, stranded, nruns, 1), f"info {path.name}")
+        names = INPUTS.get(path.stem.partition("-")[2], ["a.fa", "b.fa"])
+        expect(told["inputs"], names, f"inputs of {path.name}")
+        expect((s.path / path.name).read_bytes() == path.read_bytes(), True,
+               "reading changes nothing")
 
 
 def test_grow():
