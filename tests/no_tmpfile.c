@@ -12,9 +12,10 @@ int open64(const char *path, int flags, ...)
 {
         va_list args;
         va_start(args, flags);
-        unsigned mode = flags & (O_CREAT | __O_TMPFILE) ? va_arg(args, unsigned) : 0;
+        const int nameless = (flags & O_TMPFILE) == O_TMPFILE; /* O_DIRECTORY is a part of it */
+        unsigned mode = (flags & O_CREAT) || nameless ? va_arg(args, unsigned) : 0;
         va_end(args);
-        if ((flags & __O_TMPFILE) != 0) {
+        if (nameless) {
                 errno = EOPNOTSUPP;
                 return -1;
         }
