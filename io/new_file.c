@@ -304,8 +304,7 @@ static enum kc_status naming_failed(const struct kc_new_file *file, struct kc_er
         return kc_fail(err, KC_EIO, "cannot give %s its name: %s", file->path, strerror(errno));
 }
 
-/* Who has no lock because there was no file at the beginning may find one now, and the other way
- * round. */
+/* A file may have appeared where there was none to lock at the beginning, or disappeared. */
 static enum kc_status replace(struct kc_new_file *file, struct kc_error *err)
 {
         enum kc_status status = KC_OK;

@@ -145,6 +145,8 @@ def test_compact_replaced_by_others():
 
 # ---- all at once ----
 
+NCOMMANDS = 14 if "KC_TEST_SMALL" in os.environ else 40  # small with ThreadSanitizer
+
 def marker(number):
     """A sequence of one 15-mer."""
     return "".join("ACGT"[number >> 2 * i & 3] for i in range(6)) + "ACCGTTAGA"
@@ -174,22 +176,19 @@ def work(s, kinds, numbers, lock, done):
 
 
 def race(kinds):
-    """
-    Six processes at a time, forty in all. What add reports as done is there, unless the file was
-    replaced.
-    """
+    """Six processes at a time. What add reports as done is there, unless the file was replaced."""
     s = Session()
     s.write("base.fa", ">base\n" + "GATTACA" * 5 + "\n")
     for name in ("base.kc", "db.kc"):
         s.kcount("base.fa", "-k", 15, "--stranded", "-o", name)
-    numbers, done, lock = iter(range(40)), [], threading.Lock()
+    numbers, done, lock = iter(range(NCOMMANDS)), [], threading.Lock()
     workers = [threading.Thread(target=work, args=(s, kinds, numbers, lock, done))
                for _ in range(6)]
     for worker in workers:
         worker.start()
     for worker in workers:
         worker.join()
-    expect(len(done), 40, "commands that ended as they should")
+    expect(len(done), NCOMMANDS, "commands that ended as they should")
     expect(any(good for _, kind, good, _, _ in done if kind == "add"), True, "an add succeeded")
     s.kcount("check", "db.kc")
     found = set(line.split("\t")[0] for line in s.kcount("dump", "db.kc").splitlines())
