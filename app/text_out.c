@@ -32,7 +32,10 @@ void text_out_stderr(struct text_out *out)
 
 static enum kc_status create(struct text_out *out, const char *path, struct kc_error *err)
 {
-        const struct kc_new_file_options options = { .replace = true, .guard = signals_guard };
+        /* a text without its end cannot be told from a whole one, unlike a .kc file */
+        const struct kc_new_file_options options = { .replace = true,
+                                                     .flush = true,
+                                                     .guard = signals_guard };
         enum kc_status status = kc_new_file_create(&out->file, path, &options, err);
         out->fd = out->file.fd;
         out->is_new = true;

@@ -1,5 +1,6 @@
 #include "io/new_file.h"
 
+#include "io/file_flush.h"
 #include "io/file_lock.h"
 
 #include <errno.h>
@@ -254,7 +255,8 @@ enum kc_status kc_new_file_create(struct kc_new_file *file, const char *path,
         open_new(file);
         if (file->fd < 0)
                 return create_failed(file, path, err);
-        if (options->careful)
+        file->must_last = options->flush || exists;
+        if (options->keep_mode)
                 KC_TRY(take_over_mode(file, err));
 out:
         return status;
@@ -278,6 +280,16 @@ static int name_anew(struct kc_new_file *file)
         return unlink(from);
 }
 
+static enum kc_status write_failed(const struct kc_new_file *file, struct kc_error *err)
+{
+        return kc_fail(err, KC_EIO, "cannot write %s: %s", file->path, kc_strerror(errno));
+}
+
+static enum kc_status flush(const struct kc_new_file *file, struct kc_error *err)
+{
+        return kc_file_flush(file->fd) ? KC_OK : write_failed(file, err);
+}
+
 /* There is no link() that replaces. */
 static int name_in_place_of_another(struct kc_new_file *file)
 {
@@ -299,6 +311,10 @@ static enum kc_status replace(struct kc_new_file *file, struct kc_error *err)
         bool exists;
         for (int attempt = 0; attempt < NATTEMPTS; attempt++) {
                 KC_TRY(lock_again(file, &exists, err));
+                if (exists && !file->must_last) { /* it was not there at the beginning */
+                        file->must_last = true;
+                        KC_TRY(flush(file, err));
+                }
                 if ((exists ? name_in_place_of_another(file) : name_anew(file)) == 0)
                         goto out;
                 if (exists || errno != EEXIST)
@@ -330,39 +346,31 @@ static enum kc_status give_name(struct kc_new_file *file, struct kc_error *err)
 static enum kc_status check_writes(const struct kc_new_file *file, struct kc_error *err)
 {
         int copy = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
-        if (copy >= 0 && close(copy) == 0 && (!file->options.careful || fsync(file->fd) == 0))
+        if (copy >= 0 && close(copy) == 0)
                 return KC_OK;
-        return kc_fail(err, KC_EIO, "cannot write %s: %s", file->path, kc_strerror(errno));
+        return write_failed(file, err);
 }
 
 /* Bring the name to the disk. */
-static enum kc_status sync_folder(const struct kc_new_file *file, struct kc_error *err)
+static enum kc_status flush_name(const struct kc_new_file *file, struct kc_error *err)
 {
-        char *folder = kc_path_folder(file->path);
-        if (folder == NULL)
-                return kc_fail(err, KC_ENOMEM, "out of memory for a file name");
-        int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        free(folder);
-        /* a folder that may be written to but not read; a file system that cannot flush folders */
-        int code = fd < 0 && errno == EACCES ? syncfs(file->fd) : fd < 0 ? -1 : fsync(fd);
-        int failure = code == 0 || errno == EINVAL ? 0 : errno;
-        if (fd >= 0)
-                close(fd);
-        if (failure == 0)
+        if (kc_folder_flush(file->path, file->fd))
                 return KC_OK;
         return kc_fail(err, KC_EIO,
                        "%s is complete, but its folder cannot be flushed to the disk: %s; after a "
-                       "power failure its name may mean the file that it replaced",
-                       file->path, strerror(failure));
+                       "power failure the file may be missing, or be the one that it replaced",
+                       file->path, strerror(errno));
 }
 
 enum kc_status kc_new_file_commit(struct kc_new_file *file, struct kc_error *err)
 {
         enum kc_status status;
         KC_TRY(check_writes(file, err));
+        if (file->must_last)
+                KC_TRY(flush(file, err));
         KC_TRY(give_name(file, err));
-        if (file->options.careful)
-                KC_TRY(sync_folder(file, err));
+        if (file->must_last)
+                KC_TRY(flush_name(file, err));
 out:
         return status;
 }

@@ -10,6 +10,11 @@
  * a race. With it, the existing file is locked (io/file_lock.h) from the beginning to the end: it
  * is not replaced while another process changes it, nor changed while it is about to be replaced.
  *
+ * A file that replaces another is on the disk before it takes the name, and the name is when commit
+ * returns: after a power failure the name means either of the two, whole, and later the new one.
+ * Any other file is not flushed, unless the options ask for it: after a power failure it may be
+ * missing or incomplete.
+ *
  * A symbolic link is followed: the file that it leads to is created or replaced.
  */
 #ifndef KC_NEW_FILE_H
@@ -28,9 +33,9 @@
 typedef void kc_name_guard(bool hold, const char *temporary);
 
 struct kc_new_file_options {
-        bool replace; /* an existing file may be replaced */
-        bool careful; /* what is replaced cannot be made again: the new file is on the disk before
-                         it takes the name, the name is when commit returns, and the mode stays */
+        bool replace;    /* an existing file may be replaced */
+        bool keep_mode;  /* and the new file gets its mode */
+        bool flush;      /* the file must last even if it replaces nothing */
         const int *lock; /* the caller's (kc_file_lock) on the file to replace, which must still
                             have the name at the end; NULL: what has the name is locked here */
         kc_name_guard *guard; /* NULL: none */
@@ -40,6 +45,7 @@ struct kc_new_file {
         struct kc_new_file_options options;
         int fd;          /* -1: none */
         int lock;        /* on the file to be replaced; -1: none */
+        bool must_last;  /* it is flushed before it gets its name, and the name after that */
         char *path;      /* links followed */
         char *temporary; /* NULL: the file has no name yet, or has its own */
 };

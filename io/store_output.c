@@ -1,5 +1,6 @@
 #include "io/store_output.h"
 
+#include "io/file_flush.h"
 #include "io/file_lock.h"
 
 #include <errno.h>
@@ -25,7 +26,7 @@ enum kc_status kc_output_append(struct kc_output *output, const char *path, stru
 {
         enum kc_status status;
         struct stat st;
-        *output = (struct kc_output){ .file = { .fd = -1, .lock = -1 }, .appends = true };
+        *output = (struct kc_output){ .file = { .fd = -1, .lock = -1 } };
         output->path = output->file.path = kc_path_follow(path);
         if (output->path == NULL)
                 return kc_fail(err, errno == ENOMEM ? KC_ENOMEM : KC_EIO, "cannot open %s: %s",
@@ -33,7 +34,12 @@ enum kc_status kc_output_append(struct kc_output *output, const char *path, stru
         KC_TRY(kc_file_lock(&output->file.fd, output->path, err));
         if (fstat(output->file.fd, &st) != 0)
                 return kc_fail(err, KC_EIO, "cannot open %s: %s", path, strerror(errno));
+        /* the command that made the file may not have flushed its name */
+        if (!kc_folder_flush(output->path, output->file.fd))
+                return kc_fail(err, KC_EIO, "cannot flush the folder of %s to the disk: %s", path,
+                               strerror(errno));
         output->kept_nbytes = (uint64_t)st.st_size;
+        output->appends = true; /* only now can a failure cut off what is appended, and no more */
         kc_reserve_init(&output->reserve, output->file.fd);
 out:
         return status;
@@ -44,7 +50,7 @@ static int cut(int fd, uint64_t nbytes)
         struct stat st;
         if (fstat(fd, &st) == 0 && (uint64_t)st.st_size <= nbytes)
                 return 0;
-        return ftruncate(fd, (off_t)nbytes);
+        return kc_file_resize(fd, nbytes) ? 0 : -1;
 }
 
 enum kc_status kc_output_keep(struct kc_output *output, uint64_t nbytes, struct kc_error *err)
@@ -53,7 +59,7 @@ enum kc_status kc_output_keep(struct kc_output *output, uint64_t nbytes, struct 
                 return kc_fail(err, KC_EIO, "cannot shorten %s to %llu bytes: %s", output->path,
                                (unsigned long long)nbytes, kc_strerror(errno));
         /* Nothing old may reappear behind what is written now when the machine crashes. */
-        if (nbytes < output->kept_nbytes && fsync(output->file.fd) != 0)
+        if (nbytes < output->kept_nbytes && !kc_file_flush(output->file.fd))
                 return kc_fail(err, KC_EIO, "cannot write %s: %s", output->path,
                                kc_strerror(errno));
         output->kept_nbytes = nbytes;
@@ -94,7 +100,7 @@ enum kc_status kc_output_pwrite(struct kc_output *output, const void *data, size
 
 enum kc_status kc_output_sync(struct kc_output *output, struct kc_error *err)
 {
-        if (kc_reserve_trim(&output->reserve) && fsync(output->file.fd) == 0)
+        if (kc_reserve_trim(&output->reserve) && kc_file_flush(output->file.fd))
                 return KC_OK;
         return kc_fail(err, KC_EIO, "cannot write %s: %s", output->path, kc_strerror(errno));
 }

@@ -1,8 +1,8 @@
 /*
  * The file that a store is written to: a new one (io/new_file.h), or an existing one that is
- * appended to. Every write is checked. A new file is not flushed unless it replaces data that
- * cannot be made again (flushing 1 GB would take longer than counting it): a crash of the machine
- * right after may lose it. What is appended is flushed.
+ * appended to. Every write is checked. A new file is not flushed unless it replaces another
+ * (flushing 1 GB would take longer than counting it): a crash of the machine right after may lose
+ * it. What is appended is flushed, and so is the file's name before anything is appended.
  */
 #ifndef KC_STORE_OUTPUT_H
 #define KC_STORE_OUTPUT_H

@@ -152,7 +152,7 @@ static void guard(bool hold, const char *temporary)
 static const struct kc_new_file_options anew = { .guard = guard };
 static const struct kc_new_file_options instead = { .replace = true, .guard = guard };
 static const struct kc_new_file_options carefully = { .replace = true,
-                                                      .careful = true,
+                                                      .keep_mode = true,
                                                       .guard = guard };
 
 static enum kc_status create(struct kc_new_file *file, const char *path,
@@ -370,12 +370,20 @@ static void test_folder_is_flushed(void **state)
         (void)state;
         struct kc_new_file file;
         struct kc_error err;
-        make("a", &anew);
+        const struct kc_new_file_options lasting = { .flush = true, .guard = guard };
+        const struct {
+                const char *name;
+                const struct kc_new_file_options *options;
+        } flushed[] = { { "a", &instead }, { "a", &carefully }, { "c", &lasting } };
         refuse.sync_folder = EIO;
-        make("a", &instead); /* not careful */
-        assert_int_equal(create(&file, "a", &carefully, &err), KC_OK);
-        assert_int_equal(commit(&file, &err), KC_EIO);
-        assert_non_null(strstr(err.message, "a is complete, but its folder cannot be flushed"));
+        make("a", &anew); /* nothing is replaced */
+        make("b", &instead);
+        for (int i = 0; i < 3; i++) {
+                assert_int_equal(create(&file, flushed[i].name, flushed[i].options, &err), KC_OK);
+                assert_int_equal(commit(&file, &err), KC_EIO);
+                assert_non_null(strstr(err.message, "is complete, but its folder cannot be "
+                                                    "flushed"));
+        }
         refuse.sync_folder = EINVAL; /* a file system that cannot do it */
         make("a", &carefully);
 }

@@ -2,7 +2,7 @@
 Signals: the program ends by the signal that it is sent, and leaves nothing behind.
 
     app_signals.py KCOUNT SOURCE [DEVICE [LIBRARY]]
-        LIBRARY: one to be preloaded, made of tests/no_tmpfile.c: outputs have temporary names
+        LIBRARY: one to be preloaded, made of tests/fault: outputs have temporary names
 """
 import os
 import random
@@ -19,7 +19,7 @@ DEVICE = sys.argv[3] if len(sys.argv) > 3 else "cpu"
 if DEVICE != "cpu" and subprocess.run([sys.argv[1], "info", "--devices"]).returncode != 0:
     sys.exit(SKIPPED)
 if len(sys.argv) > 4:
-    os.environ["LD_PRELOAD"] = sys.argv[4]
+    os.environ.update(LD_PRELOAD=sys.argv[4], KC_FAULT_NAMED="1")
 
 # All that end a process, and can be caught, and are not the sign of a crash.
 DEADLY = [getattr(signal, "SIG" + name) for name in

@@ -35,12 +35,17 @@ def run_faulty(s, arguments, code=None, timeout=60, **settings):
 
 
 def run_killed(s, arguments, which, kind="kill"):
-    """Run a command up to a call: which is a function of the names of all its calls."""
-    before = {name: (s.path / name).read_bytes() for name in s.names()}
+    """
+    Run a command up to a call: which is a function of the names of all its calls. Returns what the
+    files would have become.
+    """
+    before = s.contents()
     calls = run_faulty(s, arguments, code=0).calls
+    after = s.contents()
     for name, content in before.items():
         s.write(name, content)
     run_faulty(s, arguments, code=-9, at=which([name for name, path in calls]), kind=kind)
+    return after
 
 
 class Looker:

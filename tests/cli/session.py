@@ -38,6 +38,9 @@ class Session:
     def names(self):
         return sorted(os.listdir(self.path))
 
+    def contents(self):
+        return {name: (self.path / name).read_bytes() for name in self.names()}
+
     def start(self, *arguments, **how):
         how.setdefault("stdin", subprocess.DEVNULL)
         return subprocess.Popen([KCOUNT, *map(str, arguments)], cwd=self.path, stderr=subprocess.PIPE,

@@ -73,6 +73,8 @@ static int decide(const struct call *call)
                 return call->traits & TRANSFERS ? -1 : 0;
         if (is_kind("torn") && (call->traits & TRANSFERS))
                 return -1;
+        if (is_kind("lie"))
+                return call->traits & FLUSHES ? -1 : 0;
         kill(getpid(), SIGKILL);
         return EIO;
 }
@@ -93,6 +95,15 @@ bool fault_fails_partly(const char *name, unsigned traits, int fd, size_t *nbyte
         *half = code < 0;
         if (*half)
                 *nbytes = (*nbytes + 1) / 2;
+        return code > 0;
+}
+
+bool fault_fails_flush(const char *name, int fd, bool *lie)
+{
+        struct call call = { name, CHANGES | WAITS | FLUSHES, fd, NULL };
+        int saved = errno, code = decide(&call);
+        errno = code > 0 ? code : saved;
+        *lie = code < 0;
         return code > 0;
 }
 

@@ -10,7 +10,9 @@
  *                      error      EIO, for this call only
  *                      interrupt  EINTR, for this call only, if it is one that may be interrupted
  *                      short      half of this read or write
+ *                      lie        this flush is not done, and not in the journal, but succeeds
  *      KC_FAULT_LOG    a file to which a line is appended for each call: its name, a tab, the file
+ *      KC_FAULT_NAMED  if set, there are no files without a name (O_TMPFILE)
  *      KC_FAULT_JOURNAL  see journal.h; nothing is reserved or mapped then, so that every
  *                      change is a call that can be recorded
  *
@@ -27,6 +29,7 @@ enum {
         WANTS_SPACE = 2, /* fails on a full disk */
         WAITS = 4,       /* may be interrupted */
         TRANSFERS = 8,   /* may do a part of its work */
+        FLUSHES = 16,
 };
 
 /*
@@ -40,5 +43,8 @@ bool fault_fails(const char *name, unsigned traits, int fd, const char *path);
  * fault_ended_half is to be called when it is. */
 bool fault_fails_partly(const char *name, unsigned traits, int fd, size_t *nbytes, bool *half);
 void fault_ended_half(bool half);
+
+/* The same for a flush. *lie: it must succeed without being done. */
+bool fault_fails_flush(const char *name, int fd, bool *lie);
 
 #endif

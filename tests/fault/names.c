@@ -34,8 +34,13 @@ static void journal_opened(int fd, const char *path, int flags, bool existed)
 
 static int open_at(int folder, const char *path, int flags, mode_t mode)
 {
-        const bool changes = (flags & (O_CREAT | O_TRUNC)) || (flags & O_TMPFILE) == O_TMPFILE;
+        const bool nameless = (flags & O_TMPFILE) == O_TMPFILE;
+        const bool changes = (flags & (O_CREAT | O_TRUNC)) || nameless;
         struct stat st;
+        if (nameless && getenv("KC_FAULT_NAMED") != NULL) {
+                errno = EOPNOTSUPP;
+                return -1;
+        }
         if (fault_fails(changes ? "create" : "open", changes ? CHANGES | WANTS_SPACE : 0, -1, path))
                 return -1;
         if (!changes)

@@ -1,0 +1,21 @@
+/*
+ * Bringing files and their names to the disk. A signal that interrupts a call does not make it
+ * fail.
+ */
+#ifndef KC_FILE_FLUSH_H
+#define KC_FILE_FLUSH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* As fsync and ftruncate. False, with errno set. */
+bool kc_file_flush(int fd);
+bool kc_file_resize(int fd, uint64_t nbytes);
+
+/*
+ * The names in the folder of path, which a flush of the file does not include. True also if the
+ * file system cannot flush folders. False, with errno set. fd  a file in that folder
+ */
+bool kc_folder_flush(const char *path, int fd);
+
+#endif
