@@ -26,6 +26,7 @@ static const struct option_spec compact_options[] = {
         OPTION_MIN(COMBINE_FIELD(min_count)),
         OPTION_MAX(COMBINE_FIELD(max_count)),
         OPTION_THREADS(COMBINE_FIELD(nthreads)),
+        COMBINE_MEMORY_OPTION,
         COMBINE_DEVICE_OPTIONS,
         OPTION_JSON(COMBINE_FIELD(json), "Print the summary as JSON on standard output as well."),
         OPTION_QUIET(COMBINE_FIELD(quiet)),

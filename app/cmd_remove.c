@@ -6,6 +6,7 @@
 #include "app/json.h"
 #include "app/kmer_text.h"
 #include "app/machine.h"
+#include "app/memory.h"
 #include "app/output_name.h"
 #include "app/progress.h"
 #include "app/removals.h"
@@ -20,11 +21,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* For sorting the k-mers; what does not fit is spilled. */
-static const uint64_t memory_nbytes = UINT64_C(1) << 30;
+enum { USUAL_MIB = 1024 }; /* of memory */
 
 struct remove_settings {
-        uint64_t nthreads, gpu_memory_nbytes, gpu_batch_nkmers;
+        uint64_t nthreads, memory_nbytes, gpu_memory_nbytes, gpu_batch_nkmers;
         const char *file, *device;
         bool json, quiet, no_progress;
 };
@@ -77,10 +77,13 @@ out:
 
 static enum kc_status run_engine(struct removing *r, struct kc_error *err)
 {
+        const uint64_t wanted = r->settings->memory_nbytes;
+        const struct memory_plan plan = memory_plan_count(wanted ? wanted : USUAL_MIB * MEMORY_MIB,
+                                                          r->nthreads, r->device.cuda);
         const struct kc_count_params params = { .k = r->k,
                                                 .stranded = r->stranded,
-                                                .nthreads = r->nthreads,
-                                                .memory_nbytes = memory_nbytes,
+                                                .nthreads = plan.nthreads,
+                                                .memory_nbytes = plan.engine_nbytes,
                                                 .tmp_dir = r->tmp_dir };
         const struct kc_gpu_params gpu = { .device = r->device.index,
                                            .table = r->device.table,
@@ -243,6 +246,12 @@ static const struct option_spec remove_options[] = {
                   "or zstd; - is standard input. "
                   "What is shorter than k, and letters outside ACGTU, are told on standard error." },
         OPTION_THREADS(FIELD(nthreads)),
+        OPTION_MEMORY(
+                FIELD(memory_nbytes),
+                "Bound on the memory of the whole process, such as 512M (at least 256M). What "
+                "does not fit is spilled to files without a name in the folder of DB.kc; with "
+                "a small bound fewer threads work than -t allows. One sequence of -f is held "
+                "in memory, whatever the bound. Default: 1G."),
         OPTION_DEVICE(
                 FIELD(device),
                 "Where to sort the k-mers: auto, cpu, cuda, or cuda:N for one of several "
@@ -271,9 +280,7 @@ const struct command command_remove = {
                 "brings one of them again later, it counts anew. 'kcount compact' drops what is "
                 "removed, and the tombstones.\n\n"
                 "Until all is complete the file stays what it was, for readers at work, too, and "
-                "after a crash. One command at a time may change a file. Up to 1 GiB of memory is "
-                "used to sort the k-mers, and files in the folder of DB.kc without a name, if they "
-                "are more. To get a file without the k-mers of another .kc file, see subtract.",
+                "after a crash. One command at a time may change a file. To get a file without the k-mers of another .kc file, see subtract.",
         .examples = "  kcount remove sample.kc -f adapters.fa\n"
                     "  kcount dump sample.kc --max 1 | kcount remove sample.kc -f -\n",
         .options = remove_options,

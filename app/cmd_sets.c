@@ -70,6 +70,7 @@ static enum kc_status run_subtract(const struct invocation *call, struct kc_erro
         OPTION_MIN(FIELD(min_count)), \
         OPTION_MAX(FIELD(max_count)), \
         OPTION_THREADS(FIELD(nthreads)), \
+        COMBINE_MEMORY_OPTION, \
         COMBINE_DEVICE_OPTIONS, \
         OPTION_JSON(FIELD(json), "Print the summary as JSON on standard output as well."), \
         OPTION_QUIET(FIELD(quiet)), \

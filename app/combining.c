@@ -3,12 +3,14 @@
 #include "app/device.h"
 #include "app/json.h"
 #include "app/machine.h"
+#include "app/memory.h"
 #include "app/output_name.h"
 #include "app/progress.h"
 #include "app/signals.h"
 #include "app/size.h"
 #include "app/stores.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,6 +109,21 @@ static enum kc_status run_set_on_device(struct combining *c, const struct kc_run
         return kc_set_run_by(&c->set, &joiner, sink, origin, names, err);
 }
 
+static enum kc_status run_set_on_cpu(struct combining *c, const struct kc_run_sink *sink,
+                                     struct kc_store_origin *origin, const char ***names,
+                                     struct kc_error *err)
+{
+        const uint64_t nbytes = c->settings->memory_nbytes;
+        char what[64];
+        snprintf(what, sizeof what, "a merge of %" PRIu64 " sorted runs", c->nruns);
+        enum kc_status status =
+                memory_limit_threads(nbytes ? nbytes : memory_default_nbytes(),
+                                     kc_set_thread_nbytes(&c->set), what, &c->nthreads, err);
+        if (status != KC_OK)
+                return status;
+        return kc_set_run(&c->set, c->nthreads, c->job, sink, origin, names, err);
+}
+
 static enum kc_status run_set_somewhere(struct combining *c, struct kc_store_origin *origin,
                                         const char ***names, struct kc_error *err)
 {
@@ -117,7 +134,7 @@ static enum kc_status run_set_somewhere(struct combining *c, struct kc_store_ori
                 status = run_set_on_device(c, &sink, origin, names, &own);
         if (!c->device.cuda ||
             device_fall_back(&c->device, DEVICE_MERGES, &c->gpu, &own, c->settings->quiet))
-                return kc_set_run(&c->set, c->nthreads, c->job, &sink, origin, names, err);
+                return run_set_on_cpu(c, &sink, origin, names, err);
         return status == KC_OK ? KC_OK : kc_fail(err, status, "%s", own.message);
 }
 

@@ -9,7 +9,7 @@
 #include "io/store.h"
 
 struct combine_settings {
-        uint64_t nthreads, min_count, max_count, gpu_memory_nbytes, gpu_batch_nkmers;
+        uint64_t nthreads, memory_nbytes, min_count, max_count, gpu_memory_nbytes, gpu_batch_nkmers;
         const char *output, *counts, *device, *gpu_trace;
         bool json, quiet, no_progress, force;
 };
@@ -33,6 +33,11 @@ enum kc_status combine(const struct invocation *call, const struct combine_plan 
 #define COMBINE_FIELD(member) offsetof(struct combine_settings, member)
 
 /* clang-format off */
+#define COMBINE_MEMORY_OPTION \
+        OPTION_MEMORY(COMBINE_FIELD(memory_nbytes), \
+                "Bound on the memory of the whole process where the CPU merges, such as 2G (at " \
+                "least 256M). With a small bound fewer threads merge than -t allows. Default: three " \
+                "quarters of the memory that is free.")
 #define COMBINE_DEVICE_OPTIONS \
         OPTION_DEVICE(COMBINE_FIELD(device), \
                 "Where to merge: auto, cpu, cuda, or cuda:N for one of several devices. auto takes " \

@@ -1,7 +1,10 @@
 #include "app/memory.h"
 
 #include "app/machine.h"
+#include "app/options.h"
 #include "cpu/cpu_engine.h"
+
+#include <inttypes.h>
 
 #define MIB MEMORY_MIB
 
@@ -18,7 +21,7 @@ uint64_t memory_default_nbytes(void)
         uint64_t nbytes = machine_available_nbytes() / 4 * 3;
         if (nbytes == 0)
                 nbytes = 4096 * MIB; /* nothing is known of this machine */
-        return nbytes > MEMORY_MIN_MIB * MIB ? nbytes : MEMORY_MIN_MIB * MIB;
+        return nbytes > OPTION_MIN_MEMORY_MIB * MIB ? nbytes : OPTION_MIN_MEMORY_MIB * MIB;
 }
 
 static int threads_that_fit(uint64_t nbytes, int nthreads)
@@ -49,4 +52,17 @@ struct memory_plan memory_plan_count(uint64_t nbytes, int nthreads, bool device)
         plan.reader_bound.factor = READER_FRACTION;
         plan.reader_bound.fixed_nbytes = (PROCESS_MIB + OUTSIDE_MIB * (uint64_t)nthreads) * MIB;
         return plan;
+}
+
+enum kc_status memory_limit_threads(uint64_t nbytes, uint64_t thread_nbytes, const char *what,
+                                    int *nthreads, struct kc_error *err)
+{
+        const uint64_t base = PROCESS_MIB * MIB, most = (nbytes - base) / thread_nbytes;
+        if (most == 0)
+                return kc_fail(err, KC_EUSAGE,
+                               "-m %" PRIu64 "M is not enough for %s; allow -m %" PRIu64 "M",
+                               nbytes / MIB, what, (base + thread_nbytes) / MIB + 1);
+        if (most < (uint64_t)*nthreads)
+                *nthreads = (int)most;
+        return KC_OK;
 }

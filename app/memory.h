@@ -11,8 +11,6 @@
 
 #define MEMORY_MIB (UINT64_C(1) << 20)
 
-enum { MEMORY_MIN_MIB = 256 }; /* the least that -m may be */
-
 /* The bound if there is no -m: three quarters of what the machine has to give. */
 uint64_t memory_default_nbytes(void);
 
@@ -28,5 +26,12 @@ struct memory_plan {
  * needs so much for tables that with too many of them all would be slower.
  */
 struct memory_plan memory_plan_count(uint64_t nbytes, int nthreads, bool device);
+
+/*
+ * How many of *nthreads threads that take thread_nbytes each there can be within nbytes. KC_EUSAGE
+ * if there cannot be one; what: what they do, for the message.
+ */
+enum kc_status memory_limit_threads(uint64_t nbytes, uint64_t thread_nbytes, const char *what,
+                                    int *nthreads, struct kc_error *err);
 
 #endif

@@ -33,12 +33,19 @@ struct option_spec {
         bool hidden; /* for the build, not for users */
 };
 
+enum { OPTION_MIN_MEMORY_MIB = 256 }; /* the least that -m may be */
+
 /* Options that several commands have in common. */
 #define OPTION_THREADS(field) \
         { \
                 .type = OPTION_NUMBER, .letter = 't', .name = "threads", .argument = "N", \
                 .min = 1, .max = 1024, .offset = (field), \
                 .help = "Number of threads. Default: all cores." \
+        }
+#define OPTION_MEMORY(field, text) \
+        { \
+                .type = OPTION_SIZE, .letter = 'm', .name = "memory", .argument = "SIZE", \
+                .min = (uint64_t)OPTION_MIN_MEMORY_MIB << 20, .offset = (field), .help = (text) \
         }
 #define OPTION_MIN(field) \
         { \

@@ -1,6 +1,5 @@
 #include "cpu/arena.h"
 
-#include <errno.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -29,8 +28,11 @@ enum kc_status kc_arena_init(struct kc_arena *arena, size_t nchunks, int nworker
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (base == MAP_FAILED) {
                 free(arena->workers);
-                return kc_fail(err, KC_ENOMEM, "cannot map %zu bytes of memory: %s", arena->nbytes,
-                               strerror(errno));
+                return kc_fail(err, KC_ENOMEM,
+                               "cannot reserve %zu MiB of memory: that is more than this machine, "
+                               "or its limit on address space (ulimit -v), allows; choose a "
+                               "smaller bound with -m",
+                               arena->nbytes >> 20);
         }
         /* A kernel without huge pages works as well, only slower. */
         (void)madvise(base, arena->nbytes + SLAB_NBYTES, MADV_HUGEPAGE);

@@ -253,6 +253,9 @@ enum kc_status kc_set_run(const struct kc_set *set, int nthreads, struct kc_job 
                           const struct kc_run_sink *sink, struct kc_store_origin *origin,
                           const char ***names, struct kc_error *err);
 
+/* The memory that each thread of kc_set_run takes, about: more, the more runs there are. */
+uint64_t kc_set_thread_nbytes(const struct kc_set *set);
+
 /* Pairs in all runs of the files: no more come of them. */
 uint64_t kc_set_npairs(const struct kc_set *set);
 

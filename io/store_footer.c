@@ -46,7 +46,7 @@ enum kc_status kc_footer_append_run(struct kc_words *records, struct kc_run_reco
                                     const struct kc_run_parts *parts, struct kc_error *err)
 {
         enum kc_status status;
-        const size_t nw = (size_t)parts->key_nwords;
+        const struct kc_words *firsts = parts->page_firsts;
         record->nhistogram = parts->nrows;
         record->nnames = parts->nnames;
         record->names_nbytes = 0;
@@ -55,9 +55,7 @@ enum kc_status kc_footer_append_run(struct kc_words *records, struct kc_run_reco
 
         KC_TRY(kc_words_append(records, record, sizeof *record, err));
         KC_TRY(kc_words_append(records, parts->rows, parts->nrows * sizeof *parts->rows, err));
-        for (size_t b = 0; b < parts->nblocks; b += KC_PAGE_NBLOCKS)
-                KC_TRY(kc_words_append(records, parts->firsts + b * nw, nw * sizeof *parts->firsts,
-                                       err));
+        KC_TRY(kc_words_append(records, firsts->data, firsts->n * sizeof *firsts->data, err));
         KC_TRY(append_names(records, parts, record->names_nbytes, err));
 out:
         return status;

@@ -18,9 +18,7 @@ void kc_footer_ref_fill(struct kc_footer_ref *ref, uint64_t offset, const void *
 struct kc_run_parts {
         const struct kc_histogram_row *rows;
         size_t nrows;
-        const uint64_t *firsts; /* first k-mers of all blocks [nblocks * key_nwords] */
-        size_t nblocks;
-        int key_nwords;
+        const struct kc_words *page_firsts; /* first k-mers of the index's pages */
         const char *const *names;
         size_t nnames;
 };

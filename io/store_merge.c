@@ -335,14 +335,30 @@ out:
         return status;
 }
 
+/* What the walk of one of nruns runs reads ahead. */
+static size_t chunk_nbytes_of(size_t nruns)
+{
+        size_t nbytes = CHUNKS_NBYTES / nruns;
+        if (nbytes < MIN_CHUNK_NBYTES)
+                return MIN_CHUNK_NBYTES;
+        return nbytes < MAX_CHUNK_NBYTES ? nbytes : MAX_CHUNK_NBYTES;
+}
+
+size_t kc_merge_nbytes(size_t nruns, int nwords)
+{
+        const size_t key_nbytes = (size_t)nwords * sizeof(uint64_t);
+        /* of a leaf, or of the join above it */
+        const size_t node = BATCH_NKMERS * (key_nbytes + sizeof(uint64_t)) + sizeof(struct node);
+        const size_t walk = chunk_nbytes_of(nruns) + kc_block_max_words(nwords) * sizeof(uint64_t) +
+                            KC_BLOCK_NKMERS * sizeof(uint32_t) +
+                            kc_page_words(KC_PAGE_NBLOCKS, nwords) * sizeof(uint64_t);
+        return nruns * (2 * node + walk) + BATCH_NKMERS * key_nbytes + sizeof(struct kc_merge);
+}
+
 static enum kc_status begin_walks(struct kc_merge *m, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        size_t chunk_nbytes = CHUNKS_NBYTES / m->plan.nruns;
-        if (chunk_nbytes < MIN_CHUNK_NBYTES)
-                chunk_nbytes = MIN_CHUNK_NBYTES;
-        if (chunk_nbytes > MAX_CHUNK_NBYTES)
-                chunk_nbytes = MAX_CHUNK_NBYTES;
+        const size_t chunk_nbytes = chunk_nbytes_of(m->plan.nruns);
         for (size_t i = 0; i < m->plan.nnodes; i++) {
                 struct kc_walk *walk = &m->nodes[i].walk;
                 if (m->nodes[i].left != NULL)

@@ -22,7 +22,8 @@
 #include <xxhash.h>
 
 enum {
-        CHUNK_WORDS = 1 << 15, /* blocks are written once they fill so much */
+        CHUNK_WORDS = 1 << 15,   /* blocks are written once they fill so much */
+        PIECE_NKMERS = 64 << 10, /* of a part, at a time: so that an encoder's memory is bounded */
 };
 
 /* ---- failure ---- */
@@ -339,15 +340,11 @@ static size_t block_nbytes(const struct kc_block_plan *plan)
 static enum kc_status enter_blocks(struct kc_store_writer *w, const struct kc_encoder *e,
                                    uint64_t *offset, struct kc_error *err)
 {
-        enum kc_status status;
-        const size_t key_nbytes = (size_t)w->nwords * sizeof(uint64_t);
-        KC_TRY(kc_words_reserve(&w->firsts, e->nblocks * (size_t)w->nwords, err));
-        KC_TRY(kc_words_reserve(&w->offsets, e->nblocks, err));
+        enum kc_status status = KC_OK;
         *offset = w->end;
         for (size_t i = 0; i < e->nblocks; i++) {
                 struct kc_pairs p = get_block(e, i, w->nwords);
-                KC_TRY(kc_words_append(&w->firsts, p.kmers, key_nbytes, err));
-                KC_TRY(kc_words_append(&w->offsets, &w->end, sizeof w->end, err));
+                KC_TRY(kc_index_add(&w->index, p.kmers, w->nwords, w->end, w->output.path, err));
                 w->end += block_nbytes(&e->plans[i]);
         }
 out:
@@ -427,7 +424,12 @@ enum kc_status kc_writer_put(struct kc_store_writer *w, uint64_t part, bool last
         struct kc_encoder *e = NULL;
         enum kc_status status;
         KC_TRY(kc_writer_take_encoder(w, &e, err));
-        KC_TRY(take_pairs(w, e, part, last, pairs, err));
+        do {
+                struct kc_pairs piece = pairs;
+                piece.n = piece.n < PIECE_NKMERS ? piece.n : PIECE_NKMERS;
+                pairs = skip(&pairs, piece.n, w->nwords);
+                KC_TRY(take_pairs(w, e, part, last && pairs.n == 0, piece, err));
+        } while (pairs.n > 0);
 out:
         kc_writer_give_encoder(w, e);
         return status;

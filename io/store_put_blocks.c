@@ -103,10 +103,9 @@ static enum kc_status enter_blocks(struct kc_store_writer *w, const struct kc_ru
         *offset = w->end;
         if (b->nblocks == 0)
                 return KC_OK;
-        KC_TRY(kc_words_reserve(&w->offsets, b->nblocks, err));
-        KC_TRY(kc_words_append(&w->firsts, b->firsts, b->nblocks * nw * sizeof *b->firsts, err));
         for (size_t i = 0; i < b->nblocks; i++) {
-                w->offsets.data[w->offsets.n++] = w->end;
+                KC_TRY(kc_index_add(&w->index, b->firsts + i * nw, w->nwords, w->end,
+                                    w->output.path, err));
                 w->end += (b->block_nwords[i] + UINT64_C(1)) * sizeof(uint64_t);
         }
         w->ndistinct += b->n;

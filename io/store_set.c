@@ -132,9 +132,24 @@ static void cancel(void *ctx)
         f->sink->cancel(f->sink->ctx);
 }
 
+/* So that nearly all parts are given in one put. */
+static size_t buffer_npairs(int nwords)
+{
+        return kc_part_nkmers(nwords) / 4 * 5;
+}
+
+uint64_t kc_set_thread_nbytes(const struct kc_set *set)
+{
+        enum { ENCODER_NBYTES = 3 << 19 };
+        const int nwords = set->stores[0]->nwords;
+        const size_t pair_nbytes = (size_t)nwords * sizeof(uint64_t) + sizeof(uint32_t);
+        return kc_merge_nbytes(kc_set_nruns(set), nwords) + buffer_npairs(nwords) * pair_nbytes +
+               ENCODER_NBYTES;
+}
+
 static enum kc_status new_buffers(struct feed *f, int n, struct kc_error *err)
 {
-        f->cap = kc_part_nkmers((int)f->nwords) / 4 * 5; /* nearly all parts: one put each */
+        f->cap = buffer_npairs((int)f->nwords);
         f->buffers = calloc((size_t)n, sizeof *f->buffers);
         f->nbuffers = f->buffers == NULL ? 0 : n;
         bool complete = f->buffers != NULL;

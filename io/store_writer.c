@@ -72,32 +72,6 @@ struct kc_run_sink kc_store_sink(struct kc_store_writer *writer)
 
 /* ---- the end of a run ---- */
 
-static enum kc_status store_index(struct kc_store_writer *w, struct kc_error *err)
-{
-        enum kc_status status = KC_OK;
-        struct kc_words page = { 0 };
-        const size_t nblocks = w->offsets.n, key_words = (size_t)w->nwords;
-        const uint64_t index_offset = w->end;
-        for (size_t b = 0; b < nblocks; b += KC_PAGE_NBLOCKS) {
-                uint64_t n = nblocks - b < KC_PAGE_NBLOCKS ? nblocks - b : KC_PAGE_NBLOCKS;
-                uint64_t end = b + n < nblocks ? w->offsets.data[b + n] : index_offset;
-                page.n = 0;
-                KC_TRY(kc_words_append(&page, &n, sizeof n, err));
-                KC_TRY(kc_words_append(&page, w->firsts.data + b * key_words,
-                                       n * key_words * sizeof n, err));
-                KC_TRY(kc_words_append(&page, w->offsets.data + b, n * sizeof n, err));
-                KC_TRY(kc_words_append(&page, &end, sizeof end, err));
-                uint64_t checksum = XXH3_64bits(page.data, page.n * sizeof *page.data);
-                KC_TRY(kc_words_append(&page, &checksum, sizeof checksum, err));
-                size_t nbytes = page.n * sizeof *page.data;
-                KC_TRY(kc_output_pwrite(&w->output, page.data, nbytes, w->end, err));
-                w->end += nbytes;
-        }
-out:
-        free(page.data);
-        return status;
-}
-
 /* Merge what the encoders have counted, and let them begin anew. */
 static enum kc_status collect_tallies(struct kc_store_writer *w, struct kc_run_record *record,
                                       struct kc_tally *total, struct kc_error *err)
@@ -159,9 +133,7 @@ static enum kc_status append_record(struct kc_store_writer *w, struct kc_run_rec
         KC_TRY(check_identity(w, record, err));
         struct kc_run_parts parts = { .rows = rows,
                                       .nrows = nrows,
-                                      .firsts = w->firsts.data,
-                                      .nblocks = w->offsets.n,
-                                      .key_nwords = w->nwords,
+                                      .page_firsts = &w->index.page_firsts,
                                       .names = origin->names,
                                       .nnames = origin->nnames };
         KC_TRY(kc_footer_append_run(&w->records, record, &parts, err));
@@ -177,7 +149,7 @@ static void begin_run(struct kc_store_writer *w)
         w->form = KC_FORM_NONE;
         w->part = w->next_ticket = w->ticket = 0;
         w->ndistinct = 0;
-        w->firsts.n = w->offsets.n = 0;
+        kc_index_begin(&w->index);
         w->blocks_offset = w->end;
 }
 
@@ -213,7 +185,7 @@ enum kc_status kc_store_end_run(struct kc_store_writer *w, const struct kc_store
                 .nsaturated = origin->nsaturated,
         };
         KC_TRY(append_record(w, &record, origin, err));
-        KC_TRY(store_index(w, err));
+        KC_TRY(kc_index_store(&w->index, &w->output, &w->end, err));
         const uint64_t kind = w->tombstones ? KC_RUN_TOMBSTONES : KC_RUN_COUNTS;
         KC_TRY(kc_words_append(&w->kinds, &kind, sizeof kind, err));
         begin_run(w);
@@ -237,8 +209,7 @@ static void free_writer(struct kc_store_writer *w)
         }
         pthread_mutex_destroy(&w->lock);
         free(w->carry_kmers);
-        free(w->firsts.data);
-        free(w->offsets.data);
+        kc_index_free(&w->index);
         free(w->records.data);
         free(w->kinds.data);
         free(w->warning);
@@ -266,7 +237,7 @@ static enum kc_status new_writer(struct kc_store_writer **writer, const char *pa
         struct kc_store_writer *w = calloc(1, sizeof *w);
         if (w == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for writing %s", path);
-        w->output.file.fd = w->output.file.lock = -1;
+        w->output.file.fd = w->output.file.lock = w->index.fd = -1;
         pthread_mutex_init(&w->lock, NULL);
         for (int i = 0; i < KC_WRITER_NCONDITIONS; i++) {
                 pthread_cond_init(&w->part_turn[i], NULL);

@@ -6,6 +6,7 @@
 #define KC_STORE_WRITER_H
 
 #include "io/store_footer.h"
+#include "io/store_index.h"
 #include "io/store_output.h"
 #include "io/store_tally.h"
 
@@ -67,8 +68,8 @@ struct kc_store_writer {
         uint64_t *carry_kmers;
         uint32_t carry_counts[KC_BLOCK_NKMERS];
         size_t ncarry;
-        struct kc_words firsts, offsets; /* of blocks */
-        uint64_t blocks_offset, end;     /* of the run, of the file so far */
+        struct kc_index index;
+        uint64_t blocks_offset, end; /* of the run, of the file so far */
 
         struct kc_words records, kinds; /* of the footer; a kind a run */
 };
