@@ -10,6 +10,7 @@
  *      plan the blocks' layouts    side by side
  *      claim: file space, index    in turn: a few words a block
  *      encode, checksum, pwrite    side by side
+ *      checksums to the index      one at a time, in any order: the entries are claimed
  *
  * The carry is the tail of the k-mers so far that does not fill a block yet.
  */
@@ -62,6 +63,7 @@ void kc_encoder_free(struct kc_encoder *e)
         free(e->kept_kmers);
         free(e->kept_counts);
         free(e->plans);
+        free(e->checksums);
         free(e->words);
         free(e);
 }
@@ -317,9 +319,11 @@ static enum kc_status plan_blocks(struct kc_encoder *e, int nwords, struct kc_er
 {
         if (e->nblocks > e->nplans_cap) {
                 free(e->plans);
+                free(e->checksums);
                 e->nplans_cap = 0;
                 e->plans = malloc(e->nblocks * sizeof *e->plans);
-                if (e->plans == NULL)
+                e->checksums = malloc(e->nblocks * sizeof *e->checksums);
+                if (e->plans == NULL || e->checksums == NULL)
                         return kc_fail(err, KC_ENOMEM, "out of memory for encoding blocks");
                 e->nplans_cap = e->nblocks;
         }
@@ -335,14 +339,17 @@ static size_t block_nbytes(const struct kc_block_plan *plan)
         return (plan->nwords + (size_t)1) * sizeof(uint64_t); /* with its checksum */
 }
 
-/* Index entries of the blocks, and *offset, where they go; lock held. */
-static enum kc_status enter_blocks(struct kc_store_writer *w, const struct kc_encoder *e,
+/* Index entries of the blocks, but for their checksums, and *offset, where they go; lock held. */
+static enum kc_status enter_blocks(struct kc_store_writer *w, struct kc_encoder *e,
                                    uint64_t *offset, struct kc_error *err)
 {
         enum kc_status status;
         const size_t key_nbytes = (size_t)w->nwords * sizeof(uint64_t);
         KC_TRY(kc_words_reserve(&w->firsts, e->nblocks * (size_t)w->nwords, err));
         KC_TRY(kc_words_reserve(&w->offsets, e->nblocks, err));
+        KC_TRY(kc_words_reserve(&w->checksums, e->nblocks, err));
+        e->first_entry = w->checksums.n;
+        w->checksums.n += e->nblocks;
         *offset = w->end;
         for (size_t i = 0; i < e->nblocks; i++) {
                 struct kc_pairs p = get_block(e, i, w->nwords);
@@ -354,7 +361,14 @@ out:
         return status;
 }
 
-static enum kc_status claim(struct kc_store_writer *w, const struct kc_encoder *e, uint64_t *offset,
+static void enter_checksums(struct kc_store_writer *w, const struct kc_encoder *e)
+{
+        pthread_mutex_lock(&w->lock);
+        memcpy(w->checksums.data + e->first_entry, e->checksums, e->nblocks * sizeof *e->checksums);
+        pthread_mutex_unlock(&w->lock);
+}
+
+static enum kc_status claim(struct kc_store_writer *w, struct kc_encoder *e, uint64_t *offset,
                             struct kc_error *err)
 {
         enum kc_status status;
@@ -370,8 +384,8 @@ out:
         return status;
 }
 
-static enum kc_status write_blocks(struct kc_store_writer *w, const struct kc_encoder *e,
-                                   uint64_t offset, struct kc_error *err)
+static enum kc_status write_blocks(struct kc_store_writer *w, struct kc_encoder *e, uint64_t offset,
+                                   struct kc_error *err)
 {
         size_t used = 0;
         for (size_t i = 0; i < e->nblocks; i++) {
@@ -379,7 +393,8 @@ static enum kc_status write_blocks(struct kc_store_writer *w, const struct kc_en
                 struct kc_pairs p = get_block(e, i, w->nwords);
                 uint64_t *words = e->words + used;
                 kc_block_encode(plan, p.kmers, p.counts, w->nwords, words);
-                words[plan->nwords] = XXH3_64bits(words, plan->nwords * sizeof *words);
+                e->checksums[i] = XXH3_64bits(words, plan->nwords * sizeof *words);
+                words[plan->nwords] = e->checksums[i];
                 used += plan->nwords + 1;
                 if (used >= CHUNK_WORDS || i + 1 == e->nblocks) {
                         enum kc_status status = kc_output_pwrite(&w->output, e->words,
@@ -403,6 +418,7 @@ static enum kc_status store_blocks(struct kc_store_writer *w, struct kc_encoder 
         KC_TRY(plan_blocks(e, w->nwords, err));
         KC_TRY(claim(w, e, &offset, err));
         KC_TRY(write_blocks(w, e, offset, err));
+        enter_checksums(w, e);
 out:
         return status;
 }

@@ -87,8 +87,10 @@ static enum kc_status store_index(struct kc_store_writer *w, struct kc_error *er
                                        n * key_words * sizeof n, err));
                 KC_TRY(kc_words_append(&page, w->offsets.data + b, n * sizeof n, err));
                 KC_TRY(kc_words_append(&page, &end, sizeof end, err));
+                KC_TRY(kc_words_append(&page, w->checksums.data + b, n * sizeof n, err));
                 uint64_t checksum = XXH3_64bits(page.data, page.n * sizeof *page.data);
                 KC_TRY(kc_words_append(&page, &checksum, sizeof checksum, err));
+                KC_TRY(kc_words_append(&w->page_checksums, &checksum, sizeof checksum, err));
                 size_t nbytes = page.n * sizeof *page.data;
                 KC_TRY(kc_output_pwrite(&w->output, page.data, nbytes, w->end, err));
                 w->end += nbytes;
@@ -161,6 +163,7 @@ static enum kc_status append_record(struct kc_store_writer *w, struct kc_run_rec
                                       .nrows = nrows,
                                       .firsts = w->firsts.data,
                                       .nblocks = w->offsets.n,
+                                      .page_checksums = &w->page_checksums,
                                       .key_nwords = w->nwords,
                                       .names = origin->names,
                                       .nnames = origin->nnames };
@@ -177,7 +180,7 @@ static void begin_run(struct kc_store_writer *w)
         w->form = KC_FORM_NONE;
         w->part = w->next_ticket = w->ticket = 0;
         w->ndistinct = 0;
-        w->firsts.n = w->offsets.n = 0;
+        w->firsts.n = w->offsets.n = w->checksums.n = w->page_checksums.n = 0;
         w->blocks_offset = w->end;
 }
 
@@ -212,9 +215,10 @@ enum kc_status kc_store_end_run(struct kc_store_writer *w, const struct kc_store
                 .nkmers = origin->nkmers,
                 .nsaturated = origin->nsaturated,
         };
-        KC_TRY(append_record(w, &record, origin, err));
         KC_TRY(store_index(w, err));
-        const uint64_t kind = w->tombstones ? KC_RUN_TOMBSTONES : KC_RUN_COUNTS;
+        KC_TRY(append_record(w, &record, origin, err));
+        const uint64_t kind =
+                kc_run_kind_word(w->tombstones ? KC_RUN_TOMBSTONES : KC_RUN_COUNTS, true);
         KC_TRY(kc_words_append(&w->kinds, &kind, sizeof kind, err));
         begin_run(w);
 out:
@@ -239,6 +243,8 @@ static void free_writer(struct kc_store_writer *w)
         free(w->carry_kmers);
         free(w->firsts.data);
         free(w->offsets.data);
+        free(w->checksums.data);
+        free(w->page_checksums.data);
         free(w->records.data);
         free(w->kinds.data);
         free(w->warning);
@@ -313,7 +319,8 @@ static enum kc_status inherit_runs(struct kc_store_writer *w, const struct kc_st
 {
         enum kc_status status = KC_OK;
         for (uint32_t r = 0; r < store->nruns; r++) {
-                const uint64_t kind = store->runs[r].kind;
+                const struct kc_run *run = &store->runs[r];
+                const uint64_t kind = kc_run_kind_word(run->kind, run->linked);
                 KC_TRY(kc_words_append(&w->kinds, &kind, sizeof kind, err));
         }
         size_t nwords;
