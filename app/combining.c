@@ -78,14 +78,14 @@ static void close_all(struct combining *c)
         free(c->stores);
 }
 
-/* One run, nothing to mend, and no filter that would change it. */
+/* One run, of today's format, nothing to mend, and no filter that would change it. */
 static bool is_done_already(const struct combining *c, const struct kc_store_options *wanted)
 {
         struct kc_store_info info;
         kc_store_get_info(c->stores[0], &info);
-        return c->plan->may_be_idle && info.nruns == 1 && info.ntombstone_runs == 0 &&
-               kc_store_is_tidy(c->stores[0]) && wanted->min_count <= info.min_count &&
-               wanted->max_count >= info.max_count_kept;
+        return c->plan->may_be_idle && info.nruns == 1 && info.nlinked_runs == 1 &&
+               info.ntombstone_runs == 0 && kc_store_is_tidy(c->stores[0]) &&
+               wanted->min_count <= info.min_count && wanted->max_count >= info.max_count_kept;
 }
 
 /* ctx: a struct combining. */

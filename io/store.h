@@ -107,6 +107,7 @@ struct kc_store_info {
         bool stranded;
         uint32_t nruns;
         uint32_t ntombstone_runs; /* of these */
+        uint32_t nlinked_runs;    /* of nruns: those in which misplaced blocks are noticed */
         uint64_t ntombstones;     /* k-mers in them; of counts, they say nothing below */
         uint64_t file_nbytes;
         uint64_t ndistinct; /* k-mers kept; an upper bound when nruns > 1, as are all below */

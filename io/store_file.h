@@ -46,11 +46,12 @@ enum kc_status kc_store_pread(const struct kc_store *store, void *to, size_t nby
 
 /* An index page. Zero-initialise; free words. */
 struct kc_page {
-        uint64_t *words;         /* room for a whole page */
-        uint64_t number;         /* of the page in its run; valid while n > 0 */
-        size_t n;                /* entries; 0: none loaded */
-        const uint64_t *firsts;  /* [n * nwords] */
-        const uint64_t *offsets; /* [n + 1] */
+        uint64_t *words;           /* room for a whole page */
+        uint64_t number;           /* of the page in its run; valid while n > 0 */
+        size_t n;                  /* entries; 0: none loaded */
+        const uint64_t *firsts;    /* [n * nwords] */
+        const uint64_t *offsets;   /* [n + 1] */
+        const uint64_t *checksums; /* of the blocks [n]; NULL if the run is not linked */
 };
 
 /* Load a page, number < run->npages, unless it is the one loaded. */
@@ -78,9 +79,31 @@ size_t kc_kmer_search(const uint64_t *kmers, size_t n, const uint64_t *kmer, int
 enum kc_status kc_block_damaged(const struct kc_store *store, uint64_t offset, const char *what,
                                 struct kc_error *err);
 
-/* Check the checksum behind a block of nwords words, itself included. offset is for the message. */
-enum kc_status kc_block_verify(const struct kc_store *store, const uint64_t *words, size_t nwords,
-                               uint64_t offset, struct kc_error *err);
+/* What the index says of a block, and where it was read. */
+struct kc_block_place {
+        uint64_t offset;   /* in the file */
+        size_t nwords;     /* its checksum included */
+        bool linked;       /* the index holds its checksum */
+        uint64_t checksum; /* if linked */
+};
+
+/* The place of the i-th block of a page. */
+static inline struct kc_block_place kc_page_place(const struct kc_page *page, size_t i)
+{
+        return (struct kc_block_place){
+                .offset = page->offsets[i],
+                .nwords = (page->offsets[i + 1] - page->offsets[i]) / sizeof(uint64_t),
+                .linked = page->checksums != NULL,
+                .checksum = page->checksums != NULL ? page->checksums[i] : 0
+        };
+}
+
+/*
+ * Check the checksum behind the words of a block, and that it is the block that belongs to the
+ * place. That cannot be seen of a run that is not linked.
+ */
+enum kc_status kc_block_verify(const struct kc_store *store, const uint64_t *words,
+                               const struct kc_block_place *place, struct kc_error *err);
 
 /* ---- a walk over the blocks of one run ---- */
 

@@ -46,7 +46,7 @@ enum kc_status kc_footer_append_run(struct kc_words *records, struct kc_run_reco
                                     const struct kc_run_parts *parts, struct kc_error *err)
 {
         enum kc_status status;
-        const struct kc_words *firsts = parts->page_firsts;
+        const struct kc_words *firsts = parts->page_firsts, *checksums = parts->page_checksums;
         record->nhistogram = parts->nrows;
         record->nnames = parts->nnames;
         record->names_nbytes = 0;
@@ -56,6 +56,8 @@ enum kc_status kc_footer_append_run(struct kc_words *records, struct kc_run_reco
         KC_TRY(kc_words_append(records, record, sizeof *record, err));
         KC_TRY(kc_words_append(records, parts->rows, parts->nrows * sizeof *parts->rows, err));
         KC_TRY(kc_words_append(records, firsts->data, firsts->n * sizeof *firsts->data, err));
+        KC_TRY(kc_words_append(records, checksums->data, checksums->n * sizeof *checksums->data,
+                               err));
         KC_TRY(append_names(records, parts, record->names_nbytes, err));
 out:
         return status;
@@ -227,7 +229,7 @@ static bool places_are_sound(const struct kc_run *run, const struct kc_file_shap
         if (run->nblocks > (r->index_offset - r->blocks_offset) / min_block_nbytes)
                 return false;
         /* nblocks is below 2^59 now, so that this cannot overflow */
-        return kc_index_words(run->nblocks, file->key_nwords) <=
+        return kc_index_words(run->nblocks, file->key_nwords, run->linked) <=
                (file->footer_offset - r->index_offset) / sizeof(uint64_t);
 }
 
@@ -245,11 +247,13 @@ static bool parse_run(struct footer_scan *s, const struct kc_file_shape *file, s
                 return false;
         run->rows = scan(s, 2 * r->nhistogram);
         run->page_firsts = scan(s, run->npages * (uint64_t)file->key_nwords);
+        run->page_checksums = scan(s, run->linked ? run->npages : 0);
         run->names = scan(s, kc_div_up(r->names_nbytes, sizeof(uint64_t)));
         if (run->kind == KC_RUN_TOMBSTONES && r->sum != r->ndistinct)
                 return false; /* as the rows add up to these, all counts are 1 */
-        return run->rows != NULL && run->page_firsts != NULL && run->names != NULL &&
-               rows_are_sound(run) && firsts_ascend(run, file->key_nwords) && names_are_sound(run);
+        return run->rows != NULL && run->page_firsts != NULL && run->page_checksums != NULL &&
+               run->names != NULL && rows_are_sound(run) && firsts_ascend(run, file->key_nwords) &&
+               names_are_sound(run);
 }
 
 static bool has_magic(const uint64_t *footer, const char *magic)
@@ -266,7 +270,7 @@ bool kc_footer_is_old(const uint64_t *footer)
 /* What precedes the records. */
 struct footer_front {
         uint64_t offset, nruns; /* offset: UINT64_MAX in an old footer, which does not hold it */
-        bool has_kinds;
+        bool has_kinds, may_link;
         const uint64_t *kinds; /* [nruns] where has_kinds; else all runs hold counts */
 };
 
@@ -290,7 +294,7 @@ static bool scan_head(struct footer_scan *s, struct footer_front *front)
             head->nbytes != whole.nleft * sizeof *whole.at)
                 return false;
         s->nleft--;
-        front->has_kinds = true;
+        front->has_kinds = front->may_link = true;
         front->offset = head->offset;
         front->nruns = head->nruns;
         return XXH3_64bits(whole.at, head->nbytes - sizeof *whole.at) == whole.at[whole.nleft - 1];
@@ -305,9 +309,10 @@ static bool scan_front(struct footer_scan *s, struct footer_front *front)
                 return false;
         if (!front->has_kinds)
                 return true;
+        const uint64_t flags = front->may_link ? KC_RUN_LINKED : 0;
         front->kinds = scan(s, front->nruns);
         for (uint64_t i = 0; front->kinds != NULL && i < front->nruns; i++)
-                if (front->kinds[i] > KC_RUN_TOMBSTONES)
+                if ((front->kinds[i] & ~flags) > KC_RUN_TOMBSTONES)
                         return false;
         return front->kinds != NULL;
 }
@@ -335,7 +340,9 @@ enum kc_status kc_footer_parse(const uint64_t *footer, size_t nwords,
         if (out == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for opening %s", file->path);
         for (uint64_t i = 0; i < front.nruns; i++) {
-                out[i].kind = front.has_kinds ? (enum kc_run_kind)front.kinds[i] : KC_RUN_COUNTS;
+                const uint64_t kind = front.has_kinds ? front.kinds[i] : KC_RUN_COUNTS;
+                out[i].kind = (enum kc_run_kind)(kind & ~(uint64_t)KC_RUN_LINKED);
+                out[i].linked = (kind & KC_RUN_LINKED) != 0;
                 if (!parse_run(&s, file, &out[i]))
                         goto damaged;
         }

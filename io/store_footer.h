@@ -18,7 +18,8 @@ void kc_footer_ref_fill(struct kc_footer_ref *ref, uint64_t offset, const void *
 struct kc_run_parts {
         const struct kc_histogram_row *rows;
         size_t nrows;
-        const struct kc_words *page_firsts; /* first k-mers of the index's pages */
+        const struct kc_words *page_firsts;    /* first k-mers of the index's pages */
+        const struct kc_words *page_checksums; /* of these pages */
         const char *const *names;
         size_t nnames;
 };
@@ -27,10 +28,15 @@ struct kc_run_parts {
 enum kc_status kc_footer_append_run(struct kc_words *records, struct kc_run_record *record,
                                     const struct kc_run_parts *parts, struct kc_error *err);
 
+static inline uint64_t kc_run_kind_word(enum kc_run_kind kind, bool linked)
+{
+        return (uint64_t)kind | (linked ? KC_RUN_LINKED : 0);
+}
+
 /*
  * The whole footer, as it is written at offset.
  *   footer  out; what it held is gone
- *   kinds   one word a run, enum kc_run_kind
+ *   kinds   one word a run, from kc_run_kind_word
  */
 enum kc_status kc_footer_assemble(struct kc_words *footer, uint64_t offset,
                                   const struct kc_words *kinds, const struct kc_words *records,
@@ -45,10 +51,12 @@ enum kc_status kc_footer_assemble(struct kc_words *footer, uint64_t offset,
 struct kc_run {
         struct kc_run_record record;
         enum kc_run_kind kind;
+        bool linked; /* footer and index hold the checksums of pages and blocks */
         uint64_t nblocks, npages;
         const struct kc_histogram_row *rows;
-        const uint64_t *page_firsts; /* first k-mer of each index page [npages * key_nwords] */
-        const char *names;           /* record.nnames strings, one behind the other */
+        const uint64_t *page_firsts;    /* first k-mer of each index page [npages * key_nwords] */
+        const uint64_t *page_checksums; /* [npages] if linked, else [0] */
+        const char *names;              /* record.nnames strings, one behind the other */
 };
 
 /* What the file is, for messages and for bounds. */

@@ -11,6 +11,7 @@
 
 #include "kmer/block_codec.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a .kc file is mapped to host words");
@@ -78,7 +79,17 @@ enum kc_run_kind {
         KC_RUN_TOMBSTONES = 1, /* its k-mers are removed from the runs before it; all counts are 1 */
 };
 
-/* Then, for each run: this, the histogram, the top index, the names. The checksum comes last. */
+/*
+ * Added to the kind of a run that is linked: the footer holds the checksums of its index pages, and
+ * these hold the checksums of its blocks. So a sound page or block in the wrong place is noticed.
+ * Every new run is linked; runs of earlier versions are not, and stay as they are.
+ */
+enum { KC_RUN_LINKED = 1 << 8 };
+
+/*
+ * Then, for each run: this, the histogram, the top index (the first k-mer of each page; in a linked
+ * run then the checksum of each), the names. The checksum comes last.
+ */
 struct kc_run_record {
         uint64_t blocks_offset;
         uint64_t index_offset;
@@ -100,11 +111,12 @@ _Static_assert(sizeof(struct kc_run_record) == 136, "run record");
  * An index page of n entries, in words; padded to no fixed size, so page p of a run lies at
  * index_offset + p * 8 * kc_page_words(KC_PAGE_NBLOCKS, ...).
  *
- *   | n | first k-mers [n * key_nwords] | offsets of blocks [n], end of the last | checksum |
+ *   | n | first k-mers [n * key_nwords] | offsets of blocks [n], end of the last |
+ *   | checksums of blocks [n], in a linked run only | checksum |
  */
-static inline size_t kc_page_words(size_t nentries, int key_nwords)
+static inline size_t kc_page_words(size_t nentries, int key_nwords, bool linked)
 {
-        return 1 + nentries * (size_t)key_nwords + nentries + 1 + 1;
+        return 1 + nentries * (size_t)key_nwords + nentries + 1 + (linked ? nentries : 0) + 1;
 }
 
 static inline uint64_t kc_div_up(uint64_t a, uint64_t b)
@@ -124,11 +136,11 @@ static inline uint64_t kc_run_npages(uint64_t ndistinct)
 }
 
 /* Words of a whole index. */
-static inline uint64_t kc_index_words(uint64_t nblocks, int key_nwords)
+static inline uint64_t kc_index_words(uint64_t nblocks, int key_nwords, bool linked)
 {
         uint64_t last = nblocks % KC_PAGE_NBLOCKS;
-        return nblocks / KC_PAGE_NBLOCKS * kc_page_words(KC_PAGE_NBLOCKS, key_nwords) +
-               (last ? kc_page_words(last, key_nwords) : 0);
+        return nblocks / KC_PAGE_NBLOCKS * kc_page_words(KC_PAGE_NBLOCKS, key_nwords, linked) +
+               (last ? kc_page_words(last, key_nwords, linked) : 0);
 }
 
 #endif

@@ -167,6 +167,7 @@ void kc_store_close(struct kc_store *store)
 static void add_run_info(struct kc_store_info *info, const struct kc_run *run)
 {
         const struct kc_run_record *r = &run->record;
+        info->nlinked_runs += run->linked;
         if (run->kind == KC_RUN_TOMBSTONES) {
                 info->ntombstone_runs++;
                 info->ntombstones += r->ndistinct;

@@ -114,8 +114,8 @@ static const uint64_t *next_first(const struct kc_walk *walk, size_t i)
                        : NULL;
 }
 
-/* A block does not know its place: one that was written to another's place has a right checksum.
- * Most of these reach beyond where the next block begins. */
+/* Where a run is not linked, a block in the wrong place has a right checksum, but most of these
+ * reach beyond where the next block begins. */
 static bool ends_before_next(const struct kc_walk *walk, size_t i, size_t n)
 {
         const int nw = walk->store->nwords;
@@ -128,16 +128,16 @@ static enum kc_status decode_block(struct kc_walk *walk, struct kc_error *err)
 {
         const struct kc_page *page = &walk->page;
         const size_t i = (size_t)(walk->block - page->number * KC_PAGE_NBLOCKS);
-        const uint64_t *words =
-                walk->chunk + (page->offsets[i] - walk->chunk_offset) / sizeof *words;
-        const size_t nwords = (page->offsets[i + 1] - page->offsets[i]) / sizeof *words;
+        const struct kc_block_place place = kc_page_place(page, i);
+        const uint64_t *words = walk->chunk + (place.offset - walk->chunk_offset) / sizeof *words;
         const size_t n = kc_run_block_nkmers(walk->run, walk->block);
-        walk->offset = page->offsets[i];
-        enum kc_status status = kc_block_verify(walk->store, words, nwords, walk->offset, err);
+        walk->offset = place.offset;
+        enum kc_status status = kc_block_verify(walk->store, words, &place, err);
         if (status != KC_OK)
                 return status;
-        if (!kc_block_decode(words, nwords - 1, page->firsts + i * (size_t)walk->store->nwords,
-                             walk->store->nwords, n, walk->kmers_buffer, walk->counts_buffer))
+        if (!kc_block_decode(words, place.nwords - 1,
+                             page->firsts + i * (size_t)walk->store->nwords, walk->store->nwords, n,
+                             walk->kmers_buffer, walk->counts_buffer))
                 return kc_block_damaged(walk->store, walk->offset, "is not laid out like one", err);
         if (!ends_before_next(walk, i, n))
                 return kc_block_damaged(walk->store, walk->offset, "reaches into the next one",

@@ -134,6 +134,7 @@ static enum kc_status append_record(struct kc_store_writer *w, struct kc_run_rec
         struct kc_run_parts parts = { .rows = rows,
                                       .nrows = nrows,
                                       .page_firsts = &w->index.page_firsts,
+                                      .page_checksums = &w->index.page_checksums,
                                       .names = origin->names,
                                       .nnames = origin->nnames };
         KC_TRY(kc_footer_append_run(&w->records, record, &parts, err));
@@ -184,9 +185,10 @@ enum kc_status kc_store_end_run(struct kc_store_writer *w, const struct kc_store
                 .nkmers = origin->nkmers,
                 .nsaturated = origin->nsaturated,
         };
+        KC_TRY(kc_index_store(&w->index, w->nwords, &w->output, &w->end, err));
         KC_TRY(append_record(w, &record, origin, err));
-        KC_TRY(kc_index_store(&w->index, &w->output, &w->end, err));
-        const uint64_t kind = w->tombstones ? KC_RUN_TOMBSTONES : KC_RUN_COUNTS;
+        const uint64_t kind =
+                kc_run_kind_word(w->tombstones ? KC_RUN_TOMBSTONES : KC_RUN_COUNTS, true);
         KC_TRY(kc_words_append(&w->kinds, &kind, sizeof kind, err));
         begin_run(w);
 out:
@@ -285,7 +287,8 @@ static enum kc_status inherit_runs(struct kc_store_writer *w, const struct kc_st
 {
         enum kc_status status = KC_OK;
         for (uint32_t r = 0; r < store->nruns; r++) {
-                const uint64_t kind = store->runs[r].kind;
+                const struct kc_run *run = &store->runs[r];
+                const uint64_t kind = kc_run_kind_word(run->kind, run->linked);
                 KC_TRY(kc_words_append(&w->kinds, &kind, sizeof kind, err));
         }
         size_t nwords;

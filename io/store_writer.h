@@ -37,12 +37,14 @@ struct kc_encoder {
         uint32_t *kept_counts;
         size_t kept_cap;
         struct kc_block_plan *plans;
-        size_t nplans_cap;
+        uint64_t *checksums; /* of the call's blocks */
+        size_t nplans_cap;   /* of both */
         uint64_t *words; /* [CHUNK_WORDS + a block] */
 
         /* the call's blocks: the head, if there is one, then whole blocks of rest */
         uint64_t ticket;
         size_t nblocks;
+        size_t first_entry; /* of the first of them, in the run's index */
         struct kc_pairs head, rest;
 };
 

@@ -3,7 +3,7 @@
  * reading gives the newest committed state or an error, and never an older state without a warning;
  * what is appended afterwards loses nothing.
  */
-#include "store_sets.h"
+#include "store_old.h"
 
 #include "io/store_find.h"
 
@@ -317,22 +317,7 @@ static void make_old(struct state *state)
 {
         struct pair_set s = small_set(1);
         write_set(&s, "s.kc", 1, 5, 1);
-        size_t nbytes, nwords;
-        uint8_t *bytes = read_file("s.kc", &nbytes);
-        struct kc_store_header header;
-        memcpy(&header, bytes, sizeof header);
-        struct kc_footer_ref *ref = &header.footer[0];
-        const uint64_t *records =
-                kc_footer_records((uint64_t *)(bytes + ref->offset), ref->nbytes / 8, &nwords);
-        struct kc_old_footer_head head = { .nruns = 1 };
-        memcpy(head.magic, KC_OLD_FOOTER_MAGIC, sizeof head.magic);
-        memmove(bytes + ref->offset + sizeof head, records, nwords * 8);
-        memcpy(bytes + ref->offset, &head, sizeof head);
-        kc_footer_ref_fill(ref, ref->offset, bytes + ref->offset, sizeof head + nwords * 8);
-        memset(&header.footer[1], 0, sizeof header.footer[1]);
-        memcpy(bytes, &header, sizeof header);
-        write_file("s.kc", bytes, ref->offset + ref->nbytes);
-        free(bytes);
+        make_file_old("s.kc", KC_OLD_FOOTER_MAGIC);
         load_state(state, &s);
         free_set(&s);
 }

@@ -149,8 +149,19 @@ static void test_only_tombstones(void **state)
         unlink("c.kc");
 }
 
+/* The footer of one run, as earlier versions wrote it. */
+static void assemble_old(struct kc_words *footer, uint64_t kind, const struct kc_words *records)
+{
+        struct kc_error err = { 0 };
+        struct kc_old_footer_head head = { .nruns = 1 };
+        memcpy(head.magic, KC_OLD_KINDS_FOOTER_MAGIC, sizeof head.magic);
+        assert_ok(kc_words_append(footer, &head, sizeof head, &err), err);
+        assert_ok(kc_words_append(footer, &kind, sizeof kind, &err), err);
+        assert_ok(kc_words_append(footer, records->data, records->n * 8, &err), err);
+}
+
 /* Give the only run of s.kc another kind: a new footer behind the old one. */
-static void set_kind(uint64_t kind)
+static void set_kind_in(bool old_footer, uint64_t kind)
 {
         size_t nbytes;
         uint8_t *data = read_file("s.kc", &nbytes);
@@ -162,7 +173,10 @@ static void set_kind(uint64_t kind)
         const uint64_t *first = kc_footer_records(old, header->footer[0].nbytes / 8, &nwords);
         assert_ok(kc_words_append(&kinds, &kind, sizeof kind, &err), err);
         assert_ok(kc_words_append(&records, first, nwords * sizeof *first, &err), err);
-        assert_ok(kc_footer_assemble(&footer, nbytes, &kinds, &records, &err), err);
+        if (old_footer)
+                assemble_old(&footer, kind, &records);
+        else
+                assert_ok(kc_footer_assemble(&footer, nbytes, &kinds, &records, &err), err);
         kc_footer_ref_fill(&header->footer[1], nbytes, footer.data, footer.n * sizeof *old);
         FILE *f = fopen("s.kc", "wb");
         assert_non_null(f);
@@ -175,25 +189,36 @@ static void set_kind(uint64_t kind)
         free(data);
 }
 
+static void set_kind(uint64_t kind)
+{
+        set_kind_in(false, kind);
+}
+
+static void assert_kind_refused(const struct pair_set *s, bool old_footer, uint64_t kind)
+{
+        struct kc_store *store = NULL;
+        write_set(s, "s.kc", 1, 700, 1);
+        set_kind_in(old_footer, kind);
+        assert_int_equal(kc_store_open(&store, "s.kc", NULL), KC_ECORRUPT);
+}
+
 /* What no writer of ours makes: a file of one run, and that of tombstones; kinds that cannot be. */
 static void test_kinds(void **state)
 {
         (void)state;
         struct pair_set s = make_set(31, false, 3000, 1);
-        struct kc_store *store = NULL;
         write_set(&s, "s.kc", 1, 700, 1);
-        set_kind(KC_RUN_COUNTS);
+        set_kind(KC_RUN_LINKED | KC_RUN_COUNTS);
         check_pairs("s.kc", &s);
-        write_set(&s, "s.kc", 1, 700, 1);
-        set_kind(KC_RUN_TOMBSTONES); /* with counts above 1 */
-        assert_int_equal(kc_store_open(&store, "s.kc", NULL), KC_ECORRUPT);
+        assert_kind_refused(&s, false, KC_RUN_LINKED | KC_RUN_TOMBSTONES); /* with counts above 1 */
+        assert_kind_refused(&s, false, KC_RUN_COUNTS); /* but the checksums are there */
+        assert_kind_refused(&s, false, KC_RUN_LINKED << 1 | KC_RUN_LINKED | KC_RUN_COUNTS);
+        assert_kind_refused(&s, true, KC_RUN_LINKED | KC_RUN_COUNTS); /* before there were links */
         for (size_t i = 0; i < s.n; i++)
                 s.counts[i] = 1;
+        assert_kind_refused(&s, false, KC_RUN_LINKED | (KC_RUN_TOMBSTONES + 1));
         write_set(&s, "s.kc", 1, 700, 1);
-        set_kind(KC_RUN_TOMBSTONES + 1);
-        assert_int_equal(kc_store_open(&store, "s.kc", NULL), KC_ECORRUPT);
-        write_set(&s, "s.kc", 1, 700, 1);
-        set_kind(KC_RUN_TOMBSTONES);
+        set_kind(KC_RUN_LINKED | KC_RUN_TOMBSTONES);
         s.n = 0;
         check_all("s.kc", &s);
         compact_into("s.kc", "c.kc", 2);

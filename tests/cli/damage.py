@@ -203,9 +203,9 @@ def test_repair():
     footer = (s.path / "t.kc").read_bytes().rfind(b"KCFOOTR3")
     content = (s.path / "t.kc").read_bytes()
     record = footer + 32 + 8 * 3
-    # behind the first run's record, rows, first k-mer and names
+    # behind the first run's record, rows, first k-mer and checksum of its page, and names
     words = struct.unpack_from("<17Q", content, record)
-    record += 136 + 16 * words[14] + 8 + (words[16] + 7) // 8 * 8
+    record += 136 + 16 * words[14] + 16 + (words[16] + 7) // 8 * 8
     blocks, = struct.unpack_from("<Q", content, record)
     patch(s, "t.kc", blocks + 9, b"\x99")
     s.kcount("check", "t.kc", "--repair", "u.kc", code=1, message="removed may be back")

@@ -1,10 +1,12 @@
 """
 docs/format.md against the program: a reader written from that page alone prints what `kcount dump`
-prints. Checksums are left out, as Python has no XXH3 of its own.
+prints, and finds every checksum right and where it belongs.
 
     format.py KCOUNT DATA
 """
 import collections
+import ctypes
+import ctypes.util
 import pathlib
 import struct
 import sys
@@ -15,10 +17,24 @@ from tools import Failure, main, run, same_text
 KCOUNT, DATA = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2])
 GOLDEN = DATA.parent / "tests/golden"
 KMERS = (1, 4, 15, 31, 32, 33, 64, 77, 128, 255)
+LINKED = 256
+
+# Python has no XXH3 of its own; this is the library that the program uses.
+XXH3 = ctypes.CDLL(ctypes.util.find_library("xxhash") or "libxxhash.so.0").XXH3_64bits
+XXH3.restype, XXH3.argtypes = ctypes.c_uint64, (ctypes.c_char_p, ctypes.c_size_t)
 
 
 def divide_up(a, b):
     return -(-a // b)
+
+
+def verify(data, begin, end, wanted=None):
+    """The part's last word is the checksum of the others, and the one wanted there."""
+    stored, = struct.unpack_from("<Q", data, end - 8)
+    if XXH3(data[begin:end - 8], end - 8 - begin) != stored:
+        raise ValueError(f"a wrong checksum from {begin} to {end}")
+    if wanted not in (None, stored):
+        raise ValueError(f"what lies from {begin} to {end} does not belong there")
 
 
 class Words:
@@ -78,16 +94,22 @@ def read_block(data, offset, end, first):
     return zip(kmers, counts)
 
 
-def read_run(data, key_words, record):
-    blocks, index, ndistinct = record[:3]
+def read_run(data, key_words, record, page_checksums):
+    """page_checksums: empty if the run is not linked."""
+    index, ndistinct = record[1:3]
     nleft = divide_up(ndistinct, 1024)
     words = Words(data, index)
+    pages = iter(page_checksums)
     while nleft > 0:
+        page = words.offset
         n, = words.take(1)
         firsts = [words.number(key_words) for _ in range(n)]
         offsets = words.take(n + 1)
+        checksums = words.take(n) if page_checksums else [None] * n
         words.take(1)
+        verify(data, page, words.offset, next(pages, None))
         for i in range(n):
+            verify(data, offsets[i], offsets[i + 1], checksums[i])
             yield from read_block(data, offsets[i], offsets[i + 1], firsts[i])
         nleft -= n
 
@@ -101,6 +123,7 @@ def read_footer(data, offset, nbytes):
         own_offset, nruns = words.take(2)
         if (own_offset, second) != (offset, nbytes):
             raise ValueError("a footer that is not where and as long as it says")
+        verify(data, offset, offset + nbytes)
     elif magic in (b"KCFOOTER", b"KCFOOTR2"):
         nruns = second
     else:
@@ -113,9 +136,11 @@ def read_records(words, kinds, key_words, end):
     for kind in kinds:
         record = words.take(17)
         rows = words.take(2 * record[14])
-        words.take(key_words * divide_up(divide_up(record[2], 1024), 256))
+        npages = divide_up(divide_up(record[2], 1024), 256)
+        words.take(key_words * npages)
+        page_checksums = words.take(npages) if kind & LINKED else ()
         words.take(divide_up(record[16], 8))
-        yield kind, record, rows
+        yield kind & ~LINKED, record, rows, page_checksums
     if words.offset != end:
         raise ValueError("the footer does not end with its last record")
 
@@ -130,8 +155,14 @@ def check_run(record, rows, pairs):
 
 def footer_in_force(data):
     """Offset and length; both references, or in an old file one of them, must be there."""
-    references = [struct.unpack_from("<4Q", data, 64 + 32 * i) for i in range(2)]
-    return max(reference[:2] for reference in references if any(reference))
+    verify(data, 0, 64)
+    offsets = [at for at in (64, 96) if any(data[at:at + 32])]
+    for at in offsets:
+        verify(data, at, at + 32)
+    offset, nbytes, checksum = max(struct.unpack_from("<3Q", data, at) for at in offsets)
+    if XXH3(data[offset:offset + nbytes], nbytes) != checksum:
+        raise ValueError("a footer that is not that of its reference")
+    return offset, nbytes
 
 
 def read_store(data):
@@ -144,8 +175,8 @@ def read_store(data):
     key_words = divide_up(2 * k, 64)
     words, kinds, end = read_footer(data, footer, nbytes)
     merged = collections.Counter()
-    for kind, record, rows in read_records(words, kinds, key_words, end):
-        pairs = list(read_run(data, key_words, record))
+    for kind, record, rows, page_checksums in read_records(words, kinds, key_words, end):
+        pairs = list(read_run(data, key_words, record, page_checksums))
         check_run(record, rows, pairs)
         for kmer, count in pairs:
             if kind == 1:
@@ -173,6 +204,9 @@ def compare():
             if data[64:96] != data[96:128]:
                 raise Failure(f"k={k}: the references of a new file differ")
             same_text(as_text(data), run(KCOUNT, "dump", store), f"k={k}")
+            _, kinds, _ = read_footer(data, *footer_in_force(data))
+            if kinds != (LINKED,):
+                raise Failure(f"k={k}: the kinds of the runs are {kinds}")
 
 
 def compare_golden():
