@@ -1,0 +1,116 @@
+"""Random reads in random files, counted with random options: the counts are right, however it is done."""
+import json
+
+import containers
+import inputs
+import model
+import options
+import reference
+from tools import Failure, same_file, same_text
+
+
+def plural(rng, found):
+    """The reads in the order of the files they go to; one file, or up to four."""
+    nfiles = rng.choice((1, 1, 1, 2, 3, 4))
+    places = sorted(rng.randrange(len(found) + 1) for _ in range(nfiles - 1))
+    parts = [found[begin:end] for begin, end in zip([0, *places], [*places, len(found)])]
+    return [part for part in parts if part]
+
+
+class Inputs:
+    """Files of reads under fixed names, since a .kc file keeps these; their formats may be drawn anew."""
+
+    def __init__(self, case, parts, counting):
+        self.case, self.parts = case, parts
+        self.formats = containers.WITH_QUALITY if counting.quality else containers.FORMATS
+        self.names = [f"reads-{i}" for i in range(len(parts))]
+        self.from_stdin = case.rng.randrange(len(parts)) if case.rng.random() < 0.1 else None
+
+    def write(self, folder):
+        rng = self.case.rng
+        for name, part in zip(self.names, self.parts):
+            content = containers.render(rng, self.case.setting, part, rng.choice(self.formats))
+            self.case.write(f"{folder}/{name}", content)
+
+    def arguments(self, folder):
+        """The inputs on the command line, and where standard input comes from."""
+        path, names = self.case.folder / folder, list(self.names)
+        if self.from_stdin is not None:
+            stdin = path / names[self.from_stdin]
+            names[self.from_stdin] = "-"
+            by_pipe = self.case.rng.random() < 0.5
+            return names, {"feed": stdin.read_bytes()} if by_pipe else {"stdin": stdin}
+        if self.case.rng.random() < 0.1:
+            self.case.write(f"{folder}/list", "\n".join(names) + "\n")
+            return ["@list"], {}
+        return names, {}
+
+    def count(self, folder, output, counting, engine):
+        names, how = self.arguments(folder)
+        done = self.case.kcount("count", *names, *counting.options(), *engine, "-o", f"../{output}", "--json",
+                                "--quiet", cwd=self.case.folder / folder, **how)
+        summary = json.loads(done.out)
+        if "auto" in engine and summary["device"].startswith("cuda"):
+            self.case.add("device_runs", 1)
+        return summary
+
+
+def check_summary(summary, reads, truth, wanted_lines, what):
+    distinct = truth.lines.count(b"\n")
+    wanted = {"reads": len(reads), "bases": inputs.nbases(reads), "kmers": truth.nkmers, "distinct": distinct,
+              "dropped_distinct": distinct - wanted_lines.count(b"\n")}
+    got = {name: summary[name] for name in wanted}
+    if got != wanted:
+        raise Failure(f"{what}: the summary says {got}, not {wanted}")
+
+
+def check_queries(case, truth, counting, wanted):
+    rng, lines = case.rng, wanted.splitlines()
+    found = reference.as_model(wanted)
+    asked = reference.some_kmers(rng, lines, counting.k, 20)
+    case.write("asked", "\n".join(asked) + "\n")
+    answer = "".join(f"{kmer}\t{found.get(model.canonical(kmer, counting.stranded), 0)}\n" for kmer in asked)
+    got = case.kcount("query", "first.kc", "-f", "asked", "-t", options.draw_threads(rng)).out
+    same_text(got, answer.encode(), "query")
+    low, high = sorted("".join(rng.choices("ACGT", k=min(counting.k, rng.choice((1, 4, 8))))) for _ in "ab")
+    inside = model.between(found, counting.k, low, high)
+    same_text(case.kcount("range", "first.kc", low, high).out, model.lines(inside).encode(), "range")
+    told = case.kcount("range", "first.kc", low, high, "--count").out
+    same_text(told, f"{len(inside)}\t{sum(inside.values())}\n".encode(), "range --count")
+
+
+def check_first(case, truth, counting, wanted):
+    """Every way to read the first file."""
+    rng = case.rng
+    same_text(case.kcount("dump", "first.kc", "-t", options.draw_threads(rng)).out, wanted, "dump")
+    case.kcount("check", "first.kc", "--quiet", "-t", options.draw_threads(rng))
+    if truth.nkmers > 500000:
+        return
+    histogram = model.histogram(reference.as_model(wanted)).encode()
+    got = case.kcount("hist", "first.kc", "--max-count", model.MOST, "-t", options.draw_threads(rng)).out
+    same_text(got, histogram, "hist")
+    if rng.random() < 0.3:
+        check_queries(case, truth, counting, wanted)
+
+
+def count_case(case):
+    rng, counting = case.rng, options.Counting(case.rng)
+    reads = inputs.reads(rng, counting.k) or [(b"A", b"I")]
+    case.add("bases", inputs.nbases(reads))
+    truth = reference.Reference(case, reads, counting)
+    wanted = reference.kept(truth.lines, counting)
+    files = Inputs(case, plural(rng, reads), counting)
+    files.write("in")
+    summary = files.count("in", "first.kc", counting, options.engine(rng, case.setting, counting.k))
+    check_summary(summary, reads, truth, wanted, "the first count")
+    check_first(case, truth, counting, wanted)
+    case.add("kmers", truth.nkmers)
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        if rng.random() < 0.6:
+            files.write("in")
+        engine = options.engine(rng, case.setting, counting.k)
+        files.count("in", "other.kc", counting, [*engine, "--force"])
+        same_file(case.folder / "other.kc", case.folder / "first.kc", f"another way to count: {engine}")
+        case.add("kmers", truth.nkmers)
+    if rng.random() < 0.2:
+        reference.peers(case, truth, counting)

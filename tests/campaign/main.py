@@ -1,0 +1,157 @@
+"""
+Make random cases until the time is over, hold kcount against what it must do, keep what fails.
+
+    main.py HOURS [--device cpu|cuda|auto] [--seed N] [--build DIR] [--results FILE] [--keep DIR]
+
+See tests/campaign/kinds.py for the kinds of cases. Every case depends only on the seed and its number:
+--seed N --only-case M repeats one. The totals become a line of JSON in --results, of which
+bench/report_reliability.py makes docs/reliability.md. The exit status is 1 if there was a fault.
+"""
+import argparse
+import concurrent.futures
+import itertools
+import os
+import pathlib
+import random
+import resource
+import sys
+import tempfile
+import time
+import traceback
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "tests" / "cli"))
+import case as cases  # noqa: E402
+import kinds  # noqa: E402
+import record  # noqa: E402
+import setting as settings  # noqa: E402
+import sweeps  # noqa: E402
+from tools import Failure  # noqa: E402
+
+TOLD_EVERY = 60  # seconds
+
+
+def kind_of(seed, number):
+    return kinds.draw(random.Random(f"{seed}/{number}/kind"))
+
+
+def repeat_command(setting, seed, number):
+    return f"scripts/campaign.sh 0 --build {setting.build} --device {setting.device} --seed {seed} " \
+           f"--only-case {number}"
+
+
+def run_case(setting, seed, number, keep):
+    """One case, in a worker. What goes wrong in the campaign itself is a fault, too."""
+    kind, begin = kind_of(seed, number), cpu_seconds()
+    case = cases.Case(setting, seed, number)
+    result = {"case": number, "kind": kind, "faults": 0}
+    try:
+        kinds.KINDS[kind][1](case)
+    except Failure as failure:
+        result.update(faults=1, what=str(failure))
+    except Exception:  # pylint: disable=broad-except
+        result.update(faults=1, what=traceback.format_exc())
+    if result["faults"]:
+        record.keep(case, result["what"], repeat_command(setting, seed, number), keep)
+    case.remove()
+    return {**result, **case.totals, "kcount_s": case.kcount_seconds, "cpu_s": cpu_seconds() - begin}
+
+
+def cpu_seconds():
+    return cases.cpu_seconds(resource.RUSAGE_SELF) + cases.cpu_seconds(resource.RUSAGE_CHILDREN)
+
+
+def numbers(arguments):
+    """The numbers of the cases to run."""
+    if arguments.only_case is not None:
+        return iter([arguments.only_case])
+    every = (number for number in itertools.count() if kind_of(arguments.seed, number) in arguments.kinds)
+    return itertools.islice(every, arguments.cases)
+
+
+def tell(totals, begin):
+    ncases, nfaults = totals.sum("cases"), totals.sum("faults")
+    print(f"{time.monotonic() - begin:7.0f} s: {ncases} cases, {totals.sum('runs')} runs, {totals.sum('kmers'):,} "
+          f"k-mers compared, {nfaults} faults", file=sys.stderr, flush=True)
+
+
+def take(totals, futures):
+    for future in futures:
+        result = future.result()
+        totals.add(result)
+        if result["faults"]:
+            print(f"FAULT in case {result['case']} ({result['kind']}): {result['what'][:1500]}", file=sys.stderr,
+                  flush=True)
+
+
+def run_cases(arguments, setting, totals, begin):
+    """Some cases side by side, until the time or the cases are spent."""
+    deadline, todo, told = begin + 3600 * arguments.hours, numbers(arguments), begin
+    with concurrent.futures.ProcessPoolExecutor(arguments.jobs) as pool:
+        running = set()
+        while True:
+            late = time.monotonic() >= deadline and arguments.only_case is None
+            for number in itertools.islice(todo, 0 if late else 2 * arguments.jobs - len(running)):
+                running.add(pool.submit(run_case, setting, arguments.seed, number, arguments.keep))
+            if not running:
+                return
+            done, running = concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED)
+            take(totals, done)
+            if time.monotonic() - told > TOLD_EVERY:
+                told = time.monotonic()
+                tell(totals, begin)
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(prog="campaign.sh", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("hours", type=float, metavar="HOURS", help="begin no case after so many hours")
+    parser.add_argument("--device", choices=("cpu", "cuda", "auto"), default="auto",
+                        help="where four of five counts are made; cpu where there is no device")
+    parser.add_argument("--seed", type=int, default=None, help="default: another one each time")
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="where kcount is")
+    parser.add_argument("--results", type=pathlib.Path, default=ROOT / "bench" / "results" / "campaign.jsonl",
+                        help="file to append the totals to")
+    parser.add_argument("--keep", type=pathlib.Path, default=pathlib.Path("campaign-failures"),
+                        help="folder for what failed")
+    parser.add_argument("--work", type=pathlib.Path, help="folder for scratch files, best in a RAM disk")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="cases side by side")
+    parser.add_argument("--cases", type=int, default=None, help="run so many cases at most")
+    parser.add_argument("--only-case", type=int, default=None, metavar="M", help="run just this case")
+    parser.add_argument("--kinds", default=",".join(kinds.KINDS), type=lambda text: text.split(","),
+                        help="only cases of these kinds")
+    parser.add_argument("--sweeps", action="store_true", help="run the long sweeps as well, before the cases")
+    arguments = parser.parse_args()
+    unknown = set(arguments.kinds) - set(kinds.KINDS)
+    if unknown:
+        parser.error(f"no kinds of cases: {', '.join(sorted(unknown))}")
+    if arguments.seed is None:
+        arguments.seed = int(time.time())
+    return arguments
+
+
+def campaign(arguments, work):
+    setting = settings.Setting(arguments.build, arguments.device, work)
+    totals, begin = record.Totals(), time.monotonic()
+    print(f"seed {arguments.seed}, {arguments.jobs} cases side by side, {setting.kcount}, device {setting.device}, "
+          f"against {', '.join(setting.counters())}", file=sys.stderr, flush=True)
+    swept = sweeps.run_all(setting, arguments.seed, arguments.keep) if arguments.sweeps else []
+    for result in swept:
+        totals.add(result)
+    run_cases(arguments, setting, totals, begin)
+    tell(totals, begin)
+    record.append(arguments.results, setting, totals, {
+        "command": " ".join(["scripts/campaign.sh", *sys.argv[1:]]), "seed": arguments.seed, "device": setting.device,
+        "wall_s": round(time.monotonic() - begin, 1), "cpu_s": round(totals.sum("cpu_s"), 1),
+        "sweeps": [result["said"] for result in swept]})
+    return 1 if totals.sum("faults") else 0
+
+
+def main():
+    arguments = parse_arguments()
+    with tempfile.TemporaryDirectory(prefix="campaign-", dir=arguments.work) as work:
+        sys.exit(campaign(arguments, work))
+
+
+if __name__ == "__main__":
+    main()
