@@ -28,8 +28,9 @@ class Inputs:
 
     def write(self, folder):
         rng = self.case.rng
-        for name, part in zip(self.names, self.parts):
-            content = containers.render(rng, self.case.setting, part, rng.choice(self.formats))
+        for i, (name, part) in enumerate(zip(self.names, self.parts)):
+            form = rng.choice(self.formats)
+            content = containers.render(rng, self.case.setting, part, form, i == self.from_stdin)
             self.case.write(f"{folder}/{name}", content)
 
     def arguments(self, folder):

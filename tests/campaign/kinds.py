@@ -1,21 +1,17 @@
-"""The kinds of cases, and how often each is drawn."""
-from counting_cases import count_case
-from damage_cases import damage_case
-from hostile_cases import hostile_case
-from stopping_cases import full_disk_case, signal_case
-from store_cases import store_case
+"""The kinds of cases: how often each is drawn, and what it is, for docs/reliability.md."""
+WEIGHTS = {"count": 40, "store": 15, "hostile": 20, "damage": 15, "signal": 5, "full disk": 5}
 
-# name: (weight, what to do, what it is, for docs/reliability.md)
-KINDS = {
-    "count": (40, count_case, "random reads, formats and options against the naive counter; the file's bytes "
-                              "against those of other options; now and then against jellyfish and kmc"),
-    "store": (15, store_case, "random sequences of add, remove, compact and the set operations against a dictionary"),
-    "hostile": (20, hostile_case, "damaged and malicious inputs"),
-    "damage": (15, damage_case, "damaged .kc files, in every command that reads or changes them"),
-    "signal": (5, signal_case, "signals at random times"),
-    "full disk": (5, full_disk_case, "disks without room, and limits on the size of files"),
+ABOUT = {
+    "count": "random reads, formats and options against the naive counter; the .kc file's bytes against those of "
+             "other options and formats; now and then against jellyfish and KMC",
+    "store": "random sequences of add, remove, compact and the set operations against a dictionary, with every way "
+             "of reading after each",
+    "hostile": "damaged and malicious inputs, query files and lists: a clear message, or what the file holds",
+    "damage": "damaged .kc files, in every command that reads or changes them: an error, or the right answer",
+    "signal": "signals at random times: the file as it was or as it was to be, and nothing left behind",
+    "full disk": "disks without room, and limits on the size of files: likewise",
 }
 
 
 def draw(rng):
-    return rng.choices(list(KINDS), [weight for weight, _, _ in KINDS.values()])[0]
+    return rng.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
