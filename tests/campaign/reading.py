@@ -11,7 +11,7 @@ from tools import Failure
 
 SAM_HEADERS = (b"@HD\t", b"@SQ\t", b"@RG\t", b"@PG\t", b"@CO\t")
 COMPLEMENT = bytes.maketrans(b"ACGTacgt", b"TGCAtgca")
-DIGITS = bytes.maketrans(b"0123", b"ACGT")  # as htslib reads them in SAM
+AS_HTSLIB = bytes.maketrans(b"0123Uu", b"ACGTNN")  # what else it takes for bases in SAM
 
 
 class Refused(Failure):
@@ -89,7 +89,7 @@ def read_sam(text):
         fields = line.split(b"\t")
         if len(fields) < 11 or not fields[1].isdigit():
             raise Refused("no SAM line")
-        yield oriented(int(fields[1]), b"" if fields[9] == b"*" else fields[9].translate(DIGITS))
+        yield oriented(int(fields[1]), b"" if fields[9] == b"*" else fields[9].translate(AS_HTSLIB))
 
 
 # ---- text ----

@@ -5,7 +5,6 @@
  *
  *      byte 0: what goes round the bytes | byte 1: k - 1 | byte 2: minimum quality | the bytes
  */
-#include "io/detect.h"
 #include "io/reader.h"
 #include "tests/fuzz/kmer_sums.h"
 #include "tests/fuzz/memory_input.h"
@@ -125,19 +124,17 @@ static void require_same(const struct result *a, const struct result *b)
         REQUIRE(a->totals.nlow_quality == b->totals.nlow_quality);
 }
 
-static bool holds_alignments(int fd)
+/* htslib cannot look for the end-of-file block of a BAM file in a pipe. */
+static bool may_hold_bam(const struct bytes *file, const uint8_t *data)
 {
-        struct kc_input in = memory_input(fd);
-        struct kc_detected found;
-        bool known = kc_detect(&in, &found, NULL) == KC_OK;
-        kc_input_close(&in);
-        return known && found.container == KC_CONTAINER_ALIGNMENTS;
+        bool is_gzip = file->data[0] == 0x1f && data[0] == 0x1f;
+        return is_gzip || memcmp(data, "BAM", 3) == 0;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
         static struct bytes file;
-        if (size < 4 || size - 3 > MAX_NBYTES)
+        if (size < 6 || size - 3 > MAX_NBYTES)
                 return 0;
         struct setting large = { data[1] < 255 ? data[1] + 1 : 255, data[2] % 64, 1 << 20 };
         struct setting small = large;
@@ -150,8 +147,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         struct result whole = read_fd(fd, &large), cut = read_fd(fd, &small);
         struct result piped = read_fd(end, &small);
         require_same(&whole, &cut);
-        /* htslib cannot look for the end-of-file block of a BAM file in a pipe */
-        if (whole.error.status == KC_OK || !holds_alignments(fd))
+        if (whole.error.status == KC_OK || !may_hold_bam(&file, data + 3))
                 require_same(&whole, &piped);
         close(fd);
         close(end);
