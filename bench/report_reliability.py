@@ -39,8 +39,9 @@ def table(columns, rows):
     """Columns whose names end in '#' hold numbers."""
     heads = [name.rstrip("#") for name in columns]
     rule = ["---:" if name.endswith("#") else "---" for name in columns]
+    cells = [[cell.replace("|", "\\|") for cell in row] for row in rows]
     return ["| " + " | ".join(heads) + " |", "|" + "|".join(rule) + "|",
-            *("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows), ""]
+            *("| " + " | ".join(row) + " |" for row in cells), ""]
 
 
 def machine_of(record):
@@ -63,17 +64,19 @@ def sum_lines(records):
     faults = sums["faults"] + sum(sweep["faults"] for sweep in swept)
     cpu = sum(record["cpu_s"] for record in records)
     return [f"So far: **{number(sums['cases'])} cases**, {number(sums['runs'])} runs of kcount, "
-            f"**{number(sums['kmers'])} k-mers compared**, {number(sums['peer_runs'])} comparisons with jellyfish "
-            f"or KMC, in {hours(cpu)} hours of CPU; **{number(faults)} faults**, all told below.", ""]
+            f"**{number(sums['kmers'])} k-mers compared**, {number(sums['peer_runs'])} comparisons "
+            f"with jellyfish or KMC, in {hours(cpu)} hours of CPU time. Faults found: "
+            f"**{number(faults)}**; they are listed below.", ""]
 
 
 def machine_lines(records):
     rows = []
-    for (machine, device), mine in groups_of(records, lambda r: (machine_of(r), r["device"])).items():
+    groups = groups_of(records, lambda record: (machine_of(record), record["device"]))
+    for (machine, device), mine in groups.items():
         sums = added([totals_of(record) for record in mine])
-        rows.append([machine, device, number(len(mine)), hours(sum(record["wall_s"] for record in mine)),
-                     hours(sum(record["cpu_s"] for record in mine)), number(sums["cases"]), number(sums["runs"]),
-                     number(sums["device_runs"]), number(sums["kmers"]), number(sums["faults"])])
+        seconds = [sum(record[name] for record in mine) for name in ("wall_s", "cpu_s")]
+        shown = [sums[name] for name in ("cases", "runs", "device_runs", "kmers", "faults")]
+        rows.append([machine, device, number(len(mine)), *map(hours, seconds), *map(number, shown)])
     return table(["machine", "--device", "campaigns#", "hours#", "CPU hours#", "cases#", "runs#",
                   "of these on the device#", "k-mers compared#", "faults#"], rows)
 
@@ -82,7 +85,8 @@ def kind_lines(records):
     rows = []
     for kind, about in ABOUT.items():
         sums = added([record["kinds"][kind] for record in records if kind in record["kinds"]])
-        rows.append([kind, about, *(number(sums[name]) for name in ("cases", "runs", "kmers", "faults"))])
+        shown = [sums[name] for name in ("cases", "runs", "kmers", "faults")]
+        rows.append([kind, about, *map(number, shown)])
     return table(["kind", "what it is", "cases#", "runs#", "k-mers compared#", "faults#"], rows)
 
 
@@ -104,11 +108,12 @@ def campaign_lines(records):
     rows = []
     for record in records:
         sums = totals_of(record)
-        counters = ", ".join(f"{name} {version}".strip() for name, version in record["counters"].items())
-        rows.append([record["date"], record["commit"], f"`{record['command']}`, seed {record['seed']}", counters,
+        counters = [f"{name} {version}".strip() for name, version in record["counters"].items()]
+        rows.append([record["date"], record["commit"],
+                     f"`{record['command']}`, seed {record['seed']}", ", ".join(counters),
                      number(sums["cases"]), number(sums["kmers"]), number(sums["faults"])])
-    return ["Each campaign:", "", *table(["date", "commit", "command", "against", "cases#", "k-mers compared#",
-                                          "faults#"], rows)]
+    columns = ["date", "commit", "command", "against", "cases#", "k-mers compared#", "faults#"]
+    return ["Each campaign:", "", *table(columns, rows)]
 
 
 def one_line(text, most=200):
@@ -118,7 +123,8 @@ def one_line(text, most=200):
 
 def found_lines(records):
     """What the campaigns themselves have found."""
-    rows = [[record["date"], record["commit"], f"seed {record['seed']}, case {fault['case']} ({fault['kind']})",
+    rows = [[record["date"], record["commit"],
+             f"seed {record['seed']}, case {fault['case']} ({fault['kind']})",
              one_line(fault["what"])] for record in records for fault in record["faults"]]
     rows += [[record["date"], record["commit"], f"sweep: {sweep['name']}", one_line(sweep["what"])]
              for record in records for sweep in record["sweeps"] if sweep["faults"]]
@@ -131,18 +137,19 @@ def story_lines(stories):
     """The faults whose stories are kept by hand, and the tests that fail if one comes back."""
     rows = [[story["fault"], story["found"], ", ".join(f"`{guard}`" for guard in story["guards"])]
             for story in stories]
-    return ["Found by these and earlier tests, and mended; each has a test that fails with the program before:", "",
-            *table(["fault", "found by", "guarded by"], rows)]
+    return ["Faults that are fixed; each has a test that fails with the program as it was before:",
+            "", *table(["fault", "found by", "guarded by"], rows)]
 
 
 def page(records, stories, intro):
     lines = [intro, "## What was run", ""]
     if records:
-        lines += [*sum_lines(records), *machine_lines(records), *kind_lines(records), *sweep_lines(records),
-                  *campaign_lines(records)]
+        lines += [*sum_lines(records), *machine_lines(records), *kind_lines(records),
+                  *sweep_lines(records), *campaign_lines(records)]
     else:
         lines += ["No campaign yet.", ""]
-    return "\n".join([*lines, "## Faults", "", *found_lines(records), *story_lines(stories)]).rstrip("\n") + "\n"
+    lines += ["## Faults", "", *found_lines(records), *story_lines(stories)]
+    return "\n".join(lines).rstrip("\n") + "\n"
 
 
 def stories_kept():

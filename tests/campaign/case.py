@@ -1,4 +1,4 @@
-"""One case of a campaign: its folder, its random numbers, the programs it runs and what it counts."""
+"""One case of a campaign: its folder, its random numbers, the programs it runs, its totals."""
 import os
 import pathlib
 import random
@@ -57,7 +57,7 @@ class Case:
     # ---- programs ----
 
     def start(self, *command, cwd=None, **how):
-        """Start a program; its standard error is a pipe, and its standard input empty by default."""
+        """Start a program; its standard error is a pipe, its standard input is empty by default."""
         command, cwd = [str(part) for part in command], cwd or self.folder
         self.commands.append(f"cd {shlex.quote(str(cwd))}; {quoted(command)}")
         how.setdefault("stdin", subprocess.DEVNULL)

@@ -16,7 +16,8 @@ from tools import bgzf, bgzf_block, sam, wrapped
 
 def record_name(rng, number):
     """Names must not matter, whatever is in them."""
-    return rng.choice((b"r%d", b"r%d some text", b"r%d @ > +\t;", b"%d", b"r%d " + b"x" * 500)) % number
+    names = (b"r%d", b"r%d some text", b"r%d @ > +\t;", b"%d", b"r%d " + b"x" * 500)
+    return rng.choice(names) % number
 
 
 def fastq_text(rng, reads, width):
@@ -52,8 +53,9 @@ def line_ends(rng, text):
 def text_of(rng, reads, form):
     if form == "sam":
         return sam(reads)
-    width = rng.choice((10**9, 10**9, 60, 70, 1, 13)) if len(reads) < 2000 else rng.choice((10**9, 80))
-    return line_ends(rng, (fastq_text if form == "fastq" else fasta_text)(rng, reads, width))
+    widths = (10**9, 10**9, 60, 70, 1, 13) if len(reads) < 2000 else (10**9, 80)
+    make = fastq_text if form == "fastq" else fasta_text
+    return line_ends(rng, make(rng, reads, rng.choice(widths)))
 
 
 # ---- BAM ----
@@ -80,8 +82,9 @@ def cram(reads):
     with tempfile.NamedTemporaryFile() as file:
         file.write(sam(reads))
         file.flush()
-        return subprocess.run(["samtools", "view", "-C", "--output-fmt-option", "no_ref=1", file.name],
-                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout
+        command = ["samtools", "view", "-C", "--output-fmt-option", "no_ref=1", file.name]
+        return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                              check=True).stdout
 
 
 # ---- compression ----
@@ -90,12 +93,14 @@ def deflated(rng, text, wbits):
     """A deflate stream of any level and strategy; flushed in the middle as pigz does, or not."""
     strategy = rng.choice((zlib.Z_DEFAULT_STRATEGY, zlib.Z_DEFAULT_STRATEGY, zlib.Z_FILTERED,
                            zlib.Z_HUFFMAN_ONLY, zlib.Z_RLE, zlib.Z_FIXED))
-    deflate = zlib.compressobj(rng.randrange(10), zlib.DEFLATED, wbits, rng.choice((1, 8, 9)), strategy)
+    level, memory = rng.randrange(10), rng.choice((1, 8, 9))
+    deflate = zlib.compressobj(level, zlib.DEFLATED, wbits, memory, strategy)
     flush = rng.choice((None, None, zlib.Z_SYNC_FLUSH, zlib.Z_FULL_FLUSH))
     if flush is None:
         return deflate.compress(text) + deflate.flush()
     size = rng.choice((5000, 32768, 131072))
-    parts = [deflate.compress(text[i:i + size]) + deflate.flush(flush) for i in range(0, len(text), size)]
+    parts = [deflate.compress(text[i:i + size]) + deflate.flush(flush)
+             for i in range(0, len(text), size)]
     return b"".join(parts) + deflate.flush()
 
 
@@ -151,7 +156,8 @@ def zstd_raw(rng, text):
 def zstd_file(rng, text):
     if shutil.which("zstd") is None or rng.random() < 0.3:
         return zstd_raw(rng, text)
-    command = ["zstd", "-q", "-c", f"-{rng.choice((1, 3, 9))}", *rng.choice(([], ["--check"], ["--no-check"]))]
+    options = [rng.choice(("-1", "-3", "-9")), rng.choice(("--check", "--no-check"))]
+    command = ["zstd", "-q", "-c", *options]
     return subprocess.run(command, input=text, stdout=subprocess.PIPE, check=True).stdout
 
 
@@ -162,12 +168,13 @@ PACKERS = {"plain": lambda rng, text: text, "gzip": gzip_file, "bgzf": bgzf_file
            "one gzip member": lambda rng, text: gzip.compress(text, rng.randrange(10))}
 # htslib knows SAM by its first block alone, and takes no zeros behind gzip.
 WITH_QUALITY = [("fastq", packer) for packer in PACKERS] + [
-    ("fastq", "plain"), ("sam", "plain"), ("sam", "large bgzf blocks"), ("sam", "one gzip member"), ("bam", ""), ("bam", ""), ("cram", "")]
+    ("fastq", "plain"), ("sam", "plain"), ("sam", "large bgzf blocks"), ("sam", "one gzip member"),
+    ("bam", ""), ("bam", ""), ("cram", "")]
 FORMATS = WITH_QUALITY + [("fasta", packer) for packer in PACKERS]
 
 
 def render(rng, setting, reads, form, by_pipe=False):
-    """The bytes of a file of these reads. BAM instead of CRAM by a pipe, or where samtools is missing."""
+    """The bytes of a file of these reads. BAM stands in for CRAM in a pipe or without samtools."""
     text, packer = form
     if text == "cram" and setting.has("samtools") and reads and not by_pipe:
         return cram(reads)

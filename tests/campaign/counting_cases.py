@@ -1,12 +1,14 @@
-"""Random reads in random files, counted with random options: the counts are right, however it is done."""
+"""Random reads in random files, counted with random options: the counts must be right."""
 import json
 
+import checks
 import containers
 import inputs
-import model
 import options
 import reference
-from tools import Failure, same_file, same_text
+from tools import Failure, same_file
+
+LARGE = 500000  # k-mers
 
 
 def plural(rng, found):
@@ -18,7 +20,10 @@ def plural(rng, found):
 
 
 class Inputs:
-    """Files of reads under fixed names, since a .kc file keeps these; their formats may be drawn anew."""
+    """
+    Files of reads under fixed names, because a .kc file keeps these; their formats are drawn anew
+    each time they are written.
+    """
 
     def __init__(self, case, parts, counting):
         self.case, self.parts = case, parts
@@ -48,8 +53,9 @@ class Inputs:
 
     def count(self, folder, output, counting, engine):
         names, how = self.arguments(folder)
-        done = self.case.kcount("count", *names, *counting.options(), *engine, "-o", f"../{output}", "--json",
-                                "--quiet", cwd=self.case.folder / folder, **how)
+        arguments = [*names, *counting.options(), *engine, "-o", f"../{output}"]
+        done = self.case.kcount("count", *arguments, "--json", "--quiet",
+                                cwd=self.case.folder / folder, **how)
         summary = json.loads(done.out)
         if "auto" in engine and summary["device"].startswith("cuda"):
             self.case.add("device_runs", 1)
@@ -58,40 +64,21 @@ class Inputs:
 
 def check_summary(summary, reads, truth, wanted_lines, what):
     distinct = truth.lines.count(b"\n")
-    wanted = {"reads": len(reads), "bases": inputs.nbases(reads), "kmers": truth.nkmers, "distinct": distinct,
-              "dropped_distinct": distinct - wanted_lines.count(b"\n")}
+    wanted = {"reads": len(reads), "bases": inputs.nbases(reads), "kmers": truth.nkmers,
+              "distinct": distinct, "dropped_distinct": distinct - wanted_lines.count(b"\n")}
     got = {name: summary[name] for name in wanted}
     if got != wanted:
         raise Failure(f"{what}: the summary says {got}, not {wanted}")
 
 
-def check_queries(case, truth, counting, wanted):
-    rng, lines = case.rng, wanted.splitlines()
-    found = reference.as_model(wanted)
-    asked = reference.some_kmers(rng, lines, counting.k, 20)
-    case.write("asked", "\n".join(asked) + "\n")
-    answer = "".join(f"{kmer}\t{found.get(model.canonical(kmer, counting.stranded), 0)}\n" for kmer in asked)
-    got = case.kcount("query", "first.kc", "-f", "asked", "-t", options.draw_threads(rng)).out
-    same_text(got, answer.encode(), "query")
-    low, high = sorted("".join(rng.choices("ACGT", k=min(counting.k, rng.choice((1, 4, 8))))) for _ in "ab")
-    inside = model.between(found, counting.k, low, high)
-    same_text(case.kcount("range", "first.kc", low, high).out, model.lines(inside).encode(), "range")
-    told = case.kcount("range", "first.kc", low, high, "--count").out
-    same_text(told, f"{len(inside)}\t{sum(inside.values())}\n".encode(), "range --count")
-
-
 def check_first(case, truth, counting, wanted):
-    """Every way to read the first file."""
-    rng = case.rng
-    same_text(case.kcount("dump", "first.kc", "-t", options.draw_threads(rng)).out, wanted, "dump")
-    case.kcount("check", "first.kc", "--quiet", "-t", options.draw_threads(rng))
-    if truth.nkmers > 500000:
+    """The first file, read in all ways unless it is large."""
+    if truth.nkmers > LARGE:
+        checks.check_dump(case, "first.kc", wanted)
+        case.kcount("check", "first.kc", "--quiet", "-t", options.draw_threads(case.rng))
         return
-    histogram = model.histogram(reference.as_model(wanted)).encode()
-    got = case.kcount("hist", "first.kc", "--max-count", model.MOST, "-t", options.draw_threads(rng)).out
-    same_text(got, histogram, "hist")
-    if rng.random() < 0.3:
-        check_queries(case, truth, counting, wanted)
+    counts = reference.as_model(wanted)
+    checks.check_file(case, "first.kc", counts, counting.k, counting.stranded)
 
 
 def count_case(case):
@@ -111,7 +98,7 @@ def count_case(case):
             files.write("in")
         engine = options.engine(rng, case.setting, counting.k)
         files.count("in", "other.kc", counting, [*engine, "--force"])
-        same_file(case.folder / "other.kc", case.folder / "first.kc", f"another way to count: {engine}")
+        same_file(case.folder / "other.kc", case.folder / "first.kc", f"another way: {engine}")
         case.add("kmers", truth.nkmers)
     if rng.random() < 0.2:
         reference.peers(case, truth, counting)

@@ -1,14 +1,16 @@
 """Damaged .kc files: every command gives the right answer, or fails and changes nothing."""
 import json
 
+import checks
 import model
 import mutations
 import store_cases
 from tools import Failure
 
-KINDS = (mutations.flip_bit, mutations.flip_bit, mutations.set_byte, mutations.truncate, mutations.truncate,
-         mutations.zero, mutations.noise, mutations.overwrite, mutations.insert, mutations.delete,
-         mutations.exchange)
+BYTES = (mutations.flip_bit, mutations.set_byte)
+KINDS = (*BYTES, *BYTES, mutations.truncate, mutations.truncate, mutations.zero, mutations.noise,
+         mutations.overwrite, mutations.insert, mutations.delete, mutations.exchange)
+TOLD = ("k", "stranded", "runs", "tombstone_runs", "distinct", "sum", "kmers", "reads")
 CHECKED = (0, 1, 3)  # 3: sound, with bytes behind it
 
 
@@ -22,7 +24,7 @@ def draw_store(case):
 
 
 def swap_blocks(rng, data, other):
-    """Parts of one size change places, or come from another file: all checksums of theirs are right."""
+    """Parts of one size change places, or come from another file; their own checksums are right."""
     size = rng.choice((8, 64, 512, 4096))
     if len(data) < 2 * size:
         return mutations.flip_bit(rng, data, other)
@@ -41,8 +43,7 @@ def damage(rng, data, other):
     if kind < 0.2:
         return data + bytes(rng.choices(range(256), k=rng.choice((1, 8, 100, 5000))))
     if kind < 0.35:  # header and references, where a byte says most
-        at = rng.randrange(128)
-        return mutations.mutate(rng, data[:at + 1], other, (mutations.flip_bit, mutations.set_byte)) + data[at + 1:]
+        return mutations.mutate(rng, data[:128], other, BYTES) + data[128:]
     return mutations.mutate(rng, data, other, KINDS)
 
 
@@ -60,7 +61,8 @@ class Damaged:
         done = self.case.kcount(*arguments, codes=codes)
         self.case.expect_names(before, f"{arguments}, exit {done.code}")
         if done.code == 0 and wanted is not None and done.out != wanted.encode():
-            raise Failure(f"{arguments}: a wrong answer with exit 0: {done.out[:500]!r}, not {wanted[:500]!r}")
+            raise Failure(f"{arguments}: a wrong answer with exit 0: {done.out[:500]!r}, "
+                          f"not {wanted[:500]!r}")
         return done.code
 
     def read(self):
@@ -74,7 +76,8 @@ class Damaged:
         inside = model.between(counts, self.k, *self.bounds)
         self.run("range", name, *self.bounds, wanted=model.lines(inside))
         asked = case.rng.sample(sorted(counts), min(5, len(counts))) or ["A" * self.k]
-        self.run("query", name, *asked, wanted="".join(f"{kmer}\t{counts.get(kmer, 0)}\n" for kmer in asked))
+        answer = "".join(f"{kmer}\t{counts.get(kmer, 0)}\n" for kmer in asked)
+        self.run("query", name, *asked, wanted=answer)
         if (case.folder / name).read_bytes() != self.bytes:
             raise Failure("a command that only reads changed the file")
 
@@ -82,8 +85,7 @@ class Damaged:
         done = self.case.kcount("info", self.name, "--json", codes=(0, 1))
         if done.code == 0:
             now = json.loads(done.out)
-            wrong = [key for key in ("k", "stranded", "runs", "tombstone_runs", "distinct", "sum", "kmers", "reads")
-                     if now[key] != told[key]]
+            wrong = [key for key in TOLD if now[key] != told[key]]
             if wrong:
                 raise Failure(f"info: {wrong} are wrong with exit 0: {now}")
 
@@ -91,7 +93,8 @@ class Damaged:
         """Into a new file, which must be right or not be there."""
         before = self.case.names()
         done = self.case.kcount("merge", self.name, other, "-o", "merged.kc", codes=(0, 1, 2))
-        self.case.expect_names([*before, *(["merged.kc"] if done.code == 0 else [])], f"merge, exit {done.code}")
+        new = ["merged.kc"] if done.code == 0 else []
+        self.case.expect_names([*before, *new], f"merge, exit {done.code}")
         if done.code == 0:
             self.case.kcount("check", "merged.kc", "--quiet")
             wanted = model.lines(model.combine("union", "sum", [self.counts, others])).encode()
@@ -124,7 +127,8 @@ def damage_case(case):
     files, name, other = draw_store(case)
     told = json.loads(case.kcount("info", name, "--json").out)
     good, foreign = (case.folder / name).read_bytes(), (case.folder / other).read_bytes()
-    bounds = sorted("".join(rng.choices("ACGT", k=min(files.k, 3))) for _ in "ab")
+    case.write("sound", good)  # for whoever looks at a failure
+    bounds = checks.draw_bounds(rng, files.k)
     for _ in range(rng.choice((3, 6))):
         (case.folder / name).write_bytes(damage(rng, good, foreign))
         damaged = Damaged(case, files, name, bounds)

@@ -1,6 +1,6 @@
 """
-Damaged and malicious inputs: a clear message and nothing left behind, or the counts of what the file
-holds; no crash, no hang, no partial count.
+Damaged and malicious inputs: a clear message and nothing left behind, or the counts of what the
+file holds; no crash, no hang, no partial count.
 """
 import containers
 import inputs
@@ -18,10 +18,11 @@ def draw_file(case, k):
     text, packer = rng.choice(containers.FORMATS)
     reads, others = (inputs.reads(rng, k, rng.choice((100, 1000, 20000))) for _ in "ab")
     if text in ("bam", "cram") or rng.random() < 0.5:
-        packed = [containers.render(rng, case.setting, some, (text, packer)) for some in (reads, others)]
         if text == "bam" and rng.random() < 0.4:
-            packed = [mutations.mutate(rng, containers.bam_text(reads), containers.bam_text(others)), b""]
-            return containers.bgzf_file(rng, packed[0])
+            records = mutations.mutate(rng, *map(containers.bam_text, (reads, others)))
+            return containers.bgzf_file(rng, records)
+        packed = [containers.render(rng, case.setting, some, (text, packer))
+                  for some in (reads, others)]
         return mutations.mutate(rng, *packed)
     plain = [containers.text_of(rng, some, text) for some in (reads, others)]
     return containers.PACKERS[packer](rng, mutations.mutate(rng, *plain))
@@ -76,8 +77,8 @@ def count_it(case, counting, data):
     how = {"feed": data} if case.rng.random() < 0.1 else how
     before = case.names()
     engine = options.engine(case.rng, case.setting, counting.k)
-    done = case.kcount("count", "-" if how else "input", *counting.options(), *engine, "-o", "out.kc",
-                       codes=(0, 1, 2), **how)
+    arguments = ["-" if how else "input", *counting.options(), *engine, "-o", "out.kc"]
+    done = case.kcount("count", *arguments, codes=(0, 1, 2), **how)
     case.expect_names([*before, *(["out.kc"] if done.code == 0 else [])], f"exit {done.code}")
     if done.code == 0:
         check_answer(case, "out.kc", data, counting)
@@ -87,7 +88,8 @@ def add_it(case, counting, data):
     case.write("good.fa", ">r\n" + "ACGGTTAC" * 40 + "\n")
     case.kcount("count", "good.fa", *counting.options(), "-o", "db.kc")
     before, names = (case.folder / "db.kc").read_bytes(), case.names()
-    done = case.kcount("add", "db.kc", "input", *options.engine(case.rng, case.setting, counting.k), codes=(0, 1, 2))
+    engine = options.engine(case.rng, case.setting, counting.k)
+    done = case.kcount("add", "db.kc", "input", *engine, codes=(0, 1, 2))
     case.expect_names(names, f"add, exit {done.code}")
     if done.code == 0:
         held = model.count(["ACGGTTAC" * 40], counting.k, counting.stranded)
@@ -116,7 +118,8 @@ def list_it(case, counting, data):
     case.write("list", names)
     before = case.names()
     done = case.kcount("count", "@list", *counting.options(), "-o", "out.kc", codes=(0, 1, 2))
-    case.expect_names([*before, *(["out.kc"] if done.code == 0 else [])], f"a list, exit {done.code}")
+    new = ["out.kc"] if done.code == 0 else []
+    case.expect_names([*before, *new], f"a list, exit {done.code}")
 
 
 def hostile_case(case):

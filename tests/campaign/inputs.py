@@ -30,7 +30,8 @@ def repeat(rng, genome):
 def genome(rng, n):
     bases = letters(rng, max(n // 2, 10), b"ACGT" if rng.random() < 0.7 else b"AAATTTCG")
     while len(bases) < n:
-        bases += repeat(rng, bases) if rng.random() < 0.3 else letters(rng, rng.choice((10, 500, 2000)))
+        more = letters(rng, rng.choice((10, 500, 2000)))
+        bases += repeat(rng, bases) if rng.random() < 0.3 else more
     return bases[:n]
 
 
@@ -86,7 +87,7 @@ def draw_read(rng, source, style, k, rate):
 # ---- sets of reads ----
 
 def draw_size(rng):
-    """Bases in a set of reads: mostly few, because many small cases find more than one large one."""
+    """Bases in a set of reads: mostly few, because many small cases find more than a large one."""
     return int(rng.choice((300, 5000, 30000, 30000, 100000, 100000, 400000, 2000000))
                * rng.uniform(0.5, 1.5))
 

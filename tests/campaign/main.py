@@ -1,10 +1,10 @@
 """
-Make random cases until the time is over, hold kcount against what it must do, keep what fails.
+Make random cases until the time is up, check what kcount does with each, keep what fails.
 
     main.py HOURS [--device cpu|cuda|auto] [--seed N] [--build DIR] [--results FILE] [--keep DIR]
 
-See tests/campaign/kinds.py for the kinds of cases. Every case depends only on the seed and its number:
---seed N --only-case M repeats one. The totals become a line of JSON in --results, of which
+See tests/campaign/kinds.py for the kinds of cases. A case depends only on the seed and its number:
+--seed N --only-case M repeats one. The totals become a line of JSON in --results, from which
 bench/report_reliability.py makes docs/reliability.md. The exit status is 1 if there was a fault.
 """
 import argparse
@@ -33,9 +33,10 @@ import store_cases  # noqa: E402
 import sweeps  # noqa: E402
 from tools import Failure  # noqa: E402
 
-RUN = {"count": counting_cases.count_case, "store": store_cases.store_case, "hostile": hostile_cases.hostile_case,
-       "damage": damage_cases.damage_case, "signal": stopping_cases.signal_case,
-       "full disk": stopping_cases.full_disk_case}
+RUN = {"count": counting_cases.count_case, "store": store_cases.store_case,
+       "hostile": hostile_cases.hostile_case, "damage": damage_cases.damage_case,
+       "signal": stopping_cases.signal_case, "full disk": stopping_cases.full_disk_case}
+RESULTS = ROOT / "bench" / "results" / "campaign.jsonl"
 TOLD_EVERY = 60  # seconds
 
 
@@ -44,8 +45,8 @@ def kind_of(seed, number):
 
 
 def repeat_command(setting, seed, number):
-    return f"scripts/campaign.sh 0 --build {setting.build} --device {setting.device} --seed {seed} " \
-           f"--only-case {number}"
+    return f"scripts/campaign.sh 0 --build {setting.build} --device {setting.device} " \
+           f"--seed {seed} --only-case {number}"
 
 
 def run_case(setting, seed, number, keep):
@@ -62,7 +63,8 @@ def run_case(setting, seed, number, keep):
     if result["faults"]:
         record.keep(case, result["what"], repeat_command(setting, seed, number), keep)
     case.remove()
-    return {**result, **case.totals, "kcount_s": case.kcount_seconds, "cpu_s": cpu_seconds() - begin}
+    return {**result, **case.totals, "kcount_s": case.kcount_seconds,
+            "cpu_s": cpu_seconds() - begin}
 
 
 def cpu_seconds():
@@ -73,14 +75,19 @@ def numbers(arguments):
     """The numbers of the cases to run."""
     if arguments.only_case is not None:
         return iter([arguments.only_case])
-    every = (number for number in itertools.count() if kind_of(arguments.seed, number) in arguments.kinds)
+    every = (number for number in itertools.count()
+             if kind_of(arguments.seed, number) in arguments.kinds)
     return itertools.islice(every, arguments.cases)
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
 
 
 def tell(totals, begin):
     ncases, nfaults = totals.sum("cases"), totals.sum("faults")
-    print(f"{time.monotonic() - begin:7.0f} s: {ncases} cases, {totals.sum('runs')} runs, {totals.sum('kmers'):,} "
-          f"k-mers compared, {nfaults} faults", file=sys.stderr, flush=True)
+    say(f"{time.monotonic() - begin:7.0f} s: {ncases} cases, {totals.sum('runs')} runs, "
+        f"{totals.sum('kmers'):,} k-mers compared, {nfaults} faults")
 
 
 def take(totals, futures):
@@ -88,13 +95,13 @@ def take(totals, futures):
         result = future.result()
         totals.add(result)
         if result["faults"]:
-            print(f"FAULT in case {result['case']} ({result['kind']}): {result['what'][:1500]}", file=sys.stderr,
-                  flush=True)
+            say(f"FAULT in case {result['case']} ({result['kind']}): {result['what'][:1500]}")
 
 
 def run_cases(arguments, setting, totals, begin):
     """Some cases side by side, until the time or the cases are spent."""
     deadline, todo, told = begin + 3600 * arguments.hours, numbers(arguments), begin
+    wait = concurrent.futures.wait
     with concurrent.futures.ProcessPoolExecutor(arguments.jobs) as pool:
         running = set()
         while True:
@@ -103,7 +110,7 @@ def run_cases(arguments, setting, totals, begin):
                 running.add(pool.submit(run_case, setting, arguments.seed, number, arguments.keep))
             if not running:
                 return
-            done, running = concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED)
+            done, running = wait(running, return_when=concurrent.futures.FIRST_COMPLETED)
             take(totals, done)
             if time.monotonic() - told > TOLD_EVERY:
                 told = time.monotonic()
@@ -113,22 +120,27 @@ def run_cases(arguments, setting, totals, begin):
 def parse_arguments():
     parser = argparse.ArgumentParser(prog="campaign.sh", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("hours", type=float, metavar="HOURS", help="begin no case after so many hours")
+    parser.add_argument("hours", type=float, metavar="HOURS",
+                        help="start no case after so many hours")
     parser.add_argument("--device", choices=("cpu", "cuda", "auto"), default="auto",
                         help="where four of five counts are made; cpu where there is no device")
     parser.add_argument("--seed", type=int, default=None, help="default: another one each time")
-    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="where kcount is")
-    parser.add_argument("--results", type=pathlib.Path, default=ROOT / "bench" / "results" / "campaign.jsonl",
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build",
+                        help="folder with kcount and tests/naive")
+    parser.add_argument("--results", type=pathlib.Path, default=RESULTS,
                         help="file to append the totals to")
     parser.add_argument("--keep", type=pathlib.Path, default=pathlib.Path("campaign-failures"),
                         help="folder for what failed")
-    parser.add_argument("--work", type=pathlib.Path, help="folder for scratch files, best in a RAM disk")
+    parser.add_argument("--work", type=pathlib.Path,
+                        help="folder for scratch files, best in a RAM disk")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="cases side by side")
     parser.add_argument("--cases", type=int, default=None, help="run so many cases at most")
-    parser.add_argument("--only-case", type=int, default=None, metavar="M", help="run just this case")
+    parser.add_argument("--only-case", type=int, default=None, metavar="M",
+                        help="run just this case")
     parser.add_argument("--kinds", default=",".join(RUN), type=lambda text: text.split(","),
                         help="only cases of these kinds")
-    parser.add_argument("--sweeps", action="store_true", help="run the long sweeps as well, before the cases")
+    parser.add_argument("--sweeps", action="store_true",
+                        help="run the long sweeps as well, before the cases")
     arguments = parser.parse_args()
     unknown = set(arguments.kinds) - set(RUN)
     if unknown:
@@ -141,8 +153,8 @@ def parse_arguments():
 def campaign(arguments, work):
     setting = settings.Setting(arguments.build, arguments.device, work)
     totals, begin = record.Totals(), time.monotonic()
-    print(f"seed {arguments.seed}, {arguments.jobs} cases side by side, {setting.kcount}, device {setting.device}, "
-          f"against {', '.join(setting.counters())}", file=sys.stderr, flush=True)
+    say(f"seed {arguments.seed}, {arguments.jobs} cases side by side, {setting.kcount}, "
+        f"device {setting.device}, against {', '.join(setting.counters())}")
     swept = sweeps.run_all(setting, arguments.seed, arguments.keep) if arguments.sweeps else []
     swept_s = cpu_seconds()
     run_cases(arguments, setting, totals, time.monotonic())

@@ -26,9 +26,8 @@ def set_byte(rng, data, _):
 
 
 def insert(rng, data, _):
-    at = place(rng, data)
-    return data[:at] + bytes(rng.choices(TELLING if rng.random() < 0.5 else range(256), k=rng.choice((1, 3, 50)))) \
-        + data[at:]
+    at, some = place(rng, data), TELLING if rng.random() < 0.5 else range(256)
+    return data[:at] + bytes(rng.choices(some, k=rng.choice((1, 3, 50)))) + data[at:]
 
 
 def truncate(rng, data, _):
@@ -71,8 +70,8 @@ def overwrite(rng, data, other):
     return data[:at] + other[begin:end] + data[at + end - begin:]
 
 
-ALL = (flip_bit, flip_bit, set_byte, set_byte, insert, truncate, truncate, delete, repeat, zero, noise, exchange,
-       splice, overwrite)
+ALL = (flip_bit, flip_bit, set_byte, set_byte, insert, truncate, truncate, delete, repeat, zero,
+       noise, exchange, splice, overwrite)
 
 
 def mutate(rng, data, other, some=ALL):

@@ -1,6 +1,7 @@
 """Random options: those that say what is counted, and those that must not change the result."""
 
-USUAL_KMERS = (1, 2, 3, 15, 16, 17, 21, 27, 31, 32, 33, 55, 63, 64, 65, 101, 127, 128, 129, 254, 255)
+USUAL_KMERS = (1, 2, 3, 15, 16, 17, 21, 27, 31, 32, 33, 55, 63, 64, 65, 101, 127, 128, 129, 254,
+               255)
 MAX_DEVICE_K = 64
 TABLES = ("warpdrive", "slab", "linear", "hopscotch")
 
@@ -42,7 +43,8 @@ def device_options(rng):
     """Bounds that are small enough for parts of the work to leave the device."""
     options = ["--table", rng.choice(TABLES)]
     options += ["--gpu-memory", rng.choice(("256M", "300M", "1G"))] if rng.random() < 0.5 else []
-    return options + (["--gpu-batch", rng.choice((4096, 30000, 10**6))] if rng.random() < 0.5 else [])
+    options += ["--gpu-batch", rng.choice((4096, 30000, 10**6))] if rng.random() < 0.5 else []
+    return options
 
 
 def engine(rng, setting, k):

@@ -1,6 +1,6 @@
 """
-What a file of reads holds, read by the rules that docs/usage.md and the manual tell, slowly. It takes
-whatever kcount may take, so that a file it refuses is one that kcount must refuse.
+What a file of reads holds, read slowly by the rules of the formats. It takes whatever kcount may
+take, so that kcount must refuse every file that is refused here.
 """
 import shutil
 import struct
@@ -19,7 +19,7 @@ class Refused(Failure):
 
 
 class Unknown(Failure):
-    """Nobody here can read this."""
+    """No program here can read this."""
 
 
 # ---- compression ----
@@ -42,7 +42,8 @@ def gunzip(data):
 def unzstd(data):
     if shutil.which("zstd") is None:
         raise Unknown("no zstd here")
-    done = subprocess.run(["zstd", "-dcq"], input=data, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+    done = subprocess.run(["zstd", "-dcq"], input=data, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, check=False)
     if done.returncode != 0:
         raise Refused("damaged zstd")
     return done.stdout
@@ -51,7 +52,8 @@ def unzstd(data):
 def unpack(data):
     if data[:3] == b"\x1f\x8b\x08":
         return gunzip(data)
-    if data[:4] == b"\x28\xb5\x2f\xfd" or (data[:1] and data[0] & 0xf0 == 0x50 and data[1:4] == b"\x2a\x4d\x18"):
+    skippable = data[1:4] == b"\x2a\x4d\x18" and data[0] & 0xf0 == 0x50
+    if data[:4] == b"\x28\xb5\x2f\xfd" or skippable:
         return unzstd(data)
     return data
 
@@ -75,8 +77,8 @@ def read_bam(data):
             size, = struct.unpack_from("<i", data, at)
             name, ncigar, flag, n = struct.unpack_from("<B3xHHi", data, at + 12)
             packed = data[at + 36 + name + 4 * ncigar:][:(n + 1) // 2]
-            bases = bytes(b"=ACMGRSVTWYHKDBN"[code] for byte in packed for code in (byte >> 4, byte & 15))[:n]
-            yield oriented(flag, bases)
+            codes = [code for byte in packed for code in (byte >> 4, byte & 15)]
+            yield oriented(flag, bytes(b"=ACMGRSVTWYHKDBN"[code] for code in codes[:n]))
             at += 4 + size
     except (struct.error, IndexError):
         raise Refused("damaged BAM") from None

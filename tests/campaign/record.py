@@ -30,7 +30,8 @@ def keep(case, failure, command, target):
     if nbytes <= CASE_NBYTES and folder_nbytes(target) + nbytes <= ALL_NBYTES:
         shutil.copytree(case.folder, kept, symlinks=True)
     kept.mkdir(exist_ok=True)
-    (kept / "case.txt").write_text(f"{failure}\n\nRepeat it:\n{command}\n\nIt ran:\n" + "\n".join(case.commands) + "\n")
+    text = [failure, "", "To repeat it:", command, "", "It ran:", *case.commands, ""]
+    (kept / "case.txt").write_text("\n".join(text))
 
 
 class Totals:
@@ -45,13 +46,15 @@ class Totals:
         for name in TOTALS:
             kind[name] += result.get(name, 0)
         if result["faults"]:
-            self.faults.append({"case": result["case"], "kind": result["kind"], "what": result["what"][:1000]})
+            self.faults.append({"case": result["case"], "kind": result["kind"],
+                                "what": result["what"][:1000]})
 
     def sum(self, name):
         return sum(kind[name] for kind in self.kinds.values())
 
     def rounded(self):
-        return {name: {key: round(value, 1) for key, value in kind.items()} for name, kind in self.kinds.items()}
+        return {name: {key: round(value, 1) for key, value in kind.items()}
+                for name, kind in self.kinds.items()}
 
 
 def commit_name():
@@ -63,9 +66,10 @@ def commit_name():
 
 def append(path, setting, totals, more):
     """One line a campaign."""
-    record = {"label": "campaign", "date": datetime.date.today().isoformat(), "commit": commit_name(),
-              "machine": machine(), "devices": setting.devices, "counters": setting.counters(), **more,
-              "kinds": totals.rounded(), "faults": totals.faults}
+    record = {"label": "campaign", "date": datetime.date.today().isoformat(),
+              "commit": commit_name(), "machine": machine(), "devices": setting.devices,
+              "counters": setting.counters(), **more, "kinds": totals.rounded(),
+              "faults": totals.faults}
     path = pathlib.Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "a") as log:

@@ -78,10 +78,3 @@ def peers(case, reference, counting):
         case.add("peer_runs", 1)
         case.add("kmers", reference.nkmers)
         same_text(reference.lines, counters.in_order(theirs), f"the reference against {name}")
-
-
-def some_kmers(rng, lines, k, n):
-    """K-mers that are there, in either strand, and others."""
-    there = [line.split(b"\t")[0].decode() for line in rng.sample(lines, min(n, len(lines)))]
-    turned = [kmer.translate(model.COMPLEMENT)[::-1] for kmer in there[:n // 3]]
-    return there + turned + ["".join(rng.choices("ACGT", k=k)) for _ in range(3)]

@@ -15,7 +15,8 @@ import store_cases
 from case import check_end
 from tools import Failure, fasta
 
-ENDING = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGXCPU", "SIGVTALRM")
+ENDING = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGXCPU",
+          "SIGVTALRM")
 ROUNDS = 5
 DISK = "64M"
 
@@ -27,7 +28,7 @@ class Work:
         self.case, rng = case, case.rng
         self.files = files = store_cases.Files(case, rng.choice((15, 21, 31, 33, 55, 101)))
         self.name, self.other = files.count(), files.count()
-        genome = inputs.genome(rng, rng.choice((3000, 50000, 300000)))
+        genome = inputs.genome(rng, rng.choice((3000, 50000, 150000)))
         self.text = fasta([(genome, b"")])
         case.write("large.fa", self.text)
         self.large = model.count([genome.decode()], files.k, files.stranded)
@@ -39,8 +40,8 @@ class Work:
     def commands(self):
         """(arguments, the counts of the file after it, the new file that it writes)"""
         name, old, large = self.name, self.before, self.large
-        count = ["count", "large.fa", "-k", self.files.k, *self.files.strands(), "-o", name, "--force",
-                 "--engine-memory", "16M", "-t", 2, "--device", "cpu"]
+        count = ["count", "large.fa", "-k", self.files.k, *self.files.strands(), "-o", name,
+                 "--force", "--engine-memory", "16M", "-t", 2, "--device", "cpu"]
         added = model.combine("union", "sum", [old, large])
         less = {kmer: n for kmer, n in old.items() if kmer not in large}
         return [(count, large, None)] * 2 + [
@@ -66,7 +67,8 @@ class Work:
         got = self.case.kcount("dump", self.name).out
         after = model.lines(self.after).encode()
         if got != after and (code == 0 or got != model.lines(self.before).encode()):
-            raise Failure(f"{what}, exit {code}: the file is neither what it was nor what it was to be")
+            raise Failure(f"{what}, exit {code}: the file is neither what it was nor what it was "
+                          "to become")
         self.case.add("kmers", len(self.after))
 
 
@@ -81,7 +83,7 @@ def duration(work):
 
 
 def interrupt(work, number, delay):
-    """Start the command, wait, send a signal; how it ended. Half of the reads may come by a pipe."""
+    """Start the command, wait, send a signal; how it ended. The reads may come by a pipe."""
     case, command = work.case, list(work.command)
     by_pipe = "large.fa" in command and command[0] != "remove" and case.rng.random() < 0.4
     if by_pipe:
@@ -165,7 +167,8 @@ def fill_rounds(case, disk):
         done = run_on_full_disk(work, disk, nbytes) if disk else run_limited(work, nbytes)
         work.check(done.code, f"{work.command[0]} with room for {nbytes} bytes")
     with open("/dev/full", "wb") as full:
-        case.kcount("dump", work.other, codes=(1,) if work.files.files[work.other].counts else (0,), stdout=full)
+        code = 1 if work.files.files[work.other].counts else 0
+        case.kcount("dump", work.other, codes=(code,), stdout=full)
 
 
 def full_disk_case(case):

@@ -1,15 +1,16 @@
 """Random changes and combinations of .kc files, each held against a dictionary after every step."""
+import checks
 import inputs
 import model
 import options
 import reference
-from tools import Failure, fasta, same_file, same_text
+from tools import Failure, fasta, same_file
 
 MOST_FILES = 4
 
 
 class Stored:
-    """What a .kc file must hold, and the inputs it came from while it is no more than their counts."""
+    """What a .kc file must hold; plain: the inputs whose counts it holds, if that is all."""
 
     def __init__(self, counts, plain):
         self.counts, self.plain = counts, plain
@@ -33,8 +34,8 @@ class Files:
     def draw_reads(self, most=60):
         """Reads of the genome as a file; its name and its counts."""
         rng, k = self.case.rng, self.k
-        reads = [inputs.draw_read(rng, self.genome, rng.choice(("short", "near k", "any")), k, 0.003)
-                 for _ in range(rng.randrange(1, most))]
+        styles = rng.choices(("short", "near k", "any"), k=rng.randrange(1, most))
+        reads = [inputs.draw_read(rng, self.genome, style, k, 0.003) for style in styles]
         self.ninputs += 1
         name = f"input-{self.ninputs}"
         self.case.write(name, fasta([(bases, b"") for bases in reads]))
@@ -69,7 +70,8 @@ class Files:
         reads, gone = self.draw_reads(10)
         some = rng.sample(sorted(stored.counts), min(3, len(stored.counts)))
         self.case.kcount("remove", name, "-f", reads, *some, "-t", options.draw_threads(rng))
-        left = {kmer: n for kmer, n in stored.counts.items() if kmer not in gone and kmer not in some}
+        gone = set(gone) | set(some)
+        left = {kmer: n for kmer, n in stored.counts.items() if kmer not in gone}
         self.files[name] = Stored(left, None)
 
     def compact(self, name):
@@ -86,20 +88,21 @@ class Files:
 
     @staticmethod
     def bound_options(least, most):
-        return (["--min", least] if least > 1 else []) + (["--max", most] if most < model.MOST else [])
+        return [*(["--min", least] if least > 1 else []),
+                *(["--max", most] if most < model.MOST else [])]
 
     def check_bytes(self, name):
-        """A file that is no more than the counts of some inputs is what counting them at once gives."""
+        """A file of nothing but the counts of some inputs is what counting them at once gives."""
         stored = self.files[name]
         if stored.plain and len(stored.plain) <= 250:
-            self.case.kcount("count", *stored.plain, "-k", self.k, *self.strands(), *self.engine(), "--force",
-                             "-o", "at-once.kc")
-            same_file(self.case.folder / name, self.case.folder / "at-once.kc", f"{name}: add and compact or merge")
+            options_now = ["-k", self.k, *self.strands(), *self.engine(), "--force"]
+            self.case.kcount("count", *stored.plain, *options_now, "-o", "at-once.kc")
+            same_file(self.case.folder / name, self.case.folder / "at-once.kc", "counted at once")
 
     # ---- combinations ----
 
     def combine(self):
-        """A new file from two or more, the same one twice among them: so counts come to saturate."""
+        """A new file from two or more, maybe with the same one twice among them."""
         rng, operation = self.case.rng, self.case.rng.choice(sorted(model.OPERATIONS))
         given, rule = rng.choice(sorted(model.OPERATIONS[operation].items()))
         names = rng.choices(sorted(self.files), k=rng.choice((2, 2, 3, 5)))
@@ -134,26 +137,16 @@ class Files:
     # ---- checks ----
 
     def check(self, name):
-        """Every way to read a file tells what it must hold."""
-        case, rng, counts = self.case, self.case.rng, self.files[name].counts
-        same_text(case.kcount("dump", name, "-t", options.draw_threads(rng)).out, model.lines(counts).encode(),
-                  f"dump {name}")
-        got = case.kcount("hist", name, "--max-count", model.MOST, "-t", options.draw_threads(rng)).out
-        same_text(got, model.histogram(counts).encode(), f"hist {name}")
-        case.kcount("check", name, "--quiet")
-        asked = reference.some_kmers(rng, model.lines(counts).encode().splitlines(), self.k, 12)
-        answer = "".join(f"{kmer}\t{counts.get(model.canonical(kmer, self.stranded), 0)}\n" for kmer in asked)
-        same_text(case.kcount("query", name, *asked).out, answer.encode(), f"query {name}")
-        low, high = sorted("".join(rng.choices("ACGT", k=min(self.k, rng.choice((1, 3, 6))))) for _ in "ab")
-        inside = model.lines(model.between(counts, self.k, low, high)).encode()
-        same_text(case.kcount("range", name, low, high).out, inside, f"range {name}")
-        case.add("kmers", len(counts))
+        counts = self.files[name].counts
+        checks.check_file(self.case, name, counts, self.k, self.stranded)
+        self.case.add("kmers", len(counts))
 
 
 def step(files):
     """One change; the name of the file that it made or changed."""
     rng = files.case.rng
-    action = rng.choice(("count", "add", "add", "add", "remove", "remove", "compact", "combine", "combine", "double"))
+    action = rng.choice(("count", "add", "add", "add", "remove", "remove", "compact", "combine",
+                         "combine", "double"))
     name = rng.choice(sorted(files.files))
     if action == "count":
         return files.count()

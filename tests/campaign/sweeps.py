@@ -1,6 +1,6 @@
 """
-The long tests that a campaign runs once, in whole, if it is asked: programs of their own, of which ctest
-runs a part. What is not there (a build with sanitizers has no fault library) is left out.
+The long tests that a campaign runs once, in full, if it is asked to: programs of their own, of
+which ctest runs a sample. What is missing (sanitizers: no fault library) is left out.
 """
 import os
 import pathlib
@@ -21,9 +21,9 @@ SCRIPTS = {"power loss": ("power.py", r"power: states=(\d+) violations=(\d+)"),
 def run(command, environment):
     """Exit status and output of a program; -1 if it took too long."""
     try:
-        done = subprocess.run([str(part) for part in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, env={**os.environ, **environment}, timeout=TIMEOUT,
-                              check=False)
+        done = subprocess.run([str(part) for part in command], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              env={**os.environ, **environment}, timeout=TIMEOUT, check=False)
         return done.returncode, done.stdout.decode(errors="replace")
     except subprocess.TimeoutExpired:
         return -1, f"no end within {TIMEOUT} s"
@@ -38,8 +38,8 @@ def result(name, command, environment, pattern):
     numbers = [int(number) for number in found[-1].groups()] if found else [0]
     faults = max([int(code != 0 or not found), *numbers[1:]])
     print(f"sweep: {name}: {numbers[0]} cases, {faults} faults", file=sys.stderr, flush=True)
-    return {"name": name, "cases": numbers[0], "faults": faults, "wall_s": round(time.monotonic() - begin, 1),
-            "what": said[-1000:] if faults else ""}
+    return {"name": name, "cases": numbers[0], "faults": faults,
+            "wall_s": round(time.monotonic() - begin, 1), "what": said[-1000:] if faults else ""}
 
 
 def scripts(setting, keep):
@@ -48,7 +48,8 @@ def scripts(setting, keep):
     for name, (script, pattern) in SCRIPTS.items():
         path = ROOT / "tests" / "cli" / script
         if path.exists() and fault.exists():
-            yield result(name, [sys.executable, path, setting.kcount, ROOT, fault, "full"], environment, pattern)
+            command = [sys.executable, path, setting.kcount, ROOT, fault, "full"]
+            yield result(name, command, environment, pattern)
 
 
 def fuzzers(setting, seed, keep):

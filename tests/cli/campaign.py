@@ -1,6 +1,6 @@
 """
-A short campaign (scripts/campaign.sh) finds nothing in kcount, and finds what is wrong in programs that
-are wrong on purpose.
+A short campaign (scripts/campaign.sh) finds no fault in kcount, and finds the faults of programs
+that are wrong on purpose.
 
     campaign.py KCOUNT SOURCE NAIVE
 """
@@ -28,16 +28,19 @@ WRONG = {
     "an output in spite of a failure": ("hostile", '''
         "$kcount" "$@" || { code=$?; [ "$1" != count ] || touch out.kc; exit $code; }'''),
     "damage that is passed over": ("damage", '"$kcount" "$@" || exit 0'),
-    "a file that is left behind": ("signal,full disk", '[ "$1" = check ] || touch .left; exec "$kcount" "$@"'),
+    "a file that is left behind": ("signal,full disk", """
+        [ "$1" = check ] || touch .left
+        exec "$kcount" "$@" """),
 }
 
 
 def campaign(build, work, *options):
     """Exit status and the line in the results."""
-    command = [SOURCE / "scripts/campaign.sh", str(HOURS), "--build", build, "--device", "cpu", "--jobs", "2",
-               "--results", work / "results.jsonl", "--keep", work / "kept", "--work", work, *options]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          check=False)
+    command = [SOURCE / "scripts/campaign.sh", str(HOURS), "--build", build, "--device", "cpu",
+               "--jobs", "2", "--results", work / "results.jsonl", "--keep", work / "kept",
+               "--work", work, *options]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, check=False)
     said = done.stdout.decode(errors="replace")
     if not (work / "results.jsonl").exists():
         raise Failure(f"no results: {said}")
@@ -58,7 +61,8 @@ def build_of(work, script):
 def test_clean():
     with tempfile.TemporaryDirectory() as work:
         work = pathlib.Path(work)
-        code, told, said = campaign(build_of(work, 'exec "$kcount" "$@"'), work, "--seed", "7", "--cases", str(NCASES))
+        build = build_of(work, 'exec "$kcount" "$@"')
+        code, told, said = campaign(build, work, "--seed", "7", "--cases", str(NCASES))
         if code != 0 or told["faults"]:
             raise Failure(f"a short campaign: exit {code}: {said}")
         totals = told["kinds"].values()
@@ -85,7 +89,8 @@ def test_repeat():
     with tempfile.TemporaryDirectory() as work:
         work = pathlib.Path(work)
         build = build_of(work, WRONG["a count that is one too high"][1])
-        first = campaign(build, work, "--seed", "4", "--kinds", "count", "--cases", "4")[1]["faults"][0]
+        told = campaign(build, work, "--seed", "4", "--kinds", "count", "--cases", "4")[1]
+        first = told["faults"][0]
         code, told, _ = campaign(build, work, "--seed", "4", "--only-case", str(first["case"]))
         if (code, told["faults"]) != (1, [first]):
             raise Failure(f"repeated: exit {code}, {told['faults']}, not {first}")

@@ -10,8 +10,8 @@ def jellyfish(reads, k, folder, stranded=False):
 
 def kmc(reads, k, folder, stranded=False):
     kind = "-fq" if reads.read_bytes()[:1] == b"@" else "-fm"
-    run("kmc", f"-k{k}", "-ci1", "-cs4294967295", "-m2", "-t2", *(["-b"] if stranded else []), kind, reads,
-        folder / "peer", folder)
+    run("kmc", f"-k{k}", "-ci1", "-cs4294967295", "-m2", "-t2", *(["-b"] if stranded else []), kind,
+        reads, folder / "peer", folder)
     run("kmc_tools", "transform", folder / "peer", "dump", "-s", folder / "peer.txt")
     return (folder / "peer.txt").read_bytes()
 

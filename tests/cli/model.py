@@ -44,20 +44,21 @@ def combine(operation, rule, models):
     result = {}
     for kmer in set(itertools.chain(*models)):
         counts = [model[kmer] for model in models if kmer in model]
-        if operation == "intersect" and len(counts) < len(models) or operation == "subtract" and kmer not in first:
+        if operation == "intersect" and len(counts) < len(models):
+            continue
+        if operation == "subtract" and kmer not in first:
             continue
         if operation == "subtract" and rule == "left" and len(counts) > 1:
             continue
         rest = sum(model.get(kmer, 0) for model in others)
-        result[kmer] = {"sum": min(MOST, sum(counts)), "min": min(counts), "max": max(counts), "left": counts[0],
-                        "right": counts[-1], "difference": first.get(kmer, 0) - rest}[rule]
+        result[kmer] = {"sum": min(MOST, sum(counts)), "min": min(counts), "max": max(counts),
+                        "left": counts[0], "right": counts[-1],
+                        "difference": first.get(kmer, 0) - rest}[rule]
     return {kmer: n for kmer, n in result.items() if n > 0}
 
 
 # {operation: {what --counts says, "" for nothing: the rule}}
-OPERATIONS = {"merge": {"": "sum"},
-              "union": {"": "sum", "sum": "sum", "min": "min", "max": "max", "left": "left", "right": "right",
-                        "difference": "difference"},
-              "intersect": {"": "min", "sum": "sum", "min": "min", "max": "max", "left": "left", "right": "right",
-                            "difference": "difference"},
+RULES = {rule: rule for rule in ("sum", "min", "max", "left", "right", "difference")}
+OPERATIONS = {"merge": {"": "sum"}, "union": {"": "sum", **RULES},
+              "intersect": {"": "min", **RULES},
               "subtract": {"": "left", "left": "left", "difference": "difference"}}

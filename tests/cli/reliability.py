@@ -1,6 +1,6 @@
 """
-docs/reliability.md is what bench/report_reliability.py makes of the results, its sums are right, and the tests
-that it names are there.
+docs/reliability.md is what bench/report_reliability.py makes of the results, its sums are right,
+and the tests that it names exist.
 
     reliability.py SOURCE
 """
@@ -15,25 +15,26 @@ import report_reliability  # noqa: E402
 
 
 def kind(cases, faults):
-    return {"cases": cases, "kmers": 1000 * cases, "bases": 7, "runs": 3 * cases, "device_runs": cases,
-            "peer_runs": 1, "kcount_s": 1.0, "cpu_s": 2.0, "faults": faults}
+    return {"cases": cases, "kmers": 1000 * cases, "bases": 7, "runs": 3 * cases,
+            "device_runs": cases, "peer_runs": 1, "kcount_s": 1.0, "cpu_s": 2.0, "faults": faults}
 
 
 def record(cpu, device, kinds, faults=(), sweeps=()):
-    return {"date": "2000-01-01", "commit": "abc", "machine": {"cpu": cpu, "cores": 2}, "device": device,
-            "counters": {"tests/naive.c": "", "kmc": "KMC 3"}, "command": "scripts/campaign.sh 1", "seed": 5,
-            "wall_s": 3600, "cpu_s": 7200, "kinds": kinds, "faults": list(faults), "sweeps": list(sweeps)}
+    return {"date": "2000-01-01", "commit": "abc", "machine": {"cpu": cpu, "cores": 2},
+            "device": device, "counters": {"tests/naive.c": "", "kmc": "KMC 3"},
+            "command": "scripts/campaign.sh 1", "seed": 5, "wall_s": 3600, "cpu_s": 7200,
+            "kinds": kinds, "faults": list(faults), "sweeps": list(sweeps)}
 
 
-RECORDS = [
-    record("A", "cpu", {"count": kind(1000, 0), "store": kind(10, 0)}),
-    record("A", "cpu", {"count": kind(500, 1)}, [{"case": 77, "kind": "count", "what": "wrong\n| counts"}]),
-    record("B", "cuda", {"count": kind(1, 0)}, sweeps=[{"name": "power loss", "cases": 12345, "faults": 0, "what": ""}]),
-]
+FAULT = {"case": 77, "kind": "count", "what": "wrong\n| counts"}
+SWEEP = {"name": "power loss", "cases": 12345, "faults": 0, "what": ""}
+RECORDS = [record("A", "cpu", {"count": kind(1000, 0), "store": kind(10, 0)}),
+           record("A", "cpu", {"count": kind(500, 1)}, [FAULT]),
+           record("B", "cuda", {"count": kind(1, 0)}, sweeps=[SWEEP])]
 STORIES = [{"fault": "it fell over", "found": "a look", "guards": ["tests/naive.c"]}]
 LINES = (
-    "So far: **1,511 cases**, 4,533 runs of kcount, **1,511,000 k-mers compared**, 4 comparisons with jellyfish or "
-    "KMC, in 6.00 hours of CPU; **1 faults**, all told below.",
+    "So far: **1,511 cases**, 4,533 runs of kcount, **1,511,000 k-mers compared**, 4 comparisons "
+    "with jellyfish or KMC, in 6.00 hours of CPU time. Faults found: **1**; they are listed below.",
     "| A, 2 cores | cpu | 2 | 2.00 | 4.00 | 1,510 | 4,530 | 1,510 | 1,510,000 | 1 |",
     "| B, 2 cores | cuda | 1 | 1.00 | 2.00 | 1 | 3 | 1 | 1,000 | 0 |",
     "| power loss | 1 | 12,345 | 0 | 2000-01-01, abc |",
