@@ -106,6 +106,7 @@ def run_cases(arguments, setting, totals, begin):
         running = set()
         while True:
             late = time.monotonic() >= deadline and arguments.only_case is None
+            late |= arguments.first_fault and totals.sum("faults") > 0
             for number in itertools.islice(todo, 0 if late else 2 * arguments.jobs - len(running)):
                 running.add(pool.submit(run_case, setting, arguments.seed, number, arguments.keep))
             if not running:
@@ -137,6 +138,7 @@ def parse_arguments():
     parser.add_argument("--cases", type=int, default=None, help="run so many cases at most")
     parser.add_argument("--only-case", type=int, default=None, metavar="M",
                         help="run just this case")
+    parser.add_argument("--first-fault", action="store_true", help="start no case after a fault")
     parser.add_argument("--kinds", default=",".join(RUN), type=lambda text: text.split(","),
                         help="only cases of these kinds")
     parser.add_argument("--sweeps", action="store_true",
