@@ -56,8 +56,8 @@ class Session:
         elif "stdin" not in how:
             how["stdin"] = subprocess.DEVNULL
         how.setdefault("stdout", subprocess.PIPE)
-        done = subprocess.run([KCOUNT, *map(str, arguments)], cwd=self.path, stderr=subprocess.PIPE,
-                              timeout=120, **how)
+        how.setdefault("cwd", self.path)
+        done = subprocess.run([KCOUNT, *map(str, arguments)], stderr=subprocess.PIPE, timeout=120, **how)
         self.code, self.said = done.returncode, done.stderr.decode(errors="replace")
         said = self.said
         call = "kcount " + " ".join(map(str, arguments))
