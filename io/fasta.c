@@ -100,6 +100,7 @@ struct scan {
         struct kc_chunk *chunk;
         struct kc_record record; /* the one being put together */
         bool in_record;
+        bool has_returns; /* carriage returns somewhere in the chunk */
         struct kc_problem *problem;
 };
 
@@ -159,7 +160,7 @@ static enum kc_status add_line(struct scan *s, enum kc_fasta_place place, size_t
                 if (fresh && (*text == '@' || *text == '+'))
                         refuse(s, "has a line that begins with '@' or '+': FASTA and FASTQ are "
                                   "mixed in one file");
-                else if (memmem(text, n, "\r>", 2) != NULL)
+                else if (s->has_returns && memmem(text, n, "\r>", 2) != NULL)
                         refuse_return(s); /* a header would be taken for bases */
                 else
                         add_letters(s, line, n);
@@ -193,6 +194,7 @@ enum kc_status kc_fasta_scan(struct kc_chunk *chunk, const struct kc_fasta_state
         enum kc_status status = KC_OK;
         size_t end = binary ? first_binary(chunk) : chunk->end;
         begin_scan(&s, state);
+        s.has_returns = memchr(chunk->buffer + chunk->text, '\r', end - chunk->text) != NULL;
         problem->what[0] = 0;
         for (size_t at = chunk->text; at < end && problem->what[0] == 0;) {
                 const uint8_t *eol = memchr(chunk->buffer + at, '\n', end - at);
