@@ -37,13 +37,18 @@ KEEP = os.environ.get("KC_POWER_KEEP")
 SEED = os.environ.get("KC_POWER_SEED", "")
 
 
+def files_of(s):
+    """Path and content of all files; links are not files."""
+    return {str(path): path.read_bytes() for path in s.path.resolve().rglob("*")
+            if path.is_file() and not path.is_symlink()}
+
+
 def contents(s):
     files, names = {}, {}
-    for name in s.names():
-        path = s.path.resolve() / name
+    for path, content in files_of(s).items():
         st = os.stat(path)
-        files[(f"{st.st_dev}:{st.st_ino}", 0)] = path.read_bytes()
-        names[str(path)] = (f"{st.st_dev}:{st.st_ino}", 0)
+        names[path] = (f"{st.st_dev}:{st.st_ino}", 0)
+        files[names[path]] = content
     return files, names
 
 
@@ -189,7 +194,7 @@ def check_replay(s, files, names, calls):
     disk.change(files, last.changes, [disk.KEPT] * len(last.changes))
     disk.rename(names, last.renamings)
     got = {path: files[inode] for path, inode in names.items()}
-    wanted = {str(s.path.resolve() / name): (s.path / name).read_bytes() for name in s.names()}
+    wanted = files_of(s)
     if got != wanted:
         different = [p for p in set(got) | set(wanted) if got.get(p) != wanted.get(p)]
         raise Failure(f"the journal misses changes of {different}")
@@ -309,6 +314,14 @@ def lost_power(s, seed):
         pathlib.Path(path).write_bytes(content)
 
 
+def linked(s):
+    """A link to a file in another folder."""
+    three_runs(s)
+    os.mkdir(s.path / "folder")
+    os.rename(s.path / "db.kc", s.path / "folder/db.kc")
+    os.symlink("folder/db.kc", s.path / "link.kc")
+
+
 def short_reads(s):
     one_run(s)
     s.write("no.fa", ">x\nACGT\n")
@@ -381,6 +394,8 @@ CASES = [
     replacing("count --force, named", three_runs, *COUNT_OTHER, named=1),
     replacing("compact", three_runs, *COMPACT),
     replacing("compact, named", three_runs, *COMPACT, named=1),
+    replacing("compact through a link", linked, "compact", "link.kc", *QUIET,
+              target="folder/db.kc"),
     replacing("compact onto a torn reference", torn_reference, *COMPACT),
     replacing("merge --force", two_files, *MERGE_OTHER, target="other.kc"),
     replacing("dump -o", one_run, *DUMP, target="db.txt", during=WHOLE),
@@ -404,6 +419,7 @@ LIES = {
     "count --force": [0, 1],
     "compact": [0, 1],
     "compact, named": [0, 1],
+    "compact through a link": [0, 1],
     "merge --force": [0, 1],
     "dump -o": [0, 1],
     "dump -o over a file": [0, 1],
