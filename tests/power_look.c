@@ -134,8 +134,7 @@ static const char *look(const char *path, struct known *known, bool learn, struc
                 forget(known);
                 known->nwords = nwords;
         }
-        answer->has_pairs =
-                walk(store, nwords, &answer->pairs, learn ? known : NULL, err) == KC_OK;
+        answer->has_pairs = walk(store, nwords, &answer->pairs, learn ? known : NULL, err) == KC_OK;
         answer->has_histogram = hash_histogram(store, &answer->histogram);
         answer->tidy = kc_store_is_tidy(store);
         answer->nwrong = count_wrong(store, known, nwords);
