@@ -243,8 +243,8 @@ static const struct option_spec remove_options[] = {
           .offset = FIELD(file),
           .help = "Remove all k-mers of this file as well: FASTA, FASTQ, or lines of which the "
                   "first field is taken (as dump prints them); plain or compressed with gzip, BGZF "
-                  "or zstd; - is standard input. "
-                  "Sequences shorter than k and letters outside ACGTU are reported on standard error." },
+                  "or zstd; - is standard input. Sequences shorter than k and letters outside ACGTU "
+                  "are reported on standard error." },
         OPTION_THREADS(FIELD(nthreads)),
         OPTION_MEMORY(
                 FIELD(memory_nbytes),

@@ -19,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A count under way: what was opened, and what is told at the end. */
+/* A count under way: what was opened, and what is reported at the end. */
 struct count {
         const struct count_settings *settings;
         bool adds; /* output is a .kc file that gets another run */
