@@ -253,8 +253,8 @@ def test_query_files():
             (small + b"not gzip", trailing("8 bytes", len(small))),
             (small[:-9], cut_gzip(len(small) - 9)),
             (b"ACGTACGT\nACGT ACGT\n>\n",
-             "in: line 3 is no sequence: it has the byte 0x3e in it"),
-            (b">a\nACGT ACGT\n", "in: line 2 is no sequence: it has a space in it"),
+             "in: line 3 is not a sequence: it contains the byte 0x3e"),
+            (b">a\nACGT ACGT\n", "in: line 2 is not a sequence: it contains a space"),
             ((SOURCE / "data/human.bam").read_bytes(),
              "in is SAM, BAM or CRAM, which kcount reads for counting only; try: samtools fasta "
              "FILE | kcount ... -")):
