@@ -92,10 +92,10 @@ static enum kc_status explain_cram(const struct kc_alignments *a, struct kc_erro
                                "records read: %llu)" KC_DAMAGE_REMEDY,
                                a->name, (unsigned long long)offset, nread(a));
         return kc_fail(err, KC_EINPUT,
-                       "%s: the reference sequence that this CRAM file needs is not found, or is "
-                       "a different one (alignment records read: %llu); name its place in REF_PATH or "
-                       "REF_CACHE (it is fetched from the network only if REF_PATH is a URL), or "
-                       "try: samtools fastq --reference REF.fa FILE | kcount ... -",
+                       "%s: the reference sequence that this CRAM file needs is not found, or is a "
+                       "different one (alignment records read: %llu); name its place in REF_PATH "
+                       "or REF_CACHE (it is fetched from the network only if REF_PATH is a URL), "
+                       "or try: samtools fastq --reference REF.fa FILE | kcount ... -",
                        a->name, nread(a));
 }
 

@@ -20,8 +20,8 @@ enum kc_status kc_file_lock(int *fd, const char *path, struct kc_error *err);
 /*
  * Lock the file that is to be replaced, if there is one.
  *   exists  out: whether there is one
- *   fd      out: the caller's; closing it releases the lock. -1 if there is no file, or this process
- *           may not open it and so cannot lock it
+ *   fd      out: the caller's; closing it releases the lock. -1 if there is no file, or
+ *           this process may not open it
  * KC_EIO, also if another process holds the lock, or path is not a regular file.
  */
 enum kc_status kc_file_lock_replaced(int *fd, bool *exists, const char *path, struct kc_error *err);

@@ -147,8 +147,8 @@ static bool links_work(const char *path)
         return works;
 }
 
-/* With a name, whatever the reason that it cannot be without one: if that fails too, its error is the
- * one to report. */
+/* With a name if it cannot be without one, whatever the reason: if that fails too, its error is
+ * the one to report. */
 static void open_new(struct kc_new_file *file)
 {
         hold_signals(file);

@@ -10,10 +10,10 @@
  * lost to a race. If it may, the existing file is locked (io/file_lock.h) from the beginning to the
  * end: it is not replaced while another process changes it, nor changed before it is replaced.
  *
- * A file that replaces another is on the disk before it takes the name, and the name is when commit
- * returns: after a power failure before that, the name means one of the two files, whole; later, the new one.
- * Any other file is not flushed, unless the options ask for it: after a power failure it may be
- * missing or incomplete.
+ * A file that replaces another is on the disk before it takes the name, and the name is on the disk
+ * when commit returns: after a power failure the name means one of the two files, whole, and once
+ * commit has returned the new one. Any other file is not flushed unless the options ask for it:
+ * after a power failure it may be missing or incomplete.
  *
  * A symbolic link is followed: the file that it leads to is created or replaced.
  */
@@ -33,11 +33,11 @@
 typedef void kc_name_guard(bool hold, const char *temporary);
 
 struct kc_new_file_options {
-        bool replace;    /* an existing file may be replaced */
-        bool keep_mode;  /* the new file takes over the mode of the one it replaces */
-        bool flush;      /* the file must last even if it replaces nothing */
-        const int *lock; /* the caller's lock (kc_file_lock) on the file to replace, which must
-                            still have the name at the end; NULL: that file is locked here */
+        bool replace;         /* an existing file may be replaced */
+        bool keep_mode;       /* the new file takes over the mode of the one it replaces */
+        bool flush;           /* the file must last even if it replaces nothing */
+        const int *lock;      /* the caller's lock (kc_file_lock) on the file to replace, which must
+                                 still have the name at the end; NULL: that file is locked here */
         kc_name_guard *guard; /* NULL: none */
 };
 
@@ -52,17 +52,19 @@ struct kc_new_file {
 
 /*
  * Begin a new file at path: it is open for writing as file->fd. The options are copied, but
- * *options->lock stays the caller's and must outlive the file. KC_EEXIST if path exists and may not be replaced; KC_EIO, also if path is not a regular file, or
- * if it is to be replaced and another process changes it. In any case file is set, and must be
+ * *options->lock stays the caller's and must outlive the file. In any case file is set, and must be
  * given to kc_new_file_discard in the end.
+ * KC_EEXIST if path exists and may not be replaced; KC_EIO, also if path is not a regular file, or
+ * if it is to be replaced and another process changes it.
  */
 enum kc_status kc_new_file_create(struct kc_new_file *file, const char *path,
                                   const struct kc_new_file_options *options, struct kc_error *err);
 
 /*
  * Give the file its name. It stays open until kc_new_file_discard, which is to be called in any
- * case. KC_EEXIST if the name was taken in the meantime and may not be replaced; KC_EIO, also if the
- * file is complete but its name could not be flushed.
+ * case.
+ * KC_EEXIST if the name was taken in the meantime and may not be replaced; KC_EIO, also if the file
+ * is complete but its name could not be flushed.
  */
 enum kc_status kc_new_file_commit(struct kc_new_file *file, struct kc_error *err);
 

@@ -8,7 +8,8 @@
 
 /*
  * Find and read the footer of an open file with a good header: sets the store's footer, its runs,
- * its footing and the warning, all owned by the store. The policy is that of docs/format.md, "Which footer is in force".
+ * its footing and the warning, all owned by the store. The policy is that of docs/format.md, "Which
+ * footer is in force".
  * KC_ECORRUPT where no state can be given without leaving out what may have been committed;
  * KC_EIO; KC_ENOMEM.
  */

@@ -309,7 +309,8 @@ static enum kc_status store_reference(struct kc_store_writer *w, int number,
 
 /*
  * Make both references sound, and one of them lead to the footer in force, before anything behind
- * that footer is touched. From then on, a damaged reference means that a newer footer was complete. Files of earlier versions get their second reference here.
+ * that footer is touched. From then on, a damaged reference means that a newer footer was complete.
+ * Files of earlier versions get their second reference here.
  */
 static enum kc_status mend_references(struct kc_store_writer *w, const struct kc_store *store,
                                       struct kc_error *err)

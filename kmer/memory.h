@@ -1,7 +1,7 @@
 /*
  * Large blocks of memory, which go back to the system as soon as they are freed. malloc() keeps
- * what is freed for later, so a table that grows would still occupy the memory of its former, smaller
- * self, in excess of a bound that the sizes in use respect.
+ * what is freed for later, so a table that grows would still occupy the memory of its former,
+ * smaller selves, in excess of a bound that the sizes in use respect.
  */
 #ifndef KC_MEMORY_H
 #define KC_MEMORY_H
