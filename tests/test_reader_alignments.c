@@ -293,8 +293,8 @@ static void test_sam_messages(void **state)
         puts_to(&sam, "r\t4\t*\t0\t0\t*\t*\t0\t0\tACGT\tIIII\nr\t0\tchr1\t1\t0\t4M\t*\t0\t0\t"
                       "ACGT\tIIII\n");
         refuse(&sam, sam.n,
-               ": alignment record 2 (line 2) is truncated or damaged; or the header is missing "
-               "that names its reference sequence: keep it (samtools view -h)");
+               ": alignment record 2 (line 2) is truncated or damaged; or the header that names "
+               "its reference sequence is missing: keep it (samtools view -h)");
         drop(&sam);
 }
 
