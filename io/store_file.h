@@ -46,7 +46,7 @@ enum kc_status kc_store_pread(const struct kc_store *store, void *to, size_t nby
 
 /* An index page. Zero-initialise; free words. */
 struct kc_page {
-        uint64_t *words;           /* room for a whole page */
+        uint64_t *words;           /* room for a whole page of any run */
         uint64_t number;           /* of the page in its run; valid while n > 0 */
         size_t n;                  /* entries; 0: none loaded */
         const uint64_t *firsts;    /* [n * nwords] */

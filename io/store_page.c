@@ -110,8 +110,9 @@ enum kc_status kc_page_load(struct kc_page *page, const struct kc_store *store,
                 return KC_OK;
         page->n = 0;
         const size_t full = kc_page_words(KC_PAGE_NBLOCKS, store->nwords, run->linked);
-        if (page->words == NULL)
-                page->words = malloc(full * sizeof *page->words);
+        if (page->words == NULL) /* the next run may be linked, if this one is not */
+                page->words = malloc(kc_page_words(KC_PAGE_NBLOCKS, store->nwords, true) *
+                                     sizeof *page->words);
         if (page->words == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for the index of %s", store->path);
 

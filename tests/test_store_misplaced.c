@@ -463,12 +463,35 @@ static void test_not_linked(void **unused)
         }
 }
 
+/* A full page of a linked run is read into the buffer that held one of a run that is not. */
+static void test_full_page_behind_old(void **unused)
+{
+        (void)unused;
+        struct pair_set few = make_set(31, true, 3000, 1);
+        struct pair_set many = make_set(31, true, KC_PAGE_NBLOCKS * KC_BLOCK_NKMERS, 2);
+        struct kc_error err = { 0 };
+        uint64_t *bounds = NULL;
+        size_t nbounds;
+        write_set(&few, "s.kc", 1, 900, 1);
+        make_file_old("s.kc", KC_OLD_FOOTER_MAGIC);
+        append_set("s.kc", &many, false, 1);
+        assert_linked("s.kc", "-l");
+        struct kc_store *store = open_store("s.kc");
+        assert_ok(kc_store_split(store, 5, &bounds, &nbounds, &err), err); /* one page buffer */
+        assert_int_equal(walk(store, NULL, NULL), KC_OK);
+        kc_store_close(store);
+        free(bounds);
+        free_set(&few);
+        free_set(&many);
+        unlink("s.kc");
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_blocks),          cmocka_unit_test(test_pages),
                 cmocka_unit_test(test_almost_the_same), cmocka_unit_test(test_runs),
-                cmocka_unit_test(test_not_linked),
+                cmocka_unit_test(test_not_linked),      cmocka_unit_test(test_full_page_behind_old),
         };
         return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }
