@@ -36,7 +36,7 @@ def swap_blocks(rng, data, other):
     return changed
 
 
-def damage(rng, data, other):
+def damage_once(rng, data, other):
     kind = rng.random()
     if kind < 0.15:
         return swap_blocks(rng, data, other)
@@ -45,6 +45,17 @@ def damage(rng, data, other):
     if kind < 0.35:  # header and references, where a byte says most
         return mutations.mutate(rng, data[:128], other, BYTES) + data[128:]
     return mutations.mutate(rng, data, other, KINDS)
+
+
+def damage(rng, data, other):
+    """
+    Not with all of the other file at the beginning: that would be the other file, with bytes behind
+    its footer such as a killed add leaves.
+    """
+    changed = other
+    while changed.startswith(other):
+        changed = damage_once(rng, data, other)
+    return changed
 
 
 class Damaged:

@@ -124,7 +124,7 @@ def parse_arguments():
     parser.add_argument("hours", type=float, metavar="HOURS",
                         help="start no case after so many hours")
     parser.add_argument("--device", choices=("cpu", "cuda", "auto"), default="auto",
-                        help="where four of five counts are made; cpu where there is no device")
+                        help="where most counts are made; auto: on a device if there is one")
     parser.add_argument("--seed", type=int, default=None, help="default: another one each time")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build",
                         help="folder with kcount and tests/naive")

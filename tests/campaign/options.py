@@ -33,18 +33,19 @@ def draw_threads(rng):
 
 
 def draw_device(rng, setting, k):
-    """auto now and then; k above 64 is counted on the CPU in any case."""
-    if setting.device == "cpu" or rng.random() < 0.2:
+    """The CPU and auto now and then; k above 64 is counted on the CPU in any case."""
+    draw = rng.random()
+    if setting.device == "cpu" or draw < 0.2:
         return "cpu"
-    return setting.device if k <= MAX_DEVICE_K else "auto"
+    return setting.device if k <= MAX_DEVICE_K and draw < 0.9 else "auto"
 
 
-def device_options(rng):
-    """Bounds that are small enough for parts of the work to leave the device."""
-    options = ["--table", rng.choice(TABLES)]
-    options += ["--gpu-memory", rng.choice(("256M", "300M", "1G"))] if rng.random() < 0.5 else []
-    options += ["--gpu-batch", rng.choice((4096, 30000, 10**6))] if rng.random() < 0.5 else []
-    return options
+def device_bounds(rng):
+    """Small enough for parts of the work to leave the device, and for cases to share it."""
+    bound = rng.choice(("256M", "300M", "1G", "4G"))
+    options = ["--gpu-memory", bound] if rng.random() < 0.9 else []
+    batch = rng.choice((4096, 30000, 10**6))
+    return options + (["--gpu-batch", batch] if rng.random() < 0.5 else [])
 
 
 def engine(rng, setting, k):
@@ -57,14 +58,13 @@ def engine(rng, setting, k):
         options += ["-m", rng.choice(("512M", "768M", "1G", "1.5G", "3G"))]
     device = draw_device(rng, setting, k)
     options += ["--device", device]
-    return options + (device_options(rng) if device.startswith("cuda") else [])
+    if device.startswith("cuda"):
+        options += ["--table", rng.choice(TABLES), *device_bounds(rng)]
+    return options
 
 
 def merging(rng, setting, k):
     """Options of compact, merge and the set operations under which the same file must come out."""
     device = draw_device(rng, setting, k)
     options = ["-t", draw_threads(rng), "--device", device]
-    if device.startswith("cuda"):
-        options += ["--gpu-memory", rng.choice(("256M", "1G"))] if rng.random() < 0.5 else []
-        options += ["--gpu-batch", rng.choice((4096, 30000))] if rng.random() < 0.5 else []
-    return options
+    return options + (device_bounds(rng) if device.startswith("cuda") else [])

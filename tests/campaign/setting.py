@@ -31,6 +31,8 @@ class Setting:
         self.naive = str(naive) if naive.exists() else ""
         self.versions = {name: version(name) for name in ("jellyfish", "kmc", "samtools", "zstd")}
         self.devices = self.list_devices()
+        if device.startswith("cuda") and not self.devices:
+            raise SystemExit(f"campaign.sh: {self.kcount} finds no CUDA device")
         self.device = device if self.devices else "cpu"
         self.can_mount = can_mount()
 

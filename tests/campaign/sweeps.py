@@ -13,9 +13,16 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 FUZZ_SECONDS = 60  # for each target
 TIMEOUT = 3 * 3600
 
-# name: (script in tests/cli, how its last line tells what it did)
-SCRIPTS = {"power loss": ("power.py", r"power: states=(\d+) violations=(\d+)"),
-           "I/O errors": ("io_errors.py", r"io_errors: runs=(\d+) violations=(\d+)")}
+# name: (command in tests/cli, environment, what it prints at the end). A sweep that prints no
+# totals tells its outcome by its exit status alone.
+SCRIPTS = {
+    "power loss": ("power.py {build}/kcount {root} {build}/tests/libfault.so full", {},
+                   r"power: states=(\d+) violations=(\d+)"),
+    "I/O errors": ("io_errors.py {build}/kcount {root} {build}/tests/libfault.so full", {},
+                   r"io_errors: runs=(\d+) violations=(\d+)"),
+    "memory bound": ("memory.py {build}/kcount {build}/bench/simulate "
+                     "{build}/tests/libmemory_limit.so", {"KC_TEST_LONG": "1"}, None),
+}
 
 
 def run(command, environment):
@@ -34,22 +41,22 @@ def result(name, command, environment, pattern):
     begin = time.monotonic()
     print(f"sweep: {name}", file=sys.stderr, flush=True)
     code, said = run(command, environment)
-    found = list(re.finditer(pattern, said))
-    numbers = [int(number) for number in found[-1].groups()] if found else [0]
-    faults = max([int(code != 0 or not found), *numbers[1:]])
+    found = list(re.finditer(pattern, said)) if pattern else []
+    numbers = [int(number) for number in found[-1].groups()] if found else [0 if pattern else 1]
+    faults = max([int(code != 0 or numbers[0] == 0), *numbers[1:]])
     print(f"sweep: {name}: {numbers[0]} cases, {faults} faults", file=sys.stderr, flush=True)
     return {"name": name, "cases": numbers[0], "faults": faults,
             "wall_s": round(time.monotonic() - begin, 1), "what": said[-1000:] if faults else ""}
 
 
 def scripts(setting, keep):
-    fault = pathlib.Path(setting.build) / "tests" / "libfault.so"
-    environment = {"KC_POWER_KEEP": str(keep / "power")}
-    for name, (script, pattern) in SCRIPTS.items():
-        path = ROOT / "tests" / "cli" / script
-        if path.exists() and fault.exists():
-            command = [sys.executable, path, setting.kcount, ROOT, fault, "full"]
-            yield result(name, command, environment, pattern)
+    for name, (command, environment, pattern) in SCRIPTS.items():
+        script, *words = command.split()
+        words = [word.format(build=setting.build, root=ROOT) for word in words]
+        script = ROOT / "tests" / "cli" / script
+        if all(pathlib.Path(path).exists() for path in [script, *words] if "/" in str(path)):
+            environment = {**environment, "KC_POWER_KEEP": str(keep / "power")}
+            yield result(name, [sys.executable, script, *words], environment, pattern)
 
 
 def fuzzers(setting, seed, keep):
