@@ -171,11 +171,13 @@ static void *run_in_thread(void *arg)
 /*
  * Memory that is freed must go back to the system, or -m could not be kept. By default malloc()
  * stops mapping large blocks once it has seen them freed; a fixed threshold makes it go on, for
- * libraries too.
+ * libraries too. And it reserves 64 MiB of address space for each thread up to eight a core, which
+ * a limit on that (ulimit -v) counts; what threads allocate here in a hurry is large and mapped.
  */
-static void return_freed_memory(void)
+static void bound_malloc(void)
 {
         mallopt(M_MMAP_THRESHOLD, 128 << 10);
+        mallopt(M_ARENA_MAX, 4);
 }
 
 /*
@@ -187,7 +189,7 @@ int main(int argc, char **argv)
         struct program program = { .argc = argc, .argv = argv };
         pthread_t thread;
         sigset_t all;
-        return_freed_memory();
+        bound_malloc();
         sigfillset(&all);
         pthread_sigmask(SIG_SETMASK, &all, &program.signals);
         if (kc_thread_create(&thread, run_in_thread, &program) == 0)

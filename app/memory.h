@@ -28,7 +28,7 @@ struct memory_plan {
 struct memory_plan memory_plan_count(uint64_t nbytes, int nthreads, bool device);
 
 /*
- * How many of *nthreads threads that take thread_nbytes each there can be within nbytes. KC_EUSAGE
+ * How many of *nthreads threads that take thread_nbytes each there can be within nbytes. KC_ENOMEM
  * if there cannot be one; what: what they do, for the message.
  */
 enum kc_status memory_limit_threads(uint64_t nbytes, uint64_t thread_nbytes, const char *what,
