@@ -5,12 +5,14 @@
 #include "app/json.h"
 #include "app/machine.h"
 #include "app/progress.h"
+#include "app/repair.h"
 #include "app/size.h"
 #include "io/store.h"
 
 struct check_settings {
         uint64_t nthreads;
-        bool json, quiet, no_progress;
+        const char *repair;
+        bool json, quiet, no_progress, force;
 };
 
 static enum kc_status check(const char *path, const struct check_settings *s,
@@ -28,14 +30,22 @@ static enum kc_status check(const char *path, const struct check_settings *s,
         return status;
 }
 
+/* Whether all data is there. */
+static bool is_sound(enum kc_status status)
+{
+        return status == KC_OK || status == KC_EUNTIDY;
+}
+
 static void put_json(struct text_out *out, const char *path, const struct kc_store_info *info,
                      const struct kc_error *err)
 {
         struct json json = { .out = out };
         json_begin(&json, NULL, '{');
         json_string(&json, "file", path);
-        json_bool(&json, "ok", err->status == KC_OK);
-        if (err->status == KC_OK) {
+        json_bool(&json, "ok", is_sound(err->status));
+        if (err->status == KC_EUNTIDY)
+                json_string(&json, "warning", err->message);
+        if (is_sound(err->status)) {
                 json_number(&json, "distinct", info->ndistinct);
                 json_number(&json, "kmers", info->nkmers);
         } else {
@@ -44,34 +54,57 @@ static void put_json(struct text_out *out, const char *path, const struct kc_sto
         json_end(&json, '}');
 }
 
-static void put_text(struct text_out *out, const char *path, const struct kc_store_info *info)
+static void put_text(struct text_out *out, const char *path, const struct kc_store_info *info,
+                     const char *verdict)
 {
         char distinct[FORMATTED_NBYTES], kmers[FORMATTED_NBYTES];
-        text_out_printf(out, "%s: ok, %s distinct k-mers of %s counted\n", path,
+        text_out_printf(out, "%s: %s, %s distinct k-mers of %s counted\n", path, verdict,
                         format_number(info->ndistinct, distinct),
                         format_number(info->nkmers, kmers));
 }
 
-static enum kc_status run_check(const struct invocation *call, struct kc_error *err)
+static enum kc_status check_and_tell(const struct invocation *call, struct kc_error *err)
 {
         const struct check_settings *s = call->settings;
         const char *path = call->operands[0];
         struct kc_store *store = NULL;
         struct kc_store_info info = { 0 };
         enum kc_status status = check(path, s, &store, err);
-        if (status == KC_OK)
+        if (is_sound(status))
                 kc_store_get_info(store, &info);
         if (s->json)
                 put_json(call->out, path, &info, err);
-        else if (status == KC_OK)
-                put_text(call->out, path, &info);
+        else if (is_sound(status))
+                put_text(call->out, path, &info, status == KC_OK ? "ok" : "no data is lost");
         kc_store_close(store);
         return status;
+}
+
+static enum kc_status run_check(const struct invocation *call, struct kc_error *err)
+{
+        const struct check_settings *s = call->settings;
+        const struct repair_plan plan = { .path = call->operands[0],
+                                          .copy = s->repair,
+                                          .force = s->force,
+                                          .json = s->json,
+                                          .show_progress = !s->quiet && !s->no_progress };
+        if (s->force && s->repair == NULL)
+                return kc_fail(err, KC_EUSAGE, "--force needs --repair");
+        return s->repair != NULL ? repair(call, &plan, err) : check_and_tell(call, err);
 }
 
 #define FIELD(member) offsetof(struct check_settings, member)
 
 static const struct option_spec check_options[] = {
+        { .type = OPTION_TEXT,
+          .name = "repair",
+          .argument = "COPY.kc",
+          .offset = FIELD(repair),
+          .help = "Write everything that is sound to COPY.kc. FILE.kc stays as it is." },
+        { .type = OPTION_FLAG,
+          .name = "force",
+          .offset = FIELD(force),
+          .help = "Replace COPY.kc if it exists." },
         OPTION_THREADS(FIELD(nthreads)),
         OPTION_JSON(FIELD(json), "Print the result as JSON."),
         OPTION_QUIET(FIELD(quiet)),
@@ -87,8 +120,17 @@ const struct command command_check = {
         .description =
                 "Reads the whole file and verifies every checksum, the order of the k-mers, the "
                 "index, the histogram, and that the counts add up to the k-mers counted. Prints a "
-                "line that says ok, or ends with exit code 1 and a message that names the damage.",
-        .examples = "  kcount check reads.kc\n",
+                "line that says ok, or ends with exit code 1 and a message that names the damage.\n\n"
+                "Ends with exit code 3 and a message if no data is lost but something should be "
+                "mended: bytes that a killed add left after the footer, or a damaged reference to "
+                "the footer. The next add, remove or compact mends it.\n\n"
+                "With --repair, the newest state that can be found is copied to another file, "
+                "without its damaged parts. Each loss is reported with the range of k-mers that it "
+                "lies in; what a run of counts has lost is entered as dropped. If tombstones are "
+                "lost, k-mers that were removed may be back. The exit code is 0 if nothing is lost; "
+                "otherwise it is 1, with a summary of what is missing, and the copy is kept.",
+        .examples = "  kcount check reads.kc\n"
+                    "  kcount check damaged.kc --repair rescued.kc\n",
         .options = check_options,
         .settings_nbytes = sizeof(struct check_settings),
         .min_operands = 1,

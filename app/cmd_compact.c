@@ -6,14 +6,14 @@
 
 static enum kc_status run_compact(const struct invocation *call, struct kc_error *err)
 {
+        int lock = -1;
         struct combine_plan plan = { .inputs = call->operands,
                                      .ninputs = 1,
                                      .operation = KC_SET_UNION,
                                      .rule = KC_RULE_SUM,
                                      .output = call->operands[0],
-                                     .in_place = true,
+                                     .lock = &lock,
                                      .may_be_idle = true };
-        int lock = -1;
         /* before the file is opened: what is added later would be lost */
         enum kc_status status = kc_store_lock(&lock, plan.output, err);
         if (status == KC_OK)

@@ -9,7 +9,7 @@
 #include "app/machine.h"
 #include "app/output_name.h"
 #include "app/signals.h"
-#include "io/store.h"
+#include "app/stores.h"
 #include "kmer/kmer.h"
 #include "kmer/parallel.h"
 
@@ -189,11 +189,13 @@ static enum kc_status dump_to_file(struct dump *dump, int nthreads, const char *
                 return status;
         dump->out = &file;
         status = dump_store(dump, nthreads, err);
-        if (status != KC_OK) {
+        if (status == KC_OK)
+                status = text_out_close(&file, err);
+        else
                 text_out_abort(&file);
-                return status;
-        }
-        return text_out_close(&file, err);
+        if (text_out_pipe_closed(&file))
+                signals_die_by_pipe();
+        return status;
 }
 
 static enum kc_status run_dump(const struct invocation *call, struct kc_error *err)
@@ -211,7 +213,7 @@ static enum kc_status run_dump(const struct invocation *call, struct kc_error *e
                 return kc_fail(err, KC_EUSAGE, "--min is above --max");
         if (!to_stdout)
                 KC_TRY(output_check_inputs(s->output, &input, 1, err));
-        KC_TRY(kc_store_open(&dump.store, input, err));
+        KC_TRY(stores_open(&dump.store, input, err));
         KC_TRY(to_stdout ? dump_store(&dump, nthreads, err)
                          : dump_to_file(&dump, nthreads, s->output, err));
 out:

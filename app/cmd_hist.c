@@ -3,7 +3,7 @@
  */
 #include "app/command.h"
 #include "app/machine.h"
-#include "io/store.h"
+#include "app/stores.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static enum kc_status run_hist(const struct invocation *call, struct kc_error *e
         struct kc_histogram_row *rows = NULL;
         size_t nrows;
         enum kc_status status;
-        KC_TRY(kc_store_open(&store, call->operands[0], err));
+        KC_TRY(stores_open(&store, call->operands[0], err));
         int nthreads = s->nthreads ? (int)s->nthreads : machine_ncores();
         KC_TRY(kc_store_histogram(store, nthreads, &rows, &nrows, err));
         put_rows(call->out, rows, nrows, s->max_count);

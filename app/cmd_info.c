@@ -5,7 +5,7 @@
 #include "app/device.h"
 #include "app/json.h"
 #include "app/size.h"
-#include "io/store.h"
+#include "app/stores.h"
 
 struct info_settings {
         bool json, devices;
@@ -93,7 +93,7 @@ static enum kc_status run_info(const struct invocation *call, struct kc_error *e
         if (s->devices)
                 return device_list(call->out, s->json, err);
         struct kc_store *store;
-        enum kc_status status = kc_store_open(&store, call->operands[0], err);
+        enum kc_status status = stores_open(&store, call->operands[0], err);
         if (status != KC_OK)
                 return status;
         struct kc_store_info info;

@@ -7,7 +7,7 @@
 #include "app/kmer_text.h"
 #include "app/machine.h"
 #include "app/sequences.h"
-#include "io/store.h"
+#include "app/stores.h"
 #include "kmer/kmer.h"
 #include "kmer/parallel.h"
 
@@ -139,7 +139,7 @@ static enum kc_status open_query(struct query *q, const char *path, struct kc_er
 {
         struct kc_store_info info;
         enum kc_status status;
-        KC_TRY(kc_store_open(&q->store, path, err));
+        KC_TRY(stores_open(&q->store, path, err));
         kc_store_get_info(q->store, &info);
         q->k = info.k;
         q->stranded = info.stranded;
@@ -197,9 +197,10 @@ static const struct option_spec query_options[] = {
           .argument = "FILE",
           .offset = FIELD(file),
           .help = "Ask for all k-mers of this file, after those of the arguments: FASTA, FASTQ, or "
-                  "lines of which the first field is taken; plain or gzip; - is standard input. "
-                  "k-mers over letters outside ACGTU, and sequences shorter than k, give no line, "
-                  "and are told on standard error." },
+                  "lines of which the first field is taken; plain or compressed with gzip, BGZF or "
+                  "zstd; - is standard input. "
+                  "k-mers over letters outside ACGTU, and sequences shorter than k, give no line "
+                  "and are reported on standard error." },
         OPTION_THREADS(FIELD(nthreads)),
         OPTION_QUIET(FIELD(quiet)),
         { 0 },

@@ -3,7 +3,7 @@
  */
 #include "app/command.h"
 #include "app/kmer_text.h"
-#include "io/store.h"
+#include "app/stores.h"
 #include "kmer/kmer.h"
 
 #include <inttypes.h>
@@ -83,7 +83,7 @@ static enum kc_status run_range(const struct invocation *call, struct kc_error *
         struct kc_store_info info;
         uint64_t from[KC_MAX_WORDS], to[KC_MAX_WORDS];
         enum kc_status status;
-        KC_TRY(kc_store_open(&store, call->operands[0], err));
+        KC_TRY(stores_open(&store, call->operands[0], err));
         kc_store_get_info(store, &info);
         KC_TRY(parse_bound(call->operands[1], info.k, 'A', from, err));
         KC_TRY(parse_bound(call->operands[2], info.k, 'T', to, err));

@@ -8,6 +8,7 @@
 #include "app/progress.h"
 #include "app/signals.h"
 #include "app/size.h"
+#include "app/stores.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -55,7 +56,7 @@ static enum kc_status open_stores(struct combining *c, struct kc_error *err)
         if (c->stores == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         for (size_t i = 0; i < plan->ninputs; i++) {
-                KC_TRY(kc_store_open(&c->stores[i], plan->inputs[i], err));
+                KC_TRY(stores_open(&c->stores[i], plan->inputs[i], err));
                 kc_store_get_info(c->stores[i], &info);
                 c->nread += info.ndistinct;
                 c->nruns += info.nruns;
@@ -63,6 +64,8 @@ static enum kc_status open_stores(struct combining *c, struct kc_error *err)
         }
         c->set = (struct kc_set){ c->stores, plan->ninputs, plan->operation, plan->rule };
         KC_TRY(kc_set_check(&c->set, err));
+        if (plan->lock != NULL)
+                KC_TRY(kc_store_check_writable(c->stores[0], err));
 out:
         return status;
 }
@@ -70,20 +73,19 @@ out:
 static void close_all(struct combining *c)
 {
         kc_store_abort(c->writer);
-        signals_set_temporary(NULL);
         for (size_t i = 0; c->stores != NULL && i < c->plan->ninputs; i++)
                 kc_store_close(c->stores[i]);
         free(c->stores);
 }
 
-/* One run, nothing behind its footer, and no filter that would change it. */
+/* The file is one run in today's format, with nothing to mend, and no filter would change it. */
 static bool is_done_already(const struct combining *c, const struct kc_store_options *wanted)
 {
         struct kc_store_info info;
         kc_store_get_info(c->stores[0], &info);
-        return c->plan->may_be_idle && info.nruns == 1 && info.ntombstone_runs == 0 &&
-               kc_store_is_tidy(c->stores[0]) && wanted->min_count <= info.min_count &&
-               wanted->max_count >= info.max_count_kept;
+        return c->plan->may_be_idle && info.nruns == 1 && info.nlinked_runs == 1 &&
+               info.ntombstone_runs == 0 && kc_store_is_tidy(c->stores[0]) &&
+               wanted->min_count <= info.min_count && wanted->max_count >= info.max_count_kept;
 }
 
 /* ctx: a struct combining. */
@@ -174,12 +176,10 @@ static enum kc_status write_result(struct combining *c, const struct kc_store_op
         enum kc_status status;
         KC_TRY(choose_device(c, err));
         KC_TRY(kc_store_create(&c->writer, c->plan->output, options, err));
-        signals_set_temporary(kc_store_temporary(c->writer));
         KC_TRY(run_set(c, &origin, &names, err));
         struct kc_store_writer *writer = c->writer;
         c->writer = NULL; /* commit frees it in any case */
         status = kc_store_commit(writer, &origin, err);
-        signals_set_temporary(NULL);
 out:
         free(names);
         return status;
@@ -266,7 +266,7 @@ static enum kc_status tell(struct combining *c, const struct invocation *call, b
                            struct kc_error *err)
 {
         struct kc_store *store = NULL;
-        enum kc_status status = kc_store_open(&store, c->plan->output, err);
+        enum kc_status status = stores_open(&store, c->plan->output, err);
         if (status != KC_OK)
                 return status;
         kc_store_get_info(store, &c->written);
@@ -282,7 +282,7 @@ static enum kc_status check_output(const struct combine_plan *plan, bool force,
                                    struct kc_error *err)
 {
         enum kc_status status;
-        if (plan->in_place)
+        if (plan->lock != NULL)
                 return KC_OK;
         if (strcmp(plan->output, "-") == 0)
                 return kc_fail(err, KC_EUSAGE,
@@ -311,8 +311,10 @@ enum kc_status combine(const struct invocation *call, const struct combine_plan 
         signals_install(&job);
         struct kc_store_options options =
                 kc_set_options(&c.set, (uint32_t)s->min_count, (uint32_t)s->max_count);
-        options.replace = plan->in_place || s->force;
-        options.careful = plan->in_place;
+        options.careful = plan->lock != NULL;
+        options.replace = options.careful || s->force;
+        options.lock = plan->lock;
+        options.guard = signals_guard;
         const bool idle = is_done_already(&c, &options);
         if (!idle)
                 KC_TRY(write_result(&c, &options, err));

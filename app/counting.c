@@ -6,18 +6,20 @@
 #include "app/progress.h"
 #include "app/reader_only.h"
 #include "app/signals.h"
+#include "app/stores.h"
 #include "app/summary.h"
 #include "app/tally.h"
 #include "cpu/cpu_engine.h"
 #include "io/reader.h"
-#include "io/store.h"
 #include "kmer/kmer.h"
+#include "kmer/temp_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-/* A count under way: what was opened, and what is told at the end. */
+/* A count under way: what was opened, and what is reported at the end. */
 struct count {
         const struct count_settings *settings;
         bool adds; /* output is a .kc file that gets another run */
@@ -28,7 +30,7 @@ struct count {
         char *output, *tmp_dir;
         int nthreads;
         uint64_t memory_nbytes;
-        struct memory_plan plan; /* of memory_nbytes */
+        struct memory_plan plan; /* how memory_nbytes is divided */
         struct kc_job *job;
         struct device_choice device;
         struct kc_reader *reader;
@@ -70,13 +72,13 @@ static enum kc_status resolve(struct count *count, struct kc_error *err)
                 count->output = s->output ? strdup(s->output) : output_name(count->inputs[0]);
         }
         if (count->output)
-                count->tmp_dir = s->tmp_dir ? strdup(s->tmp_dir) : output_folder(count->output);
+                count->tmp_dir = s->tmp_dir ? strdup(s->tmp_dir) : kc_path_folder(count->output);
         if (count->tmp_dir == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         return KC_OK;
 }
 
-/* For the engine that is chosen: how many threads share the memory depends on it. */
+/* The engine has been chosen: how many threads share the memory depends on it. */
 static void plan_memory(struct count *count)
 {
         const struct count_settings *s = count->settings;
@@ -107,27 +109,50 @@ static enum kc_status create_store(struct count *count, struct kc_error *err)
         struct kc_store_options storing = { .k = count->k,
                                             .stranded = count->stranded,
                                             .replace = s->force,
+                                            .guard = signals_guard,
                                             .min_count = (uint32_t)s->min_count,
                                             .max_count = (uint32_t)s->max_count };
-        enum kc_status status = kc_store_create(&count->writer, count->output, &storing, err);
+        return kc_store_create(&count->writer, count->output, &storing, err);
+}
+
+/* Report a folder that takes no files now, not when memory is used up. */
+static enum kc_status try_tmp(const char *folder, struct kc_error *err)
+{
+        int fd;
+        enum kc_status status = kc_temp_file_open(folder, &fd, err);
         if (status == KC_OK)
-                signals_set_temporary(kc_store_temporary(count->writer));
+                close(fd);
         return status;
 }
 
+/* An @LIST is an input as well. */
+static enum kc_status check_operands(const struct count *count, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        for (size_t i = 0; i < count->ninputs; i++) {
+                const char *name = count->inputs[i] + (count->inputs[i][0] == '@');
+                KC_TRY(output_check_inputs(count->output, &name, 1, err));
+        }
+out:
+        return status;
+}
+
+/* Whatever can be refused is refused before any input is read: opening the reader may mean waiting
+ * for standard input. */
 static enum kc_status open_all(struct count *count, struct kc_error *err)
 {
         const char *const *names;
         enum kc_status status;
-        if (!count->adds)
+        KC_TRY(check_operands(count, err));
+        if (!count->adds) {
                 KC_TRY(output_check(count->output, count->settings->force, err));
-        KC_TRY(output_check_folder(count->tmp_dir, err));
+                KC_TRY(create_store(count, err));
+        }
+        KC_TRY(try_tmp(count->tmp_dir, err));
         plan_memory(count);
         KC_TRY(open_reader(count, err));
         size_t nnames = kc_reader_names(count->reader, &names);
         KC_TRY(output_check_inputs(count->output, names, nnames, err));
-        if (!count->adds)
-                KC_TRY(create_store(count, err));
 out:
         return status;
 }
@@ -228,9 +253,7 @@ static enum kc_status commit(struct count *count, struct kc_error *err)
                 kc_store_abort(writer);
                 return kc_fail(err, KC_ECANCELED, "interrupted");
         }
-        enum kc_status status = kc_store_commit(writer, &origin, err);
-        signals_set_temporary(NULL);
-        return status;
+        return kc_store_commit(writer, &origin, err);
 }
 
 static struct summary summarize(struct count *count, const struct invocation *call)
@@ -272,7 +295,7 @@ static enum kc_status tell(struct count *count, const struct invocation *call, s
         struct summary summary = summarize(count, call);
         struct kc_store *store = NULL;
         enum kc_status status;
-        KC_TRY(kc_store_open(&store, count->output, err));
+        KC_TRY(stores_open(&store, count->output, err));
         kc_store_get_info(store, &summary.stored);
         if (count->adds) /* of this run, nothing */
                 summary.stored.ndropped_distinct = summary.stored.ndropped_kmers = 0;
@@ -323,7 +346,6 @@ out:
 static void close_count(struct count *count)
 {
         kc_store_abort(count->writer);
-        signals_set_temporary(NULL);
         kc_reader_close(count->reader);
         free(count->tmp_dir);
         free(count->output);
@@ -360,7 +382,7 @@ enum kc_status counting_add(const struct invocation *call, struct kc_error *err)
         if (count.output == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         signals_install(&job);
-        KC_TRY(kc_store_append(&count.writer, count.output, false, &count.k, &count.stranded, err));
+        KC_TRY(stores_append(&count.writer, count.output, false, &count.k, &count.stranded, err));
         KC_TRY(count_all(&count, call, err));
 out:
         close_count(&count);

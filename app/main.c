@@ -3,6 +3,7 @@
  */
 #include "app/help.h"
 #include "app/machine.h"
+#include "app/references.h"
 #include "app/signals.h"
 #include "kmer/parallel.h"
 
@@ -14,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { EXIT_USAGE = 2 };
+enum { EXIT_USAGE = 2, EXIT_UNTIDY = 3 };
 
 const struct command *const command_table[] = {
         &command_count,     &command_dump,     &command_hist,  &command_query,
@@ -91,8 +92,12 @@ static int exit_code(const struct invocation *call, const struct kc_error *err,
                 fprintf(stderr, "kcount: interrupted; nothing was written\n");
                 signals_die();
         }
-        if (!text_out_pipe_closed(call->out))
+        if (text_out_pipe_closed(call->out))
+                signals_die_by_pipe();
+        else
                 fprintf(stderr, "kcount: %s\n", err->message);
+        if (status == KC_EUNTIDY)
+                return EXIT_UNTIDY;
         if (status != KC_EUSAGE)
                 return EXIT_FAILURE;
         fprintf(stderr, "kcount: 'kcount %s --help' tells more\n", call->command->name);
@@ -124,6 +129,8 @@ static int run_program(int argc, char **argv)
         struct invocation call = { .start_seconds = machine_seconds() };
         struct text_out out;
         occupy_standard_descriptors();
+        signals_ignore_file_limit();
+        references_set_up();
         text_out_stdout(&out);
         call.out = &out;
         call.line = join_arguments(argc, argv);
@@ -157,7 +164,7 @@ static int run_program(int argc, char **argv)
 struct program {
         int argc, code;
         char **argv;
-        sigset_t signals; /* blocked when it began */
+        sigset_t signals; /* blocked at the start */
 };
 
 static void *run_in_thread(void *arg)
@@ -170,9 +177,9 @@ static void *run_in_thread(void *arg)
 
 /*
  * Memory that is freed must go back to the system, or -m could not be kept. By default malloc()
- * stops mapping large blocks once it has seen them freed; a fixed threshold makes it go on, for
- * libraries too. And it reserves 64 MiB of address space for each thread up to eight a core, which
- * a limit on that (ulimit -v) counts; what threads allocate here in a hurry is large and mapped.
+ * stops mapping large blocks once it has seen them freed; a fixed threshold prevents that, for
+ * libraries too. It also reserves 64 MiB of address space for every thread, up to eight a core, and
+ * a limit on address space (ulimit -v) counts those; the large blocks of the threads are mapped.
  */
 static void bound_malloc(void)
 {
@@ -181,8 +188,8 @@ static void bound_malloc(void)
 }
 
 /*
- * The program runs on a thread with a stack of known size, because 'ulimit -s' decides on the size
- * of this one. All signals go to the other threads.
+ * The program runs on a thread with a stack of known size, because 'ulimit -s' sets the size of
+ * this one's. All signals go to the other threads.
  */
 int main(int argc, char **argv)
 {

@@ -43,14 +43,6 @@ char *output_name(const char *input)
         return asprintf(&path, "%.*s.kc", (int)length, name) < 0 ? NULL : path;
 }
 
-char *output_folder(const char *path)
-{
-        const char *slash = strrchr(path, '/');
-        if (slash == NULL)
-                return strdup(".");
-        return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
-}
-
 enum kc_status output_check(const char *path, bool force, struct kc_error *err)
 {
         struct stat found;
@@ -67,28 +59,30 @@ enum kc_status output_check(const char *path, bool force, struct kc_error *err)
         return KC_OK;
 }
 
+static bool is_stdin(const char *input)
+{
+        return strcmp(input, "-") == 0;
+}
+
+static bool is_same_file(const char *input, const struct stat *output)
+{
+        struct stat found;
+        int code = is_stdin(input) ? fstat(STDIN_FILENO, &found) : stat(input, &found);
+        return code == 0 && found.st_dev == output->st_dev && found.st_ino == output->st_ino;
+}
+
 enum kc_status output_check_inputs(const char *path, const char *const *inputs, size_t ninputs,
                                    struct kc_error *err)
 {
-        struct stat output, input;
+        struct stat output;
         if (stat(path, &output) != 0)
                 return KC_OK;
         for (size_t i = 0; i < ninputs; i++)
-                if (strcmp(inputs[i], "-") != 0 && stat(inputs[i], &input) == 0 &&
-                    input.st_dev == output.st_dev && input.st_ino == output.st_ino)
-                        return kc_fail(err, KC_EUSAGE, "%s is an input; name another output",
-                                       inputs[i]);
+                if (is_same_file(inputs[i], &output))
+                        return kc_fail(err, KC_EUSAGE,
+                                       "%s is an input%s and the output as well; name two "
+                                       "different files",
+                                       is_stdin(inputs[i]) ? path : inputs[i],
+                                       is_stdin(inputs[i]) ? " (standard input)" : "");
         return KC_OK;
-}
-
-enum kc_status output_check_folder(const char *folder, struct kc_error *err)
-{
-        struct stat found;
-        if (stat(folder, &found) == 0) {
-                if (!S_ISDIR(found.st_mode))
-                        errno = ENOTDIR;
-                else if (access(folder, W_OK | X_OK) == 0)
-                        return KC_OK;
-        }
-        return kc_fail(err, KC_EIO, "%s: cannot write files there: %s", folder, strerror(errno));
 }

@@ -15,20 +15,12 @@
  */
 char *output_name(const char *input);
 
-/*
- * The folder of a path, "." where it names none. To be freed by the caller; NULL when out of
- * memory.
- */
-char *output_folder(const char *path);
-
 /* KC_EEXIST or KC_EIO if path cannot become a .kc file: it exists and !force, or is no file. */
 enum kc_status output_check(const char *path, bool force, struct kc_error *err);
 
-/* KC_EUSAGE if path is the same file as one of the inputs. */
+/* KC_EUSAGE if path is the same file as one of the inputs, even under another name. The input "-"
+ * is standard input. */
 enum kc_status output_check_inputs(const char *path, const char *const *inputs, size_t ninputs,
                                    struct kc_error *err);
-
-/* KC_EIO if folder is none, or cannot be written to. */
-enum kc_status output_check_folder(const char *folder, struct kc_error *err);
 
 #endif

@@ -1,17 +1,14 @@
 #include "app/sequences.h"
 
+#include "io/text_file.h"
+
 #include <ctype.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-#include <zlib.h>
-
-enum { INPUT_NBYTES = 1 << 16 };
 
 struct text {
         char *data;
@@ -20,8 +17,8 @@ struct text {
 
 struct sequences {
         const char *path;
-        gzFile file;
-        unsigned char input[INPUT_NBYTES];
+        struct kc_text_file *file;
+        const char *input;
         size_t input_length, input_position;
         struct text line, sequence;
         bool has_line; /* line is to be looked at again */
@@ -34,17 +31,13 @@ enum kc_status sequences_open(struct sequences **sequences, const char *path, st
         struct sequences *s = calloc(1, sizeof *s);
         if (s == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
-        bool is_stdin = strcmp(path, "-") == 0;
-        s->path = is_stdin ? "standard input" : path;
-        errno = 0;
-        s->file = is_stdin ? gzdopen(dup(STDIN_FILENO), "rb") : gzopen(path, "rb");
-        if (s->file == NULL) {
+        s->path = strcmp(path, "-") == 0 ? "standard input" : path;
+        enum kc_status status = kc_text_file_open(&s->file, path, err);
+        if (status == KC_OK)
+                *sequences = s;
+        else
                 free(s);
-                return kc_fail(err, KC_EINPUT, "%s: %s", path,
-                               errno ? strerror(errno) : "out of memory");
-        }
-        *sequences = s;
-        return KC_OK;
+        return status;
 }
 
 static enum kc_status append(struct text *text, const char *data, size_t n, struct kc_error *err)
@@ -63,21 +56,6 @@ static enum kc_status append(struct text *text, const char *data, size_t n, stru
         return KC_OK;
 }
 
-/* zlib reports a stream that is cut off, or fails its CRC, only through gzerror. */
-static enum kc_status fill(struct sequences *s, struct kc_error *err)
-{
-        int n = gzread(s->file, s->input, INPUT_NBYTES);
-        int code;
-        const char *why = gzerror(s->file, &code);
-        if (n < 0 || (code != Z_OK && code != Z_STREAM_END))
-                return kc_fail(err, KC_EINPUT, "%s: after line %llu: %s", s->path,
-                               (unsigned long long)s->line_number,
-                               code == Z_ERRNO ? strerror(errno) : why);
-        s->input_length = (size_t)n;
-        s->input_position = 0;
-        return KC_OK;
-}
-
 /* Read the next line, without its end, into s->line; *found is false at the end of the file. */
 static enum kc_status next_line(struct sequences *s, bool *found, struct kc_error *err)
 {
@@ -89,12 +67,14 @@ static enum kc_status next_line(struct sequences *s, bool *found, struct kc_erro
         }
         s->line.length = 0;
         for (const char *end = NULL; end == NULL;) {
-                if (s->input_position == s->input_length)
-                        KC_TRY(fill(s, err));
+                if (s->input_position == s->input_length) {
+                        KC_TRY(kc_text_file_read(s->file, &s->input, &s->input_length, err));
+                        s->input_position = 0;
+                }
                 size_t left = s->input_length - s->input_position;
                 if (left == 0)
                         break;
-                const char *start = (const char *)s->input + s->input_position;
+                const char *start = s->input + s->input_position;
                 end = memchr(start, '\n', left);
                 size_t n = end ? (size_t)(end - start) : left;
                 KC_TRY(append(&s->line, start, n, err));
@@ -108,14 +88,24 @@ out:
         return status;
 }
 
+static enum kc_status refuse_letter(const struct sequences *s, unsigned char letter,
+                                    struct kc_error *err)
+{
+        char what[32];
+        snprintf(what, sizeof what, "the byte 0x%02x", letter);
+        return kc_fail(err, KC_EINPUT, "%s: line %llu is not a sequence: it contains %s", s->path,
+                       (unsigned long long)s->line_number,
+                       letter == ' '    ? "a space"
+                       : letter == '\t' ? "a tab"
+                                        : what);
+}
+
 static enum kc_status append_letters(struct sequences *s, size_t n, struct kc_error *err)
 {
         for (size_t i = 0; i < n; i++) {
                 unsigned char c = (unsigned char)s->line.data[i];
                 if (!isalpha(c) && c != '-' && c != '*' && c != '.')
-                        return kc_fail(err, KC_EINPUT,
-                                       "%s: line %llu is no sequence (byte 0x%02x in it)", s->path,
-                                       (unsigned long long)s->line_number, c);
+                        return refuse_letter(s, c, err);
         }
         return append(&s->sequence, s->line.data, n, err);
 }
@@ -153,9 +143,10 @@ static enum kc_status skip_qualities(struct sequences *s, struct kc_error *err)
         } while (found && length < s->sequence.length);
         if (length != s->sequence.length)
                 status = kc_fail(err, KC_EINPUT,
-                                 "%s: line %llu: the record's quality and sequence differ in "
-                                 "length",
-                                 s->path, (unsigned long long)s->line_number);
+                                 "%s: line %llu: the record that ends here has %zu bases but %zu "
+                                 "quality letters",
+                                 s->path, (unsigned long long)s->line_number, s->sequence.length,
+                                 length);
 out:
         return status;
 }
@@ -210,8 +201,7 @@ void sequences_close(struct sequences *s)
 {
         if (s == NULL)
                 return;
-        /* fill has seen every error there is; nothing was written. */
-        gzclose(s->file);
+        kc_text_file_close(s->file);
         free(s->line.data);
         free(s->sequence.data);
         free(s);
@@ -220,7 +210,8 @@ void sequences_close(struct sequences *s)
 void sequences_tell_skipped(int k, uint64_t nshort, uint64_t nskipped)
 {
         if (nshort)
-                fprintf(stderr, "kcount: %" PRIu64 " sequences are shorter than k = %d\n", nshort, k);
+                fprintf(stderr, "kcount: %" PRIu64 " sequences are shorter than k = %d\n", nshort,
+                        k);
         if (nskipped)
                 fprintf(stderr,
                         "kcount: %" PRIu64 " letters outside ACGTU; k-mers over them were left "

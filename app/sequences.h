@@ -1,7 +1,7 @@
 /*
  * The sequences of a file one after another, in its order: FASTA, FASTQ or plain lines, told apart
- * by the first letter, plain or compressed with gzip. For queries, where order matters and speed
- * does not; reads to be counted come through io/reader.h.
+ * by the first letter, plain or compressed with gzip, BGZF or zstd. For queries, where order
+ * matters and speed does not; reads to be counted come through io/reader.h.
  */
 #ifndef APP_SEQUENCES_H
 #define APP_SEQUENCES_H
@@ -24,8 +24,8 @@ enum kc_status sequences_open(struct sequences **sequences, const char *path, st
 enum kc_status sequences_next(struct sequences *sequences, const char **text, size_t *length,
                               struct kc_error *err);
 
-/* Say on standard error, if so it is, that there were sequences shorter than k, and letters that are
- * no bases. */
+/* Report on standard error sequences shorter than k, and letters that are not bases, if there were
+ * any. */
 void sequences_tell_skipped(int k, uint64_t nshort, uint64_t nskipped);
 
 /* NULL is fine. */

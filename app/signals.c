@@ -6,13 +6,8 @@
 
 #include "kmer/parallel.h"
 
-#include <fcntl.h>
-#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,14 +18,14 @@ static struct {
         sigset_t set;
         struct kc_job *job;
         atomic_int caught;
-        pthread_mutex_t lock; /* guards temporary */
-        char temporary[PATH_MAX];
+        pthread_mutex_t lock;  /* guards temporary; a thread that dies keeps it */
+        const char *temporary; /* NULL: none */
 } state = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static _Noreturn void die(int signo)
 {
-        pthread_mutex_lock(&state.lock); /* for good: the name may not change any more */
-        if (*state.temporary)
+        pthread_mutex_lock(&state.lock);
+        if (state.temporary != NULL)
                 unlink(state.temporary);
         signal(signo, SIG_DFL);
         pthread_sigmask(SIG_UNBLOCK, &state.set, NULL);
@@ -53,11 +48,23 @@ static void *wait_for_signals(void *arg)
         die(signo);
 }
 
-static void add_unless_ignored(int signo)
+/* Whether the signal would end the process, and no other action is set for it. Those of a crash
+ * must not be blocked; sigaction() refuses some that the C library uses itself. */
+static bool is_deadly(int signo)
 {
+        static const int others[] = { SIGCHLD,  SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGURG,
+                                      SIGWINCH, SIGSTOP, SIGKILL, SIGSEGV, SIGBUS,  SIGFPE,
+                                      SIGILL,   SIGTRAP, SIGABRT, SIGSYS,  SIGXFSZ };
         struct sigaction action;
-        if (sigaction(signo, NULL, &action) == 0 && action.sa_handler != SIG_IGN)
-                sigaddset(&state.set, signo);
+        for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+                if (others[i] == signo)
+                        return false;
+        return sigaction(signo, NULL, &action) == 0 && action.sa_handler == SIG_DFL;
+}
+
+void signals_ignore_file_limit(void)
+{
+        signal(SIGXFSZ, SIG_IGN);
 }
 
 void signals_install(struct kc_job *job)
@@ -65,40 +72,24 @@ void signals_install(struct kc_job *job)
         pthread_t thread;
         state.job = job;
         sigemptyset(&state.set);
-        add_unless_ignored(SIGINT);
-        add_unless_ignored(SIGTERM);
-        add_unless_ignored(SIGHUP);
+        for (int signo = 1; signo <= SIGRTMAX; signo++)
+                if (is_deadly(signo))
+                        sigaddset(&state.set, signo);
         pthread_sigmask(SIG_BLOCK, &state.set, NULL);
         if (kc_thread_create(&thread, wait_for_signals, NULL) == 0)
                 pthread_detach(thread);
         else
-                pthread_sigmask(SIG_UNBLOCK, &state.set, NULL); /* they kill, as ever */
+                pthread_sigmask(SIG_UNBLOCK, &state.set, NULL); /* they kill, as by default */
 }
 
-/* The lock is held. */
-static void set_temporary(const char *path)
+void signals_guard(bool hold, const char *temporary)
 {
-        if (path && strlen(path) < sizeof state.temporary)
-                strcpy(state.temporary, path);
-        else
-                *state.temporary = '\0';
-}
-
-void signals_set_temporary(const char *path)
-{
-        pthread_mutex_lock(&state.lock);
-        set_temporary(path);
-        pthread_mutex_unlock(&state.lock);
-}
-
-int signals_create_temporary(const char *path)
-{
-        pthread_mutex_lock(&state.lock); /* not before who is dying, if anyone is */
-        int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd >= 0)
-                set_temporary(path);
-        pthread_mutex_unlock(&state.lock);
-        return fd;
+        if (hold) {
+                pthread_mutex_lock(&state.lock);
+        } else {
+                state.temporary = temporary;
+                pthread_mutex_unlock(&state.lock);
+        }
 }
 
 int signals_caught(void)
@@ -109,4 +100,10 @@ int signals_caught(void)
 void signals_die(void)
 {
         die(signals_caught());
+}
+
+void signals_die_by_pipe(void)
+{
+        if (sigismember(&state.set, SIGPIPE) == 1)
+                die(SIGPIPE);
 }

@@ -15,8 +15,7 @@ static void clear(struct text_out *out, int fd, const char *name)
 {
         out->fd = fd;
         out->name = name;
-        out->target = NULL;
-        out->temporary = NULL;
+        out->is_new = false;
         out->failure = 0;
         out->used = 0;
 }
@@ -31,30 +30,18 @@ void text_out_stderr(struct text_out *out)
         clear(out, STDERR_FILENO, "standard error");
 }
 
-static enum kc_status refuse(const char *path, struct kc_error *err)
+static enum kc_status create(struct text_out *out, const char *path, struct kc_error *err)
 {
-        return kc_fail(err, KC_EIO, "%s: %s", path, strerror(errno));
-}
-
-static enum kc_status open_temporary(struct text_out *out, const char *path, struct kc_error *err)
-{
-        /* Through a symbolic link the file it points to is replaced, not the link. */
-        char *target = realpath(path, NULL);
-        if (target == NULL)
-                target = strdup(path);
-        if (target == NULL || asprintf(&out->temporary, "%s.tmp-%ld", target, (long)getpid()) < 0) {
-                out->temporary = NULL;
-                free(target);
-                return kc_fail(err, KC_ENOMEM, "out of memory");
-        }
-        out->target = target;
-        out->fd = signals_create_temporary(out->temporary);
-        if (out->fd < 0) {
-                enum kc_status status = refuse(path, err);
+        /* unlike a .kc file, a truncated text cannot be told from a whole one */
+        const struct kc_new_file_options options = { .replace = true,
+                                                     .flush = true,
+                                                     .guard = signals_guard };
+        enum kc_status status = kc_new_file_create(&out->file, path, &options, err);
+        out->fd = out->file.fd;
+        out->is_new = true;
+        if (status != KC_OK)
                 text_out_abort(out);
-                return status;
-        }
-        return KC_OK;
+        return status;
 }
 
 enum kc_status text_out_open(struct text_out *out, const char *path, struct kc_error *err)
@@ -65,9 +52,11 @@ enum kc_status text_out_open(struct text_out *out, const char *path, struct kc_e
         clear(out, -1, path);
         struct stat found;
         if (stat(path, &found) != 0 || S_ISREG(found.st_mode))
-                return open_temporary(out, path, err);
+                return create(out, path, err);
         out->fd = open(path, O_WRONLY | O_CLOEXEC);
-        return out->fd < 0 ? refuse(path, err) : KC_OK;
+        if (out->fd < 0)
+                return kc_fail(err, KC_EIO, "%s: %s", path, strerror(errno));
+        return KC_OK;
 }
 
 static bool write_through(struct text_out *out, const char *text, size_t nbytes)
@@ -128,46 +117,42 @@ enum kc_status text_out_status(const struct text_out *out, struct kc_error *err)
 {
         if (out->failure == 0)
                 return KC_OK;
-        return kc_fail(err, KC_EIO, "%s: %s", out->name, strerror(out->failure));
+        return kc_fail(err, KC_EIO, "%s: %s", out->name, kc_strerror(out->failure));
 }
 
+/* The failure is kept: it can still be asked for. */
 static void forget(struct text_out *out)
 {
-        if (out->temporary)
-                signals_set_temporary(NULL);
-        free(out->temporary);
-        free(out->target);
+        const int failure = out->failure;
+        if (out->is_new)
+                kc_new_file_discard(&out->file);
         clear(out, -1, out->name);
+        out->failure = failure;
+}
+
+/* Some file systems report a full disk only now. */
+static void close_in_place(struct text_out *out)
+{
+        if (out->fd >= 0 && close(out->fd) != 0 && out->failure == 0 && errno != EINTR)
+                out->failure = errno;
 }
 
 enum kc_status text_out_close(struct text_out *out, struct kc_error *err)
 {
         text_out_flush(out);
-        /* Some file systems tell of a full disk only now. */
-        if (out->fd >= 0 && close(out->fd) != 0 && out->failure == 0 && errno != EINTR)
-                out->failure = errno;
-        out->fd = -1;
-        if (out->failure == 0 && out->temporary && rename(out->temporary, out->target) != 0)
-                out->failure = errno;
-
-        int failure = out->failure;
-        enum kc_status status = KC_OK;
-        if (failure) {
-                status = text_out_status(out, err);
-                text_out_abort(out);
-                out->failure = failure;
-        } else {
-                forget(out);
-        }
+        if (!out->is_new)
+                close_in_place(out);
+        enum kc_status status = text_out_status(out, err);
+        if (out->is_new && status == KC_OK)
+                status = kc_new_file_commit(&out->file, err);
+        forget(out);
         return status;
 }
 
 void text_out_abort(struct text_out *out)
 {
-        if (out->fd > STDERR_FILENO)
+        if (!out->is_new && out->fd > STDERR_FILENO)
                 close(out->fd);
-        if (out->temporary)
-                unlink(out->temporary);
         forget(out);
 }
 

@@ -4,11 +4,12 @@
  * The first failure is kept and makes later writes do nothing, so callers may write on and look
  * once, at text_out_close; long loops look at what text_out_write returns.
  *
- * A regular file is written under a temporary name beside its target and renamed when complete.
+ * A regular file appears under its name when it is complete (io/new_file.h).
  */
 #ifndef APP_TEXT_OUT_H
 #define APP_TEXT_OUT_H
 
+#include "io/new_file.h"
 #include "kmer/status.h"
 
 #include <stdbool.h>
@@ -20,8 +21,8 @@ enum { TEXT_OUT_BUFFER_NBYTES = 1 << 16 };
 struct text_out {
         int fd;
         const char *name; /* for messages; the caller's */
-        char *target;     /* NULL where fd is written in place */
-        char *temporary;
+        bool is_new;      /* fd is that of file; else it is written in place */
+        struct kc_new_file file;
         int failure; /* errno of the first write that failed, or 0 */
         size_t used;
         char buffer[TEXT_OUT_BUFFER_NBYTES];
@@ -30,7 +31,8 @@ struct text_out {
 void text_out_stdout(struct text_out *out);
 void text_out_stderr(struct text_out *out);
 
-/* path "-" is standard output; a device or pipe is written in place. KC_EIO if path refuses. */
+/* path "-" is standard output; a device or pipe is written in place. Fails as kc_new_file_create
+ * does. */
 enum kc_status text_out_open(struct text_out *out, const char *path, struct kc_error *err);
 
 /* Each returns false once any write has failed. */
@@ -44,7 +46,8 @@ bool text_out_flush(struct text_out *out);
 /* KC_EIO for the first write that failed. */
 enum kc_status text_out_status(const struct text_out *out, struct kc_error *err);
 
-/* Flush, close, give the file its name. KC_EIO for the first failure of any write. */
+/* Flush, close, give the file its name. KC_EIO for the first failure of any write, or as
+ * kc_new_file_commit fails. */
 enum kc_status text_out_close(struct text_out *out, struct kc_error *err);
 
 /* Close and leave no file behind. */

@@ -11,6 +11,7 @@ import statistics
 
 import report_gpu
 import report_gunzip
+import report_memory
 import report_tables
 from report_gpu import load_lines
 
@@ -157,6 +158,7 @@ def page(groups):
     lines += stages_section(load_lines(RESULTS / "stages.jsonl"))
     inflated = [record for path in sorted(RESULTS.glob("gunzip*.jsonl")) for record in load_lines(path)]
     lines += report_gunzip.section(inflated, machine_line)
+    lines += report_memory.section(load_lines(RESULTS / "memory.jsonl"), machine_line)
     lines += report_gpu.stages_section(load_lines(RESULTS / "gpu-stages.jsonl"))
     lines += report_gpu.timeline_section(load_lines(RESULTS / "gpu-timeline.jsonl"))
     return "\n".join(lines)

@@ -166,9 +166,7 @@ static enum kc_status decode(struct combiner<Key> *c, const struct kc_join_range
         KC_TRY(kc_gpu_decode(&c->gpu, range, &c->pairs, c->refused, err));
         KC_TRY(KC_CUDA(cudaMemcpyAsync(c->host_runs, c->runs, nbytes, cudaMemcpyDeviceToHost,
                                        stream)));
-        KC_TRY(KC_CUDA(cudaMemcpyAsync(&refused, c->refused, sizeof refused,
-                                       cudaMemcpyDeviceToHost, stream)));
-        KC_TRY(KC_CUDA(cudaStreamSynchronize(stream)));
+        KC_TRY(kc_gpu_read(&c->gpu, &refused, c->refused, 1, err));
         if (refused != 0)
                 status = c->source->refuse(c->source->ctx, in, in->nblocks - refused, err);
 out:
@@ -285,9 +283,7 @@ static enum kc_status combine_all(struct combiner<Key> *c, struct kc_error *err)
                 KC_TRY(combine_range(c, &in, &range, err));
         }
         KC_TRY(kc_gpu_emitter_put(c->emitter, &none, err)); /* the end */
-        KC_TRY(KC_CUDA(cudaMemcpyAsync(&c->found, c->totals, sizeof c->found,
-                                       cudaMemcpyDeviceToHost, c->gpu.stream)));
-        KC_TRY(KC_CUDA(cudaStreamSynchronize(c->gpu.stream)));
+        KC_TRY(kc_gpu_read(&c->gpu, &c->found, c->totals, 1, err));
 out:
         return status;
 }

@@ -109,6 +109,19 @@ template <class T> static inline void kc_gpu_delete(struct kc_gpu *gpu, T *point
         kc_gpu_release(gpu, (void *)pointer, n * sizeof(T));
 }
 
+/* Copy n elements to the host, after waiting for the work on gpu->stream so far. */
+template <class T>
+static inline enum kc_status kc_gpu_read(struct kc_gpu *gpu, T *to, const T *from, size_t n,
+                                         struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(KC_CUDA(
+                cudaMemcpyAsync(to, from, n * sizeof(T), cudaMemcpyDeviceToHost, gpu->stream)));
+        KC_TRY(KC_CUDA(cudaStreamSynchronize(gpu->stream)));
+out:
+        return status;
+}
+
 /* An event without a time, for which a thread sleeps. */
 static inline enum kc_status kc_gpu_event_new(cudaEvent_t *event, struct kc_error *err)
 {

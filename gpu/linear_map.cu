@@ -183,17 +183,6 @@ static unsigned grid_for(const struct kc_gpu *gpu, uint64_t n)
                                   (uint64_t)BLOCKS_PER_SM * gpu->nmultiprocessors);
 }
 
-static enum kc_status read_totals(struct kc_gpu *gpu, const unsigned long long *totals,
-                                  unsigned long long *to, size_t n, struct kc_error *err)
-{
-        enum kc_status status;
-        KC_TRY(KC_CUDA(
-                cudaMemcpyAsync(to, totals, n * sizeof *to, cudaMemcpyDeviceToHost, gpu->stream)));
-        KC_TRY(KC_CUDA(cudaStreamSynchronize(gpu->stream)));
-out:
-        return status;
-}
-
 static enum kc_status clear_totals(struct kc_gpu *gpu, unsigned long long *totals, size_t n,
                                    struct kc_error *err)
 {
@@ -261,7 +250,7 @@ static enum kc_status take_totals(kc_linear_map<Key> *map, uint64_t *nrefused, s
         enum kc_status status;
         unsigned long long totals[NTOTALS];
         KC_TRY(KC_LAUNCHED());
-        KC_TRY(read_totals(map->gpu, map->totals, totals, NTOTALS, err));
+        KC_TRY(kc_gpu_read(map->gpu, totals, map->totals, NTOTALS, err));
         map->nused += totals[NCLAIMED];
         *nrefused = totals[NREFUSED];
 out:
@@ -345,7 +334,7 @@ enum kc_status kc_linear_iterate(const kc_linear_map<Key> *map, Key *keys, uint3
         iterate_kernel<<<kc_ceil_div(map->capacity + 1, THREADS), THREADS, 0, map->gpu->stream>>>(
                 map->view, keys, values, cap, map->totals);
         KC_TRY(KC_LAUNCHED());
-        KC_TRY(read_totals(map->gpu, map->totals, totals, NTOTALS, err));
+        KC_TRY(kc_gpu_read(map->gpu, totals, map->totals, NTOTALS, err));
         *n = totals[0];
 out:
         return status;
@@ -387,7 +376,7 @@ enum kc_status kc_linear_get_stats(const kc_linear_map<Key> *map, struct kc_line
         stats_kernel<<<grid_for(map->gpu, map->capacity), THREADS, 0, map->gpu->stream>>>(map->view,
                                                                                           sums);
         KC_TRY(KC_LAUNCHED());
-        KC_TRY(read_totals(map->gpu, sums, host, N, err));
+        KC_TRY(kc_gpu_read(map->gpu, host, sums, N, err));
         stats->nkeys = host[0];
         stats->sum = host[1];
         stats->most = host[2];

@@ -413,12 +413,7 @@ template <class Key>
 enum kc_status kc_gpu_lsm_nsaturated(const struct kc_gpu_lsm<Key> *lsm, uint64_t *nsaturated,
                                      struct kc_error *err)
 {
-        enum kc_status status;
-        KC_TRY(KC_CUDA(cudaMemcpyAsync(nsaturated, lsm->nsaturated, sizeof *nsaturated,
-                                       cudaMemcpyDeviceToHost, lsm->gpu->stream)));
-        KC_TRY(KC_CUDA(cudaStreamSynchronize(lsm->gpu->stream)));
-out:
-        return status;
+        return kc_gpu_read(lsm->gpu, nsaturated, lsm->nsaturated, 1, err);
 }
 
 #define INSTANTIATE(Key) \

@@ -99,9 +99,7 @@ static enum kc_status count_valid(struct kc_gpu *gpu, const kc_lsm_run<Word> *ru
         KC_TRY(kc_gpu_alloc(gpu, &temporary, nbytes, err));
         KC_TRY(KC_CUDA(cub::DeviceScan::ExclusiveSum(temporary, nbytes, counts, counts,
                                                      nstretches + 1, gpu->stream)));
-        KC_TRY(KC_CUDA(cudaMemcpyAsync(nvalid, counts + nstretches, sizeof *nvalid,
-                                       cudaMemcpyDeviceToHost, gpu->stream)));
-        KC_TRY(KC_CUDA(cudaStreamSynchronize(gpu->stream)));
+        KC_TRY(kc_gpu_read(gpu, nvalid, counts + nstretches, 1, err));
 out:
         kc_gpu_release(gpu, temporary, nbytes);
         return status;

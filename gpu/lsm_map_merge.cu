@@ -76,8 +76,7 @@ static enum kc_status fold_run(struct kc_lsm_map<Word> *map, const kc_lsm_run<Wo
         KC_TRY(KC_CUDA(fold(map, in, out, nout, NULL, &nbytes)));
         KC_TRY(kc_lsm_scratch_reserve(gpu, scratch, nbytes, err));
         KC_TRY(KC_CUDA(fold(map, in, out, nout, scratch->memory, &nbytes)));
-        KC_TRY(KC_CUDA(cudaMemcpyAsync(&n, nout, sizeof n, cudaMemcpyDeviceToHost, gpu->stream)));
-        KC_TRY(KC_CUDA(cudaStreamSynchronize(gpu->stream)));
+        KC_TRY(kc_gpu_read(gpu, &n, nout, 1, err));
         out->n = (size_t)n;
         if (fences != NULL)
                 KC_TRY(kc_lsm_fence(gpu, out, fences, err));
@@ -139,6 +138,36 @@ static __device__ void cut_tile(const kc_lsm_run<Word> &a, const kc_lsm_run<Word
         __syncthreads();
 }
 
+/*
+ * Merge the first na elements, which are newer, with those from na to n: put the NITEMS elements from
+ * number begin on, in merged order, into registers. The NITEMS + 1 elements after the last one hold
+ * nothing meaningful, but must be readable.
+ */
+template <class Word, int NITEMS>
+static __device__ void merge_items(const Word *words, const uint32_t *values, unsigned na,
+                                   unsigned n, unsigned begin, Word (&my_words)[NITEMS],
+                                   uint32_t (&my_values)[NITEMS])
+{
+        typedef typename kc_lsm_kind<Word>::ordered ordered;
+        unsigned a = kc_merge_search(kc_lsm_ordered_words(words), na,
+                                     kc_lsm_ordered_words(words + na), n - na, begin);
+        unsigned both = na + begin, b = both - a;
+        Word next_a = words[a], next_b = words[b];
+#pragma unroll
+        for (int i = 0; i < NITEMS; i++) {
+                /* no && and ||: the lanes must not diverge */
+                bool from_a = (b == n) | ((a < na) & (ordered{ next_a } <= ordered{ next_b }));
+                unsigned at = from_a ? a : b;
+                my_words[i] = from_a ? next_a : next_b;
+                my_values[i] = values[at];
+                Word next = words[at + 1];
+                next_a = from_a ? next : next_a;
+                next_b = from_a ? next_b : next;
+                a += from_a;
+                b = both + (unsigned)i + 1 - a;
+        }
+}
+
 template <class Word>
 static __global__ void __launch_bounds__(kc_merge_shape<Word>::NTHREADS, 4)
         merge_kernel(const __grid_constant__ kc_lsm_run<Word> a,
@@ -147,7 +176,7 @@ static __global__ void __launch_bounds__(kc_merge_shape<Word>::NTHREADS, 4)
                      const __grid_constant__ kc_lsm_tiers tiers, Word *fences)
 {
         using shape = kc_merge_shape<Word>;
-        __shared__ Word words[shape::LENGTH + shape::NITEMS + 1]; /* see kc_lsm_merge_items */
+        __shared__ Word words[shape::LENGTH + shape::NITEMS + 1]; /* see merge_items */
         __shared__ uint32_t values[shape::LENGTH + shape::NITEMS];
         __shared__ size_t cuts[2];
         size_t start = blockIdx.x * (size_t)shape::LENGTH, left = out.n - start;
@@ -164,7 +193,7 @@ static __global__ void __launch_bounds__(kc_merge_shape<Word>::NTHREADS, 4)
         unsigned begin = threadIdx.x * shape::NITEMS;
         begin = begin < n ? begin : n;
         unsigned nitems = n - begin < shape::NITEMS ? n - begin : (unsigned)shape::NITEMS;
-        kc_lsm_merge_items({ words, values, na, na, n }, begin, true, my_words, my_values);
+        merge_items(words, values, na, n, begin, my_words, my_values);
         __syncthreads();
         kc_merge_put(words + begin, my_words, nitems);
         kc_merge_put(values + begin, my_values, nitems);

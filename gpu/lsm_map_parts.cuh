@@ -166,51 +166,12 @@ static __device__ void kc_lsm_load_tops(const kc_lsm_view<Word> *view, Word *top
         __syncthreads();
 }
 
-/* ---- merging in shared memory, a thread a few elements */
+/* ---- as merging compares them */
 
 template <class Word>
 KC_HD const typename kc_lsm_kind<Word>::ordered *kc_lsm_ordered_words(const Word *words)
 {
         return (const typename kc_lsm_kind<Word>::ordered *)words;
-}
-
-/* Two sides of the same arrays: the first na elements, which are newer, and those from b to end. */
-template <class Word> struct kc_lsm_sides {
-        const Word *words;
-        const uint32_t *values;
-        unsigned na, b, end;
-};
-
-/*
- * Elements number begin, begin + 1, ... in merged order, to registers; the values too if they are
- * wanted. Behind the last element there is nothing of meaning, but NITEMS + 1 that can be read.
- */
-template <class Word, int NITEMS>
-static __device__ void kc_lsm_merge_items(const kc_lsm_sides<Word> &sides, unsigned begin,
-                                          bool with_values, Word (&words)[NITEMS],
-                                          uint32_t (&values)[NITEMS])
-{
-        typedef typename kc_lsm_kind<Word>::ordered ordered;
-        unsigned a = kc_merge_search(kc_lsm_ordered_words(sides.words), sides.na,
-                                     kc_lsm_ordered_words(sides.words + sides.b),
-                                     sides.end - sides.b, begin);
-        unsigned both = sides.b + begin, b = both - a;
-        Word next_a = sides.words[a], next_b = sides.words[b];
-#pragma unroll
-        for (int i = 0; i < NITEMS; i++) {
-                /* no && and ||: the lanes are not to part */
-                bool from_a = (b == sides.end) |
-                              ((a < sides.na) & (ordered{ next_a } <= ordered{ next_b }));
-                unsigned at = from_a ? a : b;
-                words[i] = from_a ? next_a : next_b;
-                if (with_values)
-                        values[i] = sides.values[at];
-                Word next = sides.words[at + 1];
-                next_a = from_a ? next : next_a;
-                next_b = from_a ? next_b : next;
-                a += from_a;
-                b = both + (unsigned)i + 1 - a;
-        }
 }
 
 #endif

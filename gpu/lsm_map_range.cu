@@ -178,9 +178,7 @@ enum kc_status kc_lsm_map_range(const struct kc_lsm_map<Word> *map, const Word *
                 slice.counts += at;
                 KC_TRY(range_slice(map, from + at, to + at, m, &slice, &memory, err));
         }
-        KC_TRY(KC_CUDA(cudaMemcpyAsync(&out->needed, out->starts + n, sizeof out->needed,
-                                       cudaMemcpyDeviceToHost, stream)));
-        KC_TRY(KC_CUDA(cudaStreamSynchronize(stream)));
+        KC_TRY(kc_gpu_read(map->gpu, &out->needed, out->starts + n, 1, err));
         if (out->needed > out->cap)
                 status = kc_fail(err, KC_ENOMEM,
                                  "ranges have up to %llu pairs, and there is room "

@@ -494,6 +494,10 @@ static enum kc_status launch(struct kc_lsm_map<Word> *map, struct sorting<Word> 
         unsigned nblocks = kc_ceil_div(s->n, s->each);
         void *arguments[] = { s };
         cudaStream_t stream = map->gpu->stream;
+        KC_TRY(kc_lsm_scratch_reserve(map->gpu, &map->scratch,
+                                      s->n * (sizeof(Word) + sizeof(uint32_t)), err));
+        s->runs[1].words = (Word *)map->scratch.memory;
+        s->runs[1].values = (uint32_t *)(s->runs[1].words + s->n);
         KC_TRY(take_serials(map, nblocks, s, err));
         KC_TRY(KC_CUDA(cudaFuncSetAttribute(sort_kernel<Word, NITEMS>,
                                             cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -552,15 +556,11 @@ enum kc_status kc_lsm_sort_small(struct kc_lsm_map<Word> *map, const Word *words
         if (n > MAX_LENGTH)
                 return KC_OK;
         KC_TRY(reserve_sorter(map, err));
-        KC_TRY(kc_lsm_scratch_reserve(map->gpu, &map->scratch,
-                                      n * (sizeof *words + sizeof *values), err));
         s.words = words;
         s.values = values;
         s.n = (uint32_t)n;
         s.nbits = map->key_nbits + (kc_lsm_kind<Word>::SUMS ? 0 : 1);
         s.runs[0] = *out;
-        s.runs[1].words = (Word *)map->scratch.memory;
-        s.runs[1].values = (uint32_t *)(s.runs[1].words + n);
         s.fences = fences;
         s.tiers = kc_lsm_tiers_of<Word>(s.n);
         out->n = n;

@@ -269,9 +269,7 @@ static enum kc_status plan_by(struct kc_gpu *gpu, struct kc_gpu_merge<Key, Value
         start_kernel<<<1, SCAN_NTHREADS, 0, gpu->stream>>>(merge->lengths, merge->ntiles,
                                                            merge->starts);
         KC_TRY(KC_LAUNCHED());
-        KC_TRY(KC_CUDA(cudaMemcpyAsync(&merge->n, merge->starts + merge->ntiles, sizeof merge->n,
-                                       cudaMemcpyDeviceToHost, gpu->stream)));
-        KC_TRY(KC_CUDA(cudaStreamSynchronize(gpu->stream)));
+        KC_TRY(kc_gpu_read(gpu, &merge->n, merge->starts + merge->ntiles, 1, err));
 out:
         if (status != KC_OK)
                 free_plan(gpu, merge);

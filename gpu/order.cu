@@ -77,18 +77,6 @@ static enum kc_status mark(struct kc_gpu *gpu, cudaEvent_t *marks, int at, struc
         return marks == NULL ? KC_OK : KC_CUDA(cudaEventRecord(marks[at], gpu->stream));
 }
 
-template <class Key>
-static enum kc_status read_state(struct kc_gpu *gpu, struct order_work<Key> *work,
-                                 struct kc_error *err)
-{
-        enum kc_status status;
-        KC_TRY(KC_CUDA(cudaMemcpyAsync(&work->state, work->tables.state, sizeof work->state,
-                                       cudaMemcpyDeviceToHost, gpu->stream)));
-        KC_TRY(KC_CUDA(cudaStreamSynchronize(gpu->stream)));
-out:
-        return status;
-}
-
 /* To splits in kmers_tmp, and the plan of the buckets. */
 template <class Key>
 static enum kc_status split(struct kc_gpu *gpu, struct order_work<Key> *work, cudaEvent_t *marks,
@@ -122,7 +110,7 @@ static enum kc_status split(struct kc_gpu *gpu, struct order_work<Key> *work, cu
         KC_TRY(KC_LAUNCHED());
         number_buckets_kernel<<<KC_ORDER_FANOUT, PLAN_NTHREADS, 0, gpu->stream>>>(*t, cap);
         KC_TRY(KC_LAUNCHED());
-        KC_TRY(read_state(gpu, work, err));
+        KC_TRY(kc_gpu_read(gpu, &work->state, work->tables.state, 1, err));
         KC_TRY(mark(gpu, marks, KC_ORDER_PLANNED, err));
 out:
         return status;
@@ -182,7 +170,7 @@ static enum kc_status sort_buckets(struct kc_gpu *gpu, struct order_work<Key> *w
                 KC_TRY(KC_LAUNCHED());
         }
         KC_TRY(mark(gpu, marks, KC_ORDER_SORTED, err));
-        KC_TRY(read_state(gpu, work, err));
+        KC_TRY(kc_gpu_read(gpu, &work->state, work->tables.state, 1, err));
         *cut += work->state.cut;
 out:
         return status;

@@ -125,9 +125,7 @@ enum kc_status kc_order_sort_and_sum(struct kc_gpu *gpu, const struct kc_order_i
         KC_TRY(kc_gpu_alloc(gpu, &temporary, nbytes, err));
         KC_TRY(KC_CUDA(sort(&s, temporary, &nbytes, gpu->stream)));
         KC_TRY(KC_CUDA(sum(&s, temporary, &nbytes, gpu->stream)));
-        KC_TRY(KC_CUDA(cudaMemcpyAsync(&totals, s.totals, sizeof totals, cudaMemcpyDeviceToHost,
-                                       gpu->stream)));
-        KC_TRY(KC_CUDA(cudaStreamSynchronize(gpu->stream)));
+        KC_TRY(kc_gpu_read(gpu, &totals, s.totals, 1, err));
         *nout = totals.nout;
         *nsaturated += totals.cut;
         *out_kmers = s.kmers.Alternate();

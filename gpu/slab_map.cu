@@ -407,9 +407,7 @@ static enum kc_status hear(struct kc_slab_map<Layout> *map, const struct kc_slab
         KC_TRY(KC_CUDA(cudaStreamSynchronize(stream)));
         if (*(volatile uint32_t *)map->pool.told == 0 && ops->found_numbers == NULL)
                 return KC_OK;
-        KC_TRY(KC_CUDA(cudaMemcpyAsync(&map->heard, &map->state->sums, sizeof map->heard,
-                                       cudaMemcpyDeviceToHost, stream)));
-        KC_TRY(KC_CUDA(cudaStreamSynchronize(stream)));
+        KC_TRY(kc_gpu_read(map->gpu, &map->heard, &map->state->sums, 1, err));
 out:
         return status;
 }
@@ -544,18 +542,6 @@ static enum kc_status clear_walk(const struct kc_slab_map<Layout> *map, struct k
 }
 
 template <class Layout>
-static enum kc_status read_walk(const struct kc_slab_map<Layout> *map,
-                                struct kc_slab_map_state::walk_sums *walk, struct kc_error *err)
-{
-        enum kc_status status;
-        KC_TRY(KC_CUDA(cudaMemcpyAsync(walk, &map->state->walk, sizeof *walk,
-                                       cudaMemcpyDeviceToHost, map->gpu->stream)));
-        KC_TRY(KC_CUDA(cudaStreamSynchronize(map->gpu->stream)));
-out:
-        return status;
-}
-
-template <class Layout>
 static struct walk_args walk_of(struct kc_slab_map<Layout> *map, uint32_t first, uint32_t n)
 {
         uint32_t nlists = map->params.nlists;
@@ -608,7 +594,7 @@ enum kc_status kc_slab_map_flush(struct kc_slab_map<Layout> *map, uint32_t first
                 KC_TRY(KC_LAUNCHED());
         }
         if (nslabs != NULL) {
-                KC_TRY(read_walk(map, &walk, err));
+                KC_TRY(kc_gpu_read(map->gpu, &walk, &map->state->walk, 1, err));
                 *nslabs = walk.nslabs;
         }
 out:
@@ -627,7 +613,7 @@ enum kc_status kc_slab_map_measure(struct kc_slab_map<Layout> *map, struct kc_sl
         with_lanes(map,
                    [&](auto n) { launch_measure<Layout, decltype(n)::COUNT>(map->gpu, args); });
         KC_TRY(KC_LAUNCHED());
-        KC_TRY(read_walk(map, &walk, err));
+        KC_TRY(kc_gpu_read(map->gpu, &walk, &map->state->walk, 1, err));
         *stats = { walk.nelements, walk.ndeleted, walk.nslabs, walk.longest,
                    (double)(walk.nelements * element) / (double)(walk.nslabs * KC_SLAB_NBYTES) };
 out:
@@ -649,7 +635,7 @@ enum kc_status kc_slab_map_dump(struct kc_slab_map<Layout> *map, typename Layout
         with_lanes(map,
                    [&](auto n) { launch_dump<Layout, decltype(n)::COUNT>(map->gpu, args, to); });
         KC_TRY(KC_LAUNCHED());
-        KC_TRY(read_walk(map, &walk, err));
+        KC_TRY(kc_gpu_read(map->gpu, &walk, &map->state->walk, 1, err));
         *n = walk.nelements;
 out:
         return status;

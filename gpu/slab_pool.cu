@@ -192,14 +192,13 @@ enum kc_status kc_slab_pool_nused(const struct kc_slab_pool *pool, uint64_t *nus
         struct kc_slab_pool copy = *pool;
         struct kc_slab_pool_view view = kc_slab_pool_view_of(&copy);
         cudaStream_t stream = pool->gpu->stream;
-        unsigned long long *sum = NULL;
+        unsigned long long *sum = NULL, total;
         KC_TRY(kc_gpu_new(pool->gpu, &sum, 1, err));
         KC_TRY(KC_CUDA(cudaMemsetAsync(sum, 0, sizeof *sum, stream)));
         count_kernel<<<view.nsupers * view.nblocks, 32, 0, stream>>>(view, sum);
         KC_TRY(KC_LAUNCHED());
-        KC_TRY(KC_CUDA(cudaMemcpyAsync(nused, sum, sizeof *sum, cudaMemcpyDeviceToHost, stream)));
-        KC_TRY(KC_CUDA(cudaStreamSynchronize(stream)));
-        *nused -= 1; /* the reserved one */
+        KC_TRY(kc_gpu_read(pool->gpu, &total, sum, 1, err));
+        *nused = total - 1; /* without the reserved one */
 out:
         kc_gpu_delete(pool->gpu, sum, 1);
         return status;

@@ -304,7 +304,7 @@ static enum kc_status put_split(kc_wd_map<Layout> *map, enum kc_wd_mode mode, bo
         KC_TRY(kc_wd_clear_totals(gpu, map->totals, err));
         KC_TRY((has_single_slots(map) ? launch_put<Layout, true>(map, s, &parted, mode, err)
                                       : launch_put<Layout, false>(map, s, &parted, mode, err)));
-        KC_TRY(kc_wd_read_totals(gpu, map->totals, totals, err));
+        KC_TRY(kc_gpu_read(gpu, totals, map->totals, KC_WD_NTOTALS, err));
         map->nkeys += totals[KC_WD_NCLAIMED];
         if (totals[KC_WD_NREFUSED] != 0)
                 status = kc_wd_put(map, mode, parted.refused_keys, parted.refused_values,
@@ -369,7 +369,7 @@ static enum kc_status retrieve_split(const kc_wd_map<Layout> *map, uint32_t miss
         KC_TRY(kc_wd_clear_totals(gpu, map->totals, err));
         KC_TRY((has_single_slots(map) ? launch_retrieve<Layout, true>(map, s, &parted, err)
                                       : launch_retrieve<Layout, false>(map, s, &parted, err)));
-        KC_TRY(kc_wd_read_totals(gpu, map->totals, totals, err));
+        KC_TRY(kc_gpu_read(gpu, totals, map->totals, KC_WD_NTOTALS, err));
         *nfound += totals[KC_WD_NHIT];
 out:
         return status;

@@ -23,7 +23,7 @@ static enum kc_status expect_weights(kc_wd_map<kc_wd_words> *map, const uint32_t
                 sum_kernel<<<8 * gpu->nmultiprocessors, THREADS, 0, gpu->stream>>>(weights, n,
                                                                                    map->totals);
                 KC_TRY(KC_LAUNCHED());
-                KC_TRY(kc_wd_read_totals(gpu, map->totals, sums, err));
+                KC_TRY(kc_gpu_read(gpu, sums, map->totals, KC_WD_NTOTALS, err));
         }
         KC_TRY(grow_wraps(gpu, &map->view.slots, map->nslots, map->weight + sums[0], err));
         map->weight += sums[0];
@@ -221,7 +221,7 @@ static enum kc_status put_once(kc_wd_map<Layout> *map, enum kc_wd_mode mode,
         unsigned long long totals[KC_WD_NTOTALS];
         KC_TRY(kc_wd_clear_totals(map->gpu, map->totals, err));
         KC_TRY(BY_GROUP(launch_put, map, batch, mode, err));
-        KC_TRY(kc_wd_read_totals(map->gpu, map->totals, totals, err));
+        KC_TRY(kc_gpu_read(map->gpu, totals, map->totals, KC_WD_NTOTALS, err));
         map->nkeys += totals[KC_WD_NCLAIMED];
         *nrefused = totals[KC_WD_NREFUSED];
 out:
@@ -327,7 +327,7 @@ enum kc_status kc_wd_retrieve(const kc_wd_map<Layout> *map, const typename Layou
                 goto out;
         KC_TRY(kc_wd_clear_totals(map->gpu, map->totals, err));
         KC_TRY(BY_GROUP(launch_retrieve, map, &batch, &answers, err));
-        KC_TRY(kc_wd_read_totals(map->gpu, map->totals, totals, err));
+        KC_TRY(kc_gpu_read(map->gpu, totals, map->totals, KC_WD_NTOTALS, err));
 out:
         if (nfound != NULL)
                 *nfound = totals[KC_WD_NHIT];
@@ -345,7 +345,7 @@ enum kc_status kc_wd_erase(kc_wd_map<Layout> *map, const typename Layout::key *k
                 goto out;
         KC_TRY(kc_wd_clear_totals(map->gpu, map->totals, err));
         KC_TRY(BY_GROUP(launch_erase, map, &batch, err));
-        KC_TRY(kc_wd_read_totals(map->gpu, map->totals, totals, err));
+        KC_TRY(kc_gpu_read(map->gpu, totals, map->totals, KC_WD_NTOTALS, err));
         map->nkeys -= totals[KC_WD_NHIT];
         map->ntombs += totals[KC_WD_NHIT];
 out:
@@ -399,7 +399,7 @@ static enum kc_status export_range(const kc_wd_map<Layout> *map, uint64_t begin,
         export_kernel<Layout><<<grid, THREADS, 0, map->gpu->stream>>>(map->view, begin, end, keys,
                                                                       values, cap, map->totals);
         KC_TRY(KC_LAUNCHED());
-        KC_TRY(kc_wd_read_totals(map->gpu, map->totals, totals, err));
+        KC_TRY(kc_gpu_read(map->gpu, totals, map->totals, KC_WD_NTOTALS, err));
         *n = totals[0];
 out:
         return status;

@@ -162,22 +162,12 @@ struct kc_wd_own<kc_wd_apart<Key, KS, VS>> : kc_wd_apart<Key, sizeof(Key), 4> {
         __device__ kc_wd_claim claim(uint32_t slot, bool tomb, Key key, uint32_t, uint32_t value,
                                      enum kc_wd_mode mode)
         {
-                uint64_t expected = tomb ? KC_WD_GONE_KEY : KC_WD_FREE, low = (uint64_t)key;
-                uint64_t was = kc_wd_swap(words_at(slot), expected, low);
-                if (was != expected && was != low)
-                        return KC_WD_LOST;
-                if constexpr (base::WIDE) {
-                        expected = KC_WD_FREE;
-                        low = (uint64_t)(key >> 64);
-                        was = kc_wd_swap(words_at(slot) + 1, expected, low);
-                }
-                if (was != expected)
-                        return was == low ? KC_WD_FOUND : KC_WD_LOST;
-                if (mode == KC_WD_ADD)
+                kc_wd_claim got = base::claim_key(words_at(slot), tomb, key);
+                if (got == KC_WD_CLAIMED && mode == KC_WD_ADD)
                         add(slot, key, value);
-                else
+                else if (got == KC_WD_CLAIMED)
                         set(slot, key, value);
-                return KC_WD_CLAIMED;
+                return got;
         }
 
         __device__ void set(uint32_t slot, Key, uint32_t value)

@@ -11,7 +11,6 @@
 #ifndef KC_GPU_WARPDRIVE_PART_CUH
 #define KC_GPU_WARPDRIVE_PART_CUH
 
-#include "gpu/warpdrive.cuh"
 #include "gpu/warpdrive_own.cuh"
 #include "gpu/warpdrive_work.cuh"
 
@@ -209,16 +208,16 @@ template <class Layout, bool SINGLE> struct kc_wd_queue {
          * this lane has got one. */
         __device__ bool take(unsigned idle, errand *e)
         {
-                namespace cg = cooperative_groups;
-                auto warp = cg::tiled_partition<32>(cg::this_thread_block());
                 uint32_t from = head + kc_warp_rank(idle);
                 bool got = (idle >> kc_warp_lane() & 1) != 0 && from < n;
                 uint32_t place = order[from % 32];
                 int lane = (int)(place % 32);
-                auto what = kc_group_shfl(warp, mine.what, lane);
-                uint32_t window = warp.shfl(mine.p.window, lane);
-                uint32_t step = warp.shfl(mine.p.step, lane);
-                uint32_t value = batch.values == NULL ? 1 : warp.shfl(mine.value, lane);
+                auto what = kc_wd_shfl(mine.what, (uint32_t)lane);
+                uint32_t window = __shfl_sync(UINT32_MAX, mine.p.window, lane);
+                uint32_t step = __shfl_sync(UINT32_MAX, mine.p.step, lane);
+                uint32_t value = 1;
+                if (batch.values != NULL)
+                        value = __shfl_sync(UINT32_MAX, mine.value, lane);
                 if (got) {
                         e->i = at + place % 32;
                         e->what = what;

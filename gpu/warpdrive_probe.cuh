@@ -191,9 +191,10 @@ KC_HD void kc_wd_probing_next(const kc_wd_shape &shape, kc_wd_probing *p)
         p->window = p->outer = kc_wd_add_modulo(p->outer, p->step, shape.nwindows);
 }
 
-KC_HD uint64_t kc_wd_slot(const kc_wd_shape &shape, const kc_wd_probing &p, uint32_t rank)
+/* The first slot of the window, of `group` slots. */
+KC_HD uint64_t kc_wd_first_slot(const kc_wd_probing &p, uint32_t group)
 {
-        return (p.first + p.window) * shape.group + rank;
+        return (p.first + p.window) * group;
 }
 
 /* The smallest prime that is no less than n; 1 for n = 0 and 1. */

@@ -395,10 +395,9 @@ template <class Key, int KEY_STRIDE, int VALUE_STRIDE> struct kc_wd_apart {
         __device__ kc_wd_claim claim(uint64_t slot, bool tomb, wanted key, uint32_t, uint32_t value,
                                      kc_wd_mode mode)
         {
-                uint64_t expected = tomb ? KC_WD_GONE_KEY : KC_WD_FREE;
                 if constexpr (NEAR && KC_HAS_SWAP128)
-                        return claim_all(slot, expected, key, value);
-                kc_wd_claim got = claim_key(slot, expected, key);
+                        return claim_all(slot, tomb, key, value);
+                kc_wd_claim got = claim_key(words_at(slot), tomb, key);
                 if (got == KC_WD_CLAIMED && mode == KC_WD_ADD)
                         add(slot, key, value);
                 else if (got == KC_WD_CLAIMED)
@@ -442,24 +441,32 @@ template <class Key, int KEY_STRIDE, int VALUE_STRIDE> struct kc_wd_apart {
                 return (uint64_t)*mixed < KC_WD_GONE_KEY;
         }
 
-      private:
-        __device__ kc_wd_claim claim_key(uint64_t slot, uint64_t expected, Key key)
+      protected:
+        /* words: the slot's key. */
+        static __device__ kc_wd_claim claim_key(uint64_t *words, bool tomb, Key key)
         {
-                uint64_t low = (uint64_t)key, was = kc_wd_swap(words_at(slot), expected, low);
+                uint64_t expected = free_or_gone(tomb), low = (uint64_t)key;
+                uint64_t was = kc_wd_swap(words, expected, low);
                 if (was != expected && was != low)
                         return KC_WD_LOST;
                 if (!WIDE)
                         return was == low ? KC_WD_FOUND : KC_WD_CLAIMED;
-                was = kc_wd_swap(words_at(slot) + 1, KC_WD_FREE, high_of(key));
+                was = kc_wd_swap(words + 1, KC_WD_FREE, high_of(key));
                 return was == KC_WD_FREE     ? KC_WD_CLAIMED
                        : was == high_of(key) ? KC_WD_FOUND
                                              : KC_WD_LOST;
         }
 
-        /* Values of free slots and of tombstones are 0. */
-        __device__ kc_wd_claim claim_all(uint64_t slot, uint64_t expected, Key key, uint32_t value)
+      private:
+        static __device__ uint64_t free_or_gone(bool tomb)
         {
-                uint64_t low = (uint64_t)key;
+                return tomb ? KC_WD_GONE_KEY : KC_WD_FREE;
+        }
+
+        /* Values of free slots and of tombstones are 0. */
+        __device__ kc_wd_claim claim_all(uint64_t slot, bool tomb, Key key, uint32_t value)
+        {
+                uint64_t expected = free_or_gone(tomb), low = (uint64_t)key;
                 uint64_t was = (uint64_t)kc_swap128((kc_key128 *)words_at(slot), expected,
                                                     (kc_key128)value << 64 | low);
                 return was == expected ? KC_WD_CLAIMED : was == low ? KC_WD_FOUND : KC_WD_LOST;

@@ -28,17 +28,6 @@ static inline enum kc_status kc_wd_clear_totals(struct kc_gpu *gpu, unsigned lon
         return KC_CUDA(cudaMemsetAsync(totals, 0, KC_WD_NTOTALS * sizeof *totals, gpu->stream));
 }
 
-static inline enum kc_status kc_wd_read_totals(struct kc_gpu *gpu, const unsigned long long *totals,
-                                               unsigned long long *to, struct kc_error *err)
-{
-        enum kc_status status;
-        KC_TRY(KC_CUDA(cudaMemcpyAsync(to, totals, KC_WD_NTOTALS * sizeof *to,
-                                       cudaMemcpyDeviceToHost, gpu->stream)));
-        KC_TRY(KC_CUDA(cudaStreamSynchronize(gpu->stream)));
-out:
-        return status;
-}
-
 /* Room for the counts that adding these weights (NULL: 1 each) can make wrap. */
 template <class Layout>
 enum kc_status kc_wd_expect_weights(kc_wd_map<Layout> *map, const uint32_t *weights, uint64_t n,
@@ -104,7 +93,7 @@ template <class Layout, int G> struct kc_wd_window {
 
         static __device__ uint64_t first_slot(const kc_wd_probing &p)
         {
-                return (p.first + p.window) * G;
+                return kc_wd_first_slot(p, G);
         }
 
         /* Whether this lane read slot `i` of the window. */

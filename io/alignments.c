@@ -1,5 +1,9 @@
 #include "io/alignments.h"
 
+#include "io/bgzf_header.h"
+#include "io/cram.h"
+#include "io/damage.h"
+
 #include <errno.h>
 #include <htslib/bgzf.h>
 #include <htslib/hfile.h>
@@ -11,8 +15,9 @@
 
 struct kc_alignments {
         const char *name;
-        uint64_t size;     /* of the file, 0 where unknown */
-        uint64_t reported; /* input bytes told so far */
+        struct kc_input input; /* what htslib reads; of regular files the descriptor is its own */
+        uint64_t size;         /* of the file, 0 where unknown */
+        uint64_t reported;     /* input bytes reported so far */
         bool qualities, ended;
         size_t chunk_nbytes;
         pthread_mutex_t lock;
@@ -22,10 +27,21 @@ struct kc_alignments {
         uint64_t nrecords;
 };
 
-static enum kc_status fail_at(const struct kc_alignments *a, struct kc_error *err, const char *what)
+static unsigned long long nread(const struct kc_alignments *a)
 {
-        return kc_fail(err, KC_EINPUT, "%s: %s (after %llu alignment records)", a->name, what,
-                       (unsigned long long)a->nrecords);
+        return a->nrecords;
+}
+
+/* ---- what is wrong with a file that htslib does not read ---- */
+
+static bool is_cram(const struct kc_alignments *a)
+{
+        return a->file->format.format == cram;
+}
+
+static bool is_compressed(const struct kc_alignments *a)
+{
+        return !is_cram(a) && a->file->is_bgzf;
 }
 
 /*
@@ -40,14 +56,114 @@ static enum kc_status check_cram(const struct kc_alignments *a, struct kc_error 
                 return KC_OK;
         case 2:
                 return kc_fail(err, KC_EINPUT,
-                               "%s: CRAM is read from files only, as its end cannot be checked in "
-                               "a pipe; try: samtools fastq - | kcount -",
+                               "%s: CRAM is read from files only, because its end cannot be "
+                               "checked in a pipe; try: samtools fastq - | kcount ... -",
                                a->name);
         default:
                 return kc_fail(err, KC_EINPUT,
-                               "%s is truncated: it has no CRAM end-of-file container", a->name);
+                               "%s is truncated: it does not end with CRAM's end-of-file container "
+                               "(or something was added after it)" KC_DAMAGE_REMEDY,
+                               a->name);
         }
 }
+
+/* head: the first bytes of the file, "CRAM" and its major and minor version if it is CRAM. */
+static enum kc_status explain_opening(const struct kc_alignments *a, const uint8_t *head,
+                                      size_t nhead, struct kc_error *err)
+{
+        enum { NEWEST = 3, HEAD = 26 }; /* bytes of a CRAM file's definition */
+        bool named = nhead >= 4 && memcmp(head, "CRAM", 4) == 0;
+        if (named && nhead >= 6 && (head[4] < 1 || head[4] > NEWEST))
+                return kc_fail(err, KC_EINPUT,
+                               "%s is CRAM %u.%u, which htslib %s cannot read; convert it to CRAM "
+                               "3.0 or BAM with a program that can",
+                               a->name, head[4], head[5], hts_version());
+        return kc_fail(err, KC_EINPUT, "%s: its header is %s" KC_DAMAGE_REMEDY, a->name,
+                       named && nhead < HEAD ? "truncated" : "truncated or damaged");
+}
+
+static enum kc_status explain_cram(const struct kc_alignments *a, struct kc_error *err)
+{
+        uint64_t offset = 0;
+        kc_cram_find_damage(&a->input, &offset);
+        if (offset < a->input.size)
+                return kc_fail(err, KC_EINPUT,
+                               "%s is corrupt: damaged CRAM container at byte %llu (alignment "
+                               "records read: %llu)" KC_DAMAGE_REMEDY,
+                               a->name, (unsigned long long)offset, nread(a));
+        return kc_fail(err, KC_EINPUT,
+                       "%s: the reference sequence that this CRAM file needs is not found, or is a "
+                       "different one (alignment records read: %llu); name its place in REF_PATH "
+                       "or REF_CACHE (it is fetched from the network only if REF_PATH is a URL), "
+                       "or try: samtools fastq --reference REF.fa FILE | kcount ... -",
+                       a->name, nread(a));
+}
+
+/* What is wrong with the BGZF block behind the last one that htslib could read, if anything. */
+static enum kc_status explain_block(const struct kc_alignments *a, struct kc_error *err)
+{
+        const BGZF *bgzf = a->file->fp.bgzf;
+        uint64_t at = (uint64_t)bgzf->block_address - a->input.base;
+        enum kc_status status = KC_OK;
+        for (int i = 0; i < 2 && at < a->input.size; i++) {
+                struct kc_bgzf_header header;
+                uint8_t head[256];
+                size_t got, left = (size_t)(a->input.size - at);
+                KC_TRY(kc_input_read_at(&a->input, head, sizeof head, at, &got, err));
+                if (!kc_bgzf_parse(head, got, &header) && (*head != 0x1f || got == sizeof head))
+                        return kc_damage_trailing(
+                                &(struct kc_trailing){ a->name, "BGZF", at, a->input.size, false },
+                                err);
+                if (!kc_bgzf_parse(head, got, &header) || header.block_nbytes > left)
+                        return kc_damage_truncated(a->name, "BGZF", a->input.size, err);
+                if (i == 1 && bgzf->errcode != 0)
+                        return kc_damage_corrupt(a->name, "damaged BGZF block at", at, err);
+                at += header.block_nbytes;
+        }
+out:
+        return status;
+}
+
+/* Why htslib cannot read the header, or the next record. */
+static enum kc_status explain(const struct kc_alignments *a, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        if (is_cram(a) && a->input.regular)
+                return explain_cram(a, err);
+        if (is_compressed(a) && a->input.regular && !a->file->fp.bgzf->is_gzip)
+                status = explain_block(a, err);
+        if (status != KC_OK)
+                return status;
+        if (a->header == NULL)
+                return kc_fail(err, KC_EINPUT,
+                               "%s: its header is truncated or damaged" KC_DAMAGE_REMEDY, a->name);
+        if (a->file->format.format == sam)
+                return kc_fail(err, KC_EINPUT,
+                               "%s: alignment record %llu (line %lld) is truncated or damaged%s",
+                               a->name, nread(a) + 1, (long long)a->file->lineno,
+                               sam_hdr_nref(a->header) > 0
+                                       ? ""
+                                       : "; or the header that names its reference sequence "
+                                         "is missing: keep it (samtools view -h)");
+        return kc_fail(err, KC_EINPUT,
+                       "%s: alignment record %llu is truncated or damaged" KC_DAMAGE_REMEDY,
+                       a->name, nread(a) + 1);
+}
+
+/* The end, as htslib sees it: where the end mark is missing, htslib warns and we refuse. */
+static enum kc_status check_end(const struct kc_alignments *a, struct kc_error *err)
+{
+        if (is_compressed(a) && a->file->fp.bgzf->no_eof_block)
+                return kc_fail(err, KC_EINPUT,
+                               "%s is truncated: it ends without BGZF's end-of-file block "
+                               "(alignment records read: %llu)" KC_DAMAGE_REMEDY
+                               "; if it is known to be whole, try: samtools fastq FILE | kcount "
+                               "... -",
+                               a->name, nread(a));
+        return KC_OK;
+}
+
+/* ---- opening ---- */
 
 /*
  * Threads only for CRAM, whose decoding is slow: with threads, htslib 1.16 waits for ever at the
@@ -56,41 +172,45 @@ static enum kc_status check_cram(const struct kc_alignments *a, struct kc_error 
 static enum kc_status configure(struct kc_alignments *a, int nthreads, struct kc_error *err)
 {
         int fields = SAM_FLAG | SAM_SEQ | (a->qualities ? SAM_QUAL : 0);
-        if (a->file->format.format != cram)
+        enum kc_status status;
+        if (!is_cram(a))
                 return KC_OK;
-        enum kc_status status = check_cram(a, err);
-        if (status != KC_OK)
-                return status;
+        KC_TRY(check_cram(a, err));
+        KC_TRY(kc_cram_stay_local(a->file, err));
         if (nthreads > 0 && hts_set_threads(a->file, nthreads) != 0)
                 return kc_fail(err, KC_ENOMEM, "%s: htslib cannot start %d threads", a->name,
                                nthreads);
         if (hts_set_opt(a->file, CRAM_OPT_REQUIRED_FIELDS, fields) != 0)
                 return kc_fail(err, KC_EINPUT, "%s: htslib refuses this CRAM file", a->name);
-        return KC_OK;
+out:
+        return status;
 }
 
 static enum kc_status open_file(struct kc_alignments *a, struct kc_input *in, int nthreads,
                                 struct kc_error *err)
 {
+        uint8_t head[32];
+        size_t nhead;
+        enum kc_status status = kc_input_peek(in, head, sizeof head, &nhead, err);
+        if (status != KC_OK)
+                return status;
         hFILE *stream = kc_input_release(in);
         if (stream == NULL)
                 return kc_fail(err, KC_EIO, "%s: %s", a->name, strerror(errno));
         a->file = hts_hopen(stream, a->name, "r");
         if (a->file == NULL) {
                 hclose_abruptly(stream);
-                return kc_fail(err, KC_EINPUT, "%s: htslib cannot open it: truncated or corrupt",
-                               a->name);
+                return explain_opening(a, head, nhead, err);
         }
-        enum kc_status status = configure(a, nthreads, err);
-        if (status != KC_OK)
-                return status;
+        KC_TRY(configure(a, nthreads, err));
         a->record = bam_init1();
         if (a->record == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for reading");
         a->header = sam_hdr_read(a->file);
         if (a->header == NULL)
-                return kc_fail(err, KC_EINPUT, "%s: its header is truncated or corrupt", a->name);
-        return KC_OK;
+                status = explain(a, err);
+out:
+        return status;
 }
 
 enum kc_status kc_alignments_open(struct kc_alignments **alignments, struct kc_input *in,
@@ -104,6 +224,7 @@ enum kc_status kc_alignments_open(struct kc_alignments **alignments, struct kc_i
                 status = kc_fail(err, KC_ENOMEM, "out of memory for reading");
         } else {
                 a->name = in->name;
+                a->input = *in;
                 a->size = in->regular ? in->size : 0;
                 a->qualities = qualities;
                 a->chunk_nbytes = chunk_nbytes;
@@ -144,6 +265,12 @@ static enum kc_status add_read(struct kc_alignments *a, struct kc_chunk *chunk,
         const bam1_t *read = a->record;
         size_t n = (size_t)read->core.l_qseq;
         enum kc_status status;
+        if (2 * n > KC_CHUNK_RECORD_MAX)
+                return kc_fail(err, KC_EINPUT,
+                               "%s: alignment record %llu has %zu bases, more than the %zu that "
+                               "kcount can take from SAM, BAM or CRAM; a FASTA sequence may have "
+                               "any length",
+                               a->name, nread(a), n, KC_CHUNK_RECORD_MAX / 2);
         KC_TRY(kc_chunk_reserve(chunk, chunk->end - chunk->front + 2 * n, err));
         struct kc_record record = {
                 .seq = (uint32_t)chunk->end,
@@ -162,32 +289,6 @@ static enum kc_status add_read(struct kc_alignments *a, struct kc_chunk *chunk,
         KC_TRY(kc_chunk_add_record(chunk, record, err));
 out:
         return status;
-}
-
-static bool is_compressed(const struct kc_alignments *a)
-{
-        return a->file->format.format != cram && a->file->is_bgzf;
-}
-
-/* The end, as htslib sees it: it warns, where we refuse, when the mark of the end is missing. */
-static enum kc_status check_end(const struct kc_alignments *a, struct kc_error *err)
-{
-        if (is_compressed(a) && a->file->fp.bgzf->no_eof_block)
-                return fail_at(a, err, "it is truncated: no BGZF end-of-file block");
-        return KC_OK;
-}
-
-static enum kc_status explain(const struct kc_alignments *a, struct kc_error *err)
-{
-        if (a->file->format.format == cram)
-                return fail_at(a, err,
-                               "cannot decode this CRAM file: it is damaged, truncated, or its "
-                               "reference is not at hand (set REF_PATH or REF_CACHE)");
-        if (sam_hdr_nref(a->header) == 0)
-                return fail_at(a, err,
-                               "a read is aligned to a sequence that no header names; keep the "
-                               "header (samtools view -h)");
-        return fail_at(a, err, "it is truncated or corrupt");
 }
 
 /* Under the lock. Input bytes read, as far as htslib tells. */

@@ -27,7 +27,8 @@ enum {
 /* Bytes of a buffer: the offsets in records have 32 bits. */
 #define KC_CHUNK_MAX ((size_t)UINT32_MAX - KC_CHUNK_SLACK)
 
-/* Bytes of one FASTQ record at most: a buffer has room for it and for a chunk's own text. */
+/* Bytes of a record that is held as a whole, at most: a buffer has room for it and for the text of a
+ * chunk. */
 #define KC_CHUNK_RECORD_MAX ((size_t)3 << 30)
 
 /* A read, or the part of a FASTA sequence that lies in this chunk. Offsets into buffer. */

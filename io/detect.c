@@ -3,32 +3,35 @@
  *
  *      1f 8b 08        gzip; BGZF if its extra field holds the subfield "BC" of 2 bytes
  *      28 b5 2f fd     zstd (or 5x 2a 4d 18, a frame to be skipped)
- *      "CRAM"
+ *      "CRAM" and its version
  *      in the text:    "BAM\1"; "@HD\t" and the like, or a line of 11 fields: SAM;
- *                      '@' FASTQ; '>' or ';' FASTA
+ *                      '@' FASTQ; '>' or ';' FASTA; a UTF-8 byte order mark may come first
+ *
+ * What is none of these is refused with its name and a remedy, where known (io/foreign.h).
  */
 #include "io/detect.h"
 
 #include "io/bgzf_header.h"
+#include "io/foreign.h"
 
 #include <isa-l/igzip_lib.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
 
-enum { PEEK = 64 << 10, TEXT = 256 << 10 };
+enum { PEEK = 64 << 10, TEXT = 256 << 10, MIN_TEXT = 4 };
 
 static enum kc_container detect_container(const uint8_t *bytes, size_t n)
 {
         struct kc_bgzf_header header;
-        if (n >= 3 && bytes[0] == 0x1f && bytes[1] == 0x8b && bytes[2] == 8)
+        if (n >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b && (n == 2 || bytes[2] == 8))
                 return kc_bgzf_parse(bytes, n, &header) ? KC_CONTAINER_BGZF : KC_CONTAINER_GZIP;
         if (n >= 4 && memcmp(bytes, "\x28\xb5\x2f\xfd", 4) == 0)
                 return KC_CONTAINER_ZSTD;
         if (n >= 4 && (bytes[0] & 0xf0) == 0x50 && memcmp(bytes + 1, "\x2a\x4d\x18", 3) == 0)
                 return KC_CONTAINER_ZSTD;
-        if (n >= 4 && memcmp(bytes, "CRAM", 4) == 0)
-                return KC_CONTAINER_ALIGNMENTS;
+        if (n >= 4 && memcmp(bytes, "CRAM", 4) == 0 && (n == 4 || bytes[4] < ' '))
+                return KC_CONTAINER_ALIGNMENTS; /* the version follows: no text begins like this */
         return KC_CONTAINER_PLAIN;
 }
 
@@ -70,19 +73,23 @@ static enum kc_status zstd_head(const uint8_t *bytes, size_t n, uint8_t *text, s
         return KC_OK;
 }
 
-static bool is_sam(const char *text, size_t n)
+/* A line of SAM's header, or else of its body. */
+static bool is_sam_header(const char *text, size_t n)
 {
-        if (n >= 4 && text[0] == '@') {
-                static const char kinds[][3] = { "HD", "SQ", "RG", "PG", "CO" };
-                for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
-                        if (memcmp(text + 1, kinds[i], 2) == 0 && text[3] == '\t')
-                                return true;
-                return false;
-        }
+        static const char kinds[][3] = { "HD", "SQ", "RG", "PG", "CO" };
+        for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+                if (n >= 4 && text[0] == '@' && memcmp(text + 1, kinds[i], 2) == 0 &&
+                    text[3] == '\t')
+                        return true;
+        return false;
+}
+
+static bool is_sam_line(const char *text, size_t n)
+{
         size_t ntabs = 0;
         for (size_t i = 0; i < n && text[i] != '\n'; i++)
                 ntabs += text[i] == '\t';
-        return n > 0 && text[0] != '>' && text[0] != ';' && ntabs >= 10;
+        return n > 0 && strchr("@>;", text[0]) == NULL && ntabs >= 10;
 }
 
 /* Letters of sequence in the beginning of a text. */
@@ -101,57 +108,87 @@ static size_t count_bases(const char *text, size_t n)
         return nbases;
 }
 
-enum kc_status kc_detect_refuse(const char *name, struct kc_error *err)
-{
-        return kc_fail(err, KC_EINPUT,
-                       "%s is neither FASTQ nor FASTA (nor SAM, BAM or CRAM): its text does not "
-                       "begin with '@' or '>'",
-                       name);
-}
+/* What to look for in the text, and what was found so far. */
+struct look {
+        const char *name;
+        bool lines; /* lines of sequence will do */
+        double bytes_per_letter;
+        struct kc_detected *found;
+};
 
-static enum kc_status detect_text(const struct kc_input *in, const uint8_t *text, size_t n,
-                                  double bytes_per_letter, struct kc_detected *found,
-                                  struct kc_error *err)
+static enum kc_status found_alignments(const struct look *look, const char *format, bool bom,
+                                       struct kc_error *err)
 {
-        size_t blank = 0;
-        if (n >= 4 && memcmp(text, "BAM\1", 4) == 0) {
-                found->container = KC_CONTAINER_ALIGNMENTS;
-                found->bases_per_byte = 1;
-                return KC_OK;
-        }
-        if (is_sam((const char *)text, n)) {
-                if (found->container == KC_CONTAINER_ZSTD)
-                        return kc_fail(err, KC_EINPUT,
-                                       "%s is SAM inside zstd, which is not read; try: zstd -dc "
-                                       "FILE | kcount -",
-                                       in->name);
-                found->container = KC_CONTAINER_ALIGNMENTS;
-                found->bases_per_byte = 0.4 / bytes_per_letter;
-                return KC_OK;
-        }
-        while (blank < n && strchr(" \t\r\n", text[blank]) != NULL && text[blank] != 0)
-                blank++;
-        if (blank == n)
-                return KC_OK; /* nothing seen yet: the parser decides */
-        if (strchr("@>;", text[blank]) == NULL || text[blank] == 0)
-                return kc_detect_refuse(in->name, err);
-        double nbases = (double)count_bases((const char *)text + blank, n - blank);
-        found->bases_per_byte = nbases / ((double)n * bytes_per_letter);
+        struct kc_detected *found = look->found;
+        if (found->container == KC_CONTAINER_ZSTD)
+                return kc_fail(err, KC_EINPUT,
+                               "%s is %s inside zstd, which kcount cannot read; try: zstd -dc FILE "
+                               "| kcount ... -",
+                               look->name, format);
+        if (bom)
+                return kc_fail(err, KC_EINPUT,
+                               "%s is SAM that begins with a UTF-8 byte order mark, which kcount "
+                               "cannot read; try: tail -c +4 FILE | kcount ... -",
+                               look->name);
+        found->container = KC_CONTAINER_ALIGNMENTS;
         return KC_OK;
 }
 
-static enum kc_status detect_in(const struct kc_input *in, const uint8_t *bytes, size_t n,
-                                uint8_t *text, struct kc_detected *found, struct kc_error *err)
+/* Text that has no byte order mark and holds no alignments, so it should be FASTQ or FASTA. */
+static enum kc_status detect_reads(const struct look *look, const uint8_t *text, size_t n,
+                                   struct kc_error *err)
+{
+        struct kc_detected *found = look->found;
+        enum kc_status status;
+        size_t blank = 0;
+        KC_TRY(kc_foreign_check_lines(look->name, found->container, text, n, err));
+        while (blank < n && text[blank] != 0 && strchr(" \t\r\n", text[blank]) != NULL)
+                blank++;
+        if (blank == n || look->lines)
+                goto out; /* nothing seen yet: the parser decides */
+        if (strchr("@>;", text[blank]) == NULL || text[blank] == 0)
+                return kc_foreign_refuse(look->name, found->container, text + blank, n - blank,
+                                         err);
+        double nbases = (double)count_bases((const char *)text + blank, n - blank);
+        found->bases_per_byte = nbases / ((double)n * look->bytes_per_letter);
+out:
+        return status;
+}
+
+static enum kc_status detect_text(const struct look *look, const uint8_t *text, size_t n,
+                                  struct kc_error *err)
+{
+        struct kc_detected *found = look->found;
+        const char *letters = (const char *)text;
+        enum kc_status status;
+        if (n >= 4 && memcmp(text, "BAM\1", 4) == 0) {
+                found->bases_per_byte = 1;
+                return found_alignments(look, "BAM", false, err);
+        }
+        KC_TRY(kc_foreign_check(look->name, found->container, text, n, err));
+        size_t bom =
+                n >= KC_BOM_NBYTES && memcmp(text, KC_BOM, KC_BOM_NBYTES) == 0 ? KC_BOM_NBYTES : 0;
+        if (is_sam_header(letters + bom, n - bom) ||
+            (!look->lines && is_sam_line(letters + bom, n - bom))) {
+                found->bases_per_byte = 0.4 / look->bytes_per_letter;
+                return found_alignments(look, "SAM", bom > 0, err);
+        }
+        status = detect_reads(look, text + bom, n - bom, err);
+out:
+        return status;
+}
+
+static enum kc_status detect_in(struct look *look, const uint8_t *bytes, size_t n, uint8_t *text,
+                                struct kc_error *err)
 {
         size_t ntext = TEXT, used = n;
         enum kc_status status = KC_OK;
-        found->container = detect_container(bytes, n);
-        switch (found->container) {
+        look->found->container = detect_container(bytes, n);
+        switch (look->found->container) {
         case KC_CONTAINER_PLAIN:
-                return detect_text(in, bytes, n, 1, found, err);
+                return detect_text(look, bytes, n, err);
         case KC_CONTAINER_ALIGNMENTS:
-                found->cram = true;
-                found->bases_per_byte = 3;
+                look->found->bases_per_byte = 3;
                 return KC_OK;
         case KC_CONTAINER_GZIP:
         case KC_CONTAINER_BGZF:
@@ -161,13 +198,18 @@ static enum kc_status detect_in(const struct kc_input *in, const uint8_t *bytes,
                 status = zstd_head(bytes, n, text, &ntext, &used, err);
                 break;
         }
-        if (status != KC_OK || ntext == 0)
-                return status;
-        return detect_text(in, text, ntext, (double)used / (double)ntext, found, err);
+        if (status != KC_OK || ntext < MIN_TEXT)
+                return status; /* too little came out of it: the reader finds out why */
+        look->bytes_per_letter = (double)used / (double)ntext;
+        return detect_text(look, text, ntext, err);
 }
 
-enum kc_status kc_detect(struct kc_input *in, struct kc_detected *found, struct kc_error *err)
+enum kc_status kc_detect(struct kc_input *in, bool lines, struct kc_detected *found,
+                         struct kc_error *err)
 {
+        struct look look = {
+                .name = in->name, .lines = lines, .bytes_per_letter = 1, .found = found
+        };
         enum kc_status status;
         size_t n = 0;
         *found = (struct kc_detected){ .container = KC_CONTAINER_PLAIN };
@@ -175,11 +217,11 @@ enum kc_status kc_detect(struct kc_input *in, struct kc_detected *found, struct 
         if (bytes == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for reading");
         KC_TRY(kc_input_peek(in, bytes, PEEK, &n, err));
-        if (n == 0) {
+        if (n == 0 && !lines) {
                 status = kc_fail(err, KC_EINPUT, "%s is empty", in->name);
                 goto out;
         }
-        KC_TRY(detect_in(in, bytes, n, bytes + PEEK, found, err));
+        KC_TRY(detect_in(&look, bytes, n, bytes + PEEK, err));
 out:
         free(bytes);
         return status;

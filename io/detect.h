@@ -16,17 +16,20 @@ enum kc_container {
 
 struct kc_detected {
         enum kc_container container;
-        bool cram;
         double bases_per_byte; /* of the file as it is; a guess, 0 where nothing is known */
 };
 
-/*
- * Look at the beginning of an open input, taking nothing away. KC_EINPUT if it is empty or neither
- * FASTA, FASTQ nor alignments, as far as the first bytes tell; KC_EIO, KC_ENOMEM.
- */
-enum kc_status kc_detect(struct kc_input *in, struct kc_detected *found, struct kc_error *err);
+/* The UTF-8 byte order mark, which may precede text and is skipped. */
+#define KC_BOM "\xef\xbb\xbf"
+enum { KC_BOM_NBYTES = 3 };
 
-/* The failure of a text that does not begin like reads. */
-enum kc_status kc_detect_refuse(const char *name, struct kc_error *err);
+/*
+ * Look at the beginning of an open input, taking nothing away.
+ *   lines  accept text that is neither FASTQ nor FASTA as well, lines of sequence, and nothing
+ * KC_EINPUT if it is empty or another kind of file, as far as the first bytes tell; the message
+ * names what it is and what to do. KC_EIO, KC_ENOMEM.
+ */
+enum kc_status kc_detect(struct kc_input *in, bool lines, struct kc_detected *found,
+                         struct kc_error *err);
 
 #endif

@@ -100,6 +100,7 @@ struct scan {
         struct kc_chunk *chunk;
         struct kc_record record; /* the one being put together */
         bool in_record;
+        bool has_returns; /* carriage returns somewhere in the chunk */
         struct kc_problem *problem;
 };
 
@@ -115,6 +116,12 @@ static void refuse(struct scan *s, const char *what)
 {
         snprintf(s->problem->what, sizeof s->problem->what, "%s", what);
         s->problem->record = s->chunk->nreads;
+}
+
+static void refuse_return(struct scan *s)
+{
+        refuse(s, "has a carriage return within a line, an old Mac line ending; try: "
+                  "tr '\\r' '\\n' < FILE | kcount ... -");
 }
 
 static void add_letters(struct scan *s, size_t from, size_t n)
@@ -148,12 +155,13 @@ static enum kc_status add_line(struct scan *s, enum kc_fasta_place place, size_t
                         s->chunk->nreads++;
                 }
                 if (memchr(text, '\r', n) != NULL)
-                        refuse(s, "has a carriage return within its '>' line; lines must end with "
-                                  "\\n or \\r\\n");
+                        refuse_return(s);
         } else if (place == KC_FASTA_SEQUENCE) {
                 if (fresh && (*text == '@' || *text == '+'))
                         refuse(s, "has a line that begins with '@' or '+': FASTA and FASTQ are "
                                   "mixed in one file");
+                else if (s->has_returns && memmem(text, n, "\r>", 2) != NULL)
+                        refuse_return(s); /* a header would be taken for bases */
                 else
                         add_letters(s, line, n);
         }
@@ -186,6 +194,7 @@ enum kc_status kc_fasta_scan(struct kc_chunk *chunk, const struct kc_fasta_state
         enum kc_status status = KC_OK;
         size_t end = binary ? first_binary(chunk) : chunk->end;
         begin_scan(&s, state);
+        s.has_returns = memchr(chunk->buffer + chunk->text, '\r', end - chunk->text) != NULL;
         problem->what[0] = 0;
         for (size_t at = chunk->text; at < end && problem->what[0] == 0;) {
                 const uint8_t *eol = memchr(chunk->buffer + at, '\n', end - at);
@@ -198,8 +207,13 @@ enum kc_status kc_fasta_scan(struct kc_chunk *chunk, const struct kc_fasta_state
                 at = stop + 1;
         }
         KC_TRY(close_record(&s, err));
-        if (binary && problem->what[0] == 0)
-                refuse(&s, "holds binary data: this is not FASTA");
+        if (binary && problem->what[0] == 0) {
+                char what[96];
+                snprintf(what, sizeof what,
+                         "holds binary data (byte 0x%02x): this is not FASTA, or it is damaged",
+                         (unsigned)chunk->buffer[end]);
+                refuse(&s, what);
+        }
 out:
         return status;
 }

@@ -1,5 +1,8 @@
 #include "io/fastq.h"
 
+#include "io/damage.h"
+#include "io/foreign.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -119,11 +122,27 @@ static enum outcome bad(struct kc_problem *problem, const char *what)
         return BAD;
 }
 
-static enum outcome bad_length(const struct extent *x, struct kc_problem *problem)
+static bool has_blank(const uint8_t *text, size_t n)
+{
+        return memchr(text, ' ', n) != NULL || memchr(text, '\t', n) != NULL;
+}
+
+/* What may explain different lengths: blanks count as letters. */
+static const char *explain_lengths(const struct walk *w, const struct extent *x)
+{
+        if (has_blank(w->buffer + x->seq, x->plus - x->seq))
+                return ": there is a space or tab in or after its sequence";
+        if (has_blank(w->buffer + x->qual, x->nqual_first))
+                return ": there is a space or tab in or after its quality";
+        return "";
+}
+
+static enum outcome bad_length(const struct walk *w, const struct extent *x,
+                               struct kc_problem *problem)
 {
         bool one_line = x->nseq_lines == 1;
-        snprintf(problem->what, sizeof problem->what, "has %zu bases but %zu quality letters",
-                 x->nbases, one_line ? x->nqual_first : x->nqual);
+        snprintf(problem->what, sizeof problem->what, "has %zu bases but %zu quality letters%s",
+                 x->nbases, one_line ? x->nqual_first : x->nqual, explain_lengths(w, x));
         return BAD;
 }
 
@@ -155,7 +174,7 @@ static enum outcome find_quality(struct walk *w, struct extent *x, struct kc_pro
                         x->nqual_first = x->nqual;
         }
         x->end = w->at;
-        return x->nqual == x->nbases ? RECORD : bad_length(x, problem);
+        return x->nqual == x->nbases ? RECORD : bad_length(w, x, problem);
 }
 
 /* Find the next record. On INCOMPLETE and BAD, x->begin is where it begins. */
@@ -169,8 +188,12 @@ static enum outcome find_record(struct walk *w, struct extent *x, struct kc_prob
         }
         if (!found)
                 return x->begin < w->end ? INCOMPLETE : NO_MORE;
-        if (w->buffer[w->line] != '@')
-                return bad(problem, "does not begin with '@'");
+        if (w->buffer[w->line] != '@') {
+                char shown[KC_SHOWN_NBYTES];
+                snprintf(problem->what, sizeof problem->what, "does not begin with '@' but with %s",
+                         kc_foreign_show(shown, w->buffer + w->line, w->nletters));
+                return BAD;
+        }
         enum outcome outcome = find_sequence(w, x, problem);
         return outcome == RECORD ? find_quality(w, x, problem) : outcome;
 }
@@ -187,13 +210,27 @@ static size_t join_lines(uint8_t *buffer, size_t from, size_t to)
         return from;
 }
 
-static enum outcome explain_truncated(const struct extent *x, struct kc_problem *problem)
+/* Whether the first line has a carriage return inside, as if it were a whole file of an old Mac. */
+static bool has_returns_only(const struct walk *w, const struct extent *x)
 {
+        const uint8_t *begin = w->buffer + x->begin;
+        const uint8_t *eol = memchr(begin, '\n', w->end - x->begin);
+        const uint8_t *cr = eol == NULL ? NULL : memchr(begin, '\r', (size_t)(eol - begin));
+        return cr != NULL && cr + 1 < eol;
+}
+
+static enum outcome explain_truncated(const struct walk *w, const struct extent *x,
+                                      struct kc_problem *problem)
+{
+        if (x->plus == 0 && has_returns_only(w, x))
+                return bad(problem, "has a carriage return within a line, an old Mac line ending; "
+                                    "try: tr '\\r' '\\n' < FILE | kcount ... -");
         if (x->plus == 0)
-                return bad(problem, "is truncated: the file ends within it");
+                return bad(problem, "is truncated: the file ends within it" KC_DAMAGE_REMEDY);
+        const char *why = explain_lengths(w, x);
         snprintf(problem->what, sizeof problem->what,
-                 "is truncated: the file ends within it, with %zu bases but %zu quality letters",
-                 x->nbases, x->nqual);
+                 "is truncated: the file ends within it, with %zu bases but %zu quality letters%s",
+                 x->nbases, x->nqual, *why ? why : KC_DAMAGE_REMEDY);
         return BAD;
 }
 
@@ -203,6 +240,15 @@ static bool is_binary(const struct kc_kernels *kernels, const uint8_t *buffer, s
         bool binary = false;
         kernels->count_lines(buffer + from, to - from, &binary);
         return binary;
+}
+
+static void refuse_binary(const uint8_t *text, struct kc_problem *problem)
+{
+        while (*text >= 9)
+                text++;
+        snprintf(problem->what, sizeof problem->what,
+                 "holds binary data (byte 0x%02x): this is not FASTQ, or it is damaged",
+                 (unsigned)*text);
 }
 
 enum kc_status kc_fastq_parse(struct kc_chunk *chunk, const struct kc_kernels *kernels, bool last,
@@ -226,9 +272,9 @@ enum kc_status kc_fastq_parse(struct kc_chunk *chunk, const struct kc_kernels *k
         }
         if ((outcome == RECORD || outcome == INCOMPLETE) &&
             is_binary(kernels, chunk->buffer, x.begin, w.end))
-                bad(problem, "holds binary data: this is not FASTQ");
+                refuse_binary(chunk->buffer + x.begin, problem);
         else if (outcome == INCOMPLETE && last)
-                explain_truncated(&x, problem);
+                explain_truncated(&w, &x, problem);
         problem->record = chunk->nreads + 1;
         *consumed = x.begin;
 out:

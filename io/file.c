@@ -36,6 +36,19 @@ static enum kc_status open_source(struct kc_file *file, struct kc_input *in,
         return status;
 }
 
+/* BGZF needs no entry: its blocks are checked before anything looks at their text. */
+static const char *checker(enum kc_container container)
+{
+        switch (container) {
+        case KC_CONTAINER_GZIP:
+                return "gzip -t FILE";
+        case KC_CONTAINER_ZSTD:
+                return "zstd -t FILE";
+        default:
+                return NULL;
+        }
+}
+
 enum kc_status kc_file_open(struct kc_file *file, const char *path,
                             const struct kc_file_options *options, struct kc_error *err)
 {
@@ -45,11 +58,12 @@ enum kc_status kc_file_open(struct kc_file *file, const char *path,
         kc_text_init(&file->text, kc_input_name(path), options->kernels, options->k);
         enum kc_status status = kc_input_open(&in, path, err);
         if (status == KC_OK)
-                status = kc_detect(&in, &found, err);
+                status = kc_detect(&in, false, &found, err);
         if (status != KC_OK) {
                 kc_input_close(&in);
                 return status;
         }
+        file->text.checker = checker(found.container);
         if (found.container != KC_CONTAINER_ALIGNMENTS)
                 return open_source(file, &in, found.container, options, err);
         int nthreads = options->nworkers < MAX_HTS_THREADS ? options->nworkers : MAX_HTS_THREADS;

@@ -12,13 +12,23 @@ const char *kc_input_name(const char *path)
         return strcmp(path, "-") == 0 ? "standard input" : path;
 }
 
+enum kc_status kc_input_open_failed(const char *path, int error, struct kc_error *err)
+{
+        if (error == ENOENT && strstr(path, "://") != NULL)
+                return kc_fail(err, KC_EINPUT,
+                               "cannot open %s: kcount reads files, not URLs; try: curl -fL URL | "
+                               "kcount ... -",
+                               path);
+        return kc_fail(err, KC_EINPUT, "cannot open %s: %s", kc_input_name(path), strerror(error));
+}
+
 static enum kc_status look_at(struct kc_input *in, struct kc_error *err)
 {
         struct stat st;
         if (fstat(in->fd, &st) != 0)
                 return kc_fail(err, KC_EIO, "%s: %s", in->name, strerror(errno));
         if (S_ISDIR(st.st_mode))
-                return kc_fail(err, KC_EINPUT, "%s is a folder, not a file of reads", in->name);
+                return kc_fail(err, KC_EINPUT, "%s is a folder, not a file", in->name);
         in->regular = S_ISREG(st.st_mode);
         if (!in->regular) {
                 in->stream = hdopen(in->fd, "r");
@@ -41,7 +51,7 @@ enum kc_status kc_input_open(struct kc_input *in, const char *path, struct kc_er
         else
                 in->fd = open(path, O_RDONLY | O_CLOEXEC);
         if (in->fd < 0)
-                return kc_fail(err, KC_EINPUT, "cannot open %s: %s", in->name, strerror(errno));
+                return kc_input_open_failed(path, errno, err);
         return look_at(in, err);
 }
 

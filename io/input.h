@@ -26,6 +26,9 @@ struct kc_input {
 /* What messages call the input of this path: "standard input" for "-". */
 const char *kc_input_name(const char *path);
 
+/* The failure to open this path with this errno. Returns KC_EINPUT. */
+enum kc_status kc_input_open_failed(const char *path, int error, struct kc_error *err);
+
 /* Open path, "-" for standard input. KC_EINPUT, KC_ENOMEM. Close it in any case. */
 enum kc_status kc_input_open(struct kc_input *in, const char *path, struct kc_error *err);
 

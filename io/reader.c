@@ -15,7 +15,6 @@
 #include "io/segment.h"
 
 #include <errno.h>
-#include <htslib/hts.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -293,15 +292,14 @@ struct kc_batch_source kc_reader_source(struct kc_reader *reader)
 static enum kc_status is_regular(const char *path, bool *regular, struct kc_error *err)
 {
         struct stat st;
-        const char *name = kc_input_name(path);
         bool standard = strcmp(path, "-") == 0;
         if ((standard ? fstat(STDIN_FILENO, &st) : stat(path, &st)) != 0)
-                return kc_fail(err, KC_EINPUT, "cannot open %s: %s", name, strerror(errno));
+                return kc_input_open_failed(path, errno, err);
         *regular = S_ISREG(st.st_mode);
         if (S_ISDIR(st.st_mode))
-                return kc_fail(err, KC_EINPUT, "%s is a folder, not a file of reads", name);
+                return kc_fail(err, KC_EINPUT, "%s is a folder, not a file", kc_input_name(path));
         if (!*regular && !standard && access(path, R_OK) != 0)
-                return kc_fail(err, KC_EINPUT, "cannot open %s: %s", name, strerror(errno));
+                return kc_input_open_failed(path, errno, err);
         return KC_OK;
 }
 
@@ -321,7 +319,7 @@ static enum kc_status inspect(struct kc_reader *reader, const char *path, uint64
         }
         status = kc_input_open(&in, path, err);
         if (status == KC_OK)
-                status = kc_detect(&in, &found, err);
+                status = kc_detect(&in, false, &found, err);
         if (status == KC_OK) {
                 *total += in.size;
                 reader->expected_nbases += (uint64_t)((double)in.size * found.bases_per_byte);
@@ -335,10 +333,9 @@ static enum kc_status inspect_all(struct kc_reader *reader, struct kc_error *err
         uint64_t total = 0;
         bool size_known = true;
         for (size_t i = 0; i < reader->inputs.n; i++) {
-                enum kc_status status =
-                        inspect(reader, reader->inputs.names[i], &total, &size_known, err);
-                if (status != KC_OK)
-                        return status;
+                struct kc_error own = { 0 };
+                if (inspect(reader, reader->inputs.names[i], &total, &size_known, &own) != KC_OK)
+                        return kc_inputs_blame(&reader->inputs, i, &own, err);
         }
         if (!size_known)
                 reader->expected_nbases = 0;
@@ -349,7 +346,7 @@ static enum kc_status inspect_all(struct kc_reader *reader, struct kc_error *err
         return KC_OK;
 }
 
-/* What is left for files beside the workers' chunks, of which BGZF has the compressed text too. */
+/* What the workers' chunks leave for files; for BGZF, chunks hold the compressed text as well. */
 static void share_memory(struct kc_file_options *file, const struct kc_reader_options *options)
 {
         enum { WORKER_NBYTES = 5 << 19 };
@@ -403,7 +400,6 @@ enum kc_status kc_reader_open(struct kc_reader **reader, const char *const *path
                 .sequence_max = options->sequence_max,
         };
         share_memory(&r->file_options, options);
-        hts_set_log_level(HTS_LOG_OFF); /* what htslib would print is reported as an error */
         KC_TRY(kc_inputs_resolve(&r->inputs, paths, npaths, err));
         KC_TRY(inspect_all(r, err));
         KC_TRY(make_workers(r, options, err));

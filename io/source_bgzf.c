@@ -23,11 +23,6 @@ struct bgzf_source {
         uint32_t last_isize;         /* text in the last block read from a pipe */
 };
 
-static unsigned long long place(const struct kc_source *source)
-{
-        return source->input.offset;
-}
-
 static enum kc_status truncated(const struct kc_source *source, uint64_t offset,
                                 struct kc_error *err)
 {
@@ -77,16 +72,19 @@ out:
         return status;
 }
 
-/* The end of the file: the last block must be an empty one, the mark that nothing is missing. */
-static enum kc_status check_end(struct bgzf_source *bgzf, struct kc_error *err)
+/*
+ * The end of the file: the last block, before this offset, must be an empty one, the mark that
+ * nothing is missing.
+ */
+static enum kc_status check_end(struct bgzf_source *bgzf, uint64_t offset, struct kc_error *err)
 {
         const struct kc_input *in = &bgzf->base.input;
         uint8_t isize[4];
         size_t got = 0;
         uint32_t text_nbytes = bgzf->last_isize;
-        if (in->regular && in->offset >= sizeof isize) {
+        if (in->regular && offset >= sizeof isize) {
                 enum kc_status status =
-                        kc_input_read_at(in, isize, sizeof isize, in->offset - 4, &got, err);
+                        kc_input_read_at(in, isize, sizeof isize, offset - 4, &got, err);
                 if (status != KC_OK)
                         return status;
                 text_nbytes = got == sizeof isize ? kc_bgzf_u32(isize) : 1;
@@ -96,7 +94,7 @@ static enum kc_status check_end(struct bgzf_source *bgzf, struct kc_error *err)
                                "%s is truncated: it ends at byte %llu without BGZF's end-of-file "
                                "block" KC_DAMAGE_REMEDY
                                "; if it is known to be whole, try: gzip -dc FILE | kcount ... -",
-                               in->name, place(&bgzf->base));
+                               in->name, (unsigned long long)offset);
         return KC_OK;
 }
 
@@ -136,12 +134,13 @@ static enum kc_status leave_to_gzip(struct bgzf_source *bgzf, struct kc_chunk *c
 {
         struct kc_source *source = &bgzf->base;
         size_t taken = source->input.regular ? 0 : have;
+        uint64_t offset = chunk->packed_offset + chunk->packed_nbytes;
         uint8_t first = chunk->packed[chunk->packed_nbytes];
         enum kc_status status = KC_OK;
         if (have < KC_BGZF_USUAL_NBYTES && first == 0x1f)
-                return truncated(source, chunk->packed_offset + chunk->packed_nbytes, err);
+                return truncated(source, offset, err);
         if (first == 0)
-                status = check_end(bgzf, err);
+                status = check_end(bgzf, offset, err);
         if (status != KC_OK)
                 return status;
         chunk->input_nbytes += taken;
@@ -163,7 +162,7 @@ static enum kc_status take(struct kc_source *source, struct kc_chunk *chunk, str
                 KC_TRY(next_header(source, chunk, &have, &header, err));
                 if (have == 0) {
                         chunk->last = true;
-                        KC_TRY(check_end(bgzf, err));
+                        KC_TRY(check_end(bgzf, chunk->packed_offset + chunk->packed_nbytes, err));
                         break;
                 }
                 if (header.block_nbytes == 0) {

@@ -4,6 +4,7 @@
 #ifndef KC_STORE_H
 #define KC_STORE_H
 
+#include "io/new_file.h"
 #include "kmer/engine.h"
 #include "kmer/join.h"
 #include "kmer/kmer.h"
@@ -17,8 +18,11 @@ struct kc_store_options {
         int k;
         bool stranded;
         bool replace;       /* an existing file may be replaced */
-        bool careful;       /* what is replaced is not to be had again: the new file is flushed
-                               before it takes its place, and takes over its mode */
+        bool careful;       /* what is replaced cannot be made again: the new file is flushed
+                               before it takes its place, which is flushed too, and takes over
+                               its mode */
+        const int *lock;    /* the caller's (kc_store_lock) on the file to replace; NULL: none */
+        kc_name_guard *guard; /* see io/new_file.h; may be NULL */
         uint32_t min_count; /* pairs outside [min_count, max_count] are dropped, and counted */
         uint32_t max_count; /* 0: no upper bound */
 };
@@ -35,16 +39,18 @@ struct kc_store_origin {
 };
 
 /*
- * Begin a .kc file under a temporary name beside path.
- * KC_EEXIST if path exists and !replace; KC_EIO.
+ * Begin a .kc file, which appears under its name when it is complete (io/new_file.h). A file that
+ * it replaces is locked until then.
+ * KC_EEXIST if path exists and !replace; KC_EIO, also if another process changes that file.
  */
 enum kc_status kc_store_create(struct kc_store_writer **writer, const char *path,
                                const struct kc_store_options *options, struct kc_error *err);
 
 /*
- * Begin a run behind those of an existing .kc file. The file stays what it was, for readers too,
- * until kc_store_commit has come to its end; what an append that was killed has left behind the
- * footer is cut off first. The file is locked meanwhile (kc_store_lock).
+ * Begin a run behind those of an existing .kc file. Readers see the old state until
+ * kc_store_commit is done. Before anything is appended, damaged footer references are mended, and
+ * what a killed append has left behind the footer is cut off. The file is locked meanwhile
+ * (kc_store_lock).
  *   tombstones   the run's k-mers, all with count 1, are to be removed from the runs before it
  *   k, stranded  out: the file's
  * KC_EUSAGE if the file has as many runs as can be; KC_ECORRUPT; KC_EIO.
@@ -53,9 +59,9 @@ enum kc_status kc_store_append(struct kc_store_writer **writer, const char *path
                                int *k, bool *stranded, struct kc_error *err);
 
 /*
- * Keep others from changing a .kc file in place (kc_store_append locks by itself), until
- * kc_store_unlock or the end of the process. Readers are not kept out. KC_EIO, also where another
- * process holds the lock.
+ * Keep others from changing or replacing a .kc file (kc_store_append locks by itself, and so does
+ * kc_store_create), until kc_store_unlock or the end of the process. Readers are not kept out.
+ * KC_EIO, also if another process holds the lock.
  *   lock  out: a descriptor
  */
 enum kc_status kc_store_lock(int *lock, const char *path, struct kc_error *err);
@@ -78,20 +84,18 @@ enum kc_status kc_store_end_run(struct kc_store_writer *writer,
 
 /*
  * Write the last run's index and the footer, flush, and give the file its name; or, of an append,
- * let the file go over to the new footer. Fails, and leaves nothing behind, if the identity does
- * not hold: sum of counts + dropped + saturated = nkmers. The writer is freed in any case.
+ * switch the file over to the new footer. Fails, and leaves nothing behind, if the identity does
+ * not hold: sum of counts + dropped + saturated = nkmers. KC_EIO, also if the file that was
+ * appended to has lost its name to another one meanwhile. The writer is freed in any case.
  */
 enum kc_status kc_store_commit(struct kc_store_writer *writer, const struct kc_store_origin *origin,
                                struct kc_error *err);
 
-/* Give up: remove the temporary file, or what was appended; free the writer. NULL is fine. */
+/* Give up the new file, or what was appended; free the writer. NULL is fine. */
 void kc_store_abort(struct kc_store_writer *writer);
 
-/*
- * The temporary file's name, for a signal handler of last resort; owned by the writer. NULL for an
- * append, which has none.
- */
-const char *kc_store_temporary(const struct kc_store_writer *writer);
+/* As kc_store_warning, for the file that an append has opened; its references are mended by now. */
+const char *kc_store_writer_warning(const struct kc_store_writer *writer);
 
 /* ---- reading ---- */
 
@@ -103,6 +107,7 @@ struct kc_store_info {
         bool stranded;
         uint32_t nruns;
         uint32_t ntombstone_runs; /* of these */
+        uint32_t nlinked_runs;    /* of nruns: those in which misplaced blocks are noticed */
         uint64_t ntombstones;     /* k-mers in them; of counts, they say nothing below */
         uint64_t file_nbytes;
         uint64_t ndistinct; /* k-mers kept; an upper bound when nruns > 1, as are all below */
@@ -125,8 +130,20 @@ enum kc_status kc_store_open(struct kc_store **store, const char *path, struct k
 void kc_store_close(struct kc_store *store);
 void kc_store_get_info(const struct kc_store *store, struct kc_store_info *info);
 
-/* Whether the file ends with its footer: not so where an append was broken off. */
+/* Whether there is nothing to mend: both footer references are sound, and the file ends with its
+ * footer, as it does not after an append that was killed. */
 bool kc_store_is_tidy(const struct kc_store *store);
+
+/*
+ * What the user should know of an opened file: a footer reference is damaged, and either no data is
+ * lost, or what was added last may be missing. One sentence that names the file; owned by the
+ * store. NULL: nothing.
+ */
+const char *kc_store_warning(const struct kc_store *store);
+
+/* KC_ECORRUPT if what was added last may be missing: to change or replace the file would destroy
+ * it for good. kc_store_append refuses such a file by itself. */
+enum kc_status kc_store_check_writable(const struct kc_store *store, struct kc_error *err);
 
 /*
  * The histogram: pairs (count, number of distinct k-mers), ascending, zero rows left out. Read from
@@ -177,6 +194,7 @@ enum kc_status kc_store_split(struct kc_store *store, size_t nparts, uint64_t **
 /*
  * Verify everything: every checksum, the order, the index, the histogram, and the identity
  * sum of counts kept + dropped + saturated = k-mers counted. job may be NULL.
+ * KC_EUNTIDY if all that is well, but the file is not kc_store_is_tidy.
  */
 enum kc_status kc_store_check(struct kc_store *store, int nthreads, struct kc_job *job,
                               struct kc_error *err);
@@ -236,7 +254,7 @@ enum kc_status kc_set_run(const struct kc_set *set, int nthreads, struct kc_job 
                           const struct kc_run_sink *sink, struct kc_store_origin *origin,
                           const char ***names, struct kc_error *err);
 
-/* The memory that each thread of kc_set_run takes, about: more, the more runs there are. */
+/* About how much memory each thread of kc_set_run takes: the more runs, the more. */
 uint64_t kc_set_thread_nbytes(const struct kc_set *set);
 
 /* Pairs in all runs of the files: no more come of them. */

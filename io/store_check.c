@@ -59,21 +59,14 @@ static bool counts_are_positive(const struct kc_walk *walk)
         return positive;
 }
 
-/* The k-mer behind the walk's block is the first of the next block, if there is one. */
-static enum kc_status check_next(const struct kc_walk *walk, struct kc_error *err)
+enum kc_status kc_walk_check_block(const struct kc_walk *walk, struct kc_error *err)
 {
-        const int nw = walk->store->nwords;
-        const uint64_t *last = walk->kmers + (walk->n - 1) * (size_t)nw, *next;
-        if (walk->block == walk->run->nblocks)
-                return KC_OK;
-        if (walk->block % KC_PAGE_NBLOCKS != 0)
-                next = walk->page.firsts + walk->block % KC_PAGE_NBLOCKS * (uint64_t)nw;
-        else
-                next = walk->run->page_firsts + walk->block / KC_PAGE_NBLOCKS * (uint64_t)nw;
-        if (kc_kmer_compare(last, next, nw) >= 0)
-                return kc_block_damaged(walk->store, walk->offset, "reaches into the next one",
-                                        err);
-        return KC_OK;
+        enum kc_status status;
+        KC_TRY(check_kmers(walk->store, walk, err));
+        if (!counts_are_positive(walk))
+                status = kc_block_damaged(walk->store, walk->offset, "holds a count of 0", err);
+out:
+        return status;
 }
 
 static enum kc_status check_page(struct check *c, struct kc_walk *walk, uint64_t page,
@@ -87,13 +80,7 @@ static enum kc_status check_page(struct check *c, struct kc_walk *walk, uint64_t
                 KC_TRY(kc_walk_next(walk, err));
                 if (walk->n == 0)
                         break;
-                KC_TRY(check_kmers(c->store, walk, err));
-                KC_TRY(check_next(walk, err));
-                if (!counts_are_positive(walk)) {
-                        status =
-                                kc_block_damaged(c->store, walk->offset, "holds a count of 0", err);
-                        goto out;
-                }
+                KC_TRY(kc_walk_check_block(walk, err));
                 KC_TRY(kc_tally_add(tally, walk->counts, walk->n, err));
         }
 out:
@@ -178,31 +165,22 @@ out:
         return status;
 }
 
-/*
- * What opening can do without: the reference that is not in force is sound or empty, and nothing
- * follows the footer. Either is what an append leaves that did not come to its end.
- */
+/* What opening can do without: sound references, and nothing behind the footer. */
 static enum kc_status check_ends(const struct kc_store *store, struct kc_error *err)
 {
-        struct kc_store_header header;
-        enum kc_status status = kc_store_pread(store, &header, sizeof header, 0, err);
-        if (status != KC_OK)
-                return status;
-        uint64_t end = store->footer_offset + store->footer_nbytes;
-        if (!kc_store_is_tidy(store))
-                return kc_fail(err, KC_ECORRUPT,
-                               "%s has %llu bytes behind its footer, from offset %llu on, as an "
-                               "interrupted append leaves them; what was there before is still "
-                               "readable",
-                               store->path, (unsigned long long)(store->nbytes - end),
-                               (unsigned long long)end);
-        for (int i = 0; i < 2; i++)
-                if (!kc_footer_ref_is_usable(&header.footer[i]))
-                        return kc_fail(err, KC_ECORRUPT,
-                                       "%s is damaged: its header's reference at offset %d is "
-                                       "wrong; the file is still readable",
-                                       store->path, 64 + 32 * i);
-        return KC_OK;
+        const uint64_t end = store->footer_offset + store->footer_nbytes;
+        if (store->footing != KC_FOOTING_SOUND)
+                return kc_fail(err,
+                               store->footing == KC_FOOTING_DOUBTFUL ? KC_ECORRUPT : KC_EUNTIDY,
+                               "%s", store->warning);
+        if (kc_store_is_at_end(store))
+                return KC_OK;
+        return kc_fail(err, KC_EUNTIDY,
+                       "%s: %llu bytes from offset %llu on, after its footer, were left by an "
+                       "interrupted append; no data is lost, and the next add, remove or compact "
+                       "cuts them off",
+                       store->path, (unsigned long long)(store->nbytes - end),
+                       (unsigned long long)end);
 }
 
 enum kc_status kc_store_check(struct kc_store *store, int nthreads, struct kc_job *job,

@@ -12,6 +12,13 @@
 #include "io/store_footer.h"
 #include "io/store_format.h"
 
+/* How certain it is that the footer in use is the newest that was committed. */
+enum kc_footing {
+        KC_FOOTING_SOUND,    /* the references say so */
+        KC_FOOTING_MENDABLE, /* a reference is damaged, but no data can have been lost */
+        KC_FOOTING_DOUBTFUL, /* a reference is damaged, and a newer footer may have been lost */
+};
+
 struct kc_store {
         int fd;
         char *path;
@@ -23,7 +30,15 @@ struct kc_store {
         uint32_t nruns;
         const char **names; /* of all runs, in order */
         size_t nnames;
+        enum kc_footing footing;
+        char *warning; /* what is wrong with the footing; NULL: nothing */
 };
+
+/* Whether the file ends with its footer. */
+static inline bool kc_store_is_at_end(const struct kc_store *store)
+{
+        return store->footer_offset + store->footer_nbytes == store->nbytes;
+}
 
 /* Read nbytes at offset; fewer are KC_ECORRUPT. */
 enum kc_status kc_store_pread(const struct kc_store *store, void *to, size_t nbytes,
@@ -31,11 +46,12 @@ enum kc_status kc_store_pread(const struct kc_store *store, void *to, size_t nby
 
 /* An index page. Zero-initialise; free words. */
 struct kc_page {
-        uint64_t *words;         /* room for a whole page */
-        uint64_t number;         /* of the page in its run; valid while n > 0 */
-        size_t n;                /* entries; 0: none loaded */
-        const uint64_t *firsts;  /* [n * nwords] */
-        const uint64_t *offsets; /* [n + 1] */
+        uint64_t *words;           /* room for a whole page of any run */
+        uint64_t number;           /* of the page in its run; valid while n > 0 */
+        size_t n;                  /* entries; 0: none loaded */
+        const uint64_t *firsts;    /* [n * nwords] */
+        const uint64_t *offsets;   /* [n + 1] */
+        const uint64_t *checksums; /* of the blocks [n]; NULL if the run is not linked */
 };
 
 /* Load a page, number < run->npages, unless it is the one loaded. */
@@ -63,9 +79,31 @@ size_t kc_kmer_search(const uint64_t *kmers, size_t n, const uint64_t *kmer, int
 enum kc_status kc_block_damaged(const struct kc_store *store, uint64_t offset, const char *what,
                                 struct kc_error *err);
 
-/* Check the checksum behind a block of nwords words, itself included. offset is for the message. */
-enum kc_status kc_block_verify(const struct kc_store *store, const uint64_t *words, size_t nwords,
-                               uint64_t offset, struct kc_error *err);
+/* What the index says of a block, and where it was read. */
+struct kc_block_place {
+        uint64_t offset;   /* in the file */
+        size_t nwords;     /* its checksum included */
+        bool linked;       /* the index holds its checksum */
+        uint64_t checksum; /* if linked */
+};
+
+/* The place of the i-th block of a page. */
+static inline struct kc_block_place kc_page_place(const struct kc_page *page, size_t i)
+{
+        return (struct kc_block_place){
+                .offset = page->offsets[i],
+                .nwords = (page->offsets[i + 1] - page->offsets[i]) / sizeof(uint64_t),
+                .linked = page->checksums != NULL,
+                .checksum = page->checksums != NULL ? page->checksums[i] : 0
+        };
+}
+
+/*
+ * Check the checksum behind the words of a block, and that the block is the one that belongs to the
+ * place; in a run that is not linked, the latter cannot be checked.
+ */
+enum kc_status kc_block_verify(const struct kc_store *store, const uint64_t *words,
+                               const struct kc_block_place *place, struct kc_error *err);
 
 /* ---- a walk over the blocks of one run ---- */
 
@@ -75,7 +113,7 @@ struct kc_walk {
         const uint64_t *from, *to; /* or NULL; the owner's */
         uint64_t block, end;       /* next block to decode, and where to stop */
         struct kc_page page;
-        uint64_t *chunk; /* blocks as they are in the file, read several at once */
+        uint64_t *chunk;     /* blocks as they are in the file, read several at once */
         size_t chunk_nbytes; /* so much of them; 0: as is best for one walk */
         size_t chunk_cap;
         uint64_t chunk_begin, chunk_end; /* blocks */
@@ -103,5 +141,9 @@ enum kc_status kc_walk_range(struct kc_walk *walk, const uint64_t *from, const u
 /* The next pairs, at least one; walk->n = 0 at the end. */
 enum kc_status kc_walk_next(struct kc_walk *walk, struct kc_error *err);
 void kc_walk_free(struct kc_walk *walk);
+
+/* Check what a walk does not check in the block that it decoded last, without bounds: that its k-mers
+ * ascend, have k bases and are in canonical form, and that no count is 0. */
+enum kc_status kc_walk_check_block(const struct kc_walk *walk, struct kc_error *err);
 
 #endif

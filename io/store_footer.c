@@ -46,7 +46,7 @@ enum kc_status kc_footer_append_run(struct kc_words *records, struct kc_run_reco
                                     const struct kc_run_parts *parts, struct kc_error *err)
 {
         enum kc_status status;
-        const struct kc_words *firsts = parts->page_firsts;
+        const struct kc_words *firsts = parts->page_firsts, *checksums = parts->page_checksums;
         record->nhistogram = parts->nrows;
         record->nnames = parts->nnames;
         record->names_nbytes = 0;
@@ -56,68 +56,36 @@ enum kc_status kc_footer_append_run(struct kc_words *records, struct kc_run_reco
         KC_TRY(kc_words_append(records, record, sizeof *record, err));
         KC_TRY(kc_words_append(records, parts->rows, parts->nrows * sizeof *parts->rows, err));
         KC_TRY(kc_words_append(records, firsts->data, firsts->n * sizeof *firsts->data, err));
+        KC_TRY(kc_words_append(records, checksums->data, checksums->n * sizeof *checksums->data,
+                               err));
         KC_TRY(append_names(records, parts, record->names_nbytes, err));
 out:
         return status;
 }
 
-enum kc_status kc_footer_assemble(struct kc_words *footer, const struct kc_words *kinds,
-                                  const struct kc_words *records, struct kc_error *err)
+enum kc_status kc_footer_assemble(struct kc_words *footer, uint64_t offset,
+                                  const struct kc_words *kinds, const struct kc_words *records,
+                                  struct kc_error *err)
 {
         enum kc_status status;
-        struct kc_footer_head head = { .nruns = kinds->n };
-        bool only_counts = true;
-        for (size_t i = 0; i < kinds->n; i++)
-                only_counts &= kinds->data[i] == KC_RUN_COUNTS;
-        memcpy(head.magic, only_counts ? KC_FOOTER_MAGIC : KC_FOOTER_KINDS_MAGIC,
-               sizeof head.magic);
+        struct kc_footer_head head = { .offset = offset, .nruns = kinds->n };
+        uint64_t checksum;
+        memcpy(head.magic, KC_FOOTER_MAGIC, sizeof head.magic);
+        head.nbytes =
+                sizeof head + (kinds->n + records->n) * sizeof *records->data + sizeof checksum;
         footer->n = 0;
         KC_TRY(kc_words_append(footer, &head, sizeof head, err));
-        if (!only_counts)
-                KC_TRY(kc_words_append(footer, kinds->data, kinds->n * sizeof *kinds->data, err));
+        KC_TRY(kc_words_append(footer, kinds->data, kinds->n * sizeof *kinds->data, err));
         KC_TRY(kc_words_append(footer, records->data, records->n * sizeof *records->data, err));
+        checksum = XXH3_64bits(footer->data, footer->n * sizeof *footer->data);
+        KC_TRY(kc_words_append(footer, &checksum, sizeof checksum, err));
 out:
         return status;
 }
 
 /* ---- the header ---- */
 
-static bool ref_is_sound(const struct kc_footer_ref *ref)
-{
-        return XXH3_64bits(ref, offsetof(struct kc_footer_ref, ref_checksum)) == ref->ref_checksum;
-}
-
-bool kc_footer_ref_is_usable(const struct kc_footer_ref *ref)
-{
-        static const struct kc_footer_ref unused;
-        return ref_is_sound(ref) || memcmp(ref, &unused, sizeof unused) == 0;
-}
-
-int kc_footer_ref_in_force(const struct kc_store_header *header)
-{
-        int best = -1;
-        for (int i = 0; i < 2; i++)
-                if (ref_is_sound(&header->footer[i]) &&
-                    (best < 0 || header->footer[i].offset > header->footer[best].offset))
-                        best = i;
-        return best;
-}
-
-static enum kc_status choose_ref(const struct kc_store_header *header, const char *path,
-                                 struct kc_footer_ref *ref, struct kc_error *err)
-{
-        int best = kc_footer_ref_in_force(header);
-        if (best < 0)
-                return kc_fail(err, KC_ECORRUPT,
-                               "%s is damaged: its header (offset 64) does not say where the "
-                               "footer is",
-                               path);
-        *ref = header->footer[best];
-        return KC_OK;
-}
-
 enum kc_status kc_header_check(const struct kc_store_header *header, const char *path,
-                               uint64_t file_nbytes, struct kc_footer_ref *ref,
                                struct kc_error *err)
 {
         if (memcmp(header->magic, KC_STORE_MAGIC, sizeof header->magic) != 0)
@@ -129,20 +97,68 @@ enum kc_status kc_header_check(const struct kc_store_header *header, const char 
                                path, header->version, KC_STORE_VERSION);
         if (header->checksum != XXH3_64bits(header, offsetof(struct kc_store_header, checksum)) ||
             header->k < 1 || header->k > KC_MAX_K || (header->flags & ~KC_STORE_STRANDED) != 0)
-                return kc_fail(err, KC_ECORRUPT, "%s is damaged: its header (offset 0) is wrong",
+                return kc_fail(err, KC_ECORRUPT,
+                               "%s is damaged: its header (offset 0) is wrong; " KC_RESCUE_ADVICE,
                                path);
-        enum kc_status status = choose_ref(header, path, ref, err);
-        if (status != KC_OK)
-                return status;
-        if (ref->offset < sizeof *header || ref->offset % 8 != 0 || ref->nbytes % 8 != 0 ||
-            ref->nbytes < sizeof(struct kc_footer_head))
+        return KC_OK;
+}
+
+/* The k and strands for which the checksum is right, or, if there are none because it is damaged
+ * itself, those that the header states. */
+static bool matches(const struct kc_store_header *header, const struct kc_store_header *sound,
+                    bool by_checksum)
+{
+        return by_checksum ? header->checksum == sound->checksum
+                           : memcmp(header, sound, offsetof(struct kc_store_header, checksum)) == 0;
+}
+
+bool kc_header_rebuild(struct kc_store_header *header)
+{
+        for (int i = 0; i < 4 * KC_MAX_K; i++) {
+                const bool by_checksum = i < 2 * KC_MAX_K, stranded = i % 2;
+                struct kc_store_header sound;
+                kc_header_fill(&sound, 1 + i / 2 % KC_MAX_K, stranded);
+                if (!matches(header, &sound, by_checksum))
+                        continue;
+                memcpy(header, &sound, offsetof(struct kc_store_header, footer));
+                return true;
+        }
+        return false;
+}
+
+bool kc_footer_ref_is_sound(const struct kc_footer_ref *ref)
+{
+        return XXH3_64bits(ref, offsetof(struct kc_footer_ref, ref_checksum)) == ref->ref_checksum;
+}
+
+bool kc_footer_ref_is_empty(const struct kc_footer_ref *ref)
+{
+        static const struct kc_footer_ref empty;
+        return memcmp(ref, &empty, sizeof empty) == 0;
+}
+
+int kc_footer_ref_in_force(const struct kc_store_header *header)
+{
+        int best = -1;
+        for (int i = 0; i < 2; i++)
+                if (kc_footer_ref_is_sound(&header->footer[i]) &&
+                    (best < 0 || header->footer[i].offset > header->footer[best].offset))
+                        best = i;
+        return best;
+}
+
+enum kc_status kc_footer_ref_check(const struct kc_footer_ref *ref, const char *path,
+                                   uint64_t file_nbytes, struct kc_error *err)
+{
+        if (ref->offset < sizeof(struct kc_store_header) || ref->offset % 8 != 0 ||
+            ref->nbytes % 8 != 0 || ref->nbytes < sizeof(struct kc_old_footer_head))
                 return kc_fail(err, KC_ECORRUPT,
                                "%s is damaged: its header (offset 64) points to no footer", path);
         if (ref->offset > file_nbytes || ref->nbytes > file_nbytes - ref->offset)
                 return kc_fail(err, KC_ECORRUPT,
-                               "%s is truncated: it has %llu bytes, its footer ends at %llu", path,
-                               (unsigned long long)file_nbytes,
-                               (unsigned long long)(ref->offset + ref->nbytes));
+                               "%s is truncated: it has %llu bytes, its footer ends at %llu; %s",
+                               path, (unsigned long long)file_nbytes,
+                               (unsigned long long)(ref->offset + ref->nbytes), KC_RESCUE_ADVICE);
         return KC_OK;
 }
 
@@ -213,7 +229,7 @@ static bool places_are_sound(const struct kc_run *run, const struct kc_file_shap
         if (run->nblocks > (r->index_offset - r->blocks_offset) / min_block_nbytes)
                 return false;
         /* nblocks is below 2^59 now, so that this cannot overflow */
-        return kc_index_words(run->nblocks, file->key_nwords) <=
+        return kc_index_words(run->nblocks, file->key_nwords, run->linked) <=
                (file->footer_offset - r->index_offset) / sizeof(uint64_t);
 }
 
@@ -231,39 +247,83 @@ static bool parse_run(struct footer_scan *s, const struct kc_file_shape *file, s
                 return false;
         run->rows = scan(s, 2 * r->nhistogram);
         run->page_firsts = scan(s, run->npages * (uint64_t)file->key_nwords);
+        run->page_checksums = scan(s, run->linked ? run->npages : 0);
         run->names = scan(s, kc_div_up(r->names_nbytes, sizeof(uint64_t)));
         if (run->kind == KC_RUN_TOMBSTONES && r->sum != r->ndistinct)
                 return false; /* as the rows add up to these, all counts are 1 */
-        return run->rows != NULL && run->page_firsts != NULL && run->names != NULL &&
-               rows_are_sound(run) && firsts_ascend(run, file->key_nwords) && names_are_sound(run);
+        return run->rows != NULL && run->page_firsts != NULL && run->page_checksums != NULL &&
+               run->names != NULL && rows_are_sound(run) && firsts_ascend(run, file->key_nwords) &&
+               names_are_sound(run);
 }
 
-static bool has_kinds(const struct kc_footer_head *head)
+static bool has_magic(const uint64_t *footer, const char *magic)
 {
-        return memcmp(head->magic, KC_FOOTER_KINDS_MAGIC, sizeof head->magic) == 0;
+        return memcmp(footer, magic, sizeof *footer) == 0;
 }
 
-size_t kc_footer_records_at(const uint64_t *footer, uint32_t nruns)
+bool kc_footer_is_old(const uint64_t *footer)
 {
-        const struct kc_footer_head *head = (const void *)footer;
-        return sizeof *head / sizeof *footer + (has_kinds(head) ? nruns : 0);
+        return has_magic(footer, KC_OLD_FOOTER_MAGIC) ||
+               has_magic(footer, KC_OLD_KINDS_FOOTER_MAGIC);
 }
 
-/* The head and the kinds; false where they cannot be. */
-static bool parse_head(struct footer_scan *s, uint64_t *nruns, const uint64_t **kinds)
+/* What precedes the records. */
+struct footer_front {
+        uint64_t offset, nruns; /* offset: UINT64_MAX in an old footer, which does not hold it */
+        bool has_kinds, may_link;
+        const uint64_t *kinds; /* [nruns] where has_kinds; else all runs hold counts */
+};
+
+static bool scan_old_head(struct footer_scan *s, struct footer_front *front)
 {
-        const struct kc_footer_head *head = scan(s, sizeof *head / sizeof(uint64_t));
-        if (head == NULL || head->nruns < 1 || head->nruns > KC_STORE_MAX_RUNS)
+        front->has_kinds = has_magic(s->at, KC_OLD_KINDS_FOOTER_MAGIC);
+        const struct kc_old_footer_head *head = scan(s, sizeof *head / sizeof *s->at);
+        if (head == NULL)
                 return false;
-        *nruns = head->nruns;
-        *kinds = NULL;
-        if (!has_kinds(head))
-                return memcmp(head->magic, KC_FOOTER_MAGIC, sizeof head->magic) == 0;
-        *kinds = scan(s, head->nruns);
-        for (uint64_t i = 0; *kinds != NULL && i < head->nruns; i++)
-                if ((*kinds)[i] > KC_RUN_TOMBSTONES)
+        front->offset = UINT64_MAX;
+        front->nruns = head->nruns;
+        return true;
+}
+
+/* Also takes the checksum off the end. */
+static bool scan_head(struct footer_scan *s, struct footer_front *front)
+{
+        const struct footer_scan whole = *s;
+        const struct kc_footer_head *head = scan(s, sizeof *head / sizeof *s->at);
+        if (head == NULL || s->nleft == 0 || !has_magic(whole.at, KC_FOOTER_MAGIC) ||
+            head->nbytes != whole.nleft * sizeof *whole.at)
+                return false;
+        s->nleft--;
+        front->has_kinds = front->may_link = true;
+        front->offset = head->offset;
+        front->nruns = head->nruns;
+        return XXH3_64bits(whole.at, head->nbytes - sizeof *whole.at) == whole.at[whole.nleft - 1];
+}
+
+static bool scan_front(struct footer_scan *s, struct footer_front *front)
+{
+        *front = (struct footer_front){ 0 };
+        if (s->nleft == 0 ||
+            !(kc_footer_is_old(s->at) ? scan_old_head(s, front) : scan_head(s, front)) ||
+            front->nruns < 1 || front->nruns > KC_STORE_MAX_RUNS)
+                return false;
+        if (!front->has_kinds)
+                return true;
+        const uint64_t flags = front->may_link ? KC_RUN_LINKED : 0;
+        front->kinds = scan(s, front->nruns);
+        for (uint64_t i = 0; front->kinds != NULL && i < front->nruns; i++)
+                if ((front->kinds[i] & ~flags) > KC_RUN_TOMBSTONES)
                         return false;
-        return *kinds != NULL;
+        return front->kinds != NULL;
+}
+
+const uint64_t *kc_footer_records(const uint64_t *footer, size_t nwords, size_t *nrecord_words)
+{
+        struct footer_scan s = { footer, nwords };
+        struct footer_front front;
+        scan_front(&s, &front);
+        *nrecord_words = s.nleft;
+        return s.at;
 }
 
 enum kc_status kc_footer_parse(const uint64_t *footer, size_t nwords,
@@ -271,26 +331,29 @@ enum kc_status kc_footer_parse(const uint64_t *footer, size_t nwords,
                                uint32_t *nruns, struct kc_error *err)
 {
         struct footer_scan s = { footer, nwords };
+        struct footer_front front;
         struct kc_run *out = NULL;
-        const uint64_t *kinds;
-        uint64_t n;
-        if (!parse_head(&s, &n, &kinds))
+        if (!scan_front(&s, &front) ||
+            (front.offset != UINT64_MAX && front.offset != file->footer_offset))
                 goto damaged;
-        out = calloc(n, sizeof *out);
+        out = calloc(front.nruns, sizeof *out);
         if (out == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for opening %s", file->path);
-        for (uint64_t i = 0; i < n; i++) {
-                out[i].kind = kinds == NULL ? KC_RUN_COUNTS : (enum kc_run_kind)kinds[i];
+        for (uint64_t i = 0; i < front.nruns; i++) {
+                const uint64_t kind = front.has_kinds ? front.kinds[i] : KC_RUN_COUNTS;
+                out[i].kind = (enum kc_run_kind)(kind & ~(uint64_t)KC_RUN_LINKED);
+                out[i].linked = (kind & KC_RUN_LINKED) != 0;
                 if (!parse_run(&s, file, &out[i]))
                         goto damaged;
         }
         if (s.nleft != 0)
                 goto damaged;
         *runs = out;
-        *nruns = (uint32_t)n;
+        *nruns = (uint32_t)front.nruns;
         return KC_OK;
 damaged:
         free(out);
-        return kc_fail(err, KC_ECORRUPT, "%s is damaged: its footer (offset %llu) is wrong",
+        return kc_fail(err, KC_ECORRUPT,
+                       "%s is damaged: its footer (offset %llu) is wrong; " KC_RESCUE_ADVICE,
                        file->path, (unsigned long long)file->footer_offset);
 }

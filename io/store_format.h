@@ -11,16 +11,17 @@
 
 #include "kmer/block_codec.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a .kc file is mapped to host words");
 
 #define KC_STORE_MAGIC  "\x89KC\r\n\x1a\n" /* 8 bytes with the NUL */
-#define KC_FOOTER_MAGIC "KCFOOTER"
+#define KC_FOOTER_MAGIC "KCFOOTR3"
 
-/* Of a footer that tells the kinds of its runs. What knows no tombstones knows no such footer, and
- * so refuses the file in place of giving counts that were removed. */
-#define KC_FOOTER_KINDS_MAGIC "KCFOOTR2"
+/* Footers of earlier versions have no checksum of their own. They are read, but no longer written. */
+#define KC_OLD_FOOTER_MAGIC       "KCFOOTER" /* all runs hold counts */
+#define KC_OLD_KINDS_FOOTER_MAGIC "KCFOOTR2" /* the kinds follow the head */
 
 enum {
         KC_STORE_VERSION = 1,
@@ -29,17 +30,19 @@ enum {
         KC_STORE_MAX_RUNS = 256,
 };
 
-/* Where the footer is. The footer itself carries a checksum, this one guards the reference. */
+/* Where the footer is. */
 struct kc_footer_ref {
         uint64_t offset;
         uint64_t nbytes;
-        uint64_t checksum;     /* of the footer */
+        uint64_t checksum;     /* of the whole footer */
         uint64_t ref_checksum; /* of the 24 bytes above */
 };
 
 /*
- * Two references, so that a file can grow: the new footer is complete on disk before the reference
- * that is not in force is overwritten with it. In force is the sound one with the larger offset.
+ * Two references, so that a file can grow: the reference that is not in force is overwritten only
+ * when the new footer, and everything that it refers to, is on the disk. The sound reference with
+ * the larger offset is in force. A new file has two equal references, so an empty one is found only
+ * in files of earlier versions.
  */
 struct kc_store_header {
         char magic[8];
@@ -52,18 +55,41 @@ struct kc_store_header {
 };
 _Static_assert(sizeof(struct kc_store_header) == 128, "header");
 
+/*
+ * The head names the footer's own place and length, and the footer's last word is the XXH3 of all
+ * its bytes before: a search can recognise a footer that no sound reference leads to.
+ */
 struct kc_footer_head {
+        char magic[8];
+        uint64_t nbytes; /* of the whole footer, its checksum included */
+        uint64_t offset; /* of the footer in the file */
+        uint64_t nruns;
+};
+_Static_assert(sizeof(struct kc_footer_head) == 32, "footer head");
+
+/* The head of the two old kinds. */
+struct kc_old_footer_head {
         char magic[8];
         uint64_t nruns;
 };
 
-/* Behind the head, a word a run, under KC_FOOTER_KINDS_MAGIC only; else all runs hold counts. */
+/* Behind the head, a word a run; in footers that begin with KC_OLD_FOOTER_MAGIC there are none. */
 enum kc_run_kind {
         KC_RUN_COUNTS = 0,
         KC_RUN_TOMBSTONES = 1, /* its k-mers are removed from the runs before it; all counts are 1 */
 };
 
-/* Then, for each run: this, the histogram, the top index, the names. */
+/*
+ * Added to the kind of a run that is linked: the footer holds the checksums of its index pages, and
+ * these hold the checksums of its blocks. So a sound page or block in the wrong place is noticed.
+ * Every new run is linked; runs of earlier versions are not, and stay as they are.
+ */
+enum { KC_RUN_LINKED = 1 << 8 };
+
+/*
+ * Then, for each run: this, the histogram, the top index (the first k-mer of each page; in a linked
+ * run then the checksum of each), the names. The checksum comes last.
+ */
 struct kc_run_record {
         uint64_t blocks_offset;
         uint64_t index_offset;
@@ -85,11 +111,12 @@ _Static_assert(sizeof(struct kc_run_record) == 136, "run record");
  * An index page of n entries, in words; padded to no fixed size, so page p of a run lies at
  * index_offset + p * 8 * kc_page_words(KC_PAGE_NBLOCKS, ...).
  *
- *   | n | first k-mers [n * key_nwords] | offsets of blocks [n], end of the last | checksum |
+ *   | n | first k-mers [n * key_nwords] | offsets of blocks [n], end of the last |
+ *   | checksums of blocks [n], in a linked run only | checksum |
  */
-static inline size_t kc_page_words(size_t nentries, int key_nwords)
+static inline size_t kc_page_words(size_t nentries, int key_nwords, bool linked)
 {
-        return 1 + nentries * (size_t)key_nwords + nentries + 1 + 1;
+        return 1 + nentries * (size_t)key_nwords + nentries + 1 + (linked ? nentries : 0) + 1;
 }
 
 static inline uint64_t kc_div_up(uint64_t a, uint64_t b)
@@ -109,11 +136,11 @@ static inline uint64_t kc_run_npages(uint64_t ndistinct)
 }
 
 /* Words of a whole index. */
-static inline uint64_t kc_index_words(uint64_t nblocks, int key_nwords)
+static inline uint64_t kc_index_words(uint64_t nblocks, int key_nwords, bool linked)
 {
         uint64_t last = nblocks % KC_PAGE_NBLOCKS;
-        return nblocks / KC_PAGE_NBLOCKS * kc_page_words(KC_PAGE_NBLOCKS, key_nwords) +
-               (last ? kc_page_words(last, key_nwords) : 0);
+        return nblocks / KC_PAGE_NBLOCKS * kc_page_words(KC_PAGE_NBLOCKS, key_nwords, linked) +
+               (last ? kc_page_words(last, key_nwords, linked) : 0);
 }
 
 #endif

@@ -61,12 +61,12 @@ static enum kc_status load_block(struct run_lookup *l, const struct kc_store *st
         if (l->nwords > 0 && l->block == block)
                 return KC_OK;
         l->nwords = 0;
-        size_t nwords = (page->offsets[i + 1] - page->offsets[i]) / sizeof *l->words;
+        const struct kc_block_place place = kc_page_place(page, i);
         enum kc_status status;
-        KC_TRY(kc_store_pread(store, l->words, nwords * sizeof *l->words, page->offsets[i], err));
-        KC_TRY(kc_block_verify(store, l->words, nwords, page->offsets[i], err));
+        KC_TRY(kc_store_pread(store, l->words, place.nwords * sizeof *l->words, place.offset, err));
+        KC_TRY(kc_block_verify(store, l->words, &place, err));
         l->block = block;
-        l->nwords = nwords;
+        l->nwords = place.nwords;
 out:
         return status;
 }

@@ -335,7 +335,7 @@ out:
         return status;
 }
 
-/* What the walk of one of nruns runs reads ahead. */
+/* How much the walk of each of nruns runs reads ahead. */
 static size_t chunk_nbytes_of(size_t nruns)
 {
         size_t nbytes = CHUNKS_NBYTES / nruns;
@@ -351,7 +351,7 @@ size_t kc_merge_nbytes(size_t nruns, int nwords)
         const size_t node = BATCH_NKMERS * (key_nbytes + sizeof(uint64_t)) + sizeof(struct node);
         const size_t walk = chunk_nbytes_of(nruns) + kc_block_max_words(nwords) * sizeof(uint64_t) +
                             KC_BLOCK_NKMERS * sizeof(uint32_t) +
-                            kc_page_words(KC_PAGE_NBLOCKS, nwords) * sizeof(uint64_t);
+                            kc_page_words(KC_PAGE_NBLOCKS, nwords, true) * sizeof(uint64_t);
         return nruns * (2 * node + walk) + BATCH_NKMERS * key_nbytes + sizeof(struct kc_merge);
 }
 

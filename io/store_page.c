@@ -47,12 +47,16 @@ enum kc_status kc_block_damaged(const struct kc_store *store, uint64_t offset, c
                        (unsigned long long)offset, what);
 }
 
-enum kc_status kc_block_verify(const struct kc_store *store, const uint64_t *words, size_t nwords,
-                               uint64_t offset, struct kc_error *err)
+enum kc_status kc_block_verify(const struct kc_store *store, const uint64_t *words,
+                               const struct kc_block_place *place, struct kc_error *err)
 {
-        if (XXH3_64bits(words, (nwords - 1) * sizeof *words) == words[nwords - 1])
-                return KC_OK;
-        return kc_block_damaged(store, offset, "has a wrong checksum", err);
+        const uint64_t checksum = words[place->nwords - 1];
+        if (XXH3_64bits(words, (place->nwords - 1) * sizeof *words) != checksum)
+                return kc_block_damaged(store, place->offset, "has a wrong checksum", err);
+        if (place->linked && checksum != place->checksum)
+                return kc_block_damaged(store, place->offset,
+                                        "is not the block that the index says is there", err);
+        return KC_OK;
 }
 
 /* Entries ascend, between this page's first k-mer in the footer and the next page's. */
@@ -91,21 +95,30 @@ static bool offsets_are_sound(const struct kc_page *page, const struct kc_run *r
         return true;
 }
 
+/* Whether the checksum is right, and is that of the page that belongs here. */
+static bool checksum_is_sound(const struct kc_page *page, const struct kc_run *run, size_t nwords)
+{
+        const uint64_t checksum = page->words[nwords - 1];
+        return XXH3_64bits(page->words, (nwords - 1) * sizeof *page->words) == checksum &&
+               (!run->linked || checksum == run->page_checksums[page->number]);
+}
+
 enum kc_status kc_page_load(struct kc_page *page, const struct kc_store *store,
                             const struct kc_run *run, uint64_t number, struct kc_error *err)
 {
         if (page->n > 0 && page->number == number)
                 return KC_OK;
         page->n = 0;
-        const size_t full = kc_page_words(KC_PAGE_NBLOCKS, store->nwords);
-        if (page->words == NULL)
-                page->words = malloc(full * sizeof *page->words);
+        const size_t full = kc_page_words(KC_PAGE_NBLOCKS, store->nwords, run->linked);
+        if (page->words == NULL) /* the next run may be linked, if this one is not */
+                page->words = malloc(kc_page_words(KC_PAGE_NBLOCKS, store->nwords, true) *
+                                     sizeof *page->words);
         if (page->words == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for the index of %s", store->path);
 
         uint64_t nleft = run->nblocks - number * KC_PAGE_NBLOCKS;
         size_t n = nleft < KC_PAGE_NBLOCKS ? (size_t)nleft : KC_PAGE_NBLOCKS;
-        size_t nwords = kc_page_words(n, store->nwords);
+        size_t nwords = kc_page_words(n, store->nwords, run->linked);
         uint64_t offset = run->record.index_offset + number * full * sizeof *page->words;
         enum kc_status status =
                 kc_store_pread(store, page->words, nwords * sizeof *page->words, offset, err);
@@ -115,9 +128,9 @@ enum kc_status kc_page_load(struct kc_page *page, const struct kc_store *store,
         page->number = number;
         page->firsts = page->words + 1;
         page->offsets = page->firsts + n * (size_t)store->nwords;
+        page->checksums = run->linked ? page->offsets + n + 1 : NULL;
         page->n = n;
-        uint64_t checksum = XXH3_64bits(page->words, (nwords - 1) * sizeof *page->words);
-        if (checksum == page->words[nwords - 1] && page->words[0] == n &&
+        if (checksum_is_sound(page, run, nwords) && page->words[0] == n &&
             firsts_are_sound(page, run, store->nwords) &&
             offsets_are_sound(page, run, store->nwords))
                 return KC_OK;

@@ -10,6 +10,7 @@
  *      plan the blocks' layouts    side by side
  *      claim: file space, index    in turn: a few words a block
  *      encode, checksum, pwrite    side by side
+ *      checksums to the index      one at a time, in any order: the entries are claimed
  *
  * The carry is the tail of the k-mers so far that does not fill a block yet.
  */
@@ -22,8 +23,8 @@
 #include <xxhash.h>
 
 enum {
-        CHUNK_WORDS = 1 << 15,   /* blocks are written once they fill so much */
-        PIECE_NKMERS = 64 << 10, /* of a part, at a time: so that an encoder's memory is bounded */
+        CHUNK_WORDS = 1 << 15,   /* blocks are written once they fill this much */
+        PIECE_NKMERS = 64 << 10, /* of a part at a time, which bounds an encoder's memory */
 };
 
 /* ---- failure ---- */
@@ -63,6 +64,7 @@ void kc_encoder_free(struct kc_encoder *e)
         free(e->kept_kmers);
         free(e->kept_counts);
         free(e->plans);
+        free(e->checksums);
         free(e->words);
         free(e);
 }
@@ -318,9 +320,11 @@ static enum kc_status plan_blocks(struct kc_encoder *e, int nwords, struct kc_er
 {
         if (e->nblocks > e->nplans_cap) {
                 free(e->plans);
+                free(e->checksums);
                 e->nplans_cap = 0;
                 e->plans = malloc(e->nblocks * sizeof *e->plans);
-                if (e->plans == NULL)
+                e->checksums = malloc(e->nblocks * sizeof *e->checksums);
+                if (e->plans == NULL || e->checksums == NULL)
                         return kc_fail(err, KC_ENOMEM, "out of memory for encoding blocks");
                 e->nplans_cap = e->nblocks;
         }
@@ -336,22 +340,32 @@ static size_t block_nbytes(const struct kc_block_plan *plan)
         return (plan->nwords + (size_t)1) * sizeof(uint64_t); /* with its checksum */
 }
 
-/* Index entries of the blocks, and *offset, where they go; lock held. */
-static enum kc_status enter_blocks(struct kc_store_writer *w, const struct kc_encoder *e,
+/* Index entries of the blocks, but for their checksums, and *offset, where they go; lock held. */
+static enum kc_status enter_blocks(struct kc_store_writer *w, struct kc_encoder *e,
                                    uint64_t *offset, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
+        e->first_entry = w->index.checksums.n;
         *offset = w->end;
         for (size_t i = 0; i < e->nblocks; i++) {
                 struct kc_pairs p = get_block(e, i, w->nwords);
-                KC_TRY(kc_index_add(&w->index, p.kmers, w->nwords, w->end, w->output.path, err));
+                const struct kc_index_entry entry = { .first = p.kmers, .offset = w->end };
+                KC_TRY(kc_index_add(&w->index, &entry, w->nwords, w->output.path, err));
                 w->end += block_nbytes(&e->plans[i]);
         }
 out:
         return status;
 }
 
-static enum kc_status claim(struct kc_store_writer *w, const struct kc_encoder *e, uint64_t *offset,
+static void enter_checksums(struct kc_store_writer *w, const struct kc_encoder *e)
+{
+        pthread_mutex_lock(&w->lock);
+        memcpy(w->index.checksums.data + e->first_entry, e->checksums,
+               e->nblocks * sizeof *e->checksums);
+        pthread_mutex_unlock(&w->lock);
+}
+
+static enum kc_status claim(struct kc_store_writer *w, struct kc_encoder *e, uint64_t *offset,
                             struct kc_error *err)
 {
         enum kc_status status;
@@ -367,8 +381,8 @@ out:
         return status;
 }
 
-static enum kc_status write_blocks(struct kc_store_writer *w, const struct kc_encoder *e,
-                                   uint64_t offset, struct kc_error *err)
+static enum kc_status write_blocks(struct kc_store_writer *w, struct kc_encoder *e, uint64_t offset,
+                                   struct kc_error *err)
 {
         size_t used = 0;
         for (size_t i = 0; i < e->nblocks; i++) {
@@ -376,7 +390,8 @@ static enum kc_status write_blocks(struct kc_store_writer *w, const struct kc_en
                 struct kc_pairs p = get_block(e, i, w->nwords);
                 uint64_t *words = e->words + used;
                 kc_block_encode(plan, p.kmers, p.counts, w->nwords, words);
-                words[plan->nwords] = XXH3_64bits(words, plan->nwords * sizeof *words);
+                e->checksums[i] = XXH3_64bits(words, plan->nwords * sizeof *words);
+                words[plan->nwords] = e->checksums[i];
                 used += plan->nwords + 1;
                 if (used >= CHUNK_WORDS || i + 1 == e->nblocks) {
                         enum kc_status status = kc_output_pwrite(&w->output, e->words,
@@ -400,6 +415,7 @@ static enum kc_status store_blocks(struct kc_store_writer *w, struct kc_encoder 
         KC_TRY(plan_blocks(e, w->nwords, err));
         KC_TRY(claim(w, e, &offset, err));
         KC_TRY(write_blocks(w, e, offset, err));
+        enter_checksums(w, e);
 out:
         return status;
 }

@@ -2,8 +2,8 @@
  * Parts of a run in that an engine has encoded already.
  *
  * Where a block goes and what the index says of it are known when a call begins, so its serial
- * section is one: in the part's turn, the index entries and the file space. Checks, checksums and
- * writing are done outside of it.
+ * section is one: in the part's turn, the index entries and the file space. Checks and checksums
+ * come before it, writing comes after it.
  *
  * The k-mers inside of the blocks are not looked at. What is checked is what costs little: that the
  * sizes fit, that blocks follow one another, and, at the run's end, that they hold as many k-mers
@@ -92,7 +92,17 @@ static enum kc_status check_follows(const struct kc_store_writer *w, const struc
         return KC_OK;
 }
 
-/* ---- enter, write, tally ---- */
+/* ---- seal, enter, write, tally ---- */
+
+static void seal_blocks(const struct kc_run_blocks *b)
+{
+        uint64_t *at = b->words;
+        for (size_t i = 0; i < b->nblocks; i++) {
+                size_t nwords = b->block_nwords[i];
+                at[nwords] = XXH3_64bits(at, nwords * sizeof *at);
+                at += nwords + 1;
+        }
+}
 
 /* Index entries of the blocks, and *offset, where they go; lock held. */
 static enum kc_status enter_blocks(struct kc_store_writer *w, const struct kc_run_blocks *b,
@@ -103,9 +113,11 @@ static enum kc_status enter_blocks(struct kc_store_writer *w, const struct kc_ru
         *offset = w->end;
         if (b->nblocks == 0)
                 return KC_OK;
+        const uint64_t *checksum = b->words;
         for (size_t i = 0; i < b->nblocks; i++) {
-                KC_TRY(kc_index_add(&w->index, b->firsts + i * nw, w->nwords, w->end,
-                                    w->output.path, err));
+                checksum += b->block_nwords[i];
+                const struct kc_index_entry entry = { b->firsts + i * nw, w->end, *checksum++ };
+                KC_TRY(kc_index_add(&w->index, &entry, w->nwords, w->output.path, err));
                 w->end += (b->block_nwords[i] + UINT64_C(1)) * sizeof(uint64_t);
         }
         w->ndistinct += b->n;
@@ -132,15 +144,9 @@ out:
 static enum kc_status write_blocks(struct kc_store_writer *w, const struct kc_run_blocks *b,
                                    uint64_t offset, struct kc_error *err)
 {
-        uint64_t *at = b->words;
         if (b->nwords == 0)
                 return KC_OK;
-        for (size_t i = 0; i < b->nblocks; i++) {
-                size_t nwords = b->block_nwords[i];
-                at[nwords] = XXH3_64bits(at, nwords * sizeof *at);
-                at += nwords + 1;
-        }
-        return kc_output_pwrite(&w->output, b->words, b->nwords * sizeof *at, offset, err);
+        return kc_output_pwrite(&w->output, b->words, b->nwords * sizeof *b->words, offset, err);
 }
 
 static enum kc_status tally_blocks(struct kc_encoder *e, const struct kc_run_blocks *b,
@@ -164,6 +170,7 @@ enum kc_status kc_writer_put_blocks(struct kc_store_writer *w, const struct kc_r
         KC_TRY(check_order(w, b, err));
         KC_TRY(check_counts(w, b, err));
         KC_TRY(tally_blocks(e, b, err));
+        seal_blocks(b);
         KC_TRY(claim(w, b, &offset, err));
         KC_TRY(write_blocks(w, b, offset, err));
 out:

@@ -100,12 +100,13 @@ static enum kc_status take(struct kc_set_ranges *r, struct run_at *run, size_t i
                            struct kc_error *err)
 {
         const size_t entry = run->block % KC_PAGE_NBLOCKS;
-        const uint64_t *offsets = run->page.offsets + entry;
+        const struct kc_block_place place = kc_page_place(&run->page, entry);
         r->taken[i] = (struct kc_join_block){
-                .offset = offsets[0],
+                .offset = place.offset,
                 .run = (uint32_t)(run - r->runs),
                 .n = (uint32_t)kc_run_block_nkmers(run->at.run, run->block),
-                .nwords = (uint32_t)((offsets[1] - offsets[0]) / sizeof(uint64_t)),
+                .nwords = (uint32_t)place.nwords,
+                .checksum = place.checksum,
         };
         memcpy(r->taken_firsts + i * r->nwords, next_first(r, run), r->nwords * sizeof(uint64_t));
         run->ntaken++;
@@ -222,14 +223,18 @@ static enum kc_status read_blocks(void *ctx, const struct kc_join_range *range, 
         enum kc_status status;
         const struct kc_set_ranges *r = ctx;
         const struct kc_join_block *blocks = range->blocks;
-        const struct kc_store *store = r->runs[blocks[begin].run].at.store;
+        const struct kc_set_run_at *at = &r->runs[blocks[begin].run].at;
         size_t nwords = 0;
         for (size_t i = begin; i < end; i++)
                 nwords += blocks[i].nwords;
-        KC_TRY(kc_store_pread(store, words, nwords * sizeof *words, blocks[begin].offset, err));
+        KC_TRY(kc_store_pread(at->store, words, nwords * sizeof *words, blocks[begin].offset, err));
         for (size_t i = begin; i < end; i++) {
-                KC_TRY(kc_block_verify(store, words, blocks[i].nwords, blocks[i].offset, err));
-                words += blocks[i].nwords;
+                const struct kc_block_place place = { .offset = blocks[i].offset,
+                                                      .nwords = blocks[i].nwords,
+                                                      .linked = at->run->linked,
+                                                      .checksum = blocks[i].checksum };
+                KC_TRY(kc_block_verify(at->store, words, &place, err));
+                words += place.nwords;
         }
 out:
         return status;

@@ -1,7 +1,9 @@
 /*
  * The store's reader: open a file, and what its footer tells.
  */
+#include "io/store_find.h"
 #include "io/store_parts.h"
+#include "io/store_rescue.h"
 #include "io/store_tally.h"
 
 #include <errno.h>
@@ -10,7 +12,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 static enum kc_status open_file(struct kc_store *store, const char *path, struct kc_error *err)
 {
@@ -23,49 +24,69 @@ static enum kc_status open_file(struct kc_store *store, const char *path, struct
         if (store->fd < 0 || fstat(store->fd, &st) != 0)
                 return kc_fail(err, KC_EIO, "cannot open %s: %s", path, strerror(errno));
         if (!S_ISREG(st.st_mode))
-                return kc_fail(err, KC_ECORRUPT, "%s is not a .kc file: it is no regular file",
+                return kc_fail(err, KC_ECORRUPT, "%s is not a .kc file: it is not a regular file",
                                path);
         store->nbytes = (uint64_t)st.st_size;
         return KC_OK;
 }
 
-static enum kc_status read_header(struct kc_store *store, struct kc_footer_ref *ref,
+static enum kc_status read_header(const struct kc_store *store, struct kc_store_header *header,
                                   struct kc_error *err)
 {
-        struct kc_store_header header = { 0 };
-        enum kc_status status;
-        size_t nbytes = store->nbytes < sizeof header ? (size_t)store->nbytes : sizeof header;
-        KC_TRY(kc_store_pread(store, &header, nbytes, 0, err));
-        KC_TRY(kc_header_check(&header, store->path, store->nbytes, ref, err));
-        store->k = (int)header.k;
+        size_t nbytes = store->nbytes < sizeof *header ? (size_t)store->nbytes : sizeof *header;
+        memset(header, 0, sizeof *header);
+        return kc_store_pread(store, header, nbytes, 0, err);
+}
+
+static void set_keys(struct kc_store *store, const struct kc_store_header *header)
+{
+        store->k = (int)header->k;
         store->nwords = kc_kmer_nwords(store->k);
-        store->stranded = (header.flags & KC_STORE_STRANDED) != 0;
-        store->footer_offset = ref->offset;
-        store->footer_nbytes = ref->nbytes;
+        store->stranded = (header->flags & KC_STORE_STRANDED) != 0;
+}
+
+/* Header and footer, as they are now. */
+static enum kc_status read_ends(struct kc_store *store, struct kc_store_header *header,
+                                struct kc_error *err)
+{
+        enum kc_status status;
+        struct stat st;
+        KC_TRY(read_header(store, header, err));
+        /* The length is taken after the header: whatever it refers to was written before it. */
+        if (fstat(store->fd, &st) != 0)
+                return kc_fail(err, KC_EIO, "cannot read %s: %s", store->path, strerror(errno));
+        store->nbytes = (uint64_t)st.st_size;
+        KC_TRY(kc_header_check(header, store->path, err));
+        set_keys(store, header);
+        KC_TRY(kc_store_find_footer(store, header, err));
 out:
         return status;
 }
 
-static enum kc_status read_footer(struct kc_store *store, const struct kc_footer_ref *ref,
-                                  struct kc_error *err)
+static bool has_changed(const struct kc_store *store, const struct kc_store_header *seen)
 {
-        store->footer = malloc(ref->nbytes);
-        if (store->footer == NULL)
-                return kc_fail(err, KC_ENOMEM, "out of memory for opening %s", store->path);
-        enum kc_status status;
-        KC_TRY(kc_store_pread(store, store->footer, ref->nbytes, ref->offset, err));
-        if (XXH3_64bits(store->footer, ref->nbytes) != ref->checksum)
-                return kc_fail(err, KC_ECORRUPT,
-                               "%s is damaged: its footer (offset %llu) has a wrong checksum",
-                               store->path, (unsigned long long)ref->offset);
-        struct kc_file_shape shape = { .path = store->path,
-                                       .nbytes = store->nbytes,
-                                       .footer_offset = ref->offset,
-                                       .key_nwords = store->nwords };
-        KC_TRY(kc_footer_parse(store->footer, ref->nbytes / sizeof *store->footer, &shape,
-                               &store->runs, &store->nruns, err));
-out:
-        return status;
+        struct kc_store_header header;
+        return read_header(store, &header, NULL) == KC_OK &&
+               memcmp(&header, seen, sizeof header) != 0;
+}
+
+/*
+ * An append may be at work, and change a reference and what lies behind the footer while they are
+ * looked at: what seems damaged counts only if the header is the same afterwards.
+ */
+static enum kc_status read_ends_at_rest(struct kc_store *store, struct kc_error *err)
+{
+        enum { NATTEMPTS = 3 };
+        for (int attempt = 1;; attempt++) {
+                struct kc_store_header header;
+                struct kc_error own = { 0 };
+                enum kc_status status = read_ends(store, &header, &own);
+                if (status == KC_OK && store->footing == KC_FOOTING_SOUND)
+                        return KC_OK;
+                if (attempt == NATTEMPTS || !has_changed(store, &header))
+                        return status == KC_OK ? KC_OK : kc_fail(err, status, "%s", own.message);
+                kc_store_drop_footer(store);
+        }
 }
 
 static enum kc_status collect_names(struct kc_store *store, struct kc_error *err)
@@ -88,17 +109,31 @@ static enum kc_status collect_names(struct kc_store *store, struct kc_error *err
         return KC_OK;
 }
 
-enum kc_status kc_store_open(struct kc_store **store, const char *path, struct kc_error *err)
+/* Header and footer of a file that may be damaged. */
+static enum kc_status read_any_ends(struct kc_store *store, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_store_header header;
+        KC_TRY(read_header(store, &header, err));
+        if (!kc_header_rebuild(&header))
+                KC_TRY(kc_header_check(&header, store->path, err));
+        set_keys(store, &header);
+        KC_TRY(kc_store_find_any_footer(store, &header, err));
+out:
+        return status;
+}
+
+static enum kc_status open_store(struct kc_store **store, const char *path,
+                                 enum kc_status (*read)(struct kc_store *, struct kc_error *),
+                                 struct kc_error *err)
 {
         struct kc_store *s = calloc(1, sizeof *s);
         if (s == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for opening %s", path);
         s->fd = -1;
-        struct kc_footer_ref ref;
         enum kc_status status;
         KC_TRY(open_file(s, path, err));
-        KC_TRY(read_header(s, &ref, err));
-        KC_TRY(read_footer(s, &ref, err));
+        KC_TRY(read(s, err));
         KC_TRY(collect_names(s, err));
         *store = s;
         s = NULL;
@@ -107,15 +142,24 @@ out:
         return status;
 }
 
+enum kc_status kc_store_open(struct kc_store **store, const char *path, struct kc_error *err)
+{
+        return open_store(store, path, read_ends_at_rest, err);
+}
+
+enum kc_status kc_store_open_rescue(struct kc_store **store, const char *path, struct kc_error *err)
+{
+        return open_store(store, path, read_any_ends, err);
+}
+
 void kc_store_close(struct kc_store *store)
 {
         if (store == NULL)
                 return;
         if (store->fd >= 0)
                 close(store->fd);
+        kc_store_drop_footer(store);
         free(store->path);
-        free(store->footer);
-        free(store->runs);
         free(store->names);
         free(store);
 }
@@ -123,6 +167,7 @@ void kc_store_close(struct kc_store *store)
 static void add_run_info(struct kc_store_info *info, const struct kc_run *run)
 {
         const struct kc_run_record *r = &run->record;
+        info->nlinked_runs += run->linked;
         if (run->kind == KC_RUN_TOMBSTONES) {
                 info->ntombstone_runs++;
                 info->ntombstones += r->ndistinct;
@@ -170,7 +215,20 @@ void kc_store_get_info(const struct kc_store *store, struct kc_store_info *info)
 
 bool kc_store_is_tidy(const struct kc_store *store)
 {
-        return store->footer_offset + store->footer_nbytes == store->nbytes;
+        return store->footing == KC_FOOTING_SOUND && kc_store_is_at_end(store);
+}
+
+const char *kc_store_warning(const struct kc_store *store)
+{
+        return store->warning;
+}
+
+enum kc_status kc_store_check_writable(const struct kc_store *store, struct kc_error *err)
+{
+        if (store->footing != KC_FOOTING_DOUBTFUL)
+                return KC_OK;
+        return kc_fail(err, KC_ECORRUPT, "%s is not changed because %s", store->path,
+                       store->warning);
 }
 
 /* Each thread of a merge counts into a tally of its own. */

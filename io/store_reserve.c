@@ -1,5 +1,6 @@
 #include "io/store_reserve.h"
 
+#include "io/file_flush.h"
 #include "kmer/parallel.h"
 
 #include <errno.h>
@@ -43,20 +44,25 @@ static unsigned max_writers(int fd)
         }
 }
 
-static uint64_t file_nbytes(int fd)
+static bool get_file_nbytes(int fd, uint64_t *nbytes)
 {
         struct stat st;
-        return fstat(fd, &st) == 0 ? (uint64_t)st.st_size : 0;
+        if (fstat(fd, &st) != 0)
+                return false;
+        *nbytes = (uint64_t)st.st_size;
+        return true;
 }
 
 void kc_reserve_init(struct kc_reserve *r, int fd)
 {
+        uint64_t nbytes = 0;
+        bool known = get_file_nbytes(fd, &nbytes);
         unsigned nwriters = max_writers(fd);
         r->windows = nwriters > 0 ? calloc(NWINDOWS, sizeof *r->windows) : NULL;
         r->fd = fd;
         atomic_init(&r->reserved, 0);
-        atomic_init(&r->end, file_nbytes(fd));
-        atomic_init(&r->refused, r->windows == NULL);
+        atomic_init(&r->end, nbytes);
+        atomic_init(&r->refused, r->windows == NULL || !known);
         atomic_init(&r->tried, false);
         pthread_mutex_init(&r->growing, NULL);
         sem_init(&r->writers, 0, nwriters);
@@ -252,9 +258,13 @@ void kc_reserve_end(struct kc_reserve *r)
 /* The file's own length counts: ext4 leaves a part of what it had no room for. */
 bool kc_reserve_trim(struct kc_reserve *r)
 {
+        uint64_t nbytes;
         end_thread(r);
-        if (!r->initialized || !atomic_load(&r->tried) ||
-            file_nbytes(r->fd) <= atomic_load(&r->end))
+        if (!r->initialized || !atomic_load(&r->tried))
                 return true;
-        return ftruncate(r->fd, (off_t)atomic_load(&r->end)) == 0;
+        if (!get_file_nbytes(r->fd, &nbytes))
+                return false;
+        if (nbytes <= atomic_load(&r->end))
+                return true;
+        return kc_file_resize(r->fd, atomic_load(&r->end));
 }

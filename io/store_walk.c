@@ -102,21 +102,46 @@ static void cut_to_range(struct kc_walk *walk)
         walk->n = end - begin;
 }
 
+/* The first k-mer of the block behind the i-th of the page; NULL behind the run's last. */
+static const uint64_t *next_first(const struct kc_walk *walk, size_t i)
+{
+        const struct kc_page *page = &walk->page;
+        const size_t nw = (size_t)walk->store->nwords;
+        if (i + 1 < page->n)
+                return page->firsts + (i + 1) * nw;
+        return page->number + 1 < walk->run->npages
+                       ? walk->run->page_firsts + (page->number + 1) * nw
+                       : NULL;
+}
+
+/* In a run that is not linked, a block in the wrong place has a right checksum, but most such
+ * blocks extend beyond the beginning of the next one. */
+static bool ends_before_next(const struct kc_walk *walk, size_t i, size_t n)
+{
+        const int nw = walk->store->nwords;
+        const uint64_t *next = next_first(walk, i);
+        return next == NULL ||
+               kc_kmer_compare(walk->kmers_buffer + (n - 1) * (size_t)nw, next, nw) < 0;
+}
+
 static enum kc_status decode_block(struct kc_walk *walk, struct kc_error *err)
 {
         const struct kc_page *page = &walk->page;
         const size_t i = (size_t)(walk->block - page->number * KC_PAGE_NBLOCKS);
-        const uint64_t *words =
-                walk->chunk + (page->offsets[i] - walk->chunk_offset) / sizeof *words;
-        const size_t nwords = (page->offsets[i + 1] - page->offsets[i]) / sizeof *words;
+        const struct kc_block_place place = kc_page_place(page, i);
+        const uint64_t *words = walk->chunk + (place.offset - walk->chunk_offset) / sizeof *words;
         const size_t n = kc_run_block_nkmers(walk->run, walk->block);
-        walk->offset = page->offsets[i];
-        enum kc_status status = kc_block_verify(walk->store, words, nwords, walk->offset, err);
+        walk->offset = place.offset;
+        enum kc_status status = kc_block_verify(walk->store, words, &place, err);
         if (status != KC_OK)
                 return status;
-        if (!kc_block_decode(words, nwords - 1, page->firsts + i * (size_t)walk->store->nwords,
-                             walk->store->nwords, n, walk->kmers_buffer, walk->counts_buffer))
+        if (!kc_block_decode(words, place.nwords - 1,
+                             page->firsts + i * (size_t)walk->store->nwords, walk->store->nwords, n,
+                             walk->kmers_buffer, walk->counts_buffer))
                 return kc_block_damaged(walk->store, walk->offset, "is not laid out like one", err);
+        if (!ends_before_next(walk, i, n))
+                return kc_block_damaged(walk->store, walk->offset, "reaches into the next one",
+                                        err);
         walk->kmers = walk->kmers_buffer;
         walk->counts = walk->counts_buffer;
         walk->n = n;

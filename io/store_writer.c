@@ -2,6 +2,7 @@
  * The store's writer: the file as a whole, and what comes behind the blocks of a run.
  */
 #include "io/store_writer.h"
+#include "io/file_lock.h"
 #include "io/store_file.h"
 
 #include <stddef.h>
@@ -133,6 +134,7 @@ static enum kc_status append_record(struct kc_store_writer *w, struct kc_run_rec
         struct kc_run_parts parts = { .rows = rows,
                                       .nrows = nrows,
                                       .page_firsts = &w->index.page_firsts,
+                                      .page_checksums = &w->index.page_checksums,
                                       .names = origin->names,
                                       .nnames = origin->nnames };
         KC_TRY(kc_footer_append_run(&w->records, record, &parts, err));
@@ -150,6 +152,14 @@ static void begin_run(struct kc_store_writer *w)
         w->ndistinct = 0;
         kc_index_begin(&w->index);
         w->blocks_offset = w->end;
+}
+
+void kc_writer_set_run(struct kc_store_writer *w, bool tombstones, uint32_t min_count,
+                       uint32_t max_count)
+{
+        w->tombstones = tombstones;
+        w->options.min_count = min_count;
+        w->options.max_count = max_count;
 }
 
 enum kc_status kc_store_end_run(struct kc_store_writer *w, const struct kc_store_origin *origin,
@@ -175,9 +185,10 @@ enum kc_status kc_store_end_run(struct kc_store_writer *w, const struct kc_store
                 .nkmers = origin->nkmers,
                 .nsaturated = origin->nsaturated,
         };
+        KC_TRY(kc_index_store(&w->index, w->nwords, &w->output, &w->end, err));
         KC_TRY(append_record(w, &record, origin, err));
-        KC_TRY(kc_index_store(&w->index, &w->output, &w->end, err));
-        const uint64_t kind = w->tombstones ? KC_RUN_TOMBSTONES : KC_RUN_COUNTS;
+        const uint64_t kind =
+                kc_run_kind_word(w->tombstones ? KC_RUN_TOMBSTONES : KC_RUN_COUNTS, true);
         KC_TRY(kc_words_append(&w->kinds, &kind, sizeof kind, err));
         begin_run(w);
 out:
@@ -203,6 +214,7 @@ static void free_writer(struct kc_store_writer *w)
         kc_index_free(&w->index);
         free(w->records.data);
         free(w->kinds.data);
+        free(w->warning);
         free(w);
 }
 
@@ -227,7 +239,7 @@ static enum kc_status new_writer(struct kc_store_writer **writer, const char *pa
         struct kc_store_writer *w = calloc(1, sizeof *w);
         if (w == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for writing %s", path);
-        w->output.fd = w->index.fd = -1;
+        w->output.file.fd = w->output.file.lock = w->index.fd = -1;
         pthread_mutex_init(&w->lock, NULL);
         for (int i = 0; i < KC_WRITER_NCONDITIONS; i++) {
                 pthread_cond_init(&w->part_turn[i], NULL);
@@ -256,7 +268,12 @@ enum kc_status kc_store_create(struct kc_store_writer **writer, const char *path
         struct kc_store_writer *w = NULL;
         enum kc_status status;
         KC_TRY(new_writer(&w, path, options, err));
-        KC_TRY(kc_output_create(&w->output, path, options->replace, options->careful, err));
+        const struct kc_new_file_options creating = { .replace = options->replace,
+                                                      .keep_mode = options->careful,
+                                                      .flush = options->careful,
+                                                      .lock = options->lock,
+                                                      .guard = options->guard };
+        KC_TRY(kc_output_create(&w->output, path, &creating, err));
         *writer = w;
         w = NULL;
 out:
@@ -270,12 +287,50 @@ static enum kc_status inherit_runs(struct kc_store_writer *w, const struct kc_st
 {
         enum kc_status status = KC_OK;
         for (uint32_t r = 0; r < store->nruns; r++) {
-                const uint64_t kind = store->runs[r].kind;
+                const struct kc_run *run = &store->runs[r];
+                const uint64_t kind = kc_run_kind_word(run->kind, run->linked);
                 KC_TRY(kc_words_append(&w->kinds, &kind, sizeof kind, err));
         }
-        size_t at = kc_footer_records_at(store->footer, store->nruns);
-        KC_TRY(kc_words_append(&w->records, store->footer + at,
-                               store->footer_nbytes - at * sizeof *store->footer, err));
+        size_t nwords;
+        const uint64_t *records = kc_footer_records(
+                store->footer, store->footer_nbytes / sizeof *store->footer, &nwords);
+        KC_TRY(kc_words_append(&w->records, records, nwords * sizeof *records, err));
+out:
+        return status;
+}
+
+static enum kc_status store_reference(struct kc_store_writer *w, int number,
+                                      const struct kc_footer_ref *ref, struct kc_error *err)
+{
+        const uint64_t offset =
+                offsetof(struct kc_store_header, footer) + (uint64_t)number * sizeof *ref;
+        return kc_output_pwrite(&w->output, ref, sizeof *ref, offset, err);
+}
+
+/*
+ * Make both references sound, and one of them lead to the footer in force, before anything behind
+ * that footer is touched. From then on, a damaged reference means that a newer footer was complete.
+ * Files of earlier versions get their second reference here.
+ */
+static enum kc_status mend_references(struct kc_store_writer *w, const struct kc_store *store,
+                                      struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_store_header header;
+        struct kc_footer_ref in_force;
+        bool mended = false;
+        kc_footer_ref_fill(&in_force, store->footer_offset, store->footer, store->footer_nbytes);
+        KC_TRY(kc_store_pread(store, &header, sizeof header, 0, err));
+        for (int i = 0; i < 2; i++) {
+                if (kc_footer_ref_is_sound(&header.footer[i]))
+                        continue;
+                header.footer[i] = in_force;
+                KC_TRY(store_reference(w, i, &in_force, err));
+                mended = true;
+        }
+        if (mended)
+                KC_TRY(kc_output_sync(&w->output, err));
+        w->free_ref = 1 - kc_footer_ref_in_force(&header);
 out:
         return status;
 }
@@ -285,21 +340,22 @@ static enum kc_status append_to(struct kc_store_writer *w, const char *path,
                                 struct kc_store **store, struct kc_error *err)
 {
         enum kc_status status;
-        struct kc_store_header header;
         KC_TRY(kc_output_append(&w->output, path, err));
         KC_TRY(kc_store_open(store, path, err));
-        KC_TRY(kc_store_pread(*store, &header, sizeof header, 0, err));
+        KC_TRY(kc_store_check_writable(*store, err));
         if ((*store)->nruns == KC_STORE_MAX_RUNS)
                 return kc_fail(
                         err, KC_EUSAGE,
                         "%s has %d runs, which is the most a file can hold; 'kcount compact' "
                         "makes one of them",
                         path, KC_STORE_MAX_RUNS);
-        w->free_ref = 1 - kc_footer_ref_in_force(&header);
+        KC_TRY(mend_references(w, *store, err));
         KC_TRY(inherit_runs(w, *store, err));
         w->end = (*store)->footer_offset + (*store)->footer_nbytes;
         KC_TRY(kc_output_keep(&w->output, w->end, err));
         begin_run(w);
+        w->warning = (*store)->warning; /* ownership moves */
+        (*store)->warning = NULL;
 out:
         return status;
 }
@@ -331,7 +387,7 @@ static enum kc_status store_header(struct kc_store_writer *w, const struct kc_fo
 {
         struct kc_store_header header;
         kc_header_fill(&header, w->options.k, w->options.stranded);
-        header.footer[0] = *ref;
+        header.footer[0] = header.footer[1] = *ref;
         return kc_output_pwrite(&w->output, &header, sizeof header, 0, err);
 }
 
@@ -339,15 +395,13 @@ static enum kc_status store_header(struct kc_store_writer *w, const struct kc_fo
  * Let the file go over to the new footer, when all of it is on the disk. From the first byte of the
  * reference on nothing may be taken back: who opens the file may see it already.
  */
-static enum kc_status store_reference(struct kc_store_writer *w, const struct kc_footer_ref *ref,
-                                      struct kc_error *err)
+static enum kc_status switch_over(struct kc_store_writer *w, const struct kc_footer_ref *ref,
+                                  struct kc_error *err)
 {
         enum kc_status status;
-        const uint64_t offset =
-                offsetof(struct kc_store_header, footer) + (uint64_t)w->free_ref * sizeof *ref;
         KC_TRY(kc_output_sync(&w->output, err));
         w->output.is_final = true;
-        KC_TRY(kc_output_pwrite(&w->output, ref, sizeof *ref, offset, err));
+        KC_TRY(store_reference(w, w->free_ref, ref, err));
         KC_TRY(kc_output_sync(&w->output, err));
 out:
         return status;
@@ -356,14 +410,18 @@ out:
 static enum kc_status store_ends(struct kc_store_writer *w, struct kc_error *err)
 {
         enum kc_status status;
+        const bool appends = w->output.appends;
         struct kc_words footer = { 0 };
         struct kc_footer_ref ref;
-        KC_TRY(kc_footer_assemble(&footer, &w->kinds, &w->records, err));
+        KC_TRY(kc_footer_assemble(&footer, w->end, &w->kinds, &w->records, err));
         size_t nbytes = footer.n * sizeof *footer.data;
-        KC_TRY(kc_output_pwrite(&w->output, footer.data, nbytes, w->end, err));
         kc_footer_ref_fill(&ref, w->end, footer.data, nbytes);
-        KC_TRY(w->output.temporary != NULL ? store_header(w, &ref, err)
-                                           : store_reference(w, &ref, err));
+        /* A search trusts a sound footer: write it only when all that it refers to is on the disk.
+         */
+        if (appends)
+                KC_TRY(kc_output_sync(&w->output, err));
+        KC_TRY(kc_output_pwrite(&w->output, footer.data, nbytes, w->end, err));
+        KC_TRY(appends ? switch_over(w, &ref, err) : store_header(w, &ref, err));
 out:
         free(footer.data);
         return status;
@@ -387,14 +445,14 @@ void kc_store_abort(struct kc_store_writer *writer)
                 free_writer(writer);
 }
 
-const char *kc_store_temporary(const struct kc_store_writer *writer)
+const char *kc_store_writer_warning(const struct kc_store_writer *writer)
 {
-        return writer->output.temporary;
+        return writer->warning;
 }
 
 enum kc_status kc_store_lock(int *lock, const char *path, struct kc_error *err)
 {
-        return kc_output_lock(lock, path, err);
+        return kc_file_lock(lock, path, err);
 }
 
 void kc_store_unlock(int lock)

@@ -37,12 +37,14 @@ struct kc_encoder {
         uint32_t *kept_counts;
         size_t kept_cap;
         struct kc_block_plan *plans;
-        size_t nplans_cap;
+        uint64_t *checksums; /* of the call's blocks */
+        size_t nplans_cap;   /* of both */
         uint64_t *words; /* [CHUNK_WORDS + a block] */
 
         /* the call's blocks: the head, if there is one, then whole blocks of rest */
         uint64_t ticket;
         size_t nblocks;
+        size_t first_entry; /* of the first of them, in the run's index */
         struct kc_pairs head, rest;
 };
 
@@ -52,6 +54,7 @@ struct kc_store_writer {
         int nwords;      /* of a k-mer */
         bool tombstones; /* the run is of these */
         int free_ref;    /* of an append: the footer reference that is not in force */
+        char *warning;   /* of an append: what was wrong with the file; NULL: nothing */
 
         pthread_mutex_t lock; /* of all below */
         pthread_cond_t part_turn[KC_WRITER_NCONDITIONS], ticket_turn[KC_WRITER_NCONDITIONS];
@@ -68,10 +71,14 @@ struct kc_store_writer {
         uint32_t carry_counts[KC_BLOCK_NKMERS];
         size_t ncarry;
         struct kc_index index;
-        uint64_t blocks_offset, end; /* of the run, of the file so far */
+        uint64_t blocks_offset, end; /* of the run; of the file so far */
 
         struct kc_words records, kinds; /* of the footer; a kind a run */
 };
+
+/* Before the first pairs of a run: its kind and its bounds, which are not those of the writer. */
+void kc_writer_set_run(struct kc_store_writer *writer, bool tombstones, uint32_t min_count,
+                       uint32_t max_count);
 
 enum kc_status kc_writer_put(struct kc_store_writer *writer, uint64_t part, bool last,
                              struct kc_pairs pairs, struct kc_error *err);

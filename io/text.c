@@ -1,10 +1,10 @@
 #include "io/text.h"
 
-#include "io/detect.h"
+#include "io/foreign.h"
 
 #include <string.h>
 
-/* Longer records are read in order, piece by piece, which all workers together need not do. */
+/* Longer records are read piece by piece, in order, so not by all workers at once. */
 enum { USUAL_RECORD_MAX = 16 << 20 };
 
 /* What the split decided about one chunk. */
@@ -15,7 +15,7 @@ struct cut {
         size_t tail;                 /* behind its last line end */
         size_t whole, whole_nlines;  /* FASTQ: whole records end there; their lines */
         struct kc_fasta_state fasta; /* at the chunk's beginning */
-        bool too_long;               /* FASTQ: the record behind the whole ones */
+        bool too_long;               /* FASTQ: the record after the whole ones */
         struct kc_problem problem;   /* FASTA */
 };
 
@@ -26,6 +26,7 @@ void kc_text_init(struct kc_text *text, const char *name, const struct kc_kernel
                 .kernels = kernels,
                 .k = k,
                 .record_max = USUAL_RECORD_MAX,
+                .at_begin = true,
                 .piecewise = { .kernels = kernels, .k = k, .sequence_max = KC_CHUNK_RECORD_MAX }
         };
         kc_turn_init(&text->split);
@@ -66,9 +67,18 @@ static void end_text(struct kc_text *text, struct kc_chunk *chunk, struct cut *c
         }
 }
 
-/* The format shows in the first byte that is not blank; blank lines before it are dropped. */
-static enum kc_status find_format(struct kc_text *text, struct kc_chunk *chunk, struct cut *cut,
-                                  struct kc_error *err)
+/* Drop the bytes of a byte order mark, which may have begun in earlier chunks. */
+static void skip_bom(struct kc_text *text, struct kc_chunk *chunk)
+{
+        while (text->at_begin && chunk->text < chunk->end) {
+                text->at_begin = text->nbom < KC_BOM_NBYTES &&
+                                 chunk->buffer[chunk->text] == (uint8_t)KC_BOM[text->nbom];
+                text->nbom += text->at_begin;
+                chunk->text += text->at_begin;
+        }
+}
+
+static void skip_blank(struct kc_chunk *chunk, struct cut *cut)
 {
         while (chunk->text < chunk->end) {
                 uint8_t c = chunk->buffer[chunk->text];
@@ -80,9 +90,19 @@ static enum kc_status find_format(struct kc_text *text, struct kc_chunk *chunk, 
         chunk->start = chunk->text;
         if (cut->tail < chunk->text)
                 cut->tail = chunk->text;
-        if (chunk->text == chunk->end && !chunk->last)
+}
+
+/* The format shows in the first byte that is not blank; blank lines before it are dropped. */
+static enum kc_status find_format(struct kc_text *text, struct kc_chunk *chunk, struct cut *cut,
+                                  struct kc_error *err)
+{
+        skip_bom(text, chunk);
+        skip_blank(chunk, cut);
+        size_t n = chunk->end - chunk->text;
+        if (n == 0 && !chunk->last)
                 return KC_OK;
-        uint8_t first = chunk->text < chunk->end ? chunk->buffer[chunk->text] : 0;
+        bool cut_bom = text->nbom > 0 && text->nbom < KC_BOM_NBYTES;
+        uint8_t first = n > 0 && !cut_bom ? chunk->buffer[chunk->text] : 0;
         if (first == '@')
                 text->format = KC_FORMAT_FASTQ;
         else if (first == '>' || first == ';')
@@ -90,8 +110,12 @@ static enum kc_status find_format(struct kc_text *text, struct kc_chunk *chunk, 
         else if (!text->any_text)
                 return kc_fail(err, KC_EINPUT,
                                "%s is empty: there is nothing in its compressed data", text->name);
+        else if (cut_bom)
+                return kc_foreign_refuse(text->name, KC_CONTAINER_PLAIN, (const uint8_t *)KC_BOM,
+                                         text->nbom, err);
         else
-                return kc_detect_refuse(text->name, err);
+                return kc_foreign_refuse(text->name, KC_CONTAINER_PLAIN,
+                                         chunk->buffer + chunk->text, n, err);
         return KC_OK;
 }
 
@@ -214,11 +238,13 @@ static enum kc_status report(const struct kc_text *text, const struct kc_problem
         if (problem->what[0] == 0)
                 return KC_OK;
         uint64_t record = text->nreads + problem->record;
-        return kc_fail(err, KC_EINPUT, "%s: record %llu %s", text->name,
-                       (unsigned long long)(record > 0 ? record : 1), problem->what);
+        return kc_fail(err, KC_EINPUT, "%s: record %llu %s%s%s", text->name,
+                       (unsigned long long)(record > 0 ? record : 1), problem->what,
+                       text->checker ? "; to see whether the file is damaged: " : "",
+                       text->checker ? text->checker : "");
 }
 
-/* Go on with a record that comes in pieces; *whole: it has ended, and others may follow. */
+/* Continue a record that comes in pieces; *whole: it has ended, and others may follow. */
 static enum kc_status parse_piece(struct kc_text *text, struct kc_chunk *chunk, bool *whole,
                                   struct kc_error *err)
 {

@@ -26,13 +26,16 @@
 enum kc_format { KC_FORMAT_UNKNOWN, KC_FORMAT_FASTQ, KC_FORMAT_FASTA };
 
 struct kc_text {
-        const char *name; /* of the file */
+        const char *name;    /* of the file */
+        const char *checker; /* the program that finds damage which may explain bad text, or NULL */
         const struct kc_kernels *kernels;
         int k;
         size_t record_max; /* bytes of a FASTQ record that is held; a longer one comes in pieces */
 
         struct kc_turn split;
         enum kc_format format;
+        bool at_begin; /* nothing but the first nbom bytes of a byte order mark was seen */
+        unsigned nbom;
         bool any_text;
         uint8_t last_byte;
         struct kc_bytes carry; /* FASTQ: the text behind the last whole record */

@@ -138,8 +138,9 @@ static inline uint64_t kc_join_file_most(const struct kc_join_plan *plan)
 struct kc_join_block {
         uint64_t offset;
         uint32_t run;
-        uint32_t n;      /* k-mers */
-        uint32_t nwords; /* with the checksum's behind it */
+        uint32_t n;        /* k-mers */
+        uint32_t nwords;   /* with the checksum's behind it */
+        uint64_t checksum; /* that the index holds, if it holds any */
 };
 
 /* All blocks that have k-mers in [from, end), and maybe k-mers outside of it. */

@@ -14,6 +14,7 @@ enum kc_status {
         KC_EUSAGE,    /* the caller asked for something that cannot be: k out of range, ... */
         KC_EINPUT,    /* an input file is missing, damaged, truncated or of another kind */
         KC_ECORRUPT,  /* a .kc file is damaged or not a .kc file */
+        KC_EUNTIDY,   /* a .kc file has lost nothing, but something in it should be mended */
         KC_EEXIST,    /* the output exists and may not be replaced */
         KC_EIO,       /* the system refused to read, write, rename, ... */
         KC_ENOMEM,    /* memory could not be had */
@@ -35,7 +36,7 @@ struct kc_error {
 enum kc_status kc_fail(struct kc_error *err, enum kc_status status, const char *format, ...)
         __attribute__((format(printf, 3, 4)));
 
-/* strerror(code), but where a file would exceed the process's limit on file sizes, that is said. */
+/* strerror(code), but for EFBIG it names the process's limit on file sizes, if there is one. */
 const char *kc_strerror(int code);
 
 #define KC_TRY(expr) \

@@ -112,7 +112,6 @@ static inline void append_set(const char *path, const struct pair_set *s, bool t
         assert_ok(kc_store_append(&w, path, tombstones, &k, &stranded, &err), err);
         assert_int_equal(k, s->k);
         assert_int_equal(stranded, s->stranded);
-        assert_null(kc_store_temporary(w));
         assert_ok(feed_set(&ones, kc_store_sink(w), NTHREADS, 700, seed, &err), err);
         assert_ok(kc_store_commit(w, &origin, &err), err);
         free_set(&ones);

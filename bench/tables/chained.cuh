@@ -31,9 +31,9 @@ struct chained_place {
         uint32_t node; /* as the link has it */
 };
 
-__device__ static inline uint32_t chained_read(const uint32_t *link)
+__device__ static inline uint32_t chained_read(const uint32_t *at)
 {
-        return *(const volatile uint32_t *)link;
+        return *(const volatile uint32_t *)at;
 }
 
 /* Erased nodes on the way are taken out of the list; if another thread was quicker, from the
@@ -57,8 +57,9 @@ __device__ static inline bool chained_find(const struct chained *t, uint32_t key
                                 place->node = next;
                                 continue;
                         }
-                        if (node->key >= key)
-                                return node->key == key;
+                        uint32_t there = chained_read(&node->key);
+                        if (there >= key)
+                                return there == key;
                         place->link = &node->next;
                         place->node = next;
                 }

@@ -49,9 +49,11 @@ def closed_pipe(s, ignore, *call):
 
 def test_closed_pipe():
     s = big()
-    for call in (["dump", "big.kc"], ["dump", "big.kc", "-t", 4], ["range", "big.kc", "A", "T"]):
+    for call in (["dump", "big.kc"], ["dump", "big.kc", "-t", 4], ["range", "big.kc", "A", "T"],
+                 ["dump", "big.kc", "-o", "/dev/stdout"]):
         expect(closed_pipe(s, False, *call), (-signal.SIGPIPE, b""), f"closed pipe, {call}")
-        expect(closed_pipe(s, True, *call), (1, b""), f"closed pipe, SIGPIPE ignored, {call}")
+        said = b"kcount: /dev/stdout: Broken pipe\n" if "/dev/stdout" in call else b""
+        expect(closed_pipe(s, True, *call), (1, said), f"closed pipe, SIGPIPE ignored, {call}")
 
 
 def test_closed_descriptors():

@@ -1,21 +1,40 @@
 """
-Ctrl-C and its relatives: the program ends by the signal, and leaves nothing behind.
+Signals: the program ends by the signal that it is sent, and leaves nothing behind.
 
-    app_signals.py KCOUNT SOURCE [DEVICE]
+    app_signals.py KCOUNT SOURCE [DEVICE [LIBRARY]]
+        LIBRARY: one to be preloaded, made of tests/fault: outputs have temporary names
 """
 import os
+import random
 import signal
 import subprocess
 import sys
 import threading
 import time
 
-from session import READS, Session, expect
+from session import KCOUNT, READS, Session, expect, wait_for_output
 from tools import SKIPPED, main
 
 DEVICE = sys.argv[3] if len(sys.argv) > 3 else "cpu"
 if DEVICE != "cpu" and subprocess.run([sys.argv[1], "info", "--devices"]).returncode != 0:
     sys.exit(SKIPPED)
+if len(sys.argv) > 4:
+    os.environ.update(LD_PRELOAD=sys.argv[4], KC_FAULT_NAMED="1")
+
+# All that end a process, and can be caught, and are not the sign of a crash.
+DEADLY = [getattr(signal, "SIG" + name) for name in
+          "HUP INT QUIT USR1 USR2 PIPE ALRM TERM VTALRM PROF IO PWR XCPU RTMIN RTMAX".split()]
+DEADLY.append(16)  # SIGSTKFLT
+
+
+def has_nameless_files(folder):
+    if len(sys.argv) > 4:
+        return False
+    try:
+        os.close(os.open(folder, os.O_TMPFILE | os.O_RDWR))
+    except OSError:
+        return False
+    return True
 
 
 def endless_reads(pipe):
@@ -31,21 +50,18 @@ def endless_reads(pipe):
             pass
 
 
-def wait_for_temporary(s, before):
-    for _ in range(500):
-        if s.names() != before:
-            return
-        time.sleep(0.01)
+def feed(started):
+    threading.Thread(target=endless_reads, args=(started.stdin,), daemon=True).start()
 
 
-def interrupt(signals, feed):
+def interrupt(signals, fed):
     """Start counting, send signals one after another; returns exit code, message, files, seconds."""
     s = Session()
     before = s.names()
     started = s.start("-", "-k", 21, "-o", "out.kc", "--device", DEVICE, stdin=subprocess.PIPE)
-    if feed:
-        threading.Thread(target=endless_reads, args=(started.stdin,), daemon=True).start()
-    wait_for_temporary(s, before)
+    if fed:
+        feed(started)
+    wait_for_output(s, started)
     time.sleep(0.3)
     begin = time.monotonic()
     for number in signals:
@@ -59,29 +75,30 @@ def interrupt(signals, feed):
 
 def test_one_signal():
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        code, said, seconds = interrupt([number], feed=True)
+        code, said, seconds = interrupt([number], fed=True)
         expect(code, -number, f"exit by {number}")
         expect(said, "kcount: interrupted; nothing was written\n", f"message after {number}")
 
 
 def test_silent_input():
     """A read that does not return cannot be woken; the grace time ends it."""
-    code, said, seconds = interrupt([signal.SIGTERM], feed=False)
+    code, said, seconds = interrupt([signal.SIGTERM], fed=False)
     expect((code, seconds < 10), (-signal.SIGTERM, True), "SIGTERM while waiting for input")
 
 
 def test_twice():
-    code, said, seconds = interrupt([signal.SIGINT, signal.SIGINT], feed=False)
+    code, said, seconds = interrupt([signal.SIGINT, signal.SIGINT], fed=False)
     expect((code, seconds < 2), (-signal.SIGINT, True), f"two SIGINT took {seconds} s")
 
 
 def test_ignored():
-    """Under nohup a hang-up is no reason to stop."""
+    """Under nohup a hang-up is no reason to stop; the file limit's signal never is."""
     s = Session()
     started = s.start("-", "-k", 3, "-o", "out.kc", "--quiet", stdin=subprocess.PIPE,
                       preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
-    time.sleep(0.3)
+    wait_for_output(s, started)
     started.send_signal(signal.SIGHUP)
+    started.send_signal(signal.SIGXFSZ)
     said = started.communicate(READS.encode())[1]
     expect((started.returncode, said), (0, b""), "SIGHUP under nohup")
     s.kcount("check", "out.kc")
@@ -91,17 +108,93 @@ def test_existing_output():
     s = Session()
     s.write("out.kc", "precious")
     started = s.start("-", "-k", 3, "-o", "out.kc", "--force", stdin=subprocess.PIPE)
-    time.sleep(0.3)
+    wait_for_output(s, started)
     started.send_signal(signal.SIGTERM)
     started.send_signal(signal.SIGTERM)
     started.wait(timeout=30)
     expect((s.read("out.kc"), s.names()), ("precious", ["a.fq", "out.kc"]), "an existing output")
 
 
+# ---- every signal ----
+
+def contents(s):
+    return {name: (s.path / name).read_bytes() for name in s.names()}
+
+
+def send_each(signals, *command, fed, output=None, prepare=lambda s: None):
+    """
+    A process for each signal, in a folder of its own, all at once. It is stopped as soon as its
+    output is open, so that it is at work when the signal comes.
+        fed     whether it reads standard input, which then has no end; else it may be done before
+        output  the file that it changes; None: it makes a new one, out
+    """
+    running = []
+    for number in signals:
+        s = Session()
+        prepare(s)
+        before = contents(s)
+        started = s.start(*command, "-t", 1, stdin=subprocess.PIPE if fed else subprocess.DEVNULL)
+        if fed:
+            feed(started)
+        wait_for_output(s, started, output)
+        started.send_signal(signal.SIGSTOP)
+        running.append((number, s, before, started))
+    for number, s, before, started in running:
+        started.send_signal(number)
+        started.send_signal(signal.SIGCONT)
+    nfaster = 0
+    for number, s, before, started in running:
+        code = started.wait(timeout=60)
+        said = started.stderr.read().decode()
+        what = f"{command[0]}, signal {number}: {said}"
+        if code == 0 and not fed:
+            before["out"] = contents(s).get("out")
+            nfaster += 1
+        else:
+            expect(code, -number, what)
+        expect(s.names(), sorted(before), what)
+        if output is None:
+            expect(contents(s) == before, True, what)
+        else:
+            s.kcount("dump", output)
+            expect(contents(s)[output].startswith(before[output]), True, what)
+    expect(nfaster < len(signals), True, f"{command} was ended by a signal")
+
+
+def all_signals():
+    """With SIGKILL, if nothing has a name before it is complete."""
+    nameless = has_nameless_files(Session().path)
+    return DEADLY + [signal.SIGKILL] if nameless else DEADLY
+
+
+def test_count():
+    count = ["count", "-", "-k", 21, "-m", "256M", "-o", "out", "--device", DEVICE]
+    send_each(all_signals(), *count, fed=True)
+    send_each(DEADLY[:4], *count, "--force", fed=True, prepare=lambda s: s.write("out", "precious"))
+
+
+def test_add():
+    source = Session()
+    source.kcount("a.fq", "-k", 3, "-o", "db.kc")
+    database = (source.path / "db.kc").read_bytes()
+    send_each(DEADLY, "add", "db.kc", "-", "-m", "256M", "--device", DEVICE, fed=True,
+              output="db.kc", prepare=lambda s: s.write("db.kc", database))
+
+
+def test_dump_and_merge():
+    source = Session()
+    source.write("big.fa", ">x\n" + "".join(random.Random(1).choices("ACGT", k=1000000)) + "\n")
+    source.kcount("big.fa", "-k", 31, "-o", "db.kc")
+    for command in (["dump", "db.kc", "-o", "out"],
+                    ["merge", "db.kc", "-o", "out", "--device", "cpu"]):
+        send_each(all_signals(), *command, fed=False,
+                  prepare=lambda s: os.symlink(source.path / "db.kc", s.path / "db.kc"))
+
+
 def test_dump():
     s = Session()
-    random = os.urandom(200000).hex().translate(str.maketrans("0123456789abcdef", "ACGT" * 4))
-    s.write("big.fa", ">r\n" + random + "\n")
+    letters = os.urandom(200000).hex().translate(str.maketrans("0123456789abcdef", "ACGT" * 4))
+    s.write("big.fa", ">r\n" + letters + "\n")
     s.kcount("big.fa", "-k", 31)
     before = s.names()
     for delay in (0, 0.002, 0.004, 0.008, 0.016):
@@ -114,4 +207,15 @@ def test_dump():
             os.unlink(s.path / "out")
 
 
-main([test_one_signal, test_silent_input, test_twice, test_ignored, test_existing_output, test_dump])
+def test_closed_standard_error():
+    """Nobody reads the summary: no reason to lose the count."""
+    s = Session()
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run([KCOUNT, "a.fq", "-k", "3"], cwd=s.path, stderr=writer)
+    os.close(writer)
+    expect((done.returncode, s.names()), (0, ["a.fq", "a.kc"]), "a closed standard error")
+
+
+main([test_one_signal, test_silent_input, test_twice, test_ignored, test_existing_output,
+      test_count, test_add, test_dump_and_merge, test_dump, test_closed_standard_error])

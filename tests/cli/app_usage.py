@@ -90,6 +90,32 @@ def test_output_is_an_input():
     expect(s.read("a.fq"), before, "the input")
 
 
+def test_output_is_standard_input():
+    """Files are compared, not names: also through links, and with standard input."""
+    s = Session()
+    s.kcount("a.fq", "-k", 3, "-o", "db.kc")
+    s.write("list", "a.fq\n")
+    os.link(s.path / "a.fq", s.path / "hard.fq")
+    os.symlink("a.fq", s.path / "soft.fq")
+    before = {name: (s.path / name).read_bytes() for name in s.names()}
+    calls = [("a.fq", ["count", name, "-k", 3, "-o", output, "--force"])
+             for name in ("-", "/dev/stdin", "/proc/self/fd/0")
+             for output in ("a.fq", "hard.fq", "soft.fq")]
+    calls += [("list", ["count", "@list", "-k", 3, "-o", "list", "--force"]),
+              ("list", ["count", "@/dev/stdin", "-k", 3, "-o", "list", "--force"]),
+              ("db.kc", ["add", "db.kc", "-"]),
+              ("db.kc", ["add", "db.kc", "/dev/stdin"]),
+              ("db.kc", ["remove", "db.kc", "-f", "-"]),
+              ("db.kc", ["remove", "db.kc", "-f", "db.kc"]),
+              ("db.kc", ["merge", "/dev/stdin", "-o", "db.kc", "--force"]),
+              ("db.kc", ["dump", "/dev/stdin", "-o", "db.kc"])]
+    for name, call in calls:
+        with open(s.path / name) as file:
+            s.kcount(*call, stdin=file, code=2, message="is an input")
+        after = {name: (s.path / name).read_bytes() for name in s.names()}
+        expect(after == before, True, f"{call} leaves all as it was")
+
+
 def test_options_anywhere():
     s = Session()
     s.write("-x.fq", s.read("a.fq"))
@@ -101,4 +127,5 @@ def test_options_anywhere():
     s.kcount("a.fq", "-k", 3, "-o", "q.kc", env=os.environ | {"POSIXLY_CORRECT": "1"})
 
 
-main([test_wrong_usage, test_output_is_an_input, test_options_anywhere])
+main([test_wrong_usage, test_output_is_an_input, test_output_is_standard_input,
+      test_options_anywhere])

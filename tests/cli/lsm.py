@@ -5,13 +5,13 @@ must be what counting all reads at once gives, to the byte. With DEVICE, what ca
     lsm.py KCOUNT SOURCE [DEVICE]
 """
 import collections
-import itertools
 import json
 import random
 import subprocess
 import sys
 
 import session
+from model import COMPLEMENT, MOST, OPERATIONS, between, canonical, combine, count, histogram, lines
 from session import expect
 from tools import SKIPPED, main
 
@@ -19,8 +19,6 @@ DEVICE = sys.argv[3] if len(sys.argv) > 3 else None
 if DEVICE and subprocess.run([sys.argv[1], "info", "--devices"]).returncode != 0:
     sys.exit(SKIPPED)
 ON_DEVICE = ("add", "remove", "compact", "merge", "union", "intersect", "subtract")
-MOST = 2 ** 32 - 1
-COMPLEMENT = str.maketrans("ACGT", "TGCA")
 CASES = ((4, False), (11, True), (21, False), (32, False), (33, False), (64, True), (65, False), (255, False))
 
 
@@ -30,20 +28,6 @@ class Session(session.Session):
         if DEVICE and command in ON_DEVICE:
             arguments += ("--device", DEVICE, "--gpu-batch", 4096, "--gpu-memory", "1G")
         return super().kcount(command, *arguments, **how)
-
-
-def canonical(kmer, stranded):
-    return kmer if stranded else min(kmer, kmer.translate(COMPLEMENT)[::-1])
-
-
-def count(reads, k, stranded):
-    found = collections.Counter()
-    for read in reads:
-        for i in range(len(read) - k + 1):
-            kmer = read[i:i + k]
-            if "N" not in kmer:
-                found[canonical(kmer, stranded)] += 1
-    return dict(found)
 
 
 def random_reads(rng, genome, n, k):
@@ -61,14 +45,6 @@ def fasta(reads):
     return "".join(f">{i}\n{read}\n" for i, read in enumerate(reads))
 
 
-def lines(model):
-    return "".join(f"{kmer}\t{n}\n" for kmer, n in sorted(model.items()))
-
-
-def histogram(model):
-    return "".join(f"{n}\t{m}\n" for n, m in sorted(collections.Counter(model.values()).items()))
-
-
 def check(s, rng, name, model, what, k):
     """Every way to read a file tells the same as the model."""
     expect(s.kcount("dump", name, "-t", rng.choice((1, 3))), lines(model), f"{what}: dump")
@@ -81,8 +57,7 @@ def check(s, rng, name, model, what, k):
     s.write("asked", "\n".join(asked) + "\n")
     expect(s.kcount("query", name, "-f", "asked"), wanted, f"{what}: query")
     bounds = sorted("".join(rng.choices("ACGT", k=min(k, 6))) for _ in range(2))
-    inside = {kmer: n for kmer, n in model.items()
-              if bounds[0].ljust(k, "A") <= kmer <= bounds[1].ljust(k, "T")}
+    inside = between(model, k, *bounds)
     expect(s.kcount("range", name, *bounds), lines(inside), f"{what}: range {bounds}")
     expect(s.kcount("range", name, *bounds, "--count"), f"{len(inside)}\t{sum(inside.values())}\n",
            f"{what}: range --count")
@@ -165,29 +140,6 @@ def test_same_bytes():
             same("d.kc", f"compact {bounds}")
             s.kcount("union", "runs.kc", "-o", "m.kc", "--force", *bounds)
             same("m.kc", f"union of one {bounds}")
-
-
-def combine(operation, rule, models):
-    first, others = models[0], models[1:]
-    result = {}
-    for kmer in set(itertools.chain(*models)):
-        counts = [model[kmer] for model in models if kmer in model]
-        if operation == "intersect" and len(counts) < len(models) or operation == "subtract" and kmer not in first:
-            continue
-        if operation == "subtract" and rule == "left" and len(counts) > 1:
-            continue
-        rest = sum(model.get(kmer, 0) for model in others)
-        result[kmer] = {"sum": min(MOST, sum(counts)), "min": min(counts), "max": max(counts), "left": counts[0],
-                        "right": counts[-1], "difference": first.get(kmer, 0) - rest}[rule]
-    return {kmer: n for kmer, n in result.items() if n > 0}
-
-
-OPERATIONS = {"merge": {"": "sum"},
-              "union": {"": "sum", "sum": "sum", "min": "min", "max": "max", "left": "left", "right": "right",
-                        "difference": "difference"},
-              "intersect": {"": "min", "sum": "sum", "min": "min", "max": "max", "left": "left", "right": "right",
-                            "difference": "difference"},
-              "subtract": {"": "left", "left": "left", "difference": "difference"}}
 
 
 def files_of_all_kinds(s, rng, k, stranded):
@@ -343,7 +295,7 @@ def test_failures():
     fails(s, "compact", "flipped.kc", "--min", 2, message="flipped.kc")
     fails(s, "add", "a.kc", "cut.fq", message="cut.fq")
     fails(s, "add", "a.kc", "nowhere.fq", message="nowhere.fq")
-    fails(s, "add", "a.kc", "a.kc", message="a.kc")
+    fails(s, "add", "a.kc", "a.kc", message="a.kc is an input and the output", code=2)
     fails(s, "add", "a.kc", message="", code=2)
     fails(s, "remove", "a.kc", message="needs a SEQUENCE", code=2)
     fails(s, "remove", "a.kc", "AC", message="'AC' is 2 letters long", code=2)

@@ -9,25 +9,11 @@ import shutil
 import sys
 import tempfile
 
+from counters import PEERS, in_order
 from tools import SKIPPED, main, run, same_text
 
 KCOUNT, DATA = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[3])
 KMERS = (15, 21, 31, 33, 55, 77)
-
-
-def jellyfish(reads, k, folder):
-    run("jellyfish", "count", "-m", k, "-C", "-s", "10M", "-t", 2, "-o", folder / "peer.jf", reads)
-    return run("jellyfish", "dump", "-c", "-t", folder / "peer.jf")
-
-
-def kmc(reads, k, folder):
-    kind = "-fq" if reads.read_bytes()[:1] == b"@" else "-fm"
-    run("kmc", f"-k{k}", "-ci1", "-cs4294967295", "-m2", "-t2", kind, reads, folder / "peer", folder)
-    run("kmc_tools", "transform", folder / "peer", "dump", "-s", folder / "peer.txt")
-    return (folder / "peer.txt").read_bytes()
-
-
-PEERS = {"jellyfish": jellyfish, "kmc": kmc}
 
 
 def readable(path):
@@ -46,7 +32,7 @@ def compare():
             with tempfile.TemporaryDirectory() as folder:
                 folder = pathlib.Path(folder)
                 (folder / "reads").write_bytes(text)
-                theirs = b"\n".join(sorted(peer(folder / "reads", k, folder).splitlines())) + b"\n"
+                theirs = in_order(peer(folder / "reads", k, folder))
                 run(KCOUNT, path, "-k", k, "-t", 2, "--quiet", "-o", folder / "ours.kc")
                 ours = run(KCOUNT, "dump", folder / "ours.kc")
                 same_text(ours, theirs, f"{path.name} k={k} against {sys.argv[2]}")
@@ -93,8 +79,7 @@ def compare_operations():
                 run(KCOUNT, folder / name, "-k", k, "--quiet", "-o", folder / f"{name}.kc")
             for call, theirs in OPERATIONS[sys.argv[2]](folder, k):
                 run(KCOUNT, *call, folder / "a.kc", folder / "b.kc", "-o", folder / "c.kc", "--force", "--quiet")
-                theirs = b"".join(line + b"\n" for line in sorted(theirs.splitlines()))
-                same_text(run(KCOUNT, "dump", folder / "c.kc"), theirs, f"k={k} {call} against {sys.argv[2]}")
+                same_text(run(KCOUNT, "dump", folder / "c.kc"), in_order(theirs), f"k={k} {call} against {sys.argv[2]}")
 
 
 if __name__ == "__main__":

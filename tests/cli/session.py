@@ -4,6 +4,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 
 from tools import Failure
 
@@ -37,6 +38,9 @@ class Session:
     def names(self):
         return sorted(os.listdir(self.path))
 
+    def contents(self):
+        return {name: (self.path / name).read_bytes() for name in self.names()}
+
     def start(self, *arguments, **how):
         how.setdefault("stdin", subprocess.DEVNULL)
         return subprocess.Popen([KCOUNT, *map(str, arguments)], cwd=self.path, stderr=subprocess.PIPE,
@@ -52,8 +56,8 @@ class Session:
         elif "stdin" not in how:
             how["stdin"] = subprocess.DEVNULL
         how.setdefault("stdout", subprocess.PIPE)
-        done = subprocess.run([KCOUNT, *map(str, arguments)], cwd=self.path, stderr=subprocess.PIPE,
-                              timeout=120, **how)
+        how.setdefault("cwd", self.path)
+        done = subprocess.run([KCOUNT, *map(str, arguments)], stderr=subprocess.PIPE, timeout=120, **how)
         self.code, self.said = done.returncode, done.stderr.decode(errors="replace")
         said = self.said
         call = "kcount " + " ".join(map(str, arguments))
@@ -76,3 +80,28 @@ def expect(got, wanted, what):
 def expect_file(got, name):
     """Compare with tests/cli/expected/NAME."""
     expect(got, (SOURCE / "tests/cli/expected" / name).read_text(), name)
+
+
+def open_files(started):
+    folder = f"/proc/{started.pid}/fd"
+    try:
+        for name in os.listdir(folder):
+            yield os.readlink(f"{folder}/{name}")
+    except OSError:
+        pass  # the file is closed, or the process has ended
+
+
+def wait_for_output(s, started, name=None):
+    """
+    Until the process has opened its output: a new file, which has no name or a temporary one, or
+    the file of this name.
+    """
+    folder = os.path.realpath(s.path)
+    for _ in range(1000):
+        for path in open_files(started):
+            if path.startswith(folder) and (path.endswith("/" + name) if name else
+                                            path.endswith(" (deleted)") or ".tmp" in path):
+                return
+        if started.poll() is not None:
+            return
+        time.sleep(0.005)

@@ -8,6 +8,7 @@
 
 #include "gpu/context.cuh"
 #include "gpu/gpu.h"
+#include "tests/gpu/need_device.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,21 +19,6 @@
 
 extern "C" {
 #include <cmocka.h>
-}
-
-enum { TEST_SKIPPED = 77 }; /* to ctest */
-
-/* Ends the program as skipped where there is no device. */
-static inline void need_device(void)
-{
-        struct kc_gpu_device device;
-        struct kc_error err = {};
-        int n;
-        bool listed = kc_gpu_devices(&device, 1, &n, &err) == KC_OK;
-        if (listed && device.trouble[0] == '\0')
-                return;
-        printf("skipped: %s\n", listed ? device.trouble : err.message);
-        exit(TEST_SKIPPED);
 }
 
 /* Fails the test with the message. */

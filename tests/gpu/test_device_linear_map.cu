@@ -388,7 +388,6 @@ int main(void)
                 cmocka_unit_test(wrong_options),
         };
         need_device();
-        if (getenv("KC_TEST") != NULL)
-                cmocka_set_test_filter(getenv("KC_TEST"));
+        cmocka_set_test_filter(getenv("KC_TEST"));
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

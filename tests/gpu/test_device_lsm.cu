@@ -565,8 +565,6 @@ int main(void)
         need_device();
         if (getenv("KC_TEST_SPEED") != NULL)
                 return cmocka_run_group_tests(timing, NULL, NULL);
-        const char *filter = getenv("KC_TEST");
-        if (filter != NULL)
-                cmocka_set_test_filter(filter);
+        cmocka_set_test_filter(getenv("KC_TEST"));
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -390,9 +390,7 @@ int main(void)
                 cmocka_unit_test(test_scarcity),
                 cmocka_unit_test(test_wrong_use),
         };
-        const char *filter = getenv("KC_TEST");
         need_device();
-        if (filter != NULL)
-                cmocka_set_test_filter(filter);
+        cmocka_set_test_filter(getenv("KC_TEST"));
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

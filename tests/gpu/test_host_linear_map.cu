@@ -55,7 +55,6 @@ int main(void)
                 cmocka_unit_test(spread),
                 cmocka_unit_test(layout),
         };
-        if (getenv("KC_TEST") != NULL)
-                cmocka_set_test_filter(getenv("KC_TEST"));
+        cmocka_set_test_filter(getenv("KC_TEST"));
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -257,8 +257,6 @@ int main(void)
                 cmocka_unit_test(test_searches), cmocka_unit_test(test_depth_of_tops),
                 cmocka_unit_test(test_lookups),
         };
-        const char *filter = getenv("KC_TEST");
-        if (filter != NULL)
-                cmocka_set_test_filter(filter);
+        cmocka_set_test_filter(getenv("KC_TEST"));
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,148 @@
+#include "app/repair.h"
+
+#include "app/json.h"
+#include "app/output_name.h"
+#include "app/progress.h"
+#include "app/signals.h"
+#include "app/size.h"
+#include "io/store_rescue.h"
+#include "kmer/kmer.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+struct repairing {
+        const struct repair_plan *plan;
+        struct kc_job *job;
+        struct kc_store *store;
+        struct kc_store_info info; /* of the state that was found */
+        struct kc_rescue_totals lost;
+};
+
+/* ctx: a struct repairing. */
+static void tell_loss(void *ctx, const struct kc_loss *loss)
+{
+        const struct repairing *r = ctx;
+        char number[FORMATTED_NBYTES], from[KC_MAX_K + 1] = "", to[KC_MAX_K + 1] = "";
+        kc_kmer_format(loss->from, r->info.k, from);
+        if (loss->to != NULL)
+                kc_kmer_format(loss->to, r->info.k, to);
+        fprintf(stderr, "kcount: warning: %s: %s %s of run %u are lost, from %s on%s%s\n",
+                loss->why, format_number(loss->nkmers, number),
+                loss->tombstones ? "tombstones" : "k-mers", loss->run + 1, from,
+                loss->to != NULL ? ", before " : "", to);
+}
+
+static enum kc_status check_copy(const struct repair_plan *plan, struct kc_error *err)
+{
+        enum kc_status status;
+        if (strcmp(plan->copy, "-") == 0)
+                return kc_fail(err, KC_EUSAGE,
+                               "a .kc file cannot be written to standard output; name a file with "
+                               "--repair");
+        KC_TRY(output_check_inputs(plan->copy, &plan->path, 1, err));
+        if (!plan->force && access(plan->copy, F_OK) == 0)
+                return kc_fail(err, KC_EEXIST,
+                               "%s exists; name another file with --repair, or replace it with "
+                               "--force",
+                               plan->copy);
+        KC_TRY(output_check(plan->copy, true, err));
+out:
+        return status;
+}
+
+static enum kc_status write_copy(struct repairing *r, struct kc_error *err)
+{
+        static const char *const stages[KC_NSTAGES] = { "repair", "repair", "repair" };
+        const struct kc_store_options options = { .k = r->info.k,
+                                                  .stranded = r->info.stranded,
+                                                  .replace = r->plan->force,
+                                                  .careful = true,
+                                                  .guard = signals_guard };
+        const struct kc_rescue_report report = { tell_loss, r };
+        struct kc_store_writer *writer = NULL;
+        enum kc_status status = kc_store_create(&writer, r->plan->copy, &options, err);
+        if (status != KC_OK)
+                return status;
+        struct progress *progress = progress_start(r->job, stages, false, r->plan->show_progress);
+        status = kc_store_rescue(r->store, writer, r->job, &report, &r->lost, err);
+        progress_stop(progress);
+        return status;
+}
+
+static void put_json(const struct repairing *r, struct text_out *out)
+{
+        struct json json = { .out = out };
+        const struct kc_rescue_totals *lost = &r->lost;
+        json_begin(&json, NULL, '{');
+        json_string(&json, "file", r->plan->path);
+        json_string(&json, "copy", r->plan->copy);
+        json_number(&json, "runs", r->info.nruns);
+        json_number(&json, "lost_distinct", lost->nkmers);
+        json_number(&json, "lost_sum", lost->sum);
+        json_number(&json, "lost_tombstones", lost->ntombstones);
+        json_bool(&json, "newest_state_lost", lost->misses_newest);
+        json_end(&json, '}');
+}
+
+/* What is missing from the copy, as the error that the command ends with. */
+static enum kc_status sum_up(const struct repairing *r, struct kc_error *err)
+{
+        const struct kc_rescue_totals *lost = &r->lost;
+        char kmers[FORMATTED_NBYTES], sum[FORMATTED_NBYTES], tombstones[FORMATTED_NBYTES];
+        char parts[512] = "";
+        size_t n = 0;
+        if (!lost->misses_newest && lost->nkmers == 0 && lost->ntombstones == 0)
+                return KC_OK;
+        if (lost->misses_newest)
+                n += (size_t)snprintf(parts + n, sizeof parts - n,
+                                      "; what was added last is missing");
+        if (lost->nkmers > 0)
+                n += (size_t)snprintf(parts + n, sizeof parts - n,
+                                      "; %s k-mers with counts of %s in all are missing",
+                                      format_number(lost->nkmers, kmers),
+                                      format_number(lost->sum, sum));
+        if (lost->ntombstones > 0)
+                n += (size_t)snprintf(
+                        parts + n, sizeof parts - n,
+                        "; %s tombstones are missing, so k-mers that were removed may "
+                        "be back",
+                        format_number(lost->ntombstones, tombstones));
+        return kc_fail(err, KC_ECORRUPT, "%s holds all that is sound in %s%s", r->plan->copy,
+                       r->plan->path, parts);
+}
+
+static enum kc_status repair_store(struct repairing *r, const struct invocation *call,
+                                   struct kc_error *err)
+{
+        enum kc_status status;
+        kc_store_get_info(r->store, &r->info);
+        if (kc_store_warning(r->store) != NULL)
+                fprintf(stderr, "kcount: warning: %s\n", kc_store_warning(r->store));
+        KC_TRY(write_copy(r, err));
+        if (r->plan->json)
+                put_json(r, call->out);
+        KC_TRY(sum_up(r, err));
+        if (!r->plan->json)
+                text_out_printf(call->out, "%s: nothing is lost; %s holds all of it\n",
+                                r->plan->path, r->plan->copy);
+out:
+        return status;
+}
+
+enum kc_status repair(const struct invocation *call, const struct repair_plan *plan,
+                      struct kc_error *err)
+{
+        /* Static, because the thread that takes the signals lives on to the end. */
+        static struct kc_job job;
+        struct repairing r = { .plan = plan, .job = &job };
+        enum kc_status status;
+        KC_TRY(check_copy(plan, err));
+        signals_install(&job);
+        KC_TRY(kc_store_open_rescue(&r.store, plan->path, err));
+        KC_TRY(repair_store(&r, call, err));
+out:
+        kc_store_close(r.store);
+        return status;
+}

@@ -1,0 +1,26 @@
+#include "app/stores.h"
+
+#include <stdio.h>
+
+static void warn(const char *warning)
+{
+        if (warning != NULL)
+                fprintf(stderr, "kcount: warning: %s\n", warning);
+}
+
+enum kc_status stores_open(struct kc_store **store, const char *path, struct kc_error *err)
+{
+        enum kc_status status = kc_store_open(store, path, err);
+        if (status == KC_OK)
+                warn(kc_store_warning(*store));
+        return status;
+}
+
+enum kc_status stores_append(struct kc_store_writer **writer, const char *path, bool tombstones,
+                             int *k, bool *stranded, struct kc_error *err)
+{
+        enum kc_status status = kc_store_append(writer, path, tombstones, k, stranded, err);
+        if (status == KC_OK)
+                warn(kc_store_writer_warning(*writer));
+        return status;
+}

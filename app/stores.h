@@ -1,0 +1,15 @@
+/*
+ * Opening .kc files: all commands but check do it here, so that each passes on the
+ * store's warnings.
+ */
+#ifndef APP_STORES_H
+#define APP_STORES_H
+
+#include "io/store.h"
+
+/* As kc_store_open and kc_store_append, with the file's warning printed on standard error. */
+enum kc_status stores_open(struct kc_store **store, const char *path, struct kc_error *err);
+enum kc_status stores_append(struct kc_store_writer **writer, const char *path, bool tombstones,
+                             int *k, bool *stranded, struct kc_error *err);
+
+#endif

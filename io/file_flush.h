@@ -1,0 +1,22 @@
+/*
+ * Bringing files and their names to the disk. A signal that interrupts a call does not make it
+ * fail.
+ */
+#ifndef KC_FILE_FLUSH_H
+#define KC_FILE_FLUSH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* As fsync and ftruncate. False with errno set on failure. */
+bool kc_file_flush(int fd);
+bool kc_file_resize(int fd, uint64_t nbytes);
+
+/*
+ * Flush the names in the folder of path, which a flush of the file does not include.
+ *   fd  a file in that folder
+ * True also if the file system cannot flush folders; false with errno set on failure.
+ */
+bool kc_folder_flush(const char *path, int fd);
+
+#endif

@@ -1,0 +1,82 @@
+#include "io/file_lock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+bool kc_file_has_name(int fd, const char *path)
+{
+        struct stat here, there;
+        return fstat(fd, &here) == 0 && stat(path, &there) == 0 && here.st_dev == there.st_dev &&
+               here.st_ino == there.st_ino;
+}
+
+/* A process that replaces the file may have done so between our open and our lock. */
+static enum kc_status take_lock(int fd, const char *path, struct kc_error *err)
+{
+        bool is_held = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+        if (!is_held && kc_file_has_name(fd, path))
+                return KC_OK;
+        return kc_fail(err, KC_EIO,
+                       "%s is being changed by another process; try again when it is done", path);
+}
+
+static bool is_regular(int fd)
+{
+        struct stat st;
+        return fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+enum kc_status kc_file_lock(int *fd, const char *path, struct kc_error *err)
+{
+        enum kc_status status;
+        /* O_NONBLOCK: a pipe must not make us wait before we can see what it is */
+        int opened = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+        if (opened < 0)
+                return kc_fail(err, KC_EIO, "cannot open %s for writing: %s", path,
+                               strerror(errno));
+        if (!is_regular(opened))
+                status = kc_fail(err, KC_ECORRUPT, "%s is not a .kc file: it is not a regular file",
+                                 path);
+        else
+                status = take_lock(opened, path, err);
+        if (status == KC_OK)
+                *fd = opened;
+        else
+                close(opened);
+        return status;
+}
+
+/* For writing if possible, because NFS locks only such descriptors. */
+static int open_replaced(const char *path)
+{
+        int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+        if (fd < 0 && (errno == EACCES || errno == EPERM || errno == EROFS || errno == ETXTBSY))
+                fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        return fd;
+}
+
+enum kc_status kc_file_lock_replaced(int *fd, bool *exists, const char *path, struct kc_error *err)
+{
+        enum kc_status status;
+        int opened = open_replaced(path);
+        *fd = -1;
+        *exists = opened >= 0 || errno != ENOENT;
+        if (opened < 0) {
+                if (errno == ENOENT || errno == EACCES || errno == EPERM)
+                        return KC_OK;
+                return kc_fail(err, KC_EIO, "cannot replace %s: %s", path, strerror(errno));
+        }
+        if (!is_regular(opened))
+                status = kc_fail(err, KC_EIO, "cannot replace %s: it is not a regular file", path);
+        else
+                status = take_lock(opened, path, err);
+        if (status == KC_OK)
+                *fd = opened;
+        else
+                close(opened);
+        return status;
+}

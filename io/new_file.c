@@ -1,0 +1,393 @@
+#include "io/new_file.h"
+
+#include "io/file_flush.h"
+#include "io/file_lock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+        NATTEMPTS = 100,    /* to find a free name */
+        MAX_LINKS = 40,     /* followed, as by the kernel */
+        MAX_TEMPORARY = 143 /* bytes of a temporary name: the least that any file system allows */
+};
+
+/* ---- paths ---- */
+
+/* Bytes of path before its last component. */
+static size_t folder_nbytes(const char *path)
+{
+        const char *slash = strrchr(path, '/');
+        return slash == NULL ? 0 : (size_t)(slash - path) + 1;
+}
+
+char *kc_path_folder(const char *path)
+{
+        size_t nbytes = folder_nbytes(path);
+        if (nbytes == 0)
+                return strdup(".");
+        return strndup(path, nbytes > 1 ? nbytes - 1 : 1);
+}
+
+char *kc_path_follow(const char *path)
+{
+        char target[PATH_MAX], *at = strdup(path);
+        for (int i = 0; at != NULL && i < MAX_LINKS; i++) {
+                ssize_t n = readlink(at, target, sizeof target);
+                if (n < 0)
+                        return at;
+                const int nfolder = target[0] == '/' ? 0 : (int)folder_nbytes(at);
+                char *next;
+                if (asprintf(&next, "%.*s%.*s", nfolder, at, (int)n, target) < 0)
+                        next = NULL;
+                free(at);
+                at = next;
+        }
+        errno = at == NULL ? ENOMEM : ELOOP;
+        free(at);
+        return NULL;
+}
+
+/* A name beside path; only the beginning of a long one, not cut within a UTF-8 character. */
+static char *name_beside(const char *path, int attempt)
+{
+        char suffix[48], *name;
+        const char *base = path + folder_nbytes(path);
+        const int nsuffix = snprintf(suffix, sizeof suffix, ".tmp.%ld.%d", (long)getpid(), attempt);
+        size_t n = strlen(base);
+        if (n > MAX_TEMPORARY - (size_t)nsuffix) {
+                n = MAX_TEMPORARY - (size_t)nsuffix;
+                while (n > 0 && ((unsigned char)base[n] & 0xc0) == 0x80)
+                        n--;
+        }
+        if (asprintf(&name, "%.*s%s", (int)(base - path) + (int)n, path, suffix) < 0)
+                return NULL;
+        return name;
+}
+
+/* ---- names ---- */
+
+static void hold_signals(const struct kc_new_file *file)
+{
+        if (file->options.guard != NULL)
+                file->options.guard(true, NULL);
+}
+
+static void release_signals(const struct kc_new_file *file)
+{
+        if (file->options.guard != NULL)
+                file->options.guard(false, file->temporary);
+}
+
+/* Give a file without a name one. AT_EMPTY_PATH would do without /proc, but takes a privilege. */
+static int link_nameless(int fd, const char *name)
+{
+        char source[32];
+        snprintf(source, sizeof source, "/proc/self/fd/%d", fd);
+        return linkat(AT_FDCWD, source, AT_FDCWD, name, AT_SYMLINK_FOLLOW);
+}
+
+/*
+ * Take a temporary name beside path: for the nameless file of fd, or, where fd is -1, for a new
+ * file, which open() creates so that the umask decides its mode.
+ *   name  out: to be freed
+ * Returns 0 or the new file's descriptor; -1 with errno set.
+ */
+static int take_temporary_name(const char *path, int fd, char **name)
+{
+        for (int attempt = 0; attempt < NATTEMPTS; attempt++) {
+                *name = name_beside(path, attempt);
+                if (*name == NULL)
+                        return -1;
+                int result = fd >= 0 ? link_nameless(fd, *name)
+                                     : open(*name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+                if (result >= 0)
+                        return result;
+                int code = errno;
+                free(*name);
+                *name = NULL;
+                errno = code;
+                if (code != EEXIST)
+                        break;
+        }
+        return -1;
+}
+
+/* ---- creating ---- */
+
+static int open_nameless(const char *path)
+{
+        char *folder = kc_path_folder(path);
+        if (folder == NULL)
+                return -1;
+        int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+        free(folder);
+        return fd;
+}
+
+/* Some sandboxes allow no links, or have no /proc. That must be known before the work is done, so
+ * it is tried with another file. */
+static bool links_work(const char *path)
+{
+        char *name;
+        int fd = open_nameless(path);
+        bool works = fd >= 0 && take_temporary_name(path, fd, &name) == 0;
+        if (works) {
+                (void)unlink(name);
+                free(name);
+        }
+        if (fd >= 0)
+                close(fd);
+        return works;
+}
+
+/* With a name if it cannot be without one, whatever the reason: if that fails too, its error is
+ * the one to report. */
+static void open_new(struct kc_new_file *file)
+{
+        hold_signals(file);
+        file->fd = open_nameless(file->path);
+        if (file->fd >= 0 && !links_work(file->path)) {
+                close(file->fd);
+                file->fd = -1;
+        }
+        if (file->fd < 0)
+                file->fd = take_temporary_name(file->path, -1, &file->temporary);
+        int code = errno;
+        release_signals(file);
+        errno = code;
+}
+
+static enum kc_status create_failed(const struct kc_new_file *file, const char *path,
+                                    struct kc_error *err)
+{
+        const char *why = strerror(errno);
+        if (file->path == NULL || strcmp(file->path, path) == 0)
+                return kc_fail(err, KC_EIO, "cannot create %s: %s", path, why);
+        return kc_fail(err, KC_EIO, "cannot create %s, where the link %s leads: %s", file->path,
+                       path, why);
+}
+
+static enum kc_status fail_exists(const char *path, struct kc_error *err)
+{
+        return kc_fail(err, KC_EEXIST,
+                       "%s already exists; choose another name with -o, or replace it with --force",
+                       path);
+}
+
+/* Ask the kernel first: it refuses to follow links that other users may have set as a trap. */
+static enum kc_status look_at_target(struct kc_new_file *file, const char *path, bool *exists,
+                                     struct kc_error *err)
+{
+        struct stat there, followed;
+        *exists = stat(path, &there) == 0;
+        if (!*exists && errno != ENOENT)
+                return create_failed(file, path, err);
+        if (*exists && !S_ISREG(there.st_mode))
+                return kc_fail(err, KC_EIO,
+                               "cannot write to %s: it is %s; choose another name with -o", path,
+                               S_ISDIR(there.st_mode) ? "a directory" : "not a regular file");
+        file->path = kc_path_follow(path);
+        if (file->path == NULL)
+                return create_failed(file, path, err);
+        if (*exists && (stat(file->path, &followed) != 0 || followed.st_dev != there.st_dev ||
+                        followed.st_ino != there.st_ino))
+                return kc_fail(err, KC_EIO, "cannot follow the link %s: its target has no name",
+                               path);
+        return KC_OK;
+}
+
+/* Lock the file that has the name now, if there is one. */
+static enum kc_status lock_again(struct kc_new_file *file, bool *exists, struct kc_error *err)
+{
+        *exists = file->lock >= 0 && kc_file_has_name(file->lock, file->path);
+        if (*exists)
+                return KC_OK;
+        if (file->options.lock != NULL)
+                return kc_fail(err, KC_EIO,
+                               "%s was removed or replaced by another process meanwhile; nothing "
+                               "was written",
+                               file->path);
+        if (file->lock >= 0)
+                close(file->lock);
+        return kc_file_lock_replaced(&file->lock, exists, file->path, err);
+}
+
+static enum kc_status lock_target(struct kc_new_file *file, struct kc_error *err)
+{
+        bool exists;
+        if (file->options.lock == NULL)
+                return kc_file_lock_replaced(&file->lock, &exists, file->path, err);
+        file->lock = fcntl(*file->options.lock, F_DUPFD_CLOEXEC, 0);
+        if (file->lock < 0)
+                return kc_fail(err, KC_EIO, "cannot replace %s: %s", file->path, strerror(errno));
+        return lock_again(file, &exists, err);
+}
+
+static enum kc_status take_over_mode(const struct kc_new_file *file, struct kc_error *err)
+{
+        struct stat st;
+        if (stat(file->path, &st) != 0)
+                return KC_OK; /* nothing is replaced */
+        if (fchmod(file->fd, st.st_mode & 0777) == 0)
+                return KC_OK;
+        return kc_fail(err, KC_EIO, "cannot set the mode of the file that replaces %s: %s",
+                       file->path, strerror(errno));
+}
+
+enum kc_status kc_new_file_create(struct kc_new_file *file, const char *path,
+                                  const struct kc_new_file_options *options, struct kc_error *err)
+{
+        enum kc_status status;
+        bool exists;
+        *file = (struct kc_new_file){ .options = *options, .fd = -1, .lock = -1 };
+        KC_TRY(look_at_target(file, path, &exists, err));
+        if (exists && !options->replace)
+                return fail_exists(file->path, err);
+        if (options->replace)
+                KC_TRY(lock_target(file, err));
+        open_new(file);
+        if (file->fd < 0)
+                return create_failed(file, path, err);
+        file->must_last = options->flush || exists;
+        if (options->keep_mode)
+                KC_TRY(take_over_mode(file, err));
+out:
+        return status;
+}
+
+/* ---- the end ---- */
+
+/* Fails with EEXIST if the name is taken. */
+static int name_anew(struct kc_new_file *file)
+{
+        const char *from = file->temporary, *to = file->path;
+        if (from == NULL)
+                return link_nameless(file->fd, to);
+        if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+                return 0;
+        if (errno != EINVAL && errno != ENOSYS)
+                return -1;
+        /* a file system without that flag: a hard link never replaces either */
+        if (link(from, to) != 0)
+                return -1;
+        return unlink(from);
+}
+
+static enum kc_status write_failed(const struct kc_new_file *file, struct kc_error *err)
+{
+        return kc_fail(err, KC_EIO, "cannot write %s: %s", file->path, kc_strerror(errno));
+}
+
+static enum kc_status flush(const struct kc_new_file *file, struct kc_error *err)
+{
+        return kc_file_flush(file->fd) ? KC_OK : write_failed(file, err);
+}
+
+/* link() cannot replace a name: the file needs a temporary one first. */
+static int name_in_place_of_another(struct kc_new_file *file)
+{
+        if (file->temporary == NULL &&
+            take_temporary_name(file->path, file->fd, &file->temporary) != 0)
+                return -1;
+        return rename(file->temporary, file->path);
+}
+
+static enum kc_status naming_failed(const struct kc_new_file *file, struct kc_error *err)
+{
+        return kc_fail(err, KC_EIO, "cannot give %s its name: %s", file->path, strerror(errno));
+}
+
+/* A file may have appeared where there was none to lock at the beginning, or disappeared. */
+static enum kc_status replace(struct kc_new_file *file, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        bool exists;
+        for (int attempt = 0; attempt < NATTEMPTS; attempt++) {
+                KC_TRY(lock_again(file, &exists, err));
+                if (exists && !file->must_last) { /* it was not there at the beginning */
+                        file->must_last = true;
+                        KC_TRY(flush(file, err));
+                }
+                if ((exists ? name_in_place_of_another(file) : name_anew(file)) == 0)
+                        goto out;
+                if (exists || errno != EEXIST)
+                        break;
+        }
+        status = naming_failed(file, err);
+out:
+        return status;
+}
+
+static enum kc_status give_name(struct kc_new_file *file, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        hold_signals(file);
+        if (file->options.replace)
+                status = replace(file, err);
+        else if (name_anew(file) != 0)
+                status = errno == EEXIST ? fail_exists(file->path, err) : naming_failed(file, err);
+        if (status == KC_OK) {
+                free(file->temporary);
+                file->temporary = NULL;
+        }
+        release_signals(file);
+        return status;
+}
+
+/* Some file systems report a failed write only when the file is closed, and it must be open to get
+ * its name: so another descriptor of it is closed. */
+static enum kc_status check_writes(const struct kc_new_file *file, struct kc_error *err)
+{
+        int copy = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
+        if (copy >= 0 && close(copy) == 0)
+                return KC_OK;
+        return write_failed(file, err);
+}
+
+/* Bring the name to the disk. */
+static enum kc_status flush_name(const struct kc_new_file *file, struct kc_error *err)
+{
+        if (kc_folder_flush(file->path, file->fd))
+                return KC_OK;
+        return kc_fail(err, KC_EIO,
+                       "%s is complete, but its folder cannot be flushed to the disk: %s; after a "
+                       "power failure the file may be missing, or be the one that it replaced",
+                       file->path, strerror(errno));
+}
+
+enum kc_status kc_new_file_commit(struct kc_new_file *file, struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(check_writes(file, err));
+        if (file->must_last)
+                KC_TRY(flush(file, err));
+        KC_TRY(give_name(file, err));
+        if (file->must_last)
+                KC_TRY(flush_name(file, err));
+out:
+        return status;
+}
+
+void kc_new_file_discard(struct kc_new_file *file)
+{
+        if (file->temporary != NULL) {
+                hold_signals(file);
+                (void)unlink(file->temporary);
+                free(file->temporary);
+                file->temporary = NULL;
+                release_signals(file);
+        }
+        if (file->fd >= 0)
+                close(file->fd);
+        if (file->lock >= 0)
+                close(file->lock);
+        free(file->path);
+        *file = (struct kc_new_file){ .fd = -1, .lock = -1 };
+}

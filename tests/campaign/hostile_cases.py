@@ -1,0 +1,131 @@
+"""
+Damaged and malicious inputs: a clear message and nothing left behind, or the counts of what the
+file holds; no crash, no hang, no partial count.
+"""
+import containers
+import inputs
+import model
+import mutations
+import options
+import reading
+import reference
+from tools import Failure, same_text
+
+
+def draw_file(case, k):
+    """A file's bytes, changed before or after they were packed."""
+    rng = case.rng
+    text, packer = rng.choice(containers.FORMATS)
+    reads, others = (inputs.reads(rng, k, rng.choice((100, 1000, 20000))) for _ in "ab")
+    if text in ("bam", "cram") or rng.random() < 0.5:
+        if text == "bam" and rng.random() < 0.4:
+            records = mutations.mutate(rng, *map(containers.bam_text, (reads, others)))
+            return containers.bgzf_file(rng, records)
+        packed = [containers.render(rng, case.setting, some, (text, packer))
+                  for some in (reads, others)]
+        return mutations.mutate(rng, *packed)
+    plain = [containers.text_of(rng, some, text) for some in (reads, others)]
+    return containers.PACKERS[packer](rng, mutations.mutate(rng, *plain))
+
+
+def readings(data):
+    """
+    The sequences that the file may be said to hold, in each way to read it; None where nobody here
+    can tell. A blank at the end of a line may be part of the sequence, or not.
+    """
+    try:
+        found = reading.sequences(data)
+        return [found, [bases.replace(b" ", b"").replace(b"\t", b"") for bases in found]]
+    except reading.Unknown:
+        return None
+    except reading.Refused:
+        return []
+
+
+def wanted_lines(ways, counting, before=None):
+    """What dump may print."""
+    for sequences in ways:
+        normal = [reference.normal(bases).decode() for bases in sequences]
+        counts = model.count(normal, counting.k, counting.stranded)
+        if before is not None:
+            counts = model.combine("union", "sum", [before, counts])
+        yield counts, model.lines(counts).encode()
+
+
+def check_answer(case, name, data, counting, before=None):
+    """The command took the file: what it made of it must be one way to read it."""
+    got, ways = case.kcount("dump", name).out, readings(data)
+    case.kcount("check", name, "--quiet")
+    if ways is None:
+        return
+    if not ways:
+        raise Failure("a damaged input was counted with exit 0")
+    wanted = list(wanted_lines(ways, counting, before))
+    if got not in [lines for _, lines in wanted]:
+        same_text(got, wanted[0][1], "counts of a damaged input")
+    case.add("kmers", len(wanted[0][0]))
+
+
+def draw_counting(rng):
+    counting = options.Counting(rng)
+    counting.quality, counting.least, counting.most = 0, 1, model.MOST
+    return counting
+
+
+def count_it(case, counting, data):
+    how = {"stdin": case.folder / "input"} if case.rng.random() < 0.1 else {}
+    how = {"feed": data} if case.rng.random() < 0.1 else how
+    before = case.names()
+    engine = options.engine(case.rng, case.setting, counting.k)
+    arguments = ["-" if how else "input", *counting.options(), *engine, "-o", "out.kc"]
+    done = case.kcount("count", *arguments, codes=(0, 1, 2), **how)
+    case.expect_names([*before, *(["out.kc"] if done.code == 0 else [])], f"exit {done.code}")
+    if done.code == 0:
+        check_answer(case, "out.kc", data, counting)
+
+
+def add_it(case, counting, data):
+    case.write("good.fa", ">r\n" + "ACGGTTAC" * 40 + "\n")
+    case.kcount("count", "good.fa", *counting.options(), "-o", "db.kc")
+    before, names = (case.folder / "db.kc").read_bytes(), case.names()
+    engine = options.engine(case.rng, case.setting, counting.k)
+    done = case.kcount("add", "db.kc", "input", *engine, codes=(0, 1, 2))
+    case.expect_names(names, f"add, exit {done.code}")
+    if done.code == 0:
+        held = model.count(["ACGGTTAC" * 40], counting.k, counting.stranded)
+        check_answer(case, "db.kc", data, counting, held)
+    elif (case.folder / "db.kc").read_bytes() != before:
+        case.kcount("check", "db.kc")
+        raise Failure("a failed add changed the file")
+
+
+def ask_it(case, counting, _):
+    """As a file of queries, and of k-mers to remove: only the manner of failing is looked at."""
+    case.write("good.fa", ">r\n" + "ACGGTTAC" * 40 + "\n")
+    case.kcount("count", "good.fa", *counting.options(), "-o", "db.kc")
+    names = case.names()
+    case.kcount("query", "db.kc", "-f", "input", codes=(0, 1))
+    case.kcount("remove", "db.kc", "-f", "input", codes=(0, 1))
+    case.kcount("check", "db.kc", "--quiet")
+    case.expect_names(names, "query and remove")
+
+
+def list_it(case, counting, data):
+    """As a list of files, some of which are there."""
+    rng = case.rng
+    case.write("good.fa", ">r\n" + "ACGGTTAC" * 40 + "\n")
+    names = mutations.mutate(rng, b"good.fa\n" * 5, data[:200])
+    case.write("list", names)
+    before = case.names()
+    done = case.kcount("count", "@list", *counting.options(), "-o", "out.kc", codes=(0, 1, 2))
+    new = ["out.kc"] if done.code == 0 else []
+    case.expect_names([*before, *new], f"a list, exit {done.code}")
+
+
+def hostile_case(case):
+    rng, counting = case.rng, draw_counting(case.rng)
+    data = draw_file(case, counting.k)
+    case.add("bases", len(data))
+    case.write("input", data)
+    action = rng.choice((count_it,) * 7 + (add_it, add_it, ask_it, list_it))
+    action(case, counting, data)

@@ -1,0 +1,21 @@
+"""The kinds of cases: how often each is drawn, and what it is, for docs/reliability.md."""
+WEIGHTS = {"count": 40, "store": 15, "hostile": 20, "damage": 15, "signal": 5, "full disk": 5}
+
+ABOUT = {
+    "count": "random reads, formats and options against the naive counter; the bytes of the .kc "
+             "file against those from other options and formats; sometimes against jellyfish and "
+             "KMC",
+    "store": "random sequences of add, remove, compact and the set operations against a "
+             "dictionary, with every way of reading after each",
+    "hostile": "damaged and malicious inputs, query files and lists: a clear message, or the "
+               "counts of what the file holds",
+    "damage": "damaged .kc files, in every command that reads or changes them: an error, or the "
+              "right answer",
+    "signal": "signals at random times: the file is what it was or what it was to become, and "
+              "nothing is left behind",
+    "full disk": "full disks, and limits on the size of files: likewise",
+}
+
+
+def draw(rng):
+    return rng.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]

@@ -1,0 +1,344 @@
+"""
+Inputs that are not as they should be: what kcount says, word for word, and that it leaves nothing
+behind. Every message names the file, the record or the offset, what was found and what to do.
+
+    app_inputs.py KCOUNT SOURCE
+"""
+import bz2
+import gzip
+import io
+import lzma
+import os
+import random
+import shutil
+import socket
+import subprocess
+import tarfile
+import threading
+import zipfile
+
+from session import SOURCE, Session, expect
+from tools import bgzf, bgzf_block, main
+
+READ = b"@read%d\nACGTTGCAACGGATCCATTAGCAT\n+\nIIIIIIIIIIIIIIIIIIIIIIII\n"
+FASTQ = b"".join(READ % i for i in range(40))
+FASTA = b">a\nACGTTGCAACGGATCC\nATTAGCAT\n>b\nTTTTTTTTTTTTC\n"
+MARK = b"\xef\xbb\xbf"
+AGAIN = "; copy or download the file again"
+
+
+def packed(pack, *arguments):
+    """What an archiver makes of FASTQ as the only file."""
+    out = io.BytesIO()
+    pack(out, *arguments)
+    return out.getvalue()
+
+
+def tar(out, name):
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        about = tarfile.TarInfo(name)
+        about.size = len(FASTQ)
+        archive.addfile(about, io.BytesIO(FASTQ))
+
+
+def zip_file(out):
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("reads.fq", FASTQ)
+
+
+def unread(what, command):
+    return f"in is {what}, which kcount cannot read; try: {command} | kcount ... -"
+
+
+def neither(shown):
+    return ("in is neither FASTQ nor FASTA (nor SAM, BAM or CRAM): it does not begin with '@' or "
+            "'>', but with " + shown)
+
+
+def trailing(what, size, kind="gzip"):
+    return (f"in has {what} that {'is' if what == '1 byte' else 'are'} not {kind} after the end of "
+            f"its {kind} data (offset {size}): the file is damaged there, or something was added "
+            f"to it; to count what comes before: head -c {size} FILE | kcount ... -")
+
+
+def cut_gzip(size):
+    return f"in is truncated: its gzip data breaks off at byte {size}" + AGAIN
+
+
+def no_end_block(size):
+    return (f"in is truncated: it ends at byte {size} without BGZF's end-of-file block" + AGAIN
+            + "; if it is known to be whole, try: gzip -dc FILE | kcount ... -")
+
+
+OLD_MAC = unread("text whose lines end with a carriage return only (old Mac)",
+                 "tr '\\r' '\\n' < FILE")
+PAGE = ("is an HTML or XML page, as left by a failed download; look at it and download the file "
+        "again")
+BLANK_IN_SEQUENCE = b"@b\nACGT \n+\nIIII\n@c\nA\n+\nI\n"
+SHORT_QUALITY = b"@b\nACGT\n+\nIII\n@c\nA\n+\nI\n"
+
+GZ, BGZ = gzip.compress(FASTQ, mtime=0), bgzf(FASTQ, 1000)
+OPEN_BGZ = BGZ[:-len(bgzf_block(b""))]
+TAR = packed(tar, "reads.fq")
+
+REFUSED = [
+    # other kinds of files, and what they are packed in
+    (lzma.compress(FASTQ), unread("compressed with xz", "xz -dc FILE")),
+    (bz2.compress(FASTQ), unread("compressed with bzip2", "bzip2 -dc FILE")),
+    (gzip.compress(bz2.compress(FASTQ)),
+     unread("compressed with bzip2 inside gzip", "gzip -dc FILE | bzip2 -dc -")),
+    (gzip.compress(GZ), unread("compressed with gzip inside gzip", "gzip -dc FILE | gzip -dc -")),
+    (bgzf(GZ), unread("compressed with gzip inside BGZF", "gzip -dc FILE | gzip -dc -")),
+    (TAR, unread("a tar archive", "tar -xOf FILE")),
+    (packed(tar, "@reads.fq"), unread("a tar archive", "tar -xOf FILE")),
+    (gzip.compress(TAR), unread("a tar archive inside gzip", "gzip -dc FILE | tar -xOf -")),
+    (packed(zip_file),
+     "in is a zip archive; unpack it, or try: unzip -p FILE | kcount ... -"),
+    (b"<!DOCTYPE html>\n<html></html>\n", "in " + PAGE),
+    (b"version https://git-lfs.github.com/spec/v1\n",
+     "in is a Git LFS pointer and not the file itself; fetch the file: git lfs pull"),
+    # text
+    (FASTQ.decode().encode("utf-16"),
+     unread("UTF-16 text", "iconv -f UTF-16 -t UTF-8 FILE")),
+    (FASTQ.decode().encode("utf-16-be"),
+     unread("UTF-16BE text", "iconv -f UTF-16BE -t UTF-8 FILE")),
+    (FASTQ.replace(b"\n", b"\r"), OLD_MAC),
+    (b"ACGTACGTACGT\nACGTTT\n",
+     unread("a list of sequences without '>' lines",
+            "awk '{ print \">\" NR \"\\n\" $1 }' FILE")),
+    (b"hello, world\n", neither('"hello, world"')),
+    (b"\xe9t\xe9\n", neither("the bytes e9 74 e9 0a")),
+    # nothing
+    (b"", "in is empty"),
+    (gzip.compress(b""), "in is empty: there is nothing in its compressed data"),
+    (b"\n \n\t\n", "in holds no reads: all of its lines are blank"),
+    (bytes(4096),
+     "in begins with NUL bytes, like a file that was not written completely; copy or download "
+     "it again"),
+    # damaged compression
+    (GZ + b"\n", trailing("1 byte", len(GZ))),
+    (GZ + b"x" * 100, trailing("100 bytes", len(GZ))),
+    (BGZ + b"not gzip", trailing("8 bytes", len(BGZ))),
+    (GZ[:-3], cut_gzip(len(GZ) - 3)),
+    (GZ + GZ[:7], cut_gzip(len(GZ) + 7)),
+    (GZ[:-8] + bytes(8),
+     "in is corrupt: checksum or length of a gzip member is wrong, found before byte "
+     f"{len(GZ)}" + AGAIN),
+    (BGZ + BGZ[:7],
+     f"in is truncated: the BGZF block at byte {len(BGZ)} is not complete" + AGAIN),
+    (OPEN_BGZ, no_end_block(len(OPEN_BGZ))),
+    (OPEN_BGZ + bytes(50), no_end_block(len(OPEN_BGZ))),
+    # records
+    (FASTQ + BLANK_IN_SEQUENCE,
+     "in: record 41 has 5 bases but 4 quality letters: there is a space or tab in or after its "
+     "sequence"),
+    (FASTQ + b"done.\n", "in: record 41 does not begin with '@' but with \"done.\""),
+    (gzip.compress(FASTQ + SHORT_QUALITY),
+     "in: record 41 has 4 bases but 3 quality letters; to see whether the file is damaged: "
+     "gzip -t FILE"),
+    (FASTA + FASTA.replace(b"\n", b"\r"),
+     "in: record 3 has a carriage return within a line, an old Mac line ending; try: "
+     "tr '\\r' '\\n' < FILE | kcount ... -"),
+]
+
+
+def refuse(s, wanted, *arguments, **how):
+    before = s.names()
+    expect(s.kcount(*arguments, code=1, **how), "", "standard output of a failure")
+    expect(s.said, f"kcount: {wanted}\n", f"{arguments}")
+    expect(s.names(), before, f"what {arguments} leaves behind")
+
+
+def test_refused():
+    s = Session()
+    for content, wanted in REFUSED:
+        s.write("in", content)
+        for threads in (1, 4):
+            refuse(s, wanted, "count", "in", "-k", 5, "-t", threads, "-o", "out.kc")
+
+
+def test_standard_input():
+    """A pipe cannot be looked into as far, and its size is not known."""
+    s = Session()
+    for content, wanted in (
+            (lzma.compress(FASTQ), unread("compressed with xz", "xz -dc FILE")),
+            (BGZ + b"not gzip", trailing("bytes", len(BGZ))),
+            (OPEN_BGZ + bytes(5), no_end_block(len(OPEN_BGZ)))):
+        with subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as pipe:
+            feed = threading.Thread(target=lambda: (pipe.stdin.write(content), pipe.stdin.close()))
+            feed.start()
+            refuse(s, "standard input" + wanted[2:], "-", "-k", 5, "-o", "out.kc",
+                   stdin=pipe.stdout)
+            feed.join()
+
+
+def test_large_gzip():
+    """Large enough for all threads to inflate it together."""
+    s = Session()
+    noise = random.Random(1).getrandbits(8 * 2600000).to_bytes(2600000, "big").hex()
+    bases = noise.translate(str.maketrans("0123456789abcdef", "ACGT" * 4))
+    text = "".join(f"@{at}\n{bases[at:at + 100]}\n+\n{'I' * 100}\n"
+                   for at in range(0, len(bases), 100)).encode()
+    large = gzip.compress(text, 1)
+    expect(len(large) > 1 << 20, True, "a large file")
+    s.write("zeros", large + bytes(1000))
+    s.kcount("zeros", "-k", 5, "-t", 4, "--quiet")
+    for more, what in ((b"\n", "1 byte"), (b"no" * 20, "40 bytes")):
+        s.write("in", large + more)
+        for threads in (1, 4):
+            refuse(s, trailing(what, len(large)), "in", "-k", 5, "-t", threads)
+
+
+def test_accepted():
+    """A byte order mark, padding, and lists with comments and blanks change nothing."""
+    s = Session()
+    s.write("plain.fq", FASTQ)
+    s.kcount("plain.fq", "-k", 5, "--quiet")
+    want = s.kcount("dump", "plain.kc")
+    for content in (MARK + FASTQ, gzip.compress(MARK + FASTQ), bgzf(MARK + FASTQ, 100),
+                    GZ + bytes(700), BGZ + bytes(5), BGZ + bytes(700)):
+        s.write("in", content)
+        s.kcount("in", "-k", 5, "--quiet", "--force")
+        expect(s.kcount("dump", "in.kc"), want, f"{content[:4]} and so on")
+    s.write("list", MARK + b"# comment\n\n\t plain.fq \r\n  # another\n")
+    s.kcount("@list", "-k", 5, "--quiet", "-o", "list.kc")
+    expect(s.kcount("dump", "list.kc"), want, "a list")
+
+
+def test_lists():
+    s = Session()
+    s.write("good.fq", FASTQ)
+    s.write("page", "<html>")
+    for lines, wanted in (
+            ("good.fq\n\nnowhere.fq\n",
+             "line 3 of the list list: cannot open nowhere.fq: No such file or directory"),
+            ("# one\n page\n", "line 2 of the list list: page " + PAGE),
+            ("@other\n",
+             "line 1 of the list list begins with '@', but a list cannot name another one; name "
+             "both on the command line, or ./@other for a file of that name; if list holds reads, "
+             "name it without '@'"),
+            ("# nothing\n", "the list list names no file"),
+            ("", "the list list names no file")):
+        s.write("list", lines)
+        refuse(s, wanted, "@list", "-k", 5)
+
+
+def test_database_as_reads():
+    s = Session()
+    s.kcount("a.fq", "-k", 3, "--quiet")
+    wanted = ("a.kc is a .kc file, which holds counts and not reads; kcount dump prints them, "
+              "kcount merge adds up several files")
+    refuse(s, wanted, "a.kc", "-k", 3, "-o", "b.kc")
+    refuse(s, wanted, "query", "a.kc", "-f", "a.kc")
+
+
+def test_query_files():
+    s = Session()
+    s.write("plain.fq", FASTQ)
+    s.kcount("plain.fq", "-k", 5, "-o", "db.kc", "--quiet")
+    s.write("in", FASTA)
+    want = s.kcount("query", "db.kc", "-f", "in")
+    contents = [MARK + FASTA, gzip.compress(MARK + FASTA), bgzf(FASTA, 10),
+                gzip.compress(FASTA) + bytes(9)]
+    if shutil.which("zstd"):
+        done = subprocess.run(["zstd", "-qc"], input=FASTA, stdout=subprocess.PIPE, check=True)
+        contents.append(done.stdout)
+    for content in contents:
+        s.write("in", content)
+        expect(s.kcount("query", "db.kc", "-f", "in"), want, f"{content[:4]} and so on")
+    small = gzip.compress(FASTA, mtime=0)
+    for content, wanted in (
+            (lzma.compress(FASTA), unread("compressed with xz", "xz -dc FILE")),
+            (FASTA.replace(b"\n", b"\r"), OLD_MAC),
+            (small + b"not gzip", trailing("8 bytes", len(small))),
+            (small[:-9], cut_gzip(len(small) - 9)),
+            (b"ACGTACGT\nACGT ACGT\n>\n",
+             "in: line 3 is not a sequence: it contains the byte 0x3e"),
+            (b">a\nACGT ACGT\n", "in: line 2 is not a sequence: it contains a space"),
+            ((SOURCE / "data/human.bam").read_bytes(),
+             "in is SAM, BAM or CRAM, which kcount reads for counting only; try: samtools fasta "
+             "FILE | kcount ... -")):
+        s.write("in", content)
+        for call in ("query", "remove"):
+            s.kcount(call, "db.kc", "-f", "in", code=1)
+            expect(s.said, f"kcount: {wanted}\n", call)
+
+
+class Proxy:
+    """Notes whatever connects to it."""
+
+    def __init__(self):
+        self.asked = []
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        threading.Thread(target=self.serve, daemon=True).start()
+        address = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
+        self.environment = {name: value for name, value in os.environ.items()
+                            if not name.startswith("REF_")}
+        self.environment.update(http_proxy=address, https_proxy=address)
+
+    def serve(self):
+        while True:
+            connection, _ = self.socket.accept()
+            self.asked.append(connection.recv(1000))
+            connection.close()
+
+
+def fails_after_htslib(s, wanted, *arguments, **how):
+    """As refuse; but htslib has its say before."""
+    before = s.names()
+    s.kcount(*arguments, code=None, **how)
+    *others, last = s.said.splitlines()
+    expect((s.code, last), (1, "kcount: " + wanted), f"{arguments}")
+    expect([line for line in others if line and not line.startswith("[E::")], [], "other messages")
+    expect(s.names(), before, f"what {arguments} leaves behind")
+    return others
+
+
+def test_cram():
+    """Without its reference it is refused, and the network is left alone."""
+    s, proxy = Session(), Proxy()
+    bases = (SOURCE / "tests/alignments/reference.fa").read_text().split("\n")[1]
+    cram = (SOURCE / "tests/alignments/reference.cram").read_bytes()
+    proxy.environment["HOME"] = str(s.path)
+    s.write("in", cram)
+    wanted = ("in: the reference sequence that this CRAM file needs is not found, or is a "
+              "different one (alignment records read: 0); name its place in REF_PATH or REF_CACHE "
+              "(it is fetched from the network only if REF_PATH is a URL), or try: samtools fastq "
+              "--reference REF.fa FILE | kcount ... -")
+    for path in ({}, {"REF_PATH": "/nonexistent/%s"}):
+        others = fails_after_htslib(s, wanted, "in", "-k", 5, "-t", 1,
+                                    env={**proxy.environment, **path})
+        expect(len(others) > 0, True, "htslib's own messages")
+    # found in the cache of samtools, and where REF_PATH says
+    cache = s.path / ".cache/hts-ref/9f/4f"
+    cache.mkdir(parents=True)
+    (cache / "4ee4e8e72f5a9992eb7897a8b8bf").write_text(bases)
+    s.write("9f4f4ee4e8e72f5a9992eb7897a8b8bf", bases)
+    s.write("reads.fa", "".join(f">\n{bases[at:at + 50]}\n" for at in (0, 10, 20)))
+    s.kcount("reads.fa", "-k", 5, "--quiet")
+    for path in ({}, {"REF_PATH": str(s.path / "%s"), "HOME": "/"}):
+        s.kcount("in", "-k", 5, "--force", "--quiet", env={**proxy.environment, **path})
+        expect(s.kcount("dump", "in.kc"), s.kcount("dump", "reads.kc"), f"with {path}")
+    expect(proxy.asked, [], "the network")
+    s.write("in", cram[:-20])
+    refuse(s, "in is truncated: it does not end with CRAM's end-of-file container (or something "
+           "was added after it)" + AGAIN, "in", "-k", 5, "-o", "out.kc")
+
+
+def test_bam():
+    s = Session()
+    bam = (SOURCE / "data/human.bam").read_bytes()
+    for content, wanted in (
+            (bam[:-28],
+             "in is truncated: it ends without BGZF's end-of-file block (alignment records read: "
+             "569)" + AGAIN + "; if it is known to be whole, try: samtools fastq FILE | kcount "
+             "... -"),
+            (bam[:-100],
+             f"in is truncated: its BGZF data breaks off at byte {len(bam) - 100}" + AGAIN),
+            (bam + b"more", trailing("4 bytes", len(bam), "BGZF"))):
+        s.write("in", content)
+        fails_after_htslib(s, wanted, "in", "-k", 5, "-o", "out.kc")
+
+
+main([test_refused, test_standard_input, test_large_gzip, test_accepted, test_lists,
+      test_database_as_reads, test_query_files, test_cram, test_bam])

@@ -1,0 +1,209 @@
+"""
+Several processes at one file: who changes or replaces it keeps the others out, but never the
+readers, and nothing is lost behind an exit status of 0.
+
+    app_locks.py KCOUNT SOURCE
+"""
+import os
+import random
+import signal
+import subprocess
+import threading
+import time
+
+from session import READS, Session, expect, wait_for_output
+from tools import Failure, main
+
+LOCKED = "db.kc is being changed by another process; try again when it is done"
+OTHER = ">x\nTTTTTGGGGGCCCCC\n"
+
+
+def prepare():
+    s = Session()
+    s.write("other.fa", OTHER)
+    s.kcount("a.fq", "-k", 3, "-o", "db.kc")
+    s.kcount("other.fa", "-k", 3)
+    return s
+
+
+def start(s, *call, output="db.kc"):
+    """A command that reads standard input and has its output open."""
+    started = s.start(*call, "--quiet", stdin=subprocess.PIPE)
+    wait_for_output(s, started, output)
+    time.sleep(0.05)  # from open to flock
+    return started
+
+
+def finish(started, reads=READS):
+    said = started.communicate(reads.encode(), timeout=60)[1].decode()
+    return started.returncode, said
+
+
+WRITERS = (["add", "db.kc", "a.fq"], ["remove", "db.kc", "ACG"], ["compact", "db.kc"],
+           ["count", "other.fa", "-k", 3, "-o", "db.kc", "--force"],
+           ["merge", "other.kc", "-o", "db.kc", "--force"],
+           ["union", "other.kc", "-o", "db.kc", "--force"],
+           ["intersect", "other.kc", "-o", "db.kc", "--force"],
+           ["subtract", "other.kc", "other.kc", "-o", "db.kc", "--force"],
+           ["dump", "other.kc", "-o", "db.kc"])
+
+
+def keeps_out(s):
+    before = s.kcount("dump", "db.kc")
+    bytes_before = (s.path / "db.kc").read_bytes()
+    for call in WRITERS:
+        s.kcount(*call, code=1, message=LOCKED)
+    for call in (["hist", "db.kc"], ["info", "db.kc"], ["query", "db.kc", "ACG"],
+                 ["range", "db.kc", "A", "T"],
+                 ["merge", "db.kc", "other.kc", "-o", "c.kc", "--force"]):
+        s.kcount(*call)
+    expect(s.kcount("dump", "db.kc"), before, "what readers see")
+    expect((s.path / "db.kc").read_bytes() == bytes_before, True, "the file while it is locked")
+
+
+def test_add_keeps_others_out():
+    s = prepare()
+    started = start(s, "add", "db.kc", "-")
+    keeps_out(s)
+    expect(finish(started), (0, ""), "add")
+    s.kcount("a.fq", "a.fq", "-k", 3, "-o", "twice.kc")
+    expect(s.kcount("dump", "db.kc"), s.kcount("dump", "twice.kc"), "what add has added")
+    for call in WRITERS:
+        s.kcount(*call)
+
+
+def test_replacing_keeps_others_out():
+    s = prepare()
+    started = start(s, "count", "-", "-k", 3, "-o", "db.kc", "--force")
+    keeps_out(s)
+    expect(finish(started, OTHER), (0, ""), "count --force")
+    expect(s.kcount("dump", "db.kc"), s.kcount("dump", "other.kc"), "what count has written")
+
+
+def test_a_file_that_comes_up():
+    """There is no file to lock at the beginning, but one at the end."""
+    s = prepare()
+    os.rename(s.path / "db.kc", s.path / "was.kc")
+    started = start(s, "count", "-", "-k", 3, "-o", "db.kc", "--force", output=None)
+    os.rename(s.path / "was.kc", s.path / "db.kc")
+    adding = start(s, "add", "db.kc", "-")
+    expect(finish(started, OTHER), (1, f"kcount: {LOCKED}\n"),
+           "count --force onto a file that came up, locked")
+    expect(finish(adding), (0, ""), "add to it")
+    s.kcount("a.fq", "a.fq", "-k", 3, "-o", "twice.kc")
+    expect(s.kcount("dump", "db.kc"), s.kcount("dump", "twice.kc"), "what add has added")
+    os.rename(s.path / "db.kc", s.path / "was.kc")
+    started = start(s, "count", "-", "-k", 3, "-o", "db.kc", "--force", output=None)
+    os.rename(s.path / "was.kc", s.path / "db.kc")
+    expect(finish(started, OTHER), (0, ""), "count --force onto a file that came up")
+    expect(s.kcount("dump", "db.kc"), s.kcount("dump", "other.kc"), "what count has written")
+    started = start(s, "count", "-", "-k", 3, "-o", "db.kc", "--force")
+    os.unlink(s.path / "db.kc")
+    expect(finish(started), (0, ""), "count --force onto a file that went away")
+    s.kcount("check", "db.kc")
+    expect(s.names(), ["a.fq", "db.kc", "other.fa", "other.kc", "twice.kc"], "files")
+
+
+def test_replaced_by_others():
+    """Other programs take no lock: then add must say that what it added is nowhere."""
+    for command in (["add", "db.kc", "-"], ["remove", "db.kc", "-f", "-"]):
+        for action in (lambda s: os.replace(s.path / "other.kc", s.path / "db.kc"),
+                       lambda s: os.unlink(s.path / "db.kc")):
+            s = prepare()
+            started = start(s, *command)
+            action(s)
+            names = s.names()
+            code, said = finish(started)
+            told = "db.kc was removed or replaced" in said and "is lost" in said
+            expect((code, told, s.names()), (1, True, names), f"{command}: {said}")
+
+
+def test_compact_replaced_by_others():
+    s = prepare()
+    letters = "".join(random.Random(1).choices("ACGT", k=300000))
+    s.write("big.fa", f">x\n{letters}\n")
+    s.kcount("big.fa", "-k", 31, "-o", "big.kc")
+    s.kcount("add", "big.kc", "big.fa")
+    for _ in range(20):
+        os.link(s.path / "big.kc", s.path / "db2.kc")
+        started = s.start("compact", "db2.kc", "-t", 1, "--quiet")
+        wait_for_output(s, started)
+        started.send_signal(signal.SIGSTOP)
+        s.write("precious", "precious")
+        finished = started.poll() is not None
+        os.replace(s.path / "precious", s.path / "db2.kc")
+        started.send_signal(signal.SIGCONT)
+        said = started.communicate(timeout=60)[1].decode()
+        expect((s.path / "db2.kc").read_bytes(), b"precious", "what has taken compact's place")
+        os.unlink(s.path / "db2.kc")
+        if not finished and started.returncode != 0:
+            told = "db2.kc was removed or replaced" in said
+            expect((started.returncode, told), (1, True), f"compact: {said}")
+            return
+    raise Failure("compact was always faster")
+
+
+# ---- all at once ----
+
+NCOMMANDS = 14 if "KC_TEST_SMALL" in os.environ else 40  # small with ThreadSanitizer
+
+def marker(number):
+    """A sequence of one 15-mer."""
+    return "".join("ACGT"[number >> 2 * i & 3] for i in range(6)) + "ACCGTTAGA"
+
+
+def commands(s, number, kind):
+    s.write(f"{number}.fa", f">x\n{marker(number)}\n")
+    return {"add": ["add", "db.kc", f"{number}.fa"], "compact": ["compact", "db.kc"],
+            "count": ["count", "base.fa", "-k", 15, "--stranded", "-o", "db.kc", "--force"],
+            "merge": ["merge", "base.kc", "-o", "db.kc", "--force"]}[kind]
+
+
+def work(s, kinds, numbers, lock, done):
+    """One command after another; done gets (number, kind, whether it succeeded, begin and end)."""
+    while True:
+        with lock:
+            number = next(numbers, None)
+        if number is None:
+            return
+        kind = kinds[number % len(kinds)]
+        begin = time.monotonic()
+        started = s.start(*commands(s, number, kind), "-t", 1, "--quiet")
+        said = started.communicate(timeout=60)[1].decode()
+        good = started.returncode == 0
+        if good or started.returncode == 1 and LOCKED in said:
+            done.append((number, kind, good, begin, time.monotonic()))
+
+
+def race(kinds):
+    """Six processes at a time. What add reports as done is there, unless the file was replaced."""
+    s = Session()
+    s.write("base.fa", ">base\n" + "GATTACA" * 5 + "\n")
+    for name in ("base.kc", "db.kc"):
+        s.kcount("base.fa", "-k", 15, "--stranded", "-o", name)
+    numbers, done, lock = iter(range(NCOMMANDS)), [], threading.Lock()
+    workers = [threading.Thread(target=work, args=(s, kinds, numbers, lock, done))
+               for _ in range(6)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    expect(len(done), NCOMMANDS, "commands that ended as they should")
+    expect(any(good for _, kind, good, _, _ in done if kind == "add"), True, "an add succeeded")
+    s.kcount("check", "db.kc")
+    found = set(line.split("\t")[0] for line in s.kcount("dump", "db.kc").splitlines())
+    for number, kind, good, begin, _ in done:
+        replaced = any(kind2 in ("count", "merge") and good2 and end > begin
+                       for _, kind2, good2, _, end in done)
+        if kind == "add" and not (good and replaced):
+            expect(marker(number) in found, good, f"the reads of add number {number} are there")
+    expect([name for name in s.names() if "tmp" in name], [], "temporary files")
+
+
+def test_race():
+    race(("add", "add", "compact"))
+    race(("add", "count", "add", "merge", "add", "add", "compact"))
+
+
+main([test_add_keeps_others_out, test_replacing_keeps_others_out, test_a_file_that_comes_up,
+      test_replaced_by_others, test_compact_replaced_by_others, test_race])

@@ -1,0 +1,99 @@
+"""
+A short campaign (scripts/campaign.sh) finds no fault in kcount, and finds the faults of programs
+that are wrong on purpose.
+
+    campaign.py KCOUNT SOURCE NAIVE
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+from tools import Failure, main
+
+KCOUNT, SOURCE, NAIVE = (pathlib.Path(path).resolve() for path in sys.argv[1:4])
+HOURS = 0.004
+NCASES = 20 if "KC_TEST_SMALL" in os.environ else 50
+
+# {what is wrong: (kinds of cases that must find it, shell commands in place of the program)}
+WRONG = {
+    "a count that is one too high": ("count", """
+        "$kcount" "$@" | awk -v OFS='\\t' -v wrong="$1" 'NR == 1 && wrong == "dump" { $2++ } 1'
+        exit "${PIPESTATUS[0]}" """),
+    "an option that is ignored": ("count", 'exec "$kcount" "${@/--stranded/--quiet}"'),
+    "remove does nothing": ("store", '[ "$1" = remove ] || exec "$kcount" "$@"'),
+    "a crash in place of a message": ("hostile", '"$kcount" "$@" || kill -SEGV $$'),
+    "an output in spite of a failure": ("hostile", '''
+        "$kcount" "$@" || { code=$?; [ "$1" != count ] || touch out.kc; exit $code; }'''),
+    "damage that is passed over": ("damage", '"$kcount" "$@" || exit 0'),
+    "a file that is left behind": ("signal,full disk", """
+        [ "$1" = check ] || touch ".left.$$"
+        exec "$kcount" "$@" """),
+}
+
+
+def campaign(build, work, *options):
+    """Exit status and the line in the results."""
+    command = [SOURCE / "scripts/campaign.sh", str(HOURS), "--build", build, "--device", "cpu",
+               "--jobs", "2", "--results", work / "results.jsonl", "--keep", work / "kept",
+               "--work", work, *options]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, check=False)
+    said = done.stdout.decode(errors="replace")
+    if not (work / "results.jsonl").exists():
+        raise Failure(f"no results: {said}")
+    return done.returncode, json.loads((work / "results.jsonl").read_text().splitlines()[-1]), said
+
+
+def build_of(work, script):
+    """A build folder whose kcount is this script."""
+    build = pathlib.Path(work) / "build"
+    (build / "tests").mkdir(parents=True, exist_ok=True)
+    (build / "kcount").write_text(f"#!/usr/bin/env bash\nkcount={KCOUNT}\n{script}\n")
+    (build / "kcount").chmod(0o755)
+    if not (build / "tests/naive").exists():
+        (build / "tests/naive").symlink_to(NAIVE)
+    return build
+
+
+def test_clean():
+    with tempfile.TemporaryDirectory() as work:
+        work = pathlib.Path(work)
+        build = build_of(work, 'exec "$kcount" "$@"')
+        code, told, said = campaign(build, work, "--seed", "7", "--cases", str(NCASES))
+        if code != 0 or told["faults"]:
+            raise Failure(f"a short campaign: exit {code}: {said}")
+        totals = told["kinds"].values()
+        for name in ("cases", "runs", "kmers", "bases", "kcount_s"):
+            if sum(kind[name] for kind in totals) <= 0:
+                raise Failure(f"a short campaign: no {name} in {told}")
+
+
+def test_wrong_programs():
+    for what, (kinds, script) in WRONG.items():
+        with tempfile.TemporaryDirectory() as work:
+            work = pathlib.Path(work)
+            options = ["--seed", "3", "--kinds", kinds, "--first-fault"]
+            code, told, said = campaign(build_of(work, script), work, *options, "--cases", "25")
+            if code != 1 or not told["faults"]:
+                raise Failure(f"{what}: not found by {kinds}: exit {code}: {said}")
+            number = told["faults"][0]["case"]
+            if f"--only-case {number}" not in (work / f"kept/case-{number}/case.txt").read_text():
+                raise Failure(f"{what}: case {number} is not kept")
+
+
+def test_repeat():
+    """A case that failed fails again by itself, for the same reason."""
+    with tempfile.TemporaryDirectory() as work:
+        work = pathlib.Path(work)
+        build = build_of(work, WRONG["a count that is one too high"][1])
+        told = campaign(build, work, "--seed", "4", "--kinds", "count", "--cases", "4")[1]
+        first = told["faults"][0]
+        code, told, _ = campaign(build, work, "--seed", "4", "--only-case", str(first["case"]))
+        if (code, told["faults"]) != (1, [first]):
+            raise Failure(f"repeated: exit {code}, {told['faults']}, not {first}")
+
+
+main([test_clean, test_wrong_programs, test_repeat])

@@ -1,0 +1,130 @@
+"""
+tests/golden: files of every version of the format are read, and grow, as they always did.
+
+    golden.py KCOUNT SOURCE
+"""
+import collections
+import json
+import shutil
+import subprocess
+
+from session import KCOUNT, SOURCE, Session, expect
+from tools import Failure, main
+
+GOLDEN = SOURCE / "tests/golden"
+NEWEST = "footer3"
+INPUTS = {"tombstones-k129": ["middle.fa", "middle_b.fa"], "one-k255": ["long.fa"],
+          "blocks-k6": ["dense.fa"], "one-k21": ["a.fa"]}
+COMPLEMENT = str.maketrans("ACGT", "TGCA")
+EXTRA = "ACGTTGCATTAGGCCATAC" * 20 + "A" * 20
+
+
+def stores():
+    """Name, k, whether stranded, and the dump of each file."""
+    found = sorted(GOLDEN.glob("*.kc"))
+    if len(found) != 16:
+        raise Failure(f"{len(found)} golden files, not 16")
+    for path in found:
+        _, _, name = path.stem.partition("-")
+        k = int(name.rpartition("-k")[2])
+        yield path, k, k in (6, 33), (GOLDEN / f"{name}.dump").read_text()
+
+
+def pairs(dump):
+    return {kmer: int(count) for kmer, count in (line.split("\t") for line in dump.splitlines())}
+
+
+def reverse(kmer):
+    return kmer[::-1].translate(COMPLEMENT)
+
+
+def count(text, k, stranded):
+    kmers = (text[i:i + k] for i in range(len(text) - k + 1))
+    return collections.Counter(kmer if stranded else min(kmer, reverse(kmer)) for kmer in kmers)
+
+
+def quietly(s, *arguments):
+    got = s.kcount(*arguments)
+    expect(s.said, "", f"what {arguments[0]} says on standard error of {arguments[1]}")
+    return got
+
+
+def check_file(s, name, k, stranded, wanted):
+    """Every way of reading a file gives these pairs."""
+    expect(pairs(quietly(s, "dump", name)), wanted, f"dump {name}")
+    rows = sorted(collections.Counter(wanted.values()).items())
+    hist = "".join(f"{number}\t{kmers}\n" for number, kmers in rows)
+    expect(quietly(s, "hist", name), hist, f"hist {name}")
+    asked = [kmer if stranded else reverse(kmer) for kmer in list(wanted)[::7]] + ["C" * k, "G" * k]
+    answers = [wanted.get(kmer if stranded else min(kmer, reverse(kmer)), 0) for kmer in asked]
+    expect(quietly(s, "query", name, *asked),
+           "".join(f"{kmer}\t{answer}\n" for kmer, answer in zip(asked, answers)), f"query {name}")
+    in_range = "".join(f"{kmer}\t{wanted[kmer]}\n" for kmer in sorted(wanted)
+                       if "AC" <= kmer < "G")
+    expect(quietly(s, "range", name, "AC", "C"), in_range, f"range {name}")
+    quietly(s, "check", name)
+
+
+def test_read():
+    s = Session()
+    for path, k, stranded, dump in stores():
+        shutil.copy(path, s.path)
+        expect(quietly(s, "dump", path.name), dump, f"dump {path.name}")
+        check_file(s, path.name, k, stranded, pairs(dump))
+        told = json.loads(quietly(s, "info", path.name, "--json"))
+        nruns = 3 if "tombstones" in path.name else 2 if "two" in path.name else 1
+        expect((told["k"], told["stranded"], told["runs"], told["version"]),
+               (k, stranded, nruns, 1), f"info {path.name}")
+        names = INPUTS.get(path.stem.partition("-")[2], ["a.fa", "b.fa"])
+        expect(told["inputs"], names, f"inputs of {path.name}")
+        expect((s.path / path.name).read_bytes() == path.read_bytes(), True,
+               "reading changes nothing")
+
+
+def test_grow():
+    s = Session()
+    s.write("extra.fa", f">x\n{EXTRA}\n")
+    for path, k, stranded, dump in stores():
+        shutil.copy(path, s.path)
+        model = collections.Counter(pairs(dump))
+        model.update(count(EXTRA, k, stranded))
+        quietly(s, "add", path.name, "extra.fa", "--quiet")
+        check_file(s, path.name, k, stranded, model)
+        quietly(s, "remove", path.name, "-f", "extra.fa", "--quiet")
+        for kmer in count(EXTRA, k, stranded):
+            model.pop(kmer)
+        check_file(s, path.name, k, stranded, model)
+        quietly(s, "merge", path.name, "-o", "merged.kc", "--force", "--quiet")
+        quietly(s, "compact", path.name, "--quiet")
+        expect((s.path / path.name).read_bytes() == (s.path / "merged.kc").read_bytes(), True,
+               f"{path.name}: compact and merge")
+        check_file(s, path.name, k, stranded, model)
+
+
+def test_same_bytes():
+    """The newest kind is written as it was."""
+    s = Session()
+    shutil.copytree(GOLDEN / "inputs", s.path / "inputs")
+    done = subprocess.run(["sh", GOLDEN / "make.sh", KCOUNT, NEWEST, s.path], cwd=s.path,
+                          stderr=subprocess.PIPE)
+    expect((done.returncode, done.stderr), (0, b""), "make.sh")
+    for path in GOLDEN.glob(f"{NEWEST}-*.kc"):
+        if (s.path / path.name).read_bytes() != path.read_bytes():
+            raise Failure(f"{path.name} is not made as it was")
+
+
+def test_compact_old():
+    """A file of one run of an earlier version becomes what is written today."""
+    s = Session()
+    for path in GOLDEN.glob("footer1-*.kc"):
+        newest = GOLDEN / path.name.replace("footer1", NEWEST)
+        if "-two-" in path.name:
+            continue
+        shutil.copy(path, s.path)
+        quietly(s, "compact", path.name, "--quiet")
+        expect((s.path / path.name).read_bytes() == newest.read_bytes(), True,
+               f"{path.name} after compact")
+
+
+if __name__ == "__main__":
+    main([test_read, test_grow, test_same_bytes, test_compact_old])

@@ -1,0 +1,50 @@
+/*
+ * A library to be preloaded: one call of the program on a file fails, or is its last.
+ *
+ *      KC_FAULT_AT     which call, from 1 on; 0: none
+ *      KC_FAULT_CALLS  changes: only calls that change a file or a folder are counted (default)
+ *                      all:     every call on a file
+ *      KC_FAULT_KIND   kill       SIGKILL in place of the call
+ *                      torn       half of a write, then SIGKILL
+ *                      full       ENOSPC, for this call and all later ones that want space
+ *                      error      EIO, for this call only
+ *                      interrupt  EINTR, for this call only, if it is one that may be interrupted
+ *                      short      half of this read or write
+ *                      lie        this flush is not done, and not in the journal, but succeeds
+ *      KC_FAULT_LOG    a file to which a line is appended for each call: its name, a tab, the file
+ *      KC_FAULT_NAMED  if set, there are no files without a name (O_TMPFILE)
+ *      KC_FAULT_JOURNAL  see journal.h; nothing is reserved or mapped then, so that every
+ *                      change is a call that can be recorded
+ *
+ * Calls on standard error are left alone, so that messages get through.
+ */
+#ifndef KC_FAULT_H
+#define KC_FAULT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+        CHANGES = 1,     /* a file or a folder */
+        WANTS_SPACE = 2, /* fails on a full disk */
+        WAITS = 4,       /* may be interrupted */
+        TRANSFERS = 8,   /* may do a part of its work */
+        FLUSHES = 16,
+};
+
+/*
+ * Count a call and decide about it. True: it must fail; errno is set.
+ *   fd    -1: none
+ *   path  NULL: fd's
+ */
+bool fault_fails(const char *name, unsigned traits, int fd, const char *path);
+
+/* The same for a call that reads or writes. *half: only *nbytes, which is halved, may be done, and
+ * fault_ended_half is to be called when it is. */
+bool fault_fails_partly(const char *name, unsigned traits, int fd, size_t *nbytes, bool *half);
+void fault_ended_half(bool half);
+
+/* The same for a flush. *lie: it must succeed without being done. */
+bool fault_fails_flush(const char *name, int fd, bool *lie);
+
+#endif

@@ -1,0 +1,574 @@
+/*
+ * New files, with simulated answers of the system: file systems without O_TMPFILE, without
+ * locks or without links, folders that cannot be flushed. (The linker passes the calls below to
+ * __wrap_NAME, see CMakeLists.txt.)
+ */
+#include "io/file_lock.h"
+#include "io/new_file.h"
+#include "io/store_output.h"
+#include "kmer/temp_file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* ---- the system ---- */
+
+/* errno of a call; 0: it does what it always does. */
+static struct {
+        int tmpfile, link, lock, sync_folder;
+} refuse;
+
+int __real_open64(const char *path, int flags, ...);
+int __wrap_open64(const char *path, int flags, ...);
+int __real_linkat(int from_fd, const char *from, int to_fd, const char *to, int flags);
+int __wrap_linkat(int from_fd, const char *from, int to_fd, const char *to, int flags);
+int __real_flock(int fd, int operation);
+int __wrap_flock(int fd, int operation);
+int __real_fsync(int fd);
+int __wrap_fsync(int fd);
+
+static int fail_with(int code)
+{
+        errno = code;
+        return -1;
+}
+
+int __wrap_open64(const char *path, int flags, ...)
+{
+        va_list args;
+        va_start(args, flags);
+        const bool is_tmpfile = (flags & O_TMPFILE) == O_TMPFILE;
+        mode_t mode = (flags & O_CREAT) != 0 || is_tmpfile ? va_arg(args, mode_t) : 0;
+        va_end(args);
+        if (is_tmpfile && refuse.tmpfile != 0)
+                return fail_with(refuse.tmpfile);
+        return __real_open64(path, flags, mode);
+}
+
+int __wrap_linkat(int from_fd, const char *from, int to_fd, const char *to, int flags)
+{
+        return refuse.link ? fail_with(refuse.link)
+                           : __real_linkat(from_fd, from, to_fd, to, flags);
+}
+
+int __wrap_flock(int fd, int operation)
+{
+        return refuse.lock ? fail_with(refuse.lock) : __real_flock(fd, operation);
+}
+
+int __wrap_fsync(int fd)
+{
+        struct stat st;
+        if (refuse.sync_folder && fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
+                return fail_with(refuse.sync_folder);
+        return __real_fsync(fd);
+}
+
+/* ---- a folder of its own ---- */
+
+static int set_up(void **state)
+{
+        char *folder = strdup("/tmp/kcount-new-file-XXXXXX");
+        *state = folder;
+        memset(&refuse, 0, sizeof refuse);
+        return folder == NULL || mkdtemp(folder) == NULL || chdir(folder) != 0;
+}
+
+static int nnames(void)
+{
+        int n = 0;
+        DIR *folder = opendir(".");
+        assert_non_null(folder);
+        for (struct dirent *e; (e = readdir(folder)) != NULL;)
+                n += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
+        closedir(folder);
+        return n;
+}
+
+static int tear_down(void **state)
+{
+        DIR *folder = opendir(".");
+        for (struct dirent *e; (e = readdir(folder)) != NULL;)
+                unlink(e->d_name);
+        closedir(folder);
+        int code = chdir("/") != 0 || rmdir(*state) != 0;
+        free(*state);
+        return code;
+}
+
+static void write_file(const char *path, const char *text)
+{
+        FILE *file = fopen(path, "w");
+        assert_non_null(file);
+        fputs(text, file);
+        assert_int_equal(fclose(file), 0);
+}
+
+static void expect_text(const char *path, const char *text)
+{
+        char got[64] = "";
+        FILE *file = fopen(path, "r");
+        assert_non_null(file);
+        size_t n = fread(got, 1, sizeof got - 1, file);
+        fclose(file);
+        got[n] = '\0';
+        assert_string_equal(got, text);
+}
+
+/* ---- a guard that remembers ---- */
+
+static struct {
+        bool held;
+        int nholds;
+        char temporary[512];
+} guarded;
+
+static void guard(bool hold, const char *temporary)
+{
+        assert_int_equal(guarded.held, !hold);
+        guarded.held = hold;
+        guarded.nholds += hold;
+        if (!hold)
+                snprintf(guarded.temporary, sizeof guarded.temporary, "%s",
+                         temporary ? temporary : "");
+        /* the only file there is the one that a dying process is to remove */
+        if (!hold && temporary != NULL)
+                assert_int_equal(access(temporary, F_OK), 0);
+}
+
+static const struct kc_new_file_options anew = { .guard = guard };
+static const struct kc_new_file_options instead = { .replace = true, .guard = guard };
+static const struct kc_new_file_options carefully = { .replace = true,
+                                                      .keep_mode = true,
+                                                      .guard = guard };
+
+static enum kc_status create(struct kc_new_file *file, const char *path,
+                             const struct kc_new_file_options *options, struct kc_error *err)
+{
+        *err = (struct kc_error){ 0 };
+        memset(&guarded, 0, sizeof guarded);
+        enum kc_status status = kc_new_file_create(file, path, options, err);
+        if (status == KC_OK)
+                assert_int_equal(write(file->fd, "new", 3), 3);
+        return status;
+}
+
+static enum kc_status commit(struct kc_new_file *file, struct kc_error *err)
+{
+        *err = (struct kc_error){ 0 };
+        enum kc_status status = kc_new_file_commit(file, err);
+        kc_new_file_discard(file);
+        assert_false(guarded.held);
+        assert_string_equal(guarded.temporary, "");
+        return status;
+}
+
+static void make(const char *path, const struct kc_new_file_options *options)
+{
+        struct kc_new_file file;
+        struct kc_error err;
+        assert_int_equal(create(&file, path, options, &err), KC_OK);
+        assert_int_equal(commit(&file, &err), KC_OK);
+        expect_text(path, "new");
+}
+
+/* First all that the system has, then each thing that it may lack, in every way that it says so. */
+static const struct {
+        int tmpfile, link;
+} systems[] = { { 0, 0 },      { EOPNOTSUPP, 0 }, { EISDIR, 0 },
+                { EINVAL, 0 }, { ENOENT, 0 },     { ENOSYS, 0 },
+                { 0, EPERM },  { 0, EACCES },     { EOPNOTSUPP, EPERM } };
+enum { NSYSTEMS = sizeof systems / sizeof *systems };
+
+static void be_system(int i)
+{
+        refuse.tmpfile = systems[i].tmpfile;
+        refuse.link = systems[i].link;
+}
+
+/* ---- tests ---- */
+
+static void test_names(void **state)
+{
+        (void)state;
+        struct kc_new_file file;
+        struct kc_error err;
+        for (int i = 0; i < NSYSTEMS; i++) {
+                be_system(i);
+                const bool named = refuse.tmpfile || refuse.link;
+                assert_int_equal(create(&file, "a", &anew, &err), KC_OK);
+                if (named || file.temporary != NULL) { /* a test on a file system without it */
+                        assert_int_equal(nnames(), 1);
+                        assert_string_equal(guarded.temporary, file.temporary);
+                } else {
+                        assert_int_equal(nnames(), 0);
+                }
+                assert_true(!named || file.temporary != NULL);
+                kc_new_file_discard(&file);
+                assert_int_equal(nnames(), 0);
+                assert_string_equal(guarded.temporary, "");
+                make("a", &anew);
+                assert_int_equal(nnames(), 1);
+                make("a", &instead);
+                make("a", &carefully);
+                assert_int_equal(nnames(), 1);
+                unlink("a");
+        }
+}
+
+static void test_modes(void **state)
+{
+        (void)state;
+        struct stat st;
+        mode_t old = umask(027);
+        for (int i = 0; i < 2; i++) {
+                be_system(i);
+                make("a", &anew);
+                assert_int_equal(stat("a", &st), 0);
+                assert_int_equal(st.st_mode & 07777, 0640);
+                assert_int_equal(chmod("a", 0604), 0);
+                make("a", &carefully);
+                assert_int_equal(stat("a", &st), 0);
+                assert_int_equal(st.st_mode & 07777, 0604);
+                make("a", &instead);
+                assert_int_equal(stat("a", &st), 0);
+                assert_int_equal(st.st_mode & 07777, 0640);
+                unlink("a");
+        }
+        umask(old);
+}
+
+/* A file appears under the name in the meantime. */
+static void test_name_taken(void **state)
+{
+        (void)state;
+        struct kc_new_file file;
+        struct kc_error err;
+        for (int i = 0; i < NSYSTEMS; i++) {
+                be_system(i);
+                assert_int_equal(create(&file, "a", &anew, &err), KC_OK);
+                write_file("a", "old");
+                assert_int_equal(commit(&file, &err), KC_EEXIST);
+                expect_text("a", "old");
+                assert_int_equal(create(&file, "a", &anew, &err), KC_EEXIST);
+                kc_new_file_discard(&file);
+                unlink("a");
+                assert_int_equal(create(&file, "a", &instead, &err), KC_OK);
+                write_file("a", "old");
+                assert_int_equal(commit(&file, &err), KC_OK);
+                expect_text("a", "new");
+                assert_int_equal(nnames(), 1);
+                unlink("a");
+        }
+}
+
+static bool is_locked(const char *path)
+{
+        int fd = open(path, O_RDONLY | O_CLOEXEC);
+        bool locked = __real_flock(fd, LOCK_EX | LOCK_NB) != 0;
+        close(fd);
+        return locked;
+}
+
+static void test_locks(void **state)
+{
+        (void)state;
+        struct kc_new_file file;
+        struct kc_error err;
+        for (int i = 0; i < 2; i++) {
+                int fd = -1;
+                be_system(i);
+                write_file("a", "old");
+                assert_int_equal(create(&file, "a", &instead, &err), KC_OK);
+                assert_true(is_locked("a"));
+                assert_int_equal(kc_file_lock(&fd, "a", &err), KC_EIO);
+                assert_int_equal(link("a", "old"), 0);
+                assert_int_equal(commit(&file, &err), KC_OK);
+                assert_false(is_locked("a"));
+                assert_false(is_locked("old"));
+                /* another process's, at the beginning, and at the end */
+                err = (struct kc_error){ 0 };
+                assert_int_equal(kc_file_lock(&fd, "a", &err), KC_OK);
+                assert_int_equal(create(&file, "a", &instead, &err), KC_EIO);
+                assert_non_null(strstr(err.message, "being changed by another process"));
+                kc_new_file_discard(&file);
+                assert_int_equal(rename("a", "b"), 0);
+                assert_int_equal(create(&file, "a", &instead, &err), KC_OK);
+                assert_int_equal(rename("b", "a"), 0);
+                assert_int_equal(commit(&file, &err), KC_EIO);
+                assert_non_null(strstr(err.message, "being changed by another process"));
+                close(fd);
+                assert_int_equal(nnames(), 2);
+                unlink("a");
+                unlink("old");
+        }
+}
+
+static void test_file_systems_without_locks(void **state)
+{
+        (void)state;
+        static const int codes[] = { ENOTSUP, ENOLCK, ENOSYS, EINVAL, EBADF };
+        int fd;
+        struct kc_error err = { 0 };
+        for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+                refuse.lock = codes[i];
+                make("a", &anew);
+                make("a", &instead);
+                assert_int_equal(kc_file_lock(&fd, "a", &err), KC_OK);
+                close(fd);
+                unlink("a");
+        }
+}
+
+/* The caller has locked the file that it read: no other one may be replaced. */
+static void test_lock_given(void **state)
+{
+        (void)state;
+        struct kc_new_file file;
+        struct kc_error err = { 0 };
+        for (int i = 0; i < 6; i++) {
+                int lock = -1;
+                be_system(i % 2);
+                write_file("a", "old");
+                assert_int_equal(kc_file_lock(&lock, "a", &err), KC_OK);
+                const struct kc_new_file_options given = { .replace = true, .lock = &lock };
+                assert_int_equal(create(&file, "a", &given, &err), KC_OK);
+                if (i / 2 == 1) {
+                        write_file("b", "other");
+                        assert_int_equal(rename("b", "a"), 0);
+                }
+                if (i / 2 == 2)
+                        unlink("a");
+                assert_int_equal(commit(&file, &err), i / 2 == 0 ? KC_OK : KC_EIO);
+                if (i / 2 == 1)
+                        expect_text("a", "other");
+                if (i / 2 == 2) {
+                        assert_int_equal(create(&file, "a", &given, &err), KC_EIO);
+                        kc_new_file_discard(&file);
+                }
+                assert_int_equal(nnames(), i / 2 == 2 ? 0 : 1);
+                close(lock);
+                unlink("a");
+        }
+}
+
+static void test_folder_is_flushed(void **state)
+{
+        (void)state;
+        struct kc_new_file file;
+        struct kc_error err;
+        const struct kc_new_file_options lasting = { .flush = true, .guard = guard };
+        const struct {
+                const char *name;
+                const struct kc_new_file_options *options;
+        } flushed[] = { { "a", &instead }, { "a", &carefully }, { "c", &lasting } };
+        refuse.sync_folder = EIO;
+        make("a", &anew); /* nothing is replaced */
+        make("b", &instead);
+        for (int i = 0; i < 3; i++) {
+                assert_int_equal(create(&file, flushed[i].name, flushed[i].options, &err), KC_OK);
+                assert_int_equal(commit(&file, &err), KC_EIO);
+                assert_non_null(strstr(err.message, "is complete, but its folder cannot be "
+                                                    "flushed"));
+        }
+        refuse.sync_folder = EINVAL; /* a file system that cannot do it */
+        make("a", &carefully);
+}
+
+static void test_links(void **state)
+{
+        (void)state;
+        struct kc_new_file file;
+        struct kc_error err;
+        struct stat st;
+        assert_int_equal(symlink("b", "a"), 0);
+        assert_int_equal(symlink("loop", "loop"), 0);
+        assert_int_equal(symlink("no/such/folder", "lost"), 0);
+        for (int i = 0; i < NSYSTEMS; i++) {
+                be_system(i);
+                make("a", &anew);
+                make("a", &carefully);
+                assert_int_equal(lstat("a", &st), 0);
+                assert_true(S_ISLNK(st.st_mode));
+                expect_text("b", "new");
+                unlink("b");
+                assert_int_equal(create(&file, "loop", &instead, &err), KC_EIO);
+                assert_non_null(strstr(err.message, "loop: Too many levels"));
+                kc_new_file_discard(&file);
+                assert_int_equal(create(&file, "lost", &instead, &err), KC_EIO);
+                assert_non_null(strstr(err.message, "no/such/folder, where the link lost leads"));
+                kc_new_file_discard(&file);
+                assert_int_equal(nnames(), 3);
+        }
+}
+
+/* A link of the kernel's own, to a file that has lost its name. */
+static void test_link_to_nothing(void **state)
+{
+        (void)state;
+        struct kc_new_file file;
+        struct kc_error err;
+        char path[64];
+        int fd = open("a", O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+        unlink("a");
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+        assert_int_equal(create(&file, path, &instead, &err), KC_EIO);
+        kc_new_file_discard(&file);
+        close(fd);
+        assert_int_equal(nnames(), 0);
+}
+
+static void test_long_names(void **state)
+{
+        (void)state;
+        char name[256], letters[256];
+        memset(name, 'n', 255);
+        for (int i = 0; i < 254; i += 2)
+                memcpy(letters + i, "\xc3\xa4", 2);
+        name[255] = letters[254] = '\0';
+        for (int i = 0; i < NSYSTEMS; i++) {
+                struct kc_new_file file;
+                struct kc_error err;
+                be_system(i);
+                make(name, &anew);
+                make(name, &carefully);
+                make(letters, &instead);
+                make(letters, &instead);
+                assert_int_equal(nnames(), 2);
+                unlink(name);
+                assert_int_equal(create(&file, letters, &instead, &err), KC_OK);
+                if (file.temporary != NULL) { /* whole letters */
+                        const char *dot = strchr(file.temporary, '.');
+                        assert_int_equal((dot - file.temporary) % 2, 0);
+                        assert_in_range(strlen(file.temporary), 100, 143);
+                }
+                kc_new_file_discard(&file);
+                unlink(letters);
+        }
+}
+
+static void test_no_regular_file(void **state)
+{
+        (void)state;
+        static const char *const paths[] = { ".", "/dev/null", "fifo", "no/such/folder" };
+        struct kc_new_file file;
+        struct kc_error err;
+        assert_int_equal(mkfifo("fifo", 0666), 0);
+        for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+                assert_int_equal(create(&file, paths[i], &instead, &err), KC_EIO);
+                assert_non_null(strstr(err.message, paths[i]));
+                kc_new_file_discard(&file);
+        }
+        /* it has appeared since */
+        assert_int_equal(create(&file, "a", &instead, &err), KC_OK);
+        assert_int_equal(rename("fifo", "a"), 0);
+        assert_int_equal(commit(&file, &err), KC_EIO);
+        assert_non_null(strstr(err.message, "not a regular file"));
+        assert_int_equal(nnames(), 1);
+}
+
+/* An append to a file whose name another file has taken. */
+static void test_append(void **state)
+{
+        (void)state;
+        struct kc_output output;
+        struct kc_error err = { 0 };
+        for (int i = 0; i < 3; i++) {
+                write_file("a", "old");
+                assert_int_equal(kc_output_append(&output, "a", &err), KC_OK);
+                assert_int_equal(kc_output_pwrite(&output, "new", 3, 3, &err), KC_OK);
+                output.is_final = true;
+                if (i == 1) {
+                        write_file("b", "other");
+                        assert_int_equal(rename("b", "a"), 0);
+                }
+                if (i == 2)
+                        unlink("a");
+                assert_int_equal(kc_output_commit(&output, &err), i == 0 ? KC_OK : KC_EIO);
+                kc_output_discard(&output);
+                if (i == 0)
+                        expect_text("a", "oldnew");
+                else
+                        assert_non_null(strstr(err.message, "is lost"));
+        }
+}
+
+static void test_temporary_files(void **state)
+{
+        (void)state;
+        char text[6] = "";
+        int fd;
+        for (int i = 0; i < NSYSTEMS; i++) {
+                struct kc_error err = { 0 };
+                be_system(i);
+                assert_int_equal(kc_temp_file_open(".", &fd, &err), KC_OK);
+                assert_int_equal(nnames(), 0);
+                assert_int_equal(kc_temp_file_write(".", fd, "hello", 5, 1000, &err), KC_OK);
+                assert_int_equal(kc_temp_file_read(".", fd, text, 5, 1000, &err), KC_OK);
+                assert_string_equal(text, "hello");
+                assert_int_equal(kc_temp_file_read(".", fd, text, 5, 1003, &err), KC_EIO);
+                assert_non_null(strstr(err.message, "it has become shorter"));
+                close(fd);
+                err = (struct kc_error){ 0 };
+                assert_int_equal(kc_temp_file_open("no/such", &fd, &err), KC_EIO);
+                assert_non_null(strstr(err.message, "no/such: No such file or directory"));
+                err = (struct kc_error){ 0 };
+                assert_int_equal(kc_temp_file_open("/proc", &fd, &err), KC_EIO);
+                assert_non_null(strstr(err.message, "/proc: no file can be created there"));
+        }
+}
+
+static void test_limit_on_file_sizes(void **state)
+{
+        (void)state;
+        struct rlimit before, limit;
+        struct kc_error err = { 0 };
+        char data[8192] = "";
+        int fd;
+        signal(SIGXFSZ, SIG_IGN);
+        assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+        assert_int_equal(kc_temp_file_open(".", &fd, &err), KC_OK);
+        limit = before;
+        limit.rlim_cur = 4096;
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+        enum kc_status status = kc_temp_file_write(".", fd, data, sizeof data, 0, &err);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+        assert_int_equal(status, KC_EIO);
+        assert_non_null(strstr(err.message, "the limit on the size of files is reached"));
+        close(fd);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+        const struct CMUnitTest tests[] = {
+                TEST(test_names),
+                TEST(test_modes),
+                TEST(test_name_taken),
+                TEST(test_locks),
+                TEST(test_file_systems_without_locks),
+                TEST(test_lock_given),
+                TEST(test_folder_is_flushed),
+                TEST(test_links),
+                TEST(test_link_to_nothing),
+                TEST(test_long_names),
+                TEST(test_no_regular_file),
+                TEST(test_append),
+                TEST(test_temporary_files),
+                TEST(test_limit_on_file_sizes),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
