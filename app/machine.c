@@ -11,6 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Address space that is taken beside memory: libraries, stacks, what malloc() reserves. */
+enum { SPACE_NBYTES = 384 << 20 };
+
 static uint64_t smaller(uint64_t a, uint64_t b)
 {
         return a < b ? a : b;
@@ -145,7 +148,9 @@ uint64_t machine_available_nbytes(void)
         nbytes = smaller(nbytes, available ? available : physical_nbytes());
         struct rlimit space;
         if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
-                nbytes = smaller(nbytes, space.rlim_cur);
+                nbytes = smaller(nbytes, space.rlim_cur > SPACE_NBYTES
+                                                 ? space.rlim_cur - SPACE_NBYTES
+                                                 : 1);
         return nbytes == UINT64_MAX ? 0 : nbytes;
 }
 

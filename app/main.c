@@ -178,11 +178,13 @@ static void *run_in_thread(void *arg)
 /*
  * Memory that is freed must go back to the system, or -m could not be kept. By default malloc()
  * stops mapping large blocks once it has seen them freed; a fixed threshold prevents that, for
- * libraries too.
+ * libraries too. It also reserves 64 MiB of address space for every thread, up to eight a core, and
+ * a limit on address space (ulimit -v) counts those; the large blocks of the threads are mapped.
  */
-static void return_freed_memory(void)
+static void bound_malloc(void)
 {
         mallopt(M_MMAP_THRESHOLD, 128 << 10);
+        mallopt(M_ARENA_MAX, 4);
 }
 
 /*
@@ -194,7 +196,7 @@ int main(int argc, char **argv)
         struct program program = { .argc = argc, .argv = argv };
         pthread_t thread;
         sigset_t all;
-        return_freed_memory();
+        bound_malloc();
         sigfillset(&all);
         pthread_sigmask(SIG_SETMASK, &all, &program.signals);
         if (kc_thread_create(&thread, run_in_thread, &program) == 0)

@@ -59,7 +59,7 @@ enum kc_status memory_limit_threads(uint64_t nbytes, uint64_t thread_nbytes, con
 {
         const uint64_t base = PROCESS_MIB * MIB, most = (nbytes - base) / thread_nbytes;
         if (most == 0)
-                return kc_fail(err, KC_EUSAGE,
+                return kc_fail(err, KC_ENOMEM,
                                "-m %" PRIu64 "M is not enough for %s; allow -m %" PRIu64 "M",
                                nbytes / MIB, what, (base + thread_nbytes) / MIB + 1);
         if (most < (uint64_t)*nthreads)

@@ -108,10 +108,8 @@ static enum kc_status W(counter_new)(void **counter, const struct kc_width_setup
         c->staged = kc_huge_alloc(c->staged_nbytes);
         c->list_end = malloc((setup->pairs->nlists + 1) * sizeof *c->list_end);
         if (c->folded == NULL || c->fold_slot == NULL || c->collected == NULL ||
-            c->staged == NULL || c->list_end == NULL) {
-                W(counter_free)(c);
+            c->staged == NULL || c->list_end == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
-        }
         /* While the table grows, the old one (half as large) is there as well. */
         size_t slot_nbytes = (sizeof *c->keys + sizeof *c->counts) * 3 / 2;
         size_t buffers_nbytes = FOLD_NBYTES + FOLD_SLOTS * sizeof *c->fold_slot +

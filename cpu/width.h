@@ -23,6 +23,8 @@ struct kc_counter_totals {
 
 struct kc_width {
         /*
+         * A counter or sorter that could not be made whole is to be freed as well.
+         *
          * Counting: a counter belongs to one thread. count() counts all k-mers of a bin; the pairs
          * are in setup->pairs after flush().
          */

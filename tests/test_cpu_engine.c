@@ -449,6 +449,75 @@ static void both_strands_share_bins(void **state)
         free(genome);
 }
 
+/* A sink that notes the most pairs it was given at once. */
+struct largest {
+        struct kc_run_sink to;
+        size_t n;
+};
+
+static enum kc_status put_largest(void *ctx, uint64_t part, bool last, const uint64_t *kmers,
+                                  const uint32_t *counts, size_t n, struct kc_error *err)
+{
+        struct largest *largest = ctx;
+        largest->n = n > largest->n ? n : largest->n;
+        return largest->to.put(largest->to.ctx, part, last, kmers, counts, n, err);
+}
+
+static void cancel_largest(void *ctx)
+{
+        struct largest *largest = ctx;
+        largest->to.cancel(largest->to.ctx);
+}
+
+/* k-mers that begin alike fall into one bucket of one list, at several depths: they are sorted
+ * within the thread's memory all the same. */
+static void crowded_kmers_are_sorted_in_little_memory(void **state)
+{
+        (void)state;
+        enum { MEMORY = 64 << 10, MOST_PAIRS = MEMORY / 2 / (8 + 8 + 8 + 4) };
+        static const int all_k[] = { 31, 33, 64, 255 };
+        for (size_t i = 0; i < sizeof all_k / sizeof *all_k; i++)
+                for (int nalike = 0; nalike <= all_k[i] - 8; nalike += 23) {
+                        struct reads reads = {
+                                .n = 0, .k = all_k[i], .nworkers = 1, .fail_at = -1
+                        };
+                        for (int r = 0; r < MAX_SEQUENCES; r++) {
+                                char text[256] = { 0 };
+                                for (int b = 0; b < all_k[i]; b++)
+                                        text[b] = b < nalike ? "ACGT"[b % 4] : "ACGT"[rand() % 4];
+                                add_read(&reads, text);
+                        }
+                        struct run run = { .fail_at = -1 };
+                        struct largest largest = { .to = run_sink(&run) };
+                        struct kc_run_sink sink = { .ctx = &largest,
+                                                    .put = put_largest,
+                                                    .min_count = largest.to.min_count,
+                                                    .max_count = largest.to.max_count,
+                                                    .cancel = cancel_largest };
+                        struct kc_batch_source source = { &reads, next_batch };
+                        struct kc_count_params params = { .k = all_k[i],
+                                                          .stranded = true,
+                                                          .nthreads = 1,
+                                                          .memory_nbytes = MEMORY,
+                                                          .tmp_dir = "/tmp" };
+                        struct kc_job job = { 0 };
+                        struct kc_count_totals totals;
+                        struct kc_error err = { 0 };
+                        run.nwords = kc_kmer_nwords(all_k[i]);
+                        assert_int_equal(kc_cpu_count(&params, &source, &sink, &job, &totals, &err),
+                                         KC_OK);
+                        char **kmers;
+                        size_t n = all_kmers(&reads, true, &kmers);
+                        compare(&run, kmers, n, all_k[i]);
+                        assert_true(largest.n > 0 && largest.n <= MOST_PAIRS);
+                        for (size_t j = 0; j < n; j++)
+                                free(kmers[j]);
+                        free(kmers);
+                        run_free(&run);
+                        free_reads(&reads);
+                }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -460,6 +529,7 @@ int main(void)
                 cmocka_unit_test(pairs_are_not_cut),
                 cmocka_unit_test(lists_keep_every_record),
                 cmocka_unit_test(both_strands_share_bins),
+                cmocka_unit_test(crowded_kmers_are_sorted_in_little_memory),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,199 @@
+"""
+The bound on memory, -m, is kept: by what is allocated, with a library that aborts the program
+beyond it (tests/memory_limit.c), and by the peak of the resident set.
+
+    memory.py KCOUNT SIMULATE LIBRARY
+
+With KC_TEST_LONG=1 the inputs are large enough for the bounds of 1G and 2G to bind, too: 3 GB of
+disk, and some minutes.
+"""
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tools import Failure, main, run
+
+KCOUNT, SIMULATE, LIBRARY = (Path(path).resolve() for path in sys.argv[1:4])
+LONG = os.environ.get("KC_TEST_LONG") == "1"
+MIB = 1 << 20
+SIZES = {"256M": 256 * MIB, "512M": 512 * MIB, "1G": 1024 * MIB, "2G": 2048 * MIB}
+# Beside the bound, address space is taken by libraries, stacks and what malloc() reserves.
+SPACE_MIB, SPACE_MIB_PER_THREAD = 256, 8
+
+
+def bounded(size, *command, space=None, stdout=subprocess.DEVNULL, fails=None):
+    """Run kcount within a size; returns what it wrote to standard error."""
+    command = [str(part) for part in (KCOUNT, *command)]
+    environment = dict(os.environ)
+    if space is None:
+        environment.update(LD_PRELOAD=str(LIBRARY), KC_MEMORY_LIMIT=str(SIZES[size]))
+
+    def limit():
+        if space is not None:
+            resource.setrlimit(resource.RLIMIT_AS, (space, space))
+
+    process = subprocess.Popen(command, env=environment, stdout=stdout, stderr=subprocess.PIPE,
+                               preexec_fn=limit)
+    messages = process.stderr.read().decode()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    what = f"{' '.join(command[:12])}\n{messages}"
+    if process.returncode != (0 if fails is None else 1) or (fails or "") not in messages:
+        raise Failure(f"exit {process.returncode}: {what}")
+    if usage.ru_maxrss * 1024 > SIZES[size]:
+        raise Failure(f"{usage.ru_maxrss / 1024:.0f} MiB were used: {what}")
+    return messages
+
+
+def count(folder, size, nthreads, reads, output, *options, spills=False, **limits):
+    """Count to folder/output; spills: the bound has to bind."""
+    command = ("count", reads, "-k", "31", "-m", size, "-t", str(nthreads), "--device", "cpu",
+               "--tmp", folder, "-o", folder / output, "--force", "--quiet", "--json", *options)
+    with open(folder / "summary", "w+") as summary:
+        bounded(size, *command, stdout=summary, **limits)
+        summary.seek(0)
+        if spills and json.load(summary)["spilled_bytes"] == 0:
+            raise Failure(f"nothing was spilled with -m {size}: the test needs more reads")
+    return folder / output
+
+
+def simulate(folder, name, mbases, *options):
+    """Reads in which nearly all k-mers are distinct."""
+    path = folder / name
+    run(SIMULATE, "--genome", f"{mbases}M", "--coverage", "1", "-o", path, *options)
+    return path
+
+
+def test_count(folder):
+    """Many distinct k-mers, more threads than the bound has room for, and compressed input."""
+    reads = simulate(folder, "reads.fq", 1000 if LONG else 100)
+    small = reads if LONG else simulate(folder, "small.fq", 12)
+    outputs = [count(folder, "256M", 16, reads, "256M.kc", spills=True),
+               count(folder, "512M", 3, reads, "512M.kc", spills=True)]
+    for size in ("1G", "2G"):
+        for nthreads in (2, 16):
+            count(folder, size, nthreads, small, f"{size}.kc", spills=LONG)
+    if LONG:
+        for size in SIZES:
+            outputs.append(count(folder, size, 2, reads, f"{size}.2.kc"))
+    for output in outputs:
+        if output.read_bytes() != outputs[0].read_bytes():
+            raise Failure(f"{output} is not {outputs[0]}")
+    run(KCOUNT, "check", outputs[0])
+    count(folder, "256M", 2, reads, "min.kc", "--min", "2")
+    with open(folder / "small.fq.gz", "wb") as packed:
+        subprocess.run(["gzip", "-1", "-c", small], stdout=packed, check=True)
+    count(folder, "256M", 16, folder / "small.fq.gz", "gz.kc")
+    wide = count(folder, "256M", 16, small, "wide.kc", "-k", "101")
+    run(KCOUNT, "check", wide)
+
+
+def run_in_space(space, *command):
+    done = subprocess.run([str(part) for part in (KCOUNT, *command)], stderr=subprocess.PIPE,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (space, space)))
+    if done.returncode not in (0, 1):
+        raise Failure(f"exit {done.returncode} within {space // MIB} MiB of address space")
+
+
+def test_address_space(folder):
+    """Within a limit on address space, with room for what is not memory."""
+    reads = simulate(folder, "reads.fq", 20)
+    for nthreads in (2, 6):
+        space = SIZES["256M"] + (SPACE_MIB + SPACE_MIB_PER_THREAD * nthreads) * MIB
+        count(folder, "256M", nthreads, reads, "space.kc", space=space)
+    few = simulate(folder, "few.fq", 2)
+    for margin in range(40, 130, 6):  # too little: it fails or not, but does not crash
+        run_in_space(SIZES["256M"] + margin * MIB, "count", few, "-k", "31", "-m", "256M",
+                     "-t", "6", "-o", folder / "few.kc", "--device", "cpu", "--force")
+    bounded("256M", "count", reads, "-k", "31", "-m", "100T", "-o", folder / "no.kc",
+            "--device", "cpu", fails="cannot reserve")
+
+
+def write_record(path, bases, quality):
+    with open(path, "wb") as file:
+        file.write(b"@one\n" + bases + b"\n+\n")
+        for _ in range(0, len(bases), MIB):
+            file.write(quality * MIB)
+        file.truncate(2 * len(bases) + 8)
+        file.seek(2 * len(bases) + 8)
+        file.write(b"\n")
+
+
+def test_one_record(folder):
+    """A FASTQ record is held in memory only if its qualities are wanted."""
+    text = simulate(folder, "reads.fa", 900 if LONG else 60, "--format", "fasta").read_bytes()
+    bases = b"".join(line for line in text.split(b"\n") if not line.startswith(b">"))
+    del text
+    write_record(folder / "one.fq", bases, b"I")
+    (folder / "one.fa").write_bytes(b">one\n" + bases + b"\n")
+    whole = count(folder, "256M", 2, folder / "one.fa", "fasta.kc")
+    pieces = count(folder, "256M", 2, folder / "one.fq", "fastq.kc")
+    if run(KCOUNT, "hist", whole) != run(KCOUNT, "hist", pieces):
+        raise Failure("a FASTQ record in pieces does not give the k-mers of the FASTA one")
+    arguments = ("count", folder / "one.fq", "-k", "31", "-q", "20", "-t", "2", "-o",
+                 folder / "q.kc", "--device", "cpu", "--force", "--tmp", folder)
+    messages = bounded("256M", *arguments, "-m", "256M", fails=f"record 1 has {len(bases)} bases")
+    wanted = messages.split("that takes -m ")[1].split()[0]
+    SIZES[wanted] = int(wanted[:-1]) * MIB
+    bounded(wanted, *arguments, "-m", wanted)
+
+
+def test_other_commands(folder):
+    """add, merge, compact, remove, and those that only read: of files of several runs."""
+    size, common = "256M", ("-t", "16", "-m", "256M", "--quiet")
+    parts = []
+    for seed in range(4):
+        reads = simulate(folder, f"{seed}.fq", 6, "--seed", seed + 1)
+        parts.append(count(folder, size, 16, reads, f"{seed}.kc"))
+    grown = folder / "grown.kc"
+    grown.write_bytes(parts[0].read_bytes())
+    for seed in (1, 2, 3):
+        bounded(size, "add", grown, folder / f"{seed}.fq", *common, "--tmp", folder,
+                "--device", "cpu")
+    for command in ("merge", "union", "intersect", "subtract"):
+        bounded(size, command, *parts, "-o", folder / "set.kc", *common, "--force",
+                "--device", "cpu")
+    run(SIMULATE, "--genome", "50000", "--length", "500", "-o", folder / "few.fq", "--coverage", "1")
+    for k, nfiles, fails in ((31, 900, None),
+                             (255, 950, "is not enough for a merge of 950 sorted runs")):
+        few = count(folder, size, 1, folder / "few.fq", "few.kc", "-k", str(k))
+        bounded(size, "merge", *([few] * nfiles), "-o", folder / "set.kc", *common, "--force",
+                "--device", "cpu", "--min", "2", fails=fails)
+    with open(folder / "list", "wb") as kmers:
+        bounded(size, "dump", grown, "-t", "16", "--max", "1", stdout=kmers)
+    for command in (("hist",), ("query", "-f", folder / "list"), ("check",)):
+        bounded(size, command[0], grown, *command[1:], "-t", "16")
+    bounded(size, "remove", grown, "-f", folder / "list", *common)
+    bounded(size, "compact", grown, *common, "--device", "cpu")
+    if run(KCOUNT, "hist", grown).startswith(b"1\t"):
+        raise Failure("k-mers that were removed are still there")
+
+
+def test_limit():
+    """The library does end the program, or all this would prove nothing."""
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            SIZES["8M"] = 8 * MIB
+            reads = simulate(Path(folder), "reads.fq", 1)
+            bounded("8M", "count", reads, "-k", "31", "-o", Path(folder) / "no.kc")
+    except Failure as failure:
+        if "bytes are allocated" in str(failure):
+            return
+        raise
+    raise Failure("more was allocated than the limit, and the program went on")
+
+
+def in_a_folder(test):
+    def within():
+        with tempfile.TemporaryDirectory(prefix="kcount-memory-") as folder:
+            test(Path(folder))
+    return within
+
+
+if __name__ == "__main__":
+    main([test_limit, *(in_a_folder(test) for test in (
+        test_count, test_address_space, test_one_record, test_other_commands))])
