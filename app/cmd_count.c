@@ -51,15 +51,15 @@ const struct command command_count = {
         .summary = "Count the k-mers of reads, write a .kc file",
         .description =
                 "FILE is FASTQ or FASTA, plain or compressed with gzip, BGZF or zstd, or SAM, BAM "
-                "or CRAM; told apart by content, not by name. - is standard input, and @LIST a "
-                "file that names one input a line; blank lines and lines that begin with # are "
-                "skipped. Files of different kinds may be mixed; all are counted together.\n\n"
-                "A file of another kind, or one that is damaged or truncated, is an error that "
-                "names what was found, where, and what to do. Bytes behind compressed data are "
-                "never ignored, except zeros that go on to the end of a gzip or BGZF file. A UTF-8 "
+                "or CRAM; kinds are told apart by content, not by name. - is standard input, and "
+                "@LIST a file that names one input per line; blank lines and lines that begin with "
+                "# are skipped. Files of different kinds may be mixed; all are counted together.\n\n"
+                "A file of another kind, or one that is damaged or truncated, is an error; the "
+                "message says what was found, where, and what to do. Bytes after compressed data "
+                "are never ignored, except zeros up to the end of a gzip or BGZF file. A UTF-8 "
                 "byte order mark before FASTQ or FASTA is skipped.\n\n"
                 "Of alignments, primary ones are counted, once each. Letters outside ACGTU break "
-                "k-mers and are told in the summary.\n\n"
+                "k-mers and are reported in the summary.\n\n"
                 "The output appears under its name when it is complete, and not before. An "
                 "existing file is replaced with --force only.",
         .examples = "  kcount reads.fq.gz -k 31\n"

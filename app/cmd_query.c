@@ -199,8 +199,8 @@ static const struct option_spec query_options[] = {
           .help = "Ask for all k-mers of this file, after those of the arguments: FASTA, FASTQ, or "
                   "lines of which the first field is taken; plain or compressed with gzip, BGZF or "
                   "zstd; - is standard input. "
-                  "k-mers over letters outside ACGTU, and sequences shorter than k, give no line, "
-                  "and are told on standard error." },
+                  "k-mers over letters outside ACGTU, and sequences shorter than k, give no line "
+                  "and are reported on standard error." },
         OPTION_THREADS(FIELD(nthreads)),
         OPTION_QUIET(FIELD(quiet)),
         { 0 },

@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { USUAL_MIB = 1024 }; /* of memory */
+enum { USUAL_MIB = 1024 }; /* the bound without -m */
 
 struct remove_settings {
         uint64_t nthreads, memory_nbytes, gpu_memory_nbytes, gpu_batch_nkmers;
@@ -243,15 +243,15 @@ static const struct option_spec remove_options[] = {
           .offset = FIELD(file),
           .help = "Remove all k-mers of this file as well: FASTA, FASTQ, or lines of which the "
                   "first field is taken (as dump prints them); plain or compressed with gzip, BGZF "
-                  "or zstd; - is standard input. "
-                  "What is shorter than k, and letters outside ACGTU, are told on standard error." },
+                  "or zstd; - is standard input. Sequences shorter than k and letters outside ACGTU "
+                  "are reported on standard error." },
         OPTION_THREADS(FIELD(nthreads)),
         OPTION_MEMORY(
                 FIELD(memory_nbytes),
                 "Bound on the memory of the whole process, such as 512M (at least 256M). What "
                 "does not fit is spilled to files without a name in the folder of DB.kc; with "
-                "a small bound fewer threads work than -t allows. One sequence of -f is held "
-                "in memory, whatever the bound. Default: 1G."),
+                "a small bound, fewer threads work than -t allows. One sequence of -f at a time "
+                "is held in memory, whatever the bound. Default: 1G."),
         OPTION_DEVICE(
                 FIELD(device),
                 "Where to sort the k-mers: auto, cpu, cuda, or cuda:N for one of several "
@@ -279,8 +279,9 @@ const struct command command_remove = {
                 "tombstones is appended, which hide the k-mers in the runs before it. If add "
                 "brings one of them again later, it counts anew. 'kcount compact' drops what is "
                 "removed, and the tombstones.\n\n"
-                "Until all is complete the file stays what it was, for readers at work, too, and "
-                "after a crash. One command at a time may change a file. To get a file without the k-mers of another .kc file, see subtract.",
+                "Until the command is complete, the file stays as it was, also for readers at work "
+                "and after a crash. One command at a time may change a file. To get a file without "
+                "the k-mers of another .kc file, see subtract.",
         .examples = "  kcount remove sample.kc -f adapters.fa\n"
                     "  kcount dump sample.kc --max 1 | kcount remove sample.kc -f -\n",
         .options = remove_options,

@@ -78,7 +78,7 @@ static void close_all(struct combining *c)
         free(c->stores);
 }
 
-/* One run, of today's format, nothing to mend, and no filter that would change it. */
+/* The file is one run in today's format, with nothing to mend, and no filter would change it. */
 static bool is_done_already(const struct combining *c, const struct kc_store_options *wanted)
 {
         struct kc_store_info info;

@@ -21,7 +21,7 @@ struct combine_plan {
         enum kc_set_operation operation;
         enum kc_count_rule rule;
         const char *output;
-        const int *lock;  /* output is the only input, and locked by this (kc_store_lock); NULL:
+        const int *lock;  /* of the output, which is the only input (kc_store_lock); NULL: the
                              output is another file */
         bool may_be_idle; /* nothing is written if the input is one run already, as wanted */
 };
@@ -35,9 +35,9 @@ enum kc_status combine(const struct invocation *call, const struct combine_plan 
 /* clang-format off */
 #define COMBINE_MEMORY_OPTION \
         OPTION_MEMORY(COMBINE_FIELD(memory_nbytes), \
-                "Bound on the memory of the whole process where the CPU merges, such as 2G (at " \
-                "least 256M). With a small bound fewer threads merge than -t allows. Default: three " \
-                "quarters of the memory that is free.")
+                "Bound on the memory of the whole process when the CPU merges, such as 2G (at " \
+                "least 256M). With a small bound, fewer threads merge than -t allows. Default: " \
+                "three quarters of the memory that is free.")
 #define COMBINE_DEVICE_OPTIONS \
         OPTION_DEVICE(COMBINE_FIELD(device), \
                 "Where to merge: auto, cpu, cuda, or cuda:N for one of several devices. auto takes " \

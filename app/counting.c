@@ -19,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A count under way: what was opened, and what is told at the end. */
+/* A count under way: what was opened, and what is reported at the end. */
 struct count {
         const struct count_settings *settings;
         bool adds; /* output is a .kc file that gets another run */
@@ -30,7 +30,7 @@ struct count {
         char *output, *tmp_dir;
         int nthreads;
         uint64_t memory_nbytes;
-        struct memory_plan plan; /* of memory_nbytes */
+        struct memory_plan plan; /* how memory_nbytes is divided */
         struct kc_job *job;
         struct device_choice device;
         struct kc_reader *reader;
@@ -78,7 +78,7 @@ static enum kc_status resolve(struct count *count, struct kc_error *err)
         return KC_OK;
 }
 
-/* For the engine that is chosen: how many threads share the memory depends on it. */
+/* The engine has been chosen: how many threads share the memory depends on it. */
 static void plan_memory(struct count *count)
 {
         const struct count_settings *s = count->settings;
@@ -115,7 +115,7 @@ static enum kc_status create_store(struct count *count, struct kc_error *err)
         return kc_store_create(&count->writer, count->output, &storing, err);
 }
 
-/* A folder that takes no file should be known now and not when memory is used up. */
+/* Report a folder that takes no files now, not when memory is used up. */
 static enum kc_status try_tmp(const char *folder, struct kc_error *err)
 {
         int fd;
@@ -125,7 +125,7 @@ static enum kc_status try_tmp(const char *folder, struct kc_error *err)
         return status;
 }
 
-/* A list is an input as well. */
+/* An @LIST is an input as well. */
 static enum kc_status check_operands(const struct count *count, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
@@ -137,8 +137,8 @@ out:
         return status;
 }
 
-/* What can be refused is refused before any input is read: to open the reader may mean to wait for
- * standard input. */
+/* Whatever can be refused is refused before any input is read: opening the reader may mean waiting
+ * for standard input. */
 static enum kc_status open_all(struct count *count, struct kc_error *err)
 {
         const char *const *names;

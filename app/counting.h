@@ -34,8 +34,8 @@ enum kc_status counting_add(const struct invocation *call, struct kc_error *err)
         OPTION_MEMORY(COUNTING_FIELD(memory_nbytes), \
           "Bound on the memory of the whole process, such as 8G, 1.5G or 500M (powers of 1024; at " \
           "least 256M). It is kept: what does not fit is spilled to files in --tmp, and with a " \
-          "small bound fewer threads count than -t allows. With CUDA it bounds what kcount " \
-          "allocates, pinned memory included; for what the driver takes beside that, see " \
+          "small bound, fewer threads count than -t allows. With CUDA it bounds what kcount " \
+          "allocates, pinned memory included; for what the driver takes on top of that, see " \
           "docs/benchmarks.md. Default: three quarters of the memory that is free."), \
         { .type = OPTION_SIZE, \
           .name = "engine-memory", \

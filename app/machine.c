@@ -130,7 +130,7 @@ int machine_ncores(void)
         return n < 1 ? 1 : n > 1024 ? 1024 : (int)n;
 }
 
-/* Where the system does not tell how much is available: all there is. UINT64_MAX: unknown. */
+/* All memory, for systems that do not say how much is available. UINT64_MAX: unknown. */
 static uint64_t physical_nbytes(void)
 {
         long npages = sysconf(_SC_PHYS_PAGES);
@@ -141,7 +141,7 @@ uint64_t machine_available_nbytes(void)
 {
         uint64_t nbytes = read_limits().memory_nbytes;
         uint64_t available = read_kib("/proc/meminfo", "MemAvailable:");
-        /* the limit of a group without a limit may be a number that no machine reaches */
+        /* a control group without a limit may report a number that no machine reaches */
         nbytes = smaller(nbytes, available ? available : physical_nbytes());
         struct rlimit space;
         if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)

@@ -164,7 +164,7 @@ static int run_program(int argc, char **argv)
 struct program {
         int argc, code;
         char **argv;
-        sigset_t signals; /* blocked when it began */
+        sigset_t signals; /* blocked at the start */
 };
 
 static void *run_in_thread(void *arg)
@@ -177,7 +177,7 @@ static void *run_in_thread(void *arg)
 
 /*
  * Memory that is freed must go back to the system, or -m could not be kept. By default malloc()
- * stops mapping large blocks once it has seen them freed; a fixed threshold makes it go on, for
+ * stops mapping large blocks once it has seen them freed; a fixed threshold prevents that, for
  * libraries too.
  */
 static void return_freed_memory(void)
@@ -186,8 +186,8 @@ static void return_freed_memory(void)
 }
 
 /*
- * The program runs on a thread with a stack of known size, because 'ulimit -s' decides on the size
- * of this one. All signals go to the other threads.
+ * The program runs on a thread with a stack of known size, because 'ulimit -s' sets the size of
+ * this one's. All signals go to the other threads.
  */
 int main(int argc, char **argv)
 {

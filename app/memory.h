@@ -11,7 +11,7 @@
 
 #define MEMORY_MIB (UINT64_C(1) << 20)
 
-/* The bound if there is no -m: three quarters of what the machine has to give. */
+/* The bound without -m: three quarters of the memory that is available. */
 uint64_t memory_default_nbytes(void);
 
 struct memory_plan {
@@ -22,14 +22,14 @@ struct memory_plan {
 };
 
 /*
- * Counting within nbytes by the CPU engine, or by that of a device. Each thread of the CPU engine
- * needs so much for tables that with too many of them all would be slower.
+ * Divide nbytes for counting with the CPU engine, or with that of a device. Each thread of the CPU
+ * engine needs memory for tables; too many threads would make all of them slower.
  */
 struct memory_plan memory_plan_count(uint64_t nbytes, int nthreads, bool device);
 
 /*
- * How many of *nthreads threads that take thread_nbytes each there can be within nbytes. KC_EUSAGE
- * if there cannot be one; what: what they do, for the message.
+ * Lower *nthreads to the number of threads that fit into nbytes, each taking thread_nbytes.
+ * KC_EUSAGE if not even one fits; what: what they do, for the message.
  */
 enum kc_status memory_limit_threads(uint64_t nbytes, uint64_t thread_nbytes, const char *what,
                                     int *nthreads, struct kc_error *err);

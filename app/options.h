@@ -33,7 +33,7 @@ struct option_spec {
         bool hidden; /* for the build, not for users */
 };
 
-enum { OPTION_MIN_MEMORY_MIB = 256 }; /* the least that -m may be */
+enum { OPTION_MIN_MEMORY_MIB = 256 }; /* the smallest -m */
 
 /* Options that several commands have in common. */
 #define OPTION_THREADS(field) \

@@ -80,7 +80,7 @@ enum kc_status output_check_inputs(const char *path, const char *const *inputs, 
         for (size_t i = 0; i < ninputs; i++)
                 if (is_same_file(inputs[i], &output))
                         return kc_fail(err, KC_EUSAGE,
-                                       "%s is an input%s and the output at once; name two "
+                                       "%s is an input%s and the output as well; name two "
                                        "different files",
                                        is_stdin(inputs[i]) ? path : inputs[i],
                                        is_stdin(inputs[i]) ? " (standard input)" : "");

@@ -18,8 +18,8 @@ char *output_name(const char *input);
 /* KC_EEXIST or KC_EIO if path cannot become a .kc file: it exists and !force, or is no file. */
 enum kc_status output_check(const char *path, bool force, struct kc_error *err);
 
-/* KC_EUSAGE if path is the same file as one of the inputs, of which "-" is standard input, whatever
- * the names. */
+/* KC_EUSAGE if path is the same file as one of the inputs, even under another name. The input "-"
+ * is standard input. */
 enum kc_status output_check_inputs(const char *path, const char *const *inputs, size_t ninputs,
                                    struct kc_error *err);
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 /*
- * Where REF_PATH is not set, htslib takes references from its cache, else from a server of the EBI.
- * The cache is kept, under the names that htslib gives it (XDG_CACHE_HOME, else HOME), so that
- * what samtools has fetched is found.
+ * If REF_PATH is not set, htslib takes references from its cache, else from a server of the EBI.
+ * Let it keep the cache, in the folder that htslib chooses (XDG_CACHE_HOME, else HOME), so that it
+ * finds what samtools has fetched.
  */
 static void keep_references_local(void)
 {

@@ -109,7 +109,7 @@ static enum kc_status sum_up(const struct repairing *r, struct kc_error *err)
                         "; %s tombstones are missing, so k-mers that were removed may "
                         "be back",
                         format_number(lost->ntombstones, tombstones));
-        return kc_fail(err, KC_ECORRUPT, "%s holds what is sound of %s%s", r->plan->copy,
+        return kc_fail(err, KC_ECORRUPT, "%s holds all that is sound in %s%s", r->plan->copy,
                        r->plan->path, parts);
 }
 

@@ -93,7 +93,7 @@ static enum kc_status refuse_letter(const struct sequences *s, unsigned char let
 {
         char what[32];
         snprintf(what, sizeof what, "the byte 0x%02x", letter);
-        return kc_fail(err, KC_EINPUT, "%s: line %llu is no sequence: it has %s in it", s->path,
+        return kc_fail(err, KC_EINPUT, "%s: line %llu is not a sequence: it contains %s", s->path,
                        (unsigned long long)s->line_number,
                        letter == ' '    ? "a space"
                        : letter == '\t' ? "a tab"

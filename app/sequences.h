@@ -24,8 +24,8 @@ enum kc_status sequences_open(struct sequences **sequences, const char *path, st
 enum kc_status sequences_next(struct sequences *sequences, const char **text, size_t *length,
                               struct kc_error *err);
 
-/* Say on standard error, if so it is, that there were sequences shorter than k, and letters that
- * are no bases. */
+/* Report on standard error sequences shorter than k, and letters that are not bases, if there were
+ * any. */
 void sequences_tell_skipped(int k, uint64_t nshort, uint64_t nskipped);
 
 /* NULL is fine. */

@@ -18,7 +18,7 @@ static struct {
         sigset_t set;
         struct kc_job *job;
         atomic_int caught;
-        pthread_mutex_t lock;  /* guards temporary; who dies takes it and keeps it */
+        pthread_mutex_t lock;  /* guards temporary; a thread that dies keeps it */
         const char *temporary; /* NULL: none */
 } state = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -48,8 +48,8 @@ static void *wait_for_signals(void *arg)
         die(signo);
 }
 
-/* Whether the signal would end the process, and nobody has said anything else about it. Those of a
- * crash must not be blocked; the system gives no access to some that it uses itself. */
+/* Whether the signal would end the process, and no other action is set for it. Those of a crash
+ * must not be blocked; sigaction() refuses some that the C library uses itself. */
 static bool is_deadly(int signo)
 {
         static const int others[] = { SIGCHLD,  SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGURG,
@@ -79,7 +79,7 @@ void signals_install(struct kc_job *job)
         if (kc_thread_create(&thread, wait_for_signals, NULL) == 0)
                 pthread_detach(thread);
         else
-                pthread_sigmask(SIG_UNBLOCK, &state.set, NULL); /* they kill, as ever */
+                pthread_sigmask(SIG_UNBLOCK, &state.set, NULL); /* they kill, as by default */
 }
 
 void signals_guard(bool hold, const char *temporary)

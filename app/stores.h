@@ -1,6 +1,6 @@
 /*
- * Opening .kc files: all commands do it here, so that each of them passes on what the store warns
- * of.
+ * Opening .kc files: all commands but check do it here, so that each passes on the
+ * store's warnings.
  */
 #ifndef APP_STORES_H
 #define APP_STORES_H

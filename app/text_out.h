@@ -31,8 +31,8 @@ struct text_out {
 void text_out_stdout(struct text_out *out);
 void text_out_stderr(struct text_out *out);
 
-/* path "-" is standard output; a device or pipe is written in place. Fails as kc_new_file_create.
- */
+/* path "-" is standard output; a device or pipe is written in place. Fails as kc_new_file_create
+ * does. */
 enum kc_status text_out_open(struct text_out *out, const char *path, struct kc_error *err);
 
 /* Each returns false once any write has failed. */
@@ -46,8 +46,8 @@ bool text_out_flush(struct text_out *out);
 /* KC_EIO for the first write that failed. */
 enum kc_status text_out_status(const struct text_out *out, struct kc_error *err);
 
-/* Flush, close, give the file its name. KC_EIO for the first failure of any write, and as
- * kc_new_file_commit. */
+/* Flush, close, give the file its name. KC_EIO for the first failure of any write, or as
+ * kc_new_file_commit fails. */
 enum kc_status text_out_close(struct text_out *out, struct kc_error *err);
 
 /* Close and leave no file behind. */

@@ -91,7 +91,7 @@ def kind_lines(records):
 
 
 def sweep_lines(records):
-    """Each long sweep's runs, and the newest of them."""
+    """The number of runs of each long sweep, and its newest run."""
     swept = [(sweep, record) for record in records for sweep in record["sweeps"]]
     if not swept:
         return []
@@ -129,7 +129,7 @@ def found_lines(records):
     rows += [[record["date"], record["commit"], f"sweep: {sweep['name']}", one_line(sweep["what"])]
              for record in records for sweep in record["sweeps"] if sweep["faults"]]
     if not rows:
-        return ["The campaigns above found none.", ""]
+        return ["The campaigns on this page found none.", ""]
     return ["Found by the campaigns above:", "", *table(["date", "commit", "case", "what"], rows)]
 
 
@@ -137,7 +137,7 @@ def story_lines(stories):
     """The faults whose stories are kept by hand, and the tests that fail if one comes back."""
     rows = [[story["fault"], story["found"], ", ".join(f"`{guard}`" for guard in story["guards"])]
             for story in stories]
-    return ["Faults that are fixed; each has a test that fails with the program as it was before:",
+    return ["These faults are fixed; each has a test that fails without the fix:",
             "", *table(["fault", "found by", "guarded by"], rows)]
 
 

@@ -345,7 +345,7 @@ uint64_t kc_cpu_scratch_nbytes(uint64_t memory_nbytes, int nthreads)
         return scratch < memory_nbytes / 8 ? memory_nbytes / 8 : scratch;
 }
 
-/* What is not scratch is for lists, but for the buffers that threads have in all stages. */
+/* What is not scratch is for lists, except for the buffers that threads have in all stages. */
 static void share_memory(struct engine *e)
 {
         size_t nthreads = (size_t)e->params->nthreads, all = e->params->memory_nbytes;

@@ -10,8 +10,8 @@
 
 /*
  * Count the k-mers of all batches of source and give the sorted run to sink.
- * Uses params->nthreads threads, which all call source->next and sink->put. Memory of its own stays
- * within params->memory_nbytes, though about 8 MiB a thread are taken in any case; what does not
+ * Uses params->nthreads threads, which all call source->next and sink->put. Its own memory stays
+ * within params->memory_nbytes, but about 8 MiB a thread are taken in any case; what does not
  * fit goes to files without a name in params->tmp_dir.
  *   job     cancel is honoured, stage, done and total are kept (done of KC_STAGE_PARTITION is the
  *           source's); may not be NULL

@@ -284,7 +284,7 @@ static enum kc_status fill_buffer(struct kc_list_reader *r, size_t want, struct 
         return status;
 }
 
-/* Go on with the list's share of the next spill. */
+/* Continue with the list's share of the next spill. */
 static enum kc_status begin_spill(struct kc_list_reader *r, struct kc_error *err)
 {
         uint64_t ends[2];

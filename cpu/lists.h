@@ -1,7 +1,7 @@
 /*
  * Lists of records, thousands of them, appended to by all threads without a lock: each worker has a
  * chain of chunks for each list. When the arena is exhausted a worker writes all its chunks to a
- * file of its own (unlinked at once: nothing stays behind, however the program ends) and goes on
+ * file of its own (unlinked at once: nothing remains, however the program ends) and goes on
  * with empty chains.
  *
  * Both partitionings of the engine are such lists: super-k-mers by minimizer, and (k-mer, count)
@@ -28,7 +28,7 @@ enum {
 /* One spill of a worker: list i lies in [offset[i], offset[i + 1]) of its file. */
 struct kc_spill {
         struct kc_spill *next;
-        uint64_t offsets_at; /* where in the file offset[nlists + 1] is */
+        uint64_t offsets_at; /* where the array offset[nlists + 1] is in the file */
 };
 
 struct kc_lists_worker {

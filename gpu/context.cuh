@@ -109,7 +109,7 @@ template <class T> static inline void kc_gpu_delete(struct kc_gpu *gpu, T *point
         kc_gpu_release(gpu, (void *)pointer, n * sizeof(T));
 }
 
-/* To the host: n elements as the work on gpu->stream so far leaves them, for which it waits. */
+/* Copy n elements to the host, after waiting for the work on gpu->stream so far. */
 template <class T>
 static inline enum kc_status kc_gpu_read(struct kc_gpu *gpu, T *to, const T *from, size_t n,
                                          struct kc_error *err)

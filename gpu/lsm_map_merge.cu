@@ -139,9 +139,9 @@ static __device__ void cut_tile(const kc_lsm_run<Word> &a, const kc_lsm_run<Word
 }
 
 /*
- * Of the first na elements, which are newer, and those from there to n: number begin and those behind
- * it in merged order, to registers. Behind the last element there is nothing of meaning, but
- * NITEMS + 1 that can be read.
+ * Merge the first na elements, which are newer, with those from na to n: put the NITEMS elements from
+ * number begin on, in merged order, into registers. The NITEMS + 1 elements after the last one hold
+ * nothing meaningful, but must be readable.
  */
 template <class Word, int NITEMS>
 static __device__ void merge_items(const Word *words, const uint32_t *values, unsigned na,
@@ -155,7 +155,7 @@ static __device__ void merge_items(const Word *words, const uint32_t *values, un
         Word next_a = words[a], next_b = words[b];
 #pragma unroll
         for (int i = 0; i < NITEMS; i++) {
-                /* no && and ||: the lanes are not to part */
+                /* no && and ||: the lanes must not diverge */
                 bool from_a = (b == n) | ((a < na) & (ordered{ next_a } <= ordered{ next_b }));
                 unsigned at = from_a ? a : b;
                 my_words[i] = from_a ? next_a : next_b;

@@ -17,7 +17,7 @@ struct kc_alignments {
         const char *name;
         struct kc_input input; /* what htslib reads; of regular files the descriptor is its own */
         uint64_t size;         /* of the file, 0 where unknown */
-        uint64_t reported;     /* input bytes told so far */
+        uint64_t reported;     /* input bytes reported so far */
         bool qualities, ended;
         size_t chunk_nbytes;
         pthread_mutex_t lock;
@@ -62,7 +62,7 @@ static enum kc_status check_cram(const struct kc_alignments *a, struct kc_error 
         default:
                 return kc_fail(err, KC_EINPUT,
                                "%s is truncated: it does not end with CRAM's end-of-file container "
-                               "(or something was added behind it)" KC_DAMAGE_REMEDY,
+                               "(or something was added after it)" KC_DAMAGE_REMEDY,
                                a->name);
         }
 }
@@ -92,10 +92,10 @@ static enum kc_status explain_cram(const struct kc_alignments *a, struct kc_erro
                                "records read: %llu)" KC_DAMAGE_REMEDY,
                                a->name, (unsigned long long)offset, nread(a));
         return kc_fail(err, KC_EINPUT,
-                       "%s: the reference sequence that this CRAM file needs is not found, or is "
-                       "another one (alignment records read: %llu); say where it is in REF_PATH or "
-                       "REF_CACHE (it is fetched from the network only if REF_PATH is a URL), or "
-                       "try: samtools fastq --reference REF.fa FILE | kcount ... -",
+                       "%s: the reference sequence that this CRAM file needs is not found, or is a "
+                       "different one (alignment records read: %llu); name its place in REF_PATH "
+                       "or REF_CACHE (it is fetched from the network only if REF_PATH is a URL), "
+                       "or try: samtools fastq --reference REF.fa FILE | kcount ... -",
                        a->name, nread(a));
 }
 
@@ -143,14 +143,14 @@ static enum kc_status explain(const struct kc_alignments *a, struct kc_error *er
                                a->name, nread(a) + 1, (long long)a->file->lineno,
                                sam_hdr_nref(a->header) > 0
                                        ? ""
-                                       : "; or the header is missing that names its reference "
-                                         "sequence: keep it (samtools view -h)");
+                                       : "; or the header that names its reference sequence "
+                                         "is missing: keep it (samtools view -h)");
         return kc_fail(err, KC_EINPUT,
                        "%s: alignment record %llu is truncated or damaged" KC_DAMAGE_REMEDY,
                        a->name, nread(a) + 1);
 }
 
-/* The end, as htslib sees it: it warns, where we refuse, when the mark of the end is missing. */
+/* The end, as htslib sees it: where the end mark is missing, htslib warns and we refuse. */
 static enum kc_status check_end(const struct kc_alignments *a, struct kc_error *err)
 {
         if (is_compressed(a) && a->file->fp.bgzf->no_eof_block)

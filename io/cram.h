@@ -10,15 +10,16 @@
 
 /*
  * Look for the first container with a block that fails its checksum or does not decompress.
- *   in  a regular file; its descriptor stays open and where it is
- * *offset is where that container begins, or the file's size if there is none, so that what is
- * missing is the reference. Takes the time of reading and decompressing the file.
+ *   in      a regular file; its descriptor stays open, at the same position
+ *   offset  out: where that container begins, or the file's size if there is none: then it is the
+ *           reference that is missing. 0 if the file cannot be read.
+ * Takes as long as reading and decompressing the file.
  */
 void kc_cram_find_damage(const struct kc_input *in, uint64_t *offset);
 
 /*
- * Forget where on the network a header says that reference sequences are, so that htslib does not
- * fetch them. KC_ENOMEM.
+ * Drop the network addresses of reference sequences from the header of an open CRAM file, so that
+ * htslib does not fetch them. KC_ENOMEM.
  */
 enum kc_status kc_cram_stay_local(htsFile *file, struct kc_error *err);
 

@@ -34,6 +34,6 @@ enum kc_status kc_damage_trailing(const struct kc_trailing *trailing, struct kc_
                 "was added to it; to count what comes before: head -c %llu FILE | kcount "
                 "... -",
                 trailing->name, what,
-                trailing->padded ? "behind zeros that end the" : "after the end of its",
+                trailing->padded ? "after zeros that end the" : "after the end of its",
                 trailing->format, offset, offset);
 }

@@ -22,7 +22,7 @@ enum kc_status kc_damage_corrupt(const char *name, const char *what, uint64_t of
 /* Bytes behind compressed data that do not belong to it. */
 struct kc_trailing {
         const char *name;   /* of the file */
-        const char *format; /* that they are not of */
+        const char *format; /* of the data before them, to which they do not belong */
         uint64_t offset;    /* of the first of them */
         uint64_t size;      /* of the file; 0: unknown */
         bool padded;        /* zeros come before them */

@@ -31,7 +31,7 @@ static enum kc_container detect_container(const uint8_t *bytes, size_t n)
         if (n >= 4 && (bytes[0] & 0xf0) == 0x50 && memcmp(bytes + 1, "\x2a\x4d\x18", 3) == 0)
                 return KC_CONTAINER_ZSTD;
         if (n >= 4 && memcmp(bytes, "CRAM", 4) == 0 && (n == 4 || bytes[4] < ' '))
-                return KC_CONTAINER_ALIGNMENTS; /* the version follows: no text begins so */
+                return KC_CONTAINER_ALIGNMENTS; /* the version follows: no text begins like this */
         return KC_CONTAINER_PLAIN;
 }
 
@@ -108,7 +108,7 @@ static size_t count_bases(const char *text, size_t n)
         return nbases;
 }
 
-/* What the text is looked at for, and what was found so far. */
+/* What to look for in the text, and what was found so far. */
 struct look {
         const char *name;
         bool lines; /* lines of sequence will do */
@@ -134,7 +134,7 @@ static enum kc_status found_alignments(const struct look *look, const char *form
         return KC_OK;
 }
 
-/* Text without a byte order mark that is no alignments, so it should be FASTQ or FASTA. */
+/* Text that has no byte order mark and holds no alignments, so it should be FASTQ or FASTA. */
 static enum kc_status detect_reads(const struct look *look, const uint8_t *text, size_t n,
                                    struct kc_error *err)
 {
@@ -199,7 +199,7 @@ static enum kc_status detect_in(struct look *look, const uint8_t *bytes, size_t 
                 break;
         }
         if (status != KC_OK || ntext < MIN_TEXT)
-                return status; /* too little of it came out: the reader finds out why */
+                return status; /* too little came out of it: the reader finds out why */
         look->bytes_per_letter = (double)used / (double)ntext;
         return detect_text(look, text, ntext, err);
 }

@@ -120,7 +120,7 @@ static void refuse(struct scan *s, const char *what)
 
 static void refuse_return(struct scan *s)
 {
-        refuse(s, "has a carriage return within a line, as old Macs ended lines; try: "
+        refuse(s, "has a carriage return within a line, an old Mac line ending; try: "
                   "tr '\\r' '\\n' < FILE | kcount ... -");
 }
 

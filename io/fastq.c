@@ -131,9 +131,9 @@ static bool has_blank(const uint8_t *text, size_t n)
 static const char *explain_lengths(const struct walk *w, const struct extent *x)
 {
         if (has_blank(w->buffer + x->seq, x->plus - x->seq))
-                return ": there is a space or tab in or behind its sequence";
+                return ": there is a space or tab in or after its sequence";
         if (has_blank(w->buffer + x->qual, x->nqual_first))
-                return ": there is a space or tab in or behind its quality";
+                return ": there is a space or tab in or after its quality";
         return "";
 }
 
@@ -210,7 +210,7 @@ static size_t join_lines(uint8_t *buffer, size_t from, size_t to)
         return from;
 }
 
-/* Is there a carriage return within the first line, as if it were all of a file of an old Mac? */
+/* Whether the first line has a carriage return inside, as if it were a whole file of an old Mac. */
 static bool has_returns_only(const struct walk *w, const struct extent *x)
 {
         const uint8_t *begin = w->buffer + x->begin;
@@ -223,7 +223,7 @@ static enum outcome explain_truncated(const struct walk *w, const struct extent 
                                       struct kc_problem *problem)
 {
         if (x->plus == 0 && has_returns_only(w, x))
-                return bad(problem, "has a carriage return within a line, as old Macs ended lines; "
+                return bad(problem, "has a carriage return within a line, an old Mac line ending; "
                                     "try: tr '\\r' '\\n' < FILE | kcount ... -");
         if (x->plus == 0)
                 return bad(problem, "is truncated: the file ends within it" KC_DAMAGE_REMEDY);

@@ -49,7 +49,7 @@ static bool counts(const struct kc_fastq_long *l, uint8_t base, const uint8_t *q
         return kc_base_code(base) >= 0 && (qual == NULL || *qual >= l->min_quality);
 }
 
-/* The end of what was given, up to k - 1 bases that all count. */
+/* The end of what was passed on, up to k - 1 bases that all count. */
 static void set_context(struct kc_fastq_long *l, const uint8_t *seq, const uint8_t *qual, size_t n)
 {
         int m = 0;

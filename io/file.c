@@ -36,7 +36,7 @@ static enum kc_status open_source(struct kc_file *file, struct kc_input *in,
         return status;
 }
 
-/* BGZF is missing here: its blocks are checked before anything looks at their text. */
+/* BGZF needs no entry: its blocks are checked before anything looks at their text. */
 static const char *checker(enum kc_container container)
 {
         switch (container) {

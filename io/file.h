@@ -21,10 +21,10 @@ struct kc_file_options {
         int nworkers;
         int ninflaters; /* workers that shall inflate one gzip stream together */
         size_t chunk_nbytes;
-        size_t memory_nbytes;  /* that all files open at once may take; 0: as much as is of use */
-        int nfiles;            /* of these, at most */
-        uint64_t bound_nbytes; /* -m that a record needs, for messages: so much... */
-        unsigned bound_factor; /* ...and so many bytes for each byte of memory_nbytes; 0: unknown */
+        size_t memory_nbytes;  /* that all files open at once may take; 0: all that is useful */
+        int nfiles;            /* open at once, at most */
+        uint64_t bound_nbytes; /* for messages: -m must be this many bytes... */
+        unsigned bound_factor; /* ...and this many for each byte of memory_nbytes; 0: unknown */
         size_t record_max, sequence_max; /* see struct kc_reader_options; 0: the usual */
 };
 

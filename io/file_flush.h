@@ -8,13 +8,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* As fsync and ftruncate. False, with errno set. */
+/* As fsync and ftruncate. False with errno set on failure. */
 bool kc_file_flush(int fd);
 bool kc_file_resize(int fd, uint64_t nbytes);
 
 /*
- * The names in the folder of path, which a flush of the file does not include. True also if the
- * file system cannot flush folders. False, with errno set. fd  a file in that folder
+ * Flush the names in the folder of path, which a flush of the file does not include.
+ *   fd  a file in that folder
+ * True also if the file system cannot flush folders; false with errno set on failure.
  */
 bool kc_folder_flush(const char *path, int fd);
 

@@ -39,7 +39,7 @@ enum kc_status kc_file_lock(int *fd, const char *path, struct kc_error *err)
                 return kc_fail(err, KC_EIO, "cannot open %s for writing: %s", path,
                                strerror(errno));
         if (!is_regular(opened))
-                status = kc_fail(err, KC_ECORRUPT, "%s is not a .kc file: it is no regular file",
+                status = kc_fail(err, KC_ECORRUPT, "%s is not a .kc file: it is not a regular file",
                                  path);
         else
                 status = take_lock(opened, path, err);

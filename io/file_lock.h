@@ -10,14 +10,18 @@
 
 #include <stdbool.h>
 
-/* Open path to change it in place, and lock it: *fd. KC_EIO, also if another process holds the
- * lock; KC_ECORRUPT if path is not a regular file. */
+/*
+ * Open path for changes in place, and lock it.
+ *   fd  out: the caller's; closing it releases the lock. Set only on KC_OK
+ * KC_EIO, also if another process holds the lock; KC_ECORRUPT if path is not a regular file.
+ */
 enum kc_status kc_file_lock(int *fd, const char *path, struct kc_error *err);
 
 /*
- * Lock the file that is to be replaced.
+ * Lock the file that is to be replaced, if there is one.
  *   exists  out: whether there is one
- *   fd      out: -1 if there is none, or if this process may not open it and so cannot lock it
+ *   fd      out: the caller's; closing it releases the lock. -1 if there is no file, or
+ *           this process may not open it
  * KC_EIO, also if another process holds the lock, or path is not a regular file.
  */
 enum kc_status kc_file_lock_replaced(int *fd, bool *exists, const char *path, struct kc_error *err);

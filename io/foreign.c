@@ -10,8 +10,8 @@ struct kind {
         uint8_t nbytes;
         uint16_t at;
         const char *what;
-        const char *pipe;   /* the program that writes its content to a pipe; NULL: */
-        const char *advice; /* what to do instead */
+        const char *pipe;   /* the program that writes its content to a pipe, or NULL */
+        const char *advice; /* what to do where there is no such program */
 };
 
 #define PIPED(bytes, what, pipe) \
@@ -33,8 +33,8 @@ struct kind {
 #define BASECALL     "a basecaller makes FASTQ or BAM from it"
 
 /*
- * Nothing here may be the beginning of reads, nor of a line of IUPAC letters: a magic number that
- * consists of such letters is followed by a byte that is none.
+ * No entry may match the beginning of reads, or of a line of IUPAC letters: a magic number that
+ * consists of such letters is followed by a byte that is not one.
  */
 static const struct kind kinds[] = {
         PIPED("\xfd\x37zXZ\0", "compressed with xz", "xz -dc"),
@@ -78,7 +78,7 @@ static const struct kind kinds[] = {
         OTHER("LOCUS  ", "a GenBank file", "convert it to FASTA"),
         OTHER("version https://git-lfs", "a Git LFS pointer and not the file itself",
               "fetch the file: git lfs pull"),
-        OTHER("<", "an HTML or XML page, as a failed download leaves it",
+        OTHER("<", "an HTML or XML page, as left by a failed download",
               "look at it and download the file again"),
         OTHER("{", "a JSON file", NAME_READS),
         OTHER("\x7f\x45LF", "a program", NAME_READS),
@@ -87,11 +87,11 @@ static const struct kind kinds[] = {
 
 /* ---- the message ---- */
 
-/* What to do about a file: a pipe of programs, of which the first reads FILE. */
+/* What to do about a file: a pipeline, whose first program reads FILE. */
 struct remedy {
         const char *program;
-        const char *file;  /* how it is given FILE */
-        const char *stdin; /* how it is given standard input */
+        const char *file;  /* how FILE is passed to it */
+        const char *stdin; /* how standard input is passed to it */
 };
 
 static enum kc_status refuse(const char *name, enum kc_container outer, const char *what,
@@ -183,13 +183,13 @@ enum kc_status kc_foreign_check(const char *name, enum kc_container outer, const
         }
         if (n > 0 && bytes[0] == 0)
                 return kc_fail(err, KC_EINPUT,
-                               "%s begins with NUL bytes, as a file does that was not written to "
-                               "its end; copy or download it again",
+                               "%s begins with NUL bytes, like a file that was not written "
+                               "completely; copy or download it again",
                                name);
         return KC_OK;
 }
 
-/* Is the first line, or its first field, nothing but bases? */
+/* Whether the first line, or its first field, consists of bases only. */
 static bool is_sequence(const uint8_t *text, size_t n)
 {
         enum { FEWEST = 4 };
@@ -204,7 +204,7 @@ enum kc_status kc_foreign_refuse(const char *name, enum kc_container outer, cons
 {
         char shown[KC_SHOWN_NBYTES];
         if (n == 0)
-                return kc_fail(err, KC_EINPUT, "%s holds no read: all of its lines are blank",
+                return kc_fail(err, KC_EINPUT, "%s holds no reads: all of its lines are blank",
                                name);
         enum kc_status status = kc_foreign_check(name, outer, bytes, n, err);
         if (status != KC_OK)

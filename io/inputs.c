@@ -33,7 +33,7 @@ static enum kc_status add(struct kc_inputs *inputs, const char *name, struct kc_
         enum kc_status status = KC_OK;
         if (*name == 0)
                 return kc_fail(err, KC_EINPUT,
-                               "the name of an input is empty; is it a variable that is not set?");
+                               "the name of an input is empty; is it an unset variable?");
         if (strcmp(name, "-") == 0)
                 for (size_t i = 0; i < inputs->n; i++)
                         if (strcmp(inputs->names[i], "-") == 0)
@@ -59,7 +59,7 @@ static bool is_text(const char *line, size_t n)
         return true;
 }
 
-/* A line without the blanks at its ends, nor a byte order mark before the first one. */
+/* A line without the blanks at its ends, and the first line without a byte order mark. */
 static char *trim(char *line, size_t n, bool first)
 {
         static const char blanks[] = " \t\r\n";

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 enum {
-        NATTEMPTS = 100,    /* at a name that is free */
+        NATTEMPTS = 100,    /* to find a free name */
         MAX_LINKS = 40,     /* followed, as by the kernel */
         MAX_TEMPORARY = 143 /* bytes of a temporary name: the least that any file system allows */
 };
@@ -54,7 +54,7 @@ char *kc_path_follow(const char *path)
         return NULL;
 }
 
-/* A name beside path; of a long one the beginning, not cut within a UTF-8 letter. */
+/* A name beside path; only the beginning of a long one, not cut within a UTF-8 character. */
 static char *name_beside(const char *path, int attempt)
 {
         char suffix[48], *name;
@@ -94,8 +94,8 @@ static int link_nameless(int fd, const char *name)
 }
 
 /*
- * Take a temporary name beside path: for the nameless file of fd or, where fd is -1, for a new
- * file, created by open() so that the umask decides on its mode.
+ * Take a temporary name beside path: for the nameless file of fd, or, where fd is -1, for a new
+ * file, which open() creates so that the umask decides its mode.
  *   name  out: to be freed
  * Returns 0 or the new file's descriptor; -1 with errno set.
  */
@@ -147,8 +147,8 @@ static bool links_work(const char *path)
         return works;
 }
 
-/* With a name if need be, for whatever reason: if that fails too, its error is the one to report.
- */
+/* With a name if it cannot be without one, whatever the reason: if that fails too, its error is
+ * the one to report. */
 static void open_new(struct kc_new_file *file)
 {
         hold_signals(file);
@@ -177,11 +177,11 @@ static enum kc_status create_failed(const struct kc_new_file *file, const char *
 static enum kc_status fail_exists(const char *path, struct kc_error *err)
 {
         return kc_fail(err, KC_EEXIST,
-                       "%s exists already; choose another name with -o, or replace it with --force",
+                       "%s already exists; choose another name with -o, or replace it with --force",
                        path);
 }
 
-/* The kernel is asked first: it refuses to follow links that others have laid out as a trap. */
+/* Ask the kernel first: it refuses to follow links that other users may have set as a trap. */
 static enum kc_status look_at_target(struct kc_new_file *file, const char *path, bool *exists,
                                      struct kc_error *err)
 {
@@ -198,12 +198,12 @@ static enum kc_status look_at_target(struct kc_new_file *file, const char *path,
                 return create_failed(file, path, err);
         if (*exists && (stat(file->path, &followed) != 0 || followed.st_dev != there.st_dev ||
                         followed.st_ino != there.st_ino))
-                return kc_fail(err, KC_EIO, "cannot follow the link %s: its file has no name",
+                return kc_fail(err, KC_EIO, "cannot follow the link %s: its target has no name",
                                path);
         return KC_OK;
 }
 
-/* Hold the lock of what has the name now, if anything has. */
+/* Lock the file that has the name now, if there is one. */
 static enum kc_status lock_again(struct kc_new_file *file, bool *exists, struct kc_error *err)
 {
         *exists = file->lock >= 0 && kc_file_has_name(file->lock, file->path);
@@ -290,7 +290,7 @@ static enum kc_status flush(const struct kc_new_file *file, struct kc_error *err
         return kc_file_flush(file->fd) ? KC_OK : write_failed(file, err);
 }
 
-/* There is no link() that replaces. */
+/* link() cannot replace a name: the file needs a temporary one first. */
 static int name_in_place_of_another(struct kc_new_file *file)
 {
         if (file->temporary == NULL &&

@@ -346,7 +346,7 @@ static enum kc_status inspect_all(struct kc_reader *reader, struct kc_error *err
         return KC_OK;
 }
 
-/* What is left for files beside the workers' chunks, of which BGZF has the compressed text too. */
+/* What the workers' chunks leave for files; for BGZF, chunks hold the compressed text as well. */
 static void share_memory(struct kc_file_options *file, const struct kc_reader_options *options)
 {
         enum { WORKER_NBYTES = 5 << 19 };

@@ -27,7 +27,7 @@ struct kc_reader_options {
         int nworkers;    /* threads that will call next() */
         struct kc_job *job;     /* cancel is honoured, done/total count input bytes; may be NULL */
         uint64_t memory_nbytes; /* bound on the reader's memory, about 6 MiB a worker at least; 0:
-                                   as much as is of use */
+                                   all that is useful */
         struct kc_reader_bound bound; /* for messages */
         /* For tests; 0: the usual. */
         size_t chunk_nbytes; /* text that a worker takes at a time */

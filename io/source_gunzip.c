@@ -73,9 +73,9 @@ static enum kc_status no_memory(struct kc_error *err)
 }
 
 /*
- * Text of a piece, so that memory for all is enough. A worker has five rooms in two, as some wait
- * guessed; each holds symbols of two bytes, then bytes, in arrays with room to spare, and the
- * region; and a chunk.
+ * The most text of a piece for which memory suffices. There are five rooms for every two workers,
+ * since some pieces wait, inflated by guess; each room holds symbols of two bytes, then bytes, in
+ * arrays with room to spare, and the region. Every worker has a chunk, too.
  */
 static size_t most_text(const struct kc_source *source)
 {

@@ -8,7 +8,7 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-enum { MIN_BUFFER = 32, MAX_WINDOW_LOG = 27 }; /* the library's own limit, unless it is told */
+enum { MIN_BUFFER = 32, MAX_WINDOW_LOG = 27 }; /* the library's own limit, unless another is set */
 
 struct zstd_source {
         struct kc_source base;
@@ -17,8 +17,8 @@ struct zstd_source {
         size_t buffer_nbytes;
         ZSTD_inBuffer in;
         bool input_ended;
-        int window_log;     /* of the most text that a frame may ask to be kept */
-        size_t expected;    /* what the library still wants of this frame; 0: between frames */
+        int window_log;     /* of the longest window that a frame may ask for */
+        size_t expected;    /* what the library still needs of this frame; 0: between frames */
         uint64_t frame_end; /* of the last whole frame */
 };
 

@@ -84,7 +84,7 @@ enum kc_status kc_store_end_run(struct kc_store_writer *writer,
 
 /*
  * Write the last run's index and the footer, flush, and give the file its name; or, of an append,
- * let the file go over to the new footer. Fails, and leaves nothing behind, if the identity does
+ * switch the file over to the new footer. Fails, and leaves nothing behind, if the identity does
  * not hold: sum of counts + dropped + saturated = nkmers. KC_EIO, also if the file that was
  * appended to has lost its name to another one meanwhile. The writer is freed in any case.
  */
@@ -94,7 +94,7 @@ enum kc_status kc_store_commit(struct kc_store_writer *writer, const struct kc_s
 /* Give up the new file, or what was appended; free the writer. NULL is fine. */
 void kc_store_abort(struct kc_store_writer *writer);
 
-/* As kc_store_warning, of the file that an append has opened; by now its references are mended. */
+/* As kc_store_warning, for the file that an append has opened; its references are mended by now. */
 const char *kc_store_writer_warning(const struct kc_store_writer *writer);
 
 /* ---- reading ---- */
@@ -131,7 +131,7 @@ void kc_store_close(struct kc_store *store);
 void kc_store_get_info(const struct kc_store *store, struct kc_store_info *info);
 
 /* Whether there is nothing to mend: both footer references are sound, and the file ends with its
- * footer, which is not so after an append that was killed. */
+ * footer, as it does not after an append that was killed. */
 bool kc_store_is_tidy(const struct kc_store *store);
 
 /*
@@ -254,7 +254,7 @@ enum kc_status kc_set_run(const struct kc_set *set, int nthreads, struct kc_job 
                           const struct kc_run_sink *sink, struct kc_store_origin *origin,
                           const char ***names, struct kc_error *err);
 
-/* The memory that each thread of kc_set_run takes, about: more, the more runs there are. */
+/* About how much memory each thread of kc_set_run takes: the more runs, the more. */
 uint64_t kc_set_thread_nbytes(const struct kc_set *set);
 
 /* Pairs in all runs of the files: no more come of them. */

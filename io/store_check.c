@@ -176,7 +176,7 @@ static enum kc_status check_ends(const struct kc_store *store, struct kc_error *
         if (kc_store_is_at_end(store))
                 return KC_OK;
         return kc_fail(err, KC_EUNTIDY,
-                       "%s: %llu bytes from offset %llu on, behind its footer, were left by an "
+                       "%s: %llu bytes from offset %llu on, after its footer, were left by an "
                        "interrupted append; no data is lost, and the next add, remove or compact "
                        "cuts them off",
                        store->path, (unsigned long long)(store->nbytes - end),

@@ -12,7 +12,7 @@
 #include "io/store_footer.h"
 #include "io/store_format.h"
 
-/* How sure it is that the footer in use is the newest that was committed. */
+/* How certain it is that the footer in use is the newest that was committed. */
 enum kc_footing {
         KC_FOOTING_SOUND,    /* the references say so */
         KC_FOOTING_MENDABLE, /* a reference is damaged, but no data can have been lost */
@@ -99,8 +99,8 @@ static inline struct kc_block_place kc_page_place(const struct kc_page *page, si
 }
 
 /*
- * Check the checksum behind the words of a block, and that it is the block that belongs to the
- * place. That cannot be seen of a run that is not linked.
+ * Check the checksum behind the words of a block, and that the block is the one that belongs to the
+ * place; in a run that is not linked, the latter cannot be checked.
  */
 enum kc_status kc_block_verify(const struct kc_store *store, const uint64_t *words,
                                const struct kc_block_place *place, struct kc_error *err);
@@ -142,8 +142,8 @@ enum kc_status kc_walk_range(struct kc_walk *walk, const uint64_t *from, const u
 enum kc_status kc_walk_next(struct kc_walk *walk, struct kc_error *err);
 void kc_walk_free(struct kc_walk *walk);
 
-/* Check what a walk does not, of the block that it has decoded last, without bounds: that its k-mers
- * ascend and are of k bases, in canonical form, and that no count is 0. */
+/* Check what a walk does not check in the block that it decoded last, without bounds: that its k-mers
+ * ascend, have k bases and are in canonical form, and that no count is 0. */
 enum kc_status kc_walk_check_block(const struct kc_walk *walk, struct kc_error *err);
 
 #endif

@@ -29,7 +29,7 @@ void kc_store_drop_footer(struct kc_store *store)
         store->footing = KC_FOOTING_SOUND;
 }
 
-/* The footer of so many bytes at offset, which lies in the file. */
+/* Load the footer of nbytes at offset, which lies in the file. */
 static enum kc_status load(struct kc_store *store, uint64_t offset, uint64_t nbytes,
                            struct kc_error *err)
 {
@@ -67,7 +67,7 @@ out:
 
 /* ---- the search ---- */
 
-/* As load, but a footer that is not sound is no failure: it is not found. */
+/* As load, but a footer that is not sound counts as not found, not as a failure. */
 static enum kc_status try_to_load(struct kc_store *store, uint64_t offset, uint64_t nbytes,
                                   bool *found, struct kc_error *err)
 {
@@ -79,7 +79,7 @@ static enum kc_status try_to_load(struct kc_store *store, uint64_t offset, uint6
         return kc_fail(err, status, "%s", own.message);
 }
 
-/* Words that are a footer's magic: is a sound footer there? It is loaded then. */
+/* At offset there is a footer's magic: load the footer if it is sound. */
 static enum kc_status try_candidate(struct kc_store *store, uint64_t offset, bool *found,
                                     struct kc_error *err)
 {
@@ -93,8 +93,8 @@ static enum kc_status try_candidate(struct kc_store *store, uint64_t offset, boo
         return try_to_load(store, offset, head.nbytes, found, err);
 }
 
-/* The same for a footer of an earlier version. It says nothing of its length, but it ends where the
- * file does if it was the last thing written, and its records must use up all of that. */
+/* The same for a footer of an earlier version. It does not state its length, but if it was written
+ * last, it ends where the file does, and its records must fill it exactly. */
 static enum kc_status try_old_candidate(struct kc_store *store, uint64_t offset, bool *found,
                                         struct kc_error *err)
 {
@@ -152,7 +152,7 @@ static uint64_t footer_end(const struct kc_store *store)
         return store->footer_offset + store->footer_nbytes;
 }
 
-/* Keep the footing and what is to be said of it. */
+/* Set the footing and the warning that goes with it. */
 static enum kc_status settle(struct kc_store *store, const struct kc_store_header *header,
                              enum kc_footing footing, struct kc_error *err)
 {

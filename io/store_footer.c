@@ -103,8 +103,8 @@ enum kc_status kc_header_check(const struct kc_store_header *header, const char 
         return KC_OK;
 }
 
-/* The k and strands that give the checksum, or if none do, since it is damaged itself, those that
- * the header states. */
+/* The k and strands for which the checksum is right, or, if there are none because it is damaged
+ * itself, those that the header states. */
 static bool matches(const struct kc_store_header *header, const struct kc_store_header *sound,
                     bool by_checksum)
 {

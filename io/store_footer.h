@@ -56,7 +56,7 @@ struct kc_run {
         const struct kc_histogram_row *rows;
         const uint64_t *page_firsts;    /* first k-mer of each index page [npages * key_nwords] */
         const uint64_t *page_checksums; /* [npages] if linked, else [0] */
-        const char *names;              /* record.nnames strings, one behind the other */
+        const char *names;              /* record.nnames strings, one after the other */
 };
 
 /* What the file is, for messages and for bounds. */
@@ -72,8 +72,8 @@ enum kc_status kc_header_check(const struct kc_store_header *header, const char 
                                struct kc_error *err);
 
 /*
- * Make the first part of a damaged header anew, if k and strands can be told from what is left of it:
- * they are all that it holds. The references stay as they are. False if they cannot.
+ * Rebuild the first part of a damaged header, if k and strands, which are all that it holds, can be
+ * told from what is left. The references stay as they are. False if they cannot be told.
  */
 bool kc_header_rebuild(struct kc_store_header *header);
 

@@ -57,7 +57,7 @@ static size_t front_nwords(size_t n, int nwords)
         return 1 + n * (size_t)nwords + n + 1;
 }
 
-/* The page under way is whole: its last block ends at `end`. */
+/* End the current page; its last block ends at `end`. */
 static enum kc_status end_page(struct kc_index *index, uint64_t end, struct kc_error *err)
 {
         enum kc_status status;

@@ -335,7 +335,7 @@ out:
         return status;
 }
 
-/* What the walk of one of nruns runs reads ahead. */
+/* How much the walk of each of nruns runs reads ahead. */
 static size_t chunk_nbytes_of(size_t nruns)
 {
         size_t nbytes = CHUNKS_NBYTES / nruns;

@@ -16,7 +16,7 @@ static inline struct kc_set kc_set_of_one(struct kc_store *const *store)
         return (struct kc_set){ store, 1, KC_SET_UNION, KC_RULE_SUM };
 }
 
-/* The memory that a merge of so many runs takes, of k-mers of nwords words. */
+/* The memory that a merge of nruns runs takes, with k-mers of nwords words. */
 size_t kc_merge_nbytes(size_t nruns, int nwords);
 
 /*

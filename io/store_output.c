@@ -58,7 +58,7 @@ enum kc_status kc_output_keep(struct kc_output *output, uint64_t nbytes, struct 
         if (cut(output->file.fd, nbytes) != 0)
                 return kc_fail(err, KC_EIO, "cannot shorten %s to %llu bytes: %s", output->path,
                                (unsigned long long)nbytes, kc_strerror(errno));
-        /* Nothing old may reappear behind what is written now when the machine crashes. */
+        /* After a crash of the machine, nothing old may reappear behind what is written now. */
         if (nbytes < output->kept_nbytes && !kc_file_flush(output->file.fd))
                 return kc_fail(err, KC_EIO, "cannot write %s: %s", output->path,
                                kc_strerror(errno));
@@ -117,14 +117,14 @@ static enum kc_status trim(struct kc_output *output, struct kc_error *err)
         return kc_fail(err, KC_EIO, "cannot write %s: %s", output->path, strerror(code));
 }
 
-/* Whoever changes a file locks it, but other programs and file systems without locks do not know
- * that; then what was appended went to a file that nobody will find. */
+/* kcount locks a file that it changes, but other programs do not heed that, and some file systems
+ * have no locks: then what was appended may be in a file that has no name any more. */
 static enum kc_status end_append(struct kc_output *output, struct kc_error *err)
 {
         if (!kc_file_has_name(output->file.fd, output->path))
                 return kc_fail(err, KC_EIO,
                                "%s was removed or replaced by another process meanwhile: what this "
-                               "command added to it is in no file; run the command again",
+                               "command added to it is lost; run the command again",
                                output->path);
         int fd = output->file.fd;
         output->file.fd = -1;

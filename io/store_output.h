@@ -1,7 +1,7 @@
 /*
  * The file that a store is written to: a new one (io/new_file.h), or an existing one that is
  * appended to. Every write is checked. A new file is not flushed unless it replaces another
- * (flushing 1 GB would take longer than counting it): a crash of the machine right after may lose
+ * (flushing 1 GB would take longer than counting it): a crash of the machine soon after may lose
  * it. What is appended is flushed, and so is the file's name before anything is appended.
  */
 #ifndef KC_STORE_OUTPUT_H
@@ -19,7 +19,7 @@ struct kc_output {
         struct kc_new_file file; /* of an append, only fd and path */
         const char *path;        /* the file's, links followed */
         bool appends;
-        uint64_t kept_nbytes; /* of what is appended to, which stay when the output is discarded */
+        uint64_t kept_nbytes; /* of the file appended to, kept when the output is discarded */
         bool is_final;        /* what was appended stays as well */
         struct kc_reserve reserve;
 };

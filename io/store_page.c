@@ -95,7 +95,7 @@ static bool offsets_are_sound(const struct kc_page *page, const struct kc_run *r
         return true;
 }
 
-/* The checksum is right, and that of the page that belongs here. */
+/* Whether the checksum is right, and is that of the page that belongs here. */
 static bool checksum_is_sound(const struct kc_page *page, const struct kc_run *run, size_t nwords)
 {
         const uint64_t checksum = page->words[nwords - 1];

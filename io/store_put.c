@@ -23,8 +23,8 @@
 #include <xxhash.h>
 
 enum {
-        CHUNK_WORDS = 1 << 15,   /* blocks are written once they fill so much */
-        PIECE_NKMERS = 64 << 10, /* of a part, at a time: so that an encoder's memory is bounded */
+        CHUNK_WORDS = 1 << 15,   /* blocks are written once they fill this much */
+        PIECE_NKMERS = 64 << 10, /* of a part at a time, which bounds an encoder's memory */
 };
 
 /* ---- failure ---- */

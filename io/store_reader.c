@@ -24,7 +24,7 @@ static enum kc_status open_file(struct kc_store *store, const char *path, struct
         if (store->fd < 0 || fstat(store->fd, &st) != 0)
                 return kc_fail(err, KC_EIO, "cannot open %s: %s", path, strerror(errno));
         if (!S_ISREG(st.st_mode))
-                return kc_fail(err, KC_ECORRUPT, "%s is not a .kc file: it is no regular file",
+                return kc_fail(err, KC_ECORRUPT, "%s is not a .kc file: it is not a regular file",
                                path);
         store->nbytes = (uint64_t)st.st_size;
         return KC_OK;

@@ -20,7 +20,7 @@ struct rescue {
         struct kc_rescue_totals *totals;
 };
 
-/* Whether the file is at fault, or the disk that it is on. */
+/* Whether the fault lies with the file, or the disk that it is on. */
 static bool is_damage(enum kc_status status)
 {
         return status == KC_ECORRUPT || status == KC_EIO;
@@ -111,7 +111,7 @@ out:
 
 /* ---- a run ---- */
 
-/* The names that lie one behind the other in the footer; freed by the caller. */
+/* The names that lie one after the other in the footer; the caller frees the list. */
 static const char **list_names(const struct kc_run *run)
 {
         const char **names = malloc((run->record.nnames + 1) * sizeof *names);
@@ -123,7 +123,7 @@ static const char **list_names(const struct kc_run *run)
         return names;
 }
 
-/* What the record says of the run, but for what is lost. */
+/* What the record says of the run, except for what is lost. */
 static enum kc_status make_origin(const struct rescue *r, struct kc_store_origin *origin,
                                   struct kc_error *err)
 {
@@ -194,7 +194,7 @@ static enum kc_status rescue_run(struct rescue *r, struct kc_error *err)
         KC_TRY(r->sink.put(r->sink.ctx, 0, true, NULL, NULL, 0, err));
         KC_TRY(end_run(r, err));
 out:
-        kc_walk_free(&r->walk); /* which is of one run */
+        kc_walk_free(&r->walk); /* it belongs to one run */
         r->walk = (struct kc_walk){ 0 };
         return status;
 }

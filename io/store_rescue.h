@@ -8,8 +8,9 @@
 
 /*
  * Open a file as kc_store_open does, and if that fails, or leaves it in doubt whether the newest
- * state was found, open the newest state that can be found in it by any means: behind a damaged
- * header, by any footer that is sound. kc_store_warning then tells what the state leaves out.
+ * state was found, open the newest state that can be found in it by any means: even with a
+ * damaged header, from any footer that is sound. kc_store_warning then tells what the state leaves
+ * out. The caller frees *store with kc_store_close.
  * KC_ECORRUPT if nothing can be found; KC_EIO; KC_ENOMEM.
  */
 enum kc_status kc_store_open_rescue(struct kc_store **store, const char *path,
@@ -21,24 +22,27 @@ struct kc_loss {
         uint32_t run;    /* from 0 on */
         bool tombstones;
         uint64_t nkmers;
-        const uint64_t *from, *to; /* they lie in [from, to); to is NULL: up to the last k-mer */
+        const uint64_t *from, *to; /* the k-mers lie in [from, to); to NULL: no upper end */
 };
 
 struct kc_rescue_report {
-        void (*lose)(void *ctx, const struct kc_loss *loss); /* called for every loss, in order */
+        void (*lose)(void *ctx, const struct kc_loss *loss); /* called for each loss, in order;
+                                                                the loss is valid during the call */
         void *ctx;
 };
 
-/* What was lost, of all runs. */
+/* What was lost from all runs together. */
 struct kc_rescue_totals {
         uint64_t nkmers, sum; /* distinct k-mers of runs of counts, and their counts */
-        uint64_t ntombstones; /* what they removed may be back */
+        uint64_t ntombstones; /* the k-mers that they removed may reappear */
         bool misses_newest;   /* the store does not hold what was added last */
 };
 
 /*
  * Write all runs of store, without the blocks that are damaged, and commit. What a run of counts
- * has lost is entered as dropped, so that the new file's totals add up.
+ * has lost is entered as dropped, so that the new file's totals add up. A damaged part
+ * is reported and is no failure. KC_ECORRUPT if the totals cannot be made to add up; KC_EIO;
+ * KC_ENOMEM; KC_ECANCELED.
  *   writer  new, of the same k and strands, with no filter; freed in any case
  *   job     may be NULL; cancel is honoured, done and total count index pages
  */

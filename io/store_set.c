@@ -132,7 +132,7 @@ static void cancel(void *ctx)
         f->sink->cancel(f->sink->ctx);
 }
 
-/* So that nearly all parts are given in one put. */
+/* So that nearly every part goes in a single put. */
 static size_t buffer_npairs(int nwords)
 {
         return kc_part_nkmers(nwords) / 4 * 5;

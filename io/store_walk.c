@@ -114,8 +114,8 @@ static const uint64_t *next_first(const struct kc_walk *walk, size_t i)
                        : NULL;
 }
 
-/* Where a run is not linked, a block in the wrong place has a right checksum, but most of these
- * reach beyond where the next block begins. */
+/* In a run that is not linked, a block in the wrong place has a right checksum, but most such
+ * blocks extend beyond the beginning of the next one. */
 static bool ends_before_next(const struct kc_walk *walk, size_t i, size_t n)
 {
         const int nw = walk->store->nwords;

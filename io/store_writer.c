@@ -308,9 +308,9 @@ static enum kc_status store_reference(struct kc_store_writer *w, int number,
 }
 
 /*
- * Let both references be sound, and one of them lead to the footer in force, before anything behind
- * that footer is touched. From then on a reference that is found damaged means that a newer footer
- * was complete. Files of earlier versions get their second reference here.
+ * Make both references sound, and one of them lead to the footer in force, before anything behind
+ * that footer is touched. From then on, a damaged reference means that a newer footer was complete.
+ * Files of earlier versions get their second reference here.
  */
 static enum kc_status mend_references(struct kc_store_writer *w, const struct kc_store *store,
                                       struct kc_error *err)
@@ -416,7 +416,7 @@ static enum kc_status store_ends(struct kc_store_writer *w, struct kc_error *err
         KC_TRY(kc_footer_assemble(&footer, w->end, &w->kinds, &w->records, err));
         size_t nbytes = footer.n * sizeof *footer.data;
         kc_footer_ref_fill(&ref, w->end, footer.data, nbytes);
-        /* A search trusts a sound footer: it is written when all that it refers to is on the disk.
+        /* A search trusts a sound footer: write it only when all that it refers to is on the disk.
          */
         if (appends)
                 KC_TRY(kc_output_sync(&w->output, err));

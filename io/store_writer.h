@@ -71,7 +71,7 @@ struct kc_store_writer {
         uint32_t carry_counts[KC_BLOCK_NKMERS];
         size_t ncarry;
         struct kc_index index;
-        uint64_t blocks_offset, end; /* of the run, of the file so far */
+        uint64_t blocks_offset, end; /* of the run; of the file so far */
 
         struct kc_words records, kinds; /* of the footer; a kind a run */
 };

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Longer records are read in order, piece by piece, which all workers together need not do. */
+/* Longer records are read piece by piece, in order, so not by all workers at once. */
 enum { USUAL_RECORD_MAX = 16 << 20 };
 
 /* What the split decided about one chunk. */
@@ -15,7 +15,7 @@ struct cut {
         size_t tail;                 /* behind its last line end */
         size_t whole, whole_nlines;  /* FASTQ: whole records end there; their lines */
         struct kc_fasta_state fasta; /* at the chunk's beginning */
-        bool too_long;               /* FASTQ: the record behind the whole ones */
+        bool too_long;               /* FASTQ: the record after the whole ones */
         struct kc_problem problem;   /* FASTA */
 };
 
@@ -67,7 +67,7 @@ static void end_text(struct kc_text *text, struct kc_chunk *chunk, struct cut *c
         }
 }
 
-/* Drop the bytes of a byte order mark, of which the chunks before may have had the first. */
+/* Drop the bytes of a byte order mark, which may have begun in earlier chunks. */
 static void skip_bom(struct kc_text *text, struct kc_chunk *chunk)
 {
         while (text->at_begin && chunk->text < chunk->end) {
@@ -244,7 +244,7 @@ static enum kc_status report(const struct kc_text *text, const struct kc_problem
                        text->checker ? text->checker : "");
 }
 
-/* Go on with a record that comes in pieces; *whole: it has ended, and others may follow. */
+/* Continue a record that comes in pieces; *whole: it has ended, and others may follow. */
 static enum kc_status parse_piece(struct kc_text *text, struct kc_chunk *chunk, bool *whole,
                                   struct kc_error *err)
 {

@@ -47,7 +47,7 @@ out:
         return status;
 }
 
-/* In the first chunk with text; that a BGZF block cuts the mark is left to be an error. */
+/* In the first chunk with text. A mark split between BGZF blocks is left, and refused later. */
 static void skip_bom(struct kc_chunk *chunk)
 {
         if (chunk->end - chunk->text >= KC_BOM_NBYTES &&

@@ -1,6 +1,6 @@
 /*
- * The text of one file in its order, decompressed: for files of k-mers and sequences that are asked
- * for, where order matters and speed does not. Reads to be counted come through io/reader.h.
+ * The text of one file in its order, decompressed: for files of k-mers and sequences to look up,
+ * where order matters and speed does not. Reads to be counted come through io/reader.h.
  */
 #ifndef KC_TEXT_FILE_H
 #define KC_TEXT_FILE_H
@@ -13,6 +13,7 @@ struct kc_text_file;
 
 /*
  * Open FASTA, FASTQ or lines, plain or compressed with gzip, BGZF or zstd; "-" is standard input.
+ * The caller frees *file with kc_text_file_close.
  * KC_EINPUT, also for other kinds of files, as far as they are known; KC_EIO, KC_ENOMEM.
  */
 enum kc_status kc_text_file_open(struct kc_text_file **file, const char *path,
@@ -25,7 +26,7 @@ enum kc_status kc_text_file_open(struct kc_text_file **file, const char *path,
 enum kc_status kc_text_file_read(struct kc_text_file *file, const char **text, size_t *n,
                                  struct kc_error *err);
 
-/* NULL is fine. */
+/* Close the file and free everything; NULL is fine. */
 void kc_text_file_close(struct kc_text_file *file);
 
 #endif

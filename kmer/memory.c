@@ -31,7 +31,7 @@ static void *map_aligned(size_t nbytes)
         if (before > 0)
                 munmap(base, before);
         munmap(base + before + nbytes, HUGE_PAGE - before);
-        /* A kernel without huge pages works as well, only slower. */
+        /* A kernel without huge pages does as well, only more slowly. */
         (void)madvise(base + before, nbytes, MADV_HUGEPAGE);
         return base + before;
 }

@@ -1,7 +1,7 @@
 /*
  * Large blocks of memory, which go back to the system as soon as they are freed. malloc() keeps
- * what is freed for later, so tables that grow would leave their former selves behind, beyond any
- * bound that the sum of their sizes respects.
+ * what is freed for later, so a table that grows would still occupy the memory of its former,
+ * smaller selves, in excess of a bound that the sizes in use respect.
  */
 #ifndef KC_MEMORY_H
 #define KC_MEMORY_H
@@ -14,7 +14,8 @@ extern "C" {
 
 /*
  * A zeroed block. One of 2 MiB or more begins at a huge page and asks for huge pages. No page of it
- * takes memory before it is touched. NULL if there is no memory; nbytes may be 0.
+ * takes memory before it is touched. NULL when out of memory; nbytes may be 0. Free with
+ * kc_huge_free.
  */
 void *kc_huge_alloc(size_t nbytes);
 

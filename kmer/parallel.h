@@ -13,8 +13,8 @@ extern "C" {
 #endif
 
 /*
- * The stack of every thread, whatever 'ulimit -s' says. htscodecs has a function that takes 1.3 MiB
- * of it; what is not touched takes no memory.
+ * The stack of every thread, whatever 'ulimit -s' says. A function of htscodecs takes 1.3 MiB of
+ * it; what is not touched takes no memory.
  */
 enum { KC_STACK_NBYTES = 4 << 20 };
 

@@ -36,7 +36,7 @@ struct kc_error {
 enum kc_status kc_fail(struct kc_error *err, enum kc_status status, const char *format, ...)
         __attribute__((format(printf, 3, 4)));
 
-/* strerror(code), but where a file would exceed the process's limit on file sizes, that is said. */
+/* strerror(code), but for EFBIG it names the process's limit on file sizes, if there is one. */
 const char *kc_strerror(int code);
 
 #define KC_TRY(expr) \

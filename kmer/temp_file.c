@@ -20,18 +20,18 @@ static int open_and_unlink(const char *folder)
         return fd;
 }
 
-/* /proc and its like say that there is no such file when one is to be created. */
+/* /proc and the like fail with ENOENT when a file is to be created. */
 static const char *why_not(const char *folder, int code)
 {
-        return code == ENOENT && access(folder, F_OK) == 0 ? "it takes no files"
+        return code == ENOENT && access(folder, F_OK) == 0 ? "no file can be created there"
                                                            : kc_strerror(code);
 }
 
 enum kc_status kc_temp_file_open(const char *folder, int *fd, struct kc_error *err)
 {
         *fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-        /* File systems and kernels without O_TMPFILE say so in different ways. Where the second way
-         * fails too, its error is the one that the user can do something about. */
+        /* File systems and kernels without O_TMPFILE say so in different ways. If the second way
+         * fails too, its error is the one that the user can act on. */
         if (*fd < 0)
                 *fd = open_and_unlink(folder);
         if (*fd < 0)

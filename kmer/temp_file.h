@@ -14,16 +14,20 @@
 extern "C" {
 #endif
 
-/* KC_EIO if no file can be created in folder, or it is not a folder. */
+/*
+ * Create a file in folder, open for reading and writing.
+ *   fd  out: the caller's to close; -1 on failure
+ * KC_EIO if folder is not a folder, or takes no file.
+ */
 enum kc_status kc_temp_file_open(const char *folder, int *fd, struct kc_error *err);
 
-/* All bytes, or KC_EIO. */
+/* Write or read all nbytes at offset; KC_EIO if that fails. The file position is not used. */
 enum kc_status kc_temp_file_write(const char *folder, int fd, const void *data, size_t nbytes,
                                   uint64_t offset, struct kc_error *err);
 enum kc_status kc_temp_file_read(const char *folder, int fd, void *data, size_t nbytes,
                                  uint64_t offset, struct kc_error *err);
 
-/* The KC_EIO of a write that failed with this errno; 0: it wrote nothing. */
+/* Report a write that failed with this errno; 0: it wrote nothing. Returns KC_EIO. */
 enum kc_status kc_temp_file_write_failed(const char *folder, int code, struct kc_error *err);
 
 #ifdef __cplusplus

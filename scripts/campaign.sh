@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Test kcount with random inputs, options, engines and faults for HOURS; the exit status is 1 if it did
-# something that it must not do. What failed is kept, with the command that repeats it.
+# something that it must not do. The files of a failed case are kept, with the command that repeats it.
 #
 #       scripts/campaign.sh HOURS [--device cpu|cuda|auto] [--seed N] [--build DIR] [--results FILE]
 #                                 [--keep DIR] [--jobs N] [--sweeps] [--only-case M]
 #
 # Needs only bash and python3 beside a build (build/kcount, build/tests/naive); jellyfish, kmc, samtools
-# and zstd are used where they are installed. --help tells all options.
+# and zstd are used where they are installed. --help lists all options.
 set -euo pipefail
 export PYTHONDONTWRITEBYTECODE=1
 exec python3 "$(dirname "$0")/../tests/campaign/main.py" "$@"

@@ -2,7 +2,7 @@
  * What a .kc file holds, for tests/cli/power.py: thousands of files are looked at without a process
  * for each. One order a line on standard input, one answer a line on standard output.
  *
- *      know PATH   remember the k-mers of a sound file, to which those of others are compared
+ *      know PATH   remember the k-mers of a sound file, with which those of others are compared
  *      look PATH   read all of it
  *      grow PATH   append a run of one k-mer, then verify the file and read all of it
  *
@@ -12,8 +12,8 @@
  *
  * OUTCOME is ok, refused (the file could not be opened), partly (some of it could not be read), or
  * failed (it could not be grown or verified). PAIRS and HISTOGRAM are hashes, "-" where the library
- * refused to read them. NWRONG is the number of looked-up k-mers whose count is not the one known,
- * of those that the library answered at all.
+ * refused to read them. NWRONG is the number of k-mers for which a lookup gave another count than the
+ * known one; lookups that failed do not count.
  */
 #include "io/store.h"
 
@@ -134,8 +134,7 @@ static const char *look(const char *path, struct known *known, bool learn, struc
                 forget(known);
                 known->nwords = nwords;
         }
-        answer->has_pairs =
-                walk(store, nwords, &answer->pairs, learn ? known : NULL, err) == KC_OK;
+        answer->has_pairs = walk(store, nwords, &answer->pairs, learn ? known : NULL, err) == KC_OK;
         answer->has_histogram = hash_histogram(store, &answer->histogram);
         answer->tidy = kc_store_is_tidy(store);
         answer->nwrong = count_wrong(store, known, nwords);

@@ -1,5 +1,5 @@
 /*
- * Puts the checksums of a .kc file in memory right after it was changed, as far as its structure
+ * Corrects the checksums of a .kc file in memory after it was changed, as far as its structure
  * can be followed, so that a test gets behind them. The bytes may be anything.
  */
 #ifndef KC_TESTS_STORE_SEAL_H

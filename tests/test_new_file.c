@@ -1,5 +1,5 @@
 /*
- * New files, with the system's answers made to order: file systems without O_TMPFILE, without
+ * New files, with simulated answers of the system: file systems without O_TMPFILE, without
  * locks or without links, folders that cannot be flushed. (The linker passes the calls below to
  * __wrap_NAME, see CMakeLists.txt.)
  */
@@ -144,7 +144,7 @@ static void guard(bool hold, const char *temporary)
         if (!hold)
                 snprintf(guarded.temporary, sizeof guarded.temporary, "%s",
                          temporary ? temporary : "");
-        /* what is to be removed by a dying process is there, and nothing else is */
+        /* the only file there is the one that a dying process is to remove */
         if (!hold && temporary != NULL)
                 assert_int_equal(access(temporary, F_OK), 0);
 }
@@ -185,7 +185,7 @@ static void make(const char *path, const struct kc_new_file_options *options)
         expect_text(path, "new");
 }
 
-/* What the system has, and then what it lacks, in every way that it says so. */
+/* First all that the system has, then each thing that it may lack, in every way that it says so. */
 static const struct {
         int tmpfile, link;
 } systems[] = { { 0, 0 },      { EOPNOTSUPP, 0 }, { EISDIR, 0 },
@@ -251,7 +251,7 @@ static void test_modes(void **state)
         umask(old);
 }
 
-/* A file that comes up under the name meanwhile. */
+/* A file appears under the name in the meantime. */
 static void test_name_taken(void **state)
 {
         (void)state;
@@ -299,7 +299,7 @@ static void test_locks(void **state)
                 assert_int_equal(commit(&file, &err), KC_OK);
                 assert_false(is_locked("a"));
                 assert_false(is_locked("old"));
-                /* another one's, from the beginning, and at the end */
+                /* another process's, at the beginning, and at the end */
                 err = (struct kc_error){ 0 };
                 assert_int_equal(kc_file_lock(&fd, "a", &err), KC_OK);
                 assert_int_equal(create(&file, "a", &instead, &err), KC_EIO);
@@ -472,7 +472,7 @@ static void test_no_regular_file(void **state)
                 assert_non_null(strstr(err.message, paths[i]));
                 kc_new_file_discard(&file);
         }
-        /* it has come up since */
+        /* it has appeared since */
         assert_int_equal(create(&file, "a", &instead, &err), KC_OK);
         assert_int_equal(rename("fifo", "a"), 0);
         assert_int_equal(commit(&file, &err), KC_EIO);
@@ -480,7 +480,7 @@ static void test_no_regular_file(void **state)
         assert_int_equal(nnames(), 1);
 }
 
-/* An append to a file whose name another one has taken. */
+/* An append to a file whose name another file has taken. */
 static void test_append(void **state)
 {
         (void)state;
@@ -502,7 +502,7 @@ static void test_append(void **state)
                 if (i == 0)
                         expect_text("a", "oldnew");
                 else
-                        assert_non_null(strstr(err.message, "is in no file"));
+                        assert_non_null(strstr(err.message, "is lost"));
         }
 }
 
@@ -527,7 +527,7 @@ static void test_temporary_files(void **state)
                 assert_non_null(strstr(err.message, "no/such: No such file or directory"));
                 err = (struct kc_error){ 0 };
                 assert_int_equal(kc_temp_file_open("/proc", &fd, &err), KC_EIO);
-                assert_non_null(strstr(err.message, "/proc: it takes no files"));
+                assert_non_null(strstr(err.message, "/proc: no file can be created there"));
         }
 }
 

@@ -242,7 +242,7 @@ static struct buffer inflate_all(const struct buffer *packed)
 
 #define AGAIN "; copy or download the file again"
 
-/* Cut in a block, cut between two, and with something behind the end. */
+/* Cut within a block, cut between two, and with something after the end. */
 static void test_bam_messages(void **state)
 {
         (void)state;
@@ -293,13 +293,13 @@ static void test_sam_messages(void **state)
         puts_to(&sam, "r\t4\t*\t0\t0\t*\t*\t0\t0\tACGT\tIIII\nr\t0\tchr1\t1\t0\t4M\t*\t0\t0\t"
                       "ACGT\tIIII\n");
         refuse(&sam, sam.n,
-               ": alignment record 2 (line 2) is truncated or damaged; or the header is missing "
-               "that names its reference sequence: keep it (samtools view -h)");
+               ": alignment record 2 (line 2) is truncated or damaged; or the header that names "
+               "its reference sequence is missing: keep it (samtools view -h)");
         drop(&sam);
 }
 
 static const char no_end[] = " is truncated: it does not end with CRAM's end-of-file container (or "
-                             "something was added behind it)" AGAIN;
+                             "something was added after it)" AGAIN;
 
 /* Three causes, three messages: not readable at all, truncated, damaged; see below for a fourth. */
 static void test_cram_messages(void **state)
@@ -356,8 +356,8 @@ static void test_cram_without_reference(void **state)
         struct setting setting = { .k = 3, .nworkers = 1 };
         struct outcome got = read_bytes(&cram, &setting);
         assert_refused(&got, "-input: the reference sequence that this CRAM file needs is not "
-                             "found, or is another one (alignment records read: ");
-        assert_refused(&got, "; say where it is in REF_PATH or REF_CACHE (it is fetched from the "
+                             "found, or is a different one (alignment records read: ");
+        assert_refused(&got, "; name its place in REF_PATH or REF_CACHE (it is fetched from the "
                              "network only if REF_PATH is a URL), or try: samtools fastq "
                              "--reference REF.fa FILE | kcount ... -");
         refuse(&cram, cram.n - 5, no_end);

@@ -185,7 +185,7 @@ static void check_padding(enum packing packing)
                 }
                 put(&packed, "x", 1);
                 snprintf(part, sizeof part,
-                         "-input has 1 byte behind zeros that end the gzip data (offset %zu):",
+                         "-input has 1 byte after zeros that end the gzip data (offset %zu):",
                          end + n);
                 refuse_bytes(&packed, part);
                 packed.n = end;
@@ -234,7 +234,7 @@ static void test_bgzf_without_end(void **state)
         packed.n -= BGZF_END_NBYTES;
         struct outcome got = read_bytes(&packed, &plain_setting);
         assert_refused(&got, "without BGZF's end-of-file block");
-        /* zeros in the place of what is missing, as an interrupted download may leave them */
+        /* zeros in place of what is missing, as an interrupted download may leave them */
         for (int i = 0; i < 100; i++) {
                 put(&packed, "\0", 1);
                 got = read_bytes(&packed, &plain_setting);
@@ -325,8 +325,8 @@ static void test_quality_swallows(void **state)
 static void test_blanks(void **state)
 {
         (void)state;
-#define IN_SEQUENCE ": there is a space or tab in or behind its sequence"
-#define IN_QUALITY  ": there is a space or tab in or behind its quality"
+#define IN_SEQUENCE ": there is a space or tab in or after its sequence"
+#define IN_QUALITY  ": there is a space or tab in or after its quality"
 #define GOOD        "@x\nACGT\n+\nIIII\n"
         refuse_text(GOOD "@a\nACGT \n+\nIIII\n" GOOD,
                     "record 2 has 5 bases but 4 quality letters" IN_SEQUENCE);
@@ -419,7 +419,7 @@ static void check_piece(const char *text, const char *message)
         assert_refused(&got, message);
 }
 
-/* What is wrong with a record is told even if it comes in pieces. */
+/* What is wrong with a record is reported even if the record comes in pieces. */
 static void test_bad_pieces(void **state)
 {
         (void)state;

@@ -74,10 +74,10 @@ static void test_other_kinds(void **state)
                " is a .kc file, which holds counts and not reads; kcount dump prints them, kcount "
                "merge adds up several files");
         REFUSE("<!DOCTYPE html>\n<html>404</html>\n", PLAIN,
-               " is an HTML or XML page, as a failed download leaves it; look at it and download "
+               " is an HTML or XML page, as left by a failed download; look at it and download "
                "the file again");
         REFUSE("<!DOCTYPE html>\n<html>404</html>\n", GZIP,
-               " is, once decompressed, an HTML or XML page, as a failed download leaves it; look "
+               " is, once decompressed, an HTML or XML page, as left by a failed download; look "
                "at it and download the file again");
         REFUSE("NCBI.sra\5\3", PLAIN, " is an SRA archive; try: fastq-dump -Z FILE | kcount ... -");
         REFUSE("\x89HDF\r\n\x1a\n", PLAIN,
@@ -88,7 +88,7 @@ static void test_other_kinds(void **state)
                " is, once decompressed, CRAM; decompress it to a file, since CRAM cannot be read "
                "from a pipe");
         REFUSE("\0\0\0\0\0\0\0\0", PLAIN,
-               " begins with NUL bytes, as a file does that was not written to its end; copy or "
+               " begins with NUL bytes, like a file that was not written completely; copy or "
                "download it again");
 }
 
@@ -116,7 +116,7 @@ static void test_unknown(void **state)
 static void test_empty(void **state)
 {
         (void)state;
-        static const char blank[] = " holds no read: all of its lines are blank";
+        static const char blank[] = " holds no reads: all of its lines are blank";
         struct buffer lines = { 0 };
         REFUSE("", PLAIN, " is empty");
         for (int packing = GZIP; packing <= ZSTD; packing++)

@@ -108,7 +108,7 @@ static void refuse_list(const char *text, size_t n, const char *want)
 
 #define REFUSE_LIST(text, want) refuse_list(text, sizeof(text) - 1, want)
 
-/* What a list names is blamed together with the list and the line. */
+/* The error of a file that a list names also names the list and the line. */
 static void test_bad_lists(void **state)
 {
         (void)state;
@@ -119,7 +119,7 @@ static void test_bad_lists(void **state)
                     "-none: No such file or directory");
         REFUSE_LIST(LIST "-good\n" LIST "-bad",
                     "line 2 of the list " LIST ": " LIST
-                    "-bad is an HTML or XML page, as a failed download leaves it; look at it and "
+                    "-bad is an HTML or XML page, as left by a failed download; look at it and "
                     "download the file again");
         REFUSE_LIST(LIST "-good\n @" LIST "\n",
                     "line 2 of the list " LIST " begins with '@', but a list cannot name another "
@@ -141,7 +141,7 @@ static void test_bad_lists(void **state)
                 "@ stands alone: it goes before the name of a list, as in @files.txt",
                 "cannot open the list " LIST "-none: No such file or directory",
                 "cannot read the list /tmp: Is a directory",
-                "the name of an input is empty; is it a variable that is not set?",
+                "the name of an input is empty; is it an unset variable?",
         };
         for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
                 struct outcome got = read_paths(&paths[i], 1, &usual);

@@ -293,7 +293,7 @@ static void test_members(void **state)
         check_text(&file, &text);
         put(&file, "x", 1);
         struct buffer got = read_file(&file, NTHREADS, 300, &error);
-        assert_non_null(strstr(error.message, "behind zeros that end the gzip data"));
+        assert_non_null(strstr(error.message, "after zeros that end the gzip data"));
         drop(&got);
         file.n = end;
         for (size_t n = 1; n < 20; n++) {

@@ -270,7 +270,7 @@ static void test_grown(void **state)
         memcpy(grown, im.bytes, im.nbytes);
         memcpy(grown + im.nbytes, im.footer, old->nbytes);
         write_file("s.kc", grown, nbytes);
-        assert_check_ends(KC_EUNTIDY, "behind its footer");
+        assert_check_ends(KC_EUNTIDY, "after its footer");
 
         struct kc_store_header header = im.header;
         im.head->offset = im.nbytes;

@@ -202,7 +202,7 @@ static void put_block(struct image *im, size_t at, const struct image *from, siz
                block_nbytes(from, block));
 }
 
-/* Two blocks of like size change places. */
+/* Two blocks of equal size change places. */
 static void swap_blocks(struct image *im, const struct image *good)
 {
         uint64_t rng = 1;
@@ -250,7 +250,7 @@ static void put_bytes(int fd, const struct image *from, size_t block, uint64_t o
                          nbytes);
 }
 
-/* Every block of from, which is im's own or another file, in every place of like size. */
+/* Every block of from, which is im's own or another file, in every place of equal size. */
 static void plant_everywhere(const struct image *im, const struct image *from)
 {
         struct kc_store *store = open_store("s.kc");
@@ -330,7 +330,7 @@ static void test_pages(void **unused)
                         assert_noticed(&im, page * KC_PAGE_NBLOCKS);
                         copy_pages(&im, &good, page);
                 }
-                /* the second one in the place of the first, and the other way round */
+                /* the second one in the place of the first, and vice versa */
                 const size_t nbytes = im.pages_end - im.pages[1];
                 memcpy(im.bytes + im.pages[0], good.bytes + good.pages[1], nbytes);
                 assert_noticed(&im, 0);

@@ -256,7 +256,7 @@ static void test_misplaced(void **state)
         unlink("c.kc");
 }
 
-/* A page is lost with all its blocks, and the pages around it are not. */
+/* A page is lost with all its blocks, but the pages around it are not. */
 static void test_page(void **state)
 {
         (void)state;

@@ -303,8 +303,8 @@ static void test_failed_append(void **state)
         unlink("s.kc");
 }
 
-/* Any bit of what is in force is noticed; the footer that was before is not looked at. Of a
- * reference that is damaged, the footer is found all the same. */
+/* Any bit of what is in force is noticed; the previous footer is not looked at. The
+ * footer of a damaged reference is found all the same. */
 static void test_flipped(void **state)
 {
         (void)state;

@@ -68,7 +68,7 @@ def test_tmp():
     s.kcount("a.fq", "-k", 3, "-o", "db.kc")
     before = (s.path / "db.kc").read_bytes()
     reader, writer = os.pipe()
-    for folder, message in (("/proc", "/proc: it takes no files"),
+    for folder, message in (("/proc", "/proc: no file can be created there"),
                             ("nowhere", "nowhere: No such file"),
                             ("a.fq", "a.fq: Not a directory"),
                             ("/dev/null", "/dev/null: Not a directory")):

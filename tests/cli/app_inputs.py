@@ -72,7 +72,7 @@ def no_end_block(size):
 
 OLD_MAC = unread("text whose lines end with a carriage return only (old Mac)",
                  "tr '\\r' '\\n' < FILE")
-PAGE = ("is an HTML or XML page, as a failed download leaves it; look at it and download the file "
+PAGE = ("is an HTML or XML page, as left by a failed download; look at it and download the file "
         "again")
 BLANK_IN_SEQUENCE = b"@b\nACGT \n+\nIIII\n@c\nA\n+\nI\n"
 SHORT_QUALITY = b"@b\nACGT\n+\nIII\n@c\nA\n+\nI\n"
@@ -111,9 +111,9 @@ REFUSED = [
     # nothing
     (b"", "in is empty"),
     (gzip.compress(b""), "in is empty: there is nothing in its compressed data"),
-    (b"\n \n\t\n", "in holds no read: all of its lines are blank"),
+    (b"\n \n\t\n", "in holds no reads: all of its lines are blank"),
     (bytes(4096),
-     "in begins with NUL bytes, as a file does that was not written to its end; copy or download "
+     "in begins with NUL bytes, like a file that was not written completely; copy or download "
      "it again"),
     # damaged compression
     (GZ + b"\n", trailing("1 byte", len(GZ))),
@@ -130,14 +130,14 @@ REFUSED = [
     (OPEN_BGZ + bytes(50), no_end_block(len(OPEN_BGZ))),
     # records
     (FASTQ + BLANK_IN_SEQUENCE,
-     "in: record 41 has 5 bases but 4 quality letters: there is a space or tab in or behind its "
+     "in: record 41 has 5 bases but 4 quality letters: there is a space or tab in or after its "
      "sequence"),
     (FASTQ + b"done.\n", "in: record 41 does not begin with '@' but with \"done.\""),
     (gzip.compress(FASTQ + SHORT_QUALITY),
      "in: record 41 has 4 bases but 3 quality letters; to see whether the file is damaged: "
      "gzip -t FILE"),
     (FASTA + FASTA.replace(b"\n", b"\r"),
-     "in: record 3 has a carriage return within a line, as old Macs ended lines; try: "
+     "in: record 3 has a carriage return within a line, an old Mac line ending; try: "
      "tr '\\r' '\\n' < FILE | kcount ... -"),
 ]
 
@@ -253,8 +253,8 @@ def test_query_files():
             (small + b"not gzip", trailing("8 bytes", len(small))),
             (small[:-9], cut_gzip(len(small) - 9)),
             (b"ACGTACGT\nACGT ACGT\n>\n",
-             "in: line 3 is no sequence: it has the byte 0x3e in it"),
-            (b">a\nACGT ACGT\n", "in: line 2 is no sequence: it has a space in it"),
+             "in: line 3 is not a sequence: it contains the byte 0x3e"),
+            (b">a\nACGT ACGT\n", "in: line 2 is not a sequence: it contains a space"),
             ((SOURCE / "data/human.bam").read_bytes(),
              "in is SAM, BAM or CRAM, which kcount reads for counting only; try: samtools fasta "
              "FILE | kcount ... -")):
@@ -301,9 +301,9 @@ def test_cram():
     cram = (SOURCE / "tests/alignments/reference.cram").read_bytes()
     proxy.environment["HOME"] = str(s.path)
     s.write("in", cram)
-    wanted = ("in: the reference sequence that this CRAM file needs is not found, or is another "
-              "one (alignment records read: 0); say where it is in REF_PATH or REF_CACHE (it is "
-              "fetched from the network only if REF_PATH is a URL), or try: samtools fastq "
+    wanted = ("in: the reference sequence that this CRAM file needs is not found, or is a "
+              "different one (alignment records read: 0); name its place in REF_PATH or REF_CACHE "
+              "(it is fetched from the network only if REF_PATH is a URL), or try: samtools fastq "
               "--reference REF.fa FILE | kcount ... -")
     for path in ({}, {"REF_PATH": "/nonexistent/%s"}):
         others = fails_after_htslib(s, wanted, "in", "-k", 5, "-t", 1,
@@ -322,7 +322,7 @@ def test_cram():
     expect(proxy.asked, [], "the network")
     s.write("in", cram[:-20])
     refuse(s, "in is truncated: it does not end with CRAM's end-of-file container (or something "
-           "was added behind it)" + AGAIN, "in", "-k", 5, "-o", "out.kc")
+           "was added after it)" + AGAIN, "in", "-k", 5, "-o", "out.kc")
 
 
 def test_bam():

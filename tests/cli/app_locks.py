@@ -114,7 +114,7 @@ def test_replaced_by_others():
             action(s)
             names = s.names()
             code, said = finish(started)
-            told = "db.kc was removed or replaced" in said and "is in no file" in said
+            told = "db.kc was removed or replaced" in said and "is lost" in said
             expect((code, told, s.names()), (1, True, names), f"{command}: {said}")
 
 

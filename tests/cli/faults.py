@@ -14,8 +14,8 @@ FAULT = pathlib.Path(sys.argv[3]).resolve()
 class Done:
     """What a run came to: code, said, out and calls, a list of (name of the call, path)."""
     def __init__(self, done, calls):
-        self.code, self.out, self.said = done.returncode, done.stdout, done.stderr.decode(errors="replace")
-        self.calls = calls
+        self.code, self.out, self.calls = done.returncode, done.stdout, calls
+        self.said = done.stderr.decode(errors="replace")
 
 
 def run_faulty(s, arguments, code=None, timeout=60, **settings):
@@ -23,7 +23,8 @@ def run_faulty(s, arguments, code=None, timeout=60, **settings):
     with tempfile.TemporaryDirectory() as aside:
         log = pathlib.Path(aside, "log")
         environment = dict(os.environ, LD_PRELOAD=str(FAULT), KC_FAULT_LOG=str(log))
-        environment.update((f"KC_FAULT_{name.upper()}", str(value)) for name, value in settings.items())
+        for name, value in settings.items():
+            environment["KC_FAULT_" + name.upper()] = str(value)
         done = subprocess.run([KCOUNT, *map(str, arguments)], cwd=s.path, env=environment,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, timeout=timeout)
@@ -64,7 +65,10 @@ class Looker:
             raise Failure(f"power_look died of: {order} {path}")
         return Look(*answer.rstrip("\n").split(" ", 5))
 
-    def close(self):
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *how):
         self.process.communicate()
 
 

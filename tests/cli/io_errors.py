@@ -1,12 +1,13 @@
 """
-An error of the system at every single call on a file, for every command that writes and for readers:
-the command fails with a message that names the file, or did not need the call; what was there before
-is intact, or what was to come is complete; nothing else is left behind. What only takes longer (a
-call that was interrupted, half of a read or of a write) changes nothing.
+An error of the system at every single call on a file, for every command that writes and for
+readers: the command fails with a message that names the file, or did not need the call; what was
+there before is intact, or what was to come is complete; nothing else is left behind. What only
+takes longer (a call that was interrupted, half of a read or of a write) changes nothing.
 
     io_errors.py KCOUNT SOURCE FAULT [full | quick] [CASE...]
 
-full tries every call, quick a fixed sample. The last line is "io_errors: runs=N violations=N".
+full tries every call in every way, quick a fixed sample. The last line is
+"io_errors: runs=N violations=N".
 """
 import concurrent.futures
 import gzip
@@ -19,15 +20,16 @@ import tempfile
 import traceback
 
 from faults import FAULT, Looker, run_faulty
+from scenes import QUIET, dumped, one_run, reads, three_runs, two_files
 from session import SOURCE, Session
 from tools import SKIPPED, Failure
 
 FULL = "full" in sys.argv[4:]
 WANTED = [name for name in sys.argv[4:] if name not in ("full", "quick")]
-SHARE = 1 if FULL else 2  # one of so many runs is made
+SHARE = 1 if FULL else 4  # one of so many runs is made, but all with an error of an ordinary file
 TOLD = 8  # violations of a case
-# Where a fault changes nothing but the time a command takes. read is called by libraries only, which
-# do not try again; as kcount has no signal handler, it is never interrupted.
+# Where a fault changes nothing but the time a command takes. read is called by libraries only,
+# which do not try again; as kcount has no signal handler, it is never interrupted.
 INVISIBLE = {"interrupt": {"pread", "write", "pwrite", "pwritev", "fallocate", "ftruncate", "fsync",
                            "fdatasync", "flock"},
              "short": {"read", "pread", "write", "pwrite", "pwritev"}}
@@ -59,6 +61,9 @@ class Bench:
         self.after = self.s.contents()
         self.looks = {}
 
+    def is_system(self, at):
+        return self.good.calls[at - 1][1].startswith(SYSTEM)
+
     def restore(self):
         now = self.s.contents()
         for name in set(now) - set(self.before):
@@ -84,8 +89,8 @@ class Bench:
             return True
         if None in (now, before) or not self.case.target.endswith(".kc"):
             return False
-        return any(self.pairs("look", now) == self.pairs("look", right) and
-                   self.pairs("grow", now) == self.pairs("grow", right) for right in (before, after))
+        return any(all(self.pairs(order, now) == self.pairs(order, right)
+                       for order in ("look", "grow")) for right in (before, after))
 
 
 def names_the_file(said, path, case):
@@ -146,60 +151,46 @@ def faults_of(case, calls, rng):
         yield from ((kind, at) for kind in kinds for at in numbers)
 
 
+def try_fault(bench, kind, at):
+    """Returns what is wrong, or None; and the call that did no harm although it failed, or None."""
+    try:
+        done = run_faulty(bench.s, bench.case.arguments, calls="all", at=at, kind=kind, timeout=60)
+    except subprocess.TimeoutExpired:
+        return f"{kind} at call {at}: hangs", None
+    wrong = trouble(bench, done, kind, at)
+    name, path = (done.calls if len(done.calls) >= at else bench.good.calls)[at - 1]
+    if wrong:
+        return f"{kind} at call {at}, {name} {path}: {wrong.strip()}", None
+    if kind != "error" or done.code != 0:
+        return None, None
+    return None, name + " " + (path if path.startswith(SYSTEM) else os.path.basename(path))
+
+
 def sweep(case):
-    rng, looker = random.Random(case.name), Looker()
-    bench = Bench(case, looker)
+    rng = random.Random(case.name)
     nruns, violations, harmless = 0, [], {}
-    for kind, at in faults_of(case, bench.good.calls, rng):
-        if rng.random() * SHARE >= 1:
-            continue
-        bench.restore()
-        nruns += 1
-        try:
-            done = run_faulty(bench.s, case.arguments, calls="all", at=at, kind=kind, timeout=30)
-            wrong = trouble(bench, done, kind, at)
-        except subprocess.TimeoutExpired:
-            done, wrong = None, "hangs"
-        name, path = (done.calls if done and len(done.calls) >= at else bench.good.calls)[at - 1]
-        if wrong:
-            violations.append(f"{kind} at call {at}, {name} {path}: {wrong.strip()}")
-        elif done.code == 0 and kind == "error":
-            what = name + " " + (path if path.startswith(SYSTEM) else os.path.basename(path))
-            harmless[what] = harmless.get(what, 0) + 1
-    looker.close()
+    with Looker() as looker:
+        bench = Bench(case, looker)
+        for kind, at in faults_of(case, bench.good.calls, rng):
+            if rng.random() * SHARE >= 1 and (kind != "error" or bench.is_system(at)):
+                continue
+            bench.restore()
+            nruns += 1
+            wrong, call = try_fault(bench, kind, at)
+            if wrong:
+                violations.append(wrong)
+            if call:
+                harmless[call] = harmless.get(call, 0) + 1
     return nruns, violations, harmless
 
 
 # ---- the cases ----
-
-def reads(s):
-    rng = random.Random(5)
-    for name, n in (("a", 9000), ("b", 7000), ("c", 2500)):
-        s.write(name + ".fa", ">x\n" + "".join(rng.choices("ACGT", k=n)) + "\n")
-    s.write("list.txt", "b.fa\nc.fa\n")
-
-
-def one_run(s):
-    reads(s)
-    s.kcount("a.fa", "-k", 21, "-o", "db.kc")
-
-
-def three_runs(s):
-    one_run(s)
-    s.kcount("add", "db.kc", "b.fa")
-    s.kcount("add", "db.kc", "c.fa")
-
 
 def torn(s):
     """With rubbish behind the footer, as a killed add leaves it."""
     three_runs(s)
     with open(s.path / "db.kc", "ab") as db:
         db.write(random.Random(1).randbytes(5000))
-
-
-def two_files(s):
-    three_runs(s)
-    s.kcount("b.fa", "c.fa", "-k", 21, "-o", "other.kc")
 
 
 def packed(s):
@@ -213,27 +204,21 @@ def many(s):
     s.write("many.fa", ">x\n" + "".join(rng.choices("ACGT", k=200000)) + "\n")
 
 
-def dumped(s):
-    one_run(s)
-    s.write("db.txt", "an older dump\n" * 1000)
-
-
-QUIET = ("-t", 1, "--quiet")
-
 CASES = [
     Case("count", reads, ("a.fa", "@list.txt", "-k", 21, "-o", "db.kc", *QUIET), system=True),
     Case("count --force", three_runs, ("a.fa", "-k", 21, "-o", "db.kc", "--force", *QUIET)),
-    Case("count of packed files", packed, ("a.fa.gz", "human.bam", "-k", 21, "-o", "db.kc", *QUIET)),
-    Case("count with little memory", many, ("many.fa", "-k", 31, "-o", "db.kc", "--engine-memory", "4M", *QUIET),
-         most=20),
+    Case("count of packed files", packed,
+         ("a.fa.gz", "human.bam", "-k", 21, "-o", "db.kc", *QUIET)),
+    Case("count with little memory", many,
+         ("many.fa", "-k", 31, "-o", "db.kc", "--engine-memory", "4M", *QUIET), most=20),
     Case("add", three_runs, ("add", "db.kc", "a.fa", *QUIET)),
     Case("add by two threads", three_runs, ("add", "db.kc", "a.fa", "b.fa", "-t", 2, "--quiet")),
     Case("add after a killed add", torn, ("add", "db.kc", "a.fa", *QUIET)),
     Case("remove", three_runs, ("remove", "db.kc", "-f", "b.fa", *QUIET)),
     Case("compact", three_runs, ("compact", "db.kc", *QUIET)),
     Case("merge", two_files, ("merge", "db.kc", "other.kc", "-o", "sum.kc", *QUIET), "sum.kc"),
-    Case("merge --force", two_files, ("merge", "db.kc", "db.kc", "-o", "other.kc", "--force", *QUIET),
-         "other.kc"),
+    Case("merge --force", two_files,
+         ("merge", "db.kc", "db.kc", "-o", "other.kc", "--force", *QUIET), "other.kc"),
     Case("dump -o", one_run, ("dump", "db.kc", "-o", "db.txt"), "db.txt"),
     Case("dump -o over a file", dumped, ("dump", "db.kc", "-o", "db.txt"), "db.txt"),
     Case("dump", three_runs, ("dump", "db.kc"), None),
@@ -252,9 +237,10 @@ def work(number):
     lines = [f"{case.name}: {nruns} runs, {len(violations)} violations"]
     lines += [f"  VIOLATION: {violation}" for violation in violations[:TOLD]]
     if FULL:
-        files = {what: n for what, n in harmless.items() if not any(p in what for p in SYSTEM)}
-        lines.append(f"  errors that did no harm: {sum(harmless.values()) - sum(files.values())} at files of "
-                     f"the system; " + ", ".join(f"{n} {what}" for what, n in sorted(files.items())))
+        ours = {what: n for what, n in harmless.items() if not any(p in what for p in SYSTEM)}
+        lines.append("  errors that did no harm: "
+                     f"{sum(harmless.values()) - sum(ours.values())} at files of the system; "
+                     + ", ".join(f"{n} {what}" for what, n in sorted(ours.items())))
     return nruns, len(violations), lines
 
 

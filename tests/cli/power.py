@@ -7,7 +7,7 @@ disk.py) the files are what docs/usage.md promises.
         full:  10,000 states at least, else it fails; quick: a fixed sample
 
 The last line is "power: states=N violations=N". With KC_POWER_KEEP=FOLDER the states of violations
-are kept there.
+are kept there; another KC_POWER_SEED takes other samples.
 """
 import concurrent.futures
 import os
@@ -20,26 +20,35 @@ import traceback
 
 import disk
 from faults import FAULT, Looker, run_faulty, run_killed
+from scenes import QUIET, dumped, one_run, reads, three_runs, two_files
 from session import SOURCE, Session
 from tools import SKIPPED, Failure
 
 FULL = "full" in sys.argv[4:]
 WANTED = [name for name in sys.argv[4:] if name not in ("full", "quick")]
 LEAST = 10000  # states of a full run
-BOUND = 1500 if FULL else 150  # states at a flush
+BOUND = 1500 if FULL else 100  # states at a flush
 NSECOND = 40 if FULL else 4  # files that power failures have left already
 TOLD = 5  # violations of a case
 REFERENCES, HEADER = 64, 128  # offsets in a .kc file: see docs/format.md
+# Where states are looked at: thousands of flushes take long on a disk.
+MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 KEEP = os.environ.get("KC_POWER_KEEP")
+SEED = os.environ.get("KC_POWER_SEED", "")
+
+
+def files_of(s):
+    """Path and content of all files; links are not files."""
+    return {str(path): path.read_bytes() for path in s.path.resolve().rglob("*")
+            if path.is_file() and not path.is_symlink()}
 
 
 def contents(s):
     files, names = {}, {}
-    for name in s.names():
-        path = s.path.resolve() / name
+    for path, content in files_of(s).items():
         st = os.stat(path)
-        files[(f"{st.st_dev}:{st.st_ino}", 0)] = path.read_bytes()
-        names[str(path)] = (f"{st.st_dev}:{st.st_ino}", 0)
+        names[path] = (f"{st.st_dev}:{st.st_ino}", 0)
+        files[names[path]] = content
     return files, names
 
 
@@ -60,7 +69,7 @@ class Judge:
 
 
 def append_verdict(judge, case, content):
-    """add, remove: readable at all times, as it was before or as it is to be; grows, and is sound then."""
+    """add, remove: readable, as it was or as it is to be; it can grow, and is sound then."""
     if content is None:
         return "absent", None
     now = judge.look(content)
@@ -102,11 +111,11 @@ def new_verdict(judge, case, content):
     """A new .kc file: absent, whole, or refused wherever it is not sound."""
     if content is None:
         return "absent", None
-    now = judge.look(content)
-    if now.nwrong or now.histogram not in ("-", case.looks["after"].histogram):
+    now, wanted = judge.look(content), case.looks["after"]
+    if now.nwrong or now.histogram not in ("-", wanted.histogram):
         return "wrong", f"{now.nwrong} wrong counts, or a wrong histogram"
     if now.outcome == "ok":
-        return ("after", None) if now.pairs == case.looks["after"].pairs else ("wrong", "other k-mers")
+        return ("after", None) if now.pairs == wanted.pairs else ("wrong", "other k-mers")
     return "refused", now.message
 
 
@@ -185,7 +194,7 @@ def check_replay(s, files, names, calls):
     disk.change(files, last.changes, [disk.KEPT] * len(last.changes))
     disk.rename(names, last.renamings)
     got = {path: files[inode] for path, inode in names.items()}
-    wanted = {str(s.path.resolve() / name): (s.path / name).read_bytes() for name in s.names()}
+    wanted = files_of(s)
     if got != wanted:
         different = [p for p in set(got) | set(wanted) if got.get(p) != wanted.get(p)]
         raise Failure(f"the journal misses changes of {different}")
@@ -199,8 +208,8 @@ def sweep(case, bound, lie=None):
     s = Session()
     case.prepare(s)
     seen, verdicts, violations, nsnapshots = set(), {}, [], 0
-    looker, rng = Looker(), random.Random(case.name)
-    with tempfile.TemporaryDirectory() as scratch:
+    rng = random.Random(case.name + SEED)
+    with tempfile.TemporaryDirectory(dir=MEMORY) as scratch, Looker() as looker:
         judge = Judge(pathlib.Path(scratch), looker)
         files, names, calls = learn(s, case, judge, lie)
         target = str((s.path / case.target).resolve())
@@ -216,7 +225,8 @@ def sweep(case, bound, lie=None):
                 allowed = case.finally_ if returned else case.during
                 if what not in allowed or trouble and what != "refused":
                     violations.append((what, moment, trouble, state))
-    looker.close()
+                    if lie:  # one is enough
+                        return sum(verdicts.values()), nsnapshots, verdicts, violations
     return sum(verdicts.values()), nsnapshots, verdicts, violations
 
 
@@ -229,11 +239,15 @@ def unnoticed(case, flushes):
     sweep(case, 1)
     calls = [at for at, (name, path) in enumerate(case.last.calls, 1) if name == "fsync"]
     for number in flushes:
+        if number >= len(calls):
+            lines.append(f"{case.name}: {len(calls)} flushes only")
+            continue
         result = sweep(case, case.bound, calls[number])
         nstates += result[0]
         if not result[3]:
             name, path = case.last.calls[calls[number] - 1]
-            lines.append(f"{case.name}: nothing depends on flush {number} of {len(calls)}, of {path}")
+            lines.append(f"{case.name}: nothing depends on flush {number} of {len(calls)}, "
+                         f"which is of {path}")
     return nstates, lines
 
 
@@ -260,26 +274,6 @@ def keep(case, number, state):
 
 
 # ---- the cases ----
-
-QUIET = ("-t", 1, "--quiet")
-
-
-def reads(s):
-    rng = random.Random(5)
-    for name, n in (("a", 9000), ("b", 7000), ("c", 2500)):
-        s.write(name + ".fa", ">x\n" + "".join(rng.choices("ACGT", k=n)) + "\n")
-
-
-def one_run(s):
-    reads(s)
-    s.kcount("a.fa", "-k", 21, "-o", "db.kc")
-
-
-def three_runs(s):
-    one_run(s)
-    s.kcount("add", "db.kc", "b.fa")
-    s.kcount("add", "db.kc", "c.fa")
-
 
 def many_runs(s):
     """A footer of several sectors."""
@@ -310,7 +304,7 @@ def lost_power(s, seed):
     """A file as one power failure has left it."""
     three_runs(s)
     files, names = contents(s)
-    rng = random.Random(seed)
+    rng = random.Random(f"{seed}{SEED}")
     with tempfile.TemporaryDirectory() as aside:
         journal = pathlib.Path(aside, "journal")
         run_faulty(s, MORE, code=0, journal=journal)
@@ -320,26 +314,17 @@ def lost_power(s, seed):
         pathlib.Path(path).write_bytes(content)
 
 
-def two_files(s):
+def linked(s):
+    """A link to a file in another folder."""
     three_runs(s)
-    s.kcount("b.fa", "c.fa", "-k", 21, "-o", "other.kc")
+    os.mkdir(s.path / "folder")
+    os.rename(s.path / "db.kc", s.path / "folder/db.kc")
+    os.symlink("folder/db.kc", s.path / "link.kc")
 
 
-def dumped(s):
+def short_reads(s):
     one_run(s)
-    s.write("db.txt", "an older dump\n" * 1000)
-
-
-BOTH, NEW, WHOLE = {"before", "after"}, {"absent", "refused", "after"}, {"absent", "after"}
-AFTER = {"after"}
-
-
-def appending(name, prepare, *arguments, bound=BOUND):
-    return Case(name, prepare, [(*arguments, *QUIET)], append_verdict, BOTH, AFTER, bound=bound)
-
-
-def replacing(name, prepare, *arguments, target="db.kc", **settings):
-    return Case(name, prepare, [(*arguments, *QUIET)], whole_verdict, BOTH, AFTER, target, **settings)
+    s.write("no.fa", ">x\nACGT\n")
 
 
 def golden(name):
@@ -350,56 +335,95 @@ def golden(name):
     return prepare
 
 
+BOTH, NEW, WHOLE = {"before", "after"}, {"absent", "refused", "after"}, {"absent", "after"}
+AFTER = {"after"}
+
+
+def anew(name, prepare, *arguments, target="db.kc", **settings):
+    return Case(name, prepare, [(*arguments, *QUIET)], new_verdict, NEW, NEW, target, **settings)
+
+
+def appending(name, prepare, *arguments, bound=BOUND):
+    calls = [("add", "db.kc", *arguments, *QUIET)]
+    return Case(name, prepare, calls, append_verdict, BOTH, AFTER, bound=bound)
+
+
+def damaged(name, prepare, *arguments):
+    calls = [("add", "db.kc", *arguments, *QUIET)]
+    return Case(name, prepare, calls, damaged_verdict, BOTH | {"refused", "unfinished"}, AFTER)
+
+
+def removing(name, prepare, *arguments):
+    calls = [("remove", "db.kc", "-f", *arguments, *QUIET)]
+    return Case(name, prepare, calls, append_verdict, BOTH, AFTER)
+
+
+def replacing(name, prepare, *arguments, target="db.kc", during=BOTH, **settings):
+    return Case(name, prepare, [arguments], whole_verdict, during, AFTER, target, **settings)
+
+
+COUNT = ("a.fa", "b.fa", "-k", 21, "-o", "db.kc")
+COUNT_OTHER = ("b.fa", "c.fa", "-k", 21, "-o", "db.kc", "--force", *QUIET)
+COMPACT = ("compact", "db.kc", *QUIET)
+MERGE_OTHER = ("merge", "db.kc", "db.kc", "-o", "other.kc", "--force", *QUIET)
+DUMP = ("dump", "db.kc", "-o", "db.txt")
+
 CASES = [
-    Case("count", reads, [("a.fa", "b.fa", "-k", 21, "-o", "db.kc", *QUIET)], new_verdict, NEW, NEW),
-    Case("merge", two_files, [("merge", "db.kc", "other.kc", "-o", "sum.kc", *QUIET)], new_verdict,
-         NEW, NEW, "sum.kc"),
-    Case("count, add", reads, [("a.fa", "-k", 21, "-o", "db.kc", *QUIET), ("add", "db.kc", "b.fa", *QUIET)],
-         grown_verdict, NEW | {"before"}, AFTER),
-    appending("add", one_run, "add", "db.kc", "b.fa"),
-    appending("second add", three_runs, "add", "db.kc", "a.fa", "b.fa"),
-    appending("remove", three_runs, "remove", "db.kc", "-f", "b.fa"),
-    appending("add to many runs", many_runs, "add", "db.kc", "c.fa"),
-    Case("add of no k-mers", lambda s: (one_run(s), s.write("no.fa", ">x\nACGT\n")),
-         [("add", "db.kc", "no.fa", *QUIET)], append_verdict, BOTH, BOTH),
+    anew("count", reads, *COUNT),
+    anew("count, named", reads, *COUNT, named=1),
+    anew("merge", two_files, "merge", "db.kc", "other.kc", "-o", "sum.kc", target="sum.kc"),
+    Case("count, add", reads, [(*COUNT, *QUIET), ("add", "db.kc", "c.fa", *QUIET)], grown_verdict,
+         NEW | BOTH, AFTER),
+    appending("add", one_run, "b.fa"),
+    appending("second add", three_runs, "a.fa", "b.fa"),
+    appending("add to many runs", many_runs, "c.fa"),
     Case("add by two threads", three_runs, [("add", "db.kc", "a.fa", "b.fa", "-t", 2, "--quiet")],
          append_verdict, BOTH, AFTER),
-    appending("add after a killed add", lambda s: killed_add(s, 3), "add", "db.kc", "c.fa"),
-    appending("add after an add killed before its reference", lambda s: killed_add(s, 1), "add",
-              "db.kc", "c.fa"),
-    appending("add onto a torn reference", torn_reference, "add", "db.kc", "c.fa"),
-    appending("remove onto a torn reference", torn_reference, "remove", "db.kc", "-f", "c.fa"),
-    replacing("count --force", three_runs, "b.fa", "c.fa", "-k", 21, "-o", "db.kc", "--force"),
-    replacing("compact", three_runs, "compact", "db.kc"),
-    replacing("compact onto a torn reference", torn_reference, "compact", "db.kc"),
-    replacing("merge --force", two_files, "merge", "db.kc", "db.kc", "-o", "other.kc", "--force",
-              target="other.kc"),
-    Case("second add, then a damaged byte", three_runs, [MORE], damaged_verdict, BOTH | {"refused"}, AFTER),
-    Case("add after a killed add, then a damaged byte", lambda s: killed_add(s, 1),
-         [("add", "db.kc", "c.fa", *QUIET)], damaged_verdict, BOTH | {"refused", "unfinished"}, AFTER),
-    # where no file can be without a name
-    Case("count, named", reads, [("a.fa", "b.fa", "-k", 21, "-o", "db.kc", *QUIET)], new_verdict, NEW, NEW,
-         named=1),
-    replacing("count --force, named", three_runs, "b.fa", "c.fa", "-k", 21, "-o", "db.kc", "--force", named=1),
-    replacing("compact, named", three_runs, "compact", "db.kc", named=1),
-    appending("add to an old file", golden("footer1-two-k21.kc"), "add", "db.kc", "c.fa"),
-    appending("add to an old file with tombstones", golden("footer2-tombstones-k15.kc"), "add", "db.kc",
-              "c.fa"),
-    Case("dump -o", one_run, [("dump", "db.kc", "-o", "db.txt")], whole_verdict, WHOLE, AFTER, "db.txt"),
-    Case("dump -o over a file", dumped, [("dump", "db.kc", "-o", "db.txt")], whole_verdict, BOTH,
-         AFTER, "db.txt"),
+    appending("add after a killed add", lambda s: killed_add(s, 3), "c.fa"),
+    appending("add after an add killed before its reference", lambda s: killed_add(s, 1), "c.fa"),
+    appending("add onto a torn reference", torn_reference, "c.fa"),
+    appending("add to an old file", golden("footer1-two-k21.kc"), "c.fa"),
+    appending("add to old tombstones", golden("footer2-tombstones-k15.kc"), "c.fa"),
+    Case("add of no k-mers", short_reads, [("add", "db.kc", "no.fa", *QUIET)], append_verdict,
+         BOTH, BOTH),
+    damaged("second add, then a damaged byte", three_runs, "a.fa", "b.fa"),
+    damaged("add after a killed add, then a damaged byte", lambda s: killed_add(s, 1), "c.fa"),
+    removing("remove", three_runs, "b.fa"),
+    removing("remove onto a torn reference", torn_reference, "c.fa"),
+    replacing("count --force", three_runs, *COUNT_OTHER),
+    replacing("count --force, named", three_runs, *COUNT_OTHER, named=1),
+    replacing("compact", three_runs, *COMPACT),
+    replacing("compact, named", three_runs, *COMPACT, named=1),
+    replacing("compact through a link", linked, "compact", "link.kc", *QUIET,
+              target="folder/db.kc"),
+    replacing("compact onto a torn reference", torn_reference, *COMPACT),
+    replacing("merge --force", two_files, *MERGE_OTHER, target="other.kc"),
+    replacing("dump -o", one_run, *DUMP, target="db.txt", during=WHOLE),
+    replacing("dump -o over a file", dumped, *DUMP, target="db.txt"),
 ]
-CASES += [appending(f"add after a power failure, number {seed}", lambda s, seed=seed: lost_power(s, seed),
-                    "add", "db.kc", "c.fa", bound=BOUND // 5) for seed in range(NSECOND)]
+for seed in range(NSECOND):
+    CASES.append(appending(f"add after a power failure, number {seed}",
+                           lambda s, seed=seed: lost_power(s, seed), "c.fa", bound=BOUND // 5))
 
 
 # Flushes, numbered from 0, that are left out in turn. Of an append: the name, then what is mended
 # or cut off, the run, the footer, the reference.
-LIES = {"count, add": [0], "second add": [2, 3], "remove": [2, 3], "add to many runs": [2, 3],
-        "add onto a torn reference": [1, 3, 4], "second add, then a damaged byte": [1],
-        "add after a killed add, then a damaged byte": [1, 2],
-        "count --force": [0, 1], "compact": [0, 1], "merge --force": [0, 1], "dump -o": [0, 1],
-        "dump -o over a file": [0, 1], "compact, named": [0, 1]}
+LIES = {
+    "count, add": [0],
+    "second add": [2, 3],
+    "remove": [2, 3],
+    "add to many runs": [2, 3],
+    "add onto a torn reference": [1, 3, 4],
+    "second add, then a damaged byte": [1],
+    "add after a killed add, then a damaged byte": [1, 2],
+    "count --force": [0, 1],
+    "compact": [0, 1],
+    "compact, named": [0, 1],
+    "compact through a link": [0, 1],
+    "merge --force": [0, 1],
+    "dump -o": [0, 1],
+    "dump -o over a file": [0, 1],
+}
 
 
 def work(number, lies):

@@ -58,7 +58,7 @@ ssize_t pwrite64(int fd, const void *data, size_t nbytes, off64_t offset)
         return n;
 }
 
-/* Half of it is its first piece, or half of an only one. */
+/* Half of the call: its first piece, or half of its only piece. */
 ssize_t pwritev64(int fd, const struct iovec *pieces, int npieces, off64_t offset)
 {
         size_t nbytes = pieces[0].iov_len;

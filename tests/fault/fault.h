@@ -16,7 +16,7 @@
  *      KC_FAULT_JOURNAL  see journal.h; nothing is reserved or mapped then, so that every
  *                      change is a call that can be recorded
  *
- * Calls on standard error are left alone: what goes wrong must be told.
+ * Calls on standard error are left alone, so that messages get through.
  */
 #ifndef KC_FAULT_H
 #define KC_FAULT_H

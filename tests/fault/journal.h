@@ -30,7 +30,7 @@
 bool journal_is_on(void);
 
 /*
- * Around a call that changes something: the record has to stand where the call took effect.
+ * Called around a call that changes something: the record must be where the call took effect.
  * errno is kept.
  */
 void journal_lock(void);

@@ -73,7 +73,7 @@ OPEN(int open64(const char *path, int flags, ...), AT_FDCWD)
 OPEN(int openat(int folder, const char *path, int flags, ...), folder)
 OPEN(int openat64(int folder, const char *path, int flags, ...), folder)
 
-/* An error of close() comes after the descriptor is gone. */
+/* When close() reports an error, the descriptor is gone already. */
 int close(int fd)
 {
         bool failing = fault_fails("close", 0, fd, NULL);

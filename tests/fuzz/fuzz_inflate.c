@@ -3,7 +3,7 @@
  * accepted must be what zlib and ZSTD_decompress make of it, no byte less.
  *
  * Checksums would keep a fuzzer out of the inflaters, so three of the four modes take the bytes as
- * deflate data (or text) and put the wrapping round it.
+ * deflate data (or text) and put the wrapping around it.
  *
  *      byte 0: mode and chunk size | the file, or what goes into it
  */
@@ -97,7 +97,7 @@ static struct text read_zlib(const uint8_t *data, size_t size)
 
 /* ---- zstd ---- */
 
-/* All frames at once; not good either if there is more text than MAX_TEXT. */
+/* All frames at once; refused, too, if there is more text than MAX_TEXT. */
 static struct text read_zstd(const uint8_t *data, size_t size)
 {
         uint8_t *out = malloc(MAX_TEXT);

@@ -3,7 +3,7 @@
  * plain or compressed. A regular file, read in large pieces or in small ones, and a pipe must give
  * the same k-mers, or must all be refused. CRAM is left to htslib's own tests.
  *
- *      byte 0: what goes round the bytes | byte 1: k - 1 | byte 2: minimum quality | the bytes
+ *      byte 0: what goes around the bytes | byte 1: k - 1 | byte 2: minimum quality | the bytes
  */
 #include "io/reader.h"
 #include "tests/fuzz/kmer_sums.h"

@@ -91,7 +91,7 @@ static size_t draw(uint64_t *state, size_t below)
         return below ? (size_t)(*state >> 11) % below : 0;
 }
 
-/* Put n bytes of another file over what is at `at`, or between. */
+/* Copy n bytes of another file to `at`, over what is there or before it. */
 static void put_part(struct file *to, const struct file *from, uint64_t *state)
 {
         size_t begin = draw(state, from->n + 1), at = draw(state, to->n + 1);

@@ -1,0 +1,32 @@
+"""Files for commands to work on, the same in every run."""
+import random
+
+QUIET = ("-t", 1, "--quiet")
+
+
+def reads(s):
+    rng = random.Random(5)
+    for name, n in (("a", 9000), ("b", 7000), ("c", 2500)):
+        s.write(name + ".fa", ">x\n" + "".join(rng.choices("ACGT", k=n)) + "\n")
+    s.write("list.txt", "b.fa\nc.fa\n")
+
+
+def one_run(s):
+    reads(s)
+    s.kcount("a.fa", "-k", 21, "-o", "db.kc")
+
+
+def three_runs(s):
+    one_run(s)
+    s.kcount("add", "db.kc", "b.fa")
+    s.kcount("add", "db.kc", "c.fa")
+
+
+def two_files(s):
+    three_runs(s)
+    s.kcount("b.fa", "c.fa", "-k", 21, "-o", "other.kc")
+
+
+def dumped(s):
+    one_run(s)
+    s.write("db.txt", "an older dump\n" * 1000)
