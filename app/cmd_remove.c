@@ -110,7 +110,7 @@ static enum kc_status sort_kmers(struct removing *r, struct kc_error *err)
         progress_stop(progress);
         if (status != KC_OK)
                 status = kc_fail(err, status, "%s", own.message);
-        else if (atomic_load(&r->job->cancel))
+        else if (signals_caught())
                 status = kc_fail(err, KC_ECANCELED, "interrupted");
 out:
         return status;

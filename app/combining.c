@@ -147,7 +147,7 @@ static enum kc_status run_set(struct combining *c, struct kc_store_origin *origi
                 progress_start(c->job, stages, false, !s->quiet && !s->no_progress);
         enum kc_status status = run_set_somewhere(c, origin, names, err);
         progress_stop(progress);
-        if (status == KC_OK && atomic_load(&c->job->cancel))
+        if (status == KC_OK && signals_caught())
                 status = kc_fail(err, KC_ECANCELED, "interrupted");
         return status;
 }

@@ -249,7 +249,7 @@ static enum kc_status commit(struct count *count, struct kc_error *err)
         origin.nnames = kc_reader_names(count->reader, &origin.names);
         struct kc_store_writer *writer = count->writer;
         count->writer = NULL; /* commit frees it in any case */
-        if (atomic_load(&count->job->cancel)) {
+        if (signals_caught()) {
                 kc_store_abort(writer);
                 return kc_fail(err, KC_ECANCELED, "interrupted");
         }

@@ -1,13 +1,20 @@
 /*
  * The signals are blocked in all threads and taken by one that waits for them, so that no code has
  * to be safe to run in the middle of any other.
+ *
+ * That thread may run late. Ctrl-C ends both sides of a pipe, so the input may end before the thread
+ * has asked the job to stop, and a part of the input would be taken for all of it. So whoever is
+ * about to commit looks for a signal first (signals_caught). A signal is taken under a lock, by
+ * whoever comes first; the thread waits for it with poll(), which takes nothing.
  */
 #include "app/signals.h"
 
 #include "kmer/parallel.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,11 +23,13 @@ enum { GRACE_SECONDS = 3 };
 /* There is one set of signals a process, and so one of these. */
 static struct {
         sigset_t set;
+        int pending; /* a descriptor that can be read while a signal of the set is pending */
         struct kc_job *job;
-        atomic_int caught;
-        pthread_mutex_t lock;  /* guards temporary; a thread that dies keeps it */
-        const char *temporary; /* NULL: none */
-} state = { .lock = PTHREAD_MUTEX_INITIALIZER };
+        pthread_mutex_t taking; /* held from taking a signal to having asked the job to stop */
+        int caught;             /* the first signal, or 0; under taking */
+        pthread_mutex_t lock;   /* guards temporary; a thread that dies keeps it */
+        const char *temporary;  /* NULL: none */
+} state = { .taking = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static _Noreturn void die(int signo)
 {
@@ -33,16 +42,32 @@ static _Noreturn void die(int signo)
         _exit(128 + signo);
 }
 
+/* Take a pending signal, if none was taken before. Returns the first one, or 0. */
+static int take_signal(void)
+{
+        const struct timespec now = { 0 };
+        pthread_mutex_lock(&state.taking);
+        if (state.caught == 0) {
+                int signo = sigtimedwait(&state.set, NULL, &now);
+                state.caught = signo > 0 ? signo : 0;
+                if (signo > 0 && state.job != NULL)
+                        atomic_store(&state.job->cancel, true);
+        }
+        int caught = state.caught;
+        pthread_mutex_unlock(&state.taking);
+        return caught;
+}
+
 static void *wait_for_signals(void *arg)
 {
         (void)arg;
-        int signo;
-        if (sigwait(&state.set, &signo) != 0)
-                return NULL;
-        atomic_store(&state.caught, signo);
+        struct pollfd pending = { .fd = state.pending, .events = POLLIN };
+        int signo = 0;
+        while (signo == 0)
+                if (poll(&pending, 1, -1) > 0)
+                        signo = take_signal();
         if (state.job == NULL)
                 die(signo);
-        atomic_store(&state.job->cancel, true);
         const struct timespec grace = { .tv_sec = GRACE_SECONDS };
         sigtimedwait(&state.set, NULL, &grace);
         die(signo);
@@ -76,7 +101,8 @@ void signals_install(struct kc_job *job)
                 if (is_deadly(signo))
                         sigaddset(&state.set, signo);
         pthread_sigmask(SIG_BLOCK, &state.set, NULL);
-        if (kc_thread_create(&thread, wait_for_signals, NULL) == 0)
+        state.pending = signalfd(-1, &state.set, SFD_CLOEXEC);
+        if (state.pending >= 0 && kc_thread_create(&thread, wait_for_signals, NULL) == 0)
                 pthread_detach(thread);
         else
                 pthread_sigmask(SIG_UNBLOCK, &state.set, NULL); /* they kill, as by default */
@@ -94,7 +120,7 @@ void signals_guard(bool hold, const char *temporary)
 
 int signals_caught(void)
 {
-        return atomic_load(&state.caught);
+        return take_signal();
 }
 
 void signals_die(void)

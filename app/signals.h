@@ -29,7 +29,10 @@ void signals_install(struct kc_job *job);
  * name to remove when it dies. */
 void signals_guard(bool hold, const char *temporary);
 
-/* The signal caught, or 0. */
+/*
+ * The first signal that was sent since signals_install(), or 0. Ask before work is committed: if the
+ * input has ended, the same signal may have ended the other side of the pipe.
+ */
 int signals_caught(void);
 
 /* End the process by the signal caught. */

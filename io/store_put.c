@@ -23,8 +23,7 @@
 #include <xxhash.h>
 
 enum {
-        CHUNK_WORDS = 1 << 15,   /* blocks are written once they fill this much */
-        PIECE_NKMERS = 64 << 10, /* of a part at a time, which bounds an encoder's memory */
+        CHUNK_WORDS = 1 << 15, /* blocks are written once they fill this much */
 };
 
 /* ---- failure ---- */
@@ -170,11 +169,22 @@ static enum kc_status reserve_kept(struct kc_encoder *e, size_t n, int nwords, s
         return KC_OK;
 }
 
-/* Leave in pairs what passes min_count and max_count. */
+KC_SIMD_CLONES
+static size_t count_passing(const struct kc_store_options *o, const uint32_t *counts, size_t n)
+{
+        size_t npassing = 0;
+        for (size_t i = 0; i < n; i++)
+                npassing += counts[i] >= o->min_count && counts[i] <= o->max_count;
+        return npassing;
+}
+
+/* Leave in pairs what passes min_count and max_count. As most is filtered out as a rule, the room
+ * for the rest is only as large as it must be. */
 static enum kc_status filter_pairs(const struct kc_store_writer *w, struct kc_encoder *e,
                                    struct kc_pairs *pairs, struct kc_error *err)
 {
-        enum kc_status status = reserve_kept(e, pairs->n, w->nwords, err);
+        const size_t nkept = count_passing(&w->options, pairs->counts, pairs->n);
+        enum kc_status status = reserve_kept(e, nkept, w->nwords, err);
         if (status != KC_OK)
                 return status;
         const size_t nw = (size_t)w->nwords;
@@ -440,12 +450,7 @@ enum kc_status kc_writer_put(struct kc_store_writer *w, uint64_t part, bool last
         struct kc_encoder *e = NULL;
         enum kc_status status;
         KC_TRY(kc_writer_take_encoder(w, &e, err));
-        do {
-                struct kc_pairs piece = pairs;
-                piece.n = piece.n < PIECE_NKMERS ? piece.n : PIECE_NKMERS;
-                pairs = skip(&pairs, piece.n, w->nwords);
-                KC_TRY(take_pairs(w, e, part, last && pairs.n == 0, piece, err));
-        } while (pairs.n > 0);
+        KC_TRY(take_pairs(w, e, part, last, pairs, err));
 out:
         kc_writer_give_encoder(w, e);
         return status;

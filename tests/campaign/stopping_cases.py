@@ -82,13 +82,20 @@ def duration(work):
     return took
 
 
+def heed_signals():
+    """A shell that starts a campaign in the background has it ignore some."""
+    for name in ENDING:
+        signal.signal(getattr(signal, name), signal.SIG_DFL)
+
+
 def interrupt(work, number, delay):
     """Start the command, wait, send a signal; how it ended. The reads may come by a pipe."""
     case, command = work.case, list(work.command)
     by_pipe = "large.fa" in command and command[0] != "remove" and case.rng.random() < 0.4
     if by_pipe:
         command[command.index("large.fa")] = "-"
-    process = case.start(case.setting.kcount, *command, stdin=subprocess.PIPE)
+    process = case.start(case.setting.kcount, *command, stdin=subprocess.PIPE,
+                         preexec_fn=heed_signals)
     case.commands[-1] += f"  # {signal.Signals(number).name} after {delay:.4f} s"
     if by_pipe:
         process.stdin.write(work.text[:len(work.text) // 2])

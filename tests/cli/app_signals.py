@@ -5,6 +5,8 @@ Signals: the program ends by the signal that it is sent, and leaves nothing behi
         LIBRARY: one to be preloaded, made of tests/fault: outputs have temporary names
 """
 import os
+import pathlib
+import platform
 import random
 import signal
 import subprocess
@@ -207,6 +209,58 @@ def test_dump():
             os.unlink(s.path / "out")
 
 
+READ, WAITS = {"0"}, {"7", "128", "271"}  # system calls of x86-64: poll, rt_sigtimedwait, ppoll
+
+
+def threads_in(process, calls):
+    """The threads that are in one of these system calls."""
+    tasks = pathlib.Path(f"/proc/{process.pid}/task")
+    found = [(int(task.name), (task / "syscall").read_text().split()[0]) for task in tasks.iterdir()]
+    return [thread for thread, call in found if call in calls]
+
+
+def let_run_last(process, cpu):
+    """The thread that takes signals, on the one processor that all threads of the process share."""
+    for _ in range(1000):
+        waiting = threads_in(process, WAITS)
+        if waiting and threads_in(process, READ):
+            break
+        time.sleep(0.01)
+    for task in pathlib.Path(f"/proc/{process.pid}/task").iterdir():
+        os.sched_setaffinity(int(task.name), {cpu})
+    for thread in waiting:
+        os.sched_setscheduler(thread, os.SCHED_IDLE, os.sched_param(0))
+
+
+def test_end_of_input():
+    """
+    Ctrl-C ends both sides of a pipe: what came through it is not all, even if the input ends before
+    the thread that takes signals has run. A busy processor keeps that thread from running.
+    """
+    if platform.machine() != "x86_64":
+        return
+    cpu = min(os.sched_getaffinity(0))
+    busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    os.sched_setaffinity(busy.pid, {cpu})
+    try:
+        for command in (["count", "-", "-k", 3, "-o", "out.kc", "--device", "cpu"],
+                        ["add", "a.kc", "-", "--device", "cpu"], ["remove", "a.kc", "-f", "-"]) * 4:
+            s = Session()
+            s.kcount("a.fq", "-k", 3)
+            before, good = s.names(), (s.path / "a.kc").read_bytes()
+            started = s.start(*command, stdin=subprocess.PIPE)
+            started.stdin.write(READS.encode())
+            started.stdin.flush()
+            let_run_last(started, cpu)
+            started.send_signal(signal.SIGINT)
+            started.stdin.close()
+            expect((started.wait(60), s.names()), (-signal.SIGINT, before), f"{command} and Ctrl-C")
+            expect((s.path / "a.kc").read_bytes() == good, True, f"{command} and Ctrl-C: a.kc")
+    finally:
+        busy.kill()
+        busy.wait()
+
+
 def test_closed_standard_error():
     """Nobody reads the summary: no reason to lose the count."""
     s = Session()
@@ -218,4 +272,5 @@ def test_closed_standard_error():
 
 
 main([test_one_signal, test_silent_input, test_twice, test_ignored, test_existing_output,
-      test_count, test_add, test_dump_and_merge, test_dump, test_closed_standard_error])
+      test_count, test_add, test_dump_and_merge, test_dump, test_end_of_input,
+      test_closed_standard_error])

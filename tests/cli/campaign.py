@@ -29,7 +29,7 @@ WRONG = {
         "$kcount" "$@" || { code=$?; [ "$1" != count ] || touch out.kc; exit $code; }'''),
     "damage that is passed over": ("damage", '"$kcount" "$@" || exit 0'),
     "a file that is left behind": ("signal,full disk", """
-        [ "$1" = check ] || touch ".left.$$"
+        [ "$1" = check ] || [ "$1" = info ] || touch ".left.$$"
         exec "$kcount" "$@" """),
 }
 
