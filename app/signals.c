@@ -2,10 +2,10 @@
  * The signals are blocked in all threads and taken by one that waits for them, so that no code has
  * to be safe to run in the middle of any other.
  *
- * That thread may run late. Ctrl-C ends both sides of a pipe, so the input may end before the thread
- * has asked the job to stop, and a part of the input would be taken for all of it. So whoever is
- * about to commit looks for a signal first (signals_caught). A signal is taken under a lock, by
- * whoever comes first; the thread waits for it with poll(), which takes nothing.
+ * That thread may run late. Ctrl-C ends both sides of a pipe, so the input may end before the
+ * thread has asked the job to stop, and a part of the input would be taken for all of it. So
+ * whoever is about to commit looks for a signal first (signals_caught). A signal is taken under a
+ * lock, by whoever comes first; the thread waits for it with poll(), which takes nothing.
  */
 #include "app/signals.h"
 
