@@ -247,7 +247,8 @@ static enum kc_status W(put_buckets)(struct W(sorter) *s, const struct W(order) 
         size_t begin = 0;
         for (uint32_t b = first; b < end; begin = bucket_end[b++])
                 W(sort_bucket)(s, begin, bucket_end[b] - begin, bucket_low);
-        return o->sink->put(o->sink->ctx, o->list, last, s->keys->word, s->counts, begin, err);
+        const uint64_t *kmers = (const uint64_t *)s->keys; /* NULL if there never was a pair */
+        return o->sink->put(o->sink->ctx, o->list, last, kmers, s->counts, begin, err);
 }
 
 /* Of a range: pairs of each bucket, and where in items the next one of each goes. */
