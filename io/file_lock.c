@@ -30,24 +30,28 @@ static bool is_regular(int fd)
         return fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-enum kc_status kc_file_lock(int *fd, const char *path, struct kc_error *err)
+/* Lock the file of the descriptor `opened`, which becomes *fd; if that fails, close it. */
+static enum kc_status lock_opened(int *fd, int opened, const char *path, struct kc_error *err)
 {
-        enum kc_status status;
-        /* O_NONBLOCK: a pipe must not make us wait before we can see what it is */
-        int opened = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
-        if (opened < 0)
-                return kc_fail(err, KC_EIO, "cannot open %s for writing: %s", path,
-                               strerror(errno));
-        if (!is_regular(opened))
-                status = kc_fail(err, KC_ECORRUPT, "%s is not a .kc file: it is not a regular file",
-                                 path);
-        else
-                status = take_lock(opened, path, err);
+        enum kc_status status = take_lock(opened, path, err);
         if (status == KC_OK)
                 *fd = opened;
         else
                 close(opened);
         return status;
+}
+
+enum kc_status kc_file_lock(int *fd, const char *path, struct kc_error *err)
+{
+        /* O_NONBLOCK: a pipe must not make us wait before we can see what it is */
+        int opened = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+        if (opened < 0)
+                return kc_fail(err, KC_EIO, "cannot open %s for writing: %s", path,
+                               strerror(errno));
+        if (is_regular(opened))
+                return lock_opened(fd, opened, path, err);
+        close(opened);
+        return kc_fail(err, KC_ECORRUPT, "%s is not a .kc file: it is not a regular file", path);
 }
 
 /* For writing if possible, because NFS locks only such descriptors. */
@@ -61,7 +65,6 @@ static int open_replaced(const char *path)
 
 enum kc_status kc_file_lock_replaced(int *fd, bool *exists, const char *path, struct kc_error *err)
 {
-        enum kc_status status;
         int opened = open_replaced(path);
         *fd = -1;
         *exists = opened >= 0 || errno != ENOENT;
@@ -70,13 +73,8 @@ enum kc_status kc_file_lock_replaced(int *fd, bool *exists, const char *path, st
                         return KC_OK;
                 return kc_fail(err, KC_EIO, "cannot replace %s: %s", path, strerror(errno));
         }
-        if (!is_regular(opened))
-                status = kc_fail(err, KC_EIO, "cannot replace %s: it is not a regular file", path);
-        else
-                status = take_lock(opened, path, err);
-        if (status == KC_OK)
-                *fd = opened;
-        else
-                close(opened);
-        return status;
+        if (is_regular(opened))
+                return lock_opened(fd, opened, path, err);
+        close(opened);
+        return kc_fail(err, KC_EIO, "cannot replace %s: it is not a regular file", path);
 }
