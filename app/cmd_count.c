@@ -51,7 +51,7 @@ const struct command command_count = {
         .summary = "Count the k-mers of reads, write a .kc file",
         .description =
                 "FILE is FASTQ or FASTA, plain or compressed with gzip, BGZF or zstd, or SAM, BAM "
-                "or CRAM; kinds are told apart by content, not by name. - is standard input, and "
+                "or CRAM; its content decides, not its name. - is standard input, and "
                 "@LIST a file that names one input per line; blank lines and lines that begin with "
                 "# are skipped. Files of different kinds may be mixed; all are counted together.\n\n"
                 "A file of another kind, or one that is damaged or truncated, is an error; the "

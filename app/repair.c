@@ -5,6 +5,7 @@
 #include "app/progress.h"
 #include "app/signals.h"
 #include "app/size.h"
+#include "app/stores.h"
 #include "io/store_rescue.h"
 #include "kmer/kmer.h"
 
@@ -118,8 +119,6 @@ static enum kc_status repair_store(struct repairing *r, const struct invocation 
 {
         enum kc_status status;
         kc_store_get_info(r->store, &r->info);
-        if (kc_store_warning(r->store) != NULL)
-                fprintf(stderr, "kcount: warning: %s\n", kc_store_warning(r->store));
         KC_TRY(write_copy(r, err));
         if (r->plan->json)
                 put_json(r, call->out);
@@ -140,7 +139,7 @@ enum kc_status repair(const struct invocation *call, const struct repair_plan *p
         enum kc_status status;
         KC_TRY(check_copy(plan, err));
         signals_install(&job);
-        KC_TRY(kc_store_open_rescue(&r.store, plan->path, err));
+        KC_TRY(stores_open_rescue(&r.store, plan->path, err));
         KC_TRY(repair_store(&r, call, err));
 out:
         kc_store_close(r.store);

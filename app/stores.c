@@ -1,5 +1,7 @@
 #include "app/stores.h"
 
+#include "io/store_rescue.h"
+
 #include <stdio.h>
 
 static void warn(const char *warning)
@@ -11,6 +13,14 @@ static void warn(const char *warning)
 enum kc_status stores_open(struct kc_store **store, const char *path, struct kc_error *err)
 {
         enum kc_status status = kc_store_open(store, path, err);
+        if (status == KC_OK)
+                warn(kc_store_warning(*store));
+        return status;
+}
+
+enum kc_status stores_open_rescue(struct kc_store **store, const char *path, struct kc_error *err)
+{
+        enum kc_status status = kc_store_open_rescue(store, path, err);
         if (status == KC_OK)
                 warn(kc_store_warning(*store));
         return status;

@@ -7,8 +7,10 @@
 
 #include "io/store.h"
 
-/* As kc_store_open and kc_store_append, with the file's warning printed on standard error. */
+/* As kc_store_open, kc_store_open_rescue and kc_store_append, with the file's warning printed on
+ * standard error. */
 enum kc_status stores_open(struct kc_store **store, const char *path, struct kc_error *err);
+enum kc_status stores_open_rescue(struct kc_store **store, const char *path, struct kc_error *err);
 enum kc_status stores_append(struct kc_store_writer **writer, const char *path, bool tombstones,
                              int *k, bool *stranded, struct kc_error *err);
 

@@ -40,7 +40,7 @@ class Call(NamedTuple):
 
 
 def read_journal(path):
-    """The calls of a journal; inode numbers that the system used twice are told apart."""
+    """The calls of a journal; inode numbers that the system reused count as different files."""
     with open(path, "rb") as file:
         content = file.read()
     calls, at, ages = [], 0, {}

@@ -94,7 +94,7 @@ class Bench:
 
 
 def names_the_file(said, path, case):
-    """A temporary file is told of by the name of its target, or as one in its folder."""
+    """A message names the target of a temporary file, or calls it one in its folder."""
     known = [os.path.basename(path), case.target or ""]
     if case.threads > 1:  # which call it was is known for certain of one thread only
         known += [name for name in case.arguments if "." in str(name)]
