@@ -42,15 +42,26 @@ static _Noreturn void die(int signo)
         _exit(128 + signo);
 }
 
+/* A pending signal, or 0. A SIGPIPE of our own is none: it waits for the thread whose write() failed
+ * and has returned EPIPE. For a message on standard error, that is no reason to stop. */
+static int next_signal(void)
+{
+        const struct timespec now = { 0 };
+        siginfo_t info;
+        int signo;
+        do
+                signo = sigtimedwait(&state.set, &info, &now);
+        while (signo == SIGPIPE && info.si_pid == getpid());
+        return signo > 0 ? signo : 0;
+}
+
 /* Take a pending signal, if none was taken before. Returns the first one, or 0. */
 static int take_signal(void)
 {
-        const struct timespec now = { 0 };
         pthread_mutex_lock(&state.taking);
         if (state.caught == 0) {
-                int signo = sigtimedwait(&state.set, NULL, &now);
-                state.caught = signo > 0 ? signo : 0;
-                if (signo > 0 && state.job != NULL)
+                state.caught = next_signal();
+                if (state.caught != 0 && state.job != NULL)
                         atomic_store(&state.job->cancel, true);
         }
         int caught = state.caught;

@@ -25,6 +25,7 @@ FASTQ = b"".join(READ % i for i in range(40))
 FASTA = b">a\nACGTTGCAACGGATCC\nATTAGCAT\n>b\nTTTTTTTTTTTTC\n"
 MARK = b"\xef\xbb\xbf"
 AGAIN = "; copy or download the file again"
+CPU = ("--device", "cpu")  # says nothing about a device that is not there
 
 
 def packed(pack, *arguments):
@@ -154,7 +155,7 @@ def test_refused():
     for content, wanted in REFUSED:
         s.write("in", content)
         for threads in (1, 4):
-            refuse(s, wanted, "count", "in", "-k", 5, "-t", threads, "-o", "out.kc")
+            refuse(s, wanted, "count", "in", "-k", 5, "-t", threads, "-o", "out.kc", *CPU)
 
 
 def test_standard_input():
@@ -167,7 +168,7 @@ def test_standard_input():
         with subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as pipe:
             feed = threading.Thread(target=lambda: (pipe.stdin.write(content), pipe.stdin.close()))
             feed.start()
-            refuse(s, "standard input" + wanted[2:], "-", "-k", 5, "-o", "out.kc",
+            refuse(s, "standard input" + wanted[2:], "-", "-k", 5, "-o", "out.kc", *CPU,
                    stdin=pipe.stdout)
             feed.join()
 
@@ -186,7 +187,7 @@ def test_large_gzip():
     for more, what in ((b"\n", "1 byte"), (b"no" * 20, "40 bytes")):
         s.write("in", large + more)
         for threads in (1, 4):
-            refuse(s, trailing(what, len(large)), "in", "-k", 5, "-t", threads)
+            refuse(s, trailing(what, len(large)), "in", "-k", 5, "-t", threads, *CPU)
 
 
 def test_accepted():
@@ -220,7 +221,7 @@ def test_lists():
             ("# nothing\n", "the list list names no file"),
             ("", "the list list names no file")):
         s.write("list", lines)
-        refuse(s, wanted, "@list", "-k", 5)
+        refuse(s, wanted, "@list", "-k", 5, *CPU)
 
 
 def test_database_as_reads():
@@ -228,7 +229,7 @@ def test_database_as_reads():
     s.kcount("a.fq", "-k", 3, "--quiet")
     wanted = ("a.kc is a .kc file, which holds counts and not reads; kcount dump prints them, "
               "kcount merge adds up several files")
-    refuse(s, wanted, "a.kc", "-k", 3, "-o", "b.kc")
+    refuse(s, wanted, "a.kc", "-k", 3, "-o", "b.kc", *CPU)
     refuse(s, wanted, "query", "a.kc", "-f", "a.kc")
 
 
@@ -306,7 +307,7 @@ def test_cram():
               "(it is fetched from the network only if REF_PATH is a URL), or try: samtools fastq "
               "--reference REF.fa FILE | kcount ... -")
     for path in ({}, {"REF_PATH": "/nonexistent/%s"}):
-        others = fails_after_htslib(s, wanted, "in", "-k", 5, "-t", 1,
+        others = fails_after_htslib(s, wanted, "in", "-k", 5, "-t", 1, *CPU,
                                     env={**proxy.environment, **path})
         expect(len(others) > 0, True, "htslib's own messages")
     # found in the cache of samtools, and where REF_PATH says
@@ -322,7 +323,7 @@ def test_cram():
     expect(proxy.asked, [], "the network")
     s.write("in", cram[:-20])
     refuse(s, "in is truncated: it does not end with CRAM's end-of-file container (or something "
-           "was added after it)" + AGAIN, "in", "-k", 5, "-o", "out.kc")
+           "was added after it)" + AGAIN, "in", "-k", 5, "-o", "out.kc", *CPU)
 
 
 def test_bam():
@@ -337,7 +338,7 @@ def test_bam():
              f"in is truncated: its BGZF data breaks off at byte {len(bam) - 100}" + AGAIN),
             (bam + b"more", trailing("4 bytes", len(bam), "BGZF"))):
         s.write("in", content)
-        fails_after_htslib(s, wanted, "in", "-k", 5, "-o", "out.kc")
+        fails_after_htslib(s, wanted, "in", "-k", 5, "-o", "out.kc", *CPU)
 
 
 main([test_refused, test_standard_input, test_large_gzip, test_accepted, test_lists,

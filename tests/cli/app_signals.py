@@ -262,13 +262,18 @@ def test_end_of_input():
 
 
 def test_closed_standard_error():
-    """Nobody reads the summary: no reason to lose the count."""
+    """Nobody reads the warnings and the summary: no reason to lose the count."""
     s = Session()
     reader, writer = os.pipe()
     os.close(reader)
-    done = subprocess.run([KCOUNT, "a.fq", "-k", "3"], cwd=s.path, stderr=writer)
+    for command in (["count", "a.fq", "-k", "3"], ["add", "a.kc", "a.fq"]):
+        done = subprocess.run([KCOUNT, *command], cwd=s.path, stderr=writer)
+        expect((done.returncode, s.names()), (0, ["a.fq", "a.kc"]), f"{command}, nobody listens")
+        # a byte of the reference, so that the next command begins with a warning
+        damaged = bytearray((s.path / "a.kc").read_bytes())
+        damaged[66] ^= 1
+        s.write("a.kc", bytes(damaged))
     os.close(writer)
-    expect((done.returncode, s.names()), (0, ["a.fq", "a.kc"]), "a closed standard error")
 
 
 main([test_one_signal, test_silent_input, test_twice, test_ignored, test_existing_output,
