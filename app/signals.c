@@ -42,8 +42,8 @@ static _Noreturn void die(int signo)
         _exit(128 + signo);
 }
 
-/* A pending signal, or 0. A SIGPIPE of our own is none: it waits for the thread whose write() failed
- * and has returned EPIPE. For a message on standard error, that is no reason to stop. */
+/* A pending signal, or 0. A SIGPIPE that our own write() raised does not count: write() has failed
+ * with EPIPE, and a message on standard error that nobody reads is no reason to stop. */
 static int next_signal(void)
 {
         const struct timespec now = { 0 };

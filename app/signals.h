@@ -20,7 +20,7 @@
 void signals_ignore_file_limit(void);
 
 /*
- * Take the signals from now on, except those that the parent has us ignore (nohup). Call it before
+ * Take the signals from now on, except those that the parent made us ignore (nohup). Call it before
  * other threads are started. job is static; NULL: there is no job to ask, die at once.
  */
 void signals_install(struct kc_job *job);
@@ -38,7 +38,7 @@ int signals_caught(void);
 /* End the process by the signal caught. */
 _Noreturn void signals_die(void);
 
-/* End the process as writing to a closed pipe does; return if the parent has us ignore SIGPIPE. */
+/* End the process as writing to a closed pipe does; return if the parent made us ignore it. */
 void signals_die_by_pipe(void);
 
 #endif

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """
-Measure how the peak of memory compares with the bound: the same reads counted with each -m, on the
-CPU and, where there is one, on the device. Every run appends a line to bench/results/memory.jsonl;
+Compare the peak of memory with its bound: count the same reads with each -m, on the CPU and, if
+there is one, on the device. Every run appends a line to bench/results/memory.jsonl;
 bench/report.py makes a table of them.
 
     bench/memory.py KCOUNT SIMULATE --genome 1000M [--coverage 1] [--threads 16] [--bounds 256M,1G]
                     [--devices cpu,cuda] [--name kcount] [--folder DIR] [--commit NAME]
 
---name tells builds apart, such as the one of an earlier commit.
+--name labels the build, such as one of an earlier commit.
 """
 import argparse
 import datetime

@@ -1,10 +1,10 @@
-"""The peak of memory beside the bound: its part of docs/benchmarks.md, from the lines of bench/memory.py."""
+"""Peak memory compared with the bound: a section of docs/benchmarks.md, from the lines of bench/memory.py."""
 import statistics
 
-HEADER = ["## Memory: the peak beside the bound", "",
+HEADER = ["## Memory: the peak and the bound", "",
           "By `bench/memory.py`: the largest resident set of a count with k = 31 that spills, as a share of `-m`.",
-          "With a device, `-m` bounds what kcount takes itself, pinned memory included; the resident set has the",
-          "CUDA driver's and its libraries' pages besides, which the rows of the small input show by themselves.", ""]
+          "With a device, `-m` bounds what kcount takes itself, pinned memory included; the resident set also",
+          "holds pages of the CUDA driver and its libraries, which dominate in the rows of the small input.", ""]
 
 
 def of_each(records, *fields):

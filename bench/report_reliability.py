@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """
 Make docs/reliability.md from the lines that scripts/campaign.sh has appended to
-bench/results/campaign.jsonl, and from what is kept by hand in bench/reliability/.
+bench/results/campaign.jsonl, and from the files kept by hand in bench/reliability/.
 """
 import json
 import pathlib
@@ -58,7 +58,7 @@ def groups_of(records, key):
 
 
 def sum_lines(records):
-    """All campaigns together, in a sentence."""
+    """One sentence about all campaigns."""
     sums = added([totals_of(record) for record in records])
     swept = [sweep for record in records for sweep in record["sweeps"]]
     faults = sums["faults"] + sum(sweep["faults"] for sweep in swept)
@@ -122,7 +122,7 @@ def one_line(text, most=200):
 
 
 def found_lines(records):
-    """What the campaigns themselves have found."""
+    """The faults that the campaigns on the page found."""
     rows = [[record["date"], record["commit"],
              f"seed {record['seed']}, case {fault['case']} ({fault['kind']})",
              one_line(fault["what"])] for record in records for fault in record["faults"]]
@@ -157,7 +157,7 @@ def stories_kept():
 
 
 def made_now():
-    """The page as it must be."""
+    """The page made from the current files."""
     return page(load_lines(RESULTS), stories_kept(), (HAND_KEPT / "intro.md").read_text())
 
 

@@ -99,7 +99,7 @@ static enum kc_status explain_cram(const struct kc_alignments *a, struct kc_erro
                        a->name, nread(a));
 }
 
-/* What is wrong with the BGZF block behind the last one that htslib could read, if anything. */
+/* What is wrong with the BGZF block after the last one that htslib could read, if anything. */
 static enum kc_status explain_block(const struct kc_alignments *a, struct kc_error *err)
 {
         const BGZF *bgzf = a->file->fp.bgzf;

@@ -19,7 +19,7 @@ enum kc_status kc_damage_truncated(const char *name, const char *format, uint64_
 enum kc_status kc_damage_corrupt(const char *name, const char *what, uint64_t offset,
                                  struct kc_error *err);
 
-/* Bytes behind compressed data that do not belong to it. */
+/* Bytes after compressed data that do not belong to it. */
 struct kc_trailing {
         const char *name;   /* of the file */
         const char *format; /* of the data before them, to which they do not belong */

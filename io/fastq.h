@@ -25,7 +25,7 @@ enum kc_status kc_fastq_scan(struct kc_chunk *chunk, size_t start, size_t end, s
                              bool *strict, struct kc_error *err);
 
 /*
- * Index all complete records in [chunk->start, chunk->end), behind what is indexed already, moving
+ * Index all complete records in [chunk->start, chunk->end), after what is indexed already, moving
  * the lines of a sequence together.
  *   last      the text ends here: what is not complete is a problem
  *   consumed  out: where the first incomplete record begins, untouched

@@ -60,7 +60,7 @@ static void set_context(struct kc_fastq_long *l, const uint8_t *seq, const uint8
         l->ncontext = m;
 }
 
-/* The piece of the sequence that lies in this chunk, behind its context. */
+/* The piece of the sequence that lies in this chunk, after its context. */
 static enum kc_status give_sequence(struct parse *p, struct kc_error *err)
 {
         struct kc_fastq_long *l = p->state;

@@ -125,8 +125,8 @@ out:
 }
 
 /*
- * What follows is no whole header of BGZF: let the gzip reader go on, with the bytes taken from a
- * pipe. Zeros are padding only behind the end-of-file block: a file whose end was never written may
+ * What follows is not a whole BGZF header: let the gzip reader go on, with the bytes taken from a
+ * pipe. Zeros are padding only after the end-of-file block: a file whose end was never written may
  * end with zeros, too.
  */
 static enum kc_status leave_to_gzip(struct bgzf_source *bgzf, struct kc_chunk *chunk, size_t have,

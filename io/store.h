@@ -47,9 +47,9 @@ enum kc_status kc_store_create(struct kc_store_writer **writer, const char *path
                                const struct kc_store_options *options, struct kc_error *err);
 
 /*
- * Begin a run behind those of an existing .kc file. Readers see the old state until
+ * Begin a run after those of an existing .kc file. Readers see the old state until
  * kc_store_commit is done. Before anything is appended, damaged footer references are mended, and
- * what a killed append has left behind the footer is cut off. The file is locked meanwhile
+ * what a killed append has left after the footer is cut off. The file is locked meanwhile
  * (kc_store_lock).
  *   tombstones   the run's k-mers, all with count 1, are to be removed from the runs before it
  *   k, stranded  out: the file's
@@ -194,7 +194,7 @@ enum kc_status kc_store_split(struct kc_store *store, size_t nparts, uint64_t **
 /*
  * Verify everything: every checksum, the order, the index, the histogram, and the identity
  * sum of counts kept + dropped + saturated = k-mers counted. job may be NULL.
- * KC_EUNTIDY if all that is well, but the file is not kc_store_is_tidy.
+ * KC_EUNTIDY if all of that is right, but the file is not kc_store_is_tidy.
  */
 enum kc_status kc_store_check(struct kc_store *store, int nthreads, struct kc_job *job,
                               struct kc_error *err);

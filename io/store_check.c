@@ -165,7 +165,7 @@ out:
         return status;
 }
 
-/* What opening can do without: sound references, and nothing behind the footer. */
+/* What opening can do without: sound references, and nothing after the footer. */
 static enum kc_status check_ends(const struct kc_store *store, struct kc_error *err)
 {
         const uint64_t end = store->footer_offset + store->footer_nbytes;

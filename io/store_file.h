@@ -99,7 +99,7 @@ static inline struct kc_block_place kc_page_place(const struct kc_page *page, si
 }
 
 /*
- * Check the checksum behind the words of a block, and that the block is the one that belongs to the
+ * Check the checksum after the words of a block, and that the block is the one that belongs to the
  * place; in a run that is not linked, the latter cannot be checked.
  */
 enum kc_status kc_block_verify(const struct kc_store *store, const uint64_t *words,

@@ -1,8 +1,8 @@
 /*
- * Which footer is in force. Ordinarily the header's references tell. A damaged reference and one
- * that a crash has torn look alike, and in both cases the newest footer is on the disk, since it is
- * flushed before its reference is written: it is searched for. What lies behind the footer that was
- * found, and belongs to none, decides whether it can be the newest (see docs/format.md).
+ * Which footer is in force. Ordinarily the header's references decide. A damaged reference and
+ * one that a crash has torn look alike. In both cases the newest footer is on the disk, since it is
+ * flushed before its reference is written, and can be searched for. The bytes after the footer that
+ * is found, if they belong to none, decide whether it can be the newest (see docs/format.md).
  */
 #include "io/store_find.h"
 

@@ -58,7 +58,7 @@ enum kc_status kc_output_keep(struct kc_output *output, uint64_t nbytes, struct 
         if (cut(output->file.fd, nbytes) != 0)
                 return kc_fail(err, KC_EIO, "cannot shorten %s to %llu bytes: %s", output->path,
                                (unsigned long long)nbytes, kc_strerror(errno));
-        /* After a crash of the machine, nothing old may reappear behind what is written now. */
+        /* After a crash of the machine, nothing old may reappear after what is written now. */
         if (nbytes < output->kept_nbytes && !kc_file_flush(output->file.fd))
                 return kc_fail(err, KC_EIO, "cannot write %s: %s", output->path,
                                kc_strerror(errno));

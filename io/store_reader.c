@@ -71,8 +71,8 @@ static bool has_changed(const struct kc_store *store, const struct kc_store_head
 }
 
 /*
- * An append may be at work, and change a reference and what lies behind the footer while they are
- * looked at: what seems damaged counts only if the header is the same afterwards.
+ * An append may be at work, and change a reference and what lies after the footer while they are
+ * read: what seems damaged counts only if the header is the same afterwards.
  */
 static enum kc_status read_ends_at_rest(struct kc_store *store, struct kc_error *err)
 {

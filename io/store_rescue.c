@@ -41,7 +41,7 @@ static enum kc_status lose(struct rescue *r, const struct kc_error *why, uint64_
         return KC_OK;
 }
 
-/* First k-mer of a page, from the footer; NULL behind the last. */
+/* First k-mer of a page, from the footer; NULL after the last. */
 static const uint64_t *page_first(const struct rescue *r, uint64_t page)
 {
         return page < r->run->npages ? r->run->page_firsts + page * (uint64_t)r->store->nwords

@@ -102,7 +102,7 @@ static void cut_to_range(struct kc_walk *walk)
         walk->n = end - begin;
 }
 
-/* The first k-mer of the block behind the i-th of the page; NULL behind the run's last. */
+/* The first k-mer of the block after the i-th of the page; NULL after the run's last. */
 static const uint64_t *next_first(const struct kc_walk *walk, size_t i)
 {
         const struct kc_page *page = &walk->page;

@@ -308,7 +308,7 @@ static enum kc_status store_reference(struct kc_store_writer *w, int number,
 }
 
 /*
- * Make both references sound, and one of them lead to the footer in force, before anything behind
+ * Make both references sound, and one of them lead to the footer in force, before anything after
  * that footer is touched. From then on, a damaged reference means that a newer footer was complete.
  * Files of earlier versions get their second reference here.
  */

@@ -139,7 +139,7 @@ struct kc_join_block {
         uint64_t offset;
         uint32_t run;
         uint32_t n;        /* k-mers */
-        uint32_t nwords;   /* with the checksum's behind it */
+        uint32_t nwords;   /* with the checksum's word after it */
         uint64_t checksum; /* that the index holds, if it holds any */
 };
 

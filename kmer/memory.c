@@ -20,7 +20,7 @@ static size_t mapped_nbytes(size_t nbytes)
         return round_up(nbytes, (size_t)sysconf(_SC_PAGESIZE));
 }
 
-/* Map more than is needed, and unmap what lies before the first huge page and behind the block. */
+/* Map more than is needed, and unmap what lies before the first huge page and after the block. */
 static void *map_aligned(size_t nbytes)
 {
         size_t room = nbytes + HUGE_PAGE;

@@ -1,14 +1,14 @@
 /*
- * A library to be preloaded: the program aborts as soon as what it has allocated, and not freed,
- * exceeds a limit.
+ * A library to preload: it aborts the program as soon as what is allocated, and not freed, exceeds
+ * a limit.
  *
  *      KC_MEMORY_LIMIT  bytes; 0 or not set: none
- *      KC_MEMORY_LOG    a file to which the most bytes that were ever allocated are appended
+ *      KC_MEMORY_LOG    a file to which the peak of allocated bytes is appended
  *
- * What malloc() and the like gave counts, whoever called them, and anonymous memory that the
- * program has mapped itself, whether it was touched or not. Stacks do not.
+ * This counts what malloc() and the like return to the program and its libraries, and anonymous
+ * memory that the program maps itself, whether touched or not. Stacks do not count.
  */
-#undef _FILE_OFFSET_BITS /* functions by the names that the program calls */
+#undef _FILE_OFFSET_BITS /* defines functions under the names that the program calls */
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -143,7 +143,7 @@ static void put_mapping(uintptr_t begin, uintptr_t end)
         mappings.all[mappings.n++].end = end;
 }
 
-/* Forget [begin, end), which may be a part of one mapping; how much of it was noted. */
+/* Forget [begin, end), which may be a part of one mapping; returns how much of it was noted. */
 static size_t cut_mapping(uintptr_t begin, uintptr_t end)
 {
         for (size_t i = 0; i < mappings.n; i++) {

@@ -1,6 +1,6 @@
 /*
- * What a .kc file holds, for tests/cli/power.py: thousands of files are looked at without a process
- * for each. One order a line on standard input, one answer a line on standard output.
+ * Report what .kc files hold, for tests/cli/power.py: one process examines thousands of files.
+ * One order a line on standard input, one answer a line on standard output.
  *
  *      know PATH   remember the k-mers of a sound file, with which those of others are compared
  *      look PATH   read all of it

@@ -1,5 +1,5 @@
 /*
- * New files, with simulated answers of the system: file systems without O_TMPFILE, without
+ * New files, with simulated system calls: file systems without O_TMPFILE, without
  * locks or without links, folders that cannot be flushed. (The linker passes the calls below to
  * __wrap_NAME, see CMakeLists.txt.)
  */
@@ -26,7 +26,7 @@
 
 /* ---- the system ---- */
 
-/* errno of a call; 0: it does what it always does. */
+/* errno of a call; 0: it works as usual. */
 static struct {
         int tmpfile, link, lock, sync_folder;
 } refuse;
@@ -128,7 +128,7 @@ static void expect_text(const char *path, const char *text)
         assert_string_equal(got, text);
 }
 
-/* ---- a guard that remembers ---- */
+/* ---- a guard that records its calls ---- */
 
 static struct {
         bool held;
@@ -144,7 +144,7 @@ static void guard(bool hold, const char *temporary)
         if (!hold)
                 snprintf(guarded.temporary, sizeof guarded.temporary, "%s",
                          temporary ? temporary : "");
-        /* the only file there is the one that a dying process is to remove */
+        /* a name that a dying process must remove exists */
         if (!hold && temporary != NULL)
                 assert_int_equal(access(temporary, F_OK), 0);
 }
@@ -185,7 +185,7 @@ static void make(const char *path, const struct kc_new_file_options *options)
         expect_text(path, "new");
 }
 
-/* First all that the system has, then each thing that it may lack, in every way that it says so. */
+/* First a system that can do everything, then each lack, with every errno that reports it. */
 static const struct {
         int tmpfile, link;
 } systems[] = { { 0, 0 },      { EOPNOTSUPP, 0 }, { EISDIR, 0 },
@@ -210,7 +210,7 @@ static void test_names(void **state)
                 be_system(i);
                 const bool named = refuse.tmpfile || refuse.link;
                 assert_int_equal(create(&file, "a", &anew, &err), KC_OK);
-                if (named || file.temporary != NULL) { /* a test on a file system without it */
+                if (named || file.temporary != NULL) { /* or the file system really lacks it */
                         assert_int_equal(nnames(), 1);
                         assert_string_equal(guarded.temporary, file.temporary);
                 } else {
@@ -251,7 +251,7 @@ static void test_modes(void **state)
         umask(old);
 }
 
-/* A file appears under the name in the meantime. */
+/* A file appears under the name before commit. */
 static void test_name_taken(void **state)
 {
         (void)state;
@@ -299,7 +299,7 @@ static void test_locks(void **state)
                 assert_int_equal(commit(&file, &err), KC_OK);
                 assert_false(is_locked("a"));
                 assert_false(is_locked("old"));
-                /* another process's, at the beginning, and at the end */
+                /* another process holds the lock, at the beginning or at the end */
                 err = (struct kc_error){ 0 };
                 assert_int_equal(kc_file_lock(&fd, "a", &err), KC_OK);
                 assert_int_equal(create(&file, "a", &instead, &err), KC_EIO);
@@ -384,7 +384,7 @@ static void test_folder_is_flushed(void **state)
                 assert_non_null(strstr(err.message, "is complete, but its folder cannot be "
                                                     "flushed"));
         }
-        refuse.sync_folder = EINVAL; /* a file system that cannot do it */
+        refuse.sync_folder = EINVAL; /* a file system that cannot flush folders */
         make("a", &carefully);
 }
 
@@ -415,7 +415,7 @@ static void test_links(void **state)
         }
 }
 
-/* A link of the kernel's own, to a file that has lost its name. */
+/* A link in /proc to a file that has lost its name. */
 static void test_link_to_nothing(void **state)
 {
         (void)state;
@@ -450,7 +450,7 @@ static void test_long_names(void **state)
                 assert_int_equal(nnames(), 2);
                 unlink(name);
                 assert_int_equal(create(&file, letters, &instead, &err), KC_OK);
-                if (file.temporary != NULL) { /* whole letters */
+                if (file.temporary != NULL) { /* a long name is cut between letters of two bytes */
                         const char *dot = strchr(file.temporary, '.');
                         assert_int_equal((dot - file.temporary) % 2, 0);
                         assert_in_range(strlen(file.temporary), 100, 143);
@@ -472,7 +472,7 @@ static void test_no_regular_file(void **state)
                 assert_non_null(strstr(err.message, paths[i]));
                 kc_new_file_discard(&file);
         }
-        /* it has appeared since */
+        /* it has appeared in the meantime */
         assert_int_equal(create(&file, "a", &instead, &err), KC_OK);
         assert_int_equal(rename("fifo", "a"), 0);
         assert_int_equal(commit(&file, &err), KC_EIO);

@@ -40,7 +40,7 @@ static void load_state(struct state *state, const struct pair_set *model)
         state->model = copy_set(model);
 }
 
-/* States of a file that grows by a run at a time; the second is of tombstones where asked for. */
+/* States of a file that grows run by run; on request the second run is one of tombstones. */
 static void make_states(struct state *states, int nruns, bool tombstones)
 {
         struct pair_set model = small_set(1);
@@ -140,7 +140,7 @@ static int changed_ref(const uint8_t *old, const uint8_t *new)
         return first ? 0 : 1;
 }
 
-/* The last append was killed when so many bytes of its reference were written. */
+/* The last append was killed after it had written nwritten bytes of its reference. */
 static void tear(const struct state *old, const struct state *new, size_t nwritten)
 {
         char what[64];
@@ -152,7 +152,7 @@ static void tear(const struct state *old, const struct state *new, size_t nwritt
         snprintf(what, sizeof what, "%zu bytes of the reference at %zu", nwritten, at);
         write_file("s.kc", bytes, new->nbytes);
         if (memcmp(bytes + at, old->bytes + at, REF_NBYTES) == 0) {
-                assert_false(warns()); /* a killed append, as far as anyone can tell */
+                assert_false(warns()); /* looks like a killed append */
                 assert_holds(old, KC_EUNTIDY, what);
                 assert_grows(old, what);
         } else {
@@ -233,7 +233,7 @@ static void test_damaged_references(void **unused)
         free_states(states, MAX_RUNS);
 }
 
-/* ---- bytes behind the footer as well ---- */
+/* ---- bytes after the footer as well ---- */
 
 static void assert_refused(enum kc_status opened)
 {
@@ -288,7 +288,7 @@ static void test_footer_and_reference(void **unused)
         free_states(states, 2);
 }
 
-/* A footer that is found, and bytes behind it: a killed append, or a run whose footer is lost. */
+/* A footer that is found, and bytes after it: a killed append, or a run whose footer is lost. */
 static void test_found_with_tail(void **unused)
 {
         (void)unused;
@@ -300,11 +300,11 @@ static void test_found_with_tail(void **unused)
         memset(bytes + states[1].nbytes, 0xab, 40);
         write_file("s.kc", bytes, states[1].nbytes + 37);
         assert_false(warns());
-        assert_holds(&states[1], KC_EUNTIDY, "a tail behind two sound references");
-        assert_grows(&states[1], "a tail behind two sound references");
+        assert_holds(&states[1], KC_EUNTIDY, "a tail after two sound references");
+        assert_grows(&states[1], "a tail after two sound references");
         bytes[REFS_AT + (size_t)changed_ref(states[0].bytes, states[1].bytes) * REF_NBYTES] ^= 1;
         write_file("s.kc", bytes, states[1].nbytes + 37);
-        assert_holds(&states[1], KC_ECORRUPT, "a tail behind the footer that is found");
+        assert_holds(&states[1], KC_ECORRUPT, "a tail after the footer that is found");
         assert_refused(KC_OK);
         free(bytes);
         free_states(states, 2);
@@ -346,7 +346,7 @@ static void test_old_mended(void **unused)
         free_states(&old, 1);
 }
 
-/* An append to an old file, torn; and one that was killed earlier. */
+/* A torn append to an old file, and one that was killed earlier. */
 static void test_old_appended(void **unused)
 {
         (void)unused;
@@ -365,7 +365,7 @@ static void test_old_appended(void **unused)
         for (size_t nwritten = 0; nwritten <= REF_NBYTES; nwritten++)
                 tear(&mended, new, nwritten);
 
-        /* blocks of an append of the old program, or a run whose reference was wiped */
+        /* blocks of an append by an old version, or a run whose reference was wiped */
         uint8_t *bytes = malloc(new->nbytes);
         assert_non_null(bytes);
         memcpy(bytes, new->bytes, new->nbytes);
@@ -390,7 +390,7 @@ static void test_old_appended(void **unused)
 
 /* ---- mended before anything is appended ---- */
 
-/* An append that is killed before its footer is written leaves no doubt of what is in force. */
+/* An append that is killed before its footer is written leaves no doubt about what is in force. */
 static void begin_and_kill(const struct state *state)
 {
         struct kc_error err = { 0 };
@@ -438,7 +438,7 @@ static void test_mended_first(void **unused)
 
 /* ---- every byte ---- */
 
-/* Flip bits of every byte: what can be read is right, or reading or checking fails. */
+/* Flip bits of every byte: what is read is right, or reading or checking fails. */
 static void flip_everywhere(struct state *state, uint8_t mask, size_t *nunnoticed)
 {
         FILE *f;
@@ -470,7 +470,7 @@ static void flip_everywhere(struct state *state, uint8_t mask, size_t *nunnotice
         fclose(f);
 }
 
-/* Only the footers that came before the one in force are not looked at. */
+/* Only earlier footers than the one in force are never read. */
 static size_t unused_nbytes(struct state *states, int n)
 {
         size_t nbytes = 0;

@@ -46,7 +46,7 @@ static void locate(struct image *im, const struct kc_store *store)
         free(page.words);
 }
 
-/* The set is the image's from now on. */
+/* The image takes over the set. */
 static void make_image(struct image *im, struct pair_set set)
 {
         im->set = set;
@@ -74,7 +74,7 @@ static size_t block_nbytes(const struct image *im, size_t block)
         return im->offsets[block + 1] - im->offsets[block];
 }
 
-/* Another block with as many bytes, from the given one on; NBLOCKS: there is none. */
+/* Another block of nbytes, from the given one on; NBLOCKS: there is none. */
 static size_t like(const struct image *im, size_t from, size_t nbytes, size_t but)
 {
         while (from < NBLOCKS && (from == but || block_nbytes(im, from) != nbytes))
@@ -135,7 +135,7 @@ static enum kc_status combine(const struct kc_set *set)
         return status;
 }
 
-/* All blocks of a range; no more than a block at a time. */
+/* Read all blocks of a range, one at a time. */
 static enum kc_status read_range(const struct kc_join_source *source,
                                  const struct kc_join_range *range)
 {
@@ -148,7 +148,7 @@ static enum kc_status read_range(const struct kc_join_source *source,
         return status;
 }
 
-/* As a device reads them. */
+/* Read as for a device. */
 static enum kc_status read_ranges(const struct kc_set *set)
 {
         struct kc_error err = { 0 };
@@ -180,7 +180,7 @@ static void assert_all_read(enum kc_status wanted, const struct image *im, size_
         kc_store_close(store);
 }
 
-/* The bytes as they are now, wrong in the given block. */
+/* Every way of reading notices that the given block is wrong. */
 static void assert_noticed(const struct image *im, size_t block)
 {
         write_file("s.kc", im->bytes, im->nbytes);
@@ -202,7 +202,7 @@ static void put_block(struct image *im, size_t at, const struct image *from, siz
                block_nbytes(from, block));
 }
 
-/* Two blocks of equal size change places. */
+/* Swap two blocks of equal size. */
 static void swap_blocks(struct image *im, const struct image *good)
 {
         uint64_t rng = 1;
@@ -223,8 +223,7 @@ static void swap_blocks(struct image *im, const struct image *good)
         assert_true(ncases >= NCASES / 2);
 }
 
-/* A block of from is in a place of im: of the same file it is repeated, of another it is foreign.
- */
+/* Put a block of from in a place of im: a repeated block of the same file, or one of another. */
 static void plant_blocks(struct image *im, const struct image *good, const struct image *from)
 {
         uint64_t rng = 2;
@@ -250,7 +249,7 @@ static void put_bytes(int fd, const struct image *from, size_t block, uint64_t o
                          nbytes);
 }
 
-/* Every block of from, which is im's own or another file, in every place of equal size. */
+/* Put every block of from, which is im or another file, in every place of equal size. */
 static void plant_everywhere(const struct image *im, const struct image *from)
 {
         struct kc_store *store = open_store("s.kc");
@@ -272,7 +271,7 @@ static void plant_everywhere(const struct image *im, const struct image *from)
         kc_store_close(store);
 }
 
-/* Bytes that are not cut where a block is. */
+/* Bytes that begin a word after or before those of the block. */
 static void shift_blocks(struct image *im, const struct image *good)
 {
         for (size_t a = 1; a + 1 < NBLOCKS; a += 29) {
@@ -345,7 +344,7 @@ static void test_pages(void **unused)
         }
 }
 
-/* The same set, but for one k-mer: a block's first is a little larger. */
+/* The same set except for one k-mer: the first of a block is a little larger. */
 static struct pair_set almost(const struct pair_set *s, size_t block)
 {
         struct pair_set other = empty_set(s, s->n);
@@ -358,9 +357,9 @@ static struct pair_set almost(const struct pair_set *s, size_t block)
 }
 
 /*
- * The page of a file that is almost the same: it fits, all its blocks but one are here, and a
- * lookup of the k-mer that differs would find nothing in the block before, which is sound. That
- * block is then put here, too, so that page and blocks agree.
+ * The page of a file that is almost the same: it fits, only one of its blocks is not here, and a
+ * lookup of the k-mer that differs would find nothing in the block before, which is sound. Then put
+ * that one block here, too, so that page and blocks agree.
  */
 static void test_almost_the_same(void **unused)
 {
@@ -390,7 +389,7 @@ static void test_almost_the_same(void **unused)
         free_image(&other);
 }
 
-/* Two runs with as many k-mers each: their index pages change places. */
+/* Two runs with equally many k-mers: swap their index pages. */
 static void test_runs(void **unused)
 {
         (void)unused;
@@ -433,7 +432,7 @@ static void assert_linked(const char *path, const char *wanted)
         kc_store_close(store);
 }
 
-/* Such runs are read, and stay as they are when others are added; compact makes a linked one. */
+/* Runs of earlier versions are read, and adding does not change them; compact links them. */
 static void test_not_linked(void **unused)
 {
         (void)unused;

@@ -12,7 +12,7 @@
 struct outcome {
         enum kc_status status; /* of opening and of the rescue */
         struct kc_rescue_totals lost;
-        uint64_t nlosses, nkmers; /* as they were reported one by one */
+        uint64_t nlosses, nkmers; /* summed over single reports */
 };
 
 static void note_loss(void *ctx, const struct kc_loss *loss)
@@ -26,7 +26,7 @@ static void note_loss(void *ctx, const struct kc_loss *loss)
         o->nkmers += loss->nkmers;
 }
 
-/* s.kc to c.kc, which is checked. */
+/* Rescue s.kc to c.kc, and check that. */
 static struct outcome rescue(void)
 {
         struct outcome o = { 0 };
@@ -129,14 +129,14 @@ static void test_sound(void **state)
                 check_all("c.kc", &r.model);
                 compact_into("s.kc", "a.kc", 1);
                 compact_into("c.kc", "b.kc", 1);
-                assert_same_files("a.kc", "b.kc"); /* with all that the records say */
+                assert_same_files("a.kc", "b.kc"); /* including all that the records say */
                 unlink("a.kc");
                 unlink("b.kc");
                 free_runs(&r);
         }
 }
 
-/* Take the k-mers of a block out of a set; the sum of their counts. */
+/* Remove the k-mers of a block from a set; returns the sum of their counts. */
 static uint64_t drop_block(struct pair_set *s, size_t block)
 {
         const size_t begin = block * KC_BLOCK_NKMERS;
@@ -205,7 +205,7 @@ static size_t block_nbytes(const struct kc_page *page, size_t i)
         return page->offsets[i + 1] - page->offsets[i];
 }
 
-/* Two blocks of a page that are as long as each other; *a < *b. */
+/* Two blocks of a page that have the same length; *a < *b. */
 static void find_like(const struct kc_page *page, size_t *a, size_t *b)
 {
         for (*b = 1; *b < page->n; ++*b)
@@ -229,7 +229,7 @@ static void swap_blocks(const struct kc_page *page, size_t a, size_t b)
         free(bytes);
 }
 
-/* Sound blocks that the index does not name are lost, each in its own place. */
+/* Swapped blocks, which the index does not name in these places, are both lost. */
 static void test_misplaced(void **state)
 {
         (void)state;
@@ -246,7 +246,7 @@ static void test_misplaced(void **state)
         struct outcome o = rescue();
         assert_int_equal(o.status, KC_OK);
         assert_int_equal(o.nlosses, 2);
-        const uint64_t sum = drop_block(&s, b); /* before a, which would move it */
+        const uint64_t sum = drop_block(&s, b); /* before a, whose removal would move it */
         assert_int_equal(o.lost.sum, sum + drop_block(&s, a));
         assert_int_equal(o.nkmers, 2 * KC_BLOCK_NKMERS);
         check_pairs("c.kc", &s);
@@ -285,7 +285,7 @@ static void test_page(void **state)
         unlink("c.kc");
 }
 
-/* k and strands are found again behind a damaged header; the references mend themselves. */
+/* k and strands are found in spite of a damaged header; the copy gets new references. */
 static void test_header(void **state)
 {
         (void)state;
@@ -309,7 +309,7 @@ static void test_header(void **state)
         unlink("c.kc");
 }
 
-/* Every count is at most what it was, with one exception: where tombstones are lost. */
+/* No count is larger than it was, unless tombstones or the newest state are lost. */
 static void assert_is_part(const struct runs *r, const struct outcome *o)
 {
         struct kc_error err = { 0 };
@@ -336,7 +336,7 @@ static void assert_is_part(const struct runs *r, const struct outcome *o)
         kc_store_close(store);
 }
 
-/* Whatever byte is damaged, and wherever the file is cut off. */
+/* Damage every byte, and cut the file off everywhere. */
 static void test_every_byte(void **state)
 {
         (void)state;

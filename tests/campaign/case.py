@@ -70,11 +70,11 @@ class Case:
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()
-            raise Failure(f"no end within {TIMEOUT} s: {self.commands[-1]}") from None
+            raise Failure(f"still running after {TIMEOUT} s: {self.commands[-1]}") from None
         return Done(process.returncode, out or b"", said)
 
     def program(self, *command, stdin=None, feed=None, **how):
-        """Run a program to its end. stdin is a file to read, feed are bytes that come by a pipe."""
+        """Run a program to its end. stdin: a file to read; feed: bytes to send through a pipe."""
         if stdin is not None:
             with open(stdin, "rb") as source:
                 process = self.start(*command, stdin=source, **how)
@@ -123,7 +123,7 @@ class Case:
 
 
 def check_end(done, call):
-    """No crash, no report of a sanitizer, and no failure without a message."""
+    """No crash, no sanitizer report, and no failure without a message."""
     if "Sanitizer" in done.said:
         raise Failure(f"{call}: {done.said[-4000:]}")
     if done.code < 0:
@@ -133,4 +133,4 @@ def check_end(done, call):
     if done.code and not lines:
         raise Failure(f"{call}: exit {done.code} without a message")
     if done.code and not all(line.startswith(SAYS) for line in lines):
-        raise Failure(f"{call}: a message without 'kcount: ' in front: {done.said[-2000:]}")
+        raise Failure(f"{call}: a message that does not begin with 'kcount: ': {done.said[-2000:]}")

@@ -1,4 +1,4 @@
-"""Every way to read a sound .kc file, against the counts that it must hold."""
+"""Read a sound .kc file in every way and compare with the counts that it must hold."""
 import model
 import options
 from tools import same_text
@@ -16,7 +16,7 @@ def check_histogram(case, name, counts):
 
 
 def some_kmers(rng, counts, k):
-    """K-mers that are there, as they are stored and turned round, and others."""
+    """K-mers of the file, some of them reverse-complemented, and random ones."""
     there = rng.sample(sorted(counts), min(12, len(counts)))
     turned = [kmer.translate(model.COMPLEMENT)[::-1] for kmer in there[:4]]
     return there + turned + ["".join(rng.choices("ACGT", k=k)) for _ in range(3)]

@@ -1,6 +1,6 @@
 """
-Reads as files: text in every form that kcount takes, and what text is packed into. What needs no
-other program is written here, so that it is there on any machine.
+Reads as files: text in every format that kcount reads, plain or compressed. Where possible, this
+module writes the format itself, so that it is available on every machine.
 """
 import gzip
 import shutil
@@ -44,7 +44,7 @@ def fasta_text(rng, reads, width):
 
 
 def line_ends(rng, text):
-    """CRLF now and then; now and then no end of the last line, if there is anything in it."""
+    """Sometimes CRLF; sometimes no newline after the last line, unless that line is empty."""
     if rng.random() < 0.15 and text[-2:-1] not in (b"\n", b""):
         text = text[:-1]
     return text.replace(b"\n", b"\r\n") if rng.random() < 0.15 else text
@@ -90,7 +90,7 @@ def cram(reads):
 # ---- compression ----
 
 def deflated(rng, text, wbits):
-    """A deflate stream of any level and strategy; flushed in the middle as pigz does, or not."""
+    """A deflate stream of any level and strategy; sometimes flushed in the middle, as pigz does."""
     strategy = rng.choice((zlib.Z_DEFAULT_STRATEGY, zlib.Z_DEFAULT_STRATEGY, zlib.Z_FILTERED,
                            zlib.Z_HUFFMAN_ONLY, zlib.Z_RLE, zlib.Z_FIXED))
     level, memory = rng.randrange(10), rng.choice((1, 8, 9))
@@ -105,7 +105,7 @@ def deflated(rng, text, wbits):
 
 
 def gzip_header(rng):
-    """Every optional field, now and then."""
+    """Sometimes with optional fields."""
     flags = rng.choice((0, 0, 0, rng.randrange(32) & ~2))
     parts = [b"\x1f\x8b\x08", bytes([flags]), b"\0" * 6]
     if flags & 4:
@@ -122,7 +122,7 @@ def gzip_member(rng, text):
 
 
 def cut(rng, text, most=6):
-    """The text in some pieces, some of them empty."""
+    """The text in up to `most` pieces, some of which may be empty."""
     places = sorted(rng.randrange(len(text) + 1) for _ in range(rng.randrange(most)))
     return [text[begin:end] for begin, end in zip([0, *places], [*places, len(text)])]
 
@@ -134,13 +134,13 @@ def gzip_file(rng, text):
 
 
 def bgzf_file(rng, text):
-    """Blocks of any size, empty ones among them."""
+    """Blocks of any size, sometimes with empty ones."""
     size = rng.choice((1, 500, 20000, 65280)) if len(text) < 20000 else rng.choice((5000, 65280))
     return bgzf_block(b"") * rng.choice((0, 0, 1, 2)) + bgzf(text, size)
 
 
 def zstd_raw(rng, text):
-    """Frames of uncompressed blocks, with frames between them that are to be skipped."""
+    """Frames of uncompressed blocks, sometimes with skippable frames between them."""
     parts = []
     for piece in cut(rng, text):
         if rng.random() < 0.3:
@@ -166,7 +166,7 @@ def zstd_file(rng, text):
 PACKERS = {"plain": lambda rng, text: text, "gzip": gzip_file, "bgzf": bgzf_file, "zstd": zstd_file,
            "large bgzf blocks": lambda rng, text: bgzf(text, 65280),
            "one gzip member": lambda rng, text: gzip.compress(text, rng.randrange(10))}
-# htslib knows SAM by its first block alone, and takes no zeros behind gzip.
+# htslib recognizes SAM by its first block alone, and rejects zeros after gzip data.
 WITH_QUALITY = [("fastq", packer) for packer in PACKERS] + [
     ("fastq", "plain"), ("sam", "plain"), ("sam", "large bgzf blocks"), ("sam", "one gzip member"),
     ("bam", ""), ("bam", ""), ("cram", "")]

@@ -12,7 +12,7 @@ LARGE = 500000  # k-mers
 
 
 def plural(rng, found):
-    """The reads in the order of the files they go to; one file, or up to four."""
+    """The reads, in order, split into one to four files."""
     nfiles = rng.choice((1, 1, 1, 2, 3, 4))
     places = sorted(rng.randrange(len(found) + 1) for _ in range(nfiles - 1))
     parts = [found[begin:end] for begin, end in zip([0, *places], [*places, len(found)])]
@@ -21,8 +21,8 @@ def plural(rng, found):
 
 class Inputs:
     """
-    Files of reads under fixed names, because a .kc file keeps these; their formats are drawn anew
-    each time they are written.
+    Files of reads. Their names are fixed, because a .kc file stores them; their formats are drawn
+    anew each time they are written.
     """
 
     def __init__(self, case, parts, counting):
@@ -72,7 +72,7 @@ def check_summary(summary, reads, truth, wanted_lines, what):
 
 
 def check_first(case, truth, counting, wanted):
-    """The first file, read in all ways unless it is large."""
+    """Read the first file in every way, or only dump and check it if it is large."""
     if truth.nkmers > LARGE:
         checks.check_dump(case, "first.kc", wanted)
         case.kcount("check", "first.kc", "--quiet", "-t", options.draw_threads(case.rng))

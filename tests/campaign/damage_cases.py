@@ -11,11 +11,11 @@ BYTES = (mutations.flip_bit, mutations.set_byte)
 KINDS = (*BYTES, *BYTES, mutations.truncate, mutations.truncate, mutations.zero, mutations.noise,
          mutations.overwrite, mutations.insert, mutations.delete, mutations.exchange)
 TOLD = ("k", "stranded", "runs", "tombstone_runs", "distinct", "sum", "kmers", "reads")
-CHECKED = (0, 1, 3)  # 3: sound, with bytes behind it
+CHECKED = (0, 1, 3)  # 3: sound, with bytes after it
 
 
 def draw_store(case):
-    """A .kc file of some runs, in which nothing is wrong, and another of its kind."""
+    """A sound .kc file of one or more runs, and another of the same k and strands."""
     files = store_cases.Files(case)
     name, other = files.count(), files.count()
     for _ in range(case.rng.choice((0, 1, 3))):
@@ -24,7 +24,7 @@ def draw_store(case):
 
 
 def swap_blocks(rng, data, other):
-    """Parts of one size change places, or come from another file; their own checksums are right."""
+    """Move parts of equal size, within the file or from another; their checksums stay right."""
     size = rng.choice((8, 64, 512, 4096))
     if len(data) < 2 * size:
         return mutations.flip_bit(rng, data, other)
@@ -42,15 +42,15 @@ def damage_once(rng, data, other):
         return swap_blocks(rng, data, other)
     if kind < 0.2:
         return data + bytes(rng.choices(range(256), k=rng.choice((1, 8, 100, 5000))))
-    if kind < 0.35:  # header and references, where a byte says most
+    if kind < 0.35:  # header and references, where each byte matters most
         return mutations.mutate(rng, data[:128], other, BYTES) + data[128:]
     return mutations.mutate(rng, data, other, KINDS)
 
 
 def damage(rng, data, other):
     """
-    Not with all of the other file at the beginning: that would be the other file, with bytes behind
-    its footer such as a killed add leaves.
+    The result never begins with the whole other file: that would be a sound file, with bytes after
+    its footer as a killed add leaves them.
     """
     changed = other
     while changed.startswith(other):
@@ -59,7 +59,7 @@ def damage(rng, data, other):
 
 
 class Damaged:
-    """A damaged file, and what it would say if it were sound."""
+    """A damaged file, and what it held before the damage."""
 
     def __init__(self, case, files, name, bounds):
         self.case, self.name, self.bounds = case, name, bounds
@@ -67,7 +67,7 @@ class Damaged:
         self.bytes = (case.folder / name).read_bytes()
 
     def run(self, *arguments, wanted=None, codes=(0, 1)):
-        """It fails, or the answer is right."""
+        """Run kcount, which must fail or give the right answer."""
         before = self.case.names()
         done = self.case.kcount(*arguments, codes=codes)
         self.case.expect_names(before, f"{arguments}, exit {done.code}")
@@ -77,7 +77,7 @@ class Damaged:
         return done.code
 
     def read(self):
-        """All commands that only read."""
+        """Run all commands that only read."""
         case, name, counts = self.case, self.name, self.counts
         checked = self.run("check", name, codes=CHECKED)
         dumped = self.run("dump", name, wanted=model.lines(counts))
@@ -101,7 +101,7 @@ class Damaged:
                 raise Failure(f"info: {wrong} are wrong with exit 0: {now}")
 
     def merge(self, other, others):
-        """Into a new file, which must be right or not be there."""
+        """Merge into a new file, which must be right or absent."""
         before = self.case.names()
         done = self.case.kcount("merge", self.name, other, "-o", "merged.kc", codes=(0, 1, 2))
         new = ["merged.kc"] if done.code == 0 else []
@@ -113,7 +113,7 @@ class Damaged:
                 raise Failure("merge of a damaged file: wrong counts with exit 0")
 
     def change(self, files):
-        """add, remove or compact: nothing that was committed may get lost by it unseen."""
+        """Run add, remove or compact, which must not silently lose what was committed."""
         rng, case = self.case.rng, self.case
         action = rng.choice(("add", "remove", "compact"))
         reads, counts = files.draw_reads(10)
@@ -138,7 +138,7 @@ def damage_case(case):
     files, name, other = draw_store(case)
     told = json.loads(case.kcount("info", name, "--json").out)
     good, foreign = (case.folder / name).read_bytes(), (case.folder / other).read_bytes()
-    case.write("sound", good)  # for whoever looks at a failure
+    case.write("sound", good)  # to compare with after a failure
     bounds = checks.draw_bounds(rng, files.k)
     for _ in range(rng.choice((3, 6))):
         (case.folder / name).write_bytes(damage(rng, good, foreign))

@@ -30,8 +30,8 @@ def draw_file(case, k):
 
 def readings(data):
     """
-    The sequences that the file may be said to hold, in each way to read it; None where nobody here
-    can tell. A blank at the end of a line may be part of the sequence, or not.
+    The sequences in the file, for each valid way to read it; None if no program here can read it.
+    A blank at the end of a line may or may not be part of the sequence.
     """
     try:
         found = reading.sequences(data)
@@ -53,7 +53,7 @@ def wanted_lines(ways, counting, before=None):
 
 
 def check_answer(case, name, data, counting, before=None):
-    """The command took the file: what it made of it must be one way to read it."""
+    """The command accepted the file: its counts must match a valid way to read it."""
     got, ways = case.kcount("dump", name).out, readings(data)
     case.kcount("check", name, "--quiet")
     if ways is None:
@@ -100,7 +100,7 @@ def add_it(case, counting, data):
 
 
 def ask_it(case, counting, _):
-    """As a file of queries, and of k-mers to remove: only the manner of failing is looked at."""
+    """Use it as a file of queries, then of k-mers to remove: only check how the commands fail."""
     case.write("good.fa", ">r\n" + "ACGGTTAC" * 40 + "\n")
     case.kcount("count", "good.fa", *counting.options(), "-o", "db.kc")
     names = case.names()
@@ -111,7 +111,7 @@ def ask_it(case, counting, _):
 
 
 def list_it(case, counting, data):
-    """As a list of files, some of which are there."""
+    """Count a damaged list of files, some of which exist."""
     rng = case.rng
     case.write("good.fa", ">r\n" + "ACGGTTAC" * 40 + "\n")
     names = mutations.mutate(rng, b"good.fa\n" * 5, data[:200])

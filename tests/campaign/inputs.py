@@ -1,19 +1,19 @@
 """Random reads: lists of (bases, qualities), both bytes of the same length."""
 
 ODD_LETTERS = b"NnRYKMSWBDHVrykm"
-QUALITIES = bytes(set(range(33, 127)) - {ord("*")})  # in SAM, "*" alone means that there is none
+QUALITIES = bytes(set(range(33, 127)) - {ord("*")})  # in SAM, "*" alone means that there are none
 NAIVE_NBYTES = 60_000_000
 COMPLEMENT = bytes.maketrans(b"ACGT", b"TGCA")
 
 
 def letters(rng, n, alphabet=b"ACGT"):
-    """Near enough to equally often, and far quicker than a choice for each."""
+    """Random letters, nearly equally frequent; much faster than choosing each one."""
     table = (alphabet * (256 // len(alphabet) + 1))[:256]
     return rng.getrandbits(8 * n).to_bytes(n, "little").translate(table) if n else b""
 
 
 def repeat(rng, genome):
-    """Something that a genome holds more than once, or that its k-mers do."""
+    """A repeat: a copy of a part, a short unit, a palindrome, or low complexity."""
     kind = rng.randrange(5)
     n = rng.choice((50, 300, 1000, 3000))
     start = rng.randrange(max(1, len(genome) - n))

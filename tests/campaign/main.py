@@ -1,11 +1,11 @@
 """
-Make random cases until the time is up, check what kcount does with each, keep what fails.
+Run random cases until the time is up, check what kcount does with each, and keep those that fail.
 
     main.py HOURS [--device cpu|cuda|auto] [--seed N] [--build DIR] [--results FILE] [--keep DIR]
 
 See tests/campaign/kinds.py for the kinds of cases. A case depends only on the seed and its number:
---seed N --only-case M repeats one. The totals become a line of JSON in --results, from which
-bench/report_reliability.py makes docs/reliability.md. The exit status is 1 if there was a fault.
+--seed N --only-case M repeats one. The totals are appended to --results as a line of JSON, from
+which bench/report_reliability.py makes docs/reliability.md. The exit status is 1 if a case failed.
 """
 import argparse
 import concurrent.futures
@@ -50,7 +50,7 @@ def repeat_command(setting, seed, number):
 
 
 def run_case(setting, seed, number, keep):
-    """One case, in a worker. What goes wrong in the campaign itself is a fault, too."""
+    """One case, in a worker. An error in the campaign's own code is a fault, too."""
     kind, begin = kind_of(seed, number), cpu_seconds()
     case = cases.Case(setting, seed, number)
     result = {"case": number, "kind": kind, "faults": 0}
@@ -99,7 +99,7 @@ def take(totals, futures):
 
 
 def run_cases(arguments, setting, totals, begin):
-    """Some cases side by side, until the time or the cases are spent."""
+    """Run cases in parallel until the time is up or no cases are left."""
     deadline, todo, told = begin + 3600 * arguments.hours, numbers(arguments), begin
     wait = concurrent.futures.wait
     with concurrent.futures.ProcessPoolExecutor(arguments.jobs) as pool:
@@ -122,20 +122,20 @@ def parse_arguments():
     parser = argparse.ArgumentParser(prog="campaign.sh", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("hours", type=float, metavar="HOURS",
-                        help="start no case after so many hours")
+                        help="start no new case after this many hours")
     parser.add_argument("--device", choices=("cpu", "cuda", "auto"), default="auto",
-                        help="where most counts are made; auto: on a device if there is one")
-    parser.add_argument("--seed", type=int, default=None, help="default: another one each time")
+                        help="where most counting is done; auto: on a device if there is one")
+    parser.add_argument("--seed", type=int, default=None, help="default: the current time")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build",
                         help="folder with kcount and tests/naive")
     parser.add_argument("--results", type=pathlib.Path, default=RESULTS,
                         help="file to append the totals to")
     parser.add_argument("--keep", type=pathlib.Path, default=pathlib.Path("campaign-failures"),
-                        help="folder for what failed")
+                        help="folder for failed cases")
     parser.add_argument("--work", type=pathlib.Path,
                         help="folder for scratch files, best in a RAM disk")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="cases side by side")
-    parser.add_argument("--cases", type=int, default=None, help="run so many cases at most")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="cases to run in parallel")
+    parser.add_argument("--cases", type=int, default=None, help="run at most this many cases")
     parser.add_argument("--only-case", type=int, default=None, metavar="M",
                         help="run just this case")
     parser.add_argument("--first-fault", action="store_true", help="start no case after a fault")
@@ -146,7 +146,7 @@ def parse_arguments():
     arguments = parser.parse_args()
     unknown = set(arguments.kinds) - set(RUN)
     if unknown:
-        parser.error(f"no kinds of cases: {', '.join(sorted(unknown))}")
+        parser.error(f"unknown kinds of cases: {', '.join(sorted(unknown))}")
     if arguments.seed is None:
         arguments.seed = int(time.time())
     return arguments
@@ -155,7 +155,7 @@ def parse_arguments():
 def campaign(arguments, work):
     setting = settings.Setting(arguments.build, arguments.device, work)
     totals, begin = record.Totals(), time.monotonic()
-    say(f"seed {arguments.seed}, {arguments.jobs} cases side by side, {setting.kcount}, "
+    say(f"seed {arguments.seed}, {arguments.jobs} cases in parallel, {setting.kcount}, "
         f"device {setting.device}, against {', '.join(setting.counters())}")
     swept = sweeps.run_all(setting, arguments.seed, arguments.keep) if arguments.sweeps else []
     swept_s = cpu_seconds()

@@ -1,4 +1,4 @@
-"""Bytes with something done to them: what disks, networks, editors and enemies do to files."""
+"""Changes to bytes, such as disks, networks, editors and attackers make to files."""
 
 TELLING = b"\n\r\t @+>;\0\1\xff*NA\x1f\x8bI"
 
@@ -8,7 +8,7 @@ def place(rng, data):
 
 
 def stretch(rng, data):
-    """Where a part of the data begins and ends: a few bytes, or as many as there are."""
+    """Where a part of the data begins and ends: a few bytes, or up to all of them."""
     begin = place(rng, data)
     return begin, min(len(data), begin + rng.choice((1, 2, 4, 16, 100, 4096, len(data))))
 
@@ -55,7 +55,7 @@ def noise(rng, data, _):
 
 
 def exchange(rng, data, _):
-    """Two neighbouring parts change places."""
+    """Swap two neighbouring parts."""
     a, b, c = sorted(place(rng, data) for _ in range(3))
     return data[:a] + data[b:c] + data[a:b] + data[c:]
 
@@ -75,7 +75,7 @@ ALL = (flip_bit, flip_bit, set_byte, set_byte, insert, truncate, truncate, delet
 
 
 def mutate(rng, data, other, some=ALL):
-    """data changed once or some times; other: more of the kind, to take parts of."""
+    """Change data one to four times; other: data of the same kind, to take parts from."""
     for _ in range(rng.choice((1, 1, 1, 2, 4))):
         data = rng.choice(some)(rng, data, other)
     return data

@@ -1,4 +1,4 @@
-"""Random options: those that say what is counted, and those that must not change the result."""
+"""Random options: those that decide what is counted, and those that must not change the result."""
 
 USUAL_KMERS = (1, 2, 3, 15, 16, 17, 21, 27, 31, 32, 33, 55, 63, 64, 65, 101, 127, 128, 129, 254,
                255)
@@ -33,7 +33,7 @@ def draw_threads(rng):
 
 
 def draw_device(rng, setting, k):
-    """The CPU and auto now and then; k above 64 is counted on the CPU in any case."""
+    """Sometimes the CPU or auto; k above 64 is counted on the CPU in any case."""
     draw = rng.random()
     if setting.device == "cpu" or draw < 0.2:
         return "cpu"
@@ -49,7 +49,7 @@ def device_bounds(rng):
 
 
 def engine(rng, setting, k):
-    """Options of count and add under which the same file must come out."""
+    """Options of count and add that must not change the resulting file."""
     threads, memory = draw_threads(rng), rng.random()
     options = ["-t", threads]
     if memory < 0.35:
@@ -64,7 +64,7 @@ def engine(rng, setting, k):
 
 
 def merging(rng, setting, k):
-    """Options of compact, merge and the set operations under which the same file must come out."""
+    """Options of compact, merge and the set operations that must not change the result."""
     device = draw_device(rng, setting, k)
     options = ["-t", draw_threads(rng), "--device", device]
     return options + (device_bounds(rng) if device.startswith("cuda") else [])

@@ -1,6 +1,6 @@
 """
-What a file of reads holds, read slowly by the rules of the formats. It takes whatever kcount may
-take, so that kcount must refuse every file that is refused here.
+A slow reader of files of reads that follows the rules of the formats. It accepts whatever kcount
+may accept, so kcount must refuse every file that it refuses.
 """
 import shutil
 import struct
@@ -11,11 +11,11 @@ from tools import Failure
 
 SAM_HEADERS = (b"@HD\t", b"@SQ\t", b"@RG\t", b"@PG\t", b"@CO\t")
 COMPLEMENT = bytes.maketrans(b"ACGTacgt", b"TGCAtgca")
-AS_HTSLIB = bytes.maketrans(b"0123Uu", b"ACGTNN")  # what else it takes for bases in SAM
+AS_HTSLIB = bytes.maketrans(b"0123Uu", b"ACGTNN")  # what else htslib accepts as bases in SAM
 
 
 class Refused(Failure):
-    """These are no reads."""
+    """The file does not hold reads."""
 
 
 class Unknown(Failure):
@@ -25,7 +25,7 @@ class Unknown(Failure):
 # ---- compression ----
 
 def gunzip(data):
-    """All members, each whole and right; zeros may follow."""
+    """All members, each complete and correct; zeros may follow."""
     text = []
     while data.strip(b"\0"):
         inflate = zlib.decompressobj(31)
@@ -41,7 +41,7 @@ def gunzip(data):
 
 def unzstd(data):
     if shutil.which("zstd") is None:
-        raise Unknown("no zstd here")
+        raise Unknown("zstd is not installed")
     done = subprocess.run(["zstd", "-dcq"], input=data, stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL, check=False)
     if done.returncode != 0:
@@ -90,7 +90,7 @@ def read_sam(text):
             continue
         fields = line.split(b"\t")
         if len(fields) < 11 or not fields[1].isdigit():
-            raise Refused("no SAM line")
+            raise Refused("not a SAM line")
         yield oriented(int(fields[1]), b"" if fields[9] == b"*" else fields[9].translate(AS_HTSLIB))
 
 
@@ -111,7 +111,7 @@ def read_fasta(lines):
             found = []
         elif line[:1] != b";" and line:
             if found is None or line[:1] in b"@+":
-                raise Refused("no FASTA")
+                raise Refused("not FASTA")
             found.append(line)
     yield b"".join(found or [])
 

@@ -1,4 +1,4 @@
-"""What a campaign leaves behind: the failures' folders, and a line of JSON with the totals."""
+"""What a campaign keeps: the folders of failed cases, and a line of JSON with the totals."""
 import datetime
 import json
 import os
@@ -19,7 +19,7 @@ def folder_nbytes(folder):
 
 
 def keep(case, failure, command, target):
-    """The folder of a case that failed, if it is not too large, and how to repeat it."""
+    """Keep the folder of a failed case, if it is not too large, and how to repeat the case."""
     target = pathlib.Path(target)
     target.mkdir(parents=True, exist_ok=True)
     if len(list(target.glob("case-*"))) >= NFAILURES:
@@ -58,14 +58,14 @@ class Totals:
 
 
 def commit_name():
-    """A copy of the tree elsewhere has no history: then KCOUNT_COMMIT says it."""
+    """KCOUNT_COMMIT names the commit of a copy of the tree that has no git history."""
     if os.environ.get("KCOUNT_COMMIT") or shutil.which("git") is None:
         return os.environ.get("KCOUNT_COMMIT", "")
     return commit()
 
 
 def append(path, setting, totals, more):
-    """One line a campaign."""
+    """Append one line per campaign."""
     record = {"label": "campaign", "date": datetime.date.today().isoformat(),
               "commit": commit_name(), "machine": machine(), "devices": setting.devices,
               "counters": setting.counters(), **more, "kinds": totals.rounded(),

@@ -1,11 +1,11 @@
-"""What the counts of reads must be, by the naive counter or in Python, and by other counters."""
+"""The right counts of reads, from the naive counter or Python, and from other counters."""
 import counters
 import model
 from tools import Failure, fastq, run, same_text
 
 BASES = dict(zip(b"ACGTUacgtu", b"ACGTTACGTT"))
 NORMAL = bytes(BASES.get(letter, ord("N")) for letter in range(256))
-PYTHON_KMERS = 20000  # Python counts up to so many
+PYTHON_KMERS = 20000  # Python counts up to this many
 PEER_KMERS = {"jellyfish": range(5, 128), "kmc": range(5, 257)}
 
 
@@ -33,7 +33,7 @@ class Reference:
     """
     The counts of reads, before --min and --max.
         lines      KMER <TAB> COUNT, in order
-        sequences  the reads, normal; low-quality bases are N
+        sequences  the reads as normal() gives them; low-quality bases are N
     """
 
     def __init__(self, case, reads, counting):
@@ -62,7 +62,7 @@ def as_model(lines):
 
 
 def peers(case, reference, counting):
-    """The same by jellyfish and kmc, where they are installed and k suits them."""
+    """Compare with jellyfish and kmc, where they are installed and support k."""
     whole = [bases for bases in reference.sequences if len(bases) >= counting.k]
     names = [name for name in counters.PEERS
              if case.setting.has(name) and counting.k in PEER_KMERS[name]]
@@ -72,7 +72,7 @@ def peers(case, reference, counting):
     for name in names:
         try:
             theirs = counters.PEERS[name](path, counting.k, path.parent, counting.stranded)
-        except Failure as failure:  # theirs, not kcount's
+        except Failure as failure:  # the other counter failed, not kcount
             case.commands.append(f"# {name} failed: {str(failure)[:500]}")
             continue
         case.add("peer_runs", 1)

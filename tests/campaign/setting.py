@@ -1,4 +1,4 @@
-"""What there is on this machine: kcount, the oracle, other counters, a device."""
+"""What this machine has: kcount, the naive counter, other counters, a device."""
 import os
 import pathlib
 import shutil
@@ -9,7 +9,7 @@ def version(program):
     """The first line of a program's version; "" if it is not installed."""
     if shutil.which(program) is None:
         return ""
-    # kmc tells its version in its usage
+    # kmc prints its version in its usage text
     command = [program] if program == "kmc" else [program, "--version"]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     lines = done.stdout.decode(errors="replace").splitlines()

@@ -83,13 +83,13 @@ def duration(work):
 
 
 def heed_signals():
-    """A shell that starts a campaign in the background has it ignore some."""
+    """A shell that starts a campaign in the background makes it ignore some signals."""
     for name in ENDING:
         signal.signal(getattr(signal, name), signal.SIG_DFL)
 
 
 def interrupt(work, number, delay):
-    """Start the command, wait, send a signal; how it ended. The reads may come by a pipe."""
+    """Start the command, wait, send a signal; returns how it ended. The reads may come by pipe."""
     case, command = work.case, list(work.command)
     by_pipe = "large.fa" in command and command[0] != "remove" and case.rng.random() < 0.4
     if by_pipe:
@@ -121,13 +121,13 @@ def signal_case(case):
             continue
         work.check_counts(done.code, what)
         work.restore()
-        case.kcount(*work.command)  # what the killed one has left is in nobody's way
+        case.kcount(*work.command)  # the leftovers must not get in the way
 
 
 # ---- full disks ----
 
 class SmallDisk:
-    """The case's folder on a disk of its own, of which only some bytes are free."""
+    """A small disk mounted on the case's folder."""
 
     def __init__(self, case):
         self.folder = case.folder
@@ -141,7 +141,7 @@ class SmallDisk:
         subprocess.run(["umount", "-l", str(self.folder)], stderr=subprocess.DEVNULL, check=False)
 
     def leave(self, nbytes):
-        """Fill the disk up to that many bytes; the name of the file that does."""
+        """Fill the disk so that only nbytes stay free."""
         free = shutil.disk_usage(self.folder).free
         with open(self.folder / "filler", "wb") as filler:
             os.posix_fallocate(filler.fileno(), 0, max(1, free - nbytes))

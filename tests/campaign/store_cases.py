@@ -1,4 +1,4 @@
-"""Random changes and combinations of .kc files, each held against a dictionary after every step."""
+"""Random changes and combinations of .kc files, compared with a dictionary after every step."""
 import checks
 import inputs
 import model
@@ -10,7 +10,7 @@ MOST_FILES = 4
 
 
 class Stored:
-    """What a .kc file must hold; plain: the inputs whose counts it holds, if that is all."""
+    """What a .kc file must hold; plain: the inputs, if it holds exactly their counts."""
 
     def __init__(self, counts, plain):
         self.counts, self.plain = counts, plain
@@ -92,7 +92,7 @@ class Files:
                 *(["--max", most] if most < model.MOST else [])]
 
     def check_bytes(self, name):
-        """A file of nothing but the counts of some inputs is what counting them at once gives."""
+        """If a file holds just the counts of some inputs, counting them at once gives that file."""
         stored = self.files[name]
         if stored.plain and len(stored.plain) <= 250:
             options_now = ["-k", self.k, *self.strands(), *self.engine(), "--force"]
@@ -102,7 +102,7 @@ class Files:
     # ---- combinations ----
 
     def combine(self):
-        """A new file from two or more, maybe with the same one twice among them."""
+        """A new file from two or more, possibly with the same one twice."""
         rng, operation = self.case.rng, self.case.rng.choice(sorted(model.OPERATIONS))
         given, rule = rng.choice(sorted(model.OPERATIONS[operation].items()))
         names = rng.choices(sorted(self.files), k=rng.choice((2, 2, 3, 5)))
@@ -120,7 +120,7 @@ class Files:
         return output
 
     def double(self, name):
-        """Counts twice what they were, some thirty times, saturate."""
+        """Double the counts, sometimes so often that they saturate."""
         for _ in range(self.case.rng.choice((1, 5, 33))):
             output = self.new_name()
             self.case.kcount("merge", name, name, "-o", output, *self.merging())
@@ -143,7 +143,7 @@ class Files:
 
 
 def step(files):
-    """One change; the name of the file that it made or changed."""
+    """Make one change; returns the name of the file that it made or changed."""
     rng = files.case.rng
     action = rng.choice(("count", "add", "add", "add", "remove", "remove", "compact", "combine",
                          "combine", "double"))

@@ -1,6 +1,6 @@
 """
-The long tests that a campaign runs once, in full, if it is asked to: programs of their own, of
-which ctest runs a sample. What is missing (sanitizers: no fault library) is left out.
+The long tests, which a campaign with --sweeps runs once and in full: separate programs, of which
+ctest runs a sample. What the build lacks (with sanitizers, the fault library) is left out.
 """
 import os
 import pathlib
@@ -13,8 +13,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 FUZZ_SECONDS = 60  # for each target
 TIMEOUT = 3 * 3600
 
-# name: (command in tests/cli, environment, what it prints at the end). A sweep that prints no
-# totals tells its outcome by its exit status alone.
+# name: (command in tests/cli, environment, what it prints at the end). A sweep without
+# totals reports its outcome by its exit status alone.
 SCRIPTS = {
     "power loss": ("power.py {build}/kcount {root} {build}/tests/libfault.so full", {},
                    r"power: states=(\d+) violations=(\d+)"),
@@ -33,11 +33,11 @@ def run(command, environment):
                               env={**os.environ, **environment}, timeout=TIMEOUT, check=False)
         return done.returncode, done.stdout.decode(errors="replace")
     except subprocess.TimeoutExpired:
-        return -1, f"no end within {TIMEOUT} s"
+        return -1, f"still running after {TIMEOUT} s"
 
 
 def result(name, command, environment, pattern):
-    """What a sweep did: cases, faults, and what it said if it failed."""
+    """What a sweep did: cases, faults, and its output if it failed."""
     begin = time.monotonic()
     print(f"sweep: {name}", file=sys.stderr, flush=True)
     code, said = run(command, environment)
@@ -60,7 +60,7 @@ def scripts(setting, keep):
 
 
 def fuzzers(setting, seed, keep):
-    """The corpora changed at random; the input of a crash stays in the folder of what failed."""
+    """Change the corpora at random; inputs that crash a target stay in the --keep folder."""
     for target in sorted((pathlib.Path(setting.build) / "tests" / "fuzz").glob("fuzz_*")):
         corpus = ROOT / "tests" / "fuzz" / "corpus" / target.name[len("fuzz_"):]
         if corpus.is_dir() and os.access(target, os.X_OK) and target.is_file():

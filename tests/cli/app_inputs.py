@@ -25,11 +25,11 @@ FASTQ = b"".join(READ % i for i in range(40))
 FASTA = b">a\nACGTTGCAACGGATCC\nATTAGCAT\n>b\nTTTTTTTTTTTTC\n"
 MARK = b"\xef\xbb\xbf"
 AGAIN = "; copy or download the file again"
-CPU = ("--device", "cpu")  # says nothing about a device that is not there
+CPU = ("--device", "cpu")  # no message about a missing device
 
 
 def packed(pack, *arguments):
-    """What an archiver makes of FASTQ as the only file."""
+    """An archive with FASTQ as its only file."""
     out = io.BytesIO()
     pack(out, *arguments)
     return out.getvalue()
@@ -159,7 +159,7 @@ def test_refused():
 
 
 def test_standard_input():
-    """A pipe cannot be looked into as far, and its size is not known."""
+    """Less of a pipe can be inspected in advance, and its size is not known."""
     s = Session()
     for content, wanted in (
             (lzma.compress(FASTQ), unread("compressed with xz", "xz -dc FILE")),
@@ -266,7 +266,7 @@ def test_query_files():
 
 
 class Proxy:
-    """Notes whatever connects to it."""
+    """Records every connection."""
 
     def __init__(self):
         self.asked = []
@@ -285,7 +285,7 @@ class Proxy:
 
 
 def fails_after_htslib(s, wanted, *arguments, **how):
-    """As refuse; but htslib has its say before."""
+    """As refuse, but after messages of htslib."""
     before = s.names()
     s.kcount(*arguments, code=None, **how)
     *others, last = s.said.splitlines()
@@ -296,7 +296,7 @@ def fails_after_htslib(s, wanted, *arguments, **how):
 
 
 def test_cram():
-    """Without its reference it is refused, and the network is left alone."""
+    """CRAM without its reference is refused, and the network is not used."""
     s, proxy = Session(), Proxy()
     bases = (SOURCE / "tests/alignments/reference.fa").read_text().split("\n")[1]
     cram = (SOURCE / "tests/alignments/reference.cram").read_bytes()

@@ -1,6 +1,6 @@
 """
-Several processes at one file: who changes or replaces it keeps the others out, but never the
-readers, and nothing is lost behind an exit status of 0.
+Several processes at one file: one that changes or replaces it keeps out other writers but never
+readers, and no change that ended with exit status 0 is lost.
 
     app_locks.py KCOUNT SOURCE
 """
@@ -27,7 +27,7 @@ def prepare():
 
 
 def start(s, *call, output="db.kc"):
-    """A command that reads standard input and has its output open."""
+    """Start a command that reads standard input, and wait until it has opened its output."""
     started = s.start(*call, "--quiet", stdin=subprocess.PIPE)
     wait_for_output(s, started, output)
     time.sleep(0.05)  # from open to flock
@@ -81,31 +81,31 @@ def test_replacing_keeps_others_out():
 
 
 def test_a_file_that_comes_up():
-    """There is no file to lock at the beginning, but one at the end."""
+    """There is no file to lock at the beginning, but there is one at the end."""
     s = prepare()
     os.rename(s.path / "db.kc", s.path / "was.kc")
     started = start(s, "count", "-", "-k", 3, "-o", "db.kc", "--force", output=None)
     os.rename(s.path / "was.kc", s.path / "db.kc")
     adding = start(s, "add", "db.kc", "-")
     expect(finish(started, OTHER), (1, f"kcount: {LOCKED}\n"),
-           "count --force onto a file that came up, locked")
+           "count --force onto a file that has appeared, locked")
     expect(finish(adding), (0, ""), "add to it")
     s.kcount("a.fq", "a.fq", "-k", 3, "-o", "twice.kc")
     expect(s.kcount("dump", "db.kc"), s.kcount("dump", "twice.kc"), "what add has added")
     os.rename(s.path / "db.kc", s.path / "was.kc")
     started = start(s, "count", "-", "-k", 3, "-o", "db.kc", "--force", output=None)
     os.rename(s.path / "was.kc", s.path / "db.kc")
-    expect(finish(started, OTHER), (0, ""), "count --force onto a file that came up")
+    expect(finish(started, OTHER), (0, ""), "count --force onto a file that has appeared")
     expect(s.kcount("dump", "db.kc"), s.kcount("dump", "other.kc"), "what count has written")
     started = start(s, "count", "-", "-k", 3, "-o", "db.kc", "--force")
     os.unlink(s.path / "db.kc")
-    expect(finish(started), (0, ""), "count --force onto a file that went away")
+    expect(finish(started), (0, ""), "count --force onto a file that has disappeared")
     s.kcount("check", "db.kc")
     expect(s.names(), ["a.fq", "db.kc", "other.fa", "other.kc", "twice.kc"], "files")
 
 
 def test_replaced_by_others():
-    """Other programs take no lock: then add must say that what it added is nowhere."""
+    """Other programs take no lock: then add must report that what it added is lost."""
     for command in (["add", "db.kc", "-"], ["remove", "db.kc", "-f", "-"]):
         for action in (lambda s: os.replace(s.path / "other.kc", s.path / "db.kc"),
                        lambda s: os.unlink(s.path / "db.kc")):
@@ -134,13 +134,13 @@ def test_compact_replaced_by_others():
         os.replace(s.path / "precious", s.path / "db2.kc")
         started.send_signal(signal.SIGCONT)
         said = started.communicate(timeout=60)[1].decode()
-        expect((s.path / "db2.kc").read_bytes(), b"precious", "what has taken compact's place")
+        expect((s.path / "db2.kc").read_bytes(), b"precious", "the file that replaced compact's")
         os.unlink(s.path / "db2.kc")
         if not finished and started.returncode != 0:
             told = "db2.kc was removed or replaced" in said
             expect((started.returncode, told), (1, True), f"compact: {said}")
             return
-    raise Failure("compact was always faster")
+    raise Failure("compact always finished before its file was replaced")
 
 
 # ---- all at once ----

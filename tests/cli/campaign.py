@@ -85,7 +85,7 @@ def test_wrong_programs():
 
 
 def test_repeat():
-    """A case that failed fails again by itself, for the same reason."""
+    """A case that failed also fails when it is run alone, for the same reason."""
     with tempfile.TemporaryDirectory() as work:
         work = pathlib.Path(work)
         build = build_of(work, WRONG["a count that is one too high"][1])

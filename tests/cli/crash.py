@@ -3,7 +3,7 @@ add, remove and compact that fail or die at every call that changes a file: the 
 was, or what it was to become, and the next change finds nothing in its way.
 
     crash.py KCOUNT SOURCE FAULT
-        FAULT: the library made of tests/fault
+        FAULT: the library built from tests/fault
 """
 import os
 import random
@@ -17,7 +17,7 @@ from tools import SKIPPED, Failure, main
 
 
 def faulty(s, at, kind, *arguments):
-    """Run kcount with its at-th change of a file at fault; its exit status, and what it said."""
+    """Run kcount with a fault at its at-th change of a file: exit status, messages, calls."""
     done = run_faulty(s, arguments, at=at, kind=kind)
     return done.code, done.said, [name for name, path in done.calls]
 
@@ -32,10 +32,10 @@ def prepare():
 
 
 def check_state(s, before, after, what):
-    """The file holds one of the two, can be changed again, and is whole then."""
+    """The file holds one of the two, can be changed again, and is whole after that."""
     now = s.kcount("dump", "db.kc")
     if now not in (before, after):
-        raise Failure(f"{what}: the file is neither what it was nor what it was to be")
+        raise Failure(f"{what}: the file is neither the old one nor the new one")
     s.write("one.fa", ">x\n" + "A" * 22 + "\n")
     s.kcount("add", "db.kc", "one.fa")
     s.kcount("check", "db.kc")
@@ -52,7 +52,7 @@ def die_everywhere(kind, *command):
     code, said, calls = faulty(s, 0, kind, *command)
     expect(code, 0, f"{command}: {said}")
     after = s.kcount("dump", "db.kc")
-    # nothing refers to what is not on the disk yet: the run, its footer, the reference
+    # each is flushed before the next refers to it: the run, its footer, the reference
     wanted = ["fsync", "pwrite", "fsync", "pwrite", "fsync"]
     if command[0] == "compact":
         wanted = ["fsync", "link", "rename", "fsync"]
@@ -75,13 +75,13 @@ def die_everywhere(kind, *command):
         if code != 0:
             became.append(now_after)
         elif not now_after:
-            raise Failure(f"{what}: exit 0, but the file is what it was")
+            raise Failure(f"{what}: exit 0, but the file is unchanged")
         for name in set(s.names()) - set(names) - {"one.fa"}:
             if kind in ("full", "error") and calls[at - 1] != "unlink":
                 raise Failure(f"{what}: left {name}")
             (s.path / name).unlink()
     if command[0] != "compact" and became != sorted(became):
-        raise Failure(f"{command}: {kind}: the change is seen, then not: {became} {calls}")
+        raise Failure(f"{command}: {kind}: the change comes, then goes: {became} {calls}")
 
 
 def test_add():
@@ -100,19 +100,19 @@ def test_compact():
 
 
 def test_trailing():
-    """What an append has left is cut off by the next one, and by compact."""
+    """The next append cuts off what a killed one has left, and so does compact."""
     s = prepare()
     before = s.kcount("dump", "db.kc")
     with open(s.path / "db.kc", "ab") as db:
         db.write(os.urandom(100000))
-    expect(s.kcount("dump", "db.kc"), before, "dump with rubbish behind the footer")
+    expect(s.kcount("dump", "db.kc"), before, "dump with garbage after the footer")
     s.kcount("check", "db.kc", code=3, message="interrupted append")
     s.kcount("compact", "db.kc")
     s.kcount("check", "db.kc")
     good = (s.path / "db.kc").read_bytes()
     s.write("db.kc", good + b"x" * 1001)
     s.kcount("compact", "db.kc")
-    expect((s.path / "db.kc").read_bytes() == good, True, "compact of one run with rubbish behind it")
+    expect((s.path / "db.kc").read_bytes() == good, True, "compact of one run with garbage after it")
 
 
 def test_signals():

@@ -33,7 +33,7 @@ def patch(s, name, offset, data):
 
 
 def warned(s, name, *words):
-    """What was said is one warning about the file, with these words."""
+    """Standard error holds one warning about the file, with these words."""
     lines = s.said.splitlines()
     if len(lines) != 1 or not lines[0].startswith(f"kcount: warning: {name}: "):
         raise Failure(f"not one warning about {name}: {s.said!r}")
@@ -53,7 +53,7 @@ def grown(nruns):
 
 
 def test_damaged_reference():
-    """A damaged byte in the reference in force, as it was found to give an older state."""
+    """A damaged byte in the reference in force, which once silently gave an older state."""
     s = grown(3)
     good = s.kcount("dump", "d.kc")
     expect(good, count(READS), "dump")
@@ -70,10 +70,10 @@ def test_damaged_reference():
         warned(s, "d.kc", "offset 64")
         if wanted is not None:
             expect(got, wanted, call[0])
-    expect(s.kcount("dump", "m.kc"), good, "what merge made of it")
+    expect(s.kcount("dump", "m.kc"), good, "what merge wrote")
     expect(json.loads(s.kcount("info", "d.kc", "--json"))["runs"], 3, "runs")
     expect(s.kcount("check", "d.kc", code=3, message="mends it").split(":")[0], "d.kc", "check")
-    expect(len(s.said.splitlines()), 1, "lines that check says")
+    expect(len(s.said.splitlines()), 1, "lines of check")
     told = json.loads(s.kcount("check", "d.kc", "--json", code=3))
     expect((told["ok"], "offset 64" in told["warning"]), (True, True), "check --json")
 
@@ -86,11 +86,11 @@ def test_damaged_reference():
         expect(s.kcount("check", "d.kc").startswith("d.kc: ok"), True, f"check after {change[0]}")
         wanted = count(READS + READS[:1]) if change[0] == "add" else good
         expect(s.kcount("dump", "d.kc"), wanted, f"dump after {change[0]}")
-        expect(s.said, "", f"what is said after {change[0]}")
+        expect(s.said, "", f"messages after {change[0]}")
 
 
 def test_compact_of_one_run():
-    """One run, damaged reference: there is something to do."""
+    """One run, but a damaged reference: compact has something to do."""
     s = grown(1)
     good = (s.path / "d.kc").read_bytes()
     for offset in (70, 100):
@@ -106,19 +106,19 @@ def test_tail():
     good = s.kcount("dump", "d.kc")
     s.write("d.kc", (s.path / "d.kc").read_bytes() + b"KCFOOTR3" * 100)
     expect(s.kcount("dump", "d.kc"), good, "dump")
-    expect(s.said, "", "what dump says")
+    expect(s.said, "", "messages of dump")
     s.kcount("check", "d.kc", code=3, message="800 bytes")
     expect(s.kcount("check", "d.kc", "--repair", "c.kc"),
            "d.kc: nothing is lost; c.kc holds all of it\n", "repair")
     expect(s.kcount("dump", "c.kc"), good, "the copy")
     s.kcount("add", "d.kc", "r2.fa", "--quiet")
-    expect(s.said, "", "what add says")
+    expect(s.said, "", "messages of add")
     s.kcount("check", "d.kc")
     expect(s.kcount("dump", "d.kc"), count(READS), "dump after add")
 
 
 def test_lost_run():
-    """Neither the reference nor the footer is sound: nobody answers, and nothing is cut off."""
+    """Neither the reference nor the footer is sound: all commands refuse, nothing is cut off."""
     s = grown(3)
     footer = (s.path / "d.kc").read_bytes().rfind(b"KCFOOTR3")
     patch(s, "d.kc", footer + 60, b"\xff")
@@ -134,7 +134,7 @@ def test_lost_run():
 
 
 def test_old_file_in_doubt():
-    """Of an old file with a damaged reference nobody can tell whether a run was committed."""
+    """In an old file with a damaged reference, it is unknown whether a run was committed."""
     s = Session()
     s.write("extra.fa", ">x\n" + "ACGTTGCATTAGGCCATACTT" * 3 + "\n")
     for name in ("footer1-two-k21", "footer2-tombstones-k15"):
@@ -203,7 +203,7 @@ def test_repair():
     footer = (s.path / "t.kc").read_bytes().rfind(b"KCFOOTR3")
     content = (s.path / "t.kc").read_bytes()
     record = footer + 32 + 8 * 3
-    # behind the first run's record, rows, first k-mer and checksum of its page, and names
+    # after the first run's record, rows, first k-mer and checksum of its page, and names
     words = struct.unpack_from("<17Q", content, record)
     record += 136 + 16 * words[14] + 16 + (words[16] + 7) // 8 * 8
     blocks, = struct.unpack_from("<Q", content, record)

@@ -3,14 +3,14 @@ A disk that loses power, simulated from a journal of tests/fault/journal.h.
 
 What has been flushed is there. Of each change since then a disk may hold all, nothing or a part:
 
-- a write may be missing, or be there in some of its sectors only (a sector is written whole; of a
+- a write may be missing, or only some of its sectors may be there (a sector is written whole; of a
   write of at most 128 bytes any prefix may be there, as if sectors were smaller), and the file may
-  have grown to its end before its data came, with zeros in place of them;
+  have grown to the write's end before the data came, with zeros in their place;
 - a truncation may be missing;
 - of the changes of a folder since the folder was flushed any subset may be there (POSIX promises
   no order); a rename happens or does not. Flushing a file does not make its name last.
 
-What a change leaves out does not keep later ones away: writes reach the disk in any order. Where
+A change that is lost does not stop later ones: writes reach the disk in any order. Where
 two writes overlap, the older one never wins over the newer one if both are there.
 """
 import hashlib
@@ -19,8 +19,8 @@ import os
 from typing import NamedTuple
 
 SECTOR = 512
-SMALL = 128  # of a write up to this long every prefix is tried
-EVERY = 10  # all subsets of so many changes are tried
+SMALL = 128  # every prefix of a write up to this long is tried
+EVERY = 10  # all subsets of up to this many changes are tried
 
 
 class Call(NamedTuple):
@@ -64,13 +64,13 @@ class Snapshot(NamedTuple):
     names: dict  # path: inode
     changes: list  # calls on files, in order
     renamings: list  # calls on names, in order
-    ncalls: int  # of the journal, that have happened
+    ncalls: int  # calls of the journal that have happened
 
 
 def snapshots(files, names, calls):
     """
-    The last moments before each flush, and the end. What may be on the disk at any earlier moment
-    may be there at one of these as well: a call that is still to come is a call that was lost.
+    The moments just before each flush, and the end. They cover all earlier moments: a call that is
+    still to come leaves the same disk as a call that was lost.
     """
     files, names, changes, renamings = dict(files), dict(names), [], []
     for i, call in enumerate(calls):
@@ -114,7 +114,7 @@ def rename(names, calls):
 
 class Fate(NamedTuple):
     kept: object  # True, False, or a set of pieces of a write
-    nbytes: int = -1  # of the write, if only so many come to the disk
+    nbytes: int = -1  # if only this many of the write reach the disk
     grown: bool = True  # the file has grown to the write's end, whether its data are there or not
 
     def __str__(self):
@@ -206,16 +206,16 @@ def random_fate(call, rng):
 
 
 def fates_of(calls, rng):
-    """Fates of all calls, the likely and the telling ones first, then at random without end."""
+    """Fates of all calls: first the likely and the revealing ones, then random ones, endlessly."""
     n = len(calls)
-    for i in range(n + 1):  # those up to a moment
+    for i in range(n + 1):  # calls up to a moment are kept
         yield [KEPT] * i + [LOST] * (n - i)
     for i in range(n):
         yield [LOST if j == i else KEPT for j in range(n)]
         yield [KEPT if j == i else LOST for j in range(n)]
     partly = [[(i, fate) for fate in torn(call, rng)]
               for i, call in enumerate(calls) if call.name == "write"]
-    for row in itertools.zip_longest(*partly):  # call by call in turn, if a bound ends it early
+    for row in itertools.zip_longest(*partly):  # the calls take turns, as a bound may end it early
         for i, fate in filter(None, row):
             yield [KEPT] * i + [fate] + [LOST] * (n - i - 1)
             yield [KEPT] * i + [fate] + [KEPT] * (n - i - 1)
@@ -227,7 +227,7 @@ def fates_of(calls, rng):
 
 
 def subsets_of(calls, rng):
-    """Which of the changes of names are there: those up to a moment first."""
+    """Subsets of the changes of names: first those up to a moment."""
     n = len(calls)
     for i in range(n, -1, -1):
         yield calls[:i]
@@ -248,7 +248,7 @@ class State(NamedTuple):
 def states(snapshot, rng, bound, seen):
     """
     Distinct states of the folder at the moment: at most bound of them, and none that is in seen,
-    which grows. Names that cannot be told apart do not count, nor do files without a name.
+    to which they are added. States that differ only in inodes or in files without a name are equal.
     """
     found = 0
     tables = []

@@ -1,4 +1,4 @@
-"""Running kcount with the library of tests/fault before it."""
+"""Running kcount with the library of tests/fault preloaded."""
 import os
 import pathlib
 import subprocess
@@ -12,14 +12,14 @@ FAULT = pathlib.Path(sys.argv[3]).resolve()
 
 
 class Done:
-    """What a run came to: code, said, out and calls, a list of (name of the call, path)."""
+    """The result of a run: code, said, out and calls, a list of (name of the call, path)."""
     def __init__(self, done, calls):
         self.code, self.out, self.calls = done.returncode, done.stdout, calls
         self.said = done.stderr.decode(errors="replace")
 
 
 def run_faulty(s, arguments, code=None, timeout=60, **settings):
-    """Run kcount with settings of the library, KC_FAULT_ left out of their names."""
+    """Run kcount with settings of the library, named without KC_FAULT_."""
     with tempfile.TemporaryDirectory() as aside:
         log = pathlib.Path(aside, "log")
         environment = dict(os.environ, LD_PRELOAD=str(FAULT), KC_FAULT_LOG=str(log))
@@ -37,8 +37,8 @@ def run_faulty(s, arguments, code=None, timeout=60, **settings):
 
 def run_killed(s, arguments, which, kind="kill"):
     """
-    Run a command up to a call: which is a function of the names of all its calls. Returns what the
-    files would have become.
+    Run a command up to a call, which `which` chooses from the names of all its calls. Returns what
+    the files would have become.
     """
     before = s.contents()
     calls = run_faulty(s, arguments, code=0).calls
@@ -50,7 +50,7 @@ def run_killed(s, arguments, which, kind="kill"):
 
 
 class Looker:
-    """tests/power_look.c at work."""
+    """A running tests/power_look.c."""
     PROGRAM = FAULT.parent / "power_look"
 
     def __init__(self):
@@ -73,7 +73,7 @@ class Looker:
 
 
 class Look:
-    """An answer; see there."""
+    """An answer of tests/power_look.c."""
     def __init__(self, outcome, pairs, histogram, tidy, nwrong, message):
         self.outcome, self.pairs, self.histogram = outcome, pairs, histogram
         self.tidy, self.nwrong, self.message = tidy == "1", int(nwrong), message

@@ -45,7 +45,7 @@ def count(text, k, stranded):
 
 def quietly(s, *arguments):
     got = s.kcount(*arguments)
-    expect(s.said, "", f"what {arguments[0]} says on standard error of {arguments[1]}")
+    expect(s.said, "", f"messages of {arguments[0]} about {arguments[1]}")
     return got
 
 
@@ -102,7 +102,7 @@ def test_grow():
 
 
 def test_same_bytes():
-    """The newest kind is written as it was."""
+    """Files of the newest kind are written byte for byte as before."""
     s = Session()
     shutil.copytree(GOLDEN / "inputs", s.path / "inputs")
     done = subprocess.run(["sh", GOLDEN / "make.sh", KCOUNT, NEWEST, s.path], cwd=s.path,
@@ -110,11 +110,11 @@ def test_same_bytes():
     expect((done.returncode, done.stderr), (0, b""), "make.sh")
     for path in GOLDEN.glob(f"{NEWEST}-*.kc"):
         if (s.path / path.name).read_bytes() != path.read_bytes():
-            raise Failure(f"{path.name} is not made as it was")
+            raise Failure(f"{path.name} is written differently")
 
 
 def test_compact_old():
-    """A file of one run of an earlier version becomes what is written today."""
+    """compact turns a one-run file of an earlier version into what is written today."""
     s = Session()
     for path in GOLDEN.glob("footer1-*.kc"):
         newest = GOLDEN / path.name.replace("footer1", NEWEST)

@@ -1,8 +1,8 @@
 """
-An error of the system at every single call on a file, for every command that writes and for
-readers: the command fails with a message that names the file, or did not need the call; what was
-there before is intact, or what was to come is complete; nothing else is left behind. What only
-takes longer (a call that was interrupted, half of a read or of a write) changes nothing.
+A system error at every single call on a file, in every command that writes and in readers: the
+command fails with a message that names the file, or did not need the call. The old file is intact
+or the new one complete, and nothing else is left behind. An interrupted call, or half of a read or
+write, changes nothing.
 
     io_errors.py KCOUNT SOURCE FAULT [full | quick] [CASE...]
 
@@ -26,15 +26,15 @@ from tools import SKIPPED, Failure
 
 FULL = "full" in sys.argv[4:]
 WANTED = [name for name in sys.argv[4:] if name not in ("full", "quick")]
-SHARE = 1 if FULL else 4  # one of so many runs is made, but all with an error of an ordinary file
-TOLD = 8  # violations of a case
-# Where a fault changes nothing but the time a command takes. read is called by libraries only,
-# which do not try again; as kcount has no signal handler, it is never interrupted.
+SHARE = 1 if FULL else 4  # one in this many runs is made, but all with errors of ordinary files
+TOLD = 8  # violations reported per case
+# Calls at which a fault must change nothing. Only libraries call read, and they do not retry after
+# an interrupt; as kcount has no signal handler, none ever comes.
 INVISIBLE = {"interrupt": {"pread", "write", "pwrite", "pwritev", "fallocate", "ftruncate", "fsync",
                            "fdatasync", "flock"},
              "short": {"read", "pread", "write", "pwrite", "pwritev"}}
 WANT_SPACE = {"write", "pwrite", "pwritev", "create", "link", "fallocate"}
-# What tells how much memory and how many cores there are: without it kcount assumes something.
+# Files with the amount of memory and the number of cores: without them kcount uses defaults.
 SYSTEM = ("/proc/", "/sys/")
 
 
@@ -42,8 +42,8 @@ class Case:
     """
     A command.
         target  the file that it changes or makes; None: it only reads
-        most    calls of one kind on one file that are tried
-        system  files that tell of memory and cores are tried, too: it is the same in all commands
+        most    how many calls of one kind on one file are tried
+        system  try the files of SYSTEM, too, which all commands use in the same way
     """
     def __init__(self, name, prepare, arguments, target="db.kc", most=1000, system=False):
         self.name, self.prepare, self.arguments, self.target = name, prepare, arguments, target
@@ -52,7 +52,7 @@ class Case:
 
 
 class Bench:
-    """The folder of a case: what is in it before, and after a run without faults."""
+    """The folder of a case, its files before and after a run without faults."""
     def __init__(self, case, looker):
         self.case, self.looker, self.s = case, looker, Session()
         case.prepare(self.s)
@@ -73,7 +73,7 @@ class Bench:
                 self.s.write(name, content)
 
     def pairs(self, order, content):
-        """What a .kc file holds; a scratch copy is asked, which may be changed."""
+        """What a .kc file holds; looks at a scratch copy, because the order may change it."""
         if (order, content) not in self.looks:
             with tempfile.TemporaryDirectory() as aside:
                 path = pathlib.Path(aside, "copy.kc")
@@ -94,9 +94,9 @@ class Bench:
 
 
 def names_the_file(said, path, case):
-    """A message names the target of a temporary file, or calls it one in its folder."""
+    """Whether a message names the file; for a temporary one, its target or 'temporary file in'."""
     known = [os.path.basename(path), case.target or ""]
-    if case.threads > 1:  # which call it was is known for certain of one thread only
+    if case.threads > 1:  # only with one thread is it certain which call failed
         known += [name for name in case.arguments if "." in str(name)]
     return any(name and name in said for name in known) or "temporary file in" in said or \
         path.startswith("pipe:") and "standard output" in said
@@ -109,20 +109,20 @@ def trouble(bench, done, kind, at):
     if name == "unlink":  # what cannot be removed stays
         now.pop(os.path.basename(path), None)
     if kind in INVISIBLE and done.code != 0:
-        return f"is not taken for what it is: {done.said}"
+        return f"a harmless fault made it fail: {done.said}"
     if done.code == 0:
         if done.out != bench.good.out:
             return "exit 0 with other output"
         if now != bench.after:
             different = [f for f in set(now) | set(bench.after) if now.get(f) != bench.after.get(f)]
-            return f"exit 0, but {different} is not what it is to be"
+            return f"exit 0, but {different} is not what it should be"
         return None
     if done.code != 1:
         return f"exit {done.code}: {done.said}"
     if not any(line.startswith("kcount: ") for line in done.said.splitlines()):
-        return f"no message of kcount: {done.said!r}"
+        return f"no message from kcount: {done.said!r}"
     if path.startswith(SYSTEM):
-        return f"a file of the system that nothing depends on: {done.said}"
+        return f"failed, but no command needs this system file: {done.said}"
     if not names_the_file(done.said, path, case):
         return f"the message does not name the file: {done.said}"
     stray = set(now) - set(bench.before) - {case.target}
@@ -132,7 +132,7 @@ def trouble(bench, done, kind, at):
     if damaged:
         return f"{damaged} changed"
     if not bench.is_one_of_both(now.get(case.target)):
-        return f"{case.target} is neither what it was nor what it is to be"
+        return f"{case.target} is neither the old file nor the new one"
     return None
 
 
@@ -152,7 +152,7 @@ def faults_of(case, calls, rng):
 
 
 def try_fault(bench, kind, at):
-    """Returns what is wrong, or None; and the call that did no harm although it failed, or None."""
+    """Returns what is wrong, or None; and the call that failed without harm, or None."""
     try:
         done = run_faulty(bench.s, bench.case.arguments, calls="all", at=at, kind=kind, timeout=60)
     except subprocess.TimeoutExpired:
@@ -187,7 +187,7 @@ def sweep(case):
 # ---- the cases ----
 
 def torn(s):
-    """With rubbish behind the footer, as a killed add leaves it."""
+    """With garbage after the footer, as a killed add leaves it."""
     three_runs(s)
     with open(s.path / "db.kc", "ab") as db:
         db.write(random.Random(1).randbytes(5000))
@@ -239,7 +239,7 @@ def work(number):
     if FULL:
         ours = {what: n for what, n in harmless.items() if not any(p in what for p in SYSTEM)}
         lines.append("  errors that did no harm: "
-                     f"{sum(harmless.values()) - sum(ours.values())} at files of the system; "
+                     f"{sum(harmless.values()) - sum(ours.values())} at system files; "
                      + ", ".join(f"{n} {what}" for what, n in sorted(ours.items())))
     return nruns, len(violations), lines
 

@@ -1,6 +1,6 @@
 """
-The bound on memory, -m, is kept: by what is allocated, with a library that aborts the program
-beyond it (tests/memory_limit.c), and by the peak of the resident set.
+The bound on memory, -m, is kept. Two checks: a library aborts the program if it allocates more
+(tests/memory_limit.c), and the peak of the resident set is below the bound.
 
     memory.py KCOUNT SIMULATE LIBRARY
 
@@ -21,7 +21,7 @@ KCOUNT, SIMULATE, LIBRARY = (Path(path).resolve() for path in sys.argv[1:4])
 LONG = os.environ.get("KC_TEST_LONG") == "1"
 MIB = 1 << 20
 SIZES = {"256M": 256 * MIB, "512M": 512 * MIB, "1G": 1024 * MIB, "2G": 2048 * MIB}
-# Beside the bound, address space is taken by libraries, stacks and what malloc() reserves.
+# Libraries, stacks and what malloc() reserves take address space in addition to the bound.
 SPACE_MIB, SPACE_MIB_PER_THREAD = 256, 8
 
 
@@ -50,7 +50,7 @@ def bounded(size, *command, space=None, stdout=subprocess.DEVNULL, fails=None):
 
 
 def count(folder, size, nthreads, reads, output, *options, spills=False, **limits):
-    """Count to folder/output; spills: the bound has to bind."""
+    """Count to folder/output; spills: the bound must make it spill."""
     command = ("count", reads, "-k", "31", "-m", size, "-t", str(nthreads), "--device", "cpu",
                "--tmp", folder, "-o", folder / output, "--force", "--quiet", "--json", *options)
     with open(folder / "summary", "w+") as summary:
@@ -100,7 +100,7 @@ def run_in_space(space, *command):
 
 
 def test_address_space(folder):
-    """Within a limit on address space, with room for what is not memory."""
+    """With a limit on address space that leaves room for what is not memory."""
     reads = simulate(folder, "reads.fq", 20)
     for nthreads in (2, 6):
         space = SIZES["256M"] + (SPACE_MIB + SPACE_MIB_PER_THREAD * nthreads) * MIB
@@ -143,7 +143,7 @@ def test_one_record(folder):
 
 
 def test_other_commands(folder):
-    """add, merge, compact, remove, and those that only read: of files of several runs."""
+    """add, merge, compact, remove, and commands that only read, on files of several runs."""
     size, common = "256M", ("-t", "16", "-m", "256M", "--quiet")
     parts = []
     for seed in range(4):
@@ -174,7 +174,7 @@ def test_other_commands(folder):
 
 
 def test_limit():
-    """The library does end the program, or all this would prove nothing."""
+    """The library does end the program, or the other tests would prove nothing."""
     try:
         with tempfile.TemporaryDirectory() as folder:
             SIZES["8M"] = 8 * MIB

@@ -1,4 +1,4 @@
-"""What counts and .kc files must hold, worked out with dictionaries {k-mer: count} of text."""
+"""What counts and .kc files must hold, computed with dictionaries {k-mer as text: count}."""
 import collections
 import itertools
 
@@ -11,7 +11,7 @@ def canonical(kmer, stranded):
 
 
 def count(reads, k, stranded):
-    """The k-mers of reads over ACGT, which N breaks."""
+    """Count the k-mers of reads over ACGTN; N breaks k-mers."""
     found = collections.Counter()
     for part in itertools.chain.from_iterable(read.split("N") for read in reads):
         found.update(part[i:i + k] for i in range(len(part) - k + 1))
@@ -57,7 +57,7 @@ def combine(operation, rule, models):
     return {kmer: n for kmer, n in result.items() if n > 0}
 
 
-# {operation: {what --counts says, "" for nothing: the rule}}
+# {operation: {argument of --counts, "" without it: the rule}}
 RULES = {rule: rule for rule in ("sum", "min", "max", "left", "right", "difference")}
 OPERATIONS = {"merge": {"": "sum"}, "union": {"": "sum", **RULES},
               "intersect": {"": "min", **RULES},

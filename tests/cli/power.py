@@ -1,10 +1,10 @@
 """
-Every command that writes, under power loss: after each state in which a disk may be left (see
+Power loss during every command that writes: in each state in which a disk may be left (see
 disk.py) the files are what docs/usage.md promises.
 
     power.py KCOUNT SOURCE FAULT [full | quick] [CASE...]
-        FAULT: the library made of tests/fault; power_look lies beside it
-        full:  10,000 states at least, else it fails; quick: a fixed sample
+        FAULT: the library built from tests/fault; power_look is in the same folder
+        full:  at least 10,000 states, or it fails; quick: a fixed sample
 
 The last line is "power: states=N violations=N". With KC_POWER_KEEP=FOLDER the states of violations
 are kept there; another KC_POWER_SEED takes other samples.
@@ -28,10 +28,10 @@ FULL = "full" in sys.argv[4:]
 WANTED = [name for name in sys.argv[4:] if name not in ("full", "quick")]
 LEAST = 10000  # states of a full run
 BOUND = 1500 if FULL else 100  # states at a flush
-NSECOND = 40 if FULL else 4  # files that power failures have left already
-TOLD = 5  # violations of a case
+NSECOND = 40 if FULL else 4  # files left by earlier power failures
+TOLD = 5  # violations reported per case
 REFERENCES, HEADER = 64, 128  # offsets in a .kc file: see docs/format.md
-# Where states are looked at: thousands of flushes take long on a disk.
+# Where states are examined: thousands of flushes would take long on a disk.
 MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 KEEP = os.environ.get("KC_POWER_KEEP")
 SEED = os.environ.get("KC_POWER_SEED", "")
@@ -55,7 +55,7 @@ def contents(s):
 # ---- what a state of the folder is ----
 
 class Judge:
-    """Says of a file's content what it is; the same content is looked at once."""
+    """Says what a file's content is; looks at each content only once."""
     def __init__(self, folder, looker):
         self.looker, self.scratch = looker, folder / "state.kc"
         self.known = {}
@@ -69,7 +69,7 @@ class Judge:
 
 
 def append_verdict(judge, case, content):
-    """add, remove: readable, as it was or as it is to be; it can grow, and is sound then."""
+    """add, remove: readable, old or new; it can grow, and is sound after that."""
     if content is None:
         return "absent", None
     now = judge.look(content)
@@ -90,9 +90,9 @@ def append_verdict(judge, case, content):
 
 def damaged_verdict(judge, case, content):
     """
-    Of a file that had been added to when power failed, a byte of one of the header's references is
-    damaged later: the file may be refused, or hold what an add that was killed had written to the
-    end, but not be opened and then turn out to be incomplete.
+    Power failed during an add, and later a byte of one of the header's references is damaged: the
+    file may be refused, or hold all that an earlier killed add had written, but it must not open
+    and then turn out to be incomplete.
     """
     at = REFERENCES + disk.digest({"": content})[0] % (HEADER - REFERENCES)
     content = content[:at] + bytes([content[at] ^ 0x55]) + content[at + 1:]
@@ -120,7 +120,7 @@ def new_verdict(judge, case, content):
 
 
 def grown_verdict(judge, case, content):
-    """A new .kc file that is added to: as new_verdict, and both of its states are right."""
+    """A new .kc file that is added to: as new_verdict, but either of its states is right."""
     if content is None:
         return "absent", None
     now = judge.look(content)
@@ -188,7 +188,7 @@ def learn(s, case, judge, lie):
 
 
 def check_replay(s, files, names, calls):
-    """With nothing lost the journal leads to what is in the folder: no call has escaped it."""
+    """If nothing is lost, replaying the journal gives the folder: no call has escaped it."""
     *_, last = disk.snapshots(files, names, calls)
     files, names = dict(last.files), dict(last.names)
     disk.change(files, last.changes, [disk.KEPT] * len(last.changes))
@@ -203,7 +203,7 @@ def check_replay(s, files, names, calls):
 def sweep(case, bound, lie=None):
     """
     Returns (number of states, of flushes, verdicts, violations).
-        lie  a call of the last command: a flush that is not done
+        lie  the number of a call of the last command: a flush to leave out
     """
     s = Session()
     case.prepare(s)
@@ -232,15 +232,15 @@ def sweep(case, bound, lie=None):
 
 def unnoticed(case, flushes):
     """
-    Each of these flushes of a command left out in turn must be noticed: else it would be in vain,
-    or this test blind. Returns the number of states, and what was not noticed.
+    Leave out each of these flushes of a command in turn. If no state is wrong then, the flush is
+    useless or this test is blind. Returns the number of states, and what was not noticed.
     """
     nstates, lines = 0, []
     sweep(case, 1)
     calls = [at for at, (name, path) in enumerate(case.last.calls, 1) if name == "fsync"]
     for number in flushes:
         if number >= len(calls):
-            lines.append(f"{case.name}: {len(calls)} flushes only")
+            lines.append(f"{case.name}: only {len(calls)} flushes")
             continue
         result = sweep(case, case.bound, calls[number])
         nstates += result[0]
@@ -260,7 +260,7 @@ def report(case, nstates, nsnapshots, verdicts, violations):
         lines.append(f"    {state.story}")
         keep(case, number, state)
     if len(violations) > TOLD:
-        lines.append(f"  and {len(violations) - TOLD} violations more")
+        lines.append(f"  and {len(violations) - TOLD} more violations")
     return lines
 
 
@@ -288,7 +288,7 @@ MORE = ("add", "db.kc", "a.fa", "b.fa", *QUIET)
 
 
 def killed_add(s, distance):
-    """A file on which add was killed so many calls before its end."""
+    """A file on which add was killed this many calls before its end."""
     three_runs(s)
     s.unfinished = run_killed(s, MORE, lambda names: len(names) - distance)["db.kc"]
 
@@ -301,7 +301,7 @@ def torn_reference(s):
 
 
 def lost_power(s, seed):
-    """A file as one power failure has left it."""
+    """A file as one power failure left it."""
     three_runs(s)
     files, names = contents(s)
     rng = random.Random(f"{seed}{SEED}")
@@ -328,7 +328,7 @@ def short_reads(s):
 
 
 def golden(name):
-    """A file that an older kcount has written."""
+    """A file that an older kcount wrote."""
     def prepare(s):
         reads(s)
         shutil.copy(SOURCE / "tests/golden" / name, s.path / "db.kc")
@@ -406,8 +406,8 @@ for seed in range(NSECOND):
                            lambda s, seed=seed: lost_power(s, seed), "c.fa", bound=BOUND // 5))
 
 
-# Flushes, numbered from 0, that are left out in turn. Of an append: the name, then what is mended
-# or cut off, the run, the footer, the reference.
+# Flushes, numbered from 0, that are left out in turn. An append flushes the name, then what it
+# mends or cuts off, the run, the footer, the reference.
 LIES = {
     "count, add": [0],
     "second add": [2, 3],
@@ -454,7 +454,7 @@ def main():
             nlies += states if lies else 0
             nstates += 0 if lies else states
             nviolations += violations
-    print(f"with a flush left out: {nlies} states more")
+    print(f"with a flush left out: {nlies} more states")
     print(f"power: states={nstates} violations={nviolations}")
     if FULL and not WANTED and nstates < LEAST:
         print(f"FAILED: fewer than {LEAST} states")

@@ -1,4 +1,4 @@
-"""Files for commands to work on, the same in every run."""
+"""Input files for commands, the same in every run."""
 import random
 
 QUIET = ("-t", 1, "--quiet")

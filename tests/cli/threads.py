@@ -16,7 +16,7 @@ from tools import SKIPPED, Failure, main
 
 DEVICE = sys.argv[3] if len(sys.argv) > 3 else "cpu"
 THREADS = (*range(1, 34), 64, 128)
-SMALL = "KC_TEST_SMALL" in os.environ  # with ThreadSanitizer, a part of it
+SMALL = "KC_TEST_SMALL" in os.environ  # with ThreadSanitizer, only a part
 MEMORY = (4, 0, 24)  # MiB that the engine may use; 0: no bound
 
 
@@ -72,7 +72,7 @@ def test_count():
 
 
 def test_spill():
-    """So many reads that they do not fit into the memory bound."""
+    """More reads than fit into the memory bound."""
     letters = bytes(random.Random(31).choices(b"ACGT", k=500_000))
     reads = [(letters[i:i + 150], b"I" * 150) for i in range(0, len(letters) - 150, 75)]
     counts = Counts(reads, 31)

@@ -1,7 +1,7 @@
 /*
  * The calls that read and change what is in files.
  */
-#undef _FILE_OFFSET_BITS /* functions by the names that the program calls */
+#undef _FILE_OFFSET_BITS /* defines functions under the names that the program calls */
 #include "fault.h"
 #include "journal.h"
 
@@ -149,7 +149,7 @@ int flock(int fd, int operation)
         return (int)syscall(SYS_flock, fd, operation);
 }
 
-/* A map that is written to could not be recorded. */
+/* Writes to a shared mapping could not be recorded. */
 void *mmap64(void *at, size_t nbytes, int protection, int flags, int fd, off64_t offset)
 {
         if (fd >= 0 && fault_fails("mmap", 0, fd, NULL))

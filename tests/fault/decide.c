@@ -50,7 +50,7 @@ static bool is_kind(const char *kind)
         return is("KC_FAULT_KIND", kind);
 }
 
-/* 0: go on; -1: do a part of it, or nothing of a flush; else the errno to fail with. */
+/* 0: do the call; -1: do half of it, or nothing if it is a flush; else the errno to fail with. */
 static int decide(const struct call *call)
 {
         const char *text = getenv("KC_FAULT_AT");

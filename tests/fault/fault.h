@@ -1,5 +1,5 @@
 /*
- * A library to be preloaded: one call of the program on a file fails, or is its last.
+ * A library to preload: one of the program's calls on files fails, or is its last.
  *
  *      KC_FAULT_AT     which call, from 1 on; 0: none
  *      KC_FAULT_CALLS  changes: only calls that change a file or a folder are counted (default)
@@ -10,9 +10,9 @@
  *                      error      EIO, for this call only
  *                      interrupt  EINTR, for this call only, if it is one that may be interrupted
  *                      short      half of this read or write
- *                      lie        this flush is not done, and not in the journal, but succeeds
+ *                      lie        this flush succeeds, but does nothing and is not in the journal
  *      KC_FAULT_LOG    a file to which a line is appended for each call: its name, a tab, the file
- *      KC_FAULT_NAMED  if set, there are no files without a name (O_TMPFILE)
+ *      KC_FAULT_NAMED  if set, files without a name (O_TMPFILE) cannot be created
  *      KC_FAULT_JOURNAL  see journal.h; nothing is reserved or mapped then, so that every
  *                      change is a call that can be recorded
  *
@@ -39,8 +39,8 @@ enum {
  */
 bool fault_fails(const char *name, unsigned traits, int fd, const char *path);
 
-/* The same for a call that reads or writes. *half: only *nbytes, which is halved, may be done, and
- * fault_ended_half is to be called when it is. */
+/* The same for a call that reads or writes. *half: do only *nbytes, which is halved,
+ * and call fault_ended_half after that. */
 bool fault_fails_partly(const char *name, unsigned traits, int fd, size_t *nbytes, bool *half);
 void fault_ended_half(bool half);
 

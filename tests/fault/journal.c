@@ -51,8 +51,8 @@ struct piece {
         size_t nbytes;
 };
 
-/* A record in one write, at the journal's end; called with the lock held. A journal that cannot be
- * written would hide what the program does, so the program may not go on. */
+/* Append a record in one write; called with the lock held. A journal that cannot be written would
+ * hide what the program does, so abort the program. */
 static void append(const char *call, const struct stat *st, long long a, int b, struct piece path,
                    struct piece second, struct piece data)
 {
@@ -77,7 +77,7 @@ static struct piece text(const char *s)
         return (struct piece){ s, s == NULL ? 0 : strlen(s) };
 }
 
-/* Names are looked up in the working folder at the time of the call. */
+/* Paths are relative to the working folder at the time of the call. */
 static char *absolute(char *buffer, const char *path)
 {
         if (path == NULL)

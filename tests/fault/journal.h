@@ -3,7 +3,7 @@
  * tests/cli/power.py replays it. KC_FAULT_JOURNAL names the file that it is appended to; without it
  * these functions do nothing.
  *
- * A record is one line and, behind it, the two paths and the data:
+ * A record is one line, followed by the two paths and the data:
  *
  *      CALL INODE A B NBYTES_PATH NBYTES_SECOND NBYTES_DATA \n PATH SECOND DATA
  *
@@ -30,13 +30,13 @@
 bool journal_is_on(void);
 
 /*
- * Called around a call that changes something: the record must be where the call took effect.
+ * Hold the lock around a call that changes something, so that records are in the order of effects.
  * errno is kept.
  */
 void journal_lock(void);
 void journal_unlock(void);
 
-/* The file that fd or path means. False if there is none. */
+/* Stat the file of fd or path. False if there is none. */
 bool journal_stat_fd(int fd, struct stat *st);
 bool journal_stat_path(const char *path, bool follow, struct stat *st);
 

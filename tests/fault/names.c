@@ -1,7 +1,7 @@
 /*
  * The calls that open, look at and name files.
  */
-#undef _FILE_OFFSET_BITS /* functions by the names that the program calls */
+#undef _FILE_OFFSET_BITS /* defines functions under the names that the program calls */
 #include "fault.h"
 #include "journal.h"
 
@@ -73,7 +73,7 @@ OPEN(int open64(const char *path, int flags, ...), AT_FDCWD)
 OPEN(int openat(int folder, const char *path, int flags, ...), folder)
 OPEN(int openat64(int folder, const char *path, int flags, ...), folder)
 
-/* When close() reports an error, the descriptor is gone already. */
+/* Even if close() reports an error, the descriptor is closed. */
 int close(int fd)
 {
         bool failing = fault_fails("close", 0, fd, NULL);
@@ -160,9 +160,9 @@ int mkostemp64(char *path, int flags)
         return fd;
 }
 
-/* ---- looking ---- */
+/* ---- looking at files ---- */
 
-/* glibc reads a FILE by calls of its own; of this one by read(), above. */
+/* glibc reads a FILE with internal calls; this one calls read() of this library. */
 static ssize_t read_cookie(void *cookie, char *data, size_t nbytes)
 {
         return read((int)(intptr_t)cookie, data, nbytes);
