@@ -17,6 +17,7 @@
 struct buffer {
         uint8_t *data;
         size_t n;
+        size_t room; /* for put(): bytes at data, if it is known */
 };
 
 static inline uint64_t draw(uint64_t *seed)
@@ -38,8 +39,11 @@ static inline void *alloc(size_t nbytes)
 
 static inline void put(struct buffer *b, const void *data, size_t n)
 {
-        b->data = realloc(b->data, b->n + n + 1);
-        assert_non_null(b->data);
+        if (b->room < b->n + n + 1) { /* sanitizers copy at every realloc() */
+                b->room = 2 * (b->n + n + 1);
+                b->data = realloc(b->data, b->room);
+                assert_non_null(b->data);
+        }
         if (n > 0)
                 memcpy(b->data + b->n, data, n);
         b->n += n;
@@ -72,7 +76,7 @@ static inline void fill_fastq(uint8_t *text, size_t n, int nbases, uint64_t *see
 
 static inline struct buffer make_fastq(size_t n, uint64_t seed)
 {
-        struct buffer text = { alloc(n), n };
+        struct buffer text = { .data = alloc(n), .n = n };
         fill_fastq(text.data, n, 100, &seed);
         return text;
 }
@@ -80,7 +84,7 @@ static inline struct buffer make_fastq(size_t n, uint64_t seed)
 /* values 1: all zero; 256: incompressible */
 static inline struct buffer make_random(size_t n, uint64_t seed, unsigned values)
 {
-        struct buffer text = { alloc(n), n };
+        struct buffer text = { .data = alloc(n), .n = n };
         for (size_t i = 0; values > 1 && i < n; i++)
                 text.data[i] = (uint8_t)(draw(&seed) % values);
         return text;

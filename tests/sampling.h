@@ -9,11 +9,11 @@
 #include <stddef.h>
 
 #if defined(__SANITIZE_THREAD__)
-enum { CASES_A_SAMPLE = 29 };
+enum { CASES_A_SAMPLE = 29, WITH_THREAD_SANITIZER = 1 };
 #elif defined(__SANITIZE_ADDRESS__)
-enum { CASES_A_SAMPLE = 7 };
+enum { CASES_A_SAMPLE = 7, WITH_THREAD_SANITIZER = 0 };
 #else
-enum { CASES_A_SAMPLE = 1 };
+enum { CASES_A_SAMPLE = 1, WITH_THREAD_SANITIZER = 0 };
 #endif
 
 /* Asked once a case. */

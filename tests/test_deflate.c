@@ -26,7 +26,7 @@ static void fill_words(uint8_t *text, size_t n, uint64_t *seed)
 
 static struct buffer make_text(enum kind kind, size_t n, uint64_t seed)
 {
-        struct buffer text = { alloc(n), n };
+        struct buffer text = { .data = alloc(n), .n = n };
         memset(text.data, 0, n);
         if (kind == FASTQ)
                 fill_fastq(text.data, n, 150, &seed);
@@ -41,7 +41,7 @@ static struct buffer compress_text(const struct buffer *text, int level, int str
 {
         z_stream z = { .next_in = text->data, .avail_in = (uInt)text->n };
         assert_int_equal(deflateInit2(&z, level, Z_DEFLATED, -15, memory, strategy), Z_OK);
-        struct buffer packed = { NULL, deflateBound(&z, text->n) + 64 };
+        struct buffer packed = { .n = deflateBound(&z, text->n) + 64 };
         packed.data = alloc(packed.n);
         z.next_out = packed.data;
         z.avail_out = (uInt)packed.n;
@@ -110,7 +110,7 @@ static void find_boundaries(struct blocks *blocks, const struct buffer *packed,
                 stop = kc_deflate_bytes(&d, packed->data, packed->n, &out);
         } while (stop == KC_DEFLATE_BLOCK);
         assert_int_equal(stop, KC_DEFLATE_END);
-        struct buffer got = { text, (size_t)(out.next - out.begin) };
+        struct buffer got = { .data = text, .n = (size_t)(out.next - out.begin) };
         check_same(&got, want);
         free(text);
 }
@@ -226,7 +226,7 @@ static void test_truncated(void **state)
                         for (size_t n = 0; n < packed.n; n++) {
                                 if (!is_sampled())
                                         continue;
-                                struct buffer cut = { malloc(n), n };
+                                struct buffer cut = { .data = malloc(n), .n = n };
                                 memcpy(cut.data, packed.data, n);
                                 assert_int_equal(inflate_all(&cut, &got, 4000, 4000),
                                                  KC_DEFLATE_INPUT);
@@ -254,7 +254,7 @@ static void test_input_in_pieces(void **state)
                 for (size_t n = piece; stop == KC_DEFLATE_INPUT; n += piece)
                         stop = kc_deflate_bytes(&d, packed.data, n < packed.n ? n : packed.n, &out);
                 assert_int_equal(stop, KC_DEFLATE_END);
-                struct buffer whole = { got, (size_t)(out.next - got) };
+                struct buffer whole = { .data = got, .n = (size_t)(out.next - got) };
                 check_same(&whole, &text);
                 free(got);
         }
@@ -293,7 +293,7 @@ static void test_random_streams(void **state)
                 for (size_t b = 0; b < sizeof bytes; b++)
                         bytes[b] = (uint8_t)(draw(&seed) & (i % 3 ? 0xff : draw(&seed)));
                 bytes[0] = (uint8_t)((bytes[0] & ~7) | (i % 2 ? 4 : 2) | i / 2 % 2);
-                struct buffer packed = { bytes, sizeof bytes };
+                struct buffer packed = { .data = bytes, .n = sizeof bytes };
                 check_verdict(&packed, 1 << 15);
         }
 }

@@ -227,7 +227,7 @@ static void test_truncated(void **state)
         struct buffer text = make_fastq(90000, 4);
         struct buffer file = pack(&text, (struct packing){ 6, 0, 1, true, false }, SIZE_MAX);
         for (size_t n = 1; n < file.n; n += 1 + (n > 400 && n + 400 < file.n) * 37) {
-                struct buffer cut = { file.data, n };
+                struct buffer cut = { .data = file.data, .n = n };
                 if (!is_sampled())
                         continue;
                 for (unsigned guesses = 0; guesses <= 4; guesses += 4) {

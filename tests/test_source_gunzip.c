@@ -35,7 +35,7 @@ static struct buffer pack_zlib(const struct buffer *text, int level, int strateg
 {
         z_stream z = { .next_in = text->data };
         size_t room = text->n + text->n / 2 + 100000;
-        struct buffer file = { malloc(room), 0 };
+        struct buffer file = { .data = malloc(room) };
         assert_non_null(file.data);
         assert_int_equal(deflateInit2(&z, level, Z_DEFLATED, 31, memory, strategy), Z_OK);
         z.next_out = file.data;
@@ -55,7 +55,7 @@ static struct buffer pack_libdeflate(const struct buffer *text, int level)
 {
         struct libdeflate_compressor *c = libdeflate_alloc_compressor(level);
         size_t room = libdeflate_gzip_compress_bound(c, text->n);
-        struct buffer file = { malloc(room), 0 };
+        struct buffer file = { .data = malloc(room) };
         assert_non_null(file.data);
         file.n = libdeflate_gzip_compress(c, text->data, text->n, file.data, room);
         assert_true(file.n > 0);
@@ -69,7 +69,7 @@ static struct buffer pack_isal(const struct buffer *text, uint32_t level)
                                            ISAL_DEF_LVL2_DEFAULT, ISAL_DEF_LVL3_DEFAULT };
         struct isal_zstream *z = malloc(sizeof *z);
         size_t room = text->n + text->n / 2 + 100000;
-        struct buffer file = { malloc(room), 0 };
+        struct buffer file = { .data = malloc(room) };
         uint8_t *memory = malloc(levels[level] + 1);
         assert_true(z != NULL && file.data != NULL && memory != NULL);
         isal_deflate_init(z);
@@ -399,7 +399,7 @@ static void test_truncated(void **state)
         for (size_t n = 1; n < file.n; n++) {
                 if (n != whole && !is_sampled())
                         continue;
-                struct buffer cut = { file.data, n };
+                struct buffer cut = { .data = file.data, .n = n };
                 size_t ngood = check_damaged(&cut, &first, 300);
                 assert_int_equal(ngood, n == whole);
         }

@@ -6,10 +6,15 @@
 #include "store_old.h"
 
 #include "io/store_ranges.h"
+#include "tests/sampling.h"
 
 #include <fcntl.h>
 
-enum { NBLOCKS = 300, NPAIRS = NBLOCKS * KC_BLOCK_NKMERS, NCASES = 40 };
+enum {
+        NBLOCKS = 300,
+        NPAIRS = NBLOCKS * KC_BLOCK_NKMERS,
+        NCASES = WITH_THREAD_SANITIZER ? 8 : 40
+};
 
 /* A file of one run, in memory, and where its blocks are. */
 struct image {
