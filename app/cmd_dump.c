@@ -11,7 +11,7 @@
 #include "app/signals.h"
 #include "app/stores.h"
 #include "kmer/kmer.h"
-#include "kmer/parallel.h"
+#include "base/parallel.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

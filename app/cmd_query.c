@@ -9,7 +9,7 @@
 #include "app/sequences.h"
 #include "app/stores.h"
 #include "kmer/kmer.h"
-#include "kmer/parallel.h"
+#include "base/parallel.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -12,7 +12,7 @@
 #include "cpu/cpu_engine.h"
 #include "io/reader.h"
 #include "kmer/kmer.h"
-#include "kmer/temp_file.h"
+#include "base/temp_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #ifndef APP_KMER_TEXT_H
 #define APP_KMER_TEXT_H
 
-#include "kmer/status.h"
+#include "base/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,7 +5,7 @@
 #include "app/machine.h"
 #include "app/references.h"
 #include "app/signals.h"
-#include "kmer/parallel.h"
+#include "base/parallel.h"
 
 #include <fcntl.h>
 #include <malloc.h>

@@ -6,7 +6,7 @@
 #define APP_OPTIONS_H
 
 #include "app/text_out.h"
-#include "kmer/status.h"
+#include "base/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,7 +4,7 @@
 #ifndef APP_OUTPUT_NAME_H
 #define APP_OUTPUT_NAME_H
 
-#include "kmer/status.h"
+#include "base/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 #include "app/progress.h"
 
 #include "app/machine.h"
-#include "kmer/parallel.h"
+#include "base/parallel.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "app/reader_only.h"
 
-#include "kmer/parallel.h"
+#include "base/parallel.h"
 
 #include <stdlib.h>
 

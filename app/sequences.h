@@ -6,7 +6,7 @@
 #ifndef APP_SEQUENCES_H
 #define APP_SEQUENCES_H
 
-#include "kmer/status.h"
+#include "base/status.h"
 
 #include <stddef.h>
 #include <stdint.h>

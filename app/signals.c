@@ -9,7 +9,7 @@
  */
 #include "app/signals.h"
 
-#include "kmer/parallel.h"
+#include "base/parallel.h"
 
 #include <poll.h>
 #include <pthread.h>

@@ -25,7 +25,7 @@ void signals_ignore_file_limit(void);
  */
 void signals_install(struct kc_job *job);
 
-/* A kc_name_guard (io/new_file.h): keeps the process alive while files get names, and notes which
+/* A kc_name_guard (base/new_file.h): keeps the process alive while files get names, and notes which
  * name to remove when it dies. */
 void signals_guard(bool hold, const char *temporary);
 

@@ -4,13 +4,13 @@
  * The first failure is kept and makes later writes do nothing, so callers may write on and look
  * once, at text_out_close; long loops look at what text_out_write returns.
  *
- * A regular file appears under its name when it is complete (io/new_file.h).
+ * A regular file appears under its name when it is complete (base/new_file.h).
  */
 #ifndef APP_TEXT_OUT_H
 #define APP_TEXT_OUT_H
 
-#include "io/new_file.h"
-#include "kmer/status.h"
+#include "base/new_file.h"
+#include "base/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>

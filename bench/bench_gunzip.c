@@ -8,7 +8,7 @@
  * bytes of text, seconds, seconds of CPU, peak memory in MiB.
  */
 #include "io/source.h"
-#include "kmer/parallel.h"
+#include "base/parallel.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

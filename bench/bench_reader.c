@@ -10,7 +10,7 @@
 #include "io/file.h"
 #include "io/reader.h"
 #include "io/segment.h"
-#include "kmer/parallel.h"
+#include "base/parallel.h"
 
 #include <stdio.h>
 #include <stdlib.h>

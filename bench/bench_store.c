@@ -10,7 +10,7 @@
  */
 #include "io/store.h"
 #include "kmer/block_codec.h"
-#include "kmer/parallel.h"
+#include "base/parallel.h"
 
 #include <stdio.h>
 #include <stdlib.h>

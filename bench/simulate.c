@@ -11,7 +11,7 @@
  *
  * Threads format blocks of reads side by side and write them in turn.
  */
-#include "kmer/parallel.h"
+#include "base/parallel.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,7 +6,7 @@
 #ifndef KC_ARENA_H
 #define KC_ARENA_H
 
-#include "kmer/status.h"
+#include "base/status.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -13,7 +13,7 @@
 #include "cpu/superkmer.h"
 #include "cpu/width.h"
 #include "kmer/kmer.h"
-#include "kmer/parallel.h"
+#include "base/parallel.h"
 
 #include <stdlib.h>
 #include <time.h>

@@ -1,6 +1,6 @@
 #include "cpu/lists.h"
 
-#include "kmer/temp_file.h"
+#include "base/temp_file.h"
 
 #include <errno.h>
 #include <stdlib.h>

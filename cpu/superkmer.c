@@ -1,6 +1,6 @@
 #include "cpu/superkmer.h"
 
-#include "kmer/simd.h"
+#include "base/simd.h"
 #include "kmer/kmer.h"
 
 #include <stdlib.h>

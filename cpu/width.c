@@ -3,7 +3,7 @@
 #include "cpu/pair.h"
 #include "cpu/superkmer.h"
 #include "kmer/kmer.h"
-#include "kmer/memory.h"
+#include "base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>

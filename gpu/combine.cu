@@ -15,7 +15,7 @@
 #include "gpu/join_feed.cuh"
 #include "gpu/plan.cuh"
 #include "kmer/block_codec.h"
-#include "kmer/parallel.h"
+#include "base/parallel.h"
 
 #include <cinttypes>
 #include <cstdlib>

@@ -7,7 +7,7 @@
 #ifndef KC_GPU_CONTEXT_CUH
 #define KC_GPU_CONTEXT_CUH
 
-#include "kmer/status.h"
+#include "base/status.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -18,7 +18,7 @@
 #include "gpu/lsm.cuh"
 #include "gpu/plan.cuh"
 #include "gpu/trace.cuh"
-#include "kmer/parallel.h"
+#include "base/parallel.h"
 
 #include <cinttypes>
 

@@ -9,7 +9,7 @@
 #include "kmer/engine.h"
 #include "kmer/join.h"
 #include "kmer/run.h"
-#include "kmer/status.h"
+#include "base/status.h"
 
 #include <stddef.h>
 

@@ -2,7 +2,7 @@
  * Pinned memory for chunks: slabs of huge pages, touched by several threads before they are pinned.
  */
 #include "gpu/host_parts.cuh"
-#include "kmer/parallel.h"
+#include "base/parallel.h"
 
 #include <cstdlib>
 #include <sys/mman.h>

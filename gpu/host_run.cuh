@@ -15,7 +15,7 @@
 
 #include "gpu/gate.h"
 #include "gpu/run.cuh"
-#include "kmer/temp_file.h"
+#include "base/temp_file.h"
 
 /* What passes between the device and the file: two of these, by turns. */
 struct kc_host_stage {

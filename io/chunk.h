@@ -12,7 +12,7 @@
 #ifndef KC_CHUNK_H
 #define KC_CHUNK_H
 
-#include "kmer/status.h"
+#include "base/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>

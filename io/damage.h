@@ -4,7 +4,7 @@
 #ifndef KC_DAMAGE_H
 #define KC_DAMAGE_H
 
-#include "kmer/status.h"
+#include "base/status.h"
 
 #include <stdbool.h>
 #include <stdint.h>

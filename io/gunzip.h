@@ -23,7 +23,7 @@
 #define KC_GUNZIP_H
 
 #include "io/deflate.h"
-#include "kmer/status.h"
+#include "base/status.h"
 
 /* What of the file is in memory. */
 struct kc_view {

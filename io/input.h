@@ -5,7 +5,7 @@
 #ifndef KC_INPUT_H
 #define KC_INPUT_H
 
-#include "kmer/status.h"
+#include "base/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -7,7 +7,7 @@
 #ifndef KC_INPUTS_H
 #define KC_INPUTS_H
 
-#include "kmer/status.h"
+#include "base/status.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -16,7 +16,7 @@
  */
 #include "io/gunzip.h"
 #include "io/source.h"
-#include "io/turn.h"
+#include "base/turn.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

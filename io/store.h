@@ -4,7 +4,7 @@
 #ifndef KC_STORE_H
 #define KC_STORE_H
 
-#include "io/new_file.h"
+#include "base/new_file.h"
 #include "kmer/engine.h"
 #include "kmer/join.h"
 #include "kmer/kmer.h"
@@ -22,7 +22,7 @@ struct kc_store_options {
                                before it takes its place, which is flushed too, and takes over
                                its mode */
         const int *lock;    /* the caller's (kc_store_lock) on the file to replace; NULL: none */
-        kc_name_guard *guard; /* see io/new_file.h; may be NULL */
+        kc_name_guard *guard; /* see base/new_file.h; may be NULL */
         uint32_t min_count; /* pairs outside [min_count, max_count] are dropped, and counted */
         uint32_t max_count; /* 0: no upper bound */
 };
@@ -39,7 +39,7 @@ struct kc_store_origin {
 };
 
 /*
- * Begin a .kc file, which appears under its name when it is complete (io/new_file.h). A file that
+ * Begin a .kc file, which appears under its name when it is complete (base/new_file.h). A file that
  * it replaces is locked until then.
  * KC_EEXIST if path exists and !replace; KC_EIO, also if another process changes that file.
  */

@@ -5,7 +5,7 @@
 #include "io/store_file.h"
 #include "io/store_tally.h"
 
-#include "kmer/parallel.h"
+#include "base/parallel.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 #include "io/store_index.h"
 
-#include "io/new_file.h"
+#include "base/new_file.h"
 #include "io/store_format.h"
-#include "kmer/temp_file.h"
+#include "base/temp_file.h"
 
 #include <unistd.h>
 #include <xxhash.h>

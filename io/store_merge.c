@@ -1,6 +1,6 @@
 #include "io/store_merge.h"
 
-#include "kmer/simd.h"
+#include "base/simd.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "io/store_output.h"
 
-#include "io/file_flush.h"
-#include "io/file_lock.h"
+#include "base/file_flush.h"
+#include "base/file_lock.h"
 
 #include <errno.h>
 #include <stdlib.h>

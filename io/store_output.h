@@ -1,5 +1,5 @@
 /*
- * The file that a store is written to: a new one (io/new_file.h), or an existing one that is
+ * The file that a store is written to: a new one (base/new_file.h), or an existing one that is
  * appended to. Every write is checked. A new file is not flushed unless it replaces another
  * (flushing 1 GB would take longer than counting it): a crash of the machine soon after may lose
  * it. What is appended is flushed, and so is the file's name before anything is appended.
@@ -7,9 +7,9 @@
 #ifndef KC_STORE_OUTPUT_H
 #define KC_STORE_OUTPUT_H
 
-#include "io/new_file.h"
+#include "base/new_file.h"
 #include "io/store_reserve.h"
-#include "kmer/status.h"
+#include "base/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>

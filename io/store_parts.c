@@ -1,6 +1,6 @@
 #include "io/store_parts.h"
 
-#include "kmer/parallel.h"
+#include "base/parallel.h"
 
 #include <pthread.h>
 #include <stdlib.h>

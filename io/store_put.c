@@ -16,7 +16,7 @@
  */
 #include "io/store_writer.h"
 
-#include "kmer/simd.h"
+#include "base/simd.h"
 
 #include <stdlib.h>
 #include <string.h>

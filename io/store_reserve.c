@@ -1,7 +1,7 @@
 #include "io/store_reserve.h"
 
-#include "io/file_flush.h"
-#include "kmer/parallel.h"
+#include "base/file_flush.h"
+#include "base/parallel.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
 #ifndef KC_STORE_WORDS_H
 #define KC_STORE_WORDS_H
 
-#include "kmer/status.h"
+#include "base/status.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
  * The store's writer: the file as a whole, and what comes behind the blocks of a run.
  */
 #include "io/store_writer.h"
-#include "io/file_lock.h"
+#include "base/file_lock.h"
 #include "io/store_file.h"
 
 #include <stddef.h>

@@ -21,7 +21,7 @@
 #include "io/fasta.h"
 #include "io/fastq_long.h"
 #include "io/pack.h"
-#include "io/turn.h"
+#include "base/turn.h"
 
 enum kc_format { KC_FORMAT_UNKNOWN, KC_FORMAT_FASTQ, KC_FORMAT_FASTA };
 

@@ -5,7 +5,7 @@
 #ifndef KC_TEXT_FILE_H
 #define KC_TEXT_FILE_H
 
-#include "kmer/status.h"
+#include "base/status.h"
 
 #include <stddef.h>
 

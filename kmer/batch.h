@@ -19,7 +19,7 @@
 #ifndef KC_BATCH_H
 #define KC_BATCH_H
 
-#include "kmer/status.h"
+#include "base/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>

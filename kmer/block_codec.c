@@ -1,6 +1,6 @@
 #include "kmer/block_codec.h"
 
-#include "kmer/simd.h"
+#include "base/simd.h"
 
 #include <string.h>
 

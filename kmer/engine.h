@@ -4,7 +4,7 @@
 #ifndef KC_ENGINE_H
 #define KC_ENGINE_H
 
-#include "kmer/status.h"
+#include "base/status.h"
 
 #ifndef __cplusplus
 #include <stdatomic.h>

@@ -20,7 +20,7 @@
 #ifndef KC_JOIN_H
 #define KC_JOIN_H
 
-#include "kmer/status.h"
+#include "base/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>

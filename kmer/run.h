@@ -8,7 +8,7 @@
 #ifndef KC_RUN_H
 #define KC_RUN_H
 
-#include "kmer/status.h"
+#include "base/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -7,7 +7,7 @@
 
 #include "io/reader.h"
 #include "kmer/kmer.h"
-#include "kmer/parallel.h"
+#include "base/parallel.h"
 
 #include <libdeflate.h>
 #include <setjmp.h>

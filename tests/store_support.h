@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "io/store.h"
-#include "kmer/parallel.h"
+#include "base/parallel.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  */
 #include "kmer/kmer.h"
 
-#include "kmer/parallel.h"
+#include "base/parallel.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

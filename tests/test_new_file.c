@@ -3,10 +3,10 @@
  * locks or without links, folders that cannot be flushed. (The linker passes the calls below to
  * __wrap_NAME, see CMakeLists.txt.)
  */
-#include "io/file_lock.h"
-#include "io/new_file.h"
+#include "base/file_lock.h"
+#include "base/new_file.h"
 #include "io/store_output.h"
-#include "kmer/temp_file.h"
+#include "base/temp_file.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
  * text, or the same failure.
  */
 #include "io/source.h"
-#include "kmer/parallel.h"
+#include "base/parallel.h"
 #include "tests/gzip_texts.h"
 #include "tests/sampling.h"
 

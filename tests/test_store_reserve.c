@@ -3,7 +3,7 @@
  * its length.
  */
 #include "io/store_output.h"
-#include "kmer/parallel.h"
+#include "base/parallel.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,8 +2,8 @@
  * How library code reports failure: a status and a message, never a print or an exit.
  * Only app/ shows messages and turns them into exit codes.
  */
-#ifndef KC_STATUS_H
-#define KC_STATUS_H
+#ifndef KC_BASE_STATUS_H
+#define KC_BASE_STATUS_H
 
 #ifdef __cplusplus
 extern "C" {

@@ -2,8 +2,8 @@
  * Bringing files and their names to the disk. A signal that interrupts a call does not make it
  * fail.
  */
-#ifndef KC_FILE_FLUSH_H
-#define KC_FILE_FLUSH_H
+#ifndef KC_BASE_FILE_FLUSH_H
+#define KC_BASE_FILE_FLUSH_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,10 +1,10 @@
 /*
  * Threads: one function, run the same code on n threads and wait for all.
  */
-#ifndef KC_PARALLEL_H
-#define KC_PARALLEL_H
+#ifndef KC_BASE_PARALLEL_H
+#define KC_BASE_PARALLEL_H
 
-#include "kmer/status.h"
+#include "base/status.h"
 
 #include <pthread.h>
 

@@ -1,6 +1,6 @@
-#include "io/file_flush.h"
+#include "base/file_flush.h"
 
-#include "io/new_file.h"
+#include "base/new_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

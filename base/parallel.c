@@ -1,4 +1,4 @@
-#include "kmer/parallel.h"
+#include "base/parallel.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

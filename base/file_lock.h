@@ -3,10 +3,10 @@
  * putting another file in its place. None of them waits, so they cannot deadlock. Readers take
  * none. A file system without locks is no reason to refuse: there, nothing is locked.
  */
-#ifndef KC_FILE_LOCK_H
-#define KC_FILE_LOCK_H
+#ifndef KC_BASE_FILE_LOCK_H
+#define KC_BASE_FILE_LOCK_H
 
-#include "kmer/status.h"
+#include "base/status.h"
 
 #include <stdbool.h>
 

@@ -2,10 +2,10 @@
  * A temporary file without a name, for what memory does not hold: it is gone as soon as it is
  * closed, however the program ends. Messages name the folder.
  */
-#ifndef KC_TEMP_FILE_H
-#define KC_TEMP_FILE_H
+#ifndef KC_BASE_TEMP_FILE_H
+#define KC_BASE_TEMP_FILE_H
 
-#include "kmer/status.h"
+#include "base/status.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "kmer/temp_file.h"
+#include "base/temp_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

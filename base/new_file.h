@@ -7,7 +7,7 @@
  * (kc_name_guard).
  *
  * If it may not replace a file, giving it the name fails if the name is taken, so that no file is
- * lost to a race. If it may, the existing file is locked (io/file_lock.h) from the beginning to the
+ * lost to a race. If it may, the existing file is locked (base/file_lock.h) from the beginning to the
  * end: it is not replaced while another process changes it, nor changed before it is replaced.
  *
  * A file that replaces another is on the disk before it takes the name, and the name is on the disk
@@ -17,10 +17,10 @@
  *
  * A symbolic link is followed: the file that it leads to is created or replaced.
  */
-#ifndef KC_NEW_FILE_H
-#define KC_NEW_FILE_H
+#ifndef KC_BASE_NEW_FILE_H
+#define KC_BASE_NEW_FILE_H
 
-#include "kmer/status.h"
+#include "base/status.h"
 
 #include <stdbool.h>
 

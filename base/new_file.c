@@ -1,7 +1,7 @@
-#include "io/new_file.h"
+#include "base/new_file.h"
 
-#include "io/file_flush.h"
-#include "io/file_lock.h"
+#include "base/file_flush.h"
+#include "base/file_lock.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "kmer/memory.h"
+#include "base/memory.h"
 
 #include <stdint.h>
 #include <stdlib.h>

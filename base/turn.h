@@ -1,8 +1,8 @@
 /*
  * A section that threads pass through in the order of numbers: 0, 1, 2, ...
  */
-#ifndef KC_TURN_H
-#define KC_TURN_H
+#ifndef KC_BASE_TURN_H
+#define KC_BASE_TURN_H
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -4,8 +4,8 @@
  * cannot start programs with such functions, and clang names the targets differently: there the
  * plain version is used.
  */
-#ifndef KC_SIMD_H
-#define KC_SIMD_H
+#ifndef KC_BASE_SIMD_H
+#define KC_BASE_SIMD_H
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
         !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)

@@ -3,8 +3,8 @@
  * what is freed for later, so a table that grows would still occupy the memory of its former,
  * smaller selves, in excess of a bound that the sizes in use respect.
  */
-#ifndef KC_MEMORY_H
-#define KC_MEMORY_H
+#ifndef KC_BASE_MEMORY_H
+#define KC_BASE_MEMORY_H
 
 #include <stddef.h>
 

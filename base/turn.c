@@ -1,4 +1,4 @@
-#include "io/turn.h"
+#include "base/turn.h"
 
 /* The sections are short: most waits end before sleeping would have begun. */
 enum { NSPINS = 200 };
