@@ -1,6 +1,6 @@
 #include "app/stores.h"
 
-#include "io/store_rescue.h"
+#include "io/store/rescue.h"
 
 #include <stdio.h>
 

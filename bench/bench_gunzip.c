@@ -1,5 +1,5 @@
 /*
- * bench_gunzip: how fast a gzip file's text comes out of a source (io/source.h), text thrown away.
+ * bench_gunzip: how fast a gzip file's text comes out of a source (io/inflate/source.h), text thrown away.
  *
  *      bench_gunzip WAY THREADS FILE.gz
  *
@@ -7,7 +7,7 @@
  * kcount does with few threads; "zlib": likewise, with zlib. One line is printed: way, threads,
  * bytes of text, seconds, seconds of CPU, peak memory in MiB.
  */
-#include "io/source.h"
+#include "io/inflate/source.h"
 #include "base/parallel.h"
 
 #include <stdatomic.h>

@@ -6,7 +6,7 @@
  * The best of TIMES (3) is printed, in MB of text a second of CPU time; for the finder, MB of
  * deflate data.
  */
-#include "io/deflate.h"
+#include "io/inflate/deflate.h"
 
 #include <isa-l/igzip_lib.h>
 #include <libdeflate.h>

@@ -7,9 +7,9 @@
  * one core, over and over on what the stage before made of the file's first bytes: how far each is
  * from being the slowest is seen by comparing GB/s of text.
  */
-#include "io/file.h"
+#include "io/parse/file.h"
 #include "io/reader.h"
-#include "io/segment.h"
+#include "io/parse/segment.h"
 #include "base/parallel.h"
 
 #include <stdio.h>

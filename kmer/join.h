@@ -1,6 +1,6 @@
 /*
  * How sorted runs of several files become one: a tree of two-way joins, the same on the host
- * (io/store_merge.c) and on a device (gpu/combine.cu).
+ * (io/store/merge.c) and on a device (gpu/combine.cu).
  *
  * The leaves are runs; below the node that stands for a file, nodes join older runs with newer
  * ones, and above it, files by a rule:

@@ -7,7 +7,7 @@
 
 #include "store_sets.h"
 
-#include "io/store_file.h"
+#include "io/store/file.h"
 
 #include <xxhash.h>
 

@@ -5,7 +5,7 @@
 #ifndef KC_TESTS_STORE_SEAL_H
 #define KC_TESTS_STORE_SEAL_H
 
-#include "io/store_footer.h"
+#include "io/store/footer.h"
 
 #include <stddef.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* The deflate decoder against zlib: what it makes of good streams, and what it refuses. */
-#include "io/deflate.h"
+#include "io/inflate/deflate.h"
 #include "tests/gzip_texts.h"
 #include "tests/sampling.h"
 

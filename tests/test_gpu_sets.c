@@ -6,7 +6,7 @@
 #include "tests/gpu_sets.h"
 #include "tests/store_seal.h"
 
-#include "io/store_file.h"
+#include "io/store/file.h"
 
 /* KC_TEST_SMALL=1 in the environment: fewer cases, where a device is emulated. */
 static bool is_small(void)

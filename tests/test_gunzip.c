@@ -1,5 +1,5 @@
 /* Gzip files inflated in pieces, from guesses or without, against zlib. */
-#include "io/gunzip.h"
+#include "io/inflate/gunzip.h"
 #include "tests/gzip_texts.h"
 #include "tests/sampling.h"
 

@@ -5,7 +5,7 @@
  */
 #include "base/file_lock.h"
 #include "base/new_file.h"
-#include "io/store_output.h"
+#include "io/store/output.h"
 #include "base/temp_file.h"
 
 #include <dirent.h>

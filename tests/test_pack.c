@@ -1,6 +1,6 @@
-/* The kernels of io/pack.h: every variant that this machine runs, against the definition. */
-#include "io/chunk.h"
-#include "io/pack.h"
+/* The kernels of io/parse/pack.h: every variant that this machine runs, against the definition. */
+#include "io/input/chunk.h"
+#include "io/parse/pack.h"
 #include "tests/reader_support.h"
 
 static void pack_by_definition(const uint8_t *seq, size_t n, size_t *valid, uint64_t *words)

@@ -2,7 +2,7 @@
  */
 #include "tests/reader_support.h"
 
-#include "io/detect.h"
+#include "io/input/detect.h"
 
 static const struct setting usual = { .k = 5, .nworkers = 2, .chunk_nbytes = 100 };
 

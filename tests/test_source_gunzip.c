@@ -1,8 +1,8 @@
 /*
- * Gzip files through a source of many threads (io/source_gunzip.c) and of one (ISA-L): the same
+ * Gzip files through a source of many threads (io/inflate/source_gunzip.c) and of one (ISA-L): the same
  * text, or the same failure.
  */
-#include "io/source.h"
+#include "io/inflate/source.h"
 #include "base/parallel.h"
 #include "tests/gzip_texts.h"
 #include "tests/sampling.h"

@@ -5,7 +5,7 @@
  */
 #include "store_old.h"
 
-#include "io/store_find.h"
+#include "io/store/find.h"
 
 enum {
         MAX_RUNS = 3,

@@ -5,7 +5,7 @@
  */
 #include "store_old.h"
 
-#include "io/store_ranges.h"
+#include "io/store/ranges.h"
 #include "tests/sampling.h"
 
 #include <fcntl.h>

@@ -4,8 +4,8 @@
  */
 #include "store_sets.h"
 
-#include "io/store_file.h"
-#include "io/store_rescue.h"
+#include "io/store/file.h"
+#include "io/store/rescue.h"
 
 /* ---- rescuing ---- */
 

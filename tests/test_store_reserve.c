@@ -2,7 +2,7 @@
  * Large pieces copied into reserved space by many threads: the file is what was written, and has
  * its length.
  */
-#include "io/store_output.h"
+#include "io/store/output.h"
 #include "base/parallel.h"
 
 #include <setjmp.h>

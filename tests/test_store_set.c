@@ -4,7 +4,7 @@
  */
 #include "store_sets.h"
 
-#include "io/store_footer.h"
+#include "io/store/footer.h"
 #include "tests/sampling.h"
 
 #include <signal.h>

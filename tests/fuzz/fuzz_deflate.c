@@ -4,7 +4,7 @@
  *
  *      byte 0: size of steps | byte 1: size of pieces | deflate data
  */
-#include "io/gunzip.h"
+#include "io/inflate/gunzip.h"
 #include "tests/fuzz/require.h"
 
 #include <string.h>

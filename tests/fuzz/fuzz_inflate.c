@@ -7,7 +7,7 @@
  *
  *      byte 0: mode and chunk size | the file, or what goes into it
  */
-#include "io/bgzf_header.h"
+#include "io/input/bgzf_header.h"
 #include "tests/fuzz/memory_input.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /*
  * Any bytes as a list of inputs (@LIST): a message, or names that stand in the list, in its order.
  */
-#include "io/inputs.h"
+#include "io/input/inputs.h"
 #include "tests/fuzz/memory_input.h"
 
 #include <string.h>

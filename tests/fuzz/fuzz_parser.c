@@ -5,8 +5,8 @@
  *
  *      byte 0: chunk size - 1 | byte 1: k - 1 | byte 2: minimum quality | text
  */
-#include "io/file.h"
-#include "io/segment.h"
+#include "io/parse/file.h"
+#include "io/parse/segment.h"
 #include "tests/fuzz/kmer_sums.h"
 #include "tests/fuzz/memory_input.h"
 

@@ -4,7 +4,7 @@
  * Checksums would keep a fuzzer out of everything behind them, so half of the inputs (those of odd
  * length) have theirs put right first, as far as the structure can be followed.
  */
-#include "io/store_file.h"
+#include "io/store/file.h"
 #include "tests/store_seal.h"
 
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #ifndef KC_MEMORY_INPUT_H
 #define KC_MEMORY_INPUT_H
 
-#include "io/source.h"
+#include "io/inflate/source.h"
 #include "tests/fuzz/require.h"
 
 #include <sys/mman.h>

@@ -1,0 +1,632 @@
+#include "io/inflate/gunzip.h"
+
+#include "io/input/damage.h"
+
+#include <libdeflate.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+enum {
+        STEP = 1 << 16,     /* text after which it is looked whether marks have gone */
+        TRAILER_NBYTES = 8, /* CRC-32 and length */
+        SUMMED_NBYTES = 1 << 15,
+        FIXED_HEADER = 10, /* bytes of a member's header that are always there */
+};
+
+static enum kc_status no_memory(struct kc_error *err)
+{
+        return kc_fail(err, KC_ENOMEM, "out of memory for reading");
+}
+
+/* ---- room ---- */
+
+static enum kc_status reserve(void **memory, size_t *cap, size_t need, size_t nbytes_each,
+                              struct kc_error *err)
+{
+        if (need <= *cap)
+                return KC_OK;
+        size_t more = *cap + *cap / 2 > need ? *cap + *cap / 2 : need;
+        void *grown = realloc(*memory, more * nbytes_each);
+        if (grown == NULL)
+                return no_memory(err);
+        *memory = grown;
+        *cap = more;
+        return KC_OK;
+}
+
+static enum kc_status reserve_symbols(struct kc_piece *piece, size_t more, struct kc_error *err)
+{
+        size_t need = KC_WINDOW + piece->nsymbols + more + KC_DEFLATE_SLACK;
+        return reserve((void **)&piece->symbols, &piece->symbols_cap, need, 2, err);
+}
+
+static enum kc_status reserve_bytes(struct kc_piece *piece, size_t more, struct kc_error *err)
+{
+        size_t need = KC_WINDOW + piece->nbytes + more + KC_DEFLATE_SLACK;
+        return reserve((void **)&piece->bytes, &piece->bytes_cap, need, 1, err);
+}
+
+static enum kc_status init_place(struct kc_gunzip_place *place, struct kc_error *err)
+{
+        if (place->deflate == NULL)
+                place->deflate = malloc(sizeof *place->deflate);
+        return place->deflate == NULL ? no_memory(err) : KC_OK;
+}
+
+enum kc_status kc_gunzip_init(struct kc_gunzip *gunzip, const char *name, uint64_t size,
+                              struct kc_error *err)
+{
+        memset(gunzip, 0, sizeof *gunzip);
+        gunzip->name = name;
+        gunzip->size = size;
+        return init_place(&gunzip->place, err);
+}
+
+void kc_gunzip_free(struct kc_gunzip *gunzip)
+{
+        free(gunzip->place.deflate);
+}
+
+void kc_piece_free(struct kc_piece *piece)
+{
+        free(piece->place.deflate);
+        free(piece->symbols);
+        free(piece->bytes);
+        free(piece->ends);
+}
+
+void kc_piece_empty(struct kc_piece *piece)
+{
+        piece->key = KC_NO_BLOCK;
+        piece->nsymbols = piece->nbytes = piece->nwindow = piece->nends = 0;
+}
+
+/* ---- between members ---- */
+
+enum verdict {
+        FINE,
+        NEEDS_INPUT,
+        BAD_DATA,
+        NO_HEADER,
+        BAD_FLAGS,
+        BAD_HEADER,
+        BEHIND_PADDING,
+};
+
+enum { FHCRC = 2, FEXTRA = 4, FNAME = 8, FCOMMENT = 16, RESERVED = 0xe0 };
+
+/* The bytes at the place, and how many of them are in view. */
+static const uint8_t *bytes_at(const struct kc_gunzip_place *place, const struct kc_view *view,
+                               size_t *n)
+{
+        size_t at = (size_t)(place->bit / 8 - view->offset);
+        *n = at < view->n ? view->n - at : 0;
+        return view->data + (at < view->n ? at : view->n);
+}
+
+/* Step over n bytes of a header. */
+static void take(struct kc_gunzip_place *place, const uint8_t *bytes, size_t n)
+{
+        place->header.crc = libdeflate_crc32(place->header.crc, bytes, n);
+        place->bit += 8 * (uint64_t)n;
+}
+
+static enum verdict begin_header(struct kc_gunzip_place *place, const uint8_t *bytes, size_t n)
+{
+        static const uint8_t magic[3] = { 0x1f, 0x8b, 8 };
+        if (memcmp(bytes, magic, n < sizeof magic ? n : sizeof magic) != 0)
+                return NO_HEADER;
+        if (n < FIXED_HEADER)
+                return NEEDS_INPUT;
+        if (bytes[3] & RESERVED)
+                return BAD_FLAGS;
+        bool extra = (bytes[3] & FEXTRA) != 0;
+        size_t taken = FIXED_HEADER + (extra ? 2 : 0);
+        if (n < taken)
+                return NEEDS_INPUT;
+        place->header.begin = place->bit / 8;
+        place->header.flags = bytes[3];
+        place->header.crc = 0;
+        place->header.left = 0;
+        if (extra)
+                place->header.left = (uint16_t)(bytes[taken - 2] | bytes[taken - 1] << 8);
+        take(place, bytes, taken);
+        place->phase = KC_IN_EXTRA;
+        return FINE;
+}
+
+static enum verdict skip_extra(struct kc_gunzip_place *place, const uint8_t *bytes, size_t n)
+{
+        size_t taken = n < place->header.left ? n : place->header.left;
+        take(place, bytes, taken);
+        place->header.left -= (uint16_t)taken;
+        if (place->header.left > 0)
+                return NEEDS_INPUT;
+        place->phase = KC_IN_NAME;
+        return FINE;
+}
+
+/* A string that ends with 0, if the header has it. */
+static enum verdict skip_string(struct kc_gunzip_place *place, const uint8_t *bytes, size_t n,
+                                unsigned flag)
+{
+        if (place->header.flags & flag) {
+                const uint8_t *zero = n > 0 ? memchr(bytes, 0, n) : NULL;
+                take(place, bytes, zero == NULL ? n : (size_t)(zero - bytes) + 1);
+                if (zero == NULL)
+                        return NEEDS_INPUT;
+        }
+        place->phase++;
+        return FINE;
+}
+
+static enum verdict end_header(struct kc_gunzip_place *place, const uint8_t *bytes, size_t n)
+{
+        uint32_t want = place->header.crc & 0xffff;
+        if (place->header.flags & FHCRC) {
+                if (n < 2)
+                        return NEEDS_INPUT;
+                if (want != (bytes[0] | (uint32_t)bytes[1] << 8))
+                        return BAD_HEADER;
+                take(place, bytes, 2);
+        }
+        place->phase = KC_IN_DATA;
+        place->between_blocks = true;
+        kc_deflate_begin(place->deflate, 0);
+        return FINE;
+}
+
+static enum verdict walk_header(struct kc_gunzip_place *place, const struct kc_view *view)
+{
+        size_t n;
+        const uint8_t *bytes = bytes_at(place, view, &n);
+        switch (place->phase) {
+        case KC_AT_MEMBER:
+                return begin_header(place, bytes, n);
+        case KC_IN_EXTRA:
+                return skip_extra(place, bytes, n);
+        case KC_IN_NAME:
+                return skip_string(place, bytes, n, FNAME);
+        case KC_IN_COMMENT:
+                return skip_string(place, bytes, n, FCOMMENT);
+        default:
+                return end_header(place, bytes, n);
+        }
+}
+
+static uint32_t u32_at(const uint8_t *bytes)
+{
+        return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
+               (uint32_t)bytes[3] << 24;
+}
+
+static enum verdict end_member(struct kc_gunzip_place *place, const struct kc_view *view,
+                               struct kc_member_end *end)
+{
+        size_t n;
+        const uint8_t *bytes = bytes_at(place, view, &n);
+        if (n < TRAILER_NBYTES)
+                return NEEDS_INPUT;
+        end->crc = u32_at(bytes);
+        end->nbytes = u32_at(bytes + 4);
+        place->bit += 8 * TRAILER_NBYTES;
+        end->offset = place->bit / 8;
+        place->phase = KC_IN_PADDING;
+        place->padded = false;
+        return FINE;
+}
+
+/* What follows a member: another one, or zeros and the file's end. */
+static enum verdict skip_padding(struct kc_gunzip_place *place, const struct kc_view *view)
+{
+        size_t n, nzeros = 0;
+        const uint8_t *bytes = bytes_at(place, view, &n);
+        while (nzeros < n && bytes[nzeros] == 0)
+                nzeros++;
+        place->bit += 8 * (uint64_t)nzeros;
+        place->padded |= nzeros > 0;
+        if (nzeros == n && !view->ends)
+                return NEEDS_INPUT;
+        if (nzeros < n && place->padded)
+                return BEHIND_PADDING;
+        place->phase = nzeros == n ? KC_AT_END : KC_AT_MEMBER;
+        return FINE;
+}
+
+/* ---- inflating ---- */
+
+/* A walk through the file from a place on. */
+struct walk {
+        struct kc_piece *piece;
+        struct kc_gunzip_place *place;
+        const struct kc_view *view;
+        uint64_t to; /* bit: stop at the first block from there on */
+        size_t max;
+        bool marked;                          /* text goes to symbols */
+        const struct kc_guess_limits *limits; /* of a guess */
+        enum verdict verdict;
+};
+
+static size_t text_nbytes(const struct kc_piece *piece)
+{
+        return piece->nsymbols + piece->nbytes;
+}
+
+static enum kc_deflate_stop inflate_symbols(struct walk *walk, size_t n)
+{
+        struct kc_piece *piece = walk->piece;
+        uint16_t *text = piece->symbols + KC_WINDOW;
+        struct kc_deflate_symbols out = { .begin = piece->symbols, .next = text + piece->nsymbols };
+        out.end = out.next + n;
+        enum kc_deflate_stop stop =
+                kc_deflate_symbols(walk->place->deflate, walk->view->data, walk->view->n, &out);
+        piece->nsymbols = (size_t)(out.next - text);
+        return stop;
+}
+
+static enum kc_deflate_stop inflate_bytes(struct walk *walk, size_t n)
+{
+        struct kc_piece *piece = walk->piece;
+        uint8_t *text = piece->bytes + KC_WINDOW;
+        struct kc_deflate_bytes out = { .next = text + piece->nbytes };
+        out.begin = out.next - piece->nwindow;
+        out.end = out.next + n;
+        enum kc_deflate_stop stop =
+                kc_deflate_bytes(walk->place->deflate, walk->view->data, walk->view->n, &out);
+        piece->nwindow += (size_t)(out.next - text) - piece->nbytes;
+        piece->nbytes = (size_t)(out.next - text);
+        return stop;
+}
+
+/* From here on the window is known: its bytes lie before those that will come. */
+static enum kc_status leave_marks(struct walk *walk, size_t nwindow, struct kc_error *err)
+{
+        struct kc_piece *piece = walk->piece;
+        enum kc_status status = reserve_bytes(piece, STEP, err);
+        if (status != KC_OK)
+                return status;
+        piece->nwindow = nwindow;
+        const uint16_t *symbols = piece->symbols + KC_WINDOW + piece->nsymbols - nwindow;
+        for (size_t i = 0; i < nwindow; i++)
+                piece->bytes[KC_WINDOW - nwindow + i] = (uint8_t)symbols[i];
+        walk->marked = false;
+        return KC_OK;
+}
+
+/* Inflate a little. Sets *stop. */
+static enum kc_status step(struct walk *walk, enum kc_deflate_stop *stop, struct kc_error *err)
+{
+        struct kc_piece *piece = walk->piece;
+        enum kc_status status = KC_OK;
+        if (walk->marked) {
+                KC_TRY(reserve_symbols(piece, STEP, err));
+                *stop = inflate_symbols(walk, STEP);
+                if (piece->nsymbols >= KC_WINDOW &&
+                    kc_deflate_nplain(piece->symbols + KC_WINDOW + piece->nsymbols - KC_WINDOW,
+                                      KC_WINDOW) == KC_WINDOW)
+                        KC_TRY(leave_marks(walk, KC_WINDOW, err));
+        } else {
+                KC_TRY(reserve_bytes(piece, STEP, err));
+                *stop = inflate_bytes(walk, STEP);
+        }
+out:
+        return status;
+}
+
+/* Does a block that a later piece is to begin with begin here? */
+static bool is_the_end(const struct walk *walk)
+{
+        uint64_t offset = 8 * walk->view->offset, bit = walk->place->bit;
+        if (walk->place->phase != KC_IN_DATA || !walk->place->between_blocks || bit + 16 < walk->to)
+                return false;
+        uint64_t key = kc_deflate_block_key(walk->view->data, walk->view->n, bit - offset);
+        if (key == KC_NO_BLOCK)
+                return false;
+        if (key & KC_STORED_KEY) /* as the finder has it: the type of the block lies within, too */
+                return (key ^ KC_STORED_KEY) + offset > walk->to;
+        return key + offset >= walk->to;
+}
+
+static bool has_ended(const struct kc_guess_limits *limits)
+{
+        return limits != NULL && limits->has_ended != NULL && limits->has_ended(limits->ctx);
+}
+
+/* Data of a member. *done: the piece ends here. */
+static enum kc_status walk_data(struct walk *walk, bool *done, struct kc_error *err)
+{
+        struct kc_gunzip_place *place = walk->place;
+        enum kc_deflate_stop stop = KC_DEFLATE_OUTPUT;
+        place->deflate->bit = place->bit - 8 * walk->view->offset;
+        place->deflate->stop_at_blocks = true;
+        enum kc_status status = step(walk, &stop, err);
+        place->bit = place->deflate->bit + 8 * walk->view->offset;
+        place->between_blocks = place->deflate->phase == KC_IN_HEADER;
+        if (status != KC_OK)
+                return status;
+        if (stop == KC_DEFLATE_INPUT)
+                walk->verdict = NEEDS_INPUT;
+        if (stop == KC_DEFLATE_BAD)
+                walk->verdict = BAD_DATA;
+        if (stop == KC_DEFLATE_END) {
+                place->phase = KC_AT_TRAILER;
+                place->bit = (place->bit + 7) / 8 * 8;
+        }
+        *done = walk->verdict != FINE || is_the_end(walk) ||
+                text_nbytes(walk->piece) >= walk->max || has_ended(walk->limits);
+        return KC_OK;
+}
+
+static enum kc_status walk_trailer(struct walk *walk, struct kc_error *err)
+{
+        struct kc_piece *piece = walk->piece;
+        enum kc_status status = reserve((void **)&piece->ends, &piece->ends_cap, piece->nends + 1,
+                                        sizeof *piece->ends, err);
+        if (status != KC_OK)
+                return status;
+        struct kc_member_end *end = &piece->ends[piece->nends];
+        walk->verdict = end_member(walk->place, walk->view, end);
+        if (walk->verdict != FINE)
+                return KC_OK;
+        end->text = text_nbytes(piece);
+        piece->nends++;
+        piece->nwindow = 0;
+        return walk->marked ? leave_marks(walk, 0, err) : KC_OK;
+}
+
+/* Go on until the piece is done, or something is in the way (walk->verdict). */
+static enum kc_status walk_on(struct walk *walk, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        bool done = false;
+        while (status == KC_OK && !done && walk->verdict == FINE) {
+                switch (walk->place->phase) {
+                case KC_IN_DATA:
+                        status = walk_data(walk, &done, err);
+                        break;
+                case KC_AT_TRAILER:
+                        status = walk_trailer(walk, err);
+                        break;
+                case KC_IN_PADDING:
+                        walk->verdict = skip_padding(walk->place, walk->view);
+                        break;
+                case KC_AT_END:
+                        return KC_OK;
+                default:
+                        walk->verdict = walk_header(walk->place, walk->view);
+                }
+        }
+        return status;
+}
+
+enum kc_status kc_piece_guess(struct kc_piece *piece, const struct kc_view *view, uint64_t from,
+                              const struct kc_guess_limits *limits, struct kc_error *err)
+{
+        enum kc_status status;
+        struct walk walk = { .piece = piece,
+                             .place = &piece->place,
+                             .view = view,
+                             .to = 8 * limits->to,
+                             .max = limits->max,
+                             .marked = true,
+                             .limits = limits };
+        kc_piece_empty(piece);
+        uint64_t bit = kc_deflate_find(view->data, view->n, 8 * (from - view->offset),
+                                       8 * (limits->to - view->offset));
+        if (bit == KC_NO_BLOCK)
+                return KC_OK;
+        KC_TRY(init_place(&piece->place, err));
+        KC_TRY(reserve_symbols(piece, STEP, err));
+        kc_deflate_put_marks(piece->symbols);
+        piece->key = kc_deflate_block_key(view->data, view->n, bit) + 8 * view->offset;
+        piece->place.phase = KC_IN_DATA;
+        piece->place.bit = bit + 8 * view->offset;
+        kc_deflate_begin(piece->place.deflate, bit);
+        KC_TRY(walk_on(&walk, err));
+out:
+        return status;
+}
+
+/* ---- in the file's order ---- */
+
+static enum kc_status complain(const struct kc_gunzip *gunzip, const struct walk *walk,
+                               struct kc_error *err)
+{
+        const struct kc_gunzip_place *place = walk->place;
+        uint64_t byte = place->bit / 8;
+        switch (walk->verdict) {
+        case NEEDS_INPUT:
+                if (!walk->view->ends)
+                        return KC_OK;
+                return kc_damage_truncated(gunzip->name, "gzip", walk->view->offset + walk->view->n,
+                                           err);
+        case BAD_DATA:
+                return kc_damage_corrupt(gunzip->name, "invalid compressed data, found before",
+                                         byte + 1, err);
+        case NO_HEADER:
+        case BEHIND_PADDING:
+                return kc_damage_trailing(&(struct kc_trailing){ gunzip->name, "gzip", byte,
+                                                                 gunzip->size,
+                                                                 walk->verdict == BEHIND_PADDING },
+                                          err);
+        case BAD_FLAGS:
+                return kc_damage_corrupt(gunzip->name, "unknown flags of the gzip header at", byte,
+                                         err);
+        case BAD_HEADER:
+                return kc_damage_corrupt(gunzip->name, "wrong checksum of the gzip header at",
+                                         place->header.begin, err);
+        default:
+                return KC_OK;
+        }
+}
+
+/*
+ * Is the guess what comes next? Where fewer than KC_WINDOW bytes come before, it could reach too
+ * far back, which only a decoder that knows it notices.
+ */
+static bool is_right(const struct kc_piece *piece, const struct kc_gunzip *gunzip,
+                     const struct kc_view *view)
+{
+        const struct kc_gunzip_place *place = &gunzip->place;
+        uint64_t offset = 8 * view->offset;
+        if (piece->key == KC_NO_BLOCK || place->phase != KC_IN_DATA || !place->between_blocks ||
+            gunzip->nwindow < KC_WINDOW)
+                return false;
+        uint64_t key = kc_deflate_block_key(view->data, view->n, place->bit - offset);
+        return key != KC_NO_BLOCK && key + offset == piece->key;
+}
+
+/* The last bytes of the piece's text into the window. Before: what it was before the piece. */
+static void pass_window(const struct kc_piece *piece, struct kc_gunzip *gunzip,
+                        const uint8_t before[KC_WINDOW], size_t nbefore)
+{
+        uint8_t *window = gunzip->window;
+        struct kc_meanings meanings;
+        size_t nbytes = piece->nbytes < KC_WINDOW ? piece->nbytes : KC_WINDOW, left;
+        left = KC_WINDOW - nbytes;
+        size_t nsymbols = piece->nsymbols < left ? piece->nsymbols : left;
+        left -= nsymbols;
+        memcpy(window, before + KC_WINDOW - left, left);
+        if (nsymbols > 0) {
+                kc_deflate_give_meaning(&meanings, before);
+                kc_deflate_resolve(window + left,
+                                   piece->symbols + KC_WINDOW + piece->nsymbols - nsymbols,
+                                   nsymbols, &meanings);
+        }
+        if (nbytes > 0)
+                memcpy(window + left + nsymbols, piece->bytes + KC_WINDOW + piece->nbytes - nbytes,
+                       nbytes);
+        size_t reach = text_nbytes(piece);
+        if (piece->nends > 0)
+                reach -= piece->ends[piece->nends - 1].text;
+        else
+                reach += nbefore;
+        gunzip->nwindow = reach < KC_WINDOW ? reach : KC_WINDOW;
+}
+
+/* Have the bytes before the place where they are needed to go on with the window known. */
+static enum kc_status know_window(struct kc_piece *piece, const struct kc_gunzip *gunzip,
+                                  struct kc_error *err)
+{
+        if (piece->nbytes > 0)
+                return KC_OK;
+        enum kc_status status = reserve_bytes(piece, STEP, err);
+        if (status != KC_OK)
+                return status;
+        memcpy(piece->bytes, gunzip->window, KC_WINDOW);
+        piece->nwindow = gunzip->nwindow;
+        return KC_OK;
+}
+
+enum kc_status kc_piece_accept(struct kc_piece *piece, struct kc_gunzip *gunzip,
+                               uint8_t window[KC_WINDOW], const struct kc_view *view, uint64_t to,
+                               size_t max, bool *done, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        size_t nwindow = gunzip->nwindow;
+        struct walk walk = {
+                .piece = piece, .place = &gunzip->place, .view = view, .to = 8 * to, .max = max
+        };
+        memcpy(window, gunzip->window, KC_WINDOW);
+        if (is_right(piece, gunzip, view)) {
+                struct kc_gunzip_place place = gunzip->place;
+                gunzip->place = piece->place;
+                piece->place = place;
+                pass_window(piece, gunzip, window, nwindow);
+        } else {
+                kc_piece_empty(piece);
+        }
+        piece->key = KC_NO_BLOCK; /* it is no guess any more */
+        *done = is_the_end(&walk);
+        if (text_nbytes(piece) >= max || *done)
+                return KC_OK;
+        KC_TRY(know_window(piece, gunzip, err));
+        KC_TRY(walk_on(&walk, err));
+        *done = gunzip->place.phase == KC_AT_END || is_the_end(&walk);
+        pass_window(piece, gunzip, window, nwindow);
+        KC_TRY(complain(gunzip, &walk, err));
+out:
+        return status;
+}
+
+/* ---- checksums ---- */
+
+static enum kc_status compare(const char *name, const struct kc_member_end *end, uint32_t crc,
+                              uint64_t nbytes, struct kc_error *err)
+{
+        if (end->crc == crc && end->nbytes == (uint32_t)nbytes)
+                return KC_OK;
+        return kc_damage_corrupt(name, "checksum or length of a gzip member is wrong, found before",
+                                 end->offset, err);
+}
+
+/* The piece's text [from, to). */
+static void write_text(const struct kc_piece *piece, const struct kc_meanings *meanings,
+                       size_t from, size_t to, uint8_t *text)
+{
+        size_t middle = to < piece->nsymbols ? to : piece->nsymbols;
+        if (from < middle) {
+                kc_deflate_resolve(text + from, piece->symbols + KC_WINDOW + from, middle - from,
+                                   meanings);
+                from = middle;
+        }
+        if (from < to)
+                memcpy(text + from, piece->bytes + KC_WINDOW + from - piece->nsymbols, to - from);
+}
+
+/* Likewise, and its checksum; little by little, so that it is summed up while in the cache. */
+static uint32_t write_and_sum(const struct kc_piece *piece, const struct kc_meanings *meanings,
+                              size_t from, size_t to, uint8_t *text)
+{
+        uint32_t crc = 0;
+        for (size_t next; from < to; from = next) {
+                next = to - from < SUMMED_NBYTES ? to : from + SUMMED_NBYTES;
+                write_text(piece, meanings, from, next, text);
+                crc = libdeflate_crc32(crc, text + from, next - from);
+        }
+        return crc;
+}
+
+enum kc_status kc_piece_finish(const struct kc_piece *piece, const uint8_t window[KC_WINDOW],
+                               uint8_t *text, struct kc_piece_sums *sums, const char *name,
+                               struct kc_error *err)
+{
+        struct kc_meanings meanings;
+        enum kc_status status = KC_OK;
+        size_t begin = 0, ntext = text_nbytes(piece);
+        if (piece->nsymbols > 0)
+                kc_deflate_give_meaning(&meanings, window);
+        memset(sums, 0, sizeof *sums);
+        for (size_t i = 0; i <= piece->nends; i++) {
+                size_t end = i < piece->nends ? piece->ends[i].text : ntext;
+                uint32_t crc = write_and_sum(piece, &meanings, begin, end, text);
+                if (i == 0) {
+                        sums->head_crc = crc;
+                        sums->head_nbytes = end;
+                } else if (i == piece->nends) {
+                        sums->tail_crc = crc;
+                        sums->tail_nbytes = end - begin;
+                } else {
+                        KC_TRY(compare(name, &piece->ends[i], crc, end - begin, err));
+                }
+                begin = end;
+        }
+out:
+        return status;
+}
+
+enum kc_status kc_gunzip_fold(struct kc_gunzip *gunzip, const struct kc_piece *piece,
+                              const struct kc_piece_sums *sums, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        gunzip->crc =
+                (uint32_t)crc32_combine(gunzip->crc, sums->head_crc, (z_off_t)sums->head_nbytes);
+        gunzip->nbytes += sums->head_nbytes;
+        if (piece->nends > 0) {
+                status = compare(gunzip->name, &piece->ends[0], gunzip->crc, gunzip->nbytes, err);
+                gunzip->crc = sums->tail_crc;
+                gunzip->nbytes = sums->tail_nbytes;
+        }
+        return status;
+}

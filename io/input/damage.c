@@ -1,0 +1,39 @@
+#include "io/input/damage.h"
+
+#include <stdio.h>
+
+enum kc_status kc_damage_truncated(const char *name, const char *format, uint64_t offset,
+                                   struct kc_error *err)
+{
+        return kc_fail(err, KC_EINPUT,
+                       "%s is truncated: its %s data breaks off at byte %llu" KC_DAMAGE_REMEDY,
+                       name, format, (unsigned long long)offset);
+}
+
+enum kc_status kc_damage_corrupt(const char *name, const char *what, uint64_t offset,
+                                 struct kc_error *err)
+{
+        return kc_fail(err, KC_EINPUT, "%s is corrupt: %s byte %llu" KC_DAMAGE_REMEDY, name, what,
+                       (unsigned long long)offset);
+}
+
+enum kc_status kc_damage_trailing(const struct kc_trailing *trailing, struct kc_error *err)
+{
+        unsigned long long offset = trailing->offset, n = 0;
+        char what[64];
+        if (trailing->size > offset)
+                n = trailing->size - offset;
+        size_t at = n > 0 ? (size_t)snprintf(what, sizeof what, "%llu ", n) : 0;
+        snprintf(what + at, sizeof what - at,
+                 n == 1 ? "byte that is not %s" : "bytes that are not %s", trailing->format);
+        if (trailing->padded)
+                snprintf(what + at, sizeof what - at, n == 1 ? "byte" : "bytes");
+        return kc_fail(
+                err, KC_EINPUT,
+                "%s has %s %s %s data (offset %llu): the file is damaged there, or something "
+                "was added to it; to count what comes before: head -c %llu FILE | kcount "
+                "... -",
+                trailing->name, what,
+                trailing->padded ? "after zeros that end the" : "after the end of its",
+                trailing->format, offset, offset);
+}

@@ -1,0 +1,228 @@
+/*
+ * Telling containers and formats by content.
+ *
+ *      1f 8b 08        gzip; BGZF if its extra field holds the subfield "BC" of 2 bytes
+ *      28 b5 2f fd     zstd (or 5x 2a 4d 18, a frame to be skipped)
+ *      "CRAM" and its version
+ *      in the text:    "BAM\1"; "@HD\t" and the like, or a line of 11 fields: SAM;
+ *                      '@' FASTQ; '>' or ';' FASTA; a UTF-8 byte order mark may come first
+ *
+ * What is none of these is refused with its name and a remedy, where known (io/input/foreign.h).
+ */
+#include "io/input/detect.h"
+
+#include "io/input/bgzf_header.h"
+#include "io/input/foreign.h"
+
+#include <isa-l/igzip_lib.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+enum { PEEK = 64 << 10, TEXT = 256 << 10, MIN_TEXT = 4 };
+
+static enum kc_container detect_container(const uint8_t *bytes, size_t n)
+{
+        struct kc_bgzf_header header;
+        if (n >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b && (n == 2 || bytes[2] == 8))
+                return kc_bgzf_parse(bytes, n, &header) ? KC_CONTAINER_BGZF : KC_CONTAINER_GZIP;
+        if (n >= 4 && memcmp(bytes, "\x28\xb5\x2f\xfd", 4) == 0)
+                return KC_CONTAINER_ZSTD;
+        if (n >= 4 && (bytes[0] & 0xf0) == 0x50 && memcmp(bytes + 1, "\x2a\x4d\x18", 3) == 0)
+                return KC_CONTAINER_ZSTD;
+        if (n >= 4 && memcmp(bytes, "CRAM", 4) == 0 && (n == 4 || bytes[4] < ' '))
+                return KC_CONTAINER_ALIGNMENTS; /* the version follows: no text begins like this */
+        return KC_CONTAINER_PLAIN;
+}
+
+/* The beginning of the text of the first gzip member; *used: bytes of input it came from. */
+static enum kc_status inflate_head(const uint8_t *bytes, size_t n, uint8_t *text, size_t *ntext,
+                                   size_t *used, struct kc_error *err)
+{
+        struct inflate_state *state = malloc(sizeof *state);
+        if (state == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory for reading");
+        isal_inflate_init(state);
+        state->crc_flag = ISAL_GZIP;
+        state->next_in = (uint8_t *)bytes;
+        state->avail_in = (uint32_t)n;
+        state->next_out = text;
+        state->avail_out = (uint32_t)*ntext;
+        /* Damage is met again, and reported with its place, when the file is read. */
+        isal_inflate(state);
+        *ntext -= state->avail_out;
+        *used = n - state->avail_in;
+        free(state);
+        return KC_OK;
+}
+
+static enum kc_status zstd_head(const uint8_t *bytes, size_t n, uint8_t *text, size_t *ntext,
+                                size_t *used, struct kc_error *err)
+{
+        ZSTD_DStream *stream = ZSTD_createDStream();
+        if (stream == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory for reading");
+        ZSTD_inBuffer in = { .src = bytes, .size = n };
+        ZSTD_outBuffer out = { .dst = text, .size = *ntext };
+        while (in.pos < in.size && out.pos < out.size)
+                if (ZSTD_isError(ZSTD_decompressStream(stream, &out, &in)))
+                        break;
+        *ntext = out.pos;
+        *used = in.pos;
+        ZSTD_freeDStream(stream);
+        return KC_OK;
+}
+
+/* A line of SAM's header, or else of its body. */
+static bool is_sam_header(const char *text, size_t n)
+{
+        static const char kinds[][3] = { "HD", "SQ", "RG", "PG", "CO" };
+        for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+                if (n >= 4 && text[0] == '@' && memcmp(text + 1, kinds[i], 2) == 0 &&
+                    text[3] == '\t')
+                        return true;
+        return false;
+}
+
+static bool is_sam_line(const char *text, size_t n)
+{
+        size_t ntabs = 0;
+        for (size_t i = 0; i < n && text[i] != '\n'; i++)
+                ntabs += text[i] == '\t';
+        return n > 0 && strchr("@>;", text[0]) == NULL && ntabs >= 10;
+}
+
+/* Letters of sequence in the beginning of a text. */
+static size_t count_bases(const char *text, size_t n)
+{
+        size_t nbases = 0, line = 0;
+        bool fastq = text[0] == '@';
+        for (const char *at = text, *end = text + n; at < end; line++) {
+                const char *eol = memchr(at, '\n', (size_t)(end - at));
+                if (eol == NULL)
+                        eol = end;
+                if (fastq ? line % 4 == 1 : at < eol && *at != '>' && *at != ';')
+                        nbases += (size_t)(eol - at);
+                at = eol + 1;
+        }
+        return nbases;
+}
+
+/* What to look for in the text, and what was found so far. */
+struct look {
+        const char *name;
+        bool lines; /* lines of sequence will do */
+        double bytes_per_letter;
+        struct kc_detected *found;
+};
+
+static enum kc_status found_alignments(const struct look *look, const char *format, bool bom,
+                                       struct kc_error *err)
+{
+        struct kc_detected *found = look->found;
+        if (found->container == KC_CONTAINER_ZSTD)
+                return kc_fail(err, KC_EINPUT,
+                               "%s is %s inside zstd, which kcount cannot read; try: zstd -dc FILE "
+                               "| kcount ... -",
+                               look->name, format);
+        if (bom)
+                return kc_fail(err, KC_EINPUT,
+                               "%s is SAM that begins with a UTF-8 byte order mark, which kcount "
+                               "cannot read; try: tail -c +4 FILE | kcount ... -",
+                               look->name);
+        found->container = KC_CONTAINER_ALIGNMENTS;
+        return KC_OK;
+}
+
+/* Text that has no byte order mark and holds no alignments, so it should be FASTQ or FASTA. */
+static enum kc_status detect_reads(const struct look *look, const uint8_t *text, size_t n,
+                                   struct kc_error *err)
+{
+        struct kc_detected *found = look->found;
+        enum kc_status status;
+        size_t blank = 0;
+        KC_TRY(kc_foreign_check_lines(look->name, found->container, text, n, err));
+        while (blank < n && text[blank] != 0 && strchr(" \t\r\n", text[blank]) != NULL)
+                blank++;
+        if (blank == n || look->lines)
+                goto out; /* nothing seen yet: the parser decides */
+        if (strchr("@>;", text[blank]) == NULL || text[blank] == 0)
+                return kc_foreign_refuse(look->name, found->container, text + blank, n - blank,
+                                         err);
+        double nbases = (double)count_bases((const char *)text + blank, n - blank);
+        found->bases_per_byte = nbases / ((double)n * look->bytes_per_letter);
+out:
+        return status;
+}
+
+static enum kc_status detect_text(const struct look *look, const uint8_t *text, size_t n,
+                                  struct kc_error *err)
+{
+        struct kc_detected *found = look->found;
+        const char *letters = (const char *)text;
+        enum kc_status status;
+        if (n >= 4 && memcmp(text, "BAM\1", 4) == 0) {
+                found->bases_per_byte = 1;
+                return found_alignments(look, "BAM", false, err);
+        }
+        KC_TRY(kc_foreign_check(look->name, found->container, text, n, err));
+        size_t bom =
+                n >= KC_BOM_NBYTES && memcmp(text, KC_BOM, KC_BOM_NBYTES) == 0 ? KC_BOM_NBYTES : 0;
+        if (is_sam_header(letters + bom, n - bom) ||
+            (!look->lines && is_sam_line(letters + bom, n - bom))) {
+                found->bases_per_byte = 0.4 / look->bytes_per_letter;
+                return found_alignments(look, "SAM", bom > 0, err);
+        }
+        status = detect_reads(look, text + bom, n - bom, err);
+out:
+        return status;
+}
+
+static enum kc_status detect_in(struct look *look, const uint8_t *bytes, size_t n, uint8_t *text,
+                                struct kc_error *err)
+{
+        size_t ntext = TEXT, used = n;
+        enum kc_status status = KC_OK;
+        look->found->container = detect_container(bytes, n);
+        switch (look->found->container) {
+        case KC_CONTAINER_PLAIN:
+                return detect_text(look, bytes, n, err);
+        case KC_CONTAINER_ALIGNMENTS:
+                look->found->bases_per_byte = 3;
+                return KC_OK;
+        case KC_CONTAINER_GZIP:
+        case KC_CONTAINER_BGZF:
+                status = inflate_head(bytes, n, text, &ntext, &used, err);
+                break;
+        case KC_CONTAINER_ZSTD:
+                status = zstd_head(bytes, n, text, &ntext, &used, err);
+                break;
+        }
+        if (status != KC_OK || ntext < MIN_TEXT)
+                return status; /* too little came out of it: the reader finds out why */
+        look->bytes_per_letter = (double)used / (double)ntext;
+        return detect_text(look, text, ntext, err);
+}
+
+enum kc_status kc_detect(struct kc_input *in, bool lines, struct kc_detected *found,
+                         struct kc_error *err)
+{
+        struct look look = {
+                .name = in->name, .lines = lines, .bytes_per_letter = 1, .found = found
+        };
+        enum kc_status status;
+        size_t n = 0;
+        *found = (struct kc_detected){ .container = KC_CONTAINER_PLAIN };
+        uint8_t *bytes = malloc(PEEK + TEXT);
+        if (bytes == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory for reading");
+        KC_TRY(kc_input_peek(in, bytes, PEEK, &n, err));
+        if (n == 0 && !lines) {
+                status = kc_fail(err, KC_EINPUT, "%s is empty", in->name);
+                goto out;
+        }
+        KC_TRY(detect_in(&look, bytes, n, bytes + PEEK, err));
+out:
+        free(bytes);
+        return status;
+}

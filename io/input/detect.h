@@ -1,0 +1,35 @@
+/*
+ * What an input holds, told from its first bytes.
+ */
+#ifndef KC_IO_INPUT_DETECT_H
+#define KC_IO_INPUT_DETECT_H
+
+#include "io/input/input.h"
+
+enum kc_container {
+        KC_CONTAINER_PLAIN,
+        KC_CONTAINER_GZIP,
+        KC_CONTAINER_BGZF,
+        KC_CONTAINER_ZSTD,
+        KC_CONTAINER_ALIGNMENTS, /* SAM, BAM, CRAM: htslib opens it */
+};
+
+struct kc_detected {
+        enum kc_container container;
+        double bases_per_byte; /* of the file as it is; a guess, 0 where nothing is known */
+};
+
+/* The UTF-8 byte order mark, which may precede text and is skipped. */
+#define KC_BOM "\xef\xbb\xbf"
+enum { KC_BOM_NBYTES = 3 };
+
+/*
+ * Look at the beginning of an open input, taking nothing away.
+ *   lines  accept text that is neither FASTQ nor FASTA as well, lines of sequence, and nothing
+ * KC_EINPUT if it is empty or another kind of file, as far as the first bytes tell; the message
+ * names what it is and what to do. KC_EIO, KC_ENOMEM.
+ */
+enum kc_status kc_detect(struct kc_input *in, bool lines, struct kc_detected *found,
+                         struct kc_error *err);
+
+#endif

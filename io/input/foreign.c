@@ -1,0 +1,231 @@
+#include "io/input/foreign.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A kind of file, known by bytes at a fixed place. */
+struct kind {
+        const char *magic;
+        uint8_t nbytes;
+        uint16_t at;
+        const char *what;
+        const char *pipe;   /* the program that writes its content to a pipe, or NULL */
+        const char *advice; /* what to do where there is no such program */
+};
+
+#define PIPED(bytes, what, pipe) \
+        { \
+                bytes, sizeof(bytes) - 1, 0, what, pipe, NULL \
+        }
+#define TARRED(bytes) \
+        { \
+                bytes, sizeof(bytes) - 1, 257, "a tar archive", "tar -xOf", NULL \
+        }
+#define OTHER(bytes, what, advice) \
+        { \
+                bytes, sizeof(bytes) - 1, 0, what, NULL, advice \
+        }
+
+#define NAME_READS   "name a file of reads: FASTQ, FASTA, SAM, BAM or CRAM"
+#define NAME_INDEXED "name the file that it belongs to"
+#define CRAM_ALONE   "decompress it to a file, since CRAM cannot be read from a pipe"
+#define BASECALL     "a basecaller makes FASTQ or BAM from it"
+
+/*
+ * No entry may match the beginning of reads, or of a line of IUPAC letters: a magic number that
+ * consists of such letters is followed by a byte that is not one.
+ */
+static const struct kind kinds[] = {
+        PIPED("\xfd\x37zXZ\0", "compressed with xz", "xz -dc"),
+        PIPED("]\0\0", "compressed with lzma", "xz -dc"),
+        PIPED("BZh", "compressed with bzip2", "bzip2 -dc"),
+        PIPED("\x04\x22\x4d\x18", "compressed with lz4", "lz4 -dc"),
+        PIPED("LZIP\1", "compressed with lzip", "lzip -dc"),
+        PIPED("\x89LZO\0\r\n", "compressed with lzop", "lzop -dc"),
+        PIPED("\x1f\x9d", "compressed with compress (.Z)", "gzip -dc"),
+        PIPED("\x1f\x8b", "compressed with gzip", "gzip -dc"),
+        PIPED("\x28\xb5\x2f\xfd", "compressed with zstd", "zstd -dc"),
+        TARRED("ustar\0"),
+        TARRED("ustar  \0"),
+        OTHER("PK\3\4", "a zip archive", "unpack it, or try: unzip -p FILE | kcount ... -"),
+        OTHER("PK\5\6", "an empty zip archive", NAME_READS),
+        OTHER("7z\xbc\xaf\x27\x1c", "a 7z archive",
+              "unpack it, or try: 7z x -so FILE | kcount ... -"),
+        OTHER("Rar!\x1a\7", "a rar archive",
+              "unpack it, or try: unrar p -inul FILE | kcount ... -"),
+        OTHER("NCBI.sra", "an SRA archive", "try: fastq-dump -Z FILE | kcount ... -"),
+        OTHER("CRAM\2", "CRAM", CRAM_ALONE),
+        OTHER("CRAM\3", "CRAM", CRAM_ALONE),
+        OTHER("\x89KC\r\n\x1a\n\0", "a .kc file, which holds counts and not reads",
+              "kcount dump prints them, kcount merge adds up several files"),
+        OTHER("KMCP\0\0\0\0", "part of a KMC database, which holds counts and not reads",
+              NAME_READS),
+        OTHER("\x89HDF\r\n\x1a\n", "an HDF5 file (a fast5 file, if it comes from a sequencer)",
+              BASECALL),
+        OTHER("\x8bPOD\r\n\x1a\n", "a POD5 file, the raw signal of a sequencer", BASECALL),
+        OTHER("BLOW5\1", "a BLOW5 file, the raw signal of a sequencer", BASECALL),
+        OTHER("ABIF\0", "an ABIF file, the trace of a Sanger sequencer", "convert it to FASTQ"),
+        OTHER(".sff", "an SFF file of a 454 sequencer", "convert it to FASTQ"),
+        OTHER("\x43\x27\x41\x1a", "a 2bit file", "try: twoBitToFa FILE stdout | kcount ... -"),
+        OTHER("\x1a\x41\x27\x43", "a 2bit file", "try: twoBitToFa FILE stdout | kcount ... -"),
+        OTHER("BAI\1", "the index of a BAM file", NAME_INDEXED),
+        OTHER("CSI\1", "an index (CSI)", NAME_INDEXED),
+        OTHER("TBI\1", "an index (tabix)", NAME_INDEXED),
+        OTHER("BCF\2", "a BCF file, which holds variants and not reads", NAME_READS),
+        OTHER("##fileformat=VCF", "a VCF file, which holds variants and not reads", NAME_READS),
+        OTHER("##gff", "a GFF file, which holds annotations and not reads", NAME_READS),
+        OTHER("LOCUS  ", "a GenBank file", "convert it to FASTA"),
+        OTHER("version https://git-lfs", "a Git LFS pointer and not the file itself",
+              "fetch the file: git lfs pull"),
+        OTHER("<", "an HTML or XML page, as left by a failed download",
+              "look at it and download the file again"),
+        OTHER("{", "a JSON file", NAME_READS),
+        OTHER("\x7f\x45LF", "a program", NAME_READS),
+        OTHER("%PDF", "a PDF document", NAME_READS),
+};
+
+/* ---- the message ---- */
+
+/* What to do about a file: a pipeline, whose first program reads FILE. */
+struct remedy {
+        const char *program;
+        const char *file;  /* how FILE is passed to it */
+        const char *stdin; /* how standard input is passed to it */
+};
+
+static enum kc_status refuse(const char *name, enum kc_container outer, const char *what,
+                             const struct remedy *remedy, struct kc_error *err)
+{
+        static const struct {
+                const char *within, *pipe;
+        } outers[] = {
+                [KC_CONTAINER_PLAIN] = { "", "" },
+                [KC_CONTAINER_GZIP] = { " inside gzip", "gzip -dc FILE | " },
+                [KC_CONTAINER_BGZF] = { " inside BGZF", "gzip -dc FILE | " },
+                [KC_CONTAINER_ZSTD] = { " inside zstd", "zstd -dc FILE | " },
+                [KC_CONTAINER_ALIGNMENTS] = { "", "" },
+        };
+        return kc_fail(err, KC_EINPUT,
+                       "%s is %s%s, which kcount cannot read; try: %s%s%s | kcount ... -", name,
+                       what, outers[outer].within, outers[outer].pipe, remedy->program,
+                       *outers[outer].pipe ? remedy->stdin : remedy->file);
+}
+
+static enum kc_status refuse_kind(const char *name, enum kc_container outer,
+                                  const struct kind *kind, struct kc_error *err)
+{
+        struct remedy remedy = { kind->pipe, " FILE", " -" };
+        if (kind->pipe != NULL)
+                return refuse(name, outer, kind->what, &remedy, err);
+        return kc_fail(err, KC_EINPUT, "%s %s %s; %s", name,
+                       outer == KC_CONTAINER_PLAIN ? "is" : "is, once decompressed,", kind->what,
+                       kind->advice);
+}
+
+const char *kc_foreign_show(char shown[KC_SHOWN_NBYTES], const uint8_t *bytes, size_t n)
+{
+        enum { MAX_LETTERS = 24, MAX_BYTES = 8 };
+        size_t nletters = 0, length;
+        while (nletters < n && nletters < MAX_LETTERS && bytes[nletters] < 0x7f &&
+               (bytes[nletters] >= ' ' || bytes[nletters] == '\t'))
+                nletters++;
+        bool complete = nletters == n || bytes[nletters] == '\n' || bytes[nletters] == '\r';
+        if (nletters > 0 && (complete || nletters == MAX_LETTERS)) {
+                snprintf(shown, KC_SHOWN_NBYTES, "\"%.*s%s\"", (int)nletters, (const char *)bytes,
+                         complete ? "" : "...");
+                for (char *tab = shown; (tab = strchr(tab, '\t')) != NULL;)
+                        *tab = ' ';
+                return shown;
+        }
+        length = (size_t)snprintf(shown, KC_SHOWN_NBYTES, "the bytes");
+        for (size_t i = 0; i < n && i < MAX_BYTES; i++)
+                length += (size_t)snprintf(shown + length, KC_SHOWN_NBYTES - length, " %02x",
+                                           (unsigned)bytes[i]);
+        return shown;
+}
+
+/* ---- what it is ---- */
+
+/* The encoding of text whose characters have two or four bytes; NULL: none of these. */
+static const char *wide_encoding(const uint8_t *bytes, size_t n)
+{
+        enum { MIN_LOOK = 4, MAX_LOOK = 16 };
+        size_t look = n < MAX_LOOK ? n / 2 * 2 : MAX_LOOK, neven = 0, nodd = 0;
+        if (n >= 4 && memcmp(bytes, "\xff\xfe\0\0", 4) == 0)
+                return "UTF-32";
+        if (n >= 2 && (memcmp(bytes, "\xff\xfe", 2) == 0 || memcmp(bytes, "\xfe\xff", 2) == 0))
+                return "UTF-16";
+        for (size_t i = 0; i < look; i += 2) {
+                neven += bytes[i] == 0 && bytes[i + 1] != 0;
+                nodd += bytes[i] != 0 && bytes[i + 1] == 0;
+        }
+        if (look < MIN_LOOK)
+                return NULL;
+        return 2 * neven == look ? "UTF-16BE" : 2 * nodd == look ? "UTF-16LE" : NULL;
+}
+
+enum kc_status kc_foreign_check(const char *name, enum kc_container outer, const uint8_t *bytes,
+                                size_t n, struct kc_error *err)
+{
+        for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+                const struct kind *kind = &kinds[i];
+                if (n >= (size_t)kind->at + kind->nbytes &&
+                    memcmp(bytes + kind->at, kind->magic, kind->nbytes) == 0)
+                        return refuse_kind(name, outer, kind, err);
+        }
+        const char *encoding = wide_encoding(bytes, n);
+        if (encoding != NULL) {
+                char program[32], what[32];
+                snprintf(program, sizeof program, "iconv -f %s -t UTF-8", encoding);
+                snprintf(what, sizeof what, "%s text", encoding);
+                return refuse(name, outer, what, &(struct remedy){ program, " FILE", " -" }, err);
+        }
+        if (n > 0 && bytes[0] == 0)
+                return kc_fail(err, KC_EINPUT,
+                               "%s begins with NUL bytes, like a file that was not written "
+                               "completely; copy or download it again",
+                               name);
+        return KC_OK;
+}
+
+/* Whether the first line, or its first field, consists of bases only. */
+static bool is_sequence(const uint8_t *text, size_t n)
+{
+        enum { FEWEST = 4 };
+        size_t nletters = 0;
+        while (nletters < n && text[nletters] != 0 && strchr("ACGTUNacgtun", text[nletters]))
+                nletters++;
+        return nletters >= FEWEST && (nletters == n || isspace(text[nletters]));
+}
+
+enum kc_status kc_foreign_refuse(const char *name, enum kc_container outer, const uint8_t *bytes,
+                                 size_t n, struct kc_error *err)
+{
+        char shown[KC_SHOWN_NBYTES];
+        if (n == 0)
+                return kc_fail(err, KC_EINPUT, "%s holds no reads: all of its lines are blank",
+                               name);
+        enum kc_status status = kc_foreign_check(name, outer, bytes, n, err);
+        if (status != KC_OK)
+                return status;
+        if (is_sequence(bytes, n)) {
+                struct remedy remedy = { "awk '{ print \">\" NR \"\\n\" $1 }'", " FILE", "" };
+                return refuse(name, outer, "a list of sequences without '>' lines", &remedy, err);
+        }
+        return kc_fail(err, KC_EINPUT,
+                       "%s is neither FASTQ nor FASTA (nor SAM, BAM or CRAM): it does not begin "
+                       "with '@' or '>', but with %s",
+                       name, kc_foreign_show(shown, bytes, n));
+}
+
+enum kc_status kc_foreign_check_lines(const char *name, enum kc_container outer,
+                                      const uint8_t *text, size_t n, struct kc_error *err)
+{
+        const struct remedy remedy = { "tr '\\r' '\\n'", " < FILE", "" };
+        const uint8_t *cr = memchr(text, '\r', n);
+        if (cr == NULL || cr + 1 == text + n || memchr(text, '\n', n) != NULL)
+                return KC_OK;
+        return refuse(name, outer, "text whose lines end with a carriage return only (old Mac)",
+                      &remedy, err);
+}

@@ -1,0 +1,351 @@
+#include "io/parse/alignments.h"
+
+#include "io/input/bgzf_header.h"
+#include "io/parse/cram.h"
+#include "io/input/damage.h"
+
+#include <errno.h>
+#include <htslib/bgzf.h>
+#include <htslib/hfile.h>
+#include <htslib/hts.h>
+#include <htslib/sam.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct kc_alignments {
+        const char *name;
+        struct kc_input input; /* what htslib reads; of regular files the descriptor is its own */
+        uint64_t size;         /* of the file, 0 where unknown */
+        uint64_t reported;     /* input bytes reported so far */
+        bool qualities, ended;
+        size_t chunk_nbytes;
+        pthread_mutex_t lock;
+        htsFile *file;
+        sam_hdr_t *header;
+        bam1_t *record;
+        uint64_t nrecords;
+};
+
+static unsigned long long nread(const struct kc_alignments *a)
+{
+        return a->nrecords;
+}
+
+/* ---- what is wrong with a file that htslib does not read ---- */
+
+static bool is_cram(const struct kc_alignments *a)
+{
+        return a->file->format.format == cram;
+}
+
+static bool is_compressed(const struct kc_alignments *a)
+{
+        return !is_cram(a) && a->file->is_bgzf;
+}
+
+/*
+ * htslib may take the rest of a truncated CRAM file for its end, so the mark of the end is looked
+ * for before; a pipe cannot be looked at in this way. CRAM before 2.1 has no such mark.
+ */
+static enum kc_status check_cram(const struct kc_alignments *a, struct kc_error *err)
+{
+        switch (hts_check_EOF(a->file)) {
+        case 1:
+        case 3:
+                return KC_OK;
+        case 2:
+                return kc_fail(err, KC_EINPUT,
+                               "%s: CRAM is read from files only, because its end cannot be "
+                               "checked in a pipe; try: samtools fastq - | kcount ... -",
+                               a->name);
+        default:
+                return kc_fail(err, KC_EINPUT,
+                               "%s is truncated: it does not end with CRAM's end-of-file container "
+                               "(or something was added after it)" KC_DAMAGE_REMEDY,
+                               a->name);
+        }
+}
+
+/* head: the first bytes of the file, "CRAM" and its major and minor version if it is CRAM. */
+static enum kc_status explain_opening(const struct kc_alignments *a, const uint8_t *head,
+                                      size_t nhead, struct kc_error *err)
+{
+        enum { NEWEST = 3, HEAD = 26 }; /* bytes of a CRAM file's definition */
+        bool named = nhead >= 4 && memcmp(head, "CRAM", 4) == 0;
+        if (named && nhead >= 6 && (head[4] < 1 || head[4] > NEWEST))
+                return kc_fail(err, KC_EINPUT,
+                               "%s is CRAM %u.%u, which htslib %s cannot read; convert it to CRAM "
+                               "3.0 or BAM with a program that can",
+                               a->name, head[4], head[5], hts_version());
+        return kc_fail(err, KC_EINPUT, "%s: its header is %s" KC_DAMAGE_REMEDY, a->name,
+                       named && nhead < HEAD ? "truncated" : "truncated or damaged");
+}
+
+static enum kc_status explain_cram(const struct kc_alignments *a, struct kc_error *err)
+{
+        uint64_t offset = 0;
+        kc_cram_find_damage(&a->input, &offset);
+        if (offset < a->input.size)
+                return kc_fail(err, KC_EINPUT,
+                               "%s is corrupt: damaged CRAM container at byte %llu (alignment "
+                               "records read: %llu)" KC_DAMAGE_REMEDY,
+                               a->name, (unsigned long long)offset, nread(a));
+        return kc_fail(err, KC_EINPUT,
+                       "%s: the reference sequence that this CRAM file needs is not found, or is a "
+                       "different one (alignment records read: %llu); name its place in REF_PATH "
+                       "or REF_CACHE (it is fetched from the network only if REF_PATH is a URL), "
+                       "or try: samtools fastq --reference REF.fa FILE | kcount ... -",
+                       a->name, nread(a));
+}
+
+/* What is wrong with the BGZF block after the last one that htslib could read, if anything. */
+static enum kc_status explain_block(const struct kc_alignments *a, struct kc_error *err)
+{
+        const BGZF *bgzf = a->file->fp.bgzf;
+        uint64_t at = (uint64_t)bgzf->block_address - a->input.base;
+        enum kc_status status = KC_OK;
+        for (int i = 0; i < 2 && at < a->input.size; i++) {
+                struct kc_bgzf_header header;
+                uint8_t head[256];
+                size_t got, left = (size_t)(a->input.size - at);
+                KC_TRY(kc_input_read_at(&a->input, head, sizeof head, at, &got, err));
+                if (!kc_bgzf_parse(head, got, &header) && (*head != 0x1f || got == sizeof head))
+                        return kc_damage_trailing(
+                                &(struct kc_trailing){ a->name, "BGZF", at, a->input.size, false },
+                                err);
+                if (!kc_bgzf_parse(head, got, &header) || header.block_nbytes > left)
+                        return kc_damage_truncated(a->name, "BGZF", a->input.size, err);
+                if (i == 1 && bgzf->errcode != 0)
+                        return kc_damage_corrupt(a->name, "damaged BGZF block at", at, err);
+                at += header.block_nbytes;
+        }
+out:
+        return status;
+}
+
+/* Why htslib cannot read the header, or the next record. */
+static enum kc_status explain(const struct kc_alignments *a, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        if (is_cram(a) && a->input.regular)
+                return explain_cram(a, err);
+        if (is_compressed(a) && a->input.regular && !a->file->fp.bgzf->is_gzip)
+                status = explain_block(a, err);
+        if (status != KC_OK)
+                return status;
+        if (a->header == NULL)
+                return kc_fail(err, KC_EINPUT,
+                               "%s: its header is truncated or damaged" KC_DAMAGE_REMEDY, a->name);
+        if (a->file->format.format == sam)
+                return kc_fail(err, KC_EINPUT,
+                               "%s: alignment record %llu (line %lld) is truncated or damaged%s",
+                               a->name, nread(a) + 1, (long long)a->file->lineno,
+                               sam_hdr_nref(a->header) > 0
+                                       ? ""
+                                       : "; or the header that names its reference sequence "
+                                         "is missing: keep it (samtools view -h)");
+        return kc_fail(err, KC_EINPUT,
+                       "%s: alignment record %llu is truncated or damaged" KC_DAMAGE_REMEDY,
+                       a->name, nread(a) + 1);
+}
+
+/* The end, as htslib sees it: where the end mark is missing, htslib warns and we refuse. */
+static enum kc_status check_end(const struct kc_alignments *a, struct kc_error *err)
+{
+        if (is_compressed(a) && a->file->fp.bgzf->no_eof_block)
+                return kc_fail(err, KC_EINPUT,
+                               "%s is truncated: it ends without BGZF's end-of-file block "
+                               "(alignment records read: %llu)" KC_DAMAGE_REMEDY
+                               "; if it is known to be whole, try: samtools fastq FILE | kcount "
+                               "... -",
+                               a->name, nread(a));
+        return KC_OK;
+}
+
+/* ---- opening ---- */
+
+/*
+ * Threads only for CRAM, whose decoding is slow: with threads, htslib 1.16 waits for ever at the
+ * end of a BGZF file that is truncated.
+ */
+static enum kc_status configure(struct kc_alignments *a, int nthreads, struct kc_error *err)
+{
+        int fields = SAM_FLAG | SAM_SEQ | (a->qualities ? SAM_QUAL : 0);
+        enum kc_status status;
+        if (!is_cram(a))
+                return KC_OK;
+        KC_TRY(check_cram(a, err));
+        KC_TRY(kc_cram_stay_local(a->file, err));
+        if (nthreads > 0 && hts_set_threads(a->file, nthreads) != 0)
+                return kc_fail(err, KC_ENOMEM, "%s: htslib cannot start %d threads", a->name,
+                               nthreads);
+        if (hts_set_opt(a->file, CRAM_OPT_REQUIRED_FIELDS, fields) != 0)
+                return kc_fail(err, KC_EINPUT, "%s: htslib refuses this CRAM file", a->name);
+out:
+        return status;
+}
+
+static enum kc_status open_file(struct kc_alignments *a, struct kc_input *in, int nthreads,
+                                struct kc_error *err)
+{
+        uint8_t head[32];
+        size_t nhead;
+        enum kc_status status = kc_input_peek(in, head, sizeof head, &nhead, err);
+        if (status != KC_OK)
+                return status;
+        hFILE *stream = kc_input_release(in);
+        if (stream == NULL)
+                return kc_fail(err, KC_EIO, "%s: %s", a->name, strerror(errno));
+        a->file = hts_hopen(stream, a->name, "r");
+        if (a->file == NULL) {
+                hclose_abruptly(stream);
+                return explain_opening(a, head, nhead, err);
+        }
+        KC_TRY(configure(a, nthreads, err));
+        a->record = bam_init1();
+        if (a->record == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory for reading");
+        a->header = sam_hdr_read(a->file);
+        if (a->header == NULL)
+                status = explain(a, err);
+out:
+        return status;
+}
+
+enum kc_status kc_alignments_open(struct kc_alignments **alignments, struct kc_input *in,
+                                  bool qualities, int nthreads, size_t chunk_nbytes,
+                                  struct kc_error *err)
+{
+        struct kc_alignments *a = calloc(1, sizeof *a);
+        enum kc_status status;
+        *alignments = a;
+        if (a == NULL) {
+                status = kc_fail(err, KC_ENOMEM, "out of memory for reading");
+        } else {
+                a->name = in->name;
+                a->input = *in;
+                a->size = in->regular ? in->size : 0;
+                a->qualities = qualities;
+                a->chunk_nbytes = chunk_nbytes;
+                pthread_mutex_init(&a->lock, NULL);
+                status = open_file(a, in, nthreads, err);
+        }
+        kc_input_close(in);
+        return status;
+}
+
+/* The letters of a read as it came from the sequencer, to seq [n]. */
+static void decode_bases(const bam1_t *record, uint8_t *seq)
+{
+        static const char forward[] = "=ACMGRSVTWYHKDBN", reverse[] = "=TGKCYSBAWRDMHVN";
+        const uint8_t *codes = bam_get_seq(record);
+        int n = record->core.l_qseq;
+        if (bam_is_rev(record))
+                for (int i = 0; i < n; i++)
+                        seq[n - 1 - i] = (uint8_t)reverse[bam_seqi(codes, i)];
+        else
+                for (int i = 0; i < n; i++)
+                        seq[i] = (uint8_t)forward[bam_seqi(codes, i)];
+}
+
+/* Its qualities as letters, to qual [n]. */
+static void decode_qualities(const bam1_t *record, uint8_t *qual)
+{
+        const uint8_t *from = bam_get_qual(record);
+        int n = record->core.l_qseq;
+        bool turn = bam_is_rev(record);
+        for (int i = 0; i < n; i++)
+                qual[turn ? n - 1 - i : i] = (uint8_t)(from[i] < 200 ? from[i] + 33 : 233);
+}
+
+static enum kc_status add_read(struct kc_alignments *a, struct kc_chunk *chunk,
+                               struct kc_error *err)
+{
+        const bam1_t *read = a->record;
+        size_t n = (size_t)read->core.l_qseq;
+        enum kc_status status;
+        if (2 * n > KC_CHUNK_RECORD_MAX)
+                return kc_fail(err, KC_EINPUT,
+                               "%s: alignment record %llu has %zu bases, more than the %zu that "
+                               "kcount can take from SAM, BAM or CRAM; a FASTA sequence may have "
+                               "any length",
+                               a->name, nread(a), n, KC_CHUNK_RECORD_MAX / 2);
+        KC_TRY(kc_chunk_reserve(chunk, chunk->end - chunk->front + 2 * n, err));
+        struct kc_record record = {
+                .seq = (uint32_t)chunk->end,
+                .nbases = (uint32_t)n,
+                .qual = KC_NO_QUALITY,
+        };
+        decode_bases(read, chunk->buffer + chunk->end);
+        chunk->end += n;
+        /* 0xff in the first place: the file has no qualities for this read */
+        if (a->qualities && n > 0 && bam_get_qual(read)[0] != 0xff) {
+                record.qual = (uint32_t)chunk->end;
+                decode_qualities(read, chunk->buffer + chunk->end);
+                chunk->end += n;
+        }
+        chunk->nreads++;
+        KC_TRY(kc_chunk_add_record(chunk, record, err));
+out:
+        return status;
+}
+
+/* Under the lock. Input bytes read, as far as htslib tells. */
+static void count_input(struct kc_alignments *a, struct kc_chunk *chunk)
+{
+        uint64_t at = a->reported;
+        if (chunk->last)
+                at = a->size;
+        else if (is_compressed(a))
+                at = (uint64_t)bgzf_tell(a->file->fp.bgzf) >> 16;
+        if (at > a->reported) {
+                chunk->input_nbytes = at - a->reported;
+                a->reported = at;
+        }
+}
+
+static enum kc_status take(struct kc_alignments *a, struct kc_chunk *chunk, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        while (!chunk->last && chunk->end - chunk->front < a->chunk_nbytes) {
+                int code = sam_read1(a->file, a->header, a->record);
+                if (code < -1)
+                        return explain(a, err);
+                if (code == -1) {
+                        chunk->last = true;
+                        KC_TRY(check_end(a, err));
+                        break;
+                }
+                a->nrecords++;
+                if ((a->record->core.flag & (BAM_FSECONDARY | BAM_FSUPPLEMENTARY)) == 0)
+                        KC_TRY(add_read(a, chunk, err));
+        }
+        count_input(a, chunk);
+out:
+        return status;
+}
+
+bool kc_alignments_fill(struct kc_alignments *a, struct kc_chunk *chunk)
+{
+        pthread_mutex_lock(&a->lock);
+        bool more = !a->ended;
+        if (more) {
+                a->ended = take(a, chunk, &chunk->error) != KC_OK || chunk->last;
+                chunk->last = a->ended;
+        }
+        pthread_mutex_unlock(&a->lock);
+        return more;
+}
+
+void kc_alignments_close(struct kc_alignments *a)
+{
+        if (a == NULL)
+                return;
+        bam_destroy1(a->record);
+        sam_hdr_destroy(a->header);
+        if (a->file != NULL)
+                hts_close(a->file);
+        pthread_mutex_destroy(&a->lock);
+        free(a);
+}

@@ -1,0 +1,219 @@
+#include "io/parse/fasta.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What a line is that begins with this letter. */
+static enum kc_fasta_place place_of(uint8_t first)
+{
+        switch (first) {
+        case '>':
+                return KC_FASTA_HEADER;
+        case ';':
+                return KC_FASTA_COMMENT;
+        case '\n':
+                return KC_FASTA_LINE_START;
+        default:
+                return KC_FASTA_SEQUENCE;
+        }
+}
+
+/* The bases found so far, walking backwards: the last `have` bytes of letters. */
+struct backward {
+        uint8_t letters[KC_MAX_K];
+        int have, want;
+};
+
+/* Take the letters of [from, to), last first. Returns false when enough or at an invalid one. */
+static bool take_letters(struct backward *b, const uint8_t *text, size_t from, size_t to)
+{
+        for (size_t i = to; i > from; i--) {
+                if (b->have == b->want || kc_base_code(text[i - 1]) < 0)
+                        return false;
+                b->letters[KC_MAX_K - ++b->have] = text[i - 1];
+        }
+        return b->have < b->want;
+}
+
+/*
+ * Walk the lines of [begin, end) backwards while they continue one sequence. Returns true if the
+ * walk came to the beginning, so that the bases before still belong to it.
+ */
+static bool walk_back(struct backward *b, const uint8_t *text, size_t begin, size_t tail,
+                      size_t end, enum kc_fasta_place first_place)
+{
+        size_t line = tail;
+        for (;;) {
+                enum kc_fasta_place place = KC_FASTA_LINE_START;
+                if (line == begin && first_place != KC_FASTA_LINE_START)
+                        place = first_place;
+                else if (line < end)
+                        place = place_of(text[line]);
+                if (place == KC_FASTA_HEADER)
+                        return false;
+                size_t stop = end;
+                if (line != tail && stop > line && text[stop - 1] == '\r')
+                        stop--; /* part of the line's end */
+                if (place == KC_FASTA_SEQUENCE && !take_letters(b, text, line, stop))
+                        return false;
+                if (line == begin)
+                        return true;
+                end = line - 1; /* the line end before */
+                const uint8_t *eol = memrchr(text + begin, '\n', end - begin);
+                line = eol == NULL ? begin : (size_t)(eol - text) + 1;
+        }
+}
+
+static bool has_header(const struct kc_fasta_state *state, const uint8_t *text, size_t begin,
+                       size_t end)
+{
+        if (begin < end && state->place == KC_FASTA_LINE_START && text[begin] == '>')
+                return true;
+        return memmem(text + begin, end - begin, "\n>", 2) != NULL;
+}
+
+void kc_fasta_advance(struct kc_fasta_state *state, const struct kc_chunk *chunk, size_t tail,
+                      int k)
+{
+        struct backward b = { .want = k - 1 };
+        if (chunk->text == chunk->end)
+                return;
+        if (walk_back(&b, chunk->buffer, chunk->text, tail, chunk->end, state->place)) {
+                int older = b.want - b.have < state->ncontext ? b.want - b.have : state->ncontext;
+                b.have += older;
+                memcpy(b.letters + KC_MAX_K - b.have, state->context + state->ncontext - older,
+                       (size_t)older);
+        }
+        if (!state->in_record)
+                state->in_record = has_header(state, chunk->buffer, chunk->text, chunk->end);
+        if (tail == chunk->end)
+                state->place = KC_FASTA_LINE_START;
+        else if (tail > chunk->text || state->place == KC_FASTA_LINE_START)
+                state->place = place_of(chunk->buffer[tail]);
+        state->ncontext = b.have;
+        memcpy(state->context, b.letters + KC_MAX_K - b.have, (size_t)b.have);
+}
+
+/* ---- the parallel part ---- */
+
+struct scan {
+        struct kc_chunk *chunk;
+        struct kc_record record; /* the one being put together */
+        bool in_record;
+        bool has_returns; /* carriage returns somewhere in the chunk */
+        struct kc_problem *problem;
+};
+
+static enum kc_status close_record(struct scan *s, struct kc_error *err)
+{
+        if (s->record.nbases <= s->record.ncontext)
+                return KC_OK;
+        s->record.qual = KC_NO_QUALITY;
+        return kc_chunk_add_record(s->chunk, s->record, err);
+}
+
+static void refuse(struct scan *s, const char *what)
+{
+        snprintf(s->problem->what, sizeof s->problem->what, "%s", what);
+        s->problem->record = s->chunk->nreads;
+}
+
+static void refuse_return(struct scan *s)
+{
+        refuse(s, "has a carriage return within a line, an old Mac line ending; try: "
+                  "tr '\\r' '\\n' < FILE | kcount ... -");
+}
+
+static void add_letters(struct scan *s, size_t from, size_t n)
+{
+        uint8_t *buffer = s->chunk->buffer;
+        if (!s->in_record) {
+                refuse(s, "has no '>' line before its sequence");
+                return;
+        }
+        if (s->record.nbases == 0)
+                s->record.seq = (uint32_t)from;
+        size_t to = s->record.seq + s->record.nbases;
+        if (to != from)
+                memmove(buffer + to, buffer + from, n);
+        s->record.nbases += (uint32_t)n;
+}
+
+static enum kc_status add_line(struct scan *s, enum kc_fasta_place place, size_t line, size_t n,
+                               struct kc_error *err)
+{
+        const uint8_t *text = s->chunk->buffer + line;
+        enum kc_status status = KC_OK;
+        bool fresh = place == KC_FASTA_LINE_START;
+        if (fresh)
+                place = n > 0 ? place_of(*text) : KC_FASTA_LINE_START;
+        if (place == KC_FASTA_HEADER) {
+                if (fresh) {
+                        status = close_record(s, err);
+                        s->record = (struct kc_record){ 0 };
+                        s->in_record = true;
+                        s->chunk->nreads++;
+                }
+                if (memchr(text, '\r', n) != NULL)
+                        refuse_return(s);
+        } else if (place == KC_FASTA_SEQUENCE) {
+                if (fresh && (*text == '@' || *text == '+'))
+                        refuse(s, "has a line that begins with '@' or '+': FASTA and FASTQ are "
+                                  "mixed in one file");
+                else if (s->has_returns && memmem(text, n, "\r>", 2) != NULL)
+                        refuse_return(s); /* a header would be taken for bases */
+                else
+                        add_letters(s, line, n);
+        }
+        return status;
+}
+
+/* The bases before the chunk go before its text, if its first sequence continues them. */
+static void begin_scan(struct scan *s, const struct kc_fasta_state *state)
+{
+        size_t n = (size_t)state->ncontext;
+        s->in_record = state->in_record;
+        s->record.seq = (uint32_t)(s->chunk->text - n);
+        s->record.nbases = s->record.ncontext = (uint32_t)n;
+        memcpy(s->chunk->buffer + s->record.seq, state->context, n);
+}
+
+static size_t first_binary(const struct kc_chunk *chunk)
+{
+        size_t at = chunk->text;
+        while (at < chunk->end && chunk->buffer[at] >= 9)
+                at++;
+        return at;
+}
+
+enum kc_status kc_fasta_scan(struct kc_chunk *chunk, const struct kc_fasta_state *state,
+                             bool binary, struct kc_problem *problem, struct kc_error *err)
+{
+        struct scan s = { .chunk = chunk, .problem = problem };
+        enum kc_fasta_place place = state->place;
+        enum kc_status status = KC_OK;
+        size_t end = binary ? first_binary(chunk) : chunk->end;
+        begin_scan(&s, state);
+        s.has_returns = memchr(chunk->buffer + chunk->text, '\r', end - chunk->text) != NULL;
+        problem->what[0] = 0;
+        for (size_t at = chunk->text; at < end && problem->what[0] == 0;) {
+                const uint8_t *eol = memchr(chunk->buffer + at, '\n', end - at);
+                size_t stop = eol == NULL ? end : (size_t)(eol - chunk->buffer);
+                size_t n = stop - at;
+                if (eol != NULL && n > 0 && chunk->buffer[stop - 1] == '\r')
+                        n--;
+                KC_TRY(add_line(&s, place, at, n, err));
+                place = KC_FASTA_LINE_START;
+                at = stop + 1;
+        }
+        KC_TRY(close_record(&s, err));
+        if (binary && problem->what[0] == 0) {
+                char what[96];
+                snprintf(what, sizeof what,
+                         "holds binary data (byte 0x%02x): this is not FASTA, or it is damaged",
+                         (unsigned)chunk->buffer[end]);
+                refuse(&s, what);
+        }
+out:
+        return status;
+}

@@ -1,0 +1,36 @@
+/*
+ * FASTQ, in two ways that agree: strict records of four lines, checked at the speed of memory and
+ * in any number of pieces at once, and the general form (sequence and qualities over several lines,
+ * blank lines between records), record by record from the beginning.
+ */
+#ifndef KC_IO_PARSE_FASTQ_H
+#define KC_IO_PARSE_FASTQ_H
+
+#include "io/input/chunk.h"
+#include "io/parse/pack.h"
+
+/* What is wrong with which record. */
+struct kc_problem {
+        char what[192]; /* empty: nothing */
+        uint64_t
+                record; /* 1, 2, ...: of those that begin in this chunk; FASTA: 0, the one before */
+};
+
+/*
+ * Index the records in [start, end) of the chunk's buffer, which begin and end with whole lines.
+ *   nlines  line ends in that range, counted
+ * *strict says whether all of it is records of four lines; if not, the index means nothing.
+ */
+enum kc_status kc_fastq_scan(struct kc_chunk *chunk, size_t start, size_t end, size_t nlines,
+                             bool *strict, struct kc_error *err);
+
+/*
+ * Index all complete records in [chunk->start, chunk->end), after what is indexed already, moving
+ * the lines of a sequence together.
+ *   last      the text ends here: what is not complete is a problem
+ *   consumed  out: where the first incomplete record begins, untouched
+ */
+enum kc_status kc_fastq_parse(struct kc_chunk *chunk, const struct kc_kernels *kernels, bool last,
+                              size_t *consumed, struct kc_problem *problem, struct kc_error *err);
+
+#endif

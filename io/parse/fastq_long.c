@@ -1,0 +1,275 @@
+#include "io/parse/fastq_long.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Letters of one kind in the chunk: lines, or parts of them, moved together. */
+struct letters {
+        size_t begin, n;
+};
+
+struct parse {
+        struct kc_fastq_long *state;
+        struct kc_chunk *chunk;
+        struct letters seq, qual;
+        size_t front; /* what lies before it in the buffer is free */
+        struct kc_problem *problem;
+};
+
+void kc_fastq_long_free(struct kc_fastq_long *l)
+{
+        kc_bytes_free(&l->sequence);
+}
+
+void kc_fastq_long_begin(struct kc_fastq_long *l)
+{
+        l->place = KC_LONG_HEADER;
+        l->in_line = l->held_cr = false;
+        l->nbases = l->nqual = l->nseq_lines = l->nqual_first = 0;
+        l->sequence.nbytes = 0;
+        l->ncontext = 0;
+}
+
+static void add_letters(struct parse *p, struct letters *letters, size_t from, size_t n)
+{
+        uint8_t *buffer = p->chunk->buffer;
+        if (letters->n == 0)
+                letters->begin = from;
+        if (letters->begin + letters->n != from)
+                memmove(buffer + letters->begin + letters->n, buffer + from, n);
+        letters->n += n;
+}
+
+/* ---- pieces ---- */
+
+/* Whether k-mers may go over this base. qual may be NULL. */
+static bool counts(const struct kc_fastq_long *l, uint8_t base, const uint8_t *qual)
+{
+        return kc_base_code(base) >= 0 && (qual == NULL || *qual >= l->min_quality);
+}
+
+/* The end of what was passed on, up to k - 1 bases that all count. */
+static void set_context(struct kc_fastq_long *l, const uint8_t *seq, const uint8_t *qual, size_t n)
+{
+        int m = 0;
+        while (m < l->k - 1 && (size_t)m < n &&
+               counts(l, seq[n - 1 - (size_t)m], qual ? &qual[n - 1 - (size_t)m] : NULL))
+                m++;
+        memcpy(l->context, seq + n - (size_t)m, (size_t)m);
+        l->ncontext = m;
+}
+
+/* The piece of the sequence that lies in this chunk, after its context. */
+static enum kc_status give_sequence(struct parse *p, struct kc_error *err)
+{
+        struct kc_fastq_long *l = p->state;
+        size_t ncontext = (size_t)l->ncontext, begin = p->seq.begin - ncontext;
+        uint8_t *seq = p->chunk->buffer + begin;
+        if (p->seq.n == 0)
+                return KC_OK;
+        memcpy(seq, l->context, ncontext);
+        struct kc_record record = { .seq = (uint32_t)begin,
+                                    .nbases = (uint32_t)(ncontext + p->seq.n),
+                                    .qual = KC_NO_QUALITY,
+                                    .ncontext = (uint32_t)ncontext };
+        set_context(l, seq, NULL, record.nbases);
+        return kc_chunk_add_record(p->chunk, record, err);
+}
+
+/*
+ * The bases whose qualities lie in this chunk: they are put before its text, and the context before
+ * either, with a quality that counts.
+ */
+static enum kc_status give_with_qualities(struct parse *p, struct kc_error *err)
+{
+        struct kc_fastq_long *l = p->state;
+        size_t ncontext = (size_t)l->ncontext, n = p->qual.n;
+        size_t seq_begin = p->front - 2 * ncontext - n, qual_begin = p->qual.begin - ncontext;
+        uint8_t *seq = p->chunk->buffer + seq_begin, *qual = p->chunk->buffer + qual_begin;
+        if (n == 0)
+                return KC_OK;
+        memcpy(seq, l->context, ncontext);
+        memcpy(seq + ncontext, l->sequence.data + (l->nqual - n), n);
+        memset(qual, l->min_quality, ncontext);
+        struct kc_record record = { .seq = (uint32_t)seq_begin,
+                                    .nbases = (uint32_t)(ncontext + n),
+                                    .qual = (uint32_t)qual_begin,
+                                    .ncontext = (uint32_t)ncontext };
+        set_context(l, seq, qual, record.nbases);
+        return kc_chunk_add_record(p->chunk, record, err);
+}
+
+/* Keep the sequence until its qualities come; one that is too long is only measured. */
+static enum kc_status hold_sequence(struct parse *p, struct kc_error *err)
+{
+        struct kc_fastq_long *l = p->state;
+        if (l->nbases <= l->sequence_max)
+                return kc_bytes_append(&l->sequence, p->chunk->buffer + p->seq.begin, p->seq.n,
+                                       err);
+        kc_bytes_free(&l->sequence);
+        return KC_OK;
+}
+
+static enum kc_status give_pieces(struct parse *p, struct kc_error *err)
+{
+        enum kc_status status;
+        if (p->state->min_quality == 0)
+                return give_sequence(p, err);
+        KC_TRY(hold_sequence(p, err));
+        if (p->problem->what[0] == 0)
+                KC_TRY(give_with_qualities(p, err));
+out:
+        return status;
+}
+
+/* ---- lines ---- */
+
+static void refuse(struct parse *p, const char *what)
+{
+        snprintf(p->problem->what, sizeof p->problem->what, "%s", what);
+}
+
+static void check_held(struct parse *p)
+{
+        const struct kc_fastq_long *l = p->state;
+        char bound[64] = "";
+        if (l->min_quality == 0 || l->nbases <= l->sequence_max)
+                return;
+        if (l->bound_factor > 0)
+                snprintf(bound, sizeof bound, "; that takes -m %" PRIu64 "M",
+                         ((l->bound_nbytes + l->bound_factor * l->nbases) >> 20) + 1);
+        snprintf(p->problem->what, sizeof p->problem->what,
+                 "has %" PRIu64 " bases, more than the %zu that memory can hold until their "
+                 "qualities are read, as --min-quality demands%s",
+                 l->nbases, l->sequence_max, bound);
+}
+
+/* A line of the sequence, or the one with the plus sign. */
+static void take_sequence(struct parse *p, size_t line, size_t n)
+{
+        struct kc_fastq_long *l = p->state;
+        uint8_t first = n > 0 && !l->in_line ? p->chunk->buffer[line] : 0;
+        if (first == '+') {
+                l->place = KC_LONG_PLUS;
+                check_held(p);
+        } else if (first == '@' || first == '>') {
+                refuse(p, "has no '+' line after its sequence");
+        } else {
+                add_letters(p, &p->seq, line, n);
+                l->nbases += n;
+        }
+}
+
+static void take_quality(struct parse *p, size_t line, size_t n)
+{
+        struct kc_fastq_long *l = p->state;
+        uint64_t left = l->nbases > l->nqual ? l->nbases - l->nqual : 0;
+        add_letters(p, &p->qual, line, n < left ? n : (size_t)left);
+        l->nqual += n;
+}
+
+/* Too many letters: where a sequence is one line, so are its qualities, and they were too few. */
+static void end_quality_line(struct parse *p)
+{
+        struct kc_fastq_long *l = p->state;
+        if (l->nqual_first == 0)
+                l->nqual_first = l->nqual;
+        if (l->nqual == l->nbases)
+                l->place = KC_LONG_NONE;
+        else if (l->nqual > l->nbases)
+                snprintf(p->problem->what, sizeof p->problem->what,
+                         "has %" PRIu64 " bases but %" PRIu64 " quality letters", l->nbases,
+                         l->nseq_lines == 1 ? l->nqual_first : l->nqual);
+}
+
+static void end_line(struct parse *p)
+{
+        struct kc_fastq_long *l = p->state;
+        if (l->place == KC_LONG_HEADER)
+                l->place = KC_LONG_SEQUENCE;
+        else if (l->place == KC_LONG_SEQUENCE)
+                l->nseq_lines++;
+        else if (l->place == KC_LONG_PLUS)
+                l->place = KC_LONG_QUALITY;
+        else
+                end_quality_line(p);
+}
+
+/* The line at `at`, or what the chunk has of it; returns where the next one begins. */
+static size_t take_line(struct parse *p, size_t at)
+{
+        struct kc_fastq_long *l = p->state;
+        const uint8_t *buffer = p->chunk->buffer;
+        const uint8_t *eol = memchr(buffer + at, '\n', p->chunk->end - at);
+        size_t stop = eol != NULL ? (size_t)(eol - buffer) : p->chunk->end, n = stop - at;
+        bool cr = n > 0 && buffer[stop - 1] == '\r';
+        n -= cr;
+        if (l->place == KC_LONG_SEQUENCE)
+                take_sequence(p, at, n);
+        else if (l->place == KC_LONG_QUALITY)
+                take_quality(p, at, n);
+        l->in_line = eol == NULL && (l->in_line || n > 0);
+        l->held_cr = eol == NULL && cr;
+        if (eol == NULL)
+                return stop;
+        end_line(p);
+        return stop + 1;
+}
+
+/* ---- a chunk ---- */
+
+/* Room before the text for context, for a carriage return, and for bases beside their qualities. */
+static enum kc_status make_front(const struct kc_fastq_long *l, struct kc_chunk *chunk,
+                                 struct kc_error *err)
+{
+        size_t room = chunk->text - chunk->start + 2 * KC_MAX_K + 1;
+        if (l->min_quality > 0)
+                room += chunk->end - chunk->start;
+        return kc_chunk_reserve_front(chunk, room, err);
+}
+
+static void check_end(struct parse *p)
+{
+        const struct kc_fastq_long *l = p->state;
+        if (!p->chunk->last || l->place == KC_LONG_NONE || p->problem->what[0] != 0)
+                return;
+        if (l->place < KC_LONG_PLUS)
+                refuse(p, "is truncated: the file ends within it");
+        else
+                snprintf(p->problem->what, sizeof p->problem->what,
+                         "is truncated: the file ends within it, with %" PRIu64
+                         " bases but %" PRIu64 " quality letters",
+                         l->nbases, l->nqual);
+}
+
+static void check_binary(struct parse *p, size_t from, size_t to)
+{
+        bool binary = false;
+        p->state->kernels->count_lines(p->chunk->buffer + from, to - from, &binary);
+        if (binary && p->problem->what[0] == 0)
+                refuse(p, "holds binary data: this is not FASTQ");
+}
+
+enum kc_status kc_fastq_long_parse(struct kc_fastq_long *l, struct kc_chunk *chunk,
+                                   struct kc_problem *problem, struct kc_error *err)
+{
+        struct parse p = { .state = l, .chunk = chunk, .problem = problem };
+        enum kc_status status;
+        problem->what[0] = 0;
+        problem->record = 1;
+        KC_TRY(make_front(l, chunk, err));
+        size_t next = chunk->start;
+        if (l->held_cr)
+                chunk->buffer[--next] = '\r';
+        p.front = next;
+        while (next < chunk->end && l->place != KC_LONG_NONE && problem->what[0] == 0)
+                next = take_line(&p, next);
+        check_end(&p);
+        check_binary(&p, chunk->start, next);
+        KC_TRY(give_pieces(&p, err));
+        chunk->nreads += l->place == KC_LONG_NONE;
+        chunk->start = next;
+out:
+        return status;
+}

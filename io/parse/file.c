@@ -1,0 +1,103 @@
+#include "io/parse/file.h"
+
+enum { MAX_HTS_THREADS = 4 };
+
+/* How the memory for one file bounds what is held of a record. */
+static void limit_records(struct kc_text *text, const struct kc_file_options *options)
+{
+        enum { CHUNK_SHARES = 6, SEQUENCE_SHARES = 3 }; /* buffers have room to spare, or move */
+        if (options->min_quality > 0)
+                text->piecewise.min_quality = kc_quality_letter(options->min_quality);
+        if (options->memory_nbytes > 0) {
+                size_t worker = options->memory_nbytes / (unsigned)options->nworkers / CHUNK_SHARES;
+                text->record_max = worker < text->record_max ? worker : text->record_max;
+                size_t file = options->memory_nbytes / (unsigned)options->nfiles / SEQUENCE_SHARES;
+                if (file < text->piecewise.sequence_max)
+                        text->piecewise.sequence_max = file;
+                text->piecewise.bound_nbytes = options->bound_nbytes;
+                text->piecewise.bound_factor =
+                        options->bound_factor * (unsigned)options->nfiles * SEQUENCE_SHARES;
+        }
+        if (options->record_max > 0)
+                text->record_max = options->record_max;
+        if (options->sequence_max > 0)
+                text->piecewise.sequence_max = options->sequence_max;
+}
+
+static enum kc_status open_source(struct kc_file *file, struct kc_input *in,
+                                  enum kc_container container,
+                                  const struct kc_file_options *options, struct kc_error *err)
+{
+        enum kc_status status = kc_source_open(&file->source, in, container, options->chunk_nbytes,
+                                               options->ninflaters, err);
+        limit_records(&file->text, options);
+        if (status == KC_OK && options->memory_nbytes > 0)
+                file->source->memory_nbytes = options->memory_nbytes / (unsigned)options->nfiles;
+        return status;
+}
+
+/* BGZF needs no entry: its blocks are checked before anything looks at their text. */
+static const char *checker(enum kc_container container)
+{
+        switch (container) {
+        case KC_CONTAINER_GZIP:
+                return "gzip -t FILE";
+        case KC_CONTAINER_ZSTD:
+                return "zstd -t FILE";
+        default:
+                return NULL;
+        }
+}
+
+enum kc_status kc_file_open(struct kc_file *file, const char *path,
+                            const struct kc_file_options *options, struct kc_error *err)
+{
+        struct kc_input in;
+        struct kc_detected found;
+        *file = (struct kc_file){ 0 };
+        kc_text_init(&file->text, kc_input_name(path), options->kernels, options->k);
+        enum kc_status status = kc_input_open(&in, path, err);
+        if (status == KC_OK)
+                status = kc_detect(&in, false, &found, err);
+        if (status != KC_OK) {
+                kc_input_close(&in);
+                return status;
+        }
+        file->text.checker = checker(found.container);
+        if (found.container != KC_CONTAINER_ALIGNMENTS)
+                return open_source(file, &in, found.container, options, err);
+        int nthreads = options->nworkers < MAX_HTS_THREADS ? options->nworkers : MAX_HTS_THREADS;
+        return kc_alignments_open(&file->alignments, &in, options->min_quality > 0,
+                                  nthreads > 1 ? nthreads : 0, options->chunk_nbytes, err);
+}
+
+bool kc_file_fill(struct kc_file *file, struct kc_chunk *chunk)
+{
+        kc_chunk_clear(chunk);
+        if (file->source != NULL)
+                return kc_source_fill(file->source, chunk);
+        return kc_alignments_fill(file->alignments, chunk);
+}
+
+bool kc_file_is_serial(const struct kc_file *file)
+{
+        return file->source == NULL || file->source->serial;
+}
+
+enum kc_status kc_file_parse(struct kc_file *file, struct kc_chunk *chunk, struct kc_error *err)
+{
+        if (file->source != NULL)
+                return kc_text_parse(&file->text, chunk, err);
+        if (chunk->error.status == KC_OK)
+                return KC_OK;
+        chunk->nrecords = chunk->nreads = 0;
+        return kc_fail(err, chunk->error.status, "%s", chunk->error.message);
+}
+
+void kc_file_close(struct kc_file *file)
+{
+        kc_source_close(file->source);
+        kc_alignments_close(file->alignments);
+        kc_text_destroy(&file->text);
+        *file = (struct kc_file){ 0 };
+}

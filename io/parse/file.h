@@ -1,0 +1,46 @@
+/*
+ * One input file while it is being read: whatever it holds, its chunks come out as records.
+ */
+#ifndef KC_IO_PARSE_FILE_H
+#define KC_IO_PARSE_FILE_H
+
+#include "io/parse/alignments.h"
+#include "io/inflate/source.h"
+#include "io/parse/text.h"
+
+struct kc_file {
+        struct kc_source *source; /* text; or else */
+        struct kc_alignments *alignments;
+        struct kc_text text;
+};
+
+struct kc_file_options {
+        const struct kc_kernels *kernels;
+        int k;
+        int min_quality; /* 0: qualities are not wanted */
+        int nworkers;
+        int ninflaters; /* workers that shall inflate one gzip stream together */
+        size_t chunk_nbytes;
+        size_t memory_nbytes;  /* that all files open at once may take; 0: all that is useful */
+        int nfiles;            /* open at once, at most */
+        uint64_t bound_nbytes; /* for messages: -m must be this many bytes... */
+        unsigned bound_factor; /* ...and this many for each byte of memory_nbytes; 0: unknown */
+        size_t record_max, sequence_max; /* see struct kc_reader_options; 0: the usual */
+};
+
+/* Open the file of this path. Close it in any case. KC_EINPUT, KC_EIO, KC_ENOMEM. */
+enum kc_status kc_file_open(struct kc_file *file, const char *path,
+                            const struct kc_file_options *options, struct kc_error *err);
+
+/* See kc_source_fill. A filled chunk must go through kc_file_parse. */
+bool kc_file_fill(struct kc_file *file, struct kc_chunk *chunk);
+
+/* Whether only one worker at a time gets anywhere in filling. */
+bool kc_file_is_serial(const struct kc_file *file);
+
+/* See kc_text_parse. */
+enum kc_status kc_file_parse(struct kc_file *file, struct kc_chunk *chunk, struct kc_error *err);
+
+void kc_file_close(struct kc_file *file);
+
+#endif

@@ -1,0 +1,454 @@
+/*
+ * Workers and files.
+ *
+ * A worker that needs a batch packs records of its chunk; when the chunk is used up it fills
+ * another, from the first file that has text to give. Files are opened in order, one more only when
+ * all open ones are busy in what they must do in order (inflating a gzip stream), so that as many
+ * gzip files are inflated at once as there are workers, and plain or BGZF files are read one after
+ * the other by all workers together. So are gzip files if they are few.
+ */
+#include "io/reader.h"
+
+#include "io/input/detect.h"
+#include "io/parse/file.h"
+#include "io/input/inputs.h"
+#include "io/parse/segment.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A chunk stays in the second-level cache from filling to packing. From 128 KiB to 2 MiB the speed
+ * of one thread was the same within 10%; but each chunk waits for the one before it twice, which
+ * holds 16 threads up where chunks are smaller. */
+enum { CHUNK_NBYTES = 512 << 10, CACHE_LINE = 64 };
+
+/* A file that is open, or was. */
+struct active {
+        struct kc_file file;
+        int nusers; /* workers that fill or parse a chunk of it */
+        bool busy;  /* one is in what must be done in order; for serial files only */
+        bool ended; /* gives no more chunks */
+};
+
+struct worker {
+        _Alignas(CACHE_LINE) struct kc_chunk chunk;
+        struct kc_segmenter segmenter;
+        /* What the worker has done, for others to read at any time. */
+        atomic_uint_fast64_t nreads, nbases, nskipped, nlow_quality, input_nbytes, text_nbytes;
+};
+
+struct kc_reader {
+        struct kc_inputs inputs;
+        struct kc_file_options file_options;
+        struct kc_job *job;
+        uint64_t expected_nbases;
+        int nworkers;
+        struct worker *workers;
+
+        pthread_mutex_t lock; /* for all below */
+        pthread_cond_t changed;
+        struct active **active; /* [nworkers] files open now, in order */
+        int nactive, nopening;
+        size_t next_input;
+        struct kc_error error; /* the first failure */
+        atomic_bool failed;
+};
+
+static enum kc_status record_failure(struct kc_reader *reader, const struct kc_error *own)
+{
+        pthread_mutex_lock(&reader->lock);
+        kc_fail(&reader->error, own->status, "%s", own->message);
+        atomic_store(&reader->failed, true);
+        pthread_cond_broadcast(&reader->changed);
+        pthread_mutex_unlock(&reader->lock);
+        return own->status;
+}
+
+/* Every worker gets the first failure. */
+static enum kc_status give_failure(struct kc_reader *reader, struct kc_error *err)
+{
+        pthread_mutex_lock(&reader->lock);
+        enum kc_status status = kc_fail(err, reader->error.status, "%s", reader->error.message);
+        pthread_mutex_unlock(&reader->lock);
+        return status;
+}
+
+/* ---- files ---- */
+
+static void free_active(struct active *a)
+{
+        kc_file_close(&a->file);
+        free(a);
+}
+
+/* The worker is done with a file: whoever is the last to use it closes it. */
+static void leave(struct kc_reader *reader, struct active *a)
+{
+        pthread_mutex_lock(&reader->lock);
+        bool last = --a->nusers == 0 && a->ended;
+        if (last) {
+                int i = 0;
+                while (reader->active[i] != a)
+                        i++;
+                reader->nactive--;
+                memmove(&reader->active[i], &reader->active[i + 1],
+                        sizeof reader->active[0] * (size_t)(reader->nactive - i));
+        }
+        pthread_mutex_unlock(&reader->lock);
+        if (last)
+                free_active(a);
+}
+
+/*
+ * Under the lock: how many workers shall inflate a gzip stream together. To guess what is not known
+ * yet takes half as much work again, so one worker for each file is better where there are files
+ * enough; and where there are two workers, since what is done with the text keeps the other one
+ * busy.
+ */
+static int ninflaters(const struct kc_reader *reader)
+{
+        enum { FEWEST = 3 };
+        size_t nfiles = reader->inputs.n - reader->next_input + (size_t)reader->nactive;
+        size_t nworkers = (size_t)reader->nworkers;
+        bool together = nworkers >= FEWEST && (nfiles <= 1 || 2 * nfiles <= nworkers);
+        return together ? reader->nworkers : 1;
+}
+
+/* Open the next input; the lock is held on entry and on return. */
+static enum kc_status open_next(struct kc_reader *reader, struct kc_error *err)
+{
+        struct kc_file_options options = reader->file_options;
+        options.ninflaters = ninflaters(reader);
+        options.nfiles = reader->inputs.n < (size_t)reader->nworkers ? (int)reader->inputs.n
+                                                                     : reader->nworkers;
+        const char *path = reader->inputs.names[reader->next_input++];
+        reader->nopening++;
+        pthread_mutex_unlock(&reader->lock);
+
+        enum kc_status status;
+        struct active *a = calloc(1, sizeof *a);
+        if (a == NULL)
+                status = kc_fail(err, KC_ENOMEM, "out of memory for reading");
+        else
+                status = kc_file_open(&a->file, path, &options, err);
+        if (status != KC_OK && a != NULL)
+                free_active(a);
+
+        pthread_mutex_lock(&reader->lock);
+        reader->nopening--;
+        if (status == KC_OK)
+                reader->active[reader->nactive++] = a;
+        pthread_cond_broadcast(&reader->changed);
+        return status;
+}
+
+/* Under the lock: the first file that a worker can fill a chunk from; *any: there is one to wait
+ * for. */
+static struct active *first_free(struct kc_reader *reader, bool *any)
+{
+        *any = reader->nopening > 0;
+        for (int i = 0; i < reader->nactive; i++) {
+                struct active *a = reader->active[i];
+                if (a->ended)
+                        continue;
+                *any = true;
+                if (!a->busy)
+                        return a;
+        }
+        return NULL;
+}
+
+/* A file to fill a chunk from, to be left again; NULL when nothing is left, or on failure. */
+static enum kc_status choose(struct kc_reader *reader, struct active **chosen, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        bool any;
+        *chosen = NULL;
+        pthread_mutex_lock(&reader->lock);
+        while (status == KC_OK && !atomic_load(&reader->failed)) {
+                *chosen = first_free(reader, &any);
+                if (*chosen != NULL) {
+                        (*chosen)->nusers++;
+                        (*chosen)->busy = kc_file_is_serial(&(*chosen)->file);
+                        break;
+                }
+                if (reader->next_input < reader->inputs.n &&
+                    reader->nactive + reader->nopening < reader->nworkers)
+                        status = open_next(reader, err);
+                else if (any)
+                        pthread_cond_wait(&reader->changed, &reader->lock);
+                else
+                        break;
+        }
+        pthread_mutex_unlock(&reader->lock);
+        return status;
+}
+
+static void filled(struct kc_reader *reader, struct active *a, bool ended)
+{
+        bool serial = kc_file_is_serial(&a->file);
+        if (!serial && !ended)
+                return;
+        pthread_mutex_lock(&reader->lock);
+        a->busy = false;
+        a->ended |= ended;
+        pthread_cond_broadcast(&reader->changed);
+        pthread_mutex_unlock(&reader->lock);
+}
+
+/* ---- batches ---- */
+
+static void add_to(atomic_uint_fast64_t *total, uint64_t n)
+{
+        /* only this worker writes it */
+        uint64_t now = atomic_load_explicit(total, memory_order_relaxed) + n;
+        atomic_store_explicit(total, now, memory_order_relaxed);
+}
+
+static void count_input(struct kc_reader *reader, struct worker *w)
+{
+        add_to(&w->input_nbytes, w->chunk.input_nbytes);
+        add_to(&w->text_nbytes, w->chunk.end - w->chunk.text);
+        if (reader->job != NULL)
+                atomic_fetch_add_explicit(&reader->job->done, w->chunk.input_nbytes,
+                                          memory_order_relaxed);
+}
+
+static void publish(struct worker *w)
+{
+        struct kc_segmenter *s = &w->segmenter;
+        add_to(&w->nbases, s->nbases);
+        add_to(&w->nskipped, s->nskipped);
+        add_to(&w->nlow_quality, s->nlow_quality);
+        s->nbases = s->nskipped = s->nlow_quality = 0;
+}
+
+/* Fill the worker's chunk with records anew; *end when no input is left. */
+static enum kc_status refill(struct kc_reader *reader, struct worker *w, bool *end,
+                             struct kc_error *err)
+{
+        struct active *a;
+        enum kc_status status = choose(reader, &a, err);
+        *end = a == NULL;
+        if (a == NULL) {
+                kc_chunk_free(&w->chunk); /* the memory has other uses from now on */
+                return status;
+        }
+        bool got = kc_file_fill(&a->file, &w->chunk);
+        filled(reader, a, !got || w->chunk.last);
+        if (got) {
+                count_input(reader, w);
+                status = kc_file_parse(&a->file, &w->chunk, err);
+                add_to(&w->nreads, w->chunk.nreads);
+        }
+        leave(reader, a);
+        return status;
+}
+
+static bool is_canceled(const struct kc_reader *reader)
+{
+        return reader->job != NULL && atomic_load(&reader->job->cancel);
+}
+
+static enum kc_status fill_batch(struct kc_reader *reader, struct worker *w, struct kc_batch *batch,
+                                 struct kc_error *err)
+{
+        bool end = false;
+        batch->nwords = batch->nsegments = 0;
+        while (!end && kc_segmenter_pack(&w->segmenter, &w->chunk, batch)) {
+                if (atomic_load(&reader->failed))
+                        return KC_OK;
+                if (is_canceled(reader))
+                        return kc_fail(err, KC_ECANCELED, "stopped");
+                enum kc_status status = refill(reader, w, &end, err);
+                if (status != KC_OK)
+                        return status;
+        }
+        return KC_OK;
+}
+
+static enum kc_status next(void *ctx, int worker, struct kc_batch *batch, struct kc_error *err)
+{
+        struct kc_reader *reader = ctx;
+        struct worker *w = &reader->workers[worker];
+        struct kc_error own = { 0 };
+        if (fill_batch(reader, w, batch, &own) != KC_OK)
+                record_failure(reader, &own);
+        publish(w);
+        return atomic_load(&reader->failed) ? give_failure(reader, err) : KC_OK;
+}
+
+struct kc_batch_source kc_reader_source(struct kc_reader *reader)
+{
+        return (struct kc_batch_source){ .ctx = reader, .next = next };
+}
+
+/* ---- opening and closing ---- */
+
+/* Whether a path can be looked into without taking anything from it: not so a pipe. */
+static enum kc_status is_regular(const char *path, bool *regular, struct kc_error *err)
+{
+        struct stat st;
+        bool standard = strcmp(path, "-") == 0;
+        if ((standard ? fstat(STDIN_FILENO, &st) : stat(path, &st)) != 0)
+                return kc_input_open_failed(path, errno, err);
+        *regular = S_ISREG(st.st_mode);
+        if (S_ISDIR(st.st_mode))
+                return kc_fail(err, KC_EINPUT, "%s is a folder, not a file", kc_input_name(path));
+        if (!*regular && !standard && access(path, R_OK) != 0)
+                return kc_input_open_failed(path, errno, err);
+        return KC_OK;
+}
+
+/* Look at one input; *size_known stays true if its size could be added to *total. */
+static enum kc_status inspect(struct kc_reader *reader, const char *path, uint64_t *total,
+                              bool *size_known, struct kc_error *err)
+{
+        struct kc_detected found;
+        struct kc_input in;
+        bool regular = false;
+        enum kc_status status = is_regular(path, &regular, err);
+        if (status != KC_OK)
+                return status;
+        if (!regular) {
+                *size_known = false;
+                return KC_OK;
+        }
+        status = kc_input_open(&in, path, err);
+        if (status == KC_OK)
+                status = kc_detect(&in, false, &found, err);
+        if (status == KC_OK) {
+                *total += in.size;
+                reader->expected_nbases += (uint64_t)((double)in.size * found.bases_per_byte);
+        }
+        kc_input_close(&in);
+        return status;
+}
+
+static enum kc_status inspect_all(struct kc_reader *reader, struct kc_error *err)
+{
+        uint64_t total = 0;
+        bool size_known = true;
+        for (size_t i = 0; i < reader->inputs.n; i++) {
+                struct kc_error own = { 0 };
+                if (inspect(reader, reader->inputs.names[i], &total, &size_known, &own) != KC_OK)
+                        return kc_inputs_blame(&reader->inputs, i, &own, err);
+        }
+        if (!size_known)
+                reader->expected_nbases = 0;
+        if (reader->job != NULL) {
+                atomic_store(&reader->job->done, 0);
+                atomic_store(&reader->job->total, size_known ? total : 0);
+        }
+        return KC_OK;
+}
+
+/* What the workers' chunks leave for files; for BGZF, chunks hold the compressed text as well. */
+static void share_memory(struct kc_file_options *file, const struct kc_reader_options *options)
+{
+        enum { WORKER_NBYTES = 5 << 19 };
+        size_t all = options->memory_nbytes, chunks = (size_t)options->nworkers * WORKER_NBYTES;
+        file->memory_nbytes = all > 2 * chunks ? all - chunks : all / 2;
+        file->bound_factor = options->bound.factor;
+        file->bound_nbytes = options->bound.fixed_nbytes + options->bound.factor * 2 * chunks;
+}
+
+static enum kc_status make_workers(struct kc_reader *reader,
+                                   const struct kc_reader_options *options, struct kc_error *err)
+{
+        size_t n = (size_t)options->nworkers;
+        reader->workers = aligned_alloc(CACHE_LINE, n * sizeof *reader->workers);
+        reader->active = calloc(n, sizeof *reader->active);
+        if (reader->workers == NULL || reader->active == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory for reading");
+        memset(reader->workers, 0, n * sizeof *reader->workers);
+        for (; reader->nworkers < options->nworkers; reader->nworkers++) {
+                struct worker *w = &reader->workers[reader->nworkers];
+                kc_segmenter_init(&w->segmenter, reader->file_options.kernels, options->k,
+                                  options->min_quality);
+                enum kc_status status =
+                        kc_chunk_init(&w->chunk, reader->file_options.chunk_nbytes, err);
+                if (status != KC_OK) {
+                        kc_chunk_free(&w->chunk);
+                        return status;
+                }
+        }
+        return KC_OK;
+}
+
+enum kc_status kc_reader_open(struct kc_reader **reader, const char *const *paths, size_t npaths,
+                              const struct kc_reader_options *options, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_reader *r = calloc(1, sizeof *r);
+        *reader = NULL;
+        if (r == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory for reading");
+        pthread_mutex_init(&r->lock, NULL);
+        pthread_cond_init(&r->changed, NULL);
+        r->job = options->job;
+        r->file_options = (struct kc_file_options){
+                .kernels = kc_kernels_best(),
+                .k = options->k,
+                .min_quality = options->min_quality,
+                .nworkers = options->nworkers,
+                .chunk_nbytes = options->chunk_nbytes > 0 ? options->chunk_nbytes : CHUNK_NBYTES,
+                .record_max = options->record_max,
+                .sequence_max = options->sequence_max,
+        };
+        share_memory(&r->file_options, options);
+        KC_TRY(kc_inputs_resolve(&r->inputs, paths, npaths, err));
+        KC_TRY(inspect_all(r, err));
+        KC_TRY(make_workers(r, options, err));
+        *reader = r;
+        r = NULL;
+out:
+        kc_reader_close(r);
+        return status;
+}
+
+void kc_reader_totals(struct kc_reader *reader, struct kc_reader_totals *totals)
+{
+        *totals = (struct kc_reader_totals){ .nfiles = reader->inputs.n };
+        for (int i = 0; i < reader->nworkers; i++) {
+                const struct worker *w = &reader->workers[i];
+                totals->nreads += atomic_load_explicit(&w->nreads, memory_order_relaxed);
+                totals->nbases += atomic_load_explicit(&w->nbases, memory_order_relaxed);
+                totals->nskipped += atomic_load_explicit(&w->nskipped, memory_order_relaxed);
+                totals->nlow_quality +=
+                        atomic_load_explicit(&w->nlow_quality, memory_order_relaxed);
+                totals->input_nbytes +=
+                        atomic_load_explicit(&w->input_nbytes, memory_order_relaxed);
+                totals->text_nbytes += atomic_load_explicit(&w->text_nbytes, memory_order_relaxed);
+        }
+}
+
+size_t kc_reader_names(const struct kc_reader *reader, const char *const **names)
+{
+        *names = (const char *const *)reader->inputs.names;
+        return reader->inputs.n;
+}
+
+uint64_t kc_reader_expected_nbases(const struct kc_reader *reader)
+{
+        return reader->expected_nbases;
+}
+
+void kc_reader_close(struct kc_reader *reader)
+{
+        if (reader == NULL)
+                return;
+        for (int i = 0; i < reader->nworkers; i++)
+                kc_chunk_free(&reader->workers[i].chunk);
+        for (int i = 0; i < reader->nactive; i++)
+                free_active(reader->active[i]);
+        free(reader->workers);
+        free(reader->active);
+        kc_inputs_free(&reader->inputs);
+        pthread_mutex_destroy(&reader->lock);
+        pthread_cond_destroy(&reader->changed);
+        free(reader);
+}

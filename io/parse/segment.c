@@ -1,0 +1,86 @@
+#include "io/parse/segment.h"
+
+#include "kmer/kmer.h"
+
+/* A sequence that does not fit is cut only where this much room is left: batches are filled, and
+ * reads of usual length stay in one piece. */
+enum { MIN_PIECE = 32 * KC_BATCH_MIN_WORDS };
+
+void kc_segmenter_init(struct kc_segmenter *s, const struct kc_kernels *kernels, int k,
+                       int min_quality)
+{
+        *s = (struct kc_segmenter){ .kernels = kernels, .k = (uint32_t)k };
+        if (min_quality > 0)
+                s->min_quality = kc_quality_letter(min_quality);
+}
+
+/* Pass over letters that are no bases; those masked for their quality are counted already. */
+static uint32_t skip_invalid(struct kc_segmenter *s, const uint8_t *seq, uint32_t at, uint32_t n)
+{
+        for (; at < n && kc_base_code(seq[at]) < 0; at++)
+                s->nskipped += seq[at] != KC_CHUNK_LOW_QUALITY;
+        return at;
+}
+
+/* What is left is too short for a k-mer: only its invalid letters matter. */
+static void skip_rest(struct kc_segmenter *s, const uint8_t *seq, uint32_t at, uint32_t n)
+{
+        for (; at < n; at++)
+                at = skip_invalid(s, seq, at, n);
+}
+
+static void begin_record(struct kc_segmenter *s, uint8_t *buffer, const struct kc_record *record)
+{
+        s->begun = true;
+        s->at = 0;
+        s->nbases += record->nbases - record->ncontext;
+        if (s->min_quality > 0 && record->qual != KC_NO_QUALITY)
+                s->nlow_quality +=
+                        s->kernels->mask_quality(buffer + record->seq, buffer + record->qual,
+                                                 record->nbases, s->min_quality);
+}
+
+static void add_segment(struct kc_batch *batch, uint32_t nbases)
+{
+        batch->segments[batch->nsegments++] =
+                (struct kc_segment){ .word = batch->nwords, .nbases = nbases };
+        batch->nwords += (nbases + 31) / 32;
+}
+
+/* Returns false if the batch is full before the record is done. */
+static bool pack_record(struct kc_segmenter *s, const uint8_t *seq, uint32_t n,
+                        struct kc_batch *batch)
+{
+        while (n - s->at >= s->k) {
+                uint32_t left = n - s->at;
+                uint64_t room = UINT64_C(32) * (batch->words_cap - batch->nwords);
+                bool cut = left > room;
+                if (batch->nsegments == batch->segments_cap || (cut && room < MIN_PIECE))
+                        return false;
+                uint32_t want = cut ? (uint32_t)room : left;
+                uint32_t got =
+                        (uint32_t)s->kernels->pack(seq + s->at, want, batch->words + batch->nwords);
+                if (got >= s->k)
+                        add_segment(batch, got);
+                s->at += got;
+                if (cut && got == want)
+                        s->at -= s->k - 1; /* the next piece begins with these bases again */
+                else
+                        s->at = skip_invalid(s, seq, s->at, n);
+        }
+        skip_rest(s, seq, s->at, n);
+        return true;
+}
+
+bool kc_segmenter_pack(struct kc_segmenter *s, struct kc_chunk *chunk, struct kc_batch *batch)
+{
+        for (; chunk->next < chunk->nrecords; chunk->next++) {
+                const struct kc_record *record = &chunk->records[chunk->next];
+                if (!s->begun)
+                        begin_record(s, chunk->buffer, record);
+                if (!pack_record(s, chunk->buffer + record->seq, record->nbases, batch))
+                        return false;
+                s->begun = false;
+        }
+        return true;
+}

@@ -1,0 +1,30 @@
+/*
+ * From a chunk's records to the segments of batches.
+ */
+#ifndef KC_IO_PARSE_SEGMENT_H
+#define KC_IO_PARSE_SEGMENT_H
+
+#include "io/input/chunk.h"
+#include "io/parse/pack.h"
+#include "kmer/batch.h"
+
+/* Where packing stands in its chunk, and what it has counted. */
+struct kc_segmenter {
+        const struct kc_kernels *kernels;
+        uint32_t k;
+        uint8_t min_quality; /* as a letter; 0: none */
+        uint32_t at;         /* next base of the present record */
+        bool begun;          /* the present record has been counted */
+        uint64_t nbases, nskipped, nlow_quality;
+};
+
+void kc_segmenter_init(struct kc_segmenter *s, const struct kc_kernels *kernels, int k,
+                       int min_quality);
+
+/*
+ * Pack the chunk's records from where it stopped, behind what the batch holds.
+ * Returns true when all are packed, false when the batch is full.
+ */
+bool kc_segmenter_pack(struct kc_segmenter *s, struct kc_chunk *chunk, struct kc_batch *batch);
+
+#endif

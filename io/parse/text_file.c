@@ -1,0 +1,85 @@
+#include "io/parse/text_file.h"
+
+#include "io/inflate/source.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHUNK_NBYTES = 64 << 10 };
+
+struct kc_text_file {
+        struct kc_source *source;
+        struct kc_chunk chunk;
+        bool begun;
+};
+
+static enum kc_status open_source(struct kc_text_file *file, const char *path, struct kc_error *err)
+{
+        struct kc_input in;
+        struct kc_detected found;
+        enum kc_status status;
+        KC_TRY(kc_input_open(&in, path, err));
+        KC_TRY(kc_detect(&in, true, &found, err));
+        if (found.container != KC_CONTAINER_ALIGNMENTS)
+                return kc_source_open(&file->source, &in, found.container, CHUNK_NBYTES, 1, err);
+        status = kc_fail(err, KC_EINPUT,
+                         "%s is SAM, BAM or CRAM, which kcount reads for counting only; try: "
+                         "samtools fasta FILE | kcount ... -",
+                         in.name);
+out:
+        kc_input_close(&in);
+        return status;
+}
+
+enum kc_status kc_text_file_open(struct kc_text_file **file, const char *path, struct kc_error *err)
+{
+        struct kc_text_file *f = calloc(1, sizeof *f);
+        enum kc_status status;
+        *file = NULL;
+        if (f == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory for reading");
+        KC_TRY(kc_chunk_init(&f->chunk, CHUNK_NBYTES, err));
+        KC_TRY(open_source(f, path, err));
+        *file = f;
+        return KC_OK;
+out:
+        kc_text_file_close(f);
+        return status;
+}
+
+/* In the first chunk with text. A mark split between BGZF blocks is left, and refused later. */
+static void skip_bom(struct kc_chunk *chunk)
+{
+        if (chunk->end - chunk->text >= KC_BOM_NBYTES &&
+            memcmp(chunk->buffer + chunk->text, KC_BOM, KC_BOM_NBYTES) == 0)
+                chunk->text += KC_BOM_NBYTES;
+}
+
+enum kc_status kc_text_file_read(struct kc_text_file *file, const char **text, size_t *n,
+                                 struct kc_error *err)
+{
+        struct kc_chunk *chunk = &file->chunk;
+        *n = 0;
+        while (*n == 0) {
+                kc_chunk_clear(chunk);
+                if (!kc_source_fill(file->source, chunk))
+                        break;
+                if (chunk->error.status != KC_OK)
+                        return kc_fail(err, chunk->error.status, "%s", chunk->error.message);
+                if (!file->begun)
+                        skip_bom(chunk);
+                file->begun |= chunk->end > chunk->front;
+                *n = chunk->end - chunk->text;
+        }
+        *text = (const char *)chunk->buffer + chunk->text;
+        return KC_OK;
+}
+
+void kc_text_file_close(struct kc_text_file *file)
+{
+        if (file == NULL)
+                return;
+        kc_source_close(file->source);
+        kc_chunk_free(&file->chunk);
+        free(file);
+}

@@ -1,0 +1,114 @@
+/*
+ * Point queries: top index (in memory), index page, block. The block is searched as it is, without
+ * decoding it.
+ */
+#include "io/store/file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { NPAGES = 1024 }; /* index pages kept a run; page p in place p % NPAGES */
+
+struct run_lookup {
+        struct kc_page pages[NPAGES];
+        uint64_t *words; /* the block read last */
+        size_t nwords;   /* with its checksum; 0: none */
+        uint64_t block;
+};
+
+struct kc_lookup {
+        const struct kc_store *store;
+        struct run_lookup *runs;
+};
+
+enum kc_status kc_lookup_open(struct kc_lookup **lookup, struct kc_store *store,
+                              struct kc_error *err)
+{
+        const size_t cap = kc_block_max_words(store->nwords) + 1 + KC_BLOCK_PADDING;
+        struct kc_lookup *l = calloc(1, sizeof *l);
+        if (l != NULL) {
+                l->store = store;
+                l->runs = calloc(store->nruns, sizeof *l->runs);
+        }
+        bool complete = l != NULL && l->runs != NULL;
+        for (uint32_t r = 0; complete && r < store->nruns; r++)
+                complete = (l->runs[r].words = malloc(cap * sizeof(uint64_t))) != NULL;
+        if (complete) {
+                *lookup = l;
+                return KC_OK;
+        }
+        kc_lookup_close(l);
+        return kc_fail(err, KC_ENOMEM, "out of memory for looking into %s", store->path);
+}
+
+void kc_lookup_close(struct kc_lookup *lookup)
+{
+        if (lookup == NULL)
+                return;
+        for (uint32_t r = 0; lookup->runs != NULL && r < lookup->store->nruns; r++) {
+                for (int p = 0; p < NPAGES; p++)
+                        free(lookup->runs[r].pages[p].words);
+                free(lookup->runs[r].words);
+        }
+        free(lookup->runs);
+        free(lookup);
+}
+
+static enum kc_status load_block(struct run_lookup *l, const struct kc_store *store,
+                                 const struct kc_page *page, size_t i, struct kc_error *err)
+{
+        uint64_t block = page->number * KC_PAGE_NBLOCKS + i;
+        if (l->nwords > 0 && l->block == block)
+                return KC_OK;
+        l->nwords = 0;
+        const struct kc_block_place place = kc_page_place(page, i);
+        enum kc_status status;
+        KC_TRY(kc_store_pread(store, l->words, place.nwords * sizeof *l->words, place.offset, err));
+        KC_TRY(kc_block_verify(store, l->words, &place, err));
+        l->block = block;
+        l->nwords = place.nwords;
+out:
+        return status;
+}
+
+static enum kc_status look_into_run(struct run_lookup *l, const struct kc_store *store,
+                                    const struct kc_run *run, const uint64_t *kmer, uint32_t *count,
+                                    struct kc_error *err)
+{
+        const int nw = store->nwords;
+        enum kc_status status = KC_OK;
+        *count = 0;
+        if (run->nblocks == 0 || kc_kmer_compare(kmer, run->page_firsts, nw) < 0)
+                return KC_OK;
+        uint64_t number = kc_kmer_search(run->page_firsts, run->npages, kmer, nw);
+        struct kc_page *page = &l->pages[number % NPAGES];
+        KC_TRY(kc_page_load(page, store, run, number, err));
+        size_t i = kc_kmer_search(page->firsts, page->n, kmer, nw);
+        KC_TRY(load_block(l, store, page, i, err));
+        if (!kc_block_find(l->words, l->nwords - 1, page->firsts + i * (size_t)nw, nw,
+                           kc_run_block_nkmers(run, l->block), kmer, count))
+                status = kc_block_damaged(store, page->offsets[i], "is not laid out like one", err);
+out:
+        return status;
+}
+
+enum kc_status kc_lookup_count(struct kc_lookup *lookup, const uint64_t *kmer, uint32_t *count,
+                               struct kc_error *err)
+{
+        const struct kc_store *store = lookup->store;
+        uint64_t sum = 0;
+        /* the newest run first: a tombstone hides all that lies before it */
+        for (uint32_t r = store->nruns; r-- > 0;) {
+                uint32_t n;
+                enum kc_status status =
+                        look_into_run(&lookup->runs[r], store, &store->runs[r], kmer, &n, err);
+                if (status != KC_OK)
+                        return status;
+                if (store->runs[r].kind == KC_RUN_COUNTS)
+                        sum += n;
+                else if (n > 0)
+                        break;
+        }
+        *count = sum > UINT32_MAX ? UINT32_MAX : (uint32_t)sum;
+        return KC_OK;
+}

@@ -1,0 +1,44 @@
+/*
+ * Merging: the runs of one .kc file or of several, k-mer by k-mer, in order.
+ *
+ * A tree of two-way merges (kmer/join.h); its leaves are walks over runs.
+ */
+#ifndef KC_IO_STORE_MERGE_H
+#define KC_IO_STORE_MERGE_H
+
+#include "io/store/join.h"
+
+struct kc_merge;
+
+/* A store by itself: its runs merged. */
+static inline struct kc_set kc_set_of_one(struct kc_store *const *store)
+{
+        return (struct kc_set){ store, 1, KC_SET_UNION, KC_RULE_SUM };
+}
+
+/* The memory that a merge of nruns runs takes, with k-mers of nwords words. */
+size_t kc_merge_nbytes(size_t nruns, int nwords);
+
+/*
+ * Make the tree. All stores have the same k and strands (kc_set_check), and outlive the merge. One
+ * thread; several may merge the same stores. Give a range before the first next.
+ */
+enum kc_status kc_merge_open(struct kc_merge **merge, const struct kc_set *set,
+                             struct kc_error *err);
+void kc_merge_close(struct kc_merge *merge); /* NULL is fine */
+
+/* Begin at from, up to and with to; NULL: no bound. Both must outlive the walk over the range. */
+enum kc_status kc_merge_range(struct kc_merge *merge, const uint64_t *from, const uint64_t *to,
+                              struct kc_error *err);
+
+/*
+ * The next pairs, ascending: *kmers [*n * nwords] and *counts [*n], the merge's, valid until the
+ * next call; *n = 0: end.
+ */
+enum kc_status kc_merge_next(struct kc_merge *merge, const uint64_t **kmers,
+                             const uint32_t **counts, size_t *n, struct kc_error *err);
+
+/* Of all ranges since the merge was opened. */
+const struct kc_join_totals *kc_merge_get_totals(const struct kc_merge *merge);
+
+#endif

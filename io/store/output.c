@@ -1,0 +1,153 @@
+#include "io/store/output.h"
+
+#include "base/file_flush.h"
+#include "base/file_lock.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum kc_status kc_output_create(struct kc_output *output, const char *path,
+                                const struct kc_new_file_options *options, struct kc_error *err)
+{
+        *output = (struct kc_output){ 0 };
+        enum kc_status status = kc_new_file_create(&output->file, path, options, err);
+        output->path = output->file.path;
+        if (status == KC_OK)
+                kc_reserve_init(&output->reserve, output->file.fd);
+        return status;
+}
+
+/* ---- files that are appended to ---- */
+
+enum kc_status kc_output_append(struct kc_output *output, const char *path, struct kc_error *err)
+{
+        enum kc_status status;
+        struct stat st;
+        *output = (struct kc_output){ .file = { .fd = -1, .lock = -1 } };
+        output->path = output->file.path = kc_path_follow(path);
+        if (output->path == NULL)
+                return kc_fail(err, errno == ENOMEM ? KC_ENOMEM : KC_EIO, "cannot open %s: %s",
+                               path, strerror(errno));
+        KC_TRY(kc_file_lock(&output->file.fd, output->path, err));
+        if (fstat(output->file.fd, &st) != 0)
+                return kc_fail(err, KC_EIO, "cannot open %s: %s", path, strerror(errno));
+        /* the command that made the file may not have flushed its name */
+        if (!kc_folder_flush(output->path, output->file.fd))
+                return kc_fail(err, KC_EIO, "cannot flush the folder of %s to the disk: %s", path,
+                               strerror(errno));
+        output->kept_nbytes = (uint64_t)st.st_size;
+        output->appends = true; /* only now can a failure cut off what is appended, and no more */
+        kc_reserve_init(&output->reserve, output->file.fd);
+out:
+        return status;
+}
+
+static int cut(int fd, uint64_t nbytes)
+{
+        struct stat st;
+        if (fstat(fd, &st) == 0 && (uint64_t)st.st_size <= nbytes)
+                return 0;
+        return kc_file_resize(fd, nbytes) ? 0 : -1;
+}
+
+enum kc_status kc_output_keep(struct kc_output *output, uint64_t nbytes, struct kc_error *err)
+{
+        if (cut(output->file.fd, nbytes) != 0)
+                return kc_fail(err, KC_EIO, "cannot shorten %s to %llu bytes: %s", output->path,
+                               (unsigned long long)nbytes, kc_strerror(errno));
+        /* After a crash of the machine, nothing old may reappear after what is written now. */
+        if (nbytes < output->kept_nbytes && !kc_file_flush(output->file.fd))
+                return kc_fail(err, KC_EIO, "cannot write %s: %s", output->path,
+                               kc_strerror(errno));
+        output->kept_nbytes = nbytes;
+        kc_reserve_destroy(&output->reserve);
+        kc_reserve_init(&output->reserve, output->file.fd);
+        return KC_OK;
+}
+
+/* ---- writing ---- */
+
+static enum kc_status write_all(const struct kc_output *output, const char *from, size_t nbytes,
+                                uint64_t offset, struct kc_error *err)
+{
+        while (nbytes > 0) {
+                ssize_t n = pwrite(output->file.fd, from, nbytes, (off_t)offset);
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n <= 0)
+                        return kc_fail(err, KC_EIO, "cannot write %s at offset %llu: %s",
+                                       output->path, (unsigned long long)offset,
+                                       n < 0 ? kc_strerror(errno) : "nothing was written");
+                from += n;
+                offset += (uint64_t)n;
+                nbytes -= (size_t)n;
+        }
+        return KC_OK;
+}
+
+enum kc_status kc_output_pwrite(struct kc_output *output, const void *data, size_t nbytes,
+                                uint64_t offset, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        if (!kc_reserve_begin(&output->reserve, data, nbytes, offset))
+                status = write_all(output, data, nbytes, offset, err);
+        kc_reserve_end(&output->reserve);
+        return status;
+}
+
+enum kc_status kc_output_sync(struct kc_output *output, struct kc_error *err)
+{
+        if (kc_reserve_trim(&output->reserve) && kc_file_flush(output->file.fd))
+                return KC_OK;
+        return kc_fail(err, KC_EIO, "cannot write %s: %s", output->path, kc_strerror(errno));
+}
+
+/* ---- the end ---- */
+
+static enum kc_status trim(struct kc_output *output, struct kc_error *err)
+{
+        bool trimmed = kc_reserve_trim(&output->reserve);
+        int code = errno;
+        kc_reserve_destroy(&output->reserve); /* before the descriptor's number is another file's */
+        if (trimmed)
+                return KC_OK;
+        return kc_fail(err, KC_EIO, "cannot write %s: %s", output->path, strerror(code));
+}
+
+/* kcount locks a file that it changes, but other programs do not heed that, and some file systems
+ * have no locks: then what was appended may be in a file that has no name any more. */
+static enum kc_status end_append(struct kc_output *output, struct kc_error *err)
+{
+        if (!kc_file_has_name(output->file.fd, output->path))
+                return kc_fail(err, KC_EIO,
+                               "%s was removed or replaced by another process meanwhile: what this "
+                               "command added to it is lost; run the command again",
+                               output->path);
+        int fd = output->file.fd;
+        output->file.fd = -1;
+        if (close(fd) == 0)
+                return KC_OK;
+        return kc_fail(err, KC_EIO, "cannot write %s: %s", output->path, strerror(errno));
+}
+
+enum kc_status kc_output_commit(struct kc_output *output, struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(trim(output, err));
+        KC_TRY(output->appends ? end_append(output, err) : kc_new_file_commit(&output->file, err));
+out:
+        return status;
+}
+
+void kc_output_discard(struct kc_output *output)
+{
+        kc_reserve_destroy(&output->reserve); /* before the descriptor's number is another file's */
+        /* an appended tail that cannot be cut off is harmless: the footer lies before it */
+        if (output->file.fd >= 0 && output->appends && !output->is_final)
+                cut(output->file.fd, output->kept_nbytes);
+        kc_new_file_discard(&output->file);
+        *output = (struct kc_output){ .file = { .fd = -1, .lock = -1 } };
+}

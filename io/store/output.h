@@ -1,0 +1,57 @@
+/*
+ * The file that a store is written to: a new one (base/new_file.h), or an existing one that is
+ * appended to. Every write is checked. A new file is not flushed unless it replaces another
+ * (flushing 1 GB would take longer than counting it): a crash of the machine soon after may lose
+ * it. What is appended is flushed, and so is the file's name before anything is appended.
+ */
+#ifndef KC_IO_STORE_OUTPUT_H
+#define KC_IO_STORE_OUTPUT_H
+
+#include "base/new_file.h"
+#include "io/store/reserve.h"
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct kc_output {
+        struct kc_new_file file; /* of an append, only fd and path */
+        const char *path;        /* the file's, links followed */
+        bool appends;
+        uint64_t kept_nbytes; /* of the file appended to, kept when the output is discarded */
+        bool is_final;        /* what was appended stays as well */
+        struct kc_reserve reserve;
+};
+
+/* See kc_new_file_create. In any case output is set and may be given to kc_output_discard. */
+enum kc_status kc_output_create(struct kc_output *output, const char *path,
+                                const struct kc_new_file_options *options, struct kc_error *err);
+
+/*
+ * Open an existing file to append to it, locked (kc_file_lock). Nothing is changed yet. The output
+ * is as above.
+ */
+enum kc_status kc_output_append(struct kc_output *output, const char *path, struct kc_error *err);
+
+/* Cut the file to nbytes, on the disk too: from there on it is appended to. */
+enum kc_status kc_output_keep(struct kc_output *output, uint64_t nbytes, struct kc_error *err);
+
+/* Bring all that was written to the disk; what was reserved and not written is cut off. */
+enum kc_status kc_output_sync(struct kc_output *output, struct kc_error *err);
+
+/* Write all nbytes at offset. Several threads may write at once. */
+enum kc_status kc_output_pwrite(struct kc_output *output, const void *data, size_t nbytes,
+                                uint64_t offset, struct kc_error *err);
+
+/*
+ * Close the file, after it got its name, if it is a new one. What was reserved and not written is
+ * cut off. KC_EIO, also if what was appended to has lost its name to another file.
+ */
+enum kc_status kc_output_commit(struct kc_output *output, struct kc_error *err);
+
+/* Give the file up unless it was committed, or what was appended unless it is final; free
+ * everything. */
+void kc_output_discard(struct kc_output *output);
+
+#endif

@@ -1,0 +1,179 @@
+/*
+ * Parts of a run in that an engine has encoded already.
+ *
+ * Where a block goes and what the index says of it are known when a call begins, so its serial
+ * section is one: in the part's turn, the index entries and the file space. Checks and checksums
+ * come before it, writing comes after it.
+ *
+ * The k-mers inside of the blocks are not looked at. What is checked is what costs little: that the
+ * sizes fit, that blocks follow one another, and, at the run's end, that they hold as many k-mers
+ * as the counts that came with them say.
+ */
+#include "io/store/writer.h"
+
+#include <xxhash.h>
+
+static enum kc_status refuse(const struct kc_store_writer *w, const char *why, struct kc_error *err)
+{
+        return kc_fail(err, KC_EUSAGE, "%s was given blocks that cannot be: %s", w->output.path,
+                       why);
+}
+
+/* ---- check ---- */
+
+static size_t block_n(const struct kc_run_blocks *b, size_t block)
+{
+        return block + 1 < b->nblocks ? (size_t)KC_BLOCK_NKMERS
+                                      : b->n - (b->nblocks - 1) * KC_BLOCK_NKMERS;
+}
+
+/* Each block as long as it may be, all of them together as long as the words, and of so many
+ * k-mers. */
+static enum kc_status check_sizes(const struct kc_store_writer *w, const struct kc_run_blocks *b,
+                                  struct kc_error *err)
+{
+        const size_t max_words = kc_block_max_words(w->nwords);
+        if (b->nblocks != b->n / KC_BLOCK_NKMERS + (b->n % KC_BLOCK_NKMERS != 0))
+                return refuse(w, "too many or too few for their k-mers", err);
+        size_t at = 0;
+        for (size_t i = 0; i < b->nblocks; i++) {
+                size_t nwords = b->block_nwords[i];
+                if (nwords < KC_BLOCK_MIN_WORDS || nwords > max_words || b->nwords - at <= nwords)
+                        return refuse(w, "their sizes", err);
+                if ((b->words[at] & 0xffff) != block_n(b, i))
+                        return refuse(w, "their heads", err);
+                at += nwords + 1;
+        }
+        return at == b->nwords ? KC_OK : refuse(w, "their sizes", err);
+}
+
+static enum kc_status check_order(const struct kc_store_writer *w, const struct kc_run_blocks *b,
+                                  struct kc_error *err)
+{
+        const size_t nw = (size_t)w->nwords;
+        bool ascending = true;
+        if (b->nblocks == 0)
+                return KC_OK;
+        for (size_t i = 1; i < b->nblocks && ascending; i++)
+                ascending = kc_kmer_compare(b->firsts + (i - 1) * nw, b->firsts + i * nw,
+                                            w->nwords) < 0;
+        int last = kc_kmer_compare(b->firsts + (b->nblocks - 1) * nw, b->last_kmer, w->nwords);
+        if (ascending && (block_n(b, b->nblocks - 1) == 1 ? last == 0 : last < 0))
+                return KC_OK;
+        return refuse(w, "out of order", err);
+}
+
+static bool keeps(const struct kc_store_writer *w, uint32_t count)
+{
+        return count >= w->options.min_count && count <= w->options.max_count;
+}
+
+static enum kc_status check_counts(const struct kc_store_writer *w, const struct kc_run_blocks *b,
+                                   struct kc_error *err)
+{
+        bool kept = true;
+        for (uint32_t c = 0; c < KC_RUN_NROWS; c++)
+                kept &= b->rows[c] == 0 || keeps(w, c);
+        for (size_t i = 0; i < b->nbig; i++)
+                kept &= b->big_counts[i] >= KC_RUN_NROWS && keeps(w, b->big_counts[i]);
+        return kept ? KC_OK : refuse(w, "counts that the filter leaves out", err);
+}
+
+/* Behind the blocks so far; lock held. */
+static enum kc_status check_follows(const struct kc_store_writer *w, const struct kc_run_blocks *b,
+                                    struct kc_error *err)
+{
+        if (b->nblocks == 0 || w->ndistinct == 0)
+                return KC_OK;
+        if (w->ndistinct % KC_BLOCK_NKMERS != 0)
+                return refuse(w, "some behind one that is not full", err);
+        if (kc_kmer_compare(w->last, b->firsts, w->nwords) >= 0)
+                return refuse(w, "parts out of order", err);
+        return KC_OK;
+}
+
+/* ---- seal, enter, write, tally ---- */
+
+static void seal_blocks(const struct kc_run_blocks *b)
+{
+        uint64_t *at = b->words;
+        for (size_t i = 0; i < b->nblocks; i++) {
+                size_t nwords = b->block_nwords[i];
+                at[nwords] = XXH3_64bits(at, nwords * sizeof *at);
+                at += nwords + 1;
+        }
+}
+
+/* Index entries of the blocks, and *offset, where they go; lock held. */
+static enum kc_status enter_blocks(struct kc_store_writer *w, const struct kc_run_blocks *b,
+                                   uint64_t *offset, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        const size_t nw = (size_t)w->nwords;
+        *offset = w->end;
+        if (b->nblocks == 0)
+                return KC_OK;
+        const uint64_t *checksum = b->words;
+        for (size_t i = 0; i < b->nblocks; i++) {
+                checksum += b->block_nwords[i];
+                const struct kc_index_entry entry = { b->firsts + i * nw, w->end, *checksum++ };
+                KC_TRY(kc_index_add(&w->index, &entry, w->nwords, w->output.path, err));
+                w->end += (b->block_nwords[i] + UINT64_C(1)) * sizeof(uint64_t);
+        }
+        w->ndistinct += b->n;
+        memcpy(w->last, b->last_kmer, nw * sizeof *w->last);
+out:
+        return status;
+}
+
+static enum kc_status claim(struct kc_store_writer *w, const struct kc_run_blocks *b,
+                            uint64_t *offset, struct kc_error *err)
+{
+        enum kc_status status;
+        pthread_mutex_lock(&w->lock);
+        KC_TRY(kc_writer_wait_for_part(w, b->part, KC_FORM_BLOCKS, err));
+        KC_TRY(check_follows(w, b, err));
+        KC_TRY(enter_blocks(w, b, offset, err));
+        kc_writer_end_part(w);
+out:
+        pthread_mutex_unlock(&w->lock);
+        return status;
+}
+
+/* In one piece: a mapping costs the less the longer it is. */
+static enum kc_status write_blocks(struct kc_store_writer *w, const struct kc_run_blocks *b,
+                                   uint64_t offset, struct kc_error *err)
+{
+        if (b->nwords == 0)
+                return KC_OK;
+        return kc_output_pwrite(&w->output, b->words, b->nwords * sizeof *b->words, offset, err);
+}
+
+static enum kc_status tally_blocks(struct kc_encoder *e, const struct kc_run_blocks *b,
+                                   struct kc_error *err)
+{
+        _Static_assert((int)KC_TALLY_NSMALL == (int)KC_RUN_NROWS, "rows are added as they are");
+        kc_tally_add_rows(&e->tally, b->rows);
+        e->ndropped_distinct += b->ndropped_distinct;
+        e->ndropped_kmers += b->ndropped_kmers;
+        return kc_tally_add(&e->tally, b->big_counts, b->nbig, err);
+}
+
+enum kc_status kc_writer_put_blocks(struct kc_store_writer *w, const struct kc_run_blocks *b,
+                                    struct kc_error *err)
+{
+        struct kc_encoder *e = NULL;
+        enum kc_status status;
+        uint64_t offset;
+        KC_TRY(kc_writer_take_encoder(w, &e, err));
+        KC_TRY(check_sizes(w, b, err));
+        KC_TRY(check_order(w, b, err));
+        KC_TRY(check_counts(w, b, err));
+        KC_TRY(tally_blocks(e, b, err));
+        seal_blocks(b);
+        KC_TRY(claim(w, b, &offset, err));
+        KC_TRY(write_blocks(w, b, offset, err));
+out:
+        kc_writer_give_encoder(w, e);
+        return status;
+}

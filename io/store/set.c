@@ -1,0 +1,293 @@
+/*
+ * Set operations: checks, what the result says of its origin, and the merge into a sink.
+ */
+#include "io/store/parts.h"
+#include "io/store/ranges.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+        MAX_FILES = 4096, /* marks and sums of a merge hold so many, and so many runs */
+        MAX_RUNS = 1 << 16,
+        MAX_NAMES =
+                1 << 20, /* of inputs, kept: they double whenever a file is merged with itself */
+};
+
+/* ---- before ---- */
+
+static enum kc_status check_alike(const struct kc_set *set, struct kc_error *err)
+{
+        const struct kc_store *first = set->stores[0];
+        uint64_t nruns = first->nruns;
+        for (size_t i = 1; i < set->nstores; i++) {
+                const struct kc_store *store = set->stores[i];
+                nruns += store->nruns;
+                if (store->k != first->k)
+                        return kc_fail(err, KC_EUSAGE, "%s has k = %d, but %s has k = %d",
+                                       first->path, first->k, store->path, store->k);
+                if (store->stranded != first->stranded)
+                        return kc_fail(err, KC_EUSAGE, "%s was counted %s --stranded, but %s %s it",
+                                       first->path, first->stranded ? "with" : "without",
+                                       store->path, store->stranded ? "with" : "without");
+        }
+        if (set->nstores > MAX_FILES || nruns > MAX_RUNS)
+                return kc_fail(err, KC_EUSAGE,
+                               "%zu files of %llu runs are too many at once; at most %d files of "
+                               "%d runs",
+                               set->nstores, (unsigned long long)nruns, MAX_FILES, MAX_RUNS);
+        return KC_OK;
+}
+
+enum kc_status kc_set_check(const struct kc_set *set, struct kc_error *err)
+{
+        if (set->operation == KC_SET_SUBTRACT && set->rule != KC_RULE_LEFT &&
+            set->rule != KC_RULE_DIFFERENCE)
+                return kc_fail(err, KC_EUSAGE,
+                               "of a subtraction, counts are those of the first file (left) or the "
+                               "difference");
+        return check_alike(set, err);
+}
+
+/* Cut [min_count, max_count] down to the bounds of the runs that are added up, as far as these hold
+ * for sums; but keep it one that can be, whatever is in it. */
+static void narrow(const struct kc_set *set, struct kc_store_options *options)
+{
+        uint32_t least = UINT32_MAX, most = 0, nruns = 0;
+        for (size_t i = 0; i < set->nstores; i++) {
+                struct kc_store_info info;
+                kc_store_get_info(set->stores[i], &info);
+                if (info.nruns == info.ntombstone_runs)
+                        continue;
+                least = info.min_count < least ? info.min_count : least;
+                most = info.max_count_kept;
+                nruns += info.nruns - info.ntombstone_runs;
+        }
+        least = least < options->max_count ? least : options->max_count;
+        if (nruns > 0 && least > options->min_count)
+                options->min_count = least;
+        most = most > options->min_count ? most : options->min_count;
+        if (nruns == 1 && most < options->max_count)
+                options->max_count = most;
+}
+
+struct kc_store_options kc_set_options(const struct kc_set *set, uint32_t min_count,
+                                       uint32_t max_count)
+{
+        struct kc_store_options options = { .k = set->stores[0]->k,
+                                            .stranded = set->stores[0]->stranded,
+                                            .min_count = min_count,
+                                            .max_count = max_count };
+        if (set->operation == KC_SET_UNION && set->rule == KC_RULE_SUM)
+                narrow(set, &options); /* of other rules nothing is known */
+        return options;
+}
+
+/* ---- the merge ---- */
+
+/* Pairs of a worker's part that wait for more of them. */
+struct buffer {
+        uint64_t *kmers;
+        uint32_t *counts;
+        size_t n;
+};
+
+struct feed {
+        const struct kc_run_sink *sink;
+        size_t nwords, cap; /* of a buffer, in pairs */
+        struct buffer *buffers;
+        int nbuffers;
+};
+
+static enum kc_status flush(struct feed *f, struct buffer *b, uint64_t part, bool last,
+                            struct kc_error *err)
+{
+        enum kc_status status =
+                f->sink->put(f->sink->ctx, part, last, b->kmers, b->counts, b->n, err);
+        b->n = 0;
+        return status;
+}
+
+static enum kc_status take(void *ctx, int worker, uint64_t part, bool last, const uint64_t *kmers,
+                           const uint32_t *counts, size_t n, struct kc_error *err)
+{
+        struct feed *f = ctx;
+        struct buffer *b = &f->buffers[worker];
+        if (last)
+                return flush(f, b, part, true, err);
+        if (b->n + n > f->cap) {
+                enum kc_status status = flush(f, b, part, false, err);
+                if (status != KC_OK)
+                        return status;
+        }
+        memcpy(b->kmers + b->n * f->nwords, kmers, n * f->nwords * sizeof *kmers);
+        memcpy(b->counts + b->n, counts, n * sizeof *counts);
+        b->n += n;
+        return KC_OK;
+}
+
+static void cancel(void *ctx)
+{
+        struct feed *f = ctx;
+        f->sink->cancel(f->sink->ctx);
+}
+
+/* So that nearly every part goes in a single put. */
+static size_t buffer_npairs(int nwords)
+{
+        return kc_part_nkmers(nwords) / 4 * 5;
+}
+
+uint64_t kc_set_thread_nbytes(const struct kc_set *set)
+{
+        enum { ENCODER_NBYTES = 3 << 19 };
+        const int nwords = set->stores[0]->nwords;
+        const size_t pair_nbytes = (size_t)nwords * sizeof(uint64_t) + sizeof(uint32_t);
+        return kc_merge_nbytes(kc_set_nruns(set), nwords) + buffer_npairs(nwords) * pair_nbytes +
+               ENCODER_NBYTES;
+}
+
+static enum kc_status new_buffers(struct feed *f, int n, struct kc_error *err)
+{
+        f->cap = buffer_npairs((int)f->nwords);
+        f->buffers = calloc((size_t)n, sizeof *f->buffers);
+        f->nbuffers = f->buffers == NULL ? 0 : n;
+        bool complete = f->buffers != NULL;
+        for (int i = 0; i < f->nbuffers; i++) {
+                struct buffer *b = &f->buffers[i];
+                b->kmers = malloc(f->cap * f->nwords * sizeof *b->kmers);
+                b->counts = malloc(f->cap * sizeof *b->counts);
+                complete &= b->kmers != NULL && b->counts != NULL;
+        }
+        return complete ? KC_OK : kc_fail(err, KC_ENOMEM, "out of memory for merging files");
+}
+
+static void free_buffers(struct feed *f)
+{
+        for (int i = 0; i < f->nbuffers; i++) {
+                free(f->buffers[i].kmers);
+                free(f->buffers[i].counts);
+        }
+        free(f->buffers);
+}
+
+/* ---- the origin ---- */
+
+static enum kc_status add_infos(const struct kc_set *set, struct kc_store_origin *origin,
+                                const char ***names, uint64_t *sum, struct kc_error *err)
+{
+        struct kc_store_info info;
+        size_t n = 0;
+        for (size_t i = 0; i < set->nstores; i++)
+                n += set->stores[i]->nnames;
+        n = n < MAX_NAMES ? n : MAX_NAMES;
+        *names = malloc((n + 1) * sizeof **names);
+        if (*names == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory for the inputs' names");
+        *origin = (struct kc_store_origin){ .names = *names };
+        for (size_t i = 0; i < set->nstores; i++) {
+                kc_store_get_info(set->stores[i], &info);
+                for (size_t j = 0; j < info.nnames && origin->nnames < n; j++)
+                        (*names)[origin->nnames++] = info.names[j];
+                origin->nreads += info.nreads;
+                origin->nbases += info.nbases;
+                origin->nskipped += info.nskipped;
+                origin->nlow_quality += info.nlow_quality;
+                origin->nkmers += info.nkmers;
+                origin->nsaturated += info.nsaturated;
+                origin->ndropped_distinct += info.ndropped_distinct;
+                origin->ndropped_kmers += info.ndropped_kmers;
+                *sum += info.sum;
+        }
+        return KC_OK;
+}
+
+/*
+ * What the merge has left out. Where counts add up, tombstones alone take any away, so that the
+ * writer's identity proves that no other was lost; of other rules, what was not given was dropped.
+ */
+static enum kc_status add_totals(const struct kc_set *set, const struct kc_join_totals *t,
+                                 uint64_t sum, struct kc_store_origin *origin, struct kc_error *err)
+{
+        const bool adds = set->operation == KC_SET_UNION && set->rule == KC_RULE_SUM;
+        if (t->nread != sum)
+                return kc_fail(err, KC_ECORRUPT,
+                               "%s%s: the counts add up to %llu, but to %llu in the footer%s; "
+                               "'kcount check' tells more",
+                               set->stores[0]->path, set->nstores > 1 ? " and others" : "",
+                               (unsigned long long)t->nread, (unsigned long long)sum,
+                               set->nstores > 1 ? "s" : "");
+        origin->nsaturated += t->nsaturated;
+        origin->ndropped_distinct += t->ndropped_distinct;
+        origin->ndropped_kmers += adds ? t->nremoved : t->nread - t->nkept - t->nsaturated;
+        return KC_OK;
+}
+
+/* By threads of this machine. */
+static enum kc_status merge(const struct kc_set *set, int nthreads, struct kc_job *job,
+                            const struct kc_run_sink *sink, struct kc_join_totals *totals,
+                            struct kc_error *err)
+{
+        enum kc_status status;
+        struct feed feed = { .sink = sink, .nwords = (size_t)set->stores[0]->nwords };
+        const struct kc_parts_taker taker = { .ctx = &feed, .take = take, .cancel = cancel };
+        KC_TRY(new_buffers(&feed, nthreads, err));
+        KC_TRY(kc_parts_merge(set, nthreads, job, &taker, totals, err));
+out:
+        free_buffers(&feed);
+        return status;
+}
+
+static enum kc_status join(const struct kc_set *set, const struct kc_set_joiner *joiner,
+                           const struct kc_run_sink *sink, struct kc_join_totals *totals,
+                           struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_set_ranges *ranges = NULL;
+        KC_TRY(kc_set_ranges_open(&ranges, set, err));
+        const struct kc_join_source source = kc_set_ranges_source(ranges);
+        KC_TRY(joiner->join(joiner->ctx, &source, sink, totals, err));
+out:
+        kc_set_ranges_close(ranges);
+        return status;
+}
+
+/* joiner: NULL, or who does the work. */
+static enum kc_status run(const struct kc_set *set, int nthreads, struct kc_job *job,
+                          const struct kc_set_joiner *joiner, const struct kc_run_sink *sink,
+                          struct kc_store_origin *origin, const char ***names, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_join_totals totals = { 0 };
+        uint64_t sum = 0;
+        *names = NULL;
+        KC_TRY(kc_set_check(set, err));
+        KC_TRY(add_infos(set, origin, names, &sum, err));
+        if (sink->expect != NULL && set->operation == KC_SET_UNION)
+                sink->expect(sink->ctx, kc_set_npairs(set));
+        if (joiner != NULL)
+                KC_TRY(join(set, joiner, sink, &totals, err));
+        else
+                KC_TRY(merge(set, nthreads, job, sink, &totals, err));
+        KC_TRY(add_totals(set, &totals, sum, origin, err));
+out:
+        if (status != KC_OK) {
+                free(*names);
+                *names = NULL;
+        }
+        return status;
+}
+
+enum kc_status kc_set_run(const struct kc_set *set, int nthreads, struct kc_job *job,
+                          const struct kc_run_sink *sink, struct kc_store_origin *origin,
+                          const char ***names, struct kc_error *err)
+{
+        return run(set, nthreads, job, NULL, sink, origin, names, err);
+}
+
+enum kc_status kc_set_run_by(const struct kc_set *set, const struct kc_set_joiner *joiner,
+                             const struct kc_run_sink *sink, struct kc_store_origin *origin,
+                             const char ***names, struct kc_error *err)
+{
+        return run(set, 0, NULL, joiner, sink, origin, names, err);
+}

@@ -1,0 +1,102 @@
+/*
+ * Cut the key space into ranges of like size: bounds picked from the k-mers that the index holds.
+ */
+#include "io/store/file.h"
+#include "io/store/words.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SAMPLES_PER_PART = 8 }; /* enough of them that parts differ by an eighth or so */
+
+static int compare_samples(const void *a, const void *b, void *nwords)
+{
+        return kc_kmer_compare(a, b, *(const int *)nwords);
+}
+
+/* First k-mers of all pages, or, where pages are too few, of every so many blocks. */
+static enum kc_status collect(const struct kc_store *store, uint64_t block_step,
+                              struct kc_words *samples, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        struct kc_page page = { 0 };
+        const size_t nw = (size_t)store->nwords, key_nbytes = nw * sizeof(uint64_t);
+        for (uint32_t r = 0; r < store->nruns; r++) {
+                const struct kc_run *run = &store->runs[r];
+                if (block_step == 0)
+                        KC_TRY(kc_words_append(samples, run->page_firsts, run->npages * key_nbytes,
+                                               err));
+                page.n = 0; /* of another run */
+                for (uint64_t p = 0; block_step > 0 && p < run->npages; p++) {
+                        KC_TRY(kc_page_load(&page, store, run, p, err));
+                        for (size_t i = 0; i < page.n; i += block_step)
+                                KC_TRY(kc_words_append(samples, page.firsts + i * nw, key_nbytes,
+                                                       err));
+                }
+        }
+out:
+        free(page.words);
+        return status;
+}
+
+/* 0: there are pages enough. */
+static uint64_t choose_block_step(struct kc_store *const *stores, size_t nstores, size_t nparts)
+{
+        uint64_t npages = 0, nblocks = 0;
+        for (size_t i = 0; i < nstores; i++)
+                for (uint32_t r = 0; r < stores[i]->nruns; r++) {
+                        npages += stores[i]->runs[r].npages;
+                        nblocks += stores[i]->runs[r].nblocks;
+                }
+        if (npages / SAMPLES_PER_PART >= nparts)
+                return 0;
+        uint64_t step = nblocks / SAMPLES_PER_PART / nparts;
+        return step > 0 ? step : 1;
+}
+
+/* Bounds out of ascending samples, one where each part but the first begins. */
+static size_t pick_bounds(const struct kc_words *samples, size_t nparts, int nwords, uint64_t *out)
+{
+        const size_t nw = (size_t)nwords, n = samples->n / nw;
+        const uint64_t *last = samples->data; /* a bound at the smallest k-mer parts nothing */
+        size_t nout = 0;
+        for (size_t p = 1; p < nparts && n > 0; p++) {
+                const uint64_t *kmer = samples->data + (size_t)((double)p / nparts * n) * nw;
+                if (kc_kmer_compare(kmer, last, nwords) <= 0)
+                        continue; /* fewer samples than parts */
+                memcpy(out + nout * nw, kmer, nw * sizeof *out);
+                last = out + nout++ * nw;
+        }
+        return nout;
+}
+
+enum kc_status kc_stores_split(struct kc_store *const *stores, size_t nstores, size_t nparts,
+                               uint64_t **bounds, size_t *nbounds, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        struct kc_words samples = { 0 };
+        int nwords = stores[0]->nwords;
+        const size_t key_nbytes = (size_t)nwords * sizeof(uint64_t);
+        const uint64_t block_step = choose_block_step(stores, nstores, nparts);
+        uint64_t *out = malloc((nparts + 1) * key_nbytes);
+        if (out == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory for %zu parts", nparts);
+        for (size_t i = 0; i < nstores; i++)
+                KC_TRY(collect(stores[i], block_step, &samples, err));
+        if (samples.n > 0)
+                qsort_r(samples.data, samples.n / (size_t)nwords, key_nbytes, compare_samples,
+                        &nwords);
+        *nbounds = pick_bounds(&samples, nparts, nwords, out);
+        *bounds = out;
+        out = NULL;
+out:
+        free(out);
+        free(samples.data);
+        return status;
+}
+
+enum kc_status kc_store_split(struct kc_store *store, size_t nparts, uint64_t **bounds,
+                              size_t *nbounds, struct kc_error *err)
+{
+        return kc_stores_split(&store, 1, nparts, bounds, nbounds, err);
+}

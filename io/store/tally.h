@@ -1,0 +1,44 @@
+/*
+ * A histogram in the making: how many k-mers have each count. One a thread, merged at the end.
+ */
+#ifndef KC_IO_STORE_TALLY_H
+#define KC_IO_STORE_TALLY_H
+
+#include "io/store.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+        KC_TALLY_NSMALL = 512, /* counts below have a counter of their own, others a hash table */
+        KC_TALLY_NLANES = 4,   /* copies of it, so that a row of equal counts does not wait for
+                                  its own last store */
+};
+
+/* Zero-initialise. */
+struct kc_tally {
+        uint64_t small[KC_TALLY_NLANES][KC_TALLY_NSMALL];
+        struct kc_histogram_row *big; /* open addressing; count 0 is free */
+        size_t nbig, big_cap;         /* big_cap is 0 or a power of two */
+};
+
+enum kc_status kc_tally_add(struct kc_tally *tally, const uint32_t *counts, size_t n,
+                            struct kc_error *err);
+
+/* Add k-mers that are counted already: rows[c] with count c < KC_TALLY_NSMALL. */
+void kc_tally_add_rows(struct kc_tally *tally, const uint64_t *rows);
+
+enum kc_status kc_tally_merge(struct kc_tally *into, const struct kc_tally *from,
+                              struct kc_error *err);
+
+/* The rows, ascending; freed by the caller. */
+enum kc_status kc_tally_rows(const struct kc_tally *tally, struct kc_histogram_row **rows,
+                             size_t *nrows, struct kc_error *err);
+
+/* Number of k-mers and sum of counts that rows stand for. */
+void kc_rows_totals(const struct kc_histogram_row *rows, size_t nrows, uint64_t *ndistinct,
+                    uint64_t *sum);
+
+void kc_tally_free(struct kc_tally *tally);
+
+#endif
