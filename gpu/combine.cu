@@ -1,18 +1,18 @@
 /*
  * Set operations on .kc files: threads and memory around the joins of kmer/join.h.
  *
- *      workers:  blocks of a range ──▶ pinned ──▶ device               gpu/join_feed.cuh
- *      driver:   blocks ──▶ pairs ──▶ joined, two by two ──▶ a range   gpu/decode.cuh, join.cuh
- *                of the result ──▶ blocks ──▶ pinned                   gpu/encode.cuh
- *      workers:  pinned ──▶ sink                                       gpu/emit.cuh
+ *      workers:  blocks of a range ──▶ pinned ──▶ device               gpu/runs/join_feed.cuh
+ *      driver:   blocks ──▶ pairs ──▶ joined, two by two ──▶ a range   gpu/blocks/decode.cuh, join.cuh
+ *                of the result ──▶ blocks ──▶ pinned                   gpu/blocks/encode.cuh
+ *      workers:  pinned ──▶ sink                                       gpu/blocks/emit.cuh
  *
  * Blocks cross the bus as they are in the files, which is a third of what pairs would take; the
  * host has but to read, to write, and to make and check checksums.
  */
-#include "gpu/emit.cuh"
+#include "gpu/blocks/emit.cuh"
 #include "gpu/gpu.h"
-#include "gpu/join.cuh"
-#include "gpu/join_feed.cuh"
+#include "gpu/runs/join.cuh"
+#include "gpu/runs/join_feed.cuh"
 #include "gpu/plan.cuh"
 #include "kmer/block_codec.h"
 #include "base/parallel.h"

@@ -1,23 +1,23 @@
 /*
  * The CUDA engine: threads and memory around the stages.
  *
- *      workers:  source ──▶ pinned ──▶ a device buffer of two         gpu/feed.cuh
- *      driver:   buffer ──▶ sorted runs                               gpu/count.cuh
- *                runs   ──▶ the LSM                                   gpu/lsm.cuh
- *      driver:   the LSM, range by range ──▶ blocks ──▶ pinned        gpu/encode.cuh
- *      workers:  pinned ──▶ sink                                      gpu/emit.cuh
+ *      workers:  source ──▶ pinned ──▶ a device buffer of two         gpu/feed/feed.cuh
+ *      driver:   buffer ──▶ sorted runs                               gpu/count/count.cuh
+ *                runs   ──▶ the LSM                                   gpu/runs/lsm.cuh
+ *      driver:   the LSM, range by range ──▶ blocks ──▶ pinned        gpu/blocks/encode.cuh
+ *      workers:  pinned ──▶ sink                                      gpu/blocks/emit.cuh
  *
  * One thread, the driver, speaks to the device but for the copies of the workers, and sleeps while
  * it waits; so all cores are left to the reading, which is what takes the time.
  */
-#include "gpu/count.cuh"
-#include "gpu/emit.cuh"
-#include "gpu/feed.cuh"
-#include "gpu/gate.h"
+#include "gpu/count/count.cuh"
+#include "gpu/blocks/emit.cuh"
+#include "gpu/feed/feed.cuh"
+#include "gpu/device/gate.h"
 #include "gpu/gpu.h"
-#include "gpu/lsm.cuh"
+#include "gpu/runs/lsm.cuh"
 #include "gpu/plan.cuh"
-#include "gpu/trace.cuh"
+#include "gpu/device/trace.cuh"
 #include "base/parallel.h"
 
 #include <cinttypes>

@@ -57,7 +57,7 @@ struct kc_gpu_params {
                                   suggest */
         bool read_ahead;       /* read while the device is being made ready; if that fails, what was
                                   read is lost, and the failure waits for source->next to return */
-        const char *trace;     /* a file for a timeline (gpu/trace.cuh), or NULL */
+        const char *trace;     /* a file for a timeline (gpu/device/trace.cuh), or NULL */
 };
 
 /* What kc_gpu_count and kc_gpu_combine tell of the device, also when they fail. */

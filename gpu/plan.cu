@@ -1,6 +1,6 @@
 #include "gpu/plan.cuh"
 
-#include "gpu/count.cuh"
+#include "gpu/count/count.cuh"
 
 #define MIB         ((size_t)1 << 20)
 #define MOST_NKMERS (UINT64_C(1) << 31) /* in a batch: its words have numbers of 32 bits */

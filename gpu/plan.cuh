@@ -9,10 +9,10 @@
 #ifndef KC_GPU_PLAN_CUH
 #define KC_GPU_PLAN_CUH
 
-#include "gpu/encode.cuh"
-#include "gpu/feed.cuh"
+#include "gpu/blocks/encode.cuh"
+#include "gpu/feed/feed.cuh"
 #include "gpu/gpu.h"
-#include "gpu/run.cuh"
+#include "gpu/device/run.cuh"
 
 struct kc_gpu_plan {
         /* kc_gpu_plan_host */

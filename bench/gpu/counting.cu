@@ -1,6 +1,6 @@
 #include "bench/gpu/stages.cuh"
 
-#include "gpu/count.cuh"
+#include "gpu/count/count.cuh"
 
 #include <cstdio>
 

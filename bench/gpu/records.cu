@@ -1,7 +1,7 @@
 #include "bench/gpu/stages.cuh"
 
-#include "gpu/expand.cuh"
-#include "gpu/superkmer.cuh"
+#include "gpu/count/expand.cuh"
+#include "gpu/count/superkmer.cuh"
 
 enum { BIN_BITS = 18 }; /* of no influence on how many records there are */
 

@@ -1,8 +1,8 @@
 #include "bench/gpu/stages.cuh"
 
-#include "gpu/encode.cuh"
-#include "gpu/merge.cuh"
-#include "gpu/order.cuh"
+#include "gpu/blocks/encode.cuh"
+#include "gpu/runs/merge.cuh"
+#include "gpu/order/order.cuh"
 
 #include <algorithm>
 

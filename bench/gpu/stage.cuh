@@ -5,7 +5,7 @@
 #define KC_BENCH_STAGE_CUH
 
 #include "bench/gpu/workload.cuh"
-#include "gpu/context.cuh"
+#include "gpu/device/context.cuh"
 
 enum { STAGE_MAX_REPEAT = 64 };
 

@@ -5,7 +5,7 @@
 #define KC_BENCH_STAGES_CUH
 
 #include "bench/gpu/stage.cuh"
-#include "gpu/run.cuh"
+#include "gpu/device/run.cuh"
 
 /* Time a copy of most_nbytes, or of as many as suffice, in the device: sets bench->copy_rate. */
 enum kc_status bench_copy_inside(struct bench *bench, size_t most_nbytes, struct stage *stage,

@@ -7,9 +7,9 @@
 #ifndef KC_BENCH_WORKLOAD_CUH
 #define KC_BENCH_WORKLOAD_CUH
 
-#include "gpu/context.cuh"
-#include "gpu/key.cuh"
-#include "gpu/reads.cuh"
+#include "gpu/device/context.cuh"
+#include "gpu/device/key.cuh"
+#include "gpu/device/reads.cuh"
 
 struct workload {
         uint64_t genome_nbases, nreads, seed;

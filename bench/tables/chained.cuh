@@ -11,7 +11,7 @@
 #ifndef KC_BENCH_TABLES_CHAINED_CUH
 #define KC_BENCH_TABLES_CHAINED_CUH
 
-#include "gpu/hopscotch_map.cuh"
+#include "gpu/maps/hopscotch/map.cuh"
 
 struct chained_node {
         uint32_t key, next;

@@ -10,7 +10,7 @@
 #ifndef KC_BENCH_TABLES_CPU_HOPSCOTCH_CUH
 #define KC_BENCH_TABLES_CPU_HOPSCOTCH_CUH
 
-#include "gpu/hopscotch_map.cuh"
+#include "gpu/maps/hopscotch/map.cuh"
 
 #include <atomic>
 #include <memory>

@@ -7,7 +7,7 @@
 #include "bench/tables/chained.cuh"
 #include "bench/tables/cpu_hopscotch.cuh"
 #include "bench/tables/tables.cuh"
-#include "gpu/hopscotch_map.cuh"
+#include "gpu/maps/hopscotch/map.cuh"
 
 #include <chrono>
 #include <cstdio>

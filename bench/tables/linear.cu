@@ -4,7 +4,7 @@
  * 0.5 with 2^28 keys, of 32 bits and of 64.
  */
 #include "bench/tables/tables.cuh"
-#include "gpu/linear_map.cuh"
+#include "gpu/maps/linear/map.cuh"
 
 #include <algorithm>
 #include <cstdio>

@@ -6,7 +6,7 @@
 #define KC_BENCH_LSM_WORK_CUH
 
 #include "bench/tables/tables.cuh"
-#include "gpu/lsm_map_parts.cuh"
+#include "gpu/maps/lsm/map_internal.cuh"
 
 #include <cstdio>
 #include <vector>

@@ -11,7 +11,7 @@
  */
 #include "bench/gpu/workload.cuh"
 #include "bench/tables/tables.cuh"
-#include "gpu/slab_map.cuh"
+#include "gpu/maps/slab/map.cuh"
 
 #include <cstdio>
 

@@ -1,6 +1,6 @@
 #include "bench/tables/tables.cuh"
 
-#include "gpu/key.cuh"
+#include "gpu/device/key.cuh"
 
 #include <cinttypes>
 #include <cmath>

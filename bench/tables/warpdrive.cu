@@ -8,7 +8,7 @@
  * keys.
  */
 #include "bench/tables/tables.cuh"
-#include "gpu/warpdrive_map.cuh"
+#include "gpu/maps/warpdrive/map.cuh"
 
 #include <cstdio>
 

@@ -7,8 +7,8 @@
  * that share a prefix of any length. Every run is checked: ascending, and the sum of a hash of the
  * pairs is that of the input.
  */
-#include "gpu/order.cuh"
-#include "gpu/order_parts.cuh"
+#include "gpu/order/order.cuh"
+#include "gpu/order/order_internal.cuh"
 
 #include <algorithm>
 #include <cub/device/device_radix_sort.cuh>

@@ -6,7 +6,7 @@
 
 #include "support.cuh"
 
-#include "gpu/key.cuh"
+#include "gpu/device/key.cuh"
 #include "kmer/block_codec.h"
 
 #include <vector>

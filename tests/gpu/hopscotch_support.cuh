@@ -5,7 +5,7 @@
 #ifndef KC_TESTS_GPU_HOPSCOTCH_SUPPORT_CUH
 #define KC_TESTS_GPU_HOPSCOTCH_SUPPORT_CUH
 
-#include "gpu/hopscotch_map.cuh"
+#include "gpu/maps/hopscotch/map.cuh"
 #include "tests/gpu/support.cuh"
 
 #include <algorithm>

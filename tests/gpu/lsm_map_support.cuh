@@ -4,7 +4,7 @@
 #ifndef KC_LSM_MAP_SUPPORT_CUH
 #define KC_LSM_MAP_SUPPORT_CUH
 
-#include "gpu/lsm_map.cuh"
+#include "gpu/maps/lsm/map.cuh"
 #include "tests/gpu/support.cuh"
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 #ifndef KC_TESTS_GPU_LSM_SUPPORT_CUH
 #define KC_TESTS_GPU_LSM_SUPPORT_CUH
 
-#include "gpu/key.cuh"
+#include "gpu/device/key.cuh"
 #include "support.cuh"
 
 #include <algorithm>

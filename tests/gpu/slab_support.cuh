@@ -5,7 +5,7 @@
 #ifndef KC_TESTS_GPU_SLAB_SUPPORT_CUH
 #define KC_TESTS_GPU_SLAB_SUPPORT_CUH
 
-#include "gpu/slab_map.cuh"
+#include "gpu/maps/slab/map.cuh"
 #include "tests/gpu/support.cuh"
 
 #include <algorithm>

@@ -6,7 +6,7 @@
 #ifndef KC_TESTS_GPU_SUPPORT_CUH
 #define KC_TESTS_GPU_SUPPORT_CUH
 
-#include "gpu/context.cuh"
+#include "gpu/device/context.cuh"
 #include "gpu/gpu.h"
 #include "tests/gpu/need_device.h"
 

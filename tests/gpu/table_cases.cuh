@@ -1,11 +1,11 @@
 /*
  * What every table in shared memory must count right, whatever its probing. Table: a table type of
- * gpu/table.cuh; Key: its keys.
+ * gpu/tables/table.cuh; Key: its keys.
  */
 #ifndef KC_TESTS_GPU_TABLE_CASES_CUH
 #define KC_TESTS_GPU_TABLE_CASES_CUH
 
-#include "gpu/slab.cuh" /* its mixing of 64 bits is that of kc_key_hash, and can be undone */
+#include "gpu/tables/slab.cuh" /* its mixing of 64 bits is that of kc_key_hash, and can be undone */
 #include "tests/gpu/table_support.cuh"
 
 #include <list>

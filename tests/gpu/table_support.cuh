@@ -5,7 +5,7 @@
 #ifndef KC_TESTS_GPU_TABLE_SUPPORT_CUH
 #define KC_TESTS_GPU_TABLE_SUPPORT_CUH
 
-#include "gpu/table.cuh"
+#include "gpu/tables/table.cuh"
 #include "tests/gpu/support.cuh"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 /*
  * Counting a batch on the device against sorting and counting on the host.
  */
-#include "gpu/count.cuh"
-#include "gpu/spans.cuh"
+#include "gpu/count/count.cuh"
+#include "gpu/feed/spans.cuh"
 #include "kmer/batch.h"
 #include "support.cuh"
 

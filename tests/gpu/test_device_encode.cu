@@ -5,7 +5,7 @@
  */
 #include "encode_support.cuh"
 
-#include "gpu/encode.cuh"
+#include "gpu/blocks/encode.cuh"
 
 #include <algorithm>
 #include <ctime>

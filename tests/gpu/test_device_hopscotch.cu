@@ -1,7 +1,7 @@
 /*
  * Counting with hopscotch on the device, against a count on the host.
  */
-#include "gpu/hopscotch.cuh"
+#include "gpu/tables/hopscotch.cuh"
 #include "tests/gpu/table_cases.cuh"
 
 int main(void)

@@ -1,7 +1,7 @@
 /*
  * Counting with linear probing on the device, against a count on the host.
  */
-#include "gpu/linear.cuh"
+#include "gpu/tables/linear.cuh"
 #include "tests/gpu/table_cases.cuh"
 
 int main(void)

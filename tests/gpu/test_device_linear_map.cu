@@ -1,7 +1,7 @@
 /*
  * The simple hash table on the device against std::map.
  */
-#include "gpu/linear_map.cuh"
+#include "gpu/maps/linear/map.cuh"
 #include "tests/gpu/map_support.cuh"
 
 #include <set>

@@ -1,9 +1,9 @@
 /*
  * Merges and the LSM on the device, against plain merges on the host; how fast they are.
  */
-#include "gpu/lsm.cuh"
-#include "gpu/lsm_ranges.cuh"
-#include "gpu/merge.cuh"
+#include "gpu/runs/lsm.cuh"
+#include "gpu/runs/ranges.cuh"
+#include "gpu/runs/merge.cuh"
 #include "lsm_support.cuh"
 
 #include <ctime>

@@ -2,7 +2,7 @@
  * The LSM dictionary against std::map: histories of mixed batches, with all queries in between;
  * sizes around those of nodes, tiles, warps and chunks; long runs of one key; memory that runs out.
  */
-#include "gpu/merge_tile.cuh"
+#include "gpu/runs/merge_tile.cuh"
 #include "tests/gpu/lsm_map_support.cuh"
 
 /* ---- tests */

@@ -1,9 +1,9 @@
 /*
  * Order against std::sort and a sum, both ways of it and what chooses between them.
  */
-#include "gpu/order.cuh"
-#include "gpu/order_parts.cuh"
-#include "gpu/order_plan.cuh"
+#include "gpu/order/order.cuh"
+#include "gpu/order/order_internal.cuh"
+#include "gpu/order/plan.cuh"
 #include "tests/gpu/support.cuh"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 /*
  * The slab hash on the device, against a count on the host.
  */
-#include "gpu/slab.cuh"
+#include "gpu/tables/slab.cuh"
 #include "tests/gpu/table_support.cuh"
 
 enum { SMALL_ARENA = 256 << 10, LARGE_ARENA = 1 << 20 };

@@ -1,7 +1,7 @@
 /*
  * The WarpDrive table on the device, against a count on the host, for all group sizes.
  */
-#include "gpu/warpdrive.cuh"
+#include "gpu/tables/warpdrive.cuh"
 #include "tests/gpu/table_cases.cuh"
 
 int main(void)

@@ -4,7 +4,7 @@
  */
 #include "encode_support.cuh"
 
-#include "gpu/block_plan.cuh"
+#include "gpu/blocks/layout.cuh"
 
 static struct kc_block_plan make_plan(const uint32_t *counts, uint32_t n, kc_key128 range)
 {

@@ -1,7 +1,7 @@
 /*
  * Linear probing's sequence, on the host.
  */
-#include "gpu/linear.cuh"
+#include "gpu/tables/linear.cuh"
 #include "tests/gpu/support.cuh"
 
 /* From the slot that the hash says, one after the other, around the end. */

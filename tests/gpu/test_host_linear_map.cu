@@ -1,7 +1,7 @@
 /*
  * The simple hash table's arithmetic on the host.
  */
-#include "gpu/linear_map.cuh"
+#include "gpu/maps/linear/map.cuh"
 #include "tests/gpu/support.cuh"
 
 #include <vector>

@@ -2,9 +2,9 @@
  * What of the LSM runs on the host: where merges are cut and how they walk, when runs are merged,
  * how the key space is split, files without a name.
  */
-#include "gpu/host_run.cuh"
-#include "gpu/lsm_split.cuh"
-#include "gpu/merge.cuh"
+#include "gpu/runs/host_run.cuh"
+#include "gpu/runs/cuts.cuh"
+#include "gpu/runs/merge.cuh"
 #include "lsm_support.cuh"
 
 #include <csignal>

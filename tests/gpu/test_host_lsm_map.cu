@@ -2,7 +2,7 @@
  * What of the LSM dictionary runs on the host: the shape of fences, searches by them with tops of
  * all depths, lookups over levels.
  */
-#include "gpu/lsm_map_search.cuh"
+#include "gpu/maps/lsm/search.cuh"
 #include "tests/gpu/support.cuh"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 /*
  * The arithmetic of order: packing, cells, sub-buckets, grouping.
  */
-#include "gpu/order_plan.cuh"
+#include "gpu/order/plan.cuh"
 #include "tests/gpu/support.cuh"
 
 #include <vector>

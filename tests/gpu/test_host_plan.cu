@@ -4,7 +4,7 @@
  */
 #include "tests/gpu/support.cuh"
 
-#include "gpu/count.cuh"
+#include "gpu/count/count.cuh"
 #include "gpu/plan.cuh"
 
 #define MIB ((size_t)1 << 20)

@@ -2,7 +2,7 @@
  * The slab hash's layout and arithmetic, on the host: buckets, blank words, what a warp makes of a
  * slab, the allocator's bitmaps.
  */
-#include "gpu/slab.cuh"
+#include "gpu/tables/slab.cuh"
 #include "tests/gpu/support.cuh"
 
 template <class Key> static Key random_key(uint64_t *state)

@@ -3,7 +3,7 @@
  */
 #include "tests/gpu/support.cuh"
 
-#include "gpu/spans.cuh"
+#include "gpu/feed/spans.cuh"
 
 /* The spans of one segment, from *span on; moves it behind them. */
 static void check_segment(const struct kc_segment *segment, int k, uint32_t first_word,

@@ -1,7 +1,7 @@
 /*
  * The device's arithmetic on k-mers, minimizers, records and stretches, run on the host.
  */
-#include "gpu/fold.cuh"
+#include "gpu/count/fold.cuh"
 #include "kmer/kmer.h"
 #include "support.cuh"
 

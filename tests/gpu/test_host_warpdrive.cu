@@ -1,7 +1,7 @@
 /*
  * WarpDrive's probing sequence, on the host.
  */
-#include "gpu/warpdrive.cuh"
+#include "gpu/tables/warpdrive.cuh"
 #include "tests/gpu/support.cuh"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
  * The WarpDrive map's arithmetic on the host: mixing and back, probing, words of remainder and
  * count.
  */
-#include "gpu/warpdrive_probe.cuh"
+#include "gpu/maps/warpdrive/probe.cuh"
 #include "tests/gpu/support.cuh"
 
 #include <set>

@@ -5,7 +5,7 @@
 #ifndef KC_TESTS_GPU_WARPDRIVE_SUPPORT_CUH
 #define KC_TESTS_GPU_WARPDRIVE_SUPPORT_CUH
 
-#include "gpu/warpdrive_map.cuh"
+#include "gpu/maps/warpdrive/map.cuh"
 #include "tests/gpu/map_support.cuh"
 
 #include <algorithm>

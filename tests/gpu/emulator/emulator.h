@@ -3,7 +3,7 @@
  *
  * A CUDA thread is a fiber. The blocks of a grid run one after the other, and the fibers of a block
  * in turn: each until it waits for others, at a barrier or in a function of its warp, or comes to
- * an access of gpu/atomic.cuh. So every run is the same, and atomic operations need not be atomic.
+ * an access of gpu/device/atomic.cuh. So every run is the same, and atomic operations need not be atomic.
  * KC_EMULATOR_SEED=N in the environment makes them go on in another order, one for each N; then
  * others may also come in between before an atomic operation.
  *
@@ -64,7 +64,7 @@ bool meet_block(bool value, const place &place);
 /* Before an atomic operation: let others go on, if there is a seed and luck will have it. */
 void pass(void);
 
-/* At an access to memory whose order counts (gpu/atomic.cuh): other threads go on first; with a
+/* At an access to memory whose order counts (gpu/device/atomic.cuh): other threads go on first; with a
  * seed, now and then. Outside of kernels nothing happens. */
 void let_others_go_on(void);
 

@@ -4,7 +4,7 @@
  */
 #include "scarcity.h"
 
-#include "gpu/order_parts.cuh"
+#include "gpu/order/order_internal.cuh"
 #include "tests/gpu/support.cuh"
 
 #include <vector>

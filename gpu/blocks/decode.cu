@@ -1,0 +1,271 @@
+/*
+ * A warp decodes a block, in rows of 32 pairs. What must be found by scanning goes to shared memory
+ * first: the high parts, which lie in the order of their bits, and the counts, because exceptions
+ * come last.
+ */
+#include "gpu/blocks/decode.cuh"
+
+#include "gpu/blocks/layout.cuh"
+#include "gpu/device/warp.cuh"
+
+enum { THREADS = 128, WARPS = THREADS / 32, GRID_PER_PROCESSOR = 8 };
+
+/* Of a block in a warp's hands. */
+struct scratch {
+        uint16_t high[KC_BLOCK_NKMERS];
+        uint32_t counts[KC_BLOCK_NKMERS];
+};
+
+static __device__ uint32_t sum_of_lanes(uint32_t x)
+{
+        return __shfl_sync(UINT32_MAX, kc_warp_scan(x), 31);
+}
+
+static __device__ bool all_lanes(bool predicate)
+{
+        return __ballot_sync(UINT32_MAX, predicate) == UINT32_MAX;
+}
+
+static __device__ uint64_t shuffle_up(uint64_t x)
+{
+        return __shfl_up_sync(UINT32_MAX, x, 1);
+}
+
+static __device__ kc_key128 shuffle_up(kc_key128 x)
+{
+        return (kc_key128)shuffle_up((uint64_t)(x >> 64)) << 64 | shuffle_up((uint64_t)x);
+}
+
+static __device__ uint64_t from_last_lane(uint64_t x)
+{
+        return __shfl_sync(UINT32_MAX, x, 31);
+}
+
+static __device__ kc_key128 from_last_lane(kc_key128 x)
+{
+        return (kc_key128)from_last_lane((uint64_t)(x >> 64)) << 64 | from_last_lane((uint64_t)x);
+}
+
+/* Field i of a section of fields of nbits (below 64) each; reads the word behind the field's
+ * first. */
+static __device__ uint64_t get_field(const uint64_t *section, uint32_t i, uint32_t nbits)
+{
+        const uint32_t at = i * nbits, shift = at % 64;
+        const uint64_t *word = section + at / 64;
+        return kc_block_low(word[0] >> shift | word[1] << 1 << (63 - shift), nbits);
+}
+
+/* ---- the sections, each refused (false) where it is not as it must be ---- */
+
+/* The head, but for nbig. */
+template <class Key>
+static __device__ bool read_head(const uint64_t *words, uint32_t nwords, uint32_t n,
+                                 struct kc_block_plan *plan)
+{
+        *plan = kc_block_plan_of(words[0], nwords);
+        return plan->n == n && plan->low_nbits < 8 * sizeof(Key) && plan->width <= 32 &&
+               plan->high_words >= 1 && plan->high_words <= KC_BLOCK_HIGH_WORDS &&
+               kc_block_counts_at(plan) + plan->nexceptions <= nwords;
+}
+
+/* The bits of word w of the high bits, of which `rank` are before it, as high parts. */
+static __device__ void put_highs(uint64_t word, uint32_t w, uint32_t rank, uint16_t *high)
+{
+        for (; word != 0; word &= word - 1, rank++)
+                high[rank] = (uint16_t)(64 * w + (uint32_t)__ffsll((long long)word) - 1 - rank);
+}
+
+static __device__ bool read_highs(const uint64_t *section, const struct kc_block_plan *plan,
+                                  uint16_t *high)
+{
+        const uint32_t lane = kc_warp_lane(), nwords = plan->high_words;
+        const uint64_t low = lane < nwords ? section[lane] : 0;
+        const uint64_t top = lane + 32 < nwords ? section[lane + 32] : 0;
+        const uint32_t nlow = (uint32_t)__popcll((unsigned long long)low);
+        const uint32_t ntop = (uint32_t)__popcll((unsigned long long)top);
+        const uint32_t all_low = sum_of_lanes(nlow);
+        if (all_low + sum_of_lanes(ntop) != plan->n)
+                return false;
+        put_highs(low, lane, kc_warp_scan(nlow) - nlow, high);
+        put_highs(top, lane + 32, all_low + kc_warp_scan(ntop) - ntop, high);
+        return true;
+}
+
+/* Lane r has row r of the bitmap, and so many are before it. */
+struct bitmap {
+        uint32_t row, rank;
+};
+
+static __device__ bool read_bitmap(const uint64_t *words, struct kc_block_plan *plan,
+                                   struct bitmap *bitmap)
+{
+        const uint32_t lane = kc_warp_lane(), n = plan->n;
+        const uint32_t *halves = (const uint32_t *)(words + kc_block_bitmap_at(plan));
+        const uint32_t left = 32 * lane < n ? n - 32 * lane : 0;
+        bitmap->row = lane < 2 * kc_block_words_for(n) ? halves[lane] : 0;
+        const uint32_t count = (uint32_t)__popc(bitmap->row);
+        bitmap->rank = kc_warp_scan(count) - count;
+        plan->nbig = sum_of_lanes(count);
+        return all_lanes(left >= 32 || bitmap->row >> left == 0) &&
+               plan->nwords == kc_block_counts_at(plan) +
+                                       kc_block_words_for(plan->nbig * plan->width) +
+                                       plan->nexceptions;
+}
+
+static __device__ bool read_counts(const uint64_t *words, const struct kc_block_plan *plan,
+                                   const struct bitmap *bitmap, uint32_t *counts)
+{
+        const uint32_t lane = kc_warp_lane();
+        const uint64_t *fields = words + kc_block_counts_at(plan);
+        const uint64_t *exceptions = words + plan->nwords - plan->nexceptions;
+        bool sound = true;
+        for (uint32_t row = 0; 32 * row < plan->n; row++) {
+                const uint32_t big = __shfl_sync(UINT32_MAX, bitmap->row, (int)row);
+                const uint32_t rank = __shfl_sync(UINT32_MAX, bitmap->rank, (int)row);
+                uint32_t count = 1;
+                if (big >> lane & 1)
+                        count = 2 + (uint32_t)get_field(fields, rank + kc_warp_rank(big),
+                                                        plan->width);
+                counts[32 * row + lane] = count;
+        }
+        __syncwarp();
+        for (uint32_t e = lane; e < plan->nexceptions; e += 32) {
+                const uint64_t at = exceptions[e] >> 32;
+                sound &= at < plan->n;
+                if (at < plan->n)
+                        counts[at] = (uint32_t)exceptions[e];
+        }
+        __syncwarp();
+        return all_lanes(sound);
+}
+
+/* ---- pairs ---- */
+
+/* What is told of a block's pairs. */
+struct found {
+        uint32_t nbelow_from, nbelow_end;
+        uint64_t sum; /* of the lane */
+};
+
+/* The k-mer of a value's parts. */
+template <class Key>
+static __device__ Key assemble(const uint64_t *words, const struct kc_block_plan *plan,
+                               uint32_t i, uint32_t high, Key first)
+{
+        const uint32_t l = plan->low_nbits;
+        const Key field = get_field(words + kc_block_fields_at(plan), i, l % 64);
+        const Key low = l < 64 ? field
+                               : field << (8 * sizeof(Key) / 2) | words[1 + plan->high_words + i];
+        return first + (low | (Key)high << l);
+}
+
+/* All of a block's pairs, their order looked at: first to last, and before `next`. */
+template <class Key>
+static __device__ bool put_pairs(const struct kc_decode_range<Key> *range, size_t b,
+                                 const struct kc_block_plan *plan, const struct scratch *scratch,
+                                 const struct kc_gpu_run<Key, uint64_t> *to, struct found *found)
+{
+        const struct kc_decode_block<Key> *block = &range->blocks[b];
+        const struct kc_decode_run *run = &range->runs[block->run];
+        const bool has_next = b + 1 < range->nblocks && block[1].run == block->run;
+        const uint32_t lane = kc_warp_lane();
+        bool sound = true;
+        Key carried = 0; /* the last of the row before */
+        for (uint32_t row = 0; 32 * row < plan->n; row++) {
+                const uint32_t i = 32 * row + lane;
+                const bool is_one = i < plan->n;
+                const uint32_t count = scratch->counts[i] & run->count_mask;
+                Key kmer = 0;
+                if (is_one)
+                        kmer = assemble(range->words + block->at, plan, i, scratch->high[i],
+                                        block->first);
+                const Key up = shuffle_up(kmer), before = lane > 0 ? up : carried;
+                carried = from_last_lane(kmer);
+                if (is_one) {
+                        sound &= i == 0 ? kmer == block->first : kmer > before;
+                        sound &= i + 1 < plan->n || !has_next || kmer < block[1].first;
+                        sound &= scratch->counts[i] > 0;
+                        to->kmers[b * KC_BLOCK_NKMERS + i] = kmer;
+                        to->counts[b * KC_BLOCK_NKMERS + i] = count | run->mark;
+                }
+                const bool is_below_from = kmer < range->from;
+                const bool is_below_end = !range->has_end || kmer < range->end;
+                found->nbelow_from +=
+                        (uint32_t)__popc(__ballot_sync(UINT32_MAX, is_one && is_below_from));
+                found->nbelow_end +=
+                        (uint32_t)__popc(__ballot_sync(UINT32_MAX, is_one && is_below_end));
+                found->sum += is_one && !is_below_from && is_below_end ? count : 0;
+        }
+        return all_lanes(sound);
+}
+
+static __device__ void tell(struct kc_decode_run *run, const struct found *found)
+{
+        uint64_t sum = found->sum;
+        for (int d = 16; d > 0; d /= 2)
+                sum += __shfl_xor_sync(UINT32_MAX, sum, d);
+        if (kc_warp_lane() != 0)
+                return;
+        atomicAdd(&run->nbelow_from, (unsigned long long)found->nbelow_from);
+        atomicAdd(&run->nbelow_end, (unsigned long long)found->nbelow_end);
+        atomicAdd(&run->sum, (unsigned long long)sum);
+}
+
+template <class Key>
+static __device__ bool decode_block(const struct kc_decode_range<Key> *range, size_t b,
+                                    struct scratch *scratch,
+                                    const struct kc_gpu_run<Key, uint64_t> *to)
+{
+        const struct kc_decode_block<Key> *block = &range->blocks[b];
+        const uint64_t *words = range->words + block->at;
+        struct kc_block_plan plan;
+        struct bitmap bitmap;
+        struct found found = {};
+        const bool sound = read_head<Key>(words, block->nwords, block->n, &plan) &&
+                           read_highs(words + 1, &plan, scratch->high) &&
+                           read_bitmap(words, &plan, &bitmap) &&
+                           read_counts(words, &plan, &bitmap, scratch->counts) &&
+                           put_pairs(range, b, &plan, scratch, to, &found);
+        if (sound)
+                tell(&range->runs[block->run], &found);
+        __syncwarp(); /* before the scratch is another block's */
+        return sound;
+}
+
+template <class Key>
+static __global__ void __launch_bounds__(THREADS)
+        decode_kernel(struct kc_decode_range<Key> range, struct kc_gpu_run<Key, uint64_t> to,
+                      unsigned long long *refused)
+{
+        __shared__ struct scratch scratch[WARPS];
+        const size_t nwarps = (size_t)gridDim.x * WARPS;
+        size_t b = (size_t)blockIdx.x * WARPS + threadIdx.x / 32;
+        for (; b < range.nblocks; b += nwarps)
+                if (!decode_block(&range, b, &scratch[threadIdx.x / 32], &to) &&
+                    kc_warp_lane() == 0)
+                        atomicMax(refused, (unsigned long long)(range.nblocks - b));
+}
+
+template <class Key>
+enum kc_status kc_gpu_decode(struct kc_gpu *gpu, const struct kc_decode_range<Key> *range,
+                             const struct kc_gpu_run<Key, uint64_t> *pairs,
+                             unsigned long long *refused, struct kc_error *err)
+{
+        enum kc_status status;
+        const unsigned most = (unsigned)gpu->nmultiprocessors * GRID_PER_PROCESSOR;
+        const unsigned grid = kc_ceil_div(range->nblocks, WARPS);
+        KC_TRY(KC_CUDA(cudaMemsetAsync(refused, 0, sizeof *refused, gpu->stream)));
+        if (range->nblocks == 0)
+                return KC_OK;
+        decode_kernel<<<grid < most ? grid : most, THREADS, 0, gpu->stream>>>(*range, *pairs,
+                                                                             refused);
+        KC_TRY(KC_LAUNCHED());
+out:
+        return status;
+}
+
+#define INSTANTIATE(Key) \
+        template enum kc_status kc_gpu_decode( \
+                struct kc_gpu *, const struct kc_decode_range<Key> *, \
+                const struct kc_gpu_run<Key, uint64_t> *, unsigned long long *, struct kc_error *);
+KC_GPU_KEYS(INSTANTIATE)

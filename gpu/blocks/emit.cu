@@ -1,0 +1,321 @@
+#include "gpu/blocks/emit.cuh"
+
+#include <cstdlib>
+
+/* Pairs of a part in page-locked memory, for a sink that takes no blocks. */
+template <class Key> struct pairs {
+        Key *kmers;
+        uint32_t *counts;
+        size_t n;
+};
+
+/* Part p goes through slot p % nslots. */
+template <class Key> struct kc_gpu_emitter {
+        int k;
+        const struct kc_run_sink *sink;
+        struct kc_gate *gate;
+        struct kc_gpu_trace *trace;
+        struct kc_gpu *gpu; /* NULL: not attached */
+        int nslots;
+        size_t max_pairs, part_pairs;
+        struct kc_gpu_encoder<Key> *encoder; /* NULL: pairs are put */
+        struct pairs<Key> *pairs;            /* [nslots] */
+        bool *busy;                          /* [nslots] from being filled to being written */
+        int *traces;                         /* [nslots] */
+        /* guarded by the gate */
+        uint64_t nfilled, ntaken;
+        bool ended;
+        struct kc_gpu_emit_totals totals;
+};
+
+template <class Key>
+enum kc_status kc_gpu_emitter_new(struct kc_gpu_emitter<Key> **emitter, int k,
+                                  const struct kc_run_sink *sink, struct kc_gate *gate,
+                                  struct kc_gpu_trace *trace, struct kc_error *err)
+{
+        *emitter = (struct kc_gpu_emitter<Key> *)calloc(1, sizeof **emitter);
+        if (*emitter == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        (*emitter)->k = k;
+        (*emitter)->sink = sink;
+        (*emitter)->gate = gate;
+        (*emitter)->trace = trace;
+        return KC_OK;
+}
+
+template <class Key>
+static enum kc_status make_pairs(struct kc_gpu_emitter<Key> *e, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        e->pairs = (struct pairs<Key> *)calloc((size_t)e->nslots, sizeof *e->pairs);
+        if (e->pairs == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        for (int i = 0; i < e->nslots; i++) {
+                struct pairs<Key> *p = &e->pairs[i];
+                KC_TRY(KC_CUDA(cudaMallocHost((void **)&p->kmers, e->part_pairs * sizeof *p->kmers)));
+                KC_TRY(KC_CUDA(
+                        cudaMallocHost((void **)&p->counts, e->part_pairs * sizeof *p->counts)));
+        }
+out:
+        return status;
+}
+
+template <class Key>
+enum kc_status kc_gpu_emitter_attach(struct kc_gpu_emitter<Key> *e, struct kc_gpu *gpu,
+                                     const struct kc_gpu_encoder_caps *caps, struct kc_error *err)
+{
+        e->gpu = gpu;
+        e->nslots = caps->nslots;
+        e->max_pairs = caps->max_pairs;
+        e->part_pairs = caps->part_pairs;
+        e->busy = (bool *)calloc((size_t)e->nslots, sizeof *e->busy);
+        e->traces = (int *)calloc((size_t)e->nslots, sizeof *e->traces);
+        if (e->busy == NULL || e->traces == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        if (e->sink->put_blocks == NULL)
+                return make_pairs(e, err);
+        return kc_gpu_encoder_new(&e->encoder, gpu, e->k, e->sink->min_count, e->sink->max_count,
+                                  caps, err);
+}
+
+template <class Key> void kc_gpu_emitter_free(struct kc_gpu_emitter<Key> *e)
+{
+        if (e == NULL)
+                return;
+        kc_gpu_encoder_free(e->encoder);
+        for (int i = 0; e->pairs != NULL && i < e->nslots; i++) {
+                (void)cudaFreeHost(e->pairs[i].kmers);
+                (void)cudaFreeHost(e->pairs[i].counts);
+        }
+        free(e->pairs);
+        free(e->busy);
+        free(e->traces);
+        free(e);
+}
+
+/* ---- the driver ---- */
+
+template <class Key>
+static enum kc_status wait_for_slot(struct kc_gpu_emitter<Key> *e, int slot, struct kc_error *err)
+{
+        kc_gate_enter(e->gate);
+        enum kc_status status = kc_gate_check(e->gate, err);
+        while (status == KC_OK && e->busy[slot])
+                status = kc_gate_wait(e->gate, KC_GATE_DRIVER, err);
+        kc_gate_leave(e->gate);
+        return status;
+}
+
+/* At most a part's pairs, the first of what is left, which they leave. */
+template <class Key>
+static enum kc_status download_pairs(struct kc_gpu_emitter<Key> *e, int slot,
+                                     struct kc_gpu_run<Key> *left, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        struct pairs<Key> *p = &e->pairs[slot];
+        cudaStream_t stream = e->gpu->stream;
+        p->n = left->n < e->part_pairs ? left->n : e->part_pairs;
+        if (p->n == 0)
+                return KC_OK;
+        KC_TRY(KC_CUDA(cudaMemcpyAsync(p->kmers, left->kmers, p->n * sizeof *p->kmers,
+                                       cudaMemcpyDeviceToHost, stream)));
+        KC_TRY(KC_CUDA(cudaMemcpyAsync(p->counts, left->counts, p->n * sizeof *p->counts,
+                                       cudaMemcpyDeviceToHost, stream)));
+        KC_TRY(KC_CUDA(cudaStreamSynchronize(stream)));
+        left->kmers += p->n;
+        left->counts += p->n;
+        left->n -= p->n;
+out:
+        return status;
+}
+
+/* The slot is the workers'. */
+template <class Key> static void filled(struct kc_gpu_emitter<Key> *e, int slot, bool last)
+{
+        kc_gate_enter(e->gate);
+        e->busy[slot] = true;
+        e->ended = last;
+        kc_gate_wake(e->gate, kc_gate_part(e->nfilled++));
+        if (last)
+                kc_gate_wake_all(e->gate);
+        kc_gate_leave(e->gate);
+}
+
+template <class Key>
+static enum kc_status put_part(struct kc_gpu_emitter<Key> *e, struct kc_gpu_run<Key> *left,
+                               bool last, struct kc_error *err)
+{
+        enum kc_status status;
+        int slot = (int)(e->nfilled % (unsigned)e->nslots);
+        KC_TRY(wait_for_slot(e, slot, err));
+        e->traces[slot] = kc_gpu_trace_begin(e->trace, "download", e->nfilled, NULL);
+        if (e->encoder != NULL)
+                KC_TRY(kc_gpu_encoder_download(e->encoder, slot, err));
+        else
+                KC_TRY(download_pairs(e, slot, left, err));
+        filled(e, slot, last);
+out:
+        return status;
+}
+
+template <class Key>
+enum kc_status kc_gpu_emitter_put(struct kc_gpu_emitter<Key> *e,
+                                  const struct kc_gpu_run<Key> *range, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        struct kc_gpu_run<Key> left = *range;
+        const bool last = range->n == 0;
+        size_t nparts = last ? 1 : kc_ceil_div(range->n, e->part_pairs);
+        if (e->encoder != NULL) {
+                int trace = kc_gpu_trace_begin(e->trace, "encode", e->nfilled, NULL);
+                KC_TRY(kc_gpu_encoder_put(e->encoder, range, last, &nparts, err));
+                kc_gpu_trace_end(e->trace, trace, NULL);
+        }
+        for (size_t i = 0; i < nparts; i++)
+                KC_TRY(put_part(e, &left, last && i + 1 == nparts, err));
+out:
+        return status;
+}
+
+template <class Key>
+enum kc_status kc_gpu_emitter_put_range(struct kc_gpu_emitter<Key> *e,
+                                        const struct kc_gpu_run<Key> *range, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        struct kc_gpu_run<Key> piece = {};
+        for (size_t first = 0; first < range->n; first += piece.n) {
+                const size_t left = range->n - first;
+                piece.kmers = range->kmers + first;
+                piece.counts = range->counts + first;
+                piece.n = left < e->max_pairs ? left : e->max_pairs;
+                KC_TRY(kc_gpu_emitter_put(e, &piece, err));
+        }
+out:
+        return status;
+}
+
+/* ---- workers ---- */
+
+/* Take the next part, and wait for it; *part = UINT64_MAX: it will not come. */
+template <class Key>
+static enum kc_status take(struct kc_gpu_emitter<Key> *e, uint64_t *part, struct kc_error *err)
+{
+        kc_gate_enter(e->gate);
+        enum kc_status status = kc_gate_check(e->gate, err);
+        *part = e->ntaken++;
+        while (status == KC_OK && *part >= e->nfilled && !e->ended)
+                status = kc_gate_wait(e->gate, kc_gate_part(*part), err);
+        if (*part >= e->nfilled)
+                *part = UINT64_MAX;
+        kc_gate_leave(e->gate);
+        return status;
+}
+
+static void add_counts(struct kc_gpu_emit_totals *totals, const uint32_t *counts, size_t n)
+{
+        for (size_t i = 0; i < n; i++)
+                totals->sum += counts[i];
+}
+
+template <class Key>
+static enum kc_status put_pairs(struct kc_gpu_emitter<Key> *e, uint64_t part, int slot,
+                                struct kc_gpu_emit_totals *totals, struct kc_error *err)
+{
+        const struct pairs<Key> *p = &e->pairs[slot];
+        kc_gpu_trace_end(e->trace, e->traces[slot], NULL);
+        int trace = kc_gpu_trace_begin(e->trace, "write", part, NULL);
+        totals->ndistinct += p->n;
+        add_counts(totals, p->counts, p->n);
+        enum kc_status status = e->sink->put(e->sink->ctx, part, true, (const uint64_t *)p->kmers,
+                                             p->counts, p->n, err);
+        kc_gpu_trace_end(e->trace, trace, NULL);
+        return status;
+}
+
+static void add_blocks(struct kc_gpu_emit_totals *totals, const struct kc_run_blocks *blocks)
+{
+        totals->ndistinct += blocks->nbig + blocks->ndropped_distinct;
+        for (uint64_t count = 1; count < KC_RUN_NROWS; count++) {
+                totals->ndistinct += blocks->rows[count];
+                totals->sum += count * blocks->rows[count];
+        }
+        add_counts(totals, blocks->big_counts, blocks->nbig);
+        totals->sum += blocks->ndropped_kmers;
+}
+
+template <class Key>
+static enum kc_status put_blocks(struct kc_gpu_emitter<Key> *e, uint64_t part, int slot,
+                                 struct kc_gpu_emit_totals *totals, struct kc_error *err)
+{
+        struct kc_run_blocks blocks = {};
+        enum kc_status status = kc_gpu_encoder_wait(e->encoder, slot, &blocks, err);
+        kc_gpu_trace_end(e->trace, e->traces[slot], NULL);
+        if (status != KC_OK)
+                return status;
+        int trace = kc_gpu_trace_begin(e->trace, "write", part, NULL);
+        blocks.part = part;
+        add_blocks(totals, &blocks);
+        status = e->sink->put_blocks(e->sink->ctx, &blocks, err);
+        kc_gpu_trace_end(e->trace, trace, NULL);
+        return status;
+}
+
+template <class Key>
+static void done(struct kc_gpu_emitter<Key> *e, int slot)
+{
+        kc_gate_enter(e->gate);
+        e->busy[slot] = false;
+        kc_gate_wake(e->gate, KC_GATE_DRIVER);
+        kc_gate_leave(e->gate);
+        kc_gate_advance(e->gate, 1);
+}
+
+template <class Key>
+enum kc_status kc_gpu_emitter_write(struct kc_gpu_emitter<Key> *e, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_gpu_emit_totals totals = {};
+        uint64_t part;
+        for (;;) {
+                KC_TRY(take(e, &part, err));
+                if (part == UINT64_MAX)
+                        break;
+                KC_TRY(KC_CUDA(cudaSetDevice(e->gpu->device))); /* of this thread */
+                int slot = (int)(part % (unsigned)e->nslots);
+                if (e->encoder != NULL)
+                        KC_TRY(put_blocks(e, part, slot, &totals, err));
+                else
+                        KC_TRY(put_pairs(e, part, slot, &totals, err));
+                done(e, slot);
+        }
+        kc_gate_enter(e->gate);
+        e->totals.ndistinct += totals.ndistinct;
+        e->totals.sum += totals.sum;
+        kc_gate_leave(e->gate);
+out:
+        return status;
+}
+
+template <class Key>
+void kc_gpu_emitter_totals(const struct kc_gpu_emitter<Key> *e, struct kc_gpu_emit_totals *totals)
+{
+        *totals = e->totals;
+}
+
+#define INSTANTIATE(Key) \
+        template enum kc_status kc_gpu_emitter_new<Key>( \
+                struct kc_gpu_emitter<Key> **, int, const struct kc_run_sink *, struct kc_gate *, \
+                struct kc_gpu_trace *, struct kc_error *); \
+        template enum kc_status kc_gpu_emitter_attach<Key>( \
+                struct kc_gpu_emitter<Key> *, struct kc_gpu *, const struct kc_gpu_encoder_caps *, \
+                struct kc_error *); \
+        template enum kc_status kc_gpu_emitter_put<Key>( \
+                struct kc_gpu_emitter<Key> *, const struct kc_gpu_run<Key> *, struct kc_error *); \
+        template enum kc_status kc_gpu_emitter_put_range<Key>( \
+                struct kc_gpu_emitter<Key> *, const struct kc_gpu_run<Key> *, struct kc_error *); \
+        template enum kc_status kc_gpu_emitter_write<Key>(struct kc_gpu_emitter<Key> *, \
+                                                          struct kc_error *); \
+        template void kc_gpu_emitter_totals<Key>(const struct kc_gpu_emitter<Key> *, \
+                                                 struct kc_gpu_emit_totals *); \
+        template void kc_gpu_emitter_free<Key>(struct kc_gpu_emitter<Key> *);
+KC_GPU_KEYS(INSTANTIATE)

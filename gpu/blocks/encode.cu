@@ -1,0 +1,291 @@
+/*
+ * A warp encodes a block, in rows of 32 pairs, and knows nothing of other blocks but where its own
+ * words go:
+ *
+ *      filter   only where it can drop something: count what passes, scan, move
+ *               (encode_filter.cuh)
+ *      plan     the counts and the two ends of each block: its layout; the histogram on the way
+ *               (encode_plan.cuh)
+ *      scan     of the blocks' sizes
+ *      encode   every word of every block (encode_block.cuh)
+ *      carry    what fills no block, to the front of the next range (encode_filter.cuh)
+ *
+ * The source of pairs is in two pieces, the carry and the range, of which only block 0 sees both.
+ * Nothing here asks the host, which learns the sizes in the end and downloads the words part by part.
+ */
+#include "gpu/blocks/encode_block.cuh"
+#include "gpu/blocks/encode_filter.cuh"
+#include "gpu/blocks/encode_plan.cuh"
+
+#include <cstdlib>
+#include <cstring>
+#include <cub/device/device_scan.cuh>
+
+enum { GRID_PER_PROCESSOR = 8 }; /* thread blocks, which go on to the next work */
+
+size_t kc_encode_scan_nbytes(size_t n)
+{
+        size_t nbytes = 0;
+        uint64_t *none = NULL;
+        if (cub::DeviceScan::ExclusiveSum(NULL, nbytes, none, none, n) != cudaSuccess)
+                (void)cudaGetLastError();
+        return nbytes;
+}
+
+/* Thread blocks for so many warps' work. */
+static unsigned grid_for(const struct kc_gpu *gpu, size_t nwarps)
+{
+        unsigned most = (unsigned)gpu->nmultiprocessors * GRID_PER_PROCESSOR;
+        unsigned grid = kc_ceil_div(nwarps, WARPS);
+        return grid < most ? grid : most;
+}
+
+/* offsets from sizes, of n. */
+template <class Key>
+static enum kc_status scan(struct kc_gpu_encoder<Key> *e, size_t n, struct kc_error *err)
+{
+        return KC_CUDA(cub::DeviceScan::ExclusiveSum(e->scan_scratch, e->scan_nbytes, e->sizes,
+                                                     e->offsets, n, e->gpu->stream));
+}
+
+template <class Key>
+static enum kc_status filter_range(struct kc_gpu_encoder<Key> *e,
+                                   const struct kc_gpu_run<Key> *range, struct kc_error *err)
+{
+        enum kc_status status;
+        const size_t ntiles = kc_ceil_div(range->n, KC_BLOCK_NKMERS);
+        const unsigned grid = grid_for(e->gpu, ntiles + 1);
+        count_passing_kernel<<<grid, THREADS, 0, e->gpu->stream>>>(
+                range->counts, range->n, e->filter, ntiles, e->sizes, e->found.totals);
+        KC_TRY(KC_LAUNCHED());
+        KC_TRY(scan(e, ntiles + 1, err));
+        move_passing_kernel<<<grid, THREADS, 0, e->gpu->stream>>>(
+                range->kmers, range->counts, range->n, e->filter, ntiles, e->offsets,
+                e->kept_kmers, e->kept_counts, e->found.totals);
+        KC_TRY(KC_LAUNCHED());
+out:
+        return status;
+}
+
+/* Set up the source: the carry and what the filter leaves of the range. */
+template <class Key>
+static enum kc_status begin(struct kc_gpu_encoder<Key> *e, const struct kc_gpu_run<Key> *range,
+                            bool last, struct encode_source<Key> *src, struct kc_error *err)
+{
+        enum kc_status status;
+        *src = { e->carry_kmers, range->kmers, e->carry_counts, range->counts,
+                 e->ncarry,      last,         e->found.totals };
+        begin_kernel<<<1, THREADS, 0, e->gpu->stream>>>(e->found.totals, range->n);
+        KC_TRY(KC_LAUNCHED());
+        if (range->n > 0 && !keeps_all(&e->filter)) {
+                KC_TRY(filter_range(e, range, err));
+                src->kmers = e->kept_kmers;
+                src->counts = e->kept_counts;
+        }
+out:
+        return status;
+}
+
+/* Blocks of at most npairs pairs into the stage. */
+template <class Key>
+static enum kc_status encode(struct kc_gpu_encoder<Key> *e, const struct encode_stage *stage,
+                             const struct encode_source<Key> *src, size_t max_blocks,
+                             struct kc_error *err)
+{
+        enum kc_status status;
+        struct encode_plans<Key> plans = {};
+        plans.firsts = e->found.firsts;
+        plans.lasts = e->found.lasts;
+        plans.heads = e->heads;
+        plans.block_nwords = e->found.block_nwords;
+        plans.sizes = e->sizes;
+        plans.offsets = e->offsets;
+        plans.big_counts = e->big_counts;
+        plans.max_blocks = max_blocks;
+        const unsigned grid = grid_for(e->gpu, max_blocks + 1);
+        if (max_blocks == 0)
+                return KC_OK;
+        plan_kernel<<<grid, THREADS, 0, e->gpu->stream>>>(*src, plans);
+        KC_TRY(KC_LAUNCHED());
+        KC_TRY(scan(e, max_blocks + 1, err));
+        KC_TRY(KC_CUDA(cudaStreamWaitEvent(e->gpu->stream, stage->downloaded, 0)));
+        encode_kernel<<<grid, THREADS, 0, e->gpu->stream>>>(*src, plans, stage->words);
+        KC_TRY(KC_LAUNCHED());
+out:
+        return status;
+}
+
+template <class T>
+static enum kc_status fetch(struct kc_gpu *gpu, T *to, const T *from, size_t n,
+                            struct kc_error *err)
+{
+        if (n == 0)
+                return KC_OK;
+        return KC_CUDA(
+                cudaMemcpyAsync(to, from, n * sizeof *to, cudaMemcpyDeviceToHost, gpu->stream));
+}
+
+/* What is beyond the usual number of big counts. Waits for the stream. */
+template <class Key>
+static enum kc_status fetch_more_big_counts(struct kc_gpu_encoder<Key> *e, struct kc_error *err)
+{
+        enum kc_status status;
+        const size_t nbig = e->host.totals->nbig;
+        KC_TRY(kc_encode_grow(&e->host_big, nbig * sizeof(uint32_t), err));
+        KC_TRY(fetch(e->gpu, (uint32_t *)e->host_big.memory, e->big_counts, nbig, err));
+        KC_TRY(KC_CUDA(cudaStreamSynchronize(e->gpu->stream)));
+out:
+        return status;
+}
+
+/* Wait for the kernels, and take in what they found. */
+template <class Key>
+static enum kc_status learn(struct kc_gpu_encoder<Key> *e, size_t max_blocks, bool last,
+                            struct kc_error *err)
+{
+        enum kc_status status;
+        size_t npairs;
+        KC_TRY(fetch(e->gpu, e->host.totals, e->found.totals, 1, err));
+        KC_TRY(fetch(e->gpu, e->host.block_nwords, e->found.block_nwords, max_blocks, err));
+        KC_TRY(fetch(e->gpu, e->host.firsts, e->found.firsts, max_blocks, err));
+        KC_TRY(fetch(e->gpu, e->host.lasts, e->found.lasts, max_blocks, err));
+        KC_TRY(fetch(e->gpu, (uint32_t *)e->host_big.memory, e->big_counts,
+                     ENCODE_USUAL_NBIG, err));
+        KC_TRY(KC_CUDA(cudaStreamSynchronize(e->gpu->stream)));
+        if (e->host.totals->nbig > ENCODE_USUAL_NBIG)
+                KC_TRY(fetch_more_big_counts(e, err));
+        npairs = e->ncarry + e->host.totals->npairs;
+        e->ncarry = last ? 0 : npairs % KC_BLOCK_NKMERS;
+        e->n = npairs - e->ncarry;
+        e->nblocks = kc_ceil_div(e->n, KC_BLOCK_NKMERS);
+        e->next_block = e->next_word = 0;
+out:
+        return status;
+}
+
+template <class Key>
+enum kc_status kc_gpu_encoder_put(struct kc_gpu_encoder<Key> *e,
+                                  const struct kc_gpu_run<Key> *range, bool last, size_t *nparts,
+                                  struct kc_error *err)
+{
+        enum kc_status status;
+        struct encode_source<Key> src;
+        const size_t npairs = e->ncarry + range->n;
+        const size_t max_blocks = last ? kc_ceil_div(npairs, KC_BLOCK_NKMERS)
+                                       : npairs / KC_BLOCK_NKMERS;
+        if (range->n > e->caps.max_pairs)
+                return kc_fail(err, KC_EUSAGE, "%zu pairs to encode are more than %zu", range->n,
+                               e->caps.max_pairs);
+        KC_TRY(begin(e, range, last, &src, err));
+        KC_TRY(encode(e, &e->stages[++e->nputs % ENCODE_NSTAGES], &src, max_blocks, err));
+        if (!last && range->n > 0) {
+                carry_kernel<<<1, KC_BLOCK_NKMERS, 0, e->gpu->stream>>>(src, e->carry_kmers,
+                                                                       e->carry_counts);
+                KC_TRY(KC_LAUNCHED());
+        }
+        KC_TRY(learn(e, max_blocks, last, err));
+        *nparts = e->nblocks == 0 ? 1 : kc_ceil_div(e->nblocks, e->part_blocks);
+out:
+        return status;
+}
+
+/* ---- a part ---- */
+
+/* What is told of the range as a whole: with its first part. */
+template <class Key>
+static enum kc_status tell_totals(struct kc_gpu_encoder<Key> *e, struct encode_slot<Key> *s,
+                                  struct kc_error *err)
+{
+        const struct encode_totals *totals = e->host.totals;
+        const size_t nbig = totals->nbig;
+        if (nbig > s->big_cap) {
+                free(s->big_counts);
+                s->big_cap = 0;
+                s->big_counts = (uint32_t *)malloc(nbig * sizeof *s->big_counts);
+                if (s->big_counts == NULL)
+                        return kc_fail(err, KC_ENOMEM, "out of memory for encoding blocks");
+                s->big_cap = nbig;
+        }
+        if (nbig > 0)
+                memcpy(s->big_counts, e->host_big.memory, nbig * sizeof *s->big_counts);
+        for (int i = 0; i < KC_RUN_NROWS; i++)
+                s->rows[i] = totals->rows[i];
+        s->blocks.big_counts = s->big_counts;
+        s->blocks.nbig = nbig;
+        s->blocks.ndropped_distinct = totals->ndropped_distinct;
+        s->blocks.ndropped_kmers = totals->ndropped_kmers;
+        s->blocks.nunique = keeps_all(&e->filter) ? totals->rows[1] : totals->nunique;
+        return KC_OK;
+}
+
+/* The next blocks of the range, at most a part's: all of them but their words. */
+template <class Key>
+static void describe(const struct kc_gpu_encoder<Key> *e, struct encode_slot<Key> *s)
+{
+        struct kc_run_blocks *b = &s->blocks;
+        const size_t first = e->next_block, left = e->nblocks - first;
+        const size_t nblocks = left < e->part_blocks ? left : e->part_blocks;
+        const size_t end = first + nblocks;
+        *b = {};
+        b->nblocks = nblocks;
+        b->n = (end == e->nblocks ? e->n : end * KC_BLOCK_NKMERS) - first * KC_BLOCK_NKMERS;
+        for (size_t i = 0; i < nblocks; i++) {
+                s->block_nwords[i] = e->host.block_nwords[first + i];
+                s->firsts[i] = e->host.firsts[first + i];
+                b->nwords += s->block_nwords[i] + 1;
+        }
+        if (nblocks > 0)
+                s->last = e->host.lasts[end - 1];
+        memset(s->rows, 0, sizeof s->rows);
+        b->firsts = (const uint64_t *)s->firsts;
+        b->last_kmer = (const uint64_t *)&s->last;
+        b->block_nwords = s->block_nwords;
+        b->rows = s->rows;
+}
+
+template <class Key>
+enum kc_status kc_gpu_encoder_download(struct kc_gpu_encoder<Key> *e, int slot,
+                                       struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        struct encode_slot<Key> *s = &e->slots[slot];
+        struct encode_stage *stage = &e->stages[e->nputs % ENCODE_NSTAGES];
+        describe(e, s);
+        if (e->next_block == 0)
+                KC_TRY(tell_totals(e, s, err));
+        if (s->blocks.nwords > 0) {
+                size_t nbytes = s->blocks.nwords * sizeof *stage->words;
+                KC_TRY(kc_encode_grow(&s->words, nbytes, err));
+                KC_TRY(KC_CUDA(cudaMemcpyAsync(s->words.memory, stage->words + e->next_word, nbytes,
+                                               cudaMemcpyDeviceToHost, e->gpu->download)));
+        }
+        s->blocks.words = (uint64_t *)s->words.memory;
+        KC_TRY(KC_CUDA(cudaEventRecord(s->done, e->gpu->download)));
+        e->next_block += s->blocks.nblocks;
+        e->next_word += s->blocks.nwords;
+        if (e->next_block == e->nblocks)
+                KC_TRY(KC_CUDA(cudaEventRecord(stage->downloaded, e->gpu->download)));
+out:
+        return status;
+}
+
+template <class Key>
+enum kc_status kc_gpu_encoder_wait(struct kc_gpu_encoder<Key> *e, int slot,
+                                   struct kc_run_blocks *blocks, struct kc_error *err)
+{
+        const struct encode_slot<Key> *s = &e->slots[slot];
+        enum kc_status status = KC_CUDA(cudaEventSynchronize(s->done));
+        if (status == KC_OK)
+                *blocks = s->blocks;
+        return status;
+}
+
+#define INSTANTIATE(Key) \
+        template enum kc_status kc_gpu_encoder_put<Key>(struct kc_gpu_encoder<Key> *, \
+                                                        const struct kc_gpu_run<Key> *, bool, \
+                                                        size_t *, struct kc_error *); \
+        template enum kc_status kc_gpu_encoder_download<Key>(struct kc_gpu_encoder<Key> *, int, \
+                                                             struct kc_error *); \
+        template enum kc_status kc_gpu_encoder_wait<Key>( \
+                struct kc_gpu_encoder<Key> *, int, struct kc_run_blocks *, struct kc_error *);
+KC_GPU_KEYS(INSTANTIATE)

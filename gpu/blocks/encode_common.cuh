@@ -1,0 +1,82 @@
+/*
+ * What the kernels of encode share: where the pairs are, what is known of the blocks, which warp a
+ * thread is of.
+ */
+#ifndef KC_GPU_BLOCKS_ENCODE_COMMON_CUH
+#define KC_GPU_BLOCKS_ENCODE_COMMON_CUH
+
+#include "gpu/blocks/layout.cuh"
+#include "gpu/blocks/encode_internal.cuh"
+#include "gpu/device/warp.cuh"
+
+enum {
+        WARPS = 8, /* of a thread block */
+        THREADS = 32 * WARPS,
+        ROWS = KC_BLOCK_NKMERS / 32,
+        PLAN_BATCH = 8, /* rows that are loaded together */
+        ENCODE_BATCH = 4,
+};
+
+/* Pairs to encode: the carry, then the range. */
+template <class Key> struct encode_source {
+        const Key *carry_kmers, *kmers;
+        const uint32_t *carry_counts, *counts;
+        uint64_t ncarry;
+        bool last;
+        struct encode_totals *totals;
+};
+
+/* What is known of each block. */
+template <class Key> struct encode_plans {
+        Key *firsts, *lasts;    /* [nblocks] */
+        uint64_t *heads;        /* [nblocks] */
+        uint32_t *block_nwords; /* [nblocks] */
+        uint64_t *sizes;        /* [max_blocks + 1] with the checksum; 0 where there is no block */
+        uint64_t *offsets;      /* [max_blocks + 1] sums of the sizes before */
+        uint32_t *big_counts;   /* [totals->nbig] */
+        size_t max_blocks;
+};
+
+template <class Key> static __device__ uint64_t source_npairs(const struct encode_source<Key> *src)
+{
+        return src->ncarry + src->totals->npairs;
+}
+
+template <class Key>
+static __device__ Key source_kmer(const struct encode_source<Key> *src, uint64_t i)
+{
+        return i < src->ncarry ? src->carry_kmers[i] : src->kmers[i - src->ncarry];
+}
+
+template <class Key>
+static __device__ uint32_t source_count(const struct encode_source<Key> *src, uint64_t i)
+{
+        return i < src->ncarry ? src->carry_counts[i] : src->counts[i - src->ncarry];
+}
+
+/* k-mers of a block; 0: there is no such block. */
+template <class Key>
+static __device__ uint32_t block_n(const struct encode_source<Key> *src, size_t block)
+{
+        uint64_t begin = block * KC_BLOCK_NKMERS, end = source_npairs(src);
+        if (begin + KC_BLOCK_NKMERS <= end)
+                return KC_BLOCK_NKMERS;
+        return src->last && begin < end ? (uint32_t)(end - begin) : 0;
+}
+
+static __device__ size_t get_warp(void)
+{
+        return (size_t)blockIdx.x * WARPS + threadIdx.x / 32;
+}
+
+static __device__ size_t get_nwarps(void)
+{
+        return (size_t)gridDim.x * WARPS;
+}
+
+static __device__ uint32_t ballot_of(bool predicate)
+{
+        return __ballot_sync(UINT32_MAX, predicate);
+}
+
+#endif

@@ -1,0 +1,115 @@
+/*
+ * The layout of each block, from its counts and its two ends; the histogram on the way.
+ */
+#ifndef KC_GPU_BLOCKS_ENCODE_PLAN_CUH
+#define KC_GPU_BLOCKS_ENCODE_PLAN_CUH
+
+#include "gpu/blocks/encode_common.cuh"
+
+/* The histograms of a thread block, and of the block in each warp's hands. */
+struct plan_scratch {
+        uint32_t rows[KC_RUN_NROWS];
+        uint32_t nbits[WARPS][33]; /* counts - 2 of so many binary digits */
+};
+
+static __device__ void append_big_counts(uint32_t count, uint32_t *big_counts,
+                                         struct encode_totals *totals)
+{
+        uint32_t big = ballot_of(count >= KC_RUN_NROWS);
+        unsigned long long at = 0;
+        if (big == 0)
+                return;
+        if (kc_warp_lane() == 0)
+                at = atomicAdd(&totals->nbig, (unsigned long long)__popc(big));
+        at = __shfl_sync(UINT32_MAX, at, 0);
+        if (count >= KC_RUN_NROWS)
+                big_counts[at + kc_warp_rank(big)] = count;
+}
+
+/* Tally a row; 0: no pair. Ones, being most, are counted by each lane. */
+static __device__ void tally_row(struct plan_scratch *scratch, uint32_t *nbits, uint32_t count,
+                                 uint32_t *nones, uint32_t *nbig, uint32_t *big_counts,
+                                 struct encode_totals *totals)
+{
+        *nones += count == 1;
+        *nbig += (uint32_t)__popc(ballot_of(count > 1));
+        if (count > 1) {
+                atomicAdd(&nbits[kc_block_nbits((uint64_t)(count - 2))], 1);
+                if (count < KC_RUN_NROWS)
+                        atomicAdd(&scratch->rows[count], 1);
+        }
+        append_big_counts(count, big_counts, totals);
+}
+
+/* Lane w works out what width w costs. */
+static __device__ uint32_t least_cost(const uint32_t *nbits, uint32_t nbig)
+{
+        uint32_t lane = kc_warp_lane(), below = kc_warp_scan(nbits[lane]);
+        uint32_t cost = kc_block_width_cost(nbig, nbig - below, lane);
+        for (int d = 16; d > 0; d /= 2)
+                cost = min(cost, __shfl_xor_sync(UINT32_MAX, cost, d));
+        return min(cost, kc_block_width_cost(nbig, 0, 32));
+}
+
+template <class Key>
+static __device__ void plan_block(const struct encode_source<Key> *src,
+                                  const struct encode_plans<Key> *plans, size_t block, uint32_t n,
+                                  struct plan_scratch *scratch, uint32_t *nones)
+{
+        const uint64_t begin = block * KC_BLOCK_NKMERS;
+        uint32_t *nbits = scratch->nbits[threadIdx.x / 32], lane = kc_warp_lane(), nbig = 0;
+        nbits[lane] = 0;
+        if (lane == 0)
+                nbits[32] = 0;
+        __syncwarp();
+        for (uint32_t row = 0; row < ROWS; row += PLAN_BATCH) {
+                uint32_t counts[PLAN_BATCH];
+#pragma unroll
+                for (uint32_t j = 0; j < PLAN_BATCH; j++) {
+                        uint32_t i = 32 * (row + j) + lane;
+                        counts[j] = i < n ? source_count(src, begin + i) : 0;
+                }
+#pragma unroll
+                for (uint32_t j = 0; j < PLAN_BATCH; j++)
+                        tally_row(scratch, nbits, counts[j], nones, &nbig, plans->big_counts,
+                                  src->totals);
+        }
+        __syncwarp();
+        struct kc_block_plan plan;
+        Key first = source_kmer(src, begin), last = source_kmer(src, begin + n - 1);
+        kc_block_plan_kmers(&plan, (Key)(last - first), n);
+        kc_block_plan_counts(&plan, nbig, least_cost(nbits, nbig));
+        if (lane == 0) {
+                plans->firsts[block] = first;
+                plans->lasts[block] = last;
+                plans->heads[block] = kc_block_head(&plan);
+                plans->block_nwords[block] = plan.nwords;
+                plans->sizes[block] = plan.nwords + 1;
+        }
+        __syncwarp(); /* before nbits is another block's */
+}
+
+template <class Key>
+static __global__ void __launch_bounds__(THREADS)
+plan_kernel(struct encode_source<Key> src, struct encode_plans<Key> plans)
+{
+        __shared__ struct plan_scratch scratch;
+        uint32_t nones = 0;
+        for (uint32_t i = threadIdx.x; i < KC_RUN_NROWS; i += THREADS)
+                scratch.rows[i] = 0;
+        __syncthreads();
+        for (size_t block = get_warp(); block <= plans.max_blocks; block += get_nwarps()) {
+                uint32_t n = block < plans.max_blocks ? block_n(&src, block) : 0;
+                if (n > 0)
+                        plan_block(&src, &plans, block, n, &scratch, &nones);
+                else if (kc_warp_lane() == 0)
+                        plans.sizes[block] = 0;
+        }
+        atomicAdd(&scratch.rows[1], nones);
+        __syncthreads();
+        for (uint32_t i = threadIdx.x; i < KC_RUN_NROWS; i += THREADS)
+                if (scratch.rows[i] != 0)
+                        atomicAdd(&src.totals->rows[i], (unsigned long long)scratch.rows[i]);
+}
+
+#endif

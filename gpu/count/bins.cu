@@ -1,0 +1,258 @@
+#include "gpu/count/bins.cuh"
+
+#include "gpu/tables/hopscotch.cuh"
+#include "gpu/tables/linear.cuh"
+#include "gpu/tables/slab.cuh"
+#include "gpu/tables/warpdrive.cuh"
+
+enum { WARP = 32, THREADS = 256, WARPS = THREADS / WARP };
+
+/* Slots of a table: some 36 KiB with all else, so that a multiprocessor has room for six blocks.
+ * Those of hopscotch are larger by a word, and can be filled to the last. */
+template <class Key> static constexpr uint32_t table_capacity(enum kc_gpu_table kind)
+{
+        return (sizeof(Key) == 8 ? 2048 : 1024) / (kind == KC_TABLE_HOPSCOTCH ? 2 : 1);
+}
+
+template <class Key> using fold = kc_fold<Key, 256>;
+
+template <class Key> struct block_state {
+        fold<Key> records;
+        kc_expander<Key> expanders[WARPS];
+        uint32_t warp_totals[WARPS];
+        uint64_t base; /* of the block's pairs in the output */
+};
+
+/* Where the block's pairs go: the number of them, counted by the warps, is added to *out.n once. */
+template <class Key, class Table>
+__device__ static void reserve_pairs(block_state<Key> *state, const Table &table, uint64_t *n)
+{
+        const uint32_t warp = threadIdx.x / WARP;
+        const uint32_t nplaces = table.nplaces();
+        uint32_t total = 0;
+        for (uint32_t place = threadIdx.x; place - threadIdx.x < nplaces; place += THREADS) {
+                Key key;
+                uint32_t count;
+                bool is_pair = place < nplaces && table.get(place, &key, &count);
+                total += __popc(__ballot_sync(~0u, is_pair));
+        }
+        if (threadIdx.x % WARP == 0)
+                state->warp_totals[warp] = total;
+        __syncthreads();
+        if (threadIdx.x == 0) {
+                uint32_t sum = 0;
+                for (uint32_t i = 0; i < WARPS; i++) {
+                        uint32_t own = state->warp_totals[i];
+                        state->warp_totals[i] = sum;
+                        sum += own;
+                }
+                state->base = atomicAdd((unsigned long long *)n, (unsigned long long)sum);
+        }
+        __syncthreads();
+}
+
+/* All pairs of the table go out. The block is in step before; whoever changes the table after this
+ * waits for it. */
+template <class Key, class Table>
+__device__ static void drain(block_state<Key> *state, const Table &table,
+                             const kc_pairs_out<Key> &out)
+{
+        reserve_pairs<Key>(state, table, out.n);
+        const uint32_t nplaces = table.nplaces();
+        uint64_t to = state->base + state->warp_totals[threadIdx.x / WARP];
+        for (uint32_t place = threadIdx.x; place - threadIdx.x < nplaces; place += THREADS) {
+                Key key;
+                uint32_t count;
+                bool is_pair = place < nplaces && table.get(place, &key, &count);
+                uint32_t pairs = __ballot_sync(~0u, is_pair);
+                if (is_pair) {
+                        uint64_t at = to + kc_warp_rank(pairs);
+                        out.kmers[at] = key;
+                        out.counts[at] = count;
+                }
+                to += __popc(pairs);
+        }
+}
+
+/* Records to the fold, each thread its own from *next on, until all are in or one has no room. */
+template <class Key>
+__device__ static void fold_records(fold<Key> *f, uint32_t *next, int k, bool stranded,
+                                    const uint64_t *words, const uint64_t *records,
+                                    const kc_task &task)
+{
+        for (; *next < task.n; *next += THREADS) {
+                uint64_t record = __ldcs(&records[task.first + *next]);
+                if (!f->add(kc_stretch_read<Key>(words, record, k, stranded)))
+                        return;
+        }
+}
+
+/* A warp's share of the fold, up to 32 stretches, and how far it has come. */
+struct share {
+        uint32_t first;  /* of its stretches */
+        uint32_t nkmers;
+        uint32_t round;  /* of 32 k-mers */
+        uint32_t owners; /* see kc_expand */
+        bool again;      /* this lane's k-mer of the round found no room */
+        bool resumed;    /* the round is done for those lanes that are not `again` */
+};
+
+/* The stretches are shared out evenly, so that no warp waits long for the others. */
+template <class Key>
+__device__ static share begin_share(const fold<Key> *f, kc_expander<Key> *x)
+{
+        static_assert(fold<Key>::MAX_SIZE <= WARP * WARPS, "a lane has one stretch at most");
+        const uint32_t lane = threadIdx.x % WARP;
+        const uint32_t nstretches = f->size(), each = (nstretches + WARPS - 1) / WARPS;
+        share s = {};
+        s.first = threadIdx.x / WARP * each;
+        const uint32_t mine = s.first + lane;
+        const bool has_one = lane < each && mine < nstretches;
+        s.nkmers = kc_expand_begin(x, has_one ? kc_stretch_nkmers(&f->stretches[mine]) : 0);
+        return s;
+}
+
+/* Count until the share is done (true) or the table is full (false). For converged warps. */
+template <class Key, class Table>
+__device__ static bool count_share(Table *table, const fold<Key> *f, const kc_expander<Key> *x,
+                                   share *s, int k, bool stranded)
+{
+        const uint32_t lane = threadIdx.x % WARP;
+        for (; s->round * WARP < s->nkmers; s->round++, s->resumed = false) {
+                uint32_t owners = s->owners;
+                bool active = s->resumed ? s->again : s->round * WARP + lane < s->nkmers;
+                kc_place place = kc_expand(x, s->round, &owners);
+                place.offset = active ? place.offset : 0;
+                const uint32_t number = s->first + place.owner;
+                const uint32_t *bases = (const uint32_t *)f->stretches[number].words;
+                Key key = kc_key_from_packed(kc_cut_bases(bases, place.offset, Key()), k, stranded);
+                s->again = !table->add(key, f->weights[number], active);
+                if (__any_sync(~0u, s->again)) {
+                        s->resumed = true;
+                        return false;
+                }
+                s->owners = owners;
+        }
+        return true;
+}
+
+/* Count what is folded; whenever the table is full, its pairs go out. For the whole block. */
+template <class Key, class Table>
+__device__ static void count_fold(Table *table, block_state<Key> *state, int k, bool stranded,
+                                  const kc_pairs_out<Key> &out)
+{
+        kc_expander<Key> *x = &state->expanders[threadIdx.x / WARP];
+        share s = begin_share(&state->records, x);
+        while (__syncthreads_or(!count_share<Key>(table, &state->records, x, &s, k, stranded))) {
+                drain<Key>(state, *table, out);
+                __syncthreads();
+                table->clear();
+                __syncthreads();
+        }
+}
+
+template <class Key, class Table>
+__device__ static void count_task(Table *table, block_state<Key> *state, const kc_task &task, int k,
+                                  bool stranded, const uint64_t *words, const uint64_t *records,
+                                  const kc_pairs_out<Key> &out)
+{
+        table->clear();
+        uint32_t next = threadIdx.x;
+        do {
+                state->records.clear();
+                __syncthreads();
+                fold_records<Key>(&state->records, &next, k, stranded, words, records, task);
+                __syncthreads();
+                count_fold<Key>(table, state, k, stranded, out);
+        } while (__syncthreads_or(next < task.n));
+        drain<Key>(state, *table, out);
+}
+
+/* As many blocks as there are tasks, or fewer that go on to further ones. */
+template <class Key, class Table>
+__global__ __launch_bounds__(THREADS) void count_kernel(kc_table_setup setup, int k, bool stranded,
+                                                        const uint64_t *words,
+                                                        const uint64_t *records,
+                                                        const kc_task *tasks, uint32_t ntasks,
+                                                        kc_pairs_out<Key> out)
+{
+        extern __shared__ uint4 dynamic[];
+        __shared__ block_state<Key> state;
+        Table table(setup, dynamic);
+        for (uint32_t t = blockIdx.x; t < ntasks; t += gridDim.x) {
+                count_task<Key>(&table, &state, tasks[t], k, stranded, words, records, out);
+                __syncthreads();
+        }
+}
+
+/* ---- launching ---- */
+
+/* A slab hash has an arena for each of its blocks; those that fit the L2 are at work. */
+enum { SLAB_ARENA_NBYTES = 160 << 10, SLAB_MAX_BLOCKS = 384 };
+
+template <class Key, class Table>
+static enum kc_status launch(struct kc_gpu *gpu, const kc_table_setup *setup, int k, bool stranded,
+                             const uint64_t *words, const uint64_t *records, const kc_task *tasks,
+                             size_t ntasks, size_t nblocks, const kc_pairs_out<Key> *out,
+                             struct kc_error *err)
+{
+        enum kc_status status;
+        const size_t shared = Table::shared_nbytes(*setup);
+        KC_TRY(KC_CUDA(cudaFuncSetAttribute(count_kernel<Key, Table>,
+                                            cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                            (int)shared)));
+        count_kernel<Key, Table><<<(unsigned)nblocks, THREADS, shared, gpu->stream>>>(
+                *setup, k, stranded, words, records, tasks, (uint32_t)ntasks, *out);
+        KC_TRY(KC_LAUNCHED());
+out:
+        return status;
+}
+
+template <class Key>
+enum kc_status kc_count_tasks(struct kc_gpu *gpu, enum kc_gpu_table kind,
+                              const kc_table_setup *setup, int k, bool stranded,
+                              const uint64_t *words, const uint64_t *records,
+                              const kc_task *tasks, size_t first, size_t last,
+                              const kc_pairs_out<Key> *out, struct kc_error *err)
+{
+        const size_t n = last - first;
+        if (n == 0)
+                return KC_OK;
+        size_t nblocks = n;
+        auto *launch_it = launch<Key, kc_warpdrive<Key, 1>>;
+        if (kind == KC_TABLE_LINEAR)
+                launch_it = launch<Key, kc_linear<Key>>;
+        if (kind == KC_TABLE_HOPSCOTCH)
+                launch_it = launch<Key, kc_hopscotch<Key>>;
+        if (kind == KC_TABLE_SLAB) {
+                launch_it = launch<Key, kc_slab<Key>>;
+                nblocks = n < setup->capacity ? n : setup->capacity;
+        }
+        return launch_it(gpu, setup, k, stranded, words, records, tasks + first, n, nblocks, out,
+                         err);
+}
+
+template <class Key>
+void kc_count_tables_plan(const struct kc_gpu *gpu, enum kc_gpu_table kind, kc_table_setup *setup,
+                          size_t *arena_nbytes)
+{
+        *setup = {};
+        *arena_nbytes = 0;
+        if (kind != KC_TABLE_SLAB) {
+                setup->capacity = table_capacity<Key>(kind);
+                return;
+        }
+        const uint32_t most = 4 * (uint32_t)gpu->nmultiprocessors;
+        setup->capacity = most < SLAB_MAX_BLOCKS ? most : (uint32_t)SLAB_MAX_BLOCKS;
+        setup->arena_nbytes = SLAB_ARENA_NBYTES;
+        *arena_nbytes = setup->capacity * setup->arena_nbytes;
+}
+
+#define INSTANTIATE(Key) \
+        template enum kc_status kc_count_tasks<Key>( \
+                struct kc_gpu *, enum kc_gpu_table, const kc_table_setup *, int, bool, \
+                const uint64_t *, const uint64_t *, const kc_task *, size_t, size_t, \
+                const kc_pairs_out<Key> *, struct kc_error *); \
+        template void kc_count_tables_plan<Key>(const struct kc_gpu *, enum kc_gpu_table, \
+                                                kc_table_setup *, size_t *);
+KC_GPU_KEYS(INSTANTIATE)

@@ -1,0 +1,140 @@
+/*
+ * The multisplit: records of super-k-mers to bins, and the bins to tasks, each for one thread
+ * block.
+ */
+#include "gpu/count/count_internal.cuh"
+
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_scan.cuh>
+#include <thrust/iterator/counting_iterator.h>
+#include <thrust/iterator/transform_iterator.h>
+
+enum { THREADS = 256, WARP = 32 };
+
+/* ---- bins to tasks ---- */
+
+/* Where each bin begins among the sorted records; offsets[nbins] = n. A record that follows one of
+ * another bin says so for all bins in between. */
+__global__ void offsets_kernel(const uint64_t *records, uint64_t n, uint32_t nbins,
+                               uint32_t *offsets)
+{
+        uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
+        if (i > n)
+                return;
+        uint32_t from = i == 0 ? 0 : kc_record_bin(records[i - 1]) + 1;
+        uint32_t to = i == n ? nbins : kc_record_bin(records[i]);
+        for (uint32_t bin = from; bin <= to; bin++)
+                offsets[bin] = (uint32_t)i;
+}
+
+struct pieces_of {
+        const uint32_t *offsets;
+        uint32_t nbins;
+        __device__ uint32_t operator()(uint32_t bin) const
+        {
+                uint32_t n = bin < nbins ? offsets[bin + 1] - offsets[bin] : 0;
+                return (n + TASK_NRECORDS - 1) / TASK_NRECORDS;
+        }
+};
+
+/* Exclusive sums of the bins' pieces, and their total. */
+template <class Key>
+static enum kc_status sum_pieces(kc_gpu_counter<Key> *c, uint32_t nbins, struct kc_error *err)
+{
+        thrust::counting_iterator<uint32_t> bins(0);
+        auto pieces = thrust::make_transform_iterator(bins, pieces_of{ c->offsets, nbins });
+        size_t nbytes = c->cub_nbytes;
+        return KC_CUDA(cub::DeviceScan::ExclusiveSum(c->cub_memory, nbytes, pieces, c->pieces,
+                                                     nbins + 1, c->gpu->stream));
+}
+
+/* The bin that a task is a piece of: the last one with so many tasks before it or fewer. */
+__device__ static uint32_t bin_of_task(const uint32_t *pieces, uint32_t nbins, uint32_t task)
+{
+        uint32_t low = 0, high = nbins; /* pieces[low] <= task < pieces[high] */
+        while (high - low > 1) {
+                uint32_t middle = low + (high - low) / 2;
+                if (pieces[middle] <= task)
+                        low = middle;
+                else
+                        high = middle;
+        }
+        return low;
+}
+
+/* One warp a task; bounds[t] is the number of its k-mers. */
+__global__ void tasks_kernel(const uint64_t *records, const uint32_t *offsets,
+                             const uint32_t *pieces, uint32_t nbins, kc_task *tasks,
+                             uint64_t *bounds)
+{
+        uint32_t t = (blockIdx.x * blockDim.x + threadIdx.x) / WARP, lane = threadIdx.x % WARP;
+        if (t >= pieces[nbins])
+                return;
+        uint32_t bin = bin_of_task(pieces, nbins, t);
+        uint32_t first = offsets[bin] + (t - pieces[bin]) * TASK_NRECORDS;
+        uint32_t n = min(offsets[bin + 1] - first, (uint32_t)TASK_NRECORDS), nkmers = 0;
+        for (uint32_t i = lane; i < n; i += WARP)
+                nkmers += kc_record_nkmers(records[first + i]);
+        nkmers = __reduce_add_sync(~0u, nkmers);
+        if (lane == 0) {
+                tasks[t] = { first, n };
+                bounds[t] = nkmers;
+        }
+}
+
+/* Sorted records to tasks, bounds (summed up) and heard->ntasks. */
+template <class Key>
+static enum kc_status make_tasks(kc_gpu_counter<Key> *c, const kc_superkmer_setup *setup,
+                                 struct kc_error *err)
+{
+        enum kc_status status;
+        cudaStream_t stream = c->gpu->stream;
+        const uint32_t nbins = 1u << setup->bin_bits;
+        const uint64_t n = c->heard->nrecords;
+        size_t nbytes = c->cub_nbytes;
+        offsets_kernel<<<kc_ceil_div(n + 1, THREADS), THREADS, 0, stream>>>(c->records, n, nbins,
+                                                                            c->offsets);
+        KC_TRY(KC_LAUNCHED());
+        KC_TRY(sum_pieces(c, nbins, err));
+        KC_TRY(KC_CUDA(cudaMemcpyAsync(&c->heard->ntasks, c->pieces + nbins, sizeof(uint32_t),
+                                       cudaMemcpyDeviceToHost, stream)));
+        KC_TRY(KC_CUDA(cudaStreamSynchronize(stream)));
+        if (c->heard->ntasks == 0)
+                return KC_OK;
+        tasks_kernel<<<kc_ceil_div((size_t)c->heard->ntasks * WARP, THREADS), THREADS, 0, stream>>>(
+                c->records, c->offsets, c->pieces, nbins, c->tasks, c->bounds);
+        KC_TRY(KC_LAUNCHED());
+        KC_TRY(KC_CUDA(cub::DeviceScan::InclusiveSum(c->cub_memory, nbytes, c->bounds, c->bounds,
+                                                     (int)c->heard->ntasks, stream)));
+out:
+        return status;
+}
+
+/* ---- records to bins ---- */
+
+/* By bin: the multisplit. */
+template <class Key>
+enum kc_status kc_counter_split(kc_gpu_counter<Key> *c, const kc_superkmer_setup *setup,
+                                struct kc_error *err)
+{
+        enum kc_status status;
+        const int bin_shift = KC_RECORD_POSITION_BITS + KC_RECORD_LENGTH_BITS;
+        cub::DoubleBuffer<uint64_t> buffers(c->found, c->records);
+        size_t nbytes = c->cub_nbytes;
+        KC_TRY(kc_counter_begin_time(c, err));
+        if (setup->bin_bits > 0) /* else all are in one bin, as they were found */
+                KC_TRY(KC_CUDA(cub::DeviceRadixSort::SortKeys(
+                        c->cub_memory, nbytes, buffers, c->heard->nrecords, bin_shift,
+                        bin_shift + setup->bin_bits, c->gpu->stream)));
+        c->records = buffers.Current();
+        c->found = buffers.Alternate();
+        KC_TRY(make_tasks(c, setup, err));
+        KC_TRY(kc_counter_end_time(c, SPLIT, err));
+out:
+        return status;
+}
+
+#define INSTANTIATE(Key) \
+        template enum kc_status kc_counter_split<Key>( \
+                kc_gpu_counter<Key> *, const kc_superkmer_setup *, struct kc_error *);
+KC_GPU_KEYS(INSTANTIATE)

@@ -1,0 +1,108 @@
+/*
+ * Tasks to runs: counted in waves, as many at a time as there is room for their pairs; the pairs of
+ * a wave or several are ordered into a run.
+ */
+#include "gpu/count/count_internal.cuh"
+#include "gpu/order/order.cuh"
+
+/* *last: tasks first .. *last - 1 have at most `room` k-mers. */
+__global__ void wave_kernel(const uint64_t *bounds, uint32_t first, uint32_t ntasks, uint64_t room,
+                            uint32_t *last)
+{
+        uint64_t limit = (first == 0 ? 0 : bounds[first - 1]) + room;
+        uint32_t low = first, high = ntasks;
+        while (low < high) {
+                uint32_t middle = low + (high - low) / 2;
+                if (bounds[middle] <= limit)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        *last = low;
+}
+
+template <class Key> struct pair_buffers {
+        Key *kmers, *kmers_tmp;
+        uint32_t *counts, *counts_tmp;
+};
+
+template <class Key> static pair_buffers<Key> get_pairs(const kc_gpu_counter<Key> *c)
+{
+        return { c->kmers, c->kmers + c->pairs_cap, c->counts, c->counts + c->pairs_cap };
+}
+
+/* Count as many tasks from *first on as there is surely room for. */
+template <class Key>
+static enum kc_status count_wave(kc_gpu_counter<Key> *c, const kc_gpu_reads *reads, uint32_t *first,
+                                 struct kc_error *err)
+{
+        enum kc_status status;
+        cudaStream_t stream = c->gpu->stream;
+        const pair_buffers<Key> pairs = get_pairs(c);
+        const kc_pairs_out<Key> out = { pairs.kmers, pairs.counts, &c->cursors[1] };
+        wave_kernel<<<1, 1, 0, stream>>>(c->bounds, *first, c->heard->ntasks,
+                                         c->pairs_cap - c->heard->npairs, c->last);
+        KC_TRY(KC_LAUNCHED());
+        KC_TRY(KC_CUDA(cudaMemcpyAsync(&c->heard->last, c->last, sizeof(uint32_t),
+                                       cudaMemcpyDeviceToHost, stream)));
+        KC_TRY(KC_CUDA(cudaStreamSynchronize(stream)));
+        KC_TRY(kc_counter_begin_time(c, err));
+        KC_TRY(kc_count_tasks<Key>(c->gpu, c->kind, &c->table, c->k, c->stranded, reads->words,
+                                   c->records, c->tasks, *first, c->heard->last, &out, err));
+        KC_TRY(KC_CUDA(cudaMemcpyAsync(&c->heard->npairs, &c->cursors[1], sizeof(uint64_t),
+                                       cudaMemcpyDeviceToHost, stream)));
+        KC_TRY(kc_counter_end_time(c, COUNT, err));
+        *first = c->heard->last;
+out:
+        return status;
+}
+
+/* The pairs so far become a run. */
+template <class Key>
+static enum kc_status give_run(kc_gpu_counter<Key> *c, const struct kc_gpu_run_taker<Key> *taker,
+                               uint64_t *nsaturated, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_gpu_run<Key> run = {};
+        pair_buffers<Key> p = get_pairs(c);
+        KC_TRY(kc_counter_begin_time(c, err));
+        KC_TRY(kc_gpu_order<Key>(c->gpu, c->k, p.kmers, p.counts, p.kmers_tmp, p.counts_tmp,
+                                 c->heard->npairs, &run, nsaturated, err));
+        KC_TRY(kc_counter_end_time(c, ORDER, err));
+        KC_TRY(taker->take(taker->ctx, &run, err));
+        c->heard->npairs = 0;
+        KC_TRY(KC_CUDA(cudaMemsetAsync(&c->cursors[1], 0, sizeof(uint64_t), c->gpu->stream)));
+out:
+        return status;
+}
+
+/* Room that is worth another wave, while tasks are left. */
+template <class Key> static bool has_room(const kc_gpu_counter<Key> *c)
+{
+        return c->pairs_cap - c->heard->npairs >= c->pairs_cap / 8;
+}
+
+template <class Key>
+enum kc_status kc_counter_count_tasks(kc_gpu_counter<Key> *c, const kc_gpu_reads *reads,
+                                      const struct kc_gpu_run_taker<Key> *taker,
+                                      uint64_t *nsaturated, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        uint32_t first = 0;
+        c->heard->npairs = 0;
+        KC_TRY(KC_CUDA(cudaMemsetAsync(&c->cursors[1], 0, sizeof(uint64_t), c->gpu->stream)));
+        while (first < c->heard->ntasks) {
+                uint32_t before = first;
+                KC_TRY(count_wave(c, reads, &first, err));
+                if (first == c->heard->ntasks || first == before || !has_room(c))
+                        KC_TRY(give_run(c, taker, nsaturated, err));
+        }
+out:
+        return status;
+}
+
+#define INSTANTIATE(Key) \
+        template enum kc_status kc_counter_count_tasks<Key>( \
+                kc_gpu_counter<Key> *, const kc_gpu_reads *, const struct kc_gpu_run_taker<Key> *, \
+                uint64_t *, struct kc_error *);
+KC_GPU_KEYS(INSTANTIATE)

@@ -1,0 +1,200 @@
+#include "gpu/device/context.cuh"
+
+#include "gpu/gpu.h"
+
+enum kc_status kc_cuda_check(cudaError_t code, const char *call, struct kc_error *err)
+{
+        if (code == cudaSuccess)
+                return KC_OK;
+        (void)cudaGetLastError();
+        if (code == cudaErrorMemoryAllocation)
+                return kc_fail(err, KC_ENOMEM, "CUDA: %s: out of memory; use --device cpu, or see "
+                               "--gpu-memory", call);
+        return kc_fail(err, KC_EDEVICE, "CUDA: %s: %s", call, cudaGetErrorString(code));
+}
+
+/* Waiting threads are to sleep, not to spin: the cores are needed for reading. */
+static enum kc_status wake(int device, struct kc_error *err)
+{
+#if CUDART_VERSION >= 12000
+        return KC_CUDA(cudaInitDevice(device, cudaDeviceScheduleBlockingSync,
+                                      cudaInitDeviceFlagsAreValid));
+#else
+        enum kc_status status;
+        KC_TRY(KC_CUDA(cudaSetDevice(device)));
+        KC_TRY(KC_CUDA(cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync)));
+out:
+        return status;
+#endif
+}
+
+enum kc_status kc_gpu_wake(int device, struct kc_error *err)
+{
+        int n;
+        enum kc_status status = kc_gpu_devices(NULL, 0, &n, err);
+        if (status == KC_OK && device >= n)
+                return kc_fail(err, KC_EDEVICE,
+                               "there is no device cuda:%d; 'kcount info --devices' lists those "
+                               "there are",
+                               device);
+        return status == KC_OK ? wake(device, err) : status;
+}
+
+static __global__ void any_kernel(void)
+{
+}
+
+/* Here, not at the first launch, when there is no way back to the host engine any more. All kernels
+ * are built for the same devices. */
+static enum kc_status check_build(const struct kc_gpu *gpu, struct kc_error *err)
+{
+        cudaError_t code =
+                cudaFuncSetAttribute(any_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, 0);
+        if (code == cudaSuccess)
+                return KC_OK;
+        (void)cudaGetLastError();
+        return kc_fail(err, KC_EDEVICE,
+                       "this build has no code for the device cuda:%d (%s); build for it with "
+                       "-DKCOUNT_CUDA_ARCHS, or use --device cpu",
+                       gpu->device, cudaGetErrorString(code));
+}
+
+static enum kc_status describe(struct kc_gpu *gpu, struct kc_error *err)
+{
+        enum kc_status status;
+        int l2, shared;
+        KC_TRY(KC_CUDA(cudaDeviceGetAttribute(&gpu->nmultiprocessors,
+                                              cudaDevAttrMultiProcessorCount, gpu->device)));
+        KC_TRY(KC_CUDA(cudaDeviceGetAttribute(&l2, cudaDevAttrL2CacheSize, gpu->device)));
+        KC_TRY(KC_CUDA(cudaDeviceGetAttribute(
+                &shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, gpu->device)));
+        gpu->l2_nbytes = (size_t)l2;
+        gpu->shared_nbytes = (size_t)shared;
+out:
+        return status;
+}
+
+/* The pool keeps what is released, for the next allocation: cudaMalloc stops the device. */
+static enum kc_status make_pool(struct kc_gpu *gpu, struct kc_error *err)
+{
+        enum kc_status status;
+        struct cudaMemPoolProps properties = {};
+        uint64_t keep = UINT64_MAX;
+        properties.allocType = cudaMemAllocationTypePinned;
+        properties.location.type = cudaMemLocationTypeDevice;
+        properties.location.id = gpu->device;
+        KC_TRY(KC_CUDA(cudaMemPoolCreate(&gpu->pool, &properties)));
+        KC_TRY(KC_CUDA(cudaMemPoolSetAttribute(gpu->pool, cudaMemPoolAttrReleaseThreshold, &keep)));
+out:
+        return status;
+}
+
+enum kc_status kc_gpu_open(struct kc_gpu *gpu, int device, size_t limit_nbytes,
+                           struct kc_error *err)
+{
+        enum kc_status status;
+        size_t free_nbytes, total_nbytes;
+        *gpu = {};
+        gpu->device = device;
+        KC_TRY(KC_CUDA(cudaSetDevice(device)));
+        KC_TRY(check_build(gpu, err));
+        KC_TRY(describe(gpu, err));
+        KC_TRY(KC_CUDA(cudaMemGetInfo(&free_nbytes, &total_nbytes)));
+        gpu->limit_nbytes = free_nbytes / 10 * 9;
+        if (limit_nbytes != 0 && limit_nbytes < gpu->limit_nbytes)
+                gpu->limit_nbytes = limit_nbytes;
+        gpu->bound_nbytes = gpu->limit_nbytes;
+        KC_TRY(make_pool(gpu, err));
+        KC_TRY(KC_CUDA(cudaStreamCreateWithFlags(&gpu->stream, cudaStreamNonBlocking)));
+        KC_TRY(KC_CUDA(cudaStreamCreateWithFlags(&gpu->upload, cudaStreamNonBlocking)));
+        KC_TRY(KC_CUDA(cudaStreamCreateWithFlags(&gpu->download, cudaStreamNonBlocking)));
+out:
+        return status;
+}
+
+/* Nothing more can be done about a failure here: the work is over, or another failure is on its
+ * way to the user. */
+void kc_gpu_close(struct kc_gpu *gpu)
+{
+        cudaStream_t streams[] = { gpu->stream, gpu->upload, gpu->download };
+        for (cudaStream_t stream : streams)
+                if (stream != NULL)
+                        (void)cudaStreamDestroy(stream);
+        if (gpu->pool != NULL)
+                (void)cudaMemPoolDestroy(gpu->pool);
+        *gpu = {};
+        (void)cudaGetLastError();
+}
+
+/* Memory that the pool holds in pieces of the wrong size is given back to the device first. */
+static cudaError_t take(struct kc_gpu *gpu, void **memory, size_t nbytes)
+{
+        cudaError_t code = cudaMallocFromPoolAsync(memory, nbytes, gpu->pool, gpu->stream);
+        if (code != cudaErrorMemoryAllocation)
+                return code;
+        (void)cudaGetLastError();
+        if ((code = cudaStreamSynchronize(gpu->stream)) != cudaSuccess ||
+            (code = cudaMemPoolTrimTo(gpu->pool, 0)) != cudaSuccess)
+                return code;
+        return cudaMallocFromPoolAsync(memory, nbytes, gpu->pool, gpu->stream);
+}
+
+/* A device that refuses nbytes is believed to have half of that left: so the next attempts ask for
+ * less, or come when memory was set free. */
+static enum kc_status try_alloc(struct kc_gpu *gpu, void **memory, size_t nbytes,
+                                struct kc_error *err)
+{
+        if (nbytes > kc_gpu_room(gpu))
+                return kc_fail(err, KC_ENOMEM,
+                               "%zu bytes of device memory are wanted and %zu left; allow more "
+                               "with --gpu-memory, or use --device cpu",
+                               nbytes, kc_gpu_room(gpu));
+        enum kc_status status = kc_cuda_check(take(gpu, memory, nbytes), "cudaMallocAsync", err);
+        if (status == KC_ENOMEM)
+                gpu->limit_nbytes = gpu->used_nbytes + nbytes / 2;
+        if (status != KC_OK)
+                return status;
+        gpu->used_nbytes += nbytes;
+        if (gpu->used_nbytes > gpu->peak_nbytes)
+                gpu->peak_nbytes = gpu->used_nbytes;
+        return KC_OK;
+}
+
+enum kc_status kc_gpu_alloc(struct kc_gpu *gpu, void **memory, size_t nbytes, struct kc_error *err)
+{
+        *memory = NULL;
+        if (nbytes == 0)
+                return KC_OK;
+        for (;;) {
+                struct kc_error refusal = {};
+                enum kc_status status = try_alloc(gpu, memory, nbytes, &refusal);
+                if (status == KC_OK)
+                        return KC_OK;
+                bool gave = false;
+                if (status == KC_ENOMEM && gpu->spare.give != NULL) {
+                        enum kc_status given = gpu->spare.give(gpu->spare.ctx, &gave, err);
+                        if (given != KC_OK)
+                                return given;
+                }
+                if (!gave)
+                        return kc_fail(err, status, "%s", refusal.message);
+        }
+}
+
+enum kc_status kc_gpu_hold(struct kc_gpu *gpu, size_t nbytes, struct kc_error *err)
+{
+        struct kc_gpu_spare spare = kc_gpu_take_spare(gpu);
+        void *memory;
+        enum kc_status status = kc_gpu_alloc(gpu, &memory, nbytes, err);
+        gpu->spare = spare;
+        kc_gpu_release(gpu, memory, nbytes);
+        return status;
+}
+
+void kc_gpu_release(struct kc_gpu *gpu, void *memory, size_t nbytes)
+{
+        if (memory == NULL)
+                return;
+        (void)cudaFreeAsync(memory, gpu->stream);
+        gpu->used_nbytes -= nbytes;
+}

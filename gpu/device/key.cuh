@@ -1,0 +1,100 @@
+/*
+ * Keys on the device: a k-mer as one unsigned integer of 64 (k <= 32) or 128 bits (k <= 64), the
+ * value of kmer/kmer.h; in memory it is what the host has, least significant word first.
+ *
+ * Everything marked KC_HD compiles for the host too, so that a machine without a device tests it.
+ */
+#ifndef KC_GPU_DEVICE_KEY_CUH
+#define KC_GPU_DEVICE_KEY_CUH
+
+#include <cstddef>
+#include <cstdint>
+
+#define KC_HD __host__ __device__ __forceinline__
+
+using kc_key64 = uint64_t;
+using kc_key128 = unsigned __int128;
+
+enum { KC_GPU_MAX_K = 64 };
+
+/* The one list of widths: templates are instantiated by KC_GPU_KEYS(MACRO). */
+#define KC_GPU_KEYS(instantiate) instantiate(kc_key64) instantiate(kc_key128)
+
+/* The 2-bit fields of x in reverse order. */
+KC_HD uint64_t kc_key_reverse_bases(uint64_t x)
+{
+#ifdef __CUDA_ARCH__
+        x = __brevll(x);
+        return (x & UINT64_C(0x5555555555555555)) << 1 | (x >> 1 & UINT64_C(0x5555555555555555));
+#else
+        x = (x & UINT64_C(0x3333333333333333)) << 2 | (x >> 2 & UINT64_C(0x3333333333333333));
+        x = (x & UINT64_C(0x0f0f0f0f0f0f0f0f)) << 4 | (x >> 4 & UINT64_C(0x0f0f0f0f0f0f0f0f));
+        return __builtin_bswap64(x);
+#endif
+}
+
+KC_HD kc_key128 kc_key_reverse_bases(kc_key128 x)
+{
+        return (kc_key128)kc_key_reverse_bases((uint64_t)x) << 64 |
+               kc_key_reverse_bases((uint64_t)(x >> 64));
+}
+
+/* The low 2k bits. */
+template <class Key> KC_HD Key kc_key_mask(int k)
+{
+        return (Key)~(Key)0 >> (8 * (int)sizeof(Key) - 2 * k);
+}
+
+/* The low `nbits` (at most 32) of key >> shift. */
+template <class Key> KC_HD uint32_t kc_key_bits(Key key, int shift, int nbits)
+{
+        return (uint32_t)((uint64_t)(key >> shift) & ((UINT64_C(1) << nbits) - 1));
+}
+
+/*
+ * The k-mer that k bases spell, given as they lie in a batch (kmer/batch.h: first base lowest; bits
+ * above 2k are ignored): as it stands, or the smaller of it and its reverse complement.
+ */
+template <class Key> KC_HD Key kc_key_from_packed(Key packed, int k, bool stranded)
+{
+        Key mask = kc_key_mask<Key>(k);
+        Key forward = kc_key_reverse_bases(packed) >> (8 * (int)sizeof(Key) - 2 * k);
+        Key reverse = ~packed & mask;
+        return stranded || forward < reverse ? forward : reverse;
+}
+
+/* A mixing of all bits into 64: what tables take their slots from. */
+KC_HD uint64_t kc_key_hash(kc_key64 key)
+{
+        key ^= key >> 32;
+        key *= UINT64_C(0x9e3779b97f4a7c15);
+        return key ^ key >> 29;
+}
+
+KC_HD uint64_t kc_key_hash(kc_key128 key)
+{
+        return kc_key_hash((uint64_t)key ^ (uint64_t)(key >> 64) * UINT64_C(0xd6e8feb86659fd93));
+}
+
+/* How many of the [n] ascending k-mers are below `kmer`. */
+template <class Key, class Index>
+KC_HD Index kc_count_below(const Key *kmers, Index n, Key kmer)
+{
+        Index low = 0, high = n;
+        while (low < high) {
+                Index middle = low + (high - low) / 2;
+                if (kmers[middle] < kmer)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        return low;
+}
+
+/* Counts saturate. */
+KC_HD uint32_t kc_count_add(uint32_t a, uint32_t b)
+{
+        return a + b < a ? UINT32_MAX : a + b;
+}
+
+#endif

@@ -1,0 +1,411 @@
+#include "gpu/maps/linear/map.cuh"
+
+#include "gpu/maps/linear/search.cuh"
+
+#include <algorithm>
+
+enum { THREADS = 256, BLOCKS_PER_SM = 6, MAX_PROBES = 65536 };
+
+/* What a launch adds to map->totals. */
+enum { NCLAIMED, NREFUSED, NTOTALS };
+
+/* ---- kernels ---- */
+
+static __device__ uint64_t thread_number(void)
+{
+        return (uint64_t)blockIdx.x * THREADS + threadIdx.x;
+}
+
+static __device__ uint64_t nthreads(void)
+{
+        return (uint64_t)gridDim.x * THREADS;
+}
+
+/* The kernels' loops end for all threads of a block at once. */
+static __device__ uint64_t whole_blocks(uint64_t n)
+{
+        return (n + THREADS - 1) / THREADS * THREADS;
+}
+
+/* What a thread's insertions came to. */
+struct tally {
+        uint32_t nclaimed, nrefused;
+
+        __device__ void add(enum kc_linear_outcome outcome)
+        {
+                nclaimed += outcome == KC_LINEAR_CLAIMED;
+                nrefused += outcome == KC_LINEAR_ABSENT;
+        }
+};
+
+/* By all lanes of a warp. */
+static __device__ void add_totals(unsigned long long *totals, const struct tally &own)
+{
+        uint32_t nclaimed = __reduce_add_sync(UINT32_MAX, own.nclaimed);
+        uint32_t nrefused = __reduce_add_sync(UINT32_MAX, own.nrefused);
+        if (kc_warp_lane() != 0)
+                return;
+        if (nclaimed != 0)
+                atomicAdd(&totals[NCLAIMED], (unsigned long long)nclaimed);
+        if (nrefused != 0)
+                atomicAdd(&totals[NREFUSED], (unsigned long long)nrefused);
+}
+
+template <class Key>
+static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
+        insert_kernel(kc_linear_view<Key> map, const Key *keys, const uint32_t *values, uint64_t n,
+                      unsigned long long *totals)
+{
+        struct tally tally = {};
+        for (uint64_t i = thread_number(); i < whole_blocks(n); i += nthreads()) {
+                uint32_t value = i < n ? __ldcs(&values[i]) : 0;
+                Key key = i < n ? __ldcs(&keys[i]) : 0;
+                tally.add(kc_linear_do<KC_LINEAR_INSERT>(map, i < n, key, &value));
+        }
+        add_totals(totals, tally);
+}
+
+template <class Key>
+static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
+        lookup_kernel(kc_linear_view<Key> map, const Key *keys, uint32_t *values, uint64_t n)
+{
+        for (uint64_t i = thread_number(); i < whole_blocks(n); i += nthreads()) {
+                uint32_t value;
+                kc_linear_do<KC_LINEAR_LOOKUP>(map, i < n, i < n ? __ldcs(&keys[i]) : 0, &value);
+                if (i < n)
+                        __stcs(&values[i], value);
+        }
+}
+
+template <class Key>
+static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
+        delete_kernel(kc_linear_view<Key> map, const Key *keys, uint64_t n)
+{
+        for (uint64_t i = thread_number(); i < whole_blocks(n); i += nthreads()) {
+                uint32_t value;
+                kc_linear_do<KC_LINEAR_DELETE>(map, i < n, i < n ? __ldcs(&keys[i]) : 0, &value);
+        }
+}
+
+template <class Key>
+static __global__ void __launch_bounds__(THREADS)
+        mixed_kernel(kc_linear_view<Key> map, const enum kc_linear_op *ops, const Key *keys,
+                     uint32_t *values, uint64_t n, unsigned long long *totals)
+{
+        struct tally tally = {};
+        for (uint64_t i = thread_number(); i < whole_blocks(n); i += nthreads()) {
+                enum kc_linear_op op = i < n ? ops[i] : KC_LINEAR_LOOKUP;
+                Key key = i < n ? keys[i] : 0;
+                uint32_t value = op == KC_LINEAR_INSERT ? values[i] : 0;
+                tally.add(kc_linear_do<KC_LINEAR_INSERT>(map, op == KC_LINEAR_INSERT, key, &value));
+                kc_linear_do<KC_LINEAR_DELETE>(map, op == KC_LINEAR_DELETE, key, &value);
+                kc_linear_do<KC_LINEAR_LOOKUP>(map, i < n && op == KC_LINEAR_LOOKUP, key, &value);
+                if (i < n && op == KC_LINEAR_LOOKUP)
+                        values[i] = value;
+        }
+        add_totals(totals, tally);
+}
+
+/* The pair in slot i; the last slot's key is the one that looks empty. */
+template <class Key> static __device__ bool is_pair(const kc_linear_view<Key> &map, uint64_t i)
+{
+        return i <= map.mask + 1 && map.slots[i].value != KC_LINEAR_EMPTY &&
+               (map.slots[i].key != (Key) ~(Key)0 || i == map.mask + 1);
+}
+
+template <class Key>
+static __global__ void __launch_bounds__(THREADS)
+        iterate_kernel(kc_linear_view<Key> map, Key *keys, uint32_t *values, uint64_t cap,
+                       unsigned long long *n)
+{
+        uint64_t i = thread_number();
+        uint32_t with = __ballot_sync(UINT32_MAX, is_pair(map, i));
+        unsigned long long to = 0;
+        if (kc_warp_lane() == 0 && with != 0)
+                to = atomicAdd(n, (unsigned long long)__popc(with));
+        to = __shfl_sync(UINT32_MAX, to, 0) + kc_warp_rank(with);
+        if (with >> kc_warp_lane() & 1 && to < cap) {
+                keys[to] = map.slots[i].key;
+                values[to] = map.slots[i].value;
+        }
+}
+
+template <class Key>
+static __global__ void __launch_bounds__(THREADS)
+        rehash_kernel(kc_linear_view<Key> from, kc_linear_view<Key> to, unsigned long long *totals)
+{
+        struct tally tally = {};
+        for (uint64_t i = thread_number(); i < whole_blocks(from.mask + 2); i += nthreads()) {
+                bool has_any = is_pair(from, i);
+                uint32_t value = has_any ? from.slots[i].value : 0;
+                Key key = has_any ? from.slots[i].key : 0;
+                tally.add(kc_linear_do<KC_LINEAR_INSERT>(to, has_any, key, &value));
+        }
+        add_totals(totals, tally);
+}
+
+/* stats: as struct kc_linear_stats has them */
+template <class Key>
+static __global__ void __launch_bounds__(THREADS)
+        stats_kernel(kc_linear_view<Key> map, unsigned long long *stats)
+{
+        __shared__ unsigned long long own[3 + KC_LINEAR_NBUCKETS];
+        for (int i = threadIdx.x; i < 3 + KC_LINEAR_NBUCKETS; i += THREADS)
+                own[i] = 0;
+        __syncthreads();
+        for (uint64_t i = thread_number(); i <= map.mask; i += nthreads()) {
+                Key key = map.slots[i].key;
+                if (key == (Key) ~(Key)0)
+                        continue;
+                unsigned long long probes = kc_linear_probes(key, i, map.mask);
+                int bucket = 0;
+                while (probes >> (bucket + 1) != 0 && bucket < KC_LINEAR_NBUCKETS - 1)
+                        bucket++;
+                atomicAdd(&own[0], 1ull);
+                atomicAdd(&own[1], probes);
+                atomicMax(&own[2], probes);
+                atomicAdd(&own[3 + bucket], 1ull);
+        }
+        __syncthreads();
+        for (int i = threadIdx.x; i < 3 + KC_LINEAR_NBUCKETS; i += THREADS) {
+                if (i == 2)
+                        atomicMax(&stats[i], own[i]);
+                else if (own[i] != 0)
+                        atomicAdd(&stats[i], own[i]);
+        }
+}
+
+/* ---- making ---- */
+
+static unsigned grid_for(const struct kc_gpu *gpu, uint64_t n)
+{
+        return (unsigned)std::min((n + THREADS - 1) / THREADS,
+                                  (uint64_t)BLOCKS_PER_SM * gpu->nmultiprocessors);
+}
+
+static enum kc_status clear_totals(struct kc_gpu *gpu, unsigned long long *totals, size_t n,
+                                   struct kc_error *err)
+{
+        return KC_CUDA(cudaMemsetAsync(totals, 0, n * sizeof *totals, gpu->stream));
+}
+
+template <class Key>
+enum kc_status kc_linear_new(kc_linear_map<Key> *map, struct kc_gpu *gpu,
+                             const struct kc_linear_options *options, struct kc_error *err)
+{
+        enum kc_status status;
+        uint32_t most = options->max_probes != 0 ? options->max_probes : (uint32_t)MAX_PROBES;
+        *map = {};
+        map->gpu = gpu;
+        map->options = *options;
+        map->capacity = 32;
+        if (options->capacity > UINT64_C(1) << 40)
+                return kc_fail(err, KC_EUSAGE, "a table of %llu slots cannot be",
+                               (unsigned long long)options->capacity);
+        while (map->capacity < options->capacity)
+                map->capacity *= 2;
+        map->view.mask = map->capacity - 1;
+        map->view.max_probes = (uint32_t)std::min((uint64_t)most, map->capacity);
+        KC_TRY(kc_gpu_new(gpu, &map->view.slots, map->capacity + 1, err));
+        KC_TRY(kc_gpu_new(gpu, &map->totals, NTOTALS, err));
+        KC_TRY(kc_linear_clear(map, err));
+out:
+        if (status != KC_OK)
+                kc_linear_free(map);
+        return status;
+}
+
+template <class Key> void kc_linear_free(kc_linear_map<Key> *map)
+{
+        if (map->gpu != NULL) {
+                kc_gpu_delete(map->gpu, map->view.slots, map->capacity + 1);
+                kc_gpu_delete(map->gpu, map->totals, NTOTALS);
+        }
+        *map = {};
+}
+
+template <class Key> enum kc_status kc_linear_clear(kc_linear_map<Key> *map, struct kc_error *err)
+{
+        map->nused = 0;
+        return KC_CUDA(cudaMemsetAsync(map->view.slots, 0xff,
+                                       (map->capacity + 1) * sizeof *map->view.slots,
+                                       map->gpu->stream));
+}
+
+/* ---- batches ---- */
+
+static enum kc_status fail_full(struct kc_error *err, uint64_t nrefused, uint64_t nused,
+                                uint64_t capacity)
+{
+        return kc_fail(err, KC_ENOMEM,
+                       "linear table: %llu keys find no room beside %llu others in %llu slots",
+                       (unsigned long long)nrefused, (unsigned long long)nused,
+                       (unsigned long long)capacity);
+}
+
+/* Behind a launch that may have claimed slots. */
+template <class Key>
+static enum kc_status take_totals(kc_linear_map<Key> *map, uint64_t *nrefused, struct kc_error *err)
+{
+        enum kc_status status;
+        unsigned long long totals[NTOTALS];
+        KC_TRY(KC_LAUNCHED());
+        KC_TRY(kc_gpu_read(map->gpu, totals, map->totals, NTOTALS, err));
+        map->nused += totals[NCLAIMED];
+        *nrefused = totals[NREFUSED];
+out:
+        return status;
+}
+
+template <class Key>
+enum kc_status kc_linear_insert(kc_linear_map<Key> *map, const Key *keys, const uint32_t *values,
+                                uint64_t n, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        uint64_t nrefused = n;
+        while (nrefused != 0) {
+                KC_TRY(clear_totals(map->gpu, map->totals, NTOTALS, err));
+                insert_kernel<<<grid_for(map->gpu, n), THREADS, 0, map->gpu->stream>>>(
+                        map->view, keys, values, n, map->totals);
+                KC_TRY(take_totals(map, &nrefused, err));
+                if (nrefused != 0 && !map->options.grows)
+                        return fail_full(err, nrefused, map->nused, map->capacity);
+                if (nrefused != 0)
+                        KC_TRY(kc_linear_rehash(map, 2 * map->capacity, err));
+        }
+out:
+        return status;
+}
+
+template <class Key>
+enum kc_status kc_linear_mixed(kc_linear_map<Key> *map, const enum kc_linear_op *ops,
+                               const Key *keys, uint32_t *values, uint64_t n, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        uint64_t nrefused = 0;
+        if (n == 0)
+                return KC_OK;
+        KC_TRY(clear_totals(map->gpu, map->totals, NTOTALS, err));
+        mixed_kernel<<<grid_for(map->gpu, n), THREADS, 0, map->gpu->stream>>>(
+                map->view, ops, keys, values, n, map->totals);
+        KC_TRY(take_totals(map, &nrefused, err));
+        if (nrefused != 0)
+                status = fail_full(err, nrefused, map->nused, map->capacity);
+out:
+        return status;
+}
+
+template <class Key>
+enum kc_status kc_linear_lookup(const kc_linear_map<Key> *map, const Key *keys, uint32_t *values,
+                                uint64_t n, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        if (n == 0)
+                return KC_OK;
+        lookup_kernel<<<grid_for(map->gpu, n), THREADS, 0, map->gpu->stream>>>(map->view, keys,
+                                                                               values, n);
+        KC_TRY(KC_LAUNCHED());
+        KC_TRY(KC_CUDA(cudaStreamSynchronize(map->gpu->stream)));
+out:
+        return status;
+}
+
+template <class Key>
+enum kc_status kc_linear_delete(kc_linear_map<Key> *map, const Key *keys, uint64_t n,
+                                struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        if (n == 0)
+                return KC_OK;
+        delete_kernel<<<grid_for(map->gpu, n), THREADS, 0, map->gpu->stream>>>(map->view, keys, n);
+        KC_TRY(KC_LAUNCHED());
+        KC_TRY(KC_CUDA(cudaStreamSynchronize(map->gpu->stream)));
+out:
+        return status;
+}
+
+template <class Key>
+enum kc_status kc_linear_iterate(const kc_linear_map<Key> *map, Key *keys, uint32_t *values,
+                                 uint64_t cap, uint64_t *n, struct kc_error *err)
+{
+        enum kc_status status;
+        unsigned long long totals[NTOTALS];
+        KC_TRY(clear_totals(map->gpu, map->totals, NTOTALS, err));
+        iterate_kernel<<<kc_ceil_div(map->capacity + 1, THREADS), THREADS, 0, map->gpu->stream>>>(
+                map->view, keys, values, cap, map->totals);
+        KC_TRY(KC_LAUNCHED());
+        KC_TRY(kc_gpu_read(map->gpu, totals, map->totals, NTOTALS, err));
+        *n = totals[0];
+out:
+        return status;
+}
+
+template <class Key>
+enum kc_status kc_linear_rehash(kc_linear_map<Key> *map, uint64_t capacity, struct kc_error *err)
+{
+        enum kc_status status;
+        kc_linear_map<Key> to = {};
+        struct kc_linear_options options = map->options;
+        uint64_t nrefused = 0;
+        options.capacity = capacity;
+        do {
+                kc_linear_free(&to);
+                KC_TRY(kc_linear_new(&to, map->gpu, &options, err));
+                KC_TRY(clear_totals(map->gpu, to.totals, NTOTALS, err));
+                rehash_kernel<<<grid_for(map->gpu, map->capacity + 1), THREADS, 0,
+                                map->gpu->stream>>>(map->view, to.view, to.totals);
+                KC_TRY(take_totals(&to, &nrefused, err));
+                options.capacity = 2 * to.capacity;
+        } while (nrefused != 0);
+        to.options = map->options;
+        std::swap(*map, to);
+out:
+        kc_linear_free(&to);
+        return status;
+}
+
+template <class Key>
+enum kc_status kc_linear_get_stats(const kc_linear_map<Key> *map, struct kc_linear_stats *stats,
+                                   struct kc_error *err)
+{
+        enum { N = 3 + KC_LINEAR_NBUCKETS };
+        enum kc_status status;
+        unsigned long long *sums = NULL, host[N];
+        KC_TRY(kc_gpu_new(map->gpu, &sums, N, err));
+        KC_TRY(clear_totals(map->gpu, sums, N, err));
+        stats_kernel<<<grid_for(map->gpu, map->capacity), THREADS, 0, map->gpu->stream>>>(map->view,
+                                                                                          sums);
+        KC_TRY(KC_LAUNCHED());
+        KC_TRY(kc_gpu_read(map->gpu, host, sums, N, err));
+        stats->nkeys = host[0];
+        stats->sum = host[1];
+        stats->most = host[2];
+        std::copy(host + 3, host + N, stats->buckets);
+out:
+        kc_gpu_delete(map->gpu, sums, N);
+        return status;
+}
+
+#define INSTANTIATE(Key) \
+        template enum kc_status kc_linear_new(kc_linear_map<Key> *, struct kc_gpu *, \
+                                              const struct kc_linear_options *, \
+                                              struct kc_error *); \
+        template void kc_linear_free(kc_linear_map<Key> *); \
+        template enum kc_status kc_linear_clear(kc_linear_map<Key> *, struct kc_error *); \
+        template enum kc_status kc_linear_insert(kc_linear_map<Key> *, const Key *, \
+                                                 const uint32_t *, uint64_t, struct kc_error *); \
+        template enum kc_status kc_linear_lookup(const kc_linear_map<Key> *, const Key *, \
+                                                 uint32_t *, uint64_t, struct kc_error *); \
+        template enum kc_status kc_linear_delete(kc_linear_map<Key> *, const Key *, uint64_t, \
+                                                 struct kc_error *); \
+        template enum kc_status kc_linear_mixed(kc_linear_map<Key> *, const enum kc_linear_op *, \
+                                                const Key *, uint32_t *, uint64_t, \
+                                                struct kc_error *); \
+        template enum kc_status kc_linear_iterate(const kc_linear_map<Key> *, Key *, uint32_t *, \
+                                                  uint64_t, uint64_t *, struct kc_error *); \
+        template enum kc_status kc_linear_rehash(kc_linear_map<Key> *, uint64_t, \
+                                                 struct kc_error *); \
+        template enum kc_status kc_linear_get_stats(const kc_linear_map<Key> *, \
+                                                    struct kc_linear_stats *, struct kc_error *);
+INSTANTIATE(uint32_t)
+INSTANTIATE(kc_key64)

@@ -1,0 +1,197 @@
+/*
+ * One operation of the simple hash table; device code of map.cu.
+ *
+ * A lane looks at its key's slots 16 bytes at a time. What it has not found after a few looks, all
+ * lanes of the warp seek together, for one lane after the other, 512 bytes at a time: where a table
+ * is nearly full, clusters are long, and few lanes of a warp would be at work on them.
+ */
+#ifndef KC_GPU_MAPS_LINEAR_SEARCH_CUH
+#define KC_GPU_MAPS_LINEAR_SEARCH_CUH
+
+#include "gpu/maps/linear/map.cuh"
+#include "gpu/device/swap128.cuh"
+#include "gpu/device/warp.cuh"
+
+enum { KC_LINEAR_NLOOKS = 8, KC_LINEAR_NLANES = 32 };
+
+template <class Key> constexpr Key KC_LINEAR_FREE = (Key) ~(Key)0;
+
+/* What a lane reads at once: two slots, or one. */
+template <class Key> union kc_linear_window {
+        enum { NSLOTS = sizeof(uint4) / sizeof(kc_linear_slot<Key>) };
+        uint4 all;
+        kc_linear_slot<Key> slots[NSLOTS];
+
+        __device__ kc_linear_window(const kc_linear_slot<Key> *from) : all(*(const uint4 *)from)
+        {
+        }
+};
+
+/* Make a free slot the key's, with its value. The key that was there: KC_LINEAR_FREE if done. */
+static __device__ uint32_t kc_linear_swap(kc_linear_slot<uint32_t> *at, uint32_t key,
+                                          uint32_t value)
+{
+        return (uint32_t)atomicCAS((unsigned long long *)at, (unsigned long long)UINT64_MAX,
+                                   (unsigned long long)value << 32 | key);
+}
+
+static __device__ kc_key64 kc_linear_swap(kc_linear_slot<kc_key64> *at, kc_key64 key,
+                                          uint32_t value)
+{
+        if constexpr (KC_HAS_SWAP128)
+                return (kc_key64)kc_swap128((kc_key128 *)at, ~(kc_key128)0,
+                                            (kc_key128)value << 64 | key);
+        kc_key64 was = atomicCAS((unsigned long long *)&at->key, (unsigned long long)UINT64_MAX,
+                                 (unsigned long long)key);
+        if (was == KC_LINEAR_FREE<kc_key64>)
+                at->value = value;
+        return was;
+}
+
+/* ---- a search ---- */
+
+enum kc_linear_outcome {
+        KC_LINEAR_SEEKING,
+        KC_LINEAR_FOUND,
+        KC_LINEAR_CLAIMED,
+        KC_LINEAR_ABSENT, /* of an insertion: refused */
+        KC_LINEAR_IDLE,   /* the lane has no operation */
+};
+
+template <class Key> struct kc_linear_search {
+        enum kc_linear_outcome outcome;
+        Key key;
+        uint32_t value; /* to insert; or found */
+        uint32_t left;  /* slots that may still be looked at */
+        uint64_t slot;  /* the next one */
+};
+
+/* n more slots are other keys'. */
+template <class Key>
+static __device__ void kc_linear_pass(const kc_linear_view<Key> &map, kc_linear_search<Key> *s,
+                                      uint32_t n)
+{
+        s->slot = (s->slot + n) & map.mask;
+        s->left -= min(n, s->left);
+        if (s->left == 0)
+                s->outcome = KC_LINEAR_ABSENT;
+}
+
+/* Do it at s->slot, seen with this key, the search's or KC_LINEAR_FREE, and value. As before if
+ * another key has come there meanwhile. */
+template <enum kc_linear_op OP, class Key>
+static __device__ void kc_linear_settle(const kc_linear_view<Key> &map, kc_linear_search<Key> *s,
+                                        Key there, uint32_t value)
+{
+        kc_linear_slot<Key> *slot = &map.slots[s->slot];
+        if (OP == KC_LINEAR_INSERT && there != s->key) {
+                there = kc_linear_swap(slot, s->key, s->value);
+                if (there == KC_LINEAR_FREE<Key>)
+                        s->outcome = KC_LINEAR_CLAIMED;
+                if (there != s->key)
+                        return;
+        }
+        s->outcome = there == s->key ? KC_LINEAR_FOUND : KC_LINEAR_ABSENT;
+        if (there == s->key && OP != KC_LINEAR_LOOKUP)
+                slot->value = OP == KC_LINEAR_INSERT ? s->value : (uint32_t)KC_LINEAR_EMPTY;
+        else if (there == s->key)
+                s->value = value;
+}
+
+/* x of a lane, told to all NLANES. */
+template <int NLANES, class T> static __device__ T kc_linear_told(T x, int lane)
+{
+        return NLANES == 1 ? x : __shfl_sync(UINT32_MAX, x, lane);
+}
+
+/*
+ * Look at the rest of the window that s->slot is in, and at the NLANES - 1 behind it, a lane each:
+ * by NLANES lanes, who have the same search before and after. The first slot that is free or the
+ * key's decides.
+ */
+template <enum kc_linear_op OP, int NLANES, class Key>
+static __device__ void kc_linear_look(const kc_linear_view<Key> &map, kc_linear_search<Key> *s)
+{
+        enum { N = kc_linear_window<Key>::NSLOTS };
+        int lane = NLANES == 1 ? 0 : (int)kc_warp_lane(), skip = (int)(s->slot % N);
+        int ahead = lane * N - skip, at = -1;
+        kc_linear_window<Key> window(&map.slots[(s->slot + (uint64_t)ahead) & map.mask]);
+        Key there = 0;
+        uint32_t value = 0;
+#pragma unroll
+        for (int i = N - 1; i >= 0; i--) {
+                Key seen = window.slots[i].key;
+                bool decides = seen == s->key || seen == KC_LINEAR_FREE<Key>;
+                if (decides && (uint32_t)(ahead + i) < s->left) {
+                        at = ahead + i;
+                        there = seen;
+                        value = window.slots[i].value;
+                }
+        }
+        uint32_t with = NLANES == 1 ? at >= 0 : __ballot_sync(UINT32_MAX, at >= 0);
+        if (with == 0) {
+                kc_linear_pass(map, s, (uint32_t)(NLANES * N - skip));
+                return;
+        }
+        int first = __ffs(with) - 1;
+        kc_linear_pass(map, s, (uint32_t)kc_linear_told<NLANES>(at, first));
+        if (lane == first)
+                kc_linear_settle<OP>(map, s, there, value);
+        s->outcome = (enum kc_linear_outcome)kc_linear_told<NLANES>((int)s->outcome, first);
+        s->value = kc_linear_told<NLANES>(s->value, first);
+        if (s->outcome == KC_LINEAR_SEEKING)
+                kc_linear_pass(map, s, 1);
+}
+
+/* The searches of a warp's lanes that are not over, one after the other. */
+template <enum kc_linear_op OP, class Key>
+static __device__ void kc_linear_look_together(const kc_linear_view<Key> &map,
+                                               kc_linear_search<Key> *own)
+{
+        uint32_t todo = __ballot_sync(UINT32_MAX, own->outcome == KC_LINEAR_SEEKING);
+        for (; todo != 0; todo &= todo - 1) {
+                int whose = __ffs(todo) - 1;
+                kc_linear_search<Key> s = {
+                        KC_LINEAR_SEEKING,
+                        __shfl_sync(UINT32_MAX, own->key, whose),
+                        __shfl_sync(UINT32_MAX, own->value, whose),
+                        __shfl_sync(UINT32_MAX, own->left, whose),
+                        __shfl_sync(UINT32_MAX, own->slot, whose),
+                };
+                while (s.outcome == KC_LINEAR_SEEKING)
+                        kc_linear_look<OP, KC_LINEAR_NLANES>(map, &s);
+                if ((int)kc_warp_lane() == whose) {
+                        own->outcome = s.outcome;
+                        own->value = s.value;
+                }
+        }
+}
+
+/*
+ * One operation of each lane that has_any; by all lanes of a warp. Never KC_LINEAR_SEEKING.
+ *   value  of an insertion in; of a lookup out: KC_LINEAR_EMPTY where there is no such key
+ */
+template <enum kc_linear_op OP, class Key>
+static __device__ enum kc_linear_outcome kc_linear_do(const kc_linear_view<Key> &map, bool has_any,
+                                                      Key key, uint32_t *value)
+{
+        kc_linear_search<Key> s = {
+                has_any ? KC_LINEAR_SEEKING : KC_LINEAR_IDLE,
+                key,
+                OP == KC_LINEAR_INSERT ? *value : (uint32_t)KC_LINEAR_EMPTY,
+                map.max_probes,
+                kc_linear_hash(key) & map.mask,
+        };
+        if (has_any && key == KC_LINEAR_FREE<Key>) {
+                s.slot = map.mask + 1;
+                kc_linear_settle<OP>(map, &s, key, map.slots[s.slot].value);
+        }
+#pragma unroll 1
+        for (int i = 0; i < KC_LINEAR_NLOOKS && s.outcome == KC_LINEAR_SEEKING; i++)
+                kc_linear_look<OP, 1>(map, &s);
+        kc_linear_look_together<OP>(map, &s);
+        *value = s.value;
+        return s.outcome;
+}
+
+#endif

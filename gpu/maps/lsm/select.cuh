@@ -1,0 +1,564 @@
+/*
+ * How a warp answers a count or range query, once its bounds in the levels are known.
+ *
+ * The paper copies all elements within to memory, sorts them by segments there and compacts them
+ * (IV-C, IV-D). But a query's share of a level is sorted already. Up to 32 elements a warp holds in
+ * registers, and counts for each how many are lower. More are merged level by level in the warp's
+ * part of shared memory, as many at a time as there is room: of each level a share, cut at the
+ * lowest of the keys where shares end, so that what is below is complete. So nothing goes through
+ * memory but the elements that are read and the pairs that are written.
+ *
+ * There is a kernel for either, since the first needs many warps on a multiprocessor and the second
+ * much room for each. What the first leaves it marks in the counts.
+ */
+#ifndef KC_GPU_MAPS_LSM_SELECT_CUH
+#define KC_GPU_MAPS_LSM_SELECT_CUH
+
+#include "gpu/maps/lsm/map_internal.cuh"
+#include "gpu/device/warp.cuh"
+
+enum {
+        KC_LSM_FEW_NTHREADS = 256,
+        KC_LSM_FEW_NWARPS = KC_LSM_FEW_NTHREADS / 32,
+        KC_LSM_MANY_NTHREADS = 128,
+        KC_LSM_MANY_NWARPS = KC_LSM_MANY_NTHREADS / 32,
+        KC_LSM_MANY_NBLOCKS = 5,    /* of a multiprocessor, all there are */
+        KC_LSM_CHUNK_NBYTES = 4480, /* of words, in shared memory, for each warp */
+        KC_LSM_GROUP = 8,           /* queries that a warp looks through at a time */
+};
+
+/* As a query's count: it has more elements than registers hold. */
+static const uint64_t KC_LSM_UNSETTLED = UINT64_MAX;
+
+/* ---- what the lanes of a warp tell each other */
+
+static __device__ uint32_t shuffle(uint32_t x, uint32_t lane)
+{
+        return __shfl_sync(UINT32_MAX, x, (int)lane);
+}
+
+static __device__ kc_key64 shuffle(kc_key64 x, uint32_t lane)
+{
+        return __shfl_sync(UINT32_MAX, x, (int)lane);
+}
+
+static __device__ kc_key128 shuffle(kc_key128 x, uint32_t lane)
+{
+        uint64_t high = shuffle((uint64_t)(x >> 64), lane);
+        return (kc_key128)high << 64 | shuffle((uint64_t)x, lane);
+}
+
+template <class T> static __device__ T warp_min(T x)
+{
+        for (uint32_t d = 16; d > 0; d /= 2) {
+                T other = shuffle(x, kc_warp_lane() ^ d);
+                x = other < x ? other : x;
+        }
+        return x;
+}
+
+static __device__ uint64_t warp_sum(uint64_t x)
+{
+        for (uint32_t d = 16; d > 0; d /= 2)
+                x += shuffle(x, kc_warp_lane() ^ d);
+        return x;
+}
+
+/* ---- select */
+
+/* Where pairs of a query go. */
+template <class Word> struct output {
+        Word *keys;
+        uint32_t *values;
+        uint64_t at, cap; /* the query's next place; what is at cap or behind is not written */
+        uint64_t n;       /* pairs found so far */
+};
+
+/* Lane by lane in order: those with `valid` have a pair. */
+template <class Word, bool WRITES>
+static __device__ void give(output<Word> *out, bool valid, Word word, uint32_t value)
+{
+        uint32_t ballot = __ballot_sync(UINT32_MAX, valid);
+        uint64_t at = out->at + out->n + kc_warp_rank(ballot);
+        if (WRITES && valid && at < out->cap) {
+                out->keys[at] = kc_lsm_kind<Word>::key(word);
+                out->values[at] = value;
+        }
+        out->n += (uint32_t)__popc(ballot);
+}
+
+/* Lane l has what is left of level l for the query. */
+template <class Word> struct selection {
+        const kc_lsm_view<Word> *view;
+        kc_lsm_bounds left;
+};
+
+template <class Word> static KC_HD bool needs_values(bool writes)
+{
+        return writes || kc_lsm_kind<Word>::SUMS;
+}
+
+/* ---- up to 32 elements: in registers */
+
+/* The lane's element: of those of level 0, level 1, ... the one numbered as the lane. */
+template <class Word>
+static __device__ void take_element(const selection<Word> &s, uint32_t end, bool with_value,
+                                    Word *word, uint32_t *value)
+{
+        const Word *words = NULL;
+        const uint32_t *values = NULL;
+        for (uint32_t l = 0; l < s.view->nlevels; l++) {
+                uint32_t n = shuffle(s.left.n, l), begin = shuffle(end, l) - n;
+                uint32_t at = shuffle(s.left.first, l) + kc_warp_lane() - begin;
+                if (kc_warp_lane() - begin < n) {
+                        words = s.view->levels[l].words + at;
+                        values = s.view->levels[l].values + at;
+                }
+        }
+        *word = words != NULL ? *words : 0;
+        *value = words != NULL && with_value ? *values : 0;
+}
+
+/* What the lane's element is to the others; those of one key come newest first. */
+struct standing {
+        uint32_t rank;  /* elements with lower keys */
+        bool is_newest; /* of its key */
+        uint32_t sum;   /* of its key's values, from it on to a tombstone */
+};
+
+template <class Word>
+static __device__ struct standing compare(Word word, uint32_t value, uint32_t n)
+{
+        struct standing s = { 0, true, 0 };
+        const Word key = kc_lsm_kind<Word>::key(word);
+        bool ended = false;
+        for (uint32_t i = 0; i < n; i++) {
+                Word other = kc_lsm_kind<Word>::key(shuffle(word, i));
+                bool same = other == key, newer = i < kc_warp_lane();
+                s.rank += other < key;
+                s.is_newest &= !(same && newer);
+                if (!kc_lsm_kind<Word>::SUMS)
+                        continue;
+                uint32_t count = shuffle(value, i);
+                ended |= same && !newer && count == 0;
+                s.sum = same && !newer && !ended ? kc_count_add(s.sum, count) : s.sum;
+        }
+        return s;
+}
+
+/* n: of all levels. The pairs' places are told by their ranks. */
+template <class Word, bool WRITES>
+static __device__ void select_few(const selection<Word> &s, uint32_t end, uint32_t n,
+                                  output<Word> *out)
+{
+        Word word;
+        uint32_t value;
+        take_element(s, end, needs_values<Word>(WRITES), &word, &value);
+        struct standing standing = compare(word, value, n);
+        if (kc_lsm_kind<Word>::SUMS)
+                value = standing.sum;
+        bool valid = kc_warp_lane() < n && standing.is_newest &&
+                     !kc_lsm_kind<Word>::is_tombstone(word, value);
+        uint32_t own = valid ? 1u << standing.rank : 0;
+        uint32_t ranks = __reduce_or_sync(UINT32_MAX, own);
+        uint64_t at = out->at + (uint32_t)__popc(ranks & (own - 1));
+        if (WRITES && valid && at < out->cap) {
+                out->keys[at] = kc_lsm_kind<Word>::key(word);
+                out->values[at] = value;
+        }
+        out->n = (uint32_t)__popc(ranks);
+}
+
+/* ---- more: in shared memory */
+
+template <class Word> struct chunk_shape {
+        enum {
+                LENGTH = KC_LSM_CHUNK_NBYTES / sizeof(Word), /* a warp's elements at a time */
+                MAX_EACH = (LENGTH + 31) / 32 | 1,           /* a lane's, odd: see kc_merge_shape */
+        };
+};
+
+/* With what is read, and of no meaning, before and behind elements that are merged. */
+template <class Word> struct chunk {
+        enum { BESIDE = (chunk_shape<Word>::MAX_EACH + 4) / 4 * 4 };
+        alignas(16) Word all_words[BESIDE + chunk_shape<Word>::LENGTH + BESIDE];
+        alignas(16) uint32_t all_values[BESIDE + chunk_shape<Word>::LENGTH + BESIDE];
+};
+
+template <class Word> static __device__ Word *words_in(chunk<Word> *chunk)
+{
+        return chunk->all_words + chunk->BESIDE;
+}
+
+template <class Word> static __device__ uint32_t *values_in(chunk<Word> *chunk)
+{
+        return chunk->all_values + chunk->BESIDE;
+}
+
+/* Elements are loaded by fours, with what is beside them: levels have room for whole nodes. */
+enum : uint32_t { GROUP = 4, MAX_BESIDE = 2 * (GROUP - 1) };
+
+/* Groups that n elements from `first` on are in. */
+static __device__ uint32_t count_groups(uint32_t first, uint32_t n)
+{
+        return n > 0 ? (first % GROUP + n + GROUP - 1) / GROUP : 0;
+}
+
+/* How much of the lane's level goes to the chunk: all if there is room for all levels, or else a
+ * share, one at least where there is any. */
+template <class Word> static __device__ uint32_t quota(const selection<Word> &s)
+{
+        enum { LENGTH = chunk_shape<Word>::LENGTH };
+        uint64_t all = warp_sum((uint64_t)s.left.n + (s.left.n > 0 ? MAX_BESIDE : 0));
+        if (all <= LENGTH || s.left.n == 0)
+                return s.left.n;
+        uint32_t room = LENGTH - s.view->nlevels * (MAX_BESIDE + 1);
+        uint32_t share = (uint32_t)(s.left.n * (uint64_t)room / all);
+        return share > 0 ? share : 1;
+}
+
+/* Level l's part is n(l) elements from begin(l) on, of lane l; in between there is what is beside
+ * them. */
+struct part {
+        uint32_t begin, n;
+};
+
+template <class Word> static __device__ struct part lay_out(const selection<Word> &s, uint32_t n)
+{
+        uint32_t ngroups = count_groups(s.left.first, n);
+        return { (kc_warp_scan(ngroups) - ngroups) * GROUP + s.left.first % GROUP, n };
+}
+
+/* n groups; by all lanes. */
+template <class T>
+static __device__ void load_groups(T *to, const T *from, uint32_t n)
+{
+        n *= GROUP * sizeof(T) / sizeof(uint4);
+        for (uint32_t i = kc_warp_lane(); i < n; i += 32)
+                __pipeline_memcpy_async((uint4 *)to + i, (const uint4 *)from + i, sizeof(uint4));
+}
+
+template <class Word>
+static __device__ void load_parts(const selection<Word> &s, struct part part, bool with_values,
+                                  chunk<Word> *chunk)
+{
+        for (uint32_t l = 0; l < s.view->nlevels; l++) {
+                uint32_t begin = shuffle(part.begin, l), n = shuffle(part.n, l);
+                uint32_t first = shuffle(s.left.first, l);
+                uint32_t ngroups = count_groups(first, n);
+                begin -= first % GROUP;
+                first -= first % GROUP;
+                load_groups(words_in(chunk) + begin, s.view->levels[l].words + first, ngroups);
+                if (with_values)
+                        load_groups(values_in(chunk) + begin, s.view->levels[l].values + first,
+                                    ngroups);
+        }
+        __pipeline_commit();
+        __pipeline_wait_prior(0);
+        __syncwarp();
+}
+
+/*
+ * Of levels that are not in the chunk to their end, more may follow: the keys below all their last
+ * words are complete. Each part is cut there; *pivot is the key that they are below.
+ */
+template <class Word>
+static __device__ struct part cut_part(const selection<Word> &s, struct part part,
+                                       const Word *words, Word *pivot)
+{
+        const Word max = (Word) ~(Word)0;
+        bool more = part.n < s.left.n;
+        Word last = more ? kc_lsm_kind<Word>::key(words[part.begin + part.n - 1]) : max;
+        if (!__any_sync(UINT32_MAX, more))
+                return part;
+        *pivot = warp_min(last);
+        part.n = kc_count_below(words + part.begin, part.n, kc_lsm_kind<Word>::least(*pivot));
+        return part;
+}
+
+/*
+ * A lane's share of two parts that are merged: n elements, number begin of all and those behind it.
+ * They are taken from both ends at once, since a step waits for the one before it: half of them in
+ * order, half of them backwards.
+ */
+template <class Word, int HALF> struct share {
+        uint32_t begin, n;
+        Word front[HALF], back[HALF];
+        uint32_t front_values[HALF], back_values[HALF];
+};
+
+static __device__ uint32_t each_of(uint32_t n)
+{
+        return (n + 31) / 32 | 1;
+}
+
+/* Elements a to a_end of the words and b to b_end, merged, to registers; no && and ||, so that the
+ * lanes do not part. */
+template <class Word, int HALF>
+static __device__ void take_share(const Word *words, const uint32_t *values, uint32_t a,
+                                  uint32_t a_end, uint32_t b, uint32_t b_end, bool with_values,
+                                  share<Word, HALF> *mine)
+{
+        typedef typename kc_lsm_kind<Word>::ordered ordered;
+        const uint32_t a_begin = a, b_begin = b, both = a + b, both_ends = a_end + b_end;
+        Word first_a = words[a], first_b = words[b];
+        Word last_a = words[(int)a_end - 1], last_b = words[(int)b_end - 1];
+        uint32_t a_last = a_end, b_last = b_end;
+#pragma unroll
+        for (int i = 0; i < HALF; i++) {
+                bool is_a = (b == b_end) | ((a < a_end) & (ordered{ first_a } <= ordered{ first_b }));
+                bool is_b = (a_last == a_begin) |
+                            ((b_last > b_begin) & (ordered{ last_a } <= ordered{ last_b }));
+                uint32_t at = is_a ? a : b;
+                int at_back = (int)(is_b ? b_last : a_last) - 1;
+                mine->front[i] = is_a ? first_a : first_b;
+                mine->back[i] = is_b ? last_b : last_a;
+                if (with_values) {
+                        mine->front_values[i] = values[at];
+                        mine->back_values[i] = values[at_back];
+                }
+                Word next = words[at + 1], next_back = words[at_back - 1];
+                first_a = is_a ? next : first_a;
+                first_b = is_a ? first_b : next;
+                last_a = is_b ? last_a : next_back;
+                last_b = is_b ? next_back : last_b;
+                a += is_a;
+                b = both + (uint32_t)i + 1 - a;
+                b_last -= is_b;
+                a_last = both_ends - (uint32_t)i - 1 - b_last;
+        }
+}
+
+template <class T, int HALF>
+static __device__ void put_share(T *to, uint32_t n, const T (&front)[HALF], const T (&back)[HALF])
+{
+        T *last = to + n - 1;
+#pragma unroll
+        for (uint32_t i = 0; i < HALF; i++) {
+                if (2 * i < n)
+                        to[i] = front[i];
+                if (2 * i + 1 < n)
+                        *(last - i) = back[i];
+        }
+}
+
+/* Elements 0 to na of the chunk with part b: merged, to the front; the first are newer. */
+template <class Word, int HALF>
+static __device__ void merge_parts(chunk<Word> *chunk, uint32_t na, struct part b, bool with_values)
+{
+        share<Word, HALF> mine;
+        Word *words = words_in(chunk);
+        uint32_t *values = values_in(chunk);
+        uint32_t n = na + b.n, each = each_of(n), begin = kc_warp_lane() * each;
+        mine.begin = begin < n ? begin : n;
+        mine.n = n - mine.begin < each ? n - mine.begin : each;
+        uint32_t a = kc_merge_search(kc_lsm_ordered_words(words), na,
+                                     kc_lsm_ordered_words(words + b.begin), b.n, mine.begin);
+        uint32_t a_end = shuffle(a, kc_warp_lane() + 1);
+        a_end = kc_warp_lane() == 31 ? na : a_end;
+        take_share(words, values, a, a_end, b.begin + mine.begin - a,
+                   b.begin + mine.begin + mine.n - a_end, with_values, &mine);
+        __syncwarp();
+        put_share(words + mine.begin, mine.n, mine.front, mine.back);
+        if (with_values)
+                put_share(values + mine.begin, mine.n, mine.front_values, mine.back_values);
+        __syncwarp();
+}
+
+/* The same; of small numbers with little effort. */
+template <class Word>
+static __device__ void merge_to_front(chunk<Word> *chunk, uint32_t na, struct part b,
+                                      bool with_values)
+{
+        enum : uint32_t { FEW = 3, SOME = 5, MANY = 9, MAX = chunk_shape<Word>::MAX_EACH / 2 + 1 };
+        uint32_t half = each_of(na + b.n) / 2 + 1;
+        if (half <= FEW)
+                merge_parts<Word, FEW>(chunk, na, b, with_values);
+        else if (half <= SOME)
+                merge_parts<Word, SOME>(chunk, na, b, with_values);
+        else if (half <= MANY)
+                merge_parts<Word, MANY>(chunk, na, b, with_values);
+        else
+                merge_parts<Word, MAX>(chunk, na, b, with_values);
+}
+
+/* All parts, to the front; their elements in all. A part never lies before the end of those that
+ * are merged already. */
+template <class Word>
+static __device__ uint32_t merge_all(const selection<Word> &s, struct part part, bool with_values,
+                                     chunk<Word> *chunk)
+{
+        uint32_t n = 0;
+        for (uint32_t l = 0; l < s.view->nlevels; l++) {
+                struct part more = { shuffle(part.begin, l), shuffle(part.n, l) };
+                if (more.n > 0 && more.begin > 0)
+                        merge_to_front(chunk, n, more, with_values);
+                n += more.n;
+        }
+        return n;
+}
+
+/* Whether word i of a run stands for its key and is no tombstone, where values are replaced. Lanes
+ * do not part. */
+template <class Word> static __device__ bool is_valid_word(const Word *words, uint32_t i)
+{
+        bool is_newest = (i == 0) | !kc_lsm_same_key(words[(int)i - 1], words[i]);
+        return is_newest & !kc_lsm_kind<Word>::is_tombstone(words[i], 0);
+}
+
+template <class Word, bool WRITES>
+static __device__ void give_chunk(chunk<Word> *chunk, uint32_t n, output<Word> *out)
+{
+        const Word *words = words_in(chunk);
+        const uint32_t *values = values_in(chunk);
+        for (uint32_t base = 0; base < n; base += 32) {
+                uint32_t i = base + kc_warp_lane(), at = i < n ? i : n - 1, value = 0;
+                bool valid;
+                if (kc_lsm_kind<Word>::SUMS) {
+                        valid = i < n && kc_lsm_is_valid(words, values, at, n, &value);
+                } else {
+                        valid = (i < n) & is_valid_word(words, at);
+                        value = WRITES ? values[at] : 0;
+                }
+                give<Word, WRITES>(out, valid, words[at], value);
+        }
+        __syncwarp();
+}
+
+/* ---- a key with more elements than a chunk holds of a level */
+
+/* Of n values the sum of those before a tombstone; *ended: there was one. */
+static __device__ uint32_t sum_values(const uint32_t *values, uint32_t n, uint32_t sum, bool *ended)
+{
+        for (uint32_t base = 0; base < n && !*ended; base += 32) {
+                uint32_t i = base + kc_warp_lane();
+                uint32_t value = i < n ? values[i] : 0;
+                uint32_t tombstones = __ballot_sync(UINT32_MAX, i < n && value == 0);
+                *ended = tombstones != 0;
+                uint32_t end = *ended ? (uint32_t)__ffs((int)tombstones) - 1 : 32;
+                uint64_t all = sum + warp_sum(kc_warp_lane() < end ? value : 0);
+                sum = all < UINT32_MAX ? (uint32_t)all : UINT32_MAX;
+        }
+        return sum;
+}
+
+/* `key` is the lowest that is left. Its elements are passed over in all levels; lane l has how many
+ * there are in level l. */
+template <class Word> static __device__ uint32_t pass_over(selection<Word> *s, Word key)
+{
+        uint32_t n = 0;
+        if (s->left.n > 0) {
+                const Word *words = s->view->levels[kc_warp_lane()].words + s->left.first;
+                n = key == kc_lsm_max_key<Word>()
+                            ? s->left.n
+                            : kc_count_below(words, s->left.n,
+                                             kc_lsm_kind<Word>::least((Word)(key + 1)));
+        }
+        s->left.first += n;
+        s->left.n -= n;
+        return n;
+}
+
+template <class Word, bool WRITES>
+static __device__ void give_key(selection<Word> *s, Word key, output<Word> *out)
+{
+        uint32_t first = s->left.first, n = pass_over(s, key), value = 0;
+        Word word = kc_lsm_kind<Word>::least(key);
+        bool ended = false;
+        for (uint32_t l = 0; l < s->view->nlevels && !ended; l++) {
+                uint32_t at = shuffle(first, l), nhere = shuffle(n, l);
+                const uint32_t *values = s->view->levels[l].values + at;
+                if (nhere == 0)
+                        continue;
+                if (kc_lsm_kind<Word>::SUMS) {
+                        value = sum_values(values, nhere, value, &ended);
+                        continue;
+                }
+                word = s->view->levels[l].words[at];
+                value = *values;
+                ended = true;
+        }
+        bool valid = !kc_lsm_kind<Word>::is_tombstone(word, value);
+        give<Word, WRITES>(out, valid && kc_warp_lane() == 0, word, value);
+}
+
+template <class Word, bool WRITES>
+static __device__ void select_many(selection<Word> s, chunk<Word> *chunk, output<Word> *out)
+{
+        const bool with_values = needs_values<Word>(WRITES);
+        while (__any_sync(UINT32_MAX, s.left.n > 0)) {
+                struct part part = lay_out(s, quota(s));
+                load_parts(s, part, with_values, chunk);
+                Word pivot = 0;
+                struct part complete = cut_part(s, part, words_in(chunk), &pivot);
+                if (!__any_sync(UINT32_MAX, complete.n > 0)) {
+                        give_key<Word, WRITES>(&s, pivot, out);
+                        continue;
+                }
+                uint32_t n = merge_all(s, complete, with_values, chunk);
+                give_chunk<Word, WRITES>(chunk, n, out);
+                s.left.first += complete.n;
+                s.left.n -= complete.n;
+        }
+}
+
+/* What lane l knows of query i, and where its pairs go. */
+template <class Word>
+static __device__ void begin_query(const kc_lsm_view<Word> *view, const kc_lsm_bounds *bounds,
+                                   uint32_t n, uint32_t i, const kc_lsm_ranges<Word> &ranges,
+                                   bool writes, selection<Word> *s, output<Word> *out)
+{
+        *s = { view, { 0, 0 } };
+        if (kc_warp_lane() < view->nlevels)
+                s->left = bounds[(size_t)kc_warp_lane() * n + i];
+        *out = { ranges.keys, ranges.values, writes ? ranges.starts[i] : 0, ranges.cap, 0 };
+}
+
+/* A warp a query. starts: of the queries, where they write; counts: how many pairs each has, or
+ * KC_LSM_UNSETTLED. */
+template <class Word, bool WRITES>
+static __global__ void __launch_bounds__(KC_LSM_FEW_NTHREADS)
+        few_kernel(const __grid_constant__ kc_lsm_view<Word> view, const kc_lsm_bounds *bounds,
+                   uint32_t n, kc_lsm_ranges<Word> ranges)
+{
+        uint32_t i = blockIdx.x * KC_LSM_FEW_NWARPS + threadIdx.x / 32;
+        if (i >= n)
+                return;
+        selection<Word> s;
+        output<Word> out;
+        begin_query(&view, bounds, n, i, ranges, WRITES, &s, &out);
+        bool few = __reduce_max_sync(UINT32_MAX, s.left.n) <= 32;
+        uint32_t end = few ? kc_warp_scan(s.left.n) : 0, all = shuffle(end, 31);
+        few = few && all <= 32;
+        if (few)
+                select_few<Word, WRITES>(s, end, all, &out);
+        if (kc_warp_lane() == 0)
+                ranges.counts[i] = few ? out.n : KC_LSM_UNSETTLED;
+}
+
+/* The queries that are left, of a group after the other. */
+template <class Word, bool WRITES>
+static __global__ void __launch_bounds__(KC_LSM_MANY_NTHREADS, KC_LSM_MANY_NBLOCKS)
+        many_kernel(const __grid_constant__ kc_lsm_view<Word> view, const kc_lsm_bounds *bounds,
+                    uint32_t n, kc_lsm_ranges<Word> ranges)
+{
+        __shared__ struct chunk<Word> chunks[KC_LSM_MANY_NWARPS];
+        uint32_t warp = threadIdx.x / 32, ngroups = (n + KC_LSM_GROUP - 1) / KC_LSM_GROUP;
+        for (uint32_t group = blockIdx.x * KC_LSM_MANY_NWARPS + warp; group < ngroups;
+             group += gridDim.x * KC_LSM_MANY_NWARPS) {
+                uint32_t first = group * KC_LSM_GROUP, mine = first + kc_warp_lane();
+                bool open = kc_warp_lane() < KC_LSM_GROUP && mine < n &&
+                            ranges.counts[mine] == KC_LSM_UNSETTLED;
+                for (uint32_t left = __ballot_sync(UINT32_MAX, open); left != 0; left &= left - 1) {
+                        uint32_t i = first + kc_lsm_lowest_bit(left);
+                        selection<Word> s;
+                        output<Word> out;
+                        begin_query(&view, bounds, n, i, ranges, WRITES, &s, &out);
+                        select_many<Word, WRITES>(s, &chunks[warp], &out);
+                        if (kc_warp_lane() == 0)
+                                ranges.counts[i] = out.n;
+                }
+        }
+}
+
+#endif

@@ -1,0 +1,662 @@
+#include "gpu/maps/slab/map.cuh"
+
+#include "gpu/device/warp.cuh"
+
+#include <algorithm>
+
+enum { THREADS = 256, WALK_BLOCKS = 8 };
+
+/* Blocks a multiprocessor that a kernel is compiled for, and launched with: as many as registers
+ * suffice for without spilling. */
+template <class Layout> KC_HD constexpr int min_blocks(uint32_t kind)
+{
+        if (kind == KC_SLAB_SEARCH)
+                return sizeof(typename Layout::key) == 8 ? 6 : 8;
+        return kind == KC_SLAB_ANY ? 4 : 5;
+}
+
+/* Sums that kernels give: of operations, and of walks along the lists, which come between. */
+struct kc_slab_map_state {
+        struct kc_slab_map_sums sums;
+        struct walk_sums {
+                unsigned long long nslabs, nelements, ndeleted, longest;
+        } walk;
+};
+
+/* ---- in kernels */
+
+template <class Layout> struct run_args {
+        struct kc_slab_lists lists;
+        struct kc_slab_pool_view pool;
+        struct kc_slab_ops<Layout> ops;
+        struct kc_slab_found found;
+        bool named, resume;
+        uint64_t seed;
+        uint32_t *pending;
+        struct kc_slab_map_sums *sums;
+        uint32_t *told; /* the sums are to be looked at */
+};
+
+template <class Layout> KC_HD bool takes_kind(const struct kc_slab_lists &lists, uint32_t kind)
+{
+        if (kind == KC_SLAB_INSERT)
+                return !Layout::APART;
+        if (kind == KC_SLAB_REPLACE)
+                return !lists.reuse;
+        if (kind == KC_SLAB_ADD)
+                return Layout::VALUES && !lists.reuse;
+        return kind < KC_SLAB_NKINDS;
+}
+
+/* False if there can be no such operation. */
+template <class Layout, uint32_t KIND>
+static __device__ bool read_op(const struct run_args<Layout> &args, size_t i,
+                               struct kc_slab_op<Layout> *op)
+{
+        typedef typename Layout::key key;
+        const struct kc_slab_ops<Layout> &ops = args.ops;
+        key given = __ldcs(&ops.keys[i]);
+        op->number = (uint32_t)i;
+        op->kind = KIND != KC_SLAB_ANY ? KIND : ops.kinds != NULL ? ops.kinds[i] : ops.kind;
+        op->value = 1;
+        if (Layout::VALUES && KIND != KC_SLAB_SEARCH && ops.values != NULL)
+                op->value = __ldcs(&ops.values[i]);
+        if (args.named) {
+                op->list = __ldcs(&ops.lists[i]);
+                op->key = (key)~given;
+        } else {
+                struct kc_slab_home<key> home =
+                        kc_slab_map_home(given, args.lists.nlists, args.seed);
+                op->list = home.list;
+                op->key = home.stored;
+        }
+        return op->list < args.lists.nlists && op->key > KC_SLAB_DELETED &&
+               takes_kind<Layout>(args.lists, op->kind) &&
+               !(Layout::APART && op->value == 0 && kc_slab_inserts(op->kind));
+}
+
+/* Of 32 operations, those in the ballot, which the host is to be told of. */
+template <class Layout>
+static __device__ void add_count(const struct run_args<Layout> &args, unsigned long long *sum,
+                                 uint32_t ballot)
+{
+        if (ballot == 0 || kc_warp_lane() != 0)
+                return;
+        atomicAdd(sum, (unsigned long long)__popc(ballot));
+        *args.told = 1;
+}
+
+/* The results of 32 operations; `mine`: this lane's is due. */
+template <class Layout>
+static __device__ void write_results(const struct run_args<Layout> &args, size_t first,
+                                     const struct kc_slab_op<Layout> &op, bool mine)
+{
+        uint32_t hits = __ballot_sync(KC_SLAB_ALL_LANES, mine && op.hit);
+        if (mine && args.ops.results != NULL)
+                __stcs(&args.ops.results[first + kc_warp_lane()], op.result);
+        if (args.ops.hits != NULL && kc_warp_lane() == 0)
+                args.ops.hits[first / 32] = hits | (args.resume ? args.ops.hits[first / 32] : 0);
+}
+
+/* A lane for each operation, 32 at a time. */
+template <class Layout, uint32_t NLANES, uint32_t KIND>
+static __global__ void __launch_bounds__(THREADS, min_blocks<Layout>(KIND))
+        run_kernel(struct run_args<Layout> args)
+{
+        __shared__ struct kc_slab_pool_shared shared;
+        struct kc_slab_list_warp<Layout, NLANES> warp;
+        warp.begin(args.lists, args.pool, &shared);
+        warp.silent = args.ops.results == NULL && args.ops.hits == NULL;
+        size_t thread = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+        for (size_t first = thread / 32 * 32; first < args.ops.n;
+             first += (size_t)gridDim.x * blockDim.x) {
+                size_t i = first + kc_warp_lane();
+                uint32_t due = args.resume ? args.pending[first / 32] : UINT32_MAX;
+                bool active = i < args.ops.n && (due >> kc_warp_lane() & 1);
+                struct kc_slab_op<Layout> op = {
+                };
+                bool valid = active && read_op<Layout, KIND>(args, i, &op);
+                bool left = warp.template run<KIND>(&op, valid, args.found);
+                write_results(args, first, op, active && !left);
+                uint32_t lefts = __ballot_sync(KC_SLAB_ALL_LANES, left);
+                if ((lefts != 0 || args.resume) && kc_warp_lane() == 0)
+                        args.pending[first / 32] = lefts;
+                add_count(args, &args.sums->npending, lefts);
+                add_count(args, &args.sums->nrefused,
+                          __ballot_sync(KC_SLAB_ALL_LANES, active && !valid));
+        }
+}
+
+struct walk_args {
+        struct kc_slab_lists lists;
+        struct kc_slab_pool_view pool;
+        uint32_t first, end; /* lists */
+        struct kc_slab_map_state *state;
+};
+
+/* The list of the group in the grid's next round: calls f(list) as often in all groups of a warp,
+ * with a list that is not there where it has none. */
+template <uint32_t NLANES, class F>
+static __device__ void for_lists(const struct walk_args &args, const F &f)
+{
+        uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x;
+        uint64_t nwarps = gridDim.x * blockDim.x / 32;
+        for (uint64_t warp = thread / 32; warp * (32 / NLANES) < args.end - args.first;
+             warp += nwarps) {
+                uint64_t list = args.first + warp * (32 / NLANES) + kc_warp_lane() / NLANES;
+                f(list < args.end ? (uint32_t)list : UINT32_MAX);
+        }
+}
+
+template <class Layout, uint32_t NLANES>
+static __global__ void __launch_bounds__(THREADS) flush_kernel(struct walk_args args)
+{
+        __shared__ struct kc_slab_pool_shared shared;
+        struct kc_slab_list_warp<Layout, NLANES> warp;
+        warp.begin(args.lists, args.pool, &shared);
+        uint32_t nslabs = 0;
+        for_lists<NLANES>(args, [&](uint32_t list) { nslabs += warp.flush(list); });
+        nslabs = __reduce_add_sync(KC_SLAB_ALL_LANES, nslabs);
+        if (nslabs != 0 && kc_warp_lane() == 0)
+                atomicAdd(&args.state->walk.nslabs, (unsigned long long)nslabs);
+}
+
+/* f(list, elements) for each slab of the list, and for nothing where other groups have more. */
+template <class Warp, class F>
+static __device__ void for_slabs(const Warp &warp, uint32_t list, const F &f)
+{
+        const char *at = list != UINT32_MAX ? warp.head(list) : NULL;
+        while (__any_sync(KC_SLAB_ALL_LANES, at != NULL)) {
+                typename Warp::elements elements;
+                warp.get_elements(&elements, at);
+                f(at != NULL, elements);
+                at = at != NULL && elements.next != 0 ? warp.pool.slab(elements.next) : NULL;
+        }
+}
+
+template <class Layout, uint32_t NLANES>
+static __global__ void __launch_bounds__(THREADS) measure_kernel(struct walk_args args)
+{
+        __shared__ struct kc_slab_pool_shared shared;
+        typedef struct kc_slab_list_warp<Layout, NLANES> list_warp;
+        list_warp warp;
+        warp.begin(args.lists, args.pool, &shared);
+        unsigned long long nelements = 0, ndeleted = 0, nslabs = 0, longest = 0;
+        for_lists<NLANES>(args, [&](uint32_t list) {
+                unsigned long long length = 0;
+                for_slabs(warp, list, [&](bool there, const typename list_warp::elements &e) {
+                        nelements += (unsigned)__popc(e.live);
+                        ndeleted += e.ndeleted;
+                        length += there;
+                });
+                nslabs += warp.group_lane() == 0 ? length : 0;
+                longest = max(longest, length);
+        });
+        atomicAdd(&args.state->walk.nelements, nelements);
+        atomicAdd(&args.state->walk.ndeleted, ndeleted);
+        atomicAdd(&args.state->walk.nslabs, nslabs);
+        atomicMax(&args.state->walk.longest, longest);
+}
+
+template <class Layout> struct dump_args {
+        typename Layout::key *keys;
+        uint32_t *values, *lists;
+        uint64_t cap;
+        bool named;
+        uint64_t seed;
+};
+
+template <class Layout>
+static __device__ void put_element(const struct dump_args<Layout> &to, uint64_t i,
+                                   typename Layout::key stored, uint32_t value, uint32_t list)
+{
+        typedef typename Layout::key key;
+        if (i >= to.cap)
+                return;
+        to.keys[i] = to.named ? (key)~stored : kc_slab_map_key(list, stored, to.seed);
+        if (to.values != NULL)
+                to.values[i] = value;
+        if (to.lists != NULL)
+                to.lists[i] = list;
+}
+
+template <class Layout, uint32_t NLANES>
+static __global__ void __launch_bounds__(THREADS)
+        dump_kernel(struct walk_args args, struct dump_args<Layout> to)
+{
+        __shared__ struct kc_slab_pool_shared shared;
+        typedef struct kc_slab_list_warp<Layout, NLANES> list_warp;
+        list_warp warp;
+        warp.begin(args.lists, args.pool, &shared);
+        for_lists<NLANES>(args, [&](uint32_t list) {
+                for_slabs(warp, list, [&](bool, const typename list_warp::elements &e) {
+                        uint32_t n = (uint32_t)__popc(e.live), before = kc_warp_scan(n) - n;
+                        uint32_t total = __shfl_sync(KC_SLAB_ALL_LANES, before + n, 31);
+                        unsigned long long at = 0;
+                        if (total != 0 && kc_warp_lane() == 0)
+                                at = atomicAdd(&args.state->walk.nelements,
+                                               (unsigned long long)total);
+                        at = __shfl_sync(KC_SLAB_ALL_LANES, at, 0) + before;
+#pragma unroll
+                        for (uint32_t i = 0; i < list_warp::places::NELEMENTS; i++)
+                                if (e.live >> i & 1)
+                                        put_element(to, at++, e.key_of(i), e.value_of(i), list);
+                });
+        });
+}
+
+/* ---- making */
+
+template <class Layout>
+static enum kc_status check(const struct kc_slab_map_params *params, struct kc_error *err)
+{
+        uint32_t least = params->named ? 1 : 2;
+        if (params->nlists < least || params->nlists > KC_SLAB_MAP_MAX_LISTS)
+                return kc_fail(err, KC_EUSAGE, "a slab hash has %u to 2^31 lists, not %u", least,
+                               params->nlists);
+        if (params->nlanes != 8 && params->nlanes != 4)
+                return kc_fail(err, KC_EUSAGE, "no slab hash has groups of %d lanes",
+                               params->nlanes);
+        if (params->reuse && Layout::APART)
+                return kc_fail(err, KC_EUSAGE, "places are not reused where values are apart");
+        return KC_OK;
+}
+
+template <class Layout>
+static enum kc_status clear_heads(struct kc_slab_map<Layout> *map, struct kc_error *err)
+{
+        return KC_CUDA(cudaMemsetAsync(map->heads, 0, (size_t)map->params.nlists * KC_SLAB_NBYTES,
+                                       map->gpu->stream));
+}
+
+/* The sums of operations. */
+template <class Layout>
+static enum kc_status clear_sums(struct kc_slab_map<Layout> *map, struct kc_error *err)
+{
+        map->heard = {};
+        return KC_CUDA(cudaMemsetAsync(&map->state->sums, 0, sizeof map->heard, map->gpu->stream));
+}
+
+template <class Layout>
+enum kc_status kc_slab_map_init(struct kc_slab_map<Layout> *map, struct kc_gpu *gpu,
+                                const struct kc_slab_map_params *params, struct kc_error *err)
+{
+        enum kc_status status;
+        *map = {};
+        map->gpu = gpu;
+        map->params = *params;
+        map->params.nlanes = params->nlanes != 0 ? params->nlanes : (int)KC_SLAB_MAP_NLANES;
+        KC_TRY(check<Layout>(&map->params, err));
+        KC_TRY(kc_gpu_new(gpu, &map->state, 1, err));
+        KC_TRY(clear_sums(map, err));
+        KC_TRY(kc_gpu_new(gpu, &map->heads, (size_t)params->nlists * KC_SLAB_NBYTES, err));
+        KC_TRY(clear_heads(map, err));
+        KC_TRY(kc_slab_pool_init(&map->pool, gpu, &params->pool, err));
+out:
+        return status;
+}
+
+template <class Layout> void kc_slab_map_free(struct kc_slab_map<Layout> *map)
+{
+        if (map->gpu == NULL)
+                return;
+        kc_slab_pool_free(&map->pool);
+        kc_gpu_delete(map->gpu, map->heads, (size_t)map->params.nlists * KC_SLAB_NBYTES);
+        kc_gpu_delete(map->gpu, map->pending, map->pending_nwords);
+        kc_gpu_delete(map->gpu, map->state, 1);
+        *map = {};
+}
+
+template <class Layout>
+enum kc_status kc_slab_map_clear(struct kc_slab_map<Layout> *map, struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(clear_heads(map, err));
+        KC_TRY(kc_slab_pool_clear(&map->pool, err));
+out:
+        return status;
+}
+
+/* ---- launching */
+
+static unsigned grid_of(const struct kc_gpu *gpu, uint64_t nthreads, int blocks)
+{
+        uint64_t most = (uint64_t)gpu->nmultiprocessors * (unsigned)blocks;
+        return (unsigned)std::min((nthreads + THREADS - 1) / THREADS, most);
+}
+
+template <class Layout> static struct kc_slab_lists lists_of(const struct kc_slab_map<Layout> *map)
+{
+        return { map->heads, map->params.nlists, map->params.reuse };
+}
+
+/* f(number of lanes as a type): the group sizes that there is code for. */
+template <uint32_t N> struct lanes {
+        enum : uint32_t { COUNT = N };
+};
+
+template <class Layout, class F>
+static void with_lanes(const struct kc_slab_map<Layout> *map, const F &f)
+{
+        if (map->params.nlanes == 4)
+                f(lanes<4>());
+        else
+                f(lanes<8>());
+}
+
+template <class Layout, uint32_t NLANES, uint32_t KIND>
+static void launch_one(const struct kc_gpu *gpu, const struct run_args<Layout> &args)
+{
+        unsigned grid = grid_of(gpu, args.ops.n, min_blocks<Layout>(KIND));
+        run_kernel<Layout, NLANES, KIND><<<grid, THREADS, 0, gpu->stream>>>(args);
+}
+
+/* Kinds that come in bulk have kernels of their own. */
+template <class Layout, uint32_t NLANES>
+static void launch_kind(const struct kc_gpu *gpu, const struct run_args<Layout> &args)
+{
+        enum kc_slab_kind kind = args.ops.kinds != NULL ? KC_SLAB_ANY : args.ops.kind;
+        if (kind == KC_SLAB_SEARCH)
+                launch_one<Layout, NLANES, KC_SLAB_SEARCH>(gpu, args);
+        else if (kind == KC_SLAB_REPLACE)
+                launch_one<Layout, NLANES, KC_SLAB_REPLACE>(gpu, args);
+        else if (kind == KC_SLAB_ADD)
+                launch_one<Layout, NLANES, KC_SLAB_ADD>(gpu, args);
+        else
+                launch_one<Layout, NLANES, KC_SLAB_ANY>(gpu, args);
+}
+
+template <class Layout>
+static enum kc_status launch(struct kc_slab_map<Layout> *map, const struct kc_slab_ops<Layout> *ops,
+                             bool resume, struct kc_error *err)
+{
+        enum kc_status status;
+        struct run_args<Layout> args = {
+        };
+        args.lists = lists_of(map);
+        args.pool = kc_slab_pool_view_of(&map->pool);
+        args.ops = *ops;
+        args.named = map->params.named;
+        args.resume = resume;
+        args.seed = map->params.seed;
+        args.pending = map->pending;
+        args.sums = &map->state->sums;
+        args.told = map->pool.told;
+        if (ops->found_numbers != NULL)
+                args.found = { ops->found_numbers, ops->found_values, ops->found_cap,
+                               &map->state->sums.nfound };
+        *map->pool.told = 0;
+        if (map->heard.npending != 0) {
+                map->heard.npending = 0;
+                KC_TRY(KC_CUDA(cudaMemsetAsync(&map->state->sums.npending, 0,
+                                               sizeof map->heard.npending, map->gpu->stream)));
+        }
+        with_lanes(map, [&](auto n) { launch_kind<Layout, decltype(n)::COUNT>(map->gpu, args); });
+        KC_TRY(KC_LAUNCHED());
+out:
+        return status;
+}
+
+/* Wait for what was launched, and read its sums if it has told of any. */
+template <class Layout>
+static enum kc_status hear(struct kc_slab_map<Layout> *map, const struct kc_slab_ops<Layout> *ops,
+                           struct kc_error *err)
+{
+        enum kc_status status;
+        cudaStream_t stream = map->gpu->stream;
+        KC_TRY(KC_CUDA(cudaStreamSynchronize(stream)));
+        if (*(volatile uint32_t *)map->pool.told == 0 && ops->found_numbers == NULL)
+                return KC_OK;
+        KC_TRY(kc_gpu_read(map->gpu, &map->heard, &map->state->sums, 1, err));
+out:
+        return status;
+}
+
+/* ---- running */
+
+/* No bit is set between two runs but those of operations that are pending: these are forgotten. */
+template <class Layout>
+static enum kc_status clear_pending(struct kc_slab_map<Layout> *map, size_t n, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        size_t nwords = (n + 31) / 32;
+        if (map->pending_nwords >= nwords && map->npending == 0)
+                return KC_OK;
+        if (map->pending_nwords < nwords) {
+                kc_gpu_delete(map->gpu, map->pending, map->pending_nwords);
+                map->pending = NULL;
+                map->pending_nwords = 0;
+                KC_TRY(kc_gpu_new(map->gpu, &map->pending, nwords, err));
+                map->pending_nwords = nwords;
+        }
+        map->npending = 0;
+        KC_TRY(KC_CUDA(cudaMemsetAsync(map->pending, 0, map->pending_nwords * sizeof *map->pending,
+                                       map->gpu->stream)));
+out:
+        return status;
+}
+
+template <class Layout>
+static enum kc_status check_ops(const struct kc_slab_map<Layout> *map,
+                                const struct kc_slab_ops<Layout> *ops, struct kc_error *err)
+{
+        if (ops->n >> 32 != 0)
+                return kc_fail(err, KC_EUSAGE, "%zu operations are too many at once", ops->n);
+        if (ops->kinds == NULL && !takes_kind<Layout>(lists_of(map), ops->kind))
+                return kc_fail(err, KC_EUSAGE, "this slab hash has no operations of kind %d",
+                               (int)ops->kind);
+        if (map->params.named != (ops->lists != NULL))
+                return kc_fail(err, KC_EUSAGE, "lists are named in all operations or in none");
+        if (ops->found_numbers != NULL && Layout::VALUES && ops->found_values == NULL)
+                return kc_fail(err, KC_EUSAGE, "there is no room for the values found");
+        return KC_OK;
+}
+
+/* Whether the host must see how it ended. */
+template <class Layout> static bool must_wait(const struct kc_slab_ops<Layout> *ops)
+{
+        return ops->kinds != NULL || kc_slab_inserts(ops->kind) || ops->lists != NULL ||
+               ops->found_numbers != NULL;
+}
+
+/*
+ * What is to be done about operations that found no slab, of which there were `before` ahead of the
+ * launch: have the pool grow. If it can not, launch again as long as that gets some of them done,
+ * for a slab that another warp had taken, and then did without, was none to be found. In a launch
+ * that does none, nobody takes a slab: then there is none, and no place in the lists of the rest.
+ */
+template <class Layout>
+static enum kc_status find_room(struct kc_slab_map<Layout> *map, uint64_t before,
+                                struct kc_error *err)
+{
+        struct kc_error refusal = {};
+        enum kc_status status = kc_slab_pool_grow(&map->pool, &refusal);
+        if (status == KC_OK || (status == KC_ENOMEM && map->npending < before))
+                return KC_OK;
+        return kc_fail(err, status, "%s", refusal.message);
+}
+
+/* Launch until nothing is pending, or there are no slabs to be had. */
+template <class Layout>
+static enum kc_status run_all(struct kc_slab_map<Layout> *map, struct kc_slab_ops<Layout> *ops,
+                              bool resume, struct kc_error *err)
+{
+        enum kc_status status;
+        for (;; resume = true) {
+                uint64_t before = resume ? map->npending : ops->n;
+                KC_TRY(launch(map, ops, resume, err));
+                if (!must_wait(ops))
+                        return KC_OK;
+                KC_TRY(hear(map, ops, err));
+                ops->nrefused = map->heard.nrefused;
+                ops->nfound = map->heard.nfound;
+                map->npending = map->heard.npending;
+                if (map->npending == 0)
+                        break;
+                KC_TRY(find_room(map, before, err));
+        }
+        if (ops->nrefused > 0)
+                return kc_fail(err, KC_EUSAGE,
+                               "the slab hash has refused %llu operations: kind, list, key or "
+                               "value can not be",
+                               (unsigned long long)ops->nrefused);
+out:
+        return status;
+}
+
+template <class Layout>
+enum kc_status kc_slab_map_run(struct kc_slab_map<Layout> *map, struct kc_slab_ops<Layout> *ops,
+                               struct kc_error *err)
+{
+        enum kc_status status;
+        ops->nfound = ops->nrefused = 0;
+        KC_TRY(check_ops(map, ops, err));
+        KC_TRY(clear_pending(map, ops->n, err));
+        if (ops->n == 0)
+                return KC_OK;
+        if (map->heard.npending != 0 || map->heard.nrefused != 0 || map->heard.nfound != 0)
+                KC_TRY(clear_sums(map, err));
+        KC_TRY(run_all(map, ops, false, err));
+out:
+        return status;
+}
+
+template <class Layout>
+enum kc_status kc_slab_map_resume(struct kc_slab_map<Layout> *map, struct kc_slab_ops<Layout> *ops,
+                                  struct kc_error *err)
+{
+        if (map->npending == 0)
+                return KC_OK;
+        if ((ops->n + 31) / 32 > map->pending_nwords)
+                return kc_fail(err, KC_EUSAGE, "these are not the operations that are pending");
+        return run_all(map, ops, true, err);
+}
+
+/* ---- walking */
+
+template <class Layout>
+static enum kc_status clear_walk(const struct kc_slab_map<Layout> *map, struct kc_error *err)
+{
+        return KC_CUDA(
+                cudaMemsetAsync(&map->state->walk, 0, sizeof map->state->walk, map->gpu->stream));
+}
+
+template <class Layout>
+static struct walk_args walk_of(struct kc_slab_map<Layout> *map, uint32_t first, uint32_t n)
+{
+        uint32_t nlists = map->params.nlists;
+        first = std::min(first, nlists);
+        return { lists_of(map), kc_slab_pool_view_of(&map->pool), first,
+                 first + std::min(n, nlists - first), map->state };
+}
+
+/* A group a list. */
+template <uint32_t NLANES>
+static unsigned walk_grid(const struct kc_gpu *gpu, const struct walk_args &args)
+{
+        return grid_of(gpu, (uint64_t)(args.end - args.first) * NLANES, WALK_BLOCKS);
+}
+
+template <class Layout, uint32_t NLANES>
+static void launch_flush(const struct kc_gpu *gpu, const struct walk_args &args)
+{
+        unsigned grid = walk_grid<NLANES>(gpu, args);
+        flush_kernel<Layout, NLANES><<<grid, THREADS, 0, gpu->stream>>>(args);
+}
+
+template <class Layout, uint32_t NLANES>
+static void launch_measure(const struct kc_gpu *gpu, const struct walk_args &args)
+{
+        unsigned grid = walk_grid<NLANES>(gpu, args);
+        measure_kernel<Layout, NLANES><<<grid, THREADS, 0, gpu->stream>>>(args);
+}
+
+template <class Layout, uint32_t NLANES>
+static void launch_dump(const struct kc_gpu *gpu, const struct walk_args &args,
+                        const struct dump_args<Layout> &to)
+{
+        unsigned grid = walk_grid<NLANES>(gpu, args);
+        dump_kernel<Layout, NLANES><<<grid, THREADS, 0, gpu->stream>>>(args, to);
+}
+
+template <class Layout>
+enum kc_status kc_slab_map_flush(struct kc_slab_map<Layout> *map, uint32_t first, uint32_t n,
+                                 uint64_t *nslabs, struct kc_error *err)
+{
+        enum kc_status status;
+        struct walk_args args = walk_of(map, first, n);
+        struct kc_slab_map_state::walk_sums walk = {};
+        KC_TRY(clear_walk(map, err));
+        if (args.end > args.first) {
+                with_lanes(map, [&](auto n) {
+                        launch_flush<Layout, decltype(n)::COUNT>(map->gpu, args);
+                });
+                KC_TRY(KC_LAUNCHED());
+        }
+        if (nslabs != NULL) {
+                KC_TRY(kc_gpu_read(map->gpu, &walk, &map->state->walk, 1, err));
+                *nslabs = walk.nslabs;
+        }
+out:
+        return status;
+}
+
+template <class Layout>
+enum kc_status kc_slab_map_measure(struct kc_slab_map<Layout> *map, struct kc_slab_map_stats *stats,
+                                   struct kc_error *err)
+{
+        enum kc_status status;
+        struct walk_args args = walk_of(map, 0, map->params.nlists);
+        struct kc_slab_map_state::walk_sums walk = {};
+        size_t element = sizeof(typename Layout::key) + (Layout::VALUES ? sizeof(uint32_t) : 0);
+        KC_TRY(clear_walk(map, err));
+        with_lanes(map,
+                   [&](auto n) { launch_measure<Layout, decltype(n)::COUNT>(map->gpu, args); });
+        KC_TRY(KC_LAUNCHED());
+        KC_TRY(kc_gpu_read(map->gpu, &walk, &map->state->walk, 1, err));
+        *stats = { walk.nelements, walk.ndeleted, walk.nslabs, walk.longest,
+                   (double)(walk.nelements * element) / (double)(walk.nslabs * KC_SLAB_NBYTES) };
+out:
+        return status;
+}
+
+template <class Layout>
+enum kc_status kc_slab_map_dump(struct kc_slab_map<Layout> *map, typename Layout::key *keys,
+                                uint32_t *values, uint32_t *lists, size_t cap, uint64_t *n,
+                                struct kc_error *err)
+{
+        enum kc_status status;
+        struct walk_args args = walk_of(map, 0, map->params.nlists);
+        struct dump_args<Layout> to = {
+                keys, values, lists, cap, map->params.named, map->params.seed
+        };
+        struct kc_slab_map_state::walk_sums walk = {};
+        KC_TRY(clear_walk(map, err));
+        with_lanes(map,
+                   [&](auto n) { launch_dump<Layout, decltype(n)::COUNT>(map->gpu, args, to); });
+        KC_TRY(KC_LAUNCHED());
+        KC_TRY(kc_gpu_read(map->gpu, &walk, &map->state->walk, 1, err));
+        *n = walk.nelements;
+out:
+        return status;
+}
+
+#define INSTANTIATE(Layout) \
+        template enum kc_status kc_slab_map_init(struct kc_slab_map<Layout> *, struct kc_gpu *, \
+                                                 const struct kc_slab_map_params *, \
+                                                 struct kc_error *); \
+        template void kc_slab_map_free(struct kc_slab_map<Layout> *); \
+        template enum kc_status kc_slab_map_clear(struct kc_slab_map<Layout> *, \
+                                                  struct kc_error *); \
+        template enum kc_status kc_slab_map_run(struct kc_slab_map<Layout> *, \
+                                                struct kc_slab_ops<Layout> *, struct kc_error *); \
+        template enum kc_status kc_slab_map_resume( \
+                struct kc_slab_map<Layout> *, struct kc_slab_ops<Layout> *, struct kc_error *); \
+        template enum kc_status kc_slab_map_flush(struct kc_slab_map<Layout> *, uint32_t, \
+                                                  uint32_t, uint64_t *, struct kc_error *); \
+        template enum kc_status kc_slab_map_measure( \
+                struct kc_slab_map<Layout> *, struct kc_slab_map_stats *, struct kc_error *); \
+        template enum kc_status kc_slab_map_dump(struct kc_slab_map<Layout> *, \
+                                                 typename Layout::key *, uint32_t *, uint32_t *, \
+                                                 size_t, uint64_t *, struct kc_error *);
+KC_SLAB_MAP_LAYOUTS(INSTANTIATE)

@@ -1,0 +1,411 @@
+/*
+ * Batches for the WarpDrive map, split by its parts first; then a block takes a part into its
+ * shared memory and puts or looks up the part's keys there.
+ *
+ *      keys ──▶ split by part ──▶ a block a part ──▶ the map
+ *                                                ──▶ values back to where the keys were
+ *
+ * What must move through device memory, bytes a key of 64 bits with a value of 32 in two passes:
+ * putting 8 to count, 24 and 24 to split, 12 to read and a part's slots there (not if the map is
+ * empty) and back; retrieving 8, 18 and 18, 8 and the slots, 4, and 10 and 10 on the way back.
+ *
+ * Source: Juenger et al., WarpDrive (2018), section IV-B, where the multisplit is between devices,
+ * and section VI.
+ */
+#include "gpu/maps/warpdrive/part.cuh"
+#include "gpu/maps/warpdrive/split.cuh"
+
+#include <algorithm>
+
+enum {
+        ONE_PASS_BITS = 10, /* up to so many bits of part one pass splits by */
+        LEAST_SHARE = 8,    /* fewer keys than slots / this: parts are not worth their way */
+};
+static const uint64_t SLICE_NKEYS = (uint64_t)1 << 29;
+
+/* ---- a slice of a batch ---- */
+
+/* Memory for a slice of `cap` keys, of which each pass has its own. */
+template <class Layout> struct slice {
+        typedef typename Layout::key Key;
+        struct kc_gpu *gpu;
+        uint64_t cap;
+        uint32_t nparts;
+        int npasses;
+        bool back;
+        Key *keys[2];
+        uint32_t *values[2];
+        uint32_t *begins;     /* [nparts + 1] */
+        uint32_t *cursors[2]; /* [nparts] at most */
+        struct kc_wd_level levels[2];
+};
+
+static int bits_above(int part_bits)
+{
+        return part_bits <= ONE_PASS_BITS ? 0 : (part_bits + 1) / 2;
+}
+
+/* Runs of a level's tiles. */
+template <class Key> static size_t nruns(const struct kc_wd_level *level)
+{
+        return (size_t)kc_wd_ntiles<Key>(level) << level->bits;
+}
+
+template <class Layout>
+static enum kc_status levels_new(const kc_wd_map<Layout> *map, slice<Layout> *s,
+                                 struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        const struct kc_wd_shape *shape = &map->view.shape;
+        int above = bits_above(shape->part_bits);
+        s->npasses = above == 0 ? 1 : 2;
+        for (int i = 0; i < s->npasses; i++) {
+                struct kc_wd_level *level = &s->levels[i];
+                level->above = i == 0 ? 0 : above;
+                level->bits = i == 0 && above != 0 ? above : shape->part_bits - above;
+                level->n = (uint32_t)s->cap;
+                level->begins = s->begins;
+                KC_TRY(kc_gpu_new(s->gpu, &s->cursors[i], s->nparts, err));
+                level->cursors = s->cursors[i];
+                if (!s->back)
+                        continue;
+                KC_TRY(kc_gpu_new(s->gpu, &level->ranks, s->cap, err));
+                KC_TRY(kc_gpu_new(s->gpu, &level->runs, nruns<typename Layout::key>(level), err));
+        }
+out:
+        return status;
+}
+
+/* Runs take two bytes a key at most. An eighth is left for what the map itself takes. */
+template <class Layout>
+static enum kc_status slice_new(const kc_wd_map<Layout> *map, slice<Layout> *s, uint64_t n,
+                                bool back, struct kc_error *err)
+{
+        enum kc_status status;
+        size_t per_key = 2 * (sizeof(typename Layout::key) + sizeof(uint32_t)) + (back ? 6 : 0);
+        uint64_t room = kc_gpu_room(map->gpu) / 8 * 7 / per_key;
+        s->gpu = map->gpu;
+        s->cap = std::max(std::min(std::min(n, SLICE_NKEYS), room), (uint64_t)1);
+        s->nparts = 1u << map->view.shape.part_bits;
+        s->back = back;
+        KC_TRY(kc_gpu_new(s->gpu, &s->begins, (size_t)s->nparts + 1, err));
+        for (int i = 0; i < 2; i++) {
+                KC_TRY(kc_gpu_new(s->gpu, &s->keys[i], s->cap, err));
+                KC_TRY(kc_gpu_new(s->gpu, &s->values[i], s->cap, err));
+        }
+        KC_TRY(levels_new(map, s, err));
+out:
+        return status;
+}
+
+template <class Layout> static void slice_free(slice<Layout> *s)
+{
+        for (int i = 0; i < 2 && s->gpu != NULL; i++) {
+                struct kc_wd_level *level = &s->levels[i];
+                level->n = (uint32_t)s->cap;
+                kc_gpu_delete(s->gpu, level->runs, nruns<typename Layout::key>(level));
+                kc_gpu_delete(s->gpu, level->ranks, s->cap);
+                kc_gpu_delete(s->gpu, s->cursors[i], s->nparts);
+                kc_gpu_delete(s->gpu, s->values[i], s->cap);
+                kc_gpu_delete(s->gpu, s->keys[i], s->cap);
+        }
+        if (s->gpu != NULL)
+                kc_gpu_delete(s->gpu, s->begins, (size_t)s->nparts + 1);
+}
+
+/* ---- splitting ---- */
+
+/* Where parts begin, among n keys, and cursors for the passes. */
+template <class Layout>
+static enum kc_status count_parts(const kc_wd_map<Layout> *map, const typename Layout::key *keys,
+                                  uint32_t n, const slice<Layout> *s, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_gpu *gpu = map->gpu;
+        auto kernel = kc_wd_count_kernel<typename Layout::key>;
+        uint32_t counted = std::min(s->nparts, 1u << KC_WD_COUNTED_BITS);
+        while (counted * sizeof(uint32_t) > gpu->shared_nbytes)
+                counted /= 2;
+        const size_t nbytes = counted * sizeof(uint32_t);
+        const bool two = s->npasses == 2;
+        int per_sm = 0;
+        KC_TRY(KC_CUDA(cudaMemsetAsync(s->begins, 0, ((size_t)s->nparts + 1) * sizeof(uint32_t),
+                                       gpu->stream)));
+        KC_TRY(KC_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                            (int)nbytes)));
+        KC_TRY(KC_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, kernel,
+                                                                     KC_WD_COUNT_THREADS, nbytes)));
+        for (uint32_t first = 0; first < s->nparts; first += counted) {
+                unsigned grid = std::min((unsigned)std::max(per_sm * gpu->nmultiprocessors, 1),
+                                         kc_ceil_div(n, KC_WD_COUNT_THREADS));
+                kc_wd_count_kernel<typename Layout::key>
+                        <<<grid, KC_WD_COUNT_THREADS, nbytes, gpu->stream>>>(
+                                map->view.shape, keys, n, first, counted, s->begins);
+                KC_TRY(KC_LAUNCHED());
+        }
+        kc_wd_begins_kernel<<<1, KC_WD_SPLIT_THREADS, 0, gpu->stream>>>(
+                s->begins, s->nparts, two ? s->levels[1].bits : 0, s->cursors[0],
+                two ? s->cursors[1] : NULL);
+        KC_TRY(KC_LAUNCHED());
+out:
+        return status;
+}
+
+template <class Key>
+static enum kc_status run_pass(struct kc_gpu *gpu, const kc_wd_pass<Key> *pass,
+                               struct kc_error *err)
+{
+        enum kc_status status;
+        size_t nbytes = kc_wd_staging_nbytes<Key>(pass->level.bits);
+        KC_TRY(KC_CUDA(cudaFuncSetAttribute(kc_wd_split_kernel<Key>,
+                                            cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                            (int)nbytes)));
+        kc_wd_split_kernel<Key>
+                <<<kc_wd_ntiles<Key>(&pass->level), KC_WD_SPLIT_THREADS, nbytes, gpu->stream>>>(
+                        *pass);
+        KC_TRY(KC_LAUNCHED());
+out:
+        return status;
+}
+
+/* Split n keys, and values where there are some; they are then in the last pass's arrays. */
+template <class Layout>
+static enum kc_status split(const kc_wd_map<Layout> *map, const typename Layout::key *keys,
+                            const uint32_t *values, uint32_t n, slice<Layout> *s,
+                            struct kc_error *err)
+{
+        enum kc_status status;
+        kc_wd_pass<typename Layout::key> pass = {};
+        KC_TRY(count_parts(map, keys, n, s, err));
+        pass.mix = true;
+        pass.keys = keys;
+        pass.values = values;
+        for (int i = 0; i < s->npasses; i++) {
+                s->levels[i].n = n;
+                s->levels[i].shape = map->view.shape; /* another one after a rebuild */
+                pass.level = s->levels[i];
+                pass.out_keys = s->keys[i];
+                pass.out_values = s->values[i];
+                KC_TRY(run_pass(map->gpu, &pass, err));
+                pass.mix = false;
+                pass.keys = s->keys[i];
+                pass.values = values == NULL ? NULL : s->values[i];
+        }
+out:
+        return status;
+}
+
+/* ---- parts ---- */
+
+/* A block for each part; as small as lets two blocks of half the threads run beside each other. */
+template <class Kernel>
+static enum kc_status part_block(const struct kc_gpu *gpu, Kernel *kernel, size_t nbytes,
+                                 unsigned *nthreads, struct kc_error *err)
+{
+        const size_t reserved = 1024; /* of each block's shared memory, and not in shared_nbytes */
+        const size_t all = nbytes + KC_WD_PART_THREADS + reserved;
+        *nthreads = 2 * all <= gpu->shared_nbytes + reserved ? KC_WD_PART_THREADS / 2
+                                                             : KC_WD_PART_THREADS;
+        return KC_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                            (int)nbytes));
+}
+
+template <class Layout> static size_t part_nbytes(uint64_t nslots, int part_bits)
+{
+        return kc_wd_own<Layout>::nbytes((size_t)(nslots >> part_bits));
+}
+
+template <class Layout>
+int kc_wd_bulk_part_bits(const struct kc_gpu *gpu, uint64_t capacity, uint32_t group)
+{
+        int bits = 1;
+        for (; bits < KC_WD_MAX_PART_BITS; bits++) {
+                uint64_t nwindows = (capacity >> bits) / group + 1;
+                if (nwindows < UINT32_MAX / 2 &&
+                    kc_wd_own<Layout>::nbytes((size_t)kc_wd_prime_from((uint32_t)nwindows) *
+                                              group) <= gpu->shared_nbytes - KC_WD_PART_THREADS)
+                        break;
+        }
+        return bits;
+}
+
+/* Else the map's own functions are the better way, or the only one. */
+template <class Layout> static bool goes_in_parts(const kc_wd_map<Layout> *map, uint64_t n)
+{
+        int part_bits = map->view.shape.part_bits;
+        return part_bits > 0 && n >= map->nslots / LEAST_SHARE &&
+               part_nbytes<Layout>(map->nslots, part_bits) <=
+                       map->gpu->shared_nbytes - KC_WD_PART_THREADS;
+}
+
+template <class Layout>
+static kc_wd_parted<typename Layout::key> parted_of(const kc_wd_map<Layout> *map,
+                                                    const slice<Layout> *s)
+{
+        kc_wd_parted<typename Layout::key> parted = {};
+        parted.keys = s->keys[s->npasses - 1];
+        parted.begins = s->begins;
+        parted.fresh = map->nkeys == 0 && map->ntombs == 0;
+        parted.totals = map->totals;
+        return parted;
+}
+
+template <class Layout> static bool has_single_slots(const kc_wd_map<Layout> *map)
+{
+        return map->view.shape.group == 1 && map->view.shape.linear == 1;
+}
+
+template <class Layout, bool SINGLE>
+static enum kc_status launch_put(const kc_wd_map<Layout> *map, const slice<Layout> *s,
+                                 const kc_wd_parted<typename Layout::key> *parted,
+                                 enum kc_wd_mode mode, struct kc_error *err)
+{
+        enum kc_status status;
+        size_t nbytes = part_nbytes<Layout>(map->nslots, map->view.shape.part_bits);
+        unsigned nthreads;
+        KC_TRY(part_block(s->gpu, kc_wd_put_part_kernel<Layout, SINGLE>, nbytes, &nthreads, err));
+        kc_wd_put_part_kernel<Layout, SINGLE>
+                <<<s->nparts, nthreads, nbytes, s->gpu->stream>>>(map->view, *parted, mode);
+        KC_TRY(KC_LAUNCHED());
+out:
+        return status;
+}
+
+template <class Layout, bool SINGLE>
+static enum kc_status launch_retrieve(const kc_wd_map<Layout> *map, const slice<Layout> *s,
+                                      const kc_wd_parted<typename Layout::key> *parted,
+                                      struct kc_error *err)
+{
+        enum kc_status status;
+        size_t nbytes = part_nbytes<Layout>(map->nslots, map->view.shape.part_bits);
+        unsigned nthreads;
+        KC_TRY(part_block(s->gpu, kc_wd_retrieve_part_kernel<Layout, SINGLE>, nbytes, &nthreads,
+                          err));
+        kc_wd_retrieve_part_kernel<Layout, SINGLE>
+                <<<s->nparts, nthreads, nbytes, s->gpu->stream>>>(map->view, *parted);
+        KC_TRY(KC_LAUNCHED());
+out:
+        return status;
+}
+
+/* What finds no room is put by kc_wd_put, which rebuilds the map. */
+template <class Layout>
+static enum kc_status put_split(kc_wd_map<Layout> *map, enum kc_wd_mode mode, bool with_values,
+                                slice<Layout> *s, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_gpu *gpu = map->gpu;
+        unsigned long long totals[KC_WD_NTOTALS];
+        kc_wd_parted<typename Layout::key> parted = parted_of(map, s);
+        int last = s->npasses - 1;
+        parted.values = with_values ? s->values[last] : NULL;
+        parted.refused_keys = s->keys[1 - last]; /* of these nothing is needed any more */
+        parted.refused_values = s->values[1 - last];
+        KC_TRY(kc_wd_clear_totals(gpu, map->totals, err));
+        KC_TRY((has_single_slots(map) ? launch_put<Layout, true>(map, s, &parted, mode, err)
+                                      : launch_put<Layout, false>(map, s, &parted, mode, err)));
+        KC_TRY(kc_gpu_read(gpu, totals, map->totals, KC_WD_NTOTALS, err));
+        map->nkeys += totals[KC_WD_NCLAIMED];
+        if (totals[KC_WD_NREFUSED] != 0)
+                status = kc_wd_put(map, mode, parted.refused_keys, parted.refused_values,
+                                   totals[KC_WD_NREFUSED], NULL, err);
+out:
+        return status;
+}
+
+template <class Layout>
+enum kc_status kc_wd_bulk_put(kc_wd_map<Layout> *map, enum kc_wd_mode mode,
+                              const typename Layout::key *keys, const uint32_t *values, uint64_t n,
+                              struct kc_error *err)
+{
+        enum kc_status status, full = KC_OK;
+        slice<Layout> s = {};
+        if (!goes_in_parts(map, n) || (Layout::COUNTS_ONLY && mode != KC_WD_ADD))
+                return kc_wd_put(map, mode, keys, values, n, NULL, err);
+        KC_TRY(kc_wd_expect_weights(map, values, n, err));
+        KC_TRY(slice_new(map, &s, n, false, err));
+        for (uint64_t at = 0; at < n; at += s.cap) {
+                uint64_t own = std::min(s.cap, n - at);
+                const uint32_t *own_values = values == NULL ? NULL : values + at;
+                KC_TRY(split(map, keys + at, own_values, (uint32_t)own, &s, err));
+                status = put_split(map, mode, values != NULL, &s, err);
+                if (status == KC_ENOMEM)
+                        full = status; /* other slices' keys may have room */
+                else
+                        KC_TRY(status);
+        }
+        status = full;
+out:
+        slice_free(&s);
+        return status;
+}
+
+/* Values of the split keys to where the keys were. */
+template <class Layout>
+static enum kc_status bring_back(slice<Layout> *s, uint32_t *out, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        for (int i = s->npasses - 1; i >= 0; i--) {
+                const struct kc_wd_level *level = &s->levels[i];
+                kc_wd_back_kernel<typename Layout::key>
+                        <<<kc_wd_ntiles<typename Layout::key>(level), KC_WD_SPLIT_THREADS, 0,
+                           s->gpu->stream>>>(*level, s->values[i], i == 0 ? out : s->values[i - 1]);
+                KC_TRY(KC_LAUNCHED());
+        }
+out:
+        return status;
+}
+
+template <class Layout>
+static enum kc_status retrieve_split(const kc_wd_map<Layout> *map, uint32_t missing,
+                                     slice<Layout> *s, uint64_t *nfound, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_gpu *gpu = map->gpu;
+        unsigned long long totals[KC_WD_NTOTALS];
+        kc_wd_parted<typename Layout::key> parted = parted_of(map, s);
+        parted.answers = s->values[s->npasses - 1];
+        parted.missing = missing;
+        KC_TRY(kc_wd_clear_totals(gpu, map->totals, err));
+        KC_TRY((has_single_slots(map) ? launch_retrieve<Layout, true>(map, s, &parted, err)
+                                      : launch_retrieve<Layout, false>(map, s, &parted, err)));
+        KC_TRY(kc_gpu_read(gpu, totals, map->totals, KC_WD_NTOTALS, err));
+        *nfound += totals[KC_WD_NHIT];
+out:
+        return status;
+}
+
+template <class Layout>
+enum kc_status kc_wd_bulk_retrieve(const kc_wd_map<Layout> *map, const typename Layout::key *keys,
+                                   uint64_t n, uint32_t missing, uint32_t *values, uint64_t *nfound,
+                                   struct kc_error *err)
+{
+        enum kc_status status;
+        slice<Layout> s = {};
+        uint64_t all = 0;
+        if (!goes_in_parts(map, n))
+                return kc_wd_retrieve(map, keys, n, missing, values, NULL, nfound, err);
+        KC_TRY(slice_new(map, &s, n, true, err));
+        for (uint64_t at = 0; at < n; at += s.cap) {
+                uint64_t own = std::min(s.cap, n - at);
+                KC_TRY(split(map, keys + at, NULL, (uint32_t)own, &s, err));
+                KC_TRY(retrieve_split(map, missing, &s, &all, err));
+                KC_TRY(bring_back(&s, values + at, err));
+        }
+        KC_TRY(KC_CUDA(cudaStreamSynchronize(map->gpu->stream)));
+        if (nfound != NULL)
+                *nfound = all;
+out:
+        slice_free(&s);
+        return status;
+}
+
+#define INSTANTIATE(Layout) \
+        template int kc_wd_bulk_part_bits<Layout>(const struct kc_gpu *, uint64_t, uint32_t); \
+        template enum kc_status kc_wd_bulk_put(kc_wd_map<Layout> *, enum kc_wd_mode, \
+                                               const typename Layout::key *, const uint32_t *, \
+                                               uint64_t, struct kc_error *); \
+        template enum kc_status kc_wd_bulk_retrieve( \
+                const kc_wd_map<Layout> *, const typename Layout::key *, uint64_t, uint32_t, \
+                uint32_t *, uint64_t *, struct kc_error *);
+KC_WD_LAYOUTS(INSTANTIATE)

@@ -1,0 +1,421 @@
+/*
+ * A part of the WarpDrive map in a block's shared memory: fetched from the map, put into or looked
+ * up in, and written back. Inside of bulk.cu.
+ *
+ * The keys are split by part (split.cuh). A lane goes a key's way alone, slot by slot,
+ * through the same windows as a group in device memory, so the map is the same. At high loads a
+ * warp would wait for the longest of 32 ways, ten times the mean at a load of 0.95: so where a
+ * number of lanes have come to their key's slot or a free one, these do together what is to be done
+ * there and take other keys. A warp has 32 keys in registers, and the 32 after those under way.
+ */
+#ifndef KC_GPU_MAPS_WARPDRIVE_PART_CUH
+#define KC_GPU_MAPS_WARPDRIVE_PART_CUH
+
+#include "gpu/maps/warpdrive/part_slots.cuh"
+#include "gpu/maps/warpdrive/kernels.cuh"
+
+enum {
+        KC_WD_PART_THREADS = 1024, /* at most */
+        KC_WD_PART_FIRST = 4,      /* slots of its way where all lanes look, 7 at most */
+        KC_WD_PART_IDLE = 6,       /* lanes without a key before more are handed out */
+        KC_WD_PART_STOPPED = 14,   /* lanes that have arrived, or have no key, before they act */
+        KC_WD_PART_STEPS = 4,      /* between two looks at how many have */
+};
+
+static constexpr uint32_t KC_WD_NO_ROOM = UINT32_MAX;
+
+/* ---- a lane under way ---- */
+
+/* SINGLE: windows of one slot, one after the other (linear = 1): what is best here. */
+template <class Layout, bool SINGLE> struct kc_wd_errand {
+        uint32_t i; /* of the key, in the batch */
+        uint32_t value;
+        typename Layout::wanted what;
+        kc_wd_probing p;
+        uint32_t pace; /* p.step while going, 0 behind arrival: then what is added to p.window */
+        uint32_t rank; /* in the window */
+        typename kc_wd_own<Layout>::seen there;
+        uint32_t room; /* the first slot with a tombstone, or KC_WD_NO_ROOM */
+        uint32_t room_number;
+
+        __device__ void begin(uint32_t window, uint32_t step)
+        {
+                p = { 0, window, window, step, 0, 0 };
+                pace = step;
+                rank = 0;
+                room = KC_WD_NO_ROOM;
+        }
+
+        __device__ uint32_t slot(const kc_wd_shape &shape) const
+        {
+                return SINGLE ? p.window : p.window * shape.group + rank;
+        }
+
+        /* Behind the last slot of the way. */
+        __device__ bool is_over(const kc_wd_shape &shape) const
+        {
+                return p.number >= shape.max_probes;
+        }
+
+        __device__ bool is_going(const kc_wd_shape &shape) const
+        {
+                return pace != 0 && !is_over(shape);
+        }
+
+        /* Look at the slot; if it is another key's, go on, or else stay. */
+        __device__ void step(const kc_wd_shape &shape, const kc_wd_own<Layout> &own)
+        {
+                there = own.load(slot(shape));
+                if (!own.is_others(there, what, p.number))
+                        pace = 0;
+                if (SINGLE || pace != 0)
+                        next(shape, pace);
+        }
+
+        /* pace: p.step, or with SINGLE 0, to stay. */
+        __device__ void next(const kc_wd_shape &shape, uint32_t pace)
+        {
+                if constexpr (SINGLE) {
+                        uint32_t window = p.window + pace;
+                        p.window = min(window, window - shape.nwindows);
+                        p.number += pace != 0;
+                } else if (++rank == shape.group) {
+                        rank = 0;
+                        kc_wd_probing_next(shape, &p);
+                }
+        }
+};
+
+/* What became of a key where its lane arrived. */
+enum kc_wd_fate { KC_WD_GOES_ON, KC_WD_STAYS, KC_WD_BEGINS, KC_WD_DONE, KC_WD_NEW, KC_WD_NOWHERE };
+
+template <class Layout>
+static __device__ void kc_wd_update(kc_wd_own<Layout> *own, uint32_t slot,
+                                    const typename Layout::wanted &what, uint32_t value,
+                                    enum kc_wd_mode mode)
+{
+        if (mode == KC_WD_ADD)
+                own->add(slot, what, value);
+        else
+                own->set(slot, what, value);
+}
+
+/*
+ * What is to be done where e has arrived. A free slot ends the way: there the key goes, or to the
+ * first tombstone. If another lane was quicker at a free slot, it is looked at again; at a
+ * tombstone, the way begins anew, with one tombstone less.
+ */
+template <class Layout, bool SINGLE>
+static __device__ enum kc_wd_fate kc_wd_put_there(const kc_wd_shape &shape, kc_wd_own<Layout> *own,
+                                                  kc_wd_errand<Layout, SINGLE> *e,
+                                                  enum kc_wd_mode mode)
+{
+        uint32_t slot = e->slot(shape), number = e->p.number;
+        kc_wd_look look = e->is_over(shape) ? KC_WD_OPEN : own->look(e->there, e->what, number);
+        if (look == KC_WD_MATCH) {
+                kc_wd_update(own, slot, e->what, e->value, mode);
+                return KC_WD_DONE;
+        }
+        if (look == KC_WD_GONE && e->room == KC_WD_NO_ROOM) {
+                e->room = slot;
+                e->room_number = number;
+        }
+        if (look != KC_WD_OPEN)
+                return KC_WD_GOES_ON;
+        bool tomb = e->room != KC_WD_NO_ROOM;
+        if (!tomb && e->is_over(shape))
+                return KC_WD_NOWHERE;
+        uint32_t to = tomb ? e->room : slot;
+        kc_wd_claim got =
+                own->claim(to, tomb, e->what, tomb ? e->room_number : number, e->value, mode);
+        if (got == KC_WD_LOST)
+                return tomb ? KC_WD_BEGINS : KC_WD_STAYS;
+        if (got == KC_WD_FOUND)
+                kc_wd_update(own, to, e->what, e->value, mode);
+        return got == KC_WD_CLAIMED ? KC_WD_NEW : KC_WD_DONE;
+}
+
+/* The same for looking up; KC_WD_DONE: e->value is the key's. */
+template <class Layout, bool SINGLE>
+static __device__ enum kc_wd_fate kc_wd_seek_there(const kc_wd_shape &shape,
+                                                   const kc_wd_own<Layout> &own,
+                                                   kc_wd_errand<Layout, SINGLE> *e)
+{
+        if (e->is_over(shape))
+                return KC_WD_NOWHERE;
+        kc_wd_look look = own.look(e->there, e->what, e->p.number);
+        if (look == KC_WD_MATCH) {
+                e->value = own.value_at(e->slot(shape));
+                return KC_WD_DONE;
+        }
+        return look == KC_WD_OPEN ? KC_WD_NOWHERE : KC_WD_GOES_ON;
+}
+
+/* ---- a warp's keys ---- */
+
+template <class Key> struct kc_wd_parted {
+        const Key *keys;        /* in order of their parts, mixed */
+        const uint32_t *values; /* NULL: 1 each */
+        const uint32_t *begins; /* [parts + 1] */
+        bool fresh;             /* the map has no keys nor tombstones */
+        unsigned long long *totals;
+        Key *refused_keys; /* as many as totals[KC_WD_NREFUSED] will be; as they came */
+        uint32_t *refused_values;
+        uint32_t *answers; /* in the order of keys */
+        uint32_t missing;
+};
+
+/*
+ * A warp's keys of a part, 32 at a time, blockDim.x apart: lane l has the l-th of those in hand and
+ * the l-th of the next. Most ways are short (at a load of 0.95, a half end at the first slot and
+ * four fifths at the third), so all lanes first look at some slots with the keys in hand; the keys
+ * that are then still under way are handed out.
+ */
+template <class Layout, bool SINGLE> struct kc_wd_queue {
+        typedef typename Layout::key Key;
+        typedef kc_wd_errand<Layout, SINGLE> errand;
+        const kc_wd_shape &shape;
+        const kc_wd_own<Layout> &own;
+        const kc_wd_parted<Key> &batch;
+        uint8_t *order;   /* [32] shared memory: those to be handed out; above 5 bits: p.number */
+        uint32_t n, head; /* so many; handed out */
+        uint32_t at, end; /* the 32 in hand */
+        errand mine;
+        Key next_key;
+        uint32_t next_value;
+
+        __device__ kc_wd_queue(const kc_wd_shape &shape, const kc_wd_own<Layout> &own,
+                               const kc_wd_parted<Key> &batch, uint32_t begin, uint32_t end,
+                               uint8_t *order)
+            : shape(shape), own(own), batch(batch), order(order + threadIdx.x / 32 * 32), n(0),
+              head(0), at(begin + threadIdx.x / 32 * 32 - blockDim.x), end(end)
+        {
+                read(at + blockDim.x);
+        }
+
+        /* Whether there are keys to be handed out, now or behind advance(). */
+        __device__ bool has_some(void) const
+        {
+                return head < n;
+        }
+
+        __device__ bool has_more(void) const
+        {
+                return at + blockDim.x < end;
+        }
+
+        /* Hand keys out to the lanes with a bit in `idle`; of all lanes together. Returns whether
+         * this lane has got one. */
+        __device__ bool take(unsigned idle, errand *e)
+        {
+                uint32_t from = head + kc_warp_rank(idle);
+                bool got = (idle >> kc_warp_lane() & 1) != 0 && from < n;
+                uint32_t place = order[from % 32];
+                int lane = (int)(place % 32);
+                auto what = kc_wd_shfl(mine.what, (uint32_t)lane);
+                uint32_t window = __shfl_sync(UINT32_MAX, mine.p.window, lane);
+                uint32_t step = __shfl_sync(UINT32_MAX, mine.p.step, lane);
+                uint32_t value = 1;
+                if (batch.values != NULL)
+                        value = __shfl_sync(UINT32_MAX, mine.value, lane);
+                if (got) {
+                        e->i = at + place % 32;
+                        e->what = what;
+                        e->value = value;
+                        e->begin(window, step);
+                        e->p.number = place / 32;
+                }
+                head += (uint32_t)__popc(idle);
+                return got;
+        }
+
+        /*
+         * The next 32, which has_more() promised.
+         *   act(e)                      see kc_wd_go
+         *   odd(i, key, value, which)   is called for keys that are in no slot
+         */
+        template <class Act, class Odd> __device__ void advance(const Act &act, const Odd &odd)
+        {
+                at += blockDim.x;
+                mine.i = at + kc_warp_lane();
+                mine.value = next_value;
+                begin_with(&mine, next_key);
+                bool is_there = mine.i < end;
+                int which = is_there ? Layout::odd(next_key) : (int)KC_WD_ODD_NONE;
+                if (which != KC_WD_ODD_NONE)
+                        odd(mine.i, next_key, mine.value, which);
+                read(at + blockDim.x);
+                is_there = is_there && which == KC_WD_ODD_NONE;
+                if (SINGLE)
+                        is_there = look_first(is_there, act);
+                unsigned left = __ballot_sync(UINT32_MAX, is_there);
+                __syncwarp();
+                if (is_there)
+                        order[kc_warp_rank(left)] = (uint8_t)(kc_warp_lane() | mine.p.number << 5);
+                __syncwarp();
+                n = (uint32_t)__popc(left);
+                head = 0;
+        }
+
+        __device__ void begin_again(errand *e) const
+        {
+                begin_with(e, batch.keys[e->i]);
+        }
+
+      private:
+        __device__ void begin_with(errand *e, Key key) const
+        {
+                kc_wd_probing p;
+                e->what = own.want(shape, key, &p);
+                e->begin(p.window, p.step);
+        }
+
+        __device__ void read(uint32_t from)
+        {
+                from += kc_warp_lane();
+                next_key = from < end ? batch.keys[from] : (Key)0;
+                next_value = from < end && batch.values != NULL ? batch.values[from] : 1;
+        }
+
+        /* At the first slots. Returns whether the lane's key is to go further, or to begin again.
+         */
+        template <class Act> __device__ bool look_first(bool is_there, const Act &act)
+        {
+                uint32_t window = mine.p.window;
+#pragma unroll
+                for (int i = 0; i < KC_WD_PART_FIRST; i++)
+                        mine.step(shape, own);
+                if (!is_there || mine.pace != 0)
+                        return is_there;
+                if (act(&mine) >= KC_WD_DONE)
+                        return false;
+                mine.begin(window, mine.p.step);
+                return true;
+        }
+};
+
+/* ---- kernels: a block a part ---- */
+
+template <class Key>
+static __device__ void kc_wd_refuse(const kc_wd_shape &shape, const kc_wd_parted<Key> &batch,
+                                    uint32_t i)
+{
+        uint64_t at = atomicAdd(&batch.totals[KC_WD_NREFUSED], 1ull);
+        batch.refused_keys[at] = kc_wd_unmix(batch.keys[i], shape.seed, shape.key_bits);
+        batch.refused_values[at] = batch.values == NULL ? 1 : batch.values[i];
+}
+
+/* Go the ways of the warp's keys. act(e), where e has arrived: what became of it; odd: see
+ * kc_wd_queue. */
+template <class Layout, bool SINGLE, class Act, class Odd>
+static __device__ void kc_wd_go(const kc_wd_shape &shape, const kc_wd_own<Layout> &own,
+                                kc_wd_queue<Layout, SINGLE> *queue, const Act &act, const Odd &odd)
+{
+        kc_wd_errand<Layout, SINGLE> e = {};
+        bool busy = false;
+        for (;;) {
+                unsigned idle;
+                while (__popc(idle = __ballot_sync(UINT32_MAX, !busy)) >= KC_WD_PART_IDLE) {
+                        if (queue->has_some())
+                                busy = queue->take(idle, &e) || busy;
+                        else if (queue->has_more())
+                                queue->advance(act, odd);
+                        else
+                                break;
+                }
+                if (idle == UINT32_MAX)
+                        return;
+                bool is_last = !queue->has_some() && !queue->has_more();
+                int enough = is_last ? 0 : 32 - KC_WD_PART_STOPPED;
+                while (__popc(__ballot_sync(UINT32_MAX, e.is_going(shape))) > enough) {
+#pragma unroll
+                        for (int i = 0; i < KC_WD_PART_STEPS; i++)
+                                e.step(shape, own);
+                }
+                if (!busy || e.is_going(shape))
+                        continue;
+                enum kc_wd_fate fate = act(&e);
+                busy = fate <= KC_WD_BEGINS;
+                if (fate == KC_WD_GOES_ON)
+                        e.next(shape, e.p.step);
+                if (fate == KC_WD_BEGINS)
+                        queue->begin_again(&e);
+                e.pace = busy ? e.p.step : 0;
+        }
+}
+
+template <class Layout, bool SINGLE>
+static __global__ void __launch_bounds__(KC_WD_PART_THREADS)
+        kc_wd_put_part_kernel(kc_wd_view<Layout> map, kc_wd_parted<typename Layout::key> batch,
+                              enum kc_wd_mode mode)
+{
+        typedef typename Layout::key Key;
+        extern __shared__ __align__(16) unsigned char memory[];
+        __shared__ uint8_t order[KC_WD_PART_THREADS];
+        const kc_wd_shape &shape = map.shape;
+        uint32_t begin = batch.begins[blockIdx.x], end = batch.begins[blockIdx.x + 1];
+        uint32_t nclaimed = 0;
+        if (begin == end)
+                return;
+        kc_wd_own<Layout> own(map.slots, memory, blockIdx.x, shape.nwindows * shape.group,
+                              batch.fresh);
+        auto put_odd = [&](uint32_t i, Key, uint32_t value, int which) {
+                if (which == KC_WD_ODD_REFUSED)
+                        kc_wd_refuse(shape, batch, i);
+                else
+                        nclaimed += kc_wd_put_odd(map.odd, which, value, mode);
+        };
+        kc_wd_queue<Layout, SINGLE> queue(shape, own, batch, begin, end, order);
+        __syncthreads();
+        kc_wd_go<Layout, SINGLE>(
+                shape, own, &queue,
+                [&](kc_wd_errand<Layout, SINGLE> *e) {
+                        enum kc_wd_fate fate = kc_wd_put_there(shape, &own, e, mode);
+                        nclaimed += fate == KC_WD_NEW;
+                        if (fate == KC_WD_NOWHERE)
+                                kc_wd_refuse(shape, batch, e->i);
+                        return fate;
+                },
+                put_odd);
+        kc_wd_add_total(&batch.totals[KC_WD_NCLAIMED], nclaimed);
+        __syncthreads();
+        own.put_back();
+}
+
+template <class Layout, bool SINGLE>
+static __global__ void __launch_bounds__(KC_WD_PART_THREADS)
+        kc_wd_retrieve_part_kernel(kc_wd_view<Layout> map, kc_wd_parted<typename Layout::key> batch)
+{
+        typedef typename Layout::key Key;
+        extern __shared__ __align__(16) unsigned char memory[];
+        __shared__ uint8_t order[KC_WD_PART_THREADS];
+        const kc_wd_shape &shape = map.shape;
+        uint32_t begin = batch.begins[blockIdx.x], end = batch.begins[blockIdx.x + 1];
+        uint32_t nfound = 0;
+        if (begin == end)
+                return;
+        kc_wd_own<Layout> own(map.slots, memory, blockIdx.x, shape.nwindows * shape.group,
+                              batch.fresh);
+        auto answer = [&](uint32_t i, bool found, uint32_t value) {
+                batch.answers[i] = found ? value : batch.missing;
+                nfound += found;
+        };
+        auto answer_odd = [&](uint32_t i, Key, uint32_t, int which) {
+                bool found = which != KC_WD_ODD_REFUSED && map.odd->there[which] != 0;
+                answer(i, found, found ? map.odd->values[which] : 0);
+        };
+        kc_wd_queue<Layout, SINGLE> queue(shape, own, batch, begin, end, order);
+        __syncthreads();
+        kc_wd_go<Layout, SINGLE>(
+                shape, own, &queue,
+                [&](kc_wd_errand<Layout, SINGLE> *e) {
+                        enum kc_wd_fate fate = kc_wd_seek_there(shape, own, e);
+                        if (fate >= KC_WD_DONE)
+                                answer(e->i, fate == KC_WD_DONE, e->value);
+                        return fate;
+                },
+                answer_odd);
+        kc_wd_add_total(&batch.totals[KC_WD_NHIT], nfound);
+}
+
+#endif

@@ -1,0 +1,109 @@
+/*
+ * What the stages of order share: sizes, tables, a scan.
+ */
+#ifndef KC_GPU_ORDER_COMMON_CUH
+#define KC_GPU_ORDER_COMMON_CUH
+
+#include "gpu/order/order_internal.cuh"
+#include "gpu/order/plan.cuh"
+#include "gpu/device/warp.cuh"
+
+enum {
+        NTHREADS = 512,
+        PLAN_NTHREADS = 1024,
+        CHUNK_NTILES = 8,       /* tiles that one block splits or counts */
+        CURSOR_STRIDE = 8,      /* words between the cursors of two splits: a sector each */
+        MAX_EXCEPTIONS = 1 << 20,
+        SUB_LIMIT = 48,         /* pairs of a sub-bucket that are ranked by comparing all */
+};
+
+/* What a packed count does not hold. */
+template <class Key> struct exception {
+        Key kmer;
+        uint32_t count;
+};
+
+struct oversized {
+        uint32_t bucket, to;
+};
+
+struct order_state {
+        unsigned long long noversized_pairs, cut;
+        uint32_t nsplits, nbuckets, noversized, nexceptions, ticket, nout;
+};
+
+/* All tables, in one allocation. */
+struct order_tables {
+        struct order_state *state;
+        uint32_t *coarse;               /* [KC_ORDER_NCOARSE] pairs */
+        uint32_t *cells;                /* [KC_ORDER_NCELLS] pairs */
+        uint64_t *progress;             /* [max_buckets] look-back */
+        struct kc_order_bucket *splits; /* [KC_ORDER_FANOUT] */
+        uint32_t *cursors;              /* [KC_ORDER_FANOUT * CURSOR_STRIDE] of the splits */
+        uint32_t *first_chunk;          /* [KC_ORDER_FANOUT + 1] */
+        uint32_t *nbuckets;             /* [KC_ORDER_FANOUT] of each split */
+        uint32_t *first_bucket;         /* [KC_ORDER_FANOUT + 1] */
+        uint32_t *pair_ends;            /* [KC_ORDER_FANOUT * KC_ORDER_FANOUT] of splits' buckets */
+        struct kc_order_bucket *buckets; /* [max_buckets] */
+        uint32_t *bucket_cursors;       /* [max_buckets] */
+        struct oversized *oversized;    /* [max_buckets] */
+        uint16_t *split_of;             /* [KC_ORDER_NCOARSE] */
+        uint16_t *cell_ends;            /* as pair_ends */
+        uint16_t *bucket_of;            /* [KC_ORDER_NCELLS] within the split */
+        size_t max_buckets;
+        size_t nbytes, zero_nbytes; /* of the allocation; of its front, zero at first */
+};
+
+template <class Key> struct order_work {
+        struct kc_order_input<Key> in;
+        struct kc_order_packing packing;
+        struct order_tables tables;
+        struct order_state state; /* as last read */
+        struct exception<Key> *exceptions;
+        uint32_t max_exceptions;
+};
+
+/* The sum of the threads' values before this thread's; all values' in *total. sums: [32] shared. */
+static __device__ uint32_t block_scan(uint32_t value, uint32_t *sums, uint32_t *total)
+{
+        int lane = threadIdx.x % 32, warp = threadIdx.x / 32, nwarps = blockDim.x / 32;
+        uint32_t sum = kc_warp_scan(value);
+        if (lane == 31)
+                sums[warp] = sum;
+        __syncthreads();
+        uint32_t mine = kc_warp_scan(lane < nwarps ? sums[lane] : 0);
+        *total = __shfl_sync(~0u, mine, 31);
+        uint32_t before = __shfl_sync(~0u, mine, warp == 0 ? 0 : warp - 1);
+        __syncthreads();
+        return sum - value + (warp == 0 ? 0 : before);
+}
+
+/* Which split chunk number `chunk` is of, and its pairs. To all threads; [begin, end) is empty
+ * for a block too many. */
+struct chunk_range {
+        uint32_t split, begin, end;
+};
+
+static __device__ struct chunk_range find_chunk(const struct order_tables *tables, uint32_t chunk,
+                                                uint32_t chunk_npairs, uint32_t *found)
+{
+        struct chunk_range range = {};
+        if (threadIdx.x == 0)
+                *found = KC_ORDER_FANOUT;
+        __syncthreads();
+        uint32_t nsplits = tables->state->nsplits;
+        for (uint32_t i = threadIdx.x; i < nsplits; i += blockDim.x)
+                if (tables->first_chunk[i] <= chunk && chunk < tables->first_chunk[i + 1])
+                        *found = i;
+        __syncthreads();
+        range.split = *found;
+        if (range.split == KC_ORDER_FANOUT)
+                return range;
+        struct kc_order_bucket split = tables->splits[range.split];
+        uint32_t skip = (chunk - tables->first_chunk[range.split]) * chunk_npairs;
+        range.begin = split.start + skip;
+        range.end = split.start + (split.n - skip < chunk_npairs ? split.n : skip + chunk_npairs);
+        return range;
+}
+
+#endif

@@ -1,0 +1,306 @@
+/*
+ * Order by buckets that fit shared memory; gpu/order/plan.cuh says what cells, splits and buckets
+ * are.
+ *
+ *      count coarse cells ─▶ plan splits ─▶ pairs packed, and to their splits
+ *        ─▶ count cells ─▶ plan buckets ─▶ pairs to their buckets
+ *        ─▶ each bucket sorted by one block
+ *
+ * Nothing has to be stable, so a tile of pairs gets its place in a split or bucket by an atomic add
+ * for each part it has pairs of. A bucket of more pairs than a block sorts is a cell by itself, or
+ * the rest of a split that has too many buckets; those are taken out and sorted together the plain
+ * way.
+ */
+#include "gpu/order/order.cuh"
+#include "gpu/order/rare.cuh"
+#include "gpu/order/sort.cuh"
+#include "gpu/order/split.cuh"
+
+enum { MIN_PAIRS = 1 << 19 }; /* for fewer the plain way is as fast */
+
+/* A part of the allocation; with memory == NULL only its size counts. */
+template <class T> static void place(T **table, char *memory, size_t *nbytes, size_t n)
+{
+        *table = memory == NULL ? NULL : (T *)(memory + *nbytes);
+        *nbytes += (n * sizeof(T) + 255) / 256 * 256;
+}
+
+static void place_tables(struct order_tables *t, char *memory)
+{
+        size_t nbytes = 0;
+        place(&t->state, memory, &nbytes, 1);
+        place(&t->coarse, memory, &nbytes, KC_ORDER_NCOARSE);
+        place(&t->cells, memory, &nbytes, KC_ORDER_NCELLS);
+        place(&t->progress, memory, &nbytes, t->max_buckets);
+        t->zero_nbytes = nbytes;
+        place(&t->splits, memory, &nbytes, KC_ORDER_FANOUT);
+        place(&t->cursors, memory, &nbytes, KC_ORDER_FANOUT * CURSOR_STRIDE);
+        place(&t->first_chunk, memory, &nbytes, KC_ORDER_FANOUT + 1);
+        place(&t->nbuckets, memory, &nbytes, KC_ORDER_FANOUT);
+        place(&t->first_bucket, memory, &nbytes, KC_ORDER_FANOUT + 1);
+        place(&t->pair_ends, memory, &nbytes, KC_ORDER_FANOUT * KC_ORDER_FANOUT);
+        place(&t->buckets, memory, &nbytes, t->max_buckets);
+        place(&t->bucket_cursors, memory, &nbytes, t->max_buckets);
+        place(&t->oversized, memory, &nbytes, t->max_buckets);
+        place(&t->split_of, memory, &nbytes, KC_ORDER_NCOARSE);
+        place(&t->cell_ends, memory, &nbytes, KC_ORDER_FANOUT * KC_ORDER_FANOUT);
+        place(&t->bucket_of, memory, &nbytes, KC_ORDER_NCELLS);
+        t->nbytes = nbytes;
+}
+
+/* Most pairs of a split: no more buckets than KC_ORDER_FANOUT, however the cells fall. */
+template <class Key> static constexpr size_t max_split_npairs()
+{
+        return (size_t)kc_order_size<Key>::CAP * (KC_ORDER_FANOUT / 2 - 1);
+}
+
+/* Most pairs in all: no more splits than KC_ORDER_FANOUT. */
+template <class Key> static constexpr size_t max_npairs()
+{
+        return max_split_npairs<Key>() * ((KC_ORDER_FANOUT - KC_ORDER_NPREFIXES) / 2);
+}
+
+/* Exceptions lie in the upper half of counts_tmp. */
+template <class Key> static void place_exceptions(struct order_work<Key> *work)
+{
+        uintptr_t begin = (uintptr_t)(work->in.counts_tmp + work->in.n / 2);
+        uintptr_t end = (uintptr_t)(work->in.counts_tmp + work->in.n);
+        begin = (begin + alignof(struct exception<Key>) - 1) / alignof(struct exception<Key>) *
+                alignof(struct exception<Key>);
+        size_t n = begin < end ? (end - begin) / sizeof(struct exception<Key>) : 0;
+        work->exceptions = (struct exception<Key> *)begin;
+        work->max_exceptions = n < MAX_EXCEPTIONS ? (uint32_t)n : (uint32_t)MAX_EXCEPTIONS;
+}
+
+static enum kc_status mark(struct kc_gpu *gpu, cudaEvent_t *marks, int at, struct kc_error *err)
+{
+        return marks == NULL ? KC_OK : KC_CUDA(cudaEventRecord(marks[at], gpu->stream));
+}
+
+/* To splits in kmers_tmp, and the plan of the buckets. */
+template <class Key>
+static enum kc_status split(struct kc_gpu *gpu, struct order_work<Key> *work, cudaEvent_t *marks,
+                            struct kc_error *err)
+{
+        enum { CHUNK = kc_order_size<Key>::CAP * CHUNK_NTILES };
+        enum kc_status status;
+        unsigned nchunks = kc_ceil_div(work->in.n, CHUNK);
+        const int nbytes = sizeof(struct split_shared<Key>);
+        const uint32_t cap = kc_order_size<Key>::CAP;
+        struct order_tables *t = &work->tables;
+        KC_TRY(mark(gpu, marks, KC_ORDER_BEGIN, err));
+        KC_TRY(KC_CUDA(cudaMemsetAsync(t->state, 0, t->zero_nbytes, gpu->stream)));
+        count_coarse_kernel<<<nchunks, NTHREADS, 0, gpu->stream>>>(work->in.kmers, work->in.n,
+                                                                   work->in.k, t->coarse);
+        KC_TRY(KC_LAUNCHED());
+        plan_splits_kernel<<<1, PLAN_NTHREADS, 0, gpu->stream>>>(
+                *t, (uint32_t)max_split_npairs<Key>(), CHUNK);
+        KC_TRY(KC_LAUNCHED());
+        KC_TRY(mark(gpu, marks, KC_ORDER_COARSE_COUNTED, err));
+        KC_TRY(KC_CUDA(cudaFuncSetAttribute(split_kernel<Key>,
+                                            cudaFuncAttributeMaxDynamicSharedMemorySize, nbytes)));
+        split_kernel<<<nchunks, NTHREADS, nbytes, gpu->stream>>>(*work);
+        KC_TRY(KC_LAUNCHED());
+        KC_TRY(mark(gpu, marks, KC_ORDER_SPLIT, err));
+        count_cells_kernel<<<nchunks + KC_ORDER_FANOUT, NTHREADS, 0, gpu->stream>>>(
+                work->in.kmers_tmp, *t);
+        KC_TRY(KC_LAUNCHED());
+        KC_TRY(mark(gpu, marks, KC_ORDER_CELLS_COUNTED, err));
+        plan_buckets_kernel<<<KC_ORDER_FANOUT, PLAN_NTHREADS, 0, gpu->stream>>>(*t, cap);
+        KC_TRY(KC_LAUNCHED());
+        number_buckets_kernel<<<KC_ORDER_FANOUT, PLAN_NTHREADS, 0, gpu->stream>>>(*t, cap);
+        KC_TRY(KC_LAUNCHED());
+        KC_TRY(kc_gpu_read(gpu, &work->state, work->tables.state, 1, err));
+        KC_TRY(mark(gpu, marks, KC_ORDER_PLANNED, err));
+out:
+        return status;
+}
+
+/* Oversized buckets: their pairs, in order, in *kmers and *counts. */
+template <class Key>
+static enum kc_status order_oversized(struct kc_gpu *gpu, struct order_work<Key> *work, Key **kmers,
+                                      uint32_t **counts, uint64_t *cut, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        size_t n = (size_t)work->state.noversized_pairs, nout;
+        struct kc_order_input<Key> in = { work->in.k, n, work->in.kmers_tmp,
+                                          work->in.kmers_tmp + n, work->in.counts_tmp,
+                                          work->in.counts };
+        *kmers = NULL;
+        *counts = NULL;
+        if (n == 0)
+                return KC_OK;
+        unpack_oversized_kernel<<<dim3(work->state.noversized, 16), 256, 0, gpu->stream>>>(*work);
+        KC_TRY(KC_LAUNCHED());
+        KC_TRY(kc_order_sort_and_sum(gpu, &in, &nout, kmers, counts, cut, err));
+        find_oversized_kernel<<<kc_ceil_div(work->state.noversized, 128), 128, 0, gpu->stream>>>(
+                *work, *kmers, (uint32_t)nout);
+        KC_TRY(KC_LAUNCHED());
+out:
+        return status;
+}
+
+/* To buckets, and each of them to order: all pairs to kmers and counts. */
+template <class Key>
+static enum kc_status sort_buckets(struct kc_gpu *gpu, struct order_work<Key> *work, Key *kmers,
+                                   uint32_t *counts, uint64_t *cut, cudaEvent_t *marks,
+                                   struct kc_error *err)
+{
+        enum { CHUNK = kc_order_size<Key>::CAP * CHUNK_NTILES };
+        enum kc_status status;
+        const int split_nbytes = sizeof(struct split_shared<Key>);
+        const int sort_nbytes = sizeof(struct sort_shared<Key>);
+        unsigned nchunks = kc_ceil_div(work->in.n, CHUNK) + work->state.nsplits;
+        Key *big_kmers;
+        uint32_t *big_counts;
+        KC_TRY(KC_CUDA(cudaFuncSetAttribute(
+                bucket_kernel<Key>, cudaFuncAttributeMaxDynamicSharedMemorySize, split_nbytes)));
+        bucket_kernel<<<nchunks, NTHREADS, split_nbytes, gpu->stream>>>(*work);
+        KC_TRY(KC_LAUNCHED());
+        KC_TRY(order_oversized(gpu, work, &big_kmers, &big_counts, cut, err));
+        KC_TRY(mark(gpu, marks, KC_ORDER_BUCKETED, err));
+        KC_TRY(KC_CUDA(cudaFuncSetAttribute(
+                sort_kernel<Key>, cudaFuncAttributeMaxDynamicSharedMemorySize, sort_nbytes)));
+        sort_kernel<<<work->state.nbuckets, NTHREADS, sort_nbytes, gpu->stream>>>(
+                *work, big_kmers, big_counts, kmers, counts);
+        KC_TRY(KC_LAUNCHED());
+        if (work->state.nexceptions != 0) {
+                add_exceptions_kernel<<<kc_ceil_div(work->state.nexceptions, 256), 256, 0,
+                                        gpu->stream>>>(*work, kmers, counts);
+                KC_TRY(KC_LAUNCHED());
+        }
+        KC_TRY(mark(gpu, marks, KC_ORDER_SORTED, err));
+        KC_TRY(kc_gpu_read(gpu, &work->state, work->tables.state, 1, err));
+        *cut += work->state.cut;
+out:
+        return status;
+}
+
+/*
+ * An own run to one of the size its pairs need (*fits) or, where there is no room for two, to the
+ * scratch. Nobody is asked to make room for the two.
+ */
+template <class Key>
+static enum kc_status leave_own(struct kc_gpu *gpu, const struct kc_order_input<Key> *in,
+                                struct kc_gpu_run<Key> *own, struct kc_gpu_run<Key> *run,
+                                bool *fits, struct kc_error *err)
+{
+        struct kc_error refusal = {};
+        struct kc_gpu_spare spare = kc_gpu_take_spare(gpu);
+        enum kc_status status =
+                kc_order_copy_run(gpu, own->kmers, own->counts, own->n, run, &refusal);
+        gpu->spare = spare;
+        *fits = status == KC_OK;
+        if (status != KC_OK && status != KC_ENOMEM)
+                return kc_fail(err, status, "%s", refusal.message);
+        if (*fits)
+                return KC_OK;
+        KC_TRY(KC_CUDA(cudaMemcpyAsync(in->kmers_tmp, own->kmers, own->n * sizeof(Key),
+                                       cudaMemcpyDeviceToDevice, gpu->stream)));
+        KC_TRY(KC_CUDA(cudaMemcpyAsync(in->counts, own->counts, own->n * sizeof(uint32_t),
+                                       cudaMemcpyDeviceToDevice, gpu->stream)));
+out:
+        return status;
+}
+
+/* The sorted pairs, in an own run or (own = false) in the scratch, to the run that is given out: of
+ * the size they need. */
+template <class Key>
+static enum kc_status settle(struct kc_gpu *gpu, const struct kc_order_input<Key> *in,
+                             struct kc_gpu_run<Key> *sorted, bool own, struct kc_gpu_run<Key> *run,
+                             struct kc_error *err)
+{
+        size_t n = sorted->n;
+        if (own && sorted->cap - n <= n / 8) {
+                *run = *sorted;
+                return KC_OK;
+        }
+        if (own) {
+                bool fits = false;
+                enum kc_status status = leave_own(gpu, in, sorted, run, &fits, err);
+                kc_gpu_run_free(gpu, sorted);
+                if (status != KC_OK || fits)
+                        return status;
+        }
+        return kc_order_copy_run(gpu, in->kmers_tmp, in->counts, n, run, err);
+}
+
+/* Whether the plan can be carried out; room: for a run of all pairs. */
+template <class Key> static bool plan_holds(const struct order_work<Key> *work, bool room)
+{
+        const struct order_state *state = &work->state;
+        return state->nexceptions <= work->max_exceptions &&
+               state->noversized_pairs <= work->in.n / 2 && (room || state->noversized == 0);
+}
+
+template <class Key>
+enum kc_status kc_order_by_buckets(struct kc_gpu *gpu, const struct kc_order_input<Key> *in,
+                                   struct kc_gpu_run<Key> *run, uint64_t *nsaturated, bool *done,
+                                   cudaEvent_t *marks, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        struct order_work<Key> work = {};
+        struct order_tables *tables = &work.tables;
+        struct kc_gpu_run<Key> sorted = { in->kmers_tmp, in->counts, 0, in->n };
+        void *memory = NULL;
+        uint64_t cut = 0;
+        bool own = false;
+        *run = {};
+        *done = false;
+        if (in->n > max_npairs<Key>() || in->k < KC_ORDER_MIN_K)
+                return KC_OK;
+        work.in = *in;
+        work.packing = kc_order_packing_for<Key>(in->k);
+        place_exceptions(&work);
+        tables->max_buckets = 2 * (in->n / kc_order_size<Key>::CAP + KC_ORDER_FANOUT);
+        place_tables(tables, NULL);
+        if (kc_gpu_room(gpu) < tables->nbytes)
+                return KC_OK;
+        KC_TRY(kc_gpu_alloc(gpu, &memory, tables->nbytes, err));
+        place_tables(tables, (char *)memory);
+        KC_TRY(split(gpu, &work, marks, err));
+        own = kc_gpu_room(gpu) >= kc_gpu_run_nbytes<Key>(in->n);
+        if (!plan_holds(&work, own)) {
+                own = false;
+                goto out;
+        }
+        if (own)
+                KC_TRY(kc_gpu_run_new(gpu, &sorted, in->n, err));
+        KC_TRY(sort_buckets(gpu, &work, sorted.kmers, sorted.counts, &cut, marks, err));
+        sorted.n = work.state.nout;
+        *done = true;
+out:
+        kc_gpu_release(gpu, memory, tables->nbytes);
+        if (!*done && own)
+                kc_gpu_run_free(gpu, &sorted);
+        if (*done && (status = settle(gpu, in, &sorted, own, run, err)) == KC_OK)
+                *nsaturated += cut;
+        return status;
+}
+
+template <class Key>
+enum kc_status kc_gpu_order(struct kc_gpu *gpu, int k, Key *kmers, uint32_t *counts, Key *kmers_tmp,
+                            uint32_t *counts_tmp, size_t n, struct kc_gpu_run<Key> *run,
+                            uint64_t *nsaturated, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        struct kc_order_input<Key> in = { k, n, kmers, kmers_tmp, counts, counts_tmp };
+        bool done = false;
+        if (n >= MIN_PAIRS)
+                KC_TRY(kc_order_by_buckets(gpu, &in, run, nsaturated, &done, (cudaEvent_t *)NULL,
+                                           err));
+        if (!done)
+                KC_TRY(kc_order_plainly(gpu, &in, run, nsaturated, err));
+out:
+        return status;
+}
+
+#define INSTANTIATE(Key) \
+        template enum kc_status kc_order_by_buckets(struct kc_gpu *, \
+                                                    const struct kc_order_input<Key> *, \
+                                                    struct kc_gpu_run<Key> *, uint64_t *, bool *, \
+                                                    cudaEvent_t *, struct kc_error *); \
+        template enum kc_status kc_gpu_order(struct kc_gpu *, int, Key *, uint32_t *, Key *, \
+                                             uint32_t *, size_t, struct kc_gpu_run<Key> *, \
+                                             uint64_t *, struct kc_error *);
+KC_GPU_KEYS(INSTANTIATE)

@@ -1,0 +1,169 @@
+/*
+ * The arithmetic of gpu/order/order.cu, for host and device.
+ *
+ * A k-mer's top bits say where it goes, a level at a time:
+ *
+ *      bits from the top  0        8       12           20
+ *                         | prefix | coarse | fine       | rest
+ *
+ *      cell       the top 20 bits. Counted exactly, cells are grouped into buckets.
+ *      bucket     consecutive cells of one split, KC_ORDER_CAP pairs at most: what one block sorts
+ *      split      consecutive coarse cells (12 bits) of one prefix, at most KC_ORDER_FANOUT buckets
+ *
+ * From the first split on, where a pair lies says its prefix, so the pair is packed into the width
+ * of a key: the k-mer without its prefix at the top, the count in the bits that are left at the
+ * bottom. Packed pairs are in the order of their k-mers. Counts that do not fit are exceptions:
+ * what is over goes to a list, and is added to the run in the end.
+ */
+#ifndef KC_GPU_ORDER_PLAN_CUH
+#define KC_GPU_ORDER_PLAN_CUH
+
+#include "gpu/device/key.cuh"
+
+enum {
+        KC_ORDER_PREFIX_BITS = 8,
+        KC_ORDER_COARSE_BITS = 12,
+        KC_ORDER_CELL_BITS = 20,
+        KC_ORDER_NPREFIXES = 1 << KC_ORDER_PREFIX_BITS,
+        KC_ORDER_NCOARSE = 1 << KC_ORDER_COARSE_BITS,
+        KC_ORDER_NCELLS = 1 << KC_ORDER_CELL_BITS,
+        KC_ORDER_LOCAL_BITS = KC_ORDER_CELL_BITS - KC_ORDER_PREFIX_BITS,
+        KC_ORDER_NLOCAL = 1 << KC_ORDER_LOCAL_BITS, /* cells of a prefix */
+        KC_ORDER_PER_COARSE = KC_ORDER_NCELLS / KC_ORDER_NCOARSE,
+        KC_ORDER_FANOUT = 1024, /* most parts of a split, and most splits */
+        KC_ORDER_MIN_K = 16,    /* so that a cell has 12 bits and more below it */
+        KC_ORDER_COUNT_BITS = 32,
+};
+
+/* Pairs that one block sorts: 64 KiB of them. */
+template <class Key> struct kc_order_size {
+        enum { CAP = 65536 / sizeof(Key) };
+};
+
+/* Packing of pairs of k-mers of length k. */
+struct kc_order_packing {
+        int rest_bits;  /* of the k-mer without its prefix */
+        int shift;      /* of those in a packed pair */
+        int count_bits; /* of the count, at the bottom; no more than shift */
+};
+
+template <class Key> KC_HD struct kc_order_packing kc_order_packing_for(int k)
+{
+        struct kc_order_packing packing;
+        packing.rest_bits = 2 * k - KC_ORDER_PREFIX_BITS;
+        packing.shift = 8 * (int)sizeof(Key) - packing.rest_bits;
+        packing.count_bits =
+                packing.shift < KC_ORDER_COUNT_BITS ? packing.shift : (int)KC_ORDER_COUNT_BITS;
+        return packing;
+}
+
+/* The largest count that a packed pair holds. */
+KC_HD uint32_t kc_order_max_count(struct kc_order_packing packing)
+{
+        return (uint32_t)((UINT64_C(1) << packing.count_bits) - 1);
+}
+
+template <class Key>
+KC_HD Key kc_order_pack(Key kmer, uint32_t count, struct kc_order_packing packing)
+{
+        return (Key)(kmer << packing.shift) | count;
+}
+
+template <class Key>
+KC_HD Key kc_order_kmer(Key packed, uint32_t prefix, struct kc_order_packing packing)
+{
+        return (Key)prefix << packing.rest_bits | packed >> packing.shift;
+}
+
+template <class Key> KC_HD uint32_t kc_order_count(Key packed, struct kc_order_packing packing)
+{
+        return (uint32_t)packed & kc_order_max_count(packing);
+}
+
+template <class Key> KC_HD bool kc_order_same(Key a, Key b, struct kc_order_packing packing)
+{
+        return (Key)(a ^ b) >> packing.shift == 0;
+}
+
+/* The coarse cell of a k-mer; the cell, within its prefix, of a packed pair. */
+template <class Key> KC_HD uint32_t kc_order_coarse(Key kmer, int k)
+{
+        return (uint32_t)(kmer >> (2 * k - KC_ORDER_COARSE_BITS));
+}
+
+template <class Key> KC_HD uint32_t kc_order_top(Key packed)
+{
+        return (uint32_t)(packed >> (8 * (int)sizeof(Key) - 32));
+}
+
+template <class Key> KC_HD uint32_t kc_order_local(Key packed)
+{
+        return kc_order_top(packed) >> (32 - KC_ORDER_LOCAL_BITS);
+}
+
+/* A bucket: pairs [start, start + n) of the cells [cell, cell + ncells). */
+struct kc_order_bucket {
+        uint32_t start, n;
+        uint32_t cell, ncells;
+};
+
+KC_HD uint32_t kc_order_prefix(struct kc_order_bucket bucket)
+{
+        return bucket.cell >> KC_ORDER_LOCAL_BITS;
+}
+
+/*
+ * The sub-bucket of a pair: the bucket's part of the key space is cut into up to `nsubs` (2^16 at
+ * most) parts of the same width. In the order of the k-mers.
+ */
+struct kc_order_scale {
+        uint32_t low, factor;
+};
+
+KC_HD struct kc_order_scale kc_order_scale_for(struct kc_order_bucket bucket, uint32_t nsubs)
+{
+        struct kc_order_scale scale;
+        scale.low = bucket.cell << (32 - KC_ORDER_LOCAL_BITS); /* the prefix falls off */
+        scale.factor = (nsubs << KC_ORDER_LOCAL_BITS) / bucket.ncells;
+        return scale;
+}
+
+template <class Key> KC_HD uint32_t kc_order_sub(Key packed, struct kc_order_scale scale)
+{
+        return (uint32_t)((uint64_t)(kc_order_top(packed) - scale.low) * scale.factor >> 32);
+}
+
+/*
+ * Grouping: the end of the bucket that begins with cell `begin`. start [ncells + 1] is where the
+ * pairs of each cell start; a bucket takes cells as long as it has `cap` pairs at most, one cell
+ * at least. So two consecutive buckets have more than cap pairs between them.
+ */
+KC_HD uint32_t kc_order_bucket_end(const uint32_t *start, uint32_t begin, uint32_t ncells,
+                                   uint32_t cap)
+{
+        uint32_t low = begin + 1, high = ncells;
+        while (low < high) {
+                uint32_t middle = (low + high + 1) / 2;
+                if (start[middle] - start[begin] <= cap)
+                        low = middle;
+                else
+                        high = middle - 1;
+        }
+        return low;
+}
+
+/*
+ * Cutting a prefix into splits: the end of the split that begins with coarse cell `begin`, by the
+ * pairs of the coarse cells [end of the prefix]. A split has at most max_pairs, or is one cell.
+ */
+KC_HD uint32_t kc_order_split_end(const uint32_t *npairs, uint32_t begin, uint32_t end,
+                                  uint32_t max_pairs)
+{
+        uint64_t sum = npairs[begin];
+        uint32_t at = begin + 1;
+        while (at < end && sum + npairs[at] <= max_pairs)
+                sum += npairs[at++];
+        return at;
+}
+
+#endif

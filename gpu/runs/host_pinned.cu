@@ -1,0 +1,126 @@
+/*
+ * Pinned memory for chunks: slabs of huge pages, touched by several threads before they are pinned.
+ */
+#include "gpu/runs/host_internal.cuh"
+#include "base/parallel.h"
+
+#include <cstdlib>
+#include <sys/mman.h>
+
+/* One mapping, cut into pieces. */
+struct kc_host_slab {
+        struct kc_host_slab *next;
+        uint8_t *mapping, *pieces; /* pieces begin with a huge page */
+        size_t npieces, piece_nbytes;
+        int nthreads;
+};
+
+enum { HUGE_PAGE_NBYTES = 2 << 20, MAX_SLAB_NBYTES = 256 << 20 };
+
+static size_t slab_nbytes(const struct kc_host_slab *slab)
+{
+        return slab->npieces * slab->piece_nbytes;
+}
+
+static void free_slab(struct kc_host_slab *slab)
+{
+        if (slab->mapping != NULL)
+                (void)munmap(slab->mapping, slab_nbytes(slab) + HUGE_PAGE_NBYTES);
+        free(slab);
+}
+
+static enum kc_status touch_share(void *ctx, int worker, struct kc_error *)
+{
+        const struct kc_host_slab *slab = (const struct kc_host_slab *)ctx;
+        size_t share =
+                kc_round_up(slab_nbytes(slab) / (size_t)slab->nthreads + 1, HUGE_PAGE_NBYTES);
+        size_t begin = share * (size_t)worker;
+        for (size_t i = begin; i < begin + share && i < slab_nbytes(slab); i += HOST_PAGE_NBYTES)
+                slab->pieces[i] = 0;
+        return KC_OK;
+}
+
+/* NULL if it cannot be had. */
+static struct kc_host_slab *new_slab(size_t npieces, size_t piece_nbytes, int nthreads)
+{
+        struct kc_host_slab *slab = (struct kc_host_slab *)calloc(1, sizeof *slab);
+        if (slab == NULL)
+                return NULL;
+        slab->npieces = npieces;
+        slab->piece_nbytes = piece_nbytes;
+        slab->nthreads = nthreads;
+        void *mapping = mmap(NULL, slab_nbytes(slab) + HUGE_PAGE_NBYTES, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (mapping == MAP_FAILED) {
+                free_slab(slab);
+                return NULL;
+        }
+        slab->mapping = (uint8_t *)mapping;
+        slab->pieces = (uint8_t *)kc_round_up((uintptr_t)mapping, HUGE_PAGE_NBYTES);
+        /* A kernel without huge pages works as well, only slower; so do fewer threads. */
+        (void)madvise(slab->pieces, slab_nbytes(slab), MADV_HUGEPAGE);
+        (void)kc_parallel(nthreads, touch_share, NULL, slab, NULL);
+        if (cudaHostRegister(slab->pieces, slab_nbytes(slab), cudaHostRegisterDefault) ==
+            cudaSuccess)
+                return slab;
+        (void)cudaGetLastError();
+        free_slab(slab);
+        return NULL;
+}
+
+void kc_host_free_pinned(struct kc_host_store *store)
+{
+        for (struct kc_host_slab *slab = store->slabs, *next; slab != NULL; slab = next) {
+                next = slab->next;
+                (void)cudaHostUnregister(slab->pieces);
+                free_slab(slab);
+        }
+}
+
+void kc_host_give_pinned(struct kc_host_store *store, uint8_t *piece)
+{
+        *(void **)piece = store->free_pinned;
+        store->free_pinned = piece;
+}
+
+/* What may still be pinned. Runs whose chunks are in the file take memory beside them all the same:
+ * a 32nd is set aside for that, the fences of some twenty times as many pairs as are pinned. */
+static size_t left_nbytes(const struct kc_host_store *store)
+{
+        size_t beside = store->max_pinned_nbytes / 32;
+        if (beside < store->beside_nbytes)
+                beside = store->beside_nbytes;
+        size_t taken = store->pinned_nbytes + beside;
+        return taken < store->max_pinned_nbytes ? store->max_pinned_nbytes - taken : 0;
+}
+
+/* More pinned memory, for `wanted` chunks at most. If it cannot be had, none is tried for again. */
+static void add_slab(struct kc_host_store *store, size_t wanted)
+{
+        size_t left = left_nbytes(store) / store->chunk_nbytes;
+        size_t n = MAX_SLAB_NBYTES / store->chunk_nbytes;
+        n = n > wanted ? wanted : n > 0 ? n : 1;
+        n = n > left ? left : n;
+        if (n == 0)
+                return;
+        struct kc_host_slab *slab = new_slab(n, store->chunk_nbytes, store->nthreads);
+        if (slab == NULL) {
+                store->max_pinned_nbytes = store->pinned_nbytes;
+                return;
+        }
+        slab->next = store->slabs;
+        store->slabs = slab;
+        store->pinned_nbytes += slab_nbytes(slab);
+        for (size_t i = 0; i < n; i++)
+                kc_host_give_pinned(store, slab->pieces + i * store->chunk_nbytes);
+}
+
+uint8_t *kc_host_take_pinned(struct kc_host_store *store, size_t wanted)
+{
+        if (store->free_pinned == NULL)
+                add_slab(store, wanted);
+        void *piece = store->free_pinned;
+        if (piece != NULL)
+                store->free_pinned = *(void **)piece;
+        return (uint8_t *)piece;
+}

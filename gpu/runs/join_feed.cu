@@ -1,0 +1,307 @@
+#include "gpu/runs/join_feed.cuh"
+
+#include "kmer/block_codec.h"
+
+#include <cstdlib>
+
+enum {
+        NSLOTS = 2,  /* ranges: one is read while the other is joined */
+        NPIECES = 2, /* a reader's pinned memory: one is filled while the other leaves */
+        PIECE_NWORDS = 128 << 10,
+};
+
+template <class Key> struct slot {
+        struct kc_join_range range;
+        uint64_t *words;                          /* device */
+        struct kc_decode_block<Key> *blocks;      /* device */
+        struct kc_decode_block<Key> *host_blocks; /* pinned */
+};
+
+struct piece {
+        uint64_t *words;  /* [PIECE_NWORDS] pinned */
+        cudaEvent_t free; /* nobody needs it any more */
+};
+
+template <class Key> struct kc_join_feed {
+        const struct kc_join_source *source;
+        struct kc_gate *gate;
+        struct kc_gpu *gpu; /* NULL: not attached */
+        int nreaders;
+        size_t max_blocks;
+        struct slot<Key> slots[NSLOTS];
+        struct piece *pieces; /* [nreaders * NPIECES] */
+        uint64_t *pinned;     /* theirs */
+        cudaEvent_t uploaded;
+        uint64_t nranges; /* asked for */
+        /* guarded by the gate: the range that is read */
+        struct slot<Key> *reading;
+        size_t next, nread; /* blocks taken by readers, on their way to the device */
+        bool ended;
+};
+
+/* ---- memory ---- */
+
+template <class Key> static size_t most_words(size_t nblocks)
+{
+        return nblocks * (kc_block_max_words(sizeof(Key) / 8) + 1) + KC_BLOCK_PADDING;
+}
+
+template <class Key> size_t kc_join_feed_nbytes(size_t max_blocks)
+{
+        return NSLOTS * (most_words<Key>(max_blocks) * sizeof(uint64_t) +
+                         max_blocks * sizeof(struct kc_decode_block<Key>));
+}
+
+template <class Key>
+enum kc_status kc_join_feed_new(struct kc_join_feed<Key> **feed,
+                                const struct kc_join_source *source, int nreaders,
+                                struct kc_gate *gate, struct kc_error *err)
+{
+        struct kc_join_feed<Key> *f = (struct kc_join_feed<Key> *)calloc(1, sizeof *f);
+        *feed = f;
+        if (f != NULL)
+                f->pieces = (struct piece *)calloc((size_t)nreaders * NPIECES, sizeof *f->pieces);
+        if (f == NULL || f->pieces == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        f->source = source;
+        f->gate = gate;
+        f->nreaders = nreaders;
+        return KC_OK;
+}
+
+template <class Key>
+static enum kc_status make_pieces(struct kc_join_feed<Key> *f, struct kc_error *err)
+{
+        enum kc_status status;
+        const size_t n = (size_t)f->nreaders * NPIECES;
+        KC_TRY(KC_CUDA(cudaMallocHost((void **)&f->pinned, n * PIECE_NWORDS * sizeof(uint64_t))));
+        for (size_t i = 0; i < n; i++) {
+                f->pieces[i].words = f->pinned + i * PIECE_NWORDS;
+                KC_TRY(kc_gpu_event_new(&f->pieces[i].free, err));
+        }
+out:
+        return status;
+}
+
+template <class Key>
+enum kc_status kc_join_feed_attach(struct kc_join_feed<Key> *f, struct kc_gpu *gpu,
+                                   size_t max_blocks, struct kc_error *err)
+{
+        enum kc_status status;
+        f->gpu = gpu;
+        f->max_blocks = max_blocks;
+        for (struct slot<Key> &slot : f->slots) {
+                KC_TRY(kc_gpu_new(gpu, &slot.words, most_words<Key>(max_blocks), err));
+                KC_TRY(kc_gpu_new(gpu, &slot.blocks, max_blocks, err));
+                KC_TRY(KC_CUDA(cudaMallocHost((void **)&slot.host_blocks,
+                                              max_blocks * sizeof *slot.host_blocks)));
+        }
+        KC_TRY(kc_gpu_event_new(&f->uploaded, err));
+        KC_TRY(make_pieces(f, err));
+        KC_TRY(KC_CUDA(cudaStreamSynchronize(gpu->stream))); /* memory is there for all streams */
+out:
+        return status;
+}
+
+template <class Key> void kc_join_feed_free(struct kc_join_feed<Key> *f)
+{
+        if (f == NULL)
+                return;
+        for (struct slot<Key> &slot : f->slots) {
+                kc_gpu_delete(f->gpu, slot.words, most_words<Key>(f->max_blocks));
+                kc_gpu_delete(f->gpu, slot.blocks, f->max_blocks);
+                (void)cudaFreeHost(slot.host_blocks);
+        }
+        for (int i = 0; f->pieces != NULL && i < f->nreaders * NPIECES; i++)
+                if (f->pieces[i].free != NULL)
+                        (void)cudaEventDestroy(f->pieces[i].free);
+        if (f->uploaded != NULL)
+                (void)cudaEventDestroy(f->uploaded);
+        (void)cudaFreeHost(f->pinned);
+        free(f->pieces);
+        free(f);
+        (void)cudaGetLastError();
+}
+
+/* ---- the driver ---- */
+
+static void get_key(const uint64_t *words, kc_key64 *key)
+{
+        *key = words[0];
+}
+
+static void get_key(const uint64_t *words, kc_key128 *key)
+{
+        *key = (kc_key128)words[1] << 64 | words[0];
+}
+
+/* What the device is told of the blocks. */
+template <class Key> static void describe(struct slot<Key> *slot)
+{
+        const struct kc_join_range *range = &slot->range;
+        uint64_t at = 0;
+        for (size_t i = 0; i < range->nblocks; i++) {
+                struct kc_decode_block<Key> *to = &slot->host_blocks[i];
+                get_key(range->firsts + i * (sizeof(Key) / 8), &to->first);
+                to->at = at;
+                to->nwords = range->blocks[i].nwords - 1;
+                to->n = range->blocks[i].n;
+                to->run = range->blocks[i].run;
+                at += range->blocks[i].nwords;
+        }
+}
+
+/* Let the readers begin with the next range. */
+template <class Key>
+static enum kc_status open_range(struct kc_join_feed<Key> *f, struct kc_error *err)
+{
+        enum kc_status status;
+        struct slot<Key> *slot = &f->slots[f->nranges++ % NSLOTS];
+        KC_TRY(f->source->next(f->source->ctx, f->max_blocks, &slot->range, err));
+        describe(slot);
+        kc_gate_enter(f->gate);
+        f->reading = slot;
+        f->next = f->nread = 0;
+        f->ended = slot->range.nblocks == 0;
+        kc_gate_wake(f->gate, KC_GATE_WORKERS);
+        kc_gate_leave(f->gate);
+out:
+        return status;
+}
+
+/* Wait until all its blocks are on their way. */
+template <class Key>
+static enum kc_status wait_for_readers(struct kc_join_feed<Key> *f, struct kc_error *err)
+{
+        kc_gate_enter(f->gate);
+        enum kc_status status = kc_gate_check(f->gate, err);
+        while (status == KC_OK && f->nread < f->reading->range.nblocks)
+                status = kc_gate_wait(f->gate, KC_GATE_DRIVER, err);
+        kc_gate_leave(f->gate);
+        return status;
+}
+
+template <class Key>
+enum kc_status kc_join_feed_next(struct kc_join_feed<Key> *f, struct kc_join_range *in,
+                                 struct kc_decode_range<Key> *decode, struct kc_error *err)
+{
+        enum kc_status status;
+        struct slot<Key> *slot;
+        struct kc_gpu *gpu = f->gpu;
+        if (f->nranges == 0)
+                KC_TRY(open_range(f, err));
+        slot = f->reading;
+        *in = slot->range;
+        if (in->nblocks == 0)
+                return KC_OK;
+        KC_TRY(wait_for_readers(f, err));
+        KC_TRY(KC_CUDA(cudaMemcpyAsync(slot->blocks, slot->host_blocks,
+                                       in->nblocks * sizeof *slot->blocks, cudaMemcpyHostToDevice,
+                                       gpu->upload)));
+        KC_TRY(KC_CUDA(cudaEventRecord(f->uploaded, gpu->upload)));
+        KC_TRY(KC_CUDA(cudaStreamWaitEvent(gpu->stream, f->uploaded, 0)));
+        KC_TRY(open_range(f, err));
+        *decode = {};
+        decode->words = slot->words;
+        decode->blocks = slot->blocks;
+        decode->nblocks = in->nblocks;
+        decode->has_end = in->end != NULL;
+        if (in->from != NULL)
+                get_key(in->from, &decode->from);
+        if (in->end != NULL)
+                get_key(in->end, &decode->end);
+out:
+        return status;
+}
+
+/* ---- readers ---- */
+
+/* Blocks [begin, end) of the range that is read, of one run and no more than a piece holds. */
+template <class Key> struct share {
+        struct slot<Key> *slot;
+        size_t begin, end, nwords;
+};
+
+/* The next blocks; none: there are no more ranges. */
+template <class Key>
+static enum kc_status take(struct kc_join_feed<Key> *f, struct share<Key> *share,
+                           struct kc_error *err)
+{
+        kc_gate_enter(f->gate);
+        enum kc_status status = kc_gate_check(f->gate, err);
+        while (status == KC_OK && !f->ended &&
+               (f->reading == NULL || f->next == f->reading->range.nblocks))
+                status = kc_gate_wait(f->gate, KC_GATE_WORKERS, err);
+        *share = { f->reading, f->next, f->next, 0 };
+        if (status == KC_OK && !f->ended) {
+                const struct kc_join_range *range = &f->reading->range;
+                const struct kc_join_block *blocks = range->blocks;
+                while (share->end < range->nblocks &&
+                       blocks[share->end].run == blocks[share->begin].run &&
+                       share->nwords + blocks[share->end].nwords <= PIECE_NWORDS)
+                        share->nwords += blocks[share->end++].nwords;
+                f->next = share->end;
+        }
+        kc_gate_leave(f->gate);
+        return status;
+}
+
+template <class Key> static void done(struct kc_join_feed<Key> *f, const struct share<Key> *share)
+{
+        kc_gate_enter(f->gate);
+        f->nread += share->end - share->begin;
+        if (f->nread == share->slot->range.nblocks)
+                kc_gate_wake(f->gate, KC_GATE_DRIVER);
+        kc_gate_leave(f->gate);
+}
+
+template <class Key>
+static enum kc_status read_share(struct kc_join_feed<Key> *f, const struct share<Key> *share,
+                                 struct piece *piece, struct kc_error *err)
+{
+        enum kc_status status;
+        struct slot<Key> *slot = share->slot;
+        KC_TRY(KC_CUDA(cudaEventSynchronize(piece->free)));
+        KC_TRY(f->source->read(f->source->ctx, &slot->range, share->begin, share->end,
+                               piece->words, err));
+        KC_TRY(KC_CUDA(cudaMemcpyAsync(slot->words + slot->host_blocks[share->begin].at,
+                                       piece->words, share->nwords * sizeof *piece->words,
+                                       cudaMemcpyHostToDevice, f->gpu->upload)));
+        KC_TRY(KC_CUDA(cudaEventRecord(piece->free, f->gpu->upload)));
+out:
+        return status;
+}
+
+template <class Key>
+enum kc_status kc_join_feed_read(struct kc_join_feed<Key> *f, int reader, struct kc_error *err)
+{
+        enum kc_status status;
+        struct share<Key> share;
+        for (size_t i = 0;; i++) {
+                KC_TRY(take(f, &share, err));
+                if (share.begin == share.end)
+                        break;
+                if (i == 0)
+                        KC_TRY(KC_CUDA(cudaSetDevice(f->gpu->device))); /* of this thread */
+                KC_TRY(read_share(f, &share, &f->pieces[(size_t)reader * NPIECES + i % NPIECES],
+                                  err));
+                done(f, &share);
+        }
+out:
+        return status;
+}
+
+#define INSTANTIATE(Key) \
+        template enum kc_status kc_join_feed_new(struct kc_join_feed<Key> **, \
+                                                 const struct kc_join_source *, int, \
+                                                 struct kc_gate *, struct kc_error *); \
+        template enum kc_status kc_join_feed_attach(struct kc_join_feed<Key> *, struct kc_gpu *, \
+                                                    size_t, struct kc_error *); \
+        template size_t kc_join_feed_nbytes<Key>(size_t); \
+        template enum kc_status kc_join_feed_next( \
+                struct kc_join_feed<Key> *, struct kc_join_range *, \
+                struct kc_decode_range<Key> *, struct kc_error *); \
+        template enum kc_status kc_join_feed_read(struct kc_join_feed<Key> *, int, \
+                                                  struct kc_error *); \
+        template void kc_join_feed_free(struct kc_join_feed<Key> *);
+KC_GPU_KEYS(INSTANTIATE)

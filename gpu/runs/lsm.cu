@@ -1,0 +1,434 @@
+#include "gpu/runs/lsm.cuh"
+
+#include "gpu/runs/ranges.cuh"
+#include "gpu/runs/merge.cuh"
+
+#include <cstdlib>
+
+template <class Key> struct kc_gpu_lsm {
+        struct kc_gpu *gpu;
+        struct kc_host_store store;
+        struct kc_lsm_run<Key> **runs; /* [nruns] oldest first */
+        size_t nruns, cap;
+        uint64_t *nsaturated; /* device */
+        struct kc_ranges<Key> *ranges; /* NULL until the first kc_gpu_lsm_next */
+};
+
+template <class Key>
+static enum kc_status give_longest(void *lsm, bool *gave, struct kc_error *err);
+
+/* Chunks of a megabyte or two are copied at nearly the full rate; many of them are to fit. */
+template <class Key> static size_t chunk_npairs(const struct kc_gpu_lsm_setup *setup)
+{
+        enum { MIN_NPAIRS = 1 << 12, MAX_NPAIRS = 1 << 20, MIN_NCHUNKS = 16 };
+        if (setup->chunk_npairs)
+                return setup->chunk_npairs;
+        size_t n = MAX_NPAIRS;
+        if (setup->host_nbytes == 0)
+                return n;
+        while (n > MIN_NPAIRS && kc_gpu_run_nbytes<Key>(n) * MIN_NCHUNKS > setup->host_nbytes)
+                n /= 2;
+        return n;
+}
+
+template <class Key>
+enum kc_status kc_gpu_lsm_new(struct kc_gpu_lsm<Key> **out, struct kc_gpu *gpu,
+                              const struct kc_gpu_lsm_setup *setup, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_gpu_lsm<Key> *lsm = (struct kc_gpu_lsm<Key> *)calloc(1, sizeof *lsm);
+        *out = NULL;
+        if (lsm == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        struct kc_host_store_setup store = {};
+        store.chunk_npairs = chunk_npairs<Key>(setup);
+        store.pair_nbytes = kc_gpu_run_nbytes<Key>(1);
+        store.max_pinned_nbytes = setup->host_nbytes;
+        store.tmp_dir = setup->tmp_dir;
+        store.nthreads = setup->nthreads;
+        store.gate = setup->gate;
+        lsm->gpu = gpu;
+        KC_TRY(kc_host_store_open(&lsm->store, gpu, &store, err));
+        KC_TRY(kc_gpu_new(gpu, &lsm->nsaturated, 1, err));
+        KC_TRY(KC_CUDA(cudaMemsetAsync(lsm->nsaturated, 0, sizeof *lsm->nsaturated, gpu->stream)));
+        gpu->spare = { lsm, give_longest<Key> };
+        *out = lsm;
+        lsm = NULL;
+out:
+        kc_gpu_lsm_free(lsm);
+        return status;
+}
+
+template <class Key> void kc_gpu_lsm_free(struct kc_gpu_lsm<Key> *lsm)
+{
+        if (lsm == NULL)
+                return;
+        (void)kc_gpu_take_spare(lsm->gpu);
+        kc_ranges_free(lsm->ranges);
+        for (size_t i = 0; i < lsm->nruns; i++)
+                kc_lsm_run_free(&lsm->store, lsm->runs[i]);
+        kc_gpu_delete(lsm->gpu, lsm->nsaturated, 1);
+        kc_host_store_close(&lsm->store);
+        free(lsm->runs);
+        free(lsm);
+}
+
+/* An empty run, the newest. */
+template <class Key>
+static enum kc_status add_run(struct kc_gpu_lsm<Key> *lsm, struct kc_error *err)
+{
+        if (lsm->nruns == lsm->cap) {
+                size_t cap = lsm->cap ? 2 * lsm->cap : 16;
+                void *runs = realloc(lsm->runs, cap * sizeof *lsm->runs);
+                if (runs == NULL)
+                        return kc_fail(err, KC_ENOMEM, "out of memory");
+                lsm->runs = (struct kc_lsm_run<Key> **)runs;
+                lsm->cap = cap;
+        }
+        void *run = calloc(1, sizeof *lsm->runs[0]);
+        if (run == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        lsm->runs[lsm->nruns++] = (struct kc_lsm_run<Key> *)run;
+        return KC_OK;
+}
+
+template <class Key> static void drop_run(struct kc_gpu_lsm<Key> *lsm, size_t i)
+{
+        kc_lsm_run_free(&lsm->store, lsm->runs[i]);
+        for (size_t k = i + 1; k < lsm->nruns; k++)
+                lsm->runs[k - 1] = lsm->runs[k];
+        lsm->nruns--;
+}
+
+/* The newest run on the device among the first n; n if there is none. */
+template <class Key> static size_t newest_on_device(const struct kc_gpu_lsm<Key> *lsm, size_t n)
+{
+        for (size_t i = n; i > 0; i--)
+                if (!lsm->runs[i - 1]->on_host)
+                        return i - 1;
+        return n;
+}
+
+/*
+ * KC_ENOMEM, and nothing has changed, where there is no room: runs may then stay as they are, since
+ * ranges are merged from any number of them. To move one to the host would cost more than the merge
+ * saves.
+ */
+template <class Key>
+static enum kc_status merge_runs(struct kc_gpu_lsm<Key> *lsm, size_t older, size_t newer,
+                                 struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_gpu_run<Key> *a = &lsm->runs[older]->device, *b = &lsm->runs[newer]->device;
+        size_t n = a->n > b->n ? a->n : b->n;
+        if (kc_gpu_merge_nbytes<Key>(a->n + b->n) + kc_gpu_run_nbytes<Key>(n) >
+            kc_gpu_room(lsm->gpu))
+                return KC_ENOMEM;
+        struct kc_gpu_run<Key> merged;
+        struct kc_gpu_spare spare = kc_gpu_take_spare(lsm->gpu);
+        status = kc_gpu_merge_runs(lsm->gpu, a, b, lsm->nsaturated, &merged, err);
+        lsm->gpu->spare = spare;
+        if (status != KC_OK)
+                return status;
+        kc_gpu_run_free(lsm->gpu, a);
+        *a = merged;
+        drop_run(lsm, newer);
+        return KC_OK;
+}
+
+template <class Key>
+static enum kc_status merge_levels(struct kc_gpu_lsm<Key> *lsm, struct kc_error *err)
+{
+        for (;;) {
+                size_t newer = newest_on_device(lsm, lsm->nruns);
+                size_t older = newest_on_device(lsm, newer);
+                if (older == newer ||
+                    !kc_lsm_should_merge(lsm->runs[older]->device.n, lsm->runs[newer]->device.n))
+                        return KC_OK;
+                struct kc_error error = {};
+                enum kc_status status = merge_runs(lsm, older, newer, &error);
+                if (status == KC_ENOMEM)
+                        return KC_OK;
+                if (status != KC_OK)
+                        return kc_fail(err, status, "%s", error.message);
+        }
+}
+
+template <class Key>
+enum kc_status kc_gpu_lsm_insert(struct kc_gpu_lsm<Key> *lsm, struct kc_gpu_run<Key> *run,
+                                 struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        if (lsm->ranges != NULL)
+                status = kc_fail(err, KC_EUSAGE, "a run is inserted after the merge has begun");
+        else if (run->n > 0)
+                status = add_run(lsm, err);
+        if (status != KC_OK || run->n == 0) {
+                kc_gpu_run_free(lsm->gpu, run);
+                return status;
+        }
+        lsm->runs[lsm->nruns - 1]->device = *run;
+        *run = {};
+        return merge_levels(lsm, err);
+}
+
+template <class Key>
+static enum kc_status move_to_host(struct kc_gpu_lsm<Key> *lsm, struct kc_lsm_run<Key> *run,
+                                   struct kc_error *err)
+{
+        enum kc_status status;
+        if (run->fences.nfences == 0)
+                KC_TRY(kc_lsm_run_add_fences(&lsm->store, run, &run->device, err));
+        KC_TRY(kc_host_run_append(&lsm->store, &run->host, &run->device, err));
+        kc_gpu_run_free(lsm->gpu, &run->device);
+        run->on_host = true;
+out:
+        return status;
+}
+
+/* The shortest run on the device that takes npairs or more, or else the longest; NULL if none is
+ * there. */
+template <class Key>
+static struct kc_lsm_run<Key> *run_to_move(const struct kc_gpu_lsm<Key> *lsm, size_t npairs)
+{
+        struct kc_lsm_run<Key> *found = NULL;
+        for (size_t i = 0; i < lsm->nruns; i++) {
+                struct kc_lsm_run<Key> *run = lsm->runs[i];
+                if (run->on_host)
+                        continue;
+                size_t cap = run->device.cap;
+                if (found == NULL || (found->device.cap < npairs && cap > found->device.cap) ||
+                    (cap >= npairs && cap < found->device.cap))
+                        found = run;
+        }
+        return found;
+}
+
+/* The longest run on the device leaves it: it takes part in the fewest merges, and room is left for
+ * later. */
+template <class Key>
+static enum kc_status give_longest(void *ctx, bool *gave, struct kc_error *err)
+{
+        struct kc_gpu_lsm<Key> *lsm = (struct kc_gpu_lsm<Key> *)ctx;
+        struct kc_lsm_run<Key> *run = run_to_move(lsm, SIZE_MAX);
+        *gave = run != NULL;
+        return run != NULL ? move_to_host(lsm, run, err) : KC_OK;
+}
+
+static enum kc_status no_room(size_t nbytes, size_t room, struct kc_error *err)
+{
+        return kc_fail(err, KC_ENOMEM,
+                       "%zu bytes of device memory are wanted and %zu left; allow more with "
+                       "--gpu-memory, or use --device cpu",
+                       nbytes, room);
+}
+
+template <class Key>
+enum kc_status kc_gpu_lsm_make_room(struct kc_gpu_lsm<Key> *lsm, size_t nbytes,
+                                    struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        struct kc_gpu *gpu = lsm->gpu;
+        bool gave = lsm->ranges == NULL;
+        while (gave && kc_gpu_room(gpu) < nbytes)
+                KC_TRY(give_longest<Key>(lsm, &gave, err));
+        if (!gave)
+                kc_gpu_forget_refusals(gpu);
+        if (kc_gpu_room(gpu) < nbytes)
+                status = no_room(nbytes, kc_gpu_room(gpu), err);
+out:
+        return status;
+}
+
+/* Fences of the runs that have none yet. */
+template <class Key>
+static enum kc_status fence_runs(struct kc_gpu_lsm<Key> *lsm, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        for (size_t i = 0; i < lsm->nruns; i++) {
+                struct kc_lsm_run<Key> *run = lsm->runs[i];
+                if (run->fences.nfences == 0)
+                        KC_TRY(kc_lsm_run_add_fences(&lsm->store, run, &run->device, err));
+        }
+out:
+        return status;
+}
+
+/* Pairs of a range, up to max_pairs, that the merge of all runs has room for. */
+template <class Key>
+static size_t fitting_pairs(const struct kc_gpu_lsm<Key> *lsm, size_t max_pairs)
+{
+        size_t low = 0, high = max_pairs;
+        while (low < high) {
+                size_t middle = high - (high - low) / 2;
+                if (kc_ranges_nbytes(lsm->runs, lsm->nruns, middle) <= kc_gpu_room(lsm->gpu))
+                        low = middle;
+                else
+                        high = middle - 1;
+        }
+        return low;
+}
+
+/* Likewise, and the device has been asked for it. */
+template <class Key>
+static enum kc_status find_room(struct kc_gpu_lsm<Key> *lsm, size_t max_pairs, size_t *n,
+                                struct kc_error *err)
+{
+        size_t all = (size_t)kc_gpu_lsm_npairs(lsm);
+        for (;;) {
+                struct kc_error refusal = {};
+                *n = fitting_pairs(lsm, max_pairs);
+                size_t needed = kc_ranges_nbytes(lsm->runs, lsm->nruns, *n < all ? *n : all);
+                enum kc_status status = *n > 0 ? kc_gpu_hold(lsm->gpu, needed, &refusal) : KC_OK;
+                if (status == KC_OK)
+                        return KC_OK;
+                if (status != KC_ENOMEM)
+                        return kc_fail(err, status, "%s", refusal.message);
+        }
+}
+
+/* Insertion sort: the runs are few. */
+template <class Key> static void sort_by_length(struct kc_lsm_run<Key> **runs, size_t nruns)
+{
+        for (size_t i = 1; i < nruns; i++) {
+                struct kc_lsm_run<Key> *run = runs[i];
+                size_t k = i;
+                for (; k > 0 && runs[k - 1]->fences.n < run->fences.n; k--)
+                        runs[k] = runs[k - 1];
+                runs[k] = run;
+        }
+}
+
+/* Write the merge of runs to the host. */
+template <class Key>
+static enum kc_status merge_to_host(struct kc_gpu_lsm<Key> *lsm, struct kc_lsm_run<Key> **runs,
+                                    size_t nruns, size_t max_pairs, struct kc_lsm_run<Key> *merged,
+                                    struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_ranges<Key> *ranges = NULL;
+        struct kc_gpu_run<Key> range;
+        merged->on_host = true;
+        KC_TRY(kc_ranges_new(&ranges, &lsm->store, runs, nruns, max_pairs, lsm->nsaturated, err));
+        for (;;) {
+                KC_TRY(kc_ranges_next(ranges, &range, err));
+                if (range.n == 0)
+                        break;
+                KC_TRY(kc_lsm_run_add_fences(&lsm->store, merged, &range, err));
+                KC_TRY(kc_host_run_append(&lsm->store, &merged->host, &range, err));
+        }
+out:
+        kc_ranges_free(ranges);
+        return status;
+}
+
+/* Merge the shortest n runs to one on the host, where there are too many for one merge. */
+template <class Key>
+static enum kc_status merge_shortest(struct kc_gpu_lsm<Key> *lsm, size_t n, size_t max_pairs,
+                                     struct kc_error *err)
+{
+        enum kc_status status;
+        sort_by_length(lsm->runs, lsm->nruns);
+        KC_TRY(add_run(lsm, err));
+        KC_TRY(merge_to_host(lsm, lsm->runs + lsm->nruns - 1 - n, n, max_pairs,
+                             lsm->runs[lsm->nruns - 1], err));
+        for (size_t i = 0; i < n; i++)
+                drop_run(lsm, lsm->nruns - 2);
+out:
+        return status;
+}
+
+/* Ranges of this length are merged about as fast as the host's memory is read; of this many runs,
+ * too: a merge of short parts costs as much as one of long ones. */
+static const size_t GOOD_NPAIRS = 1 << 19, GOOD_NRUNS = 128;
+
+/*
+ * How long ranges can be. Runs move to the host while ranges would be short; while they are too
+ * many, also for ranges of that length, the shortest are merged. With room for the pairs between
+ * four fences of each run, a range is at least half as long as it may be.
+ */
+template <class Key>
+static enum kc_status plan_ranges(struct kc_gpu_lsm<Key> *lsm, size_t *max_pairs,
+                                  struct kc_error *err)
+{
+        enum { FENCES_NPAIRS = 4 * KC_FENCE_NPAIRS };
+        size_t good = *max_pairs / 4 < GOOD_NPAIRS ? *max_pairs / 4 : GOOD_NPAIRS;
+        for (;;) {
+                size_t n;
+                enum kc_status status = find_room(lsm, *max_pairs, &n, err);
+                if (status != KC_OK)
+                        return status;
+                size_t max_nruns = n / FENCES_NPAIRS < GOOD_NRUNS ? n / FENCES_NPAIRS : GOOD_NRUNS;
+                struct kc_lsm_run<Key> *run = run_to_move(lsm, KC_RANGES_NCOPIES * good);
+                if (n < good && run != NULL) {
+                        status = move_to_host(lsm, run, err);
+                } else if (max_nruns < 2 && lsm->nruns > 0) {
+                        status = no_room(kc_ranges_nbytes(lsm->runs, lsm->nruns, good),
+                                         kc_gpu_room(lsm->gpu), err);
+                } else if (lsm->nruns > max_nruns) {
+                        size_t over = lsm->nruns - max_nruns + 1; /* these to one, and it is done */
+                        status = merge_shortest(lsm, over < max_nruns ? over : max_nruns, n, err);
+                } else {
+                        *max_pairs = n;
+                        return KC_OK;
+                }
+                if (status != KC_OK)
+                        return status;
+        }
+}
+
+template <class Key>
+enum kc_status kc_gpu_lsm_next(struct kc_gpu_lsm<Key> *lsm, size_t max_pairs,
+                               struct kc_gpu_run<Key> *range, struct kc_error *err)
+{
+        enum kc_status status;
+        *range = {};
+        if (lsm->ranges == NULL) {
+                (void)kc_gpu_take_spare(lsm->gpu); /* where runs are is planned from now on */
+                kc_gpu_forget_refusals(lsm->gpu);
+                KC_TRY(fence_runs(lsm, err));
+                KC_TRY(plan_ranges(lsm, &max_pairs, err));
+                KC_TRY(kc_ranges_new(&lsm->ranges, &lsm->store, lsm->runs, lsm->nruns, max_pairs,
+                                     lsm->nsaturated, err));
+        }
+        KC_TRY(kc_ranges_next(lsm->ranges, range, err));
+out:
+        return status;
+}
+
+template <class Key> uint64_t kc_gpu_lsm_spilled_nbytes(const struct kc_gpu_lsm<Key> *lsm)
+{
+        return lsm->store.written_nbytes;
+}
+
+template <class Key> uint64_t kc_gpu_lsm_npairs(const struct kc_gpu_lsm<Key> *lsm)
+{
+        uint64_t n = 0;
+        for (size_t i = 0; i < lsm->nruns; i++)
+                n += lsm->runs[i]->on_host ? lsm->runs[i]->host.n : lsm->runs[i]->device.n;
+        return n;
+}
+
+template <class Key>
+enum kc_status kc_gpu_lsm_nsaturated(const struct kc_gpu_lsm<Key> *lsm, uint64_t *nsaturated,
+                                     struct kc_error *err)
+{
+        return kc_gpu_read(lsm->gpu, nsaturated, lsm->nsaturated, 1, err);
+}
+
+#define INSTANTIATE(Key) \
+        template enum kc_status kc_gpu_lsm_new(struct kc_gpu_lsm<Key> **, struct kc_gpu *, \
+                                               const struct kc_gpu_lsm_setup *, \
+                                               struct kc_error *); \
+        template void kc_gpu_lsm_free(struct kc_gpu_lsm<Key> *); \
+        template enum kc_status kc_gpu_lsm_insert(struct kc_gpu_lsm<Key> *, \
+                                                  struct kc_gpu_run<Key> *, struct kc_error *); \
+        template enum kc_status kc_gpu_lsm_make_room(struct kc_gpu_lsm<Key> *, size_t, \
+                                                     struct kc_error *); \
+        template enum kc_status kc_gpu_lsm_next(struct kc_gpu_lsm<Key> *, size_t, \
+                                                struct kc_gpu_run<Key> *, struct kc_error *); \
+        template uint64_t kc_gpu_lsm_spilled_nbytes(const struct kc_gpu_lsm<Key> *); \
+        template uint64_t kc_gpu_lsm_npairs(const struct kc_gpu_lsm<Key> *); \
+        template enum kc_status kc_gpu_lsm_nsaturated(const struct kc_gpu_lsm<Key> *, uint64_t *, \
+                                                      struct kc_error *);
+KC_GPU_KEYS(INSTANTIATE)

@@ -1,0 +1,53 @@
+/*
+ * What merges of sorted runs share: tiles of keys with values in shared memory.
+ */
+#ifndef KC_GPU_RUNS_MERGE_TILE_CUH
+#define KC_GPU_RUNS_MERGE_TILE_CUH
+
+#include "gpu/runs/merge.cuh"
+
+#include <cuda_pipeline.h>
+
+/* Items a thread are odd in number, so that the threads of a warp begin in different banks; a tile
+ * of k-mers and values takes a little under 48 KB, so that four blocks share a multiprocessor. */
+template <class Key, class Value = uint32_t> struct kc_merge_shape {
+        enum {
+                NTHREADS = 256,
+                MOST_NBYTES = 184, /* a thread's */
+                NITEMS = (MOST_NBYTES / (sizeof(Key) + sizeof(Value)) - 1) | 1,
+                LENGTH = NTHREADS * NITEMS,
+                CAP = LENGTH + 1, /* a tile may have one more, or one less: see kc_merge_cut_at */
+        };
+};
+
+template <class Key, class Value = uint32_t> static inline size_t kc_merge_count_tiles(size_t n)
+{
+        return (n + kc_merge_shape<Key, Value>::LENGTH - 1) / kc_merge_shape<Key, Value>::LENGTH;
+}
+
+/* Start the copies of an array's two parts to shared memory, one behind the other. */
+template <class T, int NTHREADS>
+static __device__ void kc_merge_load(T *to, const T *a, unsigned na, const T *b, unsigned nb)
+{
+        for (unsigned i = threadIdx.x; i < na + nb; i += NTHREADS)
+                __pipeline_memcpy_async(&to[i], i < na ? &a[i] : &b[i - na], sizeof(T));
+}
+
+static inline __device__ void kc_merge_wait_for_loads(void)
+{
+        __pipeline_commit();
+        __pipeline_wait_prior(0);
+        __syncthreads();
+}
+
+/* Store the first n; unrolled so that the items stay in registers. */
+template <class T, int NITEMS>
+static __device__ void kc_merge_put(T *to, const T (&items)[NITEMS], unsigned n)
+{
+#pragma unroll
+        for (unsigned i = 0; i < NITEMS; i++)
+                if (i < n)
+                        to[i] = items[i];
+}
+
+#endif

@@ -1,0 +1,391 @@
+#include "gpu/runs/ranges.cuh"
+
+#include "gpu/runs/merge.cuh"
+
+#include <cstdlib>
+#include <cstring>
+
+enum { NTHREADS = 256 };
+
+/* To pinned memory, which takes no device memory and no second copy. */
+template <class Key>
+static __global__ void sample_kernel(const Key *kmers, size_t n, Key *fences)
+{
+        size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+        if (i < n)
+                fences[i] = kmers[i * KC_FENCE_NPAIRS];
+}
+
+template <class Key>
+static enum kc_status sample(struct kc_host_store *store, const Key *kmers, size_t n, Key *fences,
+                             struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_host_stage *stage;
+        cudaStream_t stream = store->gpu->stream;
+        KC_TRY(kc_host_store_stage(store, &stage, err));
+        sample_kernel<<<kc_ceil_div(n, NTHREADS), NTHREADS, 0, stream>>>(kmers, n,
+                                                                        (Key *)stage->memory);
+        KC_TRY(KC_LAUNCHED());
+        KC_TRY(KC_CUDA(cudaStreamSynchronize(stream)));
+        memcpy(fences, stage->memory, n * sizeof(Key));
+out:
+        return status;
+}
+
+template <class Key>
+enum kc_status kc_lsm_run_add_fences(struct kc_host_store *store, struct kc_lsm_run<Key> *run,
+                                     const struct kc_gpu_run<Key> *pairs, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        struct kc_fences<Key> *fences = &run->fences;
+        size_t nfences = kc_fences_count(fences->n + pairs->n);
+        size_t first = fences->nfences * KC_FENCE_NPAIRS - fences->n;
+        size_t max_n = KC_HOST_STAGE_NBYTES / sizeof(Key), n;
+        if (nfences == fences->nfences) {
+                fences->n += pairs->n;
+                return KC_OK;
+        }
+        Key *kmers = (Key *)realloc(fences->kmers, nfences * sizeof(Key));
+        if (kmers == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        fences->kmers = kmers;
+        kc_host_store_note(store, fences->nfences * sizeof(Key), nfences * sizeof(Key));
+        for (; fences->nfences < nfences; fences->nfences += n, first += n * KC_FENCE_NPAIRS) {
+                n = nfences - fences->nfences < max_n ? nfences - fences->nfences : max_n;
+                KC_TRY(sample(store, pairs->kmers + first, n, kmers + fences->nfences, err));
+        }
+        fences->n += pairs->n;
+out:
+        return status;
+}
+
+template <class Key>
+void kc_lsm_run_free(struct kc_host_store *store, struct kc_lsm_run<Key> *run)
+{
+        if (run == NULL)
+                return;
+        kc_gpu_run_free(store->gpu, &run->device);
+        kc_host_run_free(store, &run->host);
+        kc_host_store_note(store, run->fences.nfences * sizeof(Key), 0);
+        free(run->fences.kmers);
+        free(run);
+}
+
+/* A question to the device: how many k-mers are below the split. */
+template <class Key> struct below {
+        const Key *kmers;
+        size_t n;
+        size_t nbelow; /* the answer */
+};
+
+/* The pairs that a range takes from each run: the device run's own memory (cap = 0), or a copy. */
+template <class Key> struct share {
+        struct kc_gpu_run<Key> *parts; /* [nruns] */
+        Key split;
+        bool is_last; /* all that is left is in it */
+        bool is_there;
+};
+
+template <class Key> struct kc_ranges {
+        struct kc_gpu *gpu;
+        struct kc_host_store *store;
+        struct kc_lsm_run<Key> **runs;
+        const struct kc_fences<Key> **fences; /* [nruns] the runs' */
+        size_t nruns, max_pairs;
+        uint64_t *nsaturated;
+        struct share<Key> share, ahead;
+        struct kc_gpu_run<Key> range; /* given out last; its own memory where cap > 0 */
+        struct below<Key> *questions; /* [nruns] pinned */
+        cudaEvent_t taken, uploaded;
+};
+
+/*
+ * Of the runs on the host: this range's pairs and the next one's. Pairs in the course of merging
+ * are never more than the range's, nor is what a merge gives. With two runs on the device there is
+ * nothing but what the one merge gives.
+ */
+template <class Key>
+size_t kc_ranges_nbytes(struct kc_lsm_run<Key> *const *runs, size_t nruns, size_t max_pairs)
+{
+        enum { OTHER_NBYTES = 64 << 10 };
+        size_t nhost = 0;
+        for (size_t i = 0; i < nruns; i++)
+                nhost += runs[i]->on_host;
+        size_t ncopies = nhost > 0 ? KC_RANGES_NCOPIES : nruns > 2 ? 2 : nruns > 1 ? 1 : 0;
+        return ncopies * kc_gpu_run_nbytes<Key>(max_pairs) + kc_gpu_merge_nbytes<Key>(max_pairs) +
+               OTHER_NBYTES;
+}
+
+template <class Key>
+static enum kc_status take_arrays(struct kc_ranges<Key> *ranges, struct kc_error *err)
+{
+        enum kc_status status;
+        size_t n = ranges->nruns;
+        ranges->share.parts = (struct kc_gpu_run<Key> *)calloc(n, sizeof *ranges->share.parts);
+        ranges->ahead.parts = (struct kc_gpu_run<Key> *)calloc(n, sizeof *ranges->ahead.parts);
+        ranges->fences = (const struct kc_fences<Key> **)calloc(n, sizeof *ranges->fences);
+        if (!ranges->share.parts || !ranges->ahead.parts || !ranges->fences)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        KC_TRY(KC_CUDA(cudaHostAlloc((void **)&ranges->questions, n * sizeof *ranges->questions,
+                                     cudaHostAllocDefault)));
+        KC_TRY(KC_CUDA(cudaEventCreateWithFlags(&ranges->taken, cudaEventDisableTiming)));
+        KC_TRY(KC_CUDA(cudaEventCreateWithFlags(&ranges->uploaded, cudaEventDisableTiming)));
+out:
+        return status;
+}
+
+template <class Key>
+enum kc_status kc_ranges_new(struct kc_ranges<Key> **out, struct kc_host_store *store,
+                             struct kc_lsm_run<Key> **runs, size_t nruns, size_t max_pairs,
+                             uint64_t *nsaturated, struct kc_error *err)
+{
+        struct kc_ranges<Key> *ranges = (struct kc_ranges<Key> *)calloc(1, sizeof *ranges);
+        *out = ranges;
+        if (ranges == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        ranges->gpu = store->gpu;
+        ranges->store = store;
+        ranges->runs = runs;
+        ranges->nruns = nruns;
+        ranges->max_pairs = max_pairs;
+        ranges->nsaturated = nsaturated;
+        if (nruns == 0)
+                return KC_OK;
+        enum kc_status status = take_arrays(ranges, err);
+        for (size_t i = 0; i < nruns && status == KC_OK; i++)
+                ranges->fences[i] = &runs[i]->fences;
+        if (status != KC_OK) {
+                kc_ranges_free(ranges);
+                *out = NULL;
+        }
+        return status;
+}
+
+template <class Key> static void drop_part(struct kc_gpu *gpu, struct kc_gpu_run<Key> *part)
+{
+        if (part->cap > 0)
+                kc_gpu_run_free(gpu, part);
+        *part = {};
+}
+
+template <class Key> static void drop_share(struct kc_ranges<Key> *ranges, struct share<Key> *share)
+{
+        for (size_t i = 0; share->parts != NULL && i < ranges->nruns; i++)
+                drop_part(ranges->gpu, &share->parts[i]);
+        share->is_there = false;
+}
+
+template <class Key> void kc_ranges_free(struct kc_ranges<Key> *ranges)
+{
+        if (ranges == NULL)
+                return;
+        /* Nothing may be on its way to memory that is given back here. */
+        (void)cudaStreamSynchronize(ranges->gpu->upload);
+        (void)cudaStreamSynchronize(ranges->gpu->stream);
+        drop_share(ranges, &ranges->share);
+        drop_share(ranges, &ranges->ahead);
+        drop_part(ranges->gpu, &ranges->range);
+        if (ranges->questions != NULL)
+                (void)cudaFreeHost(ranges->questions);
+        if (ranges->taken != NULL)
+                (void)cudaEventDestroy(ranges->taken);
+        if (ranges->uploaded != NULL)
+                (void)cudaEventDestroy(ranges->uploaded);
+        free(ranges->share.parts);
+        free(ranges->ahead.parts);
+        free(ranges->fences);
+        free(ranges);
+        (void)cudaGetLastError();
+}
+
+/* One run is cut by rank, several by k-mer. */
+template <class Key>
+static void choose_split(const struct kc_ranges<Key> *ranges, struct share<Key> *share)
+{
+        size_t left = kc_fences_left(ranges->fences, ranges->nruns);
+        share->is_last = left <= ranges->max_pairs;
+        if (!share->is_last && ranges->nruns > 1)
+                share->split = kc_fences_split(ranges->fences, ranges->nruns, ranges->max_pairs);
+}
+
+/* No fewer pairs than the range takes from run i. */
+template <class Key>
+static size_t share_bound(const struct kc_ranges<Key> *ranges, const struct share<Key> *share,
+                          size_t i)
+{
+        const struct kc_fences<Key> *fences = ranges->fences[i];
+        if (share->is_last)
+                return fences->n - fences->at;
+        if (ranges->nruns == 1)
+                return ranges->max_pairs;
+        return kc_fences_bound(fences, share->split);
+}
+
+/* Memory is taken in the order of the one stream and written in that of the other. */
+template <class Key>
+static enum kc_status take_parts(struct kc_ranges<Key> *ranges, struct share<Key> *share,
+                                 struct kc_error *err)
+{
+        enum kc_status status;
+        for (size_t i = 0; i < ranges->nruns; i++) {
+                struct kc_lsm_run<Key> *run = ranges->runs[i];
+                struct kc_gpu_run<Key> *part = &share->parts[i];
+                size_t n = share_bound(ranges, share, i);
+                *part = {};
+                if (run->on_host) {
+                        KC_TRY(kc_gpu_run_new(ranges->gpu, part, n, err));
+                } else {
+                        part->kmers = run->device.kmers + run->fences.at;
+                        part->counts = run->device.counts + run->fences.at;
+                }
+                part->n = n;
+        }
+        KC_TRY(KC_CUDA(cudaEventRecord(ranges->taken, ranges->gpu->stream)));
+        KC_TRY(KC_CUDA(cudaStreamWaitEvent(ranges->gpu->upload, ranges->taken, 0)));
+out:
+        return status;
+}
+
+/* Start to bring a range's pairs to the device. */
+template <class Key>
+static enum kc_status fetch(struct kc_ranges<Key> *ranges, struct share<Key> *share,
+                            struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        if (kc_fences_left(ranges->fences, ranges->nruns) == 0)
+                return KC_OK;
+        choose_split(ranges, share);
+        KC_TRY(take_parts(ranges, share, err));
+        for (size_t i = 0; i < ranges->nruns; i++) {
+                struct kc_lsm_run<Key> *run = ranges->runs[i];
+                struct kc_gpu_run<Key> *part = &share->parts[i];
+                if (run->on_host)
+                        KC_TRY(kc_host_run_read(ranges->store, &run->host, run->fences.at, part->n,
+                                                part->kmers, part->counts, err));
+        }
+        KC_TRY(KC_CUDA(cudaEventRecord(ranges->uploaded, ranges->gpu->upload)));
+        share->is_there = true;
+out:
+        return status;
+}
+
+template <class Key>
+static __global__ void below_kernel(struct below<Key> *questions, size_t n, Key split)
+{
+        size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+        if (i < n)
+                questions[i].nbelow = kc_count_below(questions[i].kmers, questions[i].n, split);
+}
+
+template <class Key>
+static enum kc_status cut_parts(struct kc_ranges<Key> *ranges, struct share<Key> *share,
+                                struct kc_error *err)
+{
+        enum kc_status status;
+        cudaStream_t stream = ranges->gpu->stream;
+        for (size_t i = 0; i < ranges->nruns; i++)
+                ranges->questions[i] = { share->parts[i].kmers, share->parts[i].n, 0 };
+        below_kernel<<<kc_ceil_div(ranges->nruns, NTHREADS), NTHREADS, 0, stream>>>(
+                ranges->questions, ranges->nruns, share->split);
+        KC_TRY(KC_LAUNCHED());
+        KC_TRY(KC_CUDA(cudaStreamSynchronize(stream)));
+        for (size_t i = 0; i < ranges->nruns; i++)
+                share->parts[i].n = ranges->questions[i].nbelow;
+out:
+        return status;
+}
+
+/* The parts end at the split, and the runs go on behind it. */
+template <class Key>
+static enum kc_status settle(struct kc_ranges<Key> *ranges, struct share<Key> *share,
+                             struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(KC_CUDA(cudaStreamWaitEvent(ranges->gpu->stream, ranges->uploaded, 0)));
+        if (!share->is_last && ranges->nruns > 1)
+                KC_TRY(cut_parts(ranges, share, err));
+        for (size_t i = 0; i < ranges->nruns; i++)
+                ranges->runs[i]->fences.at += share->parts[i].n;
+out:
+        return status;
+}
+
+/* The smallest of the parts that are not empty, but for *except; NULL if there is none. */
+template <class Key>
+static struct kc_gpu_run<Key> *smallest(struct kc_gpu_run<Key> *parts, size_t n,
+                                        const struct kc_gpu_run<Key> *except)
+{
+        struct kc_gpu_run<Key> *found = NULL;
+        for (size_t i = 0; i < n; i++)
+                if (parts[i].n > 0 && &parts[i] != except &&
+                    (found == NULL || parts[i].n < found->n))
+                        found = &parts[i];
+        return found;
+}
+
+/* The two smallest parts become one until there is but one, which is the range. */
+template <class Key>
+static enum kc_status merge_parts(struct kc_ranges<Key> *ranges, struct share<Key> *share,
+                                  struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_gpu_run<Key> *a, *b, merged;
+        for (;;) {
+                a = smallest<Key>(share->parts, ranges->nruns, NULL);
+                b = smallest<Key>(share->parts, ranges->nruns, a);
+                if (b == NULL)
+                        break;
+                KC_TRY(kc_gpu_merge_runs(ranges->gpu, a, b, ranges->nsaturated, &merged, err));
+                drop_part(ranges->gpu, a);
+                drop_part(ranges->gpu, b);
+                *a = merged;
+        }
+        status = KC_OK;
+        if (a != NULL) {
+                ranges->range = *a;
+                *a = {};
+        }
+        drop_share(ranges, share);
+out:
+        return status;
+}
+
+template <class Key>
+enum kc_status kc_ranges_next(struct kc_ranges<Key> *ranges, struct kc_gpu_run<Key> *range,
+                              struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        struct share<Key> fetched;
+        *range = {};
+        drop_part(ranges->gpu, &ranges->range);
+        KC_TRY(kc_host_store_check(ranges->store, err));
+        if (!ranges->ahead.is_there)
+                KC_TRY(fetch(ranges, &ranges->ahead, err));
+        if (!ranges->ahead.is_there)
+                return KC_OK;
+        fetched = ranges->ahead;
+        ranges->ahead = ranges->share;
+        ranges->share = fetched;
+        KC_TRY(settle(ranges, &ranges->share, err));
+        KC_TRY(fetch(ranges, &ranges->ahead, err));
+        KC_TRY(merge_parts(ranges, &ranges->share, err));
+        *range = ranges->range;
+out:
+        return status;
+}
+
+#define INSTANTIATE(Key) \
+        template enum kc_status kc_lsm_run_add_fences(struct kc_host_store *, \
+                                                      struct kc_lsm_run<Key> *, \
+                                                      const struct kc_gpu_run<Key> *, \
+                                                      struct kc_error *); \
+        template void kc_lsm_run_free(struct kc_host_store *, struct kc_lsm_run<Key> *); \
+        template size_t kc_ranges_nbytes(struct kc_lsm_run<Key> *const *, size_t, size_t); \
+        template enum kc_status kc_ranges_new(struct kc_ranges<Key> **, struct kc_host_store *, \
+                                              struct kc_lsm_run<Key> **, size_t, size_t, \
+                                              uint64_t *, struct kc_error *); \
+        template enum kc_status kc_ranges_next(struct kc_ranges<Key> *, struct kc_gpu_run<Key> *, \
+                                               struct kc_error *); \
+        template void kc_ranges_free(struct kc_ranges<Key> *);
+KC_GPU_KEYS(INSTANTIATE)

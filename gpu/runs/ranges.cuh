@@ -1,0 +1,53 @@
+/*
+ * Runs, wherever they are, merged range by range. A range is what lies between two splits of the
+ * key space (gpu/runs/cuts.cuh). Its pairs are brought from the host while the range before is
+ * merged; of runs on the device they are used where they are.
+ */
+#ifndef KC_GPU_RUNS_RANGES_CUH
+#define KC_GPU_RUNS_RANGES_CUH
+
+#include "gpu/runs/host_run.cuh"
+#include "gpu/runs/cuts.cuh"
+
+/* A run of the LSM, on the device or on the host. */
+template <class Key> struct kc_lsm_run {
+        struct kc_gpu_run<Key> device;
+        struct kc_host_run host;
+        struct kc_fences<Key> fences;
+        bool on_host;
+};
+
+/* Add the fences of a run's next pairs, which are on the device and complete in gpu->stream. */
+template <class Key>
+enum kc_status kc_lsm_run_add_fences(struct kc_host_store *store, struct kc_lsm_run<Key> *run,
+                                     const struct kc_gpu_run<Key> *pairs, struct kc_error *err);
+
+template <class Key>
+void kc_lsm_run_free(struct kc_host_store *store, struct kc_lsm_run<Key> *run); /* NULL is fine */
+
+template <class Key> struct kc_ranges;
+
+/* Device memory that ranges of max_pairs pairs of these runs take at most: so many times that of
+ * max_pairs pairs, or less, and a little. */
+enum { KC_RANGES_NCOPIES = 3 };
+template <class Key>
+size_t kc_ranges_nbytes(struct kc_lsm_run<Key> *const *runs, size_t nruns, size_t max_pairs);
+
+/*
+ *   runs        [nruns] with fences; all from their beginning; they must stay
+ *   max_pairs   most pairs of a range; 2 * nruns * KC_FENCE_NPAIRS at least
+ *   nsaturated  in/out, device: grows by what saturation cuts off
+ */
+template <class Key>
+enum kc_status kc_ranges_new(struct kc_ranges<Key> **ranges, struct kc_host_store *store,
+                             struct kc_lsm_run<Key> **runs, size_t nruns, size_t max_pairs,
+                             uint64_t *nsaturated, struct kc_error *err);
+
+/* The next range, in work on the stream; n = 0: there is none. Valid until the next call. */
+template <class Key>
+enum kc_status kc_ranges_next(struct kc_ranges<Key> *ranges, struct kc_gpu_run<Key> *range,
+                              struct kc_error *err);
+
+template <class Key> void kc_ranges_free(struct kc_ranges<Key> *ranges); /* NULL is fine */
+
+#endif

@@ -1,0 +1,133 @@
+/*
+ * The hopscotch table, in the shared memory of a block, for counting.
+ *
+ *      words   [capacity]   slots (gpu/tables/hopscotch_word.cuh): 12 bits of the hash, number of a cell
+ *      keys    [capacity]   cells: they are taken one after the other, and
+ *      counts  [capacity]   stay where they are when their slot's item moves
+ *
+ * So a count is an atomic sum whatever is moved meanwhile, a key of any width is written once,
+ * before its item is, and a drained table is read from the front to the last cell taken.
+ *
+ * Source: Zhang and Sun, GLHT, whose items are keys of their own.
+ */
+#ifndef KC_GPU_TABLES_HOPSCOTCH_CUH
+#define KC_GPU_TABLES_HOPSCOTCH_CUH
+
+#include "gpu/tables/hopscotch_core.cuh"
+#include "gpu/tables/table.cuh"
+
+enum : uint32_t {
+        KC_HOPSCOTCH_CELL_BITS = 12,
+        KC_HOPSCOTCH_MAX_CAPACITY = 1u << KC_HOPSCOTCH_CELL_BITS,
+};
+
+/* An item: the cell, and the hash's bits that tell most other keys apart. */
+KC_HD uint32_t kc_hopscotch_item_of(uint64_t hash, uint32_t cell)
+{
+        return (uint32_t)(hash >> 20 & (KC_HOPSCOTCH_MAX_CAPACITY - 1)) << KC_HOPSCOTCH_CELL_BITS |
+               cell;
+}
+
+KC_HD uint32_t kc_hopscotch_cell(uint32_t item)
+{
+        return item & (KC_HOPSCOTCH_MAX_CAPACITY - 1);
+}
+
+template <class Key> struct kc_hopscotch {
+        uint64_t *words;
+        Key *keys;
+        uint32_t *counts;
+        uint32_t *ncells; /* taken; may exceed capacity */
+        uint32_t capacity;
+
+        static KC_HD size_t shared_nbytes(const kc_table_setup &setup)
+        {
+                return setup.capacity * (sizeof(uint64_t) + sizeof(Key) + sizeof(uint32_t)) + 16;
+        }
+
+        __device__ kc_hopscotch(const kc_table_setup &setup, void *shared)
+        {
+                capacity = setup.capacity;
+                words = (uint64_t *)shared;
+                keys = (Key *)(words + capacity);
+                counts = (uint32_t *)(keys + capacity);
+                ncells = counts + capacity;
+        }
+
+        __device__ void clear()
+        {
+                for (uint32_t i = threadIdx.x; i < capacity; i += blockDim.x) {
+                        words[i] = 0;
+                        counts[i] = 0;
+                }
+                if (threadIdx.x == 0)
+                        *ncells = 0;
+        }
+
+        __device__ bool add(Key key, uint32_t weight, bool active)
+        {
+                if (!active)
+                        return true;
+                const uint64_t hash = kc_key_hash(key);
+                const kc_hop<kc_lanes<1>, KC_SCOPE_BLOCK> hop = {
+                        { words, capacity - 1, capacity - 1 }, {}
+                };
+                const matcher match = { keys, key, kc_hopscotch_item_of(hash, 0) };
+                maker make = { this, key, match.hash_bits, KC_HOP_NONE };
+                struct kc_hop_place place;
+                enum kc_hop_result result = kc_hop_insert(
+                        hop, (uint32_t)(hash >> 32) & (capacity - 1), match, make, &place);
+                if (result != KC_HOP_YES && result != KC_HOP_NO)
+                        return false;
+                atomicAdd(&counts[kc_hopscotch_cell(place.item)], weight);
+                return true;
+        }
+
+        __device__ uint32_t nplaces() const
+        {
+                return *ncells < capacity ? *ncells : capacity;
+        }
+
+        /* A cell without a count is one whose key found no slot. */
+        __device__ bool get(uint32_t place, Key *key, uint32_t *count) const
+        {
+                *count = counts[place];
+                *key = keys[place];
+                return *count != 0;
+        }
+
+private:
+        struct matcher {
+                const Key *keys;
+                Key key;
+                uint32_t hash_bits;
+
+                __device__ bool operator()(uint32_t item) const
+                {
+                        uint32_t cell = kc_hopscotch_cell(item);
+                        return item - cell == hash_bits && keys[cell] == key;
+                }
+        };
+
+        /* A cell for the key, once. */
+        struct maker {
+                enum { AT_ONCE = false };
+                const kc_hopscotch *table;
+                Key key;
+                uint32_t hash_bits, item;
+
+                __device__ uint32_t operator()()
+                {
+                        if (item != KC_HOP_NONE)
+                                return item;
+                        uint32_t cell = atomicAdd(table->ncells, 1u);
+                        if (cell >= table->capacity)
+                                return KC_HOP_NONE;
+                        table->keys[cell] = key;
+                        __threadfence_block(); /* the item is seen after it */
+                        return item = hash_bits | cell;
+                }
+        };
+};
+
+#endif

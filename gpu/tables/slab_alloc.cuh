@@ -1,0 +1,170 @@
+/*
+ * SlabAlloc: slabs of 128 bytes, given out to the warps of one thread block and taken back.
+ *
+ *      memory block = 1024 slabs     word 0 of its bitmap: slabs 0-31     ...     word 31: 992-1023
+ *      address      = memory block << 10 | slab in it                     (32 bits)
+ *
+ * A warp allocates from its resident memory block: lane i holds word i of the bitmap in a register,
+ * the lanes vote on who has a free slab, and the first that has takes it with one atomic on the
+ * bitmap. A lost race shows in the old word and costs another try. Where the resident block is full
+ * the warp goes to another one, found by hashing its number and the number of changes so far.
+ *
+ * As the block's table is cleared for every bin, its bitmaps are in shared memory, and no memory
+ * blocks are added: allocating fails when all are full, which the table passes on to its caller.
+ * The allocator whole, for all warps of a device, is gpu/maps/slab/pool.cuh.
+ *
+ * Source: Ashkiani et al., A Dynamic Hash Table for the GPU (2018), section V; memory lies in one
+ * piece as in their SlabAlloc-light.
+ */
+#ifndef KC_GPU_TABLES_SLAB_ALLOC_CUH
+#define KC_GPU_TABLES_SLAB_ALLOC_CUH
+
+#include "gpu/device/key.cuh"
+
+enum : uint32_t {
+        KC_SLAB_NWORDS = 32,        /* 32-bit words of a slab: one a lane */
+        KC_SLAB_NBYTES = 128,
+        KC_SLAB_BLOCK_NSLABS = 1024,
+        KC_SLAB_MAX_BLOCKS = 16,    /* memory blocks of an allocator */
+        KC_SLAB_NONE = UINT32_MAX,  /* no address */
+        KC_SLAB_ALL_LANES = UINT32_MAX,
+};
+
+KC_HD uint32_t kc_slab_address(uint32_t block, uint32_t unit)
+{
+        return block * KC_SLAB_BLOCK_NSLABS + unit;
+}
+
+/* The lowest bit that is not set in word; 32 if there is none. */
+KC_HD uint32_t kc_slab_first_free(uint32_t word)
+{
+#ifdef __CUDA_ARCH__
+        return word == UINT32_MAX ? 32 : (uint32_t)__ffs((int)~word) - 1;
+#else
+        return word == UINT32_MAX ? 32 : (uint32_t)__builtin_ctz(~word);
+#endif
+}
+
+/*
+ * The memory block (of nblocks, a power of two) in which a warp is resident after nchanges changes.
+ * The step is odd, so nblocks changes in a row lead through all of them.
+ */
+KC_HD uint32_t kc_slab_resident(uint32_t warp, uint32_t nchanges, uint32_t nblocks)
+{
+        uint32_t hash = (uint32_t)(kc_key_hash((kc_key64)warp + 1) >> 20);
+        return ((hash >> 16) + nchanges * (hash | 1)) & (nblocks - 1);
+}
+
+/* What the warps of a block share. */
+struct kc_slab_alloc_shared {
+        uint32_t bitmaps[KC_SLAB_MAX_BLOCKS][32];
+        uint32_t tops[KC_SLAB_MAX_BLOCKS]; /* slabs kept so far are below this one of their block */
+};
+
+/* A thread's handle. Everything but clear() is called by converged warps. */
+struct kc_slab_alloc {
+        struct kc_slab_alloc_shared *shared;
+        uint32_t nblocks;
+        uint32_t resident; /* the warp's memory block */
+        uint32_t nchanges;
+        uint32_t word; /* the lane's word of its bitmap, as last seen */
+
+        /* Every slab free again; by all threads, with a __syncthreads() before and after. */
+        __device__ void clear()
+        {
+                for (uint32_t i = threadIdx.x; i < nblocks * 32; i += blockDim.x)
+                        shared->bitmaps[i / 32][i % 32] = 0;
+                for (uint32_t i = threadIdx.x; i < nblocks; i += blockDim.x)
+                        shared->tops[i] = 0;
+                nchanges = 0;
+                resident = kc_slab_resident(threadIdx.x / 32, 0, nblocks);
+                word = 0;
+        }
+
+        /* The address of a slab that is this warp's now; KC_SLAB_NONE if none was found free. What
+         * another warp did to the slab before it was freed is done. */
+        __device__ uint32_t allocate()
+        {
+                for (uint32_t changes = 0; changes <= nblocks;) {
+                        uint32_t free_lanes = __ballot_sync(KC_SLAB_ALL_LANES, word != UINT32_MAX);
+                        if (free_lanes == 0) {
+                                change_resident();
+                                changes++;
+                                continue;
+                        }
+                        uint32_t unit = take((uint32_t)__ffs((int)free_lanes) - 1);
+                        if (unit != KC_SLAB_NONE) {
+                                __threadfence_block();
+                                __syncwarp();
+                                return kc_slab_address(resident, unit);
+                        }
+                }
+                return KC_SLAB_NONE;
+        }
+
+        /* Take a slab back that nobody knows of any more. */
+        __device__ void deallocate(uint32_t address)
+        {
+                uint32_t block = address / KC_SLAB_BLOCK_NSLABS;
+                uint32_t unit = address % KC_SLAB_BLOCK_NSLABS;
+                uint32_t bit = 1u << unit % 32;
+                __threadfence_block();
+                __syncwarp();
+                if (threadIdx.x % 32 != unit / 32)
+                        return;
+                atomicAnd(&shared->bitmaps[block][unit / 32], ~bit);
+                if (block == resident)
+                        word &= ~bit;
+        }
+
+        /* The slab stays in use until clear(). */
+        __device__ void keep(uint32_t address)
+        {
+                if (threadIdx.x % 32 == 0)
+                        atomicMax(&shared->tops[address / KC_SLAB_BLOCK_NSLABS],
+                                  address % KC_SLAB_BLOCK_NSLABS + 1);
+        }
+
+        /* Slabs to look at to see all that are kept: numbers 0 .. nkept() - 1, of which
+         * kept(number) gives the address, or KC_SLAB_NONE. A __syncthreads() before. */
+        __device__ uint32_t nkept() const
+        {
+                uint32_t n = 0;
+                for (uint32_t block = 0; block < nblocks; block++)
+                        n += shared->tops[block];
+                return n;
+        }
+
+        __device__ uint32_t kept(uint32_t number) const
+        {
+                uint32_t block = 0;
+                while (number >= shared->tops[block])
+                        number -= shared->tops[block++];
+                if (!(shared->bitmaps[block][number / 32] >> number % 32 & 1))
+                        return KC_SLAB_NONE;
+                return kc_slab_address(block, number);
+        }
+
+private:
+        __device__ void change_resident()
+        {
+                resident = kc_slab_resident(threadIdx.x / 32, ++nchanges, nblocks);
+                word = atomicOr(&shared->bitmaps[resident][threadIdx.x % 32], 0u);
+        }
+
+        /* The first slab that `owner` believes free, or KC_SLAB_NONE if another warp has it. */
+        __device__ uint32_t take(uint32_t owner)
+        {
+                uint32_t lane = threadIdx.x % 32, unit = KC_SLAB_NONE;
+                if (lane == owner) {
+                        uint32_t free_bit = kc_slab_first_free(word);
+                        uint32_t old = atomicOr(&shared->bitmaps[resident][lane], 1u << free_bit);
+                        word = old | 1u << free_bit;
+                        if (!(old >> free_bit & 1))
+                                unit = lane * 32 + free_bit;
+                }
+                return __shfl_sync(KC_SLAB_ALL_LANES, unit, (int)owner);
+        }
+};
+
+#endif

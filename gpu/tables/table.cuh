@@ -1,0 +1,31 @@
+/*
+ * The tables that count a bin: one table a thread block, cleared for every bin.
+ *
+ * A table type T (kc_warpdrive, kc_linear, kc_hopscotch, kc_slab) has
+ *
+ *      T::shared_nbytes(setup)     bytes of dynamic shared memory a block needs
+ *      T::T(setup, shared)         every thread of the block makes its own handle
+ *      clear()                     by the whole block; a __syncthreads() follows
+ *      add(key, weight, active)    by converged warps. A lane with `active` brings a key: its count
+ *                                  grows by weight, 1 at least. False for a lane whose key found
+ *                                  no room; the key was then not counted, and the caller drains
+ *                                  and clears the table before it adds the key again
+ *      nplaces()                   places to look at when draining, the same for all threads; valid
+ *                                  after a __syncthreads()
+ *      get(place, &key, &count)    what is there; false for an empty place
+ *
+ * A cleared table has room for a key of every lane, so draining always leads on. The sum of the
+ * counts since the last clear() stays below 2^32: the caller sees to it.
+ */
+#ifndef KC_GPU_TABLES_TABLE_CUH
+#define KC_GPU_TABLES_TABLE_CUH
+
+#include "gpu/device/key.cuh"
+
+struct kc_table_setup {
+        uint32_t capacity; /* slots, a power of two; slab hash: blocks with an arena */
+        void *arena;       /* slab hash: device memory, arena_nbytes for each block of the grid */
+        size_t arena_nbytes;
+};
+
+#endif

@@ -1,0 +1,261 @@
+/*
+ * The WarpDrive table, in the shared memory of a block, for counting.
+ *
+ * Open addressing. A cooperative group of G lanes (1, 2, ..., 32) takes the keys of its lanes one
+ * after the other; the lanes look at a window of G neighbouring slots at once and vote. Windows
+ * follow one another by double hashing, "chaotic" probing, so that no clusters grow. In shared
+ * memory a window is no cheaper to read than G slots, so G = 1 does best there (docs/gpu-notes.md).
+ *
+ * Keys of 64 bits are claimed by compare-and-swap on the key; all-ones marks a free slot, and the
+ * one k-mer that looks like it (TT...T at k = 32, stranded) has a counter of its own. Keys of 128
+ * bits are claimed through the count: 0 is free, LOCKED is being written, anything else is a count
+ * whose key stands.
+ *
+ * Source: Juenger et al., WarpDrive (2018), sections IV-A and IV-B.
+ */
+#ifndef KC_GPU_TABLES_WARPDRIVE_CUH
+#define KC_GPU_TABLES_WARPDRIVE_CUH
+
+#include "gpu/tables/table.cuh"
+
+#include <cooperative_groups.h>
+
+/* The slots a key may lie in: windows of `group` slots, in the order in which they are probed. */
+struct kc_probing {
+        uint32_t window, step, mask; /* in windows */
+};
+
+KC_HD kc_probing kc_probing_begin(uint64_t hash, uint32_t capacity, uint32_t group)
+{
+        kc_probing p;
+        p.mask = capacity / group - 1;
+        p.window = (uint32_t)(hash >> 32) & p.mask;
+        p.step = (uint32_t)hash | 1; /* odd: capacity / group steps visit every window once */
+        return p;
+}
+
+KC_HD void kc_probing_next(kc_probing *p)
+{
+        p->window = (p->window + p->step) & p->mask;
+}
+
+template <class Key> struct kc_slots;
+
+template <> struct kc_slots<kc_key64> {
+        static constexpr kc_key64 FREE = UINT64_MAX;
+        enum look { MATCH, OPEN, OTHER };
+
+        kc_key64 *keys;      /* [capacity] */
+        uint32_t *counts;    /* [capacity + 1]; the last one counts the key that looks like FREE */
+
+        __device__ look look_at(uint32_t slot, kc_key64 key) const
+        {
+                kc_key64 there = *(volatile kc_key64 *)&keys[slot];
+                return there == key ? MATCH : there == FREE ? OPEN : OTHER;
+        }
+
+        /* Claim a free slot for key; true if it is the key's now, whoever claimed it. */
+        __device__ bool claim(uint32_t slot, kc_key64 key, uint32_t weight)
+        {
+                kc_key64 was = atomicCAS((unsigned long long *)&keys[slot],
+                                         (unsigned long long)FREE, (unsigned long long)key);
+                if (was != FREE && was != key)
+                        return false;
+                atomicAdd(&counts[slot], weight);
+                return true;
+        }
+
+        __device__ void clear(uint32_t slot)
+        {
+                keys[slot] = FREE;
+                counts[slot] = 0;
+        }
+};
+
+template <> struct kc_slots<kc_key128> {
+        enum : uint32_t { LOCKED = UINT32_MAX };
+        enum look { MATCH, OPEN, OTHER };
+
+        kc_key128 *keys;
+        uint32_t *counts;
+
+        /* Whoever holds the lock writes 16 bytes and lets go, so the wait is short. */
+        __device__ look look_at(uint32_t slot, kc_key128 key) const
+        {
+                uint32_t count;
+                while ((count = *(volatile uint32_t *)&counts[slot]) == LOCKED)
+                        ;
+                if (count == 0)
+                        return OPEN;
+                __threadfence_block();
+                const volatile uint64_t *there = (const volatile uint64_t *)&keys[slot];
+                return there[0] == (uint64_t)key && there[1] == (uint64_t)(key >> 64) ? MATCH
+                                                                                      : OTHER;
+        }
+
+        __device__ bool claim(uint32_t slot, kc_key128 key, uint32_t weight)
+        {
+                if (atomicCAS(&counts[slot], 0u, (uint32_t)LOCKED) == 0) {
+                        unsigned long long *there = (unsigned long long *)&keys[slot];
+                        atomicExch(&there[0], (unsigned long long)key);
+                        atomicExch(&there[1], (unsigned long long)(key >> 64));
+                        __threadfence_block();
+                        atomicExch(&counts[slot], weight);
+                        return true;
+                }
+                if (look_at(slot, key) != MATCH)
+                        return false;
+                atomicAdd(&counts[slot], weight);
+                return true;
+        }
+
+        __device__ void clear(uint32_t slot)
+        {
+                counts[slot] = 0;
+        }
+};
+
+template <class Group>
+__device__ uint32_t kc_group_shfl(const Group &group, uint32_t key, int lane)
+{
+        return group.shfl(key, lane);
+}
+
+template <class Group>
+__device__ kc_key64 kc_group_shfl(const Group &group, kc_key64 key, int lane)
+{
+        return group.shfl(key, lane);
+}
+
+template <class Group>
+__device__ kc_key128 kc_group_shfl(const Group &group, kc_key128 key, int lane)
+{
+        return (kc_key128)group.shfl((uint64_t)(key >> 64), lane) << 64 |
+               group.shfl((uint64_t)key, lane);
+}
+
+template <class Key, int G> struct kc_warpdrive {
+        enum { MAX_PROBES = 32 * 32 / G }; /* windows; a key that finds no room there is refused */
+
+        kc_slots<Key> slots;
+        uint32_t capacity;
+
+        static KC_HD size_t shared_nbytes(const kc_table_setup &setup)
+        {
+                return setup.capacity * (sizeof(Key) + sizeof(uint32_t)) + 16;
+        }
+
+        __device__ kc_warpdrive(const kc_table_setup &setup, void *shared)
+        {
+                capacity = setup.capacity;
+                slots.keys = (Key *)shared;
+                slots.counts = (uint32_t *)(slots.keys + capacity);
+        }
+
+        __device__ void clear()
+        {
+                for (uint32_t i = threadIdx.x; i < capacity; i += blockDim.x)
+                        slots.clear(i);
+                if (threadIdx.x == 0)
+                        slots.counts[capacity] = 0;
+        }
+
+        __device__ bool add(Key key, uint32_t weight, bool active)
+        {
+                active = active && !add_odd(key, weight);
+                if constexpr (G == 1)
+                        return !active || add_alone(kc_probing_begin(kc_key_hash(key), capacity, 1),
+                                                    MAX_PROBES_ALONE, key, weight);
+                else
+                        return add_in_group(key, weight, active);
+        }
+
+        __device__ uint32_t nplaces() const
+        {
+                return capacity + (sizeof(Key) == 8);
+        }
+
+        __device__ bool get(uint32_t place, Key *key, uint32_t *count) const
+        {
+                *count = slots.counts[place];
+                if (*count == 0)
+                        return false;
+                *key = place < capacity ? slots.keys[place] : (Key)~(Key)0;
+                return true;
+        }
+
+protected:
+        /* The key that no slot can hold. */
+        __device__ bool add_odd(Key key, uint32_t weight)
+        {
+                if (sizeof(Key) != 8 || key != (Key)~(Key)0)
+                        return false;
+                atomicAdd(&slots.counts[capacity], weight);
+                return true;
+        }
+
+        /* G = 1, and p the first of up to max_probes slots. */
+        __device__ bool add_alone(kc_probing p, int max_probes, Key key, uint32_t weight)
+        {
+                for (int i = 0; i < max_probes; i++, kc_probing_next(&p)) {
+                        auto look = slots.look_at(p.window, key);
+                        if (look == slots.MATCH) {
+                                atomicAdd(&slots.counts[p.window], weight);
+                                return true;
+                        }
+                        if (look == slots.OPEN && slots.claim(p.window, key, weight))
+                                return true;
+                }
+                return false;
+        }
+
+private:
+        enum { MAX_PROBES_ALONE = 24 };
+
+        /* The lanes' keys in turn; a lane learns the fate of its own. */
+        __device__ bool add_in_group(Key key, uint32_t weight, bool active)
+        {
+                namespace cg = cooperative_groups;
+                auto group = cg::tiled_partition<G>(cg::this_thread_block());
+                bool counted = true;
+                for (unsigned waiting = group.ballot(active); waiting != 0;
+                     waiting &= waiting - 1) {
+                        int turn = __ffs((int)waiting) - 1;
+                        bool found = add_one(group, kc_group_shfl(group, key, turn),
+                                             group.shfl(weight, turn));
+                        if ((int)group.thread_rank() == turn)
+                                counted = found;
+                }
+                return counted;
+        }
+
+        /* One key, all lanes: the first match in the window, else its first free slot. */
+        template <class Group> __device__ bool add_one(const Group &group, Key key, uint32_t weight)
+        {
+                kc_probing p = kc_probing_begin(kc_key_hash(key), capacity, G);
+                for (uint32_t i = 0; i < MAX_PROBES && i <= p.mask; i++, kc_probing_next(&p)) {
+                        uint32_t slot = p.window * G + group.thread_rank();
+                        for (;;) {
+                                auto look = slots.look_at(slot, key);
+                                unsigned match = group.ballot(look == slots.MATCH);
+                                if (match != 0) {
+                                        if (look == slots.MATCH)
+                                                atomicAdd(&slots.counts[slot], weight);
+                                        return true;
+                                }
+                                unsigned open = group.ballot(look == slots.OPEN);
+                                if (open == 0)
+                                        break;
+                                int first = __ffs((int)open) - 1;
+                                bool claimed = (int)group.thread_rank() == first &&
+                                               slots.claim(slot, key, weight);
+                                if (group.any(claimed))
+                                        return true;
+                                /* another group was quicker there: look again */
+                        }
+                }
+                return false;
+        }
+};
+
+#endif
