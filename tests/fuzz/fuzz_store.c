@@ -5,7 +5,7 @@
  * length) have theirs put right first, as far as the structure can be followed.
  */
 #include "io/store/file.h"
-#include "tests/store_seal.h"
+#include "tests/io/store/store_seal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

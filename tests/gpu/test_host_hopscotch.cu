@@ -23,7 +23,7 @@ static thread_local uint64_t step_state;
 #define KC_ATOMIC_STEP() test_step()
 
 #include "bench/tables/cpu_hopscotch.cuh"
-#include "tests/gpu/hopscotch_support.cuh"
+#include "tests/gpu/maps/hopscotch_support.cuh"
 
 typedef kc_hop<kc_lanes<1>, KC_SCOPE_DEVICE> hop_alone;
 

@@ -1,0 +1,157 @@
+/*
+ * The WarpDrive map in bulk on the device against one of the host, for all layouts and group sizes.
+ */
+#include "tests/gpu/maps/warpdrive_support.cuh"
+
+#include <cmath>
+
+/* In parts, and in bulk. */
+template <class Layout> static void bulk(uint32_t group)
+{
+        for (int part_bits : { 0, 1, 5, 9, 12 }) {
+                size_t n = test_size(part_bits < 10 ? 1 << 15 : 1 << 18) + 5;
+                if (n >> part_bits < 50) /* parts that are not alike */
+                        continue;
+                both<Layout> b;
+                struct kc_wd_options options = options_of(2 * n, group);
+                options.part_bits = part_bits;
+                options.linear = part_bits == 5 ? 32 / group : 1;
+                options.max_rebuilds = 4;
+                open_both(&b, &options);
+                std::vector<typename Layout::key> keys = some_keys<Layout>(n, 21), few;
+                few.assign(keys.begin(), keys.begin() + n / 30);
+                insert(&b, keys, some_values(n, 22), BULK);
+                add(&b, zipf_draws(few, n, 23), {}, BULK);
+                add(&b, uniform_draws(few, n, 24), some_values(n, 25), BULK);
+                expect_same(&b);
+                expect_retrieved(&b, keys, BULK);
+                expect_retrieved(&b, some_keys<Layout>(n, 26), BULK);
+                expect_retrieved(&b, keys, DIRECT);
+                close_both(&b);
+        }
+}
+FOR_ALL(bulk)
+
+/* So many parts that they are split by in two passes; and keys of one part, all in one tile. */
+template <class Layout> static void bulk_many_parts(uint32_t group)
+{
+        if (group == 2 || group > 4) /* groups have no part in the splitting */
+                return;
+        size_t n = test_size(1 << 20) + 7;
+        both<Layout> b;
+        struct kc_wd_options options = options_of(3 * n, group);
+        options.part_bits = 11;
+        open_both(&b, &options);
+        std::vector<typename Layout::key> keys = some_keys<Layout>(n, 31);
+        std::vector<typename Layout::key> one(n, keys[0]);
+        insert(&b, keys, some_values(n, 32), BULK);
+        add(&b, one, {}, BULK);
+        expect_same(&b);
+        expect_retrieved(&b, keys, BULK);
+        expect_retrieved(&b, one, BULK);
+        expect_retrieved(&b, some_keys<Layout>(n, 33), BULK);
+        expect_retrieved(&b, keys, DIRECT);
+        close_both(&b);
+}
+FOR_ALL(bulk_many_parts)
+
+/* In bulk and not by turns, with tombstones, and with memory for a part of a batch at a time. */
+template <class Layout> static void bulk_by_turns(uint32_t group)
+{
+        size_t n = test_size(group == 1 || group == 4 ? 1 << 16 : 1 << 13) + 3;
+        uint64_t state = group;
+        both<Layout> b;
+        struct kc_wd_options options = options_of(n + n / 8, group);
+        options.part_bits = 1;
+        open_both(&b, &options);
+        std::vector<typename Layout::key> from = some_keys<Layout>(n, group);
+        for (int i = 0; i < 12; i++) {
+                size_t limit_nbytes = b.gpu.limit_nbytes;
+                enum how how = i % 3 == 2 ? DIRECT : BULK;
+                auto keys = uniform_draws(from, n / 2 + next_random(&state) % n, state);
+                if (how == BULK && i % 2 == 1 && !Layout::COUNTS_ONLY) /* wraps take memory */
+                        b.gpu.limit_nbytes = b.gpu.used_nbytes + 60 * n;
+                if (i % 4 < 2)
+                        add(&b, keys, some_values(keys.size(), state), how);
+                else
+                        insert(&b, keys, some_values(keys.size(), state), how);
+                expect_retrieved(&b, keys, BULK);
+                b.gpu.limit_nbytes = limit_nbytes;
+                expect_same(&b);
+                keys.resize(keys.size() / 3);
+                erase(&b, keys);
+                expect_retrieved(&b, from, how);
+        }
+        close_both(&b);
+}
+FOR_ALL(bulk_by_turns)
+
+/* Parts that overflow: the map is rebuilt, and all keys are in, as long as there are slots. */
+template <class Layout> static void bulk_overflow(uint32_t group)
+{
+        uint64_t nrebuilds = 0;
+        for (int i = 0; i < 16; i++) {
+                both<Layout> b;
+                struct kc_wd_options options = options_of(8 * 160, group);
+                options.part_bits = 3;
+                options.max_rebuilds = 20;
+                open_both(&b, &options);
+                double part = (double)b.map.nslots / 8;
+                size_t n = (size_t)(8 * (part - 1.6 * sqrt(part)));
+                std::vector<typename Layout::key> keys = some_keys<Layout>(n, i + 1);
+                insert(&b, keys, some_values(keys.size(), i), BULK);
+                expect_same(&b);
+                expect_retrieved(&b, keys, BULK);
+                nrebuilds += b.map.nrebuilds;
+                close_both(&b);
+        }
+        assert_true(nrebuilds > 0);
+}
+FOR_ALL(bulk_overflow)
+
+template <class Layout> static void bulk_full(uint32_t group)
+{
+        typedef typename Layout::key Key;
+        both<Layout> b;
+        struct kc_wd_options options = options_of(1000, group);
+        options.part_bits = 2;
+        options.max_rebuilds = group % 3 == 1 ? -1 : 1;
+        open_both(&b, &options);
+        std::vector<Key> keys = some_keys<Layout>(b.map.nslots + 100, 11);
+        std::vector<uint32_t> values = some_values(keys.size(), 12), unused;
+        enum kc_wd_mode mode = Layout::COUNTS_ONLY ? KC_WD_ADD : KC_WD_INSERT;
+        assert_int_equal(put(&b, mode, keys, values, BULK, &unused), KC_ENOMEM);
+        assert_true(b.err.message[0] != '\0');
+        b.err = {};
+        for (size_t i = 0; i < keys.size(); i++)
+                b.want[keys[i]] = values[i];
+        Key *device_keys = up(&b.gpu, keys);
+        uint32_t *device_values = up(&b.gpu, values);
+        uint8_t *found = up(&b.gpu, std::vector<uint8_t>(keys.size()));
+        uint64_t nfound;
+        expect_ok(kc_wd_retrieve(&b.map, device_keys, keys.size(), MISSING, device_values, found,
+                                 &nfound, &b.err),
+                  &b.err);
+        kc_gpu_delete(&b.gpu, device_keys, keys.size());
+        kc_gpu_delete(&b.gpu, device_values, keys.size());
+        std::vector<uint8_t> flags = down(&b.gpu, found, keys.size(), keys.size());
+        for (size_t i = 0; i < keys.size(); i++)
+                if (!flags[i])
+                        b.want.erase(keys[i]);
+        assert_int_equal(nfound, b.want.size());
+        assert_true(nfound >= 800);
+        expect_same(&b);
+        close_both(&b);
+}
+FOR_ALL(bulk_full)
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                TESTS(bulk),          TESTS(bulk_many_parts), TESTS(bulk_by_turns),
+                TESTS(bulk_overflow), TESTS(bulk_full),
+        };
+        need_device();
+        cmocka_set_test_filter(getenv("KC_TEST"));
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

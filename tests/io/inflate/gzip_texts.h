@@ -1,0 +1,93 @@
+/*
+ * Texts to compress, from a seed: like reads, like nothing, like all the same.
+ */
+#ifndef KC_TESTS_IO_INFLATE_GZIP_TEXTS_H
+#define KC_TESTS_IO_INFLATE_GZIP_TEXTS_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h> /* wants the ones above */
+
+struct buffer {
+        uint8_t *data;
+        size_t n;
+        size_t room; /* for put(): bytes at data, if it is known */
+};
+
+static inline uint64_t draw(uint64_t *seed)
+{
+        *seed += UINT64_C(0x9e3779b97f4a7c15);
+        uint64_t x = *seed;
+        x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+        x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+        return x ^ x >> 31;
+}
+
+/* Zeros, one more than asked for: a text is a string, too. */
+static inline void *alloc(size_t nbytes)
+{
+        void *memory = calloc(nbytes + 1, 1);
+        assert_non_null(memory);
+        return memory;
+}
+
+static inline void put(struct buffer *b, const void *data, size_t n)
+{
+        if (b->room < b->n + n + 1) { /* sanitizers copy at every realloc() */
+                b->room = 2 * (b->n + n + 1);
+                b->data = realloc(b->data, b->room);
+                assert_non_null(b->data);
+        }
+        if (n > 0)
+                memcpy(b->data + b->n, data, n);
+        b->n += n;
+}
+
+static inline void drop(struct buffer *b)
+{
+        free(b->data);
+        *b = (struct buffer){ 0 };
+}
+
+/* Reads of so many bases, the last one cut off. */
+static inline void fill_fastq(uint8_t *text, size_t n, int nbases, uint64_t *seed)
+{
+        char record[512];
+        size_t at = 0;
+        for (unsigned number = 1; at < n; number++) {
+                int length = sprintf(record, "@read.%u/1\n", number);
+                for (int i = 0; i < nbases; i++)
+                        record[length++] = "ACGT"[draw(seed) % 4];
+                length += sprintf(record + length, "\n+\n");
+                for (int i = 0; i < nbases; i++)
+                        record[length++] = "IIIIIIIIFFFFF:#"[draw(seed) % 15];
+                record[length++] = '\n';
+                size_t take = (size_t)length < n - at ? (size_t)length : n - at;
+                memcpy(text + at, record, take);
+                at += take;
+        }
+}
+
+static inline struct buffer make_fastq(size_t n, uint64_t seed)
+{
+        struct buffer text = { .data = alloc(n), .n = n };
+        fill_fastq(text.data, n, 100, &seed);
+        return text;
+}
+
+/* values 1: all zero; 256: incompressible */
+static inline struct buffer make_random(size_t n, uint64_t seed, unsigned values)
+{
+        struct buffer text = { .data = alloc(n), .n = n };
+        for (size_t i = 0; values > 1 && i < n; i++)
+                text.data[i] = (uint8_t)(draw(&seed) % values);
+        return text;
+}
+
+#endif

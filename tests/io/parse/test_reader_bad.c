@@ -1,0 +1,482 @@
+/* Damaged and foreign input: always an error that says where, never a short count. */
+#include "tests/io/parse/reader_support.h"
+
+static const struct setting plain_setting = { .k = 5, .nworkers = 1, .chunk_nbytes = 100 };
+
+static struct buffer small_fastq(uint64_t seed)
+{
+        struct reads reads = make_reads(
+                (struct reads_shape){ .n = 12, .max_nbases = 40, .odd_letters = true }, seed);
+        struct buffer text = format_reads(&reads, &(struct layout){ 0 });
+        free_reads(&reads);
+        return text;
+}
+
+/* Cut at every byte: an error. */
+static void check_truncation(enum packing packing)
+{
+        struct buffer text = small_fastq(7);
+        struct buffer packed = pack_text(&text, packing, 150);
+        for (int t = 1; t <= 3; t += 2)
+                for (size_t n = 0; n < packed.n; n++) {
+                        struct buffer cut = { .data = packed.data, .n = n };
+                        struct setting setting = plain_setting;
+                        setting.nworkers = t;
+                        struct outcome got = read_bytes(&cut, &setting);
+                        assert_refused(&got, "/tmp/kcount-test-");
+                }
+        drop(&text);
+        drop(&packed);
+}
+
+static void test_truncated(void **state)
+{
+        (void)state;
+        check_truncation(GZIP);
+        check_truncation(BLOCKS);
+        check_truncation(ZSTD);
+}
+
+/* Several members: a cut between two of them shows only if it lies within a record. */
+static void test_truncated_members(void **state)
+{
+        (void)state;
+        struct buffer text = small_fastq(7);
+        for (int packing = GZIP_MEMBERS; packing <= ZSTD_FRAMES; packing++) {
+                if (packing == BLOCKS || packing == ZSTD)
+                        continue;
+                struct buffer packed = pack_text(&text, (enum packing)packing, 150);
+                size_t nwhole = 0;
+                for (size_t n = 1; n < packed.n; n++) {
+                        struct buffer cut = { .data = packed.data, .n = n };
+                        struct outcome got = read_bytes(&cut, &plain_setting);
+                        nwhole += got.status == KC_OK;
+                }
+                assert_true(nwhole <= 1);
+                drop(&packed);
+        }
+        drop(&text);
+}
+
+/* Plain text can be cut between two records, with or without the line end, and nowhere else. */
+static void test_truncated_text(void **state)
+{
+        (void)state;
+        static const char text[] = "@a\nACGT\n+\nIIII\n@b x\nACGTACGTT\n+b x\n@+IIIIIII\n"
+                                   "@c\nA\n+\nI\n";
+        static const size_t records[] = { 15, 45, 54 };
+        for (size_t chunk = 1; chunk < 60; chunk++)
+                for (size_t n = 1; n < sizeof text; n++) {
+                        struct buffer cut = { .data = (char *)text, .n = n };
+                        struct setting setting = { .k = 1, .nworkers = 2, .chunk_nbytes = chunk };
+                        struct outcome got = read_bytes(&cut, &setting);
+                        size_t whole = 0;
+                        for (size_t r = 0; r < 3; r++)
+                                if (n + 1 == records[r] || n == records[r])
+                                        whole = r + 1;
+                        if (whole > 0)
+                                assert_int_equal(got.totals.nreads, whole);
+                        else
+                                assert_refused(&got, "is truncated");
+                }
+}
+
+/* Every bit of a compressed file matters, but for header fields that say nothing about the text. */
+static void test_flipped_bits(void **state)
+{
+        (void)state;
+        static const enum packing packings[] = { GZIP, GZIP_MEMBERS, BLOCKS, ZSTD };
+        struct setting setting = plain_setting;
+        struct buffer text = small_fastq(8);
+        for (size_t p = 0; p < 4; p++) {
+                struct buffer packed = pack_text(&text, packings[p], 150);
+                struct outcome want = read_bytes(&packed, &setting);
+                assert_int_equal(want.status, KC_OK);
+                for (size_t bit = 0; bit < 8 * packed.n; bit += 1 + bit % 3) {
+                        setting.nworkers = 1 + (int)(bit % 2);
+                        packed.data[bit / 8] ^= (char)(1 << bit % 8);
+                        struct outcome got = read_bytes(&packed, &setting);
+                        if (got.status == KC_OK)
+                                assert_outcome(&got, &want);
+                        else
+                                assert_refused(&got, "/tmp/kcount-test-");
+                        packed.data[bit / 8] ^= (char)(1 << bit % 8);
+                }
+                drop(&packed);
+        }
+        drop(&text);
+}
+
+/* The bytes behind the deflate data are CRC32 and length: each must be checked. */
+static void test_wrong_trailer(void **state)
+{
+        (void)state;
+        static const enum packing packings[] = { GZIP, BLOCKS };
+        struct buffer text = small_fastq(9);
+        for (size_t p = 0; p < 2; p++)
+                for (size_t i = 1; i <= 8; i++) {
+                        struct buffer packed = pack_text(&text, packings[p], 1u << 16);
+                        size_t end = packed.n - (packings[p] == BLOCKS ? BGZF_END_NBYTES : 0);
+                        packed.data[end - i] ^= 1;
+                        struct outcome got = read_bytes(&packed, &plain_setting);
+                        assert_refused(&got, "corrupt");
+                        drop(&packed);
+                }
+        drop(&text);
+}
+
+/* Read bytes by one thread and by three, of which three inflate a gzip stream together. */
+static void refuse_bytes(const struct buffer *bytes, const char *part)
+{
+        for (int t = 1; t <= 3; t += 2) {
+                struct setting setting = plain_setting;
+                setting.nworkers = t;
+                struct outcome got = read_bytes(bytes, &setting);
+                assert_refused(&got, part);
+        }
+}
+
+/* What follows compressed data is an error that says how much it is and where. */
+static void check_trailing(enum packing packing, const char *format)
+{
+        static const char junk[] = "not part of any compressed file, and longer than any header";
+        struct buffer text = small_fastq(10), packed = pack_text(&text, packing, 200);
+        size_t end = packed.n;
+        char part[128];
+        for (size_t n = 1; n < sizeof junk; n += 1 + n / 8) {
+                put(&packed, junk, n);
+                snprintf(part, sizeof part,
+                         n == 1 ? "-input has %zu byte that is not %s after the end of its %s data "
+                                  "(offset %zu):"
+                                : "-input has %zu bytes that are not %s after the end of its %s "
+                                  "data (offset %zu):",
+                         n, format, format, end);
+                refuse_bytes(&packed, part);
+                packed.n = end;
+        }
+        drop(&packed);
+        drop(&text);
+}
+
+static void test_trailing(void **state)
+{
+        (void)state;
+        check_trailing(GZIP, "gzip");
+        check_trailing(GZIP_MEMBERS, "gzip");
+        check_trailing(BLOCKS, "gzip");
+        check_trailing(ZSTD, "zstd");
+}
+
+/* Zeros to the end of the file are the padding of tapes; with anything behind them they are not. */
+static void check_padding(enum packing packing)
+{
+        static const char zeros[600] = { 0 };
+        struct buffer text = small_fastq(10), packed = pack_text(&text, packing, 200);
+        struct outcome want = read_bytes(&text, &plain_setting);
+        size_t end = packed.n;
+        char part[128];
+        for (size_t n = 1; n <= sizeof zeros; n += 1 + n / 2) {
+                put(&packed, zeros, n);
+                for (int t = 1; t <= 3; t += 2) {
+                        struct setting setting = plain_setting;
+                        setting.nworkers = t;
+                        struct outcome got = read_bytes(&packed, &setting);
+                        assert_outcome(&got, &want);
+                }
+                put(&packed, "x", 1);
+                snprintf(part, sizeof part,
+                         "-input has 1 byte after zeros that end the gzip data (offset %zu):",
+                         end + n);
+                refuse_bytes(&packed, part);
+                packed.n = end;
+        }
+        drop(&packed);
+        drop(&text);
+}
+
+static void test_padding(void **state)
+{
+        (void)state;
+        check_padding(GZIP);
+        check_padding(BLOCKS);
+}
+
+/* The beginning of another member is no trailing data: the file is truncated. */
+static void test_cut_member(void **state)
+{
+        (void)state;
+        struct buffer text = small_fastq(10);
+        for (int packing = GZIP; packing <= BLOCKS; packing++) {
+                struct buffer packed = pack_text(&text, (enum packing)packing, 1 << 15);
+                struct buffer twice = { 0 };
+                for (size_t n = 1; n < 30; n++) {
+                        put(&twice, packed.data, packed.n);
+                        put(&twice, packed.data, n);
+                        refuse_bytes(&twice, "is truncated");
+                        twice.n = 0;
+                }
+                put(&twice, packed.data, packed.n);
+                put(&twice, packed.data, packed.n);
+                twice.data[packed.n + 3] |= (char)0x80;
+                refuse_bytes(&twice,
+                             packing == BLOCKS ? "is corrupt" : "unknown flags of the gzip");
+                drop(&twice);
+                drop(&packed);
+        }
+        drop(&text);
+}
+
+static void test_bgzf_without_end(void **state)
+{
+        (void)state;
+        struct buffer text = small_fastq(11);
+        struct buffer packed = pack_text(&text, BLOCKS, 200);
+        packed.n -= BGZF_END_NBYTES;
+        struct outcome got = read_bytes(&packed, &plain_setting);
+        assert_refused(&got, "without BGZF's end-of-file block");
+        /* zeros in place of what is missing, as an interrupted download may leave them */
+        for (int i = 0; i < 100; i++) {
+                put(&packed, "\0", 1);
+                got = read_bytes(&packed, &plain_setting);
+                assert_refused(&got, "without BGZF's end-of-file block");
+        }
+        drop(&packed);
+        drop(&text);
+}
+
+/* BGZF, then gzip, then BGZF: all of it is one gzip file. */
+static void test_bgzf_and_gzip(void **state)
+{
+        (void)state;
+        struct buffer text = small_fastq(12), twice = { 0 };
+        struct buffer a = pack_text(&text, BLOCKS, 200), b = pack_text(&text, GZIP, 0);
+        for (int i = 0; i < 3; i++)
+                put(&twice, text.data, text.n);
+        struct outcome want = read_bytes(&twice, &plain_setting);
+        struct buffer joined = { 0 };
+        put(&joined, a.data, a.n);
+        put(&joined, b.data, b.n);
+        put(&joined, a.data, a.n);
+        for (int t = 1; t <= 3; t++) {
+                struct setting setting = plain_setting;
+                setting.nworkers = t;
+                struct outcome got = read_bytes(&joined, &setting);
+                assert_outcome(&got, &want);
+        }
+        drop(&joined);
+        drop(&a);
+        drop(&b);
+        drop(&text);
+        drop(&twice);
+}
+
+static void refuse_text(const char *text, const char *part)
+{
+        for (size_t chunk = 1; chunk < 300; chunk += 1 + chunk / 8)
+                for (int t = 1; t <= 3; t++) {
+                        struct setting setting = { .k = 3, .nworkers = t, .chunk_nbytes = chunk };
+                        struct outcome got = read_text(text, &setting);
+                        assert_refused(&got, part);
+                }
+}
+
+static void test_bad_records(void **state)
+{
+        (void)state;
+        refuse_text("@a\nACGT\n+\nIIII\n@b\nACGT\n+\nIII\n@c\nAC\n+\nII\n",
+                    "record 2 has 4 bases but 3 quality letters");
+        refuse_text("@a\nACGT\n+\nIIIII\n@b\nACGT\n+\nIIII\n",
+                    "record 1 has 4 bases but 5 quality letters");
+        refuse_text("@a\r\nACGTN\r\n+\r\nIIII\r\n@b\r\nA\r\n+\r\nI\r\n",
+                    "record 1 has 5 bases but 4 quality letters");
+        refuse_text("@a\nACGT\n+\nIIII\nb\nACGT\n+\nIIII\n",
+                    "record 2 does not begin with '@' but with \"b\"");
+        refuse_text("@a\nACGT\n+\nIIII\n>b\nACGT\n",
+                    "record 2 does not begin with '@' but with \">b\"");
+        refuse_text("@a\nACGT\nIIII\n@b\nACGT\n+\nIIII\n", "record 1 has no '+' line");
+        refuse_text("@a\nACGT\n+\nIIII\n@b\nACGT\n+\nII", "record 2 is truncated");
+        refuse_text("@a\nACGT\n+\nIIII\n@b\nACGT\n+\n", "record 2 is truncated");
+        refuse_text("@a\nACGT\n+\nIIII\n@b\nACG", "record 2 is truncated");
+        refuse_text("@a\nACGT\n+\nIIII\n@b", "record 2 is truncated");
+        refuse_text("@a\nAC\001T\n+\nIIII\n@b\nACGT\n+\nIIII\n",
+                    "record 1 holds binary data (byte 0x01)");
+        refuse_text(">a\nACGT\n>b\nAC\002GT\n", "record 2 holds binary data (byte 0x02)");
+        refuse_text(">a\nACGT\n@b\nACGT\n+\nIIII\n", "record 1 has a line that begins with '@'");
+        refuse_text("@a\nACGT\n+\nIIII\n@b\rACGT\r+\rIIII\r",
+                    "record 2 has a carriage return within a line");
+        refuse_text(">a\nACGT\n>b\rACGT\n", "record 2 has a carriage return within a line");
+        refuse_text(">a\nACGT\r>b\rACGT\r", "record 1 has a carriage return within a line");
+        refuse_text("; only\nACGT\n", "record 1 has no '>' line");
+}
+
+/* A wrong record hidden among strict ones: the lines count right, the lengths do not. */
+static void test_quality_swallows(void **state)
+{
+        (void)state;
+        refuse_text("@a\nACGTACGTAC\n+\nIIIIII\n@bc\nACGT\n+\nIIII\n@d\nAC\n+\nII\n",
+                    "record 1 has 10 bases but 6 quality letters");
+        /* five lines each, one letter short: the line end in their midst could pass for it */
+#define SHORT_RECORD "@a\nACGTACGTAC\n+\nIIII\nIIIII\n"
+        refuse_text(SHORT_RECORD SHORT_RECORD SHORT_RECORD SHORT_RECORD,
+                    "record 1 has 10 bases but 4 quality letters");
+}
+
+/* Blanks are letters like any other, so they explain lengths that differ. */
+static void test_blanks(void **state)
+{
+        (void)state;
+#define IN_SEQUENCE ": there is a space or tab in or after its sequence"
+#define IN_QUALITY  ": there is a space or tab in or after its quality"
+#define GOOD        "@x\nACGT\n+\nIIII\n"
+        refuse_text(GOOD "@a\nACGT \n+\nIIII\n" GOOD,
+                    "record 2 has 5 bases but 4 quality letters" IN_SEQUENCE);
+        refuse_text(GOOD "@a\nAC\tGT\n+\nIIII\n" GOOD,
+                    "record 2 has 5 bases but 4 quality letters" IN_SEQUENCE);
+        refuse_text(GOOD "@a\nACGT\n+\nIIII \n" GOOD,
+                    "record 2 has 4 bases but 5 quality letters" IN_QUALITY);
+        refuse_text(GOOD "@a\nACGT \n+\nIIII\n",
+                    "record 2 is truncated: the file ends within it, with 5 bases but 4 quality "
+                    "letters" IN_SEQUENCE);
+#undef IN_SEQUENCE
+#undef IN_QUALITY
+#undef GOOD
+}
+
+/* Whatever the threads and the chunks, the same record is blamed. */
+static void test_first_error_wins(void **state)
+{
+        (void)state;
+        struct buffer text = { 0 };
+        char line[64];
+        for (int i = 1; i <= 400; i++) {
+                snprintf(line, sizeof line, "@r%d\nACGTACGTAA\n+\n%s\n", i,
+                         i == 200 || i == 203 || i == 390 ? "IIII" : "IIIIIIIIII");
+                puts_to(&text, line);
+        }
+        for (int round = 0; round < 40; round++) {
+                struct setting setting = { .k = 3,
+                                           .nworkers = 1 + round % 4,
+                                           .chunk_nbytes = 30 + 17 * (size_t)round,
+                                           .record_max = (size_t)round % 3 };
+                struct outcome got = read_bytes(&text, &setting);
+                assert_refused(&got, "record 200 has 10 bases but 4 quality letters");
+        }
+        drop(&text);
+}
+
+enum { MIB = 1 << 20 };
+
+enum { NSHORT = 60000 };
+
+/* A record whose text has nbytes bytes, in lines of this width, and short ones around it. */
+static struct buffer long_record(size_t nbytes, size_t width)
+{
+        struct buffer text = { 0 };
+        size_t nlines = 2 * (nbytes / 2 / (width + 1)), n = (nbytes - 5 - nlines) / 2;
+        puts_to(&text, "@a\nACGT\n+\nIIII\n@b\n");
+        for (int part = 0; part < 2; part++) {
+                for (size_t at = 0; at < n; at += width)
+                        for (size_t i = at; i <= at + width && i <= n; i++)
+                                puts_to(&text, i == at + width || i == n ? "\n" : part ? "I" : "C");
+                puts_to(&text, part ? "" : "+\n");
+        }
+        for (int i = 0; i < NSHORT; i++)
+                puts_to(&text, "@c\nACGT\n+\nIIII\n");
+        return text;
+}
+
+/* Without qualities a record of any length is read. With them, a sequence has to be held, and the
+ * message says how long it is and what that takes. */
+static void check_long(size_t nbytes, size_t width)
+{
+        struct buffer text = long_record(nbytes, width);
+        for (int t = 1; t <= 3; t += 2)
+                for (size_t chunk = 20000; chunk < 4 * MIB; chunk *= 13) {
+                        struct setting setting = { .k = 31,
+                                                   .nworkers = t,
+                                                   .chunk_nbytes = chunk,
+                                                   .record_max = MIB,
+                                                   .sequence_max = MIB / 2 };
+                        struct outcome got = read_bytes(&text, &setting);
+                        assert_int_equal(got.status, KC_OK);
+                        assert_int_equal(got.totals.nreads, 2 + NSHORT);
+                        if (nbytes < MIB || chunk >= MIB)
+                                continue;
+                        setting.min_quality = 20;
+                        got = read_bytes(&text, &setting);
+                        assert_refused(&got, ": record 2 has ");
+                        assert_refused(&got, " bases, more than the 524288 that memory can hold "
+                                             "until their qualities are read, as --min-quality "
+                                             "demands");
+                }
+        drop(&text);
+}
+
+static void check_piece(const char *text, const char *message)
+{
+        struct setting setting = { .k = 3, .nworkers = 1, .chunk_nbytes = 7, .record_max = 1 };
+        struct outcome got = read_text(text, &setting);
+        assert_refused(&got, message);
+}
+
+/* What is wrong with a record is reported even if the record comes in pieces. */
+static void test_bad_pieces(void **state)
+{
+        (void)state;
+        check_piece("@a\nACGTACGTACGT\n+\nIIIIIIIIIIIII\n", "has 12 bases but 13 quality letters");
+        check_piece("@a\nACGTAC\nGTACGT\n+\nIIIIII\nIIIIIIII\n",
+                    "has 12 bases but 14 quality letters");
+        check_piece("@a\nACGTACGTACGT\n@b\nACGT\n+\nIIII\n",
+                    "record 1 has no '+' line after its sequence");
+        check_piece("@a\nACGTACGTACGT\nACGTAC", "record 1 is truncated: the file ends within it");
+        check_piece("@a\nACGTACGTACGT\n+\nIIIIII",
+                    "record 1 is truncated: the file ends within it, with 12 bases but 6 quality "
+                    "letters");
+        check_piece("@a\nACGTACG\001TACGT\n+\nIIIIIIIIIIIII\n",
+                    "record 1 holds binary data: this is not FASTQ");
+}
+
+/* A carriage return within a line is a letter, wherever the text is cut. */
+static void test_carriage_return_in_pieces(void **state)
+{
+        (void)state;
+        for (size_t chunk = 2; chunk < 40; chunk++) {
+                struct setting setting = {
+                        .k = 3, .nworkers = 1, .chunk_nbytes = chunk, .record_max = 1
+                };
+                struct outcome got = read_text("@a\nACGTACGT\rTACGT\r\n+\r\nIIIIIIIIIIIIII\r\n"
+                                               "@b\nACGT\n+\nIIII\n",
+                                               &setting);
+                assert_int_equal(got.status, KC_OK);
+                assert_int_equal(got.totals.nreads, 2);
+                assert_int_equal(got.totals.nbases, 14 + 4);
+                assert_int_equal(got.totals.nskipped, 1);
+        }
+}
+
+/* Lines of one length, and wrapped. */
+static void test_long_records(void **state)
+{
+        (void)state;
+        check_long(MIB - 1000, 2 * MIB);
+        check_long(MIB - 1000, 60);
+        check_long(2 * MIB, 4 * MIB);
+        check_long(2 * MIB, 60);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_truncated),        cmocka_unit_test(test_truncated_members),
+                cmocka_unit_test(test_truncated_text),   cmocka_unit_test(test_flipped_bits),
+                cmocka_unit_test(test_wrong_trailer),    cmocka_unit_test(test_trailing),
+                cmocka_unit_test(test_padding),          cmocka_unit_test(test_cut_member),
+                cmocka_unit_test(test_bgzf_without_end), cmocka_unit_test(test_bgzf_and_gzip),
+                cmocka_unit_test(test_bad_records),      cmocka_unit_test(test_quality_swallows),
+                cmocka_unit_test(test_blanks),           cmocka_unit_test(test_first_error_wins),
+                cmocka_unit_test(test_long_records),
+                cmocka_unit_test(test_bad_pieces),
+                cmocka_unit_test(test_carriage_return_in_pieces),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
