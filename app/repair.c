@@ -6,7 +6,7 @@
 #include "app/signals.h"
 #include "app/size.h"
 #include "app/stores.h"
-#include "io/store/rescue.h"
+#include "io/rescue.h"
 #include "kmer/kmer.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "app/sequences.h"
 
-#include "io/parse/text_file.h"
+#include "io/text_file.h"
 
 #include <ctype.h>
 #include <inttypes.h>

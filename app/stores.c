@@ -1,6 +1,6 @@
 #include "app/stores.h"
 
-#include "io/store/rescue.h"
+#include "io/rescue.h"
 
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-#include "io/parse/text_file.h"
+#include "io/text_file.h"
 
 #include "io/inflate/source.h"
 

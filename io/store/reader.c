@@ -3,7 +3,7 @@
  */
 #include "io/store/find.h"
 #include "io/store/parts.h"
-#include "io/store/rescue.h"
+#include "io/rescue.h"
 #include "io/store/tally.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "io/store/rescue.h"
+#include "io/rescue.h"
 
 #include "io/store/file.h"
 #include "io/store/writer.h"

@@ -5,7 +5,7 @@
 #include "store_sets.h"
 
 #include "io/store/file.h"
-#include "io/store/rescue.h"
+#include "io/rescue.h"
 
 /* ---- rescuing ---- */
 

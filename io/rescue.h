@@ -1,8 +1,8 @@
 /*
  * What remains of a damaged .kc file, as a new file.
  */
-#ifndef KC_IO_STORE_RESCUE_H
-#define KC_IO_STORE_RESCUE_H
+#ifndef KC_IO_RESCUE_H
+#define KC_IO_RESCUE_H
 
 #include "io/store.h"
 

@@ -2,8 +2,8 @@
  * The text of one file in its order, decompressed: for files of k-mers and sequences to look up,
  * where order matters and speed does not. Reads to be counted come through io/reader.h.
  */
-#ifndef KC_IO_PARSE_TEXT_FILE_H
-#define KC_IO_PARSE_TEXT_FILE_H
+#ifndef KC_IO_TEXT_FILE_H
+#define KC_IO_TEXT_FILE_H
 
 #include "base/status.h"
 

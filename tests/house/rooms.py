@@ -1,0 +1,70 @@
+"""
+Hold the includes against the table of rooms in docs/design.md.
+
+    rooms.py SOURCE
+
+A room is a folder; a row of the table also covers the folders within, unless they have a row of
+their own. A file may include headers of its own folder, and of the rooms that its row lists.
+"""
+import pathlib
+import re
+import sys
+
+SOURCE = pathlib.Path(sys.argv[1])
+PAGE = SOURCE / "docs/design.md"
+ROW = re.compile(r"^\| `([\w/]+)` \|[^|]*\|([^|]*)\|$", re.MULTILINE)
+INCLUDE = re.compile(r'^\s*#\s*include "([^"]+)"', re.MULTILINE)
+SUFFIXES = {".c", ".h", ".cu", ".cuh"}
+
+
+def table():
+    """The rooms, and for each the rooms that it may include."""
+    rows = {room: set(re.findall(r"`([\w/]+)`", allowed))
+            for room, allowed in ROW.findall(PAGE.read_text())}
+    named = set().union(*rows.values())
+    if not rows or not named <= set(rows):
+        sys.exit(f"{PAGE}: the table of rooms is missing, or names rooms without a row: "
+                 f"{sorted(named - set(rows))}")
+    return rows
+
+
+def room_of(folder, rows):
+    """The room that covers this folder."""
+    while folder not in rows:
+        if "/" not in folder:
+            return None
+        folder = folder.rsplit("/", 1)[0]
+    return folder
+
+
+def headers_of(path):
+    """The paths of the project's own headers that the file includes."""
+    return INCLUDE.findall(path.read_text())
+
+
+def violations(rows):
+    for top in sorted({room.split("/")[0] for room in rows}):
+        for path in sorted((SOURCE / top).rglob("*")):
+            if path.suffix not in SUFFIXES:
+                continue
+            folder = str(path.relative_to(SOURCE).parent)
+            room = room_of(folder, rows)
+            for header in headers_of(path):
+                target = str(pathlib.PurePosixPath(header).parent)
+                if not (SOURCE / header).is_file():
+                    yield f"{folder}/{path.name}: {header} is not a path from the root"
+                elif room is None:
+                    yield f"{folder}/{path.name}: its folder is in no room"
+                elif target != folder and room_of(target, rows) not in rows[room]:
+                    yield f"{folder}/{path.name} includes {header}, which {room} may not"
+
+
+def main():
+    rows = table()
+    unused = [room for room in rows if not (SOURCE / room).is_dir()]
+    wrong = list(violations(rows)) + [f"{room} has a row, but is no folder" for room in unused]
+    print("\n".join(wrong) or f"{len(rows)} rooms")
+    sys.exit(bool(wrong))
+
+
+main()
