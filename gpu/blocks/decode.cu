@@ -253,11 +253,11 @@ enum kc_status kc_gpu_decode(struct kc_gpu *gpu, const struct kc_decode_range<Ke
 {
         enum kc_status status;
         const unsigned most = (unsigned)gpu->nmultiprocessors * GRID_PER_PROCESSOR;
-        const unsigned grid = kc_ceil_div(range->nblocks, WARPS);
+        const unsigned wanted = kc_ceil_div(range->nblocks, WARPS), grid = wanted < most ? wanted : most;
         KC_TRY(KC_CUDA(cudaMemsetAsync(refused, 0, sizeof *refused, gpu->stream)));
         if (range->nblocks == 0)
                 return KC_OK;
-        decode_kernel<<<grid < most ? grid : most, THREADS, 0, gpu->stream>>>(*range, *pairs,
+        decode_kernel<<<grid, THREADS, 0, gpu->stream>>>(*range, *pairs,
                                                                              refused);
         KC_TRY(KC_LAUNCHED());
 out:
