@@ -10,8 +10,8 @@
 #include "app/output_name.h"
 #include "app/signals.h"
 #include "app/stores.h"
-#include "kmer/kmer.h"
 #include "base/parallel.h"
+#include "kmer/kmer.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -48,8 +48,9 @@ static void put_text(struct text_out *out, const char *path, const struct kc_sto
         for (size_t i = 0; i < info->nnames; i++)
                 text_out_printf(out, "%-22s %s\n", i ? "" : "inputs", info->names[i]);
         if (info->nruns > 1)
-                text_out_puts(out, "Several runs: each counts by itself; what they hold together tells "
-                                   "hist, or info after compact.\n");
+                text_out_puts(out,
+                              "Several runs: each counts by itself; what they hold together tells "
+                              "hist, or info after compact.\n");
 }
 
 static void put_json(struct text_out *out, const char *path, const struct kc_store_info *info)

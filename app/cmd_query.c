@@ -8,8 +8,8 @@
 #include "app/machine.h"
 #include "app/sequences.h"
 #include "app/stores.h"
-#include "kmer/kmer.h"
 #include "base/parallel.h"
+#include "kmer/kmer.h"
 
 #include <stdlib.h>
 #include <string.h>

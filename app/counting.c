@@ -9,10 +9,10 @@
 #include "app/stores.h"
 #include "app/summary.h"
 #include "app/tally.h"
+#include "base/temp_file.h"
 #include "cpu/cpu_engine.h"
 #include "io/reader.h"
 #include "kmer/kmer.h"
-#include "base/temp_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>

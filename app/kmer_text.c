@@ -88,8 +88,8 @@ enum kc_status kmer_text_check(const char *text, int k, struct kc_error *err)
 {
         size_t length = strlen(text);
         if (length < (size_t)k)
-                return kc_fail(err, KC_EUSAGE, "'%s' is %zu letters long, but k is %d", text, length,
-                               k);
+                return kc_fail(err, KC_EUSAGE, "'%s' is %zu letters long, but k is %d", text,
+                               length, k);
         for (size_t i = 0; i < length; i++)
                 if (kc_base_code((unsigned char)text[i]) < 0)
                         return kc_fail(err, KC_EUSAGE, "'%s': letter %zu, '%c', is none of ACGTU",

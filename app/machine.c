@@ -148,9 +148,8 @@ uint64_t machine_available_nbytes(void)
         nbytes = smaller(nbytes, available ? available : physical_nbytes());
         struct rlimit space;
         if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
-                nbytes = smaller(nbytes, space.rlim_cur > SPACE_NBYTES
-                                                 ? space.rlim_cur - SPACE_NBYTES
-                                                 : 1);
+                nbytes = smaller(nbytes,
+                                 space.rlim_cur > SPACE_NBYTES ? space.rlim_cur - SPACE_NBYTES : 1);
         return nbytes == UINT64_MAX ? 0 : nbytes;
 }
 

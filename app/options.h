@@ -92,14 +92,12 @@ enum { OPTION_MIN_GPU_MEMORY_MIB = 256, OPTION_MIN_GPU_BATCH = 4096 };
         { \
                 .type = OPTION_NUMBER, .name = "gpu-batch", .argument = "N", \
                 .min = OPTION_MIN_GPU_BATCH, .max = UINT64_C(1) << 31, .offset = (field), \
-                .hidden = true, \
-                .help = "Most k-mers that are worked on at a time, for tests." \
+                .hidden = true, .help = "Most k-mers that are worked on at a time, for tests." \
         }
 #define OPTION_GPU_TRACE(field) \
         { \
                 .type = OPTION_TEXT, .name = "gpu-trace", .argument = "FILE", .offset = (field), \
-                .hidden = true, \
-                .help = "Write a timeline of the CUDA engine, for benchmarks." \
+                .hidden = true, .help = "Write a timeline of the CUDA engine, for benchmarks." \
         }
 
 struct invocation;

@@ -14,7 +14,7 @@ enum {
 
 struct kc_turn {
         atomic_uint_fast64_t next; /* whose turn it is */
-        struct kc_turn_queue { /* number n waits in queue n % KC_TURN_NQUEUES */
+        struct kc_turn_queue {     /* number n waits in queue n % KC_TURN_NQUEUES */
                 atomic_int nsleepers;
                 pthread_mutex_t lock;
                 pthread_cond_t moved;

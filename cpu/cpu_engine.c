@@ -9,11 +9,11 @@
  */
 #include "cpu/cpu_engine.h"
 
+#include "base/parallel.h"
 #include "cpu/pair.h"
 #include "cpu/superkmer.h"
 #include "cpu/width.h"
 #include "kmer/kmer.h"
-#include "base/parallel.h"
 
 #include <stdlib.h>
 #include <time.h>

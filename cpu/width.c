@@ -1,9 +1,9 @@
 #include "cpu/width.h"
 
+#include "base/memory.h"
 #include "cpu/pair.h"
 #include "cpu/superkmer.h"
 #include "kmer/kmer.h"
-#include "base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,13 +9,13 @@
  * Blocks cross the bus as they are in the files, which is a third of what pairs would take; the
  * host has but to read, to write, and to make and check checksums.
  */
+#include "base/parallel.h"
 #include "gpu/blocks/emit.cuh"
 #include "gpu/gpu.h"
+#include "gpu/plan.cuh"
 #include "gpu/runs/join.cuh"
 #include "gpu/runs/join_feed.cuh"
-#include "gpu/plan.cuh"
 #include "kmer/block_codec.h"
-#include "base/parallel.h"
 
 #include <cinttypes>
 #include <cstdlib>
@@ -121,8 +121,7 @@ static enum kc_status take_memory(struct combiner<Key> *c, struct kc_error *err)
         KC_TRY(kc_gpu_new(gpu, &c->refused, 1, err));
         KC_TRY(kc_gpu_new(gpu, &c->totals, 1, err));
         KC_TRY(KC_CUDA(cudaMemsetAsync(c->totals, 0, sizeof *c->totals, gpu->stream)));
-        KC_TRY(KC_CUDA(cudaMallocHost((void **)&c->host_runs,
-                                      plan->nruns * sizeof *c->host_runs)));
+        KC_TRY(KC_CUDA(cudaMallocHost((void **)&c->host_runs, plan->nruns * sizeof *c->host_runs)));
         KC_TRY(kc_gpu_emitter_attach(c->emitter, gpu, &c->parts, err));
         KC_TRY(kc_join_feed_attach(c->feed, gpu, c->max_blocks, err));
         KC_TRY(kc_gpu_hold(gpu, joins_nbytes<Key>(c->max_blocks), err));
@@ -161,11 +160,11 @@ static enum kc_status decode(struct combiner<Key> *c, const struct kc_join_range
         unsigned long long refused;
         describe_runs(c);
         range->runs = c->runs;
-        KC_TRY(KC_CUDA(cudaMemcpyAsync(c->runs, c->host_runs, nbytes, cudaMemcpyHostToDevice,
-                                       stream)));
+        KC_TRY(KC_CUDA(
+                cudaMemcpyAsync(c->runs, c->host_runs, nbytes, cudaMemcpyHostToDevice, stream)));
         KC_TRY(kc_gpu_decode(&c->gpu, range, &c->pairs, c->refused, err));
-        KC_TRY(KC_CUDA(cudaMemcpyAsync(c->host_runs, c->runs, nbytes, cudaMemcpyDeviceToHost,
-                                       stream)));
+        KC_TRY(KC_CUDA(
+                cudaMemcpyAsync(c->host_runs, c->runs, nbytes, cudaMemcpyDeviceToHost, stream)));
         KC_TRY(kc_gpu_read(&c->gpu, &refused, c->refused, 1, err));
         if (refused != 0)
                 status = c->source->refuse(c->source->ctx, in, in->nblocks - refused, err);
@@ -174,8 +173,7 @@ out:
 }
 
 /* The leaves: of each run, the pairs in the range. */
-template <class Key>
-static void set_leaves(struct combiner<Key> *c, const struct kc_join_range *in)
+template <class Key> static void set_leaves(struct combiner<Key> *c, const struct kc_join_range *in)
 {
         const struct kc_join_plan *plan = c->source->plan;
         size_t block = 0;
@@ -254,7 +252,8 @@ static enum kc_status combine_range(struct combiner<Key> *c, const struct kc_joi
                                     struct kc_decode_range<Key> *range, struct kc_error *err)
 {
         enum kc_status status;
-        struct kc_gpu_run<Key> joined = {};
+        struct kc_gpu_run<Key> joined = {
+        };
         int trace = kc_gpu_trace_begin(&c->trace, "join", c->nranges, NULL);
         KC_TRY(decode(c, in, range, err));
         set_leaves(c, in);
@@ -272,7 +271,8 @@ static enum kc_status combine_all(struct combiner<Key> *c, struct kc_error *err)
         enum kc_status status;
         struct kc_join_range in;
         struct kc_decode_range<Key> range;
-        const struct kc_gpu_run<Key> none = {};
+        const struct kc_gpu_run<Key> none = {
+        };
         kc_gate_begin_stage(&c->gate, KC_STAGE_ORDER, c->source->npairs / c->parts.part_pairs + 1);
         for (;; c->nranges++) {
                 int trace = kc_gpu_trace_begin(&c->trace, "wait", c->nranges, NULL);
@@ -389,7 +389,8 @@ static enum kc_status combine_with(const struct kc_gpu_params *params, int nthre
                                    struct kc_join_totals *totals, struct kc_gpu_report *report,
                                    struct kc_error *err)
 {
-        struct combiner<Key> c = {};
+        struct combiner<Key> c = {
+        };
         c.params = params;
         c.source = source;
         c.sink = sink;

@@ -10,15 +10,15 @@
  * One thread, the driver, speaks to the device but for the copies of the workers, and sleeps while
  * it waits; so all cores are left to the reading, which is what takes the time.
  */
-#include "gpu/count/count.cuh"
-#include "gpu/blocks/emit.cuh"
-#include "gpu/feed/feed.cuh"
-#include "gpu/device/gate.h"
-#include "gpu/gpu.h"
-#include "gpu/runs/lsm.cuh"
-#include "gpu/plan.cuh"
-#include "gpu/device/trace.cuh"
 #include "base/parallel.h"
+#include "gpu/blocks/emit.cuh"
+#include "gpu/count/count.cuh"
+#include "gpu/device/gate.h"
+#include "gpu/device/trace.cuh"
+#include "gpu/feed/feed.cuh"
+#include "gpu/gpu.h"
+#include "gpu/plan.cuh"
+#include "gpu/runs/lsm.cuh"
 
 #include <cinttypes>
 
@@ -39,14 +39,13 @@ template <class Key> struct engine {
         int nworkers, nreaders;
         uint64_t nkmers, nbatches;
         uint64_t nsaturated; /* within batches; in the end, of all */
-        bool began; /* the device is ready: sink and job are in use */
+        bool began;          /* the device is ready: sink and job are in use */
         struct kc_count_totals *totals;
 };
 
 /* ---- the device ---- */
 
-template <class Key>
-static enum kc_status open_device(struct engine<Key> *e, struct kc_error *err)
+template <class Key> static enum kc_status open_device(struct engine<Key> *e, struct kc_error *err)
 {
         enum kc_status status;
         int trace = kc_gpu_trace_begin(&e->trace, "open device", 0, NULL);
@@ -61,8 +60,7 @@ out:
 /* With read_ahead the uploads begin while the rest is taken. Else the workers have read nothing
  * yet, and may not before nothing can fail any more: what they take from the source is gone for
  * another engine. */
-template <class Key>
-static enum kc_status take_memory(struct engine<Key> *e, struct kc_error *err)
+template <class Key> static enum kc_status take_memory(struct engine<Key> *e, struct kc_error *err)
 {
         enum kc_status status;
         const struct kc_count_params *p = e->params;
@@ -108,7 +106,9 @@ static enum kc_status count_batch(struct engine<Key> *e, const struct kc_gpu_rea
                                   struct kc_error *err)
 {
         enum kc_status status;
-        struct kc_gpu_run_taker<Key> taker = { e, insert<Key> };
+        struct kc_gpu_run_taker<Key> taker = {
+                e, insert<Key>
+        };
         int trace;
         KC_TRY(kc_gpu_lsm_make_room(e->lsm, kc_gpu_plan_room<Key>(reads->nkmers), err));
         trace = kc_gpu_trace_begin(&e->trace, "count", e->nbatches, e->gpu.stream);
@@ -120,8 +120,7 @@ out:
         return status;
 }
 
-template <class Key>
-static enum kc_status count_all(struct engine<Key> *e, struct kc_error *err)
+template <class Key> static enum kc_status count_all(struct engine<Key> *e, struct kc_error *err)
 {
         enum kc_status status;
         struct kc_gpu_reads reads;
@@ -144,8 +143,7 @@ out:
 /* ---- the run ---- */
 
 /* Ranges are much longer than parts: what a range costs grows with the number of runs. */
-template <class Key>
-static enum kc_status merge_all(struct engine<Key> *e, struct kc_error *err)
+template <class Key> static enum kc_status merge_all(struct engine<Key> *e, struct kc_error *err)
 {
         enum { RANGE_NPAIRS = 1 << 24 };
         enum kc_status status;
@@ -267,9 +265,9 @@ template <class Key> static enum kc_status count(struct engine<Key> *e, struct k
         KC_TRY(kc_gpu_emitter_new(&e->emitter, e->params->k, e->sink, &e->gate, &e->trace, err));
         KC_TRY(kc_parallel(e->nworkers + 1, run<Key>, on_failure<Key>, e, err));
         KC_TRY(add_up(e, err));
-        e->totals->stage_seconds[KC_STAGE_ORDER] =
-                kc_gate_seconds() - e->start - e->totals->stage_seconds[KC_STAGE_PARTITION] -
-                e->totals->stage_seconds[KC_STAGE_COUNT];
+        e->totals->stage_seconds[KC_STAGE_ORDER] = kc_gate_seconds() - e->start -
+                                                   e->totals->stage_seconds[KC_STAGE_PARTITION] -
+                                                   e->totals->stage_seconds[KC_STAGE_COUNT];
         KC_TRY(kc_gpu_trace_write(&e->trace, err));
 out:
         return status;
@@ -299,7 +297,8 @@ static enum kc_status count_with(const struct kc_count_params *params,
                                  struct kc_count_totals *totals, struct kc_gpu_report *report,
                                  struct kc_error *err)
 {
-        struct engine<Key> e = {};
+        struct engine<Key> e = {
+        };
         e.params = params;
         e.gpu_params = gpu_params;
         e.source = source;

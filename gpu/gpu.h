@@ -5,11 +5,11 @@
 #ifndef KC_GPU_H
 #define KC_GPU_H
 
+#include "base/status.h"
 #include "kmer/batch.h"
 #include "kmer/engine.h"
 #include "kmer/join.h"
 #include "kmer/run.h"
-#include "base/status.h"
 
 #include <stddef.h>
 

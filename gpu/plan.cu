@@ -24,7 +24,7 @@ enum {
         MAX_PART_PAIRS = 512 << 10, /* so that all threads have some to write */
         MIN_SLOTS = 3,
         MAX_SLOTS = 24,
-        LSM_NBYTES = 8 << 20, /* that the LSM takes of the host beside runs */
+        LSM_NBYTES = 8 << 20,  /* that the LSM takes of the host beside runs */
         LEAST_LIMIT_MIB = 256, /* that can be counted in with whatever other parameters */
 };
 
@@ -179,8 +179,7 @@ enum kc_status kc_gpu_plan_parts(struct kc_gpu_plan *plan, const struct kc_count
                 return too_little(limit_nbytes, err);
         size_t feed = (size_t)params->nthreads * kc_gpu_feed_worker_nbytes(plan->host_words);
         size_t taken = feed + kc_gpu_encoder_pinned_nbytes<Key>(&plan->parts) + LSM_NBYTES;
-        plan->host_nbytes =
-                plan->pinned_nbytes > taken ? (size_t)plan->pinned_nbytes - taken : 0;
+        plan->host_nbytes = plan->pinned_nbytes > taken ? (size_t)plan->pinned_nbytes - taken : 0;
         return KC_OK;
 }
 

@@ -10,15 +10,15 @@
 #define KC_GPU_PLAN_CUH
 
 #include "gpu/blocks/encode.cuh"
+#include "gpu/device/run.cuh"
 #include "gpu/feed/feed.cuh"
 #include "gpu/gpu.h"
-#include "gpu/device/run.cuh"
 
 struct kc_gpu_plan {
         /* kc_gpu_plan_host */
-        uint64_t top_nkmers; /* more than that in a batch is not wanted */
-        uint32_t host_words; /* of a worker's batch */
-        bool limit_named;    /* so that it is sized for the bound on device memory */
+        uint64_t top_nkmers;    /* more than that in a batch is not wanted */
+        uint32_t host_words;    /* of a worker's batch */
+        bool limit_named;       /* so that it is sized for the bound on device memory */
         uint64_t pinned_nbytes; /* most host memory to pin */
         /* kc_gpu_plan_batch */
         struct kc_gpu_feed_caps batch;

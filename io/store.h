@@ -17,14 +17,14 @@ struct kc_store_writer;
 struct kc_store_options {
         int k;
         bool stranded;
-        bool replace;       /* an existing file may be replaced */
-        bool careful;       /* what is replaced cannot be made again: the new file is flushed
+        bool replace;         /* an existing file may be replaced */
+        bool careful;         /* what is replaced cannot be made again: the new file is flushed
                                before it takes its place, which is flushed too, and takes over
                                its mode */
-        const int *lock;    /* the caller's (kc_store_lock) on the file to replace; NULL: none */
+        const int *lock;      /* the caller's (kc_store_lock) on the file to replace; NULL: none */
         kc_name_guard *guard; /* see base/new_file.h; may be NULL */
-        uint32_t min_count; /* pairs outside [min_count, max_count] are dropped, and counted */
-        uint32_t max_count; /* 0: no upper bound */
+        uint32_t min_count;   /* pairs outside [min_count, max_count] are dropped, and counted */
+        uint32_t max_count;   /* 0: no upper bound */
 };
 
 /* What is known of the input when counting is over; goes into the footer. */

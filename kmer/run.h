@@ -41,7 +41,7 @@ struct kc_run_blocks {
         const uint32_t *big_counts; /* [nbig] the counts of the others, any order */
         size_t nbig;
         uint64_t ndropped_distinct, ndropped_kmers; /* left out, and the sum of their counts */
-        uint64_t nunique; /* pairs with count 1, left out or not */
+        uint64_t nunique;                           /* pairs with count 1, left out or not */
 };
 
 /*

@@ -166,8 +166,7 @@ static size_t whole_pages(size_t nbytes)
 
 void *mmap64(void *address, size_t nbytes, int protection, int flags, int fd, off64_t offset)
 {
-        void *mapped =
-                (void *)syscall(SYS_mmap, address, nbytes, protection, flags, fd, offset);
+        void *mapped = (void *)syscall(SYS_mmap, address, nbytes, protection, flags, fd, offset);
         if (mapped == MAP_FAILED || !(flags & MAP_ANONYMOUS))
                 return mapped;
         uintptr_t begin = (uintptr_t)mapped;

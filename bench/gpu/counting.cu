@@ -30,8 +30,8 @@ template <class Key> struct counting {
         struct workload_totals *totals; /* NULL: not wanted */
         struct workload_totals truth;
         uint64_t nrecords;
-        struct stage parts[NPARTS];     /* the counter's own stages */
-        int call;                       /* the first is to warm up */
+        struct stage parts[NPARTS]; /* the counter's own stages */
+        int call;                   /* the first is to warm up */
 };
 
 template <class Key>

@@ -1,8 +1,8 @@
 #include "bench/gpu/stages.cuh"
 
 #include "gpu/blocks/encode.cuh"
-#include "gpu/runs/merge.cuh"
 #include "gpu/order/order.cuh"
+#include "gpu/runs/merge.cuh"
 
 #include <algorithm>
 
@@ -152,15 +152,13 @@ template <class Key>
 static enum kc_status await_part(struct encoding<Key> *e, uint64_t part, struct kc_error *err)
 {
         struct kc_run_blocks blocks = {};
-        enum kc_status status =
-                kc_gpu_encoder_wait(e->encoder, (int)(part % NSLOTS), &blocks, err);
+        enum kc_status status = kc_gpu_encoder_wait(e->encoder, (int)(part % NSLOTS), &blocks, err);
         e->nbytes += 8 * blocks.nwords;
         return status;
 }
 
 /* The next part into a slot that is waited for first, if it was used before. */
-template <class Key>
-static enum kc_status take_part(struct encoding<Key> *e, struct kc_error *err)
+template <class Key> static enum kc_status take_part(struct encoding<Key> *e, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         uint64_t part = e->nparts++;

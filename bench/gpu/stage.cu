@@ -14,8 +14,7 @@ void bench_need_device(struct bench *bench, const char *program, int device)
         struct kc_error err = {};
         int n = 0;
         if (kc_gpu_devices(devices, 64, &n, &err) == KC_OK && device < n) {
-                snprintf(bench->device_name, sizeof bench->device_name, "%s",
-                         devices[device].name);
+                snprintf(bench->device_name, sizeof bench->device_name, "%s", devices[device].name);
                 return;
         }
         fprintf(stderr, "%s: skipped: %s\n", program, n > 0 ? "no such device" : err.message);

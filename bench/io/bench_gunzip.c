@@ -7,8 +7,8 @@
  * kcount does with few threads; "zlib": likewise, with zlib. One line is printed: way, threads,
  * bytes of text, seconds, seconds of CPU, peak memory in MiB.
  */
-#include "io/inflate/source.h"
 #include "base/parallel.h"
+#include "io/inflate/source.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

@@ -7,10 +7,10 @@
  * one core, over and over on what the stage before made of the file's first bytes: how far each is
  * from being the slowest is seen by comparing GB/s of text.
  */
-#include "io/parse/file.h"
-#include "io/reader.h"
-#include "io/parse/segment.h"
 #include "base/parallel.h"
+#include "io/parse/file.h"
+#include "io/parse/segment.h"
+#include "io/reader.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,10 +76,11 @@ struct stage {
 /* Time fill (read and inflate), parse (count, split, scan, confirm) and pack of one file. */
 static enum kc_status run_stages(const char *path, size_t chunk_nbytes, struct kc_error *err)
 {
-        struct kc_file_options options = {
-                .kernels = kc_kernels_best(), .k = K, .nworkers = 1, .ninflaters = 1,
-                .chunk_nbytes = chunk_nbytes
-        };
+        struct kc_file_options options = { .kernels = kc_kernels_best(),
+                                           .k = K,
+                                           .nworkers = 1,
+                                           .ninflaters = 1,
+                                           .chunk_nbytes = chunk_nbytes };
         struct stage stages[] = { { "fill", 0 }, { "parse", 0 }, { "pack", 0 } };
         struct kc_file file;
         struct kc_chunk chunk;

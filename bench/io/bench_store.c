@@ -8,9 +8,9 @@
  * first, into a sink that drops them, and is printed. Merged are two such files, half of their
  * k-mers common; the rates are of k-mers read, and of bytes read and written.
  */
+#include "base/parallel.h"
 #include "io/store.h"
 #include "kmer/block_codec.h"
-#include "base/parallel.h"
 
 #include <stdio.h>
 #include <stdlib.h>

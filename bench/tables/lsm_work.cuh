@@ -204,9 +204,8 @@ static enum kc_status prepare_full(struct bench *bench, void *ctx, struct kc_err
 static enum kc_status insert_to_array(struct work *w, struct kc_error *err)
 {
         kc_lsm_run<uint32_t> sorted = w->array.n == 0 ? w->merged : w->sorted.run;
-        enum kc_status status =
-                kc_lsm_sort(w->map, w->words, w->values, w->batch, &w->sorted, &sorted,
-                            (uint32_t *)NULL, err);
+        enum kc_status status = kc_lsm_sort(w->map, w->words, w->values, w->batch, &w->sorted,
+                                            &sorted, (uint32_t *)NULL, err);
         if (status != KC_OK || w->array.n == 0)
                 return status;
         return kc_lsm_merge(w->map, &sorted, &w->array, &w->merged, (uint32_t *)NULL, err);

@@ -124,8 +124,8 @@ static __device__ bool read_counts(const uint64_t *words, const struct kc_block_
                 const uint32_t rank = __shfl_sync(UINT32_MAX, bitmap->rank, (int)row);
                 uint32_t count = 1;
                 if (big >> lane & 1)
-                        count = 2 + (uint32_t)get_field(fields, rank + kc_warp_rank(big),
-                                                        plan->width);
+                        count = 2 +
+                                (uint32_t)get_field(fields, rank + kc_warp_rank(big), plan->width);
                 counts[32 * row + lane] = count;
         }
         __syncwarp();
@@ -149,13 +149,13 @@ struct found {
 
 /* The k-mer of a value's parts. */
 template <class Key>
-static __device__ Key assemble(const uint64_t *words, const struct kc_block_plan *plan,
-                               uint32_t i, uint32_t high, Key first)
+static __device__ Key assemble(const uint64_t *words, const struct kc_block_plan *plan, uint32_t i,
+                               uint32_t high, Key first)
 {
         const uint32_t l = plan->low_nbits;
         const Key field = get_field(words + kc_block_fields_at(plan), i, l % 64);
-        const Key low = l < 64 ? field
-                               : field << (8 * sizeof(Key) / 2) | words[1 + plan->high_words + i];
+        const Key low =
+                l < 64 ? field : field << (8 * sizeof(Key) / 2) | words[1 + plan->high_words + i];
         return first + (low | (Key)high << l);
 }
 
@@ -253,19 +253,20 @@ enum kc_status kc_gpu_decode(struct kc_gpu *gpu, const struct kc_decode_range<Ke
 {
         enum kc_status status;
         const unsigned most = (unsigned)gpu->nmultiprocessors * GRID_PER_PROCESSOR;
-        const unsigned wanted = kc_ceil_div(range->nblocks, WARPS), grid = wanted < most ? wanted : most;
+        const unsigned wanted = kc_ceil_div(range->nblocks, WARPS),
+                       grid = wanted < most ? wanted : most;
         KC_TRY(KC_CUDA(cudaMemsetAsync(refused, 0, sizeof *refused, gpu->stream)));
         if (range->nblocks == 0)
                 return KC_OK;
-        decode_kernel<<<grid, THREADS, 0, gpu->stream>>>(*range, *pairs,
-                                                                             refused);
+        decode_kernel<<<grid, THREADS, 0, gpu->stream>>>(*range, *pairs, refused);
         KC_TRY(KC_LAUNCHED());
 out:
         return status;
 }
 
 #define INSTANTIATE(Key) \
-        template enum kc_status kc_gpu_decode( \
-                struct kc_gpu *, const struct kc_decode_range<Key> *, \
-                const struct kc_gpu_run<Key, uint64_t> *, unsigned long long *, struct kc_error *);
+        template enum kc_status kc_gpu_decode(struct kc_gpu *, \
+                                              const struct kc_decode_range<Key> *, \
+                                              const struct kc_gpu_run<Key, uint64_t> *, \
+                                              unsigned long long *, struct kc_error *);
 KC_GPU_KEYS(INSTANTIATE)

@@ -52,7 +52,8 @@ static enum kc_status make_pairs(struct kc_gpu_emitter<Key> *e, struct kc_error 
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         for (int i = 0; i < e->nslots; i++) {
                 struct pairs<Key> *p = &e->pairs[i];
-                KC_TRY(KC_CUDA(cudaMallocHost((void **)&p->kmers, e->part_pairs * sizeof *p->kmers)));
+                KC_TRY(KC_CUDA(
+                        cudaMallocHost((void **)&p->kmers, e->part_pairs * sizeof *p->kmers)));
                 KC_TRY(KC_CUDA(
                         cudaMallocHost((void **)&p->counts, e->part_pairs * sizeof *p->counts)));
         }
@@ -182,7 +183,8 @@ enum kc_status kc_gpu_emitter_put_range(struct kc_gpu_emitter<Key> *e,
                                         const struct kc_gpu_run<Key> *range, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        struct kc_gpu_run<Key> piece = {};
+        struct kc_gpu_run<Key> piece = {
+        };
         for (size_t first = 0; first < range->n; first += piece.n) {
                 const size_t left = range->n - first;
                 piece.kmers = range->kmers + first;
@@ -260,8 +262,7 @@ static enum kc_status put_blocks(struct kc_gpu_emitter<Key> *e, uint64_t part, i
         return status;
 }
 
-template <class Key>
-static void done(struct kc_gpu_emitter<Key> *e, int slot)
+template <class Key> static void done(struct kc_gpu_emitter<Key> *e, int slot)
 {
         kc_gate_enter(e->gate);
         e->busy[slot] = false;

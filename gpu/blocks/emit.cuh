@@ -20,8 +20,8 @@ struct kc_gpu_emit_totals {
 
 /* Uses no device yet, so that workers may wait in it. */
 template <class Key>
-enum kc_status kc_gpu_emitter_new(struct kc_gpu_emitter<Key> **emitter,
-                                  int k, const struct kc_run_sink *sink, struct kc_gate *gate,
+enum kc_status kc_gpu_emitter_new(struct kc_gpu_emitter<Key> **emitter, int k,
+                                  const struct kc_run_sink *sink, struct kc_gate *gate,
                                   struct kc_gpu_trace *trace, struct kc_error *err);
 
 /* The driver: take memory. */

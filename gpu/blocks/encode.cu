@@ -60,8 +60,8 @@ static enum kc_status filter_range(struct kc_gpu_encoder<Key> *e,
         KC_TRY(KC_LAUNCHED());
         KC_TRY(scan(e, ntiles + 1, err));
         move_passing_kernel<<<grid, THREADS, 0, e->gpu->stream>>>(
-                range->kmers, range->counts, range->n, e->filter, ntiles, e->offsets,
-                e->kept_kmers, e->kept_counts, e->found.totals);
+                range->kmers, range->counts, range->n, e->filter, ntiles, e->offsets, e->kept_kmers,
+                e->kept_counts, e->found.totals);
         KC_TRY(KC_LAUNCHED());
 out:
         return status;
@@ -93,7 +93,8 @@ static enum kc_status encode(struct kc_gpu_encoder<Key> *e, const struct encode_
                              struct kc_error *err)
 {
         enum kc_status status;
-        struct encode_plans<Key> plans = {};
+        struct encode_plans<Key> plans = {
+        };
         plans.firsts = e->found.firsts;
         plans.lasts = e->found.lasts;
         plans.heads = e->heads;
@@ -149,8 +150,8 @@ static enum kc_status learn(struct kc_gpu_encoder<Key> *e, size_t max_blocks, bo
         KC_TRY(fetch(e->gpu, e->host.block_nwords, e->found.block_nwords, max_blocks, err));
         KC_TRY(fetch(e->gpu, e->host.firsts, e->found.firsts, max_blocks, err));
         KC_TRY(fetch(e->gpu, e->host.lasts, e->found.lasts, max_blocks, err));
-        KC_TRY(fetch(e->gpu, (uint32_t *)e->host_big.memory, e->big_counts,
-                     ENCODE_USUAL_NBIG, err));
+        KC_TRY(fetch(e->gpu, (uint32_t *)e->host_big.memory, e->big_counts, ENCODE_USUAL_NBIG,
+                     err));
         KC_TRY(KC_CUDA(cudaStreamSynchronize(e->gpu->stream)));
         if (e->host.totals->nbig > ENCODE_USUAL_NBIG)
                 KC_TRY(fetch_more_big_counts(e, err));
@@ -171,8 +172,8 @@ enum kc_status kc_gpu_encoder_put(struct kc_gpu_encoder<Key> *e,
         enum kc_status status;
         struct encode_source<Key> src;
         const size_t npairs = e->ncarry + range->n;
-        const size_t max_blocks = last ? kc_ceil_div(npairs, KC_BLOCK_NKMERS)
-                                       : npairs / KC_BLOCK_NKMERS;
+        const size_t max_blocks =
+                last ? kc_ceil_div(npairs, KC_BLOCK_NKMERS) : npairs / KC_BLOCK_NKMERS;
         if (range->n > e->caps.max_pairs)
                 return kc_fail(err, KC_EUSAGE, "%zu pairs to encode are more than %zu", range->n,
                                e->caps.max_pairs);
@@ -180,7 +181,7 @@ enum kc_status kc_gpu_encoder_put(struct kc_gpu_encoder<Key> *e,
         KC_TRY(encode(e, &e->stages[++e->nputs % ENCODE_NSTAGES], &src, max_blocks, err));
         if (!last && range->n > 0) {
                 carry_kernel<<<1, KC_BLOCK_NKMERS, 0, e->gpu->stream>>>(src, e->carry_kmers,
-                                                                       e->carry_counts);
+                                                                        e->carry_counts);
                 KC_TRY(KC_LAUNCHED());
         }
         KC_TRY(learn(e, max_blocks, last, err));

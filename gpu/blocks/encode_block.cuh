@@ -26,8 +26,7 @@ template <class Key> struct writer {
         uint32_t bitmap;                           /* lane r: of row r */
 };
 
-template <class Key>
-static __device__ void begin_block(struct writer<Key> *w, uint64_t *words)
+template <class Key> static __device__ void begin_block(struct writer<Key> *w, uint64_t *words)
 {
         const struct kc_block_plan *plan = &w->plan;
         const uint32_t r = plan->low_nbits % 64, lane = kc_warp_lane();
@@ -59,8 +58,7 @@ static __device__ void put_fields(struct writer<Key> *w, uint32_t row, uint64_t 
         }
 }
 
-template <class Key>
-static __device__ void put_kmers(struct writer<Key> *w, uint32_t row, Key kmer)
+template <class Key> static __device__ void put_kmers(struct writer<Key> *w, uint32_t row, Key kmer)
 {
         const uint32_t i = 32 * row + kc_warp_lane(), l = w->plan.low_nbits;
         const Key value = i < w->plan.n ? kmer - w->first : 0;
@@ -163,7 +161,8 @@ static __device__ void encode_block(const struct encode_source<Key> *src,
 
 template <class Key>
 static __global__ void __launch_bounds__(THREADS)
-encode_kernel(struct encode_source<Key> src, struct encode_plans<Key> plans, uint64_t *words)
+        encode_kernel(struct encode_source<Key> src, struct encode_plans<Key> plans,
+                      uint64_t *words)
 {
         __shared__ struct encode_scratch scratch[WARPS];
         for (size_t block = get_warp(); block < plans.max_blocks; block += get_nwarps())

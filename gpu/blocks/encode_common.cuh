@@ -5,8 +5,8 @@
 #ifndef KC_GPU_BLOCKS_ENCODE_COMMON_CUH
 #define KC_GPU_BLOCKS_ENCODE_COMMON_CUH
 
-#include "gpu/blocks/layout.cuh"
 #include "gpu/blocks/encode_internal.cuh"
+#include "gpu/blocks/layout.cuh"
 #include "gpu/device/warp.cuh"
 
 enum {

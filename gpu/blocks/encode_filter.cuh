@@ -32,8 +32,8 @@ static __device__ bool passes(const struct encode_filter *filter, uint32_t count
 
 /* sizes[tile]: pairs that pass of each KC_BLOCK_NKMERS; a last one of 0. */
 static __global__ void __launch_bounds__(THREADS)
-count_passing_kernel(const uint32_t *counts, uint64_t n, struct encode_filter filter,
-                     size_t ntiles, uint64_t *sizes, struct encode_totals *totals)
+        count_passing_kernel(const uint32_t *counts, uint64_t n, struct encode_filter filter,
+                             size_t ntiles, uint64_t *sizes, struct encode_totals *totals)
 {
         unsigned long long ndropped = 0, sum_dropped = 0, nunique = 0;
         for (size_t tile = get_warp(); tile <= ntiles; tile += get_nwarps()) {
@@ -58,9 +58,9 @@ count_passing_kernel(const uint32_t *counts, uint64_t n, struct encode_filter fi
 
 template <class Key>
 static __global__ void __launch_bounds__(THREADS)
-move_passing_kernel(const Key *kmers, const uint32_t *counts, uint64_t n,
-                    struct encode_filter filter, size_t ntiles, const uint64_t *offsets,
-                    Key *out_kmers, uint32_t *out_counts, struct encode_totals *totals)
+        move_passing_kernel(const Key *kmers, const uint32_t *counts, uint64_t n,
+                            struct encode_filter filter, size_t ntiles, const uint64_t *offsets,
+                            Key *out_kmers, uint32_t *out_counts, struct encode_totals *totals)
 {
         for (size_t tile = get_warp(); tile < ntiles; tile += get_nwarps()) {
                 uint64_t at = offsets[tile];

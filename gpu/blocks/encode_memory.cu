@@ -2,8 +2,8 @@
  * The memory of an encoder: of its stages and slots, which are downloaded while others are filled,
  * and what the kernels need once.
  */
-#include "gpu/blocks/layout.cuh"
 #include "gpu/blocks/encode_internal.cuh"
+#include "gpu/blocks/layout.cuh"
 
 #include <cstdlib>
 
@@ -25,8 +25,9 @@ template <class T>
 static enum kc_status new_zero(struct kc_gpu *gpu, T **array, size_t n, struct kc_error *err)
 {
         enum kc_status status = kc_gpu_new(gpu, array, n, err);
-        return status == KC_OK ? KC_CUDA(cudaMemsetAsync(*array, 0, n * sizeof **array, gpu->stream))
-                               : status;
+        return status == KC_OK
+                       ? KC_CUDA(cudaMemsetAsync(*array, 0, n * sizeof **array, gpu->stream))
+                       : status;
 }
 
 static size_t part_blocks_of(const struct kc_gpu_encoder_caps *caps)
@@ -115,8 +116,8 @@ static enum kc_status make_index(struct kc_gpu_encoder<Key> *e, struct kc_error 
         KC_TRY(new_zero(gpu, &e->found.lasts, n, err));
         KC_TRY(new_zero(gpu, &e->big_counts, most_pairs(e->caps.max_pairs), err));
         KC_TRY(kc_gpu_new(gpu, &e->found.totals, 1, err));
-        KC_TRY(KC_CUDA(cudaMallocHost((void **)&host->block_nwords,
-                                      n * sizeof *host->block_nwords)));
+        KC_TRY(KC_CUDA(
+                cudaMallocHost((void **)&host->block_nwords, n * sizeof *host->block_nwords)));
         KC_TRY(KC_CUDA(cudaMallocHost((void **)&host->firsts, n * sizeof *host->firsts)));
         KC_TRY(KC_CUDA(cudaMallocHost((void **)&host->lasts, n * sizeof *host->lasts)));
         KC_TRY(KC_CUDA(cudaMallocHost((void **)&host->totals, sizeof *host->totals)));

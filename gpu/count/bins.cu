@@ -89,7 +89,7 @@ __device__ static void fold_records(fold<Key> *f, uint32_t *next, int k, bool st
 
 /* A warp's share of the fold, up to 32 stretches, and how far it has come. */
 struct share {
-        uint32_t first;  /* of its stretches */
+        uint32_t first; /* of its stretches */
         uint32_t nkmers;
         uint32_t round;  /* of 32 k-mers */
         uint32_t owners; /* see kc_expand */
@@ -98,8 +98,7 @@ struct share {
 };
 
 /* The stretches are shared out evenly, so that no warp waits long for the others. */
-template <class Key>
-__device__ static share begin_share(const fold<Key> *f, kc_expander<Key> *x)
+template <class Key> __device__ static share begin_share(const fold<Key> *f, kc_expander<Key> *x)
 {
         static_assert(fold<Key>::MAX_SIZE <= WARP * WARPS, "a lane has one stretch at most");
         const uint32_t lane = threadIdx.x % WARP;
@@ -211,9 +210,9 @@ out:
 template <class Key>
 enum kc_status kc_count_tasks(struct kc_gpu *gpu, enum kc_gpu_table kind,
                               const kc_table_setup *setup, int k, bool stranded,
-                              const uint64_t *words, const uint64_t *records,
-                              const kc_task *tasks, size_t first, size_t last,
-                              const kc_pairs_out<Key> *out, struct kc_error *err)
+                              const uint64_t *words, const uint64_t *records, const kc_task *tasks,
+                              size_t first, size_t last, const kc_pairs_out<Key> *out,
+                              struct kc_error *err)
 {
         const size_t n = last - first;
         if (n == 0)

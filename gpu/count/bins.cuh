@@ -29,9 +29,9 @@ template <class Key> struct kc_pairs_out {
 template <class Key>
 enum kc_status kc_count_tasks(struct kc_gpu *gpu, enum kc_gpu_table kind,
                               const kc_table_setup *setup, int k, bool stranded,
-                              const uint64_t *words, const uint64_t *records,
-                              const kc_task *tasks, size_t first, size_t last,
-                              const kc_pairs_out<Key> *out, struct kc_error *err);
+                              const uint64_t *words, const uint64_t *records, const kc_task *tasks,
+                              size_t first, size_t last, const kc_pairs_out<Key> *out,
+                              struct kc_error *err);
 
 /* The tables' shape, and the device memory they want, 64 MB at most: arena_nbytes for all,
  * allocated by the caller into setup->arena. */

@@ -7,9 +7,9 @@
 #ifndef KC_GPU_COUNT_COUNT_CUH
 #define KC_GPU_COUNT_COUNT_CUH
 
-#include "gpu/gpu.h"
 #include "gpu/device/reads.cuh"
 #include "gpu/device/run.cuh"
+#include "gpu/gpu.h"
 
 template <class Key> struct kc_gpu_counter;
 
@@ -40,8 +40,8 @@ void kc_gpu_counter_free(struct kc_gpu_counter<Key> *counter); /* NULL is fine *
 template <class Key>
 enum kc_status kc_gpu_counter_count(struct kc_gpu_counter<Key> *counter,
                                     const struct kc_gpu_reads *reads,
-                                    const struct kc_gpu_run_taker<Key> *taker,
-                                    uint64_t *nsaturated, struct kc_error *err);
+                                    const struct kc_gpu_run_taker<Key> *taker, uint64_t *nsaturated,
+                                    struct kc_error *err);
 
 /* Milliseconds of device time in each stage, summed over all batches so far. */
 struct kc_gpu_counter_times {

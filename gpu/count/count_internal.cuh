@@ -31,16 +31,16 @@ template <class Key> struct kc_gpu_counter {
         int max_bin_bits;
 
         uint64_t records_cap, pairs_cap, tasks_cap;
-        uint64_t *found;        /* [records_cap] as they come */
-        uint64_t *records;      /* [records_cap] by bin */
-        Key *kmers;             /* [2 * pairs_cap] */
-        uint32_t *counts;       /* [2 * pairs_cap] */
-        uint32_t *offsets;      /* [2^bits + 1] of the bins' records */
-        uint32_t *pieces;       /* [2^bits + 1] tasks before each bin */
-        kc_task *tasks;         /* [tasks_cap] */
-        uint64_t *bounds;       /* [tasks_cap] most k-mers in a task and all before it */
-        uint64_t *cursors;      /* [2] records found, pairs */
-        uint32_t *last;         /* [1] */
+        uint64_t *found;   /* [records_cap] as they come */
+        uint64_t *records; /* [records_cap] by bin */
+        Key *kmers;        /* [2 * pairs_cap] */
+        uint32_t *counts;  /* [2 * pairs_cap] */
+        uint32_t *offsets; /* [2^bits + 1] of the bins' records */
+        uint32_t *pieces;  /* [2^bits + 1] tasks before each bin */
+        kc_task *tasks;    /* [tasks_cap] */
+        uint64_t *bounds;  /* [tasks_cap] most k-mers in a task and all before it */
+        uint64_t *cursors; /* [2] records found, pairs */
+        uint32_t *last;    /* [1] */
         unsigned char *cub_memory;
         size_t cub_nbytes;
         struct count_told *heard; /* pinned */

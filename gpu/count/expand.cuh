@@ -12,7 +12,7 @@
 template <class Key> struct kc_expander {
         uint32_t heads[kc_stretch<Key>::MAX_NBASES]; /* bit i%32 of word i/32: k-mer i is its
                                                         stretch's first */
-        uint32_t before[32]; /* k-mers of the stretches before */
+        uint32_t before[32];                         /* k-mers of the stretches before */
 };
 
 /*

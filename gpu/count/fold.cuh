@@ -15,7 +15,7 @@
  * number of k-mers. Canonical: it or its reverse complement. */
 template <class Key> struct kc_stretch {
         enum {
-                NWORDS = 2 * sizeof(Key) / 8,        /* of 64 bits */
+                NWORDS = 2 * sizeof(Key) / 8, /* of 64 bits */
                 MAX_NBASES = 32 * NWORDS - 4,
         };
         uint64_t words[NWORDS];
@@ -166,7 +166,7 @@ template <class Key, int CAPACITY> struct kc_fold {
                 }
         }
 
-private:
+      private:
         __device__ bool is_at(uint32_t number, const kc_stretch<Key> &stretch) const
         {
                 __threadfence_block();

@@ -63,7 +63,8 @@ static enum kc_status give_run(kc_gpu_counter<Key> *c, const struct kc_gpu_run_t
                                uint64_t *nsaturated, struct kc_error *err)
 {
         enum kc_status status;
-        struct kc_gpu_run<Key> run = {};
+        struct kc_gpu_run<Key> run = {
+        };
         pair_buffers<Key> p = get_pairs(c);
         KC_TRY(kc_counter_begin_time(c, err));
         KC_TRY(kc_gpu_order<Key>(c->gpu, c->k, p.kmers, p.counts, p.kmers_tmp, p.counts_tmp,

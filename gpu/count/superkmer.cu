@@ -4,9 +4,9 @@
 
 enum {
         WARP = 32,
-        WARPS = 4,        /* of a block; they do not know of each other */
-        LIST_ROWS = 24,   /* entries that a lane's list can hold beside those of one window */
-        START_BITS = 7,   /* of an entry: first k-mer of the record, in its span */
+        WARPS = 4,      /* of a block; they do not know of each other */
+        LIST_ROWS = 24, /* entries that a lane's list can hold beside those of one window */
+        START_BITS = 7, /* of an entry: first k-mer of the record, in its span */
 };
 static_assert(KC_SPAN_NKMERS <= 1 << START_BITS, "an entry holds the place in the span");
 
@@ -215,10 +215,10 @@ __device__ static void next_block(const kc_superkmer_setup &setup, walk *w, uint
  * that ends at an m-mer is that of the m-mers of its block of `window` m-mers up to it, and of a
  * suffix of the block before (van Herk 1992, Gil and Werman 1993): the same work at each place.
  */
-__global__ __launch_bounds__(WARP * WARPS) void find_kernel(kc_superkmer_setup setup,
-                                                            const uint64_t *words,
-                                                            const kc_span *spans, size_t nspans,
-                                                            records_out out)
+__global__ __launch_bounds__(WARP *WARPS) void find_kernel(kc_superkmer_setup setup,
+                                                           const uint64_t *words,
+                                                           const kc_span *spans, size_t nspans,
+                                                           records_out out)
 {
         extern __shared__ uint32_t shared[];
         __shared__ warp_board boards[WARPS];
@@ -236,8 +236,8 @@ __global__ __launch_bounds__(WARP * WARPS) void find_kernel(kc_superkmer_setup s
         const uint32_t nkmers = span.nkmers, most = __reduce_max_sync(~0u, nkmers);
         board->position[lane] = (uint64_t)span.word * 32 + span.base;
 
-        walk w = walk_begin(words, board->position[lane],
-                            max(nkmers, 1u) + (uint32_t)setup.k - 1, setup.m);
+        walk w = walk_begin(words, board->position[lane], max(nkmers, 1u) + (uint32_t)setup.k - 1,
+                            setup.m);
         open_record record = first_block(&w, hashes, window);
         for (uint32_t kmer = 1; kmer < most; kmer += (uint32_t)window) {
                 next_block(setup, &w, hashes, &list, &record, kmer, nkmers);
@@ -252,8 +252,7 @@ __global__ __launch_bounds__(WARP * WARPS) void find_kernel(kc_superkmer_setup s
 
 enum kc_status kc_superkmer_find(struct kc_gpu *gpu, const kc_superkmer_setup *setup,
                                  const struct kc_gpu_reads *reads, size_t first, size_t nspans,
-                                 uint64_t *records, uint64_t cap, uint64_t *n,
-                                 struct kc_error *err)
+                                 uint64_t *records, uint64_t cap, uint64_t *n, struct kc_error *err)
 {
         enum kc_status status;
         const size_t rows = (size_t)(2 * setup->window + 1 + LIST_ROWS);
@@ -262,9 +261,8 @@ enum kc_status kc_superkmer_find(struct kc_gpu *gpu, const kc_superkmer_setup *s
         KC_TRY(KC_CUDA(cudaMemsetAsync(n, 0, sizeof *n, gpu->stream)));
         if (nspans == 0)
                 return KC_OK;
-        KC_TRY(KC_CUDA(cudaFuncSetAttribute(find_kernel,
-                                            cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                            (int)shared)));
+        KC_TRY(KC_CUDA(cudaFuncSetAttribute(
+                find_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared)));
         find_kernel<<<kc_ceil_div(nspans, WARP * WARPS), WARP * WARPS, shared, gpu->stream>>>(
                 *setup, reads->words, reads->spans + first, nspans, out);
         KC_TRY(KC_LAUNCHED());

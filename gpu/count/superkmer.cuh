@@ -7,8 +7,8 @@
 #ifndef KC_GPU_COUNT_SUPERKMER_CUH
 #define KC_GPU_COUNT_SUPERKMER_CUH
 
-#include "gpu/device/context.cuh"
 #include "gpu/count/minimizer.cuh"
+#include "gpu/device/context.cuh"
 #include "gpu/device/reads.cuh"
 
 /* A record: | bin 20 | nkmers - 1: 7 | first base, counted from words[0]: 37 |, lowest last. */

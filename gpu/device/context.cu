@@ -8,8 +8,10 @@ enum kc_status kc_cuda_check(cudaError_t code, const char *call, struct kc_error
                 return KC_OK;
         (void)cudaGetLastError();
         if (code == cudaErrorMemoryAllocation)
-                return kc_fail(err, KC_ENOMEM, "CUDA: %s: out of memory; use --device cpu, or see "
-                               "--gpu-memory", call);
+                return kc_fail(err, KC_ENOMEM,
+                               "CUDA: %s: out of memory; use --device cpu, or see "
+                               "--gpu-memory",
+                               call);
         return kc_fail(err, KC_EDEVICE, "CUDA: %s: %s", call, cudaGetErrorString(code));
 }
 
@@ -66,8 +68,8 @@ static enum kc_status describe(struct kc_gpu *gpu, struct kc_error *err)
         KC_TRY(KC_CUDA(cudaDeviceGetAttribute(&gpu->nmultiprocessors,
                                               cudaDevAttrMultiProcessorCount, gpu->device)));
         KC_TRY(KC_CUDA(cudaDeviceGetAttribute(&l2, cudaDevAttrL2CacheSize, gpu->device)));
-        KC_TRY(KC_CUDA(cudaDeviceGetAttribute(
-                &shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, gpu->device)));
+        KC_TRY(KC_CUDA(cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin,
+                                              gpu->device)));
         gpu->l2_nbytes = (size_t)l2;
         gpu->shared_nbytes = (size_t)shared;
 out:

@@ -26,13 +26,13 @@ struct kc_gpu {
         int device;
         int nmultiprocessors;
         size_t l2_nbytes;
-        size_t shared_nbytes;   /* most shared memory that a block can have */
-        cudaStream_t stream;    /* kernels, and all allocation */
-        cudaStream_t upload;    /* host to device */
-        cudaStream_t download;  /* device to host */
+        size_t shared_nbytes;  /* most shared memory that a block can have */
+        cudaStream_t stream;   /* kernels, and all allocation */
+        cudaStream_t upload;   /* host to device */
+        cudaStream_t download; /* device to host */
         cudaMemPool_t pool;
-        size_t bound_nbytes;    /* on used_nbytes, as it was opened with */
-        size_t limit_nbytes;    /* the bound, or less where the device refused memory: others may
+        size_t bound_nbytes; /* on used_nbytes, as it was opened with */
+        size_t limit_nbytes; /* the bound, or less where the device refused memory: others may
                                    take it too */
         size_t used_nbytes, peak_nbytes;
         struct kc_gpu_spare spare;

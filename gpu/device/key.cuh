@@ -42,7 +42,7 @@ KC_HD kc_key128 kc_key_reverse_bases(kc_key128 x)
 /* The low 2k bits. */
 template <class Key> KC_HD Key kc_key_mask(int k)
 {
-        return (Key)~(Key)0 >> (8 * (int)sizeof(Key) - 2 * k);
+        return (Key) ~(Key)0 >> (8 * (int)sizeof(Key) - 2 * k);
 }
 
 /* The low `nbits` (at most 32) of key >> shift. */
@@ -77,8 +77,7 @@ KC_HD uint64_t kc_key_hash(kc_key128 key)
 }
 
 /* How many of the [n] ascending k-mers are below `kmer`. */
-template <class Key, class Index>
-KC_HD Index kc_count_below(const Key *kmers, Index n, Key kmer)
+template <class Key, class Index> KC_HD Index kc_count_below(const Key *kmers, Index n, Key kmer)
 {
         Index low = 0, high = n;
         while (low < high) {

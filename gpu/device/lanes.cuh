@@ -28,7 +28,7 @@ template <int G> struct kc_lanes {
                 return tile().shfl(value, (int)lane);
         }
 
-private:
+      private:
         static __device__ auto tile()
         {
                 namespace cg = cooperative_groups;

@@ -46,8 +46,8 @@ struct kc_gpu_feed {
         /* guarded by the gate */
         bool attached;
         struct feed_buffer buffers[KC_FEED_MAX_BUFFERS]; /* [caps.nbuffers] */
-        int filling, taking; /* buffers are used in turn */
-        uint64_t nbegun;     /* batches, for the trace */
+        int filling, taking;                             /* buffers are used in turn */
+        uint64_t nbegun;                                 /* batches, for the trace */
         int nreading;
         double end_seconds;
 };

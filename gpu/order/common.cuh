@@ -4,17 +4,17 @@
 #ifndef KC_GPU_ORDER_COMMON_CUH
 #define KC_GPU_ORDER_COMMON_CUH
 
+#include "gpu/device/warp.cuh"
 #include "gpu/order/order_internal.cuh"
 #include "gpu/order/plan.cuh"
-#include "gpu/device/warp.cuh"
 
 enum {
         NTHREADS = 512,
         PLAN_NTHREADS = 1024,
-        CHUNK_NTILES = 8,       /* tiles that one block splits or counts */
-        CURSOR_STRIDE = 8,      /* words between the cursors of two splits: a sector each */
+        CHUNK_NTILES = 8,  /* tiles that one block splits or counts */
+        CURSOR_STRIDE = 8, /* words between the cursors of two splits: a sector each */
         MAX_EXCEPTIONS = 1 << 20,
-        SUB_LIMIT = 48,         /* pairs of a sub-bucket that are ranked by comparing all */
+        SUB_LIMIT = 48, /* pairs of a sub-bucket that are ranked by comparing all */
 };
 
 /* What a packed count does not hold. */
@@ -45,11 +45,11 @@ struct order_tables {
         uint32_t *first_bucket;         /* [KC_ORDER_FANOUT + 1] */
         uint32_t *pair_ends;            /* [KC_ORDER_FANOUT * KC_ORDER_FANOUT] of splits' buckets */
         struct kc_order_bucket *buckets; /* [max_buckets] */
-        uint32_t *bucket_cursors;       /* [max_buckets] */
-        struct oversized *oversized;    /* [max_buckets] */
-        uint16_t *split_of;             /* [KC_ORDER_NCOARSE] */
-        uint16_t *cell_ends;            /* as pair_ends */
-        uint16_t *bucket_of;            /* [KC_ORDER_NCELLS] within the split */
+        uint32_t *bucket_cursors;        /* [max_buckets] */
+        struct oversized *oversized;     /* [max_buckets] */
+        uint16_t *split_of;              /* [KC_ORDER_NCOARSE] */
+        uint16_t *cell_ends;             /* as pair_ends */
+        uint16_t *bucket_of;             /* [KC_ORDER_NCELLS] within the split */
         size_t max_buckets;
         size_t nbytes, zero_nbytes; /* of the allocation; of its front, zero at first */
 };

@@ -123,9 +123,10 @@ static enum kc_status order_oversized(struct kc_gpu *gpu, struct order_work<Key>
 {
         enum kc_status status = KC_OK;
         size_t n = (size_t)work->state.noversized_pairs, nout;
-        struct kc_order_input<Key> in = { work->in.k, n, work->in.kmers_tmp,
-                                          work->in.kmers_tmp + n, work->in.counts_tmp,
-                                          work->in.counts };
+        struct kc_order_input<Key> in = {
+                work->in.k, n, work->in.kmers_tmp, work->in.kmers_tmp + n, work->in.counts_tmp,
+                        work->in.counts
+        };
         *kmers = NULL;
         *counts = NULL;
         if (n == 0)
@@ -239,9 +240,12 @@ enum kc_status kc_order_by_buckets(struct kc_gpu *gpu, const struct kc_order_inp
                                    cudaEvent_t *marks, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        struct order_work<Key> work = {};
+        struct order_work<Key> work = {
+        };
         struct order_tables *tables = &work.tables;
-        struct kc_gpu_run<Key> sorted = { in->kmers_tmp, in->counts, 0, in->n };
+        struct kc_gpu_run<Key> sorted = {
+                in->kmers_tmp, in->counts, 0, in->n
+        };
         void *memory = NULL;
         uint64_t cut = 0;
         bool own = false;
@@ -284,7 +288,9 @@ enum kc_status kc_gpu_order(struct kc_gpu *gpu, int k, Key *kmers, uint32_t *cou
                             uint64_t *nsaturated, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        struct kc_order_input<Key> in = { k, n, kmers, kmers_tmp, counts, counts_tmp };
+        struct kc_order_input<Key> in = {
+                k, n, kmers, kmers_tmp, counts, counts_tmp
+        };
         bool done = false;
         if (n >= MIN_PAIRS)
                 KC_TRY(kc_order_by_buckets(gpu, &in, run, nsaturated, &done, (cudaEvent_t *)NULL,
@@ -296,10 +302,9 @@ out:
 }
 
 #define INSTANTIATE(Key) \
-        template enum kc_status kc_order_by_buckets(struct kc_gpu *, \
-                                                    const struct kc_order_input<Key> *, \
-                                                    struct kc_gpu_run<Key> *, uint64_t *, bool *, \
-                                                    cudaEvent_t *, struct kc_error *); \
+        template enum kc_status kc_order_by_buckets( \
+                struct kc_gpu *, const struct kc_order_input<Key> *, struct kc_gpu_run<Key> *, \
+                uint64_t *, bool *, cudaEvent_t *, struct kc_error *); \
         template enum kc_status kc_gpu_order(struct kc_gpu *, int, Key *, uint32_t *, Key *, \
                                              uint32_t *, size_t, struct kc_gpu_run<Key> *, \
                                              uint64_t *, struct kc_error *);

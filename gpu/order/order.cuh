@@ -17,9 +17,8 @@
  * KC_ENOMEM if the run does not fit.
  */
 template <class Key>
-enum kc_status kc_gpu_order(struct kc_gpu *gpu, int k, Key *kmers, uint32_t *counts,
-                            Key *kmers_tmp, uint32_t *counts_tmp, size_t n,
-                            struct kc_gpu_run<Key> *run, uint64_t *nsaturated,
-                            struct kc_error *err);
+enum kc_status kc_gpu_order(struct kc_gpu *gpu, int k, Key *kmers, uint32_t *counts, Key *kmers_tmp,
+                            uint32_t *counts_tmp, size_t n, struct kc_gpu_run<Key> *run,
+                            uint64_t *nsaturated, struct kc_error *err);
 
 #endif

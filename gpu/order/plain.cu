@@ -111,8 +111,9 @@ enum kc_status kc_order_sort_and_sum(struct kc_gpu *gpu, const struct kc_order_i
                                      uint64_t *nsaturated, struct kc_error *err)
 {
         enum kc_status status;
-        struct sorting<Key> s = { { in->kmers, in->kmers_tmp }, { in->counts, in->counts_tmp },
-                                  NULL, in->n, 2 * in->k };
+        struct sorting<Key> s = {
+                { in->kmers, in->kmers_tmp }, { in->counts, in->counts_tmp }, NULL, in->n, 2 * in->k
+        };
         size_t sort_nbytes = 0, sum_nbytes = 0, nbytes = 0;
         void *temporary = NULL;
         struct totals totals;
@@ -174,15 +175,13 @@ out:
 }
 
 #define INSTANTIATE(Key) \
-        template enum kc_status kc_order_sort_and_sum(struct kc_gpu *, \
-                                                      const struct kc_order_input<Key> *, \
-                                                      size_t *, Key **, uint32_t **, uint64_t *, \
-                                                      struct kc_error *); \
+        template enum kc_status kc_order_sort_and_sum( \
+                struct kc_gpu *, const struct kc_order_input<Key> *, size_t *, Key **, \
+                uint32_t **, uint64_t *, struct kc_error *); \
         template enum kc_status kc_order_copy_run(struct kc_gpu *, const Key *, const uint32_t *, \
                                                   size_t, struct kc_gpu_run<Key> *, \
                                                   struct kc_error *); \
-        template enum kc_status kc_order_plainly(struct kc_gpu *, \
-                                                 const struct kc_order_input<Key> *, \
-                                                 struct kc_gpu_run<Key> *, uint64_t *, \
-                                                 struct kc_error *);
+        template enum kc_status kc_order_plainly( \
+                struct kc_gpu *, const struct kc_order_input<Key> *, struct kc_gpu_run<Key> *, \
+                uint64_t *, struct kc_error *);
 KC_GPU_KEYS(INSTANTIATE)

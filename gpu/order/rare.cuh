@@ -7,8 +7,7 @@
 
 #include "gpu/order/common.cuh"
 
-template <class Key>
-static __global__ void unpack_oversized_kernel(struct order_work<Key> work)
+template <class Key> static __global__ void unpack_oversized_kernel(struct order_work<Key> work)
 {
         struct oversized big = work.tables.oversized[blockIdx.x];
         struct kc_order_bucket bucket = work.tables.buckets[big.bucket];

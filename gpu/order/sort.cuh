@@ -226,15 +226,15 @@ static __device__ void write_bucket(const struct sort_shared<Key> *shared,
                 if (!head)
                         continue;
                 kmers[to] = kc_order_kmer(staged[i], prefix, work->packing);
-                counts[to] = sum_counts(staged, i, bucket.n, work->packing,
-                                        &work->tables.state->cut);
+                counts[to] =
+                        sum_counts(staged, i, bucket.n, work->packing, &work->tables.state->cut);
         }
 }
 
 template <class Key>
 static __global__ void __launch_bounds__(NTHREADS, 2)
-sort_kernel(struct order_work<Key> work, const Key *big_kmers, const uint32_t *big_counts,
-            Key *out_kmers, uint32_t *out_counts)
+        sort_kernel(struct order_work<Key> work, const Key *big_kmers, const uint32_t *big_counts,
+                    Key *out_kmers, uint32_t *out_counts)
 {
         extern __shared__ __align__(16) unsigned char memory[];
         auto *shared = (struct sort_shared<Key> *)memory;

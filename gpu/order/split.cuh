@@ -8,7 +8,7 @@
 
 template <class Key>
 static __global__ void __launch_bounds__(NTHREADS)
-count_coarse_kernel(const Key *kmers, size_t n, int k, uint32_t *coarse)
+        count_coarse_kernel(const Key *kmers, size_t n, int k, uint32_t *coarse)
 {
         __shared__ uint32_t counts[KC_ORDER_NCOARSE];
         const size_t chunk = (size_t)kc_order_size<Key>::CAP * CHUNK_NTILES;
@@ -27,7 +27,7 @@ count_coarse_kernel(const Key *kmers, size_t n, int k, uint32_t *coarse)
 
 template <class Key>
 static __global__ void __launch_bounds__(NTHREADS)
-count_cells_kernel(const Key *packed, struct order_tables tables)
+        count_cells_kernel(const Key *packed, struct order_tables tables)
 {
         __shared__ uint32_t counts[KC_ORDER_NLOCAL];
         __shared__ uint32_t found;
@@ -52,7 +52,7 @@ count_cells_kernel(const Key *packed, struct order_tables tables)
 
 /* One block; a thread a prefix, then a thread a split. */
 static __global__ void __launch_bounds__(PLAN_NTHREADS)
-plan_splits_kernel(struct order_tables tables, uint32_t max_pairs, uint32_t chunk_npairs)
+        plan_splits_kernel(struct order_tables tables, uint32_t max_pairs, uint32_t chunk_npairs)
 {
         __shared__ uint32_t coarse[KC_ORDER_NCOARSE], sums[32];
         enum { PER_PREFIX = KC_ORDER_NCOARSE / KC_ORDER_NPREFIXES };
@@ -119,8 +119,8 @@ static __device__ uint32_t group(const uint32_t *starts, uint32_t ncells, uint32
 {
         uint32_t nbuckets = 0;
         for (uint32_t cell = 0; cell < ncells; nbuckets++) {
-                cell = nbuckets == KC_ORDER_FANOUT - 1 ? ncells :
-                                                         bucket_end(starts, cell, ncells, cap);
+                cell = nbuckets == KC_ORDER_FANOUT - 1 ? ncells
+                                                       : bucket_end(starts, cell, ncells, cap);
                 if (threadIdx.x == 0)
                         ends[nbuckets] = (uint16_t)cell;
         }
@@ -129,7 +129,7 @@ static __device__ uint32_t group(const uint32_t *starts, uint32_t ncells, uint32
 
 /* One block a split; four cells a thread. */
 static __global__ void __launch_bounds__(PLAN_NTHREADS)
-plan_buckets_kernel(struct order_tables tables, uint32_t cap)
+        plan_buckets_kernel(struct order_tables tables, uint32_t cap)
 {
         enum { PER_THREAD = KC_ORDER_NLOCAL / PLAN_NTHREADS };
         __shared__ uint32_t starts[KC_ORDER_NLOCAL + 1], sums[32], nbuckets;
@@ -164,7 +164,7 @@ plan_buckets_kernel(struct order_tables tables, uint32_t cap)
 
 /* Buckets numbered through. One block a split. */
 static __global__ void __launch_bounds__(PLAN_NTHREADS)
-number_buckets_kernel(struct order_tables tables, uint32_t cap)
+        number_buckets_kernel(struct order_tables tables, uint32_t cap)
 {
         __shared__ uint32_t sums[32];
         if (blockIdx.x >= tables.state->nsplits)
@@ -270,8 +270,7 @@ static __device__ uint32_t keep_count(struct order_work<Key> *work, Key kmer, ui
 }
 
 template <class Key>
-static __global__ void __launch_bounds__(NTHREADS, 2)
-split_kernel(struct order_work<Key> work)
+static __global__ void __launch_bounds__(NTHREADS, 2) split_kernel(struct order_work<Key> work)
 {
         enum { CAP = kc_order_size<Key>::CAP, NITEMS = CAP / NTHREADS };
         extern __shared__ __align__(16) unsigned char memory[];
@@ -297,9 +296,9 @@ split_kernel(struct order_work<Key> work)
                         Key kmer = pairs[i];
                         uint32_t count = keep_count(&work, kmer, parts[i]);
                         pairs[i] = kc_order_pack(kmer, count, work.packing);
-                        parts[i] = threadIdx.x + i * NTHREADS < n ?
-                                           shared->map[kc_order_coarse(kmer, work.in.k)] :
-                                           (uint32_t)NO_PART;
+                        parts[i] = threadIdx.x + i * NTHREADS < n
+                                           ? shared->map[kc_order_coarse(kmer, work.in.k)]
+                                           : (uint32_t)NO_PART;
                 }
                 split_tile<Key, NITEMS>(shared, pairs, parts, n, work.tables.cursors, CURSOR_STRIDE,
                                         work.in.kmers_tmp);
@@ -307,8 +306,7 @@ split_kernel(struct order_work<Key> work)
 }
 
 template <class Key>
-static __global__ void __launch_bounds__(NTHREADS, 2)
-bucket_kernel(struct order_work<Key> work)
+static __global__ void __launch_bounds__(NTHREADS, 2) bucket_kernel(struct order_work<Key> work)
 {
         enum { CAP = kc_order_size<Key>::CAP, NITEMS = CAP / NTHREADS };
         extern __shared__ __align__(16) unsigned char memory[];
@@ -335,9 +333,9 @@ bucket_kernel(struct order_work<Key> work)
                 }
 #pragma unroll
                 for (int i = 0; i < NITEMS; i++)
-                        parts[i] = threadIdx.x + i * NTHREADS < n ?
-                                           shared->map[kc_order_local(pairs[i]) - first_local] :
-                                           (uint32_t)NO_PART;
+                        parts[i] = threadIdx.x + i * NTHREADS < n
+                                           ? shared->map[kc_order_local(pairs[i]) - first_local]
+                                           : (uint32_t)NO_PART;
                 split_tile<Key, NITEMS>(shared, pairs, parts, n, cursors, 1, work.in.kmers);
         }
 }

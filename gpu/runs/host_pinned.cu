@@ -1,8 +1,8 @@
 /*
  * Pinned memory for chunks: slabs of huge pages, touched by several threads before they are pinned.
  */
-#include "gpu/runs/host_internal.cuh"
 #include "base/parallel.h"
+#include "gpu/runs/host_internal.cuh"
 
 #include <cstdlib>
 #include <sys/mman.h>

@@ -198,7 +198,7 @@ out:
         template enum kc_status kc_host_run_append(struct kc_host_store *, struct kc_host_run *, \
                                                    const struct kc_gpu_run<Key> *, \
                                                    struct kc_error *); \
-        template enum kc_status kc_host_run_read( \
-                struct kc_host_store *, const struct kc_host_run *, size_t, size_t, Key *, \
-                uint32_t *, struct kc_error *);
+        template enum kc_status kc_host_run_read(struct kc_host_store *, \
+                                                 const struct kc_host_run *, size_t, size_t, \
+                                                 Key *, uint32_t *, struct kc_error *);
 KC_GPU_KEYS(INSTANTIATE)

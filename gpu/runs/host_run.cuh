@@ -13,13 +13,13 @@
 #ifndef KC_GPU_RUNS_HOST_RUN_CUH
 #define KC_GPU_RUNS_HOST_RUN_CUH
 
+#include "base/temp_file.h"
 #include "gpu/device/gate.h"
 #include "gpu/device/run.cuh"
-#include "base/temp_file.h"
 
 /* What passes between the device and the file: two of these, by turns. */
 struct kc_host_stage {
-        uint8_t *memory; /* pinned */
+        uint8_t *memory;  /* pinned */
         cudaEvent_t free; /* the device needs it no longer */
 };
 
@@ -44,9 +44,9 @@ struct kc_host_store {
         size_t chunk_npairs, pair_nbytes, chunk_nbytes;
         int nthreads;
         size_t pinned_nbytes, max_pinned_nbytes;
-        size_t beside_nbytes; /* what runs take beside chunks */
+        size_t beside_nbytes;       /* what runs take beside chunks */
         struct kc_host_slab *slabs; /* the pinned memory */
-        void *free_pinned; /* pieces not in use; each begins with a pointer to the next */
+        void *free_pinned;          /* pieces not in use; each begins with a pointer to the next */
         char *tmp_dir;
         int fd; /* -1 until it is needed */
         uint64_t file_nbytes;

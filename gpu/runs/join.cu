@@ -1,7 +1,7 @@
 #include "gpu/runs/join.cuh"
 
-#include "gpu/runs/merge_rule.cuh"
 #include "gpu/device/warp.cuh"
+#include "gpu/runs/merge_rule.cuh"
 
 /* Add up over the warp, then to *sum. */
 static __device__ void add_to(uint64_t *sum, uint64_t x)
@@ -26,8 +26,8 @@ struct node_rule {
         {
                 *value = kc_join_values(node.op, a, b, a != 0 && b != 0, &tally->nremoved);
                 if (node.is_file)
-                        *value = kc_join_finish_file(*value, node.mark, file_most,
-                                                     &tally->ndropped);
+                        *value =
+                                kc_join_finish_file(*value, node.mark, file_most, &tally->ndropped);
                 return true;
         }
 
@@ -80,9 +80,8 @@ template <class Key>
 enum kc_status kc_gpu_join(struct kc_gpu *gpu, const struct kc_join_plan *plan,
                            const struct kc_join_node *node,
                            const struct kc_gpu_run<Key, uint64_t> *a,
-                           const struct kc_gpu_run<Key, uint64_t> *b,
-                           struct kc_join_totals *totals, struct kc_gpu_run<Key, uint64_t> *result,
-                           struct kc_error *err)
+                           const struct kc_gpu_run<Key, uint64_t> *b, struct kc_join_totals *totals,
+                           struct kc_gpu_run<Key, uint64_t> *result, struct kc_error *err)
 {
         return merge_by(gpu, a, b, rule_of(plan, node, totals), result, err);
 }
@@ -105,9 +104,9 @@ enum kc_status kc_gpu_join_root(struct kc_gpu *gpu, const struct kc_join_plan *p
                 const struct kc_gpu_run<Key, uint64_t> *, \
                 const struct kc_gpu_run<Key, uint64_t> *, struct kc_join_totals *, \
                 struct kc_gpu_run<Key, uint64_t> *, struct kc_error *); \
-        template enum kc_status kc_gpu_join_root( \
-                struct kc_gpu *, const struct kc_join_plan *, \
-                const struct kc_gpu_run<Key, uint64_t> *, \
-                const struct kc_gpu_run<Key, uint64_t> *, struct kc_join_totals *, \
-                struct kc_gpu_run<Key> *, struct kc_error *);
+        template enum kc_status kc_gpu_join_root(struct kc_gpu *, const struct kc_join_plan *, \
+                                                 const struct kc_gpu_run<Key, uint64_t> *, \
+                                                 const struct kc_gpu_run<Key, uint64_t> *, \
+                                                 struct kc_join_totals *, \
+                                                 struct kc_gpu_run<Key> *, struct kc_error *);
 KC_GPU_KEYS(INSTANTIATE)

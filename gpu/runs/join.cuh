@@ -19,9 +19,8 @@ template <class Key>
 enum kc_status kc_gpu_join(struct kc_gpu *gpu, const struct kc_join_plan *plan,
                            const struct kc_join_node *node,
                            const struct kc_gpu_run<Key, uint64_t> *a,
-                           const struct kc_gpu_run<Key, uint64_t> *b,
-                           struct kc_join_totals *totals, struct kc_gpu_run<Key, uint64_t> *result,
-                           struct kc_error *err);
+                           const struct kc_gpu_run<Key, uint64_t> *b, struct kc_join_totals *totals,
+                           struct kc_gpu_run<Key, uint64_t> *result, struct kc_error *err);
 
 /* The root, which may be a leaf: then b is empty. Counts are cut off, and all but the k-mers to
  * keep left out.

@@ -262,8 +262,8 @@ static enum kc_status read_share(struct kc_join_feed<Key> *f, const struct share
         enum kc_status status;
         struct slot<Key> *slot = share->slot;
         KC_TRY(KC_CUDA(cudaEventSynchronize(piece->free)));
-        KC_TRY(f->source->read(f->source->ctx, &slot->range, share->begin, share->end,
-                               piece->words, err));
+        KC_TRY(f->source->read(f->source->ctx, &slot->range, share->begin, share->end, piece->words,
+                               err));
         KC_TRY(KC_CUDA(cudaMemcpyAsync(slot->words + slot->host_blocks[share->begin].at,
                                        piece->words, share->nwords * sizeof *piece->words,
                                        cudaMemcpyHostToDevice, f->gpu->upload)));
@@ -299,8 +299,8 @@ out:
                                                     size_t, struct kc_error *); \
         template size_t kc_join_feed_nbytes<Key>(size_t); \
         template enum kc_status kc_join_feed_next( \
-                struct kc_join_feed<Key> *, struct kc_join_range *, \
-                struct kc_decode_range<Key> *, struct kc_error *); \
+                struct kc_join_feed<Key> *, struct kc_join_range *, struct kc_decode_range<Key> *, \
+                struct kc_error *); \
         template enum kc_status kc_join_feed_read(struct kc_join_feed<Key> *, int, \
                                                   struct kc_error *); \
         template void kc_join_feed_free(struct kc_join_feed<Key> *);

@@ -1,7 +1,7 @@
 #include "gpu/runs/lsm.cuh"
 
-#include "gpu/runs/ranges.cuh"
 #include "gpu/runs/merge.cuh"
+#include "gpu/runs/ranges.cuh"
 
 #include <cstdlib>
 
@@ -10,7 +10,7 @@ template <class Key> struct kc_gpu_lsm {
         struct kc_host_store store;
         struct kc_lsm_run<Key> **runs; /* [nruns] oldest first */
         size_t nruns, cap;
-        uint64_t *nsaturated; /* device */
+        uint64_t *nsaturated;          /* device */
         struct kc_ranges<Key> *ranges; /* NULL until the first kc_gpu_lsm_next */
 };
 
@@ -189,8 +189,7 @@ out:
 /* The shortest run on the device that takes npairs or more, or else the longest; NULL if none is
  * there. */
 template <class Key>
-static struct kc_lsm_run<Key> *run_to_move(const struct kc_gpu_lsm<Key> *lsm, size_t npairs)
-{
+static struct kc_lsm_run<Key> *run_to_move(const struct kc_gpu_lsm<Key> *lsm, size_t npairs) {
         struct kc_lsm_run<Key> *found = NULL;
         for (size_t i = 0; i < lsm->nruns; i++) {
                 struct kc_lsm_run<Key> *run = lsm->runs[i];

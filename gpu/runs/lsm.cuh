@@ -16,11 +16,11 @@
 template <class Key> struct kc_gpu_lsm;
 
 struct kc_gpu_lsm_setup {
-        size_t host_nbytes;  /* pinned host memory it may use for runs; 0 is valid. 8 MiB for what
+        size_t host_nbytes;   /* pinned host memory it may use for runs; 0 is valid. 8 MiB for what
                                 passes to and from files come on top */
-        const char *tmp_dir; /* folder of unlinked files for the rest */
-        int nthreads;        /* threads it may use for a moment, to get host memory; 0 is 1 */
-        size_t chunk_npairs; /* runs are kept on the host in chunks of so many pairs; 0: as many as
+        const char *tmp_dir;  /* folder of unlinked files for the rest */
+        int nthreads;         /* threads it may use for a moment, to get host memory; 0 is 1 */
+        size_t chunk_npairs;  /* runs are kept on the host in chunks of so many pairs; 0: as many as
                                 suit host_nbytes */
         struct kc_gate *gate; /* asked in long work whether to go on; NULL: go on */
 };

@@ -62,15 +62,14 @@ enum kc_status kc_gpu_merge_runs(struct kc_gpu *gpu, const struct kc_gpu_run<Key
 
 #define INSTANTIATE(Key) \
         template size_t kc_gpu_merge_nbytes<Key>(size_t); \
-        template enum kc_status kc_gpu_merge_plan(struct kc_gpu *, struct kc_gpu_merge<Key> *, \
-                                                  const struct kc_gpu_run<Key> *, \
-                                                  const struct kc_gpu_run<Key> *, \
-                                                  struct kc_error *); \
-        template enum kc_status kc_gpu_merge_make( \
-                struct kc_gpu *, const struct kc_gpu_merge<Key> *, uint64_t *, \
-                struct kc_gpu_run<Key> *, struct kc_error *); \
+        template enum kc_status kc_gpu_merge_plan( \
+                struct kc_gpu *, struct kc_gpu_merge<Key> *, const struct kc_gpu_run<Key> *, \
+                const struct kc_gpu_run<Key> *, struct kc_error *); \
+        template enum kc_status kc_gpu_merge_make(struct kc_gpu *, \
+                                                  const struct kc_gpu_merge<Key> *, uint64_t *, \
+                                                  struct kc_gpu_run<Key> *, struct kc_error *); \
         template void kc_gpu_merge_free(struct kc_gpu *, struct kc_gpu_merge<Key> *); \
-        template enum kc_status kc_gpu_merge_runs( \
-                struct kc_gpu *, const struct kc_gpu_run<Key> *, const struct kc_gpu_run<Key> *, \
-                uint64_t *, struct kc_gpu_run<Key> *, struct kc_error *);
+        template enum kc_status kc_gpu_merge_runs(struct kc_gpu *, const struct kc_gpu_run<Key> *, \
+                                                  const struct kc_gpu_run<Key> *, uint64_t *, \
+                                                  struct kc_gpu_run<Key> *, struct kc_error *);
 KC_GPU_KEYS(INSTANTIATE)

@@ -41,8 +41,7 @@ template <class Index> struct kc_merge_cut {
 /* The cut at a diagonal, or one item behind it, where the diagonal divides two equal k-mers. */
 template <class Key, class Index>
 KC_HD struct kc_merge_cut<Index> kc_merge_cut_at(const Key *a, Index na, const Key *b, Index nb,
-                                                 Index diagonal)
-{
+                                                 Index diagonal) {
         struct kc_merge_cut<Index> cut;
         cut.a = kc_merge_search(a, na, b, nb, diagonal);
         cut.b = diagonal - cut.a;
@@ -52,7 +51,8 @@ KC_HD struct kc_merge_cut<Index> kc_merge_cut_at(const Key *a, Index na, const K
 }
 
 /* A walk over both runs from a cut on. */
-template <class Key> struct kc_merge_walk {
+template <class Key>
+struct kc_merge_walk {
         const Key *a, *b;
         unsigned na, nb;
         struct kc_merge_cut<unsigned> at;
@@ -80,8 +80,7 @@ template <class Key> struct kc_merge_item {
 
 /* There is a next item: at.a < na or at.b < nb. */
 template <class Key>
-KC_HD struct kc_merge_item<Key> kc_merge_walk_step(struct kc_merge_walk<Key> *walk)
-{
+KC_HD struct kc_merge_item<Key> kc_merge_walk_step(struct kc_merge_walk<Key> *walk) {
         struct kc_merge_item<Key> item;
         bool a_left = walk->at.a < walk->na, b_left = walk->at.b < walk->nb;
         item.in_a = a_left && (!b_left || walk->a_next <= walk->b_next);
@@ -95,13 +94,14 @@ KC_HD struct kc_merge_item<Key> kc_merge_walk_step(struct kc_merge_walk<Key> *wa
 }
 
 /* A merge that is laid out: its result's length is known. Zeroed, it may be freed. */
-template <class Key, class Value = uint32_t> struct kc_gpu_merge {
+template <class Key, class Value = uint32_t>
+struct kc_gpu_merge {
         struct kc_gpu_run<Key, Value> a, b; /* the caller's memory; cap is of no meaning */
-        size_t n;                        /* pairs of the result */
+        size_t n;                           /* pairs of the result */
         size_t ntiles;
         struct kc_merge_cut<size_t> *cuts; /* [ntiles + 1] device */
-        uint32_t *lengths;               /* [ntiles] device: pairs that a tile gives */
-        size_t *starts;                  /* [ntiles + 1] device: where in the result */
+        uint32_t *lengths;                 /* [ntiles] device: pairs that a tile gives */
+        size_t *starts;                    /* [ntiles + 1] device: where in the result */
 };
 
 /* Most device memory that the laying out of a merge of n pairs in all takes. */

@@ -43,8 +43,8 @@ static __device__ void load_kmers(struct merge_tile<Rule, Key> *tile,
                                   const struct kc_merge_cut<size_t> *cut)
 {
         unsigned na = (unsigned)(cut[1].a - cut[0].a), nb = (unsigned)(cut[1].b - cut[0].b);
-        kc_merge_load<Key, kc_merge_shape<Key, Value>::NTHREADS>(
-                tile->kmers, a.kmers + cut[0].a, na, b.kmers + cut[0].b, nb);
+        kc_merge_load<Key, kc_merge_shape<Key, Value>::NTHREADS>(tile->kmers, a.kmers + cut[0].a,
+                                                                 na, b.kmers + cut[0].b, nb);
         if (threadIdx.x == 0) {
                 tile->na = na;
                 tile->nb = nb;
@@ -57,8 +57,8 @@ static __device__ void load_values(Value *values, const struct kc_gpu_run<Key, V
                                    const struct kc_merge_cut<size_t> *cut)
 {
         kc_merge_load<Value, kc_merge_shape<Key, Value>::NTHREADS>(
-                values, a.counts + cut[0].a, (unsigned)(cut[1].a - cut[0].a),
-                b.counts + cut[0].b, (unsigned)(cut[1].b - cut[0].b));
+                values, a.counts + cut[0].a, (unsigned)(cut[1].a - cut[0].a), b.counts + cut[0].b,
+                (unsigned)(cut[1].b - cut[0].b));
 }
 
 /* Where the thread begins, and the diagonal before which its steps begin. */
@@ -170,8 +170,8 @@ static __device__ void walk_tile(const struct merge_tile<Rule, Key> &tile,
         for (int i = 0; i < kc_merge_shape<Key, typename Rule::in>::NITEMS; i++) {
                 if (walk.at.a + walk.at.b >= end)
                         continue;
-                if (merge_step(&walk, tile.na, values, rule, &merged->kmers[i],
-                               &merged->values[i], &merged->tally))
+                if (merge_step(&walk, tile.na, values, rule, &merged->kmers[i], &merged->values[i],
+                               &merged->tally))
                         merged->kept |= 1u << i;
         }
 }
@@ -278,8 +278,7 @@ out:
 
 template <class Key, class Value, class Rule>
 static enum kc_status make_by(struct kc_gpu *gpu, const struct kc_gpu_merge<Key, Value> *merge,
-                              const Rule &rule,
-                              struct kc_gpu_run<Key, typename Rule::out> *result,
+                              const Rule &rule, struct kc_gpu_run<Key, typename Rule::out> *result,
                               struct kc_error *err)
 {
         result->n = merge->n;
@@ -299,7 +298,8 @@ static enum kc_status merge_by(struct kc_gpu *gpu, const struct kc_gpu_run<Key, 
                                struct kc_error *err)
 {
         enum kc_status status;
-        struct kc_gpu_merge<Key, Value> merge = {};
+        struct kc_gpu_merge<Key, Value> merge = {
+        };
         *result = {};
         KC_TRY(plan_by(gpu, &merge, a, b, rule, err));
         KC_TRY(kc_gpu_run_new(gpu, result, merge.n, err));

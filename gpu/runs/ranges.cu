@@ -8,8 +8,7 @@
 enum { NTHREADS = 256 };
 
 /* To pinned memory, which takes no device memory and no second copy. */
-template <class Key>
-static __global__ void sample_kernel(const Key *kmers, size_t n, Key *fences)
+template <class Key> static __global__ void sample_kernel(const Key *kmers, size_t n, Key *fences)
 {
         size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
         if (i < n)
@@ -25,7 +24,7 @@ static enum kc_status sample(struct kc_host_store *store, const Key *kmers, size
         cudaStream_t stream = store->gpu->stream;
         KC_TRY(kc_host_store_stage(store, &stage, err));
         sample_kernel<<<kc_ceil_div(n, NTHREADS), NTHREADS, 0, stream>>>(kmers, n,
-                                                                        (Key *)stage->memory);
+                                                                         (Key *)stage->memory);
         KC_TRY(KC_LAUNCHED());
         KC_TRY(KC_CUDA(cudaStreamSynchronize(stream)));
         memcpy(fences, stage->memory, n * sizeof(Key));
@@ -60,8 +59,7 @@ out:
         return status;
 }
 
-template <class Key>
-void kc_lsm_run_free(struct kc_host_store *store, struct kc_lsm_run<Key> *run)
+template <class Key> void kc_lsm_run_free(struct kc_host_store *store, struct kc_lsm_run<Key> *run)
 {
         if (run == NULL)
                 return;
@@ -314,8 +312,7 @@ out:
 /* The smallest of the parts that are not empty, but for *except; NULL if there is none. */
 template <class Key>
 static struct kc_gpu_run<Key> *smallest(struct kc_gpu_run<Key> *parts, size_t n,
-                                        const struct kc_gpu_run<Key> *except)
-{
+                                        const struct kc_gpu_run<Key> *except) {
         struct kc_gpu_run<Key> *found = NULL;
         for (size_t i = 0; i < n; i++)
                 if (parts[i].n > 0 && &parts[i] != except &&
@@ -376,10 +373,9 @@ out:
 }
 
 #define INSTANTIATE(Key) \
-        template enum kc_status kc_lsm_run_add_fences(struct kc_host_store *, \
-                                                      struct kc_lsm_run<Key> *, \
-                                                      const struct kc_gpu_run<Key> *, \
-                                                      struct kc_error *); \
+        template enum kc_status kc_lsm_run_add_fences( \
+                struct kc_host_store *, struct kc_lsm_run<Key> *, const struct kc_gpu_run<Key> *, \
+                struct kc_error *); \
         template void kc_lsm_run_free(struct kc_host_store *, struct kc_lsm_run<Key> *); \
         template size_t kc_ranges_nbytes(struct kc_lsm_run<Key> *const *, size_t, size_t); \
         template enum kc_status kc_ranges_new(struct kc_ranges<Key> **, struct kc_host_store *, \

@@ -6,8 +6,8 @@
 #ifndef KC_GPU_RUNS_RANGES_CUH
 #define KC_GPU_RUNS_RANGES_CUH
 
-#include "gpu/runs/host_run.cuh"
 #include "gpu/runs/cuts.cuh"
+#include "gpu/runs/host_run.cuh"
 
 /* A run of the LSM, on the device or on the host. */
 template <class Key> struct kc_lsm_run {

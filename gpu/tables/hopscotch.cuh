@@ -96,7 +96,7 @@ template <class Key> struct kc_hopscotch {
                 return *count != 0;
         }
 
-private:
+      private:
         struct matcher {
                 const Key *keys;
                 Key key;

@@ -40,8 +40,8 @@
 #define KC_GPU_TABLES_HOPSCOTCH_CORE_CUH
 
 #include "gpu/device/atomic.cuh"
-#include "gpu/tables/hopscotch_word.cuh"
 #include "gpu/device/lanes.cuh"
+#include "gpu/tables/hopscotch_word.cuh"
 
 enum kc_hop_result {
         KC_HOP_NO,         /* find, erase: not there; insert: there already */

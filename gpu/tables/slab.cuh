@@ -52,11 +52,11 @@
 
 template <class Key> struct kc_slab_layout {
         enum : uint32_t {
-                NWORDS = sizeof(Key) / 4,      /* of a key */
-                NPLACES = 30 / (NWORDS + 1),   /* of a slab */
-                COUNTS = NWORDS * NPLACES,     /* lane of the first count */
-                NEXT = 31,                     /* lane of the link */
-                PLACES = (1u << NPLACES) - 1,  /* a bit a place */
+                NWORDS = sizeof(Key) / 4,     /* of a key */
+                NPLACES = 30 / (NWORDS + 1),  /* of a slab */
+                COUNTS = NWORDS * NPLACES,    /* lane of the first count */
+                NEXT = 31,                    /* lane of the link */
+                PLACES = (1u << NPLACES) - 1, /* a bit a place */
                 MIN_BUCKET_BITS = NWORDS,
         };
 };
@@ -278,7 +278,7 @@ template <class Key> struct kc_slab {
                 return true;
         }
 
-private:
+      private:
         /* A key and a slab, for this lane. */
         struct task {
                 const struct key_row *row;
@@ -329,8 +329,8 @@ private:
         /* The weights of all lanes with the same key, for the first of them. */
         static __device__ uint32_t sum_weights(uint32_t weight, uint32_t same, bool first)
         {
-                uint32_t several = __ballot_sync(KC_SLAB_ALL_LANES,
-                                                 first && (same & (same - 1)) != 0);
+                uint32_t several =
+                        __ballot_sync(KC_SLAB_ALL_LANES, first && (same & (same - 1)) != 0);
                 for (; several != 0; several &= several - 1) {
                         int leader = __ffs((int)several) - 1;
                         uint32_t own = __shfl_sync(KC_SLAB_ALL_LANES, same, leader) >> lane() & 1;
@@ -454,10 +454,10 @@ private:
         static __device__ uint32_t pending_places(const struct task *task)
         {
                 uint32_t blank = kc_slab_blank(task->row->bucket, lane() / layout::NPLACES);
-                return kc_slab_pending<Key>(__ballot_sync(KC_SLAB_ALL_LANES,
-                                                          task->data == task->wanted ||
-                                                                  task->data == blank),
-                                            used_places(task));
+                return kc_slab_pending<Key>(
+                        __ballot_sync(KC_SLAB_ALL_LANES,
+                                      task->data == task->wanted || task->data == blank),
+                        used_places(task));
         }
 
         /* The bit of the place that a key which is not in the slab may claim: the first free one.

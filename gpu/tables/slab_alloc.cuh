@@ -22,11 +22,11 @@
 #include "gpu/device/key.cuh"
 
 enum : uint32_t {
-        KC_SLAB_NWORDS = 32,        /* 32-bit words of a slab: one a lane */
+        KC_SLAB_NWORDS = 32, /* 32-bit words of a slab: one a lane */
         KC_SLAB_NBYTES = 128,
         KC_SLAB_BLOCK_NSLABS = 1024,
-        KC_SLAB_MAX_BLOCKS = 16,    /* memory blocks of an allocator */
-        KC_SLAB_NONE = UINT32_MAX,  /* no address */
+        KC_SLAB_MAX_BLOCKS = 16,   /* memory blocks of an allocator */
+        KC_SLAB_NONE = UINT32_MAX, /* no address */
         KC_SLAB_ALL_LANES = UINT32_MAX,
 };
 
@@ -145,7 +145,7 @@ struct kc_slab_alloc {
                 return kc_slab_address(block, number);
         }
 
-private:
+      private:
         __device__ void change_resident()
         {
                 resident = kc_slab_resident(threadIdx.x / 32, ++nchanges, nblocks);

@@ -45,8 +45,8 @@ template <> struct kc_slots<kc_key64> {
         static constexpr kc_key64 FREE = UINT64_MAX;
         enum look { MATCH, OPEN, OTHER };
 
-        kc_key64 *keys;      /* [capacity] */
-        uint32_t *counts;    /* [capacity + 1]; the last one counts the key that looks like FREE */
+        kc_key64 *keys;   /* [capacity] */
+        uint32_t *counts; /* [capacity + 1]; the last one counts the key that looks like FREE */
 
         __device__ look look_at(uint32_t slot, kc_key64 key) const
         {
@@ -115,14 +115,12 @@ template <> struct kc_slots<kc_key128> {
         }
 };
 
-template <class Group>
-__device__ uint32_t kc_group_shfl(const Group &group, uint32_t key, int lane)
+template <class Group> __device__ uint32_t kc_group_shfl(const Group &group, uint32_t key, int lane)
 {
         return group.shfl(key, lane);
 }
 
-template <class Group>
-__device__ kc_key64 kc_group_shfl(const Group &group, kc_key64 key, int lane)
+template <class Group> __device__ kc_key64 kc_group_shfl(const Group &group, kc_key64 key, int lane)
 {
         return group.shfl(key, lane);
 }
@@ -180,15 +178,15 @@ template <class Key, int G> struct kc_warpdrive {
                 *count = slots.counts[place];
                 if (*count == 0)
                         return false;
-                *key = place < capacity ? slots.keys[place] : (Key)~(Key)0;
+                *key = place < capacity ? slots.keys[place] : (Key) ~(Key)0;
                 return true;
         }
 
-protected:
+      protected:
         /* The key that no slot can hold. */
         __device__ bool add_odd(Key key, uint32_t weight)
         {
-                if (sizeof(Key) != 8 || key != (Key)~(Key)0)
+                if (sizeof(Key) != 8 || key != (Key) ~(Key)0)
                         return false;
                 atomicAdd(&slots.counts[capacity], weight);
                 return true;
@@ -209,7 +207,7 @@ protected:
                 return false;
         }
 
-private:
+      private:
         enum { MAX_PROBES_ALONE = 24 };
 
         /* The lanes' keys in turn; a lane learns the fate of its own. */

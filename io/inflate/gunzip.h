@@ -22,8 +22,8 @@
 #ifndef KC_IO_INFLATE_GUNZIP_H
 #define KC_IO_INFLATE_GUNZIP_H
 
-#include "io/inflate/deflate.h"
 #include "base/status.h"
+#include "io/inflate/deflate.h"
 
 /* What of the file is in memory. */
 struct kc_view {

@@ -23,8 +23,8 @@ static struct kc_source *new_source(const struct kc_input *in, enum kc_container
 }
 
 enum kc_status kc_source_open(struct kc_source **source, struct kc_input *in,
-                              enum kc_container container, size_t chunk_nbytes,
-                              int nworkers, struct kc_error *err)
+                              enum kc_container container, size_t chunk_nbytes, int nworkers,
+                              struct kc_error *err)
 {
         struct kc_source *s = new_source(in, container, chunk_nbytes, nworkers);
         *source = s;

@@ -46,8 +46,8 @@ struct kc_source_ops {
  *   nworkers      threads that shall inflate one gzip stream; 1: it is inflated under the lock
  */
 enum kc_status kc_source_open(struct kc_source **source, struct kc_input *in,
-                              enum kc_container container, size_t chunk_nbytes,
-                              int nworkers, struct kc_error *err);
+                              enum kc_container container, size_t chunk_nbytes, int nworkers,
+                              struct kc_error *err);
 
 /*
  * Fill a cleared chunk with the next text. A failure is left in chunk->error, and the file ends

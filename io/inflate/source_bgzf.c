@@ -6,10 +6,10 @@
  * A file that goes on with gzip members that are not BGZF (`cat a.bgz b.gz`), or with anything
  * else, is handed to the gzip reader from there on.
  */
-#include "io/input/bgzf_header.h"
-#include "io/input/damage.h"
 #include "io/inflate/gzip_stream.h"
 #include "io/inflate/source.h"
+#include "io/input/bgzf_header.h"
+#include "io/input/damage.h"
 
 #include <libdeflate.h>
 #include <stdlib.h>

@@ -14,9 +14,9 @@
  * A region whose text is more than a chunk should hold stays at the head and gives several. Chunks
  * are numbered as they are accepted; checksums are folded in the order of these numbers.
  */
+#include "base/turn.h"
 #include "io/inflate/gunzip.h"
 #include "io/inflate/source.h"
-#include "base/turn.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

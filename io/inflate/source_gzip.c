@@ -9,8 +9,8 @@
  */
 #include "io/inflate/gzip_stream.h"
 
-#include "io/input/damage.h"
 #include "io/inflate/source.h"
+#include "io/input/damage.h"
 
 #include <isa-l/igzip_lib.h>
 #include <libdeflate.h>

@@ -1,8 +1,8 @@
 /*
  * Zstandard, any number of frames; the library checks each frame's checksum where it has one.
  */
-#include "io/input/damage.h"
 #include "io/inflate/source.h"
+#include "io/input/damage.h"
 
 #include <stdlib.h>
 #include <zstd.h>

@@ -1,8 +1,8 @@
 #include "io/parse/alignments.h"
 
 #include "io/input/bgzf_header.h"
-#include "io/parse/cram.h"
 #include "io/input/damage.h"
+#include "io/parse/cram.h"
 
 #include <errno.h>
 #include <htslib/bgzf.h>

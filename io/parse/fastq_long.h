@@ -36,7 +36,7 @@ struct kc_fastq_long {
         bool held_cr;             /* ...after a carriage return, left to this chunk */
         uint64_t nbases, nqual;
         uint64_t nseq_lines, nqual_first; /* quality letters of the first line, once it has ended */
-        struct kc_bytes sequence; /* what is held of it */
+        struct kc_bytes sequence;         /* what is held of it */
         int ncontext;
         uint8_t context[KC_MAX_K]; /* the last bases passed on, all of which count */
 };

@@ -4,8 +4,8 @@
 #ifndef KC_IO_PARSE_FILE_H
 #define KC_IO_PARSE_FILE_H
 
-#include "io/parse/alignments.h"
 #include "io/inflate/source.h"
+#include "io/parse/alignments.h"
 #include "io/parse/text.h"
 
 struct kc_file {

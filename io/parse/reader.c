@@ -10,8 +10,8 @@
 #include "io/reader.h"
 
 #include "io/input/detect.h"
-#include "io/parse/file.h"
 #include "io/input/inputs.h"
+#include "io/parse/file.h"
 #include "io/parse/segment.h"
 
 #include <errno.h>

@@ -17,11 +17,11 @@
 #ifndef KC_IO_PARSE_TEXT_H
 #define KC_IO_PARSE_TEXT_H
 
+#include "base/turn.h"
 #include "io/input/chunk.h"
 #include "io/parse/fasta.h"
 #include "io/parse/fastq_long.h"
 #include "io/parse/pack.h"
-#include "base/turn.h"
 
 enum kc_format { KC_FORMAT_UNKNOWN, KC_FORMAT_FASTQ, KC_FORMAT_FASTA };
 
@@ -47,8 +47,8 @@ struct kc_text {
         struct kc_bytes held; /* then: the text behind the last whole record */
         size_t retry_nbytes;  /* a record known to be longer is not looked at until this many */
         struct kc_fastq_long piecewise; /* the record that begins with what is held, or before */
-        uint64_t nreads;      /* confirmed */
-        bool failed;          /* a chunk was refused: what comes later is dropped */
+        uint64_t nreads;                /* confirmed */
+        bool failed;                    /* a chunk was refused: what comes later is dropped */
 };
 
 void kc_text_init(struct kc_text *text, const char *name, const struct kc_kernels *kernels, int k);

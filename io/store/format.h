@@ -76,7 +76,8 @@ struct kc_old_footer_head {
 /* Behind the head, a word a run; in footers that begin with KC_OLD_FOOTER_MAGIC there are none. */
 enum kc_run_kind {
         KC_RUN_COUNTS = 0,
-        KC_RUN_TOMBSTONES = 1, /* its k-mers are removed from the runs before it; all counts are 1 */
+        KC_RUN_TOMBSTONES =
+                1, /* its k-mers are removed from the runs before it; all counts are 1 */
 };
 
 /*

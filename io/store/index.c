@@ -1,8 +1,8 @@
 #include "io/store/index.h"
 
 #include "base/new_file.h"
-#include "io/store/format.h"
 #include "base/temp_file.h"
+#include "io/store/format.h"
 
 #include <unistd.h>
 #include <xxhash.h>
@@ -99,10 +99,10 @@ static enum kc_status get_front(const struct kc_index *index, uint64_t nbytes, s
         enum kc_status status;
         page->n = 0;
         if (nbytes >= index->file_nbytes)
-                return kc_words_append(
-                        page,
-                        index->pages.data + (nbytes - index->file_nbytes) / sizeof *page->data,
-                        n * sizeof *page->data, err);
+                return kc_words_append(page,
+                                       index->pages.data +
+                                               (nbytes - index->file_nbytes) / sizeof *page->data,
+                                       n * sizeof *page->data, err);
         KC_TRY(kc_words_reserve(page, n, err));
         KC_TRY(kc_temp_file_read("the output's folder", index->fd, page->data,
                                  n * sizeof *page->data, nbytes, err));

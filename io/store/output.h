@@ -8,8 +8,8 @@
 #define KC_IO_STORE_OUTPUT_H
 
 #include "base/new_file.h"
-#include "io/store/reserve.h"
 #include "base/status.h"
+#include "io/store/reserve.h"
 
 #include <stdbool.h>
 #include <stddef.h>

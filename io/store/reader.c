@@ -1,9 +1,9 @@
 /*
  * The store's reader: open a file, and what its footer tells.
  */
+#include "io/rescue.h"
 #include "io/store/find.h"
 #include "io/store/parts.h"
-#include "io/rescue.h"
 #include "io/store/tally.h"
 
 #include <errno.h>

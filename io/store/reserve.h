@@ -31,8 +31,8 @@ struct kc_reserve {
         /* Mapped one by one as they are needed, and kept: to map and unmap each piece takes a lock
          * that all threads of the process need. */
         _Atomic(char *) *windows; /* [NWINDOWS]; NULL: of the file's kind nothing is mapped */
-        sem_t writers;       /* that may copy at once */
-        atomic_int nwriting; /* threads in kc_reserve_begin .. kc_reserve_end */
+        sem_t writers;            /* that may copy at once */
+        atomic_int nwriting;      /* threads in kc_reserve_begin .. kc_reserve_end */
 };
 
 /* Looks what kind of file system fd is on. Cannot fail. What the file holds already is kept. */

@@ -39,7 +39,7 @@ struct kc_encoder {
         struct kc_block_plan *plans;
         uint64_t *checksums; /* of the call's blocks */
         size_t nplans_cap;   /* of both */
-        uint64_t *words; /* [CHUNK_WORDS + a block] */
+        uint64_t *words;     /* [CHUNK_WORDS + a block] */
 
         /* the call's blocks: the head, if there is one, then whole blocks of rest */
         uint64_t ticket;

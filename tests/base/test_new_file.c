@@ -5,8 +5,8 @@
  */
 #include "base/file_lock.h"
 #include "base/new_file.h"
-#include "io/store/output.h"
 #include "base/temp_file.h"
+#include "io/store/output.h"
 
 #include <dirent.h>
 #include <errno.h>

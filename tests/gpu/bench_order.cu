@@ -84,7 +84,9 @@ static __global__ void check_kernel(const Key *kmers, const uint32_t *counts, si
         unsigned long long hash = 0, count = 0, bad = 0;
         for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < n;
              i += (size_t)gridDim.x * blockDim.x) {
-                hash += (mix((uint64_t)kmers[i]) ^ mix((uint64_t)(kmers[i] >> 8 >> (8 * sizeof(Key) - 8 > 64 ? 56 : 8)))) * counts[i];
+                hash += (mix((uint64_t)kmers[i]) ^
+                         mix((uint64_t)(kmers[i] >> 8 >> (8 * sizeof(Key) - 8 > 64 ? 56 : 8)))) *
+                        counts[i];
                 count += counts[i];
                 bad += sorted && i > 0 && kmers[i - 1] >= kmers[i];
         }
@@ -160,12 +162,14 @@ using order_fn = enum kc_status(struct kc_gpu *, const struct kc_order_input<Key
 
 template <class Key> static void time_order(const struct bench<Key> *b, order_fn<Key> *order)
 {
-        static const char *const names[] = { "", "count coarse", "split", "count cells", "plan",
-                                             "bucket", "sort" };
+        static const char *const names[] = { "",     "count coarse", "split", "count cells",
+                                             "plan", "bucket",       "sort" };
         cudaEvent_t marks[KC_ORDER_NMARKS];
         std::vector<float> ms[KC_ORDER_NMARKS];
         size_t n = b->in.n, w = sizeof(Key), nout = 0;
-        const double nbytes[] = { 2.0 * (w + 4) + 7.0 * w, 1.0 * w, 2.0 * w + 4, 1.0 * w, 0, 2.0 * w, 2.0 * w + 4 };
+        const double nbytes[] = {
+                2.0 * (w + 4) + 7.0 * w, 1.0 * w, 2.0 * w + 4, 1.0 * w, 0, 2.0 * w, 2.0 * w + 4
+        };
         struct sums before = check(b->kmers, b->counts, n, false), after = {};
         for (cudaEvent_t &m : marks)
                 ok(cudaEventCreate(&m));
@@ -229,7 +233,8 @@ template <class Key> static void time_cub(const struct bench<Key> *b)
 
 template <class Key> static void run(int k, size_t n, int family, bool cub)
 {
-        struct bench<Key> b = {};
+        struct bench<Key> b = {
+        };
         printf("k=%d, %zu pairs, %s\n", k, n, family > 1 ? "in families" : "at random");
         b.in.k = k;
         b.in.n = n;

@@ -95,9 +95,10 @@ KC_HD uint32_t weight_of(size_t i, uint32_t max_weight)
 /* Bin i is keys[ends[i - 1] .. ends[i]). Blocks of 1024 threads at most or, if several are to be
  * resident on a multiprocessor, 512. */
 template <class Table, class Key, int MIN_BLOCKS>
-__global__ __launch_bounds__(MIN_BLOCKS == 1 ? 1024 : 512, MIN_BLOCKS) void count_bins(
-        kc_table_setup setup, const Key *keys, uint32_t max_weight, const size_t *ends,
-        uint32_t nbins, counted_pairs<Key> out)
+__global__ __launch_bounds__(MIN_BLOCKS == 1 ? 1024 : 512,
+                             MIN_BLOCKS) void count_bins(kc_table_setup setup, const Key *keys,
+                                                         uint32_t max_weight, const size_t *ends,
+                                                         uint32_t nbins, counted_pairs<Key> out)
 {
         extern __shared__ uint4 shared[];
         Table table(setup, shared);
@@ -235,9 +236,10 @@ static std::vector<counted_pair<Key>> count_on_host(const std::vector<Key> &keys
 /* As the device counts them; *ndrains - bins is how often a table was full. A bin that was drained
  * once must not have a key twice: *merged tells how many pairs were merged with others. */
 template <class Table, class Key>
-static std::vector<counted_pair<Key>>
-count_on_device(struct table_launch launch, const std::vector<Key> &keys,
-                const std::vector<size_t> &ends, unsigned long long *ndrains, size_t *merged)
+static std::vector<counted_pair<Key>> count_on_device(struct table_launch launch,
+                                                      const std::vector<Key> &keys,
+                                                      const std::vector<size_t> &ends,
+                                                      unsigned long long *ndrains, size_t *merged)
 {
         struct kc_error error = {}, *err = &error;
         Key *device_keys = to_device(keys);
@@ -356,8 +358,7 @@ KC_HD uint64_t timing_id(size_t i, uint32_t bin_nkeys)
         return bin * 2 * bin_nkeys + hash / 10 % (bin_nkeys * 3 / 100);
 }
 
-template <class Key>
-__global__ void make_timing_keys(Key *keys, size_t n, uint32_t bin_nkeys)
+template <class Key> __global__ void make_timing_keys(Key *keys, size_t n, uint32_t bin_nkeys)
 {
         size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
         if (i >= n)

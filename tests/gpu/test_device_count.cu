@@ -119,9 +119,11 @@ static void upload(uploaded *u, const batch &b)
         expect_ok(KC_CUDA(cudaMalloc(&u->words, b.words.size() * sizeof(uint64_t))), err);
         expect_ok(KC_CUDA(cudaMalloc(&u->spans, (b.spans.size() + 1) * sizeof(kc_span))), err);
         expect_ok(KC_CUDA(cudaMemcpy(u->words, b.words.data(), b.words.size() * sizeof(uint64_t),
-                                     cudaMemcpyHostToDevice)), err);
+                                     cudaMemcpyHostToDevice)),
+                  err);
         expect_ok(KC_CUDA(cudaMemcpy(u->spans, b.spans.data(), b.spans.size() * sizeof(kc_span),
-                                     cudaMemcpyHostToDevice)), err);
+                                     cudaMemcpyHostToDevice)),
+                  err);
         expect_ok(KC_CUDA(cudaDeviceSynchronize()), err); /* gpu.stream waits for no other */
         u->reads = { u->words, u->spans, b.words.size(), b.spans.size(), b.nkmers };
 }
@@ -197,11 +199,11 @@ static std::vector<letters> sample_reads(uint64_t seed, size_t nreads)
         return reads;
 }
 
-static const int all_k[] = { 1,  2,  3,  4,  5,  8,  11, 12, 13, 14, 15, 16, 17, 21, 25,
-                             27, 31, 32, 33, 34, 41, 47, 48, 49, 55, 63, 64 };
+static const int all_k[] = { 1,  2,  3,  4,  5,  8,  11, 12, 13, 14, 15, 16, 17, 21,
+                             25, 27, 31, 32, 33, 34, 41, 47, 48, 49, 55, 63, 64 };
 
-static const enum kc_gpu_table all_tables[] = { KC_TABLE_WARPDRIVE, KC_TABLE_SLAB,
-                                               KC_TABLE_LINEAR, KC_TABLE_HOPSCOTCH };
+static const enum kc_gpu_table all_tables[] = { KC_TABLE_WARPDRIVE, KC_TABLE_SLAB, KC_TABLE_LINEAR,
+                                                KC_TABLE_HOPSCOTCH };
 
 static void each_k(const std::vector<letters> &segments)
 {
@@ -288,9 +290,9 @@ int main(void)
         need_device();
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(little_of_all),     cmocka_unit_test(one_kmer_and_none),
-                cmocka_unit_test(reads_of_a_genome),
-                cmocka_unit_test(long_segment),      cmocka_unit_test(one_letter),
-                cmocka_unit_test(one_read_again_and_again), cmocka_unit_test(all_distinct),
+                cmocka_unit_test(reads_of_a_genome), cmocka_unit_test(long_segment),
+                cmocka_unit_test(one_letter),        cmocka_unit_test(one_read_again_and_again),
+                cmocka_unit_test(all_distinct),
         };
         cmocka_set_test_filter(getenv("KC_TEST"));
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,8 +22,7 @@ template <class Key> struct expected {
         uint64_t ndropped_distinct, ndropped_kmers, nunique;
 };
 
-template <class Key>
-static void encode_on_host(struct expected<Key> *e)
+template <class Key> static void encode_on_host(struct expected<Key> *e)
 {
         for (size_t at = 0; at < e->kmers.size(); at += KC_BLOCK_NKMERS) {
                 size_t n = std::min(e->kmers.size() - at, (size_t)KC_BLOCK_NKMERS);
@@ -40,9 +39,10 @@ static void encode_on_host(struct expected<Key> *e)
 
 template <class Key>
 static struct expected<Key> expect(const std::vector<Key> &kmers,
-                                   const std::vector<uint32_t> &counts, uint32_t min, uint32_t max)
-{
-        struct expected<Key> e = {};
+                                   const std::vector<uint32_t> &counts, uint32_t min,
+                                   uint32_t max) {
+        struct expected<Key> e = {
+        };
         for (size_t i = 0; i < kmers.size(); i++) {
                 e.nunique += counts[i] == 1;
                 if (counts[i] < min || counts[i] > max) {
@@ -119,9 +119,11 @@ static void upload(struct kc_gpu_run<Key> *run, const Key *kmers, const uint32_t
         if (n == 0)
                 return;
         expect_ok(KC_CUDA(cudaMemcpyAsync(run->kmers, kmers, n * sizeof *kmers,
-                                          cudaMemcpyHostToDevice, gpu.stream)), err);
+                                          cudaMemcpyHostToDevice, gpu.stream)),
+                  err);
         expect_ok(KC_CUDA(cudaMemcpyAsync(run->counts, counts, n * sizeof *counts,
-                                          cudaMemcpyHostToDevice, gpu.stream)), err);
+                                          cudaMemcpyHostToDevice, gpu.stream)),
+                  err);
         expect_ok(KC_CUDA(cudaStreamSynchronize(gpu.stream)), err);
 }
 
@@ -171,7 +173,9 @@ static void encode_ranges(struct kc_gpu_encoder<Key> *encoder, const std::vector
 {
         struct kc_error err = {};
         struct kc_gpu_run<Key> range;
-        struct passage<Key> passage = { encoder, want, {}, 0, 0 };
+        struct passage<Key> passage = {
+                encoder, want, {}, 0, 0
+        };
         const size_t max_pairs = caps->max_pairs;
         size_t begin = 0;
         bool last = false;
@@ -266,8 +270,10 @@ static void shapes(void **state)
 template <class Key> static void check_filters(int k, size_t n, size_t max_pairs)
 {
         static const uint32_t filters[][2] = {
-                { 1, UINT32_MAX }, { 0, UINT32_MAX },  { 2, UINT32_MAX }, { 1, 1 }, { 2, 600 },
-                { 3, 3 },          { 99, UINT32_MAX }, { UINT32_MAX, UINT32_MAX },
+                { 1, UINT32_MAX },  { 0, UINT32_MAX },
+                { 2, UINT32_MAX },  { 1, 1 },
+                { 2, 600 },         { 3, 3 },
+                { 99, UINT32_MAX }, { UINT32_MAX, UINT32_MAX },
         };
         std::vector<Key> kmers = make_kmers<Key>(k, n, RANDOM, n + k);
         for (const uint32_t *f : filters)
@@ -301,7 +307,8 @@ static void too_many_pairs(void **state)
         (void)state;
         struct kc_error err = {};
         struct kc_gpu_encoder<kc_key64> *encoder = NULL;
-        struct kc_gpu_run<kc_key64> range = {};
+        struct kc_gpu_run<kc_key64> range = {
+        };
         struct kc_gpu_encoder_caps caps = { 1000, 1000, 1 };
         size_t limit = gpu.limit_nbytes, nparts;
         range.n = 1001;
@@ -402,8 +409,8 @@ int main(int argc, char **argv)
 {
         need_device();
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(sizes),       cmocka_unit_test(shapes),
-                cmocka_unit_test(filters),     cmocka_unit_test(many_blocks),
+                cmocka_unit_test(sizes),          cmocka_unit_test(shapes),
+                cmocka_unit_test(filters),        cmocka_unit_test(many_blocks),
                 cmocka_unit_test(too_many_pairs),
         };
         const struct CMUnitTest timings[] = { cmocka_unit_test(speed) };

@@ -2,8 +2,8 @@
  * Merges and the LSM on the device, against plain merges on the host; how fast they are.
  */
 #include "gpu/runs/lsm.cuh"
-#include "gpu/runs/ranges.cuh"
 #include "gpu/runs/merge.cuh"
+#include "gpu/runs/ranges.cuh"
 #include "lsm_support.cuh"
 
 #include <ctime>
@@ -15,8 +15,7 @@ static void check(cudaError_t code)
 }
 
 template <class Key>
-static struct kc_gpu_run<Key> to_device(struct kc_gpu *gpu, const pairs<Key> &run, size_t cap)
-{
+static struct kc_gpu_run<Key> to_device(struct kc_gpu *gpu, const pairs<Key> &run, size_t cap) {
         struct kc_error err = {};
         struct kc_gpu_run<Key> copy;
         std::vector<Key> kmers;
@@ -30,10 +29,9 @@ static struct kc_gpu_run<Key> to_device(struct kc_gpu *gpu, const pairs<Key> &ru
         if (copy.n == 0)
                 return copy;
         check(cudaMemcpyAsync(copy.kmers, kmers.data(), copy.n * sizeof(Key),
-                         cudaMemcpyHostToDevice, gpu->stream));
-        check(cudaMemcpyAsync(copy.counts, counts.data(),
-                         copy.n * sizeof(uint32_t),
-                         cudaMemcpyHostToDevice, gpu->stream));
+                              cudaMemcpyHostToDevice, gpu->stream));
+        check(cudaMemcpyAsync(copy.counts, counts.data(), copy.n * sizeof(uint32_t),
+                              cudaMemcpyHostToDevice, gpu->stream));
         check(cudaStreamSynchronize(gpu->stream));
         return copy;
 }
@@ -44,12 +42,10 @@ static void to_host(struct kc_gpu *gpu, const struct kc_gpu_run<Key> *device, pa
 {
         std::vector<Key> kmers(device->n);
         std::vector<uint32_t> counts(device->n);
-        check(cudaMemcpyAsync(kmers.data(), device->kmers,
-                         device->n * sizeof(Key), cudaMemcpyDeviceToHost,
-                         gpu->stream));
-        check(cudaMemcpyAsync(counts.data(), device->counts,
-                         device->n * sizeof(uint32_t),
-                         cudaMemcpyDeviceToHost, gpu->stream));
+        check(cudaMemcpyAsync(kmers.data(), device->kmers, device->n * sizeof(Key),
+                              cudaMemcpyDeviceToHost, gpu->stream));
+        check(cudaMemcpyAsync(counts.data(), device->counts, device->n * sizeof(uint32_t),
+                              cudaMemcpyDeviceToHost, gpu->stream));
         check(cudaStreamSynchronize(gpu->stream));
         for (size_t i = 0; i < device->n; i++)
                 run->push_back({ kmers[i], counts[i] });
@@ -82,8 +78,7 @@ static void try_merge(struct kc_gpu *gpu, const pairs<Key> &a, const pairs<Key> 
         expect_ok(kc_gpu_new(gpu, &nsaturated, 1, &err), &err);
         check(cudaMemsetAsync(nsaturated, 0, 8, gpu->stream));
         expect_ok(kc_gpu_merge_runs(gpu, &da, &db, nsaturated, &merged, &err), &err);
-        check(cudaMemcpyAsync(&got_saturated, nsaturated, 8,
-                         cudaMemcpyDeviceToHost, gpu->stream));
+        check(cudaMemcpyAsync(&got_saturated, nsaturated, 8, cudaMemcpyDeviceToHost, gpu->stream));
         to_host(gpu, &merged, &got);
         expect_equal(got, wanted);
         assert_int_equal(got_saturated, wanted_saturated);
@@ -99,8 +94,8 @@ template <class Key> static void try_merges(void)
 {
         struct kc_gpu gpu = open_gpu(256 << 20);
         uint64_t state = 3;
-        const size_t lengths[] = { 0, 1, 2, 1151, 1152, 1153, 1920, 2303, 2304, 2305, 3839, 3840,
-                                   3841, 20000 };
+        const size_t lengths[] = { 0,    1,    2,    1151, 1152, 1153, 1920,
+                                   2303, 2304, 2305, 3839, 3840, 3841, 20000 };
         for (size_t na : lengths)
                 for (size_t nb : lengths) {
                         uint64_t many = (uint64_t)1 << 40, few = na + nb / 2 + 2;
@@ -177,7 +172,8 @@ template <class Key> static void try_history(uint64_t seed)
         struct kc_gpu_lsm_setup setup = { host_nbytes[next_random(&state) % 4], ".", 3,
                                           chunks[next_random(&state) % 4] };
         size_t limit = (size_t)(4 + next_random(&state) % 12) << 20;
-        struct history<Key> history = {};
+        struct history<Key> history = {
+        };
         begin(&history, limit, setup);
         uint64_t ndistinct = (uint64_t)1 << (next_random(&state) % 22);
         int count_bits = random_bool(&state) ? 32 : 3;
@@ -205,7 +201,8 @@ template <class Key> static void try_many_runs(size_t host_nbytes, size_t nruns)
         struct kc_error err = {};
         uint64_t state = 4;
         struct kc_gpu_lsm_setup setup = { host_nbytes, ".", 1, 1000 };
-        struct history<Key> history = {};
+        struct history<Key> history = {
+        };
         begin(&history, 6 << 20, setup);
         for (size_t i = 0; i < nruns; i++) {
                 insert(&history, random_run<Key>(3000, 1 << 20, &state, 32), 3000);
@@ -231,7 +228,8 @@ template <class Key> static void try_few_runs(void)
         struct kc_error err = {};
         uint64_t state = 5;
         struct kc_gpu_lsm_setup setup = { 0, ".", 0, 5000 };
-        struct history<Key> history = {};
+        struct history<Key> history = {
+        };
         begin(&history, 16 << 20, setup);
         finish(&history, 65536);
         begin(&history, 16 << 20, setup);
@@ -263,7 +261,8 @@ template <class Key> static void try_spare(void)
         struct kc_error err = {};
         uint64_t state = 7;
         struct kc_gpu_lsm_setup setup = { 1 << 20, ".", 1, 1000 };
-        struct history<Key> history = {};
+        struct history<Key> history = {
+        };
         void *memory;
         begin(&history, 4 << 20, setup);
         insert(&history, random_run<Key>(40000, 1 << 30, &state, 4), 40000);
@@ -322,7 +321,8 @@ static void test_failures(void **)
         struct kc_error err = {};
         uint64_t state = 6;
         struct kc_gpu_lsm_setup setup = { 0, "no/such/folder", 0, 0 };
-        struct history<kc_key64> history = {};
+        struct history<kc_key64> history = {
+        };
         begin(&history, 4 << 20, setup);
         insert(&history, random_run<kc_key64>(1000, 1 << 30, &state, 4), 1000);
         assert_int_equal(kc_gpu_lsm_make_room(history.lsm, (4 << 20) - 8, &err), KC_EIO);
@@ -401,7 +401,8 @@ static void test_stopped(void **)
                 uint64_t state = 9;
                 struct kc_gate gate;
                 struct kc_gpu_run<kc_key64> range;
-                struct history<kc_key64> history = {};
+                struct history<kc_key64> history = {
+                };
                 kc_gate_init(&gate, (struct kc_job *)job);
                 setup.gate = &gate;
                 begin(&history, 16 << 20, setup);
@@ -434,8 +435,7 @@ static __global__ void spread_kernel(Key *kmers, uint32_t *counts, size_t n, uin
 }
 
 template <class Key>
-static struct kc_gpu_run<Key> spread(struct kc_gpu *gpu, size_t n, uint64_t seed)
-{
+static struct kc_gpu_run<Key> spread(struct kc_gpu *gpu, size_t n, uint64_t seed) {
         struct kc_error err = {};
         struct kc_gpu_run<Key> run;
         expect_ok(kc_gpu_run_new(gpu, &run, n, &err), &err);
@@ -445,7 +445,8 @@ static struct kc_gpu_run<Key> spread(struct kc_gpu *gpu, size_t n, uint64_t seed
         return run;
 }
 
-template <class Key> static void time_merge(struct kc_gpu *gpu)
+template <class Key>
+static void time_merge(struct kc_gpu *gpu)
 {
         enum { NTIMES = 5, N = 64 << 20 };
         struct kc_error err = {};
@@ -555,9 +556,9 @@ static void test_speed(void **)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_merges),   cmocka_unit_test(test_histories),
-                cmocka_unit_test(test_many_runs), cmocka_unit_test(test_few_runs),
-                cmocka_unit_test(test_spare),    cmocka_unit_test(test_failures),
+                cmocka_unit_test(test_merges),     cmocka_unit_test(test_histories),
+                cmocka_unit_test(test_many_runs),  cmocka_unit_test(test_few_runs),
+                cmocka_unit_test(test_spare),      cmocka_unit_test(test_failures),
                 cmocka_unit_test(test_host_bound), cmocka_unit_test(test_file_space),
                 cmocka_unit_test(test_stopped),
         };

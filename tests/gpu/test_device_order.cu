@@ -38,13 +38,26 @@ template <class Key> static Key canonical_key(uint64_t *state, int k)
 }
 
 enum shape {
-        UNIFORM, CANONICAL, ZIPF, EQUAL, ONE_CELL, ASCENDING, DESCENDING, CLUSTERS, FEW, EDGES,
-        SATURATE, LARGE_COUNTS, FULL_BUCKETS, CROWDED, NSHAPES
+        UNIFORM,
+        CANONICAL,
+        ZIPF,
+        EQUAL,
+        ONE_CELL,
+        ASCENDING,
+        DESCENDING,
+        CLUSTERS,
+        FEW,
+        EDGES,
+        SATURATE,
+        LARGE_COUNTS,
+        FULL_BUCKETS,
+        CROWDED,
+        NSHAPES
 };
 
 static const char *const shape_names[] = {
-        "uniform", "canonical", "zipf", "equal", "one cell", "ascending", "descending", "clusters",
-        "few", "edges", "saturate", "large counts", "full buckets", "crowded"
+        "uniform",  "canonical", "zipf",  "equal",    "one cell",     "ascending",    "descending",
+        "clusters", "few",       "edges", "saturate", "large counts", "full buckets", "crowded"
 };
 
 /* Cells with CAP - 1, CAP, CAP + 1 pairs, in turn. */
@@ -204,19 +217,23 @@ template <class Key> static bool try_order(enum way way, enum shape shape, int k
         struct kc_error err = {};
         size_t used = gpu.used_nbytes;
         pairs_of<Key> pairs = make_pairs<Key>(shape, k, n);
-        struct kc_order_input<Key> in = { k, n, NULL, NULL, NULL, NULL };
+        struct kc_order_input<Key> in = {
+                k, n, NULL, NULL, NULL, NULL
+        };
         struct kc_gpu_run<Key> run;
         uint64_t nsaturated = 5;
         bool done = true;
         put_pairs(&in, pairs);
         if (way == CHOOSE)
                 expect_ok(kc_gpu_order(&gpu, k, in.kmers, in.counts, in.kmers_tmp, in.counts_tmp, n,
-                                       &run, &nsaturated, &err), &err);
+                                       &run, &nsaturated, &err),
+                          &err);
         else if (way == PLAINLY)
                 expect_ok(kc_order_plainly(&gpu, &in, &run, &nsaturated, &err), &err);
         else
                 expect_ok(kc_order_by_buckets(&gpu, &in, &run, &nsaturated, &done,
-                                              (cudaEvent_t *)NULL, &err), &err);
+                                              (cudaEvent_t *)NULL, &err),
+                          &err);
         if (done) {
                 uint64_t cut = reference(&pairs);
                 expect_run(&run, pairs, shape_names[shape], k);
@@ -232,8 +249,8 @@ template <class Key> static bool try_order(enum way way, enum shape shape, int k
 
 static bool try_any(enum way way, enum shape shape, int k, size_t n)
 {
-        return k <= 32 ? try_order<kc_key64>(way, shape, k, n) :
-                         try_order<kc_key128>(way, shape, k, n);
+        return k <= 32 ? try_order<kc_key64>(way, shape, k, n)
+                       : try_order<kc_key128>(way, shape, k, n);
 }
 
 /* ---- tests ---- */

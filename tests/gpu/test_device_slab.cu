@@ -20,16 +20,16 @@ static unsigned long long expect(const std::vector<Key> &keys, size_t bin_nkeys,
                                                 equal_bins(keys.size(), bin_nkeys));
 }
 
-#define BOTH_WIDTHS(name)                                                                          \
-        static void name##_64(void **unused)                                                       \
-        {                                                                                          \
-                (void)unused;                                                                      \
-                name<kc_key64>();                                                                  \
-        }                                                                                          \
-        static void name##_128(void **unused)                                                      \
-        {                                                                                          \
-                (void)unused;                                                                      \
-                name<kc_key128>();                                                                 \
+#define BOTH_WIDTHS(name) \
+        static void name##_64(void **unused) \
+        { \
+                (void)unused; \
+                name<kc_key64>(); \
+        } \
+        static void name##_128(void **unused) \
+        { \
+                (void)unused; \
+                name<kc_key128>(); \
         }
 
 template <class Key> static void few_keys(void)
@@ -50,8 +50,7 @@ BOTH_WIDTHS(unique_keys)
 
 template <class Key> static void uniform_keys(void)
 {
-        std::vector<Key> keys =
-                uniform_draws(random_keys<Key>(2000, 2), test_size(1 << 20), 3);
+        std::vector<Key> keys = uniform_draws(random_keys<Key>(2000, 2), test_size(1 << 20), 3);
         assert_int_equal(expect(keys, 1 << 16, 16, 1024, SMALL_ARENA), 0);
         assert_int_equal(expect(keys, 8192, 100, 64, SMALL_ARENA), 0);
 }
@@ -76,7 +75,7 @@ BOTH_WIDTHS(weighted_keys)
 
 template <class Key> static void equal_keys(void)
 {
-        for (Key key : { (Key)0, (Key)~(Key)0, (Key)12345 }) {
+        for (Key key : { (Key)0, (Key) ~(Key)0, (Key)12345 }) {
                 std::vector<Key> keys(test_size(1 << 18), key);
                 assert_int_equal(expect(keys, 1 << 14, 8, 1024, SMALL_ARENA), 0);
         }
@@ -99,9 +98,8 @@ template <class Key> static void odd_words(void)
                 all.push_back(random_key<Key>(&state));
         }
         assert_int_equal(expect(all, all.size(), 1, 256, SMALL_ARENA), 0);
-        assert_int_equal(expect(uniform_draws(all, test_size(1 << 18), 7), 4000, 32, 1024,
-                                SMALL_ARENA),
-                         0);
+        assert_int_equal(
+                expect(uniform_draws(all, test_size(1 << 18), 7), 4000, 32, 1024, SMALL_ARENA), 0);
 }
 BOTH_WIDTHS(odd_words)
 
@@ -163,16 +161,16 @@ BOTH_WIDTHS(timing)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(few_keys_64),     cmocka_unit_test(few_keys_128),
-                cmocka_unit_test(unique_keys_64),  cmocka_unit_test(unique_keys_128),
-                cmocka_unit_test(uniform_keys_64), cmocka_unit_test(uniform_keys_128),
-                cmocka_unit_test(zipf_keys_64),    cmocka_unit_test(zipf_keys_128),
+                cmocka_unit_test(few_keys_64),      cmocka_unit_test(few_keys_128),
+                cmocka_unit_test(unique_keys_64),   cmocka_unit_test(unique_keys_128),
+                cmocka_unit_test(uniform_keys_64),  cmocka_unit_test(uniform_keys_128),
+                cmocka_unit_test(zipf_keys_64),     cmocka_unit_test(zipf_keys_128),
                 cmocka_unit_test(weighted_keys_64), cmocka_unit_test(weighted_keys_128),
-                cmocka_unit_test(equal_keys_64),   cmocka_unit_test(equal_keys_128),
-                cmocka_unit_test(odd_words_64),    cmocka_unit_test(odd_words_128),
-                cmocka_unit_test(one_bucket_64),   cmocka_unit_test(one_bucket_128),
-                cmocka_unit_test(full_tables_64),  cmocka_unit_test(full_tables_128),
-                cmocka_unit_test(timing_64),       cmocka_unit_test(timing_128),
+                cmocka_unit_test(equal_keys_64),    cmocka_unit_test(equal_keys_128),
+                cmocka_unit_test(odd_words_64),     cmocka_unit_test(odd_words_128),
+                cmocka_unit_test(one_bucket_64),    cmocka_unit_test(one_bucket_128),
+                cmocka_unit_test(full_tables_64),   cmocka_unit_test(full_tables_128),
+                cmocka_unit_test(timing_64),        cmocka_unit_test(timing_128),
         };
         need_device();
         if (getenv("KC_TEST_TIMING") != NULL)

@@ -2,8 +2,8 @@
  * Set operations on the device: the same files as the host's threads write, byte for byte, and the
  * same failures. Skipped where there is no device.
  */
-#include "tests/gpu/need_device.h"
 #include "tests/gpu/gpu_sets.h"
+#include "tests/gpu/need_device.h"
 #include "tests/io/store/store_seal.h"
 
 #include "io/store/file.h"

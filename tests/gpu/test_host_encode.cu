@@ -143,8 +143,8 @@ static void half_words(void **state)
                                 want[(i * r + b) / 64] |= (low[i] >> b & 1) << (i * r + b) % 64;
                 }
                 for (uint32_t half = 0; half < r; half++) {
-                        uint32_t word = kc_block_half_word(kc_block_window(half, r), r,
-                                                           row{ low, 32 });
+                        uint32_t word =
+                                kc_block_half_word(kc_block_window(half, r), r, row{ low, 32 });
                         assert_int_equal(word, (uint32_t)(want[half / 2] >> half % 2 * 32));
                 }
         }

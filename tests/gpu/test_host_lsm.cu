@@ -2,8 +2,8 @@
  * What of the LSM runs on the host: where merges are cut and how they walk, when runs are merged,
  * how the key space is split, files without a name.
  */
-#include "gpu/runs/host_run.cuh"
 #include "gpu/runs/cuts.cuh"
+#include "gpu/runs/host_run.cuh"
 #include "gpu/runs/merge.cuh"
 #include "lsm_support.cuh"
 
@@ -30,8 +30,8 @@ static pairs<Key> merge_by_tiles(const pairs<Key> &a, const pairs<Key> &b, size_
         for (size_t begin = 0; begin < n; begin += length) {
                 struct kc_merge_cut<size_t> from =
                         kc_merge_cut_at(ka.data(), na, kb.data(), nb, begin);
-                struct kc_merge_cut<size_t> to = kc_merge_cut_at(ka.data(), na, kb.data(), nb,
-                                                                 std::min(begin + length, n));
+                struct kc_merge_cut<size_t> to =
+                        kc_merge_cut_at(ka.data(), na, kb.data(), nb, std::min(begin + length, n));
                 unsigned ta = (unsigned)(to.a - from.a), tb = (unsigned)(to.b - from.b);
                 assert_in_range(ta + tb, 0, length + 1);
                 for (unsigned at = 0; at < length; at += step) {
@@ -179,8 +179,9 @@ static void test_split_at_the_end(void **)
                 for (uint64_t i = 0; i < 5000; i++)
                         run.run.push_back({ UINT64_MAX - 4999 + i, 1 });
         cut_all(&runs, 3 * KC_FENCE_NPAIRS);
-        const struct kc_fences<kc_key64> *fences[] = { &runs[0].fences, &runs[1].fences,
-                                                       &runs[2].fences };
+        const struct kc_fences<kc_key64> *fences[] = {
+                &runs[0].fences, &runs[1].fences, &runs[2].fences
+        };
         assert_in_range(kc_fences_left(fences, 3), 1, 3 * KC_FENCE_NPAIRS);
 }
 
@@ -238,10 +239,10 @@ static void test_full_disk(void **)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_merge_by_tiles),   cmocka_unit_test(test_levels),
-                cmocka_unit_test(test_splits),           cmocka_unit_test(test_split_at_the_end),
-                cmocka_unit_test(test_count_below),      cmocka_unit_test(test_temp_file),
-                cmocka_unit_test(test_no_folder),        cmocka_unit_test(test_full_disk),
+                cmocka_unit_test(test_merge_by_tiles), cmocka_unit_test(test_levels),
+                cmocka_unit_test(test_splits),         cmocka_unit_test(test_split_at_the_end),
+                cmocka_unit_test(test_count_below),    cmocka_unit_test(test_temp_file),
+                cmocka_unit_test(test_no_folder),      cmocka_unit_test(test_full_disk),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

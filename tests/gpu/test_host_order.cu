@@ -100,9 +100,9 @@ static void grouping(void **)
                 uint32_t ncells = 1 + next_random(&state) % 300, nbuckets = 0;
                 std::vector<uint32_t> start(ncells + 1, 0);
                 for (uint32_t i = 0; i < ncells; i++)
-                        start[i + 1] = start[i] + (round % 3 == 0 ? next_random(&state) % 2000 :
-                                                   round % 3 == 1 ? next_random(&state) % 20 :
-                                                                    0);
+                        start[i + 1] = start[i] + (round % 3 == 0   ? next_random(&state) % 2000
+                                                   : round % 3 == 1 ? next_random(&state) % 20
+                                                                    : 0);
                 for (uint32_t i = 0, end; i < ncells; i = end, nbuckets++) {
                         end = kc_order_bucket_end(start.data(), i, ncells, cap);
                         assert_in_range(end, i + 1, ncells);

@@ -15,7 +15,7 @@ template <class Key> static void check_mixing(void)
 {
         uint64_t state = 1;
         for (int i = 0; i < 10000; i++) {
-                Key key = i == 0 ? 0 : i == 1 ? (Key)~(Key)0 : random_key<Key>(&state);
+                Key key = i == 0 ? 0 : i == 1 ? (Key) ~(Key)0 : random_key<Key>(&state);
                 assert_true(kc_slab_unmix(kc_slab_mix(key)) == key);
                 assert_true(kc_slab_mix(kc_slab_unmix(key)) == key);
         }
@@ -75,8 +75,8 @@ static void test_shapes_fit_their_arenas(void **unused)
         (void)unused;
         for (size_t nbytes = 160 << 10; nbytes <= 64 << 20; nbytes += 96 << 10) {
                 kc_slab_shape shape = kc_slab_shape_of(nbytes);
-                size_t nslabs = ((size_t)1 << shape.bucket_bits) +
-                                shape.nblocks * KC_SLAB_BLOCK_NSLABS;
+                size_t nslabs =
+                        ((size_t)1 << shape.bucket_bits) + shape.nblocks * KC_SLAB_BLOCK_NSLABS;
                 assert_true(nslabs * KC_SLAB_NBYTES <= nbytes);
                 assert_true(shape.bucket_bits >= kc_slab_layout<kc_key128>::MIN_BUCKET_BITS);
                 assert_in_range(shape.nblocks, 1, KC_SLAB_MAX_BLOCKS);

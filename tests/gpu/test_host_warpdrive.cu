@@ -33,7 +33,12 @@ static void test_every_window_is_visited(void **unused)
 
 static void test_odd_hashes(void **unused)
 {
-        const uint64_t hashes[] = { 0, 1, 2, UINT64_MAX, UINT64_C(0xffffffff00000000), 0xffffffff,
+        const uint64_t hashes[] = { 0,
+                                    1,
+                                    2,
+                                    UINT64_MAX,
+                                    UINT64_C(0xffffffff00000000),
+                                    0xffffffff,
                                     UINT64_C(0x8000000080000000) };
         (void)unused;
         for (uint64_t hash : hashes)

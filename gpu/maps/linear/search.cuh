@@ -8,9 +8,9 @@
 #ifndef KC_GPU_MAPS_LINEAR_SEARCH_CUH
 #define KC_GPU_MAPS_LINEAR_SEARCH_CUH
 
-#include "gpu/maps/linear/map.cuh"
 #include "gpu/device/swap128.cuh"
 #include "gpu/device/warp.cuh"
+#include "gpu/maps/linear/map.cuh"
 
 enum { KC_LINEAR_NLOOKS = 8, KC_LINEAR_NLANES = 32 };
 

@@ -2,8 +2,8 @@
  * What is valid of a run is distributed to levels: counted first, by stretches, so that each knows
  * where its elements go.
  */
-#include "gpu/maps/lsm/map_internal.cuh"
 #include "gpu/device/warp.cuh"
+#include "gpu/maps/lsm/map_internal.cuh"
 
 #include <cub/device/device_scan.cuh>
 

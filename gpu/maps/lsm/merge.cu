@@ -1,8 +1,8 @@
 /*
  * Batches are sorted, runs merged, fences made.
  */
-#include "gpu/maps/lsm/map_internal.cuh"
 #include "gpu/device/warp.cuh"
+#include "gpu/maps/lsm/map_internal.cuh"
 
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_reduce.cuh>
@@ -115,8 +115,8 @@ static __device__ size_t search_cut(const kc_lsm_run<Word> &a, const kc_lsm_run<
         size_t low = diagonal > b.n ? diagonal - b.n : 0, high = diagonal < a.n ? diagonal : a.n;
         while (low < high) {
                 size_t n = high - low, place = low + n * kc_warp_lane() / 32;
-                uint32_t before = __ballot_sync(
-                        UINT32_MAX, a_words[place] <= b_words[diagonal - 1 - place]);
+                uint32_t before =
+                        __ballot_sync(UINT32_MAX, a_words[place] <= b_words[diagonal - 1 - place]);
                 uint32_t nbefore = (uint32_t)__popc(before); /* of the first lanes */
                 high = nbefore < 32 ? low + n * nbefore / 32 : high;
                 low = nbefore > 0 ? low + n * (nbefore - 1) / 32 + 1 : low;
@@ -253,8 +253,8 @@ enum kc_status kc_lsm_fence(struct kc_gpu *gpu, const kc_lsm_run<Word> *run, Wor
                                             const uint32_t *, size_t, const kc_lsm_level<Word> *, \
                                             kc_lsm_run<Word> *, Word *, struct kc_error *); \
         template enum kc_status kc_lsm_merge(struct kc_lsm_map<Word> *, const kc_lsm_run<Word> *, \
-                                             const kc_lsm_run<Word> *, kc_lsm_run<Word> *, \
-                                             Word *, struct kc_error *); \
+                                             const kc_lsm_run<Word> *, kc_lsm_run<Word> *, Word *, \
+                                             struct kc_error *); \
         template enum kc_status kc_lsm_fence(struct kc_gpu *, const kc_lsm_run<Word> *, Word *, \
                                              struct kc_error *);
 KC_LSM_WORDS(INSTANTIATE)

@@ -14,8 +14,8 @@
 #ifndef KC_GPU_MAPS_LSM_SELECT_CUH
 #define KC_GPU_MAPS_LSM_SELECT_CUH
 
-#include "gpu/maps/lsm/map_internal.cuh"
 #include "gpu/device/warp.cuh"
+#include "gpu/maps/lsm/map_internal.cuh"
 
 enum {
         KC_LSM_FEW_NTHREADS = 256,
@@ -230,8 +230,7 @@ template <class Word> static __device__ struct part lay_out(const selection<Word
 }
 
 /* n groups; by all lanes. */
-template <class T>
-static __device__ void load_groups(T *to, const T *from, uint32_t n)
+template <class T> static __device__ void load_groups(T *to, const T *from, uint32_t n)
 {
         n *= GROUP * sizeof(T) / sizeof(uint4);
         for (uint32_t i = kc_warp_lane(); i < n; i += 32)
@@ -306,7 +305,8 @@ static __device__ void take_share(const Word *words, const uint32_t *values, uin
         uint32_t a_last = a_end, b_last = b_end;
 #pragma unroll
         for (int i = 0; i < HALF; i++) {
-                bool is_a = (b == b_end) | ((a < a_end) & (ordered{ first_a } <= ordered{ first_b }));
+                bool is_a =
+                        (b == b_end) | ((a < a_end) & (ordered{ first_a } <= ordered{ first_b }));
                 bool is_b = (a_last == a_begin) |
                             ((b_last > b_begin) & (ordered{ last_a } <= ordered{ last_b }));
                 uint32_t at = is_a ? a : b;

@@ -20,8 +20,8 @@
  * The places are found as ever (Merrill, Grimshaw, 2011); that each block reads the counts of all
  * others is for small batches only.
  */
-#include "gpu/maps/lsm/map_internal.cuh"
 #include "gpu/device/warp.cuh"
+#include "gpu/maps/lsm/map_internal.cuh"
 
 enum : uint32_t {
         NTHREADS = 512,
@@ -115,8 +115,8 @@ static __device__ uint4 listen(const uint32_t *told)
 static __device__ bool understand(uint4 *counts, uint32_t serial)
 {
         const uint32_t mark = serial << COUNT_NBITS;
-        *counts = make_uint4(counts->x - mark, counts->y - mark, counts->z - mark,
-                             counts->w - mark);
+        *counts =
+                make_uint4(counts->x - mark, counts->y - mark, counts->z - mark, counts->w - mark);
         return (counts->x | counts->y | counts->z | counts->w) >> COUNT_NBITS == 0;
 }
 
@@ -341,9 +341,8 @@ static __device__ void write_tile(const tile<Word, NITEMS> *t, const sorting<Wor
 
 /* Elements begin to end of the result are these of `words`, in order. */
 template <class Word, int NITEMS>
-static __device__ void sort_alone(tile<Word, NITEMS> *t, const sorting<Word> &s,
-                                  const Word *words, const uint32_t *values, uint32_t begin,
-                                  uint32_t end)
+static __device__ void sort_alone(tile<Word, NITEMS> *t, const sorting<Word> &s, const Word *words,
+                                  const uint32_t *values, uint32_t begin, uint32_t end)
 {
         const uint32_t n = end - begin;
         words += begin;
@@ -364,8 +363,7 @@ static __device__ void sort_alone(tile<Word, NITEMS> *t, const sorting<Word> &s,
 /* ---- all blocks together */
 
 /* Blocks have waited `nwaits` times, and do so no more. */
-template <class Word>
-static __device__ void leave(const sorting<Word> &s, uint32_t nwaits)
+template <class Word> static __device__ void leave(const sorting<Word> &s, uint32_t nwaits)
 {
         if (threadIdx.x == 0)
                 (void)atomicAdd(s.narrived, count_waits(s.nbits) - nwaits);
@@ -468,9 +466,8 @@ static enum kc_status take_serials(struct kc_lsm_map<Word> *map, unsigned nblock
         struct kc_lsm_sorter *sorter = &map->sorter;
         uint32_t nwaits = count_waits(s->nbits);
         if (sorter->serial + nwaits > MAX_SERIAL) {
-                KC_TRY(KC_CUDA(cudaMemsetAsync(sorter->told, 0,
-                                               sorter->nwords * sizeof *sorter->told,
-                                               map->gpu->stream)));
+                KC_TRY(KC_CUDA(cudaMemsetAsync(
+                        sorter->told, 0, sorter->nwords * sizeof *sorter->told, map->gpu->stream)));
                 sorter->serial = sorter->arrived = 0;
         }
         s->narrived = sorter->told;
@@ -551,7 +548,8 @@ enum kc_status kc_lsm_sort_small(struct kc_lsm_map<Word> *map, const Word *words
                                  Word *fences, bool *done, struct kc_error *err)
 {
         enum kc_status status;
-        struct sorting<Word> s = {};
+        struct sorting<Word> s = {
+        };
         *done = false;
         if (n > MAX_LENGTH)
                 return KC_OK;

@@ -226,7 +226,7 @@ template <class Layout, uint32_t NLANES> struct kc_slab_list_warp {
                 return ballot >> group_first() & ((1u << NLANES) - 1);
         }
 
-private:
+      private:
         /* The operation at which a group is. */
         struct task {
                 typename Layout::key key;

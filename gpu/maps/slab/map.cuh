@@ -22,8 +22,8 @@
 #ifndef KC_GPU_MAPS_SLAB_MAP_CUH
 #define KC_GPU_MAPS_SLAB_MAP_CUH
 
-#include "gpu/tables/slab.cuh"
 #include "gpu/maps/slab/list.cuh"
+#include "gpu/tables/slab.cuh"
 
 /* The layouts, and the numbers of lanes in a group that there is code for. */
 #define KC_SLAB_MAP_LAYOUTS(instantiate) \

@@ -245,7 +245,7 @@ struct kc_slab_pool_warp {
                 atomicAnd(word_of(address), ~(1u << address % 32));
         }
 
-private:
+      private:
         __device__ char *super(uint32_t number) const
         {
                 return view.light != NULL ? view.light + number * kc_slab_super_nbytes(view.nblocks)

@@ -11,8 +11,8 @@
 #ifndef KC_GPU_MAPS_WARPDRIVE_PART_CUH
 #define KC_GPU_MAPS_WARPDRIVE_PART_CUH
 
-#include "gpu/maps/warpdrive/part_slots.cuh"
 #include "gpu/maps/warpdrive/kernels.cuh"
+#include "gpu/maps/warpdrive/part_slots.cuh"
 
 enum {
         KC_WD_PART_THREADS = 1024, /* at most */

@@ -47,7 +47,11 @@ struct place {
 
 /* As the last parameters of a function: where it is called. */
 #define KC_CALLER const char *file = __builtin_FILE(), int line = __builtin_LINE()
-#define KC_PLACE emulator::place{ __func__, file, line }
+#define KC_PLACE \
+        emulator::place \
+        { \
+                __func__, file, line \
+        }
 
 /* What lanes told each other: values[i] of those in `lanes`. Valid until the lane next meets. */
 struct told {
@@ -88,7 +92,8 @@ void launch_call(const config &config, void (*call)(const void *), const void *b
 
 template <class Body> void launch(const config &config, const Body &body)
 {
-        launch_call(config, [](const void *body) { (*(const Body *)body)(); }, &body);
+        launch_call(
+                config, [](const void *body) { (*(const Body *)body)(); }, &body);
 }
 
 /* Run all blocks of a valid configuration; shared: [config.shared_nbytes]. One caller at a time. */
@@ -109,6 +114,6 @@ template <class... T> void poison_shared(uint64_t *seen, T &...variables)
         (memset((void *)&variables, POISON, sizeof variables), ...);
 }
 
-}
+} // namespace emulator
 
 #endif

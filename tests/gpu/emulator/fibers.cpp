@@ -411,4 +411,4 @@ static void fail_waiting(void)
         fail("all threads wait for others");
 }
 
-}
+} // namespace emulator

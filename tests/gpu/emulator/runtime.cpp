@@ -453,9 +453,9 @@ static std::mutex launching;
 
 static bool is_valid(const struct emulator::config &c)
 {
-        return c.grid.x > 0 && c.grid.y > 0 && c.grid.y < 65536 && c.grid.z == 1 &&
-               c.block.x > 0 && c.block.x <= emulator::MAX_THREADS && c.block.y == 1 &&
-               c.block.z == 1 && c.shared_nbytes <= emulator::MAX_SHARED_NBYTES;
+        return c.grid.x > 0 && c.grid.y > 0 && c.grid.y < 65536 && c.grid.z == 1 && c.block.x > 0 &&
+               c.block.x <= emulator::MAX_THREADS && c.block.y == 1 && c.block.z == 1 &&
+               c.shared_nbytes <= emulator::MAX_SHARED_NBYTES;
 }
 
 void emulator::launch_call(const struct config &config, void (*call)(const void *),

@@ -55,8 +55,8 @@ static struct ordered order(long n)
         expect_ok(kc_gpu_open(&gpu, 0, 0, &err), &err);
         make_pairs(&gpu, &in);
         kc_emulator_scarcity(n < 0 ? KC_SCARCITY_NONE : KC_SCARCITY_TAKEN, n);
-        out.status = kc_order_by_buckets(&gpu, &in, &run, &nsaturated, &done, (cudaEvent_t *)NULL,
-                                         &err);
+        out.status =
+                kc_order_by_buckets(&gpu, &in, &run, &nsaturated, &done, (cudaEvent_t *)NULL, &err);
         out.met = kc_emulator_was_scarce();
         kc_emulator_scarcity(KC_SCARCITY_NONE, 0);
         if (out.status == KC_OK) {

@@ -61,7 +61,7 @@ template <class Op, class Step> struct history_search {
                 return state;
         }
 
-private:
+      private:
         uint64_t all() const
         {
                 return events.size() == 64 ? UINT64_MAX : (UINT64_C(1) << events.size()) - 1;

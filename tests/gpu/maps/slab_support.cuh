@@ -188,7 +188,7 @@ template <class Layout> struct test_map {
                 return elements;
         }
 
-private:
+      private:
         static void read_answers(test_ops<Layout> &ops, const std::vector<uint32_t> &results,
                                  const std::vector<uint32_t> &hits)
         {

@@ -31,7 +31,7 @@ static void try_history(size_t b, uint64_t nkeys, int nbatches, unsigned deletio
 template <class Word> static void try_histories(uint64_t seed)
 {
         const size_t tile = kc_merge_shape<Word>::LENGTH;
-        const size_t sizes[] = { 1,  2,   7,   8,   9,    31,       32,      33,
+        const size_t sizes[] = { 1,  2,   7,   8,   9,    31,       32,   33,
                                  64, 255, 256, 257, 1000, tile - 1, tile, tile + 1 };
         uint64_t state = seed;
         size_t number = 0;
@@ -210,10 +210,9 @@ static void test_build(void **)
 /* Ranges of all lengths around those of a warp and of a chunk, over one level and over several. */
 template <class Word> static void try_lengths(int nbatches)
 {
-        const Word lengths[] = {
-                1,   2,   30,  31,  32,  33,  34,  63,  64,  127,  128,  129,  255,
-                256, 257, 479, 480, 481, 511, 512, 513, 514, 1023, 1024, 1025, 1119, 1120, 1121, 3000
-        };
+        const Word lengths[] = { 1,   2,   30,   31,   32,   33,   34,   63,   64,  127,
+                                 128, 129, 255,  256,  257,  479,  480,  481,  511, 512,
+                                 513, 514, 1023, 1024, 1025, 1119, 1120, 1121, 3000 };
         struct subject<Word> s(1000, 0);
         std::vector<interval<Word>> intervals;
         for (int i = 0; i < nbatches; i++) {
@@ -255,7 +254,9 @@ template <class Word> static void try_batches(size_t n, uint64_t nkeys)
 
 static void test_batches(void **)
 {
-        const size_t sizes[] = { 2047, 2048, 2049, 4097, 8192, 8193, 65537, 262144, 600000, 1100000 };
+        const size_t sizes[] = {
+                2047, 2048, 2049, 4097, 8192, 8193, 65537, 262144, 600000, 1100000
+        };
         for (size_t n : sizes) {
                 if (test_small() && n > 8193)
                         break;

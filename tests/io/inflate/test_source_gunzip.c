@@ -2,8 +2,8 @@
  * Gzip files through a source of many threads (io/inflate/source_gunzip.c) and of one (ISA-L): the same
  * text, or the same failure.
  */
-#include "io/inflate/source.h"
 #include "base/parallel.h"
+#include "io/inflate/source.h"
 #include "tests/io/inflate/gzip_texts.h"
 #include "tests/sampling.h"
 

@@ -5,9 +5,9 @@
 #ifndef KC_TESTS_IO_PARSE_READER_SUPPORT_H
 #define KC_TESTS_IO_PARSE_READER_SUPPORT_H
 
+#include "base/parallel.h"
 #include "io/reader.h"
 #include "kmer/kmer.h"
-#include "base/parallel.h"
 
 #include <libdeflate.h>
 #include <setjmp.h>

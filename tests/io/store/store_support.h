@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "io/store.h"
 #include "base/parallel.h"
+#include "io/store.h"
 
 #include <stdio.h>
 #include <stdlib.h>

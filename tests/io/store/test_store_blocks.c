@@ -392,8 +392,8 @@ static void test_wrong_tally(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_sizes),   cmocka_unit_test(test_threads),
-                cmocka_unit_test(test_forms),   cmocka_unit_test(test_refused),
+                cmocka_unit_test(test_sizes),       cmocka_unit_test(test_threads),
+                cmocka_unit_test(test_forms),       cmocka_unit_test(test_refused),
                 cmocka_unit_test(test_wrong_tally),
         };
         return cmocka_run_group_tests(tests, enter_folder, leave_folder);

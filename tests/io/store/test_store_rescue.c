@@ -4,8 +4,8 @@
  */
 #include "store_sets.h"
 
-#include "io/store/file.h"
 #include "io/rescue.h"
+#include "io/store/file.h"
 
 /* ---- rescuing ---- */
 

@@ -2,8 +2,8 @@
  * Large pieces copied into reserved space by many threads: the file is what was written, and has
  * its length.
  */
-#include "io/store/output.h"
 #include "base/parallel.h"
+#include "io/store/output.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

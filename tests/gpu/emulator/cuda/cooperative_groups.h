@@ -38,7 +38,7 @@ template <int N> struct thread_block_tile {
                 return __shfl_sync(mask(), value, (int)first() + rank % N, file, line);
         }
 
-private:
+      private:
         static unsigned first(void)
         {
                 return threadIdx.x % emulator::WARP / N * N;
@@ -55,6 +55,6 @@ template <int N> thread_block_tile<N> tiled_partition(const thread_block &)
         return {};
 }
 
-}
+} // namespace cooperative_groups
 
 #endif

@@ -233,7 +233,7 @@ template <class T> T take_from(unsigned mask, T value, int lane, const place &pl
         return (T)told.values[lane];
 }
 
-}
+} // namespace emulator
 
 template <class T> T __shfl_sync(unsigned mask, T value, int lane, KC_CALLER)
 {
@@ -311,28 +311,28 @@ template <class T> void __stcs(T *to, T value)
 }
 
 /* For the types that a device has them for. */
-#define KC_ATOMIC(name, T, result)                                                                 \
-        static inline T name(T *at, T value)                                                       \
-        {                                                                                          \
-                emulator::pass();                                                                  \
-                T was = *at;                                                                       \
-                *at = result;                                                                      \
-                return was;                                                                        \
+#define KC_ATOMIC(name, T, result) \
+        static inline T name(T *at, T value) \
+        { \
+                emulator::pass(); \
+                T was = *at; \
+                *at = result; \
+                return was; \
         }
-#define KC_ATOMIC_SWAP(T)                                                                          \
-        static inline T atomicCAS(T *at, T expected, T value)                                      \
-        {                                                                                          \
-                emulator::pass();                                                                  \
-                T was = *at;                                                                       \
-                *at = was == expected ? value : was;                                               \
-                return was;                                                                        \
+#define KC_ATOMIC_SWAP(T) \
+        static inline T atomicCAS(T *at, T expected, T value) \
+        { \
+                emulator::pass(); \
+                T was = *at; \
+                *at = was == expected ? value : was; \
+                return was; \
         }
-#define KC_ATOMICS(T)                                                                              \
-        KC_ATOMIC(atomicAdd, T, was + value)                                                       \
-        KC_ATOMIC(atomicMax, T, max(was, value))                                                   \
-        KC_ATOMIC(atomicAnd, T, was &value)                                                        \
-        KC_ATOMIC(atomicOr, T, was | value)                                                        \
-        KC_ATOMIC(atomicExch, T, value)                                                            \
+#define KC_ATOMICS(T) \
+        KC_ATOMIC(atomicAdd, T, was + value) \
+        KC_ATOMIC(atomicMax, T, max(was, value)) \
+        KC_ATOMIC(atomicAnd, T, was &value) \
+        KC_ATOMIC(atomicOr, T, was | value) \
+        KC_ATOMIC(atomicExch, T, value) \
         KC_ATOMIC_SWAP(T)
 KC_ATOMICS(unsigned)
 KC_ATOMICS(unsigned long long)

@@ -77,7 +77,7 @@ struct DeviceScan {
                 return sum(temporary, &nbytes, in, out, n, false);
         }
 
-private:
+      private:
         template <class In, class Out>
         static cudaError_t sum(void *temporary, size_t *nbytes, In in, Out out, size_t n,
                                bool with_own)
@@ -140,7 +140,7 @@ struct DeviceRadixSort {
                 return code;
         }
 
-private:
+      private:
         template <class Key> static Key mask_for(int begin_bit, int end_bit)
         {
                 const int unused = 8 * (int)sizeof(Key) - end_bit;
@@ -230,6 +230,6 @@ template <class T, int NTHREADS> struct BlockReduce {
         }
 };
 
-}
+} // namespace cub
 
 #endif

@@ -38,6 +38,6 @@ transform_iterator<Function, Iterator> make_transform_iterator(Iterator first, F
         return { first, function };
 }
 
-}
+} // namespace thrust
 
 #endif
