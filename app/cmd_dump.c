@@ -40,7 +40,7 @@ struct dump {
 };
 
 /* A thread's text of the part it has taken. */
-struct part {
+struct dump_part {
         size_t number;
         char *text;
         size_t used;
@@ -73,7 +73,7 @@ static void give_up(void *ctx)
         pthread_mutex_unlock(&dump->lock);
 }
 
-static enum kc_status write_text(struct dump *dump, struct part *part, struct kc_error *err)
+static enum kc_status write_text(struct dump *dump, struct dump_part *part, struct kc_error *err)
 {
         if (!wait_for_turn(dump, part->number))
                 return kc_fail(err, KC_ECANCELED, "another thread failed");
@@ -83,7 +83,7 @@ static enum kc_status write_text(struct dump *dump, struct part *part, struct kc
 }
 
 /* Format n pairs, writing whenever the buffer is full. */
-static enum kc_status put_pairs(struct dump *dump, struct part *part, const uint64_t *kmers,
+static enum kc_status put_pairs(struct dump *dump, struct dump_part *part, const uint64_t *kmers,
                                 const uint32_t *counts, size_t n, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
@@ -107,7 +107,7 @@ out:
         return status;
 }
 
-static enum kc_status dump_part(struct dump *dump, struct part *part, struct kc_error *err)
+static enum kc_status dump_part(struct dump *dump, struct dump_part *part, struct kc_error *err)
 {
         int nwords = kc_kmer_nwords(dump->format.k);
         bool is_first = part->number == 0, is_last = part->number == dump->nbounds;
@@ -140,7 +140,7 @@ static enum kc_status work(void *ctx, int worker, struct kc_error *err)
 {
         (void)worker;
         struct dump *dump = ctx;
-        struct part part = { .text = malloc(BUFFER_NBYTES) };
+        struct dump_part part = { .text = malloc(BUFFER_NBYTES) };
         if (part.text == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for the text of a part");
         enum kc_status status = KC_OK;

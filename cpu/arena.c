@@ -10,7 +10,7 @@ enum { SLAB_NBYTES = 2 << 20 }; /* a huge page */
 
 /* Free chunks of a worker; when there are two batches, one goes to the shared list. */
 struct kc_arena_worker {
-        struct kc_chunk *free;
+        struct kc_arena_chunk *free;
         size_t nfree;
         char padding[48]; /* a cache line each */
 };
@@ -52,12 +52,12 @@ void kc_arena_free(struct kc_arena *arena)
 }
 
 /* The shared list links batches through `data` of each batch's first chunk. */
-static struct kc_chunk **batch_link(struct kc_chunk *batch)
+static struct kc_arena_chunk **batch_link(struct kc_arena_chunk *batch)
 {
-        return (struct kc_chunk **)(void *)batch->data;
+        return (struct kc_arena_chunk **)(void *)batch->data;
 }
 
-static void push_batch(struct kc_arena *arena, struct kc_chunk *batch)
+static void push_batch(struct kc_arena *arena, struct kc_arena_chunk *batch)
 {
         pthread_mutex_lock(&arena->lock);
         *batch_link(batch) = arena->shared;
@@ -65,10 +65,10 @@ static void push_batch(struct kc_arena *arena, struct kc_chunk *batch)
         pthread_mutex_unlock(&arena->lock);
 }
 
-static struct kc_chunk *pop_batch(struct kc_arena *arena)
+static struct kc_arena_chunk *pop_batch(struct kc_arena *arena)
 {
         pthread_mutex_lock(&arena->lock);
-        struct kc_chunk *batch = arena->shared;
+        struct kc_arena_chunk *batch = arena->shared;
         if (batch)
                 arena->shared = *batch_link(batch);
         pthread_mutex_unlock(&arena->lock);
@@ -76,7 +76,7 @@ static struct kc_chunk *pop_batch(struct kc_arena *arena)
 }
 
 /* Cut a new slab into batches; the first is the caller's, the others are shared. */
-static struct kc_chunk *cut_slab(struct kc_arena *arena)
+static struct kc_arena_chunk *cut_slab(struct kc_arena *arena)
 {
         size_t offset = atomic_fetch_add(&arena->used_nbytes, SLAB_NBYTES);
         if (offset >= arena->nbytes) {
@@ -84,7 +84,7 @@ static struct kc_chunk *cut_slab(struct kc_arena *arena)
                 return NULL;
         }
         uintptr_t first = ((uintptr_t)arena->base + SLAB_NBYTES - 1) / SLAB_NBYTES * SLAB_NBYTES;
-        struct kc_chunk *chunks = (struct kc_chunk *)(first + offset);
+        struct kc_arena_chunk *chunks = (struct kc_arena_chunk *)(first + offset);
         size_t n = SLAB_NBYTES / KC_CHUNK_NBYTES;
         for (size_t i = 0; i < n; i++)
                 chunks[i].next = (i + 1) % KC_ARENA_BATCH ? &chunks[i + 1] : NULL;
@@ -93,10 +93,10 @@ static struct kc_chunk *cut_slab(struct kc_arena *arena)
         return chunks;
 }
 
-static struct kc_chunk *take_batch(struct kc_arena *arena)
+static struct kc_arena_chunk *take_batch(struct kc_arena *arena)
 {
         for (;;) {
-                struct kc_chunk *batch = pop_batch(arena);
+                struct kc_arena_chunk *batch = pop_batch(arena);
                 if (batch)
                         return batch;
                 /* Not under the lock: the kernel clears the page, and threads do that side by side.
@@ -113,7 +113,7 @@ static struct kc_chunk *take_batch(struct kc_arena *arena)
         }
 }
 
-struct kc_chunk *kc_arena_take(struct kc_arena *arena, int worker)
+struct kc_arena_chunk *kc_arena_take(struct kc_arena *arena, int worker)
 {
         struct kc_arena_worker *w = &arena->workers[worker];
         if (w->free == NULL) {
@@ -122,7 +122,7 @@ struct kc_chunk *kc_arena_take(struct kc_arena *arena, int worker)
                         return NULL;
                 w->nfree = KC_ARENA_BATCH;
         }
-        struct kc_chunk *chunk = w->free;
+        struct kc_arena_chunk *chunk = w->free;
         w->free = chunk->next;
         w->nfree--;
         return chunk;
@@ -130,7 +130,7 @@ struct kc_chunk *kc_arena_take(struct kc_arena *arena, int worker)
 
 static void share_batch(struct kc_arena *arena, struct kc_arena_worker *w)
 {
-        struct kc_chunk *batch = w->free, *last = batch;
+        struct kc_arena_chunk *batch = w->free, *last = batch;
         for (int i = 1; i < KC_ARENA_BATCH; i++)
                 last = last->next;
         w->free = last->next;
@@ -139,12 +139,12 @@ static void share_batch(struct kc_arena *arena, struct kc_arena_worker *w)
         push_batch(arena, batch);
 }
 
-size_t kc_arena_give(struct kc_arena *arena, int worker, struct kc_chunk *chunks)
+size_t kc_arena_give(struct kc_arena *arena, int worker, struct kc_arena_chunk *chunks)
 {
         struct kc_arena_worker *w = &arena->workers[worker];
         size_t n = 0;
         for (; chunks; n++) {
-                struct kc_chunk *next = chunks->next;
+                struct kc_arena_chunk *next = chunks->next;
                 chunks->next = w->free;
                 w->free = chunks;
                 w->nfree++;

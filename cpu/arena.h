@@ -22,8 +22,8 @@ enum {
 };
 
 /* nbytes and data are adjacent, so that a chunk is written to a file as one piece. */
-struct kc_chunk {
-        struct kc_chunk *next;
+struct kc_arena_chunk {
+        struct kc_arena_chunk *next;
         uint32_t unused;
         uint32_t nbytes; /* of data, set when the chunk is full or its list is sealed */
         uint8_t data[KC_CHUNK_DATA_NBYTES];
@@ -37,7 +37,7 @@ struct kc_arena {
         atomic_size_t used_nbytes; /* handed out as slabs so far */
         atomic_int ncutting;       /* threads that are about to add a slab to shared */
         pthread_mutex_t lock;      /* guards shared */
-        struct kc_chunk
+        struct kc_arena_chunk
                 *shared; /* batches of free chunks, each batch linked through its first chunk */
         struct kc_arena_worker *workers;
 };
@@ -51,10 +51,10 @@ void kc_arena_free(struct kc_arena *arena);
  * A chunk for this worker, contents undefined. NULL if there is none: never as long as all workers
  * together hold no more than nchunks - nworkers * KC_ARENA_HOARD.
  */
-struct kc_chunk *kc_arena_take(struct kc_arena *arena, int worker);
+struct kc_arena_chunk *kc_arena_take(struct kc_arena *arena, int worker);
 
 /* Give chunks back, linked through next, last one's next NULL; NULL is fine. Returns how many there
  * were. */
-size_t kc_arena_give(struct kc_arena *arena, int worker, struct kc_chunk *chunks);
+size_t kc_arena_give(struct kc_arena *arena, int worker, struct kc_arena_chunk *chunks);
 
 #endif

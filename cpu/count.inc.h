@@ -100,9 +100,9 @@ static enum kc_status W(counter_new)(void **counter, const struct kc_width_setup
         *counter = c;
         c->setup = *setup;
         c->top_mask = kc_kmer_top_mask(setup->k);
-        c->folded = malloc(W(FOLD_CAP) *sizeof *c->folded);
+        c->folded = malloc(sizeof *c->folded * W(FOLD_CAP));
         c->fold_slot = calloc(FOLD_SLOTS, sizeof *c->fold_slot);
-        c->staged_nbytes = W(COLLECT_CAP) *(sizeof *c->keys + 5) +
+        c->staged_nbytes = (sizeof *c->keys + 5) * W(COLLECT_CAP) +
                            (setup->pairs->nlists + 1) * sizeof *c->keys;
         c->collected = kc_huge_alloc(W(COLLECTED_NBYTES));
         c->staged = kc_huge_alloc(c->staged_nbytes);

@@ -36,7 +36,7 @@ enum {
                                     * less, bins are soon counted in several passes */
 };
 
-struct engine {
+struct cpu_engine {
         const struct kc_count_params *params;
         const struct kc_batch_source *source;
         const struct kc_run_sink *sink;
@@ -62,12 +62,12 @@ static double now(void)
 
 static void on_failure(void *ctx)
 {
-        struct engine *e = ctx;
+        struct cpu_engine *e = ctx;
         atomic_store(&e->failed, true);
         e->sink->cancel(e->sink->ctx);
 }
 
-static enum kc_status check_canceled(const struct engine *e, struct kc_error *err)
+static enum kc_status check_canceled(const struct cpu_engine *e, struct kc_error *err)
 {
         if (atomic_load_explicit(&e->job->cancel, memory_order_relaxed) ||
             atomic_load_explicit(&e->failed, memory_order_relaxed))
@@ -75,7 +75,7 @@ static enum kc_status check_canceled(const struct engine *e, struct kc_error *er
         return KC_OK;
 }
 
-static void begin_stage(struct engine *e, enum kc_stage stage, uint64_t total)
+static void begin_stage(struct cpu_engine *e, enum kc_stage stage, uint64_t total)
 {
         atomic_store(&e->next, 0);
         if (stage != KC_STAGE_PARTITION) {
@@ -94,7 +94,7 @@ static uint32_t power_of_two_above(uint64_t n, uint32_t low, uint32_t high)
 }
 
 /* The most lists for which every thread can have a chunk in each within a quarter of the memory. */
-static uint32_t lists_that_fit(const struct engine *e, uint32_t most)
+static uint32_t lists_that_fit(const struct cpu_engine *e, uint32_t most)
 {
         while (most > 2 && (size_t)most * (size_t)e->params->nthreads * 4 > e->nchunks)
                 most /= 2;
@@ -105,19 +105,19 @@ static uint32_t lists_that_fit(const struct engine *e, uint32_t most)
  * Bins may take all memory but for an eighth, which is kept for the pairs. So a thread with a pair
  * to store finds room, or has chunks of its own to spill, whatever the others hold.
  */
-static size_t pairs_quota(const struct engine *e)
+static size_t pairs_quota(const struct cpu_engine *e)
 {
         return e->nchunks / 8 / (size_t)e->params->nthreads;
 }
 
-static size_t bins_quota(const struct engine *e)
+static size_t bins_quota(const struct cpu_engine *e)
 {
         return e->nchunks / (size_t)e->params->nthreads - pairs_quota(e);
 }
 
 /* ---- partition ---- */
 
-static enum kc_status partition_batches(struct engine *e, int worker, struct kc_batch *batch,
+static enum kc_status partition_batches(struct cpu_engine *e, int worker, struct kc_batch *batch,
                                         struct kc_superkmer_scanner *scanner, struct kc_error *err)
 {
         uint64_t nkmers = 0;
@@ -137,7 +137,7 @@ out:
 
 static enum kc_status partition_worker(void *ctx, int worker, struct kc_error *err)
 {
-        struct engine *e = ctx;
+        struct cpu_engine *e = ctx;
         struct kc_superkmer_scanner *scanner = NULL;
         struct kc_batch batch = { .words_cap = BATCH_WORDS, .segments_cap = BATCH_SEGMENTS };
         enum kc_status status = KC_OK;
@@ -155,7 +155,7 @@ static enum kc_status partition_worker(void *ctx, int worker, struct kc_error *e
         return status;
 }
 
-static enum kc_status partition(struct engine *e, struct kc_error *err)
+static enum kc_status partition(struct cpu_engine *e, struct kc_error *err)
 {
         uint64_t nbases = e->params->expected_nbases;
         uint64_t nwords = (uint64_t)kc_kmer_nwords(e->params->k);
@@ -187,7 +187,7 @@ static int larger_first(const void *a, const void *b)
 }
 
 /* Largest bins first, so that the threads finish together. */
-static enum kc_status order_bins(struct engine *e, struct kc_error *err)
+static enum kc_status order_bins(struct cpu_engine *e, struct kc_error *err)
 {
         uint32_t n = e->bins.nlists;
         struct sized_bin *sized = malloc(n * sizeof *sized);
@@ -205,7 +205,7 @@ static enum kc_status order_bins(struct engine *e, struct kc_error *err)
         return KC_OK;
 }
 
-static enum kc_status count_bins(struct engine *e, int worker, void *counter,
+static enum kc_status count_bins(struct cpu_engine *e, int worker, void *counter,
                                  struct kc_list_reader *reader, struct kc_error *err)
 {
         struct kc_counter_totals totals = { 0 };
@@ -228,7 +228,7 @@ out:
 
 static enum kc_status count_worker(void *ctx, int worker, struct kc_error *err)
 {
-        struct engine *e = ctx;
+        struct cpu_engine *e = ctx;
         struct kc_list_reader reader;
         void *counter = NULL;
         kc_list_reader_init(&reader, &e->bins);
@@ -244,7 +244,7 @@ static enum kc_status count_worker(void *ctx, int worker, struct kc_error *err)
  * Lists for the pairs: so many that one is sorted in cache, and up to four times as many if that
  * makes pairs a byte shorter.
  */
-static uint32_t pairs_lists(const struct engine *e)
+static uint32_t pairs_lists(const struct cpu_engine *e)
 {
         int k = e->params->k;
         uint64_t guess = atomic_load(&e->nkmers) / KMERS_PER_DISTINCT / PAIRS_PER_LIST *
@@ -258,7 +258,7 @@ static uint32_t pairs_lists(const struct engine *e)
         return lists_that_fit(e, n << more);
 }
 
-static enum kc_status count(struct engine *e, struct kc_error *err)
+static enum kc_status count(struct cpu_engine *e, struct kc_error *err)
 {
         const struct kc_count_params *p = e->params;
         uint32_t nlists = pairs_lists(e);
@@ -280,7 +280,7 @@ static enum kc_status count(struct engine *e, struct kc_error *err)
 
 /* ---- order ---- */
 
-static enum kc_status sort_lists(struct engine *e, int worker, void *sorter,
+static enum kc_status sort_lists(struct cpu_engine *e, int worker, void *sorter,
                                  struct kc_list_reader *reader, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
@@ -297,7 +297,7 @@ out:
 
 static enum kc_status order_worker(void *ctx, int worker, struct kc_error *err)
 {
-        struct engine *e = ctx;
+        struct cpu_engine *e = ctx;
         struct kc_list_reader reader;
         void *sorter = NULL;
         kc_list_reader_init(&reader, &e->pairs);
@@ -309,7 +309,7 @@ static enum kc_status order_worker(void *ctx, int worker, struct kc_error *err)
         return status;
 }
 
-static enum kc_status order(struct engine *e, struct kc_error *err)
+static enum kc_status order(struct cpu_engine *e, struct kc_error *err)
 {
         begin_stage(e, KC_STAGE_ORDER, e->pairs.nlists);
         return kc_parallel(e->params->nthreads, order_worker, on_failure, e, err);
@@ -317,10 +317,10 @@ static enum kc_status order(struct engine *e, struct kc_error *err)
 
 /* ---- all of it ---- */
 
-static enum kc_status run_stages(struct engine *e, struct kc_count_totals *totals,
+static enum kc_status run_stages(struct cpu_engine *e, struct kc_count_totals *totals,
                                  struct kc_error *err)
 {
-        enum kc_status (*const stages[KC_NSTAGES])(struct engine *,
+        enum kc_status (*const stages[KC_NSTAGES])(struct cpu_engine *,
                                                    struct kc_error *) = { partition, count, order };
         for (int i = 0; i < KC_NSTAGES; i++) {
                 double start = now();
@@ -346,7 +346,7 @@ uint64_t kc_cpu_scratch_nbytes(uint64_t memory_nbytes, int nthreads)
 }
 
 /* What is not scratch is for lists, except for the buffers that threads have in all stages. */
-static void share_memory(struct engine *e)
+static void share_memory(struct cpu_engine *e)
 {
         size_t nthreads = (size_t)e->params->nthreads, all = e->params->memory_nbytes;
         size_t scratch = kc_cpu_scratch_nbytes(all, e->params->nthreads);
@@ -365,7 +365,7 @@ enum kc_status kc_cpu_count(const struct kc_count_params *params,
 {
         if (params->k < 1 || params->k > KC_MAX_K || params->nthreads < 1)
                 return kc_fail(err, KC_EUSAGE, "k must be between 1 and %d", KC_MAX_K);
-        struct engine e = {
+        struct cpu_engine e = {
                 .params = params,
                 .source = source,
                 .sink = sink,

@@ -20,7 +20,7 @@ static enum kc_status init_worker(struct kc_lists_worker *w, uint32_t nlists, st
 {
         w->fd = -1;
         w->pos = malloc(nlists * sizeof *w->pos);
-        w->chunks = calloc(nlists, sizeof(struct kc_chunk *));
+        w->chunks = calloc(nlists, sizeof(struct kc_arena_chunk *));
         w->nbytes = calloc(nlists, sizeof *w->nbytes);
         if (w->pos == NULL || w->chunks == NULL || w->nbytes == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for %u lists", nlists);
@@ -77,7 +77,7 @@ void kc_lists_free(struct kc_lists *lists)
 /* Note the size of the list's newest chunk: nothing more is appended to it. */
 static void seal_list(struct kc_lists_worker *w, uint32_t list)
 {
-        struct kc_chunk *chunk = w->chunks[list];
+        struct kc_arena_chunk *chunk = w->chunks[list];
         if (w->pos[list] == NO_CHUNK)
                 return;
         chunk->nbytes = (uint32_t)(w->pos[list] - chunk->data);
@@ -119,7 +119,7 @@ static enum kc_status spill_list(struct kc_lists *lists, struct kc_lists_worker 
 {
         struct iovec iov[WRITE_PIECES];
         seal_list(w, list);
-        for (struct kc_chunk *chunk = w->chunks[list]; chunk;) {
+        for (struct kc_arena_chunk *chunk = w->chunks[list]; chunk;) {
                 int niov = 0;
                 for (; chunk && niov < WRITE_PIECES; chunk = chunk->next)
                         iov[niov++] = (struct iovec){ &chunk->nbytes,
@@ -195,7 +195,7 @@ enum kc_status kc_lists_grow(struct kc_lists *lists, int worker, uint32_t list,
                 if (status != KC_OK)
                         return status;
         }
-        struct kc_chunk *chunk = kc_arena_take(lists->arena, worker);
+        struct kc_arena_chunk *chunk = kc_arena_take(lists->arena, worker);
         if (chunk == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for the partitions of %d threads",
                                lists->nworkers);
@@ -323,7 +323,7 @@ enum kc_status kc_list_next(struct kc_list_reader *r, const uint8_t **data, size
 {
         for (; r->worker < r->lists->nworkers; begin_worker(r, r->worker + 1)) {
                 while (r->chunk) {
-                        const struct kc_chunk *chunk = r->chunk;
+                        const struct kc_arena_chunk *chunk = r->chunk;
                         r->chunk = chunk->next;
                         for (size_t i = 0; r->chunk && i < KC_CHUNK_NBYTES; i += 256)
                                 __builtin_prefetch((const char *)r->chunk + i);

@@ -33,9 +33,9 @@ struct kc_spill {
 
 struct kc_lists_worker {
         uint8_t **pos; /* [nlists] where the next record goes, in the list's newest chunk */
-        struct kc_chunk **chunks; /* [nlists] newest first; pos points into the newest */
-        uint64_t *nbytes;         /* [nlists] of sealed chunks and spilled fragments */
-        size_t nchunks;           /* held */
+        struct kc_arena_chunk **chunks; /* [nlists] newest first; pos points into the newest */
+        uint64_t *nbytes;               /* [nlists] of sealed chunks and spilled fragments */
+        size_t nchunks;                 /* held */
         struct kc_spill *spills;
         uint64_t file_nbytes;
         int fd; /* -1: nothing spilled */
@@ -112,7 +112,7 @@ struct kc_list_reader {
         const struct kc_lists *lists;
         uint32_t list;
         int worker; /* whose fragments come next */
-        const struct kc_chunk *chunk;
+        const struct kc_arena_chunk *chunk;
         const struct kc_spill *spill;
         uint64_t file_pos, file_end; /* of the present spill's region, not yet in the buffer */
         uint8_t *buffer;             /* allocated when first needed */

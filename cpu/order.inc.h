@@ -50,7 +50,7 @@ static enum kc_status W(sorter_new)(void **sorter, const struct kc_width_setup *
         s->setup = *setup;
         s->max_cap =
                 setup->scratch_nbytes / (sizeof *s->items + sizeof *s->keys + sizeof *s->counts);
-        s->tmp = malloc(W(TMP_CAP) *sizeof *s->tmp);
+        s->tmp = malloc(sizeof *s->tmp * W(TMP_CAP));
         s->group_end = malloc(sizeof *s->group_end << MAX_GROUP_BITS);
         if (s->tmp == NULL || s->group_end == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");

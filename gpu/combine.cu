@@ -28,6 +28,9 @@ enum {
         PINNED_MIB = 256,    /* for the encoder's parts, at most */
 };
 
+namespace
+{
+
 template <class Key> struct node_run {
         struct kc_gpu_run<Key, uint64_t> run;
         bool is_own; /* else it is a part of the pairs that were decoded */
@@ -55,6 +58,8 @@ template <class Key> struct combiner {
         struct kc_join_totals found; /* in the end */
         bool began;
 };
+
+} // namespace
 
 /* ---- memory ---- */
 

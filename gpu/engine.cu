@@ -22,7 +22,10 @@
 
 #include <cinttypes>
 
-template <class Key> struct engine {
+namespace
+{
+
+template <class Key> struct gpu_engine {
         const struct kc_count_params *params;
         const struct kc_gpu_params *gpu_params;
         const struct kc_batch_source *source;
@@ -43,9 +46,12 @@ template <class Key> struct engine {
         struct kc_count_totals *totals;
 };
 
+} // namespace
+
 /* ---- the device ---- */
 
-template <class Key> static enum kc_status open_device(struct engine<Key> *e, struct kc_error *err)
+template <class Key>
+static enum kc_status open_device(struct gpu_engine<Key> *e, struct kc_error *err)
 {
         enum kc_status status;
         int trace = kc_gpu_trace_begin(&e->trace, "open device", 0, NULL);
@@ -60,7 +66,8 @@ out:
 /* With read_ahead the uploads begin while the rest is taken. Else the workers have read nothing
  * yet, and may not before nothing can fail any more: what they take from the source is gone for
  * another engine. */
-template <class Key> static enum kc_status take_memory(struct engine<Key> *e, struct kc_error *err)
+template <class Key>
+static enum kc_status take_memory(struct gpu_engine<Key> *e, struct kc_error *err)
 {
         enum kc_status status;
         const struct kc_count_params *p = e->params;
@@ -92,7 +99,7 @@ out:
 template <class Key>
 static enum kc_status insert(void *ctx, struct kc_gpu_run<Key> *run, struct kc_error *err)
 {
-        struct engine<Key> *e = (struct engine<Key> *)ctx;
+        struct gpu_engine<Key> *e = (struct gpu_engine<Key> *)ctx;
         int trace = kc_gpu_trace_begin(&e->trace, "insert", e->nbatches, NULL);
         enum kc_status status = kc_gpu_lsm_insert(e->lsm, run, err);
         kc_gpu_trace_end(&e->trace, trace, NULL);
@@ -102,7 +109,7 @@ static enum kc_status insert(void *ctx, struct kc_gpu_run<Key> *run, struct kc_e
 }
 
 template <class Key>
-static enum kc_status count_batch(struct engine<Key> *e, const struct kc_gpu_reads *reads,
+static enum kc_status count_batch(struct gpu_engine<Key> *e, const struct kc_gpu_reads *reads,
                                   struct kc_error *err)
 {
         enum kc_status status;
@@ -120,7 +127,8 @@ out:
         return status;
 }
 
-template <class Key> static enum kc_status count_all(struct engine<Key> *e, struct kc_error *err)
+template <class Key>
+static enum kc_status count_all(struct gpu_engine<Key> *e, struct kc_error *err)
 {
         enum kc_status status;
         struct kc_gpu_reads reads;
@@ -143,7 +151,8 @@ out:
 /* ---- the run ---- */
 
 /* Ranges are much longer than parts: what a range costs grows with the number of runs. */
-template <class Key> static enum kc_status merge_all(struct engine<Key> *e, struct kc_error *err)
+template <class Key>
+static enum kc_status merge_all(struct gpu_engine<Key> *e, struct kc_error *err)
 {
         enum { RANGE_NPAIRS = 1 << 24 };
         enum kc_status status;
@@ -167,7 +176,7 @@ out:
 
 /* ---- threads ---- */
 
-template <class Key> static enum kc_status drive(struct engine<Key> *e, struct kc_error *err)
+template <class Key> static enum kc_status drive(struct gpu_engine<Key> *e, struct kc_error *err)
 {
         enum kc_status status;
         double read, counted;
@@ -189,7 +198,7 @@ out:
 /* Thread 0 drives, the others are workers 0 .. nworkers-1, of whom the first read. */
 template <class Key> static enum kc_status run(void *ctx, int thread, struct kc_error *err)
 {
-        struct engine<Key> *e = (struct engine<Key> *)ctx;
+        struct gpu_engine<Key> *e = (struct gpu_engine<Key> *)ctx;
         enum kc_status status;
         if (thread == 0)
                 return drive(e, err);
@@ -202,7 +211,7 @@ out:
 
 template <class Key> static void on_failure(void *ctx)
 {
-        struct engine<Key> *e = (struct engine<Key> *)ctx;
+        struct gpu_engine<Key> *e = (struct gpu_engine<Key> *)ctx;
         kc_gate_stop(&e->gate);
         if (__atomic_load_n(&e->began, __ATOMIC_ACQUIRE))
                 e->sink->cancel(e->sink->ctx);
@@ -212,7 +221,7 @@ template <class Key> static void on_failure(void *ctx)
  * What goes in comes out: the k-mers of all batches are the sum of all counts, but for what
  * saturation cut off.
  */
-template <class Key> static enum kc_status add_up(struct engine<Key> *e, struct kc_error *err)
+template <class Key> static enum kc_status add_up(struct gpu_engine<Key> *e, struct kc_error *err)
 {
         struct kc_gpu_emit_totals out;
         kc_gpu_emitter_totals(e->emitter, &out);
@@ -233,7 +242,7 @@ template <class Key> static enum kc_status add_up(struct engine<Key> *e, struct 
  * the output meanwhile, find all cores taken, a reader must make way, and all others soon wait for
  * that reader's chunk: of many threads these two get one each.
  */
-template <class Key> static void count_workers(struct engine<Key> *e, int nthreads)
+template <class Key> static void count_workers(struct gpu_engine<Key> *e, int nthreads)
 {
         enum { MANY = 8 };
         e->nworkers = nthreads > MANY ? nthreads - 1 : nthreads;
@@ -242,7 +251,7 @@ template <class Key> static void count_workers(struct engine<Key> *e, int nthrea
 
 /* Of so many bases one begins a k-mer that was not seen before, at usual coverage and error rates.
  * The sink hears of it before anything is counted, because to prepare space takes time. */
-template <class Key> static void expect_pairs(const struct engine<Key> *e)
+template <class Key> static void expect_pairs(const struct gpu_engine<Key> *e)
 {
         enum { NBASES_PER_PAIR = 8 };
         const uint64_t most = UINT64_C(1) << 29; /* it may be wrong, after all */
@@ -251,7 +260,7 @@ template <class Key> static void expect_pairs(const struct engine<Key> *e)
                 e->sink->expect(e->sink->ctx, npairs < most ? npairs : most);
 }
 
-template <class Key> static enum kc_status count(struct engine<Key> *e, struct kc_error *err)
+template <class Key> static enum kc_status count(struct gpu_engine<Key> *e, struct kc_error *err)
 {
         enum kc_status status;
         struct kc_gpu_feed_setup feed = {};
@@ -274,7 +283,7 @@ out:
 }
 
 /* The order matters: no copy may be under way into memory that is freed. */
-template <class Key> static void close_all(struct engine<Key> *e)
+template <class Key> static void close_all(struct gpu_engine<Key> *e)
 {
         cudaStream_t streams[] = { e->gpu.upload, e->gpu.stream, e->gpu.download };
         for (cudaStream_t stream : streams)
@@ -297,7 +306,7 @@ static enum kc_status count_with(const struct kc_count_params *params,
                                  struct kc_count_totals *totals, struct kc_gpu_report *report,
                                  struct kc_error *err)
 {
-        struct engine<Key> e = {
+        struct gpu_engine<Key> e = {
         };
         e.params = params;
         e.gpu_params = gpu_params;

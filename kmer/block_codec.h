@@ -11,9 +11,9 @@
  * Counts: a bitmap says which are above 1; for those, count - 2 in a fixed width, chosen for the
  * block, and whole counts in an exception list for those that do not fit.
  *
- *   | head | high bits | planes: l/64 whole words | field: l%64 bits  | bitmap | width bits |
- * excep- | | 1    |           | of each value            | of each value     | n bits | per
- * count>1| tions  |
+ *   | head | high bits | planes: l/64 whole | field: l%64   | bitmap | width bits  | exceptions |
+ *   |      |           | words of each value | bits of each  | n bits | per count>1 |            |
+ *   | 1    |           |                     | value         |        |             |            |
  *
  *   head, from the low byte up:  n 16 | l 16 | exceptions 16 | words of high bits 8 | width 8
  *

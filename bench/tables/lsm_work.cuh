@@ -91,9 +91,9 @@ struct work {
         size_t nqueries, query_cap;
         enum kc_lsm_order order;
         struct kc_lsm_ranges<uint32_t> ranges;
-        size_t ranges_cap;                  /* that its memory was taken for */
-        std::vector<cudaEvent_t> events;    /* before and behind each batch */
-        kc_lsm_run<uint32_t> array, merged; /* of the sorted array */
+        size_t ranges_cap;                      /* that its memory was taken for */
+        std::vector<cudaEvent_t> events;        /* before and behind each batch */
+        kc_lsm_map_run<uint32_t> array, merged; /* of the sorted array */
         kc_lsm_level<uint32_t> sorted;
 };
 
@@ -203,7 +203,7 @@ static enum kc_status prepare_full(struct bench *bench, void *ctx, struct kc_err
 /* A batch is sorted and merged into w->array. */
 static enum kc_status insert_to_array(struct work *w, struct kc_error *err)
 {
-        kc_lsm_run<uint32_t> sorted = w->array.n == 0 ? w->merged : w->sorted.run;
+        kc_lsm_map_run<uint32_t> sorted = w->array.n == 0 ? w->merged : w->sorted.run;
         enum kc_status status = kc_lsm_sort(w->map, w->words, w->values, w->batch, &w->sorted,
                                             &sorted, (uint32_t *)NULL, err);
         if (status != KC_OK || w->array.n == 0)

@@ -10,11 +10,16 @@
 
 enum { THREADS = 128, WARPS = THREADS / 32, GRID_PER_PROCESSOR = 8 };
 
+namespace
+{
+
 /* Of a block in a warp's hands. */
 struct scratch {
         uint16_t high[KC_BLOCK_NKMERS];
         uint32_t counts[KC_BLOCK_NKMERS];
 };
+
+} // namespace
 
 static __device__ uint32_t sum_of_lanes(uint32_t x)
 {
@@ -91,10 +96,15 @@ static __device__ bool read_highs(const uint64_t *section, const struct kc_block
         return true;
 }
 
+namespace
+{
+
 /* Lane r has row r of the bitmap, and so many are before it. */
 struct bitmap {
         uint32_t row, rank;
 };
+
+} // namespace
 
 static __device__ bool read_bitmap(const uint64_t *words, struct kc_block_plan *plan,
                                    struct bitmap *bitmap)
@@ -141,11 +151,16 @@ static __device__ bool read_counts(const uint64_t *words, const struct kc_block_
 
 /* ---- pairs ---- */
 
+namespace
+{
+
 /* What is told of a block's pairs. */
 struct found {
         uint32_t nbelow_from, nbelow_end;
         uint64_t sum; /* of the lane */
 };
+
+} // namespace
 
 /* The k-mer of a value's parts. */
 template <class Key>
@@ -234,8 +249,8 @@ static __device__ bool decode_block(const struct kc_decode_range<Key> *range, si
 
 template <class Key>
 static __global__ void __launch_bounds__(THREADS)
-        decode_kernel(struct kc_decode_range<Key> range, struct kc_gpu_run<Key, uint64_t> to,
-                      unsigned long long *refused)
+        decode_blocks_kernel(struct kc_decode_range<Key> range, struct kc_gpu_run<Key, uint64_t> to,
+                             unsigned long long *refused)
 {
         __shared__ struct scratch scratch[WARPS];
         const size_t nwarps = (size_t)gridDim.x * WARPS;
@@ -258,7 +273,7 @@ enum kc_status kc_gpu_decode(struct kc_gpu *gpu, const struct kc_decode_range<Ke
         KC_TRY(KC_CUDA(cudaMemsetAsync(refused, 0, sizeof *refused, gpu->stream)));
         if (range->nblocks == 0)
                 return KC_OK;
-        decode_kernel<<<grid, THREADS, 0, gpu->stream>>>(*range, *pairs, refused);
+        decode_blocks_kernel<<<grid, THREADS, 0, gpu->stream>>>(*range, *pairs, refused);
         KC_TRY(KC_LAUNCHED());
 out:
         return status;

@@ -2,12 +2,17 @@
 
 #include <cstdlib>
 
+namespace
+{
+
 /* Pairs of a part in page-locked memory, for a sink that takes no blocks. */
 template <class Key> struct pairs {
         Key *kmers;
         uint32_t *counts;
         size_t n;
 };
+
+} // namespace
 
 /* Part p goes through slot p % nslots. */
 template <class Key> struct kc_gpu_emitter {

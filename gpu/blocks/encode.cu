@@ -55,11 +55,11 @@ static enum kc_status filter_range(struct kc_gpu_encoder<Key> *e,
         enum kc_status status;
         const size_t ntiles = kc_ceil_div(range->n, KC_BLOCK_NKMERS);
         const unsigned grid = grid_for(e->gpu, ntiles + 1);
-        count_passing_kernel<<<grid, THREADS, 0, e->gpu->stream>>>(
+        encode_count_passing_kernel<<<grid, THREADS, 0, e->gpu->stream>>>(
                 range->counts, range->n, e->filter, ntiles, e->sizes, e->found.totals);
         KC_TRY(KC_LAUNCHED());
         KC_TRY(scan(e, ntiles + 1, err));
-        move_passing_kernel<<<grid, THREADS, 0, e->gpu->stream>>>(
+        encode_move_passing_kernel<<<grid, THREADS, 0, e->gpu->stream>>>(
                 range->kmers, range->counts, range->n, e->filter, ntiles, e->offsets, e->kept_kmers,
                 e->kept_counts, e->found.totals);
         KC_TRY(KC_LAUNCHED());
@@ -75,7 +75,7 @@ static enum kc_status begin(struct kc_gpu_encoder<Key> *e, const struct kc_gpu_r
         enum kc_status status;
         *src = { e->carry_kmers, range->kmers, e->carry_counts, range->counts,
                  e->ncarry,      last,         e->found.totals };
-        begin_kernel<<<1, THREADS, 0, e->gpu->stream>>>(e->found.totals, range->n);
+        encode_begin_kernel<<<1, THREADS, 0, e->gpu->stream>>>(e->found.totals, range->n);
         KC_TRY(KC_LAUNCHED());
         if (range->n > 0 && !keeps_all(&e->filter)) {
                 KC_TRY(filter_range(e, range, err));
@@ -106,11 +106,11 @@ static enum kc_status encode(struct kc_gpu_encoder<Key> *e, const struct encode_
         const unsigned grid = grid_for(e->gpu, max_blocks + 1);
         if (max_blocks == 0)
                 return KC_OK;
-        plan_kernel<<<grid, THREADS, 0, e->gpu->stream>>>(*src, plans);
+        encode_plan_kernel<<<grid, THREADS, 0, e->gpu->stream>>>(*src, plans);
         KC_TRY(KC_LAUNCHED());
         KC_TRY(scan(e, max_blocks + 1, err));
         KC_TRY(KC_CUDA(cudaStreamWaitEvent(e->gpu->stream, stage->downloaded, 0)));
-        encode_kernel<<<grid, THREADS, 0, e->gpu->stream>>>(*src, plans, stage->words);
+        encode_blocks_kernel<<<grid, THREADS, 0, e->gpu->stream>>>(*src, plans, stage->words);
         KC_TRY(KC_LAUNCHED());
 out:
         return status;
@@ -180,8 +180,8 @@ enum kc_status kc_gpu_encoder_put(struct kc_gpu_encoder<Key> *e,
         KC_TRY(begin(e, range, last, &src, err));
         KC_TRY(encode(e, &e->stages[++e->nputs % ENCODE_NSTAGES], &src, max_blocks, err));
         if (!last && range->n > 0) {
-                carry_kernel<<<1, KC_BLOCK_NKMERS, 0, e->gpu->stream>>>(src, e->carry_kmers,
-                                                                        e->carry_counts);
+                encode_carry_kernel<<<1, KC_BLOCK_NKMERS, 0, e->gpu->stream>>>(src, e->carry_kmers,
+                                                                               e->carry_counts);
                 KC_TRY(KC_LAUNCHED());
         }
         KC_TRY(learn(e, max_blocks, last, err));

@@ -161,8 +161,8 @@ static __device__ void encode_block(const struct encode_source<Key> *src,
 
 template <class Key>
 static __global__ void __launch_bounds__(THREADS)
-        encode_kernel(struct encode_source<Key> src, struct encode_plans<Key> plans,
-                      uint64_t *words)
+        encode_blocks_kernel(struct encode_source<Key> src, struct encode_plans<Key> plans,
+                             uint64_t *words)
 {
         __shared__ struct encode_scratch scratch[WARPS];
         for (size_t block = get_warp(); block < plans.max_blocks; block += get_nwarps())

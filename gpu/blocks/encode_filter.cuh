@@ -7,7 +7,7 @@
 
 #include "gpu/blocks/encode_common.cuh"
 
-static __global__ void begin_kernel(struct encode_totals *totals, uint64_t npairs)
+static __global__ void encode_begin_kernel(struct encode_totals *totals, uint64_t npairs)
 {
         for (uint32_t i = threadIdx.x; i < sizeof *totals / 8; i += blockDim.x)
                 ((uint64_t *)totals)[i] = 0;
@@ -32,8 +32,8 @@ static __device__ bool passes(const struct encode_filter *filter, uint32_t count
 
 /* sizes[tile]: pairs that pass of each KC_BLOCK_NKMERS; a last one of 0. */
 static __global__ void __launch_bounds__(THREADS)
-        count_passing_kernel(const uint32_t *counts, uint64_t n, struct encode_filter filter,
-                             size_t ntiles, uint64_t *sizes, struct encode_totals *totals)
+        encode_count_passing_kernel(const uint32_t *counts, uint64_t n, struct encode_filter filter,
+                                    size_t ntiles, uint64_t *sizes, struct encode_totals *totals)
 {
         unsigned long long ndropped = 0, sum_dropped = 0, nunique = 0;
         for (size_t tile = get_warp(); tile <= ntiles; tile += get_nwarps()) {
@@ -58,9 +58,10 @@ static __global__ void __launch_bounds__(THREADS)
 
 template <class Key>
 static __global__ void __launch_bounds__(THREADS)
-        move_passing_kernel(const Key *kmers, const uint32_t *counts, uint64_t n,
-                            struct encode_filter filter, size_t ntiles, const uint64_t *offsets,
-                            Key *out_kmers, uint32_t *out_counts, struct encode_totals *totals)
+        encode_move_passing_kernel(const Key *kmers, const uint32_t *counts, uint64_t n,
+                                   struct encode_filter filter, size_t ntiles,
+                                   const uint64_t *offsets, Key *out_kmers, uint32_t *out_counts,
+                                   struct encode_totals *totals)
 {
         for (size_t tile = get_warp(); tile < ntiles; tile += get_nwarps()) {
                 uint64_t at = offsets[tile];
@@ -83,7 +84,8 @@ static __global__ void __launch_bounds__(THREADS)
 
 /* One thread a pair. Where nothing was encoded, the carry stays and the range goes behind it. */
 template <class Key>
-static __global__ void carry_kernel(struct encode_source<Key> src, Key *kmers, uint32_t *counts)
+static __global__ void encode_carry_kernel(struct encode_source<Key> src, Key *kmers,
+                                           uint32_t *counts)
 {
         uint64_t total = source_npairs(&src), begin = total - total % KC_BLOCK_NKMERS;
         uint64_t from = begin + threadIdx.x;

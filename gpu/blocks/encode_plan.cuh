@@ -91,7 +91,7 @@ static __device__ void plan_block(const struct encode_source<Key> *src,
 
 template <class Key>
 static __global__ void __launch_bounds__(THREADS)
-        plan_kernel(struct encode_source<Key> src, struct encode_plans<Key> plans)
+        encode_plan_kernel(struct encode_source<Key> src, struct encode_plans<Key> plans)
 {
         __shared__ struct plan_scratch scratch;
         uint32_t nones = 0;

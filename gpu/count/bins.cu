@@ -16,12 +16,17 @@ template <class Key> static constexpr uint32_t table_capacity(enum kc_gpu_table 
 
 template <class Key> using fold = kc_fold<Key, 256>;
 
+namespace
+{
+
 template <class Key> struct block_state {
         fold<Key> records;
         kc_expander<Key> expanders[WARPS];
         uint32_t warp_totals[WARPS];
         uint64_t base; /* of the block's pairs in the output */
 };
+
+} // namespace
 
 /* Where the block's pairs go: the number of them, counted by the warps, is added to *out.n once. */
 template <class Key, class Table>
@@ -87,8 +92,11 @@ __device__ static void fold_records(fold<Key> *f, uint32_t *next, int k, bool st
         }
 }
 
+namespace
+{
+
 /* A warp's share of the fold, up to 32 stretches, and how far it has come. */
-struct share {
+struct bin_share {
         uint32_t first; /* of its stretches */
         uint32_t nkmers;
         uint32_t round;  /* of 32 k-mers */
@@ -97,13 +105,16 @@ struct share {
         bool resumed;    /* the round is done for those lanes that are not `again` */
 };
 
+} // namespace
+
 /* The stretches are shared out evenly, so that no warp waits long for the others. */
-template <class Key> __device__ static share begin_share(const fold<Key> *f, kc_expander<Key> *x)
+template <class Key>
+__device__ static bin_share begin_share(const fold<Key> *f, kc_expander<Key> *x)
 {
         static_assert(fold<Key>::MAX_SIZE <= WARP * WARPS, "a lane has one stretch at most");
         const uint32_t lane = threadIdx.x % WARP;
         const uint32_t nstretches = f->size(), each = (nstretches + WARPS - 1) / WARPS;
-        share s = {};
+        bin_share s = {};
         s.first = threadIdx.x / WARP * each;
         const uint32_t mine = s.first + lane;
         const bool has_one = lane < each && mine < nstretches;
@@ -114,7 +125,7 @@ template <class Key> __device__ static share begin_share(const fold<Key> *f, kc_
 /* Count until the share is done (true) or the table is full (false). For converged warps. */
 template <class Key, class Table>
 __device__ static bool count_share(Table *table, const fold<Key> *f, const kc_expander<Key> *x,
-                                   share *s, int k, bool stranded)
+                                   bin_share *s, int k, bool stranded)
 {
         const uint32_t lane = threadIdx.x % WARP;
         for (; s->round * WARP < s->nkmers; s->round++, s->resumed = false) {
@@ -141,7 +152,7 @@ __device__ static void count_fold(Table *table, block_state<Key> *state, int k, 
                                   const kc_pairs_out<Key> &out)
 {
         kc_expander<Key> *x = &state->expanders[threadIdx.x / WARP];
-        share s = begin_share(&state->records, x);
+        bin_share s = begin_share(&state->records, x);
         while (__syncthreads_or(!count_share<Key>(table, &state->records, x, &s, k, stranded))) {
                 drain<Key>(state, *table, out);
                 __syncthreads();
@@ -169,11 +180,10 @@ __device__ static void count_task(Table *table, block_state<Key> *state, const k
 
 /* As many blocks as there are tasks, or fewer that go on to further ones. */
 template <class Key, class Table>
-__global__ __launch_bounds__(THREADS) void count_kernel(kc_table_setup setup, int k, bool stranded,
-                                                        const uint64_t *words,
-                                                        const uint64_t *records,
-                                                        const kc_task *tasks, uint32_t ntasks,
-                                                        kc_pairs_out<Key> out)
+static __global__ void __launch_bounds__(THREADS)
+        count_bins_kernel(kc_table_setup setup, int k, bool stranded, const uint64_t *words,
+                          const uint64_t *records, const kc_task *tasks, uint32_t ntasks,
+                          kc_pairs_out<Key> out)
 {
         extern __shared__ uint4 dynamic[];
         __shared__ block_state<Key> state;
@@ -197,10 +207,10 @@ static enum kc_status launch(struct kc_gpu *gpu, const kc_table_setup *setup, in
 {
         enum kc_status status;
         const size_t shared = Table::shared_nbytes(*setup);
-        KC_TRY(KC_CUDA(cudaFuncSetAttribute(count_kernel<Key, Table>,
+        KC_TRY(KC_CUDA(cudaFuncSetAttribute(count_bins_kernel<Key, Table>,
                                             cudaFuncAttributeMaxDynamicSharedMemorySize,
                                             (int)shared)));
-        count_kernel<Key, Table><<<(unsigned)nblocks, THREADS, shared, gpu->stream>>>(
+        count_bins_kernel<Key, Table><<<(unsigned)nblocks, THREADS, shared, gpu->stream>>>(
                 *setup, k, stranded, words, records, tasks, (uint32_t)ntasks, *out);
         KC_TRY(KC_LAUNCHED());
 out:

@@ -24,10 +24,15 @@ static uint64_t pairs_for(uint64_t nkmers)
         return nkmers / 2 < least ? least : nkmers / 2;
 }
 
+namespace
+{
+
 struct sizes {
         uint64_t records, pairs, tasks, nbins;
         size_t cub;
 };
+
+} // namespace
 
 /* Temporary memory of CUB's sorting and scanning of so many items, with a margin: 1024 bytes a tile
  * of 3840 records (sm_80) or more. */

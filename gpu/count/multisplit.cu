@@ -15,8 +15,8 @@ enum { THREADS = 256, WARP = 32 };
 
 /* Where each bin begins among the sorted records; offsets[nbins] = n. A record that follows one of
  * another bin says so for all bins in between. */
-__global__ void offsets_kernel(const uint64_t *records, uint64_t n, uint32_t nbins,
-                               uint32_t *offsets)
+static __global__ void multisplit_offsets_kernel(const uint64_t *records, uint64_t n,
+                                                 uint32_t nbins, uint32_t *offsets)
 {
         uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
         if (i > n)
@@ -27,6 +27,9 @@ __global__ void offsets_kernel(const uint64_t *records, uint64_t n, uint32_t nbi
                 offsets[bin] = (uint32_t)i;
 }
 
+namespace
+{
+
 struct pieces_of {
         const uint32_t *offsets;
         uint32_t nbins;
@@ -36,6 +39,8 @@ struct pieces_of {
                 return (n + TASK_NRECORDS - 1) / TASK_NRECORDS;
         }
 };
+
+} // namespace
 
 /* Exclusive sums of the bins' pieces, and their total. */
 template <class Key>
@@ -63,9 +68,9 @@ __device__ static uint32_t bin_of_task(const uint32_t *pieces, uint32_t nbins, u
 }
 
 /* One warp a task; bounds[t] is the number of its k-mers. */
-__global__ void tasks_kernel(const uint64_t *records, const uint32_t *offsets,
-                             const uint32_t *pieces, uint32_t nbins, kc_task *tasks,
-                             uint64_t *bounds)
+static __global__ void multisplit_tasks_kernel(const uint64_t *records, const uint32_t *offsets,
+                                               const uint32_t *pieces, uint32_t nbins,
+                                               kc_task *tasks, uint64_t *bounds)
 {
         uint32_t t = (blockIdx.x * blockDim.x + threadIdx.x) / WARP, lane = threadIdx.x % WARP;
         if (t >= pieces[nbins])
@@ -92,8 +97,8 @@ static enum kc_status make_tasks(kc_gpu_counter<Key> *c, const kc_superkmer_setu
         const uint32_t nbins = 1u << setup->bin_bits;
         const uint64_t n = c->heard->nrecords;
         size_t nbytes = c->cub_nbytes;
-        offsets_kernel<<<kc_ceil_div(n + 1, THREADS), THREADS, 0, stream>>>(c->records, n, nbins,
-                                                                            c->offsets);
+        multisplit_offsets_kernel<<<kc_ceil_div(n + 1, THREADS), THREADS, 0, stream>>>(
+                c->records, n, nbins, c->offsets);
         KC_TRY(KC_LAUNCHED());
         KC_TRY(sum_pieces(c, nbins, err));
         KC_TRY(KC_CUDA(cudaMemcpyAsync(&c->heard->ntasks, c->pieces + nbins, sizeof(uint32_t),
@@ -101,8 +106,9 @@ static enum kc_status make_tasks(kc_gpu_counter<Key> *c, const kc_superkmer_setu
         KC_TRY(KC_CUDA(cudaStreamSynchronize(stream)));
         if (c->heard->ntasks == 0)
                 return KC_OK;
-        tasks_kernel<<<kc_ceil_div((size_t)c->heard->ntasks * WARP, THREADS), THREADS, 0, stream>>>(
-                c->records, c->offsets, c->pieces, nbins, c->tasks, c->bounds);
+        multisplit_tasks_kernel<<<kc_ceil_div((size_t)c->heard->ntasks * WARP, THREADS), THREADS, 0,
+                                  stream>>>(c->records, c->offsets, c->pieces, nbins, c->tasks,
+                                            c->bounds);
         KC_TRY(KC_LAUNCHED());
         KC_TRY(KC_CUDA(cub::DeviceScan::InclusiveSum(c->cub_memory, nbytes, c->bounds, c->bounds,
                                                      (int)c->heard->ntasks, stream)));

@@ -6,8 +6,8 @@
 #include "gpu/order/order.cuh"
 
 /* *last: tasks first .. *last - 1 have at most `room` k-mers. */
-__global__ void wave_kernel(const uint64_t *bounds, uint32_t first, uint32_t ntasks, uint64_t room,
-                            uint32_t *last)
+static __global__ void count_wave_kernel(const uint64_t *bounds, uint32_t first, uint32_t ntasks,
+                                         uint64_t room, uint32_t *last)
 {
         uint64_t limit = (first == 0 ? 0 : bounds[first - 1]) + room;
         uint32_t low = first, high = ntasks;
@@ -21,10 +21,15 @@ __global__ void wave_kernel(const uint64_t *bounds, uint32_t first, uint32_t nta
         *last = low;
 }
 
+namespace
+{
+
 template <class Key> struct pair_buffers {
         Key *kmers, *kmers_tmp;
         uint32_t *counts, *counts_tmp;
 };
+
+} // namespace
 
 template <class Key> static pair_buffers<Key> get_pairs(const kc_gpu_counter<Key> *c)
 {
@@ -40,8 +45,8 @@ static enum kc_status count_wave(kc_gpu_counter<Key> *c, const kc_gpu_reads *rea
         cudaStream_t stream = c->gpu->stream;
         const pair_buffers<Key> pairs = get_pairs(c);
         const kc_pairs_out<Key> out = { pairs.kmers, pairs.counts, &c->cursors[1] };
-        wave_kernel<<<1, 1, 0, stream>>>(c->bounds, *first, c->heard->ntasks,
-                                         c->pairs_cap - c->heard->npairs, c->last);
+        count_wave_kernel<<<1, 1, 0, stream>>>(c->bounds, *first, c->heard->ntasks,
+                                               c->pairs_cap - c->heard->npairs, c->last);
         KC_TRY(KC_LAUNCHED());
         KC_TRY(KC_CUDA(cudaMemcpyAsync(&c->heard->last, c->last, sizeof(uint32_t),
                                        cudaMemcpyDeviceToHost, stream)));

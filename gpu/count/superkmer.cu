@@ -29,6 +29,9 @@ uint64_t kc_superkmer_expected(int k, uint64_t nkmers)
         return n < nkmers + 4096 ? n : nkmers + 4096;
 }
 
+namespace
+{
+
 /* The bases from a place on, 16 at a time; behind the last one come any. */
 struct base_stream {
         const uint32_t *next;
@@ -36,6 +39,8 @@ struct base_stream {
         uint32_t behind; /* bases of *(next - 1) are in here from bit `shift` on */
         uint32_t shift, bits;
 };
+
+} // namespace
 
 __device__ static void stream_begin(base_stream *s, const uint64_t *words, uint64_t position,
                                     uint32_t nbases)
@@ -56,6 +61,9 @@ __device__ static void stream_refill(base_stream *s)
         s->bits = __funnelshift_r(s->behind, ahead, s->shift);
         s->behind = ahead;
 }
+
+namespace
+{
 
 /*
  * A lane's records so far: | hash of the minimizer, its high bits | start |, row after row of the
@@ -79,6 +87,8 @@ struct warp_board {
         uint32_t before[WARP];   /* entries of the lanes before */
         uint32_t end[WARP];      /* k-mer where the last entry's record ends */
 };
+
+} // namespace
 
 /* The lane whose entry is the e-th of the warp's. */
 __device__ static uint32_t owner_of(const warp_board *board, uint32_t e)
@@ -130,15 +140,20 @@ __device__ static void make_suffix_minima(uint32_t *hashes, int n)
         }
 }
 
+namespace
+{
+
 /* A lane on its way through a span: m-mer after m-mer. */
-struct walk {
+struct span_walk {
         base_stream bases;
         kc_mmer mmer;
         uint32_t nfed;
         int m;
 };
 
-__device__ static void walk_feed(walk *w)
+} // namespace
+
+__device__ static void walk_feed(span_walk *w)
 {
         if (w->nfed++ % 16 == 0)
                 stream_refill(&w->bases);
@@ -147,9 +162,10 @@ __device__ static void walk_feed(walk *w)
 }
 
 /* Just before the first m-mer's last base. */
-__device__ static walk walk_begin(const uint64_t *words, uint64_t position, uint32_t nbases, int m)
+__device__ static span_walk walk_begin(const uint64_t *words, uint64_t position, uint32_t nbases,
+                                       int m)
 {
-        walk w = {};
+        span_walk w = {};
         w.m = m;
         stream_begin(&w.bases, words, position, nbases);
         for (int i = 0; i < m - 1; i++)
@@ -157,16 +173,21 @@ __device__ static walk walk_begin(const uint64_t *words, uint64_t position, uint
         return w;
 }
 
-__device__ static uint32_t walk_hash(walk *w)
+__device__ static uint32_t walk_hash(span_walk *w)
 {
         walk_feed(w);
         return kc_mmer_hash(&w->mmer);
 }
 
+namespace
+{
+
 /* The record that a lane is in. */
 struct open_record {
         uint32_t start, minimizer;
 };
+
+} // namespace
 
 __device__ static uint32_t list_entry(const open_record &record)
 {
@@ -174,7 +195,7 @@ __device__ static uint32_t list_entry(const open_record &record)
 }
 
 /* The first block of m-mers ends with the first k-mer; its minimum is that k-mer's minimizer. */
-__device__ static open_record first_block(walk *w, uint32_t *hashes, int window)
+__device__ static open_record first_block(span_walk *w, uint32_t *hashes, int window)
 {
         open_record record = { 0, UINT32_MAX };
         for (int t = 0; t < window; t++) {
@@ -188,7 +209,7 @@ __device__ static open_record first_block(walk *w, uint32_t *hashes, int window)
 
 /* A further block, from k-mer `kmer` on. An entry is stored in any case, and kept if a record ends:
  * a branch would cost more. */
-__device__ static void next_block(const kc_superkmer_setup &setup, walk *w, uint32_t *hashes,
+__device__ static void next_block(const kc_superkmer_setup &setup, span_walk *w, uint32_t *hashes,
                                   lane_list *list, open_record *record, uint32_t kmer,
                                   uint32_t nkmers)
 {
@@ -215,10 +236,9 @@ __device__ static void next_block(const kc_superkmer_setup &setup, walk *w, uint
  * that ends at an m-mer is that of the m-mers of its block of `window` m-mers up to it, and of a
  * suffix of the block before (van Herk 1992, Gil and Werman 1993): the same work at each place.
  */
-__global__ __launch_bounds__(WARP *WARPS) void find_kernel(kc_superkmer_setup setup,
-                                                           const uint64_t *words,
-                                                           const kc_span *spans, size_t nspans,
-                                                           records_out out)
+static __global__ void __launch_bounds__(WARP *WARPS)
+        find_superkmers_kernel(kc_superkmer_setup setup, const uint64_t *words,
+                               const kc_span *spans, size_t nspans, records_out out)
 {
         extern __shared__ uint32_t shared[];
         __shared__ warp_board boards[WARPS];
@@ -236,8 +256,8 @@ __global__ __launch_bounds__(WARP *WARPS) void find_kernel(kc_superkmer_setup se
         const uint32_t nkmers = span.nkmers, most = __reduce_max_sync(~0u, nkmers);
         board->position[lane] = (uint64_t)span.word * 32 + span.base;
 
-        walk w = walk_begin(words, board->position[lane], max(nkmers, 1u) + (uint32_t)setup.k - 1,
-                            setup.m);
+        span_walk w = walk_begin(words, board->position[lane],
+                                 max(nkmers, 1u) + (uint32_t)setup.k - 1, setup.m);
         open_record record = first_block(&w, hashes, window);
         for (uint32_t kmer = 1; kmer < most; kmer += (uint32_t)window) {
                 next_block(setup, &w, hashes, &list, &record, kmer, nkmers);
@@ -262,9 +282,10 @@ enum kc_status kc_superkmer_find(struct kc_gpu *gpu, const kc_superkmer_setup *s
         if (nspans == 0)
                 return KC_OK;
         KC_TRY(KC_CUDA(cudaFuncSetAttribute(
-                find_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared)));
-        find_kernel<<<kc_ceil_div(nspans, WARP * WARPS), WARP * WARPS, shared, gpu->stream>>>(
-                *setup, reads->words, reads->spans + first, nspans, out);
+                find_superkmers_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared)));
+        find_superkmers_kernel<<<kc_ceil_div(nspans, WARP * WARPS), WARP * WARPS, shared,
+                                 gpu->stream>>>(*setup, reads->words, reads->spans + first, nspans,
+                                                out);
         KC_TRY(KC_LAUNCHED());
 out:
         return status;

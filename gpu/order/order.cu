@@ -90,25 +90,25 @@ static enum kc_status split(struct kc_gpu *gpu, struct order_work<Key> *work, cu
         struct order_tables *t = &work->tables;
         KC_TRY(mark(gpu, marks, KC_ORDER_BEGIN, err));
         KC_TRY(KC_CUDA(cudaMemsetAsync(t->state, 0, t->zero_nbytes, gpu->stream)));
-        count_coarse_kernel<<<nchunks, NTHREADS, 0, gpu->stream>>>(work->in.kmers, work->in.n,
-                                                                   work->in.k, t->coarse);
+        order_count_coarse_kernel<<<nchunks, NTHREADS, 0, gpu->stream>>>(work->in.kmers, work->in.n,
+                                                                         work->in.k, t->coarse);
         KC_TRY(KC_LAUNCHED());
-        plan_splits_kernel<<<1, PLAN_NTHREADS, 0, gpu->stream>>>(
+        order_plan_splits_kernel<<<1, PLAN_NTHREADS, 0, gpu->stream>>>(
                 *t, (uint32_t)max_split_npairs<Key>(), CHUNK);
         KC_TRY(KC_LAUNCHED());
         KC_TRY(mark(gpu, marks, KC_ORDER_COARSE_COUNTED, err));
-        KC_TRY(KC_CUDA(cudaFuncSetAttribute(split_kernel<Key>,
+        KC_TRY(KC_CUDA(cudaFuncSetAttribute(order_split_kernel<Key>,
                                             cudaFuncAttributeMaxDynamicSharedMemorySize, nbytes)));
-        split_kernel<<<nchunks, NTHREADS, nbytes, gpu->stream>>>(*work);
+        order_split_kernel<<<nchunks, NTHREADS, nbytes, gpu->stream>>>(*work);
         KC_TRY(KC_LAUNCHED());
         KC_TRY(mark(gpu, marks, KC_ORDER_SPLIT, err));
-        count_cells_kernel<<<nchunks + KC_ORDER_FANOUT, NTHREADS, 0, gpu->stream>>>(
+        order_count_cells_kernel<<<nchunks + KC_ORDER_FANOUT, NTHREADS, 0, gpu->stream>>>(
                 work->in.kmers_tmp, *t);
         KC_TRY(KC_LAUNCHED());
         KC_TRY(mark(gpu, marks, KC_ORDER_CELLS_COUNTED, err));
-        plan_buckets_kernel<<<KC_ORDER_FANOUT, PLAN_NTHREADS, 0, gpu->stream>>>(*t, cap);
+        order_plan_buckets_kernel<<<KC_ORDER_FANOUT, PLAN_NTHREADS, 0, gpu->stream>>>(*t, cap);
         KC_TRY(KC_LAUNCHED());
-        number_buckets_kernel<<<KC_ORDER_FANOUT, PLAN_NTHREADS, 0, gpu->stream>>>(*t, cap);
+        order_number_buckets_kernel<<<KC_ORDER_FANOUT, PLAN_NTHREADS, 0, gpu->stream>>>(*t, cap);
         KC_TRY(KC_LAUNCHED());
         KC_TRY(kc_gpu_read(gpu, &work->state, work->tables.state, 1, err));
         KC_TRY(mark(gpu, marks, KC_ORDER_PLANNED, err));
@@ -131,11 +131,12 @@ static enum kc_status order_oversized(struct kc_gpu *gpu, struct order_work<Key>
         *counts = NULL;
         if (n == 0)
                 return KC_OK;
-        unpack_oversized_kernel<<<dim3(work->state.noversized, 16), 256, 0, gpu->stream>>>(*work);
+        order_unpack_oversized_kernel<<<dim3(work->state.noversized, 16), 256, 0, gpu->stream>>>(
+                *work);
         KC_TRY(KC_LAUNCHED());
         KC_TRY(kc_order_sort_and_sum(gpu, &in, &nout, kmers, counts, cut, err));
-        find_oversized_kernel<<<kc_ceil_div(work->state.noversized, 128), 128, 0, gpu->stream>>>(
-                *work, *kmers, (uint32_t)nout);
+        order_find_oversized_kernel<<<kc_ceil_div(work->state.noversized, 128), 128, 0,
+                                      gpu->stream>>>(*work, *kmers, (uint32_t)nout);
         KC_TRY(KC_LAUNCHED());
 out:
         return status;
@@ -154,20 +155,22 @@ static enum kc_status sort_buckets(struct kc_gpu *gpu, struct order_work<Key> *w
         unsigned nchunks = kc_ceil_div(work->in.n, CHUNK) + work->state.nsplits;
         Key *big_kmers;
         uint32_t *big_counts;
-        KC_TRY(KC_CUDA(cudaFuncSetAttribute(
-                bucket_kernel<Key>, cudaFuncAttributeMaxDynamicSharedMemorySize, split_nbytes)));
-        bucket_kernel<<<nchunks, NTHREADS, split_nbytes, gpu->stream>>>(*work);
+        KC_TRY(KC_CUDA(cudaFuncSetAttribute(order_bucket_kernel<Key>,
+                                            cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                            split_nbytes)));
+        order_bucket_kernel<<<nchunks, NTHREADS, split_nbytes, gpu->stream>>>(*work);
         KC_TRY(KC_LAUNCHED());
         KC_TRY(order_oversized(gpu, work, &big_kmers, &big_counts, cut, err));
         KC_TRY(mark(gpu, marks, KC_ORDER_BUCKETED, err));
-        KC_TRY(KC_CUDA(cudaFuncSetAttribute(
-                sort_kernel<Key>, cudaFuncAttributeMaxDynamicSharedMemorySize, sort_nbytes)));
-        sort_kernel<<<work->state.nbuckets, NTHREADS, sort_nbytes, gpu->stream>>>(
+        KC_TRY(KC_CUDA(cudaFuncSetAttribute(order_sort_buckets_kernel<Key>,
+                                            cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                            sort_nbytes)));
+        order_sort_buckets_kernel<<<work->state.nbuckets, NTHREADS, sort_nbytes, gpu->stream>>>(
                 *work, big_kmers, big_counts, kmers, counts);
         KC_TRY(KC_LAUNCHED());
         if (work->state.nexceptions != 0) {
-                add_exceptions_kernel<<<kc_ceil_div(work->state.nexceptions, 256), 256, 0,
-                                        gpu->stream>>>(*work, kmers, counts);
+                order_add_exceptions_kernel<<<kc_ceil_div(work->state.nexceptions, 256), 256, 0,
+                                              gpu->stream>>>(*work, kmers, counts);
                 KC_TRY(KC_LAUNCHED());
         }
         KC_TRY(mark(gpu, marks, KC_ORDER_SORTED, err));

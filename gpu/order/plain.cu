@@ -7,6 +7,9 @@
 #include <cub/device/device_reduce.cuh>
 #include <thrust/iterator/transform_iterator.h>
 
+namespace
+{
+
 /* Where sums of counts are written: they saturate, and what is cut off is added up. */
 struct saturate {
         unsigned long long *cut;
@@ -58,12 +61,12 @@ struct saturated_counts {
         saturate to;
         size_t index;
 
-        __host__ __device__ saturated_counts operator+(ptrdiff_t n) const
+        [[maybe_unused]] __host__ __device__ saturated_counts operator+(ptrdiff_t n) const
         {
                 return { to, index + (size_t)n };
         }
 
-        __host__ __device__ place operator*() const
+        [[maybe_unused]] __host__ __device__ place operator*() const
         {
                 return { to, index };
         }
@@ -78,7 +81,7 @@ struct totals {
         unsigned long long nout, cut;
 };
 
-template <class Key> struct sorting {
+template <class Key> struct plain_sorting {
         cub::DoubleBuffer<Key> kmers;
         cub::DoubleBuffer<uint32_t> counts;
         struct totals *totals;
@@ -86,9 +89,11 @@ template <class Key> struct sorting {
         int nbits;
 };
 
+} // namespace
+
 /* The two steps, CUB's way: with temporary == NULL they say how much they need. */
 template <class Key>
-static cudaError_t sort(struct sorting<Key> *s, void *temporary, size_t *nbytes,
+static cudaError_t sort(struct plain_sorting<Key> *s, void *temporary, size_t *nbytes,
                         cudaStream_t stream)
 {
         return cub::DeviceRadixSort::SortPairs(temporary, *nbytes, s->kmers, s->counts, s->n, 0,
@@ -96,7 +101,8 @@ static cudaError_t sort(struct sorting<Key> *s, void *temporary, size_t *nbytes,
 }
 
 template <class Key>
-static cudaError_t sum(struct sorting<Key> *s, void *temporary, size_t *nbytes, cudaStream_t stream)
+static cudaError_t sum(struct plain_sorting<Key> *s, void *temporary, size_t *nbytes,
+                       cudaStream_t stream)
 {
         saturated_counts out = { { &s->totals->cut, s->counts.Alternate() }, 0 };
         auto counts = thrust::make_transform_iterator(s->counts.Current(), widen());
@@ -111,7 +117,7 @@ enum kc_status kc_order_sort_and_sum(struct kc_gpu *gpu, const struct kc_order_i
                                      uint64_t *nsaturated, struct kc_error *err)
 {
         enum kc_status status;
-        struct sorting<Key> s = {
+        struct plain_sorting<Key> s = {
                 { in->kmers, in->kmers_tmp }, { in->counts, in->counts_tmp }, NULL, in->n, 2 * in->k
         };
         size_t sort_nbytes = 0, sum_nbytes = 0, nbytes = 0;

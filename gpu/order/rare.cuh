@@ -7,7 +7,8 @@
 
 #include "gpu/order/common.cuh"
 
-template <class Key> static __global__ void unpack_oversized_kernel(struct order_work<Key> work)
+template <class Key>
+static __global__ void order_unpack_oversized_kernel(struct order_work<Key> work)
 {
         struct oversized big = work.tables.oversized[blockIdx.x];
         struct kc_order_bucket bucket = work.tables.buckets[big.bucket];
@@ -22,8 +23,8 @@ template <class Key> static __global__ void unpack_oversized_kernel(struct order
 
 /* The buckets' parts of the sorted k-mers, in place of what they had: [start, cursor). */
 template <class Key>
-static __global__ void find_oversized_kernel(struct order_work<Key> work, const Key *kmers,
-                                             uint32_t n)
+static __global__ void order_find_oversized_kernel(struct order_work<Key> work, const Key *kmers,
+                                                   uint32_t n)
 {
         uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
         if (i >= work.tables.state->noversized)
@@ -40,8 +41,8 @@ static __global__ void find_oversized_kernel(struct order_work<Key> work, const 
 /* ---- exceptions ---- */
 
 template <class Key>
-static __global__ void add_exceptions_kernel(struct order_work<Key> work, const Key *kmers,
-                                             uint32_t *counts)
+static __global__ void order_add_exceptions_kernel(struct order_work<Key> work, const Key *kmers,
+                                                   uint32_t *counts)
 {
         uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
         struct order_state *state = work.tables.state;

@@ -233,8 +233,8 @@ static __device__ void write_bucket(const struct sort_shared<Key> *shared,
 
 template <class Key>
 static __global__ void __launch_bounds__(NTHREADS, 2)
-        sort_kernel(struct order_work<Key> work, const Key *big_kmers, const uint32_t *big_counts,
-                    Key *out_kmers, uint32_t *out_counts)
+        order_sort_buckets_kernel(struct order_work<Key> work, const Key *big_kmers,
+                                  const uint32_t *big_counts, Key *out_kmers, uint32_t *out_counts)
 {
         extern __shared__ __align__(16) unsigned char memory[];
         auto *shared = (struct sort_shared<Key> *)memory;

@@ -8,7 +8,7 @@
 
 template <class Key>
 static __global__ void __launch_bounds__(NTHREADS)
-        count_coarse_kernel(const Key *kmers, size_t n, int k, uint32_t *coarse)
+        order_count_coarse_kernel(const Key *kmers, size_t n, int k, uint32_t *coarse)
 {
         __shared__ uint32_t counts[KC_ORDER_NCOARSE];
         const size_t chunk = (size_t)kc_order_size<Key>::CAP * CHUNK_NTILES;
@@ -27,7 +27,7 @@ static __global__ void __launch_bounds__(NTHREADS)
 
 template <class Key>
 static __global__ void __launch_bounds__(NTHREADS)
-        count_cells_kernel(const Key *packed, struct order_tables tables)
+        order_count_cells_kernel(const Key *packed, struct order_tables tables)
 {
         __shared__ uint32_t counts[KC_ORDER_NLOCAL];
         __shared__ uint32_t found;
@@ -52,7 +52,8 @@ static __global__ void __launch_bounds__(NTHREADS)
 
 /* One block; a thread a prefix, then a thread a split. */
 static __global__ void __launch_bounds__(PLAN_NTHREADS)
-        plan_splits_kernel(struct order_tables tables, uint32_t max_pairs, uint32_t chunk_npairs)
+        order_plan_splits_kernel(struct order_tables tables, uint32_t max_pairs,
+                                 uint32_t chunk_npairs)
 {
         __shared__ uint32_t coarse[KC_ORDER_NCOARSE], sums[32];
         enum { PER_PREFIX = KC_ORDER_NCOARSE / KC_ORDER_NPREFIXES };
@@ -129,7 +130,7 @@ static __device__ uint32_t group(const uint32_t *starts, uint32_t ncells, uint32
 
 /* One block a split; four cells a thread. */
 static __global__ void __launch_bounds__(PLAN_NTHREADS)
-        plan_buckets_kernel(struct order_tables tables, uint32_t cap)
+        order_plan_buckets_kernel(struct order_tables tables, uint32_t cap)
 {
         enum { PER_THREAD = KC_ORDER_NLOCAL / PLAN_NTHREADS };
         __shared__ uint32_t starts[KC_ORDER_NLOCAL + 1], sums[32], nbuckets;
@@ -164,7 +165,7 @@ static __global__ void __launch_bounds__(PLAN_NTHREADS)
 
 /* Buckets numbered through. One block a split. */
 static __global__ void __launch_bounds__(PLAN_NTHREADS)
-        number_buckets_kernel(struct order_tables tables, uint32_t cap)
+        order_number_buckets_kernel(struct order_tables tables, uint32_t cap)
 {
         __shared__ uint32_t sums[32];
         if (blockIdx.x >= tables.state->nsplits)
@@ -270,7 +271,8 @@ static __device__ uint32_t keep_count(struct order_work<Key> *work, Key kmer, ui
 }
 
 template <class Key>
-static __global__ void __launch_bounds__(NTHREADS, 2) split_kernel(struct order_work<Key> work)
+static __global__ void __launch_bounds__(NTHREADS, 2)
+        order_split_kernel(struct order_work<Key> work)
 {
         enum { CAP = kc_order_size<Key>::CAP, NITEMS = CAP / NTHREADS };
         extern __shared__ __align__(16) unsigned char memory[];
@@ -306,7 +308,8 @@ static __global__ void __launch_bounds__(NTHREADS, 2) split_kernel(struct order_
 }
 
 template <class Key>
-static __global__ void __launch_bounds__(NTHREADS, 2) bucket_kernel(struct order_work<Key> work)
+static __global__ void __launch_bounds__(NTHREADS, 2)
+        order_bucket_kernel(struct order_work<Key> work)
 {
         enum { CAP = kc_order_size<Key>::CAP, NITEMS = CAP / NTHREADS };
         extern __shared__ __align__(16) unsigned char memory[];

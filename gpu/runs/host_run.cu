@@ -34,18 +34,23 @@ static enum kc_status add_chunk(struct kc_host_store *store, struct kc_host_run 
         return status;
 }
 
+namespace
+{
+
 /* Pairs that lie side by side: in one chunk, and in the file no more than a stage holds. */
-struct piece {
+struct host_piece {
         struct kc_host_chunk chunk;
         size_t at, n; /* in the chunk */
         size_t kmer_nbytes;
         struct kc_host_stage *stage; /* of a chunk in the file */
 };
 
-static struct piece piece_at(const struct kc_host_store *store, const struct kc_host_run *run,
-                             size_t from, size_t n)
+} // namespace
+
+static struct host_piece piece_at(const struct kc_host_store *store, const struct kc_host_run *run,
+                                  size_t from, size_t n)
 {
-        struct piece piece = {};
+        struct host_piece piece = {};
         piece.chunk = run->chunks[from / store->chunk_npairs];
         piece.kmer_nbytes = store->pair_nbytes - sizeof(uint32_t);
         piece.at = from % store->chunk_npairs;
@@ -58,32 +63,32 @@ static struct piece piece_at(const struct kc_host_store *store, const struct kc_
 }
 
 /* Where a piece's k-mers and counts are in pinned memory, the chunk's or the stage's. */
-static uint8_t *piece_kmers(const struct piece *piece)
+static uint8_t *piece_kmers(const struct host_piece *piece)
 {
         return piece->stage ? piece->stage->memory
                             : piece->chunk.memory + piece->at * piece->kmer_nbytes;
 }
 
-static uint8_t *piece_counts(const struct kc_host_store *store, const struct piece *piece)
+static uint8_t *piece_counts(const struct kc_host_store *store, const struct host_piece *piece)
 {
         return piece->stage ? piece->stage->memory + piece->n * piece->kmer_nbytes
                             : piece->chunk.memory + store->chunk_npairs * piece->kmer_nbytes +
                                       piece->at * sizeof(uint32_t);
 }
 
-static uint64_t kmers_offset(const struct piece *piece)
+static uint64_t kmers_offset(const struct host_piece *piece)
 {
         return piece->chunk.offset + piece->at * piece->kmer_nbytes;
 }
 
-static uint64_t counts_offset(const struct kc_host_store *store, const struct piece *piece)
+static uint64_t counts_offset(const struct kc_host_store *store, const struct host_piece *piece)
 {
         return piece->chunk.offset + store->chunk_npairs * piece->kmer_nbytes +
                piece->at * sizeof(uint32_t);
 }
 
 /* From the stage to the file, when the device has filled the stage. */
-static enum kc_status write_piece(struct kc_host_store *store, const struct piece *piece,
+static enum kc_status write_piece(struct kc_host_store *store, const struct host_piece *piece,
                                   struct kc_error *err)
 {
         enum kc_status status;
@@ -97,7 +102,7 @@ out:
         return status;
 }
 
-static enum kc_status read_piece(struct kc_host_store *store, const struct piece *piece,
+static enum kc_status read_piece(struct kc_host_store *store, const struct host_piece *piece,
                                  struct kc_error *err)
 {
         enum kc_status status;
@@ -110,7 +115,7 @@ out:
 }
 
 /* To the device or from it, between its memory and the piece's. */
-static enum kc_status copy_piece(struct kc_host_store *store, const struct piece *piece,
+static enum kc_status copy_piece(struct kc_host_store *store, const struct host_piece *piece,
                                  bool to_device, void *kmers, void *counts, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
@@ -139,7 +144,7 @@ static enum kc_status append_pieces(struct kc_host_store *store, struct kc_host_
                                     const struct kc_gpu_run<Key> *pairs, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        struct piece piece, before = {};
+        struct host_piece piece, before = {};
         for (size_t done = 0; done < pairs->n; done += piece.n) {
                 size_t left = pairs->n - done;
                 KC_TRY(kc_host_store_check(store, err));
@@ -181,7 +186,7 @@ enum kc_status kc_host_run_read(struct kc_host_store *store, const struct kc_hos
                                 struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        struct piece piece;
+        struct host_piece piece;
         for (size_t done = 0; done < n; done += piece.n) {
                 piece = piece_at(store, run, from + done, n - done);
                 if (piece.chunk.memory == NULL) {

@@ -12,6 +12,9 @@ static __device__ void add_to(uint64_t *sum, uint64_t x)
                 atomicAdd((unsigned long long *)sum, (unsigned long long)x);
 }
 
+namespace
+{
+
 struct node_rule {
         typedef uint64_t in, out;
         enum { CHOOSES = false };
@@ -69,6 +72,8 @@ struct root_rule {
                 add_to(&node.totals->nsaturated, tally.nsaturated);
         }
 };
+
+} // namespace
 
 static node_rule rule_of(const struct kc_join_plan *plan, const struct kc_join_node *node,
                          struct kc_join_totals *totals)

@@ -10,6 +10,9 @@ enum {
         PIECE_NWORDS = 128 << 10,
 };
 
+namespace
+{
+
 template <class Key> struct slot {
         struct kc_join_range range;
         uint64_t *words;                          /* device */
@@ -17,10 +20,12 @@ template <class Key> struct slot {
         struct kc_decode_block<Key> *host_blocks; /* pinned */
 };
 
-struct piece {
+struct feed_piece {
         uint64_t *words;  /* [PIECE_NWORDS] pinned */
         cudaEvent_t free; /* nobody needs it any more */
 };
+
+} // namespace
 
 template <class Key> struct kc_join_feed {
         const struct kc_join_source *source;
@@ -29,8 +34,8 @@ template <class Key> struct kc_join_feed {
         int nreaders;
         size_t max_blocks;
         struct slot<Key> slots[NSLOTS];
-        struct piece *pieces; /* [nreaders * NPIECES] */
-        uint64_t *pinned;     /* theirs */
+        struct feed_piece *pieces; /* [nreaders * NPIECES] */
+        uint64_t *pinned;          /* theirs */
         cudaEvent_t uploaded;
         uint64_t nranges; /* asked for */
         /* guarded by the gate: the range that is read */
@@ -60,7 +65,8 @@ enum kc_status kc_join_feed_new(struct kc_join_feed<Key> **feed,
         struct kc_join_feed<Key> *f = (struct kc_join_feed<Key> *)calloc(1, sizeof *f);
         *feed = f;
         if (f != NULL)
-                f->pieces = (struct piece *)calloc((size_t)nreaders * NPIECES, sizeof *f->pieces);
+                f->pieces =
+                        (struct feed_piece *)calloc((size_t)nreaders * NPIECES, sizeof *f->pieces);
         if (f == NULL || f->pieces == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         f->source = source;
@@ -216,15 +222,20 @@ out:
 
 /* ---- readers ---- */
 
+namespace
+{
+
 /* Blocks [begin, end) of the range that is read, of one run and no more than a piece holds. */
-template <class Key> struct share {
+template <class Key> struct feed_share {
         struct slot<Key> *slot;
         size_t begin, end, nwords;
 };
 
+} // namespace
+
 /* The next blocks; none: there are no more ranges. */
 template <class Key>
-static enum kc_status take(struct kc_join_feed<Key> *f, struct share<Key> *share,
+static enum kc_status take(struct kc_join_feed<Key> *f, struct feed_share<Key> *share,
                            struct kc_error *err)
 {
         kc_gate_enter(f->gate);
@@ -246,7 +257,8 @@ static enum kc_status take(struct kc_join_feed<Key> *f, struct share<Key> *share
         return status;
 }
 
-template <class Key> static void done(struct kc_join_feed<Key> *f, const struct share<Key> *share)
+template <class Key>
+static void done(struct kc_join_feed<Key> *f, const struct feed_share<Key> *share)
 {
         kc_gate_enter(f->gate);
         f->nread += share->end - share->begin;
@@ -256,8 +268,8 @@ template <class Key> static void done(struct kc_join_feed<Key> *f, const struct 
 }
 
 template <class Key>
-static enum kc_status read_share(struct kc_join_feed<Key> *f, const struct share<Key> *share,
-                                 struct piece *piece, struct kc_error *err)
+static enum kc_status read_share(struct kc_join_feed<Key> *f, const struct feed_share<Key> *share,
+                                 struct feed_piece *piece, struct kc_error *err)
 {
         enum kc_status status;
         struct slot<Key> *slot = share->slot;
@@ -276,7 +288,7 @@ template <class Key>
 enum kc_status kc_join_feed_read(struct kc_join_feed<Key> *f, int reader, struct kc_error *err)
 {
         enum kc_status status;
-        struct share<Key> share;
+        struct feed_share<Key> share;
         for (size_t i = 0;; i++) {
                 KC_TRY(take(f, &share, err));
                 if (share.begin == share.end)

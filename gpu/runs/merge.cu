@@ -1,5 +1,8 @@
 #include "gpu/runs/merge_rule.cuh"
 
+namespace
+{
+
 /* Counts summed. */
 struct sum_rule {
         typedef uint32_t in, out;
@@ -23,6 +26,8 @@ struct sum_rule {
                                   (unsigned long long)tally.nsaturated);
         }
 };
+
+} // namespace
 
 template <class Key> size_t kc_gpu_merge_nbytes(size_t n)
 {

@@ -26,8 +26,9 @@ template <class Rule, class Key> struct merge_tile {
 };
 
 template <class Key, class Value>
-static __global__ void cut_kernel(struct kc_gpu_run<Key, Value> a, struct kc_gpu_run<Key, Value> b,
-                                  size_t ntiles, struct kc_merge_cut<size_t> *cuts)
+static __global__ void merge_cut_kernel(struct kc_gpu_run<Key, Value> a,
+                                        struct kc_gpu_run<Key, Value> b, size_t ntiles,
+                                        struct kc_merge_cut<size_t> *cuts)
 {
         size_t t = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
         if (t > ntiles)
@@ -109,8 +110,8 @@ static __device__ unsigned count_steps(const struct merge_tile<Rule, Key> &tile,
 
 template <class Rule, class Key, class Value>
 static __global__ void __launch_bounds__(kc_merge_shape<Key, Value>::NTHREADS)
-        length_kernel(struct kc_gpu_run<Key, Value> a, struct kc_gpu_run<Key, Value> b,
-                      const struct kc_merge_cut<size_t> *cuts, Rule rule, uint32_t *lengths)
+        merge_length_kernel(struct kc_gpu_run<Key, Value> a, struct kc_gpu_run<Key, Value> b,
+                            const struct kc_merge_cut<size_t> *cuts, Rule rule, uint32_t *lengths)
 {
         using shape = kc_merge_shape<Key, Value>;
         using reduce = cub::BlockReduce<unsigned, shape::NTHREADS>;
@@ -131,7 +132,7 @@ static __global__ void __launch_bounds__(kc_merge_shape<Key, Value>::NTHREADS)
 enum { SCAN_NTHREADS = 1024 };
 
 static __global__ void __launch_bounds__(SCAN_NTHREADS)
-        start_kernel(const uint32_t *lengths, size_t n, size_t *starts)
+        merge_start_kernel(const uint32_t *lengths, size_t n, size_t *starts)
 {
         using scan = cub::BlockScan<size_t, SCAN_NTHREADS>;
         __shared__ typename scan::TempStorage storage;
@@ -191,9 +192,9 @@ static __device__ void put_kept(T *to, const T (&items)[NITEMS], uint32_t kept)
  * in order. */
 template <class Rule, class Key, class Value>
 static __global__ void __launch_bounds__(kc_merge_shape<Key, Value>::NTHREADS, 4)
-        merge_kernel(struct kc_gpu_run<Key, Value> a, struct kc_gpu_run<Key, Value> b,
-                     const struct kc_merge_cut<size_t> *cuts, const size_t *starts, Rule rule,
-                     struct kc_gpu_run<Key, typename Rule::out> result)
+        merge_runs_kernel(struct kc_gpu_run<Key, Value> a, struct kc_gpu_run<Key, Value> b,
+                          const struct kc_merge_cut<size_t> *cuts, const size_t *starts, Rule rule,
+                          struct kc_gpu_run<Key, typename Rule::out> result)
 {
         using shape = kc_merge_shape<Key, Value>;
         using scan = cub::BlockScan<unsigned, shape::NTHREADS>;
@@ -260,14 +261,14 @@ static enum kc_status plan_by(struct kc_gpu *gpu, struct kc_gpu_merge<Key, Value
         if (merge->ntiles == 0)
                 return KC_OK;
         KC_TRY(take_plan(gpu, merge, err));
-        cut_kernel<<<kc_ceil_div(merge->ntiles + 1, CUT_NTHREADS), CUT_NTHREADS, 0, gpu->stream>>>(
-                *a, *b, merge->ntiles, merge->cuts);
+        merge_cut_kernel<<<kc_ceil_div(merge->ntiles + 1, CUT_NTHREADS), CUT_NTHREADS, 0,
+                           gpu->stream>>>(*a, *b, merge->ntiles, merge->cuts);
         KC_TRY(KC_LAUNCHED());
-        length_kernel<<<(unsigned)merge->ntiles, shape::NTHREADS, 0, gpu->stream>>>(
+        merge_length_kernel<<<(unsigned)merge->ntiles, shape::NTHREADS, 0, gpu->stream>>>(
                 *a, *b, merge->cuts, rule, merge->lengths);
         KC_TRY(KC_LAUNCHED());
-        start_kernel<<<1, SCAN_NTHREADS, 0, gpu->stream>>>(merge->lengths, merge->ntiles,
-                                                           merge->starts);
+        merge_start_kernel<<<1, SCAN_NTHREADS, 0, gpu->stream>>>(merge->lengths, merge->ntiles,
+                                                                 merge->starts);
         KC_TRY(KC_LAUNCHED());
         KC_TRY(kc_gpu_read(gpu, &merge->n, merge->starts + merge->ntiles, 1, err));
 out:
@@ -284,9 +285,9 @@ static enum kc_status make_by(struct kc_gpu *gpu, const struct kc_gpu_merge<Key,
         result->n = merge->n;
         if (merge->ntiles == 0)
                 return KC_OK;
-        merge_kernel<<<(unsigned)merge->ntiles, kc_merge_shape<Key, Value>::NTHREADS, 0,
-                       gpu->stream>>>(merge->a, merge->b, merge->cuts, merge->starts, rule,
-                                      *result);
+        merge_runs_kernel<<<(unsigned)merge->ntiles, kc_merge_shape<Key, Value>::NTHREADS, 0,
+                            gpu->stream>>>(merge->a, merge->b, merge->cuts, merge->starts, rule,
+                                           *result);
         return KC_LAUNCHED();
 }
 

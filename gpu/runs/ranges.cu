@@ -8,7 +8,8 @@
 enum { NTHREADS = 256 };
 
 /* To pinned memory, which takes no device memory and no second copy. */
-template <class Key> static __global__ void sample_kernel(const Key *kmers, size_t n, Key *fences)
+template <class Key>
+static __global__ void range_sample_kernel(const Key *kmers, size_t n, Key *fences)
 {
         size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
         if (i < n)
@@ -23,8 +24,8 @@ static enum kc_status sample(struct kc_host_store *store, const Key *kmers, size
         struct kc_host_stage *stage;
         cudaStream_t stream = store->gpu->stream;
         KC_TRY(kc_host_store_stage(store, &stage, err));
-        sample_kernel<<<kc_ceil_div(n, NTHREADS), NTHREADS, 0, stream>>>(kmers, n,
-                                                                         (Key *)stage->memory);
+        range_sample_kernel<<<kc_ceil_div(n, NTHREADS), NTHREADS, 0, stream>>>(
+                kmers, n, (Key *)stage->memory);
         KC_TRY(KC_LAUNCHED());
         KC_TRY(KC_CUDA(cudaStreamSynchronize(stream)));
         memcpy(fences, stage->memory, n * sizeof(Key));
@@ -70,6 +71,9 @@ template <class Key> void kc_lsm_run_free(struct kc_host_store *store, struct kc
         free(run);
 }
 
+namespace
+{
+
 /* A question to the device: how many k-mers are below the split. */
 template <class Key> struct below {
         const Key *kmers;
@@ -78,12 +82,14 @@ template <class Key> struct below {
 };
 
 /* The pairs that a range takes from each run: the device run's own memory (cap = 0), or a copy. */
-template <class Key> struct share {
+template <class Key> struct range_share {
         struct kc_gpu_run<Key> *parts; /* [nruns] */
         Key split;
         bool is_last; /* all that is left is in it */
         bool is_there;
 };
+
+} // namespace
 
 template <class Key> struct kc_ranges {
         struct kc_gpu *gpu;
@@ -92,7 +98,7 @@ template <class Key> struct kc_ranges {
         const struct kc_fences<Key> **fences; /* [nruns] the runs' */
         size_t nruns, max_pairs;
         uint64_t *nsaturated;
-        struct share<Key> share, ahead;
+        struct range_share<Key> share, ahead;
         struct kc_gpu_run<Key> range; /* given out last; its own memory where cap > 0 */
         struct below<Key> *questions; /* [nruns] pinned */
         cudaEvent_t taken, uploaded;
@@ -167,7 +173,8 @@ template <class Key> static void drop_part(struct kc_gpu *gpu, struct kc_gpu_run
         *part = {};
 }
 
-template <class Key> static void drop_share(struct kc_ranges<Key> *ranges, struct share<Key> *share)
+template <class Key>
+static void drop_share(struct kc_ranges<Key> *ranges, struct range_share<Key> *share)
 {
         for (size_t i = 0; share->parts != NULL && i < ranges->nruns; i++)
                 drop_part(ranges->gpu, &share->parts[i]);
@@ -199,7 +206,7 @@ template <class Key> void kc_ranges_free(struct kc_ranges<Key> *ranges)
 
 /* One run is cut by rank, several by k-mer. */
 template <class Key>
-static void choose_split(const struct kc_ranges<Key> *ranges, struct share<Key> *share)
+static void choose_split(const struct kc_ranges<Key> *ranges, struct range_share<Key> *share)
 {
         size_t left = kc_fences_left(ranges->fences, ranges->nruns);
         share->is_last = left <= ranges->max_pairs;
@@ -209,7 +216,7 @@ static void choose_split(const struct kc_ranges<Key> *ranges, struct share<Key> 
 
 /* No fewer pairs than the range takes from run i. */
 template <class Key>
-static size_t share_bound(const struct kc_ranges<Key> *ranges, const struct share<Key> *share,
+static size_t share_bound(const struct kc_ranges<Key> *ranges, const struct range_share<Key> *share,
                           size_t i)
 {
         const struct kc_fences<Key> *fences = ranges->fences[i];
@@ -222,7 +229,7 @@ static size_t share_bound(const struct kc_ranges<Key> *ranges, const struct shar
 
 /* Memory is taken in the order of the one stream and written in that of the other. */
 template <class Key>
-static enum kc_status take_parts(struct kc_ranges<Key> *ranges, struct share<Key> *share,
+static enum kc_status take_parts(struct kc_ranges<Key> *ranges, struct range_share<Key> *share,
                                  struct kc_error *err)
 {
         enum kc_status status;
@@ -247,7 +254,7 @@ out:
 
 /* Start to bring a range's pairs to the device. */
 template <class Key>
-static enum kc_status fetch(struct kc_ranges<Key> *ranges, struct share<Key> *share,
+static enum kc_status fetch(struct kc_ranges<Key> *ranges, struct range_share<Key> *share,
                             struct kc_error *err)
 {
         enum kc_status status = KC_OK;
@@ -269,7 +276,7 @@ out:
 }
 
 template <class Key>
-static __global__ void below_kernel(struct below<Key> *questions, size_t n, Key split)
+static __global__ void range_below_kernel(struct below<Key> *questions, size_t n, Key split)
 {
         size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
         if (i < n)
@@ -277,14 +284,14 @@ static __global__ void below_kernel(struct below<Key> *questions, size_t n, Key 
 }
 
 template <class Key>
-static enum kc_status cut_parts(struct kc_ranges<Key> *ranges, struct share<Key> *share,
+static enum kc_status cut_parts(struct kc_ranges<Key> *ranges, struct range_share<Key> *share,
                                 struct kc_error *err)
 {
         enum kc_status status;
         cudaStream_t stream = ranges->gpu->stream;
         for (size_t i = 0; i < ranges->nruns; i++)
                 ranges->questions[i] = { share->parts[i].kmers, share->parts[i].n, 0 };
-        below_kernel<<<kc_ceil_div(ranges->nruns, NTHREADS), NTHREADS, 0, stream>>>(
+        range_below_kernel<<<kc_ceil_div(ranges->nruns, NTHREADS), NTHREADS, 0, stream>>>(
                 ranges->questions, ranges->nruns, share->split);
         KC_TRY(KC_LAUNCHED());
         KC_TRY(KC_CUDA(cudaStreamSynchronize(stream)));
@@ -296,7 +303,7 @@ out:
 
 /* The parts end at the split, and the runs go on behind it. */
 template <class Key>
-static enum kc_status settle(struct kc_ranges<Key> *ranges, struct share<Key> *share,
+static enum kc_status settle(struct kc_ranges<Key> *ranges, struct range_share<Key> *share,
                              struct kc_error *err)
 {
         enum kc_status status;
@@ -323,7 +330,7 @@ static struct kc_gpu_run<Key> *smallest(struct kc_gpu_run<Key> *parts, size_t n,
 
 /* The two smallest parts become one until there is but one, which is the range. */
 template <class Key>
-static enum kc_status merge_parts(struct kc_ranges<Key> *ranges, struct share<Key> *share,
+static enum kc_status merge_parts(struct kc_ranges<Key> *ranges, struct range_share<Key> *share,
                                   struct kc_error *err)
 {
         enum kc_status status;
@@ -353,7 +360,7 @@ enum kc_status kc_ranges_next(struct kc_ranges<Key> *ranges, struct kc_gpu_run<K
                               struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        struct share<Key> fetched;
+        struct range_share<Key> fetched;
         *range = {};
         drop_part(ranges->gpu, &ranges->range);
         KC_TRY(kc_host_store_check(ranges->store, err));

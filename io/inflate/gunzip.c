@@ -237,7 +237,7 @@ static enum verdict skip_padding(struct kc_gunzip_place *place, const struct kc_
 /* ---- inflating ---- */
 
 /* A walk through the file from a place on. */
-struct walk {
+struct member_walk {
         struct kc_piece *piece;
         struct kc_gunzip_place *place;
         const struct kc_view *view;
@@ -253,7 +253,7 @@ static size_t text_nbytes(const struct kc_piece *piece)
         return piece->nsymbols + piece->nbytes;
 }
 
-static enum kc_deflate_stop inflate_symbols(struct walk *walk, size_t n)
+static enum kc_deflate_stop inflate_symbols(struct member_walk *walk, size_t n)
 {
         struct kc_piece *piece = walk->piece;
         uint16_t *text = piece->symbols + KC_WINDOW;
@@ -265,7 +265,7 @@ static enum kc_deflate_stop inflate_symbols(struct walk *walk, size_t n)
         return stop;
 }
 
-static enum kc_deflate_stop inflate_bytes(struct walk *walk, size_t n)
+static enum kc_deflate_stop inflate_bytes(struct member_walk *walk, size_t n)
 {
         struct kc_piece *piece = walk->piece;
         uint8_t *text = piece->bytes + KC_WINDOW;
@@ -280,7 +280,7 @@ static enum kc_deflate_stop inflate_bytes(struct walk *walk, size_t n)
 }
 
 /* From here on the window is known: its bytes lie before those that will come. */
-static enum kc_status leave_marks(struct walk *walk, size_t nwindow, struct kc_error *err)
+static enum kc_status leave_marks(struct member_walk *walk, size_t nwindow, struct kc_error *err)
 {
         struct kc_piece *piece = walk->piece;
         enum kc_status status = reserve_bytes(piece, STEP, err);
@@ -295,7 +295,8 @@ static enum kc_status leave_marks(struct walk *walk, size_t nwindow, struct kc_e
 }
 
 /* Inflate a little. Sets *stop. */
-static enum kc_status step(struct walk *walk, enum kc_deflate_stop *stop, struct kc_error *err)
+static enum kc_status step(struct member_walk *walk, enum kc_deflate_stop *stop,
+                           struct kc_error *err)
 {
         struct kc_piece *piece = walk->piece;
         enum kc_status status = KC_OK;
@@ -315,7 +316,7 @@ out:
 }
 
 /* Does a block that a later piece is to begin with begin here? */
-static bool is_the_end(const struct walk *walk)
+static bool is_the_end(const struct member_walk *walk)
 {
         uint64_t offset = 8 * walk->view->offset, bit = walk->place->bit;
         if (walk->place->phase != KC_IN_DATA || !walk->place->between_blocks || bit + 16 < walk->to)
@@ -334,7 +335,7 @@ static bool has_ended(const struct kc_guess_limits *limits)
 }
 
 /* Data of a member. *done: the piece ends here. */
-static enum kc_status walk_data(struct walk *walk, bool *done, struct kc_error *err)
+static enum kc_status walk_data(struct member_walk *walk, bool *done, struct kc_error *err)
 {
         struct kc_gunzip_place *place = walk->place;
         enum kc_deflate_stop stop = KC_DEFLATE_OUTPUT;
@@ -358,7 +359,7 @@ static enum kc_status walk_data(struct walk *walk, bool *done, struct kc_error *
         return KC_OK;
 }
 
-static enum kc_status walk_trailer(struct walk *walk, struct kc_error *err)
+static enum kc_status walk_trailer(struct member_walk *walk, struct kc_error *err)
 {
         struct kc_piece *piece = walk->piece;
         enum kc_status status = reserve((void **)&piece->ends, &piece->ends_cap, piece->nends + 1,
@@ -376,7 +377,7 @@ static enum kc_status walk_trailer(struct walk *walk, struct kc_error *err)
 }
 
 /* Go on until the piece is done, or something is in the way (walk->verdict). */
-static enum kc_status walk_on(struct walk *walk, struct kc_error *err)
+static enum kc_status walk_on(struct member_walk *walk, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         bool done = false;
@@ -404,13 +405,13 @@ enum kc_status kc_piece_guess(struct kc_piece *piece, const struct kc_view *view
                               const struct kc_guess_limits *limits, struct kc_error *err)
 {
         enum kc_status status;
-        struct walk walk = { .piece = piece,
-                             .place = &piece->place,
-                             .view = view,
-                             .to = 8 * limits->to,
-                             .max = limits->max,
-                             .marked = true,
-                             .limits = limits };
+        struct member_walk walk = { .piece = piece,
+                                    .place = &piece->place,
+                                    .view = view,
+                                    .to = 8 * limits->to,
+                                    .max = limits->max,
+                                    .marked = true,
+                                    .limits = limits };
         kc_piece_empty(piece);
         uint64_t bit = kc_deflate_find(view->data, view->n, 8 * (from - view->offset),
                                        8 * (limits->to - view->offset));
@@ -430,7 +431,7 @@ out:
 
 /* ---- in the file's order ---- */
 
-static enum kc_status complain(const struct kc_gunzip *gunzip, const struct walk *walk,
+static enum kc_status complain(const struct kc_gunzip *gunzip, const struct member_walk *walk,
                                struct kc_error *err)
 {
         const struct kc_gunzip_place *place = walk->place;
@@ -525,7 +526,7 @@ enum kc_status kc_piece_accept(struct kc_piece *piece, struct kc_gunzip *gunzip,
 {
         enum kc_status status = KC_OK;
         size_t nwindow = gunzip->nwindow;
-        struct walk walk = {
+        struct member_walk walk = {
                 .piece = piece, .place = &gunzip->place, .view = view, .to = 8 * to, .max = max
         };
         memcpy(window, gunzip->window, KC_WINDOW);

@@ -77,14 +77,14 @@ out:
 /* ---- the general form ---- */
 
 /* Text being walked line by line; `at` is where the next line begins. */
-struct walk {
+struct line_walk {
         uint8_t *buffer;
         size_t at, end;
         size_t line, nletters; /* the present line, without its end */
 };
 
 /* The next line; false if it is not complete. */
-static bool next_line(struct walk *w)
+static bool next_line(struct line_walk *w)
 {
         if (w->at >= w->end)
                 return false;
@@ -99,7 +99,7 @@ static bool next_line(struct walk *w)
         return true;
 }
 
-static bool is_blank(const struct walk *w)
+static bool is_blank(const struct line_walk *w)
 {
         for (size_t i = 0; i < w->nletters; i++)
                 if (w->buffer[w->line + i] != ' ' && w->buffer[w->line + i] != '\t')
@@ -128,7 +128,7 @@ static bool has_blank(const uint8_t *text, size_t n)
 }
 
 /* What may explain different lengths: blanks count as letters. */
-static const char *explain_lengths(const struct walk *w, const struct extent *x)
+static const char *explain_lengths(const struct line_walk *w, const struct extent *x)
 {
         if (has_blank(w->buffer + x->seq, x->plus - x->seq))
                 return ": there is a space or tab in or after its sequence";
@@ -137,7 +137,7 @@ static const char *explain_lengths(const struct walk *w, const struct extent *x)
         return "";
 }
 
-static enum outcome bad_length(const struct walk *w, const struct extent *x,
+static enum outcome bad_length(const struct line_walk *w, const struct extent *x,
                                struct kc_problem *problem)
 {
         bool one_line = x->nseq_lines == 1;
@@ -146,7 +146,7 @@ static enum outcome bad_length(const struct walk *w, const struct extent *x,
         return BAD;
 }
 
-static enum outcome find_sequence(struct walk *w, struct extent *x, struct kc_problem *problem)
+static enum outcome find_sequence(struct line_walk *w, struct extent *x, struct kc_problem *problem)
 {
         x->seq = w->at;
         while (next_line(w)) {
@@ -163,7 +163,7 @@ static enum outcome find_sequence(struct walk *w, struct extent *x, struct kc_pr
         return INCOMPLETE;
 }
 
-static enum outcome find_quality(struct walk *w, struct extent *x, struct kc_problem *problem)
+static enum outcome find_quality(struct line_walk *w, struct extent *x, struct kc_problem *problem)
 {
         x->qual = w->at;
         for (size_t nlines = 0; x->nqual < x->nbases; nlines++) {
@@ -178,7 +178,7 @@ static enum outcome find_quality(struct walk *w, struct extent *x, struct kc_pro
 }
 
 /* Find the next record. On INCOMPLETE and BAD, x->begin is where it begins. */
-static enum outcome find_record(struct walk *w, struct extent *x, struct kc_problem *problem)
+static enum outcome find_record(struct line_walk *w, struct extent *x, struct kc_problem *problem)
 {
         *x = (struct extent){ .begin = w->at };
         bool found = false;
@@ -201,7 +201,7 @@ static enum outcome find_record(struct walk *w, struct extent *x, struct kc_prob
 /* Move the lines of [from, to) together; returns where they begin. */
 static size_t join_lines(uint8_t *buffer, size_t from, size_t to)
 {
-        struct walk w = { .buffer = buffer, .at = from, .end = to };
+        struct line_walk w = { .buffer = buffer, .at = from, .end = to };
         size_t out = from;
         while (next_line(&w)) {
                 memmove(buffer + out, buffer + w.line, w.nletters);
@@ -211,7 +211,7 @@ static size_t join_lines(uint8_t *buffer, size_t from, size_t to)
 }
 
 /* Whether the first line has a carriage return inside, as if it were a whole file of an old Mac. */
-static bool has_returns_only(const struct walk *w, const struct extent *x)
+static bool has_returns_only(const struct line_walk *w, const struct extent *x)
 {
         const uint8_t *begin = w->buffer + x->begin;
         const uint8_t *eol = memchr(begin, '\n', w->end - x->begin);
@@ -219,7 +219,7 @@ static bool has_returns_only(const struct walk *w, const struct extent *x)
         return cr != NULL && cr + 1 < eol;
 }
 
-static enum outcome explain_truncated(const struct walk *w, const struct extent *x,
+static enum outcome explain_truncated(const struct line_walk *w, const struct extent *x,
                                       struct kc_problem *problem)
 {
         if (x->plus == 0 && has_returns_only(w, x))
@@ -254,7 +254,7 @@ static void refuse_binary(const uint8_t *text, struct kc_problem *problem)
 enum kc_status kc_fastq_parse(struct kc_chunk *chunk, const struct kc_kernels *kernels, bool last,
                               size_t *consumed, struct kc_problem *problem, struct kc_error *err)
 {
-        struct walk w = { .buffer = chunk->buffer, .at = chunk->start, .end = chunk->end };
+        struct line_walk w = { .buffer = chunk->buffer, .at = chunk->start, .end = chunk->end };
         struct extent x;
         enum kc_status status = KC_OK;
         enum outcome outcome;

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct check {
+struct store_check {
         const struct kc_store *store;
         const struct kc_run *run;
         struct kc_job *job;
@@ -69,7 +69,7 @@ out:
         return status;
 }
 
-static enum kc_status check_page(struct check *c, struct kc_walk *walk, uint64_t page,
+static enum kc_status check_page(struct store_check *c, struct kc_walk *walk, uint64_t page,
                                  struct kc_tally *tally, struct kc_error *err)
 {
         enum kc_status status;
@@ -89,7 +89,7 @@ out:
 
 static enum kc_status check_pages(void *ctx, int worker, struct kc_error *err)
 {
-        struct check *c = ctx;
+        struct store_check *c = ctx;
         enum kc_status status = KC_OK;
         struct kc_walk walk = { 0 };
         while (!atomic_load(&c->stop)) {
@@ -111,11 +111,12 @@ out:
 
 static void stop_check(void *ctx)
 {
-        struct check *c = ctx;
+        struct store_check *c = ctx;
         atomic_store(&c->stop, true);
 }
 
-static enum kc_status run_is_wrong(const struct check *c, const char *what, struct kc_error *err)
+static enum kc_status run_is_wrong(const struct store_check *c, const char *what,
+                                   struct kc_error *err)
 {
         return kc_fail(err, KC_ECORRUPT, "%s is damaged: %s of run %d (footer at offset %llu)",
                        c->store->path, what, (int)(c->run - c->store->runs),
@@ -123,7 +124,7 @@ static enum kc_status run_is_wrong(const struct check *c, const char *what, stru
 }
 
 /* The histogram, the sum (the footer's rows add up to it, as opening has seen), the identity. */
-static enum kc_status check_totals(struct check *c, const struct kc_tally *total,
+static enum kc_status check_totals(struct store_check *c, const struct kc_tally *total,
                                    struct kc_error *err)
 {
         const struct kc_run_record *r = &c->run->record;
@@ -147,7 +148,7 @@ static enum kc_status check_totals(struct check *c, const struct kc_tally *total
         return KC_OK;
 }
 
-static enum kc_status check_run(struct check *c, int nthreads, struct kc_error *err)
+static enum kc_status check_run(struct store_check *c, int nthreads, struct kc_error *err)
 {
         enum kc_status status;
         c->tallies = calloc((size_t)nthreads, sizeof *c->tallies);
@@ -195,7 +196,7 @@ enum kc_status kc_store_check(struct kc_store *store, int nthreads, struct kc_jo
                 atomic_store(&job->total, npages);
         }
         for (uint32_t r = 0; r < store->nruns; r++) {
-                struct check c = { .store = store, .run = &store->runs[r], .job = job };
+                struct store_check c = { .store = store, .run = &store->runs[r], .job = job };
                 KC_TRY(check_run(&c, nthreads, err));
         }
         KC_TRY(check_ends(store, err));

@@ -16,6 +16,9 @@ enum { RESIDENT = 2048 };
 
 /* ---- kernels ---- */
 
+namespace
+{
+
 /* What a launch works on. */
 struct work {
         struct kc_hop_table table;
@@ -31,14 +34,16 @@ struct work {
         struct kc_hopscotch_told *told;
 };
 
-struct task {
+struct hopscotch_task {
         enum kc_hopscotch_op op;
         uint32_t key;
         enum kc_hop_result result;
 };
 
+} // namespace
+
 /* False: there is nothing to do with number i. */
-__device__ static bool take_task(const struct work *work, size_t i, struct task *task)
+__device__ static bool take_task(const struct work *work, size_t i, struct hopscotch_task *task)
 {
         if (i >= work->n || (work->again && work->results[i] != KC_HOP_BUSY))
                 return false;
@@ -49,7 +54,7 @@ __device__ static bool take_task(const struct work *work, size_t i, struct task 
 
 /* The sums of a warp, to those of the block. */
 __device__ static void tell(const struct work *work, size_t i, bool has_task,
-                            const struct task *task, struct kc_hopscotch_told *sums)
+                            const struct hopscotch_task *task, struct kc_hopscotch_told *sums)
 {
         if (has_task)
                 work->results[i] = (uint8_t)task->result;
@@ -103,7 +108,7 @@ __device__ static void end_sums(const struct work *work, const struct kc_hopscot
 /* The lanes of a group bring a task each and do one after the other together: the paper's "warp
  * cooperative work sharing"; a lane alone does its own. FINDS: no task is another operation. */
 template <int G, bool FINDS>
-__device__ static void do_tasks(const struct work *work, bool has_task, struct task *own)
+__device__ static void do_tasks(const struct work *work, bool has_task, struct hopscotch_task *own)
 {
         const kc_hop<kc_lanes<G>, KC_SCOPE_DEVICE> hop = { work->table, {} };
         const kc_lanes<G> lanes = {};
@@ -120,13 +125,14 @@ __device__ static void do_tasks(const struct work *work, bool has_task, struct t
 }
 
 template <int G>
-__global__ static void __launch_bounds__(THREADS, RESIDENT / THREADS) mixed_kernel(struct work work)
+static __global__ void __launch_bounds__(THREADS, RESIDENT / THREADS)
+        hopscotch_mixed_kernel(struct work work)
 {
         const size_t step = (size_t)gridDim.x * blockDim.x;
         __shared__ struct kc_hopscotch_told sums;
         begin_sums(&sums);
         for (size_t at = (size_t)blockIdx.x * blockDim.x; at < work.n; at += step) {
-                struct task own = {};
+                struct hopscotch_task own = {};
                 bool has_task = take_task(&work, at + threadIdx.x, &own);
                 do_tasks<G, false>(&work, has_task, &own);
                 tell(&work, at + threadIdx.x, has_task, &own, &sums);
@@ -135,10 +141,10 @@ __global__ static void __launch_bounds__(THREADS, RESIDENT / THREADS) mixed_kern
 }
 
 /* A task a thread; there is nothing to tell of them. */
-template <int G> __global__ static void find_kernel(struct work work)
+template <int G> static __global__ void hopscotch_find_kernel(struct work work)
 {
         const size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
-        struct task own = {};
+        struct hopscotch_task own = {};
         bool has_task = take_task(&work, i, &own);
         do_tasks<G, true>(&work, has_task, &own);
         if (has_task)
@@ -146,8 +152,9 @@ template <int G> __global__ static void find_kernel(struct work work)
 }
 
 /* The key in each full slot, to the front of `keys` as it comes. */
-__global__ static void keys_kernel(struct kc_hop_table table, struct kc_hopscotch_hash hash,
-                                   uint32_t *keys, unsigned long long *n)
+static __global__ void hopscotch_keys_kernel(struct kc_hop_table table,
+                                             struct kc_hopscotch_hash hash, uint32_t *keys,
+                                             unsigned long long *n)
 {
         uint32_t slot = blockIdx.x * blockDim.x + threadIdx.x;
         uint64_t word = slot <= table.mask ? table.words[slot] : 0;
@@ -266,11 +273,11 @@ static enum kc_status launch(struct kc_hopscotch_map *map, const struct work *wo
                 (unsigned)map->gpu->nmultiprocessors * (RESIDENT / map->nthreads);
         const unsigned nblocks = std::min(kc_ceil_div(work->n, map->nthreads), nresident);
         if (alone)
-                mixed_kernel<32><<<1, 32, 0, stream>>>(*work);
+                hopscotch_mixed_kernel<32><<<1, 32, 0, stream>>>(*work);
         else if (map->group == 1)
-                mixed_kernel<1><<<nblocks, map->nthreads, 0, stream>>>(*work);
+                hopscotch_mixed_kernel<1><<<nblocks, map->nthreads, 0, stream>>>(*work);
         else
-                mixed_kernel<32><<<nblocks, map->nthreads, 0, stream>>>(*work);
+                hopscotch_mixed_kernel<32><<<nblocks, map->nthreads, 0, stream>>>(*work);
         KC_TRY(KC_LAUNCHED());
         KC_TRY(KC_CUDA(cudaStreamSynchronize(stream)));
         map->size += (uint64_t)map->told->grown;
@@ -285,9 +292,9 @@ static enum kc_status launch_find(struct kc_hopscotch_map *map, const struct wor
         cudaStream_t stream = map->gpu->stream;
         const unsigned nblocks = kc_ceil_div(work->n, map->nthreads);
         if (map->group == 1)
-                find_kernel<1><<<nblocks, map->nthreads, 0, stream>>>(*work);
+                hopscotch_find_kernel<1><<<nblocks, map->nthreads, 0, stream>>>(*work);
         else
-                find_kernel<32><<<nblocks, map->nthreads, 0, stream>>>(*work);
+                hopscotch_find_kernel<32><<<nblocks, map->nthreads, 0, stream>>>(*work);
         KC_TRY(KC_LAUNCHED());
         KC_TRY(KC_CUDA(cudaStreamSynchronize(stream)));
 out:
@@ -355,8 +362,8 @@ enum kc_status kc_hopscotch_map_keys(struct kc_hopscotch_map *map, uint32_t *key
         enum kc_status status;
         cudaStream_t stream = map->gpu->stream;
         unsigned long long *nkeys = &map->sums->nkeys;
-        keys_kernel<<<kc_ceil_div(nslots_of(map->hash.bits), THREADS), THREADS, 0, stream>>>(
-                table_of(map), map->hash, keys, nkeys);
+        hopscotch_keys_kernel<<<kc_ceil_div(nslots_of(map->hash.bits), THREADS), THREADS, 0,
+                                stream>>>(table_of(map), map->hash, keys, nkeys);
         KC_TRY(KC_LAUNCHED());
         KC_TRY(KC_CUDA(cudaMemsetAsync(nkeys, 0, sizeof *nkeys, stream)));
 out:

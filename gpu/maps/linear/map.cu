@@ -27,8 +27,11 @@ static __device__ uint64_t whole_blocks(uint64_t n)
         return (n + THREADS - 1) / THREADS * THREADS;
 }
 
+namespace
+{
+
 /* What a thread's insertions came to. */
-struct tally {
+struct linear_tally {
         uint32_t nclaimed, nrefused;
 
         __device__ void add(enum kc_linear_outcome outcome)
@@ -38,8 +41,10 @@ struct tally {
         }
 };
 
+} // namespace
+
 /* By all lanes of a warp. */
-static __device__ void add_totals(unsigned long long *totals, const struct tally &own)
+static __device__ void add_totals(unsigned long long *totals, const struct linear_tally &own)
 {
         uint32_t nclaimed = __reduce_add_sync(UINT32_MAX, own.nclaimed);
         uint32_t nrefused = __reduce_add_sync(UINT32_MAX, own.nrefused);
@@ -53,10 +58,10 @@ static __device__ void add_totals(unsigned long long *totals, const struct tally
 
 template <class Key>
 static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
-        insert_kernel(kc_linear_view<Key> map, const Key *keys, const uint32_t *values, uint64_t n,
-                      unsigned long long *totals)
+        linear_insert_kernel(kc_linear_view<Key> map, const Key *keys, const uint32_t *values,
+                             uint64_t n, unsigned long long *totals)
 {
-        struct tally tally = {};
+        struct linear_tally tally = {};
         for (uint64_t i = thread_number(); i < whole_blocks(n); i += nthreads()) {
                 uint32_t value = i < n ? __ldcs(&values[i]) : 0;
                 Key key = i < n ? __ldcs(&keys[i]) : 0;
@@ -67,7 +72,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
 
 template <class Key>
 static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
-        lookup_kernel(kc_linear_view<Key> map, const Key *keys, uint32_t *values, uint64_t n)
+        linear_lookup_kernel(kc_linear_view<Key> map, const Key *keys, uint32_t *values, uint64_t n)
 {
         for (uint64_t i = thread_number(); i < whole_blocks(n); i += nthreads()) {
                 uint32_t value;
@@ -79,7 +84,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
 
 template <class Key>
 static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
-        delete_kernel(kc_linear_view<Key> map, const Key *keys, uint64_t n)
+        linear_delete_kernel(kc_linear_view<Key> map, const Key *keys, uint64_t n)
 {
         for (uint64_t i = thread_number(); i < whole_blocks(n); i += nthreads()) {
                 uint32_t value;
@@ -89,10 +94,10 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
 
 template <class Key>
 static __global__ void __launch_bounds__(THREADS)
-        mixed_kernel(kc_linear_view<Key> map, const enum kc_linear_op *ops, const Key *keys,
-                     uint32_t *values, uint64_t n, unsigned long long *totals)
+        linear_mixed_kernel(kc_linear_view<Key> map, const enum kc_linear_op *ops, const Key *keys,
+                            uint32_t *values, uint64_t n, unsigned long long *totals)
 {
-        struct tally tally = {};
+        struct linear_tally tally = {};
         for (uint64_t i = thread_number(); i < whole_blocks(n); i += nthreads()) {
                 enum kc_linear_op op = i < n ? ops[i] : KC_LINEAR_LOOKUP;
                 Key key = i < n ? keys[i] : 0;
@@ -115,8 +120,8 @@ template <class Key> static __device__ bool is_pair(const kc_linear_view<Key> &m
 
 template <class Key>
 static __global__ void __launch_bounds__(THREADS)
-        iterate_kernel(kc_linear_view<Key> map, Key *keys, uint32_t *values, uint64_t cap,
-                       unsigned long long *n)
+        linear_iterate_kernel(kc_linear_view<Key> map, Key *keys, uint32_t *values, uint64_t cap,
+                              unsigned long long *n)
 {
         uint64_t i = thread_number();
         uint32_t with = __ballot_sync(UINT32_MAX, is_pair(map, i));
@@ -132,9 +137,10 @@ static __global__ void __launch_bounds__(THREADS)
 
 template <class Key>
 static __global__ void __launch_bounds__(THREADS)
-        rehash_kernel(kc_linear_view<Key> from, kc_linear_view<Key> to, unsigned long long *totals)
+        linear_rehash_kernel(kc_linear_view<Key> from, kc_linear_view<Key> to,
+                             unsigned long long *totals)
 {
-        struct tally tally = {};
+        struct linear_tally tally = {};
         for (uint64_t i = thread_number(); i < whole_blocks(from.mask + 2); i += nthreads()) {
                 bool has_any = is_pair(from, i);
                 uint32_t value = has_any ? from.slots[i].value : 0;
@@ -147,7 +153,7 @@ static __global__ void __launch_bounds__(THREADS)
 /* stats: as struct kc_linear_stats has them */
 template <class Key>
 static __global__ void __launch_bounds__(THREADS)
-        stats_kernel(kc_linear_view<Key> map, unsigned long long *stats)
+        linear_stats_kernel(kc_linear_view<Key> map, unsigned long long *stats)
 {
         __shared__ unsigned long long own[3 + KC_LINEAR_NBUCKETS];
         for (int i = threadIdx.x; i < 3 + KC_LINEAR_NBUCKETS; i += THREADS)
@@ -265,7 +271,7 @@ enum kc_status kc_linear_insert(kc_linear_map<Key> *map, const Key *keys, const 
         uint64_t nrefused = n;
         while (nrefused != 0) {
                 KC_TRY(clear_totals(map->gpu, map->totals, NTOTALS, err));
-                insert_kernel<<<grid_for(map->gpu, n), THREADS, 0, map->gpu->stream>>>(
+                linear_insert_kernel<<<grid_for(map->gpu, n), THREADS, 0, map->gpu->stream>>>(
                         map->view, keys, values, n, map->totals);
                 KC_TRY(take_totals(map, &nrefused, err));
                 if (nrefused != 0 && !map->options.grows)
@@ -286,7 +292,7 @@ enum kc_status kc_linear_mixed(kc_linear_map<Key> *map, const enum kc_linear_op 
         if (n == 0)
                 return KC_OK;
         KC_TRY(clear_totals(map->gpu, map->totals, NTOTALS, err));
-        mixed_kernel<<<grid_for(map->gpu, n), THREADS, 0, map->gpu->stream>>>(
+        linear_mixed_kernel<<<grid_for(map->gpu, n), THREADS, 0, map->gpu->stream>>>(
                 map->view, ops, keys, values, n, map->totals);
         KC_TRY(take_totals(map, &nrefused, err));
         if (nrefused != 0)
@@ -302,8 +308,8 @@ enum kc_status kc_linear_lookup(const kc_linear_map<Key> *map, const Key *keys, 
         enum kc_status status = KC_OK;
         if (n == 0)
                 return KC_OK;
-        lookup_kernel<<<grid_for(map->gpu, n), THREADS, 0, map->gpu->stream>>>(map->view, keys,
-                                                                               values, n);
+        linear_lookup_kernel<<<grid_for(map->gpu, n), THREADS, 0, map->gpu->stream>>>(
+                map->view, keys, values, n);
         KC_TRY(KC_LAUNCHED());
         KC_TRY(KC_CUDA(cudaStreamSynchronize(map->gpu->stream)));
 out:
@@ -317,7 +323,8 @@ enum kc_status kc_linear_delete(kc_linear_map<Key> *map, const Key *keys, uint64
         enum kc_status status = KC_OK;
         if (n == 0)
                 return KC_OK;
-        delete_kernel<<<grid_for(map->gpu, n), THREADS, 0, map->gpu->stream>>>(map->view, keys, n);
+        linear_delete_kernel<<<grid_for(map->gpu, n), THREADS, 0, map->gpu->stream>>>(map->view,
+                                                                                      keys, n);
         KC_TRY(KC_LAUNCHED());
         KC_TRY(KC_CUDA(cudaStreamSynchronize(map->gpu->stream)));
 out:
@@ -331,8 +338,8 @@ enum kc_status kc_linear_iterate(const kc_linear_map<Key> *map, Key *keys, uint3
         enum kc_status status;
         unsigned long long totals[NTOTALS];
         KC_TRY(clear_totals(map->gpu, map->totals, NTOTALS, err));
-        iterate_kernel<<<kc_ceil_div(map->capacity + 1, THREADS), THREADS, 0, map->gpu->stream>>>(
-                map->view, keys, values, cap, map->totals);
+        linear_iterate_kernel<<<kc_ceil_div(map->capacity + 1, THREADS), THREADS, 0,
+                                map->gpu->stream>>>(map->view, keys, values, cap, map->totals);
         KC_TRY(KC_LAUNCHED());
         KC_TRY(kc_gpu_read(map->gpu, totals, map->totals, NTOTALS, err));
         *n = totals[0];
@@ -352,8 +359,8 @@ enum kc_status kc_linear_rehash(kc_linear_map<Key> *map, uint64_t capacity, stru
                 kc_linear_free(&to);
                 KC_TRY(kc_linear_new(&to, map->gpu, &options, err));
                 KC_TRY(clear_totals(map->gpu, to.totals, NTOTALS, err));
-                rehash_kernel<<<grid_for(map->gpu, map->capacity + 1), THREADS, 0,
-                                map->gpu->stream>>>(map->view, to.view, to.totals);
+                linear_rehash_kernel<<<grid_for(map->gpu, map->capacity + 1), THREADS, 0,
+                                       map->gpu->stream>>>(map->view, to.view, to.totals);
                 KC_TRY(take_totals(&to, &nrefused, err));
                 options.capacity = 2 * to.capacity;
         } while (nrefused != 0);
@@ -373,8 +380,8 @@ enum kc_status kc_linear_get_stats(const kc_linear_map<Key> *map, struct kc_line
         unsigned long long *sums = NULL, host[N];
         KC_TRY(kc_gpu_new(map->gpu, &sums, N, err));
         KC_TRY(clear_totals(map->gpu, sums, N, err));
-        stats_kernel<<<grid_for(map->gpu, map->capacity), THREADS, 0, map->gpu->stream>>>(map->view,
-                                                                                          sums);
+        linear_stats_kernel<<<grid_for(map->gpu, map->capacity), THREADS, 0, map->gpu->stream>>>(
+                map->view, sums);
         KC_TRY(KC_LAUNCHED());
         KC_TRY(kc_gpu_read(map->gpu, host, sums, N, err));
         stats->nkeys = host[0];

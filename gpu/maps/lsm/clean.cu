@@ -10,12 +10,17 @@
 /* A warp goes through a stretch, 32 elements at a time. */
 enum { NTHREADS = 256, STRETCH = 256 };
 
+namespace
+{
+
 /* Where the valid elements go: number i to the last level that starts at i or before. */
 template <class Word> struct targets {
         int n;
         uint64_t starts[KC_LSM_MAX_LEVELS];
-        kc_lsm_run<Word> runs[KC_LSM_MAX_LEVELS];
+        kc_lsm_map_run<Word> runs[KC_LSM_MAX_LEVELS];
 };
+
+} // namespace
 
 template <class Word>
 static __device__ void put(const targets<Word> &targets, uint64_t number, Word word, uint32_t value)
@@ -33,7 +38,8 @@ static __device__ size_t stretch_of_warp(void)
         return (blockIdx.x * (size_t)NTHREADS + threadIdx.x) / 32;
 }
 
-template <class Word> static __global__ void count_kernel(kc_lsm_run<Word> run, uint64_t *counts)
+template <class Word>
+static __global__ void lsm_count_kernel(kc_lsm_map_run<Word> run, uint64_t *counts)
 {
         size_t begin = stretch_of_warp() * STRETCH;
         uint32_t n = 0;
@@ -52,8 +58,8 @@ template <class Word> static __global__ void count_kernel(kc_lsm_run<Word> run, 
 
 /* before[s]: valid elements before stretch s. */
 template <class Word>
-static __global__ void distribute_kernel(kc_lsm_run<Word> run, const uint64_t *before,
-                                         targets<Word> targets)
+static __global__ void lsm_distribute_kernel(kc_lsm_map_run<Word> run, const uint64_t *before,
+                                             targets<Word> targets)
 {
         size_t begin = stretch_of_warp() * STRETCH;
         if (begin >= run.n)
@@ -72,7 +78,7 @@ static __global__ void distribute_kernel(kc_lsm_run<Word> run, const uint64_t *b
 }
 
 /* The last `n` elements of the oldest level. */
-template <class Word> static __global__ void placebo_kernel(kc_lsm_run<Word> run, size_t n)
+template <class Word> static __global__ void lsm_placebo_kernel(kc_lsm_map_run<Word> run, size_t n)
 {
         size_t i = blockIdx.x * (size_t)NTHREADS + threadIdx.x;
         if (i >= n)
@@ -83,7 +89,7 @@ template <class Word> static __global__ void placebo_kernel(kc_lsm_run<Word> run
 
 /* counts [nstretches + 1] become what is before each stretch, and in the end *nvalid in all. */
 template <class Word>
-static enum kc_status count_valid(struct kc_gpu *gpu, const kc_lsm_run<Word> *run,
+static enum kc_status count_valid(struct kc_gpu *gpu, const kc_lsm_map_run<Word> *run,
                                   size_t nstretches, uint64_t *counts, uint64_t *nvalid,
                                   struct kc_error *err)
 {
@@ -91,8 +97,8 @@ static enum kc_status count_valid(struct kc_gpu *gpu, const kc_lsm_run<Word> *ru
         void *temporary = NULL;
         size_t nbytes = 0;
         KC_TRY(KC_CUDA(cudaMemsetAsync(counts + nstretches, 0, sizeof *counts, gpu->stream)));
-        count_kernel<<<kc_ceil_div(nstretches * 32, NTHREADS), NTHREADS, 0, gpu->stream>>>(*run,
-                                                                                           counts);
+        lsm_count_kernel<<<kc_ceil_div(nstretches * 32, NTHREADS), NTHREADS, 0, gpu->stream>>>(
+                *run, counts);
         KC_TRY(KC_LAUNCHED());
         KC_TRY(KC_CUDA(cub::DeviceScan::ExclusiveSum(NULL, nbytes, counts, counts, nstretches + 1,
                                                      gpu->stream)));
@@ -131,7 +137,7 @@ static targets<Word> take_levels(struct kc_lsm_map<Word> *map, uint64_t nbatches
         targets<Word> targets = {};
         uint64_t start = 0;
         for (int i = 0; i < KC_LSM_MAX_LEVELS; i++) {
-                kc_lsm_run<Word> *run = &map->levels[i].run;
+                kc_lsm_map_run<Word> *run = &map->levels[i].run;
                 run->n = kc_lsm_is_occupied(nbatches, i) ? map->batch << i : 0;
                 if (run->n == 0)
                         continue;
@@ -144,7 +150,7 @@ static targets<Word> take_levels(struct kc_lsm_map<Word> *map, uint64_t nbatches
 }
 
 template <class Word>
-static enum kc_status fill_levels(struct kc_lsm_map<Word> *map, const kc_lsm_run<Word> *run,
+static enum kc_status fill_levels(struct kc_lsm_map<Word> *map, const kc_lsm_map_run<Word> *run,
                                   size_t nstretches, const uint64_t *before, uint64_t nvalid,
                                   uint64_t nbatches, struct kc_error *err)
 {
@@ -152,11 +158,11 @@ static enum kc_status fill_levels(struct kc_lsm_map<Word> *map, const kc_lsm_run
         cudaStream_t stream = map->gpu->stream;
         targets<Word> targets = take_levels(map, nbatches);
         size_t nplacebos = (size_t)(nbatches * map->batch - nvalid);
-        distribute_kernel<<<kc_ceil_div(nstretches * 32, NTHREADS), NTHREADS, 0, stream>>>(
+        lsm_distribute_kernel<<<kc_ceil_div(nstretches * 32, NTHREADS), NTHREADS, 0, stream>>>(
                 *run, before, targets);
         KC_TRY(KC_LAUNCHED());
         if (nplacebos > 0)
-                placebo_kernel<<<kc_ceil_div(nplacebos, NTHREADS), NTHREADS, 0, stream>>>(
+                lsm_placebo_kernel<<<kc_ceil_div(nplacebos, NTHREADS), NTHREADS, 0, stream>>>(
                         targets.runs[targets.n - 1], nplacebos);
         KC_TRY(KC_LAUNCHED());
         for (kc_lsm_level<Word> &level : map->levels)
@@ -166,7 +172,7 @@ out:
 }
 
 template <class Word>
-enum kc_status kc_lsm_distribute(struct kc_lsm_map<Word> *map, const kc_lsm_run<Word> *run,
+enum kc_status kc_lsm_distribute(struct kc_lsm_map<Word> *map, const kc_lsm_map_run<Word> *run,
                                  struct kc_error *err)
 {
         enum kc_status status;
@@ -186,6 +192,6 @@ out:
 }
 
 #define INSTANTIATE(Word) \
-        template enum kc_status kc_lsm_distribute(struct kc_lsm_map<Word> *, \
-                                                  const kc_lsm_run<Word> *, struct kc_error *);
+        template enum kc_status kc_lsm_distribute( \
+                struct kc_lsm_map<Word> *, const kc_lsm_map_run<Word> *, struct kc_error *);
 KC_LSM_WORDS(INSTANTIATE)

@@ -54,8 +54,8 @@ void kc_lsm_look(const struct kc_lsm_map<Word> *map, size_t n, kc_lsm_view<Word>
 /* Query i is keys[i]; what is found goes to where number[i] says, if that is not NULL. */
 template <class Word>
 static __global__ void __launch_bounds__(NTHREADS, KC_LSM_FIND_NBLOCKS)
-        find_kernel(const __grid_constant__ kc_lsm_view<Word> view, const Word *keys,
-                    const uint32_t *numbers, size_t n, uint32_t *values, uint8_t *found)
+        lsm_find_kernel(const __grid_constant__ kc_lsm_view<Word> view, const Word *keys,
+                        const uint32_t *numbers, size_t n, uint32_t *values, uint8_t *found)
 {
         extern __shared__ uint4 shared[];
         Word *tops = (Word *)shared;
@@ -80,10 +80,10 @@ static enum kc_status find(const struct kc_lsm_map<Word> *map, const Word *keys,
         size_t shared_nbytes;
         unsigned nblocks = kc_lsm_nblocks(map->gpu, n);
         kc_lsm_look(map, n, &view, &shared_nbytes);
-        KC_TRY(KC_CUDA(cudaFuncSetAttribute(find_kernel<Word>,
+        KC_TRY(KC_CUDA(cudaFuncSetAttribute(lsm_find_kernel<Word>,
                                             cudaFuncAttributeMaxDynamicSharedMemorySize,
                                             KC_LSM_TOPS_NBYTES)));
-        find_kernel<Word><<<nblocks, NTHREADS, shared_nbytes, map->gpu->stream>>>(
+        lsm_find_kernel<Word><<<nblocks, NTHREADS, shared_nbytes, map->gpu->stream>>>(
                 view, keys, numbers, n, values, found);
         KC_TRY(KC_LAUNCHED());
 out:
@@ -92,12 +92,15 @@ out:
 
 /* ---- sorted first */
 
-static __global__ void number_kernel(uint32_t *numbers, size_t n)
+static __global__ void lsm_number_kernel(uint32_t *numbers, size_t n)
 {
         size_t i = blockIdx.x * (size_t)NTHREADS + threadIdx.x;
         if (i < n)
                 numbers[i] = (uint32_t)i;
 }
+
+namespace
+{
 
 /* Queries in a rough order, with what they were numbered. */
 template <class Word> struct queries {
@@ -106,6 +109,8 @@ template <class Word> struct queries {
         void *temporary;
         size_t cap, temporary_nbytes;
 };
+
+} // namespace
 
 template <class Word>
 static cudaError_t sort(const struct kc_lsm_map<Word> *map, struct queries<Word> *queries,
@@ -130,8 +135,8 @@ static enum kc_status take_queries(const struct kc_lsm_map<Word> *map,
         KC_TRY(KC_CUDA(
                 sort(map, queries, (const Word *)NULL, cap, NULL, &queries->temporary_nbytes)));
         KC_TRY(kc_gpu_alloc(gpu, &queries->temporary, queries->temporary_nbytes, err));
-        number_kernel<<<kc_ceil_div(cap, NTHREADS), NTHREADS, 0, gpu->stream>>>(queries->unsorted,
-                                                                                cap);
+        lsm_number_kernel<<<kc_ceil_div(cap, NTHREADS), NTHREADS, 0, gpu->stream>>>(
+                queries->unsorted, cap);
         KC_TRY(KC_LAUNCHED());
 out:
         return status;

@@ -111,12 +111,12 @@ static enum kc_status carry(struct kc_lsm_map<Word> *map, const Word *words, con
 {
         enum kc_status status;
         kc_lsm_level<Word> *last = &map->levels[to];
-        kc_lsm_run<Word> run = to == 0 ? last->run : map->spares[0].run;
+        kc_lsm_map_run<Word> run = to == 0 ? last->run : map->spares[0].run;
         KC_TRY(kc_lsm_sort(map, words, values, n, &map->spares[1], &run,
                            to == 0 ? last->fences : NULL, err));
         for (int i = 0; i < to; i++) {
                 bool is_last = i + 1 == to;
-                kc_lsm_run<Word> merged = is_last ? last->run : map->spares[(i + 1) % 2].run;
+                kc_lsm_map_run<Word> merged = is_last ? last->run : map->spares[(i + 1) % 2].run;
                 KC_TRY(kc_lsm_merge(map, &run, &map->levels[i].run, &merged,
                                     is_last ? last->fences : NULL, err));
                 run = merged;
@@ -162,7 +162,7 @@ enum kc_status kc_lsm_map_build(struct kc_lsm_map<Word> *map, const Word *words,
         for (int i = 0; i < 1 + kc_lsm_kind<Word>::SUMS; i++)
                 KC_TRY(kc_lsm_reserve(map->gpu, &map->spares[i], n, false, err));
         {
-                kc_lsm_run<Word> run = map->spares[0].run;
+                kc_lsm_map_run<Word> run = map->spares[0].run;
                 KC_TRY(kc_lsm_sort(map, words, values, n, &map->spares[1], &run, (Word *)NULL,
                                    err));
                 KC_TRY(kc_lsm_distribute(map, &run, err));
@@ -173,8 +173,8 @@ out:
 }
 
 template <class Word>
-static enum kc_status copy(struct kc_gpu *gpu, const kc_lsm_run<Word> *from, kc_lsm_run<Word> *to,
-                           struct kc_error *err)
+static enum kc_status copy(struct kc_gpu *gpu, const kc_lsm_map_run<Word> *from,
+                           kc_lsm_map_run<Word> *to, struct kc_error *err)
 {
         enum kc_status status;
         to->n = from->n;
@@ -188,11 +188,11 @@ out:
 
 /* All levels, newest first, merged into spare 0. */
 template <class Word>
-static enum kc_status merge_all(struct kc_lsm_map<Word> *map, kc_lsm_run<Word> *all,
+static enum kc_status merge_all(struct kc_lsm_map<Word> *map, kc_lsm_map_run<Word> *all,
                                 struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        kc_lsm_run<Word> *runs[KC_LSM_MAX_LEVELS] = {};
+        kc_lsm_map_run<Word> *runs[KC_LSM_MAX_LEVELS] = {};
         int nruns = 0;
         for (kc_lsm_level<Word> &level : map->levels)
                 if (level.run.n > 0)
@@ -203,7 +203,7 @@ static enum kc_status merge_all(struct kc_lsm_map<Word> *map, kc_lsm_run<Word> *
                 kc_lsm_level<Word> *spare = &map->spares[(nruns - 1 - i) % 2];
                 n += runs[i]->n;
                 KC_TRY(kc_lsm_reserve(map->gpu, spare, n, false, err));
-                kc_lsm_run<Word> merged = spare->run;
+                kc_lsm_map_run<Word> merged = spare->run;
                 KC_TRY(kc_lsm_merge(map, all, runs[i], &merged, (Word *)NULL, err));
                 *all = merged;
         }
@@ -220,7 +220,7 @@ template <class Word>
 enum kc_status kc_lsm_map_cleanup(struct kc_lsm_map<Word> *map, struct kc_error *err)
 {
         enum kc_status status;
-        kc_lsm_run<Word> all;
+        kc_lsm_map_run<Word> all;
         if (map->nbatches == 0)
                 return KC_OK;
         KC_TRY(merge_all(map, &all, err));

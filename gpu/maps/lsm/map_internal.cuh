@@ -8,7 +8,7 @@
 #include "gpu/runs/merge_tile.cuh"
 
 /* Elements in order, in memory of somebody else. */
-template <class Word> struct kc_lsm_run {
+template <class Word> struct kc_lsm_map_run {
         Word *words;
         uint32_t *values;
         size_t n;
@@ -16,9 +16,9 @@ template <class Word> struct kc_lsm_run {
 
 /* Memory for a level; it stays when the level is emptied, for the next batch. */
 template <class Word> struct kc_lsm_level {
-        kc_lsm_run<Word> run; /* run.n = 0: empty */
-        Word *fences;         /* NULL if it was reserved without */
-        size_t cap;           /* 0: no memory yet */
+        kc_lsm_map_run<Word> run; /* run.n = 0: empty */
+        Word *fences;             /* NULL if it was reserved without */
+        size_t cap;               /* 0: no memory yet */
         size_t nfences;
 };
 
@@ -97,19 +97,19 @@ static inline bool kc_lsm_is_occupied(uint64_t nbatches, int level)
  */
 template <class Word>
 enum kc_status kc_lsm_sort(struct kc_lsm_map<Word> *map, const Word *words, const uint32_t *values,
-                           size_t n, const kc_lsm_level<Word> *more, kc_lsm_run<Word> *out,
+                           size_t n, const kc_lsm_level<Word> *more, kc_lsm_map_run<Word> *out,
                            Word *fences, struct kc_error *err);
 
 /* Merge by key; of equal ones those of `newer` come first. out has room for both, and is apart.
  * fences: as above. */
 template <class Word>
-enum kc_status kc_lsm_merge(struct kc_lsm_map<Word> *map, const kc_lsm_run<Word> *newer,
-                            const kc_lsm_run<Word> *older, kc_lsm_run<Word> *out, Word *fences,
-                            struct kc_error *err);
+enum kc_status kc_lsm_merge(struct kc_lsm_map<Word> *map, const kc_lsm_map_run<Word> *newer,
+                            const kc_lsm_map_run<Word> *older, kc_lsm_map_run<Word> *out,
+                            Word *fences, struct kc_error *err);
 
 /* Make a run's fences, where it has elements. */
 template <class Word>
-enum kc_status kc_lsm_fence(struct kc_gpu *gpu, const kc_lsm_run<Word> *run, Word *fences,
+enum kc_status kc_lsm_fence(struct kc_gpu *gpu, const kc_lsm_map_run<Word> *run, Word *fences,
                             struct kc_error *err);
 
 /* ---- sort.cu */
@@ -118,7 +118,7 @@ enum kc_status kc_lsm_fence(struct kc_gpu *gpu, const kc_lsm_run<Word> *run, Wor
  * KC_OK, *done is false. */
 template <class Word>
 enum kc_status kc_lsm_sort_small(struct kc_lsm_map<Word> *map, const Word *words,
-                                 const uint32_t *values, size_t n, kc_lsm_run<Word> *out,
+                                 const uint32_t *values, size_t n, kc_lsm_map_run<Word> *out,
                                  Word *fences, bool *done, struct kc_error *err);
 
 /* ---- clean.cu */
@@ -129,7 +129,7 @@ enum kc_status kc_lsm_sort_small(struct kc_lsm_map<Word> *map, const Word *words
  * becomes what it is then. On KC_ENOMEM nothing has changed.
  */
 template <class Word>
-enum kc_status kc_lsm_distribute(struct kc_lsm_map<Word> *map, const kc_lsm_run<Word> *run,
+enum kc_status kc_lsm_distribute(struct kc_lsm_map<Word> *map, const kc_lsm_map_run<Word> *run,
                                  struct kc_error *err);
 
 /* ---- find.cu */

@@ -11,6 +11,9 @@ enum { NTHREADS = 256 };
 
 /* ---- sorting */
 
+namespace
+{
+
 /* What counts of a key in one batch come to. */
 struct add_counts {
         __host__ __device__ uint32_t operator()(uint32_t a, uint32_t b) const
@@ -19,12 +22,14 @@ struct add_counts {
         }
 };
 
+} // namespace
+
 /* The two steps, CUB's way: with temporary == NULL they say how much they need. A word's lowest bit
  * is sorted by too, so that tombstones come first. */
 template <class Word>
 static cudaError_t sort(const struct kc_lsm_map<Word> *map, const Word *words,
-                        const uint32_t *values, size_t n, kc_lsm_run<Word> *out, void *temporary,
-                        size_t *nbytes)
+                        const uint32_t *values, size_t n, kc_lsm_map_run<Word> *out,
+                        void *temporary, size_t *nbytes)
 {
         int end_bit = map->key_nbits + (kc_lsm_kind<Word>::SUMS ? 0 : 1);
         return cub::DeviceRadixSort::SortPairs(temporary, *nbytes, words, out->words, values,
@@ -32,8 +37,8 @@ static cudaError_t sort(const struct kc_lsm_map<Word> *map, const Word *words,
 }
 
 template <class Word>
-static cudaError_t fold(const struct kc_lsm_map<Word> *map, const kc_lsm_run<Word> *in,
-                        kc_lsm_run<Word> *out, unsigned long long *nout, void *temporary,
+static cudaError_t fold(const struct kc_lsm_map<Word> *map, const kc_lsm_map_run<Word> *in,
+                        kc_lsm_map_run<Word> *out, unsigned long long *nout, void *temporary,
                         size_t *nbytes)
 {
         return cub::DeviceReduce::ReduceByKey(temporary, *nbytes, in->words, out->words, in->values,
@@ -43,7 +48,7 @@ static cudaError_t fold(const struct kc_lsm_map<Word> *map, const kc_lsm_run<Wor
 
 template <class Word>
 static enum kc_status sort_run(struct kc_lsm_map<Word> *map, const Word *words,
-                               const uint32_t *values, size_t n, kc_lsm_run<Word> *out,
+                               const uint32_t *values, size_t n, kc_lsm_map_run<Word> *out,
                                Word *fences, struct kc_error *err)
 {
         enum kc_status status;
@@ -64,8 +69,8 @@ out:
 }
 
 template <class Word>
-static enum kc_status fold_run(struct kc_lsm_map<Word> *map, const kc_lsm_run<Word> *in,
-                               kc_lsm_run<Word> *out, Word *fences, struct kc_error *err)
+static enum kc_status fold_run(struct kc_lsm_map<Word> *map, const kc_lsm_map_run<Word> *in,
+                               kc_lsm_map_run<Word> *out, Word *fences, struct kc_error *err)
 {
         enum kc_status status;
         struct kc_gpu *gpu = map->gpu;
@@ -87,12 +92,12 @@ out:
 
 template <class Word>
 enum kc_status kc_lsm_sort(struct kc_lsm_map<Word> *map, const Word *words, const uint32_t *values,
-                           size_t n, const kc_lsm_level<Word> *more, kc_lsm_run<Word> *out,
+                           size_t n, const kc_lsm_level<Word> *more, kc_lsm_map_run<Word> *out,
                            Word *fences, struct kc_error *err)
 {
         enum kc_status status;
         if (kc_lsm_kind<Word>::SUMS) {
-                kc_lsm_run<Word> sorted = more->run;
+                kc_lsm_map_run<Word> sorted = more->run;
                 KC_TRY(sort_run(map, words, values, n, &sorted, (Word *)NULL, err));
                 KC_TRY(fold_run(map, &sorted, out, fences, err));
         } else {
@@ -107,7 +112,7 @@ out:
 /* As kc_merge_search, by a warp: a step leaves a 32nd of the places, and takes as long as one of a
  * thread's. */
 template <class Word>
-static __device__ size_t search_cut(const kc_lsm_run<Word> &a, const kc_lsm_run<Word> &b,
+static __device__ size_t search_cut(const kc_lsm_map_run<Word> &a, const kc_lsm_map_run<Word> &b,
                                     size_t diagonal)
 {
         const auto *a_words = kc_lsm_ordered_words(a.words);
@@ -126,8 +131,8 @@ static __device__ size_t search_cut(const kc_lsm_run<Word> &a, const kc_lsm_run<
 
 /* cuts[0], cuts[1]: elements of a before the tile, and before the next; found by two warps. */
 template <class Word>
-static __device__ void cut_tile(const kc_lsm_run<Word> &a, const kc_lsm_run<Word> &b, size_t start,
-                                unsigned n, size_t *cuts)
+static __device__ void cut_tile(const kc_lsm_map_run<Word> &a, const kc_lsm_map_run<Word> &b,
+                                size_t start, unsigned n, size_t *cuts)
 {
         unsigned warp = threadIdx.x / 32;
         if (warp < 2) {
@@ -170,10 +175,10 @@ static __device__ void merge_items(const Word *words, const uint32_t *values, un
 
 template <class Word>
 static __global__ void __launch_bounds__(kc_merge_shape<Word>::NTHREADS, 4)
-        merge_kernel(const __grid_constant__ kc_lsm_run<Word> a,
-                     const __grid_constant__ kc_lsm_run<Word> b,
-                     const __grid_constant__ kc_lsm_run<Word> out,
-                     const __grid_constant__ kc_lsm_tiers tiers, Word *fences)
+        lsm_merge_kernel(const __grid_constant__ kc_lsm_map_run<Word> a,
+                         const __grid_constant__ kc_lsm_map_run<Word> b,
+                         const __grid_constant__ kc_lsm_map_run<Word> out,
+                         const __grid_constant__ kc_lsm_tiers tiers, Word *fences)
 {
         using shape = kc_merge_shape<Word>;
         __shared__ Word words[shape::LENGTH + shape::NITEMS + 1]; /* see merge_items */
@@ -207,15 +212,15 @@ static __global__ void __launch_bounds__(kc_merge_shape<Word>::NTHREADS, 4)
 }
 
 template <class Word>
-enum kc_status kc_lsm_merge(struct kc_lsm_map<Word> *map, const kc_lsm_run<Word> *newer,
-                            const kc_lsm_run<Word> *older, kc_lsm_run<Word> *out, Word *fences,
-                            struct kc_error *err)
+enum kc_status kc_lsm_merge(struct kc_lsm_map<Word> *map, const kc_lsm_map_run<Word> *newer,
+                            const kc_lsm_map_run<Word> *older, kc_lsm_map_run<Word> *out,
+                            Word *fences, struct kc_error *err)
 {
         out->n = newer->n + older->n;
         size_t ntiles = kc_merge_count_tiles<Word>(out->n);
         if (ntiles == 0)
                 return KC_OK;
-        merge_kernel<<<(unsigned)ntiles, kc_merge_shape<Word>::NTHREADS, 0, map->gpu->stream>>>(
+        lsm_merge_kernel<<<(unsigned)ntiles, kc_merge_shape<Word>::NTHREADS, 0, map->gpu->stream>>>(
                 *newer, *older, *out, kc_lsm_tiers_of<Word>((uint32_t)out->n), fences);
         return KC_LAUNCHED();
 }
@@ -224,7 +229,7 @@ enum kc_status kc_lsm_merge(struct kc_lsm_map<Word> *map, const kc_lsm_run<Word>
 
 /* A thread a fence. What is behind the last word of a tier stays as it is: it decides nothing. */
 template <class Word>
-static __global__ void fence_kernel(const Word *words, kc_lsm_tiers tiers, Word *fences)
+static __global__ void lsm_fence_kernel(const Word *words, kc_lsm_tiers tiers, Word *fences)
 {
         uint32_t i = blockIdx.x * NTHREADS + threadIdx.x, tier = tiers.ntiers;
         if (i >= tiers.nfences)
@@ -237,13 +242,13 @@ static __global__ void fence_kernel(const Word *words, kc_lsm_tiers tiers, Word 
 }
 
 template <class Word>
-enum kc_status kc_lsm_fence(struct kc_gpu *gpu, const kc_lsm_run<Word> *run, Word *fences,
+enum kc_status kc_lsm_fence(struct kc_gpu *gpu, const kc_lsm_map_run<Word> *run, Word *fences,
                             struct kc_error *err)
 {
         kc_lsm_tiers tiers = kc_lsm_tiers_of<Word>((uint32_t)run->n);
         if (tiers.nfences == 0)
                 return KC_OK;
-        fence_kernel<<<kc_ceil_div(tiers.nfences, NTHREADS), NTHREADS, 0, gpu->stream>>>(
+        lsm_fence_kernel<<<kc_ceil_div(tiers.nfences, NTHREADS), NTHREADS, 0, gpu->stream>>>(
                 run->words, tiers, fences);
         return KC_LAUNCHED();
 }
@@ -251,10 +256,10 @@ enum kc_status kc_lsm_fence(struct kc_gpu *gpu, const kc_lsm_run<Word> *run, Wor
 #define INSTANTIATE(Word) \
         template enum kc_status kc_lsm_sort(struct kc_lsm_map<Word> *, const Word *, \
                                             const uint32_t *, size_t, const kc_lsm_level<Word> *, \
-                                            kc_lsm_run<Word> *, Word *, struct kc_error *); \
-        template enum kc_status kc_lsm_merge(struct kc_lsm_map<Word> *, const kc_lsm_run<Word> *, \
-                                             const kc_lsm_run<Word> *, kc_lsm_run<Word> *, Word *, \
-                                             struct kc_error *); \
-        template enum kc_status kc_lsm_fence(struct kc_gpu *, const kc_lsm_run<Word> *, Word *, \
-                                             struct kc_error *);
+                                            kc_lsm_map_run<Word> *, Word *, struct kc_error *); \
+        template enum kc_status kc_lsm_merge( \
+                struct kc_lsm_map<Word> *, const kc_lsm_map_run<Word> *, \
+                const kc_lsm_map_run<Word> *, kc_lsm_map_run<Word> *, Word *, struct kc_error *); \
+        template enum kc_status kc_lsm_fence(struct kc_gpu *, const kc_lsm_map_run<Word> *, \
+                                             Word *, struct kc_error *);
 KC_LSM_WORDS(INSTANTIATE)

@@ -17,8 +17,8 @@ enum { SLICE = 1 << 20 }; /* queries whose bounds are in memory at a time */
 /* bounds [nlevels][n]; sizes [n], where they are wanted: of all levels. */
 template <class Word>
 static __global__ void __launch_bounds__(KC_LSM_FIND_NTHREADS, KC_LSM_FIND_NBLOCKS)
-        bounds_kernel(const __grid_constant__ kc_lsm_view<Word> view, const Word *from,
-                      const Word *to, uint32_t n, kc_lsm_bounds *bounds, uint64_t *sizes)
+        lsm_bounds_kernel(const __grid_constant__ kc_lsm_view<Word> view, const Word *from,
+                          const Word *to, uint32_t n, kc_lsm_bounds *bounds, uint64_t *sizes)
 {
         extern __shared__ uint4 shared[];
         Word *tops = (Word *)shared;
@@ -39,7 +39,7 @@ static __global__ void __launch_bounds__(KC_LSM_FIND_NTHREADS, KC_LSM_FIND_NBLOC
 
 /* ---- the calls */
 
-/* Bounds of a slice of queries, n <= SLICE; sizes as in bounds_kernel. */
+/* Bounds of a slice of queries, n <= SLICE; sizes as in lsm_bounds_kernel. */
 template <class Word>
 static enum kc_status find_bounds(const struct kc_lsm_map<Word> *map, const Word *from,
                                   const Word *to, size_t n, kc_lsm_view<Word> *view,
@@ -49,10 +49,10 @@ static enum kc_status find_bounds(const struct kc_lsm_map<Word> *map, const Word
         size_t shared_nbytes;
         unsigned nblocks = kc_lsm_nblocks(map->gpu, n);
         kc_lsm_look(map, n, view, &shared_nbytes);
-        KC_TRY(KC_CUDA(cudaFuncSetAttribute(bounds_kernel<Word>,
+        KC_TRY(KC_CUDA(cudaFuncSetAttribute(lsm_bounds_kernel<Word>,
                                             cudaFuncAttributeMaxDynamicSharedMemorySize,
                                             KC_LSM_TOPS_NBYTES)));
-        bounds_kernel<Word><<<nblocks, KC_LSM_FIND_NTHREADS, shared_nbytes, map->gpu->stream>>>(
+        lsm_bounds_kernel<Word><<<nblocks, KC_LSM_FIND_NTHREADS, shared_nbytes, map->gpu->stream>>>(
                 *view, from, to, (uint32_t)n, bounds, sizes);
         KC_TRY(KC_LAUNCHED());
 out:
@@ -68,11 +68,11 @@ static enum kc_status select(struct kc_gpu *gpu, const kc_lsm_view<Word> *view,
         unsigned nfew = kc_ceil_div(n, KC_LSM_FEW_NWARPS);
         unsigned nmany = kc_ceil_div(n, KC_LSM_GROUP * KC_LSM_MANY_NWARPS);
         unsigned most = (unsigned)gpu->nmultiprocessors * KC_LSM_MANY_NBLOCKS;
-        few_kernel<Word, WRITES><<<nfew, KC_LSM_FEW_NTHREADS, 0, gpu->stream>>>(
+        lsm_few_kernel<Word, WRITES><<<nfew, KC_LSM_FEW_NTHREADS, 0, gpu->stream>>>(
                 *view, bounds, (uint32_t)n, *ranges);
         KC_TRY(KC_LAUNCHED());
         nmany = nmany < most ? nmany : most;
-        many_kernel<Word, WRITES><<<nmany, KC_LSM_MANY_NTHREADS, 0, gpu->stream>>>(
+        lsm_many_kernel<Word, WRITES><<<nmany, KC_LSM_MANY_NTHREADS, 0, gpu->stream>>>(
                 *view, bounds, (uint32_t)n, *ranges);
         KC_TRY(KC_LAUNCHED());
 out:
@@ -86,12 +86,17 @@ static cudaError_t sum_sizes(uint64_t *starts, size_t n, void *temporary, size_t
         return cub::DeviceScan::InclusiveSum(temporary, *nbytes, starts, starts, n + 1, stream);
 }
 
+namespace
+{
+
 /* What queries need while they are worked on. */
 struct range_memory {
         kc_lsm_bounds *bounds; /* [nbounds] */
         void *temporary;       /* of sum_sizes */
         size_t nbounds, temporary_nbytes;
 };
+
+} // namespace
 
 /* For slices of n queries at most. */
 template <class Word>

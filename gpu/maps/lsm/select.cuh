@@ -280,7 +280,7 @@ static __device__ struct part cut_part(const selection<Word> &s, struct part par
  * They are taken from both ends at once, since a step waits for the one before it: half of them in
  * order, half of them backwards.
  */
-template <class Word, int HALF> struct share {
+template <class Word, int HALF> struct level_share {
         uint32_t begin, n;
         Word front[HALF], back[HALF];
         uint32_t front_values[HALF], back_values[HALF];
@@ -296,7 +296,7 @@ static __device__ uint32_t each_of(uint32_t n)
 template <class Word, int HALF>
 static __device__ void take_share(const Word *words, const uint32_t *values, uint32_t a,
                                   uint32_t a_end, uint32_t b, uint32_t b_end, bool with_values,
-                                  share<Word, HALF> *mine)
+                                  level_share<Word, HALF> *mine)
 {
         typedef typename kc_lsm_kind<Word>::ordered ordered;
         const uint32_t a_begin = a, b_begin = b, both = a + b, both_ends = a_end + b_end;
@@ -346,7 +346,7 @@ static __device__ void put_share(T *to, uint32_t n, const T (&front)[HALF], cons
 template <class Word, int HALF>
 static __device__ void merge_parts(chunk<Word> *chunk, uint32_t na, struct part b, bool with_values)
 {
-        share<Word, HALF> mine;
+        level_share<Word, HALF> mine;
         Word *words = words_in(chunk);
         uint32_t *values = values_in(chunk);
         uint32_t n = na + b.n, each = each_of(n), begin = kc_warp_lane() * each;
@@ -518,8 +518,8 @@ static __device__ void begin_query(const kc_lsm_view<Word> *view, const kc_lsm_b
  * KC_LSM_UNSETTLED. */
 template <class Word, bool WRITES>
 static __global__ void __launch_bounds__(KC_LSM_FEW_NTHREADS)
-        few_kernel(const __grid_constant__ kc_lsm_view<Word> view, const kc_lsm_bounds *bounds,
-                   uint32_t n, kc_lsm_ranges<Word> ranges)
+        lsm_few_kernel(const __grid_constant__ kc_lsm_view<Word> view, const kc_lsm_bounds *bounds,
+                       uint32_t n, kc_lsm_ranges<Word> ranges)
 {
         uint32_t i = blockIdx.x * KC_LSM_FEW_NWARPS + threadIdx.x / 32;
         if (i >= n)
@@ -539,8 +539,8 @@ static __global__ void __launch_bounds__(KC_LSM_FEW_NTHREADS)
 /* The queries that are left, of a group after the other. */
 template <class Word, bool WRITES>
 static __global__ void __launch_bounds__(KC_LSM_MANY_NTHREADS, KC_LSM_MANY_NBLOCKS)
-        many_kernel(const __grid_constant__ kc_lsm_view<Word> view, const kc_lsm_bounds *bounds,
-                    uint32_t n, kc_lsm_ranges<Word> ranges)
+        lsm_many_kernel(const __grid_constant__ kc_lsm_view<Word> view, const kc_lsm_bounds *bounds,
+                        uint32_t n, kc_lsm_ranges<Word> ranges)
 {
         __shared__ struct chunk<Word> chunks[KC_LSM_MANY_NWARPS];
         uint32_t warp = threadIdx.x / 32, ngroups = (n + KC_LSM_GROUP - 1) / KC_LSM_GROUP;

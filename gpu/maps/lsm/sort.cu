@@ -39,18 +39,21 @@ enum : uint32_t {
         NWARPS_EACH = NWARPS / NPARTS,
 };
 
+namespace
+{
+
 /* A sort, as the kernel sees it. */
-template <class Word> struct sorting {
+template <class Word> struct lsm_sorting {
         const Word *words;
         const uint32_t *values;
         uint32_t n, each; /* elements; those that a block has at first */
         int nbits;
-        bool is_roomy;            /* twice as many fit a tile */
-        kc_lsm_run<Word> runs[2]; /* the result goes to runs[0]; runs[1] is room for as many */
-        uint32_t *told;           /* [blocks][NDIGITS] */
-        uint32_t *narrived;       /* blocks that waited, ever */
-        uint32_t serial, arrived; /* what was told last; *narrived at the beginning */
-        Word *fences;             /* of the result; NULL: not wanted */
+        bool is_roomy;                /* twice as many fit a tile */
+        kc_lsm_map_run<Word> runs[2]; /* the result goes to runs[0]; runs[1] is room for as many */
+        uint32_t *told;               /* [blocks][NDIGITS] */
+        uint32_t *narrived;           /* blocks that waited, ever */
+        uint32_t serial, arrived;     /* what was told last; *narrived at the beginning */
+        Word *fences;                 /* of the result; NULL: not wanted */
         kc_lsm_tiers tiers;
 };
 
@@ -76,6 +79,8 @@ struct digit {
         int shift;
         uint32_t mask;
 };
+
+} // namespace
 
 static KC_HD int count_digits(int nbits)
 {
@@ -323,8 +328,8 @@ static __device__ void order_tile(tile<Word, NITEMS> *t, const Word *words, cons
 
 /* The tile's n elements to their places among all. */
 template <class Word, int NITEMS>
-static __device__ void write_tile(const tile<Word, NITEMS> *t, const sorting<Word> &s,
-                                  const kc_lsm_run<Word> &out, uint32_t n, struct digit digit,
+static __device__ void write_tile(const tile<Word, NITEMS> *t, const lsm_sorting<Word> &s,
+                                  const kc_lsm_map_run<Word> &out, uint32_t n, struct digit digit,
                                   bool fenced)
 {
         for (uint32_t i = threadIdx.x; i < n; i += NTHREADS) {
@@ -341,8 +346,9 @@ static __device__ void write_tile(const tile<Word, NITEMS> *t, const sorting<Wor
 
 /* Elements begin to end of the result are these of `words`, in order. */
 template <class Word, int NITEMS>
-static __device__ void sort_alone(tile<Word, NITEMS> *t, const sorting<Word> &s, const Word *words,
-                                  const uint32_t *values, uint32_t begin, uint32_t end)
+static __device__ void sort_alone(tile<Word, NITEMS> *t, const lsm_sorting<Word> &s,
+                                  const Word *words, const uint32_t *values, uint32_t begin,
+                                  uint32_t end)
 {
         const uint32_t n = end - begin;
         words += begin;
@@ -363,7 +369,7 @@ static __device__ void sort_alone(tile<Word, NITEMS> *t, const sorting<Word> &s,
 /* ---- all blocks together */
 
 /* Blocks have waited `nwaits` times, and do so no more. */
-template <class Word> static __device__ void leave(const sorting<Word> &s, uint32_t nwaits)
+template <class Word> static __device__ void leave(const lsm_sorting<Word> &s, uint32_t nwaits)
 {
         if (threadIdx.x == 0)
                 (void)atomicAdd(s.narrived, count_waits(s.nbits) - nwaits);
@@ -371,7 +377,7 @@ template <class Word> static __device__ void leave(const sorting<Word> &s, uint3
 
 /* By the highest digit, then each block its own; false: it cannot be, and nothing was done. */
 template <class Word, int NITEMS>
-static __device__ bool sort_apart(tile<Word, NITEMS> *t, const sorting<Word> &s, uint32_t first,
+static __device__ bool sort_apart(tile<Word, NITEMS> *t, const lsm_sorting<Word> &s, uint32_t first,
                                   uint32_t n)
 {
         const struct digit digit = { s.nbits - (int)DIGIT_NBITS, NDIGITS - 1 };
@@ -390,14 +396,14 @@ static __device__ bool sort_apart(tile<Word, NITEMS> *t, const sorting<Word> &s,
 
 /* All digits, from the lowest; blocks have waited `nwaits` times, and told as often. */
 template <class Word, int NITEMS>
-static __device__ void sort_together(tile<Word, NITEMS> *t, const sorting<Word> &s, uint32_t first,
-                                     uint32_t n, uint32_t nwaits)
+static __device__ void sort_together(tile<Word, NITEMS> *t, const lsm_sorting<Word> &s,
+                                     uint32_t first, uint32_t n, uint32_t nwaits)
 {
         const int ndigits = count_digits(s.nbits);
         const Word *words = s.words;
         const uint32_t *values = s.values;
         for (int i = 0; i < ndigits; i++) {
-                const kc_lsm_run<Word> &out = s.runs[(ndigits - 1 - i) % 2];
+                const kc_lsm_map_run<Word> &out = s.runs[(ndigits - 1 - i) % 2];
                 const struct digit digit = digit_number(i, s.nbits);
                 const bool is_last = i == ndigits - 1;
                 const uint32_t serial = s.serial + nwaits + 1;
@@ -415,7 +421,7 @@ static __device__ void sort_together(tile<Word, NITEMS> *t, const sorting<Word> 
 
 template <class Word, int NITEMS>
 static __global__ void __launch_bounds__(NTHREADS, 1)
-        sort_kernel(const __grid_constant__ sorting<Word> s)
+        lsm_sort_kernel(const __grid_constant__ lsm_sorting<Word> s)
 {
         extern __shared__ uint4 shared[];
         tile<Word, NITEMS> *t = (tile<Word, NITEMS> *)shared;
@@ -432,10 +438,15 @@ static __global__ void __launch_bounds__(NTHREADS, 1)
 
 /* ---- the call */
 
+namespace
+{
+
 /* Kernels of so many items a thread. */
 template <class Word, int NITEMS> struct shape {
         enum : size_t { SHARED_NBYTES = sizeof(tile<Word, NITEMS>), LENGTH = NTHREADS * NITEMS };
 };
+
+} // namespace
 
 /* Memory by which blocks speak, and how many there may be. */
 template <class Word>
@@ -460,7 +471,7 @@ out:
 /* The numbers of this sort. */
 template <class Word>
 static enum kc_status take_serials(struct kc_lsm_map<Word> *map, unsigned nblocks,
-                                   struct sorting<Word> *s, struct kc_error *err)
+                                   struct lsm_sorting<Word> *s, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         struct kc_lsm_sorter *sorter = &map->sorter;
@@ -483,7 +494,7 @@ out:
 }
 
 template <class Word, int NITEMS>
-static enum kc_status launch(struct kc_lsm_map<Word> *map, struct sorting<Word> *s,
+static enum kc_status launch(struct kc_lsm_map<Word> *map, struct lsm_sorting<Word> *s,
                              struct kc_error *err)
 {
         enum kc_status status;
@@ -496,15 +507,15 @@ static enum kc_status launch(struct kc_lsm_map<Word> *map, struct sorting<Word> 
         s->runs[1].words = (Word *)map->scratch.memory;
         s->runs[1].values = (uint32_t *)(s->runs[1].words + s->n);
         KC_TRY(take_serials(map, nblocks, s, err));
-        KC_TRY(KC_CUDA(cudaFuncSetAttribute(sort_kernel<Word, NITEMS>,
+        KC_TRY(KC_CUDA(cudaFuncSetAttribute(lsm_sort_kernel<Word, NITEMS>,
                                             cudaFuncAttributeMaxDynamicSharedMemorySize,
                                             (int)shape::SHARED_NBYTES)));
         if (nblocks > 1) {
-                KC_TRY(KC_CUDA(cudaLaunchCooperativeKernel(sort_kernel<Word, NITEMS>, nblocks,
+                KC_TRY(KC_CUDA(cudaLaunchCooperativeKernel(lsm_sort_kernel<Word, NITEMS>, nblocks,
                                                            NTHREADS, arguments,
                                                            shape::SHARED_NBYTES, stream)));
         } else {
-                sort_kernel<Word, NITEMS><<<1, NTHREADS, shape::SHARED_NBYTES, stream>>>(*s);
+                lsm_sort_kernel<Word, NITEMS><<<1, NTHREADS, shape::SHARED_NBYTES, stream>>>(*s);
         }
         KC_TRY(KC_LAUNCHED());
 out:
@@ -515,7 +526,7 @@ out:
 
 /* Whether NITEMS a thread are enough, where each block begins with a `part`th of what it can hold. */
 template <class Word, int NITEMS>
-static bool takes(const struct kc_lsm_map<Word> *map, uint32_t part, struct sorting<Word> *s)
+static bool takes(const struct kc_lsm_map<Word> *map, uint32_t part, struct lsm_sorting<Word> *s)
 {
         typedef shape<Word, NITEMS> shape;
         s->each = s->n <= shape::LENGTH ? s->n : (uint32_t)shape::LENGTH / part;
@@ -526,7 +537,7 @@ static bool takes(const struct kc_lsm_map<Word> *map, uint32_t part, struct sort
 
 /* By as few items a thread as will do; *done = false: there are too many. */
 template <class Word>
-static enum kc_status launch_fitting(struct kc_lsm_map<Word> *map, struct sorting<Word> *s,
+static enum kc_status launch_fitting(struct kc_lsm_map<Word> *map, struct lsm_sorting<Word> *s,
                                      bool *done, struct kc_error *err)
 {
         *done = true;
@@ -544,11 +555,11 @@ static enum kc_status launch_fitting(struct kc_lsm_map<Word> *map, struct sortin
 
 template <class Word>
 enum kc_status kc_lsm_sort_small(struct kc_lsm_map<Word> *map, const Word *words,
-                                 const uint32_t *values, size_t n, kc_lsm_run<Word> *out,
+                                 const uint32_t *values, size_t n, kc_lsm_map_run<Word> *out,
                                  Word *fences, bool *done, struct kc_error *err)
 {
         enum kc_status status;
-        struct sorting<Word> s = {
+        struct lsm_sorting<Word> s = {
         };
         *done = false;
         if (n > MAX_LENGTH)
@@ -568,7 +579,7 @@ out:
 }
 
 #define INSTANTIATE(Word) \
-        template enum kc_status kc_lsm_sort_small(struct kc_lsm_map<Word> *, const Word *, \
-                                                  const uint32_t *, size_t, kc_lsm_run<Word> *, \
-                                                  Word *, bool *, struct kc_error *);
+        template enum kc_status kc_lsm_sort_small( \
+                struct kc_lsm_map<Word> *, const Word *, const uint32_t *, size_t, \
+                kc_lsm_map_run<Word> *, Word *, bool *, struct kc_error *);
 KC_LSM_WORDS(INSTANTIATE)

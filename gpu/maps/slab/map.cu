@@ -25,6 +25,9 @@ struct kc_slab_map_state {
 
 /* ---- in kernels */
 
+namespace
+{
+
 template <class Layout> struct run_args {
         struct kc_slab_lists lists;
         struct kc_slab_pool_view pool;
@@ -36,6 +39,8 @@ template <class Layout> struct run_args {
         struct kc_slab_map_sums *sums;
         uint32_t *told; /* the sums are to be looked at */
 };
+
+} // namespace
 
 template <class Layout> KC_HD bool takes_kind(const struct kc_slab_lists &lists, uint32_t kind)
 {
@@ -101,7 +106,7 @@ static __device__ void write_results(const struct run_args<Layout> &args, size_t
 /* A lane for each operation, 32 at a time. */
 template <class Layout, uint32_t NLANES, uint32_t KIND>
 static __global__ void __launch_bounds__(THREADS, min_blocks<Layout>(KIND))
-        run_kernel(struct run_args<Layout> args)
+        slab_run_kernel(struct run_args<Layout> args)
 {
         __shared__ struct kc_slab_pool_shared shared;
         struct kc_slab_list_warp<Layout, NLANES> warp;
@@ -127,12 +132,17 @@ static __global__ void __launch_bounds__(THREADS, min_blocks<Layout>(KIND))
         }
 }
 
+namespace
+{
+
 struct walk_args {
         struct kc_slab_lists lists;
         struct kc_slab_pool_view pool;
         uint32_t first, end; /* lists */
         struct kc_slab_map_state *state;
 };
+
+} // namespace
 
 /* The list of the group in the grid's next round: calls f(list) as often in all groups of a warp,
  * with a list that is not there where it has none. */
@@ -149,7 +159,7 @@ static __device__ void for_lists(const struct walk_args &args, const F &f)
 }
 
 template <class Layout, uint32_t NLANES>
-static __global__ void __launch_bounds__(THREADS) flush_kernel(struct walk_args args)
+static __global__ void __launch_bounds__(THREADS) slab_flush_kernel(struct walk_args args)
 {
         __shared__ struct kc_slab_pool_shared shared;
         struct kc_slab_list_warp<Layout, NLANES> warp;
@@ -175,7 +185,7 @@ static __device__ void for_slabs(const Warp &warp, uint32_t list, const F &f)
 }
 
 template <class Layout, uint32_t NLANES>
-static __global__ void __launch_bounds__(THREADS) measure_kernel(struct walk_args args)
+static __global__ void __launch_bounds__(THREADS) slab_measure_kernel(struct walk_args args)
 {
         __shared__ struct kc_slab_pool_shared shared;
         typedef struct kc_slab_list_warp<Layout, NLANES> list_warp;
@@ -198,6 +208,9 @@ static __global__ void __launch_bounds__(THREADS) measure_kernel(struct walk_arg
         atomicMax(&args.state->walk.longest, longest);
 }
 
+namespace
+{
+
 template <class Layout> struct dump_args {
         typename Layout::key *keys;
         uint32_t *values, *lists;
@@ -205,6 +218,8 @@ template <class Layout> struct dump_args {
         bool named;
         uint64_t seed;
 };
+
+} // namespace
 
 template <class Layout>
 static __device__ void put_element(const struct dump_args<Layout> &to, uint64_t i,
@@ -222,7 +237,7 @@ static __device__ void put_element(const struct dump_args<Layout> &to, uint64_t 
 
 template <class Layout, uint32_t NLANES>
 static __global__ void __launch_bounds__(THREADS)
-        dump_kernel(struct walk_args args, struct dump_args<Layout> to)
+        slab_dump_kernel(struct walk_args args, struct dump_args<Layout> to)
 {
         __shared__ struct kc_slab_pool_shared shared;
         typedef struct kc_slab_list_warp<Layout, NLANES> list_warp;
@@ -330,10 +345,15 @@ template <class Layout> static struct kc_slab_lists lists_of(const struct kc_sla
         return { map->heads, map->params.nlists, map->params.reuse };
 }
 
+namespace
+{
+
 /* f(number of lanes as a type): the group sizes that there is code for. */
 template <uint32_t N> struct lanes {
         enum : uint32_t { COUNT = N };
 };
+
+} // namespace
 
 template <class Layout, class F>
 static void with_lanes(const struct kc_slab_map<Layout> *map, const F &f)
@@ -348,7 +368,7 @@ template <class Layout, uint32_t NLANES, uint32_t KIND>
 static void launch_one(const struct kc_gpu *gpu, const struct run_args<Layout> &args)
 {
         unsigned grid = grid_of(gpu, args.ops.n, min_blocks<Layout>(KIND));
-        run_kernel<Layout, NLANES, KIND><<<grid, THREADS, 0, gpu->stream>>>(args);
+        slab_run_kernel<Layout, NLANES, KIND><<<grid, THREADS, 0, gpu->stream>>>(args);
 }
 
 /* Kinds that come in bulk have kernels of their own. */
@@ -561,14 +581,14 @@ template <class Layout, uint32_t NLANES>
 static void launch_flush(const struct kc_gpu *gpu, const struct walk_args &args)
 {
         unsigned grid = walk_grid<NLANES>(gpu, args);
-        flush_kernel<Layout, NLANES><<<grid, THREADS, 0, gpu->stream>>>(args);
+        slab_flush_kernel<Layout, NLANES><<<grid, THREADS, 0, gpu->stream>>>(args);
 }
 
 template <class Layout, uint32_t NLANES>
 static void launch_measure(const struct kc_gpu *gpu, const struct walk_args &args)
 {
         unsigned grid = walk_grid<NLANES>(gpu, args);
-        measure_kernel<Layout, NLANES><<<grid, THREADS, 0, gpu->stream>>>(args);
+        slab_measure_kernel<Layout, NLANES><<<grid, THREADS, 0, gpu->stream>>>(args);
 }
 
 template <class Layout, uint32_t NLANES>
@@ -576,7 +596,7 @@ static void launch_dump(const struct kc_gpu *gpu, const struct walk_args &args,
                         const struct dump_args<Layout> &to)
 {
         unsigned grid = walk_grid<NLANES>(gpu, args);
-        dump_kernel<Layout, NLANES><<<grid, THREADS, 0, gpu->stream>>>(args, to);
+        slab_dump_kernel<Layout, NLANES><<<grid, THREADS, 0, gpu->stream>>>(args, to);
 }
 
 template <class Layout>

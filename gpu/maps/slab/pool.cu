@@ -172,7 +172,8 @@ struct kc_slab_pool_view kc_slab_pool_view_of(struct kc_slab_pool *pool)
 
 /* ---- in bulk */
 
-static __global__ void count_kernel(struct kc_slab_pool_view view, unsigned long long *nused)
+static __global__ void slab_pool_count_kernel(struct kc_slab_pool_view view,
+                                              unsigned long long *nused)
 {
         uint32_t number = blockIdx.x / view.nblocks, block = blockIdx.x % view.nblocks;
         const char *super = view.light != NULL
@@ -195,7 +196,7 @@ enum kc_status kc_slab_pool_nused(const struct kc_slab_pool *pool, uint64_t *nus
         unsigned long long *sum = NULL, total;
         KC_TRY(kc_gpu_new(pool->gpu, &sum, 1, err));
         KC_TRY(KC_CUDA(cudaMemsetAsync(sum, 0, sizeof *sum, stream)));
-        count_kernel<<<view.nsupers * view.nblocks, 32, 0, stream>>>(view, sum);
+        slab_pool_count_kernel<<<view.nsupers * view.nblocks, 32, 0, stream>>>(view, sum);
         KC_TRY(KC_LAUNCHED());
         KC_TRY(kc_gpu_read(pool->gpu, &total, sum, 1, err));
         *nused = total - 1; /* without the reserved one */
@@ -206,8 +207,8 @@ out:
 
 /* Each warp takes for 32 addresses, at_a_time of them at a time; `again`: for those that are 0. */
 static __global__ void __launch_bounds__(THREADS, 8)
-        take_kernel(struct kc_slab_pool_view view, uint32_t *addresses, size_t n,
-                    uint32_t at_a_time, bool again, uint32_t *told)
+        slab_pool_take_kernel(struct kc_slab_pool_view view, uint32_t *addresses, size_t n,
+                              uint32_t at_a_time, bool again, uint32_t *told)
 {
         __shared__ struct kc_slab_pool_shared shared;
         struct kc_slab_pool_warp pool;
@@ -229,7 +230,7 @@ static enum kc_status take_once(struct kc_slab_pool *pool, uint32_t *addresses, 
 {
         enum kc_status status;
         *pool->told = 0;
-        take_kernel<<<kc_ceil_div(n, THREADS), THREADS, 0, pool->gpu->stream>>>(
+        slab_pool_take_kernel<<<kc_ceil_div(n, THREADS), THREADS, 0, pool->gpu->stream>>>(
                 kc_slab_pool_view_of(pool), addresses, n, (uint32_t)at_a_time, again, pool->told);
         KC_TRY(KC_LAUNCHED());
         KC_TRY(KC_CUDA(cudaStreamSynchronize(pool->gpu->stream)));
@@ -256,8 +257,8 @@ out:
         return status;
 }
 
-static __global__ void give_kernel(struct kc_slab_pool_view view, const uint32_t *addresses,
-                                   size_t n)
+static __global__ void slab_pool_give_kernel(struct kc_slab_pool_view view,
+                                             const uint32_t *addresses, size_t n)
 {
         __shared__ struct kc_slab_pool_shared shared;
         struct kc_slab_pool_warp pool;
@@ -272,7 +273,7 @@ enum kc_status kc_slab_pool_give(struct kc_slab_pool *pool, const uint32_t *addr
 {
         if (n == 0)
                 return KC_OK;
-        give_kernel<<<kc_ceil_div(n, THREADS), THREADS, 0, pool->gpu->stream>>>(
+        slab_pool_give_kernel<<<kc_ceil_div(n, THREADS), THREADS, 0, pool->gpu->stream>>>(
                 kc_slab_pool_view_of(pool), addresses, n);
         return KC_LAUNCHED();
 }

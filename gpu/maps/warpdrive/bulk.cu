@@ -25,6 +25,9 @@ static const uint64_t SLICE_NKEYS = (uint64_t)1 << 29;
 
 /* ---- a slice of a batch ---- */
 
+namespace
+{
+
 /* Memory for a slice of `cap` keys, of which each pass has its own. */
 template <class Layout> struct slice {
         typedef typename Layout::key Key;
@@ -39,6 +42,8 @@ template <class Layout> struct slice {
         uint32_t *cursors[2]; /* [nparts] at most */
         struct kc_wd_level levels[2];
 };
+
+} // namespace
 
 static int bits_above(int part_bits)
 {
@@ -122,7 +127,7 @@ static enum kc_status count_parts(const kc_wd_map<Layout> *map, const typename L
 {
         enum kc_status status;
         struct kc_gpu *gpu = map->gpu;
-        auto kernel = kc_wd_count_kernel<typename Layout::key>;
+        auto kernel = wd_count_kernel<typename Layout::key>;
         uint32_t counted = std::min(s->nparts, 1u << KC_WD_COUNTED_BITS);
         while (counted * sizeof(uint32_t) > gpu->shared_nbytes)
                 counted /= 2;
@@ -138,12 +143,12 @@ static enum kc_status count_parts(const kc_wd_map<Layout> *map, const typename L
         for (uint32_t first = 0; first < s->nparts; first += counted) {
                 unsigned grid = std::min((unsigned)std::max(per_sm * gpu->nmultiprocessors, 1),
                                          kc_ceil_div(n, KC_WD_COUNT_THREADS));
-                kc_wd_count_kernel<typename Layout::key>
+                wd_count_kernel<typename Layout::key>
                         <<<grid, KC_WD_COUNT_THREADS, nbytes, gpu->stream>>>(
                                 map->view.shape, keys, n, first, counted, s->begins);
                 KC_TRY(KC_LAUNCHED());
         }
-        kc_wd_begins_kernel<<<1, KC_WD_SPLIT_THREADS, 0, gpu->stream>>>(
+        wd_begins_kernel<<<1, KC_WD_SPLIT_THREADS, 0, gpu->stream>>>(
                 s->begins, s->nparts, two ? s->levels[1].bits : 0, s->cursors[0],
                 two ? s->cursors[1] : NULL);
         KC_TRY(KC_LAUNCHED());
@@ -157,10 +162,9 @@ static enum kc_status run_pass(struct kc_gpu *gpu, const kc_wd_pass<Key> *pass,
 {
         enum kc_status status;
         size_t nbytes = kc_wd_staging_nbytes<Key>(pass->level.bits);
-        KC_TRY(KC_CUDA(cudaFuncSetAttribute(kc_wd_split_kernel<Key>,
-                                            cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                            (int)nbytes)));
-        kc_wd_split_kernel<Key>
+        KC_TRY(KC_CUDA(cudaFuncSetAttribute(
+                wd_split_kernel<Key>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)nbytes)));
+        wd_split_kernel<Key>
                 <<<kc_wd_ntiles<Key>(&pass->level), KC_WD_SPLIT_THREADS, nbytes, gpu->stream>>>(
                         *pass);
         KC_TRY(KC_LAUNCHED());
@@ -263,8 +267,8 @@ static enum kc_status launch_put(const kc_wd_map<Layout> *map, const slice<Layou
         enum kc_status status;
         size_t nbytes = part_nbytes<Layout>(map->nslots, map->view.shape.part_bits);
         unsigned nthreads;
-        KC_TRY(part_block(s->gpu, kc_wd_put_part_kernel<Layout, SINGLE>, nbytes, &nthreads, err));
-        kc_wd_put_part_kernel<Layout, SINGLE>
+        KC_TRY(part_block(s->gpu, wd_put_part_kernel<Layout, SINGLE>, nbytes, &nthreads, err));
+        wd_put_part_kernel<Layout, SINGLE>
                 <<<s->nparts, nthreads, nbytes, s->gpu->stream>>>(map->view, *parted, mode);
         KC_TRY(KC_LAUNCHED());
 out:
@@ -279,9 +283,8 @@ static enum kc_status launch_retrieve(const kc_wd_map<Layout> *map, const slice<
         enum kc_status status;
         size_t nbytes = part_nbytes<Layout>(map->nslots, map->view.shape.part_bits);
         unsigned nthreads;
-        KC_TRY(part_block(s->gpu, kc_wd_retrieve_part_kernel<Layout, SINGLE>, nbytes, &nthreads,
-                          err));
-        kc_wd_retrieve_part_kernel<Layout, SINGLE>
+        KC_TRY(part_block(s->gpu, wd_retrieve_part_kernel<Layout, SINGLE>, nbytes, &nthreads, err));
+        wd_retrieve_part_kernel<Layout, SINGLE>
                 <<<s->nparts, nthreads, nbytes, s->gpu->stream>>>(map->view, *parted);
         KC_TRY(KC_LAUNCHED());
 out:
@@ -347,7 +350,7 @@ static enum kc_status bring_back(slice<Layout> *s, uint32_t *out, struct kc_erro
         enum kc_status status = KC_OK;
         for (int i = s->npasses - 1; i >= 0; i--) {
                 const struct kc_wd_level *level = &s->levels[i];
-                kc_wd_back_kernel<typename Layout::key>
+                wd_back_kernel<typename Layout::key>
                         <<<kc_wd_ntiles<typename Layout::key>(level), KC_WD_SPLIT_THREADS, 0,
                            s->gpu->stream>>>(*level, s->values[i], i == 0 ? out : s->values[i - 1]);
                 KC_TRY(KC_LAUNCHED());

@@ -419,8 +419,8 @@ template <class Layout, int G> struct kc_wd_putting {
 
 template <class Layout, int G>
 static __global__ void __launch_bounds__(KC_WD_THREADS)
-        kc_wd_put_kernel(kc_wd_view<Layout> map, kc_wd_batch<typename Layout::key> batch,
-                         enum kc_wd_mode mode)
+        wd_put_kernel(kc_wd_view<Layout> map, kc_wd_batch<typename Layout::key> batch,
+                      enum kc_wd_mode mode)
 {
         __shared__ struct kc_wd_recent recent;
         recent.clear();
@@ -486,8 +486,8 @@ struct kc_wd_answers {
 
 template <class Layout, int G>
 static __global__ void __launch_bounds__(KC_WD_THREADS)
-        kc_wd_retrieve_kernel(kc_wd_view<Layout> map, kc_wd_batch<typename Layout::key> batch,
-                              struct kc_wd_answers out)
+        wd_retrieve_kernel(kc_wd_view<Layout> map, kc_wd_batch<typename Layout::key> batch,
+                           struct kc_wd_answers out)
 {
         typedef typename Layout::seen seen;
         uint32_t nfound = 0;
@@ -516,7 +516,7 @@ static __device__ inline bool kc_wd_erase_odd(struct kc_wd_odd *odd, int i)
 
 template <class Layout, int G>
 static __global__ void __launch_bounds__(KC_WD_THREADS)
-        kc_wd_erase_kernel(kc_wd_view<Layout> map, kc_wd_batch<typename Layout::key> batch)
+        wd_erase_kernel(kc_wd_view<Layout> map, kc_wd_batch<typename Layout::key> batch)
 {
         typedef typename Layout::seen seen;
         uint32_t nerased = 0;

@@ -20,8 +20,8 @@ static enum kc_status expect_weights(kc_wd_map<kc_wd_words> *map, const uint32_t
         unsigned long long sums[KC_WD_NTOTALS] = { n };
         if (weights != NULL) {
                 KC_TRY(kc_wd_clear_totals(gpu, map->totals, err));
-                sum_kernel<<<8 * gpu->nmultiprocessors, THREADS, 0, gpu->stream>>>(weights, n,
-                                                                                   map->totals);
+                wd_sum_kernel<<<8 * gpu->nmultiprocessors, THREADS, 0, gpu->stream>>>(weights, n,
+                                                                                      map->totals);
                 KC_TRY(KC_LAUNCHED());
                 KC_TRY(kc_gpu_read(gpu, sums, map->totals, KC_WD_NTOTALS, err));
         }
@@ -165,8 +165,8 @@ static enum kc_status launch_put(const kc_wd_map<Layout> *map,
         enum kc_status status;
         unsigned grid;
         cudaStream_t stream = map->gpu->stream;
-        KC_TRY(grid_for(map, kc_wd_put_kernel<Layout, G>, batch->n, &grid, err));
-        kc_wd_put_kernel<Layout, G><<<grid, THREADS, 0, stream>>>(map->view, *batch, mode);
+        KC_TRY(grid_for(map, wd_put_kernel<Layout, G>, batch->n, &grid, err));
+        wd_put_kernel<Layout, G><<<grid, THREADS, 0, stream>>>(map->view, *batch, mode);
         KC_TRY(KC_LAUNCHED());
 out:
         return status;
@@ -180,8 +180,8 @@ static enum kc_status launch_retrieve(const kc_wd_map<Layout> *map,
         enum kc_status status;
         unsigned grid;
         cudaStream_t stream = map->gpu->stream;
-        KC_TRY(grid_for(map, kc_wd_retrieve_kernel<Layout, G>, batch->n, &grid, err));
-        kc_wd_retrieve_kernel<Layout, G><<<grid, THREADS, 0, stream>>>(map->view, *batch, *answers);
+        KC_TRY(grid_for(map, wd_retrieve_kernel<Layout, G>, batch->n, &grid, err));
+        wd_retrieve_kernel<Layout, G><<<grid, THREADS, 0, stream>>>(map->view, *batch, *answers);
         KC_TRY(KC_LAUNCHED());
 out:
         return status;
@@ -195,8 +195,8 @@ static enum kc_status launch_erase(const kc_wd_map<Layout> *map,
         enum kc_status status;
         unsigned grid;
         cudaStream_t stream = map->gpu->stream;
-        KC_TRY(grid_for(map, kc_wd_erase_kernel<Layout, G>, batch->n, &grid, err));
-        kc_wd_erase_kernel<Layout, G><<<grid, THREADS, 0, stream>>>(map->view, *batch);
+        KC_TRY(grid_for(map, wd_erase_kernel<Layout, G>, batch->n, &grid, err));
+        wd_erase_kernel<Layout, G><<<grid, THREADS, 0, stream>>>(map->view, *batch);
         KC_TRY(KC_LAUNCHED());
 out:
         return status;
@@ -359,9 +359,9 @@ out:
 /* Pairs in slots [begin, end), and the odd keys' where begin is 0; *n may exceed cap. */
 template <class Layout>
 static __global__ void __launch_bounds__(THREADS)
-        export_kernel(kc_wd_view<Layout> map, uint64_t begin, uint64_t end,
-                      typename Layout::key *keys, uint32_t *values, uint64_t cap,
-                      unsigned long long *n)
+        wd_export_kernel(kc_wd_view<Layout> map, uint64_t begin, uint64_t end,
+                         typename Layout::key *keys, uint32_t *values, uint64_t cap,
+                         unsigned long long *n)
 {
         typedef typename Layout::key Key;
         uint64_t at = begin + (uint64_t)blockIdx.x * THREADS + threadIdx.x,
@@ -396,8 +396,8 @@ static enum kc_status export_range(const kc_wd_map<Layout> *map, uint64_t begin,
         unsigned long long totals[KC_WD_NTOTALS];
         unsigned grid = kc_ceil_div(end - begin + KC_WD_NODD, THREADS);
         KC_TRY(kc_wd_clear_totals(map->gpu, map->totals, err));
-        export_kernel<Layout><<<grid, THREADS, 0, map->gpu->stream>>>(map->view, begin, end, keys,
-                                                                      values, cap, map->totals);
+        wd_export_kernel<Layout><<<grid, THREADS, 0, map->gpu->stream>>>(
+                map->view, begin, end, keys, values, cap, map->totals);
         KC_TRY(KC_LAUNCHED());
         KC_TRY(kc_gpu_read(map->gpu, totals, map->totals, KC_WD_NTOTALS, err));
         *n = totals[0];
@@ -412,12 +412,17 @@ enum kc_status kc_wd_export(const kc_wd_map<Layout> *map, typename Layout::key *
         return export_range(map, 0, map->nslots, keys, values, cap, n, err);
 }
 
+namespace
+{
+
 /* What is poured from table to table at a time. */
 template <class Key> struct pouring {
         Key *keys;
         uint32_t *values, *bits;
         uint64_t cap;
 };
+
+} // namespace
 
 template <class Key>
 static enum kc_status pouring_new(struct kc_gpu *gpu, pouring<Key> *p, uint64_t nslots,

@@ -346,8 +346,8 @@ static __device__ void kc_wd_go(const kc_wd_shape &shape, const kc_wd_own<Layout
 
 template <class Layout, bool SINGLE>
 static __global__ void __launch_bounds__(KC_WD_PART_THREADS)
-        kc_wd_put_part_kernel(kc_wd_view<Layout> map, kc_wd_parted<typename Layout::key> batch,
-                              enum kc_wd_mode mode)
+        wd_put_part_kernel(kc_wd_view<Layout> map, kc_wd_parted<typename Layout::key> batch,
+                           enum kc_wd_mode mode)
 {
         typedef typename Layout::key Key;
         extern __shared__ __align__(16) unsigned char memory[];
@@ -384,7 +384,7 @@ static __global__ void __launch_bounds__(KC_WD_PART_THREADS)
 
 template <class Layout, bool SINGLE>
 static __global__ void __launch_bounds__(KC_WD_PART_THREADS)
-        kc_wd_retrieve_part_kernel(kc_wd_view<Layout> map, kc_wd_parted<typename Layout::key> batch)
+        wd_retrieve_part_kernel(kc_wd_view<Layout> map, kc_wd_parted<typename Layout::key> batch)
 {
         typedef typename Layout::key Key;
         extern __shared__ __align__(16) unsigned char memory[];

@@ -47,8 +47,8 @@ template <class Key> static __device__ uint32_t kc_wd_part_of(const kc_wd_shape 
 /* counts [parts]: of parts from `first` on, 2^KC_WD_COUNTED_BITS at most, is added to. */
 template <class Key>
 static __global__ void __launch_bounds__(KC_WD_COUNT_THREADS)
-        kc_wd_count_kernel(kc_wd_shape shape, const Key *keys, uint32_t n, uint32_t first,
-                           uint32_t nparts, uint32_t *counts)
+        wd_count_kernel(kc_wd_shape shape, const Key *keys, uint32_t n, uint32_t first,
+                        uint32_t nparts, uint32_t *counts)
 {
         enum { THREADS = KC_WD_COUNT_THREADS, AHEAD = KC_WD_COUNT_AHEAD };
         extern __shared__ uint32_t own[];
@@ -101,8 +101,8 @@ static __device__ inline void kc_wd_scan_counts(uint32_t *counts, uint32_t n,
  * such pass.
  */
 static __global__ void __launch_bounds__(KC_WD_SPLIT_THREADS)
-        kc_wd_begins_kernel(uint32_t *begins, uint32_t nparts, int shift, uint32_t *upper,
-                            uint32_t *lower)
+        wd_begins_kernel(uint32_t *begins, uint32_t nparts, int shift, uint32_t *upper,
+                         uint32_t *lower)
 {
         __shared__ typename kc_wd_scan::TempStorage scratch;
         kc_wd_scan_counts(begins, nparts + 1, &scratch);
@@ -236,7 +236,7 @@ static __device__ inline void kc_wd_take_places(const struct kc_wd_level &level,
 
 template <class Key>
 static __global__ void __launch_bounds__(KC_WD_SPLIT_THREADS, 2)
-        kc_wd_split_kernel(kc_wd_pass<Key> pass)
+        wd_split_kernel(kc_wd_pass<Key> pass)
 {
         enum { THREADS = KC_WD_SPLIT_THREADS, NITEMS = kc_wd_tile<Key>::NITEMS };
         extern __shared__ __align__(16) unsigned char memory[];
@@ -304,7 +304,7 @@ static __device__ inline void kc_wd_fetch_run(const struct kc_wd_run &run, uint3
 /* Values in the order behind a pass to the order before it. Key: of what was split. */
 template <class Key>
 static __global__ void __launch_bounds__(KC_WD_SPLIT_THREADS)
-        kc_wd_back_kernel(struct kc_wd_level level, const uint32_t *values, uint32_t *out)
+        wd_back_kernel(struct kc_wd_level level, const uint32_t *values, uint32_t *out)
 {
         enum { THREADS = KC_WD_SPLIT_THREADS };
         __shared__ uint32_t staged[kc_wd_tile<Key>::NKEYS];

@@ -11,7 +11,7 @@
 
 /* ---- slots, by layout ---- */
 
-static __global__ void free_near_kernel(uint4 *slots, uint64_t n)
+static __global__ void wd_free_near_kernel(uint4 *slots, uint64_t n)
 {
         for (uint64_t i = (uint64_t)blockIdx.x * KC_WD_THREADS + threadIdx.x; i < n;
              i += (uint64_t)gridDim.x * KC_WD_THREADS)
@@ -118,21 +118,21 @@ static void slots_free(struct kc_gpu *gpu, kc_wd_near64 *slots, uint64_t n)
 static enum kc_status slots_clear(struct kc_gpu *gpu, kc_wd_near64 *slots, uint64_t n,
                                   struct kc_error *err)
 {
-        free_near_kernel<<<16 * gpu->nmultiprocessors, KC_WD_THREADS, 0, gpu->stream>>>(
+        wd_free_near_kernel<<<16 * gpu->nmultiprocessors, KC_WD_THREADS, 0, gpu->stream>>>(
                 (uint4 *)slots->keys, n);
         return KC_LAUNCHED();
 }
 
 /* ---- wraps of remainder words ---- */
 
-static __global__ void move_wraps_kernel(struct kc_wd_wraps from, struct kc_wd_wraps to)
+static __global__ void wd_move_wraps_kernel(struct kc_wd_wraps from, struct kc_wd_wraps to)
 {
         uint64_t i = (uint64_t)blockIdx.x * KC_WD_THREADS + threadIdx.x;
         if (i <= from.mask && from.slots[i] != KC_WD_NONE && from.times[i] != 0)
                 to.add(from.slots[i], from.times[i]);
 }
 
-static __global__ void sum_kernel(const uint32_t *weights, uint64_t n, unsigned long long *sum)
+static __global__ void wd_sum_kernel(const uint32_t *weights, uint64_t n, unsigned long long *sum)
 {
         unsigned long long own = 0;
         for (uint64_t i = (uint64_t)blockIdx.x * KC_WD_THREADS + threadIdx.x; i < n;
@@ -160,8 +160,8 @@ static enum kc_status grow_wraps(struct kc_gpu *gpu, struct kc_wd_words *slots, 
         KC_TRY(clear_words(gpu, wraps.slots, n, err));
         KC_TRY(KC_CUDA(cudaMemsetAsync(wraps.times, 0, n * sizeof *wraps.times, gpu->stream)));
         if (slots->wraps.slots != NULL) {
-                move_wraps_kernel<<<kc_ceil_div(slots->wraps.mask + 1, KC_WD_THREADS),
-                                    KC_WD_THREADS, 0, gpu->stream>>>(slots->wraps, wraps);
+                wd_move_wraps_kernel<<<kc_ceil_div(slots->wraps.mask + 1, KC_WD_THREADS),
+                                       KC_WD_THREADS, 0, gpu->stream>>>(slots->wraps, wraps);
                 KC_TRY(KC_LAUNCHED());
         }
         std::swap(wraps, slots->wraps);
