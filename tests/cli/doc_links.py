@@ -1,5 +1,6 @@
 """
-Links between the pages of the project lead somewhere, and the source files that they name exist.
+Links between the pages of the project lead somewhere, the source files that they name exist, and
+CONTRIBUTING.md has the environment variables that the tests read.
 
     doc_links.py KCOUNT SOURCE
 """
@@ -42,4 +43,17 @@ def test_files():
                 raise Failure(f"{page.relative_to(SOURCE)} names {name}, which does not exist")
 
 
-main([test_links, test_files])
+def test_variables():
+    name = r"KC(?:OUNT)?_[A-Z_]*[A-Z]"
+    read = set(re.findall(rf"\$\{{({name})", (SOURCE / "scripts/test.sh").read_text()))
+    for path in (SOURCE / "tests").rglob("*.*"):
+        if path.suffix in (".c", ".cpp", ".cu", ".cuh", ".h", ".py"):
+            read |= set(re.findall(rf'"({name})"', path.read_text()))
+    page = (SOURCE / "CONTRIBUTING.md").read_text()
+    table = page.partition("Environment variables")[2].partition("For the compiler")[0]
+    listed = {found for row in re.findall(r"(?m)^\| ([^|]*)", table)
+              for found in re.findall(rf"`({name})", row)}
+    expect(listed, read, "variables in CONTRIBUTING.md")
+
+
+main([test_links, test_files, test_variables])
