@@ -153,7 +153,7 @@ static enum kc_status run_set(struct combining *c, struct kc_store_origin *origi
 }
 
 /* A device takes a quarter of a second to begin, in which a thread merges so many k-mers
- * (docs/gpu-notes.md); more threads than the most do not make the CPU faster. */
+ * (docs/notes/gpu.md); more threads than the most do not make the CPU faster. */
 static bool is_worth_a_device(const struct combining *c)
 {
         enum { NKMERS_PER_THREAD = 14 << 20, MOST_NTHREADS = 16 };

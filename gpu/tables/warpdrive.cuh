@@ -4,7 +4,7 @@
  * Open addressing. A cooperative group of G lanes (1, 2, ..., 32) takes the keys of its lanes one
  * after the other; the lanes look at a window of G neighbouring slots at once and vote. Windows
  * follow one another by double hashing, "chaotic" probing, so that no clusters grow. In shared
- * memory a window is no cheaper to read than G slots, so G = 1 does best there (docs/gpu-notes.md).
+ * memory a window is no cheaper to read than G slots, so G = 1 does best there (docs/notes/gpu.md).
  *
  * Keys of 64 bits are claimed by compare-and-swap on the key; all-ones marks a free slot, and the
  * one k-mer that looks like it (TT...T at k = 32, stranded) has a counter of its own. Keys of 128

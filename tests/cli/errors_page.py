@@ -1,0 +1,62 @@
+"""
+The messages that docs/errors.md explains are those of the program: the fixed parts of each, between
+the dots, are in one message of the source, in this order.
+
+    errors_page.py KCOUNT SOURCE
+"""
+import re
+
+from session import SOURCE, Session, expect
+from tools import Failure, main
+
+LITERAL = r'"(?:[^"\\\n]|\\.)*"'
+# A macro or PRIu64 between two literals joins them as well.
+JOINED = rf"{LITERAL}(?:\s*(?:[A-Z]\w+\s*)?{LITERAL})*"
+ROOMS = ("app", "base", "cpu", "gpu", "io", "kmer")
+SYSTEM = ": No space left on device"  # the C library's words, not ours
+
+
+def literals():
+    """All string literals of the source; adjacent ones are one."""
+    for room in ROOMS:
+        for path in sorted((SOURCE / room).rglob("*.[ch]*")):
+            for joined in re.findall(JOINED, path.read_text()):
+                pieces = re.findall(LITERAL, joined)
+                yield "".join(piece[1:-1] for piece in pieces).replace('\\"', '"')
+
+
+def is_in(parts, text):
+    at = 0
+    for part in parts:
+        at = text.find(part, at)
+        if at < 0:
+            return False
+        at += len(part)
+    return True
+
+
+def test_messages():
+    page = (SOURCE / "docs/errors.md").read_text().partition("## Messages")[2]
+    page = re.sub(r"(?s)#### Inputs that are refused.*?(?=\n### )", "", page)
+    messages = re.findall(r"(?m)^\| `([^`]+)`", page)
+    if len(messages) < 40:
+        raise Failure(f"only {len(messages)} messages are found on docs/errors.md")
+    source = list(literals())
+    for message in messages:
+        parts = [part.strip() for part in message.replace(SYSTEM, "").split("...")]
+        if not any(is_in([part for part in parts if part], text) for text in source):
+            raise Failure(f"no message of the source is {message!r}, as docs/errors.md says")
+
+
+def test_exit_codes():
+    s = Session()
+    s.kcount("a.fq", "-k", 3)
+    s.kcount("missing.fq", "-k", 3, code=1, message="cannot open")
+    s.kcount("a.fq", code=2, message="is required")
+    s.write("untidy.kc", (s.path / "a.kc").read_bytes() + bytes(800))
+    s.kcount("check", "untidy.kc", code=3)
+    listed = re.findall(r"(?m)^\| (\d) \|", (SOURCE / "docs/errors.md").read_text())
+    expect(listed, ["0", "1", "2", "3"], "exit codes on docs/errors.md")
+
+
+main([test_messages, test_exit_codes])

@@ -1,0 +1,120 @@
+"""
+docs/json.md lists the fields that --json prints: all of them, no others, each with the type and the
+cases in which it is absent.
+
+    json_page.py KCOUNT SOURCE
+"""
+import json
+import re
+
+from session import SOURCE, Session, expect
+from tools import Failure, main
+
+PAGE = (SOURCE / "docs/json.md").read_text()
+TYPES = {"string": str, "integer": int, "real": float, "boolean": bool, "object": dict,
+         "array of strings": list}
+# Printed where there is a device: what holds of them elsewhere is that the source names them.
+DEVICE_ABSENT = ("counted on the CPU", "merged on the CPU")
+
+
+def sections():
+    """{heading: {field: (type, when it is absent)}}"""
+    found = {}
+    for part in re.split(r"(?m)^## ", PAGE)[1:]:
+        rows = re.findall(r"(?m)^\| `([\w.]+)` \| ([\w ]+) \|[^|]*\| ([^|]+) \| [^|]+ \|$", part)
+        expect(len(rows), len(re.findall(r"(?m)^\| `", part)), "rows of docs/json.md in this form")
+        found[part.splitlines()[0]] = {name: (kind, absent) for name, kind, absent in rows}
+    return found
+
+
+SECTIONS = sections()
+
+
+def flat(value, prefix=""):
+    """All fields, those of objects inside as a.b."""
+    fields = {}
+    for name, inner in value.items():
+        fields[prefix + name] = inner
+        if isinstance(inner, dict):
+            fields.update(flat(inner, prefix + name + "."))
+    return fields
+
+
+def check_printed(heading, printed, gone=()):
+    """What was printed is what this section says; gone: cases that apply, besides "never"."""
+    page, fields = SECTIONS[heading], flat(printed)
+    on_device = any(page.get(name, ("", ""))[1] in DEVICE_ABSENT for name in fields)
+    for name, value in fields.items():
+        if name not in page:
+            raise Failure(f"--json prints {name}, which docs/json.md lacks under '{heading}'")
+        kind, absent = page[name]
+        if type(value) is not TYPES[kind]:
+            raise Failure(f"{heading}: {name} is {value!r}, which is no {kind}")
+        expect(absent in gone, False, f"{heading}: {name} is printed although: {absent}")
+    for name, (_, absent) in page.items():
+        excused = absent in gone or (absent in DEVICE_ABSENT and not on_device)
+        if name not in fields and not excused:
+            raise Failure(f"docs/json.md has {name} under '{heading}'; --json does not print it")
+
+
+def printed(s, *call, **how):
+    return json.loads(s.kcount(*call, "--json", **how))
+
+
+def counted():
+    s = Session()
+    s.kcount("a.fq", "-k", 3)
+    return s
+
+
+def test_counting():
+    s = Session()
+    check_printed("count and add", printed(s, "a.fq", "-k", 3))
+    check_printed("count and add", printed(s, "add", "a.kc", "a.fq"))
+    check_printed("count and add", printed(s, "a.fq", "-k", 3, "--reader-only"),
+                  ["`--reader-only`", *DEVICE_ABSENT])
+    check_printed("count and add", printed(s, "a.fq", "-k", 3, "-o", "b.kc", "--device", "cpu"),
+                  DEVICE_ABSENT)
+
+
+def test_files():
+    s, combining = counted(), "merge, union, intersect, subtract and compact"
+    for command in ("merge", "union", "intersect", "subtract"):
+        check_printed(combining, printed(s, command, "a.kc", "a.kc", "-o", command + ".kc"))
+    s.kcount("add", "a.kc", "a.fq")
+    check_printed(combining, printed(s, "compact", "a.kc"))
+    check_printed("remove", printed(s, "remove", "a.kc", "ACG"))
+    check_printed("info", printed(s, "info", "a.kc"))
+
+
+def test_check():
+    s = counted()
+    sound, untidy = "`ok` is true", "exit code other than 3"
+    check_printed("check", printed(s, "check", "a.kc"), [sound, untidy])
+    check_printed("check --repair", printed(s, "check", "a.kc", "--repair", "b.kc"))
+    content = (s.path / "a.kc").read_bytes()
+    s.write("untidy.kc", content + bytes(800))
+    check_printed("check", printed(s, "check", "untidy.kc", code=3), [sound])
+    s.write("cut.kc", content[:-8])
+    check_printed("check", printed(s, "check", "cut.kc", code=1), ["`ok` is false", untidy])
+
+
+def test_devices():
+    s = Session()
+    told = s.kcount("info", "--devices", "--json", code=None)
+    for device in json.loads(told) if s.code == 0 else []:
+        check_printed("info --devices", device)
+
+
+def test_source():
+    """Also the fields that nothing here makes the program print: with a device."""
+    written = set()
+    for path in (SOURCE / "app").glob("*.c"):
+        written |= set(re.findall(r'\bjson_(?:string|number|real|bool|begin)\(&?json, "(\w+)"',
+                                  path.read_text()))
+    listed = {name.split(".")[-1] for page in SECTIONS.values() for name in page}
+    expect(written - listed, set(), "fields written in app/ that docs/json.md lacks")
+    expect(listed - written, set(), "fields in docs/json.md that app/ does not write")
+
+
+main([test_counting, test_files, test_check, test_devices, test_source])
