@@ -4,6 +4,7 @@
 BUILD_PACKAGES=(gcc libc6-dev cmake ninja-build pkg-config zlib1g-dev libhts-dev libdeflate-dev
         libisal-dev libzstd-dev libxxhash-dev)
 TEST_PACKAGES=(libcmocka-dev python3 g++) # g++: the tests of gpu/ on the CPU
+FORMAT_PACKAGES=(clang-format-14)
 PEER_PACKAGES=(jellyfish kmc samtools zstd) # tests that need them are skipped where they are missing
 
 # nvcc compiles its host part with g++.

@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# Lay out all C and CUDA sources with clang-format 14, by .clang-format.
+#
+#       scripts/format.sh [--check]     --check: change nothing, fail if a file is not laid out so
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+what=(-i)
+if [ "${1:-}" = --check ]; then
+        what=(--dry-run --Werror)
+fi
+find app base bench cpu gpu io kmer tests -type f \( -name "*.[ch]" -o -name "*.cu" -o -name "*.cuh" -o -name "*.cpp" \) -print0 |
+        xargs -0 clang-format-14 "${what[@]}"
