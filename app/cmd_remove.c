@@ -13,6 +13,7 @@
 #include "app/signals.h"
 #include "app/size.h"
 #include "app/stores.h"
+#include "base/clock.h"
 #include "cpu/cpu_engine.h"
 #include "kmer/kmer.h"
 
@@ -143,7 +144,7 @@ static void put_text(const struct removing *r, const struct invocation *call,
         text_out_printf(&out, "  %-22s %18s\n", "k-mers to remove",
                         format_number(r->totals.ndistinct, number));
         text_out_printf(&out, "wall %.2f s\nremoved from %s, now %u runs, %s\nkcount %s: %s\n",
-                        machine_seconds() - call->start_seconds, r->path, info->nruns,
+                        kc_clock_seconds() - call->start_seconds, r->path, info->nruns,
                         format_size(info->file_nbytes, size), KCOUNT_VERSION, call->line);
         text_out_flush(&out);
 }
@@ -167,7 +168,7 @@ static void put_json(const struct removing *r, const struct invocation *call,
         json_number(&json, "skipped_letters", r->removals.nskipped);
         json_number(&json, "distinct", r->totals.ndistinct);
         json_begin(&json, "seconds", '{');
-        json_real(&json, "wall", machine_seconds() - call->start_seconds);
+        json_real(&json, "wall", kc_clock_seconds() - call->start_seconds);
         json_end(&json, '}');
         json_number(&json, "peak_memory_bytes", machine_peak_nbytes());
         json_end(&json, '}');

@@ -9,6 +9,7 @@
 #include "app/signals.h"
 #include "app/size.h"
 #include "app/stores.h"
+#include "base/clock.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -206,7 +207,7 @@ static void put_text(const struct combining *c, const struct invocation *call, b
         put_number(&out, label, w->ndistinct);
         put_number(&out, "sum of counts", w->sum);
         text_out_printf(&out, "wall %.2f s, CPU %.2f s, peak memory %s\n",
-                        machine_seconds() - call->start_seconds,
+                        kc_clock_seconds() - call->start_seconds,
                         machine_user_seconds() + machine_system_seconds(),
                         format_size(machine_peak_nbytes(), peak));
         if (c->device.cuda)
@@ -254,7 +255,7 @@ static void put_json(const struct combining *c, const struct invocation *call, b
         json_number(&json, "dropped_kmers", w->ndropped_kmers);
         json_number(&json, "saturated_kmers", w->nsaturated);
         json_begin(&json, "seconds", '{');
-        json_real(&json, "wall", machine_seconds() - call->start_seconds);
+        json_real(&json, "wall", kc_clock_seconds() - call->start_seconds);
         json_real(&json, "user", machine_user_seconds());
         json_real(&json, "system", machine_system_seconds());
         json_end(&json, '}');

@@ -9,6 +9,7 @@
 #include "app/stores.h"
 #include "app/summary.h"
 #include "app/tally.h"
+#include "base/clock.h"
 #include "base/temp_file.h"
 #include "cpu/cpu_engine.h"
 #include "io/reader.h"
@@ -268,7 +269,7 @@ static struct summary summarize(struct count *count, const struct invocation *ca
                                    .gpu = count->gpu,
                                    .counted = count->totals,
                                    .nunique = atomic_load(&count->tally.nunique),
-                                   .wall_seconds = machine_seconds() - call->start_seconds,
+                                   .wall_seconds = kc_clock_seconds() - call->start_seconds,
                                    .user_seconds = machine_user_seconds(),
                                    .system_seconds = machine_system_seconds(),
                                    .peak_nbytes = machine_peak_nbytes() };

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Address space that is taken beside memory: libraries, stacks, what malloc() reserves. */
@@ -162,13 +161,6 @@ uint64_t machine_peak_nbytes(void)
         if (nbytes == 0 && getrusage(RUSAGE_SELF, &usage) == 0)
                 nbytes = (uint64_t)usage.ru_maxrss * 1024;
         return nbytes;
-}
-
-double machine_seconds(void)
-{
-        struct timespec now;
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
 static double seconds(struct timeval t)

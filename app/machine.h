@@ -18,9 +18,6 @@ uint64_t machine_available_nbytes(void);
 /* Most memory this process has held so far. */
 uint64_t machine_peak_nbytes(void);
 
-/* A clock that only goes forward. */
-double machine_seconds(void);
-
 /* CPU time of this process. */
 double machine_user_seconds(void);
 double machine_system_seconds(void);

@@ -2,9 +2,9 @@
  * kcount: the table of commands, and the one place that prints errors and chooses the exit code.
  */
 #include "app/help.h"
-#include "app/machine.h"
 #include "app/references.h"
 #include "app/signals.h"
+#include "base/clock.h"
 #include "base/parallel.h"
 
 #include <fcntl.h>
@@ -126,7 +126,7 @@ static bool is_misspelt(const char *word)
 
 static int run_program(int argc, char **argv)
 {
-        struct invocation call = { .start_seconds = machine_seconds() };
+        struct invocation call = { .start_seconds = kc_clock_seconds() };
         struct text_out out;
         occupy_standard_descriptors();
         signals_ignore_file_limit();

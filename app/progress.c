@@ -1,6 +1,6 @@
 #include "app/progress.h"
 
-#include "app/machine.h"
+#include "base/clock.h"
 #include "base/parallel.h"
 
 #include <pthread.h>
@@ -46,7 +46,7 @@ static void format_eta(double done, double total, double seconds, char text[32])
 static void draw(struct progress *p)
 {
         int stage = atomic_load(&p->job->stage);
-        double now = machine_seconds();
+        double now = kc_clock_seconds();
         if (stage != p->stage) {
                 p->stage = stage;
                 p->stage_start = now;
@@ -109,7 +109,7 @@ struct progress *progress_start(struct kc_job *job, const char *const *names, bo
         p->job = job;
         p->names = names;
         p->first_in_bytes = first_in_bytes;
-        p->stage_start = machine_seconds();
+        p->stage_start = kc_clock_seconds();
         pthread_mutex_init(&p->lock, NULL);
         pthread_condattr_t clock;
         pthread_condattr_init(&clock);

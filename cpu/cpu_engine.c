@@ -9,6 +9,7 @@
  */
 #include "cpu/cpu_engine.h"
 
+#include "base/clock.h"
 #include "base/parallel.h"
 #include "cpu/pair.h"
 #include "cpu/superkmer.h"
@@ -16,7 +17,6 @@
 #include "kmer/kmer.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 enum {
         BATCH_WORDS = 16 << 10, /* half a million bases: with all else that is hot it fits L2 */
@@ -52,13 +52,6 @@ struct cpu_engine {
         atomic_bool failed;
         atomic_uint_fast64_t nkmers, ndistinct, nsaturated;
 };
-
-static double now(void)
-{
-        struct timespec t;
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static void on_failure(void *ctx)
 {
@@ -323,11 +316,11 @@ static enum kc_status run_stages(struct cpu_engine *e, struct kc_count_totals *t
         enum kc_status (*const stages[KC_NSTAGES])(struct cpu_engine *,
                                                    struct kc_error *) = { partition, count, order };
         for (int i = 0; i < KC_NSTAGES; i++) {
-                double start = now();
+                double start = kc_clock_seconds();
                 enum kc_status status = stages[i](e, err);
                 if (status != KC_OK)
                         return status;
-                totals->stage_seconds[i] = now() - start;
+                totals->stage_seconds[i] = kc_clock_seconds() - start;
         }
         totals->nkmers = e->nkmers;
         totals->ndistinct = e->ndistinct;

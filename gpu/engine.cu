@@ -10,6 +10,7 @@
  * One thread, the driver, speaks to the device but for the copies of the workers, and sleeps while
  * it waits; so all cores are left to the reading, which is what takes the time.
  */
+#include "base/clock.h"
 #include "base/parallel.h"
 #include "gpu/blocks/emit.cuh"
 #include "gpu/count/count.cuh"
@@ -183,7 +184,7 @@ template <class Key> static enum kc_status drive(struct gpu_engine<Key> *e, stru
         KC_TRY(open_device(e, err));
         KC_TRY(take_memory(e, err));
         KC_TRY(count_all(e, err));
-        counted = kc_gate_seconds();
+        counted = kc_clock_seconds();
         read = kc_gpu_feed_end_seconds(e->feed);
         e->totals->stage_seconds[KC_STAGE_PARTITION] = read - e->start;
         e->totals->stage_seconds[KC_STAGE_COUNT] = counted - read;
@@ -274,7 +275,7 @@ template <class Key> static enum kc_status count(struct gpu_engine<Key> *e, stru
         KC_TRY(kc_gpu_emitter_new(&e->emitter, e->params->k, e->sink, &e->gate, &e->trace, err));
         KC_TRY(kc_parallel(e->nworkers + 1, run<Key>, on_failure<Key>, e, err));
         KC_TRY(add_up(e, err));
-        e->totals->stage_seconds[KC_STAGE_ORDER] = kc_gate_seconds() - e->start -
+        e->totals->stage_seconds[KC_STAGE_ORDER] = kc_clock_seconds() - e->start -
                                                    e->totals->stage_seconds[KC_STAGE_PARTITION] -
                                                    e->totals->stage_seconds[KC_STAGE_COUNT];
         KC_TRY(kc_gpu_trace_write(&e->trace, err));
@@ -314,7 +315,7 @@ static enum kc_status count_with(const struct kc_count_params *params,
         e.sink = sink;
         e.totals = totals;
         count_workers(&e, params->nthreads);
-        e.start = kc_gate_seconds();
+        e.start = kc_clock_seconds();
         kc_gate_init(&e.gate, job);
         kc_gpu_trace_open(&e.trace, gpu_params->trace);
         kc_gpu_plan_host(&e.plan, params, gpu_params);

@@ -26,14 +26,6 @@ template <class Key> KC_HD uint32_t kc_stretch_nkmers(const kc_stretch<Key> *s)
         return (uint32_t)(s->words[s->NWORDS - 1] >> 56);
 }
 
-template <class Key> KC_HD bool kc_stretch_equal(const kc_stretch<Key> *a, const kc_stretch<Key> *b)
-{
-        uint64_t difference = 0;
-        for (int i = 0; i < a->NWORDS; i++)
-                difference |= a->words[i] ^ b->words[i];
-        return difference == 0;
-}
-
 /* words >> nbits, 0 <= nbits < 64 * n. Loops over constants only: an array in registers. */
 template <int N> KC_HD void kc_words_shift_right(uint64_t (&words)[N], uint32_t nbits)
 {

@@ -85,10 +85,3 @@ void kc_gate_advance(struct kc_gate *gate, uint64_t n)
 {
         atomic_fetch_add_explicit(&gate->job->done, n, memory_order_relaxed);
 }
-
-double kc_gate_seconds(void)
-{
-        struct timespec t;
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}

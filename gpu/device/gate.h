@@ -63,9 +63,6 @@ void kc_gate_stop(struct kc_gate *gate);
 void kc_gate_begin_stage(struct kc_gate *gate, enum kc_stage stage, uint64_t total);
 void kc_gate_advance(struct kc_gate *gate, uint64_t n);
 
-/* Seconds on a clock that only goes forward. */
-double kc_gate_seconds(void);
-
 #ifdef __cplusplus
 }
 #endif

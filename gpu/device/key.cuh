@@ -15,8 +15,6 @@
 using kc_key64 = uint64_t;
 using kc_key128 = unsigned __int128;
 
-enum { KC_GPU_MAX_K = 64 };
-
 /* The one list of widths: templates are instantiated by KC_GPU_KEYS(MACRO). */
 #define KC_GPU_KEYS(instantiate) instantiate(kc_key64) instantiate(kc_key128)
 
@@ -43,12 +41,6 @@ KC_HD kc_key128 kc_key_reverse_bases(kc_key128 x)
 template <class Key> KC_HD Key kc_key_mask(int k)
 {
         return (Key) ~(Key)0 >> (8 * (int)sizeof(Key) - 2 * k);
-}
-
-/* The low `nbits` (at most 32) of key >> shift. */
-template <class Key> KC_HD uint32_t kc_key_bits(Key key, int shift, int nbits)
-{
-        return (uint32_t)((uint64_t)(key >> shift) & ((UINT64_C(1) << nbits) - 1));
 }
 
 /*

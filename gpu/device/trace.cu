@@ -1,6 +1,6 @@
 #include "gpu/device/trace.cuh"
 
-#include "gpu/device/gate.h"
+#include "base/clock.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -17,14 +17,14 @@ struct kc_gpu_interval {
 
 static double milliseconds(const struct kc_gpu_trace *trace)
 {
-        return 1e3 * (kc_gate_seconds() - trace->start);
+        return 1e3 * (kc_clock_seconds() - trace->start);
 }
 
 void kc_gpu_trace_open(struct kc_gpu_trace *trace, const char *path)
 {
         *trace = {};
         trace->path = path;
-        trace->start = kc_gate_seconds();
+        trace->start = kc_clock_seconds();
         pthread_mutex_init(&trace->lock, NULL);
 }
 

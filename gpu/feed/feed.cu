@@ -1,6 +1,7 @@
 /*
  * Reading: what each worker does from the first batch to the last.
  */
+#include "base/clock.h"
 #include "gpu/feed/feed_internal.cuh"
 #include "gpu/feed/spans.cuh"
 
@@ -127,7 +128,7 @@ static void end_reading(struct kc_gpu_feed *feed)
 {
         kc_gate_enter(feed->gate);
         if (--feed->nreading == 0) {
-                feed->end_seconds = kc_gate_seconds();
+                feed->end_seconds = kc_clock_seconds();
                 kc_gate_wake(feed->gate, KC_GATE_DRIVER);
         }
         kc_gate_leave(feed->gate);

@@ -68,7 +68,7 @@ enum kc_status kc_gpu_feed_take(struct kc_gpu_feed *feed, struct kc_gpu_reads *r
                                 struct kc_error *err);
 void kc_gpu_feed_give_back(struct kc_gpu_feed *feed);
 
-/* When the last worker came to the end of the input, by kc_gate_seconds; 0 before. */
+/* When the last worker came to the end of the input, by kc_clock_seconds; 0 before. */
 double kc_gpu_feed_end_seconds(struct kc_gpu_feed *feed);
 
 /* The driver, when all workers have come to the end: free the buffers on the device. */

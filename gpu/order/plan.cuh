@@ -134,25 +134,6 @@ template <class Key> KC_HD uint32_t kc_order_sub(Key packed, struct kc_order_sca
 }
 
 /*
- * Grouping: the end of the bucket that begins with cell `begin`. start [ncells + 1] is where the
- * pairs of each cell start; a bucket takes cells as long as it has `cap` pairs at most, one cell
- * at least. So two consecutive buckets have more than cap pairs between them.
- */
-KC_HD uint32_t kc_order_bucket_end(const uint32_t *start, uint32_t begin, uint32_t ncells,
-                                   uint32_t cap)
-{
-        uint32_t low = begin + 1, high = ncells;
-        while (low < high) {
-                uint32_t middle = (low + high + 1) / 2;
-                if (start[middle] - start[begin] <= cap)
-                        low = middle;
-                else
-                        high = middle - 1;
-        }
-        return low;
-}
-
-/*
  * Cutting a prefix into splits: the end of the split that begins with coarse cell `begin`, by the
  * pairs of the coarse cells [end of the prefix]. A split has at most max_pairs, or is one cell.
  */

@@ -102,7 +102,11 @@ static __device__ uint32_t more_cells(const uint32_t *starts, uint32_t begin, ui
         return stride * __popc(__ballot_sync(~0u, fits));
 }
 
-/* kc_order_bucket_end by one warp, quick where buckets have few cells. */
+/*
+ * Grouping, by one warp: the end of the bucket that begins with cell `begin`. starts [ncells + 1] is
+ * where the pairs of each cell start. A bucket takes cells as long as it has at most `cap` pairs, and
+ * at least one cell, so two consecutive buckets have more than cap pairs. Quick if buckets have few cells.
+ */
 static __device__ uint32_t bucket_end(const uint32_t *starts, uint32_t begin, uint32_t ncells,
                                       uint32_t cap)
 {

@@ -1,5 +1,5 @@
 /*
- * The arithmetic of order: packing, cells, sub-buckets, grouping.
+ * The arithmetic of order: packing, cells, sub-buckets.
  */
 #include "gpu/order/plan.cuh"
 #include "tests/gpu/support.cuh"
@@ -92,27 +92,6 @@ static void sub_buckets(void **)
         check_scale<kc_key64>({ 0, 0, KC_ORDER_NCELLS - 1, 1 }, 16384);
 }
 
-/* Buckets are as long as they may be, and no longer. */
-static void grouping(void **)
-{
-        const uint32_t cap = 1000;
-        for (int round = 0; round < 200; round++) {
-                uint32_t ncells = 1 + next_random(&state) % 300, nbuckets = 0;
-                std::vector<uint32_t> start(ncells + 1, 0);
-                for (uint32_t i = 0; i < ncells; i++)
-                        start[i + 1] = start[i] + (round % 3 == 0   ? next_random(&state) % 2000
-                                                   : round % 3 == 1 ? next_random(&state) % 20
-                                                                    : 0);
-                for (uint32_t i = 0, end; i < ncells; i = end, nbuckets++) {
-                        end = kc_order_bucket_end(start.data(), i, ncells, cap);
-                        assert_in_range(end, i + 1, ncells);
-                        assert_true(end == i + 1 || start[end] - start[i] <= cap);
-                        assert_true(end == ncells || start[end + 1] - start[i] > cap);
-                }
-                assert_true(nbuckets <= 2 * (start[ncells] / cap + 1));
-        }
-}
-
 static void splits(void **)
 {
         const uint32_t npairs[] = { 5, 5, 0, 1, 20, 20, 3, 0 };
@@ -128,7 +107,6 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(packing),
                 cmocka_unit_test(sub_buckets),
-                cmocka_unit_test(grouping),
                 cmocka_unit_test(splits),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -128,7 +128,7 @@ static void check_stretch(const std::vector<uint64_t> &words, uint64_t at, uint3
         kc_stretch<Key> a = kc_stretch_read<Key>(words.data(), record, k, false);
         kc_stretch<Key> b =
                 kc_stretch_read<Key>(other.data(), kc_record(moved, nkmers, 9), k, false);
-        assert_true(kc_stretch_equal(&a, &b));
+        assert_memory_equal(a.words, b.words, sizeof a.words);
         assert_int_equal(kc_stretch_hash(&a), kc_stretch_hash(&b));
 }
 

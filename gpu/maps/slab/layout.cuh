@@ -31,11 +31,6 @@ KC_HD bool kc_slab_deletes(uint32_t kind)
         return kind == KC_SLAB_DELETE || kind == KC_SLAB_DELETE_ALL;
 }
 
-KC_HD bool kc_slab_searches(uint32_t kind)
-{
-        return kind == KC_SLAB_SEARCH || kind == KC_SLAB_SEARCH_ALL;
-}
-
 enum : uint32_t {
         KC_SLAB_EMPTY = 0, /* as stored keys, which the keys of elements are above */
         KC_SLAB_DELETED = 1,

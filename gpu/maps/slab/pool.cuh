@@ -77,12 +77,6 @@ enum kc_status kc_slab_pool_grow(struct kc_slab_pool *pool, struct kc_error *err
 enum kc_status kc_slab_pool_nused(const struct kc_slab_pool *pool, uint64_t *nused,
                                   struct kc_error *err);
 
-/* Slabs that it can give out as it is. */
-static inline uint64_t kc_slab_pool_nslabs(const struct kc_slab_pool *pool)
-{
-        return (uint64_t)pool->nsupers * pool->params.nblocks * KC_SLAB_BLOCK_NSLABS - 1;
-}
-
 /*
  * Take n slabs, a thread each; the pool grows if it must.
  *   addresses   out [n] device
