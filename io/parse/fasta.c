@@ -1,5 +1,7 @@
 #include "io/parse/fasta.h"
 
+#include "io/parse/line.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -51,10 +53,10 @@ static bool walk_back(struct backward *b, const uint8_t *text, size_t begin, siz
                         place = place_of(text[line]);
                 if (place == KC_FASTA_HEADER)
                         return false;
-                size_t stop = end;
-                if (line != tail && stop > line && text[stop - 1] == '\r')
-                        stop--; /* part of the line's end */
-                if (place == KC_FASTA_SEQUENCE && !take_letters(b, text, line, stop))
+                size_t n = end - line;
+                if (line != tail)
+                        n = kc_line_nletters(text + line, n);
+                if (place == KC_FASTA_SEQUENCE && !take_letters(b, text, line, line + n))
                         return false;
                 if (line == begin)
                         return true;
@@ -200,8 +202,8 @@ enum kc_status kc_fasta_scan(struct kc_chunk *chunk, const struct kc_fasta_state
                 const uint8_t *eol = memchr(chunk->buffer + at, '\n', end - at);
                 size_t stop = eol == NULL ? end : (size_t)(eol - chunk->buffer);
                 size_t n = stop - at;
-                if (eol != NULL && n > 0 && chunk->buffer[stop - 1] == '\r')
-                        n--;
+                if (eol != NULL)
+                        n = kc_line_nletters(chunk->buffer + at, n);
                 KC_TRY(add_line(&s, place, at, n, err));
                 place = KC_FASTA_LINE_START;
                 at = stop + 1;

@@ -8,6 +8,7 @@
 
 #include "io/input/chunk.h"
 #include "io/parse/fastq.h"
+#include "io/parse/line.h"
 #include "kmer/kmer.h"
 
 enum kc_fasta_place { KC_FASTA_LINE_START, KC_FASTA_HEADER, KC_FASTA_COMMENT, KC_FASTA_SEQUENCE };
@@ -15,8 +16,8 @@ enum kc_fasta_place { KC_FASTA_LINE_START, KC_FASTA_HEADER, KC_FASTA_COMMENT, KC
 /* Zero-initialise it: the beginning of a file. */
 struct kc_fasta_state {
         enum kc_fasta_place place;
-        bool in_record; /* a '>' line was seen */
-        bool held_cr;   /* the chunk before ended with a carriage return, left to this one */
+        bool in_record;           /* a '>' line was seen */
+        struct kc_line_rest rest; /* what the text before ended with, not looked at yet */
         int ncontext;
         uint8_t context[KC_MAX_K]; /* the last bases of the sequence so far, none of them invalid */
 };

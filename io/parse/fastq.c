@@ -2,6 +2,7 @@
 
 #include "io/input/damage.h"
 #include "io/input/foreign.h"
+#include "io/parse/line.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -26,9 +27,7 @@ static bool scan_record(const uint8_t *buffer, size_t at, size_t end, struct kc_
         if ((eol = memchr(seq, '\n', (size_t)(stop - seq))) == NULL)
                 return false;
         const uint8_t *plus = eol + 1;
-        size_t nbases = (size_t)(eol - seq);
-        if (nbases > 0 && seq[nbases - 1] == '\r')
-                nbases--;
+        size_t nbases = kc_line_nletters(seq, (size_t)(eol - seq));
         if (nbases > 0 && (*seq == '+' || *seq == '@' || *seq == '>'))
                 return false; /* no sequence: the general parser knows what it is */
         if (stop - plus < 2 || *plus != '+')
@@ -41,12 +40,14 @@ static bool scan_record(const uint8_t *buffer, size_t at, size_t end, struct kc_
                 return false;
         size_t left = (size_t)(stop - qual);
         size_t len = nbases;
-        if (left > len + 1 && qual[len] == '\r')
+        while (left > len && kc_line_is_blank(qual[len]))
+                len++;
+        if (left > len && qual[len] == '\r')
                 len++;
         if (left <= len || qual[len] != '\n')
                 return false;
-        if (len == nbases && len > 0 && qual[len - 1] == '\r')
-                return false; /* a line end, no quality letter: there is one too few */
+        if (kc_line_nletters(qual, len) != nbases)
+                return false; /* what ends the line was taken for quality letters: too few */
         record->seq = (uint32_t)(seq - buffer);
         record->nbases = (uint32_t)nbases;
         record->qual = (uint32_t)(qual - buffer);
@@ -93,17 +94,7 @@ static bool next_line(struct walk *w)
                 return false;
         w->line = w->at;
         w->at = (size_t)(eol - w->buffer) + 1;
-        w->nletters = w->at - 1 - w->line;
-        if (w->nletters > 0 && w->buffer[w->at - 2] == '\r')
-                w->nletters--;
-        return true;
-}
-
-static bool is_blank(const struct walk *w)
-{
-        for (size_t i = 0; i < w->nletters; i++)
-                if (w->buffer[w->line + i] != ' ' && w->buffer[w->line + i] != '\t')
-                        return false;
+        w->nletters = kc_line_nletters(w->buffer + w->line, w->at - 1 - w->line);
         return true;
 }
 
@@ -127,12 +118,13 @@ static bool has_blank(const uint8_t *text, size_t n)
         return memchr(text, ' ', n) != NULL || memchr(text, '\t', n) != NULL;
 }
 
-/* What may explain different lengths: blanks count as letters. */
+/* What may explain different lengths: within a line blanks are letters, at its end they are not. */
 static const char *explain_lengths(const struct walk *w, const struct extent *x)
 {
+        const uint8_t *qual = w->buffer + x->qual, *eol = memchr(qual, '\n', w->end - x->qual);
         if (has_blank(w->buffer + x->seq, x->plus - x->seq))
                 return ": there is a space or tab in or after its sequence";
-        if (has_blank(w->buffer + x->qual, x->nqual_first))
+        if (eol != NULL && has_blank(qual, (size_t)(eol - qual)))
                 return ": there is a space or tab in or after its quality";
         return "";
 }
@@ -177,17 +169,26 @@ static enum outcome find_quality(struct walk *w, struct extent *x, struct kc_pro
         return x->nqual == x->nbases ? RECORD : bad_length(w, x, problem);
 }
 
+/* No whole line is left. Of one that is blank so far, a single byte shows how it began. */
+static enum outcome end_lines(const struct walk *w, struct extent *x)
+{
+        size_t left = w->end - x->begin;
+        if (left > 1 && kc_line_nletters(w->buffer + x->begin, left) == 0)
+                x->begin = w->end - 1;
+        return left > 0 ? INCOMPLETE : NO_MORE;
+}
+
 /* Find the next record. On INCOMPLETE and BAD, x->begin is where it begins. */
 static enum outcome find_record(struct walk *w, struct extent *x, struct kc_problem *problem)
 {
         *x = (struct extent){ .begin = w->at };
         bool found = false;
         while (!found && next_line(w)) {
-                found = !is_blank(w);
+                found = w->nletters > 0;
                 x->begin = found ? w->line : w->at;
         }
         if (!found)
-                return x->begin < w->end ? INCOMPLETE : NO_MORE;
+                return end_lines(w, x);
         if (w->buffer[w->line] != '@') {
                 char shown[KC_SHOWN_NBYTES];
                 snprintf(problem->what, sizeof problem->what, "does not begin with '@' but with %s",

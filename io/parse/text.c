@@ -176,18 +176,59 @@ out:
         return status;
 }
 
-/* A carriage return at the end may belong to a line end: it is left to the next chunk. */
+/* They do not end a line: they are letters, of which all but the first blank are only counted. */
+static void put_rest(const struct kc_fasta_state *fasta, struct kc_chunk *chunk)
+{
+        const struct kc_line_rest *rest = &fasta->rest;
+        if (rest->cr)
+                chunk->buffer[--chunk->text] = '\r';
+        if (rest->nblanks == 0)
+                return;
+        chunk->buffer[--chunk->text] = ' ';
+        if (fasta->place == KC_FASTA_SEQUENCE || fasta->place == KC_FASTA_LINE_START)
+                chunk->nblanks = rest->nblanks - 1;
+}
+
+/* Decide about the rest of the chunk before, as soon as what follows it shows what it is. */
+static void settle_rest(struct kc_fasta_state *fasta, struct kc_chunk *chunk)
+{
+        struct kc_line_rest *rest = &fasta->rest;
+        size_t at = chunk->text;
+        while (!rest->cr && at < chunk->end && kc_line_is_blank(chunk->buffer[at]))
+                at++;
+        bool cr = !rest->cr && at < chunk->end && chunk->buffer[at] == '\r';
+        if (at + cr == chunk->end) {
+                rest->nblanks += at - chunk->text;
+                rest->cr |= cr;
+                chunk->text = chunk->end;
+                return;
+        }
+        if (chunk->buffer[at + cr] != '\n')
+                put_rest(fasta, chunk);
+        *rest = (struct kc_line_rest){ 0 };
+}
+
+/* Leave what may end a line to the next chunk. */
+static void take_rest(struct kc_line_rest *rest, struct kc_chunk *chunk)
+{
+        if (chunk->end == chunk->text)
+                return;
+        size_t end = chunk->end;
+        rest->cr = chunk->buffer[end - 1] == '\r';
+        end -= rest->cr;
+        while (end > chunk->text && kc_line_is_blank(chunk->buffer[end - 1]))
+                end--;
+        rest->nblanks = chunk->end - rest->cr - end;
+        chunk->end = end;
+}
+
 static void split_fasta(struct kc_text *text, struct kc_chunk *chunk, struct cut *cut)
 {
         bool at_begin = cut->tail == chunk->text;
-        if (text->fasta.held_cr) {
-                chunk->buffer[--chunk->text] = '\r';
-                if (at_begin)
-                        cut->tail = chunk->text;
-        }
-        text->fasta.held_cr =
-                !chunk->last && chunk->end > chunk->text && chunk->buffer[chunk->end - 1] == '\r';
-        chunk->end -= text->fasta.held_cr;
+        settle_rest(&text->fasta, chunk);
+        if (at_begin)
+                cut->tail = chunk->text;
+        take_rest(&text->fasta.rest, chunk);
         cut->fasta = text->fasta;
         kc_fasta_advance(&text->fasta, chunk, cut->tail, text->k);
 }
@@ -342,7 +383,7 @@ static enum kc_status confirm(struct kc_text *text, struct kc_chunk *chunk, cons
                 status = kc_fail(err, own->status, "%s", own->message);
         }
         if (text->failed)
-                chunk->nrecords = chunk->nreads = 0;
+                chunk->nrecords = chunk->nreads = chunk->nblanks = 0;
         return status;
 }
 

@@ -75,7 +75,8 @@ OLD_MAC = unread("text whose lines end with a carriage return only (old Mac)",
                  "tr '\\r' '\\n' < FILE")
 PAGE = ("is an HTML or XML page, as left by a failed download; look at it and download the file "
         "again")
-BLANK_IN_SEQUENCE = b"@b\nACGT \n+\nIIII\n@c\nA\n+\nI\n"
+BLANK_IN_SEQUENCE = b"@b\nAC GT\n+\nIIII\n@c\nA\n+\nI\n"
+BLANK_WITH_QUALITY = b"@b\nACGT \n+\nIIIII\n@c\nA\n+\nI\n"
 SHORT_QUALITY = b"@b\nACGT\n+\nIII\n@c\nA\n+\nI\n"
 
 GZ, BGZ = gzip.compress(FASTQ, mtime=0), bgzf(FASTQ, 1000)
@@ -132,6 +133,9 @@ REFUSED = [
     # records
     (FASTQ + BLANK_IN_SEQUENCE,
      "in: record 41 has 5 bases but 4 quality letters: there is a space or tab in or after its "
+     "sequence"),
+    (FASTQ + BLANK_WITH_QUALITY,
+     "in: record 41 has 4 bases but 5 quality letters: there is a space or tab in or after its "
      "sequence"),
     (FASTQ + b"done.\n", "in: record 41 does not begin with '@' but with \"done.\""),
     (gzip.compress(FASTQ + SHORT_QUALITY),

@@ -321,22 +321,30 @@ static void test_quality_swallows(void **state)
                     "record 1 has 10 bases but 4 quality letters");
 }
 
-/* Blanks are letters like any other, so they explain lengths that differ. */
+/* Blanks are letters within a line but not at its end; they explain lengths that differ. */
 static void test_blanks(void **state)
 {
         (void)state;
 #define IN_SEQUENCE ": there is a space or tab in or after its sequence"
 #define IN_QUALITY  ": there is a space or tab in or after its quality"
 #define GOOD        "@x\nACGT\n+\nIIII\n"
-        refuse_text(GOOD "@a\nACGT \n+\nIIII\n" GOOD,
-                    "record 2 has 5 bases but 4 quality letters" IN_SEQUENCE);
+        refuse_text(GOOD "@a\nACGT \n+\nIIIII\n" GOOD,
+                    "record 2 has 4 bases but 5 quality letters" IN_SEQUENCE);
+        refuse_text(GOOD "@a\nACGT \nA\n+\nIIIIII\n" GOOD,
+                    "record 2 has 5 bases but 6 quality letters" IN_SEQUENCE);
         refuse_text(GOOD "@a\nAC\tGT\n+\nIIII\n" GOOD,
                     "record 2 has 5 bases but 4 quality letters" IN_SEQUENCE);
-        refuse_text(GOOD "@a\nACGT\n+\nIIII \n" GOOD,
+        refuse_text(GOOD "@a\nACGT\n+\nII II\n" GOOD,
                     "record 2 has 4 bases but 5 quality letters" IN_QUALITY);
-        refuse_text(GOOD "@a\nACGT \n+\nIIII\n",
+        refuse_text(GOOD "@a\nACGT\n+\nIII \t\r\n" GOOD,
+                    "record 2 has 4 bases but 3 quality letters" IN_QUALITY);
+        refuse_text(GOOD "@a\nACGT\n+\nIII \n",
+                    "record 2 is truncated: the file ends within it, with 4 bases but 3 quality "
+                    "letters" IN_QUALITY);
+        refuse_text(GOOD "@a\nAC GT\n+\nIIII\n",
                     "record 2 is truncated: the file ends within it, with 5 bases but 4 quality "
                     "letters" IN_SEQUENCE);
+        refuse_text(GOOD "     @a\nACGT\n+\nIIII\n", "record 2 does not begin with '@'");
 #undef IN_SEQUENCE
 #undef IN_QUALITY
 #undef GOOD
