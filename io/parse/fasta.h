@@ -32,9 +32,10 @@ void kc_fasta_advance(struct kc_fasta_state *state, const struct kc_chunk *chunk
 
 /*
  * Index the sequences in the chunk's text, moving the lines of each together. state is the one at
- * the text's beginning.
+ * the text's beginning; rare, what kc_kernels.count_lines has found in the text.
  */
 enum kc_status kc_fasta_scan(struct kc_chunk *chunk, const struct kc_fasta_state *state,
-                             bool binary, struct kc_problem *problem, struct kc_error *err);
+                             struct kc_rare_bytes rare, struct kc_problem *problem,
+                             struct kc_error *err);
 
 #endif

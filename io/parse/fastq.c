@@ -57,7 +57,7 @@ static bool scan_record(const uint8_t *buffer, size_t at, size_t end, struct kc_
 }
 
 enum kc_status kc_fastq_scan(struct kc_chunk *chunk, size_t start, size_t end, size_t nlines,
-                             bool *strict, struct kc_error *err)
+                             bool high, bool *strict, struct kc_error *err)
 {
         struct kc_record record;
         enum kc_status status;
@@ -66,6 +66,8 @@ enum kc_status kc_fastq_scan(struct kc_chunk *chunk, size_t start, size_t end, s
         KC_TRY(kc_chunk_reserve_records(chunk, nlines / 4, err));
         while (at < end) {
                 if (!scan_record(chunk->buffer, at, end, &record, &at))
+                        return KC_OK;
+                if (high && kc_line_is_high(chunk->buffer + record.seq, record.nbases))
                         return KC_OK;
                 KC_TRY(kc_chunk_add_record(chunk, record, err));
         }
@@ -235,12 +237,22 @@ static enum outcome explain_truncated(const struct walk *w, const struct extent 
         return BAD;
 }
 
-static bool is_binary(const struct kc_kernels *kernels, const uint8_t *buffer, size_t from,
-                      size_t to)
+static struct kc_rare_bytes find_rare(const struct kc_kernels *kernels, const uint8_t *buffer,
+                                      size_t from, size_t to)
 {
-        bool binary = false;
-        kernels->count_lines(buffer + from, to - from, &binary);
-        return binary;
+        struct kc_rare_bytes rare = { false, false };
+        kernels->count_lines(buffer + from, to - from, &rare);
+        return rare;
+}
+
+void kc_problem_set_high(struct kc_problem *problem, const uint8_t *seq, size_t n)
+{
+        size_t at = 0;
+        while (at + 1 < n && seq[at] < 128)
+                at++;
+        snprintf(problem->what, sizeof problem->what,
+                 "has the byte 0x%02x in its sequence: the file is damaged, or not FASTQ or FASTA",
+                 (unsigned)seq[at]);
 }
 
 static void refuse_binary(const uint8_t *text, struct kc_problem *problem)
@@ -252,6 +264,20 @@ static void refuse_binary(const uint8_t *text, struct kc_problem *problem)
                  (unsigned)*text);
 }
 
+/* Whether the bytes of a record are those of text, and its sequence has none over 127. */
+static enum outcome check_bytes(const struct kc_kernels *kernels, const uint8_t *buffer,
+                                const struct extent *x, struct kc_problem *problem)
+{
+        struct kc_rare_bytes rare = find_rare(kernels, buffer, x->begin, x->end);
+        if (rare.binary)
+                refuse_binary(buffer + x->begin, problem);
+        else if (rare.high && kc_line_is_high(buffer + x->seq, x->plus - x->seq))
+                kc_problem_set_high(problem, buffer + x->seq, x->plus - x->seq);
+        else
+                return RECORD;
+        return BAD;
+}
+
 enum kc_status kc_fastq_parse(struct kc_chunk *chunk, const struct kc_kernels *kernels, bool last,
                               size_t *consumed, struct kc_problem *problem, struct kc_error *err)
 {
@@ -261,7 +287,8 @@ enum kc_status kc_fastq_parse(struct kc_chunk *chunk, const struct kc_kernels *k
         enum outcome outcome;
         problem->what[0] = 0;
         while ((outcome = find_record(&w, &x, problem)) == RECORD) {
-                if (is_binary(kernels, chunk->buffer, x.begin, x.end))
+                outcome = check_bytes(kernels, chunk->buffer, &x, problem);
+                if (outcome == BAD)
                         break;
                 struct kc_record record = {
                         .seq = (uint32_t)join_lines(chunk->buffer, x.seq, x.plus),
@@ -271,8 +298,7 @@ enum kc_status kc_fastq_parse(struct kc_chunk *chunk, const struct kc_kernels *k
                 KC_TRY(kc_chunk_add_record(chunk, record, err));
                 chunk->nreads++;
         }
-        if ((outcome == RECORD || outcome == INCOMPLETE) &&
-            is_binary(kernels, chunk->buffer, x.begin, w.end))
+        if (outcome == INCOMPLETE && find_rare(kernels, chunk->buffer, x.begin, w.end).binary)
                 refuse_binary(chunk->buffer + x.begin, problem);
         else if (outcome == INCOMPLETE && last)
                 explain_truncated(&w, &x, problem);

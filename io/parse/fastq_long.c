@@ -273,12 +273,17 @@ static void check_end(struct parse *p)
                          l->nbases, l->nqual);
 }
 
-static void check_binary(struct parse *p, size_t from, size_t to)
+static void check_bytes(struct parse *p, size_t from, size_t to)
 {
-        bool binary = false;
-        p->state->kernels->count_lines(p->chunk->buffer + from, to - from, &binary);
-        if (binary && p->problem->what[0] == 0)
+        const uint8_t *buffer = p->chunk->buffer;
+        struct kc_rare_bytes rare = { false, false };
+        p->state->kernels->count_lines(buffer + from, to - from, &rare);
+        if (p->problem->what[0] != 0)
+                return;
+        if (rare.binary)
                 refuse(p, "holds binary data: this is not FASTQ");
+        else if (rare.high && kc_line_is_high(buffer + p->seq.begin, p->seq.n))
+                kc_problem_set_high(p->problem, buffer + p->seq.begin, p->seq.n);
 }
 
 enum kc_status kc_fastq_long_parse(struct kc_fastq_long *l, struct kc_chunk *chunk,
@@ -294,7 +299,7 @@ enum kc_status kc_fastq_long_parse(struct kc_fastq_long *l, struct kc_chunk *chu
         while (next < chunk->end && l->place != KC_LONG_NONE && problem->what[0] == 0)
                 next = take_line(&p, next);
         check_end(&p);
-        check_binary(&p, chunk->start, next);
+        check_bytes(&p, chunk->start, next);
         KC_TRY(give_pieces(&p, err));
         chunk->nreads += l->place == KC_LONG_NONE;
         chunk->start = next;

@@ -190,6 +190,10 @@ static void test_oddities(void **state)
                      (const char *[]){ "ACGT", "GGGTT" }, 2, 0);
         check_oddity("@a\nAC \nG   T  \n \t\n+\nI\t\nII II\nI\n \n@b\nGGG\n+\nIII   ",
                      (const char *[]){ "ACG   T", "GGG" }, 2, 3);
+        check_oddity(">\xe9t\xe9 \xc3\xa9\nACGT\n;\xff\xa0\nTT\n>\xa0\nCCC\n",
+                     (const char *[]){ "ACGTTT", "CCC" }, 2, 0);
+        check_oddity("@\xe9t\xe9\nACGT\n+\xc3\xa9\nIIII\n@\200\nGG\nGT\n+\xff\nIIII\n",
+                     (const char *[]){ "ACGT", "GGGT" }, 2, 0);
         check_oddity(">only a name", (const char *[]){ "" }, 1, 0);
         check_oddity("\n\n>a\nACGTN-*ACG\n", (const char *[]){ "ACGTN-*ACG" }, 1, 3);
 }
