@@ -17,6 +17,8 @@ static inline bool kc_line_is_blank(uint8_t c)
 /* The number of letters in a line [n] that is complete; the line feed is not among the n. */
 static inline size_t kc_line_nletters(const uint8_t *line, size_t n)
 {
+        if (n > 0 && line[n - 1] > ' ')
+                return n; /* as a rule */
         if (n > 0 && line[n - 1] == '\r')
                 n--;
         while (n > 0 && kc_line_is_blank(line[n - 1]))
