@@ -10,18 +10,23 @@
 
 struct hist_settings {
         uint64_t max_count, nthreads;
+        bool genomescope;
 };
 
+/* The last row stands for all counts from max_count up. */
 static void put_rows(struct text_out *out, const struct kc_histogram_row *rows, size_t nrows,
-                     uint64_t max_count)
+                     const struct hist_settings *s)
 {
+        uint64_t max_count = s->max_count;
         uint64_t tail = 0;
         for (size_t i = 0; i < nrows; i++)
                 if (rows[i].count < max_count)
                         text_out_printf(out, "%" PRIu64 "\t%" PRIu64 "\n", rows[i].count,
                                         rows[i].ndistinct);
                 else
-                        tail += rows[i].ndistinct;
+                        tail += rows[i].ndistinct * (s->genomescope ? rows[i].count : 1);
+        if (s->genomescope)
+                tail /= max_count;
         if (tail)
                 text_out_printf(out, "%" PRIu64 "\t%" PRIu64 "\n", max_count, tail);
 }
@@ -36,7 +41,7 @@ static enum kc_status run_hist(const struct invocation *call, struct kc_error *e
         KC_TRY(stores_open(&store, call->operands[0], err));
         int nthreads = s->nthreads ? (int)s->nthreads : machine_ncores();
         KC_TRY(kc_store_histogram(store, nthreads, &rows, &nrows, err));
-        put_rows(call->out, rows, nrows, s->max_count);
+        put_rows(call->out, rows, nrows, s);
 out:
         free(rows);
         kc_store_close(store);
@@ -52,6 +57,12 @@ static const struct option_spec hist_options[] = {
           .preset = "10000",
           .offset = offsetof(struct hist_settings, max_count),
           .help = "Add all k-mers with a count over N to row N." },
+        { .type = OPTION_FLAG,
+          .name = "genomescope",
+          .offset = offsetof(struct hist_settings, genomescope),
+          .help = "In row N, print the sum of all counts from N up, divided by N and rounded down, "
+                  "instead of the number of k-mers: GenomeScope then includes all repeats in the "
+                  "genome size. FastK's Histex -G does the same with N = 1000." },
         OPTION_THREADS(offsetof(struct hist_settings, nthreads)),
         { 0 },
 };
@@ -64,7 +75,7 @@ const struct command command_hist = {
         .description =
                 "One line a count, ascending: the count, a tab, the number of distinct k-mers that "
                 "have it. Counts that no k-mer has are left out. GenomeScope 2 reads it as it is.",
-        .examples = "  kcount hist reads.kc > reads.hist\n"
+        .examples = "  kcount hist --genomescope reads.kc > reads.hist\n"
                     "  genomescope2 -i reads.hist -o model -k 31\n",
         .options = hist_options,
         .settings_nbytes = sizeof(struct hist_settings),

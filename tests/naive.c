@@ -103,7 +103,7 @@ static void print_counts(struct counter *c)
 
 /* ---- reading ---- */
 
-/* The next line without its end; false at the end of the file. */
+/* The next line without its end and the blanks before it; false at the end of the file. */
 static bool get_line(gzFile file, struct text *line, const char *name)
 {
         char part[4096];
@@ -119,7 +119,7 @@ static bool get_line(gzFile file, struct text *line, const char *name)
         if (code != Z_OK && code != Z_STREAM_END)
                 die("damaged", name);
         bool got = line->n > 0;
-        while (line->n > 0 && strchr("\r\n", line->at[line->n - 1]))
+        while (line->n > 0 && strchr(" \t\r\n", line->at[line->n - 1]))
                 line->at[--line->n] = '\0';
         return got;
 }

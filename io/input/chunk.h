@@ -53,6 +53,7 @@ struct kc_chunk {
         size_t nrecords, records_cap;
         size_t next; /* record to pack next */
         uint64_t nreads;
+        uint64_t nblanks; /* letters that no record holds: blanks within a FASTA sequence */
 
         /* BGZF: blocks as they are in the file */
         uint8_t *packed;

@@ -1,5 +1,7 @@
 #include "io/parse/fasta.h"
 
+#include "io/parse/line.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -51,10 +53,10 @@ static bool walk_back(struct backward *b, const uint8_t *text, size_t begin, siz
                         place = place_of(text[line]);
                 if (place == KC_FASTA_HEADER)
                         return false;
-                size_t stop = end;
-                if (line != tail && stop > line && text[stop - 1] == '\r')
-                        stop--; /* part of the line's end */
-                if (place == KC_FASTA_SEQUENCE && !take_letters(b, text, line, stop))
+                size_t n = end - line;
+                if (line != tail)
+                        n = kc_line_nletters(text + line, n);
+                if (place == KC_FASTA_SEQUENCE && !take_letters(b, text, line, line + n))
                         return false;
                 if (line == begin)
                         return true;
@@ -101,6 +103,7 @@ struct scan {
         struct kc_record record; /* the one being put together */
         bool in_record;
         bool has_returns; /* carriage returns somewhere in the chunk */
+        bool high;        /* bytes over 127 */
         struct kc_problem *problem;
 };
 
@@ -122,6 +125,12 @@ static void refuse_return(struct scan *s)
 {
         refuse(s, "has a carriage return within a line, an old Mac line ending; try: "
                   "tr '\\r' '\\n' < FILE | kcount ... -");
+}
+
+static void refuse_high(struct scan *s, const uint8_t *text, size_t n)
+{
+        kc_problem_set_high(s->problem, text, n);
+        s->problem->record = s->chunk->nreads;
 }
 
 static void add_letters(struct scan *s, size_t from, size_t n)
@@ -162,6 +171,8 @@ static enum kc_status add_line(struct scan *s, enum kc_fasta_place place, size_t
                                   "mixed in one file");
                 else if (s->has_returns && memmem(text, n, "\r>", 2) != NULL)
                         refuse_return(s); /* a header would be taken for bases */
+                else if (s->high && kc_line_is_high(text, n))
+                        refuse_high(s, text, n);
                 else
                         add_letters(s, line, n);
         }
@@ -187,12 +198,13 @@ static size_t first_binary(const struct kc_chunk *chunk)
 }
 
 enum kc_status kc_fasta_scan(struct kc_chunk *chunk, const struct kc_fasta_state *state,
-                             bool binary, struct kc_problem *problem, struct kc_error *err)
+                             struct kc_rare_bytes rare, struct kc_problem *problem,
+                             struct kc_error *err)
 {
-        struct scan s = { .chunk = chunk, .problem = problem };
+        struct scan s = { .chunk = chunk, .high = rare.high, .problem = problem };
         enum kc_fasta_place place = state->place;
         enum kc_status status = KC_OK;
-        size_t end = binary ? first_binary(chunk) : chunk->end;
+        size_t end = rare.binary ? first_binary(chunk) : chunk->end;
         begin_scan(&s, state);
         s.has_returns = memchr(chunk->buffer + chunk->text, '\r', end - chunk->text) != NULL;
         problem->what[0] = 0;
@@ -200,14 +212,14 @@ enum kc_status kc_fasta_scan(struct kc_chunk *chunk, const struct kc_fasta_state
                 const uint8_t *eol = memchr(chunk->buffer + at, '\n', end - at);
                 size_t stop = eol == NULL ? end : (size_t)(eol - chunk->buffer);
                 size_t n = stop - at;
-                if (eol != NULL && n > 0 && chunk->buffer[stop - 1] == '\r')
-                        n--;
+                if (eol != NULL)
+                        n = kc_line_nletters(chunk->buffer + at, n);
                 KC_TRY(add_line(&s, place, at, n, err));
                 place = KC_FASTA_LINE_START;
                 at = stop + 1;
         }
         KC_TRY(close_record(&s, err));
-        if (binary && problem->what[0] == 0) {
+        if (rare.binary && problem->what[0] == 0) {
                 char what[96];
                 snprintf(what, sizeof what,
                          "holds binary data (byte 0x%02x): this is not FASTA, or it is damaged",

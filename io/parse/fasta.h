@@ -8,6 +8,7 @@
 
 #include "io/input/chunk.h"
 #include "io/parse/fastq.h"
+#include "io/parse/line.h"
 #include "kmer/kmer.h"
 
 enum kc_fasta_place { KC_FASTA_LINE_START, KC_FASTA_HEADER, KC_FASTA_COMMENT, KC_FASTA_SEQUENCE };
@@ -15,8 +16,8 @@ enum kc_fasta_place { KC_FASTA_LINE_START, KC_FASTA_HEADER, KC_FASTA_COMMENT, KC
 /* Zero-initialise it: the beginning of a file. */
 struct kc_fasta_state {
         enum kc_fasta_place place;
-        bool in_record; /* a '>' line was seen */
-        bool held_cr;   /* the chunk before ended with a carriage return, left to this one */
+        bool in_record;           /* a '>' line was seen */
+        struct kc_line_rest rest; /* what the text before ended with, not looked at yet */
         int ncontext;
         uint8_t context[KC_MAX_K]; /* the last bases of the sequence so far, none of them invalid */
 };
@@ -31,9 +32,10 @@ void kc_fasta_advance(struct kc_fasta_state *state, const struct kc_chunk *chunk
 
 /*
  * Index the sequences in the chunk's text, moving the lines of each together. state is the one at
- * the text's beginning.
+ * the text's beginning; rare, what kc_kernels.count_lines has found in the text.
  */
 enum kc_status kc_fasta_scan(struct kc_chunk *chunk, const struct kc_fasta_state *state,
-                             bool binary, struct kc_problem *problem, struct kc_error *err);
+                             struct kc_rare_bytes rare, struct kc_problem *problem,
+                             struct kc_error *err);
 
 #endif

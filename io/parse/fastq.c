@@ -2,6 +2,7 @@
 
 #include "io/input/damage.h"
 #include "io/input/foreign.h"
+#include "io/parse/line.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -26,9 +27,7 @@ static bool scan_record(const uint8_t *buffer, size_t at, size_t end, struct kc_
         if ((eol = memchr(seq, '\n', (size_t)(stop - seq))) == NULL)
                 return false;
         const uint8_t *plus = eol + 1;
-        size_t nbases = (size_t)(eol - seq);
-        if (nbases > 0 && seq[nbases - 1] == '\r')
-                nbases--;
+        size_t nbases = kc_line_nletters(seq, (size_t)(eol - seq));
         if (nbases > 0 && (*seq == '+' || *seq == '@' || *seq == '>'))
                 return false; /* no sequence: the general parser knows what it is */
         if (stop - plus < 2 || *plus != '+')
@@ -41,12 +40,14 @@ static bool scan_record(const uint8_t *buffer, size_t at, size_t end, struct kc_
                 return false;
         size_t left = (size_t)(stop - qual);
         size_t len = nbases;
-        if (left > len + 1 && qual[len] == '\r')
+        while (left > len && kc_line_is_blank(qual[len]))
+                len++;
+        if (left > len && qual[len] == '\r')
                 len++;
         if (left <= len || qual[len] != '\n')
                 return false;
-        if (len == nbases && len > 0 && qual[len - 1] == '\r')
-                return false; /* a line end, no quality letter: there is one too few */
+        if (kc_line_nletters(qual, len) != nbases)
+                return false; /* what ends the line was taken for quality letters: too few */
         record->seq = (uint32_t)(seq - buffer);
         record->nbases = (uint32_t)nbases;
         record->qual = (uint32_t)(qual - buffer);
@@ -56,7 +57,7 @@ static bool scan_record(const uint8_t *buffer, size_t at, size_t end, struct kc_
 }
 
 enum kc_status kc_fastq_scan(struct kc_chunk *chunk, size_t start, size_t end, size_t nlines,
-                             bool *strict, struct kc_error *err)
+                             bool high, bool *strict, struct kc_error *err)
 {
         struct kc_record record;
         enum kc_status status;
@@ -65,6 +66,8 @@ enum kc_status kc_fastq_scan(struct kc_chunk *chunk, size_t start, size_t end, s
         KC_TRY(kc_chunk_reserve_records(chunk, nlines / 4, err));
         while (at < end) {
                 if (!scan_record(chunk->buffer, at, end, &record, &at))
+                        return KC_OK;
+                if (high && kc_line_is_high(chunk->buffer + record.seq, record.nbases))
                         return KC_OK;
                 KC_TRY(kc_chunk_add_record(chunk, record, err));
         }
@@ -93,17 +96,7 @@ static bool next_line(struct line_walk *w)
                 return false;
         w->line = w->at;
         w->at = (size_t)(eol - w->buffer) + 1;
-        w->nletters = w->at - 1 - w->line;
-        if (w->nletters > 0 && w->buffer[w->at - 2] == '\r')
-                w->nletters--;
-        return true;
-}
-
-static bool is_blank(const struct line_walk *w)
-{
-        for (size_t i = 0; i < w->nletters; i++)
-                if (w->buffer[w->line + i] != ' ' && w->buffer[w->line + i] != '\t')
-                        return false;
+        w->nletters = kc_line_nletters(w->buffer + w->line, w->at - 1 - w->line);
         return true;
 }
 
@@ -127,12 +120,13 @@ static bool has_blank(const uint8_t *text, size_t n)
         return memchr(text, ' ', n) != NULL || memchr(text, '\t', n) != NULL;
 }
 
-/* What may explain different lengths: blanks count as letters. */
+/* What may explain different lengths: within a line blanks are letters, at its end they are not. */
 static const char *explain_lengths(const struct line_walk *w, const struct extent *x)
 {
+        const uint8_t *qual = w->buffer + x->qual, *eol = memchr(qual, '\n', w->end - x->qual);
         if (has_blank(w->buffer + x->seq, x->plus - x->seq))
                 return ": there is a space or tab in or after its sequence";
-        if (has_blank(w->buffer + x->qual, x->nqual_first))
+        if (eol != NULL && has_blank(qual, (size_t)(eol - qual)))
                 return ": there is a space or tab in or after its quality";
         return "";
 }
@@ -177,17 +171,26 @@ static enum outcome find_quality(struct line_walk *w, struct extent *x, struct k
         return x->nqual == x->nbases ? RECORD : bad_length(w, x, problem);
 }
 
+/* No whole line is left. Of one that is blank so far, a single byte shows how it began. */
+static enum outcome end_lines(const struct line_walk *w, struct extent *x)
+{
+        size_t left = w->end - x->begin;
+        if (left > 1 && kc_line_nletters(w->buffer + x->begin, left) == 0)
+                x->begin = w->end - 1;
+        return left > 0 ? INCOMPLETE : NO_MORE;
+}
+
 /* Find the next record. On INCOMPLETE and BAD, x->begin is where it begins. */
 static enum outcome find_record(struct line_walk *w, struct extent *x, struct kc_problem *problem)
 {
         *x = (struct extent){ .begin = w->at };
         bool found = false;
         while (!found && next_line(w)) {
-                found = !is_blank(w);
+                found = w->nletters > 0;
                 x->begin = found ? w->line : w->at;
         }
         if (!found)
-                return x->begin < w->end ? INCOMPLETE : NO_MORE;
+                return end_lines(w, x);
         if (w->buffer[w->line] != '@') {
                 char shown[KC_SHOWN_NBYTES];
                 snprintf(problem->what, sizeof problem->what, "does not begin with '@' but with %s",
@@ -234,12 +237,22 @@ static enum outcome explain_truncated(const struct line_walk *w, const struct ex
         return BAD;
 }
 
-static bool is_binary(const struct kc_kernels *kernels, const uint8_t *buffer, size_t from,
-                      size_t to)
+static struct kc_rare_bytes find_rare(const struct kc_kernels *kernels, const uint8_t *buffer,
+                                      size_t from, size_t to)
 {
-        bool binary = false;
-        kernels->count_lines(buffer + from, to - from, &binary);
-        return binary;
+        struct kc_rare_bytes rare = { false, false };
+        kernels->count_lines(buffer + from, to - from, &rare);
+        return rare;
+}
+
+void kc_problem_set_high(struct kc_problem *problem, const uint8_t *seq, size_t n)
+{
+        size_t at = 0;
+        while (at + 1 < n && seq[at] < 128)
+                at++;
+        snprintf(problem->what, sizeof problem->what,
+                 "has the byte 0x%02x in its sequence: the file is damaged, or not FASTQ or FASTA",
+                 (unsigned)seq[at]);
 }
 
 static void refuse_binary(const uint8_t *text, struct kc_problem *problem)
@@ -251,6 +264,20 @@ static void refuse_binary(const uint8_t *text, struct kc_problem *problem)
                  (unsigned)*text);
 }
 
+/* Whether the bytes of a record are those of text, and its sequence has none over 127. */
+static enum outcome check_bytes(const struct kc_kernels *kernels, const uint8_t *buffer,
+                                const struct extent *x, struct kc_problem *problem)
+{
+        struct kc_rare_bytes rare = find_rare(kernels, buffer, x->begin, x->end);
+        if (rare.binary)
+                refuse_binary(buffer + x->begin, problem);
+        else if (rare.high && kc_line_is_high(buffer + x->seq, x->plus - x->seq))
+                kc_problem_set_high(problem, buffer + x->seq, x->plus - x->seq);
+        else
+                return RECORD;
+        return BAD;
+}
+
 enum kc_status kc_fastq_parse(struct kc_chunk *chunk, const struct kc_kernels *kernels, bool last,
                               size_t *consumed, struct kc_problem *problem, struct kc_error *err)
 {
@@ -260,7 +287,8 @@ enum kc_status kc_fastq_parse(struct kc_chunk *chunk, const struct kc_kernels *k
         enum outcome outcome;
         problem->what[0] = 0;
         while ((outcome = find_record(&w, &x, problem)) == RECORD) {
-                if (is_binary(kernels, chunk->buffer, x.begin, x.end))
+                outcome = check_bytes(kernels, chunk->buffer, &x, problem);
+                if (outcome == BAD)
                         break;
                 struct kc_record record = {
                         .seq = (uint32_t)join_lines(chunk->buffer, x.seq, x.plus),
@@ -270,8 +298,7 @@ enum kc_status kc_fastq_parse(struct kc_chunk *chunk, const struct kc_kernels *k
                 KC_TRY(kc_chunk_add_record(chunk, record, err));
                 chunk->nreads++;
         }
-        if ((outcome == RECORD || outcome == INCOMPLETE) &&
-            is_binary(kernels, chunk->buffer, x.begin, w.end))
+        if (outcome == INCOMPLETE && find_rare(kernels, chunk->buffer, x.begin, w.end).binary)
                 refuse_binary(chunk->buffer + x.begin, problem);
         else if (outcome == INCOMPLETE && last)
                 explain_truncated(&w, &x, problem);

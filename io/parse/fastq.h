@@ -16,13 +16,17 @@ struct kc_problem {
                 record; /* 1, 2, ...: of those that begin in this chunk; FASTA: 0, the one before */
 };
 
+/* A sequence [n] holds a byte over 127, the first of which is shown. */
+void kc_problem_set_high(struct kc_problem *problem, const uint8_t *seq, size_t n);
+
 /*
  * Index the records in [start, end) of the chunk's buffer, which begin and end with whole lines.
  *   nlines  line ends in that range, counted
- * *strict says whether all of it is records of four lines; if not, the index means nothing.
+ *   high    there may be bytes over 127
+ * *strict says whether all of it is sound records of four lines; if not, the index means nothing.
  */
 enum kc_status kc_fastq_scan(struct kc_chunk *chunk, size_t start, size_t end, size_t nlines,
-                             bool *strict, struct kc_error *err);
+                             bool high, bool *strict, struct kc_error *err);
 
 /*
  * Index all complete records in [chunk->start, chunk->end), after what is indexed already, moving

@@ -9,6 +9,9 @@ struct letters {
         size_t begin, n;
 };
 
+/* Blanks that may end a line and are kept for the next chunk, at most: no file has that many. */
+enum { MAX_BLANKS = 1 << 20 };
+
 struct parse {
         struct kc_fastq_long *state;
         struct kc_chunk *chunk;
@@ -25,7 +28,8 @@ void kc_fastq_long_free(struct kc_fastq_long *l)
 void kc_fastq_long_begin(struct kc_fastq_long *l)
 {
         l->place = KC_LONG_HEADER;
-        l->in_line = l->held_cr = false;
+        l->in_line = false;
+        l->rest = (struct kc_line_rest){ 0 };
         l->nbases = l->nqual = l->nseq_lines = l->nqual_first = 0;
         l->sequence.nbytes = 0;
         l->ncontext = 0;
@@ -196,21 +200,34 @@ static void end_line(struct parse *p)
                 end_quality_line(p);
 }
 
+/* Leave what may end a line of letters to the next chunk; returns how many letters come before. */
+static size_t hold_rest(struct parse *p, size_t at)
+{
+        struct kc_fastq_long *l = p->state;
+        size_t all = p->chunk->end - at, n = kc_line_nletters(p->chunk->buffer + at, all);
+        if (l->place != KC_LONG_SEQUENCE && l->place != KC_LONG_QUALITY)
+                return all;
+        l->rest.cr = n < all && p->chunk->buffer[p->chunk->end - 1] == '\r';
+        l->rest.nblanks = all - n - l->rest.cr;
+        if (l->rest.nblanks > MAX_BLANKS)
+                snprintf(p->problem->what, sizeof p->problem->what,
+                         "has more than %d spaces and tabs in a row", MAX_BLANKS);
+        return n;
+}
+
 /* The line at `at`, or what the chunk has of it; returns where the next one begins. */
 static size_t take_line(struct parse *p, size_t at)
 {
         struct kc_fastq_long *l = p->state;
         const uint8_t *buffer = p->chunk->buffer;
         const uint8_t *eol = memchr(buffer + at, '\n', p->chunk->end - at);
-        size_t stop = eol != NULL ? (size_t)(eol - buffer) : p->chunk->end, n = stop - at;
-        bool cr = n > 0 && buffer[stop - 1] == '\r';
-        n -= cr;
+        size_t stop = eol != NULL ? (size_t)(eol - buffer) : p->chunk->end;
+        size_t n = eol != NULL ? kc_line_nletters(buffer + at, stop - at) : hold_rest(p, at);
         if (l->place == KC_LONG_SEQUENCE)
                 take_sequence(p, at, n);
         else if (l->place == KC_LONG_QUALITY)
                 take_quality(p, at, n);
         l->in_line = eol == NULL && (l->in_line || n > 0);
-        l->held_cr = eol == NULL && cr;
         if (eol == NULL)
                 return stop;
         end_line(p);
@@ -219,14 +236,27 @@ static size_t take_line(struct parse *p, size_t at)
 
 /* ---- a chunk ---- */
 
-/* Room before the text for context, for a carriage return, and for bases beside their qualities. */
+/* Room before the text for context, for the rest, and for bases beside their qualities. */
 static enum kc_status make_front(const struct kc_fastq_long *l, struct kc_chunk *chunk,
                                  struct kc_error *err)
 {
-        size_t room = chunk->text - chunk->start + 2 * KC_MAX_K + 1;
+        size_t rest = (size_t)l->rest.nblanks + l->rest.cr;
+        size_t room = chunk->text - chunk->start + 2 * KC_MAX_K + rest;
         if (l->min_quality > 0)
-                room += chunk->end - chunk->start;
+                room += chunk->end - chunk->start + rest;
         return kc_chunk_reserve_front(chunk, room, err);
+}
+
+/* Put the rest of the previous chunk before this one's text; returns where it begins. */
+static size_t put_rest(struct kc_fastq_long *l, struct kc_chunk *chunk)
+{
+        size_t begin = chunk->start;
+        if (l->rest.cr)
+                chunk->buffer[--begin] = '\r';
+        begin -= (size_t)l->rest.nblanks;
+        memset(chunk->buffer + begin, ' ', (size_t)l->rest.nblanks);
+        l->rest = (struct kc_line_rest){ 0 };
+        return begin;
 }
 
 static void check_end(struct parse *p)
@@ -243,12 +273,17 @@ static void check_end(struct parse *p)
                          l->nbases, l->nqual);
 }
 
-static void check_binary(struct parse *p, size_t from, size_t to)
+static void check_bytes(struct parse *p, size_t from, size_t to)
 {
-        bool binary = false;
-        p->state->kernels->count_lines(p->chunk->buffer + from, to - from, &binary);
-        if (binary && p->problem->what[0] == 0)
+        const uint8_t *buffer = p->chunk->buffer;
+        struct kc_rare_bytes rare = { false, false };
+        p->state->kernels->count_lines(buffer + from, to - from, &rare);
+        if (p->problem->what[0] != 0)
+                return;
+        if (rare.binary)
                 refuse(p, "holds binary data: this is not FASTQ");
+        else if (rare.high && kc_line_is_high(buffer + p->seq.begin, p->seq.n))
+                kc_problem_set_high(p->problem, buffer + p->seq.begin, p->seq.n);
 }
 
 enum kc_status kc_fastq_long_parse(struct kc_fastq_long *l, struct kc_chunk *chunk,
@@ -259,14 +294,12 @@ enum kc_status kc_fastq_long_parse(struct kc_fastq_long *l, struct kc_chunk *chu
         problem->what[0] = 0;
         problem->record = 1;
         KC_TRY(make_front(l, chunk, err));
-        size_t next = chunk->start;
-        if (l->held_cr)
-                chunk->buffer[--next] = '\r';
+        size_t next = put_rest(l, chunk);
         p.front = next;
         while (next < chunk->end && l->place != KC_LONG_NONE && problem->what[0] == 0)
                 next = take_line(&p, next);
         check_end(&p);
-        check_binary(&p, chunk->start, next);
+        check_bytes(&p, chunk->start, next);
         KC_TRY(give_pieces(&p, err));
         chunk->nreads += l->place == KC_LONG_NONE;
         chunk->start = next;

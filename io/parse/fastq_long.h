@@ -11,6 +11,7 @@
 
 #include "io/input/chunk.h"
 #include "io/parse/fastq.h"
+#include "io/parse/line.h"
 #include "io/parse/pack.h"
 #include "kmer/kmer.h"
 
@@ -32,8 +33,8 @@ struct kc_fastq_long {
         unsigned bound_factor; /* ...and this many more for each base; 0: unknown */
 
         enum kc_long_place place; /* KC_LONG_NONE: no record is being read */
-        bool in_line;             /* the previous chunk ended within a line... */
-        bool held_cr;             /* ...after a carriage return, left to this chunk */
+        bool in_line;             /* the previous chunk ended within a line */
+        struct kc_line_rest rest; /* what it ended with, put before this chunk's text */
         uint64_t nbases, nqual;
         uint64_t nseq_lines, nqual_first; /* quality letters of the first line, once it has ended */
         struct kc_bytes sequence;         /* what is held of it */

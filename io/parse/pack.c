@@ -49,11 +49,12 @@ __attribute__((target("avx512bw,popcnt"))) static inline uint64_t pack64_avx512(
         return valid;
 }
 
-__attribute__((target("avx512bw,popcnt"))) static inline size_t lines64_avx512(const uint8_t *text,
-                                                                               bool *binary)
+__attribute__((target("avx512bw,popcnt"))) static inline size_t lines64_avx512(
+        const uint8_t *text, struct kc_rare_bytes *rare)
 {
         __m512i v = _mm512_loadu_si512(text);
-        *binary |= _mm512_cmplt_epu8_mask(v, _mm512_set1_epi8(9)) != 0;
+        rare->binary |= _mm512_cmplt_epu8_mask(v, _mm512_set1_epi8(9)) != 0;
+        rare->high |= _mm512_movepi8_mask(v) != 0;
         return (size_t)__builtin_popcountll(_mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8('\n')));
 }
 
@@ -93,14 +94,15 @@ __attribute__((target("avx2,popcnt"))) static inline uint64_t pack64_avx2(const 
 }
 
 __attribute__((target("avx2,popcnt"))) static inline size_t lines64_avx2(const uint8_t *text,
-                                                                         bool *binary)
+                                                                         struct kc_rare_bytes *rare)
 {
         const __m256i newline = _mm256_set1_epi8('\n'), limit = _mm256_set1_epi8(8);
         __m256i a = _mm256_loadu_si256((const __m256i *)text);
         __m256i b = _mm256_loadu_si256((const __m256i *)(text + 32));
         __m256i least = _mm256_min_epu8(a, b);
         __m256i under = _mm256_cmpeq_epi8(_mm256_min_epu8(least, limit), least);
-        *binary |= _mm256_movemask_epi8(under) != 0;
+        rare->binary |= _mm256_movemask_epi8(under) != 0;
+        rare->high |= _mm256_movemask_epi8(_mm256_or_si256(a, b)) != 0;
         uint32_t low = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(a, newline));
         uint32_t high = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(b, newline));
         return (size_t)(__builtin_popcount(low) + __builtin_popcount(high));
@@ -131,14 +133,16 @@ static inline uint64_t pack64_portable(const uint8_t *seq, uint64_t *words)
         return valid;
 }
 
-static inline size_t lines64_portable(const uint8_t *text, bool *binary)
+static inline size_t lines64_portable(const uint8_t *text, struct kc_rare_bytes *rare)
 {
-        uint8_t nlines = 0, under = 0;
+        uint8_t nlines = 0, under = 0, all = 0;
         for (int i = 0; i < 64; i++) {
                 nlines = (uint8_t)(nlines + (text[i] == '\n'));
                 under |= text[i] < 9;
+                all |= text[i];
         }
-        *binary |= under;
+        rare->binary |= under;
+        rare->high |= all > 127;
         return nlines;
 }
 

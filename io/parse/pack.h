@@ -11,6 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Bytes that are rare in text: set to true where one is found. */
+struct kc_rare_bytes {
+        bool binary; /* under 9: no text has them */
+        bool high;   /* over 127: some names have them, no sequence does */
+};
+
 struct kc_kernels {
         const char *name;
 
@@ -23,8 +29,8 @@ struct kc_kernels {
          */
         size_t (*pack)(const uint8_t *seq, size_t n, uint64_t *words);
 
-        /* Number of line ends in text; sets *binary if there is a byte under 9 (none is text). */
-        size_t (*count_lines)(const uint8_t *text, size_t n, bool *binary);
+        /* Number of line ends in text; enters what else is found into *rare. */
+        size_t (*count_lines)(const uint8_t *text, size_t n, struct kc_rare_bytes *rare);
 
         /*
          * Overwrite each valid letter whose quality is under min by KC_CHUNK_LOW_QUALITY.

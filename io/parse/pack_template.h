@@ -4,7 +4,7 @@
  *   NAME(x)       name of this variant's x
  *   PACK64        (const uint8_t *seq, uint64_t words[2]) -> uint64_t: pack 64 letters, mask of
  *                 those that are valid
- *   LINES64       (const uint8_t *text, bool *binary) -> line ends in 64 bytes
+ *   LINES64       (const uint8_t *text, struct kc_rare_bytes *rare) -> line ends in 64 bytes
  */
 
 TARGET static size_t NAME(pack)(const uint8_t *seq, size_t n, uint64_t *words)
@@ -28,17 +28,19 @@ TARGET static size_t NAME(pack)(const uint8_t *seq, size_t n, uint64_t *words)
         return i + valid;
 }
 
-TARGET static size_t NAME(count_lines)(const uint8_t *text, size_t n, bool *binary)
+TARGET static size_t NAME(count_lines)(const uint8_t *text, size_t n, struct kc_rare_bytes *rare)
 {
         size_t nlines = 0, i = 0;
-        bool found = false;
+        struct kc_rare_bytes found = { false, false };
         for (; i + 64 <= n; i += 64)
                 nlines += LINES64(text + i, &found);
         for (; i < n; i++) {
                 nlines += text[i] == '\n';
-                found |= text[i] < 9;
+                found.binary |= text[i] < 9;
+                found.high |= text[i] > 127;
         }
-        *binary |= found;
+        rare->binary |= found.binary;
+        rare->high |= found.high;
         return nlines;
 }
 

@@ -74,6 +74,9 @@ static bool pack_record(struct kc_segmenter *s, const uint8_t *seq, uint32_t n,
 
 bool kc_segmenter_pack(struct kc_segmenter *s, struct kc_chunk *chunk, struct kc_batch *batch)
 {
+        s->nbases += chunk->nblanks;
+        s->nskipped += chunk->nblanks;
+        chunk->nblanks = 0;
         for (; chunk->next < chunk->nrecords; chunk->next++) {
                 const struct kc_record *record = &chunk->records[chunk->next];
                 if (!s->begun)

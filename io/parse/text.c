@@ -10,7 +10,7 @@ enum { USUAL_RECORD_MAX = 16 << 20 };
 /* What the split decided about one chunk. */
 struct cut {
         enum kc_format format;
-        bool binary;
+        struct kc_rare_bytes rare;
         size_t nlines;               /* line ends in the chunk's own text */
         size_t tail;                 /* behind its last line end */
         size_t whole, whole_nlines;  /* FASTQ: whole records end there; their lines */
@@ -46,7 +46,7 @@ static void count_lines(const struct kc_text *text, const struct kc_chunk *chunk
 {
         const uint8_t *begin = chunk->buffer + chunk->text;
         size_t n = chunk->end - chunk->text;
-        cut->nlines = text->kernels->count_lines(begin, n, &cut->binary);
+        cut->nlines = text->kernels->count_lines(begin, n, &cut->rare);
         const uint8_t *eol = memrchr(begin, '\n', n);
         cut->tail = eol == NULL ? chunk->text : (size_t)(eol - chunk->buffer) + 1;
 }
@@ -157,9 +157,10 @@ static enum kc_status split_fastq(struct kc_text *text, struct kc_chunk *chunk, 
         if (atomic_load_explicit(&text->general, memory_order_relaxed))
                 return KC_OK; /* confirm parses it in any case */
         cut->whole_nlines = nlines - rest;
+        cut->rare.high = text->high |= cut->rare.high;
         /* binary data need no more text to be refused: the general parser is shown them now */
         cut->too_long = text->carry.nbytes + (chunk->end - chunk->text) > text->record_max;
-        if (cut->whole_nlines == 0 && !chunk->last && !cut->binary && !cut->too_long) {
+        if (cut->whole_nlines == 0 && !chunk->last && !cut->rare.binary && !cut->too_long) {
                 cut->whole = chunk->start = chunk->text;
                 text->carry_nlines = nlines;
                 return keep(&text->carry, chunk, chunk->text, err);
@@ -176,18 +177,59 @@ out:
         return status;
 }
 
-/* A carriage return at the end may belong to a line end: it is left to the next chunk. */
+/* They do not end a line: they are letters, of which all but the first blank are only counted. */
+static void put_rest(const struct kc_fasta_state *fasta, struct kc_chunk *chunk)
+{
+        const struct kc_line_rest *rest = &fasta->rest;
+        if (rest->cr)
+                chunk->buffer[--chunk->text] = '\r';
+        if (rest->nblanks == 0)
+                return;
+        chunk->buffer[--chunk->text] = ' ';
+        if (fasta->place == KC_FASTA_SEQUENCE || fasta->place == KC_FASTA_LINE_START)
+                chunk->nblanks = rest->nblanks - 1;
+}
+
+/* Decide about the rest of the chunk before, as soon as what follows it shows what it is. */
+static void settle_rest(struct kc_fasta_state *fasta, struct kc_chunk *chunk)
+{
+        struct kc_line_rest *rest = &fasta->rest;
+        size_t at = chunk->text;
+        while (!rest->cr && at < chunk->end && kc_line_is_blank(chunk->buffer[at]))
+                at++;
+        bool cr = !rest->cr && at < chunk->end && chunk->buffer[at] == '\r';
+        if (at + cr == chunk->end) {
+                rest->nblanks += at - chunk->text;
+                rest->cr |= cr;
+                chunk->text = chunk->end;
+                return;
+        }
+        if (chunk->buffer[at + cr] != '\n')
+                put_rest(fasta, chunk);
+        *rest = (struct kc_line_rest){ 0 };
+}
+
+/* Leave what may end a line to the next chunk. */
+static void take_rest(struct kc_line_rest *rest, struct kc_chunk *chunk)
+{
+        if (chunk->end == chunk->text)
+                return;
+        size_t end = chunk->end;
+        rest->cr = chunk->buffer[end - 1] == '\r';
+        end -= rest->cr;
+        while (end > chunk->text && kc_line_is_blank(chunk->buffer[end - 1]))
+                end--;
+        rest->nblanks = chunk->end - rest->cr - end;
+        chunk->end = end;
+}
+
 static void split_fasta(struct kc_text *text, struct kc_chunk *chunk, struct cut *cut)
 {
         bool at_begin = cut->tail == chunk->text;
-        if (text->fasta.held_cr) {
-                chunk->buffer[--chunk->text] = '\r';
-                if (at_begin)
-                        cut->tail = chunk->text;
-        }
-        text->fasta.held_cr =
-                !chunk->last && chunk->end > chunk->text && chunk->buffer[chunk->end - 1] == '\r';
-        chunk->end -= text->fasta.held_cr;
+        settle_rest(&text->fasta, chunk);
+        if (at_begin)
+                cut->tail = chunk->text;
+        take_rest(&text->fasta.rest, chunk);
         cut->fasta = text->fasta;
         kc_fasta_advance(&text->fasta, chunk, cut->tail, text->k);
 }
@@ -225,11 +267,12 @@ static enum kc_status scan_strict(struct kc_chunk *chunk, const struct cut *cut,
                                   struct kc_error *err)
 {
         *strict = false;
-        if (cut->binary || cut->too_long)
+        if (cut->rare.binary || cut->too_long)
                 return KC_OK;
         if (chunk->last && !is_blank(chunk->buffer + cut->whole, chunk->end - cut->whole))
                 return KC_OK;
-        return kc_fastq_scan(chunk, chunk->start, cut->whole, cut->whole_nlines, strict, err);
+        return kc_fastq_scan(chunk, chunk->start, cut->whole, cut->whole_nlines, cut->rare.high,
+                             strict, err);
 }
 
 static enum kc_status report(const struct kc_text *text, const struct kc_problem *problem,
@@ -322,7 +365,7 @@ static enum kc_status scan(struct kc_chunk *chunk, struct cut *cut, bool *strict
                            struct kc_error *err)
 {
         if (cut->format == KC_FORMAT_FASTA)
-                return kc_fasta_scan(chunk, &cut->fasta, cut->binary, &cut->problem, err);
+                return kc_fasta_scan(chunk, &cut->fasta, cut->rare, &cut->problem, err);
         if (cut->format == KC_FORMAT_FASTQ)
                 return scan_strict(chunk, cut, strict, err);
         return KC_OK;
@@ -342,7 +385,7 @@ static enum kc_status confirm(struct kc_text *text, struct kc_chunk *chunk, cons
                 status = kc_fail(err, own->status, "%s", own->message);
         }
         if (text->failed)
-                chunk->nrecords = chunk->nreads = 0;
+                chunk->nrecords = chunk->nreads = chunk->nblanks = 0;
         return status;
 }
 

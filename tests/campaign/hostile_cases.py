@@ -28,42 +28,28 @@ def draw_file(case, k):
     return containers.PACKERS[packer](rng, mutations.mutate(rng, *plain))
 
 
-def readings(data):
-    """
-    The sequences in the file, for each valid way to read it; None if no program here can read it.
-    A blank at the end of a line may or may not be part of the sequence.
-    """
-    try:
-        found = reading.sequences(data)
-        return [found, [bases.replace(b" ", b"").replace(b"\t", b"") for bases in found]]
-    except reading.Unknown:
-        return None
-    except reading.Refused:
-        return []
-
-
-def wanted_lines(ways, counting, before=None):
-    """What dump may print."""
-    for sequences in ways:
-        normal = [reference.normal(bases).decode() for bases in sequences]
-        counts = model.count(normal, counting.k, counting.stranded)
-        if before is not None:
-            counts = model.combine("union", "sum", [before, counts])
-        yield counts, model.lines(counts).encode()
+def wanted_lines(sequences, counting, before=None):
+    """The counts, and what dump must print."""
+    normal = [reference.normal(bases).decode() for bases in sequences]
+    counts = model.count(normal, counting.k, counting.stranded)
+    if before is not None:
+        counts = model.combine("union", "sum", [before, counts])
+    return counts, model.lines(counts).encode()
 
 
 def check_answer(case, name, data, counting, before=None):
-    """The command accepted the file: its counts must match a valid way to read it."""
-    got, ways = case.kcount("dump", name).out, readings(data)
+    """The command accepted the file: its counts must be those of the sequences in it."""
+    got = case.kcount("dump", name).out
     case.kcount("check", name, "--quiet")
-    if ways is None:
+    try:
+        sequences = reading.sequences(data)
+    except reading.Unknown:
         return
-    if not ways:
-        raise Failure("a damaged input was counted with exit 0")
-    wanted = list(wanted_lines(ways, counting, before))
-    if got not in [lines for _, lines in wanted]:
-        same_text(got, wanted[0][1], "counts of a damaged input")
-    case.add("kmers", len(wanted[0][0]))
+    except reading.Refused:
+        raise Failure("a damaged input was counted with exit 0") from None
+    counts, lines = wanted_lines(sequences, counting, before)
+    same_text(got, lines, "counts of a damaged input")
+    case.add("kmers", len(counts))
 
 
 def draw_counting(rng):

@@ -99,7 +99,7 @@ def read_sam(text):
 def lines_of(text):
     lines = text.split(b"\n")
     lines = lines[:-1] if lines[-1] == b"" else lines
-    return [line[:-1] if line.endswith(b"\r") else line for line in lines]
+    return [line[:-1].rstrip(b" \t") if line.endswith(b"\r") else line.rstrip(b" \t") for line in lines]
 
 
 def read_fasta(lines):
@@ -120,7 +120,7 @@ def read_fastq(lines):
     """Sequence and qualities on any number of lines; blank lines between records."""
     lines = iter(lines)
     for line in lines:
-        if not line.strip(b" \t\r"):
+        if not line:
             continue
         if line[:1] != b"@":
             raise Refused("no '@'")

@@ -75,7 +75,8 @@ OLD_MAC = unread("text whose lines end with a carriage return only (old Mac)",
                  "tr '\\r' '\\n' < FILE")
 PAGE = ("is an HTML or XML page, as left by a failed download; look at it and download the file "
         "again")
-BLANK_IN_SEQUENCE = b"@b\nACGT \n+\nIIII\n@c\nA\n+\nI\n"
+BLANK_IN_SEQUENCE = b"@b\nAC GT\n+\nIIII\n@c\nA\n+\nI\n"
+BLANK_WITH_QUALITY = b"@b\nACGT \n+\nIIIII\n@c\nA\n+\nI\n"
 SHORT_QUALITY = b"@b\nACGT\n+\nIII\n@c\nA\n+\nI\n"
 
 GZ, BGZ = gzip.compress(FASTQ, mtime=0), bgzf(FASTQ, 1000)
@@ -133,10 +134,20 @@ REFUSED = [
     (FASTQ + BLANK_IN_SEQUENCE,
      "in: record 41 has 5 bases but 4 quality letters: there is a space or tab in or after its "
      "sequence"),
+    (FASTQ + BLANK_WITH_QUALITY,
+     "in: record 41 has 4 bases but 5 quality letters: there is a space or tab in or after its "
+     "sequence"),
     (FASTQ + b"done.\n", "in: record 41 does not begin with '@' but with \"done.\""),
     (gzip.compress(FASTQ + SHORT_QUALITY),
      "in: record 41 has 4 bases but 3 quality letters; to see whether the file is damaged: "
      "gzip -t FILE"),
+    (FASTQ + b"@b\nAC\xe9T\n+\nIIII\n",
+     "in: record 41 has the byte 0xe9 in its sequence: the file is damaged, or not FASTQ or FASTA"),
+    (gzip.compress(FASTA + b"A\0C\n"),
+     "in: record 2 holds binary data (byte 0x00): this is not FASTA, or it is damaged; to see "
+     "whether the file is damaged: gzip -t FILE"),
+    (FASTA + b">c\0\nACGT\n",
+     "in: record 3 holds binary data (byte 0x00): this is not FASTA, or it is damaged"),
     (FASTA + FASTA.replace(b"\n", b"\r"),
      "in: record 3 has a carriage return within a line, an old Mac line ending; try: "
      "tr '\\r' '\\n' < FILE | kcount ... -"),
@@ -191,13 +202,14 @@ def test_large_gzip():
 
 
 def test_accepted():
-    """A byte order mark, padding, and lists with comments and blanks change nothing."""
+    """A byte order mark, padding, odd names, and lists with comments and blanks change nothing."""
     s = Session()
     s.write("plain.fq", FASTQ)
     s.kcount("plain.fq", "-k", 5, "--quiet")
     want = s.kcount("dump", "plain.kc")
     for content in (MARK + FASTQ, gzip.compress(MARK + FASTQ), bgzf(MARK + FASTQ, 100),
-                    GZ + bytes(700), BGZ + bytes(5), BGZ + bytes(700)):
+                    GZ + bytes(700), BGZ + bytes(5), BGZ + bytes(700),
+                    FASTQ.replace(b"@", b"@\xe9\xc3\xa9").replace(b"+", b"+\xff")):
         s.write("in", content)
         s.kcount("in", "-k", 5, "--quiet", "--force")
         expect(s.kcount("dump", "in.kc"), want, f"{content[:4]} and so on")

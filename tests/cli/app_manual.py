@@ -45,7 +45,7 @@ def test_contract():
     for command, options in {
             "count": "kmer output threads memory tmp device table gpu-memory stranded min max min-quality json quiet "
                      "no-progress force",
-            "dump": "fasta min max output threads", "hist": "max-count", "query": "file",
+            "dump": "fasta min max output threads", "hist": "max-count genomescope threads", "query": "file",
             "range": "count", "info": "json devices", "check": "json",
             "add": "threads memory tmp device table gpu-memory min-quality json quiet no-progress",
             "remove": "file threads json quiet no-progress", "compact": "min max threads json quiet no-progress",

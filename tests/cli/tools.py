@@ -107,9 +107,11 @@ def write_formats(reads, folder):
     files = {
         "fastq": text,
         "fastq-multi-line": fastq(reads, 47),
+        "fastq-blanks": fastq(reads, 53).replace(b"\n", b" \t\n"),
         "fastq-crlf": text.replace(b"\n", b"\r\n")[:-2],
         "fasta": fasta(reads)[:-1],
         "fasta-multi-line": fasta(reads, 60) + b"\n\n",
+        "fasta-blanks-bgzf": bgzf(fasta(reads, 31).replace(b"\n", b"\t  \r\n")),
         "fasta-crlf-gzip": gzip.compress(fasta(reads, 70).replace(b"\n", b"\r\n")),
         "gzip": gzip.compress(text),
         "gzip-members": gzip_members(text, 30001),

@@ -380,7 +380,8 @@ struct layout {
         bool crlf;
         bool plus_name; /* FASTQ: the name again on the '+' line */
         bool no_final_eol;
-        int blank_lines; /* at the end */
+        int blank_lines;   /* at the end */
+        size_t max_blanks; /* before the ends of sequence and quality lines */
 };
 
 static inline void put_lines(struct buffer *b, const char *text, const struct layout *l)
@@ -391,6 +392,8 @@ static inline void put_lines(struct buffer *b, const char *text, const struct la
         do {
                 size_t m = n - at < width ? n - at : width;
                 put(b, text + at, m);
+                for (size_t left = b->n % (l->max_blanks + 1); left > 0; left--)
+                        puts_to(b, left % 3 ? " " : "\t");
                 puts_to(b, eol);
                 at += m;
         } while (at < n);

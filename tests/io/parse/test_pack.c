@@ -72,14 +72,22 @@ static void test_count_lines(void **state)
                                 text[j] = (uint8_t)(9 + draw(&seed) % 4);
                                 nlines += text[j] == '\n';
                         }
-                        bool binary = false;
-                        assert_int_equal(kernels->count_lines(text, n, &binary), nlines);
-                        assert_false(binary);
+                        struct kc_rare_bytes rare = { false, false };
+                        assert_int_equal(kernels->count_lines(text, n, &rare), nlines);
+                        assert_false(rare.binary || rare.high);
                         if (n == 0)
                                 continue;
-                        text[draw(&seed) % n] = (uint8_t)(draw(&seed) % 9);
-                        kernels->count_lines(text, n, &binary);
-                        assert_true(binary);
+                        uint8_t *byte = &text[draw(&seed) % n];
+                        *byte = (uint8_t)(draw(&seed) % 9);
+                        kernels->count_lines(text, n, &rare);
+                        assert_true(rare.binary && !rare.high);
+                        *byte = (uint8_t)(128 + draw(&seed) % 128);
+                        kernels->count_lines(text, n, &rare);
+                        assert_true(rare.high);
+                        rare = (struct kc_rare_bytes){ false, false };
+                        *byte = 127;
+                        kernels->count_lines(text, n, &rare);
+                        assert_false(rare.binary || rare.high);
                 }
 }
 

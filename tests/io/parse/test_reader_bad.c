@@ -301,6 +301,12 @@ static void test_bad_records(void **state)
         refuse_text("@a\nAC\001T\n+\nIIII\n@b\nACGT\n+\nIIII\n",
                     "record 1 holds binary data (byte 0x01)");
         refuse_text(">a\nACGT\n>b\nAC\002GT\n", "record 2 holds binary data (byte 0x02)");
+        refuse_text("@\xe9\nACGT\n+\nIIII\n@b\nAC\xc3\xa9\n+\nIIII\n",
+                    "record 2 has the byte 0xc3 in its sequence: the file is damaged");
+        refuse_text("@a\nAC\nGT\xa0\n+\nIIIII\n@b\nACGT\n+\nIIII\n",
+                    "record 1 has the byte 0xa0 in its sequence");
+        refuse_text(">a\nACGT\n>b\nACGT\nAC\xffGT\n>c\nA\200\n",
+                    "record 2 has the byte 0xff in its sequence");
         refuse_text(">a\nACGT\n@b\nACGT\n+\nIIII\n", "record 1 has a line that begins with '@'");
         refuse_text("@a\nACGT\n+\nIIII\n@b\rACGT\r+\rIIII\r",
                     "record 2 has a carriage return within a line");
@@ -321,22 +327,30 @@ static void test_quality_swallows(void **state)
                     "record 1 has 10 bases but 4 quality letters");
 }
 
-/* Blanks are letters like any other, so they explain lengths that differ. */
+/* Blanks are letters within a line but not at its end; they explain lengths that differ. */
 static void test_blanks(void **state)
 {
         (void)state;
 #define IN_SEQUENCE ": there is a space or tab in or after its sequence"
 #define IN_QUALITY  ": there is a space or tab in or after its quality"
 #define GOOD        "@x\nACGT\n+\nIIII\n"
-        refuse_text(GOOD "@a\nACGT \n+\nIIII\n" GOOD,
-                    "record 2 has 5 bases but 4 quality letters" IN_SEQUENCE);
+        refuse_text(GOOD "@a\nACGT \n+\nIIIII\n" GOOD,
+                    "record 2 has 4 bases but 5 quality letters" IN_SEQUENCE);
+        refuse_text(GOOD "@a\nACGT \nA\n+\nIIIIII\n" GOOD,
+                    "record 2 has 5 bases but 6 quality letters" IN_SEQUENCE);
         refuse_text(GOOD "@a\nAC\tGT\n+\nIIII\n" GOOD,
                     "record 2 has 5 bases but 4 quality letters" IN_SEQUENCE);
-        refuse_text(GOOD "@a\nACGT\n+\nIIII \n" GOOD,
+        refuse_text(GOOD "@a\nACGT\n+\nII II\n" GOOD,
                     "record 2 has 4 bases but 5 quality letters" IN_QUALITY);
-        refuse_text(GOOD "@a\nACGT \n+\nIIII\n",
+        refuse_text(GOOD "@a\nACGT\n+\nIII \t\r\n" GOOD,
+                    "record 2 has 4 bases but 3 quality letters" IN_QUALITY);
+        refuse_text(GOOD "@a\nACGT\n+\nIII \n",
+                    "record 2 is truncated: the file ends within it, with 4 bases but 3 quality "
+                    "letters" IN_QUALITY);
+        refuse_text(GOOD "@a\nAC GT\n+\nIIII\n",
                     "record 2 is truncated: the file ends within it, with 5 bases but 4 quality "
                     "letters" IN_SEQUENCE);
+        refuse_text(GOOD "     @a\nACGT\n+\nIIII\n", "record 2 does not begin with '@'");
 #undef IN_SEQUENCE
 #undef IN_QUALITY
 #undef GOOD
@@ -434,6 +448,8 @@ static void test_bad_pieces(void **state)
                     "letters");
         check_piece("@a\nACGTACG\001TACGT\n+\nIIIIIIIIIIIII\n",
                     "record 1 holds binary data: this is not FASTQ");
+        check_piece("@\xe9\nACGTACG\xe9TACGT\n+\nIIIIIIIIIIIII\n",
+                    "record 1 has the byte 0xe9 in its sequence");
 }
 
 /* A carriage return within a line is a letter, wherever the text is cut. */

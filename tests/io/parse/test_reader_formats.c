@@ -95,6 +95,21 @@ static void test_fasta(void **state)
         }
 }
 
+/* Spaces and tabs before line ends are part of them, at any cut into chunks. */
+static void test_blanks(void **state)
+{
+        (void)state;
+        static const size_t widths[] = { 0, 1, 60, 300 };
+        for (size_t i = 0; i < 8; i++) {
+                struct layout layout = { .fasta = i & 1,
+                                         .width = widths[i / 2],
+                                         .crlf = i & 2,
+                                         .blank_lines = i == 4 ? 3 : 0,
+                                         .max_blanks = i < 6 ? 4 : 200 };
+                check_layout(&layout, i % 3 == 2 ? long_reads : short_reads, 91 + i);
+        }
+}
+
 /* A chromosome on one line, in chunks much smaller than it. */
 static void test_fasta_one_line(void **state)
 {
@@ -164,6 +179,21 @@ static void test_oddities(void **state)
         check_oddity(">a\r\nGGG\r\nAATT\r\n\r\n>b\r\nCCC\r", (const char *[]){ "GGGAATT", "CCC" },
                      2, 0);
         check_oddity(">a\nACG\r\r\nTTT\nAC\rCC\n", (const char *[]){ "ACG\rTTTAC\rCC" }, 1, 2);
+        check_oddity(">a\nACG \t \nTTT\t\r\nA C  C   \n", (const char *[]){ "ACGTTTA C  C" }, 1, 3);
+        check_oddity(">a\nACG \r \nTTT\r \r\nAC\r\r\n  \nCC",
+                     (const char *[]){ "ACG \rTTT\rAC\rCC" }, 1, 4);
+        check_oddity(";c\n  \n> a \n \t\nACG    \n    T     TT    ;     AC   ",
+                     (const char *[]){ "ACG    T     TT    ;     AC" }, 1, 19);
+        check_oddity(">a     b    \n;   c   \n  ACG\n >TTT\n>   \n   \nACGT",
+                     (const char *[]){ "  ACG >TTT", "ACGT" }, 2, 4);
+        check_oddity("@a \nACGT   \n+\t\nIIII\n@b\nGGGTT \t\r\n+ \r\nIIIII\t \r\n",
+                     (const char *[]){ "ACGT", "GGGTT" }, 2, 0);
+        check_oddity("@a\nAC \nG   T  \n \t\n+\nI\t\nII II\nI\n \n@b\nGGG\n+\nIII   ",
+                     (const char *[]){ "ACG   T", "GGG" }, 2, 3);
+        check_oddity(">\xe9t\xe9 \xc3\xa9\nACGT\n;\xff\xa0\nTT\n>\xa0\nCCC\n",
+                     (const char *[]){ "ACGTTT", "CCC" }, 2, 0);
+        check_oddity("@\xe9t\xe9\nACGT\n+\xc3\xa9\nIIII\n@\200\nGG\nGT\n+\xff\nIIII\n",
+                     (const char *[]){ "ACGT", "GGGT" }, 2, 0);
         check_oddity(">only a name", (const char *[]){ "" }, 1, 0);
         check_oddity("\n\n>a\nACGTN-*ACG\n", (const char *[]){ "ACGTN-*ACG" }, 1, 3);
 }
@@ -205,13 +235,10 @@ static void test_fastq_becomes_general(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_oddities),
-                cmocka_unit_test(test_fastq),
-                cmocka_unit_test(test_fastq_long),
-                cmocka_unit_test(test_fastq_lines),
-                cmocka_unit_test(test_fasta),
-                cmocka_unit_test(test_fasta_one_line),
-                cmocka_unit_test(test_fastq_becomes_general),
+                cmocka_unit_test(test_oddities),   cmocka_unit_test(test_fastq),
+                cmocka_unit_test(test_fastq_long), cmocka_unit_test(test_fastq_lines),
+                cmocka_unit_test(test_fasta),      cmocka_unit_test(test_fasta_one_line),
+                cmocka_unit_test(test_blanks),     cmocka_unit_test(test_fastq_becomes_general),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
