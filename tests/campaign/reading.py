@@ -99,7 +99,8 @@ def read_sam(text):
 def lines_of(text):
     lines = text.split(b"\n")
     lines = lines[:-1] if lines[-1] == b"" else lines
-    return [line[:-1].rstrip(b" \t") if line.endswith(b"\r") else line.rstrip(b" \t") for line in lines]
+    lines = [line[:-1] if line.endswith(b"\r") else line for line in lines]
+    return [line.rstrip(b" \t") for line in lines]
 
 
 def read_fasta(lines):

@@ -45,9 +45,9 @@ def test_hist():
     expect(s.kcount("hist", "a.kc", "--max-count", 2), "1\t4\n2\t3\n", "hist --max-count 2")
     expect(s.kcount("hist", "a.kc", "--max-count", 4), "1\t4\n2\t1\n3\t1\n4\t1\n", "hist, no row 4")
     expect(s.kcount("hist", "a.kc", "--max-count", 6), "1\t4\n2\t1\n3\t1\n6\t1\n", "hist at the top")
-    for most, wanted in ((1, "1\t15\n"), (2, "1\t4\n2\t5\n"), (4, "1\t4\n2\t1\n3\t1\n4\t1\n"),
-                         (5, "1\t4\n2\t1\n3\t1\n5\t1\n"), (6, "1\t4\n2\t1\n3\t1\n6\t1\n"),
-                         (7, "1\t4\n2\t1\n3\t1\n6\t1\n")):
+    below = "1\t4\n2\t1\n3\t1\n"
+    for most, wanted in ((1, "1\t15\n"), (2, "1\t4\n2\t5\n"), (4, below + "4\t1\n"),
+                         (5, below + "5\t1\n"), (6, below + "6\t1\n"), (7, below + "6\t1\n")):
         expect(s.kcount("hist", "a.kc", "--genomescope", "--max-count", most), wanted,
                f"hist --genomescope --max-count {most}")
 

@@ -452,6 +452,36 @@ static void test_bad_pieces(void **state)
                     "record 1 has the byte 0xe9 in its sequence");
 }
 
+/* More blanks than are kept until the line ends: a FASTQ record is refused, FASTA only counts them.
+ */
+static void test_many_blanks(void **state)
+{
+        (void)state;
+        enum { MANY = (1 << 20) + 100000 };
+        char *blanks = malloc(MANY + 1), *text = malloc(MANY + 64);
+        memset(blanks, ' ', MANY);
+        blanks[MANY] = 0;
+        struct setting setting = {
+                .k = 3, .nworkers = 2, .chunk_nbytes = 1 << 16, .record_max = 1
+        };
+        sprintf(text, "@a\nACGT%s\n+\nIIII\n", blanks);
+        struct outcome got = read_text(text, &setting);
+        assert_refused(&got, "record 1 has more than 1048576 spaces and tabs in a row");
+        sprintf(text, ">a\nACGT%s\nACGT\n", blanks);
+        got = read_text(text, &setting);
+        assert_int_equal(got.status, KC_OK);
+        assert_int_equal(got.totals.nbases, 8);
+        assert_int_equal(got.digest.nkmers, 6);
+        sprintf(text, ">a\nACGT%sACGT\n", blanks);
+        got = read_text(text, &setting);
+        assert_int_equal(got.status, KC_OK);
+        assert_int_equal(got.totals.nbases, 8 + MANY);
+        assert_int_equal(got.totals.nskipped, MANY);
+        assert_int_equal(got.digest.nkmers, 4);
+        free(blanks);
+        free(text);
+}
+
 /* A carriage return within a line is a letter, wherever the text is cut. */
 static void test_carriage_return_in_pieces(void **state)
 {
@@ -495,6 +525,7 @@ int main(void)
                 cmocka_unit_test(test_bgzf_and_gzip),
                 cmocka_unit_test(test_bad_records),
                 cmocka_unit_test(test_quality_swallows),
+                cmocka_unit_test(test_many_blanks),
                 cmocka_unit_test(test_blanks),
                 cmocka_unit_test(test_first_error_wins),
                 cmocka_unit_test(test_long_records),
