@@ -1,13 +1,14 @@
 /*
- * Set operations on .kc files: threads and memory around the joins of kmer/join.h.
+ * Set operations on .kc files: the threads and memory for the joins of kmer/join.h.
  *
- *      workers:  blocks of a range ──▶ pinned ──▶ device               gpu/runs/join_feed.cuh
- *      driver:   blocks ──▶ pairs ──▶ joined, two by two ──▶ a range   gpu/blocks/decode.cuh, join.cuh
- *                of the result ──▶ blocks ──▶ pinned                   gpu/blocks/encode.cuh
- *      workers:  pinned ──▶ sink                                       gpu/blocks/emit.cuh
+ *      workers:  blocks of a range ──▶ pinned ──▶ device        gpu/runs/join_feed.cuh
+ *      driver:   blocks ──▶ pairs                               gpu/blocks/decode.cuh
+ *                pairs  ──▶ joined, two by two ──▶ a range      gpu/runs/join.cuh
+ *                of the result ──▶ blocks ──▶ pinned            gpu/blocks/encode.cuh
+ *      workers:  pinned ──▶ sink                                gpu/blocks/emit.cuh
  *
- * Blocks cross the bus as they are in the files, which is a third of what pairs would take; the
- * host has but to read, to write, and to make and check checksums.
+ * Blocks cross the bus encoded as in the files, a third of the size of their pairs. The host only
+ * reads, writes, and computes and verifies checksums.
  */
 #include "base/parallel.h"
 #include "gpu/blocks/emit.cuh"
@@ -23,9 +24,9 @@
 #define MIB ((size_t)1 << 20)
 
 enum {
-        USUAL_BLOCKS = 8192, /* of a range: 8 Mi pairs */
-        BLOCKS_PER_RUN = 4,  /* or so many, where there are many runs */
-        PINNED_MIB = 256,    /* for the encoder's parts, at most */
+        USUAL_BLOCKS = 8192, /* in a range: 8 Mi pairs */
+        BLOCKS_PER_RUN = 4,  /* the minimum, for ranges of many runs */
+        PINNED_MIB = 256,    /* most for the encoder's parts */
 };
 
 namespace
@@ -33,7 +34,7 @@ namespace
 
 template <class Key> struct node_run {
         struct kc_gpu_run<Key, uint64_t> run;
-        bool is_own; /* else it is a part of the pairs that were decoded */
+        bool is_own; /* false: a slice of combiner.pairs, the decoded range */
 };
 
 template <class Key> struct combiner {
@@ -48,14 +49,14 @@ template <class Key> struct combiner {
         int nreaders, nworkers;
         size_t max_blocks;
         struct kc_gpu_encoder_caps parts;
-        struct kc_gpu_run<Key, uint64_t> pairs; /* of a range */
+        struct kc_gpu_run<Key, uint64_t> pairs; /* decoded, of one range */
         struct kc_decode_run *runs;             /* [nruns] device */
         struct kc_decode_run *host_runs;        /* pinned */
         unsigned long long *refused;            /* device, see kc_gpu_decode */
         struct kc_join_totals *totals;          /* device */
-        struct node_run<Key> *nodes;            /* [nnodes] of the plan, for a range */
+        struct node_run<Key> *nodes;            /* [nnodes] as in the plan, for one range */
         uint64_t nread, nranges;
-        struct kc_join_totals found; /* in the end */
+        struct kc_join_totals found; /* copied from *totals at the end */
         bool began;
 };
 
@@ -71,8 +72,8 @@ static enum kc_status too_little(const struct kc_gpu *gpu, size_t nruns, struct 
                        gpu->limit_nbytes / MIB, nruns);
 }
 
-/* Of a range's pairs as they are decoded, and of all that joins of them have at a time: what is
- * joined, what comes of it, and how tiles are cut. */
+/* Memory for the decoded pairs of a range, and for all that its joins hold at a time: their input,
+ * their output, and how tiles are cut. */
 template <class Key> static size_t pairs_nbytes(size_t nblocks)
 {
         return kc_gpu_run_nbytes<Key, uint64_t>(nblocks * KC_BLOCK_NKMERS);
@@ -83,15 +84,15 @@ template <class Key> static size_t joins_nbytes(size_t nblocks)
         return 2 * pairs_nbytes<Key>(nblocks) + pairs_nbytes<Key>(nblocks) / 16 + MIB;
 }
 
-/* Device memory for ranges of so many blocks, but for the encoder's. */
+/* Device memory for ranges of nblocks blocks, without the encoder's. */
 template <class Key> static size_t range_nbytes(size_t nblocks)
 {
         return kc_join_feed_nbytes<Key>(nblocks) + pairs_nbytes<Key>(nblocks) +
                joins_nbytes<Key>(nblocks);
 }
 
-/* Five eighths of the bound for ranges, a quarter for the encoder; the rest is for what is small,
- * and for what the pool cannot use. */
+/* Five eighths of the bound are for ranges and a quarter for the encoder; the rest is for small
+ * allocations and for what the pool loses to fragmentation. */
 template <class Key>
 static enum kc_status plan_memory(struct combiner<Key> *c, struct kc_error *err)
 {
@@ -140,7 +141,7 @@ out:
 
 /* ---- a range ---- */
 
-/* What the device is told of runs: as the plan has them. */
+/* The plan's description of each run, for kc_gpu_decode. */
 template <class Key> static void describe_runs(struct combiner<Key> *c)
 {
         const struct kc_join_plan *plan = c->source->plan;
@@ -154,7 +155,7 @@ template <class Key> static void describe_runs(struct combiner<Key> *c)
         }
 }
 
-/* Decode, and learn which pairs are the range's. */
+/* Decode the blocks, and find which pairs are in the range. */
 template <class Key>
 static enum kc_status decode(struct combiner<Key> *c, const struct kc_join_range *in,
                              struct kc_decode_range<Key> *range, struct kc_error *err)
@@ -177,7 +178,7 @@ out:
         return status;
 }
 
-/* The leaves: of each run, the pairs in the range. */
+/* The leaves: for each run, its pairs in the range. */
 template <class Key> static void set_leaves(struct combiner<Key> *c, const struct kc_join_range *in)
 {
         const struct kc_join_plan *plan = c->source->plan;
@@ -206,7 +207,8 @@ template <class Key> static void drop(struct combiner<Key> *c, struct node_run<K
         *node = {};
 }
 
-/* An inner node, from its sides, which are dropped. Where one of them is empty, the other is it. */
+/* Compute an inner node from its two sides, which are freed. If one side is empty, the other
+ * becomes the node, unless the node is a file. */
 template <class Key>
 static enum kc_status join_node(struct combiner<Key> *c, size_t number, struct kc_error *err)
 {
@@ -287,7 +289,7 @@ static enum kc_status combine_all(struct combiner<Key> *c, struct kc_error *err)
                         break;
                 KC_TRY(combine_range(c, &in, &range, err));
         }
-        KC_TRY(kc_gpu_emitter_put(c->emitter, &none, err)); /* the end */
+        KC_TRY(kc_gpu_emitter_put(c->emitter, &none, err)); /* an empty range: the end */
         KC_TRY(kc_gpu_read(&c->gpu, &c->found, c->totals, 1, err));
 out:
         return status;
@@ -311,7 +313,8 @@ out:
         return status;
 }
 
-/* Thread 0 drives, the others are workers, of whom the first read before they write. */
+/* Thread 0 is the driver, the others are workers. The first nreaders of these read before they
+ * write. */
 template <class Key> static enum kc_status run(void *ctx, int thread, struct kc_error *err)
 {
         struct combiner<Key> *c = (struct combiner<Key> *)ctx;
@@ -333,7 +336,7 @@ template <class Key> static void on_failure(void *ctx)
                 c->sink->cancel(c->sink->ctx);
 }
 
-/* What the joins have kept is what left the device. */
+/* Check that the counts that left the device add up to those that the joins kept. */
 template <class Key>
 static enum kc_status add_up(struct combiner<Key> *c, struct kc_join_totals *totals,
                              struct kc_error *err)
@@ -364,7 +367,7 @@ out:
         return status;
 }
 
-/* The order matters: no copy may be under way into memory that is freed. */
+/* The order matters: memory must not be freed while a copy into it is in progress. */
 template <class Key> static void close_all(struct combiner<Key> *c)
 {
         struct kc_gpu *gpu = &c->gpu;
@@ -399,7 +402,7 @@ static enum kc_status combine_with(const struct kc_gpu_params *params, int nthre
         c.params = params;
         c.source = source;
         c.sink = sink;
-        /* none of them at both, or with one thread the driver would wait for ever */
+        /* No worker can do both: with a single worker, the driver would wait forever. */
         c.nworkers = nthreads > 2 ? nthreads : 2;
         c.nreaders = c.nworkers / 2;
         kc_gate_init(&c.gate, job);

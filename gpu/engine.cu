@@ -1,5 +1,5 @@
 /*
- * The CUDA engine: threads and memory around the stages.
+ * The CUDA engine: threads and memory for the stages.
  *
  *      workers:  source ──▶ pinned ──▶ a device buffer of two         gpu/feed/feed.cuh
  *      driver:   buffer ──▶ sorted runs                               gpu/count/count.cuh
@@ -7,8 +7,8 @@
  *      driver:   the LSM, range by range ──▶ blocks ──▶ pinned        gpu/blocks/encode.cuh
  *      workers:  pinned ──▶ sink                                      gpu/blocks/emit.cuh
  *
- * One thread, the driver, speaks to the device but for the copies of the workers, and sleeps while
- * it waits; so all cores are left to the reading, which is what takes the time.
+ * One thread, the driver, makes all calls to the device except the workers' copies, and sleeps
+ * while it waits. This leaves all cores to reading, the slowest stage.
  */
 #include "base/clock.h"
 #include "base/parallel.h"
@@ -42,7 +42,7 @@ template <class Key> struct gpu_engine {
         double start;
         int nworkers, nreaders;
         uint64_t nkmers, nbatches;
-        uint64_t nsaturated; /* within batches; in the end, of all */
+        uint64_t nsaturated; /* within batches; at the end, in all */
         bool began;          /* the device is ready: sink and job are in use */
         struct kc_count_totals *totals;
 };
@@ -64,9 +64,9 @@ out:
         return status;
 }
 
-/* With read_ahead the uploads begin while the rest is taken. Else the workers have read nothing
- * yet, and may not before nothing can fail any more: what they take from the source is gone for
- * another engine. */
+/* With read_ahead, uploads begin while the rest of the memory is allocated. Otherwise the workers
+ * have read nothing yet and must not read until nothing can fail any more: sequences taken from the
+ * source are lost to another engine. */
 template <class Key>
 static enum kc_status take_memory(struct gpu_engine<Key> *e, struct kc_error *err)
 {
@@ -151,7 +151,7 @@ out:
 
 /* ---- the run ---- */
 
-/* Ranges are much longer than parts: what a range costs grows with the number of runs. */
+/* Ranges are much longer than parts, because the cost of a range grows with the number of runs. */
 template <class Key>
 static enum kc_status merge_all(struct gpu_engine<Key> *e, struct kc_error *err)
 {
@@ -168,7 +168,7 @@ static enum kc_status merge_all(struct gpu_engine<Key> *e, struct kc_error *err)
                         break;
                 KC_TRY(kc_gpu_emitter_put_range(e->emitter, &range, err));
         }
-        KC_TRY(kc_gpu_emitter_put(e->emitter, &range, err)); /* none: the end */
+        KC_TRY(kc_gpu_emitter_put(e->emitter, &range, err)); /* an empty range: the end */
         KC_TRY(kc_gpu_lsm_nsaturated(e->lsm, &nsaturated, err));
         e->nsaturated += nsaturated;
 out:
@@ -196,7 +196,8 @@ out:
         return status;
 }
 
-/* Thread 0 drives, the others are workers 0 .. nworkers-1, of whom the first read. */
+/* Thread 0 is the driver, the others are workers 0 .. nworkers-1. The first nreaders of these
+ * read. */
 template <class Key> static enum kc_status run(void *ctx, int thread, struct kc_error *err)
 {
         struct gpu_engine<Key> *e = (struct gpu_engine<Key> *)ctx;
@@ -219,7 +220,7 @@ template <class Key> static void on_failure(void *ctx)
 }
 
 /*
- * What goes in comes out: the k-mers of all batches are the sum of all counts, but for what
+ * The counts must add up: the number of k-mers in all batches is the sum of all counts plus what
  * saturation cut off.
  */
 template <class Key> static enum kc_status add_up(struct gpu_engine<Key> *e, struct kc_error *err)
@@ -239,9 +240,9 @@ template <class Key> static enum kc_status add_up(struct gpu_engine<Key> *e, str
 }
 
 /*
- * All threads but the driver write; fewer read. Where the driver, and the thread that makes space in
- * the output meanwhile, find all cores taken, a reader must make way, and all others soon wait for
- * that reader's chunk: of many threads these two get one each.
+ * All threads but the driver write; fewer read. If the driver, and the thread that meanwhile
+ * allocates space in the output, find all cores busy, they preempt a reader, and soon all other
+ * readers wait for that reader's chunk. So with many threads, these two get a core each.
  */
 template <class Key> static void count_workers(struct gpu_engine<Key> *e, int nthreads)
 {
@@ -250,12 +251,13 @@ template <class Key> static void count_workers(struct gpu_engine<Key> *e, int nt
         e->nreaders = nthreads > MANY ? nthreads - 2 : nthreads;
 }
 
-/* Of so many bases one begins a k-mer that was not seen before, at usual coverage and error rates.
- * The sink hears of it before anything is counted, because to prepare space takes time. */
+/* At usual coverage and error rates, one base in NBASES_PER_PAIR begins a k-mer not seen before.
+ * The sink gets this estimate before anything is counted, because it takes time to allocate
+ * space. */
 template <class Key> static void expect_pairs(const struct gpu_engine<Key> *e)
 {
         enum { NBASES_PER_PAIR = 8 };
-        const uint64_t most = UINT64_C(1) << 29; /* it may be wrong, after all */
+        const uint64_t most = UINT64_C(1) << 29; /* in case the estimate is far too high */
         uint64_t npairs = e->params->expected_nbases / NBASES_PER_PAIR;
         if (e->sink->expect != NULL && npairs > 0)
                 e->sink->expect(e->sink->ctx, npairs < most ? npairs : most);
@@ -283,7 +285,7 @@ out:
         return status;
 }
 
-/* The order matters: no copy may be under way into memory that is freed. */
+/* The order matters: memory must not be freed while a copy into it is in progress. */
 template <class Key> static void close_all(struct gpu_engine<Key> *e)
 {
         cudaStream_t streams[] = { e->gpu.upload, e->gpu.stream, e->gpu.download };

@@ -1,6 +1,6 @@
 /*
- * The only door to CUDA: no CUDA type and no C++ passes it. The same header serves builds without
- * CUDA.
+ * The only interface to CUDA. It exposes no CUDA types and no C++. Builds without CUDA use the same
+ * header (gpu/no_cuda.c).
  */
 #ifndef KC_GPU_H
 #define KC_GPU_H
@@ -26,15 +26,15 @@ struct kc_gpu_device {
         int major, minor; /* compute capability */
         size_t memory_nbytes, free_nbytes;
         int nmultiprocessors;
-        char trouble[1024]; /* why it cannot be used (what is above may be missing then), or "" */
+        char trouble[1024]; /* why it cannot be used (the fields above may then be unset), or "" */
 };
 
 /*
  * List the devices.
  *   devices  out [cap]
- *   n        out, devices there are, even when > cap. With cap = 0 no device is made ready, which
- *            takes some tenths of a second each
- * Returns KC_OK with *n >= 1, also where a device cannot be used; KC_EDEVICE with a message that
+ *   n        out, number of devices, which may exceed cap. With cap = 0 no device is initialized,
+ *            which takes some tenths of a second each
+ * Returns KC_OK with *n >= 1, even if some device cannot be used, or KC_EDEVICE with a message that
  * says why there is none: no CUDA in this build, no driver, no device.
  */
 enum kc_status kc_gpu_devices(struct kc_gpu_device *devices, int cap, int *n, struct kc_error *err);
@@ -44,28 +44,30 @@ enum kc_gpu_table {
         KC_TABLE_WARPDRIVE, /* open addressing, cooperative groups probe windows */
         KC_TABLE_SLAB,      /* chains of 128-byte slabs, warp-cooperative */
         KC_TABLE_LINEAR,    /* open addressing, slot after slot */
-        KC_TABLE_HOPSCOTCH, /* open addressing, all keys of a slot within the 31 behind it */
+        KC_TABLE_HOPSCOTCH, /* open addressing, all keys of a slot within the 31 after it */
 };
 
 struct kc_gpu_params {
         int device; /* index, as listed */
         enum kc_gpu_table table;
-        size_t memory_nbytes;  /* bound on device memory; 0, or more: nine tenths of what is free */
-        size_t pinned_nbytes;  /* bound on the host memory that is pinned, which cannot be swapped;
-                                  0: only params->memory_nbytes bounds it */
-        uint64_t batch_nkmers; /* most k-mers counted, or decoded, at a time; 0: as memory and input
-                                  suggest */
-        bool read_ahead;       /* read while the device is being made ready; if that fails, what was
-                                  read is lost, and the failure waits for source->next to return */
-        const char *trace;     /* a file for a timeline (gpu/device/trace.cuh), or NULL */
+        size_t memory_nbytes;  /* bound on device memory; 0 or too large: nine tenths of what is
+                                  free */
+        size_t pinned_nbytes;  /* bound on pinned host memory, which cannot be swapped out; 0:
+                                  bounded by params->memory_nbytes alone */
+        uint64_t batch_nkmers; /* most k-mers counted, or decoded, at a time; 0: chosen from the
+                                  memory and the input */
+        bool read_ahead;       /* read while the device is being initialized; if that fails, the
+                                  sequences read are lost, and the failure is returned only after
+                                  source->next returns */
+        const char *trace;     /* path of a timeline to write (gpu/device/trace.cuh), or NULL */
 };
 
-/* What kc_gpu_count and kc_gpu_combine tell of the device, also when they fail. */
+/* What kc_gpu_count and kc_gpu_combine report about the device, even when they fail. */
 struct kc_gpu_report {
-        bool began; /* false: the device could not be made ready. The sink was not called then, and,
-                       without read_ahead, neither was the source */
-        size_t peak_nbytes; /* most device memory taken */
-        uint64_t nbatches;  /* or ranges */
+        bool began; /* false: the device could not be initialized. Then, at most, expect() of
+                       the sink was called, and the source only if read_ahead was set */
+        size_t peak_nbytes; /* most device memory allocated */
+        uint64_t nbatches;  /* batches, or ranges for kc_gpu_combine */
 };
 
 enum { KC_GPU_ENGINE_MAX_K = 64 };
@@ -73,10 +75,11 @@ enum { KC_GPU_ENGINE_MAX_K = 64 };
 struct kc_job;
 
 /*
- * The CUDA engine: kc_cpu_count's contract (cpu/cpu_engine.h) for k <= KC_GPU_ENGINE_MAX_K. The run
- * is the same, pair for pair. params->memory_nbytes bounds the host memory (buffers, runs that do
- * not fit the device). Where sink->put_blocks is set, blocks are encoded on the device.
- * KC_EUSAGE, KC_EDEVICE, KC_ENOMEM, and what source and sink return.
+ * The CUDA engine: the contract of kc_cpu_count (cpu/cpu_engine.h) for k <= KC_GPU_ENGINE_MAX_K.
+ * The run is the same, pair for pair. params->memory_nbytes bounds the host memory (buffers, and
+ * runs that do not fit on the device). If sink->put_blocks is set, blocks are encoded on the
+ * device. Returns KC_EUSAGE, KC_EDEVICE, KC_ENOMEM, KC_ECANCELED, KC_EIO if the trace cannot be
+ * written, or what source or sink return.
  */
 enum kc_status kc_gpu_count(const struct kc_count_params *params,
                             const struct kc_gpu_params *gpu_params,
@@ -85,12 +88,13 @@ enum kc_status kc_gpu_count(const struct kc_count_params *params,
                             struct kc_gpu_report *report, struct kc_error *err);
 
 /*
- * Join the source's runs as its plan says, for source->k <= KC_GPU_ENGINE_MAX_K: the run is the one
- * that the host makes of them (kc_set_run in io/store.h), pair for pair.
- *   params    device, memory_nbytes, trace; batch_nkmers: most pairs decoded at a time (or more,
- *             where there are more runs than that has blocks); 0: as memory suggests
- *   nthreads  read and write, half of them each. One more waits for the device
- * KC_EUSAGE, KC_EDEVICE, KC_ENOMEM, and what source and sink return.
+ * Join the source's runs as its plan says, for source->k <= KC_GPU_ENGINE_MAX_K. The run is the one
+ * that the host would produce (kc_set_run in io/store.h), pair for pair.
+ *   params    device, memory_nbytes, trace; batch_nkmers: most pairs decoded at a time (more if
+ *             there are more runs than blocks in that many pairs); 0: chosen from the memory
+ *   nthreads  half of them read and half write; one more thread waits for the device
+ * Returns KC_EUSAGE, KC_EDEVICE, KC_ENOMEM, KC_ECANCELED, KC_EIO if the trace cannot be written, or
+ * what source or sink return.
  */
 enum kc_status kc_gpu_combine(const struct kc_gpu_params *params, int nthreads,
                               const struct kc_join_source *source, const struct kc_run_sink *sink,

@@ -3,29 +3,30 @@
 #include "gpu/count/count.cuh"
 
 #define MIB         ((size_t)1 << 20)
-#define MOST_NKMERS (UINT64_C(1) << 31) /* in a batch: its words have numbers of 32 bits */
+#define MOST_NKMERS (UINT64_C(1) << 31) /* in a batch: word numbers have 32 bits */
 
 enum {
-        MAX_BATCH_MIB_NKMERS = 1024, /* k-mers in a batch: larger ones make fewer runs to merge, and
-                                        leave more to be done after the last read */
-        MIN_BATCH_MIB_NKMERS = 64,   /* unless memory asks for less */
+        MAX_BATCH_MIB_NKMERS = 1024, /* k-mers in a batch: larger ones make fewer runs to merge, but
+                                        leave more to do after the last read */
+        MIN_BATCH_MIB_NKMERS = 64,   /* unless memory is too small */
         MIN_TOP_NKMERS = 1 << 20,
         BATCHES = 8,                 /* at least, so that reading and counting overlap */
-        NKMERS_PER_WORD = 16,        /* 17 to 24 at 150 bases a read, 32 in long ones */
+        NKMERS_PER_WORD = 16,        /* 17 to 24 for reads of 150 bases, 32 for long reads */
         NKMERS_PER_SPAN = 64,        /* 87 to 128, likewise */
-        MAX_HOST_WORDS = 256 << 10,  /* 2 MiB: copies reach nearly full speed, and at the end of the
-                                       input no worker is long at its last batch */
+        MAX_HOST_WORDS = 256 << 10,  /* 2 MiB: copies reach nearly full speed, and a worker's last
+                                        batch does not take long at the end of the input */
         MAX_FEED_MIB = 2048,         /* of all workers */
-        BYTES_PER_HOST_WORD = 12,    /* about, with segments and spans */
-        LIMIT_PER_HOST_WORD = 16384, /* bytes of the bound, so that these reads fit a batch */
-        MIN_RANGE_PAIRS = 64 << 10,  /* that are encoded at a time */
-        MAX_RANGE_PAIRS = 16 << 20,  /* as many as the LSM merges at a time */
+        BYTES_PER_HOST_WORD = 12,    /* approximately, with segments and spans */
+        LIMIT_PER_HOST_WORD = 16384, /* bytes of the device bound per word, so that these reads fit
+                                        in a batch */
+        MIN_RANGE_PAIRS = 64 << 10,  /* encoded at a time */
+        MAX_RANGE_PAIRS = 16 << 20,  /* what the LSM merges at a time */
         MIN_PART_PAIRS = 64 << 10,
-        MAX_PART_PAIRS = 512 << 10, /* so that all threads have some to write */
+        MAX_PART_PAIRS = 512 << 10, /* small enough that every thread has parts to write */
         MIN_SLOTS = 3,
         MAX_SLOTS = 24,
-        LSM_NBYTES = 8 << 20,  /* that the LSM takes of the host beside runs */
-        LEAST_LIMIT_MIB = 256, /* that can be counted in with whatever other parameters */
+        LSM_NBYTES = 8 << 20,  /* host memory of the LSM besides its runs */
+        LEAST_LIMIT_MIB = 256, /* enough to count with any other parameters */
 };
 
 template <class T> static T smaller(T a, T b)
@@ -62,7 +63,7 @@ void kc_gpu_plan_host(struct kc_gpu_plan *plan, const struct kc_count_params *pa
         size_t nbytes = smaller(MAX_FEED_MIB * MIB, (size_t)params->memory_nbytes / 4);
         size_t words = nbytes / (size_t)params->nthreads / KC_FEED_NAHEAD / BYTES_PER_HOST_WORD;
         words = smaller(words, (size_t)MAX_HOST_WORDS);
-        /* so that a batch gathers a few of each worker's, where there are enough */
+        /* so that a batch holds a few from each worker, if there is enough input */
         words = smaller(words, (size_t)(plan->top_nkmers / 64));
         plan->limit_named = gpu_params->memory_nbytes != 0;
         if (plan->limit_named)
@@ -70,7 +71,7 @@ void kc_gpu_plan_host(struct kc_gpu_plan *plan, const struct kc_count_params *pa
         plan->host_words = (uint32_t)larger(words, (size_t)KC_BATCH_MIN_WORDS);
 }
 
-/* Room in a batch for reads of usual lengths; others fill words or spans first. */
+/* Room in a batch for reads of usual lengths; for others, words or spans run out first. */
 static struct kc_gpu_feed_caps caps_for(uint64_t nkmers, uint32_t host_words)
 {
         struct kc_gpu_feed_caps caps = kc_gpu_feed_least(host_words);
@@ -80,7 +81,7 @@ static struct kc_gpu_feed_caps caps_for(uint64_t nkmers, uint32_t host_words)
         return caps;
 }
 
-/* What the encoder may take. */
+/* Most device memory for the encoder. */
 static size_t parts_nbytes(size_t limit_nbytes)
 {
         return limit_nbytes / 8;
@@ -95,7 +96,7 @@ static bool fits(const struct kc_gpu_feed_caps *caps, int k, size_t limit_nbytes
         return batch <= limit_nbytes / 2 && batch + run <= limit_nbytes / 4 * 3;
 }
 
-/* More buffers, where they take but little of the device. */
+/* Add buffers while they take only a small part of the device memory. */
 template <class Key>
 static void add_buffers(struct kc_gpu_feed_caps *caps, int k, size_t limit_nbytes)
 {
@@ -113,7 +114,7 @@ static enum kc_status too_little(size_t limit_nbytes, struct kc_error *err)
                        limit_nbytes / MIB);
 }
 
-/* The workers' batches were sized before the device was known, and are too long for it. */
+/* The workers' batches were sized before the device was known, and are too large for it. */
 static enum kc_status too_little_for_these(size_t limit_nbytes, struct kc_error *err)
 {
         return kc_fail(err, KC_ENOMEM,

@@ -1,22 +1,23 @@
 /*
- * 64-bit words that many threads read and change, and in which order others see that: PTX's memory
- * model, which is C11's. On the host they are the compiler's, so that what is built on them can run
- * in host threads too.
+ * 64-bit words that many threads read and modify, with the order in which other threads see this:
+ * PTX's memory model, which is that of C11. On the host these are compiler builtins, so that code
+ * built on them also runs in host threads.
  */
 #ifndef KC_GPU_DEVICE_ATOMIC_CUH
 #define KC_GPU_DEVICE_ATOMIC_CUH
 
 #include "gpu/device/key.cuh"
 
-/* Who shares a word: the threads of a block (in its shared memory), or all of the device. */
+/* The threads that share a word: those of a block (it is in shared memory), or all of the
+ * device. */
 enum kc_scope { KC_SCOPE_BLOCK, KC_SCOPE_DEVICE };
 
-/* On the host before every access: tests let other threads go first. */
+/* Called on the host before every access: tests let other threads run here. */
 #ifndef KC_ATOMIC_STEP
 #define KC_ATOMIC_STEP() ((void)0)
 #endif
 
-/* What the thread reads or writes after this comes after it. */
+/* Acquire: the thread's later reads and writes stay after this load. */
 template <kc_scope SCOPE> KC_HD uint64_t kc_load_acquire(const uint64_t *at)
 {
 #ifdef __CUDA_ARCH__
@@ -32,7 +33,7 @@ template <kc_scope SCOPE> KC_HD uint64_t kc_load_acquire(const uint64_t *at)
 #endif
 }
 
-/* In no order with others; what it gives may be old. */
+/* Not ordered with other accesses; the value may be stale. */
 template <kc_scope SCOPE> KC_HD uint64_t kc_load_relaxed(const uint64_t *at)
 {
 #ifdef __CUDA_ARCH__
@@ -48,7 +49,7 @@ template <kc_scope SCOPE> KC_HD uint64_t kc_load_relaxed(const uint64_t *at)
 #endif
 }
 
-/* What the thread read or wrote before comes before it. */
+/* Release: the thread's earlier reads and writes stay before this store. */
 template <kc_scope SCOPE> KC_HD void kc_store_release(uint64_t *at, uint64_t value)
 {
 #ifdef __CUDA_ARCH__
@@ -62,8 +63,9 @@ template <kc_scope SCOPE> KC_HD void kc_store_release(uint64_t *at, uint64_t val
 #endif
 }
 
-/* Set bits, in no order with other words. Who sees the word with them is as far as who sees it
- * without: a store would not do that. */
+/* Set bits, not ordered with other words. As a read-modify-write it continues the release sequence:
+ * a thread that acquires the word with these bits also sees what was released before. A plain store
+ * would break that. */
 template <kc_scope SCOPE> KC_HD void kc_set_relaxed(uint64_t *at, uint64_t bits)
 {
 #ifdef __CUDA_ARCH__
@@ -77,8 +79,8 @@ template <kc_scope SCOPE> KC_HD void kc_set_relaxed(uint64_t *at, uint64_t bits)
 #endif
 }
 
-/* True: *at was `expected`, is now `value`. What the thread reads or writes after this comes after
- * it. */
+/* True if *at was `expected` and is now `value`. Acquire: the thread's later reads and writes stay
+ * after this. */
 template <kc_scope SCOPE>
 KC_HD bool kc_swap_acquire(uint64_t *at, uint64_t expected, uint64_t value)
 {

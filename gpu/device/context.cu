@@ -15,7 +15,7 @@ enum kc_status kc_cuda_check(cudaError_t code, const char *call, struct kc_error
         return kc_fail(err, KC_EDEVICE, "CUDA: %s: %s", call, cudaGetErrorString(code));
 }
 
-/* Waiting threads are to sleep, not to spin: the cores are needed for reading. */
+/* Waiting threads sleep instead of spinning: reading needs the cores. */
 static enum kc_status wake(int device, struct kc_error *err)
 {
 #if CUDART_VERSION >= 12000
@@ -46,8 +46,8 @@ static __global__ void any_kernel(void)
 {
 }
 
-/* Here, not at the first launch, when there is no way back to the host engine any more. All kernels
- * are built for the same devices. */
+/* Checked here and not at the first launch, when it is too late to fall back to the host engine.
+ * All kernels are built for the same architectures, so one kernel is enough. */
 static enum kc_status check_build(const struct kc_gpu *gpu, struct kc_error *err)
 {
         cudaError_t code =
@@ -76,7 +76,7 @@ out:
         return status;
 }
 
-/* The pool keeps what is released, for the next allocation: cudaMalloc stops the device. */
+/* The pool keeps released memory for the next allocation, because cudaMalloc stalls the device. */
 static enum kc_status make_pool(struct kc_gpu *gpu, struct kc_error *err)
 {
         enum kc_status status;
@@ -114,8 +114,7 @@ out:
         return status;
 }
 
-/* Nothing more can be done about a failure here: the work is over, or another failure is on its
- * way to the user. */
+/* Failures are ignored here: the work is done, or an earlier failure is already being reported. */
 void kc_gpu_close(struct kc_gpu *gpu)
 {
         cudaStream_t streams[] = { gpu->stream, gpu->upload, gpu->download };
@@ -128,7 +127,8 @@ void kc_gpu_close(struct kc_gpu *gpu)
         (void)cudaGetLastError();
 }
 
-/* Memory that the pool holds in pieces of the wrong size is given back to the device first. */
+/* If the pool cannot satisfy a request, return its cached memory, which may be in pieces of the
+ * wrong size, to the device and try again. */
 static cudaError_t take(struct kc_gpu *gpu, void **memory, size_t nbytes)
 {
         cudaError_t code = cudaMallocFromPoolAsync(memory, nbytes, gpu->pool, gpu->stream);
@@ -141,8 +141,8 @@ static cudaError_t take(struct kc_gpu *gpu, void **memory, size_t nbytes)
         return cudaMallocFromPoolAsync(memory, nbytes, gpu->pool, gpu->stream);
 }
 
-/* A device that refuses nbytes is believed to have half of that left: so the next attempts ask for
- * less, or come when memory was set free. */
+/* If the device refuses nbytes, assume that it has half of that left: then the next attempts ask
+ * for less, or come after memory has been freed. */
 static enum kc_status try_alloc(struct kc_gpu *gpu, void **memory, size_t nbytes,
                                 struct kc_error *err)
 {

@@ -1,12 +1,12 @@
 /*
- * The devices there are.
+ * Lists the devices.
  */
 #include "gpu/gpu.h"
 
 #include <cuda_runtime.h>
 #include <stdio.h>
 
-/* The first failure is kept in err; CUDA's own memory of it is cleared, for the next call. */
+/* Clears CUDA's last error, so that it does not affect the next call. */
 static enum kc_status cuda_check(cudaError_t code, const char *call, struct kc_error *err)
 {
         if (code == cudaSuccess)
@@ -17,7 +17,7 @@ static enum kc_status cuda_check(cudaError_t code, const char *call, struct kc_e
 
 #define CUDA_TRY(call) KC_TRY(cuda_check((call), #call, err))
 
-/* Why there is no device, in the user's terms. */
+/* Explain why there is no device, in the user's terms. */
 static enum kc_status no_device(cudaError_t code, struct kc_error *err)
 {
         int driver = 0;
@@ -58,7 +58,8 @@ out:
         return status;
 }
 
-/* One that another program has for itself, or that is broken, does not hide the others. */
+/* A device that fails, because another process has exclusive use of it or it is broken, does not
+ * hide the others. */
 static void describe(int index, struct kc_gpu_device *device)
 {
         struct kc_error err = {};
@@ -88,7 +89,8 @@ enum kc_status kc_gpu_devices(struct kc_gpu_device *devices, int cap, int *n, st
         CUDA_TRY(cudaGetDevice(&current));
         for (int i = 0; i < count && i < cap; i++)
                 describe(i, &devices[i]);
-        if (cudaSetDevice(current) != cudaSuccess) /* it is among those that cannot be used */
+        if (cudaSetDevice(current) != cudaSuccess) /* the current device may be one that cannot be
+                                                      used */
                 (void)cudaGetLastError();
 out:
         return status;

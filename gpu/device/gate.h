@@ -1,6 +1,6 @@
 /*
- * Where the threads of the CUDA engine wait for one another, and the way to the job for code that
- * is C++, which does not see struct kc_job.
+ * Where the threads of the CUDA engine wait for each other, and the way to the job for C++ code,
+ * which does not see the definition of struct kc_job.
  */
 #ifndef KC_GPU_DEVICE_GATE_H
 #define KC_GPU_DEVICE_GATE_H
@@ -15,12 +15,12 @@ extern "C" {
 
 struct kc_job;
 
-/* What a thread listens for. Of who waits for parts, each has a bell to himself as a rule: to wake
- * all threads for what concerns one costs more than most parts take. */
+/* What a thread waits for. Threads that wait for parts usually have a bell each: waking all of them
+ * for an event that concerns one costs more than most parts take. */
 enum kc_gate_bell {
         KC_GATE_DRIVER,
         KC_GATE_WORKERS,
-        KC_GATE_PART_0, /* parts 0, 32, 64, ...; then 1, 33, ... */
+        KC_GATE_PART_0, /* of parts 0, 32, 64, ...; the next bell is for 1, 33, ... */
         KC_GATE_NPARTS = 32,
         KC_GATE_NBELLS = KC_GATE_PART_0 + KC_GATE_NPARTS,
 };
@@ -30,7 +30,8 @@ static inline enum kc_gate_bell kc_gate_part(uint64_t part)
         return (enum kc_gate_bell)(KC_GATE_PART_0 + (int)(part % KC_GATE_NPARTS));
 }
 
-/* One lock for all that the threads share. */
+/* One lock for everything that the threads share. "Inside" below means between kc_gate_enter and
+ * kc_gate_leave. */
 struct kc_gate {
         pthread_mutex_t lock;
         pthread_cond_t bells[KC_GATE_NBELLS];
@@ -44,22 +45,23 @@ void kc_gate_destroy(struct kc_gate *gate);
 void kc_gate_enter(struct kc_gate *gate);
 void kc_gate_leave(struct kc_gate *gate);
 
-/* KC_ECANCELED if the job was canceled or the gate stopped. Inside of the gate or outside. */
+/* KC_ECANCELED if the job was canceled or the gate stopped. May be called inside the gate or
+ * outside. */
 enum kc_status kc_gate_check(struct kc_gate *gate, struct kc_error *err);
 
-/* Inside: wait for kc_gate_wake, a twentieth of a second at most (nobody wakes us when the job is
- * canceled). Fails like kc_gate_check. */
+/* Inside: wait for kc_gate_wake, at most a twentieth of a second (a canceled job wakes nobody). May
+ * return early, so check the condition again. Fails like kc_gate_check. */
 enum kc_status kc_gate_wait(struct kc_gate *gate, enum kc_gate_bell bell, struct kc_error *err);
 
-/* Inside: wake all who wait for this, or whatever they wait for. */
+/* Inside: wake all threads that wait for this bell, or for any. */
 void kc_gate_wake(struct kc_gate *gate, enum kc_gate_bell bell);
 void kc_gate_wake_all(struct kc_gate *gate);
 
-/* Make all waits and checks fail from now on. */
+/* Outside: make all waits and checks fail from now on. */
 void kc_gate_stop(struct kc_gate *gate);
 
-/* Tell the job's watcher what is under way. Of KC_STAGE_PARTITION the reader tells done and
- * total. */
+/* Report the current stage to the job's watcher. In KC_STAGE_PARTITION the reader reports done and
+ * total, and the argument is ignored. */
 void kc_gate_begin_stage(struct kc_gate *gate, enum kc_stage stage, uint64_t total);
 void kc_gate_advance(struct kc_gate *gate, uint64_t n);
 

@@ -1,8 +1,9 @@
 /*
- * Keys on the device: a k-mer as one unsigned integer of 64 (k <= 32) or 128 bits (k <= 64), the
- * value of kmer/kmer.h; in memory it is what the host has, least significant word first.
+ * Keys on the device: a k-mer as one unsigned integer of 64 bits (k <= 32) or 128 bits (k <= 64),
+ * with the value of kmer/kmer.h. The layout in memory is that of the host, least significant word
+ * first.
  *
- * Everything marked KC_HD compiles for the host too, so that a machine without a device tests it.
+ * Everything marked KC_HD also compiles for the host, so that it can be tested without a device.
  */
 #ifndef KC_GPU_DEVICE_KEY_CUH
 #define KC_GPU_DEVICE_KEY_CUH
@@ -15,7 +16,7 @@
 using kc_key64 = uint64_t;
 using kc_key128 = unsigned __int128;
 
-/* The one list of widths: templates are instantiated by KC_GPU_KEYS(MACRO). */
+/* The only list of key widths: KC_GPU_KEYS(MACRO) instantiates templates. */
 #define KC_GPU_KEYS(instantiate) instantiate(kc_key64) instantiate(kc_key128)
 
 /* The 2-bit fields of x in reverse order. */
@@ -44,8 +45,9 @@ template <class Key> KC_HD Key kc_key_mask(int k)
 }
 
 /*
- * The k-mer that k bases spell, given as they lie in a batch (kmer/batch.h: first base lowest; bits
- * above 2k are ignored): as it stands, or the smaller of it and its reverse complement.
+ * The k-mer that k bases spell, given as they are packed in a batch (kmer/batch.h: first base
+ * lowest; bits above 2k are ignored): as is if stranded, otherwise the smaller of it and its
+ * reverse complement.
  */
 template <class Key> KC_HD Key kc_key_from_packed(Key packed, int k, bool stranded)
 {
@@ -55,7 +57,7 @@ template <class Key> KC_HD Key kc_key_from_packed(Key packed, int k, bool strand
         return stranded || forward < reverse ? forward : reverse;
 }
 
-/* A mixing of all bits into 64: what tables take their slots from. */
+/* Mix all bits of a key into 64: tables derive their slots from this. */
 KC_HD uint64_t kc_key_hash(kc_key64 key)
 {
         key ^= key >> 32;
@@ -68,7 +70,7 @@ KC_HD uint64_t kc_key_hash(kc_key128 key)
         return kc_key_hash((uint64_t)key ^ (uint64_t)(key >> 64) * UINT64_C(0xd6e8feb86659fd93));
 }
 
-/* How many of the [n] ascending k-mers are below `kmer`. */
+/* Returns how many of the n ascending k-mers are below `kmer`. */
 template <class Key, class Index> KC_HD Index kc_count_below(const Key *kmers, Index n, Key kmer)
 {
         Index low = 0, high = n;

@@ -1,6 +1,6 @@
 /*
- * G lanes of a warp that do one thing together. All of them take the same steps; the first one
- * speaks for them to the memory. One lane is alone, also on the host.
+ * G lanes of a warp that work together. All of them take the same steps; the first performs their
+ * memory operations. A group of one lane also compiles for the host.
  */
 #ifndef KC_GPU_DEVICE_LANES_CUH
 #define KC_GPU_DEVICE_LANES_CUH
@@ -17,7 +17,7 @@ template <int G> struct kc_lanes {
                 return kc_warp_lane() % G;
         }
 
-        /* Bit i: lane i brings true. */
+        /* Bit i: the value of lane i. */
         __device__ uint32_t ballot(bool value) const
         {
                 return tile().ballot(value);

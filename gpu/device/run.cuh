@@ -7,20 +7,21 @@
 #include "gpu/device/context.cuh"
 #include "gpu/device/key.cuh"
 
-/* Value: of joins of files, kmer/join.h. */
+/* Value: uint64_t in joins of files, where it holds marks, too (kmer/join.h). */
 template <class Key, class Value = uint32_t> struct kc_gpu_run {
         Key *kmers;    /* [cap] device */
-        Value *counts; /* [cap] device, 1 at least, saturating at UINT32_MAX */
+        Value *counts; /* [cap] device; at least 1, saturating at UINT32_MAX */
         size_t n, cap;
 };
 
-/* Bytes of device memory of a run of n pairs. */
+/* Bytes of device memory for a run of n pairs. */
 template <class Key, class Value = uint32_t> static inline size_t kc_gpu_run_nbytes(size_t n)
 {
         return n * (sizeof(Key) + sizeof(Value));
 }
 
-/* Room for cap pairs; n = 0. KC_ENOMEM leaves an empty run. */
+/* Allocate room for cap pairs; n = 0. On failure (KC_ENOMEM, KC_EDEVICE) the run is empty. Free it
+ * with kc_gpu_run_free. */
 template <class Key, class Value>
 static inline enum kc_status kc_gpu_run_new(struct kc_gpu *gpu, struct kc_gpu_run<Key, Value> *run,
                                             size_t cap, struct kc_error *err)

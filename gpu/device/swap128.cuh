@@ -1,6 +1,6 @@
 /*
- * Compare-and-swap of 16 bytes in the device's memory: from compute capability 9.0 on, and in the
- * emulator of the tests.
+ * Compare-and-swap of 16 bytes in device memory: for compute capability 9.0 and above, and in the
+ * emulator that tests use.
  */
 #ifndef KC_GPU_DEVICE_SWAP128_CUH
 #define KC_GPU_DEVICE_SWAP128_CUH
@@ -9,8 +9,8 @@
 
 #include <cuda_runtime.h>
 
-/* Whether there is one, for device code that has another way; elsewhere kc_swap128 must not be
- * called. It needs sm_90 and PTX 8.3, which came with CUDA 12.3. */
+/* Whether kc_swap128 is available; if not, device code must take another way and not call it. It
+ * needs sm_90 and PTX 8.3, which came with CUDA 12.3. */
 #if defined __CUDA_ARCH__ && \
         (__CUDA_ARCH__ < 900 || __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ < 1203)
 static constexpr bool KC_HAS_SWAP128 = false;
@@ -18,8 +18,8 @@ static constexpr bool KC_HAS_SWAP128 = false;
 static constexpr bool KC_HAS_SWAP128 = true;
 #endif
 
-/* Make *at (global memory, aligned to 16 bytes) `value` if it is `expected`; what it was. In no
- * order with other accesses, as atomicCAS. */
+/* If *at (global memory, aligned to 16 bytes) is `expected`, set it to `value`. Returns the old
+ * value. Like atomicCAS, it is not ordered with other accesses. */
 static __device__ __forceinline__ kc_key128 kc_swap128(kc_key128 *at, kc_key128 expected,
                                                        kc_key128 value)
 {

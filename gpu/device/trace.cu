@@ -10,7 +10,7 @@
 struct kc_gpu_interval {
         const char *stage;
         uint64_t number;
-        cudaEvent_t events[2]; /* NULL: by the host's clock */
+        cudaEvent_t events[2]; /* NULL: measured by the host's clock */
         double ms[2];
         bool complete;
 };
@@ -59,7 +59,7 @@ out:
         return status;
 }
 
-/* Room for one more; -1 where there is none. The lock is held. */
+/* Append an interval; returns its number, or -1 if out of memory. The lock is held. */
 static int add(struct kc_gpu_trace *trace)
 {
         if (trace->n == trace->cap) {

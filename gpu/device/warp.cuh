@@ -1,5 +1,5 @@
 /*
- * What the 32 lanes of a warp do together; all of them take part.
+ * Operations of a warp. All 32 lanes must take part in kc_warp_scan.
  */
 #ifndef KC_GPU_DEVICE_WARP_CUH
 #define KC_GPU_DEVICE_WARP_CUH
@@ -11,13 +11,13 @@ static __device__ inline uint32_t kc_warp_lane(void)
         return threadIdx.x % 32;
 }
 
-/* Number of lanes below this one in a ballot. */
+/* Number of lanes below this one whose bit is set in the ballot. */
 static __device__ inline uint32_t kc_warp_rank(uint32_t ballot)
 {
         return (uint32_t)__popc(ballot & ((1u << kc_warp_lane()) - 1));
 }
 
-/* The sum of x over this lane and those below. */
+/* Inclusive sum of x over this lane and those below. */
 static __device__ inline uint32_t kc_warp_scan(uint32_t x)
 {
         for (uint32_t d = 1; d < 32; d *= 2) {
