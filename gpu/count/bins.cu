@@ -7,8 +7,8 @@
 
 enum { WARP = 32, THREADS = 256, WARPS = THREADS / WARP };
 
-/* Slots of a table: some 36 KiB with all else, so that a multiprocessor has room for six blocks.
- * Those of hopscotch are larger by a word, and can be filled to the last. */
+/* Slots of a table. A block uses some 36 KiB of shared memory in all, so six fit on a
+ * multiprocessor. A hopscotch slot is a word larger, but all slots of that table can be filled. */
 template <class Key> static constexpr uint32_t table_capacity(enum kc_gpu_table kind)
 {
         return (sizeof(Key) == 8 ? 2048 : 1024) / (kind == KC_TABLE_HOPSCOTCH ? 2 : 1);
@@ -28,7 +28,7 @@ template <class Key> struct block_state {
 
 } // namespace
 
-/* Where the block's pairs go: the number of them, counted by the warps, is added to *out.n once. */
+/* Reserve room for the block's pairs: the warps count them, and one atomic adds the sum to *n. */
 template <class Key, class Table>
 __device__ static void reserve_pairs(block_state<Key> *state, const Table &table, uint64_t *n)
 {
@@ -56,8 +56,8 @@ __device__ static void reserve_pairs(block_state<Key> *state, const Table &table
         __syncthreads();
 }
 
-/* All pairs of the table go out. The block is in step before; whoever changes the table after this
- * waits for it. */
+/* Write all pairs of the table to the output. The block must be synchronized before, and again
+ * before the table is changed. */
 template <class Key, class Table>
 __device__ static void drain(block_state<Key> *state, const Table &table,
                              const kc_pairs_out<Key> &out)
@@ -79,7 +79,8 @@ __device__ static void drain(block_state<Key> *state, const Table &table,
         }
 }
 
-/* Records to the fold, each thread its own from *next on, until all are in or one has no room. */
+/* Add records to the fold, each thread its own from *next on, until all are in or one finds no
+ * room. */
 template <class Key>
 __device__ static void fold_records(fold<Key> *f, uint32_t *next, int k, bool stranded,
                                     const uint64_t *words, const uint64_t *records,
@@ -95,19 +96,19 @@ __device__ static void fold_records(fold<Key> *f, uint32_t *next, int k, bool st
 namespace
 {
 
-/* A warp's share of the fold, up to 32 stretches, and how far it has come. */
+/* A warp's share of the fold, up to 32 stretches, and its progress. */
 struct bin_share {
-        uint32_t first; /* of its stretches */
+        uint32_t first; /* number of its first stretch */
         uint32_t nkmers;
         uint32_t round;  /* of 32 k-mers */
         uint32_t owners; /* see kc_expand */
-        bool again;      /* this lane's k-mer of the round found no room */
-        bool resumed;    /* the round is done for those lanes that are not `again` */
+        bool again;      /* this lane's k-mer of the round found no room, and is added again */
+        bool resumed;    /* the round is already done for the lanes whose `again` is false */
 };
 
 } // namespace
 
-/* The stretches are shared out evenly, so that no warp waits long for the others. */
+/* Divide the stretches evenly, so that no warp waits long for the others. */
 template <class Key>
 __device__ static bin_share begin_share(const fold<Key> *f, kc_expander<Key> *x)
 {
@@ -122,7 +123,7 @@ __device__ static bin_share begin_share(const fold<Key> *f, kc_expander<Key> *x)
         return s;
 }
 
-/* Count until the share is done (true) or the table is full (false). For converged warps. */
+/* Count until the share is done (true) or the table is full (false). The warp must be converged. */
 template <class Key, class Table>
 __device__ static bool count_share(Table *table, const fold<Key> *f, const kc_expander<Key> *x,
                                    bin_share *s, int k, bool stranded)
@@ -146,7 +147,8 @@ __device__ static bool count_share(Table *table, const fold<Key> *f, const kc_ex
         return true;
 }
 
-/* Count what is folded; whenever the table is full, its pairs go out. For the whole block. */
+/* Count the stretches of the fold; whenever the table is full, drain and clear it. For the whole
+ * block. */
 template <class Key, class Table>
 __device__ static void count_fold(Table *table, block_state<Key> *state, int k, bool stranded,
                                   const kc_pairs_out<Key> &out)
@@ -178,7 +180,7 @@ __device__ static void count_task(Table *table, block_state<Key> *state, const k
         drain<Key>(state, *table, out);
 }
 
-/* As many blocks as there are tasks, or fewer that go on to further ones. */
+/* One block per task, or fewer blocks that loop over the tasks. */
 template <class Key, class Table>
 static __global__ void __launch_bounds__(THREADS)
         count_bins_kernel(kc_table_setup setup, int k, bool stranded, const uint64_t *words,
@@ -196,7 +198,8 @@ static __global__ void __launch_bounds__(THREADS)
 
 /* ---- launching ---- */
 
-/* A slab hash has an arena for each of its blocks; those that fit the L2 are at work. */
+/* The slab hash has an arena for each block; the number of blocks is limited so that about all
+ * arenas fit in the L2. */
 enum { SLAB_ARENA_NBYTES = 160 << 10, SLAB_MAX_BLOCKS = 384 };
 
 template <class Key, class Table>

@@ -1,5 +1,5 @@
 /*
- * Counting bins: each a table's worth of k-mers, to pairs in no order.
+ * Counting bins: each is a table's worth of k-mers, and becomes pairs in no particular order.
  */
 #ifndef KC_GPU_COUNT_BINS_CUH
 #define KC_GPU_COUNT_BINS_CUH
@@ -13,7 +13,7 @@ struct kc_task {
         uint32_t first, n; /* records */
 };
 
-/* Pairs, appended to by all blocks. */
+/* Output for pairs, to which all blocks append. */
 template <class Key> struct kc_pairs_out {
         Key *kmers;       /* [cap] device */
         uint32_t *counts; /* [cap] device */
@@ -21,10 +21,11 @@ template <class Key> struct kc_pairs_out {
 };
 
 /*
- * Count tasks first .. last - 1 and append their pairs. A k-mer may come out several times: a table
- * that is full is emptied and filled again, and pieces of a bin know nothing of each other. The
- * caller has made sure that there is room for a pair for every k-mer of the tasks.
- *   kind, setup  the tables, by kc_count_tables_plan
+ * Count tasks first .. last - 1 and append their pairs, on gpu->stream; does not wait. A k-mer may
+ * be output several times: a full table is drained and cleared, and the pieces of a bin are counted
+ * independently. The caller must provide room for as many pairs as the tasks have k-mers.
+ * KC_EDEVICE.
+ *   kind, setup  the tables, from kc_count_tables_plan
  */
 template <class Key>
 enum kc_status kc_count_tasks(struct kc_gpu *gpu, enum kc_gpu_table kind,
@@ -33,8 +34,8 @@ enum kc_status kc_count_tasks(struct kc_gpu *gpu, enum kc_gpu_table kind,
                               size_t first, size_t last, const kc_pairs_out<Key> *out,
                               struct kc_error *err);
 
-/* The tables' shape, and the device memory they want, 64 MB at most: arena_nbytes for all,
- * allocated by the caller into setup->arena. */
+/* Choose the tables' setup, and report the device memory that they need, at most 64 MB for all: the
+ * caller allocates *arena_nbytes into setup->arena. */
 template <class Key>
 void kc_count_tables_plan(const struct kc_gpu *gpu, enum kc_gpu_table kind, kc_table_setup *setup,
                           size_t *arena_nbytes);

@@ -1,5 +1,5 @@
 /*
- * Batches through the stages: find, split, count, order. And the time that each takes.
+ * Runs batches through the stages find, split, count and order, and measures the time of each.
  */
 #include "gpu/count/count_internal.cuh"
 
@@ -51,7 +51,8 @@ out:
         return status;
 }
 
-/* Spans with more records than were planned for are counted in halves. One span always fits. */
+/* If the spans have more records than planned for, count them in two halves. A single span always
+ * fits. */
 template <class Key>
 static enum kc_status count_spans(kc_gpu_counter<Key> *c, const kc_superkmer_setup *setup,
                                   const kc_gpu_reads *reads, size_t first, size_t nspans,

@@ -1,6 +1,6 @@
 /*
- * Stretches to k-mers: a warp takes up to 32 stretches and shares their k-mers out evenly among its
- * lanes.
+ * From stretches to k-mers: a warp takes up to 32 stretches and divides their k-mers evenly among
+ * its lanes.
  */
 #ifndef KC_GPU_COUNT_EXPAND_CUH
 #define KC_GPU_COUNT_EXPAND_CUH
@@ -8,16 +8,16 @@
 #include "gpu/count/fold.cuh"
 #include "gpu/device/warp.cuh"
 
-/* What the lanes of a warp tell one another, in shared memory. */
+/* What the lanes of a warp share, in shared memory. */
 template <class Key> struct kc_expander {
-        uint32_t heads[kc_stretch<Key>::MAX_NBASES]; /* bit i%32 of word i/32: k-mer i is its
-                                                        stretch's first */
-        uint32_t before[32];                         /* k-mers of the stretches before */
+        uint32_t heads[kc_stretch<Key>::MAX_NBASES]; /* bit i%32 of word i/32: k-mer i is the first
+                                                        of its stretch */
+        uint32_t before[32];                         /* number of k-mers in the stretches before */
 };
 
 /*
- * Take a stretch of nkmers k-mers from each lane, 0 from a lane without one, which has none behind
- * it that has one. Returns the number of their k-mers. For the whole warp.
+ * Each lane passes a stretch of nkmers k-mers; lanes without a stretch pass 0 and come after all
+ * lanes that have one. Returns the total number of k-mers. For the whole warp.
  */
 template <class Key>
 __device__ static uint32_t kc_expand_begin(kc_expander<Key> *x, uint32_t nkmers)
@@ -35,13 +35,14 @@ __device__ static uint32_t kc_expand_begin(kc_expander<Key> *x, uint32_t nkmers)
         return total;
 }
 
-/* Whose k-mer number round * 32 + lane is, and which of its k-mers. */
+/* The stretch of k-mer number round * 32 + lane, and the k-mer's number in that stretch. */
 struct kc_place {
         uint32_t owner, offset;
 };
 
-/* `owners` is the number of stretches that begin before this round, updated. Rounds ascend from 0;
- * a lane beyond the total gets the last owner and an offset up to 31 too far. */
+/* `owners` is the number of stretches that begin before this round; it is updated. Call for
+ * rounds in order from 0. A lane past the last k-mer gets the last owner and an offset up to 31
+ * too large. */
 template <class Key>
 __device__ static kc_place kc_expand(const kc_expander<Key> *x, uint32_t round, uint32_t *owners)
 {
@@ -52,8 +53,8 @@ __device__ static kc_place kc_expand(const kc_expander<Key> *x, uint32_t round, 
         return { owner, round * 32 + lane - x->before[owner] };
 }
 
-/* The k bases from a place on, as they lie there, with any bits above them. Up to two words of 32
- * bits behind the last that holds one of them are read. */
+/* The k bases from number `from` on, still packed, with arbitrary bits above them. Reads up to two
+ * 32-bit words past the last one that is needed. */
 __device__ static inline kc_key64 kc_cut_bases(const uint32_t *bases, uint32_t from, kc_key64)
 {
         const uint32_t *word = bases + from / 16;

@@ -1,18 +1,18 @@
 /*
- * Folding: equal records of a bin become one with a weight, before any k-mer is made. At usual
- * coverage most stretches of a genome are there many times over, and a record holds about ten
- * k-mers.
+ * Folding: equal records of a bin are merged into one with a weight, before any k-mer is made. At
+ * usual coverage most stretches of a genome occur many times, and a record holds about ten k-mers.
  *
- * A fold is a small hash table in a block's shared memory. It only gathers: a record that is in it
- * twice is counted twice, and one that finds no room waits until the others have been counted.
+ * A fold is a small hash table in a block's shared memory. It need not be exact: a record that is
+ * in it twice is counted twice, and one that finds no room waits until the others have been
+ * counted.
  */
 #ifndef KC_GPU_COUNT_FOLD_CUH
 #define KC_GPU_COUNT_FOLD_CUH
 
 #include "gpu/count/superkmer.cuh"
 
-/* The bases of a record, first one lowest, bits behind the last one zero; the highest byte is the
- * number of k-mers. Canonical: it or its reverse complement. */
+/* The bases of a record, first one lowest, zero bits after the last one; the highest byte is the
+ * number of k-mers. Canonical unless stranded: the smaller of it and its reverse complement. */
 template <class Key> struct kc_stretch {
         enum {
                 NWORDS = 2 * sizeof(Key) / 8, /* of 64 bits */
@@ -26,7 +26,8 @@ template <class Key> KC_HD uint32_t kc_stretch_nkmers(const kc_stretch<Key> *s)
         return (uint32_t)(s->words[s->NWORDS - 1] >> 56);
 }
 
-/* words >> nbits, 0 <= nbits < 64 * n. Loops over constants only: an array in registers. */
+/* words >> nbits, 0 <= nbits < 64 * N. Indices are constant once unrolled, so the array stays in
+ * registers. */
 template <int N> KC_HD void kc_words_shift_right(uint64_t (&words)[N], uint32_t nbits)
 {
         for (int half = N / 2; half > 0; half /= 2)
@@ -40,7 +41,7 @@ template <int N> KC_HD void kc_words_shift_right(uint64_t (&words)[N], uint32_t 
         }
 }
 
-/* Keep nbits low bits, 1 at least. */
+/* Keep the low nbits bits, at least 1. */
 template <int N> KC_HD void kc_words_mask(uint64_t (&words)[N], uint32_t nbits)
 {
         for (int i = 0; i < N; i++) {
@@ -52,7 +53,7 @@ template <int N> KC_HD void kc_words_mask(uint64_t (&words)[N], uint32_t nbits)
         }
 }
 
-/* The reverse complement, if it is smaller. */
+/* Replace the stretch with its reverse complement if that is smaller. */
 template <class Key> KC_HD void kc_stretch_canonical(kc_stretch<Key> *s, uint32_t nbases)
 {
         const int n = s->NWORDS;
@@ -69,7 +70,7 @@ template <class Key> KC_HD void kc_stretch_canonical(kc_stretch<Key> *s, uint32_
                 s->words[i] = smaller ? other.words[i] : s->words[i];
 }
 
-/* What a record says, from the packed reads. */
+/* The stretch that a record refers to, from the packed reads. */
 template <class Key>
 KC_HD kc_stretch<Key> kc_stretch_read(const uint64_t *words, uint64_t record, int k, bool stranded)
 {
@@ -101,8 +102,8 @@ template <class Key> KC_HD uint32_t kc_stretch_hash(const kc_stretch<Key> *s)
 }
 
 /*
- * Shared by a block. What lanes may look at while others write it is written by atomics, a word at
- * a time, and read a word at a time.
+ * Shared by a block. Data that lanes may read while others write it is written atomically and read
+ * one word at a time.
  */
 template <class Key, int CAPACITY> struct kc_fold {
         enum : uint32_t {
@@ -111,10 +112,10 @@ template <class Key, int CAPACITY> struct kc_fold {
                 LOCKED = UINT32_MAX,
                 TAG_SHIFT = 16, /* a slot: | tag, of the hash | 1 + number |; 0 is free */
         };
-        kc_stretch<Key> stretches[CAPACITY + 1]; /* the one more may be read beyond the last */
+        kc_stretch<Key> stretches[CAPACITY + 1]; /* the extra one pads reads past the last */
         uint32_t weights[CAPACITY];
         uint32_t slots[NSLOTS];
-        uint32_t n; /* may be above CAPACITY */
+        uint32_t n; /* may exceed CAPACITY */
 
         __device__ void clear()
         {
@@ -126,13 +127,13 @@ template <class Key, int CAPACITY> struct kc_fold {
                         n = 0;
         }
 
-        /* Stretches in it, behind a __syncthreads(). */
+        /* Number of stretches; call after a __syncthreads(). */
         __device__ uint32_t size() const
         {
                 return min(n, (uint32_t)CAPACITY);
         }
 
-        /* False: no room. */
+        /* Returns false if there is no room. */
         __device__ bool add(const kc_stretch<Key> &stretch)
         {
                 const uint32_t hash = kc_stretch_hash(&stretch);
@@ -169,7 +170,7 @@ template <class Key, int CAPACITY> struct kc_fold {
                 return difference == 0;
         }
 
-        /* The slot is locked: whoever meets it waits, so nothing long may happen here. */
+        /* The slot is locked and other threads spin on it, so this must be short. */
         __device__ bool enter(uint32_t slot, uint32_t tag, const kc_stretch<Key> &stretch)
         {
                 uint32_t number = atomicAdd(&n, 1u);

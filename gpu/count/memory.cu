@@ -1,12 +1,12 @@
 /*
- * The memory of a counter, planned from the most k-mers of a batch.
+ * The memory of a counter, planned from the most k-mers in a batch.
  */
 #include "gpu/count/count_internal.cuh"
 
 #include <new>
 
-/* Bins of 4096 k-mers for tables of 2048 slots, 2048 for 1024: at usual coverage a table is a third
- * full in the end, and even all distinct they need few tables. */
+/* Bins have 4096 k-mers for tables of 2048 slots, 2048 for 1024. At usual coverage a table ends up
+ * a third full, and even bins of distinct k-mers only need to be drained a few times. */
 template <class Key> int kc_counter_bin_bits(uint64_t nkmers)
 {
         const int max_bits = sizeof(Key) == 8 ? 19 : (int)KC_RECORD_MAX_BIN_BITS;
@@ -17,7 +17,7 @@ template <class Key> int kc_counter_bin_bits(uint64_t nkmers)
         return bits;
 }
 
-/* Half the k-mers may be distinct before a batch becomes more than one run. */
+/* Up to half of the k-mers may be distinct before a batch makes more than one run. */
 static uint64_t pairs_for(uint64_t nkmers)
 {
         const uint64_t least = (uint64_t)TASK_NRECORDS * 128;
@@ -34,8 +34,8 @@ struct sizes {
 
 } // namespace
 
-/* Temporary memory of CUB's sorting and scanning of so many items, with a margin: 1024 bytes a tile
- * of 3840 records (sm_80) or more. */
+/* CUB's temporary memory to sort or scan nitems items, with a margin: it needs 1024 bytes per tile
+ * of at least 3840 records (sm_80). */
 static size_t cub_nbytes_for(uint64_t nitems)
 {
         return (size_t)nitems / 10 * 3 + (4 << 20);

@@ -1,9 +1,10 @@
 /*
- * Minimizers on the device: the smallest hash of the canonical m-mers in a k-mer, the same on both
- * strands, so that all copies of a k-mer meet in one bin.
+ * Minimizers on the device: the smallest hash of the canonical m-mers in a k-mer, equal on both
+ * strands, so that all copies of a k-mer are put in one bin.
  *
- * Longer than the host engine's: 2^18 bins want more than the 2^21 canonical 11-mers, of which only
- * the fraction that hash low are ever chosen, or a few bins would hold a large part of the k-mers.
+ * They are longer than in the host engine: 2^18 bins need more than the 2^21 canonical 11-mers. Of
+ * those, only the fraction with low hashes is ever chosen, so a few bins would hold a large part of
+ * the k-mers.
  */
 #ifndef KC_GPU_COUNT_MINIMIZER_CUH
 #define KC_GPU_COUNT_MINIMIZER_CUH
@@ -29,7 +30,7 @@ static KC_HD void kc_mmer_feed(kc_mmer *mmer, uint32_t base, int m)
         mmer->reverse = mmer->reverse >> 2 | (base ^ 3) << 2 * (m - 1);
 }
 
-/* Its place in the order of minimizers: not the alphabet's, in which poly-A would draw far too many
+/* Its rank among minimizers. Alphabetical order would not do: poly-A would attract far too many
  * k-mers. */
 static KC_HD uint32_t kc_mmer_hash(const kc_mmer *mmer)
 {
@@ -37,8 +38,8 @@ static KC_HD uint32_t kc_mmer_hash(const kc_mmer *mmer)
         return (canonical ^ UINT32_C(0x5a3c1e97)) * UINT32_C(0x9e3779b1);
 }
 
-/* The bin, of 2^bits, of the k-mers with this minimizer. Mixed again: minima crowd at the low
- * end. */
+/* The bin, out of 2^bits, of the k-mers with this minimizer. Hashed again, because minima cluster
+ * at the low end. */
 static KC_HD uint32_t kc_minimizer_bin(uint32_t hash, int bits)
 {
         hash ^= hash >> 15;

@@ -1,6 +1,6 @@
 /*
- * The multisplit: records of super-k-mers to bins, and the bins to tasks, each for one thread
- * block.
+ * The multisplit: sorts the records of super-k-mers by bin, and cuts the bins into tasks, one for
+ * each thread block.
  */
 #include "gpu/count/count_internal.cuh"
 
@@ -13,8 +13,8 @@ enum { THREADS = 256, WARP = 32 };
 
 /* ---- bins to tasks ---- */
 
-/* Where each bin begins among the sorted records; offsets[nbins] = n. A record that follows one of
- * another bin says so for all bins in between. */
+/* Where each bin begins among the sorted records; offsets[nbins] = n. The first record of a bin
+ * also sets the offsets of the empty bins before it. */
 static __global__ void multisplit_offsets_kernel(const uint64_t *records, uint64_t n,
                                                  uint32_t nbins, uint32_t *offsets)
 {
@@ -42,7 +42,7 @@ struct pieces_of {
 
 } // namespace
 
-/* Exclusive sums of the bins' pieces, and their total. */
+/* Exclusive prefix sums of the number of pieces of each bin, and the total. */
 template <class Key>
 static enum kc_status sum_pieces(kc_gpu_counter<Key> *c, uint32_t nbins, struct kc_error *err)
 {
@@ -53,7 +53,7 @@ static enum kc_status sum_pieces(kc_gpu_counter<Key> *c, uint32_t nbins, struct 
                                                      nbins + 1, c->gpu->stream));
 }
 
-/* The bin that a task is a piece of: the last one with so many tasks before it or fewer. */
+/* The bin of a task: the last one that has at most `task` tasks before it. */
 __device__ static uint32_t bin_of_task(const uint32_t *pieces, uint32_t nbins, uint32_t task)
 {
         uint32_t low = 0, high = nbins; /* pieces[low] <= task < pieces[high] */
@@ -67,7 +67,7 @@ __device__ static uint32_t bin_of_task(const uint32_t *pieces, uint32_t nbins, u
         return low;
 }
 
-/* One warp a task; bounds[t] is the number of its k-mers. */
+/* One warp per task; bounds[t] is the number of its k-mers. */
 static __global__ void multisplit_tasks_kernel(const uint64_t *records, const uint32_t *offsets,
                                                const uint32_t *pieces, uint32_t nbins,
                                                kc_task *tasks, uint64_t *bounds)
@@ -87,7 +87,7 @@ static __global__ void multisplit_tasks_kernel(const uint64_t *records, const ui
         }
 }
 
-/* Sorted records to tasks, bounds (summed up) and heard->ntasks. */
+/* From sorted records to tasks, bounds (cumulative) and heard->ntasks. */
 template <class Key>
 static enum kc_status make_tasks(kc_gpu_counter<Key> *c, const kc_superkmer_setup *setup,
                                  struct kc_error *err)
@@ -118,7 +118,7 @@ out:
 
 /* ---- records to bins ---- */
 
-/* By bin: the multisplit. */
+/* Sort by bin: the multisplit. */
 template <class Key>
 enum kc_status kc_counter_split(kc_gpu_counter<Key> *c, const kc_superkmer_setup *setup,
                                 struct kc_error *err)
@@ -128,7 +128,7 @@ enum kc_status kc_counter_split(kc_gpu_counter<Key> *c, const kc_superkmer_setup
         cub::DoubleBuffer<uint64_t> buffers(c->found, c->records);
         size_t nbytes = c->cub_nbytes;
         KC_TRY(kc_counter_begin_time(c, err));
-        if (setup->bin_bits > 0) /* else all are in one bin, as they were found */
+        if (setup->bin_bits > 0) /* otherwise all are in one bin, in the order found */
                 KC_TRY(KC_CUDA(cub::DeviceRadixSort::SortKeys(
                         c->cub_memory, nbytes, buffers, c->heard->nrecords, bin_shift,
                         bin_shift + setup->bin_bits, c->gpu->stream)));

@@ -1,11 +1,11 @@
 /*
- * Tasks to runs: counted in waves, as many at a time as there is room for their pairs; the pairs of
- * a wave or several are ordered into a run.
+ * From tasks to runs. Tasks are counted in waves, each as large as there is room for its pairs; the
+ * pairs of one or more waves are ordered into a run.
  */
 #include "gpu/count/count_internal.cuh"
 #include "gpu/order/order.cuh"
 
-/* *last: tasks first .. *last - 1 have at most `room` k-mers. */
+/* Set *last such that tasks first .. *last - 1 have at most `room` k-mers. */
 static __global__ void count_wave_kernel(const uint64_t *bounds, uint32_t first, uint32_t ntasks,
                                          uint64_t room, uint32_t *last)
 {
@@ -36,7 +36,7 @@ template <class Key> static pair_buffers<Key> get_pairs(const kc_gpu_counter<Key
         return { c->kmers, c->kmers + c->pairs_cap, c->counts, c->counts + c->pairs_cap };
 }
 
-/* Count as many tasks from *first on as there is surely room for. */
+/* Count tasks from *first on, as many as are certain to have room for their pairs. */
 template <class Key>
 static enum kc_status count_wave(kc_gpu_counter<Key> *c, const kc_gpu_reads *reads, uint32_t *first,
                                  struct kc_error *err)
@@ -62,7 +62,7 @@ out:
         return status;
 }
 
-/* The pairs so far become a run. */
+/* Order the pairs so far into a run, and hand it to the taker. */
 template <class Key>
 static enum kc_status give_run(kc_gpu_counter<Key> *c, const struct kc_gpu_run_taker<Key> *taker,
                                uint64_t *nsaturated, struct kc_error *err)
@@ -82,7 +82,7 @@ out:
         return status;
 }
 
-/* Room that is worth another wave, while tasks are left. */
+/* Whether there is room enough for another wave to be worthwhile. */
 template <class Key> static bool has_room(const kc_gpu_counter<Key> *c)
 {
         return c->pairs_cap - c->heard->npairs >= c->pairs_cap / 8;

@@ -4,9 +4,9 @@
 
 enum {
         WARP = 32,
-        WARPS = 4,      /* of a block; they do not know of each other */
-        LIST_ROWS = 24, /* entries that a lane's list can hold beside those of one window */
-        START_BITS = 7, /* of an entry: first k-mer of the record, in its span */
+        WARPS = 4,      /* per block; they work independently */
+        LIST_ROWS = 24, /* entries that a lane's list can hold besides those of one window */
+        START_BITS = 7, /* of an entry: number of the record's first k-mer in its span */
 };
 static_assert(KC_SPAN_NKMERS <= 1 << START_BITS, "an entry holds the place in the span");
 
@@ -21,7 +21,8 @@ kc_superkmer_setup kc_superkmer_setup_for(int k, int bin_bits, int max_nbases)
         return s;
 }
 
-/* A window of w random m-mers changes its minimum every (w + 1) / 2 places; spans end some more. */
+/* A window of w random m-mers changes its minimum about every (w + 1) / 2 positions; the ends of
+ * spans add some. */
 uint64_t kc_superkmer_expected(int k, uint64_t nkmers)
 {
         uint64_t window = (uint64_t)(k - kc_gpu_minimizer_length(k) + 1);
@@ -32,11 +33,11 @@ uint64_t kc_superkmer_expected(int k, uint64_t nkmers)
 namespace
 {
 
-/* The bases from a place on, 16 at a time; behind the last one come any. */
+/* The bases from a position on, 16 at a time; arbitrary bases follow the last one. */
 struct base_stream {
         const uint32_t *next;
         uint32_t nleft;  /* words of the span from *next on */
-        uint32_t behind; /* bases of *(next - 1) are in here from bit `shift` on */
+        uint32_t behind; /* *(next - 1); its bases from bit `shift` on are still to come */
         uint32_t shift, bits;
 };
 
@@ -66,31 +67,31 @@ namespace
 {
 
 /*
- * A lane's records so far: | hash of the minimizer, its high bits | start |, row after row of the
- * warp. A record ends where the next one begins.
+ * A lane's records so far, | high bits of the minimizer's hash | start |, one per row in the lane's
+ * column. A record ends where the next one begins.
  */
 struct lane_list {
         uint32_t *rows; /* [rows][WARP] shared */
         uint32_t n;
 };
 
-/* Where records go. */
+/* Where records are written. */
 struct records_out {
         uint64_t *records;
         uint64_t cap;
         unsigned long long *n;
 };
 
-/* What the lanes of a warp must know of one another while their lists are emptied. */
+/* What the lanes of a warp share while their lists are emptied. */
 struct warp_board {
         uint64_t position[WARP]; /* of the span's first base */
-        uint32_t before[WARP];   /* entries of the lanes before */
-        uint32_t end[WARP];      /* k-mer where the last entry's record ends */
+        uint32_t before[WARP];   /* number of entries of the lanes before */
+        uint32_t end[WARP];      /* number of the k-mer where the last record ends */
 };
 
 } // namespace
 
-/* The lane whose entry is the e-th of the warp's. */
+/* The lane that has entry e of the warp's entries. */
 __device__ static uint32_t owner_of(const warp_board *board, uint32_t e)
 {
         uint32_t owner = 0;
@@ -100,7 +101,8 @@ __device__ static uint32_t owner_of(const warp_board *board, uint32_t e)
         return owner;
 }
 
-/* All entries of the warp, shared out evenly, become records; `end`: where the lane's last ends. */
+/* Turn all entries of the warp into records, divided evenly among lanes. `end`: where the lane's
+ * last record ends. */
 __device__ static void empty_lists(const kc_superkmer_setup &setup, const records_out &out,
                                    warp_board *board, lane_list *list, uint32_t end)
 {
@@ -130,7 +132,7 @@ __device__ static void empty_lists(const kc_superkmer_setup &setup, const record
         list->n = 0;
 }
 
-/* hashes[0 .. n-1] of the lane become minima of what is from there to the end. */
+/* Replace each of the lane's hashes[0 .. n-1] with the minimum of it and those after it. */
 __device__ static void make_suffix_minima(uint32_t *hashes, int n)
 {
         uint32_t least = hashes[(n - 1) * WARP];
@@ -143,7 +145,7 @@ __device__ static void make_suffix_minima(uint32_t *hashes, int n)
 namespace
 {
 
-/* A lane on its way through a span: m-mer after m-mer. */
+/* A lane's progress through a span, one m-mer at a time. */
 struct span_walk {
         base_stream bases;
         kc_mmer mmer;
@@ -161,7 +163,7 @@ __device__ static void walk_feed(span_walk *w)
         w->bases.bits >>= 2;
 }
 
-/* Just before the first m-mer's last base. */
+/* Start a walk: after m - 1 bases, the next one completes the first m-mer. */
 __device__ static span_walk walk_begin(const uint64_t *words, uint64_t position, uint32_t nbases,
                                        int m)
 {
@@ -182,7 +184,7 @@ __device__ static uint32_t walk_hash(span_walk *w)
 namespace
 {
 
-/* The record that a lane is in. */
+/* The record that a lane is currently extending. */
 struct open_record {
         uint32_t start, minimizer;
 };
@@ -194,7 +196,7 @@ __device__ static uint32_t list_entry(const open_record &record)
         return (record.minimizer & ~0u << START_BITS) | record.start;
 }
 
-/* The first block of m-mers ends with the first k-mer; its minimum is that k-mer's minimizer. */
+/* The first block of m-mers is that of the first k-mer; its minimum is that k-mer's minimizer. */
 __device__ static open_record first_block(span_walk *w, uint32_t *hashes, int window)
 {
         open_record record = { 0, UINT32_MAX };
@@ -207,7 +209,7 @@ __device__ static open_record first_block(span_walk *w, uint32_t *hashes, int wi
         return record;
 }
 
-/* A further block, from k-mer `kmer` on. An entry is stored in any case, and kept if a record ends:
+/* A further block, from k-mer `kmer` on. An entry is always stored, but kept only if a record ends:
  * a branch would cost more. */
 __device__ static void next_block(const kc_superkmer_setup &setup, span_walk *w, uint32_t *hashes,
                                   lane_list *list, open_record *record, uint32_t kmer,
@@ -232,9 +234,9 @@ __device__ static void next_block(const kc_superkmer_setup &setup, span_walk *w,
 }
 
 /*
- * One lane a span; all lanes of a warp go through their spans in step. The minimum over the window
- * that ends at an m-mer is that of the m-mers of its block of `window` m-mers up to it, and of a
- * suffix of the block before (van Herk 1992, Gil and Werman 1993): the same work at each place.
+ * One lane per span; all lanes of a warp go through their spans in lockstep. The minimum over the
+ * window that ends at an m-mer is that of its block of `window` m-mers up to it, and of a suffix of
+ * the block before (van Herk 1992, Gil and Werman 1993). So every position takes the same work.
  */
 static __global__ void __launch_bounds__(WARP *WARPS)
         find_superkmers_kernel(kc_superkmer_setup setup, const uint64_t *words,
@@ -247,7 +249,7 @@ static __global__ void __launch_bounds__(WARP *WARPS)
         uint32_t *hashes = shared + warp * (uint32_t)(window + 1 + nrows) * WARP + lane;
         warp_board *board = &boards[warp];
         lane_list list = { hashes - lane + (window + 1) * WARP, 0 };
-        hashes[window * WARP] = UINT32_MAX; /* the suffix of no m-mers */
+        hashes[window * WARP] = UINT32_MAX; /* the empty suffix */
 
         const size_t index = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
         kc_span span = {};

@@ -1,6 +1,6 @@
 /*
- * The buffers on the device: where workers take places for their batches, until one is full, and
- * from where the driver takes it.
+ * The buffers on the device: workers claim places in them for their batches; the driver takes a
+ * buffer when it is full.
  */
 #include "gpu/feed/feed_internal.cuh"
 
@@ -20,7 +20,7 @@ static enum kc_status make_buffers(struct kc_gpu_feed *feed, struct kc_gpu *gpu,
                 KC_TRY(kc_gpu_new(gpu, &b->spans, feed->caps.nspans, err));
                 KC_TRY(kc_gpu_event_new(&b->uploaded, err));
         }
-        /* Uploads are on a stream of their own: they may not begin before the memory is there. */
+        /* Uploads use a stream of their own, and must not begin before the memory is allocated. */
         KC_TRY(KC_CUDA(cudaStreamSynchronize(gpu->stream)));
 out:
         return status;
@@ -124,7 +124,8 @@ void kc_feed_enqueued(struct kc_gpu_feed *feed, const struct feed_place *place)
 
 /* ---- the driver ---- */
 
-/* Wait for a closed buffer into which no copy is to come; NULL: there is none any more. */
+/* Wait for a closed buffer for which all copies are enqueued; *next = NULL at the end of the
+ * input. */
 static enum kc_status next_buffer(struct kc_gpu_feed *feed, struct feed_buffer **next,
                                   struct kc_error *err)
 {

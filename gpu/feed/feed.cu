@@ -7,7 +7,7 @@
 
 #include <cstring>
 
-/* Only then may this thread call CUDA. */
+/* A worker thread may call CUDA only after this. */
 static enum kc_status wait_for_device(struct kc_gpu_feed *feed, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
@@ -53,7 +53,7 @@ out:
         return status;
 }
 
-/* Wait for the slot's copy, if there was one. */
+/* Wait for the slot's copy, if one is in progress. */
 static enum kc_status wait_for_slot(struct feed_slot *slot, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
@@ -72,7 +72,7 @@ static bool is_attached(struct kc_gpu_feed *feed)
         return attached;
 }
 
-/* Read until the device is ready: *n batches; *end if that was all. */
+/* Read until the device is ready: *n batches. *end is set if the input ended. */
 static enum kc_status read_ahead(struct kc_gpu_feed *feed, int worker, int *n, bool *end,
                                  struct kc_error *err)
 {
@@ -90,7 +90,7 @@ out:
         return status;
 }
 
-/* Copy the words, swap the segments: the batch's memory is not locked. */
+/* Copy the words and swap the segments: only the words must be in the slot's pinned memory. */
 static void move_batch(struct feed_slot *slot, struct kc_batch *batch)
 {
         struct kc_segment *segments = slot->batch.segments;

@@ -1,35 +1,35 @@
 /*
- * A feed and what its parts have of one another: the workers' host memory (memory.cu), the
- * buffers on the device (buffers.cu), reading (feed.cu). Inside of feed.
+ * Private to gpu/feed: a feed and the state shared by its source files, the workers' host memory
+ * (memory.cu), the buffers on the device (buffers.cu), and reading (feed.cu).
  */
 #ifndef KC_GPU_FEED_FEED_INTERNAL_CUH
 #define KC_GPU_FEED_FEED_INTERNAL_CUH
 
 #include "gpu/feed/feed.cuh"
 
-enum { NLOCKED = 2 }; /* slots of a worker: one is filled while the other is copied */
+enum { NLOCKED = 2 }; /* slots per worker: one is filled while the other is copied */
 
-/* A host batch and its spans in memory that is locked, so that they are copied without a detour. */
+/* A host batch and its spans, in pinned memory, from which CUDA copies without a staging buffer. */
 struct feed_slot {
         struct kc_batch batch;
-        struct kc_span *spans; /* [most_spans] behind the words */
-        bool busy;             /* being copied; copied tells when it is over */
+        struct kc_span *spans; /* [most_spans] after the words */
+        bool busy;             /* being copied, until the event `copied` */
         cudaEvent_t copied;
 };
 
 struct feed_reader {
         struct feed_slot slots[NLOCKED];
-        struct kc_batch ahead[KC_FEED_NAHEAD]; /* what is read before the device is ready */
+        struct kc_batch ahead[KC_FEED_NAHEAD]; /* batches read before the device is ready */
 };
 
-/* Reads on the device: filled by the workers until closed, then the driver's. */
+/* Reads on the device: filled by the workers until closed, then owned by the driver. */
 struct feed_buffer {
         uint64_t *words;
         struct kc_span *spans;
         size_t nwords, nspans;
         uint64_t nkmers;
         bool closed;
-        int ncopies; /* workers that have claimed a place and not enqueued their copies yet */
+        int ncopies; /* workers that claimed a place and have not enqueued their copies yet */
         cudaEvent_t uploaded;
         int fill_trace, upload_trace;
 };
@@ -41,35 +41,38 @@ struct kc_gpu_feed {
         struct kc_gpu *gpu; /* NULL: not attached */
         struct kc_gpu_feed_caps caps;
         struct feed_reader *readers;
-        char *memory; /* of all slots, then of what is read ahead */
-        bool locked;  /* the slots' part of it */
+        char *memory; /* all slots, then the batches that are read ahead */
+        bool locked;  /* the slots in it are pinned */
         /* guarded by the gate */
         bool attached;
         struct feed_buffer buffers[KC_FEED_MAX_BUFFERS]; /* [caps.nbuffers] */
         int filling, taking;                             /* buffers are used in turn */
-        uint64_t nbegun;                                 /* batches, for the trace */
+        uint64_t nbegun;                                 /* buffers begun so far, as their number
+                                                            in the trace */
         int nreading;
         double end_seconds;
 };
 
-/* A host batch's place in a device buffer. */
+/* The place of a host batch in a device buffer. */
 struct feed_place {
         struct feed_buffer *buffer;
         size_t word, span;
 };
 
-/* Make the pages of a worker's slots: who does it is the one who uses them, and to lock pages that
- * are there takes a tenth of the time. */
+/* Touch all pages of a worker's slots. Each worker does this for the pages that it will use; pinning
+ * pages that exist already takes a tenth of the time. */
 void kc_feed_touch(struct kc_gpu_feed *feed, int worker);
 
-/* Lock the slots. Where the system does not allow it, CUDA copies all the same, only slower. */
+/* Pin the slots, and create their events. If the system does not allow pinning, CUDA still copies,
+ * only slower. */
 enum kc_status kc_feed_lock(struct kc_gpu_feed *feed, struct kc_error *err);
 
-/* Wait until a device buffer has room, and take it. A batch that does not fit closes the buffer. */
+/* Wait until a device buffer has room, and claim a place in it. A batch that does not fit closes
+ * the buffer. KC_ECANCELED. */
 enum kc_status kc_feed_claim(struct kc_gpu_feed *feed, size_t nwords, size_t nspans,
                              uint64_t nkmers, struct feed_place *place, struct kc_error *err);
 
-/* The copies to a claimed place are enqueued. */
+/* Call after enqueuing the copies to a claimed place. */
 void kc_feed_enqueued(struct kc_gpu_feed *feed, const struct feed_place *place);
 
 #endif

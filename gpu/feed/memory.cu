@@ -1,9 +1,9 @@
 /*
- * The workers' memory on the host: two slots each that are locked and copied from, and what they
- * read before the device is ready.
+ * The workers' memory on the host: two pinned slots each, from which the copies are made, and the
+ * batches read before the device is ready.
  *
  *      memory:  | slots of worker 0 | of worker 1 | ... | ahead of worker 0 | of worker 1 | ...
- *               `------------- locked as one ----------´
+ *               `------------- pinned as one ----------´
  */
 #include "gpu/feed/feed_internal.cuh"
 #include "gpu/feed/spans.cuh"
@@ -13,7 +13,7 @@
 
 enum {
         HUGE_PAGE = 2 << 20,
-        LARGEST_PAGE = 64 << 10, /* but for huge ones */
+        LARGEST_PAGE = 64 << 10, /* other than huge pages */
         SMALLEST_PAGE = 4 << 10,
         WORDS_PER_SEGMENT = 4,
 };
@@ -44,7 +44,7 @@ static size_t slot_nbytes(uint32_t batch_words)
                            most_spans(batch_words) * sizeof(struct kc_span));
 }
 
-/* No page belongs to two workers. */
+/* Whole pages, so that no page belongs to two workers. */
 static size_t slots_nbytes(uint32_t batch_words)
 {
         return NLOCKED * slot_nbytes(batch_words);
@@ -71,15 +71,15 @@ struct kc_gpu_feed_caps kc_gpu_feed_least(uint32_t batch_words)
         return caps;
 }
 
-/* Of all workers, with nothing else on its pages. */
+/* For all workers, in whole huge pages, which hold nothing else. */
 static size_t all_slots_nbytes(const struct kc_gpu_feed *feed)
 {
         size_t nbytes = (size_t)feed->setup.nthreads * slots_nbytes(feed->setup.batch_words);
         return kc_round_up(nbytes, HUGE_PAGE);
 }
 
-/* All memory of all workers in one piece, of large pages: fewer to fault in, and they are locked in
- * a fraction of the time. */
+/* Allocate the memory of all workers in one piece, of huge pages: there are fewer to fault in, and
+ * pinning takes a fraction of the time. */
 static enum kc_status map_memory(struct kc_gpu_feed *feed, struct kc_error *err)
 {
         size_t ahead = (size_t)feed->setup.nthreads * ahead_nbytes(feed->setup.batch_words);
@@ -87,7 +87,8 @@ static enum kc_status map_memory(struct kc_gpu_feed *feed, struct kc_error *err)
         feed->memory = (char *)aligned_alloc(HUGE_PAGE, nbytes);
         if (feed->memory == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for sequence batches");
-        (void)madvise(feed->memory, nbytes, MADV_HUGEPAGE); /* an advice that may be turned down */
+        (void)madvise(feed->memory, nbytes,
+                      MADV_HUGEPAGE); /* only advice: failure does not matter */
         return KC_OK;
 }
 

@@ -22,7 +22,8 @@ void kc_gpu_spans_measure(const struct kc_segment *segments, size_t n, int k, si
         }
 }
 
-/* Of 300 k-mers, three spans of 100: the first ones get what division leaves. */
+/* For example, 300 k-mers make three spans of 100. The first spans get one more each if there is a
+ * remainder. */
 static struct kc_span *cut(const struct kc_segment *segment, int k, uint32_t first_word,
                            struct kc_span *span)
 {

@@ -1,6 +1,6 @@
 /*
- * Cutting the segments of a batch into spans (gpu/device/reads.cuh), on the host: each span is one
- * thread's work, so they are as even as can be.
+ * Cutting the segments of a batch into spans (gpu/device/reads.cuh), on the host. Each span is one
+ * thread's work, so spans are cut as evenly as possible.
  */
 #ifndef KC_GPU_FEED_SPANS_CUH
 #define KC_GPU_FEED_SPANS_CUH
@@ -8,18 +8,19 @@
 #include "gpu/device/reads.cuh"
 #include "kmer/batch.h"
 
-/* Spans and k-mers that the segments give; each is k bases long at least. */
+/* Count the spans and k-mers of the segments, each of which has at least k bases. */
 void kc_gpu_spans_measure(const struct kc_segment *segments, size_t n, int k, size_t *nspans,
                           uint64_t *nkmers);
 
 /*
- * Cut them: segment by segment, every k-mer in one span. first_word is added to all words.
- *   spans  out [what kc_gpu_spans_measure says]
+ * Cut the segments into spans, in order; every k-mer is in exactly one span. first_word is added to
+ * all word numbers.
+ *   spans  out [the nspans of kc_gpu_spans_measure]
  */
 void kc_gpu_spans_cut(const struct kc_segment *segments, size_t n, int k, uint32_t first_word,
                       struct kc_span *spans);
 
-/* Most spans that n segments in nwords words can give. */
+/* Most spans that n segments in nwords words can have. */
 static inline size_t kc_gpu_spans_most(size_t n, size_t nwords)
 {
         return n + nwords * 32 / KC_SPAN_NKMERS;
