@@ -1,5 +1,5 @@
 /*
- * What the stages of order share: sizes, tables, a scan.
+ * Shared by the stages of order: sizes, tables, a scan.
  */
 #ifndef KC_GPU_ORDER_COMMON_CUH
 #define KC_GPU_ORDER_COMMON_CUH
@@ -12,12 +12,13 @@ enum {
         NTHREADS = 512,
         PLAN_NTHREADS = 1024,
         CHUNK_NTILES = 8,  /* tiles that one block splits or counts */
-        CURSOR_STRIDE = 8, /* words between the cursors of two splits: a sector each */
+        CURSOR_STRIDE = 8, /* words between the cursors of two splits: each has a memory sector of
+                              its own */
         MAX_EXCEPTIONS = 1 << 20,
-        SUB_LIMIT = 48, /* pairs of a sub-bucket that are ranked by comparing all */
+        SUB_LIMIT = 48, /* most pairs of a sub-bucket that are ranked by comparing all of them */
 };
 
-/* What a packed count does not hold. */
+/* The part of a count that does not fit in a packed pair. */
 template <class Key> struct exception {
         Key kmer;
         uint32_t count;
@@ -35,13 +36,13 @@ struct order_state {
 /* All tables, in one allocation. */
 struct order_tables {
         struct order_state *state;
-        uint32_t *coarse;               /* [KC_ORDER_NCOARSE] pairs */
-        uint32_t *cells;                /* [KC_ORDER_NCELLS] pairs */
+        uint32_t *coarse;               /* [KC_ORDER_NCOARSE] number of pairs */
+        uint32_t *cells;                /* [KC_ORDER_NCELLS] number of pairs */
         uint64_t *progress;             /* [max_buckets] look-back */
         struct kc_order_bucket *splits; /* [KC_ORDER_FANOUT] */
         uint32_t *cursors;              /* [KC_ORDER_FANOUT * CURSOR_STRIDE] of the splits */
         uint32_t *first_chunk;          /* [KC_ORDER_FANOUT + 1] */
-        uint32_t *nbuckets;             /* [KC_ORDER_FANOUT] of each split */
+        uint32_t *nbuckets;             /* [KC_ORDER_FANOUT] for each split */
         uint32_t *first_bucket;         /* [KC_ORDER_FANOUT + 1] */
         uint32_t *pair_ends;            /* [KC_ORDER_FANOUT * KC_ORDER_FANOUT] of splits' buckets */
         struct kc_order_bucket *buckets; /* [max_buckets] */
@@ -51,19 +52,20 @@ struct order_tables {
         uint16_t *cell_ends;             /* as pair_ends */
         uint16_t *bucket_of;             /* [KC_ORDER_NCELLS] within the split */
         size_t max_buckets;
-        size_t nbytes, zero_nbytes; /* of the allocation; of its front, zero at first */
+        size_t nbytes, zero_nbytes; /* of the allocation; of its front, which starts as zeros */
 };
 
 template <class Key> struct order_work {
         struct kc_order_input<Key> in;
         struct kc_order_packing packing;
         struct order_tables tables;
-        struct order_state state; /* as last read */
+        struct order_state state; /* host copy, as last read */
         struct exception<Key> *exceptions;
         uint32_t max_exceptions;
 };
 
-/* The sum of the threads' values before this thread's; all values' in *total. sums: [32] shared. */
+/* The sum of the values of the threads before this one; the sum of all in *total. sums: [32]
+ * shared. */
 static __device__ uint32_t block_scan(uint32_t value, uint32_t *sums, uint32_t *total)
 {
         int lane = threadIdx.x % 32, warp = threadIdx.x / 32, nwarps = blockDim.x / 32;
@@ -78,8 +80,8 @@ static __device__ uint32_t block_scan(uint32_t value, uint32_t *sums, uint32_t *
         return sum - value + (warp == 0 ? 0 : before);
 }
 
-/* Which split chunk number `chunk` is of, and its pairs. To all threads; [begin, end) is empty
- * for a block too many. */
+/* The split to which chunk number `chunk` belongs, and the chunk's pairs, for all threads of a
+ * block. [begin, end) is empty if there is no such chunk. */
 struct chunk_range {
         uint32_t split, begin, end;
 };

@@ -1,24 +1,23 @@
 /*
- * Order by buckets that fit shared memory; gpu/order/plan.cuh says what cells, splits and buckets
- * are.
+ * Order by buckets that fit in shared memory; gpu/order/plan.cuh defines cells, splits and buckets.
  *
- *      count coarse cells ─▶ plan splits ─▶ pairs packed, and to their splits
- *        ─▶ count cells ─▶ plan buckets ─▶ pairs to their buckets
+ *      count coarse cells ─▶ plan splits ─▶ pack the pairs, and move them to their splits
+ *        ─▶ count cells ─▶ plan buckets ─▶ move the pairs to their buckets
  *        ─▶ each bucket sorted by one block
  *
- * Nothing has to be stable, so a tile of pairs gets its place in a split or bucket by an atomic add
- * for each part it has pairs of. A bucket of more pairs than a block sorts is a cell by itself, or
- * the rest of a split that has too many buckets; those are taken out and sorted together the plain
- * way.
+ * No step needs to be stable, so a tile of pairs reserves its place in each split or bucket that it
+ * has pairs of by one atomic add. A bucket with more pairs than a block can sort is either a single
+ * cell or the rest of a split that has too many buckets; such buckets are taken out and sorted
+ * together by radix sort (gpu/order/plain.cu).
  */
 #include "gpu/order/order.cuh"
 #include "gpu/order/rare.cuh"
 #include "gpu/order/sort.cuh"
 #include "gpu/order/split.cuh"
 
-enum { MIN_PAIRS = 1 << 19 }; /* for fewer the plain way is as fast */
+enum { MIN_PAIRS = 1 << 19 }; /* for fewer pairs the radix sort is as fast */
 
-/* A part of the allocation; with memory == NULL only its size counts. */
+/* Place a table in the allocation; if memory is NULL, only add up the size. */
 template <class T> static void place(T **table, char *memory, size_t *nbytes, size_t n)
 {
         *table = memory == NULL ? NULL : (T *)(memory + *nbytes);
@@ -48,19 +47,20 @@ static void place_tables(struct order_tables *t, char *memory)
         t->nbytes = nbytes;
 }
 
-/* Most pairs of a split: no more buckets than KC_ORDER_FANOUT, however the cells fall. */
+/* Most pairs in a split such that it has at most KC_ORDER_FANOUT buckets, whatever the sizes of its
+ * cells. */
 template <class Key> static constexpr size_t max_split_npairs()
 {
         return (size_t)kc_order_size<Key>::CAP * (KC_ORDER_FANOUT / 2 - 1);
 }
 
-/* Most pairs in all: no more splits than KC_ORDER_FANOUT. */
+/* Most pairs in all such that there are at most KC_ORDER_FANOUT splits. */
 template <class Key> static constexpr size_t max_npairs()
 {
         return max_split_npairs<Key>() * ((KC_ORDER_FANOUT - KC_ORDER_NPREFIXES) / 2);
 }
 
-/* Exceptions lie in the upper half of counts_tmp. */
+/* Exceptions are kept in the upper half of counts_tmp. */
 template <class Key> static void place_exceptions(struct order_work<Key> *work)
 {
         uintptr_t begin = (uintptr_t)(work->in.counts_tmp + work->in.n / 2);
@@ -77,7 +77,7 @@ static enum kc_status mark(struct kc_gpu *gpu, cudaEvent_t *marks, int at, struc
         return marks == NULL ? KC_OK : KC_CUDA(cudaEventRecord(marks[at], gpu->stream));
 }
 
-/* To splits in kmers_tmp, and the plan of the buckets. */
+/* Move the pairs to splits in kmers_tmp, and plan the buckets. */
 template <class Key>
 static enum kc_status split(struct kc_gpu *gpu, struct order_work<Key> *work, cudaEvent_t *marks,
                             struct kc_error *err)
@@ -116,7 +116,7 @@ out:
         return status;
 }
 
-/* Oversized buckets: their pairs, in order, in *kmers and *counts. */
+/* Sort the pairs of all oversized buckets into *kmers and *counts; NULL if there are none. */
 template <class Key>
 static enum kc_status order_oversized(struct kc_gpu *gpu, struct order_work<Key> *work, Key **kmers,
                                       uint32_t **counts, uint64_t *cut, struct kc_error *err)
@@ -142,7 +142,7 @@ out:
         return status;
 }
 
-/* To buckets, and each of them to order: all pairs to kmers and counts. */
+/* Move the pairs to their buckets and sort each bucket; the run is written to kmers and counts. */
 template <class Key>
 static enum kc_status sort_buckets(struct kc_gpu *gpu, struct order_work<Key> *work, Key *kmers,
                                    uint32_t *counts, uint64_t *cut, cudaEvent_t *marks,
@@ -181,8 +181,8 @@ out:
 }
 
 /*
- * An own run to one of the size its pairs need (*fits) or, where there is no room for two, to the
- * scratch. Nobody is asked to make room for the two.
+ * Copy an own run to one of the size that its pairs need (*fits) or, if there is no memory for
+ * both, to the scratch arrays. Does not call gpu->spare to make room.
  */
 template <class Key>
 static enum kc_status leave_own(struct kc_gpu *gpu, const struct kc_order_input<Key> *in,
@@ -207,8 +207,8 @@ out:
         return status;
 }
 
-/* The sorted pairs, in an own run or (own = false) in the scratch, to the run that is given out: of
- * the size they need. */
+/* Turn the sorted pairs, which are in an own run or (own = false) in the scratch arrays, into the
+ * run that is returned, of the size that they need. */
 template <class Key>
 static enum kc_status settle(struct kc_gpu *gpu, const struct kc_order_input<Key> *in,
                              struct kc_gpu_run<Key> *sorted, bool own, struct kc_gpu_run<Key> *run,
@@ -229,7 +229,7 @@ static enum kc_status settle(struct kc_gpu *gpu, const struct kc_order_input<Key
         return kc_order_copy_run(gpu, in->kmers_tmp, in->counts, n, run, err);
 }
 
-/* Whether the plan can be carried out; room: for a run of all pairs. */
+/* Whether the plan can be carried out; room: there is memory for a run of all pairs. */
 template <class Key> static bool plan_holds(const struct order_work<Key> *work, bool room)
 {
         const struct order_state *state = &work->state;

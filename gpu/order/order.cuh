@@ -1,6 +1,6 @@
 /*
- * Order: (k-mer, count) pairs in any order, a k-mer any number of times, to one sorted run in which
- * each k-mer is there once with the (saturating) sum of its counts.
+ * Order: turns (k-mer, count) pairs, in any order and with repeated k-mers, into one sorted run
+ * that has each k-mer once, with the (saturating) sum of its counts.
  */
 #ifndef KC_GPU_ORDER_ORDER_CUH
 #define KC_GPU_ORDER_ORDER_CUH
@@ -8,13 +8,14 @@
 #include "gpu/device/run.cuh"
 
 /*
- *   k        k-mers are below 4^k
- *   kmers, counts          in  [n] device, counts 1 at least; scratch after
+ *   k                      every k-mer is below 4^k
+ *   kmers, counts          in  [n] device, counts at least 1; overwritten
  *   kmers_tmp, counts_tmp  [n] device, scratch
- *   run      out, new memory; run->cap is at most 9/8 run->n
- *   nsaturated  grows by what saturation cut off
- * n = 0 gives an empty run. Work is on gpu->stream; returns when run->n is known.
- * KC_ENOMEM if the run does not fit.
+ *   run                    out, allocated here, to be freed by the caller; run->cap is at most
+ *                          9/8 run->n
+ *   nsaturated             increased by what saturation cut off
+ * If n = 0, the run is empty. Works on gpu->stream; returns when run->n is known. KC_ENOMEM if
+ * there is no room for the run or for sorting; KC_EDEVICE.
  */
 template <class Key>
 enum kc_status kc_gpu_order(struct kc_gpu *gpu, int k, Key *kmers, uint32_t *counts, Key *kmers_tmp,

@@ -1,6 +1,6 @@
 /*
- * The two ways to order, each of which is right for any input, and their stages' times. Inside of
- * order; also what its tests and benchmarks call.
+ * Private to gpu/order, its tests and its benchmarks: the two ways to order, each of which is
+ * correct for any input, and the events that time their stages.
  */
 #ifndef KC_GPU_ORDER_ORDER_INTERNAL_CUH
 #define KC_GPU_ORDER_ORDER_INTERNAL_CUH
@@ -14,7 +14,7 @@ template <class Key> struct kc_order_input {
         uint32_t *counts, *counts_tmp; /* [n] device */
 };
 
-/* Events recorded behind the stages, where there is an array to take them. */
+/* Events recorded after each stage, if the caller passes an array of them. */
 enum {
         KC_ORDER_BEGIN,
         KC_ORDER_COARSE_COUNTED,
@@ -27,32 +27,32 @@ enum {
 };
 
 /*
- * By radix sort and reduction: for few pairs, short k-mers and many duplicates.
- *   run  out, as kc_gpu_order's
+ * By radix sort and reduction: best for few pairs, short k-mers and many duplicates.
+ *   run  out, as for kc_gpu_order
  */
 template <class Key>
 enum kc_status kc_order_plainly(struct kc_gpu *gpu, const struct kc_order_input<Key> *in,
                                 struct kc_gpu_run<Key> *run, uint64_t *nsaturated,
                                 struct kc_error *err);
 
-/* By buckets that fit shared memory. n >= 1, k >= KC_ORDER_MIN_K. *done = false: it is no input for
- * this way, which has left in->kmers and in->counts as they were, and no run. */
+/* By buckets that fit in shared memory. n >= 1, k >= KC_ORDER_MIN_K. *done = false: this way does
+ * not suit the input; in->kmers and in->counts are unchanged, and there is no run. */
 template <class Key>
 enum kc_status kc_order_by_buckets(struct kc_gpu *gpu, const struct kc_order_input<Key> *in,
                                    struct kc_gpu_run<Key> *run, uint64_t *nsaturated, bool *done,
                                    cudaEvent_t *marks, struct kc_error *err);
 
 /*
- * Sort n pairs in place (kmers_tmp, counts_tmp are scratch) and sum the counts of the same k-mer.
- *   nout                   out, distinct k-mers
- *   out_kmers, out_counts  out, one of the two pairs of arrays
+ * Sort n pairs in place (kmers_tmp and counts_tmp are scratch) and sum the counts of equal k-mers.
+ *   nout                   out, number of distinct k-mers
+ *   out_kmers, out_counts  out, the arrays of `in` that hold them
  */
 template <class Key>
 enum kc_status kc_order_sort_and_sum(struct kc_gpu *gpu, const struct kc_order_input<Key> *in,
                                      size_t *nout, Key **out_kmers, uint32_t **out_counts,
                                      uint64_t *nsaturated, struct kc_error *err);
 
-/* A run of the n pairs: an own copy. */
+/* A new run that holds a copy of the n pairs. */
 template <class Key>
 enum kc_status kc_order_copy_run(struct kc_gpu *gpu, const Key *kmers, const uint32_t *counts,
                                  size_t n, struct kc_gpu_run<Key> *run, struct kc_error *err);

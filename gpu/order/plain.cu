@@ -10,7 +10,7 @@
 namespace
 {
 
-/* Where sums of counts are written: they saturate, and what is cut off is added up. */
+/* Writes sums of counts: they saturate, and what is cut off is added to *cut. */
 struct saturate {
         unsigned long long *cut;
         uint32_t *counts;
@@ -39,7 +39,7 @@ struct add {
         }
 };
 
-/* An output iterator that hands index and value to saturate. */
+/* An output iterator that passes index and value to saturate. */
 struct saturated_counts {
         using iterator_category = std::random_access_iterator_tag;
         using value_type = void;
@@ -91,7 +91,8 @@ template <class Key> struct plain_sorting {
 
 } // namespace
 
-/* The two steps, CUB's way: with temporary == NULL they say how much they need. */
+/* The two steps, in CUB's style: with temporary = NULL they only report how much memory they
+ * need. */
 template <class Key>
 static cudaError_t sort(struct plain_sorting<Key> *s, void *temporary, size_t *nbytes,
                         cudaStream_t stream)

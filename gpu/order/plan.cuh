@@ -1,19 +1,19 @@
 /*
  * The arithmetic of gpu/order/order.cu, for host and device.
  *
- * A k-mer's top bits say where it goes, a level at a time:
+ * The top bits of a k-mer determine where it goes, one level at a time:
  *
  *      bits from the top  0        8       12           20
  *                         | prefix | coarse | fine       | rest
  *
- *      cell       the top 20 bits. Counted exactly, cells are grouped into buckets.
- *      bucket     consecutive cells of one split, KC_ORDER_CAP pairs at most: what one block sorts
+ *      cell       the top 20 bits. Pairs are counted per cell, and cells grouped into buckets.
+ *      bucket     consecutive cells of one split, at most kc_order_size::CAP pairs: sorted by one block
  *      split      consecutive coarse cells (12 bits) of one prefix, at most KC_ORDER_FANOUT buckets
  *
- * From the first split on, where a pair lies says its prefix, so the pair is packed into the width
- * of a key: the k-mer without its prefix at the top, the count in the bits that are left at the
- * bottom. Packed pairs are in the order of their k-mers. Counts that do not fit are exceptions:
- * what is over goes to a list, and is added to the run in the end.
+ * Once a pair is in its split, its position determines its prefix. So the pair is packed into the
+ * width of a key: the k-mer without its prefix at the top, and the count in the remaining bits at
+ * the bottom. Packed pairs compare like their k-mers. Counts that do not fit are exceptions: the
+ * excess goes to a list, and is added to the run at the end.
  */
 #ifndef KC_GPU_ORDER_PLAN_CUH
 #define KC_GPU_ORDER_PLAN_CUH
@@ -28,23 +28,23 @@ enum {
         KC_ORDER_NCOARSE = 1 << KC_ORDER_COARSE_BITS,
         KC_ORDER_NCELLS = 1 << KC_ORDER_CELL_BITS,
         KC_ORDER_LOCAL_BITS = KC_ORDER_CELL_BITS - KC_ORDER_PREFIX_BITS,
-        KC_ORDER_NLOCAL = 1 << KC_ORDER_LOCAL_BITS, /* cells of a prefix */
+        KC_ORDER_NLOCAL = 1 << KC_ORDER_LOCAL_BITS, /* cells per prefix */
         KC_ORDER_PER_COARSE = KC_ORDER_NCELLS / KC_ORDER_NCOARSE,
-        KC_ORDER_FANOUT = 1024, /* most parts of a split, and most splits */
-        KC_ORDER_MIN_K = 16,    /* so that a cell has 12 bits and more below it */
+        KC_ORDER_FANOUT = 1024, /* most buckets in a split, and most splits */
+        KC_ORDER_MIN_K = 16,    /* so that a cell has at least 12 bits below it */
         KC_ORDER_COUNT_BITS = 32,
 };
 
-/* Pairs that one block sorts: 64 KiB of them. */
+/* Most pairs that one block sorts: 64 KiB of them. */
 template <class Key> struct kc_order_size {
         enum { CAP = 65536 / sizeof(Key) };
 };
 
 /* Packing of pairs of k-mers of length k. */
 struct kc_order_packing {
-        int rest_bits;  /* of the k-mer without its prefix */
-        int shift;      /* of those in a packed pair */
-        int count_bits; /* of the count, at the bottom; no more than shift */
+        int rest_bits;  /* length of the k-mer without its prefix */
+        int shift;      /* position of those bits in a packed pair */
+        int count_bits; /* length of the count, at the bottom; at most shift */
 };
 
 template <class Key> KC_HD struct kc_order_packing kc_order_packing_for(int k)
@@ -85,7 +85,8 @@ template <class Key> KC_HD bool kc_order_same(Key a, Key b, struct kc_order_pack
         return (Key)(a ^ b) >> packing.shift == 0;
 }
 
-/* The coarse cell of a k-mer; the cell, within its prefix, of a packed pair. */
+/* The coarse cell of a k-mer. Below, kc_order_local: the cell of a packed pair, within its
+ * prefix. */
 template <class Key> KC_HD uint32_t kc_order_coarse(Key kmer, int k)
 {
         return (uint32_t)(kmer >> (2 * k - KC_ORDER_COARSE_BITS));
@@ -113,8 +114,8 @@ KC_HD uint32_t kc_order_prefix(struct kc_order_bucket bucket)
 }
 
 /*
- * The sub-bucket of a pair: the bucket's part of the key space is cut into up to `nsubs` (2^16 at
- * most) parts of the same width. In the order of the k-mers.
+ * The sub-bucket of a pair: the key range of the bucket is cut into up to `nsubs` (at most 2^16)
+ * sub-ranges of equal width. Sub-buckets are in the order of the k-mers.
  */
 struct kc_order_scale {
         uint32_t low, factor;
@@ -123,7 +124,7 @@ struct kc_order_scale {
 KC_HD struct kc_order_scale kc_order_scale_for(struct kc_order_bucket bucket, uint32_t nsubs)
 {
         struct kc_order_scale scale;
-        scale.low = bucket.cell << (32 - KC_ORDER_LOCAL_BITS); /* the prefix falls off */
+        scale.low = bucket.cell << (32 - KC_ORDER_LOCAL_BITS); /* the prefix is shifted out */
         scale.factor = (nsubs << KC_ORDER_LOCAL_BITS) / bucket.ncells;
         return scale;
 }
@@ -134,8 +135,9 @@ template <class Key> KC_HD uint32_t kc_order_sub(Key packed, struct kc_order_sca
 }
 
 /*
- * Cutting a prefix into splits: the end of the split that begins with coarse cell `begin`, by the
- * pairs of the coarse cells [end of the prefix]. A split has at most max_pairs, or is one cell.
+ * Cutting a prefix into splits: the end of the split that begins with coarse cell `begin`, where
+ * npairs [end] are the pairs in each coarse cell, and the prefix ends at `end`. A split has at most
+ * max_pairs pairs, or is a single cell.
  */
 KC_HD uint32_t kc_order_split_end(const uint32_t *npairs, uint32_t begin, uint32_t end,
                                   uint32_t max_pairs)

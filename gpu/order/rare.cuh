@@ -1,5 +1,5 @@
 /*
- * Kernels for what is rare: buckets that are too large to sort in a block, counts that are too
+ * Kernels for rare cases: buckets that are too large for a block to sort, and counts that are too
  * large to pack.
  */
 #ifndef KC_GPU_ORDER_RARE_CUH
@@ -21,7 +21,7 @@ static __global__ void order_unpack_oversized_kernel(struct order_work<Key> work
         }
 }
 
-/* The buckets' parts of the sorted k-mers, in place of what they had: [start, cursor). */
+/* Replace each oversized bucket's [start, cursor) with its range in the sorted k-mers. */
 template <class Key>
 static __global__ void order_find_oversized_kernel(struct order_work<Key> work, const Key *kmers,
                                                    uint32_t n)

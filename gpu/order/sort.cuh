@@ -1,6 +1,7 @@
 /*
- * Sorting the buckets: a block takes one to shared memory, distributes its pairs to sub-buckets
- * of about a pair, puts those in order, and writes each k-mer once, with the sum of its counts.
+ * Sorting the buckets: a block loads a bucket into shared memory, distributes its pairs to
+ * sub-buckets of about one pair each, sorts those, and writes each k-mer once, with the sum of its
+ * counts.
  */
 #ifndef KC_GPU_ORDER_SORT_CUH
 #define KC_GPU_ORDER_SORT_CUH
@@ -10,15 +11,20 @@
 template <class Key> struct sort_shared {
         enum { CAP = kc_order_size<Key>::CAP };
         Key staged[CAP];
-        uint32_t counters[CAP / 2 + 4]; /* two sub-buckets' each */
+        uint32_t counters[CAP / 2 + 4]; /* for two sub-buckets each */
         uint32_t sums[32], heads[CAP / 32];
         uint32_t bucket, before, most, nheads;
 };
 
-enum { LOOK_SUM = 1, LOOK_ALL = 2 }; /* states of a bucket in the look-back */
+enum {
+        LOOK_SUM = 1,
+        LOOK_ALL = 2
+}; /* states of a bucket in the look-back: its own sum, the sum of
+                                        all so far */
 
-/* Tell how many k-mers bucket b has; returns how many are before. One warp; look-back as in
- * Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back (2016). */
+/* Publish the number of k-mers of bucket b; returns the number in all buckets before. For one warp.
+ * Look-back as in Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back
+ * (2016). */
 static __device__ uint32_t look_back(uint64_t *progress, uint32_t b, uint32_t n)
 {
         volatile uint64_t *at = progress;
@@ -41,7 +47,8 @@ static __device__ uint32_t look_back(uint64_t *progress, uint32_t b, uint32_t n)
         return before;
 }
 
-/* Sorts 2^m >= n pairs in place whatever they are; for buckets with crowded sub-buckets. */
+/* Sort n pairs in place, whatever their distribution; for buckets with crowded sub-buckets. Pads
+ * the array to a power of two. */
 template <class Key> static __device__ void sort_bitonic(Key *pairs, uint32_t n)
 {
         uint32_t size = 32;
@@ -65,7 +72,8 @@ template <class Key> static __device__ void sort_bitonic(Key *pairs, uint32_t n)
         __syncthreads();
 }
 
-/* Counts of sub-buckets, two a word, to where they start. *most: the largest (block-wide). */
+/* Turn the sizes of sub-buckets, two per word, into their starts; shared->most is the largest
+ * size. */
 template <class Key> static __device__ void scan_counters(struct sort_shared<Key> *shared)
 {
         enum { PER_THREAD = sort_shared<Key>::CAP / 2 / NTHREADS };
@@ -92,7 +100,7 @@ template <class Key> static __device__ void scan_counters(struct sort_shared<Key
                 shared->counters[sort_shared<Key>::CAP / 2] = all;
 }
 
-/* Where a pair at `at` among those of its sub-bucket [from, to) belongs. */
+/* The rank of the pair at position `at` of the staged pairs, given its sub-bucket [from, to). */
 template <class Key>
 static __device__ uint32_t rank_pair(const Key *staged, Key pair, uint32_t at, uint32_t from,
                                      uint32_t to)
@@ -105,7 +113,7 @@ static __device__ uint32_t rank_pair(const Key *staged, Key pair, uint32_t at, u
         return rank;
 }
 
-/* The bucket, from device memory to order in shared->staged. */
+/* Load the bucket from device memory, and sort it in shared->staged. */
 template <class Key>
 static __device__ void sort_bucket(struct sort_shared<Key> *shared, const Key *packed,
                                    struct kc_order_bucket bucket)
@@ -159,14 +167,14 @@ static __device__ void sort_bucket(struct sort_shared<Key> *shared, const Key *p
         __syncthreads();
 }
 
-/* Whether the sorted pair is the first of its k-mer. */
+/* Whether sorted pair i is the first of its k-mer. */
 template <class Key>
 static __device__ bool is_head(const Key *staged, uint32_t i, struct kc_order_packing packing)
 {
         return i == 0 || !kc_order_same(staged[i], staged[i - 1], packing);
 }
 
-/* The sum of the counts of the k-mer that begins at i. */
+/* The sum of the counts of the k-mer whose pairs begin at i. */
 template <class Key>
 static __device__ uint32_t sum_counts(const Key *staged, uint32_t i, uint32_t n,
                                       struct kc_order_packing packing, unsigned long long *cut)
@@ -180,7 +188,8 @@ static __device__ uint32_t sum_counts(const Key *staged, uint32_t i, uint32_t n,
         return UINT32_MAX;
 }
 
-/* Heads of each 32 pairs to where they go in the bucket's part of the run; all in nheads. */
+/* For each group of 32 pairs, compute where its heads go in the bucket's part of the run; nheads is
+ * the number of all heads. */
 template <class Key>
 static __device__ void number_heads(struct sort_shared<Key> *shared, uint32_t n,
                                     struct kc_order_packing packing)
@@ -202,7 +211,7 @@ static __device__ void number_heads(struct sort_shared<Key> *shared, uint32_t n,
         __syncthreads();
 }
 
-/* The bucket's k-mers to the run, from number `to` on. */
+/* Write the bucket's k-mers and counts, from kmers[0] and counts[0] on. */
 template <class Key>
 static __device__ void write_bucket(const struct sort_shared<Key> *shared,
                                     const struct order_work<Key> *work,

@@ -1,5 +1,5 @@
 /*
- * Counting cells, planning splits and buckets, and taking pairs there.
+ * Counting cells, planning splits and buckets, and moving pairs to them.
  */
 #ifndef KC_GPU_ORDER_SPLIT_CUH
 #define KC_GPU_ORDER_SPLIT_CUH
@@ -50,7 +50,7 @@ static __global__ void __launch_bounds__(NTHREADS)
 
 /* ---- planning ---- */
 
-/* One block; a thread a prefix, then a thread a split. */
+/* One block; first one thread per prefix, then one thread per split. */
 static __global__ void __launch_bounds__(PLAN_NTHREADS)
         order_plan_splits_kernel(struct order_tables tables, uint32_t max_pairs,
                                  uint32_t chunk_npairs)
@@ -93,7 +93,8 @@ static __global__ void __launch_bounds__(PLAN_NTHREADS)
         }
 }
 
-/* How many more cells, each `stride` after the other, a bucket can take: its cells end at `end`. */
+/* How many more cells, in multiples of `stride`, fit in the bucket of cells [begin, end). At most
+ * 32 * stride. */
 static __device__ uint32_t more_cells(const uint32_t *starts, uint32_t begin, uint32_t end,
                                       uint32_t stride, uint32_t ncells, uint32_t cap)
 {
@@ -103,9 +104,10 @@ static __device__ uint32_t more_cells(const uint32_t *starts, uint32_t begin, ui
 }
 
 /*
- * Grouping, by one warp: the end of the bucket that begins with cell `begin`. starts [ncells + 1] is
- * where the pairs of each cell start. A bucket takes cells as long as it has at most `cap` pairs, and
- * at least one cell, so two consecutive buckets have more than cap pairs. Quick if buckets have few cells.
+ * Grouping, by one warp: the end of the bucket that begins with cell `begin`. starts [ncells + 1]
+ * is where the pairs of each cell start. A bucket takes cells as long as it has at most `cap`
+ * pairs, but at least one cell, so two consecutive buckets have more than cap pairs. Fast for
+ * buckets of few cells.
  */
 static __device__ uint32_t bucket_end(const uint32_t *starts, uint32_t begin, uint32_t ncells,
                                       uint32_t cap)
@@ -118,7 +120,8 @@ static __device__ uint32_t bucket_end(const uint32_t *starts, uint32_t begin, ui
         return end + more_cells(starts, begin, end, 1, ncells, cap);
 }
 
-/* The buckets of a split: the ends of their cells. Returns how many. One warp. */
+/* Group the cells of a split into buckets: ends[i] is the end of bucket i. Returns the number of
+ * buckets. For one warp. */
 static __device__ uint32_t group(const uint32_t *starts, uint32_t ncells, uint32_t cap,
                                  uint16_t *ends)
 {
@@ -132,7 +135,7 @@ static __device__ uint32_t group(const uint32_t *starts, uint32_t ncells, uint32
         return nbuckets;
 }
 
-/* One block a split; four cells a thread. */
+/* One block per split; four cells per thread. */
 static __global__ void __launch_bounds__(PLAN_NTHREADS)
         order_plan_buckets_kernel(struct order_tables tables, uint32_t cap)
 {
@@ -167,7 +170,7 @@ static __global__ void __launch_bounds__(PLAN_NTHREADS)
         }
 }
 
-/* Buckets numbered through. One block a split. */
+/* Number the buckets of all splits consecutively. One block per split. */
 static __global__ void __launch_bounds__(PLAN_NTHREADS)
         order_number_buckets_kernel(struct order_tables tables, uint32_t cap)
 {
@@ -205,7 +208,7 @@ template <class Key> struct split_shared {
         enum { CAP = kc_order_size<Key>::CAP };
         Key staged[CAP];
         uint32_t offsets[KC_ORDER_FANOUT]; /* counts at first */
-        uint32_t places[KC_ORDER_FANOUT];  /* where a part goes, less its offset */
+        uint32_t places[KC_ORDER_FANOUT];  /* where a part goes in the output, minus its offset */
         uint32_t sums[32], found;
         uint16_t parts[CAP];
         uint16_t map[KC_ORDER_NLOCAL];
@@ -214,9 +217,9 @@ template <class Key> struct split_shared {
 enum { NO_PART = 0xffff };
 
 /*
- * One tile to its parts: staged in shared memory part by part, so that what is written together
- * lies together.
- *   pairs, parts  [NITEMS] a thread's own; NO_PART: none
+ * Move a tile of pairs to its parts, which are splits or buckets. It is staged in shared memory
+ * part by part, so that writes are contiguous.
+ *   pairs, parts  [NITEMS] the thread's own; NO_PART: no pair
  *   cursors       where the next pair of each part goes, every `stride` words
  */
 template <class Key, int NITEMS>
@@ -258,7 +261,7 @@ static __device__ void split_tile(struct split_shared<Key> *shared, const Key *p
         __syncthreads();
 }
 
-/* The count that is packed; the rest is an exception. */
+/* Returns the count to pack; the excess becomes an exception. */
 template <class Key>
 static __device__ uint32_t keep_count(struct order_work<Key> *work, Key kmer, uint32_t count)
 {
