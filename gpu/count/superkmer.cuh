@@ -53,8 +53,8 @@ uint64_t kc_superkmer_expected(int k, uint64_t nkmers);
  * Find the super-k-mers of the spans first .. first + nspans - 1 of reads, on gpu->stream; does not
  * wait. KC_EDEVICE.
  *   records  out [cap] device, in no order
- *   n        out, device, how many there are. If it is above cap, the excess was left out; try again
- *            with fewer spans
+ *   n        out, device, how many there are. If it is above cap, the excess was left out; try
+ *            again with fewer spans
  */
 enum kc_status kc_superkmer_find(struct kc_gpu *gpu, const kc_superkmer_setup *setup,
                                  const struct kc_gpu_reads *reads, size_t first, size_t nspans,

@@ -59,8 +59,8 @@ struct feed_place {
         size_t word, span;
 };
 
-/* Touch all pages of a worker's slots. Each worker does this for the pages that it will use; pinning
- * pages that exist already takes a tenth of the time. */
+/* Touch all pages of a worker's slots. Each worker does this for the pages that it will use, and
+ * pinning pages that exist takes a tenth of the time. */
 void kc_feed_touch(struct kc_gpu_feed *feed, int worker);
 
 /* Pin the slots, and create their events. If the system does not allow pinning, CUDA still copies,

@@ -87,8 +87,7 @@ static enum kc_status map_memory(struct kc_gpu_feed *feed, struct kc_error *err)
         feed->memory = (char *)aligned_alloc(HUGE_PAGE, nbytes);
         if (feed->memory == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for sequence batches");
-        (void)madvise(feed->memory, nbytes,
-                      MADV_HUGEPAGE); /* only advice: failure does not matter */
+        (void)madvise(feed->memory, nbytes, MADV_HUGEPAGE); /* only advice: may fail */
         return KC_OK;
 }
 

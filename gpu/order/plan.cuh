@@ -7,7 +7,7 @@
  *                         | prefix | coarse | fine       | rest
  *
  *      cell       the top 20 bits. Pairs are counted per cell, and cells grouped into buckets.
- *      bucket     consecutive cells of one split, at most kc_order_size::CAP pairs: sorted by one block
+ *      bucket     consecutive cells of a split, at most kc_order_size::CAP pairs: a block sorts it
  *      split      consecutive coarse cells (12 bits) of one prefix, at most KC_ORDER_FANOUT buckets
  *
  * Once a pair is in its split, its position determines its prefix. So the pair is packed into the

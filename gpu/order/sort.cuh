@@ -16,11 +16,8 @@ template <class Key> struct sort_shared {
         uint32_t bucket, before, most, nheads;
 };
 
-enum {
-        LOOK_SUM = 1,
-        LOOK_ALL = 2
-}; /* states of a bucket in the look-back: its own sum, the sum of
-                                        all so far */
+/* States of a bucket in the look-back: its own sum is known, or the sum of all so far. */
+enum { LOOK_SUM = 1, LOOK_ALL = 2 };
 
 /* Publish the number of k-mers of bucket b; returns the number in all buckets before. For one warp.
  * Look-back as in Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back

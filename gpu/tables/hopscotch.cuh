@@ -1,14 +1,14 @@
 /*
  * The hopscotch table, in the shared memory of a block, for counting.
  *
- *      words   [capacity]   slots (gpu/tables/hopscotch_word.cuh): 12 bits of the hash, number of a cell
- *      keys    [capacity]   cells: they are taken one after the other, and
- *      counts  [capacity]   stay where they are when their slot's item moves
+ *      words   [capacity]   slots (hopscotch_word.cuh): 12 bits of the hash, number of a cell
+ *      keys    [capacity]   cells: allocated one after the other;
+ *      counts  [capacity]   they stay in place when the item of their slot moves
  *
- * So a count is an atomic sum whatever is moved meanwhile, a key of any width is written once,
- * before its item is, and a drained table is read from the front to the last cell taken.
+ * So a count is an atomic sum even while items move; a key of any width is written once, before its
+ * item; and draining reads the cells from the first to the last one allocated.
  *
- * Source: Zhang and Sun, GLHT, whose items are keys of their own.
+ * Source: Zhang and Sun, GLHT, whose items are the keys themselves.
  */
 #ifndef KC_GPU_TABLES_HOPSCOTCH_CUH
 #define KC_GPU_TABLES_HOPSCOTCH_CUH
@@ -21,7 +21,7 @@ enum : uint32_t {
         KC_HOPSCOTCH_MAX_CAPACITY = 1u << KC_HOPSCOTCH_CELL_BITS,
 };
 
-/* An item: the cell, and the hash's bits that tell most other keys apart. */
+/* An item: the cell, and bits of the hash that distinguish it from most other keys. */
 KC_HD uint32_t kc_hopscotch_item_of(uint64_t hash, uint32_t cell)
 {
         return (uint32_t)(hash >> 20 & (KC_HOPSCOTCH_MAX_CAPACITY - 1)) << KC_HOPSCOTCH_CELL_BITS |
@@ -37,7 +37,7 @@ template <class Key> struct kc_hopscotch {
         uint64_t *words;
         Key *keys;
         uint32_t *counts;
-        uint32_t *ncells; /* taken; may exceed capacity */
+        uint32_t *ncells; /* cells allocated; may exceed capacity */
         uint32_t capacity;
 
         static KC_HD size_t shared_nbytes(const kc_table_setup &setup)
@@ -88,7 +88,7 @@ template <class Key> struct kc_hopscotch {
                 return *ncells < capacity ? *ncells : capacity;
         }
 
-        /* A cell without a count is one whose key found no slot. */
+        /* A cell has no count if its key found no slot. */
         __device__ bool get(uint32_t place, Key *key, uint32_t *count) const
         {
                 *count = counts[place];
@@ -109,7 +109,7 @@ template <class Key> struct kc_hopscotch {
                 }
         };
 
-        /* A cell for the key, once. */
+        /* Allocates a cell for the key, at most once. */
         struct maker {
                 enum { AT_ONCE = false };
                 const kc_hopscotch *table;
@@ -124,7 +124,7 @@ template <class Key> struct kc_hopscotch {
                         if (cell >= table->capacity)
                                 return KC_HOP_NONE;
                         table->keys[cell] = key;
-                        __threadfence_block(); /* the item is seen after it */
+                        __threadfence_block(); /* before the item is published */
                         return item = hash_bits | cell;
                 }
         };

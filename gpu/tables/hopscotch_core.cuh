@@ -1,38 +1,40 @@
 /*
- * Hopscotch: the operations on a table of words (gpu/tables/hopscotch_word.cuh), all of them at once by
- * any number of threads. What an item of 24 bits means is the caller's business.
+ * Hopscotch: the operations on a table of words (gpu/tables/hopscotch_word.cuh). Any number of
+ * threads may perform any of them concurrently. The caller decides what an item of 24 bits means.
  *
  *      insert   find ─▶ lock home ─▶ find_empty ─▶ find_closer_empty ... ─▶ update
  *      erase    find ─▶ lock home ─▶ update
  *
- *      find_closer_empty brings the empty slot, the target, nearer to home: from the front, homes
- *      that have the target in their neighbourhood are asked for an item before it
- *      (swap_value_into_empty), which moves to the target:
+ *      find_closer_empty moves the empty slot, the target, nearer to home. Starting with the
+ *      farthest, it checks each home that has the target in its neighbourhood for an item before
+ *      the target, and moves that item into the target (swap_value_into_empty):
  *
  *              home ........ swap_head .. swap ...... target         distances: swap_head to
  *                                          └────────────▶            target at most 31
  *
- * Who may change a word. Every change of an unlocked word is a compare-and-swap from what was seen
- * of it; a locked word is changed only by who locked it, with stores. A lock's holder waits
- * for nobody: where a second word cannot be locked, all is as before and the operation is BUSY, to
- * be tried again. So there is no deadlock, whatever the order in which threads run.
+ * Who may change a word. Every change of an unlocked word is a compare-and-swap from the value
+ * seen; a locked word is changed only by the thread that locked it, with stores. The holder of a
+ * lock never waits: if it cannot lock a second word, it leaves everything as before, and the
+ * operation is BUSY, to be tried again. So there is no deadlock, in whatever order threads run.
  *
- * What is there. An item of a home is in the table from the store of its slot's word to the next
- * one that takes it out. The home's bitmap has its bit from before to after that; a set bit
- * alone means nothing. An item in its home slot comes and goes with its bit, in one word.
+ * What is in the table. An item of a home is in the table from the store to its slot's word until
+ * the next one that takes it out. Its bit in the home's bitmap is set before that and cleared
+ * after; a set bit alone means nothing. An item in its home slot comes and goes together with its
+ * bit, in one word.
  *
- * Moving. The bit of the target is set in the home, the item is copied to the target, it is
- * taken out of the old slot, its bit is cleared: the item is there once or twice, never not at
- * all, and it moves away from its home only. Meanwhile swap_lock is on the home and on the old
- * slot, so that nobody takes out one of two copies.
+ * Moving. The bit of the target is set in the home, the item is copied to the target, it is taken
+ * out of the old slot, and its old bit is cleared. So the item is there once or twice, but never
+ * absent, and it only moves away from its home. Meanwhile swap_lock is on the home and on the old
+ * slot, so that no thread takes out one of two copies.
  *
- * Finding waits for nobody and looks at no lock. It goes through the home's bits upwards, each time
- * as they are now. Be an item there throughout: whenever the bits are read it has one, at the place
- * to be looked at or behind; if it is gone from there when its slot is read, it has moved to
- * a place behind, whose bit was set before. So it is met at last, after 32 steps at most. An item
- * that was not met was not there at some moment since the call; one that was met was there then.
- * The paper's find reads a neighbourhood at once, and once more while multiple_lock is on its
- * home; that the 32 lanes of a warp read at one and the same time, on which it relies, is not so.
+ * Finding never waits and ignores locks. It goes through the home's bits upwards, and reads them
+ * again at each step. Suppose an item stays in the table during the whole search. Whenever the bits
+ * are read, the item has a bit, at the place to be read next or after it; if the item is gone from
+ * there when its slot is read, it has moved to a later place, whose bit was set before. So the
+ * search reaches it, after 32 steps at most. An item that is not found was absent at some moment
+ * since the call; one that is found was there when it was read. The paper's find reads a
+ * neighbourhood at once, and again while multiple_lock is on its home. It relies on the 32 lanes of
+ * a warp reading at the same instant, which is not the case.
  *
  * Source: Zhang and Sun, GLHT, section 4; Herlihy, Shavit and Tzafrir, Hopscotch Hashing (2008).
  */
@@ -44,18 +46,18 @@
 #include "gpu/tables/hopscotch_word.cuh"
 
 enum kc_hop_result {
-        KC_HOP_NO,         /* find, erase: not there; insert: there already */
+        KC_HOP_NO,         /* find, erase: not there; insert: already there */
         KC_HOP_YES,        /* found, erased, inserted */
-        KC_HOP_FULL_TABLE, /* not inserted: no open slot within reach, or none that can be brought
-                              near */
-        KC_HOP_BUSY,       /* nothing was done: others are at work there */
+        KC_HOP_FULL_TABLE, /* not inserted: no open slot within reach, or none that can be moved
+                              near enough */
+        KC_HOP_BUSY,       /* nothing was done: other threads hold locks there, or were faster */
 };
 
-/* The words, a power of two of them, 64 at least, all 0 in an empty table. */
+/* The words: a power of two of them, at least 64, all 0 in an empty table. */
 struct kc_hop_table {
         uint64_t *words;
-        uint32_t mask;  /* one less than there are */
-        uint32_t reach; /* an open slot is sought so far behind a home; below `mask` */
+        uint32_t mask;  /* number of words - 1 */
+        uint32_t reach; /* how far after a home an open slot is searched for; below `mask` */
 };
 
 /* Where an item was found. */
@@ -67,11 +69,11 @@ struct kc_hop_place {
 
 #pragma nv_exec_check_disable
 /*
- * Lanes: kc_lanes<1 or 32>, the lanes that do one operation together; all make the same calls.
- * Match: bool operator()(uint32_t item) const, for items of the home in question. Make: uint32_t
- * operator()(), the item to insert, KC_HOP_NONE if none can be had; called again at another try.
- * Make::AT_ONCE: it may be called in vain too, where another thread inserts the same, and then a
- * home without items is not locked.
+ * Lanes: kc_lanes<1 or 32>, the lanes that perform one operation together; all make the same calls.
+ * Match: bool operator()(uint32_t item) const, called for items of the home in question. Make:
+ * uint32_t operator()(), returns the item to insert, or KC_HOP_NONE if it cannot; called again for
+ * another try. Make::AT_ONCE: the call may also be in vain, if another thread inserts the same
+ * item; then an item goes into a home without items by one swap, without locking.
  */
 template <class Lanes, kc_scope SCOPE> struct kc_hop {
         struct kc_hop_table table;
@@ -87,7 +89,7 @@ template <class Lanes, kc_scope SCOPE> struct kc_hop {
                 while ((bits = kc_hop_bitmap(place->home) & left) != 0) {
                         place->offset = kc_hop_lowest(bits);
                         left = UINT32_MAX << place->offset << 1;
-                        if (place->offset == 0) { /* one word says all */
+                        if (place->offset == 0) { /* one word says it all */
                                 if (is_match(place->home, 0, match, place))
                                         return true;
                                 continue;
@@ -99,7 +101,7 @@ template <class Lanes, kc_scope SCOPE> struct kc_hop {
                 return false;
         }
 
-        /* place->item: the item that is there, or was inserted. */
+        /* place->item: the item that was there already, or that was inserted. */
         template <class Match, class Make>
         KC_HD enum kc_hop_result try_insert(uint32_t home, const Match &match, Make &make,
                                             struct kc_hop_place *place) const
@@ -153,13 +155,13 @@ template <class Lanes, kc_scope SCOPE> struct kc_hop {
         }
 
       private:
-        /* The target of an insertion, locked: `distance` behind its home. */
+        /* The target of an insertion, locked; `distance` slots after its home. */
         struct target {
                 uint32_t distance;
-                uint64_t word; /* as it stands there */
+                uint64_t word; /* as stored there */
         };
 
-        /* ---- words: all lanes learn what the first one sees ---- */
+        /* ---- words: the first lane accesses memory, all lanes get the result ---- */
 
         KC_HD uint64_t *at(uint32_t slot) const
         {
@@ -184,15 +186,17 @@ template <class Lanes, kc_scope SCOPE> struct kc_hop {
                         kc_store_release<SCOPE>(at(slot), word);
         }
 
-        /* The bit of an item of a locked home, whose word is written next. An atomic operation, so
-         * that who reads the bit still comes after whoever wrote the home's word before. */
+        /* Set the bit of an item whose slot is written next, in its locked home. By an atomic OR,
+         * so that a thread that reads the bit still synchronizes with the last release of the
+         * home's word. */
         KC_HD void announce(uint32_t home, uint32_t offset) const
         {
                 if (lanes.rank() == 0)
                         kc_set_relaxed<SCOPE>(at(home), kc_hop_with(0, offset));
         }
 
-        /* Lock an open slot's word, or a home's that was seen unlocked. */
+        /* Lock the word of an open slot, or of a home, which was last seen as `word`; fails if that
+         * is locked or out of date. */
         KC_HD bool lock(uint32_t slot, uint64_t word, uint64_t lock) const
         {
                 return !kc_hop_is_locked(word) && swap(slot, word, word | lock);
@@ -208,8 +212,8 @@ template <class Lanes, kc_scope SCOPE> struct kc_hop {
                 return kc_hop_is_of(word, offset) && match(place->item);
         }
 
-        /* The whole neighbourhood, a slot a lane, as the paper has it. What is not met may be there
-         * all the same. */
+        /* Read the whole neighbourhood, one slot per lane, as in the paper. An item that is not
+         * found may still be there. */
         template <class Match>
         KC_HD bool glance(uint32_t home, const Match &match, struct kc_hop_place *place) const
         {
@@ -223,7 +227,7 @@ template <class Lanes, kc_scope SCOPE> struct kc_hop {
                 return true;
         }
 
-        /* In a home that is locked by this operation, so that its items stay where they are. */
+        /* Search a home that this operation has locked, so that its items stay where they are. */
         template <class Match>
         KC_HD bool look(uint32_t home, uint64_t word, const Match &match,
                         struct kc_hop_place *place) const
@@ -239,7 +243,7 @@ template <class Lanes, kc_scope SCOPE> struct kc_hop {
 
         /* ---- update ---- */
 
-        /* Not the home's slot; the home is locked. */
+        /* For a slot other than the home's own; the home is locked. */
         KC_HD enum kc_hop_result take_out(uint32_t slot) const
         {
                 uint64_t word = read(slot);
@@ -248,7 +252,7 @@ template <class Lanes, kc_scope SCOPE> struct kc_hop {
                 return KC_HOP_YES;
         }
 
-        /* word: of the home, without the lock that is on it. It is unlocked in the end. */
+        /* word: the home's, without the lock that is on it. Unlocks the home at the end. */
         KC_HD enum kc_hop_result insert_locked(uint32_t home, uint64_t word, uint32_t item) const
         {
                 struct target target;
@@ -273,10 +277,10 @@ template <class Lanes, kc_scope SCOPE> struct kc_hop {
 
         /* ---- find_empty ---- */
 
-        /* Words that a lane reads at a time. */
+        /* Words that each lane reads at a time. */
         enum : uint32_t { AHEAD = Lanes::SIZE == 1 ? 4 : 1 };
 
-        /* The nearest open slot behind home, within reach, and lock it. */
+        /* Find the nearest open slot after home, within reach, and lock it. */
         KC_HD enum kc_hop_result find_empty(uint32_t home, struct target *target) const
         {
                 bool busy = false;
@@ -294,7 +298,7 @@ template <class Lanes, kc_scope SCOPE> struct kc_hop {
                 return busy ? KC_HOP_BUSY : KC_HOP_FULL_TABLE;
         }
 
-        /* Of slots `first` and on behind home, whose words the lanes have, lock an open one. */
+        /* Lock an open slot among those from `first` after home on, whose words the lanes hold. */
         KC_HD bool lock_open(uint32_t home, uint32_t first, uint64_t word, struct target *target,
                              bool *busy) const
         {
@@ -313,7 +317,8 @@ template <class Lanes, kc_scope SCOPE> struct kc_hop {
 
         /* ---- find_closer_empty ---- */
 
-        /* The target moves nearer to home, by one slot at least; else it stays, and locked. */
+        /* Move the target nearer to home, by at least one slot; on failure it stays, still
+         * locked. */
         KC_HD enum kc_hop_result find_closer_empty(uint32_t home, struct target *target) const
         {
                 bool busy = false;
@@ -327,7 +332,8 @@ template <class Lanes, kc_scope SCOPE> struct kc_hop {
                 return busy ? KC_HOP_BUSY : KC_HOP_FULL_TABLE;
         }
 
-        /* An item of home swap_head moves into the target, which is `distance` behind that. */
+        /* Move an item of home swap_head into the target, which is `distance` slots after
+         * swap_head. */
         KC_HD enum kc_hop_result swap_value_into_empty(uint32_t swap_head, uint32_t distance,
                                                        struct target *target) const
         {
@@ -354,7 +360,7 @@ template <class Lanes, kc_scope SCOPE> struct kc_hop {
                 return KC_HOP_YES;
         }
 
-        /* The item in swap_head's own slot, which becomes the target. */
+        /* Move the item in swap_head's own slot, which becomes the target. */
         KC_HD void move_from_head(uint32_t swap_head, uint64_t head, uint32_t distance,
                                   struct target *target) const
         {
@@ -365,7 +371,7 @@ template <class Lanes, kc_scope SCOPE> struct kc_hop {
                 write(swap_head, target->word);
         }
 
-        /* Into the target, whose lock ends. */
+        /* Copy the item into the target, which unlocks it. */
         KC_HD void copy(uint32_t swap_head, uint32_t item, uint32_t distance,
                         const struct target *target) const
         {
@@ -379,7 +385,7 @@ template <class Lanes, kc_scope SCOPE> struct kc_hop {
 
 enum : uint32_t { KC_HOP_MAX_TRIES = 64 };
 
-/* Let others go on, the longer the more often it was tried. */
+/* Let other threads proceed; waits longer after more tries. */
 KC_HD void kc_hop_back_off(uint32_t tries)
 {
 #ifdef __CUDA_ARCH__
@@ -389,7 +395,7 @@ KC_HD void kc_hop_back_off(uint32_t tries)
 #endif
 }
 
-/* As try_insert and try_erase, up to so many tries. */
+/* Like try_insert and try_erase, with up to max_tries tries. */
 #pragma nv_exec_check_disable
 template <class Hop, class Match, class Make>
 KC_HD enum kc_hop_result kc_hop_insert(const Hop &hop, uint32_t home, const Match &match,

@@ -1,5 +1,5 @@
 /*
- * A slot of a hopscotch table, in one word of 64 bits.
+ * A slot of a hopscotch table, in one 64-bit word.
  *
  *      bit  0-31   bitmap: bit j, slot + j holds an item whose home is this slot (H = 31, and the
  *                  slot itself)
@@ -7,11 +7,11 @@
  *          56-60   offset: how far the item is from its home
  *             61   full: there is an item
  *             62   swap_lock: an item of this home is being moved, or the item in this slot
- *             63   multiple_lock: an item is being added to or taken from this home; or, where the
- *                  slot is empty, it is about to get one
+ *             63   multiple_lock: an item is being added to or removed from this home; or, if the
+ *                  slot is empty, it is about to receive one
  *
- * The word says two things that have little to do with each other: which slots hold the items of
- * this home, and which item of which home is in this slot. A lock is on both.
+ * The word describes two independent things: which slots hold the items of this home, and which
+ * item of which home is in this slot. A lock covers both.
  *
  * Source: Zhang and Sun, GLHT, sections 3 and 4.2.
  */
@@ -49,7 +49,7 @@ KC_HD bool kc_hop_is_full(uint64_t word)
         return (word & KC_HOP_FULL) != 0;
 }
 
-/* Where an item can be put now. */
+/* Whether an item can be put into the slot now. */
 KC_HD bool kc_hop_is_open(uint64_t word)
 {
         return (word & (KC_HOP_FULL | KC_HOP_LOCKS)) == 0;
@@ -65,7 +65,7 @@ KC_HD uint32_t kc_hop_offset(uint64_t word)
         return (uint32_t)(word >> 56) & (KC_HOP_NEIGHBOURS - 1);
 }
 
-/* Whether it holds an item of the home that is `offset` before it. */
+/* Whether the slot holds an item whose home is `offset` slots before it. */
 KC_HD bool kc_hop_is_of(uint64_t word, uint32_t offset)
 {
         return kc_hop_is_full(word) && kc_hop_offset(word) == offset;
@@ -96,7 +96,7 @@ KC_HD uint64_t kc_hop_unlocked(uint64_t word)
         return word & ~KC_HOP_LOCKS;
 }
 
-/* Number of the lowest bit of 32; there is one. */
+/* Number of the lowest set bit; bits must not be 0. */
 KC_HD uint32_t kc_hop_lowest(uint32_t bits)
 {
 #ifdef __CUDA_ARCH__
@@ -106,8 +106,9 @@ KC_HD uint32_t kc_hop_lowest(uint32_t bits)
 #endif
 }
 
-/* The item to move from the neighbourhood of a home into an open slot `distance` (1 to 31) behind
- * it: the first one before that slot. KC_HOP_NONE: there is none. */
+/* The item to move from a home's neighbourhood into an open slot `distance` (1 to 31) after the
+ * home: the first of its items that is before that slot, as an offset from the home. KC_HOP_NONE if
+ * there is none. */
 KC_HD uint32_t kc_hop_movable(uint64_t home, uint32_t distance)
 {
         uint32_t before = kc_hop_bitmap(home) & ((1u << distance) - 1);

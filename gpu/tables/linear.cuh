@@ -1,10 +1,10 @@
 /*
- * Linear probing, in the shared memory of a block, for counting: a key lies in the slot that its
- * hash says, or in the first free one behind it. Keys and counts are apart. Slots are claimed as in
- * the WarpDrive table, from which this one differs in where it looks next.
+ * Linear probing, in the shared memory of a block, for counting: a key is in the slot given by its
+ * hash, or in the first free one after it. Keys and counts are separate arrays. Slots are claimed
+ * as in the WarpDrive table; only the probe sequence differs.
  *
- * A key that finds no room within MAX_PROBES slots is refused, and the table emptied: at high loads
- * clusters grow, and a key would be sought along hundreds of slots.
+ * A key that finds no room within MAX_PROBES slots is refused, and the caller empties the table: at
+ * high load factors clusters grow, and a probe would take hundreds of slots.
  *
  * Source: Farrell, A Simple GPU Hash Table (2020).
  */
@@ -13,7 +13,7 @@
 
 #include "gpu/tables/warpdrive.cuh"
 
-/* The slots a key may lie in, one after the other. */
+/* The probe sequence of a key: consecutive slots. */
 KC_HD kc_probing kc_linear_begin(uint64_t hash, uint32_t capacity)
 {
         return { (uint32_t)(hash >> 32) & (capacity - 1), 1, capacity - 1 };

@@ -1,9 +1,9 @@
 /*
  * The slab hash, for counting: a table for one thread block, in global memory that stays in the L2.
  *
- *      bucket 0      slab ──▶ slab ──▶ slab        base slabs: one a bucket, at the arena's front
+ *      bucket 0      slab ──▶ slab ──▶ slab        base slabs: one per bucket, at the arena's front
  *      bucket 1      slab                          further slabs: from the block's SlabAlloc
- *      ...           slab ──▶ slab                 behind them (gpu/tables/slab_alloc.cuh)
+ *      ...           slab ──▶ slab                 after them (gpu/tables/slab_alloc.cuh)
  *
  *      slab, 32 words    64-bit keys     128-bit keys
  *      words 0 of keys   lanes 0-9       lanes 0-5
@@ -12,35 +12,35 @@
  *      counts                  20-29           24-29
  *      (unused), next          30, 31          30, 31
  *
- * The lanes of a warp bring a key each and then work on the keys together: a slab is read at once,
- * a word a lane, and ballots tell where a key is or may go.
+ * Each lane of a warp brings a key, and then all lanes work on the keys together: a slab is read at
+ * once, one word per lane, and ballots show where a key is or may be put.
  *
- * Exactness. Keys are kept mixed, by a bijection. Of a mixed key, the top bit of each word is in
- * the number of its bucket, so a word in which this bit is the other way round is part of no key
- * of the bucket. The places of a cleared bucket are filled with such words, blank ones, and so a
- * word of a key can be told from one that is not written yet, whatever the k-mers are. Between two
- * clear() the life of a place is
+ * Exactness. Keys are stored mixed, by a bijection. The top bit of each word of a mixed key is a
+ * bit of its bucket's number, so no key of the bucket contains a word with the opposite top bit.
+ * The places of a cleared bucket are filled with such words, called blank; so a word of a key can
+ * always be told from one that has not been written yet, whatever the k-mers are. Between two calls
+ * of clear() a place goes through these states:
  *
- *      free: count 0, all words blank      claimed: count > 0, some words blank yet      known
+ *      free: count 0, all words blank      claimed: count > 0, some words still blank      known
  *
- * - It is claimed by compare-and-swap of the count, 0 to the weight, and only by a warp that saw
- *   other keys in all places before it in the chain. The winner writes the words, once. So, of two
- *   warps with the same key, the later one comes upon the place of the first: no key is there
- *   twice.
- * - A key is found where all its words are seen. None of them is blank, so all are the winner's,
- *   whenever and in whatever order they became visible. The winner's swap came before them, so
- *   from then on the count is an atomic sum of weights: no order of memory is relied on.
- * - A place whose words, as far as they are seen, could be the key's is looked at again: another
- *   warp is about to write them. The number of looks is bounded.
- * - What is seen may be out of date, as slabs are read ahead. It was true once, and places only
- *   ever go from free to claimed to known: an old `known` still holds, an old `free` lets a swap
- *   fail.
- * - A further slab is filled with blanks, then a fence, then linked by compare-and-swap of the
- *   word `next`; whoever follows `next` fences before reading the slab, or could take leftovers of
- *   another bin for keys.
+ * - A place is claimed by a compare-and-swap of its count, from 0 to the weight, and only by a warp
+ *   that saw other keys in all places before it in the chain. The winner writes the words, once. So
+ *   of two warps with the same key, the later one finds the place of the first: no key is in the
+ *   table twice.
+ * - A key is found if all its words are seen. None of them is blank, so all were written by the
+ *   winner, whenever and in whatever order they became visible. The winner's swap came before them,
+ *   so from then on the count is an atomic sum of weights: no memory ordering is needed.
+ * - If the words of a place, as far as they are seen, could be the key's, the place is read again:
+ *   another warp is about to write them. The number of reads is bounded.
+ * - What a warp sees may be stale, because slabs are read ahead. But it was true once, and places
+ *   only ever go from free to claimed to known: a stale `known` still holds, and after a stale
+ *   `free` the swap fails.
+ * - A further slab is filled with blanks, then comes a fence, then it is linked by compare-and-swap
+ *   of the word `next`. A warp that follows `next` executes a fence before it reads the slab;
+ *   otherwise it could take leftovers of another bin for keys.
  *
  * Source: Ashkiani et al., A Dynamic Hash Table for the GPU (2018), sections III and IV, where keys
- * are 32 bits and two of them are reserved.
+ * have 32 bits and two of them are reserved.
  */
 #ifndef KC_GPU_TABLES_SLAB_CUH
 #define KC_GPU_TABLES_SLAB_CUH
@@ -52,23 +52,23 @@
 
 template <class Key> struct kc_slab_layout {
         enum : uint32_t {
-                NWORDS = sizeof(Key) / 4,     /* of a key */
-                NPLACES = 30 / (NWORDS + 1),  /* of a slab */
+                NWORDS = sizeof(Key) / 4,     /* per key */
+                NPLACES = 30 / (NWORDS + 1),  /* per slab */
                 COUNTS = NWORDS * NPLACES,    /* lane of the first count */
                 NEXT = 31,                    /* lane of the link */
-                PLACES = (1u << NPLACES) - 1, /* a bit a place */
+                PLACES = (1u << NPLACES) - 1, /* a bit for each place */
                 MIN_BUCKET_BITS = NWORDS,
         };
 };
 
-/* An arena's parts; both numbers are powers of two. */
+/* How an arena is divided; 2^bucket_bits buckets, and nblocks is a power of two. */
 struct kc_slab_shape {
         uint32_t bucket_bits;
         uint32_t nblocks; /* memory blocks for further slabs */
 };
 
-/* One memory block at least, and more as long as they are no more than half of the arena; in the
- * rest, buckets. The arena has 160 KiB at least, and a multiple of 128 bytes. */
+/* At least one memory block, and more as long as they take at most half of the arena; the rest is
+ * for buckets. The arena must have at least 160 KiB, and a multiple of 128 bytes. */
 KC_HD kc_slab_shape kc_slab_shape_of(size_t arena_nbytes)
 {
         kc_slab_shape shape = { 0, 1 };
@@ -120,7 +120,7 @@ KC_HD kc_key128 kc_slab_unmix(kc_key128 mixed)
         return (kc_key128)high << 64 | low;
 }
 
-/* Word `word` of a mixed key; of one that the key has not, any. */
+/* Word `word` of a mixed key; an arbitrary one if the key has fewer words. */
 KC_HD uint32_t kc_slab_word(kc_key64 mixed, uint32_t word)
 {
         return word & 1 ? (uint32_t)(mixed >> 32) : (uint32_t)mixed;
@@ -131,8 +131,8 @@ KC_HD uint32_t kc_slab_word(kc_key128 mixed, uint32_t word)
         return kc_slab_word(word & 2 ? (uint64_t)(mixed >> 64) : (uint64_t)mixed, word);
 }
 
-/* Bit i of the bucket's number, i < NWORDS, is the top bit of word i; the others are the bits that
- * follow in the last word. */
+/* Bit i of the bucket's number, i < NWORDS, is the top bit of word i; the others are the bits after
+ * the top bit of the last word. */
 template <class Key> KC_HD uint32_t kc_slab_bucket(Key mixed, uint32_t bucket_bits)
 {
         enum : uint32_t { NWORDS = kc_slab_layout<Key>::NWORDS };
@@ -143,7 +143,7 @@ template <class Key> KC_HD uint32_t kc_slab_bucket(Key mixed, uint32_t bucket_bi
         return bucket;
 }
 
-/* What word `word` of no key in the bucket is. */
+/* A value that word `word` has in no key of the bucket. */
 KC_HD uint32_t kc_slab_blank(uint32_t bucket, uint32_t word)
 {
         return (~bucket >> word & 1) << 31;
@@ -151,7 +151,7 @@ KC_HD uint32_t kc_slab_blank(uint32_t bucket, uint32_t word)
 
 /* ---- what a warp sees in a slab */
 
-/* Lane `lane` of a slab of the bucket that holds nothing yet. */
+/* The word of lane `lane` in an empty slab of the bucket. */
 template <class Key> KC_HD uint32_t kc_slab_fresh(uint32_t bucket, uint32_t lane)
 {
         typedef kc_slab_layout<Key> layout;
@@ -160,7 +160,7 @@ template <class Key> KC_HD uint32_t kc_slab_fresh(uint32_t bucket, uint32_t lane
         return lane == layout::NEXT ? (uint32_t)KC_SLAB_NONE : 0;
 }
 
-/* The places all of whose words' bits are set, from a bit a lane. */
+/* From a bit for each lane: the places for which the bits of all words are set. */
 template <class Key> KC_HD uint32_t kc_slab_all_words(uint32_t lanes)
 {
         typedef kc_slab_layout<Key> layout;
@@ -170,14 +170,14 @@ template <class Key> KC_HD uint32_t kc_slab_all_words(uint32_t lanes)
         return places;
 }
 
-/* The places with a count, from the lanes whose word is not 0. */
+/* From the lanes whose word is not 0: the places with a count. */
 template <class Key> KC_HD uint32_t kc_slab_used(uint32_t nonzero_lanes)
 {
         return nonzero_lanes >> kc_slab_layout<Key>::COUNTS & kc_slab_layout<Key>::PLACES;
 }
 
-/* The places that are being written, perhaps with the key sought, from the lanes that hold their
- * word of it or a blank one. The key's own place, once known, is among them. */
+/* From the lanes that hold their word of the key sought or a blank one: the places that are being
+ * written, perhaps with that key. The key's own place, once known, is among them. */
 template <class Key> KC_HD uint32_t kc_slab_pending(uint32_t equal_or_blank, uint32_t used)
 {
         return kc_slab_all_words<Key>(equal_or_blank) & used;
@@ -186,18 +186,19 @@ template <class Key> KC_HD uint32_t kc_slab_pending(uint32_t equal_or_blank, uin
 /* ---- the table */
 
 /*
- * Block b of a grid works in arena b, so no more blocks are launched than setup.arena has room for,
- * and they loop over the bins. A block has MAX_THREADS threads at most, and whole warps.
+ * Block b of the grid works in arena b, so at most as many blocks are launched as there are arenas
+ * (setup.capacity), and they loop over the bins. A block has at most MAX_THREADS threads, in whole
+ * warps.
  */
 template <class Key> struct kc_slab {
         typedef kc_slab_layout<Key> layout;
         enum : uint32_t {
-                MAX_LOOKS = 1 << 16, /* at slabs, for one key: ample for chains and waiting */
+                MAX_LOOKS = 1 << 16, /* slab reads for one key: ample for chains and waiting */
                 AHEAD = 4,           /* slabs read at a time */
                 MAX_THREADS = 1024,
         };
 
-        /* A key at work, for all lanes of its warp to read. */
+        /* A key in progress, readable by all lanes of its warp. */
         struct key_row {
                 uint32_t words[layout::NWORDS];
                 uint32_t bucket, weight;
@@ -207,7 +208,7 @@ template <class Key> struct kc_slab {
                 struct kc_slab_alloc_shared alloc;
         };
 
-        uint32_t *column; /* this lane's word of the first slab; all slabs lie behind one another */
+        uint32_t *column; /* this lane's word of the first slab; the slabs are contiguous */
         uint32_t bucket_bits;
         struct kc_slab_alloc alloc;
         struct block_shared *shared;
@@ -238,8 +239,8 @@ template <class Key> struct kc_slab {
                 alloc.clear();
         }
 
-        /* Lanes that bring the same key are served as one. Most keys are in their base slab already
-         * or find room there, and are dealt with a few at a time; then come the others. */
+        /* Lanes that bring the same key are handled as one. Most keys are in their base slab
+         * already or find room there; these are handled first, a few at a time, then the others. */
         __device__ bool add(Key key, uint32_t weight, bool active)
         {
                 Key mixed = kc_slab_mix(key);
@@ -279,10 +280,10 @@ template <class Key> struct kc_slab {
         }
 
       private:
-        /* A key and a slab, for this lane. */
+        /* A key and a slab, as seen by this lane. */
         struct task {
                 const struct key_row *row;
-                uint32_t wanted; /* this lane's word of the key; any where it has none */
+                uint32_t wanted; /* this lane's word of the key; arbitrary if it has none */
                 uint32_t data;   /* this lane's word of the slab */
         };
 
@@ -326,7 +327,7 @@ template <class Key> struct kc_slab {
                 return same_keys((uint64_t)key) & same_keys((uint64_t)(key >> 64));
         }
 
-        /* The weights of all lanes with the same key, for the first of them. */
+        /* For the first lane of those with the same key: the sum of their weights. */
         static __device__ uint32_t sum_weights(uint32_t weight, uint32_t same, bool first)
         {
                 uint32_t several =
@@ -341,7 +342,7 @@ template <class Key> struct kc_slab {
                 return weight;
         }
 
-        /* Rows of the warp. */
+        /* The rows of this warp. */
         __device__ struct key_row *rows() const
         {
                 return shared->rows + threadIdx.x / 32 * 32;
@@ -358,7 +359,7 @@ template <class Key> struct kc_slab {
                 __syncwarp();
         }
 
-        /* Take up the key of lane `source`, with its base slab. */
+        /* Begin with the key of lane `source`: read its base slab. */
         __device__ struct task begin(uint32_t source) const
         {
                 const struct key_row *row = rows() + source;
@@ -366,9 +367,9 @@ template <class Key> struct kc_slab {
                 return { row, row->words[word < layout::NWORDS ? word : 0], read(row->bucket) };
         }
 
-        /* Count the waiting lanes' keys that a look at their base slabs is enough for; the others
-         * are returned. AHEAD keys take their steps together, so that none waits for memory alone;
-         * there are no branches between them. */
+        /* Count those of the waiting lanes' keys that only need their base slab; returns the other
+         * lanes. AHEAD keys advance together, without branches between them, so that their memory
+         * latencies overlap. */
         __device__ uint32_t add_to_bases(uint32_t waiting) const
         {
                 for (uint32_t source = 0; source < 32; source += AHEAD) {
@@ -392,7 +393,7 @@ template <class Key> struct kc_slab {
         }
 
         /* Claim places for those of AHEAD keys whose bits are set; returns the bits of those that
-         * have one now. */
+         * now have one. */
         __device__ uint32_t claim_in_bases(const struct task *tasks, uint32_t bits) const
         {
                 uint32_t was[AHEAD], claimed = 0;
@@ -406,7 +407,7 @@ template <class Key> struct kc_slab {
                 return claimed;
         }
 
-        /* Count the waiting lanes' keys; those for which there is no slab left are returned. */
+        /* Count the waiting lanes' keys; returns the lanes whose keys found no slab. */
         __device__ uint32_t add_others(uint32_t waiting)
         {
                 uint32_t refused = 0;
@@ -417,7 +418,7 @@ template <class Key> struct kc_slab {
                 return refused;
         }
 
-        /* True if task->data, of slab `number`, has the key; if `wanted`, it is counted. */
+        /* True if task->data, of slab `number`, has the key; if `wanted`, also count it. */
         __device__ bool count_match(const struct task *task, uint32_t number, bool wanted) const
         {
                 uint32_t equal = __ballot_sync(KC_SLAB_ALL_LANES, task->data == task->wanted);
@@ -427,7 +428,7 @@ template <class Key> struct kc_slab {
                 return match != 0;
         }
 
-        /* False if there is no slab left for the key. */
+        /* Returns false if there is no slab left for the key. */
         __device__ bool add_one(struct task *task)
         {
                 uint32_t number = task->row->bucket;
@@ -450,7 +451,7 @@ template <class Key> struct kc_slab {
                 return kc_slab_used<Key>(__ballot_sync(KC_SLAB_ALL_LANES, task->data != 0));
         }
 
-        /* The places being written that could become the key's. */
+        /* The places being written whose key may turn out to be this one. */
         static __device__ uint32_t pending_places(const struct task *task)
         {
                 uint32_t blank = kc_slab_blank(task->row->bucket, lane() / layout::NPLACES);
@@ -460,16 +461,16 @@ template <class Key> struct kc_slab {
                         used_places(task));
         }
 
-        /* The bit of the place that a key which is not in the slab may claim: the first free one.
-         * 0 if there is none, or if the key may be about to appear. */
+        /* The bit of the first free place, which a key that is not in the slab may claim. 0 if
+         * there is none, or if the key may be about to appear. */
         static __device__ uint32_t open_place(const struct task *task)
         {
                 uint32_t free = ~used_places(task) & layout::PLACES;
                 return pending_places(task) == 0 ? free & (0 - free) : 0;
         }
 
-        /* Try to make the weight the count of a free place, given by its bit. 0 in the lane of the
-         * count if it was free, not 0 in all others. */
+        /* Try to change the count of a free place, given by its bit, from 0 to the weight. Returns
+         * 0 in the lane of the count on success, nonzero everywhere else. */
         __device__ uint32_t swap_count(const struct task *task, uint32_t number,
                                        uint32_t place) const
         {
@@ -479,7 +480,7 @@ template <class Key> struct kc_slab {
                 return was;
         }
 
-        /* Write the key to the place that swap_count got, if it got one. */
+        /* Write the key to the place that swap_count claimed, if any; returns whether it did. */
         __device__ bool put_key(const struct task *task, uint32_t number, uint32_t was) const
         {
                 uint32_t place = __ballot_sync(KC_SLAB_ALL_LANES, was == 0) >> layout::COUNTS;
@@ -488,7 +489,7 @@ template <class Key> struct kc_slab {
                 return place != 0;
         }
 
-        /* The number of the slab behind a full one; KC_SLAB_NONE if there can be none. */
+        /* The number of the slab after a full one; KC_SLAB_NONE if no slab is left. */
         __device__ uint32_t follow(uint32_t number, const struct task *task)
         {
                 uint32_t next = __shfl_sync(KC_SLAB_ALL_LANES, task->data, (int)layout::NEXT);
@@ -501,8 +502,8 @@ template <class Key> struct kc_slab {
                 return further(next);
         }
 
-        /* A fresh slab's address, linked behind the last one of a chain; or that of the slab which
-         * another warp was quicker to link. */
+        /* Link a fresh slab to the end of a chain, and return its address, or that of the slab
+         * which another warp linked first. */
         __device__ uint32_t append(uint32_t number, uint32_t bucket)
         {
                 uint32_t address = alloc.allocate(), was = 0;

@@ -1,20 +1,21 @@
 /*
- * SlabAlloc: slabs of 128 bytes, given out to the warps of one thread block and taken back.
+ * SlabAlloc: allocates slabs of 128 bytes to the warps of one thread block.
  *
  *      memory block = 1024 slabs     word 0 of its bitmap: slabs 0-31     ...     word 31: 992-1023
  *      address      = memory block << 10 | slab in it                     (32 bits)
  *
- * A warp allocates from its resident memory block: lane i holds word i of the bitmap in a register,
- * the lanes vote on who has a free slab, and the first that has takes it with one atomic on the
- * bitmap. A lost race shows in the old word and costs another try. Where the resident block is full
- * the warp goes to another one, found by hashing its number and the number of changes so far.
+ * A warp allocates from its resident memory block. Lane i holds word i of the bitmap in a register;
+ * the lanes vote on who has a free slab, and the first of these takes it with one atomic on the
+ * bitmap. If the old word shows that another warp was faster, the warp tries again. If the resident
+ * block is full, the warp changes to another one, chosen by a hash of the warp's number and the
+ * number of changes so far.
  *
- * As the block's table is cleared for every bin, its bitmaps are in shared memory, and no memory
- * blocks are added: allocating fails when all are full, which the table passes on to its caller.
- * The allocator whole, for all warps of a device, is gpu/maps/slab/pool.cuh.
+ * Since the table is cleared for every bin, the bitmaps are in shared memory, and no memory blocks
+ * are added: allocation fails when all are full, and the table reports this to its caller. The
+ * complete allocator, for all warps of a device, is gpu/maps/slab/pool.cuh.
  *
- * Source: Ashkiani et al., A Dynamic Hash Table for the GPU (2018), section V; memory lies in one
- * piece as in their SlabAlloc-light.
+ * Source: Ashkiani et al., A Dynamic Hash Table for the GPU (2018), section V; the memory is
+ * contiguous as in their SlabAlloc-light.
  */
 #ifndef KC_GPU_TABLES_SLAB_ALLOC_CUH
 #define KC_GPU_TABLES_SLAB_ALLOC_CUH
@@ -22,10 +23,10 @@
 #include "gpu/device/key.cuh"
 
 enum : uint32_t {
-        KC_SLAB_NWORDS = 32, /* 32-bit words of a slab: one a lane */
+        KC_SLAB_NWORDS = 32, /* 32-bit words per slab: one per lane */
         KC_SLAB_NBYTES = 128,
         KC_SLAB_BLOCK_NSLABS = 1024,
-        KC_SLAB_MAX_BLOCKS = 16,   /* memory blocks of an allocator */
+        KC_SLAB_MAX_BLOCKS = 16,   /* memory blocks per allocator */
         KC_SLAB_NONE = UINT32_MAX, /* no address */
         KC_SLAB_ALL_LANES = UINT32_MAX,
 };
@@ -35,7 +36,7 @@ KC_HD uint32_t kc_slab_address(uint32_t block, uint32_t unit)
         return block * KC_SLAB_BLOCK_NSLABS + unit;
 }
 
-/* The lowest bit that is not set in word; 32 if there is none. */
+/* The lowest bit that is not set in word; 32 if all are set. */
 KC_HD uint32_t kc_slab_first_free(uint32_t word)
 {
 #ifdef __CUDA_ARCH__
@@ -47,7 +48,7 @@ KC_HD uint32_t kc_slab_first_free(uint32_t word)
 
 /*
  * The memory block (of nblocks, a power of two) in which a warp is resident after nchanges changes.
- * The step is odd, so nblocks changes in a row lead through all of them.
+ * The step is odd, so nblocks successive changes visit all of them.
  */
 KC_HD uint32_t kc_slab_resident(uint32_t warp, uint32_t nchanges, uint32_t nblocks)
 {
@@ -55,13 +56,13 @@ KC_HD uint32_t kc_slab_resident(uint32_t warp, uint32_t nchanges, uint32_t nbloc
         return ((hash >> 16) + nchanges * (hash | 1)) & (nblocks - 1);
 }
 
-/* What the warps of a block share. */
+/* State shared by the warps of a block. */
 struct kc_slab_alloc_shared {
         uint32_t bitmaps[KC_SLAB_MAX_BLOCKS][32];
-        uint32_t tops[KC_SLAB_MAX_BLOCKS]; /* slabs kept so far are below this one of their block */
+        uint32_t tops[KC_SLAB_MAX_BLOCKS]; /* kept slabs have lower numbers in their block */
 };
 
-/* A thread's handle. Everything but clear() is called by converged warps. */
+/* A thread's handle. Warps must be converged, except in clear(), nkept() and kept(). */
 struct kc_slab_alloc {
         struct kc_slab_alloc_shared *shared;
         uint32_t nblocks;
@@ -69,7 +70,7 @@ struct kc_slab_alloc {
         uint32_t nchanges;
         uint32_t word; /* the lane's word of its bitmap, as last seen */
 
-        /* Every slab free again; by all threads, with a __syncthreads() before and after. */
+        /* Free all slabs. For all threads of the block, with a __syncthreads() before and after. */
         __device__ void clear()
         {
                 for (uint32_t i = threadIdx.x; i < nblocks * 32; i += blockDim.x)
@@ -81,8 +82,8 @@ struct kc_slab_alloc {
                 word = 0;
         }
 
-        /* The address of a slab that is this warp's now; KC_SLAB_NONE if none was found free. What
-         * another warp did to the slab before it was freed is done. */
+        /* The address of a slab that this warp now owns; KC_SLAB_NONE if none was found. All that
+         * another warp did to the slab before freeing it has completed. */
         __device__ uint32_t allocate()
         {
                 for (uint32_t changes = 0; changes <= nblocks;) {
@@ -102,7 +103,7 @@ struct kc_slab_alloc {
                 return KC_SLAB_NONE;
         }
 
-        /* Take a slab back that nobody knows of any more. */
+        /* Free a slab to which no reference is left. */
         __device__ void deallocate(uint32_t address)
         {
                 uint32_t block = address / KC_SLAB_BLOCK_NSLABS;
@@ -117,7 +118,7 @@ struct kc_slab_alloc {
                         word &= ~bit;
         }
 
-        /* The slab stays in use until clear(). */
+        /* Mark the slab as in use until clear(). */
         __device__ void keep(uint32_t address)
         {
                 if (threadIdx.x % 32 == 0)
@@ -125,8 +126,8 @@ struct kc_slab_alloc {
                                   address % KC_SLAB_BLOCK_NSLABS + 1);
         }
 
-        /* Slabs to look at to see all that are kept: numbers 0 .. nkept() - 1, of which
-         * kept(number) gives the address, or KC_SLAB_NONE. A __syncthreads() before. */
+        /* To visit all kept slabs: for numbers 0 .. nkept() - 1, kept(number) is an address or
+         * KC_SLAB_NONE. A __syncthreads() must come before. */
         __device__ uint32_t nkept() const
         {
                 uint32_t n = 0;
@@ -152,7 +153,8 @@ struct kc_slab_alloc {
                 word = atomicOr(&shared->bitmaps[resident][threadIdx.x % 32], 0u);
         }
 
-        /* The first slab that `owner` believes free, or KC_SLAB_NONE if another warp has it. */
+        /* Take the first slab that lane `owner` sees as free; KC_SLAB_NONE if another warp has
+         * taken it. */
         __device__ uint32_t take(uint32_t owner)
         {
                 uint32_t lane = threadIdx.x % 32, unit = KC_SLAB_NONE;

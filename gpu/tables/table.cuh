@@ -1,21 +1,21 @@
 /*
- * The tables that count a bin: one table a thread block, cleared for every bin.
+ * The tables that count a bin: one table per thread block, cleared for every bin.
  *
  * A table type T (kc_warpdrive, kc_linear, kc_hopscotch, kc_slab) has
  *
- *      T::shared_nbytes(setup)     bytes of dynamic shared memory a block needs
+ *      T::shared_nbytes(setup)     bytes of dynamic shared memory per block
  *      T::T(setup, shared)         every thread of the block makes its own handle
  *      clear()                     by the whole block; a __syncthreads() follows
- *      add(key, weight, active)    by converged warps. A lane with `active` brings a key: its count
- *                                  grows by weight, 1 at least. False for a lane whose key found
- *                                  no room; the key was then not counted, and the caller drains
+ *      add(key, weight, active)    by converged warps. A lane with `active` brings a key; its count
+ *                                  grows by weight, at least 1. Returns false to a lane whose key
+ *                                  found no room; the key was not counted, and the caller drains
  *                                  and clears the table before it adds the key again
- *      nplaces()                   places to look at when draining, the same for all threads; valid
+ *      nplaces()                   places to visit when draining, the same for all threads; valid
  *                                  after a __syncthreads()
- *      get(place, &key, &count)    what is there; false for an empty place
+ *      get(place, &key, &count)    the pair in a place; false if it is empty
  *
- * A cleared table has room for a key of every lane, so draining always leads on. The sum of the
- * counts since the last clear() stays below 2^32: the caller sees to it.
+ * A cleared table has room for at least one key per lane, so draining always makes progress. The
+ * caller ensures that the sum of the counts since the last clear() stays below 2^32 - 1.
  */
 #ifndef KC_GPU_TABLES_TABLE_CUH
 #define KC_GPU_TABLES_TABLE_CUH
@@ -23,7 +23,7 @@
 #include "gpu/device/key.cuh"
 
 struct kc_table_setup {
-        uint32_t capacity; /* slots, a power of two; slab hash: blocks with an arena */
+        uint32_t capacity; /* slots, a power of two; slab hash: number of blocks with an arena */
         void *arena;       /* slab hash: device memory, arena_nbytes for each block of the grid */
         size_t arena_nbytes;
 };

@@ -2,14 +2,14 @@
  * The WarpDrive table, in the shared memory of a block, for counting.
  *
  * Open addressing. A cooperative group of G lanes (1, 2, ..., 32) takes the keys of its lanes one
- * after the other; the lanes look at a window of G neighbouring slots at once and vote. Windows
- * follow one another by double hashing, "chaotic" probing, so that no clusters grow. In shared
- * memory a window is no cheaper to read than G slots, so G = 1 does best there (docs/notes/gpu.md).
+ * after the other; the lanes read a window of G neighbouring slots at once and vote. Windows follow
+ * each other by double hashing ("chaotic" probing), so that no clusters grow. In shared memory,
+ * reading a window costs as much as reading G slots, so G = 1 is fastest here (docs/notes/gpu.md).
  *
- * Keys of 64 bits are claimed by compare-and-swap on the key; all-ones marks a free slot, and the
- * one k-mer that looks like it (TT...T at k = 32, stranded) has a counter of its own. Keys of 128
- * bits are claimed through the count: 0 is free, LOCKED is being written, anything else is a count
- * whose key stands.
+ * A slot for keys of 64 bits is claimed by compare-and-swap on the key; all-ones marks a free slot,
+ * and the one k-mer with that value (TT...T at k = 32, stranded) has a counter of its own. A slot
+ * for keys of 128 bits is claimed through its count: 0 means free, LOCKED means that the key is
+ * being written, and anything else is a count whose key is valid.
  *
  * Source: Juenger et al., WarpDrive (2018), sections IV-A and IV-B.
  */
@@ -20,7 +20,7 @@
 
 #include <cooperative_groups.h>
 
-/* The slots a key may lie in: windows of `group` slots, in the order in which they are probed. */
+/* The probe sequence of a key: windows of `group` slots. */
 struct kc_probing {
         uint32_t window, step, mask; /* in windows */
 };
@@ -46,7 +46,7 @@ template <> struct kc_slots<kc_key64> {
         enum look { MATCH, OPEN, OTHER };
 
         kc_key64 *keys;   /* [capacity] */
-        uint32_t *counts; /* [capacity + 1]; the last one counts the key that looks like FREE */
+        uint32_t *counts; /* [capacity + 1]; the last one counts the key that equals FREE */
 
         __device__ look look_at(uint32_t slot, kc_key64 key) const
         {
@@ -54,7 +54,8 @@ template <> struct kc_slots<kc_key64> {
                 return there == key ? MATCH : there == FREE ? OPEN : OTHER;
         }
 
-        /* Claim a free slot for key; true if it is the key's now, whoever claimed it. */
+        /* Claim a free slot for key; true if the slot now holds the key, whichever thread claimed
+         * it. */
         __device__ bool claim(uint32_t slot, kc_key64 key, uint32_t weight)
         {
                 kc_key64 was = atomicCAS((unsigned long long *)&keys[slot],
@@ -79,7 +80,8 @@ template <> struct kc_slots<kc_key128> {
         kc_key128 *keys;
         uint32_t *counts;
 
-        /* Whoever holds the lock writes 16 bytes and lets go, so the wait is short. */
+        /* The thread that holds the lock only writes 16 bytes before it releases it, so the wait is
+         * short. */
         __device__ look look_at(uint32_t slot, kc_key128 key) const
         {
                 uint32_t count;
@@ -133,7 +135,7 @@ __device__ kc_key128 kc_group_shfl(const Group &group, kc_key128 key, int lane)
 }
 
 template <class Key, int G> struct kc_warpdrive {
-        enum { MAX_PROBES = 32 * 32 / G }; /* windows; a key that finds no room there is refused */
+        enum { MAX_PROBES = 32 * 32 / G }; /* windows; a key that fits in none is refused */
 
         kc_slots<Key> slots;
         uint32_t capacity;
@@ -183,7 +185,7 @@ template <class Key, int G> struct kc_warpdrive {
         }
 
       protected:
-        /* The key that no slot can hold. */
+        /* Counts the key that no slot can hold. */
         __device__ bool add_odd(Key key, uint32_t weight)
         {
                 if (sizeof(Key) != 8 || key != (Key) ~(Key)0)
@@ -192,7 +194,7 @@ template <class Key, int G> struct kc_warpdrive {
                 return true;
         }
 
-        /* G = 1, and p the first of up to max_probes slots. */
+        /* For G = 1: p is the first of up to max_probes slots. */
         __device__ bool add_alone(kc_probing p, int max_probes, Key key, uint32_t weight)
         {
                 for (int i = 0; i < max_probes; i++, kc_probing_next(&p)) {
@@ -210,7 +212,7 @@ template <class Key, int G> struct kc_warpdrive {
       private:
         enum { MAX_PROBES_ALONE = 24 };
 
-        /* The lanes' keys in turn; a lane learns the fate of its own. */
+        /* Add the lanes' keys in turn; returns the result of the lane's own key. */
         __device__ bool add_in_group(Key key, uint32_t weight, bool active)
         {
                 namespace cg = cooperative_groups;
@@ -227,7 +229,8 @@ template <class Key, int G> struct kc_warpdrive {
                 return counted;
         }
 
-        /* One key, all lanes: the first match in the window, else its first free slot. */
+        /* Add one key, with all lanes: the first match in the window, otherwise its first free
+         * slot. */
         template <class Group> __device__ bool add_one(const Group &group, Key key, uint32_t weight)
         {
                 kc_probing p = kc_probing_begin(kc_key_hash(key), capacity, G);
@@ -249,7 +252,7 @@ template <class Key, int G> struct kc_warpdrive {
                                                slots.claim(slot, key, weight);
                                 if (group.any(claimed))
                                         return true;
-                                /* another group was quicker there: look again */
+                                /* another group was faster: look again */
                         }
                 }
                 return false;
