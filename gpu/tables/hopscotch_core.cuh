@@ -323,7 +323,7 @@ template <class Lanes, kc_scope SCOPE> struct kc_hop {
         {
                 bool busy = false;
                 for (uint32_t d = KC_HOP_NEIGHBOURS - 1; d > 0; d--) {
-                        uint32_t head = target->distance - d; /* behind home */
+                        uint32_t head = target->distance - d; /* slots after home */
                         enum kc_hop_result result = swap_value_into_empty(home + head, d, target);
                         if (result == KC_HOP_YES)
                                 return result;
