@@ -1,7 +1,7 @@
 /*
- * A warp decodes a block, in rows of 32 pairs. What must be found by scanning goes to shared memory
- * first: the high parts, which lie in the order of their bits, and the counts, because exceptions
- * come last.
+ * A warp decodes a block, in rows of 32 pairs. What can only be found by scanning goes to shared
+ * memory first: the high parts, which are stored as positions of set bits, and the counts, because
+ * exceptions come last.
  */
 #include "gpu/blocks/decode.cuh"
 
@@ -13,7 +13,7 @@ enum { THREADS = 128, WARPS = THREADS / 32, GRID_PER_PROCESSOR = 8 };
 namespace
 {
 
-/* Of a block in a warp's hands. */
+/* A warp's scratch memory for the block that it decodes. */
 struct scratch {
         uint16_t high[KC_BLOCK_NKMERS];
         uint32_t counts[KC_BLOCK_NKMERS];
@@ -51,8 +51,8 @@ static __device__ kc_key128 from_last_lane(kc_key128 x)
         return (kc_key128)from_last_lane((uint64_t)(x >> 64)) << 64 | from_last_lane((uint64_t)x);
 }
 
-/* Field i of a section of fields of nbits (below 64) each; reads the word behind the field's
- * first. */
+/* Field i of a section of fields of nbits (below 64) each; also reads the word after the one in
+ * which the field starts. */
 static __device__ uint64_t get_field(const uint64_t *section, uint32_t i, uint32_t nbits)
 {
         const uint32_t at = i * nbits, shift = at % 64;
@@ -60,9 +60,9 @@ static __device__ uint64_t get_field(const uint64_t *section, uint32_t i, uint32
         return kc_block_low(word[0] >> shift | word[1] << 1 << (63 - shift), nbits);
 }
 
-/* ---- the sections, each refused (false) where it is not as it must be ---- */
+/* ---- the sections; false if a section is malformed ---- */
 
-/* The head, but for nbig. */
+/* Read the head: all of the plan but nbig. */
 template <class Key>
 static __device__ bool read_head(const uint64_t *words, uint32_t nwords, uint32_t n,
                                  struct kc_block_plan *plan)
@@ -73,7 +73,7 @@ static __device__ bool read_head(const uint64_t *words, uint32_t nwords, uint32_
                kc_block_counts_at(plan) + plan->nexceptions <= nwords;
 }
 
-/* The bits of word w of the high bits, of which `rank` are before it, as high parts. */
+/* Convert the set bits of word w of the high bits, `rank` of which precede it, to high parts. */
 static __device__ void put_highs(uint64_t word, uint32_t w, uint32_t rank, uint16_t *high)
 {
         for (; word != 0; word &= word - 1, rank++)
@@ -99,7 +99,7 @@ static __device__ bool read_highs(const uint64_t *section, const struct kc_block
 namespace
 {
 
-/* Lane r has row r of the bitmap, and so many are before it. */
+/* Lane r holds row r of the bitmap, and how many bits are set before that row. */
 struct bitmap {
         uint32_t row, rank;
 };
@@ -154,15 +154,15 @@ static __device__ bool read_counts(const uint64_t *words, const struct kc_block_
 namespace
 {
 
-/* What is told of a block's pairs. */
+/* What is reported of a block's pairs. */
 struct found {
         uint32_t nbelow_from, nbelow_end;
-        uint64_t sum; /* of the lane */
+        uint64_t sum; /* over the lane's pairs */
 };
 
 } // namespace
 
-/* The k-mer of a value's parts. */
+/* The k-mer, from the parts of its value. */
 template <class Key>
 static __device__ Key assemble(const uint64_t *words, const struct kc_block_plan *plan, uint32_t i,
                                uint32_t high, Key first)
@@ -174,7 +174,7 @@ static __device__ Key assemble(const uint64_t *words, const struct kc_block_plan
         return first + (low | (Key)high << l);
 }
 
-/* All of a block's pairs, their order looked at: first to last, and before `next`. */
+/* Write all pairs of a block, and check that they ascend, and stay below `next`. */
 template <class Key>
 static __device__ bool put_pairs(const struct kc_decode_range<Key> *range, size_t b,
                                  const struct kc_block_plan *plan, const struct scratch *scratch,
@@ -185,7 +185,7 @@ static __device__ bool put_pairs(const struct kc_decode_range<Key> *range, size_
         const bool has_next = b + 1 < range->nblocks && block[1].run == block->run;
         const uint32_t lane = kc_warp_lane();
         bool sound = true;
-        Key carried = 0; /* the last of the row before */
+        Key carried = 0; /* the last k-mer of the previous row */
         for (uint32_t row = 0; 32 * row < plan->n; row++) {
                 const uint32_t i = 32 * row + lane;
                 const bool is_one = i < plan->n;
@@ -243,7 +243,7 @@ static __device__ bool decode_block(const struct kc_decode_range<Key> *range, si
                            put_pairs(range, b, &plan, scratch, to, &found);
         if (sound)
                 tell(&range->runs[block->run], &found);
-        __syncwarp(); /* before the scratch is another block's */
+        __syncwarp(); /* before the scratch is reused for another block */
         return sound;
 }
 

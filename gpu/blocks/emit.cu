@@ -5,7 +5,7 @@
 namespace
 {
 
-/* Pairs of a part in page-locked memory, for a sink that takes no blocks. */
+/* Pairs of a part in pinned memory, for a sink that takes no blocks. */
 template <class Key> struct pairs {
         Key *kmers;
         uint32_t *counts;
@@ -23,9 +23,10 @@ template <class Key> struct kc_gpu_emitter {
         struct kc_gpu *gpu; /* NULL: not attached */
         int nslots;
         size_t max_pairs, part_pairs;
-        struct kc_gpu_encoder<Key> *encoder; /* NULL: pairs are put */
+        struct kc_gpu_encoder<Key> *encoder; /* NULL: the sink takes pairs */
         struct pairs<Key> *pairs;            /* [nslots] */
-        bool *busy;                          /* [nslots] from being filled to being written */
+        bool *busy;                          /* [nslots] from the start of filling to the end of
+                                                writing */
         int *traces;                         /* [nslots] */
         /* guarded by the gate */
         uint64_t nfilled, ntaken;
@@ -112,7 +113,7 @@ static enum kc_status wait_for_slot(struct kc_gpu_emitter<Key> *e, int slot, str
         return status;
 }
 
-/* At most a part's pairs, the first of what is left, which they leave. */
+/* Remove the first pairs, at most a part's, from what is left. */
 template <class Key>
 static enum kc_status download_pairs(struct kc_gpu_emitter<Key> *e, int slot,
                                      struct kc_gpu_run<Key> *left, struct kc_error *err)
@@ -135,7 +136,7 @@ out:
         return status;
 }
 
-/* The slot is the workers'. */
+/* Hand the slot over to the workers. */
 template <class Key> static void filled(struct kc_gpu_emitter<Key> *e, int slot, bool last)
 {
         kc_gate_enter(e->gate);
@@ -203,7 +204,7 @@ out:
 
 /* ---- workers ---- */
 
-/* Take the next part, and wait for it; *part = UINT64_MAX: it will not come. */
+/* Claim the next part, and wait for it; *part = UINT64_MAX if there will be none. */
 template <class Key>
 static enum kc_status take(struct kc_gpu_emitter<Key> *e, uint64_t *part, struct kc_error *err)
 {
@@ -286,7 +287,7 @@ enum kc_status kc_gpu_emitter_write(struct kc_gpu_emitter<Key> *e, struct kc_err
                 KC_TRY(take(e, &part, err));
                 if (part == UINT64_MAX)
                         break;
-                KC_TRY(KC_CUDA(cudaSetDevice(e->gpu->device))); /* of this thread */
+                KC_TRY(KC_CUDA(cudaSetDevice(e->gpu->device))); /* it is per thread */
                 int slot = (int)(part % (unsigned)e->nslots);
                 if (e->encoder != NULL)
                         KC_TRY(put_blocks(e, part, slot, &totals, err));

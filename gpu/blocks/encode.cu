@@ -1,17 +1,17 @@
 /*
- * A warp encodes a block, in rows of 32 pairs, and knows nothing of other blocks but where its own
- * words go:
+ * A warp encodes a block, in rows of 32 pairs; of the other blocks it only needs to know where its
+ * own words go:
  *
- *      filter   only where it can drop something: count what passes, scan, move
- *               (encode_filter.cuh)
- *      plan     the counts and the two ends of each block: its layout; the histogram on the way
+ *      filter   only if it can drop something: count what passes, scan, move (encode_filter.cuh)
+ *      plan     each block's layout, from its counts and its two ends; also the histogram
  *               (encode_plan.cuh)
- *      scan     of the blocks' sizes
+ *      scan     sums of the blocks' sizes
  *      encode   every word of every block (encode_block.cuh)
- *      carry    what fills no block, to the front of the next range (encode_filter.cuh)
+ *      carry    k-mers that do not fill a block, for the front of the next range
+ *               (encode_filter.cuh)
  *
- * The source of pairs is in two pieces, the carry and the range, of which only block 0 sees both.
- * Nothing here asks the host, which learns the sizes in the end and downloads the words part by part.
+ * Pairs come from two arrays, the carry and the range; only block 0 can contain both. No step waits
+ * for the host, which learns the sizes at the end and downloads the words part by part.
  */
 #include "gpu/blocks/encode_block.cuh"
 #include "gpu/blocks/encode_filter.cuh"
@@ -21,7 +21,7 @@
 #include <cstring>
 #include <cub/device/device_scan.cuh>
 
-enum { GRID_PER_PROCESSOR = 8 }; /* thread blocks, which go on to the next work */
+enum { GRID_PER_PROCESSOR = 8 }; /* thread blocks; each loops over its share of the work */
 
 size_t kc_encode_scan_nbytes(size_t n)
 {
@@ -32,7 +32,7 @@ size_t kc_encode_scan_nbytes(size_t n)
         return nbytes;
 }
 
-/* Thread blocks for so many warps' work. */
+/* The number of thread blocks for the work of nwarps warps. */
 static unsigned grid_for(const struct kc_gpu *gpu, size_t nwarps)
 {
         unsigned most = (unsigned)gpu->nmultiprocessors * GRID_PER_PROCESSOR;
@@ -40,7 +40,7 @@ static unsigned grid_for(const struct kc_gpu *gpu, size_t nwarps)
         return grid < most ? grid : most;
 }
 
-/* offsets from sizes, of n. */
+/* n offsets, from the sizes. */
 template <class Key>
 static enum kc_status scan(struct kc_gpu_encoder<Key> *e, size_t n, struct kc_error *err)
 {
@@ -67,7 +67,7 @@ out:
         return status;
 }
 
-/* Set up the source: the carry and what the filter leaves of the range. */
+/* Set up the source: the carry, and what the filter keeps of the range. */
 template <class Key>
 static enum kc_status begin(struct kc_gpu_encoder<Key> *e, const struct kc_gpu_run<Key> *range,
                             bool last, struct encode_source<Key> *src, struct kc_error *err)
@@ -86,7 +86,7 @@ out:
         return status;
 }
 
-/* Blocks of at most npairs pairs into the stage. */
+/* Encode at most npairs pairs into the stage. */
 template <class Key>
 static enum kc_status encode(struct kc_gpu_encoder<Key> *e, const struct encode_stage *stage,
                              const struct encode_source<Key> *src, size_t max_blocks,
@@ -126,7 +126,7 @@ static enum kc_status fetch(struct kc_gpu *gpu, T *to, const T *from, size_t n,
                 cudaMemcpyAsync(to, from, n * sizeof *to, cudaMemcpyDeviceToHost, gpu->stream));
 }
 
-/* What is beyond the usual number of big counts. Waits for the stream. */
+/* Download the big counts beyond the usual number. Waits for the stream. */
 template <class Key>
 static enum kc_status fetch_more_big_counts(struct kc_gpu_encoder<Key> *e, struct kc_error *err)
 {
@@ -139,7 +139,7 @@ out:
         return status;
 }
 
-/* Wait for the kernels, and take in what they found. */
+/* Wait for the kernels, and collect their results. */
 template <class Key>
 static enum kc_status learn(struct kc_gpu_encoder<Key> *e, size_t max_blocks, bool last,
                             struct kc_error *err)
@@ -192,7 +192,7 @@ out:
 
 /* ---- a part ---- */
 
-/* What is told of the range as a whole: with its first part. */
+/* What describes the range as a whole; reported with its first part. */
 template <class Key>
 static enum kc_status tell_totals(struct kc_gpu_encoder<Key> *e, struct encode_slot<Key> *s,
                                   struct kc_error *err)
@@ -219,7 +219,7 @@ static enum kc_status tell_totals(struct kc_gpu_encoder<Key> *e, struct encode_s
         return KC_OK;
 }
 
-/* The next blocks of the range, at most a part's: all of them but their words. */
+/* Start a part of the range's next blocks: everything but their words. */
 template <class Key>
 static void describe(const struct kc_gpu_encoder<Key> *e, struct encode_slot<Key> *s)
 {

@@ -1,5 +1,5 @@
 /*
- * Every word of every block, where its plan has it.
+ * Writes every word of every block at the place that its plan gives.
  */
 #ifndef KC_GPU_BLOCKS_ENCODE_BLOCK_CUH
 #define KC_GPU_BLOCKS_ENCODE_BLOCK_CUH
@@ -8,22 +8,23 @@
 
 enum { HIGH_HALVES = 2 * KC_BLOCK_HIGH_WORDS };
 
-/* Sections whose words are made of bits from any lane. Half words: of 32 bits. */
+/* Sections whose words combine bits from any lanes. Half words have 32 bits. */
 struct encode_scratch {
         uint32_t high[HIGH_HALVES];
         uint32_t counts[KC_BLOCK_NKMERS];
 };
 
-/* A block in a warp's hands. */
+/* The state of a warp that writes a block. */
 template <class Key> struct writer {
         struct kc_block_plan plan;
         struct encode_scratch *scratch;
         Key first;
         uint64_t *words;
-        uint32_t *fields, nfield_halves;           /* of the low fields */
+        uint32_t *fields, nfield_halves;           /* the low fields */
         struct kc_block_window windows[2];         /* the lane's half words of a row */
-        uint32_t ncount_halves, rank, nexceptions; /* counts so far: above 1, exceptions */
-        uint32_t bitmap;                           /* lane r: of row r */
+        uint32_t ncount_halves, rank, nexceptions; /* size of the section; so far: counts above 1,
+                                                      exceptions */
+        uint32_t bitmap;                           /* lane r: that of row r */
 };
 
 template <class Key> static __device__ void begin_block(struct writer<Key> *w, uint64_t *words)
@@ -44,7 +45,7 @@ template <class Key> static __device__ void begin_block(struct writer<Key> *w, u
         __syncwarp();
 }
 
-/* The low fields of a row are r half words: lane i makes words i and i + 32. */
+/* The low fields of a row are r half words: lane i computes half words i and i + 32. */
 template <class Key>
 static __device__ void put_fields(struct writer<Key> *w, uint32_t row, uint64_t low)
 {
@@ -109,7 +110,7 @@ static __device__ void copy_halves(uint64_t *words, const uint32_t *halves, uint
                 ((uint32_t *)words)[i] = halves[i];
 }
 
-/* What was gathered, the head, and 0 where there is padding, and for the checksum. */
+/* Write the gathered sections, the head, and zeros for padding and for the checksum's place. */
 template <class Key> static __device__ void end_block(struct writer<Key> *w)
 {
         const struct kc_block_plan *plan = &w->plan;
@@ -126,7 +127,7 @@ template <class Key> static __device__ void end_block(struct writer<Key> *w)
                 if (nput < w->nfield_halves)
                         w->fields[nput] = 0;
         }
-        __syncwarp(); /* before the scratch is another block's */
+        __syncwarp(); /* before the scratch is reused for another block */
 }
 
 template <class Key>

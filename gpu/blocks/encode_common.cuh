@@ -1,6 +1,6 @@
 /*
- * What the kernels of encode share: where the pairs are, what is known of the blocks, which warp a
- * thread is of.
+ * Shared by the kernels of encode.cu: where the pairs are, what is known of the blocks, which warp
+ * a thread belongs to.
  */
 #ifndef KC_GPU_BLOCKS_ENCODE_COMMON_CUH
 #define KC_GPU_BLOCKS_ENCODE_COMMON_CUH
@@ -10,7 +10,7 @@
 #include "gpu/device/warp.cuh"
 
 enum {
-        WARPS = 8, /* of a thread block */
+        WARPS = 8, /* per thread block */
         THREADS = 32 * WARPS,
         ROWS = KC_BLOCK_NKMERS / 32,
         PLAN_BATCH = 8, /* rows that are loaded together */
@@ -31,8 +31,9 @@ template <class Key> struct encode_plans {
         Key *firsts, *lasts;    /* [nblocks] */
         uint64_t *heads;        /* [nblocks] */
         uint32_t *block_nwords; /* [nblocks] */
-        uint64_t *sizes;        /* [max_blocks + 1] with the checksum; 0 where there is no block */
-        uint64_t *offsets;      /* [max_blocks + 1] sums of the sizes before */
+        uint64_t *sizes;        /* [max_blocks + 1] with the checksum; 0 if there is no such
+                                   block */
+        uint64_t *offsets;      /* [max_blocks + 1] sums of the preceding sizes */
         uint32_t *big_counts;   /* [totals->nbig] */
         size_t max_blocks;
 };
@@ -54,7 +55,7 @@ static __device__ uint32_t source_count(const struct encode_source<Key> *src, ui
         return i < src->ncarry ? src->carry_counts[i] : src->counts[i - src->ncarry];
 }
 
-/* k-mers of a block; 0: there is no such block. */
+/* The number of k-mers of a block; 0 if there is no such block. */
 template <class Key>
 static __device__ uint32_t block_n(const struct encode_source<Key> *src, size_t block)
 {

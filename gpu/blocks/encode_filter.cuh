@@ -1,6 +1,6 @@
 /*
- * Which pairs a put encodes: those of the range that pass the filter. And which wait for the next
- * put: the carry, which fills no block.
+ * Selects the pairs that a put encodes, those of the range that pass the filter, and the carry:
+ * those that do not fill a block and wait for the next put.
  */
 #ifndef KC_GPU_BLOCKS_ENCODE_FILTER_CUH
 #define KC_GPU_BLOCKS_ENCODE_FILTER_CUH
@@ -16,7 +16,7 @@ static __global__ void encode_begin_kernel(struct encode_totals *totals, uint64_
                 totals->npairs = npairs;
 }
 
-/* Add up over the lanes, then to *sum. */
+/* Sum over the lanes, and add that to *sum. */
 static __device__ void add_all(unsigned long long *sum, unsigned long long x)
 {
         for (int d = 16; d > 0; d /= 2)
@@ -30,7 +30,7 @@ static __device__ bool passes(const struct encode_filter *filter, uint32_t count
         return count >= filter->min_count && count <= filter->max_count;
 }
 
-/* sizes[tile]: pairs that pass of each KC_BLOCK_NKMERS; a last one of 0. */
+/* sizes[tile]: how many of each KC_BLOCK_NKMERS pairs pass; one more element, 0, at the end. */
 static __global__ void __launch_bounds__(THREADS)
         encode_count_passing_kernel(const uint32_t *counts, uint64_t n, struct encode_filter filter,
                                     size_t ntiles, uint64_t *sizes, struct encode_totals *totals)
@@ -82,7 +82,7 @@ static __global__ void __launch_bounds__(THREADS)
                 totals->npairs = offsets[ntiles];
 }
 
-/* One thread a pair. Where nothing was encoded, the carry stays and the range goes behind it. */
+/* One thread per pair. If nothing was encoded, the carry stays, and the range is appended to it. */
 template <class Key>
 static __global__ void encode_carry_kernel(struct encode_source<Key> src, Key *kmers,
                                            uint32_t *counts)

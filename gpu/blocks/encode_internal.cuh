@@ -1,6 +1,6 @@
 /*
- * An encoder and its slots, and what passes between its host side (encode_memory.cu, encode.cu) and
- * its kernels. Inside of encode.
+ * An encoder and its slots, and what its host side (encode_memory.cu, encode.cu) shares with its
+ * kernels. Private to encode*.cu.
  */
 #ifndef KC_GPU_BLOCKS_ENCODE_INTERNAL_CUH
 #define KC_GPU_BLOCKS_ENCODE_INTERNAL_CUH
@@ -9,18 +9,18 @@
 
 /* What the kernels find in a range. */
 struct encode_totals {
-        unsigned long long npairs; /* that pass the filter */
-        unsigned long long nbig;   /* counts from KC_RUN_NROWS up */
-        unsigned long long ndropped_distinct, ndropped_kmers, nunique; /* by the filter */
+        unsigned long long npairs; /* pairs that pass the filter */
+        unsigned long long nbig;   /* counts of at least KC_RUN_NROWS */
+        unsigned long long ndropped_distinct, ndropped_kmers, nunique; /* counted by the filter */
         unsigned long long rows[KC_RUN_NROWS];
 };
 
-/* Counts outside are dropped. */
+/* Pairs with counts outside are dropped. */
 struct encode_filter {
         uint32_t min_count, max_count;
 };
 
-/* Page-locked memory that grows. */
+/* Pinned memory that grows. */
 struct encode_pinned {
         void *memory;
         size_t cap;
@@ -28,25 +28,25 @@ struct encode_pinned {
 
 enum {
         ENCODE_NSTAGES = 2,
-        ENCODE_USUAL_NBIG = 1 << 14, /* big counts that are downloaded before it is known how many
-                                        there are */
+        ENCODE_USUAL_NBIG = 1 << 14, /* big counts that are downloaded before their number is
+                                        known */
 };
 
-/* The words of a range, on the device, of worst-case size: one is encoded while the one before is
- * downloaded. */
+/* The words of a range, on the device, of worst-case size. One stage is encoded into while the
+ * previous one is downloaded. */
 struct encode_stage {
         uint64_t *words;
-        cudaEvent_t downloaded; /* the last of it is on the host, or the stage was never used */
+        cudaEvent_t downloaded; /* all of it is on the host, or the stage was never used */
 };
 
-/* What is known of a range's blocks, on the device or page-locked. */
+/* What is known of a range's blocks, on the device or in pinned memory. */
 template <class Key> struct encode_index {
         uint32_t *block_nwords; /* [max_blocks] */
         Key *firsts, *lasts;    /* [max_blocks] */
         struct encode_totals *totals;
 };
 
-/* A part on its way to the host, and there. */
+/* A part while it is downloaded, and on the host. */
 template <class Key> struct encode_slot {
         struct encode_pinned words;
         cudaEvent_t done; /* the download */
@@ -63,19 +63,19 @@ template <class Key> struct kc_gpu_encoder {
         struct kc_gpu *gpu;
         struct encode_filter filter;
         struct kc_gpu_encoder_caps caps;
-        size_t max_blocks, part_blocks; /* of a range, of a part */
+        size_t max_blocks, part_blocks; /* maximum of a range, of a part */
         int k;
         struct encode_slot<Key> *slots;
         size_t ncarry;
-        /* the range that was put last: what is left to be downloaded */
+        /* the last range put: what is left to be downloaded */
         struct encode_stage stages[ENCODE_NSTAGES];
         uint64_t nputs;
         size_t n, nblocks, next_block, next_word;
-        struct encode_index<Key> found, host; /* on the device; page-locked */
+        struct encode_index<Key> found, host; /* on the device; pinned */
         uint32_t *big_counts;                 /* on the device, of worst-case size */
         struct encode_pinned host_big;
         /* on the device */
-        Key *carry_kmers, *kept_kmers; /* kept: [max_pairs], where there is a filter */
+        Key *carry_kmers, *kept_kmers; /* kept: [max_pairs], only with a filter */
         uint32_t *carry_counts, *kept_counts;
         uint64_t *heads, *sizes, *offsets;
         void *scan_scratch;
@@ -87,7 +87,7 @@ static inline bool keeps_all(const struct encode_filter *filter)
         return filter->min_count <= 1 && filter->max_count == UINT32_MAX;
 }
 
-/* Make it at least so large; where it grows, what was in it is lost. */
+/* Make it at least nbytes large; if it grows, its contents are lost. KC_ENOMEM. */
 enum kc_status kc_encode_grow(struct encode_pinned *pinned, size_t nbytes, struct kc_error *err);
 
 /* Bytes of scratch memory that the scan of n sizes takes. */

@@ -1,26 +1,27 @@
 /*
- * The memory of an encoder: of its stages and slots, which are downloaded while others are filled,
- * and what the kernels need once.
+ * The memory of an encoder: its stages and slots, some of which are downloaded while others are
+ * filled, and what the kernels need only once.
  */
 #include "gpu/blocks/encode_internal.cuh"
 #include "gpu/blocks/layout.cuh"
 
 #include <cstdlib>
 
-/* Blocks that a range can come to, and tiles of the filter. */
+/* Maximum number of blocks of a range, and of tiles of the filter. */
 static size_t most_blocks(size_t max_pairs)
 {
         return max_pairs / KC_BLOCK_NKMERS + 2;
 }
 
-/* Most pairs that a put can encode, and counts that are downloaded of any. */
+/* Maximum pairs that a put can encode, but no fewer than the big counts that are always
+ * downloaded. */
 static size_t most_pairs(size_t max_pairs)
 {
         size_t n = max_pairs + KC_BLOCK_NKMERS;
         return n > ENCODE_USUAL_NBIG ? n : (size_t)ENCODE_USUAL_NBIG;
 }
 
-/* Zero, because more is downloaded than was found. */
+/* Zeroed, because more is downloaded than the kernels set. */
 template <class T>
 static enum kc_status new_zero(struct kc_gpu *gpu, T **array, size_t n, struct kc_error *err)
 {
@@ -73,7 +74,7 @@ out:
         return status;
 }
 
-/* Bytes of a part to expect: of k-mers all over the space, 4 bits each for most counts. */
+/* Expected bytes of a part: k-mers spread over the whole key space, 4 bits for most counts. */
 template <class Key> static size_t usual_nbytes(const struct kc_gpu_encoder<Key> *e)
 {
         size_t nbits = 8 + 2 * (size_t)e->k, npairs = e->part_blocks * KC_BLOCK_NKMERS;

@@ -1,15 +1,15 @@
 /*
- * The layout of each block, from its counts and its two ends; the histogram on the way.
+ * Computes the layout of each block from its counts and its two ends, and also the histogram.
  */
 #ifndef KC_GPU_BLOCKS_ENCODE_PLAN_CUH
 #define KC_GPU_BLOCKS_ENCODE_PLAN_CUH
 
 #include "gpu/blocks/encode_common.cuh"
 
-/* The histograms of a thread block, and of the block in each warp's hands. */
+/* The histogram of a thread block, and that of the block at which each warp works. */
 struct plan_scratch {
         uint32_t rows[KC_RUN_NROWS];
-        uint32_t nbits[WARPS][33]; /* counts - 2 of so many binary digits */
+        uint32_t nbits[WARPS][33]; /* [b]: counts whose count - 2 has b bits */
 };
 
 static __device__ void append_big_counts(uint32_t count, uint32_t *big_counts,
@@ -26,7 +26,7 @@ static __device__ void append_big_counts(uint32_t count, uint32_t *big_counts,
                 big_counts[at + kc_warp_rank(big)] = count;
 }
 
-/* Tally a row; 0: no pair. Ones, being most, are counted by each lane. */
+/* Tally a row; count 0: no pair. Each lane counts its own ones, as they are most frequent. */
 static __device__ void tally_row(struct plan_scratch *scratch, uint32_t *nbits, uint32_t count,
                                  uint32_t *nones, uint32_t *nbig, uint32_t *big_counts,
                                  struct encode_totals *totals)
@@ -41,7 +41,7 @@ static __device__ void tally_row(struct plan_scratch *scratch, uint32_t *nbits, 
         append_big_counts(count, big_counts, totals);
 }
 
-/* Lane w works out what width w costs. */
+/* Lane w computes the cost of width w. */
 static __device__ uint32_t least_cost(const uint32_t *nbits, uint32_t nbig)
 {
         uint32_t lane = kc_warp_lane(), below = kc_warp_scan(nbits[lane]);
@@ -86,7 +86,7 @@ static __device__ void plan_block(const struct encode_source<Key> *src,
                 plans->block_nwords[block] = plan.nwords;
                 plans->sizes[block] = plan.nwords + 1;
         }
-        __syncwarp(); /* before nbits is another block's */
+        __syncwarp(); /* before nbits is reused for another block */
 }
 
 template <class Key>

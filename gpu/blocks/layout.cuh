@@ -1,6 +1,6 @@
 /*
  * The arithmetic of a block of a .kc file (kmer/block_codec.h), in pieces that the threads of a
- * warp can share. The words that come of it are those of kc_block_encode.
+ * warp can share. The resulting words are those of kc_block_encode.
  */
 #ifndef KC_GPU_BLOCKS_LAYOUT_CUH
 #define KC_GPU_BLOCKS_LAYOUT_CUH
@@ -13,7 +13,7 @@ static KC_HD uint32_t kc_block_words_for(uint32_t nbits)
         return (nbits + 63) / 64;
 }
 
-/* Binary digits of x. */
+/* The number of significant bits of x. */
 static KC_HD uint32_t kc_block_nbits(uint64_t x)
 {
 #ifdef __CUDA_ARCH__
@@ -31,7 +31,8 @@ static KC_HD uint32_t kc_block_nbits(kc_key128 x)
 
 /* ---- the layout ---- */
 
-/* n, low_nbits and high_words of a block of n k-mers whose last is `range` above its first. */
+/* Set n, low_nbits and high_words for a block of n k-mers whose last exceeds its first by
+ * `range`. */
 template <class Key>
 static KC_HD void kc_block_plan_kmers(struct kc_block_plan *plan, Key range, uint32_t n)
 {
@@ -45,9 +46,9 @@ static KC_HD void kc_block_plan_kmers(struct kc_block_plan *plan, Key range, uin
 }
 
 /*
- * What a width of count fields costs, to be compared: the smallest is the one to choose.
+ * The cost of a width of count fields, with the width in its low 6 bits: choose the smallest.
  *   nbig    counts above 1
- *   nabove  of these, such whose count - 2 has more than `width` binary digits
+ *   nabove  of these, those whose count - 2 has more than `width` significant bits
  */
 static KC_HD uint32_t kc_block_width_cost(uint32_t nbig, uint32_t nabove, uint32_t width)
 {
@@ -70,7 +71,7 @@ static KC_HD uint32_t kc_block_counts_at(const struct kc_block_plan *plan)
         return kc_block_bitmap_at(plan) + kc_block_words_for(plan->n);
 }
 
-/* nbig, width, nexceptions and nwords, by the smallest cost. */
+/* Set nbig, width, nexceptions and nwords from the smallest cost. */
 static KC_HD void kc_block_plan_counts(struct kc_block_plan *plan, uint32_t nbig, uint32_t cost)
 {
         plan->nbig = nbig;
@@ -80,7 +81,8 @@ static KC_HD void kc_block_plan_counts(struct kc_block_plan *plan, uint32_t nbig
                        plan->nexceptions;
 }
 
-/* A plan as the first word of its block, and back; of the counts' number, only nwords is left. */
+/* A plan as the first word of its block, and back. nbig is not stored; nwords is passed
+ * separately. */
 static KC_HD uint64_t kc_block_head(const struct kc_block_plan *plan)
 {
         return (uint64_t)plan->n | (uint64_t)plan->low_nbits << 16 |
@@ -110,13 +112,13 @@ static KC_HD uint64_t kc_block_low(uint64_t x, uint32_t nbits)
 }
 
 /*
- * 32 fields of nbits (1 to 63) each are nbits half words (of 32 bits), and begin with one; so rows
- * of 32 fields, a warp's, are put together each on its own. Half word `half` of a row begins in
- * this field, behind so many bits of it:
+ * 32 fields of nbits (1 to 63) each fill exactly nbits half words (of 32 bits), so each row of 32
+ * fields, one per lane, can be assembled on its own. Half word `half` of a row starts in `field`,
+ * after its first `skip` bits.
  */
 struct kc_block_window {
         uint32_t field, skip;
-        uint32_t nfields; /* most that any half word has parts of */
+        uint32_t nfields; /* maximum fields that any half word spans */
 };
 
 static KC_HD struct kc_block_window kc_block_window(uint32_t half, uint32_t nbits)
@@ -129,8 +131,8 @@ static KC_HD struct kc_block_window kc_block_window(uint32_t half, uint32_t nbit
 }
 
 /*
- * The half word of a window. get(i) gives field i of the row, without other bits; every thread
- * calls it window.nfields times, maybe for fields behind the row, whose value does not matter.
+ * The half word of a window. get(i) returns field i of the row, without other bits. Every thread
+ * calls it window.nfields times, possibly for fields past the row, whose values do not matter.
  */
 template <class Get>
 static KC_HD uint32_t kc_block_half_word(struct kc_block_window window, uint32_t nbits, Get get)
@@ -146,8 +148,8 @@ static KC_HD uint32_t kc_block_half_word(struct kc_block_window window, uint32_t
 }
 
 /*
- * Count field `rank` of `width` bits, to be set in a section of half words of 0: or low to `half`,
- * and, if it is not 0, high to the next.
+ * How to set count field `rank` of `width` bits in a zeroed section of half words: OR `low` into
+ * half word `half` and, if it is not 0, `high` into the next.
  */
 struct kc_block_scatter {
         uint32_t half, low, high;

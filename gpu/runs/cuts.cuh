@@ -1,6 +1,6 @@
 /*
- * Where the key space is cut, so that what lies between two cuts of all runs fits the memory there
- * is: from fences, which are every KC_FENCE_NPAIRS-th k-mer of a run.
+ * Chooses where to cut the key space so that the pairs of all runs between two cuts fit in memory.
+ * The cuts are found from fences: every KC_FENCE_NPAIRS-th k-mer of a run.
  */
 #ifndef KC_GPU_RUNS_CUTS_CUH
 #define KC_GPU_RUNS_CUTS_CUH
@@ -9,15 +9,15 @@
 
 enum { KC_FENCE_NPAIRS = 512 };
 
-/* A run of n pairs as the cutting sees it. */
+/* What the cutting knows of a run of n pairs. */
 template <class Key> struct kc_fences {
         Key *kmers; /* k-mer 0, KC_FENCE_NPAIRS, 2 KC_FENCE_NPAIRS, ... */
         size_t nfences;
         size_t n;
-        size_t at; /* the pairs before it are done with */
+        size_t at; /* the pairs before it have been consumed */
 };
 
-/* Fences of a run of n pairs. */
+/* The number of fences of a run of n pairs. */
 static inline size_t kc_fences_count(size_t n)
 {
         return (n + KC_FENCE_NPAIRS - 1) / KC_FENCE_NPAIRS;
@@ -30,9 +30,9 @@ static inline bool kc_lsm_should_merge(size_t older, size_t newer)
         return newer >= older / 2;
 }
 
-/* Most pairs of those left that can be below the split: the ones up to the first fence that is not
- * below it. Ranges are short beside a run, so the search begins where the last range ended, in
- * steps that double: it stays within memory that is in the cache. */
+/* Upper bound on the remaining pairs below the split: those up to the first fence that is not below
+ * it. Ranges are short compared to a run, so the search gallops from where the last range ended,
+ * and so stays within cached memory. */
 template <class Key>
 static inline size_t kc_fences_bound(const struct kc_fences<Key> *run, Key split)
 {
@@ -57,7 +57,7 @@ static inline size_t kc_fences_bound_all(const struct kc_fences<Key> *const *run
         return sum;
 }
 
-/* Pairs that are left. */
+/* The remaining pairs. */
 template <class Key>
 static inline size_t kc_fences_left(const struct kc_fences<Key> *const *runs, size_t nruns)
 {
@@ -68,8 +68,8 @@ static inline size_t kc_fences_left(const struct kc_fences<Key> *const *runs, si
 }
 
 /*
- * The greatest split below which no more than max_pairs of the pairs left can be. While more than
- * that are left, there is a pair below it if max_pairs >= nruns * KC_FENCE_NPAIRS.
+ * The greatest split that is sure to have at most max_pairs of the remaining pairs below it. While
+ * more remain, max_pairs >= nruns * KC_FENCE_NPAIRS ensures that at least one pair is below it.
  */
 template <class Key>
 static inline Key kc_fences_split(const struct kc_fences<Key> *const *runs, size_t nruns,

@@ -1,26 +1,26 @@
 /*
- * What the parts of a host store have of one another: pinned memory (host_pinned.cu), chunks there
- * or in the file (host_store.cu), runs of chunks (host_run.cu). Inside of host_run.
+ * Shared by the source files of a host store: pinned memory (host_pinned.cu), chunks in it or in
+ * the file (host_store.cu), runs of chunks (host_run.cu). Private to host_*.cu.
  */
 #ifndef KC_GPU_RUNS_HOST_INTERNAL_CUH
 #define KC_GPU_RUNS_HOST_INTERNAL_CUH
 
 #include "gpu/runs/host_run.cuh"
 
-/* A chunk begins with a page, of memory or of the file. */
+/* Each chunk begins at a page boundary, in memory or in the file. */
 enum { HOST_PAGE_NBYTES = 4096 };
 
-/* A chunk's worth of pinned memory, one of `wanted` that will be needed. NULL where there is no
- * more of it for chunks; the file serves as well. */
+/* Take pinned memory for one chunk; `wanted` is how many the caller will need in all. NULL if no
+ * more may or can be pinned; use the file then. */
 uint8_t *kc_host_take_pinned(struct kc_host_store *store, size_t wanted);
 void kc_host_give_pinned(struct kc_host_store *store, uint8_t *piece);
 void kc_host_free_pinned(struct kc_host_store *store);
 
-/* A chunk in pinned memory while there is such, else in the file. */
+/* Take a chunk: in pinned memory if there is any left, otherwise in the file. KC_EIO, KC_ENOMEM. */
 enum kc_status kc_host_take_chunk(struct kc_host_store *store, struct kc_host_chunk *chunk,
                                   size_t wanted, struct kc_error *err);
-/* To be used again. The file's blocks go back to the file system meanwhile, where it can take
- * them. */
+/* Return a chunk for reuse. For a chunk in the file, its disk blocks are released until then if the
+ * file system supports that. */
 void kc_host_give_chunk(struct kc_host_store *store, const struct kc_host_chunk *chunk);
 
 #endif

@@ -10,7 +10,7 @@
 /* One mapping, cut into pieces. */
 struct kc_host_slab {
         struct kc_host_slab *next;
-        uint8_t *mapping, *pieces; /* pieces begin with a huge page */
+        uint8_t *mapping, *pieces; /* pieces start at a huge page boundary */
         size_t npieces, piece_nbytes;
         int nthreads;
 };
@@ -40,7 +40,7 @@ static enum kc_status touch_share(void *ctx, int worker, struct kc_error *)
         return KC_OK;
 }
 
-/* NULL if it cannot be had. */
+/* NULL if it cannot be allocated. */
 static struct kc_host_slab *new_slab(size_t npieces, size_t piece_nbytes, int nthreads)
 {
         struct kc_host_slab *slab = (struct kc_host_slab *)calloc(1, sizeof *slab);
@@ -57,7 +57,7 @@ static struct kc_host_slab *new_slab(size_t npieces, size_t piece_nbytes, int nt
         }
         slab->mapping = (uint8_t *)mapping;
         slab->pieces = (uint8_t *)kc_round_up((uintptr_t)mapping, HUGE_PAGE_NBYTES);
-        /* A kernel without huge pages works as well, only slower; so do fewer threads. */
+        /* Failure is harmless: without huge pages, or with fewer threads, it is only slower. */
         (void)madvise(slab->pieces, slab_nbytes(slab), MADV_HUGEPAGE);
         (void)kc_parallel(nthreads, touch_share, NULL, slab, NULL);
         if (cudaHostRegister(slab->pieces, slab_nbytes(slab), cudaHostRegisterDefault) ==
@@ -83,8 +83,9 @@ void kc_host_give_pinned(struct kc_host_store *store, uint8_t *piece)
         store->free_pinned = piece;
 }
 
-/* What may still be pinned. Runs whose chunks are in the file take memory beside them all the same:
- * a 32nd is set aside for that, the fences of some twenty times as many pairs as are pinned. */
+/* How much may still be pinned. Runs whose chunks are in the file need memory for their fences all
+ * the same: 1/32 is set aside for that, enough for about twenty times as many pairs as are
+ * pinned. */
 static size_t left_nbytes(const struct kc_host_store *store)
 {
         size_t beside = store->max_pinned_nbytes / 32;
@@ -94,7 +95,7 @@ static size_t left_nbytes(const struct kc_host_store *store)
         return taken < store->max_pinned_nbytes ? store->max_pinned_nbytes - taken : 0;
 }
 
-/* More pinned memory, for `wanted` chunks at most. If it cannot be had, none is tried for again. */
+/* Pin more memory, for at most `wanted` chunks. If that fails, it is not tried again. */
 static void add_slab(struct kc_host_store *store, size_t wanted)
 {
         size_t left = left_nbytes(store) / store->chunk_nbytes;

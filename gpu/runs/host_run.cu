@@ -1,5 +1,5 @@
 /*
- * Runs of chunks: pairs from the device to their end, and any part of them back.
+ * Runs of chunks: append pairs from the device, and read any part of a run back.
  */
 #include "gpu/runs/host_internal.cuh"
 
@@ -14,7 +14,7 @@ void kc_host_run_free(struct kc_host_store *store, struct kc_host_run *run)
         *run = {};
 }
 
-/* The first of `wanted` chunks that the run will need. */
+/* Append a chunk to the run, which will need `wanted` more, this one included. */
 static enum kc_status add_chunk(struct kc_host_store *store, struct kc_host_run *run, size_t wanted,
                                 struct kc_error *err)
 {
@@ -37,12 +37,12 @@ static enum kc_status add_chunk(struct kc_host_store *store, struct kc_host_run 
 namespace
 {
 
-/* Pairs that lie side by side: in one chunk, and in the file no more than a stage holds. */
+/* Contiguous pairs: within one chunk and, if it is in the file, at most what a stage holds. */
 struct host_piece {
         struct kc_host_chunk chunk;
         size_t at, n; /* in the chunk */
         size_t kmer_nbytes;
-        struct kc_host_stage *stage; /* of a chunk in the file */
+        struct kc_host_stage *stage; /* if the chunk is in the file */
 };
 
 } // namespace
@@ -62,7 +62,7 @@ static struct host_piece piece_at(const struct kc_host_store *store, const struc
         return piece;
 }
 
-/* Where a piece's k-mers and counts are in pinned memory, the chunk's or the stage's. */
+/* Where a piece's k-mers and counts are in pinned memory: in the chunk or in the stage. */
 static uint8_t *piece_kmers(const struct host_piece *piece)
 {
         return piece->stage ? piece->stage->memory
@@ -87,7 +87,7 @@ static uint64_t counts_offset(const struct kc_host_store *store, const struct ho
                piece->at * sizeof(uint32_t);
 }
 
-/* From the stage to the file, when the device has filled the stage. */
+/* Write the stage to the file, once the device has filled it. */
 static enum kc_status write_piece(struct kc_host_store *store, const struct host_piece *piece,
                                   struct kc_error *err)
 {
@@ -114,7 +114,7 @@ out:
         return status;
 }
 
-/* To the device or from it, between its memory and the piece's. */
+/* Copy between device memory and the piece, in either direction. */
 static enum kc_status copy_piece(struct kc_host_store *store, const struct host_piece *piece,
                                  bool to_device, void *kmers, void *counts, struct kc_error *err)
 {
@@ -138,7 +138,7 @@ out:
 
 /* ---- from the device ---- */
 
-/* A piece is written to the file while the next one is on its way from the device. */
+/* Each piece is written to the file while the next one is copied from the device. */
 template <class Key>
 static enum kc_status append_pieces(struct kc_host_store *store, struct kc_host_run *run,
                                     const struct kc_gpu_run<Key> *pairs, struct kc_error *err)

@@ -1,14 +1,14 @@
 /*
- * Runs that the device's memory does not hold: in pinned host memory, or in a file without a name.
+ * Runs that do not fit in device memory: kept in pinned host memory, or in an unlinked file.
  *
- * A run is a row of chunks, each with room for the same number of pairs,
+ * A run is a sequence of chunks, each with room for the same number of pairs,
  *
  *      | k-mer, k-mer, ...            | count, count, ... |
  *
- * and each in one piece of pinned memory while the store may take such, else at a place of its own
- * in the file. Pinned memory is slow to get: it is taken as it is needed and used again. Most of
- * the time goes into the clearing of pages, so they are huge, and touched by several threads before
- * they are pinned; cudaHostAlloc took ten times as long.
+ * and each is one piece of pinned memory while the store may pin more, otherwise a region of the
+ * file. Pinned memory is slow to allocate, so it is taken on demand and reused. Most of that time
+ * goes into clearing pages, so they are huge pages, and several threads touch them before they are
+ * pinned; cudaHostAlloc took ten times as long.
  */
 #ifndef KC_GPU_RUNS_HOST_RUN_CUH
 #define KC_GPU_RUNS_HOST_RUN_CUH
@@ -17,10 +17,10 @@
 #include "gpu/device/gate.h"
 #include "gpu/device/run.cuh"
 
-/* What passes between the device and the file: two of these, by turns. */
+/* A buffer between the device and the file; two of them are used alternately. */
 struct kc_host_stage {
         uint8_t *memory;  /* pinned */
-        cudaEvent_t free; /* the device needs it no longer */
+        cudaEvent_t free; /* recorded when the device no longer needs it */
 };
 
 enum { KC_HOST_NSTAGES = 2, KC_HOST_STAGE_NBYTES = 4 << 20 };
@@ -30,63 +30,65 @@ struct kc_host_slab;
 struct kc_host_store_setup {
         size_t chunk_npairs;      /* pairs of a chunk */
         size_t pair_nbytes;       /* kc_gpu_run_nbytes<Key>(1) */
-        size_t max_pinned_nbytes; /* bound on the chunks' pinned memory and on what is noted with
-                                     kc_host_store_note; the stages come on top */
-        const char *tmp_dir;      /* folder of the file, which is created when it is needed */
-        int nthreads;             /* that may be used for a moment */
-        struct kc_gate *gate;     /* asked in long work whether to go on; NULL: go on */
+        size_t max_pinned_nbytes; /* limit for the chunks' pinned memory plus what
+                                     kc_host_store_note reports; the stages are extra */
+        const char *tmp_dir;      /* folder of the file, which is created on demand; copied */
+        int nthreads;             /* threads that may be used for a short time */
+        struct kc_gate *gate;     /* checked for cancellation during long work; may be NULL */
 };
 
-/* Where chunks are. Set up by kc_host_store_open. */
+/* The storage of chunks. Set up by kc_host_store_open. Used by one thread at a time. */
 struct kc_host_store {
         struct kc_gpu *gpu;
         struct kc_gate *gate;
         size_t chunk_npairs, pair_nbytes, chunk_nbytes;
         int nthreads;
         size_t pinned_nbytes, max_pinned_nbytes;
-        size_t beside_nbytes;       /* what runs take beside chunks */
+        size_t beside_nbytes;       /* host memory of runs other than chunks */
         struct kc_host_slab *slabs; /* the pinned memory */
         void *free_pinned;          /* pieces not in use; each begins with a pointer to the next */
         char *tmp_dir;
         int fd; /* -1 until it is needed */
         uint64_t file_nbytes;
-        uint64_t *free_offsets; /* [nfree] of chunks in the file that are not in use */
+        uint64_t *free_offsets; /* [nfree] of unused chunks in the file */
         size_t nfree, free_cap;
         uint64_t written_nbytes;
         struct kc_host_stage stages[KC_HOST_NSTAGES];
         int next_stage;
 };
 
-/* Close it in any case, after all runs in it; a zeroed store is closed at no cost. */
+/* KC_ENOMEM, KC_EDEVICE. Close the store even after a failure, and after freeing all runs in it;
+ * closing a zeroed store does nothing. */
 enum kc_status kc_host_store_open(struct kc_host_store *store, struct kc_gpu *gpu,
                                   const struct kc_host_store_setup *setup, struct kc_error *err);
 void kc_host_store_close(struct kc_host_store *store);
 
-/* Host memory that a run takes beside its chunks has become more (or less), so chunks get less. */
+/* Report that host memory of a run other than its chunks went from `before` to `now` bytes; it
+ * counts against max_pinned_nbytes. */
 static inline void kc_host_store_note(struct kc_host_store *store, size_t before, size_t now)
 {
         store->beside_nbytes += now - before;
 }
 
-/* KC_ECANCELED where long work is not to go on. */
+/* KC_ECANCELED if long work should stop. */
 static inline enum kc_status kc_host_store_check(struct kc_host_store *store, struct kc_error *err)
 {
         return store->gate != NULL ? kc_gate_check(store->gate, err) : KC_OK;
 }
 
 /*
- * A stage that nothing is using any more. KC_HOST_STAGE_NBYTES of memory that the device can read
- * and write too; whoever uses it in a stream records stage->free there.
+ * Wait for a free stage: KC_HOST_STAGE_NBYTES of memory that the device can read and write too. A
+ * caller that uses it in a stream must record stage->free there. KC_ENOMEM, KC_EDEVICE.
  */
 enum kc_status kc_host_store_stage(struct kc_host_store *store, struct kc_host_stage **stage,
                                    struct kc_error *err);
 
 struct kc_host_chunk {
-        uint8_t *memory; /* NULL: in the file */
-        uint64_t offset; /* there */
+        uint8_t *memory; /* NULL: the chunk is in the file */
+        uint64_t offset; /* in the file */
 };
 
-/* Zeroed, it is an empty run. */
+/* A zeroed one is an empty run. */
 struct kc_host_run {
         struct kc_host_chunk *chunks;
         size_t nchunks, cap;
@@ -94,17 +96,16 @@ struct kc_host_run {
 };
 
 /*
- * Put the pairs of a device run behind those that are there; they must be complete in gpu->stream.
- * Returns when the device run is no longer needed. KC_EIO (with the folder's name), KC_ENOMEM,
- * KC_EDEVICE.
+ * Append the pairs of a device run, which must be complete in gpu->stream. Returns when the device
+ * run is no longer needed. KC_EIO (with the folder's name), KC_ENOMEM, KC_EDEVICE, KC_ECANCELED.
  */
 template <class Key>
 enum kc_status kc_host_run_append(struct kc_host_store *store, struct kc_host_run *run,
                                   const struct kc_gpu_run<Key> *pairs, struct kc_error *err);
 
 /*
- * Read n pairs from `from` on into device memory. Returns with the work on gpu->upload; the run
- * must stay until it is done.
+ * Read n pairs, starting at pair `from`, into device memory. Returns with the work queued on
+ * gpu->upload; the run must not be freed until it is done. KC_EIO, KC_ENOMEM, KC_EDEVICE.
  */
 template <class Key>
 enum kc_status kc_host_run_read(struct kc_host_store *store, const struct kc_host_run *run,

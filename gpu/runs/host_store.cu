@@ -1,5 +1,5 @@
 /*
- * Where chunks are: pinned memory or the file; and the stages by which the device reaches the file.
+ * The storage of chunks, in pinned memory or the file, and the stages between device and file.
  */
 #include "gpu/runs/host_internal.cuh"
 
@@ -84,7 +84,7 @@ enum kc_status kc_host_take_chunk(struct kc_host_store *store, struct kc_host_ch
         return KC_OK;
 }
 
-/* A place that cannot be remembered is lost, and the file longer for it. */
+/* If there is no memory to remember the place, it is lost, and the file grows instead. */
 static void give_place(struct kc_host_store *store, uint64_t offset)
 {
         (void)fallocate(store->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset,

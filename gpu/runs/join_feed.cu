@@ -5,8 +5,8 @@
 #include <cstdlib>
 
 enum {
-        NSLOTS = 2,  /* ranges: one is read while the other is joined */
-        NPIECES = 2, /* a reader's pinned memory: one is filled while the other leaves */
+        NSLOTS = 2,  /* one range is read while the other is joined */
+        NPIECES = 2, /* of a reader's pinned memory: one is filled while the other is copied */
         PIECE_NWORDS = 128 << 10,
 };
 
@@ -22,7 +22,7 @@ template <class Key> struct slot {
 
 struct feed_piece {
         uint64_t *words;  /* [PIECE_NWORDS] pinned */
-        cudaEvent_t free; /* nobody needs it any more */
+        cudaEvent_t free; /* recorded when it is no longer needed */
 };
 
 } // namespace
@@ -35,12 +35,12 @@ template <class Key> struct kc_join_feed {
         size_t max_blocks;
         struct slot<Key> slots[NSLOTS];
         struct feed_piece *pieces; /* [nreaders * NPIECES] */
-        uint64_t *pinned;          /* theirs */
+        uint64_t *pinned;          /* memory of the pieces */
         cudaEvent_t uploaded;
-        uint64_t nranges; /* asked for */
-        /* guarded by the gate: the range that is read */
+        uint64_t nranges; /* ranges requested so far */
+        /* guarded by the gate: the range being read */
         struct slot<Key> *reading;
-        size_t next, nread; /* blocks taken by readers, on their way to the device */
+        size_t next, nread; /* blocks claimed by readers; blocks queued for copying to the device */
         bool ended;
 };
 
@@ -104,7 +104,7 @@ enum kc_status kc_join_feed_attach(struct kc_join_feed<Key> *f, struct kc_gpu *g
         }
         KC_TRY(kc_gpu_event_new(&f->uploaded, err));
         KC_TRY(make_pieces(f, err));
-        KC_TRY(KC_CUDA(cudaStreamSynchronize(gpu->stream))); /* memory is there for all streams */
+        KC_TRY(KC_CUDA(cudaStreamSynchronize(gpu->stream))); /* all streams may use it now */
 out:
         return status;
 }
@@ -141,7 +141,7 @@ static void get_key(const uint64_t *words, kc_key128 *key)
         *key = (kc_key128)words[1] << 64 | words[0];
 }
 
-/* What the device is told of the blocks. */
+/* Fill in the descriptions of the blocks for the device. */
 template <class Key> static void describe(struct slot<Key> *slot)
 {
         const struct kc_join_range *range = &slot->range;
@@ -157,7 +157,7 @@ template <class Key> static void describe(struct slot<Key> *slot)
         }
 }
 
-/* Let the readers begin with the next range. */
+/* Let the readers start the next range. */
 template <class Key>
 static enum kc_status open_range(struct kc_join_feed<Key> *f, struct kc_error *err)
 {
@@ -175,7 +175,7 @@ out:
         return status;
 }
 
-/* Wait until all its blocks are on their way. */
+/* Wait until the copies of all its blocks are queued. */
 template <class Key>
 static enum kc_status wait_for_readers(struct kc_join_feed<Key> *f, struct kc_error *err)
 {
@@ -225,7 +225,7 @@ out:
 namespace
 {
 
-/* Blocks [begin, end) of the range that is read, of one run and no more than a piece holds. */
+/* Blocks [begin, end) of the range being read, all of one run, at most what a piece holds. */
 template <class Key> struct feed_share {
         struct slot<Key> *slot;
         size_t begin, end, nwords;
@@ -233,7 +233,7 @@ template <class Key> struct feed_share {
 
 } // namespace
 
-/* The next blocks; none: there are no more ranges. */
+/* Claim the next blocks; none if there are no more ranges. */
 template <class Key>
 static enum kc_status take(struct kc_join_feed<Key> *f, struct feed_share<Key> *share,
                            struct kc_error *err)
@@ -294,7 +294,7 @@ enum kc_status kc_join_feed_read(struct kc_join_feed<Key> *f, int reader, struct
                 if (share.begin == share.end)
                         break;
                 if (i == 0)
-                        KC_TRY(KC_CUDA(cudaSetDevice(f->gpu->device))); /* of this thread */
+                        KC_TRY(KC_CUDA(cudaSetDevice(f->gpu->device))); /* it is per thread */
                 KC_TRY(read_share(f, &share, &f->pieces[(size_t)reader * NPIECES + i % NPIECES],
                                   err));
                 done(f, &share);

@@ -17,7 +17,7 @@ template <class Key> struct kc_gpu_lsm {
 template <class Key>
 static enum kc_status give_longest(void *lsm, bool *gave, struct kc_error *err);
 
-/* Chunks of a megabyte or two are copied at nearly the full rate; many of them are to fit. */
+/* Chunks of 1 to 2 MiB are copied at nearly the full rate, and are small enough that many fit. */
 template <class Key> static size_t chunk_npairs(const struct kc_gpu_lsm_setup *setup)
 {
         enum { MIN_NPAIRS = 1 << 12, MAX_NPAIRS = 1 << 20, MIN_NCHUNKS = 16 };
@@ -73,7 +73,7 @@ template <class Key> void kc_gpu_lsm_free(struct kc_gpu_lsm<Key> *lsm)
         free(lsm);
 }
 
-/* An empty run, the newest. */
+/* Append an empty run as the newest. */
 template <class Key>
 static enum kc_status add_run(struct kc_gpu_lsm<Key> *lsm, struct kc_error *err)
 {
@@ -110,9 +110,9 @@ template <class Key> static size_t newest_on_device(const struct kc_gpu_lsm<Key>
 }
 
 /*
- * KC_ENOMEM, and nothing has changed, where there is no room: runs may then stay as they are, since
- * ranges are merged from any number of them. To move one to the host would cost more than the merge
- * saves.
+ * KC_ENOMEM, with nothing changed, if there is no room. The runs may then stay as they are, since
+ * ranges can be merged from any number of runs; moving one to the host would cost more than the
+ * merge saves.
  */
 template <class Key>
 static enum kc_status merge_runs(struct kc_gpu_lsm<Key> *lsm, size_t older, size_t newer,
@@ -186,8 +186,8 @@ out:
         return status;
 }
 
-/* The shortest run on the device that takes npairs or more, or else the longest; NULL if none is
- * there. */
+/* The shortest run on the device with a capacity of at least npairs, otherwise the longest; NULL if
+ * no run is on the device. */
 template <class Key>
 static struct kc_lsm_run<Key> *run_to_move(const struct kc_gpu_lsm<Key> *lsm, size_t npairs) {
         struct kc_lsm_run<Key> *found = NULL;
@@ -203,8 +203,8 @@ static struct kc_lsm_run<Key> *run_to_move(const struct kc_gpu_lsm<Key> *lsm, si
         return found;
 }
 
-/* The longest run on the device leaves it: it takes part in the fewest merges, and room is left for
- * later. */
+/* Move the longest run on the device to the host: it takes part in the fewest merges, and frees the
+ * most memory for later. */
 template <class Key>
 static enum kc_status give_longest(void *ctx, bool *gave, struct kc_error *err)
 {
@@ -239,7 +239,7 @@ out:
         return status;
 }
 
-/* Fences of the runs that have none yet. */
+/* Make the fences of all runs that have none yet. */
 template <class Key>
 static enum kc_status fence_runs(struct kc_gpu_lsm<Key> *lsm, struct kc_error *err)
 {
@@ -253,7 +253,7 @@ out:
         return status;
 }
 
-/* Pairs of a range, up to max_pairs, that the merge of all runs has room for. */
+/* The longest range, up to max_pairs, for which a merge of all runs fits in kc_gpu_room. */
 template <class Key>
 static size_t fitting_pairs(const struct kc_gpu_lsm<Key> *lsm, size_t max_pairs)
 {
@@ -268,7 +268,7 @@ static size_t fitting_pairs(const struct kc_gpu_lsm<Key> *lsm, size_t max_pairs)
         return low;
 }
 
-/* Likewise, and the device has been asked for it. */
+/* Likewise, but checked by allocating that much on the device. */
 template <class Key>
 static enum kc_status find_room(struct kc_gpu_lsm<Key> *lsm, size_t max_pairs, size_t *n,
                                 struct kc_error *err)
@@ -286,7 +286,7 @@ static enum kc_status find_room(struct kc_gpu_lsm<Key> *lsm, size_t max_pairs, s
         }
 }
 
-/* Insertion sort: the runs are few. */
+/* Longest first. Insertion sort, as there are few runs. */
 template <class Key> static void sort_by_length(struct kc_lsm_run<Key> **runs, size_t nruns)
 {
         for (size_t i = 1; i < nruns; i++) {
@@ -321,7 +321,7 @@ out:
         return status;
 }
 
-/* Merge the shortest n runs to one on the host, where there are too many for one merge. */
+/* Merge the n shortest runs into one on the host; used if there are too many runs for one merge. */
 template <class Key>
 static enum kc_status merge_shortest(struct kc_gpu_lsm<Key> *lsm, size_t n, size_t max_pairs,
                                      struct kc_error *err)
@@ -337,14 +337,14 @@ out:
         return status;
 }
 
-/* Ranges of this length are merged about as fast as the host's memory is read; of this many runs,
- * too: a merge of short parts costs as much as one of long ones. */
+/* Ranges of this length, from up to this many runs, are merged about as fast as host memory is
+ * read. The number matters because a merge of short parts costs as much as one of long parts. */
 static const size_t GOOD_NPAIRS = 1 << 19, GOOD_NRUNS = 128;
 
 /*
- * How long ranges can be. Runs move to the host while ranges would be short; while they are too
- * many, also for ranges of that length, the shortest are merged. With room for the pairs between
- * four fences of each run, a range is at least half as long as it may be.
+ * Decide how long ranges are. Runs move to the host while ranges would be short; while there are
+ * too many runs even for ranges of that length, the shortest are merged. With room for the pairs
+ * between four fences of each run, a range is at least half its maximum length.
  */
 template <class Key>
 static enum kc_status plan_ranges(struct kc_gpu_lsm<Key> *lsm, size_t *max_pairs,
@@ -365,7 +365,8 @@ static enum kc_status plan_ranges(struct kc_gpu_lsm<Key> *lsm, size_t *max_pairs
                         status = no_room(kc_ranges_nbytes(lsm->runs, lsm->nruns, good),
                                          kc_gpu_room(lsm->gpu), err);
                 } else if (lsm->nruns > max_nruns) {
-                        size_t over = lsm->nruns - max_nruns + 1; /* these to one, and it is done */
+                        size_t over = lsm->nruns - max_nruns + 1; /* merging these into one
+                                                                     suffices */
                         status = merge_shortest(lsm, over < max_nruns ? over : max_nruns, n, err);
                 } else {
                         *max_pairs = n;
@@ -383,7 +384,7 @@ enum kc_status kc_gpu_lsm_next(struct kc_gpu_lsm<Key> *lsm, size_t max_pairs,
         enum kc_status status;
         *range = {};
         if (lsm->ranges == NULL) {
-                (void)kc_gpu_take_spare(lsm->gpu); /* where runs are is planned from now on */
+                (void)kc_gpu_take_spare(lsm->gpu); /* from now on, runs move only as planned here */
                 kc_gpu_forget_refusals(lsm->gpu);
                 KC_TRY(fence_runs(lsm, err));
                 KC_TRY(plan_ranges(lsm, &max_pairs, err));

@@ -1,13 +1,14 @@
 /*
- * The merge of two sorted runs into one: the k-mers of both once each, counts summed.
+ * The merge of two sorted runs into one: each k-mer once, with its counts summed.
  *
  * The merged order is cut into tiles of equal length by merge path (Green, McColl, Bader, 2012): a
- * binary search on a diagonal of the two runs finds where each of them is cut. A block merges a
- * tile, a thread a few items of it, found by the same search in shared memory. A k-mer that is in
- * both runs is never divided: a cut that falls between its two items moves behind the second.
+ * binary search on a diagonal of the two runs finds where each of them is cut. A thread block
+ * merges a tile, each thread a few items of it, found by the same search in shared memory. The two
+ * items of a k-mer that is in both runs are never separated: a cut that falls between them moves
+ * past the second.
  *
- * A first pass over the k-mers counts what each tile will give, so that the result's memory is
- * taken exactly and every tile knows its place.
+ * A first pass over the k-mers counts what each tile yields, so that the result can be allocated in
+ * its exact size and every tile knows its place in it.
  */
 #ifndef KC_GPU_RUNS_MERGE_CUH
 #define KC_GPU_RUNS_MERGE_CUH
@@ -15,8 +16,8 @@
 #include "gpu/device/run.cuh"
 
 /*
- * How many of the first `diagonal` items, in merged order with a's before equal ones of b, come
- * from a. a is [na], b is [nb], diagonal <= na + nb.
+ * How many of the first `diagonal` items come from a, in merged order with items of a before equal
+ * items of b. a is [na], b is [nb], diagonal <= na + nb.
  */
 template <class Key, class Index>
 KC_HD Index kc_merge_search(const Key *a, Index na, const Key *b, Index nb, Index diagonal)
@@ -33,12 +34,12 @@ KC_HD Index kc_merge_search(const Key *a, Index na, const Key *b, Index nb, Inde
         return low;
 }
 
-/* A cut of both runs: what is before it is below what is behind it. */
+/* A cut of both runs: all items before it are below all items after it. */
 template <class Index> struct kc_merge_cut {
         Index a, b;
 };
 
-/* The cut at a diagonal, or one item behind it, where the diagonal divides two equal k-mers. */
+/* The cut at a diagonal, or one item later if the diagonal separates two equal k-mers. */
 template <class Key, class Index>
 KC_HD struct kc_merge_cut<Index> kc_merge_cut_at(const Key *a, Index na, const Key *b, Index nb,
                                                  Index diagonal) {
@@ -50,13 +51,13 @@ KC_HD struct kc_merge_cut<Index> kc_merge_cut_at(const Key *a, Index na, const K
         return cut;
 }
 
-/* A walk over both runs from a cut on. */
+/* A walk over both runs, starting at a cut. */
 template <class Key>
 struct kc_merge_walk {
         const Key *a, *b;
         unsigned na, nb;
         struct kc_merge_cut<unsigned> at;
-        Key a_next, b_next; /* a[at.a] and b[at.b], where there are such */
+        Key a_next, b_next; /* a[at.a] and b[at.b], if they exist */
 };
 
 template <class Key>
@@ -72,13 +73,13 @@ KC_HD void kc_merge_walk_begin(struct kc_merge_walk<Key> *walk, const Key *a, un
         walk->b_next = walk->at.b < nb ? b[walk->at.b] : 0;
 }
 
-/* What one step finds: the next k-mer, and in which of the runs it is. */
+/* The result of one step: the next k-mer, and which runs it is in. */
 template <class Key> struct kc_merge_item {
         Key kmer;
         bool in_a, in_b;
 };
 
-/* There is a next item: at.a < na or at.b < nb. */
+/* Requires a next item: at.a < na or at.b < nb. */
 template <class Key>
 KC_HD struct kc_merge_item<Key> kc_merge_walk_step(struct kc_merge_walk<Key> *walk) {
         struct kc_merge_item<Key> item;
@@ -93,22 +94,23 @@ KC_HD struct kc_merge_item<Key> kc_merge_walk_step(struct kc_merge_walk<Key> *wa
         return item;
 }
 
-/* A merge that is laid out: its result's length is known. Zeroed, it may be freed. */
+/* A planned merge, whose result's length is known. A zeroed one may be freed. */
 template <class Key, class Value = uint32_t>
 struct kc_gpu_merge {
-        struct kc_gpu_run<Key, Value> a, b; /* the caller's memory; cap is of no meaning */
+        struct kc_gpu_run<Key, Value> a, b; /* the caller's memory; cap is ignored */
         size_t n;                           /* pairs of the result */
         size_t ntiles;
         struct kc_merge_cut<size_t> *cuts; /* [ntiles + 1] device */
-        uint32_t *lengths;                 /* [ntiles] device: pairs that a tile gives */
-        size_t *starts;                    /* [ntiles + 1] device: where in the result */
+        uint32_t *lengths;                 /* [ntiles] device: pairs that a tile yields */
+        size_t *starts;                    /* [ntiles + 1] device: the tiles' places in the
+                                              result */
 };
 
-/* Most device memory that the laying out of a merge of n pairs in all takes. */
+/* Upper bound in bytes on the device memory that planning a merge of n pairs in total takes. */
 template <class Key> size_t kc_gpu_merge_nbytes(size_t n);
 
 /*
- * Lay out the merge of a and b; either may be empty. Their memory must stay until the merge is
+ * Plan the merge of a and b; either may be empty. Their memory must stay valid until the merge is
  * made. Work is on gpu->stream; returns when merge->n is known. KC_ENOMEM, KC_EDEVICE.
  */
 template <class Key>
@@ -117,10 +119,10 @@ enum kc_status kc_gpu_merge_plan(struct kc_gpu *gpu, struct kc_gpu_merge<Key> *m
                                  struct kc_error *err);
 
 /*
- * Make it.
- *   nsaturated  in/out, device: grows by what saturation cuts off the counts
- *   result      room for merge->n pairs at least; result->n is set
- * Returns with the work on gpu->stream.
+ * Make the planned merge.
+ *   nsaturated  in/out, device: increased by what saturation cuts off the counts
+ *   result      room for at least merge->n pairs; result->n is set
+ * Returns with the work queued on gpu->stream. KC_EDEVICE.
  */
 template <class Key>
 enum kc_status kc_gpu_merge_make(struct kc_gpu *gpu, const struct kc_gpu_merge<Key> *merge,
@@ -129,7 +131,8 @@ enum kc_status kc_gpu_merge_make(struct kc_gpu *gpu, const struct kc_gpu_merge<K
 
 template <class Key> void kc_gpu_merge_free(struct kc_gpu *gpu, struct kc_gpu_merge<Key> *merge);
 
-/* All of it: a and b to a new run of exactly its length. */
+/* Plan and make a merge into a new run of exactly the needed size, which the caller frees.
+ * KC_ENOMEM, KC_EDEVICE. */
 template <class Key>
 enum kc_status kc_gpu_merge_runs(struct kc_gpu *gpu, const struct kc_gpu_run<Key> *a,
                                  const struct kc_gpu_run<Key> *b, uint64_t *nsaturated,

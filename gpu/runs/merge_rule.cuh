@@ -1,15 +1,15 @@
 /*
- * The kernels of a merge of two sorted runs, by a rule for what becomes of each k-mer (merge.cuh).
- * Inside of merge and join.
+ * The kernels that merge two sorted runs (merge.cuh), with a rule that decides what becomes of each
+ * k-mer. Private to merge.cu and join.cu.
  *
  * A rule is
  *
  *      in, out      types: a value of either run, of the result (no longer than in)
- *      CHOOSES      whether it leaves any k-mers out, so that lengths depend on values
- *      tally        what a thread counts on the way; zeroed by {}
- *      operator()   (in a, in b, out *result, tally *): false leaves the k-mer out. 0 stands for the
- *                   value of a run that has not the k-mer
- *      add          (tally): to the device's total
+ *      CHOOSES      whether it can drop k-mers, so that lengths depend on values
+ *      tally        what each thread counts along the way; zeroed by {}
+ *      operator()   (in a, in b, out *result, tally *): false drops the k-mer. A run without the
+ *                   k-mer passes the value 0
+ *      add          (tally): adds it to the device's total
  */
 #ifndef KC_GPU_RUNS_MERGE_RULE_CUH
 #define KC_GPU_RUNS_MERGE_RULE_CUH
@@ -62,7 +62,7 @@ static __device__ void load_values(Value *values, const struct kc_gpu_run<Key, V
                 (unsigned)(cut[1].b - cut[0].b));
 }
 
-/* Where the thread begins, and the diagonal before which its steps begin. */
+/* Start the thread's walk; returns the diagonal before which its last step begins. */
 template <class Rule, class Key>
 static __device__ unsigned begin_walk(struct kc_merge_walk<Key> *walk,
                                       const struct merge_tile<Rule, Key> &tile)
@@ -75,7 +75,7 @@ static __device__ unsigned begin_walk(struct kc_merge_walk<Key> *walk,
         return end < n ? end : n;
 }
 
-/* One step by the rule; false: its k-mer is left out. */
+/* One step by the rule; false: its k-mer is dropped. */
 template <class Rule, class Key>
 static __device__ bool merge_step(struct kc_merge_walk<Key> *walk, unsigned na,
                                   const typename Rule::in *values, const Rule &rule, Key *kmer,
@@ -89,7 +89,7 @@ static __device__ bool merge_step(struct kc_merge_walk<Key> *walk, unsigned na,
         return rule(a, b, value, tally);
 }
 
-/* Steps of a walk that leave k-mers. */
+/* The number of the thread's steps that yield a k-mer. */
 template <class Rule, class Key>
 static __device__ unsigned count_steps(const struct merge_tile<Rule, Key> &tile,
                                        const typename Rule::in *values, const Rule &rule)
@@ -128,7 +128,7 @@ static __global__ void __launch_bounds__(kc_merge_shape<Key, Value>::NTHREADS)
                 lengths[blockIdx.x] = n;
 }
 
-/* One block: tiles are few beside the pairs. */
+/* One block suffices: there are few tiles compared to pairs. */
 enum { SCAN_NTHREADS = 1024 };
 
 static __global__ void __launch_bounds__(SCAN_NTHREADS)
@@ -149,7 +149,7 @@ static __global__ void __launch_bounds__(SCAN_NTHREADS)
                 starts[n] = before;
 }
 
-/* The pairs of one thread: those of its steps that `kept` has. */
+/* The pairs of one thread, one per step; bit i of `kept` is set if pair i is kept. */
 template <class Rule, class Key> struct merged {
         Key kmers[kc_merge_shape<Key, typename Rule::in>::NITEMS];
         typename Rule::out values[kc_merge_shape<Key, typename Rule::in>::NITEMS];
@@ -177,7 +177,7 @@ static __device__ void walk_tile(const struct merge_tile<Rule, Key> &tile,
         }
 }
 
-/* Store what is kept, one behind the other; unrolled so that the items stay in registers. */
+/* Store the kept items contiguously; unrolled so that the items stay in registers. */
 template <class Rule, class T, int NITEMS>
 static __device__ void put_kept(T *to, const T (&items)[NITEMS], uint32_t kept)
 {
@@ -185,11 +185,12 @@ static __device__ void put_kept(T *to, const T (&items)[NITEMS], uint32_t kept)
 #pragma unroll
         for (int i = 0; i < NITEMS; i++)
                 if (kept >> i & 1)
-                        to[Rule::CHOOSES ? n++ : i] = items[i]; /* else the first ones are kept */
+                        to[Rule::CHOOSES ? n++ : i] = items[i]; /* if nothing is dropped, the first
+                                                                   items are the kept ones */
 }
 
-/* The thread's pairs take their places in the tile, whose input nobody needs any more, and leave
- * in order. */
+/* Each thread's pairs go to their places in the tile, whose input is no longer needed, and from
+ * there in order to the result. */
 template <class Rule, class Key, class Value>
 static __global__ void __launch_bounds__(kc_merge_shape<Key, Value>::NTHREADS, 4)
         merge_runs_kernel(struct kc_gpu_run<Key, Value> a, struct kc_gpu_run<Key, Value> b,
@@ -291,7 +292,7 @@ static enum kc_status make_by(struct kc_gpu *gpu, const struct kc_gpu_merge<Key,
         return KC_LAUNCHED();
 }
 
-/* Both, to a new run of exactly its length. */
+/* Plan and make a merge into a new run of exactly the needed size. */
 template <class Key, class Value, class Rule>
 static enum kc_status merge_by(struct kc_gpu *gpu, const struct kc_gpu_run<Key, Value> *a,
                                const struct kc_gpu_run<Key, Value> *b, const Rule &rule,

@@ -1,5 +1,5 @@
 /*
- * What merges of sorted runs share: tiles of keys with values in shared memory.
+ * Shared by merges of sorted runs: tiles of keys with values in shared memory.
  */
 #ifndef KC_GPU_RUNS_MERGE_TILE_CUH
 #define KC_GPU_RUNS_MERGE_TILE_CUH
@@ -8,15 +8,17 @@
 
 #include <cuda_pipeline.h>
 
-/* Items a thread are odd in number, so that the threads of a warp begin in different banks; a tile
- * of k-mers and values takes a little under 48 KB, so that four blocks share a multiprocessor. */
+/* The number of items per thread is odd, so that the threads of a warp start in different banks. A
+ * tile of k-mers and values takes a little under 48 KB, so that four blocks share a
+ * multiprocessor. */
 template <class Key, class Value = uint32_t> struct kc_merge_shape {
         enum {
                 NTHREADS = 256,
-                MOST_NBYTES = 184, /* a thread's */
+                MOST_NBYTES = 184, /* per thread */
                 NITEMS = (MOST_NBYTES / (sizeof(Key) + sizeof(Value)) - 1) | 1,
                 LENGTH = NTHREADS * NITEMS,
-                CAP = LENGTH + 1, /* a tile may have one more, or one less: see kc_merge_cut_at */
+                CAP = LENGTH + 1, /* a tile may have one item more or one less: see
+                                     kc_merge_cut_at */
         };
 };
 
@@ -25,7 +27,7 @@ template <class Key, class Value = uint32_t> static inline size_t kc_merge_count
         return (n + kc_merge_shape<Key, Value>::LENGTH - 1) / kc_merge_shape<Key, Value>::LENGTH;
 }
 
-/* Start the copies of an array's two parts to shared memory, one behind the other. */
+/* Start copying two parts of an array to shared memory, b's part after a's. */
 template <class T, int NTHREADS>
 static __device__ void kc_merge_load(T *to, const T *a, unsigned na, const T *b, unsigned nb)
 {

@@ -7,7 +7,7 @@
 
 enum { NTHREADS = 256 };
 
-/* To pinned memory, which takes no device memory and no second copy. */
+/* Write to pinned memory, which needs neither device memory nor a second copy. */
 template <class Key>
 static __global__ void range_sample_kernel(const Key *kmers, size_t n, Key *fences)
 {
@@ -74,7 +74,7 @@ template <class Key> void kc_lsm_run_free(struct kc_host_store *store, struct kc
 namespace
 {
 
-/* A question to the device: how many k-mers are below the split. */
+/* A query to the device: how many k-mers are below the split. */
 template <class Key> struct below {
         const Key *kmers;
         size_t n;
@@ -85,7 +85,7 @@ template <class Key> struct below {
 template <class Key> struct range_share {
         struct kc_gpu_run<Key> *parts; /* [nruns] */
         Key split;
-        bool is_last; /* all that is left is in it */
+        bool is_last; /* it holds all remaining pairs */
         bool is_there;
 };
 
@@ -95,19 +95,19 @@ template <class Key> struct kc_ranges {
         struct kc_gpu *gpu;
         struct kc_host_store *store;
         struct kc_lsm_run<Key> **runs;
-        const struct kc_fences<Key> **fences; /* [nruns] the runs' */
+        const struct kc_fences<Key> **fences; /* [nruns] of the runs */
         size_t nruns, max_pairs;
         uint64_t *nsaturated;
         struct range_share<Key> share, ahead;
-        struct kc_gpu_run<Key> range; /* given out last; its own memory where cap > 0 */
+        struct kc_gpu_run<Key> range; /* the one returned last; it owns its memory if cap > 0 */
         struct below<Key> *questions; /* [nruns] pinned */
         cudaEvent_t taken, uploaded;
 };
 
 /*
- * Of the runs on the host: this range's pairs and the next one's. Pairs in the course of merging
- * are never more than the range's, nor is what a merge gives. With two runs on the device there is
- * nothing but what the one merge gives.
+ * With runs on the host: copies of this range's pairs and of the next range's. The pairs being
+ * merged, and the result of a merge, are never more than the range's. With just two runs, both on
+ * the device, only the result of their one merge needs memory.
  */
 template <class Key>
 size_t kc_ranges_nbytes(struct kc_lsm_run<Key> *const *runs, size_t nruns, size_t max_pairs)
@@ -185,7 +185,7 @@ template <class Key> void kc_ranges_free(struct kc_ranges<Key> *ranges)
 {
         if (ranges == NULL)
                 return;
-        /* Nothing may be on its way to memory that is given back here. */
+        /* No copy may be under way to memory that is freed here. */
         (void)cudaStreamSynchronize(ranges->gpu->upload);
         (void)cudaStreamSynchronize(ranges->gpu->stream);
         drop_share(ranges, &ranges->share);
@@ -204,7 +204,7 @@ template <class Key> void kc_ranges_free(struct kc_ranges<Key> *ranges)
         (void)cudaGetLastError();
 }
 
-/* One run is cut by rank, several by k-mer. */
+/* A single run is cut by rank, several runs by k-mer. */
 template <class Key>
 static void choose_split(const struct kc_ranges<Key> *ranges, struct range_share<Key> *share)
 {
@@ -214,7 +214,7 @@ static void choose_split(const struct kc_ranges<Key> *ranges, struct range_share
                 share->split = kc_fences_split(ranges->fences, ranges->nruns, ranges->max_pairs);
 }
 
-/* No fewer pairs than the range takes from run i. */
+/* Upper bound on the pairs that the range takes from run i. */
 template <class Key>
 static size_t share_bound(const struct kc_ranges<Key> *ranges, const struct range_share<Key> *share,
                           size_t i)
@@ -227,7 +227,8 @@ static size_t share_bound(const struct kc_ranges<Key> *ranges, const struct rang
         return kc_fences_bound(fences, share->split);
 }
 
-/* Memory is taken in the order of the one stream and written in that of the other. */
+/* Memory is allocated in the order of gpu->stream but written in that of gpu->upload, hence the
+ * event. */
 template <class Key>
 static enum kc_status take_parts(struct kc_ranges<Key> *ranges, struct range_share<Key> *share,
                                  struct kc_error *err)
@@ -252,7 +253,7 @@ out:
         return status;
 }
 
-/* Start to bring a range's pairs to the device. */
+/* Start copying a range's pairs to the device. */
 template <class Key>
 static enum kc_status fetch(struct kc_ranges<Key> *ranges, struct range_share<Key> *share,
                             struct kc_error *err)
@@ -301,7 +302,7 @@ out:
         return status;
 }
 
-/* The parts end at the split, and the runs go on behind it. */
+/* Cut the parts at the split, and advance the runs past it. */
 template <class Key>
 static enum kc_status settle(struct kc_ranges<Key> *ranges, struct range_share<Key> *share,
                              struct kc_error *err)
@@ -316,7 +317,7 @@ out:
         return status;
 }
 
-/* The smallest of the parts that are not empty, but for *except; NULL if there is none. */
+/* The smallest non-empty part other than *except; NULL if there is none. */
 template <class Key>
 static struct kc_gpu_run<Key> *smallest(struct kc_gpu_run<Key> *parts, size_t n,
                                         const struct kc_gpu_run<Key> *except) {
@@ -328,7 +329,7 @@ static struct kc_gpu_run<Key> *smallest(struct kc_gpu_run<Key> *parts, size_t n,
         return found;
 }
 
-/* The two smallest parts become one until there is but one, which is the range. */
+/* Merge the two smallest parts until only one is left, which is the range. */
 template <class Key>
 static enum kc_status merge_parts(struct kc_ranges<Key> *ranges, struct range_share<Key> *share,
                                   struct kc_error *err)

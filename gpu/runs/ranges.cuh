@@ -1,7 +1,7 @@
 /*
- * Runs, wherever they are, merged range by range. A range is what lies between two splits of the
- * key space (gpu/runs/cuts.cuh). Its pairs are brought from the host while the range before is
- * merged; of runs on the device they are used where they are.
+ * Runs on the device or the host, merged range by range. A range is what lies between two splits of
+ * the key space (gpu/runs/cuts.cuh). Pairs of runs on the host are copied to the device while the
+ * previous range is merged; pairs of runs on the device are used in place.
  */
 #ifndef KC_GPU_RUNS_RANGES_CUH
 #define KC_GPU_RUNS_RANGES_CUH
@@ -17,7 +17,8 @@ template <class Key> struct kc_lsm_run {
         bool on_host;
 };
 
-/* Add the fences of a run's next pairs, which are on the device and complete in gpu->stream. */
+/* Add the fences of a run's next pairs, which are on the device and complete in gpu->stream. Waits
+ * for the work. KC_ENOMEM, KC_EDEVICE. */
 template <class Key>
 enum kc_status kc_lsm_run_add_fences(struct kc_host_store *store, struct kc_lsm_run<Key> *run,
                                      const struct kc_gpu_run<Key> *pairs, struct kc_error *err);
@@ -27,23 +28,25 @@ void kc_lsm_run_free(struct kc_host_store *store, struct kc_lsm_run<Key> *run); 
 
 template <class Key> struct kc_ranges;
 
-/* Device memory that ranges of max_pairs pairs of these runs take at most: so many times that of
- * max_pairs pairs, or less, and a little. */
+/* Upper bound in bytes on the device memory that ranges of max_pairs pairs of these runs take: at
+ * most KC_RANGES_NCOPIES times that of max_pairs pairs, plus a little. */
 enum { KC_RANGES_NCOPIES = 3 };
 template <class Key>
 size_t kc_ranges_nbytes(struct kc_lsm_run<Key> *const *runs, size_t nruns, size_t max_pairs);
 
 /*
- *   runs        [nruns] with fences; all from their beginning; they must stay
- *   max_pairs   most pairs of a range; 2 * nruns * KC_FENCE_NPAIRS at least
- *   nsaturated  in/out, device: grows by what saturation cuts off
+ *   runs        [nruns] with fences, all at their beginning; kept by the caller until
+ *               kc_ranges_free
+ *   max_pairs   maximum pairs of a range; at least 2 * nruns * KC_FENCE_NPAIRS
+ *   nsaturated  in/out, device: increased by what saturation cuts off
  */
 template <class Key>
 enum kc_status kc_ranges_new(struct kc_ranges<Key> **ranges, struct kc_host_store *store,
                              struct kc_lsm_run<Key> **runs, size_t nruns, size_t max_pairs,
                              uint64_t *nsaturated, struct kc_error *err);
 
-/* The next range, in work on the stream; n = 0: there is none. Valid until the next call. */
+/* The next range, complete in the order of gpu->stream; n = 0 at the end. Valid until the next
+ * call. KC_ENOMEM, KC_EIO, KC_EDEVICE, KC_ECANCELED. */
 template <class Key>
 enum kc_status kc_ranges_next(struct kc_ranges<Key> *ranges, struct kc_gpu_run<Key> *range,
                               struct kc_error *err);

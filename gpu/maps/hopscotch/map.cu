@@ -6,7 +6,7 @@
 
 enum { MAX_ROUNDS = 8, THREADS = 256, FUNCTIONS_PER_SIZE = 2 };
 
-/* Threads that a multiprocessor has at a time, for kernels with 32 registers. */
+/* Resident threads per multiprocessor, for kernels with 32 registers. */
 #if defined(__CUDA_ARCH__) && \
         (__CUDA_ARCH__ >= 1200 || (__CUDA_ARCH__ > 800 && __CUDA_ARCH__ < 900))
 enum { RESIDENT = 1536 };
@@ -29,7 +29,7 @@ struct work {
         size_t n;
         uint8_t *results;
         uint32_t max_tries;
-        bool again; /* only what is KC_HOP_BUSY in results */
+        bool again; /* do only operations whose result is KC_HOP_BUSY */
         struct kc_hopscotch_sums *sums;
         struct kc_hopscotch_told *told;
 };
@@ -42,7 +42,7 @@ struct hopscotch_task {
 
 } // namespace
 
-/* False: there is nothing to do with number i. */
+/* False if operation i does not exist or is not to be done. */
 __device__ static bool take_task(const struct work *work, size_t i, struct hopscotch_task *task)
 {
         if (i >= work->n || (work->again && work->results[i] != KC_HOP_BUSY))
@@ -52,7 +52,7 @@ __device__ static bool take_task(const struct work *work, size_t i, struct hopsc
         return true;
 }
 
-/* The sums of a warp, to those of the block. */
+/* Store the results, and add the sums of a warp to those of the block. */
 __device__ static void tell(const struct work *work, size_t i, bool has_task,
                             const struct hopscotch_task *task, struct kc_hopscotch_told *sums)
 {
@@ -82,7 +82,7 @@ __device__ static void begin_sums(struct kc_hopscotch_told *sums)
         __syncthreads();
 }
 
-/* To those of the launch, which the last block tells the host. */
+/* Add a block's sums to those of the launch, which the last block reports to the host. */
 __device__ static void end_sums(const struct work *work, const struct kc_hopscotch_told *block)
 {
         struct kc_hopscotch_told *all = &work->sums->told;
@@ -105,8 +105,8 @@ __device__ static void end_sums(const struct work *work, const struct kc_hopscot
         work->told->grown = (long long)atomicExch((unsigned long long *)&all->grown, 0ULL);
 }
 
-/* The lanes of a group bring a task each and do one after the other together: the paper's "warp
- * cooperative work sharing"; a lane alone does its own. FINDS: no task is another operation. */
+/* Each lane of a group brings a task, and the group does one after the other together: the paper's
+ * "warp cooperative work sharing". With G = 1 a lane does its own. FINDS: all tasks are lookups. */
 template <int G, bool FINDS>
 __device__ static void do_tasks(const struct work *work, bool has_task, struct hopscotch_task *own)
 {
@@ -140,7 +140,7 @@ static __global__ void __launch_bounds__(THREADS, RESIDENT / THREADS)
         end_sums(&work, &sums);
 }
 
-/* A task a thread; there is nothing to tell of them. */
+/* One task per thread; lookups have nothing to report. */
 template <int G> static __global__ void hopscotch_find_kernel(struct work work)
 {
         const size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -151,7 +151,7 @@ template <int G> static __global__ void hopscotch_find_kernel(struct work work)
                 work.results[i] = (uint8_t)own.result;
 }
 
-/* The key in each full slot, to the front of `keys` as it comes. */
+/* Collect the keys of all full slots at the front of `keys`, in any order. */
 static __global__ void hopscotch_keys_kernel(struct kc_hop_table table,
                                              struct kc_hopscotch_hash hash, uint32_t *keys,
                                              unsigned long long *n)
@@ -204,7 +204,7 @@ void kc_hopscotch_map_free(struct kc_hopscotch_map *map)
         delete map;
 }
 
-/* Empty slots, in place of none. */
+/* Allocate empty slots; the map must have none. */
 static enum kc_status take_slots(struct kc_hopscotch_map *map, struct kc_hopscotch_hash hash,
                                  struct kc_error *err)
 {
@@ -262,8 +262,8 @@ enum kc_status kc_hopscotch_map_clear(struct kc_hopscotch_map *map, struct kc_er
 
 /* ---- operations ---- */
 
-/* The threads that the device has at a time go through all tasks; alone, a warp does: nobody is in
- * anyone's way. map->told is what the launch tells. */
+/* As many threads as are resident at once go through all tasks; with `alone`, just one warp does,
+ * so that nothing can interfere. map->told receives what the launch reports. */
 static enum kc_status launch(struct kc_hopscotch_map *map, const struct work *work, bool alone,
                              struct kc_error *err)
 {
@@ -301,7 +301,8 @@ out:
         return status;
 }
 
-/* Until none is BUSY; the last time by a warp alone. *nfull: of those without room. */
+/* Launch until no operation is BUSY; the last round runs in a single warp. *nfull: how many found
+ * no room. */
 static enum kc_status do_rounds(struct kc_hopscotch_map *map, struct work *work, uint64_t *nfull,
                                 struct kc_error *err)
 {
@@ -380,7 +381,7 @@ static void swap_slots(struct kc_hopscotch_map *a, struct kc_hopscotch_map *b)
         std::swap(a->size, b->size);
 }
 
-/* The keys [map->size] go to slots of their own; if they do not fit, all is as before. */
+/* Insert the keys [map->size] into new slots; if they do not fit, nothing changes. */
 static enum kc_status refill(struct kc_hopscotch_map *map, struct kc_hopscotch_hash hash,
                              const uint32_t *keys, bool *fits, struct kc_error *err)
 {

@@ -1,16 +1,16 @@
 /*
- * GLHT: a hopscotch table in device memory, a set of 32-bit keys that any number of operations of
- * all kinds find, insert and erase at once (gpu/tables/hopscotch_core.cuh).
+ * GLHT: a hopscotch table in device memory. It is a set of 32-bit keys, on which any number of
+ * lookups, insertions and erasures may run at once (gpu/tables/hopscotch_core.cuh).
  *
- * A key is mixed by a bijection. The first bits of that are its home, the others, 24 at most, the
- * item in the slot, which has its distance from home beside it: so 64 bits hold any key, bitmap and
- * locks, no key is reserved, and keys come back from the slots.
+ * A key is mixed by a bijection. The top bits of the result are its home, and the others, at most
+ * 24, are the item stored in the slot, next to its distance from home. So 64 bits hold any key, the
+ * bitmap and the locks, no key is reserved, and keys can be recovered from the slots.
  *
- * Operations come in bulk and are concurrent: the results are those of some order of them. An
- * operation that met others at work too often is left for another round, the last of which is for
- * one warp alone. So a call ends, in whatever order the device runs its threads.
+ * Operations come in bulk and are concurrent: the results are those of some sequential order. An
+ * operation that collided with others too often is left for another round, and the last round runs
+ * in a single warp. So a call ends, however the device schedules its threads.
  *
- * Source: Zhang and Sun, GLHT; where we differ: docs/papers.md.
+ * Source: Zhang and Sun, GLHT; for the differences see docs/papers.md.
  */
 #ifndef KC_GPU_MAPS_HOPSCOTCH_MAP_CUH
 #define KC_GPU_MAPS_HOPSCOTCH_MAP_CUH
@@ -23,8 +23,8 @@ enum kc_hopscotch_op : uint8_t { KC_HOPSCOTCH_FIND, KC_HOPSCOTCH_INSERT, KC_HOPS
 enum : uint32_t {
         KC_HOPSCOTCH_MIN_BITS = 8,
         KC_HOPSCOTCH_MAX_BITS = 31,
-        KC_HOPSCOTCH_REACH = 4096, /* of an open slot from a home: at a load of 0.9 they are 50
-                                      away, and hardly ever 3000 */
+        KC_HOPSCOTCH_REACH = 4096, /* maximum distance of a free slot from a home: at a load of 0.9
+                                      it is about 50 away, and hardly ever 3000 */
 };
 
 /* ---- keys ---- */
@@ -47,7 +47,7 @@ KC_HD uint32_t kc_hopscotch_unmix(uint32_t mixed)
         return mixed ^ mixed >> 16;
 }
 
-/* The hash function: of a table of 2^bits slots, and any number that tells it from others. */
+/* The hash function: for a table of 2^bits slots; the seed selects one of many. */
 struct kc_hopscotch_hash {
         uint32_t bits, seed;
 };
@@ -63,7 +63,7 @@ KC_HD uint32_t kc_hopscotch_join(kc_hopscotch_key key, kc_hopscotch_hash hash)
         return kc_hopscotch_unmix(key.home << (32 - hash.bits) | key.item) ^ hash.seed;
 }
 
-/* For kc_hop: the item is the key's. */
+/* For kc_hop: whether an item is the key's. */
 struct kc_hopscotch_item {
         enum { AT_ONCE = true };
         uint32_t item;
@@ -80,7 +80,7 @@ struct kc_hopscotch_item {
 };
 
 #pragma nv_exec_check_disable
-/* One operation, tried so many times. */
+/* One operation, with at most max_tries attempts. */
 template <class Hop>
 KC_HD enum kc_hop_result kc_hopscotch_do(const Hop &hop, kc_hopscotch_hash hash,
                                          enum kc_hopscotch_op op, uint32_t key,
@@ -98,16 +98,16 @@ KC_HD enum kc_hop_result kc_hopscotch_do(const Hop &hop, kc_hopscotch_hash hash,
 
 /* ---- the table ---- */
 
-/* What a launch tells the host. */
+/* What a launch reports to the host. */
 struct kc_hopscotch_told {
         unsigned long long nbusy, nfull;
-        long long grown; /* inserted less erased */
+        long long grown; /* inserted minus erased */
 };
 
-/* For launches under way; all 0 between them. */
+/* Sums of a launch in progress; all 0 between launches. */
 struct kc_hopscotch_sums {
         struct kc_hopscotch_told told;
-        unsigned nblocks; /* that are done */
+        unsigned nblocks; /* blocks that are done */
         unsigned long long nkeys;
 };
 
@@ -116,22 +116,22 @@ struct kc_hopscotch_map {
         struct kc_hopscotch_hash hash; /* 2^hash.bits slots */
         uint64_t size;                 /* keys in it */
         uint64_t *words;
-        uint8_t *results; /* [results_cap] device, for callers without */
+        uint8_t *results; /* [results_cap] device, for callers that pass none */
         size_t results_cap;
         struct kc_hopscotch_sums *sums; /* device */
         struct kc_hopscotch_told *told; /* pinned */
-        /* For tuning, and for tests; free to be changed between calls. */
-        uint32_t reach;     /* below the number of slots */
-        int group;          /* lanes to an operation: 1 or 32 */
-        unsigned nthreads;  /* of a block: a multiple of 32, 256 at most */
-        uint32_t max_tries; /* of an operation in a round */
+        /* For tuning and tests; may be changed between calls. */
+        uint32_t reach;     /* in slots; less than the table has */
+        int group;          /* lanes per operation: 1 or 32 */
+        unsigned nthreads;  /* per block: a multiple of 32, at most 256 */
+        uint32_t max_tries; /* attempts of an operation in a round */
 };
 
 /*
- * An empty table with at least `nslots` slots, a power of two; it takes 8 bytes a slot. Filled to
- * 0.7 of them it has room for all keys, to 0.8 for all but 3 in 10 million, to 0.9 for all but one
- * in 7000: with H = 31 no item can be moved past 31 others that are as far from home as can be.
- * The caller frees it.
+ * An empty table with at least `nslots` slots, rounded up to a power of two; it takes 8 bytes per
+ * slot. Up to a load of 0.7 it has room for all keys, at 0.8 for all but 3 in 10 million, at 0.9
+ * for all but one in 7000: with H = 31, no item can be moved past 31 others that are as far from
+ * home as possible. The caller frees it. gpu must outlive it; one host thread at a time uses it.
  * KC_EUSAGE: nslots is above 2^31; KC_ENOMEM, KC_EDEVICE.
  */
 enum kc_status kc_hopscotch_map_new(struct kc_hopscotch_map **map, struct kc_gpu *gpu,
@@ -140,25 +140,25 @@ enum kc_status kc_hopscotch_map_new(struct kc_hopscotch_map **map, struct kc_gpu
 /* NULL is fine. */
 void kc_hopscotch_map_free(struct kc_hopscotch_map *map);
 
-/* Take all keys out. */
+/* Remove all keys. */
 enum kc_status kc_hopscotch_map_clear(struct kc_hopscotch_map *map, struct kc_error *err);
 
 /*
- * Do n operations, at once and in no order. Section 4.
+ * Do n operations concurrently, in no particular order. Section 4.
  *   ops      in [n] device, enum kc_hopscotch_op; NULL: all are `op`
  *   keys     in [n] device
- *   results  out [n] device, or NULL: KC_HOP_YES where it was found, inserted or erased; KC_HOP_NO
- *            where it was not there (insert: was there already); KC_HOP_FULL_TABLE where there is
- *            no room for it
- *   nfull    out, may be NULL: of the last kind; they changed nothing, and can be done after
- *            kc_hopscotch_map_rebuild
- * Blocks until they are done. KC_OK also where *nfull > 0; KC_ENOMEM, KC_EDEVICE.
+ *   results  out [n] device, or NULL: KC_HOP_YES if the key was found, inserted or erased;
+ *            KC_HOP_NO if it was absent (insert: already present); KC_HOP_FULL_TABLE if there is no
+ *            room for it
+ *   nfull    out, host, may be NULL: how many found no room; they changed nothing, and can be
+ *            repeated after kc_hopscotch_map_rebuild
+ * Blocks until they are done. KC_OK even if *nfull > 0; KC_ENOMEM, KC_EDEVICE.
  */
 enum kc_status kc_hopscotch_map_mixed(struct kc_hopscotch_map *map, const uint8_t *ops,
                                       enum kc_hopscotch_op op, const uint32_t *keys, size_t n,
                                       uint8_t *results, uint64_t *nfull, struct kc_error *err);
 
-/* All of one kind. */
+/* The same for operations of one kind. */
 static inline enum kc_status kc_hopscotch_map_insert(struct kc_hopscotch_map *map,
                                                      const uint32_t *keys, size_t n,
                                                      uint8_t *results, uint64_t *nfull,
@@ -181,14 +181,14 @@ static inline enum kc_status kc_hopscotch_map_erase(struct kc_hopscotch_map *map
         return kc_hopscotch_map_mixed(map, NULL, KC_HOPSCOTCH_ERASE, keys, n, results, NULL, err);
 }
 
-/* All keys, in no order: keys out [map->size] device. */
+/* All keys, in no particular order: keys out [map->size] device. */
 enum kc_status kc_hopscotch_map_keys(struct kc_hopscotch_map *map, uint32_t *keys,
                                      struct kc_error *err);
 
 /*
- * Move all keys to a table of at least `nslots` slots, by another hash function; if they do not fit
- * that, by a third one, then to a table of twice as many slots, and so on. On failure (KC_ENOMEM,
- * KC_EDEVICE; KC_EUSAGE as above) the table is as it was.
+ * Move all keys to a table of at least `nslots` slots, with another hash function; if they do not
+ * fit, with a third one, then to a table of twice as many slots, and so on. On failure (KC_ENOMEM,
+ * KC_EDEVICE; KC_EUSAGE as above) the table is unchanged.
  */
 enum kc_status kc_hopscotch_map_rebuild(struct kc_hopscotch_map *map, uint64_t nslots,
                                         struct kc_error *err);

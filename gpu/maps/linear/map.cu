@@ -21,7 +21,7 @@ static __device__ uint64_t nthreads(void)
         return (uint64_t)gridDim.x * THREADS;
 }
 
-/* The kernels' loops end for all threads of a block at once. */
+/* Rounded up to whole blocks, so that the kernels' loops end for all threads of a block at once. */
 static __device__ uint64_t whole_blocks(uint64_t n)
 {
         return (n + THREADS - 1) / THREADS * THREADS;
@@ -30,7 +30,7 @@ static __device__ uint64_t whole_blocks(uint64_t n)
 namespace
 {
 
-/* What a thread's insertions came to. */
+/* The outcomes of a thread's insertions. */
 struct linear_tally {
         uint32_t nclaimed, nrefused;
 
@@ -111,7 +111,7 @@ static __global__ void __launch_bounds__(THREADS)
         add_totals(totals, tally);
 }
 
-/* The pair in slot i; the last slot's key is the one that looks empty. */
+/* Whether slot i holds a pair, and which. The last slot is that of the key that looks empty. */
 template <class Key> static __device__ bool is_pair(const kc_linear_view<Key> &map, uint64_t i)
 {
         return i <= map.mask + 1 && map.slots[i].value != KC_LINEAR_EMPTY &&
@@ -150,7 +150,7 @@ static __global__ void __launch_bounds__(THREADS)
         add_totals(totals, tally);
 }
 
-/* stats: as struct kc_linear_stats has them */
+/* stats: laid out as struct kc_linear_stats */
 template <class Key>
 static __global__ void __launch_bounds__(THREADS)
         linear_stats_kernel(kc_linear_view<Key> map, unsigned long long *stats)
@@ -249,7 +249,7 @@ static enum kc_status fail_full(struct kc_error *err, uint64_t nrefused, uint64_
                        (unsigned long long)capacity);
 }
 
-/* Behind a launch that may have claimed slots. */
+/* Call it after a launch that may have claimed slots. */
 template <class Key>
 static enum kc_status take_totals(kc_linear_map<Key> *map, uint64_t *nrefused, struct kc_error *err)
 {

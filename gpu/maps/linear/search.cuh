@@ -1,9 +1,9 @@
 /*
  * One operation of the simple hash table; device code of map.cu.
  *
- * A lane looks at its key's slots 16 bytes at a time. What it has not found after a few looks, all
- * lanes of the warp seek together, for one lane after the other, 512 bytes at a time: where a table
- * is nearly full, clusters are long, and few lanes of a warp would be at work on them.
+ * A lane reads its key's slots 16 bytes at a time. If it has found nothing after a few reads, all
+ * lanes of the warp search together, for one lane after the other, 512 bytes at a time: in a nearly
+ * full table clusters are long, and only a few lanes of a warp would be busy with them.
  */
 #ifndef KC_GPU_MAPS_LINEAR_SEARCH_CUH
 #define KC_GPU_MAPS_LINEAR_SEARCH_CUH
@@ -27,7 +27,8 @@ template <class Key> union kc_linear_window {
         }
 };
 
-/* Make a free slot the key's, with its value. The key that was there: KC_LINEAR_FREE if done. */
+/* Claim a free slot for the key, with its value. Returns the key that was there: KC_LINEAR_FREE on
+ * success. */
 static __device__ uint32_t kc_linear_swap(kc_linear_slot<uint32_t> *at, uint32_t key,
                                           uint32_t value)
 {
@@ -54,19 +55,19 @@ enum kc_linear_outcome {
         KC_LINEAR_SEEKING,
         KC_LINEAR_FOUND,
         KC_LINEAR_CLAIMED,
-        KC_LINEAR_ABSENT, /* of an insertion: refused */
+        KC_LINEAR_ABSENT, /* for an insertion: refused */
         KC_LINEAR_IDLE,   /* the lane has no operation */
 };
 
 template <class Key> struct kc_linear_search {
         enum kc_linear_outcome outcome;
         Key key;
-        uint32_t value; /* to insert; or found */
-        uint32_t left;  /* slots that may still be looked at */
+        uint32_t value; /* to insert, or found */
+        uint32_t left;  /* slots that may still be examined */
         uint64_t slot;  /* the next one */
 };
 
-/* n more slots are other keys'. */
+/* n more slots hold other keys: go past them. */
 template <class Key>
 static __device__ void kc_linear_pass(const kc_linear_view<Key> &map, kc_linear_search<Key> *s,
                                       uint32_t n)
@@ -77,8 +78,8 @@ static __device__ void kc_linear_pass(const kc_linear_view<Key> &map, kc_linear_
                 s->outcome = KC_LINEAR_ABSENT;
 }
 
-/* Do it at s->slot, seen with this key, the search's or KC_LINEAR_FREE, and value. As before if
- * another key has come there meanwhile. */
+/* Do the operation at s->slot, where this key (the search's or KC_LINEAR_FREE) and value were seen.
+ * The outcome stays KC_LINEAR_SEEKING if another key has taken the slot meanwhile. */
 template <enum kc_linear_op OP, class Key>
 static __device__ void kc_linear_settle(const kc_linear_view<Key> &map, kc_linear_search<Key> *s,
                                         Key there, uint32_t value)
@@ -98,16 +99,16 @@ static __device__ void kc_linear_settle(const kc_linear_view<Key> &map, kc_linea
                 s->value = value;
 }
 
-/* x of a lane, told to all NLANES. */
+/* Broadcast lane `lane`'s x to all NLANES lanes. */
 template <int NLANES, class T> static __device__ T kc_linear_told(T x, int lane)
 {
         return NLANES == 1 ? x : __shfl_sync(UINT32_MAX, x, lane);
 }
 
 /*
- * Look at the rest of the window that s->slot is in, and at the NLANES - 1 behind it, a lane each:
- * by NLANES lanes, who have the same search before and after. The first slot that is free or the
- * key's decides.
+ * Examine the rest of the window that s->slot is in and the next NLANES - 1 windows, one per lane.
+ * Called by NLANES lanes, which hold the same search before and after. The first slot that is free
+ * or holds the key decides.
  */
 template <enum kc_linear_op OP, int NLANES, class Key>
 static __device__ void kc_linear_look(const kc_linear_view<Key> &map, kc_linear_search<Key> *s)
@@ -143,7 +144,7 @@ static __device__ void kc_linear_look(const kc_linear_view<Key> &map, kc_linear_
                 kc_linear_pass(map, s, 1);
 }
 
-/* The searches of a warp's lanes that are not over, one after the other. */
+/* Finish the open searches of a warp's lanes, one after the other. */
 template <enum kc_linear_op OP, class Key>
 static __device__ void kc_linear_look_together(const kc_linear_view<Key> &map,
                                                kc_linear_search<Key> *own)
@@ -168,8 +169,9 @@ static __device__ void kc_linear_look_together(const kc_linear_view<Key> &map,
 }
 
 /*
- * One operation of each lane that has_any; by all lanes of a warp. Never KC_LINEAR_SEEKING.
- *   value  of an insertion in; of a lookup out: KC_LINEAR_EMPTY where there is no such key
+ * Do one operation for each lane with has_any; called by all lanes of a warp. Never returns
+ * KC_LINEAR_SEEKING.
+ *   value  in for an insertion; out for a lookup: KC_LINEAR_EMPTY if there is no such key
  */
 template <enum kc_linear_op OP, class Key>
 static __device__ enum kc_linear_outcome kc_linear_do(const kc_linear_view<Key> &map, bool has_any,

@@ -1,6 +1,6 @@
 /*
- * What is valid of a run is distributed to levels: counted first, by stretches, so that each knows
- * where its elements go.
+ * Distributes the valid elements of a run to levels. They are counted first, by stretches, so that
+ * each stretch knows where its elements go.
  */
 #include "gpu/device/warp.cuh"
 #include "gpu/maps/lsm/map_internal.cuh"
@@ -32,7 +32,7 @@ static __device__ void put(const targets<Word> &targets, uint64_t number, Word w
         targets.runs[i].values[number - targets.starts[i]] = value;
 }
 
-/* The stretch that is this warp's. */
+/* This warp's stretch. */
 static __device__ size_t stretch_of_warp(void)
 {
         return (blockIdx.x * (size_t)NTHREADS + threadIdx.x) / 32;
@@ -77,7 +77,7 @@ static __global__ void lsm_distribute_kernel(kc_lsm_map_run<Word> run, const uin
         }
 }
 
-/* The last `n` elements of the oldest level. */
+/* Fill the last `n` elements of the oldest level with placebos. */
 template <class Word> static __global__ void lsm_placebo_kernel(kc_lsm_map_run<Word> run, size_t n)
 {
         size_t i = blockIdx.x * (size_t)NTHREADS + threadIdx.x;
@@ -87,7 +87,8 @@ template <class Word> static __global__ void lsm_placebo_kernel(kc_lsm_map_run<W
         run.values[run.n - 1 - i] = 0;
 }
 
-/* counts [nstretches + 1] become what is before each stretch, and in the end *nvalid in all. */
+/* Set counts [nstretches + 1] to the valid elements before each stretch; the last one, also
+ * *nvalid, is the total. */
 template <class Word>
 static enum kc_status count_valid(struct kc_gpu *gpu, const kc_lsm_map_run<Word> *run,
                                   size_t nstretches, uint64_t *counts, uint64_t *nvalid,
@@ -111,7 +112,7 @@ out:
         return status;
 }
 
-/* Memory of the levels that `nbatches` batches occupy. One that has some has enough. */
+/* Allocate the levels that `nbatches` batches occupy. A level that has memory has enough. */
 template <class Word>
 static enum kc_status reserve_levels(struct kc_lsm_map<Word> *map, uint64_t nbatches,
                                      struct kc_error *err)
@@ -130,7 +131,7 @@ out:
         return status;
 }
 
-/* The levels are taken over by what is to come, all full. */
+/* Mark the levels as occupied, and full, by the elements to come. */
 template <class Word>
 static targets<Word> take_levels(struct kc_lsm_map<Word> *map, uint64_t nbatches)
 {

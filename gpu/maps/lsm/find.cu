@@ -1,5 +1,5 @@
 /*
- * Lookups, a thread a query, in the order given or roughly sorted first.
+ * Lookups, one thread per query, in the given order or roughly sorted first.
  */
 #include "gpu/maps/lsm/map_internal.cuh"
 
@@ -7,8 +7,8 @@
 
 enum {
         NTHREADS = KC_LSM_FIND_NTHREADS,
-        /* Sorted by so many of the highest bits, two passes, queries that are neighbours lie within
-         * a 65,536th of the keys: a few nodes of each level. */
+        /* After sorting by this many of the highest bits, in two passes, neighbouring queries lie
+         * within 1/65,536 of the key space: a few nodes of each level. */
         ORDER_NBITS = 16,
         /* Queries that are sorted together; four words of memory each. */
         SLICE = 1 << 27,
@@ -16,7 +16,7 @@ enum {
 
 /* ---- levels for kernels */
 
-/* A few words of tops for each query that the block answers are worth their way. */
+/* Loading a few words of tops for each query that the block answers pays off. */
 static uint32_t room_for_tops(size_t nlevels, size_t node_nbytes, size_t per_block)
 {
         enum { MIN_NBYTES = 2 << 10, NBYTES_EACH = 16 };
@@ -51,7 +51,7 @@ void kc_lsm_look(const struct kc_lsm_map<Word> *map, size_t n, kc_lsm_view<Word>
 
 /* ---- the lookup */
 
-/* Query i is keys[i]; what is found goes to where number[i] says, if that is not NULL. */
+/* Query i is keys[i]; its result goes to index number[i], or to i if numbers are NULL. */
 template <class Word>
 static __global__ void __launch_bounds__(NTHREADS, KC_LSM_FIND_NBLOCKS)
         lsm_find_kernel(const __grid_constant__ kc_lsm_view<Word> view, const Word *keys,
@@ -102,7 +102,7 @@ static __global__ void lsm_number_kernel(uint32_t *numbers, size_t n)
 namespace
 {
 
-/* Queries in a rough order, with what they were numbered. */
+/* Roughly sorted queries, with their original numbers. */
 template <class Word> struct queries {
         Word *keys;                  /* [cap] */
         uint32_t *unsorted, *sorted; /* [cap] numbers */

@@ -23,7 +23,7 @@ enum kc_status kc_lsm_map_new(struct kc_lsm_map<Word> **out, struct kc_gpu *gpu,
         return KC_OK;
 }
 
-/* What passes through memory on its way to levels. */
+/* Free the spares, through which elements pass on their way to levels. */
 template <class Word> static void release_spares(struct kc_lsm_map<Word> *map)
 {
         for (kc_lsm_level<Word> &spare : map->spares)
@@ -53,7 +53,7 @@ template <class Word> void kc_lsm_release(struct kc_gpu *gpu, kc_lsm_level<Word>
         *level = {};
 }
 
-/* Searches read whole nodes. */
+/* Rounded up, because searches read whole nodes. */
 template <class Word>
 enum kc_status kc_lsm_reserve(struct kc_gpu *gpu, kc_lsm_level<Word> *level, size_t cap,
                               bool with_fences, struct kc_error *err)
@@ -84,8 +84,8 @@ static int first_empty(uint64_t nbatches)
         return level;
 }
 
-/* What is on its way to level `to` is b 2^i long, in spare i % 2; a batch of counts is sorted in
- * spare 1 before. */
+/* On the way to level `to`, the result of i merges is b 2^i long, in spare i % 2; a batch of counts
+ * is first sorted in spare 1. */
 template <class Word>
 static enum kc_status reserve_way(struct kc_lsm_map<Word> *map, int to, struct kc_error *err)
 {
@@ -103,8 +103,8 @@ out:
         return status;
 }
 
-/* A batch becomes level 0 or is merged with the levels up to `to`, which are left as they are; the
- * last merge gives level `to`. */
+/* Sort a batch into level 0, or merge it with the levels below `to`, which stay as they are; the
+ * last merge writes level `to`. */
 template <class Word>
 static enum kc_status carry(struct kc_lsm_map<Word> *map, const Word *words, const uint32_t *values,
                             size_t n, int to, struct kc_error *err)
@@ -232,7 +232,7 @@ out:
         return status;
 }
 
-/* ---- what is there */
+/* ---- contents */
 
 template <class Word> uint64_t kc_lsm_map_nbatches(const struct kc_lsm_map<Word> *map)
 {

@@ -1,5 +1,5 @@
 /*
- * Batches are sorted, runs merged, fences made.
+ * Sorts batches, merges runs, and makes fences.
  */
 #include "gpu/device/warp.cuh"
 #include "gpu/maps/lsm/map_internal.cuh"
@@ -14,7 +14,7 @@ enum { NTHREADS = 256 };
 namespace
 {
 
-/* What counts of a key in one batch come to. */
+/* Combines the counts of a key in one batch. */
 struct add_counts {
         __host__ __device__ uint32_t operator()(uint32_t a, uint32_t b) const
         {
@@ -24,8 +24,8 @@ struct add_counts {
 
 } // namespace
 
-/* The two steps, CUB's way: with temporary == NULL they say how much they need. A word's lowest bit
- * is sorted by too, so that tombstones come first. */
+/* The two steps, called as CUB functions are: with temporary == NULL they report the bytes needed.
+ * Words are sorted by their lowest bit too, so that tombstones come first. */
 template <class Word>
 static cudaError_t sort(const struct kc_lsm_map<Word> *map, const Word *words,
                         const uint32_t *values, size_t n, kc_lsm_map_run<Word> *out,
@@ -109,8 +109,8 @@ out:
 
 /* ---- merging, as in gpu/runs/merge.cu, but all elements stay */
 
-/* As kc_merge_search, by a warp: a step leaves a 32nd of the places, and takes as long as one of a
- * thread's. */
+/* Like kc_merge_search, but by a warp: a step narrows the search to 1/32 in the time of one step of
+ * a single thread. */
 template <class Word>
 static __device__ size_t search_cut(const kc_lsm_map_run<Word> &a, const kc_lsm_map_run<Word> &b,
                                     size_t diagonal)
@@ -122,7 +122,8 @@ static __device__ size_t search_cut(const kc_lsm_map_run<Word> &a, const kc_lsm_
                 size_t n = high - low, place = low + n * kc_warp_lane() / 32;
                 uint32_t before =
                         __ballot_sync(UINT32_MAX, a_words[place] <= b_words[diagonal - 1 - place]);
-                uint32_t nbefore = (uint32_t)__popc(before); /* of the first lanes */
+                uint32_t nbefore = (uint32_t)__popc(before); /* lanes whose place is before the
+                                                                cut */
                 high = nbefore < 32 ? low + n * nbefore / 32 : high;
                 low = nbefore > 0 ? low + n * (nbefore - 1) / 32 + 1 : low;
         }
@@ -227,7 +228,8 @@ enum kc_status kc_lsm_merge(struct kc_lsm_map<Word> *map, const kc_lsm_map_run<W
 
 /* ---- fences */
 
-/* A thread a fence. What is behind the last word of a tier stays as it is: it decides nothing. */
+/* One thread per fence. Words after the last one of a tier are not set: they do not affect
+ * searches. */
 template <class Word>
 static __global__ void lsm_fence_kernel(const Word *words, kc_lsm_tiers tiers, Word *fences)
 {

@@ -1,20 +1,19 @@
 /*
  * Count and range queries.
  *
- *      bounds    a thread a query: where its range begins and ends in each level
- *      places    for ranges: as many as the elements within, scanned
- *      select    a warp a query: the valid ones of the elements within, counted or written, see
- *                select.cuh
+ *      bounds    one thread per query: where its range begins and ends in each level
+ *      places    for ranges: a scan over the number of elements in each query's range
+ *      select    one warp per query: count or write the valid elements in its range, see select.cuh
  */
 #include "gpu/maps/lsm/select.cuh"
 
 #include <cub/device/device_scan.cuh>
 
-enum { SLICE = 1 << 20 }; /* queries whose bounds are in memory at a time */
+enum { SLICE = 1 << 20 }; /* queries whose bounds are in memory at once */
 
 /* ---- bounds */
 
-/* bounds [nlevels][n]; sizes [n], where they are wanted: of all levels. */
+/* bounds [nlevels][n]; sizes [n], or NULL: totals over all levels. */
 template <class Word>
 static __global__ void __launch_bounds__(KC_LSM_FIND_NTHREADS, KC_LSM_FIND_NBLOCKS)
         lsm_bounds_kernel(const __grid_constant__ kc_lsm_view<Word> view, const Word *from,
@@ -79,7 +78,8 @@ out:
         return status;
 }
 
-/* starts[0] is known, starts[i + 1] the size of query i: sums of them. */
+/* On entry starts[0] is known and starts[i + 1] is the size of query i; replaces them by prefix
+ * sums. */
 static cudaError_t sum_sizes(uint64_t *starts, size_t n, void *temporary, size_t *nbytes,
                              cudaStream_t stream)
 {
@@ -89,7 +89,7 @@ static cudaError_t sum_sizes(uint64_t *starts, size_t n, void *temporary, size_t
 namespace
 {
 
-/* What queries need while they are worked on. */
+/* Memory that queries need while they run. */
 struct range_memory {
         kc_lsm_bounds *bounds; /* [nbounds] */
         void *temporary;       /* of sum_sizes */
@@ -98,7 +98,7 @@ struct range_memory {
 
 } // namespace
 
-/* For slices of n queries at most. */
+/* Allocate memory for slices of at most n queries. */
 template <class Word>
 static enum kc_status take_memory(const struct kc_lsm_map<Word> *map, size_t n,
                                   struct range_memory *memory, struct kc_error *err)

@@ -5,15 +5,14 @@
  *      tier 1     h           p         r                   the last word of each FAN words
  *      tier 0   a d f h   i k n p   q r                     the level
  *
- * A node is FAN words side by side, 32 or 64 bytes: a few lanes' loads at their full width, and of
- * memory exactly the sectors that are looked at. On the way down each node's last word is known to
- * be high enough, so an answer is always found in it. A block keeps the upper tiers in shared
- * memory, as deep as there is room; below, a search reads one node a tier, where a binary search
- * would read three. A level of 2^26 words of 32 bits takes five nodes, of which the last one or two
- * come from beyond the L2.
+ * A node is FAN adjacent words, 32 or 64 bytes: a few full-width loads, which touch no memory
+ * sector in vain. On the way down, each node's last word is known to be high enough, so the answer
+ * is always in it. A block keeps the upper tiers in shared memory, as many as fit; below them, a
+ * search reads one node per tier, where a binary search would read three. A level of 2^26 words of
+ * 32 bits takes five nodes, of which the last one or two come from beyond the L2.
  *
- * All that is compared with is the least word of a key. So tombstones do not matter to the order,
- * and neither does the age of elements with the same key.
+ * Words are only ever compared with the least word of a key. So the order of tombstones, and of
+ * elements with the same key, does not matter.
  */
 #ifndef KC_GPU_MAPS_LSM_SEARCH_CUH
 #define KC_GPU_MAPS_LSM_SEARCH_CUH
@@ -83,7 +82,7 @@ template <class Word> KC_HD Word kc_lsm_max_key(void)
         return (Word)((Word) ~(Word)0 >> (8 * (int)sizeof(Word) - kc_lsm_kind<Word>::KEY_NBITS));
 }
 
-/* Of the greatest key, a tombstone in both kinds. Its value is 0. */
+/* The word of a placebo: the greatest key, a tombstone in both kinds. Its value is 0. */
 template <class Word> KC_HD Word kc_lsm_placebo(void)
 {
         return kc_lsm_kind<Word>::least(kc_lsm_max_key<Word>());
@@ -100,11 +99,11 @@ template <class Word> struct kc_lsm_fan {
         enum : uint32_t { BITS = kc_lsm_kind<Word>::FAN_BITS, N = 1u << BITS };
 };
 
-/* Fences are tiers 1 to ntiers, one behind the other, each from a node's beginning on. */
+/* The fences are tiers 1 to ntiers, one after the other, each starting at a node boundary. */
 struct kc_lsm_tiers {
         uint32_t ntiers;
         uint32_t n[KC_LSM_MAX_TIERS];     /* words of a tier; n[0]: of the level */
-        uint32_t begin[KC_LSM_MAX_TIERS]; /* of tier 1 and on */
+        uint32_t begin[KC_LSM_MAX_TIERS]; /* where tiers 1 and up begin */
         uint32_t nfences;                 /* the room they take, in words */
 };
 
@@ -131,7 +130,7 @@ KC_HD uint32_t kc_lsm_fence_rank(const kc_lsm_tiers *tiers, uint32_t tier, uint3
         return (uint32_t)(end < tiers->n[0] ? end : tiers->n[0]) - 1;
 }
 
-/* Word number `at` of the level goes to the fences that it is. */
+/* Store word number `at` of the level in all fences that it is. */
 template <class Word>
 KC_HD void kc_lsm_put_fences(const kc_lsm_tiers *tiers, Word *fences, uint32_t at, Word word)
 {
@@ -154,7 +153,7 @@ template <class Word> struct kc_lsm_level_view {
         uint32_t n;
         uint32_t begin[KC_LSM_MAX_TIERS];
         uint32_t top, top_n; /* the tier that is in shared memory, and its length */
-        uint32_t top_at;     /* where there */
+        uint32_t top_at;     /* its place there */
 };
 
 /* The occupied levels, newest first. */
@@ -203,8 +202,8 @@ KC_HD uint32_t kc_lsm_lowest_bit(uint32_t x)
 #endif
 }
 
-/* How many words of the level are below `least`, the least word of a key. tops: the tiers that are
- * in shared memory. */
+/* How many words of the level are below `least`, the least word of a key. tops: the tiers in shared
+ * memory. */
 template <class Word>
 KC_HD uint32_t kc_lsm_find_first(const kc_lsm_level_view<Word> *level, const Word *tops, Word least)
 {
@@ -218,8 +217,8 @@ KC_HD uint32_t kc_lsm_find_first(const kc_lsm_level_view<Word> *level, const Wor
         return at;
 }
 
-/* Likewise, where no fewer than `from` are. Mostly the answer is near, in the same node or one of
- * the next ones. */
+/* The same, knowing that at least `from` words are. The answer is usually near: in the same node or
+ * the next. */
 template <class Word>
 KC_HD uint32_t kc_lsm_find_from(const kc_lsm_level_view<Word> *level, const Word *tops,
                                 uint32_t from, Word least)
@@ -245,7 +244,7 @@ struct kc_lsm_answer {
         bool found;
 };
 
-/* The counts of a key's elements, from `at` on, are added. Whether a tombstone ends them. */
+/* Add the counts of a key's elements, starting at `at`. Returns whether a tombstone ends them. */
 template <class Word, class Index>
 KC_HD bool kc_lsm_sum(const Word *words, const uint32_t *values, Index at, Index n, uint32_t *sum)
 {
@@ -257,8 +256,8 @@ KC_HD bool kc_lsm_sum(const Word *words, const uint32_t *values, Index at, Index
         return false;
 }
 
-/* Whether element `at` of a run, in which all elements of its key are newest first, stands for the
- * key, and the key is there; and with which value. */
+/* Whether element `at` of a run, in which all elements of its key are newest first, is the newest
+ * of its key, and the key is present; and its value. */
 template <class Word, class Index>
 KC_HD bool kc_lsm_is_valid(const Word *words, const uint32_t *values, Index at, Index n,
                            uint32_t *value)
@@ -274,7 +273,7 @@ KC_HD bool kc_lsm_is_valid(const Word *words, const uint32_t *values, Index at, 
         return !kc_lsm_kind<Word>::is_tombstone(words[at], *value);
 }
 
-/* Levels from the newest on, until one knows the key; or, of counts, one has its tombstone. */
+/* Search levels, newest first, until one has the key or, for counts, its tombstone. */
 template <class Word>
 KC_HD kc_lsm_answer kc_lsm_find(const kc_lsm_view<Word> *view, const Word *tops, Word key)
 {
@@ -320,10 +319,10 @@ KC_HD kc_lsm_bounds kc_lsm_bound(const kc_lsm_level_view<Word> *level, const Wor
         return bounds;
 }
 
-/* ---- what of the tiers is in shared memory */
+/* ---- which tiers are in shared memory */
 
-/* Of each level a tier, as low as `room` words in all allow; those of large levels sink first. The
- * room is a node a level at least. */
+/* Choose a tier of each level, as low as `room` words in total allow; those of large levels are
+ * lowered first. There must be room for at least one node per level. */
 template <class Word> static inline void kc_lsm_choose_tops(kc_lsm_view<Word> *view, uint32_t room)
 {
         view->ntops = 0;

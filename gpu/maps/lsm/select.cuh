@@ -1,15 +1,15 @@
 /*
  * How a warp answers a count or range query, once its bounds in the levels are known.
  *
- * The paper copies all elements within to memory, sorts them by segments there and compacts them
- * (IV-C, IV-D). But a query's share of a level is sorted already. Up to 32 elements a warp holds in
- * registers, and counts for each how many are lower. More are merged level by level in the warp's
- * part of shared memory, as many at a time as there is room: of each level a share, cut at the
- * lowest of the keys where shares end, so that what is below is complete. So nothing goes through
- * memory but the elements that are read and the pairs that are written.
+ * The paper copies all elements in the range to memory, sorts them there by segments and compacts
+ * them (IV-C, IV-D). But a query's share of a level is already sorted. A warp holds up to 32
+ * elements in registers, and counts for each how many are lower. More are merged level by level in
+ * the warp's part of shared memory, as many at a time as fit: a share of each level, cut at the
+ * lowest key at which a share ends, so that all keys below are complete. So only the elements read
+ * and the pairs written pass through device memory.
  *
- * There is a kernel for either, since the first needs many warps on a multiprocessor and the second
- * much room for each. What the first leaves it marks in the counts.
+ * There is a kernel for each case, since the first needs many warps per multiprocessor and the
+ * second much memory per warp. The first marks the queries that it leaves in the counts.
  */
 #ifndef KC_GPU_MAPS_LSM_SELECT_CUH
 #define KC_GPU_MAPS_LSM_SELECT_CUH
@@ -22,15 +22,15 @@ enum {
         KC_LSM_FEW_NWARPS = KC_LSM_FEW_NTHREADS / 32,
         KC_LSM_MANY_NTHREADS = 128,
         KC_LSM_MANY_NWARPS = KC_LSM_MANY_NTHREADS / 32,
-        KC_LSM_MANY_NBLOCKS = 5,    /* of a multiprocessor, all there are */
-        KC_LSM_CHUNK_NBYTES = 4480, /* of words, in shared memory, for each warp */
+        KC_LSM_MANY_NBLOCKS = 5,    /* per multiprocessor, as many as fit */
+        KC_LSM_CHUNK_NBYTES = 4480, /* of words in shared memory, per warp */
         KC_LSM_GROUP = 8,           /* queries that a warp looks through at a time */
 };
 
-/* As a query's count: it has more elements than registers hold. */
+/* As a query's count: it has more elements than fit in registers. */
 static const uint64_t KC_LSM_UNSETTLED = UINT64_MAX;
 
-/* ---- what the lanes of a warp tell each other */
+/* ---- exchange between the lanes of a warp */
 
 static __device__ uint32_t shuffle(uint32_t x, uint32_t lane)
 {
@@ -66,15 +66,15 @@ static __device__ uint64_t warp_sum(uint64_t x)
 
 /* ---- select */
 
-/* Where pairs of a query go. */
+/* Where the pairs of a query go. */
 template <class Word> struct output {
         Word *keys;
         uint32_t *values;
-        uint64_t at, cap; /* the query's next place; what is at cap or behind is not written */
+        uint64_t at, cap; /* the query's first place; pairs at or beyond cap are not written */
         uint64_t n;       /* pairs found so far */
 };
 
-/* Lane by lane in order: those with `valid` have a pair. */
+/* Output the pairs of the lanes with `valid`, in lane order. */
 template <class Word, bool WRITES>
 static __device__ void give(output<Word> *out, bool valid, Word word, uint32_t value)
 {
@@ -87,7 +87,7 @@ static __device__ void give(output<Word> *out, bool valid, Word word, uint32_t v
         out->n += (uint32_t)__popc(ballot);
 }
 
-/* Lane l has what is left of level l for the query. */
+/* Lane l holds what is left of level l for the query. */
 template <class Word> struct selection {
         const kc_lsm_view<Word> *view;
         kc_lsm_bounds left;
@@ -100,7 +100,7 @@ template <class Word> static KC_HD bool needs_values(bool writes)
 
 /* ---- up to 32 elements: in registers */
 
-/* The lane's element: of those of level 0, level 1, ... the one numbered as the lane. */
+/* Load the lane's element: lane i takes element i of those of level 0, level 1, ... in sequence. */
 template <class Word>
 static __device__ void take_element(const selection<Word> &s, uint32_t end, bool with_value,
                                     Word *word, uint32_t *value)
@@ -119,11 +119,11 @@ static __device__ void take_element(const selection<Word> &s, uint32_t end, bool
         *value = words != NULL && with_value ? *values : 0;
 }
 
-/* What the lane's element is to the others; those of one key come newest first. */
+/* How the lane's element compares with the others; those of one key come newest first. */
 struct standing {
         uint32_t rank;  /* elements with lower keys */
         bool is_newest; /* of its key */
-        uint32_t sum;   /* of its key's values, from it on to a tombstone */
+        uint32_t sum;   /* of its key's values, from this element to a tombstone */
 };
 
 template <class Word>
@@ -146,7 +146,7 @@ static __device__ struct standing compare(Word word, uint32_t value, uint32_t n)
         return s;
 }
 
-/* n: of all levels. The pairs' places are told by their ranks. */
+/* n: elements of all levels. Ranks determine the places of the pairs. */
 template <class Word, bool WRITES>
 static __device__ void select_few(const selection<Word> &s, uint32_t end, uint32_t n,
                                   output<Word> *out)
@@ -173,12 +173,12 @@ static __device__ void select_few(const selection<Word> &s, uint32_t end, uint32
 
 template <class Word> struct chunk_shape {
         enum {
-                LENGTH = KC_LSM_CHUNK_NBYTES / sizeof(Word), /* a warp's elements at a time */
-                MAX_EACH = (LENGTH + 31) / 32 | 1,           /* a lane's, odd: see kc_merge_shape */
+                LENGTH = KC_LSM_CHUNK_NBYTES / sizeof(Word), /* elements per warp at a time */
+                MAX_EACH = (LENGTH + 31) / 32 | 1,           /* per lane, odd: see kc_merge_shape */
         };
 };
 
-/* With what is read, and of no meaning, before and behind elements that are merged. */
+/* With padding on both sides, which merging reads but does not use. */
 template <class Word> struct chunk {
         enum { BESIDE = (chunk_shape<Word>::MAX_EACH + 4) / 4 * 4 };
         alignas(16) Word all_words[BESIDE + chunk_shape<Word>::LENGTH + BESIDE];
@@ -195,17 +195,18 @@ template <class Word> static __device__ uint32_t *values_in(chunk<Word> *chunk)
         return chunk->all_values + chunk->BESIDE;
 }
 
-/* Elements are loaded by fours, with what is beside them: levels have room for whole nodes. */
+/* Elements are loaded in aligned groups of four, with their neighbours; this is safe as levels have
+ * room for whole nodes. */
 enum : uint32_t { GROUP = 4, MAX_BESIDE = 2 * (GROUP - 1) };
 
-/* Groups that n elements from `first` on are in. */
+/* The number of groups that n elements starting at `first` touch. */
 static __device__ uint32_t count_groups(uint32_t first, uint32_t n)
 {
         return n > 0 ? (first % GROUP + n + GROUP - 1) / GROUP : 0;
 }
 
-/* How much of the lane's level goes to the chunk: all if there is room for all levels, or else a
- * share, one at least where there is any. */
+/* How many elements of the lane's level go to the chunk: all if all levels fit, otherwise a share,
+ * at least one if any are left. */
 template <class Word> static __device__ uint32_t quota(const selection<Word> &s)
 {
         enum { LENGTH = chunk_shape<Word>::LENGTH };
@@ -217,8 +218,8 @@ template <class Word> static __device__ uint32_t quota(const selection<Word> &s)
         return share > 0 ? share : 1;
 }
 
-/* Level l's part is n(l) elements from begin(l) on, of lane l; in between there is what is beside
- * them. */
+/* Lane l's values: level l's part is n elements starting at begin, with their groups' other
+ * elements in between. */
 struct part {
         uint32_t begin, n;
 };
@@ -229,7 +230,7 @@ template <class Word> static __device__ struct part lay_out(const selection<Word
         return { (kc_warp_scan(ngroups) - ngroups) * GROUP + s.left.first % GROUP, n };
 }
 
-/* n groups; by all lanes. */
+/* Copy n groups; called by all lanes. */
 template <class T> static __device__ void load_groups(T *to, const T *from, uint32_t n)
 {
         n *= GROUP * sizeof(T) / sizeof(uint4);
@@ -258,8 +259,8 @@ static __device__ void load_parts(const selection<Word> &s, struct part part, bo
 }
 
 /*
- * Of levels that are not in the chunk to their end, more may follow: the keys below all their last
- * words are complete. Each part is cut there; *pivot is the key that they are below.
+ * Levels that are only partly in the chunk may have more elements of the same keys. Keys below the
+ * last key of each such part are complete: cut all parts there. *pivot is the key at the cut.
  */
 template <class Word>
 static __device__ struct part cut_part(const selection<Word> &s, struct part part,
@@ -276,9 +277,9 @@ static __device__ struct part cut_part(const selection<Word> &s, struct part par
 }
 
 /*
- * A lane's share of two parts that are merged: n elements, number begin of all and those behind it.
- * They are taken from both ends at once, since a step waits for the one before it: half of them in
- * order, half of them backwards.
+ * A lane's share of two parts being merged: n elements, starting at number begin. They are taken
+ * from both ends at once, half forwards and half backwards, because each step depends on the one
+ * before it.
  */
 template <class Word, int HALF> struct level_share {
         uint32_t begin, n;
@@ -291,8 +292,8 @@ static __device__ uint32_t each_of(uint32_t n)
         return (n + 31) / 32 | 1;
 }
 
-/* Elements a to a_end of the words and b to b_end, merged, to registers; no && and ||, so that the
- * lanes do not part. */
+/* Merge elements a to a_end and b to b_end into registers; no && and ||, so that the lanes do not
+ * diverge. */
 template <class Word, int HALF>
 static __device__ void take_share(const Word *words, const uint32_t *values, uint32_t a,
                                   uint32_t a_end, uint32_t b, uint32_t b_end, bool with_values,
@@ -342,7 +343,7 @@ static __device__ void put_share(T *to, uint32_t n, const T (&front)[HALF], cons
         }
 }
 
-/* Elements 0 to na of the chunk with part b: merged, to the front; the first are newer. */
+/* Merge elements 0 to na of the chunk, which are newer, with part b, to the front. */
 template <class Word, int HALF>
 static __device__ void merge_parts(chunk<Word> *chunk, uint32_t na, struct part b, bool with_values)
 {
@@ -365,7 +366,7 @@ static __device__ void merge_parts(chunk<Word> *chunk, uint32_t na, struct part 
         __syncwarp();
 }
 
-/* The same; of small numbers with little effort. */
+/* The same, with less work for small numbers. */
 template <class Word>
 static __device__ void merge_to_front(chunk<Word> *chunk, uint32_t na, struct part b,
                                       bool with_values)
@@ -382,8 +383,8 @@ static __device__ void merge_to_front(chunk<Word> *chunk, uint32_t na, struct pa
                 merge_parts<Word, MAX>(chunk, na, b, with_values);
 }
 
-/* All parts, to the front; their elements in all. A part never lies before the end of those that
- * are merged already. */
+/* Merge all parts to the front; returns how many elements there are. No part begins before the end
+ * of those merged already. */
 template <class Word>
 static __device__ uint32_t merge_all(const selection<Word> &s, struct part part, bool with_values,
                                      chunk<Word> *chunk)
@@ -398,8 +399,8 @@ static __device__ uint32_t merge_all(const selection<Word> &s, struct part part,
         return n;
 }
 
-/* Whether word i of a run stands for its key and is no tombstone, where values are replaced. Lanes
- * do not part. */
+/* Whether word i of a run is the newest of its key and not a tombstone, if values are replaced.
+ * Lanes do not diverge. */
 template <class Word> static __device__ bool is_valid_word(const Word *words, uint32_t i)
 {
         bool is_newest = (i == 0) | !kc_lsm_same_key(words[(int)i - 1], words[i]);
@@ -425,9 +426,9 @@ static __device__ void give_chunk(chunk<Word> *chunk, uint32_t n, output<Word> *
         __syncwarp();
 }
 
-/* ---- a key with more elements than a chunk holds of a level */
+/* ---- a key with more elements of a level than fit in a chunk */
 
-/* Of n values the sum of those before a tombstone; *ended: there was one. */
+/* Add those of n values that come before a tombstone to sum; *ended: there was one. */
 static __device__ uint32_t sum_values(const uint32_t *values, uint32_t n, uint32_t sum, bool *ended)
 {
         for (uint32_t base = 0; base < n && !*ended; base += 32) {
@@ -442,8 +443,8 @@ static __device__ uint32_t sum_values(const uint32_t *values, uint32_t n, uint32
         return sum;
 }
 
-/* `key` is the lowest that is left. Its elements are passed over in all levels; lane l has how many
- * there are in level l. */
+/* `key` is the lowest one left. Skip its elements in all levels; lane l returns how many there are
+ * in level l. */
 template <class Word> static __device__ uint32_t pass_over(selection<Word> *s, Word key)
 {
         uint32_t n = 0;
@@ -502,7 +503,7 @@ static __device__ void select_many(selection<Word> s, chunk<Word> *chunk, output
         }
 }
 
-/* What lane l knows of query i, and where its pairs go. */
+/* Set up query i: each lane's share of it, and where its pairs go. */
 template <class Word>
 static __device__ void begin_query(const kc_lsm_view<Word> *view, const kc_lsm_bounds *bounds,
                                    uint32_t n, uint32_t i, const kc_lsm_ranges<Word> &ranges,
@@ -514,7 +515,7 @@ static __device__ void begin_query(const kc_lsm_view<Word> *view, const kc_lsm_b
         *out = { ranges.keys, ranges.values, writes ? ranges.starts[i] : 0, ranges.cap, 0 };
 }
 
-/* A warp a query. starts: of the queries, where they write; counts: how many pairs each has, or
+/* One warp per query. starts: where each query writes; counts: how many pairs it has, or
  * KC_LSM_UNSETTLED. */
 template <class Word, bool WRITES>
 static __global__ void __launch_bounds__(KC_LSM_FEW_NTHREADS)
@@ -536,7 +537,7 @@ static __global__ void __launch_bounds__(KC_LSM_FEW_NTHREADS)
                 ranges.counts[i] = few ? out.n : KC_LSM_UNSETTLED;
 }
 
-/* The queries that are left, of a group after the other. */
+/* The queries left unsettled, group by group. */
 template <class Word, bool WRITES>
 static __global__ void __launch_bounds__(KC_LSM_MANY_NTHREADS, KC_LSM_MANY_NBLOCKS)
         lsm_many_kernel(const __grid_constant__ kc_lsm_view<Word> view, const kc_lsm_bounds *bounds,

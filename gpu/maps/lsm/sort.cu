@@ -1,24 +1,24 @@
 /*
- * Small batches are sorted in one launch, since a launch takes longer than a pass over them.
+ * Sorts small batches in one launch, since a launch takes longer than a pass over them.
  *
- * A radix sort by digits of 8 bits. All blocks are on the device at once, and each has a tile of
- * the elements. A digit is sorted by like this:
+ * A radix sort by digits of 8 bits. All blocks are resident at once, and each has a tile of the
+ * elements. One pass per digit:
  *
- *      rank      a warp goes through its elements 32 at a time; how many with the same digit came
- *                before it is told by masks of lanes and a count for each digit
- *      tell      how many elements with each digit a block has is written where the others read it,
- *                marked with a serial number, so that nothing need be set to 0 in between
- *      place     from the counts of all blocks follows where its elements with a digit go; they are
- *                brought together in shared memory first, and written in pieces
- *      wait      for all blocks, as what a block does next comes from everywhere
+ *      rank      each warp goes through its elements 32 at a time; masks of lanes and a count for
+ *                each digit give the number of preceding elements with the same digit
+ *      tell      each block publishes how many elements it has of each digit, marked with a serial
+ *                number, so that nothing needs to be zeroed in between
+ *      place     the counts of all blocks determine where a block's elements with each digit go;
+ *                they are grouped in shared memory first, then written in contiguous pieces
+ *      wait      for all blocks, as a block's next input comes from all of them
  *
- * The highest digit comes first. If the elements lie so that each block can take some of its values
- * with all their elements, each sorts those in shared memory, by all digits from the lowest, and
- * waits for no others any more. Where one value has too many elements all blocks go through all
- * digits together, whatever the keys are.
+ * The highest digit comes first. If its values are so distributed that each block can take all
+ * elements of some values, each block then sorts those in shared memory, by all digits from the
+ * lowest, without further waiting. If one value has too many elements, all blocks go through all
+ * digits together, which works for any keys.
  *
- * The places are found as ever (Merrill, Grimshaw, 2011); that each block reads the counts of all
- * others is for small batches only.
+ * Places are found in the usual way (Merrill, Grimshaw, 2011), except that each block reads the
+ * counts of all others, which only suits small batches.
  */
 #include "gpu/device/warp.cuh"
 #include "gpu/maps/lsm/map_internal.cuh"
@@ -28,13 +28,14 @@ enum : uint32_t {
         NWARPS = NTHREADS / 32,
         DIGIT_NBITS = 8,
         NDIGITS = 1 << DIGIT_NBITS,
-        COUNT_NBITS = 14, /* of what a block tells; a tile has fewer elements */
+        COUNT_NBITS = 14, /* of a published count; a tile has fewer elements */
         MAX_SERIAL = UINT32_MAX >> COUNT_NBITS,
         NQUADS = NDIGITS / 4,         /* a thread reads the counts of four digits */
         NREADERS = NTHREADS / NQUADS, /* blocks whose counts are read at a time */
-        NAHEAD = 4,                   /* words before what is told: what the blocks wait by */
-        MAX_LENGTH = 1 << 21,         /* of a batch, whatever the device is */
-        AT_ONCE = 4,                  /* .. and by a thread without waiting */
+        NAHEAD = 4,                   /* words before the counts, for the counter by which blocks
+                                         wait */
+        MAX_LENGTH = 1 << 21,         /* of a batch, on any device */
+        AT_ONCE = 4,                  /* counts that a thread reads before it waits for any */
         NPARTS = NTHREADS / NDIGITS,
         NWARPS_EACH = NWARPS / NPARTS,
 };
@@ -46,35 +47,37 @@ namespace
 template <class Word> struct lsm_sorting {
         const Word *words;
         const uint32_t *values;
-        uint32_t n, each; /* elements; those that a block has at first */
+        uint32_t n, each; /* elements; how many each block starts with */
         int nbits;
-        bool is_roomy;                /* twice as many fit a tile */
+        bool is_roomy;                /* a tile has room for twice that */
         kc_lsm_map_run<Word> runs[2]; /* the result goes to runs[0]; runs[1] is room for as many */
         uint32_t *told;               /* [blocks][NDIGITS] */
-        uint32_t *narrived;           /* blocks that waited, ever */
-        uint32_t serial, arrived;     /* what was told last; *narrived at the beginning */
+        uint32_t *narrived;           /* total arrivals of blocks at waits */
+        uint32_t serial, arrived;     /* last serial number published; *narrived at the start */
         Word *fences;                 /* of the result; NULL: not wanted */
         kc_lsm_tiers tiers;
 };
 
-/* A block's. */
+/* A block's shared memory. */
 template <class Word, int NITEMS> struct tile {
         enum : uint32_t { LENGTH = NTHREADS * NITEMS };
         Word words[LENGTH];
         uint32_t values[LENGTH];
         union {
-                uint32_t heads[NWARPS][NDIGITS]; /* elements of a warp, then of those before it */
-                uint32_t sums[2][NREADERS][NDIGITS]; /* of all blocks, and of those before this */
+                uint32_t heads[NWARPS][NDIGITS];     /* elements of a warp, then of the warps before
+                                                    it */
+                uint32_t sums[2][NREADERS][NDIGITS]; /* over all blocks, and over those before this
+                                                        one */
         };
         uint32_t of_parts[NPARTS][NDIGITS];
         uint32_t masks[NWARPS][NDIGITS];
         uint32_t starts[NDIGITS]; /* in the tile */
-        uint32_t places[NDIGITS]; /* of the tile's element 0 if it had the digit */
+        uint32_t places[NDIGITS]; /* where the tile's element 0 would go if it had the digit */
         uint32_t of_warps[NWARPS];
-        uint32_t mine[2]; /* elements that the block takes: begin, end */
+        uint32_t mine[2]; /* elements that the block sorts alone: begin, end */
 };
 
-/* Bits of words that are sorted by. */
+/* The bits of a word that one pass sorts by. */
 struct digit {
         int shift;
         uint32_t mask;
@@ -87,7 +90,7 @@ static KC_HD int count_digits(int nbits)
         return (nbits + (int)DIGIT_NBITS - 1) / (int)DIGIT_NBITS;
 }
 
-/* Number i, from the lowest, of nbits. */
+/* Digit i, counted from the lowest, of words of nbits. */
 static __device__ struct digit digit_number(int i, int nbits)
 {
         int shift = i * (int)DIGIT_NBITS, left = nbits - shift;
@@ -99,9 +102,9 @@ template <class Word> static __device__ uint32_t digit_of(Word word, struct digi
         return (uint32_t)(word >> digit.shift) & digit.mask;
 }
 
-/* ---- what blocks tell each other */
+/* ---- exchange between blocks */
 
-/* What was told of four digits; it may be old. */
+/* Read the published counts of four digits; they may be outdated. */
 static __device__ uint4 listen(const uint32_t *told)
 {
         uint4 counts;
@@ -116,7 +119,7 @@ static __device__ uint4 listen(const uint32_t *told)
         return counts;
 }
 
-/* Four counts without their serial number; false: it is another one. */
+/* Remove the serial number from four counts; false if any has another one. */
 static __device__ bool understand(uint4 *counts, uint32_t serial)
 {
         const uint32_t mark = serial << COUNT_NBITS;
@@ -125,7 +128,7 @@ static __device__ bool understand(uint4 *counts, uint32_t serial)
         return (counts->x | counts->y | counts->z | counts->w) >> COUNT_NBITS == 0;
 }
 
-/* How often blocks may wait for each other, and tell. */
+/* Maximum number of times that blocks wait for each other, or publish counts. */
 static KC_HD uint32_t count_waits(int nbits)
 {
         return (uint32_t)count_digits(nbits) + 1;
@@ -136,7 +139,7 @@ static __device__ void tell(uint32_t *told, uint32_t serial, uint32_t count)
         *(volatile uint32_t *)told = serial << COUNT_NBITS | count;
 }
 
-/* Until all blocks have come here; `goal` have then arrived. */
+/* Wait until all blocks are here, that is, until *narrived is `goal`. */
 static __device__ void wait_for_all(uint32_t *narrived, uint32_t goal)
 {
         __syncthreads();
@@ -152,8 +155,8 @@ static __device__ void wait_for_all(uint32_t *narrived, uint32_t goal)
 
 /* ---- ranks */
 
-/* How many elements of the warp with the same digit come before the lane's, `there` is whether it
- * has one. heads: those that came so far; masks: 0, by digits, and left so: lanes with the digit. */
+/* How many elements of the warp with the same digit precede the lane's; there: the lane has one.
+ * heads: elements so far, by digit; masks: lanes with each digit, 0 before and after. */
 static __device__ uint32_t rank_in_warp(uint32_t digit, bool there, uint32_t *heads,
                                         uint32_t *masks)
 {
@@ -170,7 +173,7 @@ static __device__ uint32_t rank_in_warp(uint32_t digit, bool there, uint32_t *he
         return before + rank;
 }
 
-/* The sum of x over the threads before this one, of the first NDIGITS; by all. */
+/* The sum of x over the preceding threads, for the first NDIGITS threads; called by all. */
 static __device__ uint32_t scan_digits(uint32_t x, uint32_t *of_warps)
 {
         uint32_t sum = kc_warp_scan(x), warp = threadIdx.x / 32;
@@ -182,8 +185,8 @@ static __device__ uint32_t scan_digits(uint32_t x, uint32_t *of_warps)
         return sum - x;
 }
 
-/* Heads become the elements of the warps before; those of the tile are told, if told is not NULL.
- * Each thread sums NWARPS_EACH warps of a digit. */
+/* Turn heads into the number of elements in preceding warps, and publish the tile's counts if told
+ * is not NULL. Each thread sums NWARPS_EACH warps of a digit. */
 template <class Word, int NITEMS>
 static __device__ void sum_warps(tile<Word, NITEMS> *t, uint32_t *told, uint32_t serial)
 {
@@ -223,7 +226,7 @@ static __device__ void add_counts(uint4 *sum, uint4 n, bool wanted)
                 *sum = make_uint4(sum->x + n.x, sum->y + n.y, sum->z + n.z, sum->w + n.w);
 }
 
-/* What all blocks told, summed by NREADERS groups of threads. */
+/* Sum the counts of all blocks, by NREADERS groups of threads. */
 template <class Word, int NITEMS>
 static __device__ void hear_all(tile<Word, NITEMS> *t, const uint32_t *told, uint32_t serial)
 {
@@ -253,8 +256,9 @@ static __device__ void hear_all(tile<Word, NITEMS> *t, const uint32_t *told, uin
         __syncthreads();
 }
 
-/* Where elements of the thread's digit go, and which of all elements are the block's if it takes
- * whole digits: those that begin among its `each`. Whether a digit has more than `most`. */
+/* Find where elements of the thread's digit go, and which elements the block gets if it takes whole
+ * digits: those that start within its `each` elements. Returns whether a digit has more than
+ * `most`. */
 template <class Word, int NITEMS>
 static __device__ bool find_places(tile<Word, NITEMS> *t, uint32_t n, uint32_t each, uint32_t most)
 {
@@ -284,13 +288,13 @@ static __device__ bool find_places(tile<Word, NITEMS> *t, uint32_t n, uint32_t e
 
 /* ---- a digit */
 
-/* The thread's element i of the tile: warps have NITEMS times 32 each, side by side. */
+/* Index in the tile of the thread's element i: each warp has NITEMS * 32 adjacent elements. */
 template <int NITEMS> static __device__ uint32_t item_at(int i)
 {
         return threadIdx.x / 32 * 32 * NITEMS + (uint32_t)i * 32 + kc_warp_lane();
 }
 
-/* n elements to the tile, in order of the digit. They may lie in the tile. */
+/* Sort n elements by the digit into the tile. They may already lie in the tile. */
 template <class Word, int NITEMS>
 static __device__ void order_tile(tile<Word, NITEMS> *t, const Word *words, const uint32_t *values,
                                   uint32_t n, struct digit digit, uint32_t *told, uint32_t serial)
@@ -326,7 +330,7 @@ static __device__ void order_tile(tile<Word, NITEMS> *t, const Word *words, cons
         __syncthreads();
 }
 
-/* The tile's n elements to their places among all. */
+/* Write the tile's n elements to their places in the output. */
 template <class Word, int NITEMS>
 static __device__ void write_tile(const tile<Word, NITEMS> *t, const lsm_sorting<Word> &s,
                                   const kc_lsm_map_run<Word> &out, uint32_t n, struct digit digit,
@@ -344,7 +348,7 @@ static __device__ void write_tile(const tile<Word, NITEMS> *t, const lsm_sorting
 
 /* ---- a block alone */
 
-/* Elements begin to end of the result are these of `words`, in order. */
+/* Sort elements begin to end of `words` to the same places of the result. */
 template <class Word, int NITEMS>
 static __device__ void sort_alone(tile<Word, NITEMS> *t, const lsm_sorting<Word> &s,
                                   const Word *words, const uint32_t *values, uint32_t begin,
@@ -368,14 +372,16 @@ static __device__ void sort_alone(tile<Word, NITEMS> *t, const lsm_sorting<Word>
 
 /* ---- all blocks together */
 
-/* Blocks have waited `nwaits` times, and do so no more. */
+/* Blocks have waited `nwaits` times, and will not wait again: make up the difference in
+ * *narrived. */
 template <class Word> static __device__ void leave(const lsm_sorting<Word> &s, uint32_t nwaits)
 {
         if (threadIdx.x == 0)
                 (void)atomicAdd(s.narrived, count_waits(s.nbits) - nwaits);
 }
 
-/* By the highest digit, then each block its own; false: it cannot be, and nothing was done. */
+/* Sort by the highest digit, then each block its own share; false if that is impossible: nothing
+ * was written. */
 template <class Word, int NITEMS>
 static __device__ bool sort_apart(tile<Word, NITEMS> *t, const lsm_sorting<Word> &s, uint32_t first,
                                   uint32_t n)
@@ -394,7 +400,7 @@ static __device__ bool sort_apart(tile<Word, NITEMS> *t, const lsm_sorting<Word>
         return true;
 }
 
-/* All digits, from the lowest; blocks have waited `nwaits` times, and told as often. */
+/* Sort by all digits, from the lowest. Blocks have waited and published `nwaits` times before. */
 template <class Word, int NITEMS>
 static __device__ void sort_together(tile<Word, NITEMS> *t, const lsm_sorting<Word> &s,
                                      uint32_t first, uint32_t n, uint32_t nwaits)
@@ -441,14 +447,14 @@ static __global__ void __launch_bounds__(NTHREADS, 1)
 namespace
 {
 
-/* Kernels of so many items a thread. */
+/* Kernels with NITEMS items per thread. */
 template <class Word, int NITEMS> struct shape {
         enum : size_t { SHARED_NBYTES = sizeof(tile<Word, NITEMS>), LENGTH = NTHREADS * NITEMS };
 };
 
 } // namespace
 
-/* Memory by which blocks speak, and how many there may be. */
+/* Allocate the memory by which blocks communicate, and determine how many blocks there may be. */
 template <class Word>
 static enum kc_status reserve_sorter(struct kc_lsm_map<Word> *map, struct kc_error *err)
 {
@@ -468,7 +474,7 @@ out:
         return status;
 }
 
-/* The numbers of this sort. */
+/* Reserve the serial numbers of this sort. */
 template <class Word>
 static enum kc_status take_serials(struct kc_lsm_map<Word> *map, unsigned nblocks,
                                    struct lsm_sorting<Word> *s, struct kc_error *err)
@@ -520,11 +526,11 @@ static enum kc_status launch(struct kc_lsm_map<Word> *map, struct lsm_sorting<Wo
         KC_TRY(KC_LAUNCHED());
 out:
         if (status != KC_OK)
-                map->sorter.serial = MAX_SERIAL; /* nobody knows what was told */
+                map->sorter.serial = MAX_SERIAL; /* what was published is unknown */
         return status;
 }
 
-/* Whether NITEMS a thread are enough, where each block begins with a `part`th of what it can hold. */
+/* Whether NITEMS per thread suffice if each block starts with 1/part of what it can hold. */
 template <class Word, int NITEMS>
 static bool takes(const struct kc_lsm_map<Word> *map, uint32_t part, struct lsm_sorting<Word> *s)
 {
@@ -535,7 +541,7 @@ static bool takes(const struct kc_lsm_map<Word> *map, uint32_t part, struct lsm_
                shape::SHARED_NBYTES <= map->gpu->shared_nbytes;
 }
 
-/* By as few items a thread as will do; *done = false: there are too many. */
+/* Launch with the fewest items per thread that suffice; *done = false if none do. */
 template <class Word>
 static enum kc_status launch_fitting(struct kc_lsm_map<Word> *map, struct lsm_sorting<Word> *s,
                                      bool *done, struct kc_error *err)
