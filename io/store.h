@@ -27,7 +27,7 @@ struct kc_store_options {
         uint32_t max_count;   /* 0: no upper bound */
 };
 
-/* What is known of the input when counting is over; goes into the footer. */
+/* What is known about the input after counting; goes into the footer. */
 struct kc_store_origin {
         const char *const *names; /* inputs, in the order given */
         size_t nnames;
@@ -109,7 +109,7 @@ struct kc_store_info {
         bool stranded;
         uint32_t nruns;
         uint32_t ntombstone_runs; /* of these */
-        uint32_t nlinked_runs;    /* of nruns: those in which misplaced blocks are noticed */
+        uint32_t nlinked_runs;    /* of nruns: those in which misplaced blocks are detected */
         uint64_t ntombstones;     /* k-mers in them; the counts below exclude them */
         uint64_t file_nbytes;
         uint64_t ndistinct; /* k-mers kept; an upper bound when nruns > 1, as are all below */

@@ -9,7 +9,7 @@
  */
 #include "io/inflate/deflate_tables.h"
 
-/* A bit for each of a word's first 52 bits: can a dynamic block begin there? */
+/* A mask of the places in a word's first 52 bits where a dynamic block can begin. */
 static inline uint64_t dynamic_places(uint64_t w)
 {
         uint64_t type = ~w & ~(w >> 1) & w >> 2;

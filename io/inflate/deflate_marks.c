@@ -13,7 +13,7 @@ void kc_deflate_put_marks(uint16_t window[KC_WINDOW])
                 window[i] = (uint16_t)(KC_MARK | i);
 }
 
-enum { GROUP = 64 }; /* symbols looked at at a time */
+enum { GROUP = 64 }; /* symbols examined at a time */
 
 static bool has_mark(const uint16_t *symbols)
 {

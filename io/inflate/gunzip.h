@@ -71,7 +71,7 @@ struct kc_member_end {
 /* The text of a piece: symbols, then bytes. Zero-initialise; free with kc_piece_free. */
 struct kc_piece {
         uint64_t key; /* of the block it begins with; KC_NO_BLOCK: it holds no guess */
-        struct kc_gunzip_place place; /* behind it */
+        struct kc_gunzip_place place; /* after the piece */
         uint16_t *symbols;            /* [KC_WINDOW marks, then text] */
         size_t nsymbols, symbols_cap;
         uint8_t *bytes; /* [KC_WINDOW bytes before, then text] */

@@ -162,7 +162,7 @@ static enum kc_status see(struct gunzip_source *gz, struct room *room, uint64_t 
         return status;
 }
 
-/* ---- who does what ---- */
+/* ---- choosing tasks ---- */
 
 enum task { NOTHING, GUESS, ACCEPT };
 
@@ -353,8 +353,8 @@ static bool pass_through(struct gunzip_source *gz, struct room *room, struct kc_
         return filled || chunk->last;
 }
 
-/* Write the text of what was accepted. A failure found here comes before one that accepting
- * found. */
+/* Write the accepted text. A failure found here lies before one that accepting found in the
+ * file. */
 static void finish(struct gunzip_source *gz, const struct room *room, struct kc_chunk *chunk)
 {
         struct kc_error first = { 0 };

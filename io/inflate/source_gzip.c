@@ -2,8 +2,7 @@
  * ISA-L inflates, and checks each member's CRC32 and length. The member headers are read here,
  * because ISA-L's own reader gets a header's checksum wrong if the header crosses a buffer's end.
  *
- *      1f 8b 08 FLG | 6 bytes | FEXTRA: length, bytes | FNAME: ... 0 | FCOMMENT: ... 0 | FHCRC:
- * CRC16
+ *      1f 8b 08 FLG | 6 bytes | FEXTRA: length, bytes | FNAME: ... 0 | FCOMMENT: ... 0 | FHCRC: 2
  *
  * Source: RFC 1952.
  */

@@ -2,7 +2,7 @@
  * A chunk: the text of one file that one worker holds at a time.
  *
  *      buffer:  | room ..... | carried | text as read from the file .......... | slack |
- *                            ^start    ^text (at front, as a rule)             ^end
+ *                            ^start    ^text (usually at front)                ^end
  *
  * The source writes decoded text from `front` on; the start of a record that began in the previous
  * chunk is put before it. The parser makes an index of records, each with its sequence (and its
@@ -62,7 +62,7 @@ struct kc_chunk {
         struct libdeflate_decompressor *inflater;
 };
 
-/* Make room for nbytes of text. KC_ENOMEM. Free it in any case. */
+/* Make room for nbytes of text. KC_ENOMEM. Free the chunk in any case. */
 enum kc_status kc_chunk_init(struct kc_chunk *chunk, size_t nbytes, struct kc_error *err);
 void kc_chunk_free(struct kc_chunk *chunk);
 
@@ -93,7 +93,8 @@ static inline enum kc_status kc_chunk_add_record(struct kc_chunk *chunk, struct 
         return KC_OK;
 }
 
-/* Bytes kept from one chunk for a later one. Zero-initialise; free with kc_bytes_free. */
+/* Bytes kept from one chunk for a later one. Zero-initialise; free with kc_bytes_free. Appending
+ * fails with KC_ENOMEM only. */
 struct kc_bytes {
         uint8_t *data;
         size_t nbytes, cap;

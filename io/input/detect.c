@@ -73,7 +73,7 @@ static enum kc_status zstd_head(const uint8_t *bytes, size_t n, uint8_t *text, s
         return KC_OK;
 }
 
-/* A line of SAM's header, or else of its body. */
+/* Whether text begins with a line of SAM's header; is_sam_line: of its body. */
 static bool is_sam_header(const char *text, size_t n)
 {
         static const char kinds[][3] = { "HD", "SQ", "RG", "PG", "CO" };
@@ -92,7 +92,7 @@ static bool is_sam_line(const char *text, size_t n)
         return n > 0 && strchr("@>;", text[0]) == NULL && ntabs >= 10;
 }
 
-/* Letters of sequence in the beginning of a text. */
+/* Number of sequence letters at the beginning of a text. */
 static size_t count_bases(const char *text, size_t n)
 {
         size_t nbases = 0, line = 0;

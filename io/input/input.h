@@ -14,7 +14,7 @@
 struct hFILE;
 
 struct kc_input {
-        const char *name;     /* for messages; the caller's */
+        const char *name;     /* for messages; owned by the caller */
         int fd;               /* -1: closed, or owned by stream */
         struct hFILE *stream; /* pipes: a buffer that can be looked into; NULL for regular files */
         bool regular;

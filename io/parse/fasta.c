@@ -171,7 +171,7 @@ static enum kc_status add_line(struct scan *s, enum kc_fasta_place place, size_t
                         refuse(s, "has a line that begins with '@' or '+': FASTA and FASTQ are "
                                   "mixed in one file");
                 else if (s->has_returns && memmem(text, n, "\r>", 2) != NULL)
-                        refuse_return(s); /* otherwise a header would be taken for bases */
+                        refuse_return(s); /* or a header would be taken for bases */
                 else if (s->high && kc_line_is_high(text, n))
                         refuse_high(s, text, n);
                 else

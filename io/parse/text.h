@@ -3,10 +3,10 @@
  *
  * Threads fill chunks of one file at any time and in any order; each chunk then passes
  *
- *      count lines          alone
+ *      count lines          in parallel
  *      split                in the chunks' order: take over the record that the previous cut left,
  *                           pass on the one that this chunk's end cuts
- *      scan                 alone: check the structure, index the records
+ *      scan                 in parallel: check the structure, index the records
  *      confirm              in the chunks' order: only now is the chunk's text known to be good
  *
  * The split of FASTQ guesses that all records have four lines, so that counting lines finds their

@@ -93,8 +93,8 @@ static enum kc_status try_candidate(struct kc_store *store, uint64_t offset, boo
         return try_to_load(store, offset, head.nbytes, found, err);
 }
 
-/* The same for a footer of an earlier version. It does not state its length, but if it was written
- * last, it ends where the file does, and its records must fill it exactly. */
+/* As try_candidate, for a footer of an earlier version. It does not state its length, but if it was
+ * written last, it ends where the file does, and its records must fill it exactly. */
 static enum kc_status try_old_candidate(struct kc_store *store, uint64_t offset, bool *found,
                                         struct kc_error *err)
 {
@@ -177,8 +177,7 @@ static enum kc_status settle(struct kc_store *store, const struct kc_store_heade
         return kc_fail(err, KC_ENOMEM, "out of memory for opening %s", store->path);
 }
 
-/* The only sound reference leads to the footer that is loaded, and the search found no newer one.
- */
+/* The only sound reference leads to the loaded footer, and the search found no newer one. */
 static enum kc_status settle_for_reference(struct kc_store *store,
                                            const struct kc_store_header *header,
                                            const struct kc_footer_ref *other, struct kc_error *err)

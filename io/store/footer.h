@@ -34,7 +34,7 @@ static inline uint64_t kc_run_kind_word(enum kc_run_kind kind, bool linked)
 }
 
 /*
- * The whole footer, as it is written at offset.
+ * Assemble the whole footer, to be written at offset. KC_ENOMEM.
  *   footer  out; its previous content is lost
  *   kinds   one word per run, from kc_run_kind_word
  */

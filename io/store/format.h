@@ -19,7 +19,8 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a .kc file is mapped 
 #define KC_STORE_MAGIC  "\x89KC\r\n\x1a\n" /* 8 bytes with the NUL */
 #define KC_FOOTER_MAGIC "KCFOOTR3"
 
-/* Footers of earlier versions have no checksum of their own. They are read, but no longer written. */
+/* Footers of earlier versions have no checksum of their own. They are read but no longer
+ * written. */
 #define KC_OLD_FOOTER_MAGIC       "KCFOOTER" /* all runs hold counts */
 #define KC_OLD_KINDS_FOOTER_MAGIC "KCFOOTR2" /* the kinds follow the head */
 

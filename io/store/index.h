@@ -15,7 +15,7 @@
 /* Zero-initialise, with fd -1; free with kc_index_free. */
 struct kc_index {
         struct kc_words page_firsts;    /* the first k-mer of each page: for the footer */
-        struct kc_words page_checksums; /* likewise, once the index is stored */
+        struct kc_words page_checksums; /* of these pages, once the index is stored */
         struct kc_words checksums;      /* of all blocks */
 
         struct kc_words firsts, offsets; /* of the page being filled */

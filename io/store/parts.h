@@ -27,7 +27,8 @@ struct kc_parts_taker {
 };
 
 /*
- * Merge set by nthreads threads.
+ * Merge set by nthreads threads. KC_ECORRUPT, KC_EIO, KC_ENOMEM, KC_ECANCELED, or the taker's
+ * error.
  *   job     may be NULL; cancel is honoured, done and total count parts
  *   totals  out: sums over all threads
  */

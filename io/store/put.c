@@ -5,11 +5,11 @@
  * many k-mers came before it, and where it goes depends on how long their blocks are. Both are
  * decided in short serial sections, in the order of the parts; the work is done outside them:
  *
- *      check, filter, tally        side by side
+ *      check, filter, tally        in parallel
  *      cut:   carry in, carry out  in turn: copies less than two blocks
- *      plan the blocks' layouts    side by side
- *      claim: file space, index    in turn: a few words a block
- *      encode, checksum, pwrite    side by side
+ *      plan the blocks' layouts    in parallel
+ *      claim: file space, index    in turn: a few words per block
+ *      encode, checksum, pwrite    in parallel
  *      checksums to the index      one at a time, in any order: the entries are claimed
  *
  * The carry is the tail of the k-mers so far that does not fill a block yet.

@@ -145,9 +145,8 @@ static void sort_blocks(struct kc_set_ranges *r, struct range *to, size_t n)
 }
 
 /*
- * The last block of a run may reach beyond the range's end, so it is taken again. So it is if the
- * run's next block begins exactly at the end: then both are in one range, and an overlap is
- * detected.
+ * A run's last block may reach beyond the range's end, so it is taken again; also if the run's next
+ * block begins exactly there: with both in one range, an overlap is detected.
  */
 static void go_back(struct kc_set_ranges *r)
 {

@@ -245,7 +245,7 @@ bool kc_reserve_begin(struct kc_reserve *r, const void *data, size_t nbytes, uin
         if (nothers < FEW || nbytes < MIN_NBYTES || !ensure(r, offset + nbytes))
                 return false;
         while (sem_wait(&r->writers) != 0)
-                ; /* a signal */
+                ; /* interrupted by a signal */
         bool copied = copy(r, data, nbytes, offset);
         sem_post(&r->writers);
         return copied;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum {
-        MAX_FILES = 4096, /* as many files and runs as the marks and sums of a merge can hold */
+        MAX_FILES = 4096, /* limits of the marks and sums of a merge */
         MAX_RUNS = 1 << 16,
         MAX_NAMES = 1 << 20, /* names of inputs that are kept: they double whenever a file is merged
                             with itself */

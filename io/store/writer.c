@@ -418,8 +418,7 @@ static enum kc_status store_ends(struct kc_store_writer *w, struct kc_error *err
         KC_TRY(kc_footer_assemble(&footer, w->end, &w->kinds, &w->records, err));
         size_t nbytes = footer.n * sizeof *footer.data;
         kc_footer_ref_fill(&ref, w->end, footer.data, nbytes);
-        /* A search trusts a sound footer: write it only when all that it refers to is on the disk.
-         */
+        /* A search trusts a sound footer: write it only when what it refers to is on the disk. */
         if (appends)
                 KC_TRY(kc_output_sync(&w->output, err));
         KC_TRY(kc_output_pwrite(&w->output, footer.data, nbytes, w->end, err));
