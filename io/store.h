@@ -42,7 +42,8 @@ struct kc_store_origin {
  * Begin a .kc file, which gets its name only when it is complete (base/new_file.h). A file that it
  * replaces is locked until then. The caller passes *writer to kc_store_commit or kc_store_abort,
  * which free it.
- * KC_EEXIST if path exists and !replace; KC_EIO, also if another process is changing that file;
+ * KC_EUSAGE if k or the filter is out of range; KC_EEXIST if path exists and !replace; KC_EIO, also
+ * if another process is changing that file;
  * KC_ENOMEM.
  */
 enum kc_status kc_store_create(struct kc_store_writer **writer, const char *path,
@@ -63,7 +64,7 @@ enum kc_status kc_store_append(struct kc_store_writer **writer, const char *path
 /*
  * Keep other processes from changing or replacing a .kc file until kc_store_unlock or the end of
  * this process. Readers are not affected. kc_store_append and kc_store_create lock by themselves.
- * KC_EIO, also if another process holds the lock.
+ * KC_EIO, also if another process holds the lock; KC_ECORRUPT if path is not a regular file.
  *   lock  out: a descriptor
  */
 enum kc_status kc_store_lock(int *lock, const char *path, struct kc_error *err);

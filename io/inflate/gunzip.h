@@ -76,7 +76,7 @@ struct kc_piece {
         size_t nsymbols, symbols_cap;
         uint8_t *bytes; /* [KC_WINDOW bytes before, then text] */
         size_t nbytes, bytes_cap;
-        size_t nwindow; /* bytes that a distance can reach, before the end of bytes */
+        size_t nwindow; /* bytes that a distance can reach, before the end of the text in bytes */
         struct kc_member_end *ends;
         size_t nends, ends_cap;
 };
