@@ -2,9 +2,9 @@
  * The reader: files of reads in, sequence batches out.
  *
  * FASTQ and FASTA (either may be multi-line), plain or compressed with gzip (any number of
- * members), BGZF or zstd, and SAM/BAM/CRAM through htslib; told apart by content, never by name.
- * The worker threads of the engine do the work themselves inside next(): whoever needs a batch
- * inflates, parses and packs one. See docs/design.md, "Reading".
+ * members), BGZF or zstd, and SAM/BAM/CRAM through htslib; detected by content, never by name. The
+ * engine's worker threads do the work themselves inside next(): a thread that needs a batch
+ * inflates, parses and packs it. See docs/design.md, "Reading".
  */
 #ifndef KC_READER_H
 #define KC_READER_H
@@ -14,7 +14,7 @@
 
 struct kc_reader;
 
-/* For the reader to have n bytes, -m has to be fixed_nbytes + factor * n. factor 0: unknown. */
+/* The reader gets n bytes if -m is fixed_nbytes + factor * n. factor 0: unknown. */
 struct kc_reader_bound {
         uint64_t fixed_nbytes;
         unsigned factor;
@@ -22,17 +22,16 @@ struct kc_reader_bound {
 
 struct kc_reader_options {
         int k; /* segments shorter than k are dropped; pieces of one sequence share k-1 bases */
-        int min_quality; /* a base whose Phred quality (offset 33) is below breaks the segment; 0:
-                            none */
-        int nworkers;    /* threads that will call next() */
-        struct kc_job *job;     /* cancel is honoured, done/total count input bytes; may be NULL */
-        uint64_t memory_nbytes; /* bound on the reader's memory, about 6 MiB a worker at least; 0:
-                                   all that is useful */
+        int min_quality;    /* bases of lower Phred quality (offset 33) end a segment; 0: none do */
+        int nworkers;       /* threads that will call next() */
+        struct kc_job *job; /* cancel is honoured; done/total count input bytes; may be NULL */
+        uint64_t memory_nbytes; /* limit on the reader's memory, at least about 6 MiB a worker; 0:
+                                   as much as is useful */
         struct kc_reader_bound bound; /* for messages */
-        /* For tests; 0: the usual. */
+        /* For tests; 0: the default. */
         size_t chunk_nbytes; /* text that a worker takes at a time */
         size_t record_max;   /* bytes of a FASTQ record that is read whole, not in pieces */
-        size_t sequence_max; /* bases of such a record that wait for their qualities */
+        size_t sequence_max; /* bases of a longer record that are held until its qualities come */
 };
 
 struct kc_reader_totals {
@@ -41,43 +40,45 @@ struct kc_reader_totals {
         uint64_t nbases;       /* all letters of all sequences, skipped ones included */
         uint64_t nskipped;     /* letters outside ACGTUacgtu */
         uint64_t nlow_quality; /* bases under min_quality */
-        uint64_t input_nbytes; /* bytes read from files, compressed as they are */
+        uint64_t input_nbytes; /* bytes read from files, before inflating */
         uint64_t text_nbytes;  /* bytes after inflating */
 };
 
 /*
- * Prepare to read. paths are file names, "-" for standard input (once at most), or "@LIST" for a
- * file that names one input a line. Every named file is looked at now (a missing one is reported
- * before any work), opened again when its turn comes. Returns KC_OK and *reader, to be freed with
- * kc_reader_close; KC_EINPUT; KC_EIO; KC_ENOMEM.
+ * Prepare to read. paths are file names, "-" for standard input (at most once), or "@LIST" for a
+ * file that names one input a line. Every named file is checked now, so that a missing one is
+ * reported before any work, and opened again when its turn comes. The strings of paths and
+ * options->job must outlive the reader. Returns KC_OK and *reader, to be freed with
+ * kc_reader_close; KC_EINPUT;
+ * KC_EIO; KC_ENOMEM.
  *
- * job->done is set to 0 here and grows by the bytes read from files, compressed as they are;
- * job->total is set to the sum of the files' sizes, or to 0 where an input's size is unknown (a
- * pipe). At the end done = total, where that is known.
+ * job->done is set to 0 here and grows by the bytes read from files, before inflating; job->total
+ * is set to the sum of the files' sizes, or to 0 if an input's size is unknown (a pipe). At the end
+ * done = total if total is known.
  */
 enum kc_status kc_reader_open(struct kc_reader **reader, const char *const *paths, size_t npaths,
                               const struct kc_reader_options *options, struct kc_error *err);
 
 /*
  * The reader as a source of batches for nworkers threads. Errors are KC_EINPUT with file and record
- * or offset in the message, KC_EIO, KC_ENOMEM, KC_ECANCELED; after the first failure all workers
- * get one. A batch comes only from text that was checked: FASTQ structure, gzip CRC and length of
- * every member read so far (an error found later still fails the whole count, so a short count is
- * never reported).
+ * or offset in the message, KC_EIO, KC_ENOMEM, KC_ECANCELED; after the first failure every worker
+ * gets that error. A batch comes only from text that was checked: FASTQ structure, and CRC and
+ * length of every gzip member read so far. (An error found later still fails the whole count, so an
+ * incomplete count is never reported.)
  */
 struct kc_batch_source kc_reader_source(struct kc_reader *reader);
 
-/* Totals of what was read so far; final once every worker has seen the end. */
+/* Totals of what was read so far, from any thread; final once every worker has seen the end. */
 void kc_reader_totals(struct kc_reader *reader, struct kc_reader_totals *totals);
 
 /*
- * The inputs' names after @LIST was resolved, in order; owned by the reader.
+ * The inputs' names in order, after @LIST was resolved; owned by the reader. Returns how many.
  */
 size_t kc_reader_names(const struct kc_reader *reader, const char *const **names);
 
 /*
- * A guess of the number of bases in all inputs from sizes and the first bytes of each; 0 where
- * there is no way to tell (standard input).
+ * An estimate of the number of bases in all inputs, from their sizes and first bytes; 0 if there is
+ * no way to tell (standard input).
  */
 uint64_t kc_reader_expected_nbases(const struct kc_reader *reader);
 

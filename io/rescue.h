@@ -1,5 +1,5 @@
 /*
- * What remains of a damaged .kc file, as a new file.
+ * Repair: copy what is left of a damaged .kc file to a new file.
  */
 #ifndef KC_IO_RESCUE_H
 #define KC_IO_RESCUE_H
@@ -7,10 +7,9 @@
 #include "io/store.h"
 
 /*
- * Open a file as kc_store_open does, and if that fails, or leaves it in doubt whether the newest
- * state was found, open the newest state that can be found in it by any means: even with a
- * damaged header, from any footer that is sound. kc_store_warning then tells what the state leaves
- * out. The caller frees *store with kc_store_close.
+ * Open a file as kc_store_open does. If that fails, or may not have found the newest state, open
+ * the newest state that any sound footer leads to, even if the header is damaged. kc_store_warning
+ * then reports what the state leaves out. The caller frees *store with kc_store_close.
  * KC_ECORRUPT if nothing can be found; KC_EIO; KC_ENOMEM.
  */
 enum kc_status kc_store_open_rescue(struct kc_store **store, const char *path,
@@ -26,24 +25,25 @@ struct kc_loss {
 };
 
 struct kc_rescue_report {
-        void (*lose)(void *ctx, const struct kc_loss *loss); /* called for each loss, in order;
-                                                                the loss is valid during the call */
+        void (*lose)(void *ctx, const struct kc_loss *loss); /* called for each loss, in order, in
+                                                                the caller's thread; the loss is
+                                                                valid during the call */
         void *ctx;
 };
 
-/* What was lost from all runs together. */
+/* What was lost from all runs. */
 struct kc_rescue_totals {
         uint64_t nkmers, sum; /* distinct k-mers of runs of counts, and their counts */
         uint64_t ntombstones; /* the k-mers that they removed may reappear */
-        bool misses_newest;   /* the store does not hold what was added last */
+        bool misses_newest;   /* the store lacks what was added last */
 };
 
 /*
- * Write all runs of store, without the blocks that are damaged, and commit. What a run of counts
- * has lost is entered as dropped, so that the new file's totals add up. A damaged part
- * is reported and is no failure. KC_ECORRUPT if the totals cannot be made to add up; KC_EIO;
+ * Write all runs of store without the damaged blocks, and commit. What a run of counts has lost is
+ * recorded as dropped, so that the new file's totals add up. A damaged part is reported, and is not
+ * a failure. KC_ECORRUPT if the totals cannot be made to add up; KC_EIO;
  * KC_ENOMEM; KC_ECANCELED.
- *   writer  new, of the same k and strands, with no filter; freed in any case
+ *   writer  new, with the same k and strands and no filter; always freed
  *   job     may be NULL; cancel is honoured, done and total count index pages
  */
 enum kc_status kc_store_rescue(struct kc_store *store, struct kc_store_writer *writer,

@@ -1,5 +1,6 @@
 /*
- * The store: one .kc file of sorted runs of (k-mer, count). Byte by byte in docs/format.md.
+ * The store: one .kc file of sorted runs of (k-mer, count). docs/format.md describes it byte by
+ * byte.
  */
 #ifndef KC_STORE_H
 #define KC_STORE_H
@@ -18,50 +19,52 @@ struct kc_store_options {
         int k;
         bool stranded;
         bool replace;         /* an existing file may be replaced */
-        bool careful;         /* what is replaced cannot be made again: the new file is flushed
-                               before it takes its place, which is flushed too, and takes over
-                               its mode */
-        const int *lock;      /* the caller's (kc_store_lock) on the file to replace; NULL: none */
+        bool careful;         /* the file replaced cannot be recreated: flush the new file before it
+                                 takes the name, flush the name, and keep the old file's mode */
+        const int *lock;      /* the caller's kc_store_lock on the file to replace, or NULL */
         kc_name_guard *guard; /* see base/new_file.h; may be NULL */
         uint32_t min_count;   /* pairs outside [min_count, max_count] are dropped, and counted */
         uint32_t max_count;   /* 0: no upper bound */
 };
 
-/* What is known of the input when counting is over; goes into the footer. */
+/* What is known about the input after counting; goes into the footer. */
 struct kc_store_origin {
         const char *const *names; /* inputs, in the order given */
         size_t nnames;
         uint64_t nreads, nbases, nskipped, nlow_quality;
         uint64_t nkmers;     /* k-mers counted */
         uint64_t nsaturated; /* see kc_count_totals */
-        /* left out before the run came to the writer, which adds what its filter drops */
+        /* left out before the run reached the writer, which adds what its own filter drops */
         uint64_t ndropped_distinct, ndropped_kmers;
 };
 
 /*
- * Begin a .kc file, which appears under its name when it is complete (base/new_file.h). A file that
- * it replaces is locked until then.
- * KC_EEXIST if path exists and !replace; KC_EIO, also if another process changes that file.
+ * Begin a .kc file, which gets its name only when it is complete (base/new_file.h). A file that it
+ * replaces is locked until then. The caller passes *writer to kc_store_commit or kc_store_abort,
+ * which free it.
+ * KC_EUSAGE if k or the filter is out of range; KC_EEXIST if path exists and !replace; KC_EIO, also
+ * if another process is changing that file;
+ * KC_ENOMEM.
  */
 enum kc_status kc_store_create(struct kc_store_writer **writer, const char *path,
                                const struct kc_store_options *options, struct kc_error *err);
 
 /*
- * Begin a run after those of an existing .kc file. Readers see the old state until
- * kc_store_commit is done. Before anything is appended, damaged footer references are mended, and
- * what a killed append has left after the footer is cut off. The file is locked meanwhile
- * (kc_store_lock).
- *   tombstones   the run's k-mers, all with count 1, are to be removed from the runs before it
+ * Begin a run after those of an existing .kc file. Readers see the old state until kc_store_commit
+ * has finished. Before anything is appended, damaged footer references are repaired, and whatever a
+ * killed append left after the footer is cut off. The file stays locked (kc_store_lock) until the
+ * writer is freed.
+ *   tombstones   the run's k-mers, all with count 1, are removed from the runs before it
  *   k, stranded  out: the file's
- * KC_EUSAGE if the file has as many runs as can be; KC_ECORRUPT; KC_EIO.
+ * KC_EUSAGE if the file cannot hold more runs; KC_ECORRUPT; KC_EIO; KC_ENOMEM.
  */
 enum kc_status kc_store_append(struct kc_store_writer **writer, const char *path, bool tombstones,
                                int *k, bool *stranded, struct kc_error *err);
 
 /*
- * Keep others from changing or replacing a .kc file (kc_store_append locks by itself, and so does
- * kc_store_create), until kc_store_unlock or the end of the process. Readers are not kept out.
- * KC_EIO, also if another process holds the lock.
+ * Keep other processes from changing or replacing a .kc file until kc_store_unlock or the end of
+ * this process. Readers are not affected. kc_store_append and kc_store_create lock by themselves.
+ * KC_EIO, also if another process holds the lock; KC_ECORRUPT if path is not a regular file.
  *   lock  out: a descriptor
  */
 enum kc_status kc_store_lock(int *lock, const char *path, struct kc_error *err);
@@ -69,32 +72,32 @@ void kc_store_unlock(int lock); /* a negative one is fine */
 
 /*
  * The run being written, as a sink for an engine. Threads encode their own blocks; blocks are cut
- * every so many k-mers of the whole run, wherever the parts begin, so the file does not depend on
- * the parts.
+ * by rank in the whole run, wherever the parts begin, so the file does not depend on the parts.
  */
 struct kc_run_sink kc_store_sink(struct kc_store_writer *writer);
 
 /*
- * Complete the run and begin another (a file may hold several; readers merge them).
- * kc_store_commit completes the last one by itself. Fails like it, but leaves the writer, to be
- * aborted.
+ * Complete the run and begin another (a file may hold several; readers merge them). kc_store_commit
+ * completes the last one by itself. Fails for the same reasons, and with KC_EUSAGE if the file
+ * cannot hold more runs; the caller must then abort the writer.
  */
 enum kc_status kc_store_end_run(struct kc_store_writer *writer,
                                 const struct kc_store_origin *origin, struct kc_error *err);
 
 /*
- * Write the last run's index and the footer, flush, and give the file its name; or, of an append,
- * switch the file over to the new footer. Fails, and leaves nothing behind, if the identity does
- * not hold: sum of counts + dropped + saturated = nkmers. KC_EIO, also if the file that was
- * appended to has lost its name to another one meanwhile. The writer is freed in any case.
+ * Write the last run's index and the footer, and give the file its name; or, for an append, flush
+ * and switch the file over to the new footer. KC_ECORRUPT, and nothing is left behind, if the
+ * identity does not hold: sum of counts + dropped + saturated = nkmers. KC_EIO, also if another
+ * file has meanwhile taken the name of the one appended to; KC_ENOMEM. The writer is always freed.
  */
 enum kc_status kc_store_commit(struct kc_store_writer *writer, const struct kc_store_origin *origin,
                                struct kc_error *err);
 
-/* Give up the new file, or what was appended; free the writer. NULL is fine. */
+/* Discard the new file, or what was appended, and free the writer. NULL is fine. */
 void kc_store_abort(struct kc_store_writer *writer);
 
-/* As kc_store_warning, for the file that an append has opened; its references are mended by now. */
+/* As kc_store_warning, for the file that an append has opened; its references are repaired by now.
+ * Owned by the writer. */
 const char *kc_store_writer_warning(const struct kc_store_writer *writer);
 
 /* ---- reading ---- */
@@ -107,47 +110,50 @@ struct kc_store_info {
         bool stranded;
         uint32_t nruns;
         uint32_t ntombstone_runs; /* of these */
-        uint32_t nlinked_runs;    /* of nruns: those in which misplaced blocks are noticed */
-        uint64_t ntombstones;     /* k-mers in them; of counts, they say nothing below */
+        uint32_t nlinked_runs;    /* of nruns: those in which misplaced blocks are detected */
+        uint64_t ntombstones;     /* k-mers in them; the counts below exclude them */
         uint64_t file_nbytes;
         uint64_t ndistinct; /* k-mers kept; an upper bound when nruns > 1, as are all below */
-        uint64_t nunique;   /* of these with count 1; likewise */
-        uint64_t max_count; /* largest count in any run; no bound when nruns > 1 */
+        uint64_t nunique;   /* those with count 1; likewise */
+        uint64_t max_count; /* largest count in any run; not a bound when nruns > 1 */
         uint64_t sum;       /* sum of counts kept */
         uint64_t nkmers, nsaturated;
         uint64_t ndropped_kmers, ndropped_distinct; /* by min_count, max_count */
-        uint32_t min_count, max_count_kept;         /* the widest of the runs' bounds */
+        uint32_t min_count, max_count_kept;         /* the runs' loosest filter bounds */
         uint64_t nreads, nbases, nskipped, nlow_quality;
         const char *const *names; /* of the inputs of all runs of counts; owned by the store */
         size_t nnames;
 };
 
 /*
- * Open a .kc file: header, footer and top index are read and checked, nothing else.
+ * Open a .kc file, to be freed with kc_store_close (NULL is fine there): header, footer and top
+ * index are read and checked, nothing else. KC_ECORRUPT, also for a file of another kind; KC_EIO;
+ * KC_ENOMEM.
  * One kc_store may be used by several threads at once.
  */
 enum kc_status kc_store_open(struct kc_store **store, const char *path, struct kc_error *err);
 void kc_store_close(struct kc_store *store);
 void kc_store_get_info(const struct kc_store *store, struct kc_store_info *info);
 
-/* Whether there is nothing to mend: both footer references are sound, and the file ends with its
- * footer, as it does not after an append that was killed. */
+/* Whether nothing needs repair: both footer references are sound, and the file ends with its footer
+ * (after a killed append it does not). */
 bool kc_store_is_tidy(const struct kc_store *store);
 
 /*
- * What the user should know of an opened file: a footer reference is damaged, and either no data is
- * lost, or what was added last may be missing. One sentence that names the file; owned by the
- * store. NULL: nothing.
+ * What the user should know about an opened file: a footer reference is damaged, and either no data
+ * is lost, or what was added last may be missing. One sentence that names the file, owned by the
+ * store; NULL if there is nothing to say.
  */
 const char *kc_store_warning(const struct kc_store *store);
 
-/* KC_ECORRUPT if what was added last may be missing: to change or replace the file would destroy
+/* KC_ECORRUPT if what was added last may be missing: changing or replacing the file would destroy
  * it for good. kc_store_append refuses such a file by itself. */
 enum kc_status kc_store_check_writable(const struct kc_store *store, struct kc_error *err);
 
 /*
- * The histogram: pairs (count, number of distinct k-mers), ascending, zero rows left out. Read from
- * the footer; k-mers are decoded, by nthreads threads, only when several runs must be merged.
+ * The histogram: pairs (count, number of distinct k-mers) by ascending count, without zero rows.
+ * Read from the footer; k-mers are decoded, by nthreads threads, only if several runs must be
+ * merged. KC_ECORRUPT, KC_EIO, KC_ENOMEM.
  *   rows  out, [*nrows], freed by the caller
  */
 struct kc_histogram_row {
@@ -159,9 +165,11 @@ enum kc_status kc_store_histogram(struct kc_store *store, int nthreads,
 
 /*
  * Point queries. A kc_lookup serves one thread (it keeps the pages and the block it read last, so
- * that near k-mers are cheap); many may look into one store.
- * kc_lookup_count: *count of one k-mer in the form the store keeps, summed over the runs; 0 where
- * absent. Touches only the blocks it needs.
+ * that lookups of nearby k-mers are cheap); a store may have many. Close it before the store; NULL
+ * is fine.
+ * kc_lookup_count: *count of one k-mer in the form the store keeps (canonical unless stranded),
+ * summed over the runs; 0 if absent. Reads only the blocks it needs. KC_ECORRUPT, KC_EIO,
+ * KC_ENOMEM.
  */
 struct kc_lookup;
 enum kc_status kc_lookup_open(struct kc_lookup **lookup, struct kc_store *store,
@@ -172,9 +180,10 @@ void kc_lookup_close(struct kc_lookup *lookup);
 
 /*
  * A walk over all k-mers in [from, to], ascending, runs merged with counts summed. NULL: no bound.
- * A cursor serves one thread; many may walk one store.
- * next: *kmers [*n * nwords] and *counts [*n] are the cursor's, valid until the next call; *n = 0:
- * end.
+ * A cursor serves one thread; a store may have many. It must be closed before the store.
+ * KC_ECORRUPT, KC_EIO, KC_ENOMEM. kc_cursor_close: NULL is fine.
+ * next: *kmers [*n * nwords] and *counts [*n] are owned by the cursor and valid until the next
+ * call; *n = 0 at the end.
  */
 struct kc_cursor;
 enum kc_status kc_cursor_open(struct kc_cursor **cursor, struct kc_store *store,
@@ -184,9 +193,11 @@ enum kc_status kc_cursor_next(struct kc_cursor *cursor, const uint64_t **kmers,
 void kc_cursor_close(struct kc_cursor *cursor);
 
 /*
- * Cut the key space into about nparts ranges of like size, for threads that walk it side by side.
+ * Cut the key space into about nparts ranges of similar size, for threads that walk it in parallel.
+ * KC_ECORRUPT, KC_EIO, KC_ENOMEM.
  *   bounds  out, [*nbounds * nwords], freed by the caller, ascending, none is 0: part p of the
- *           *nbounds + 1 parts is [bounds[p-1], bounds[p]), the first and the last open to the side
+ *           *nbounds + 1 parts is [bounds[p-1], bounds[p]); the first has no lower bound, the last
+ *           no upper
  */
 enum kc_status kc_store_split(struct kc_store *store, size_t nparts, uint64_t **bounds,
                               size_t *nbounds, struct kc_error *err);
@@ -194,7 +205,8 @@ enum kc_status kc_store_split(struct kc_store *store, size_t nparts, uint64_t **
 /*
  * Verify everything: every checksum, the order, the index, the histogram, and the identity
  * sum of counts kept + dropped + saturated = k-mers counted. job may be NULL.
- * KC_EUNTIDY if all of that is right, but the file is not kc_store_is_tidy.
+ * KC_EUNTIDY if all of that is right but !kc_store_is_tidy; KC_ECORRUPT; KC_EIO; KC_ENOMEM;
+ * KC_ECANCELED.
  */
 enum kc_status kc_store_check(struct kc_store *store, int nthreads, struct kc_job *job,
                               struct kc_error *err);
@@ -207,69 +219,70 @@ enum kc_set_operation {
         KC_SET_SUBTRACT,  /* k-mers of the first file: see the rules */
 };
 
-/* The count of a k-mer, from the counts in those files that have it, in the order of the files. */
+/* How the counts of the files that have a k-mer, in the order of the files, make one count. */
 enum kc_count_rule {
         KC_RULE_SUM, /* at most UINT32_MAX */
         KC_RULE_MIN,
         KC_RULE_MAX,
-        KC_RULE_DIFFERENCE, /* the first file's less those of all others; left out if not above 0 */
-        KC_RULE_LEFT,       /* of the first file that has it */
-        KC_RULE_RIGHT,      /* of the last one */
+        KC_RULE_DIFFERENCE, /* the first file's minus those of all others; the k-mer is dropped if
+                               not above 0 */
+        KC_RULE_LEFT,       /* that of the first file that has it */
+        KC_RULE_RIGHT,      /* that of the last file that has it */
 };
 
 /*
  * An operation on files. With KC_SET_SUBTRACT the rule is KC_RULE_LEFT (k-mers that no other file
- * has) or KC_RULE_DIFFERENCE. KC_SET_UNION of one file with KC_RULE_SUM is the file, its runs
- * merged.
+ * has) or KC_RULE_DIFFERENCE. KC_SET_UNION of one file with KC_RULE_SUM merges that file's runs.
  */
 struct kc_set {
         struct kc_store *const *stores;
-        size_t nstores; /* 1 at least */
+        size_t nstores; /* at least 1 */
         enum kc_set_operation operation;
         enum kc_count_rule rule;
 };
 
-/* KC_EUSAGE if the files differ in k or strands, are too many, or the rule does not go with the
+/* KC_EUSAGE if the files differ in k or strands, are too many, or the rule does not fit the
  * operation. */
 enum kc_status kc_set_check(const struct kc_set *set, struct kc_error *err);
 
 /*
- * How a store for the result is to be created: k, strands, and the filter, which is
- * [min_count, max_count] cut down to what the files' own filters have left. Set replace and careful
- * as you like.
+ * Options to create a store for the result: k, strands, and the filter, which is [min_count,
+ * max_count] narrowed to what the files' own filters have left. The caller may set replace and
+ * careful.
  */
 struct kc_store_options kc_set_options(const struct kc_set *set, uint32_t min_count,
                                        uint32_t max_count);
 
 /*
- * Give the result to sink, by nthreads threads, in parts of the key space. A run of the engine's
- * kind: the same pairs, whatever the parts.
+ * Pass the result to sink, by nthreads threads, in parts of the key space: a run like an engine's,
+ * the same pairs whatever the parts.
  *   job     may be NULL; cancel is honoured, done and total count parts
- *   origin  out: what the result comes of, for kc_store_commit. All but the names: the sums over
- *           all files; what the operation left out is counted as dropped
- *   names   out: the origin's, to be freed by the caller (not the strings: they are the stores')
- * KC_ECORRUPT if a file is damaged, also if its counts are not those that its footer tells.
+ *   origin  out: for kc_store_commit. The inputs' names, and otherwise sums over all files; what
+ *           the operation left out counts as dropped
+ *   names   out: the origin's array, freed by the caller; the strings belong to the stores
+ * KC_ECORRUPT if a file is damaged, or its counts do not match its footer; KC_EUSAGE as
+ * kc_set_check; KC_EIO; KC_ENOMEM; KC_ECANCELED; or the sink's error.
  */
 enum kc_status kc_set_run(const struct kc_set *set, int nthreads, struct kc_job *job,
                           const struct kc_run_sink *sink, struct kc_store_origin *origin,
                           const char ***names, struct kc_error *err);
 
-/* About how much memory each thread of kc_set_run takes: the more runs, the more. */
+/* About how many bytes each thread of kc_set_run takes; grows with the number of runs. */
 uint64_t kc_set_thread_nbytes(const struct kc_set *set);
 
-/* Pairs in all runs of the files: no more come of them. */
+/* Pairs in all runs of the files: the most that the result can have. */
 uint64_t kc_set_npairs(const struct kc_set *set);
 
-/* Who does the work in place of kc_set_run's threads. */
+/* Does the work in place of kc_set_run's threads. */
 struct kc_set_joiner {
         void *ctx;
-        /* Give what the source's runs come to to sink, and the totals of it. */
+        /* Join the source's runs, pass the result to sink, and return its totals. */
         enum kc_status (*join)(void *ctx, const struct kc_join_source *source,
                                const struct kc_run_sink *sink, struct kc_join_totals *totals,
                                struct kc_error *err);
 };
 
-/* As kc_set_run. */
+/* As kc_set_run, with the work done by joiner. */
 enum kc_status kc_set_run_by(const struct kc_set *set, const struct kc_set_joiner *joiner,
                              const struct kc_run_sink *sink, struct kc_store_origin *origin,
                              const char ***names, struct kc_error *err);

@@ -1,6 +1,6 @@
 /*
- * The text of one file in its order, decompressed: for files of k-mers and sequences to look up,
- * where order matters and speed does not. Reads to be counted come through io/reader.h.
+ * The decompressed text of one file, in order: for files of k-mers and sequences to look up, where
+ * order matters and speed does not. Reads to be counted come through io/reader.h.
  */
 #ifndef KC_IO_TEXT_FILE_H
 #define KC_IO_TEXT_FILE_H
@@ -14,14 +14,15 @@ struct kc_text_file;
 /*
  * Open FASTA, FASTQ or lines, plain or compressed with gzip, BGZF or zstd; "-" is standard input.
  * The caller frees *file with kc_text_file_close.
- * KC_EINPUT, also for other kinds of files, as far as they are known; KC_EIO, KC_ENOMEM.
+ * KC_EINPUT, also for known files of other kinds; KC_EIO, KC_ENOMEM.
  */
 enum kc_status kc_text_file_open(struct kc_text_file **file, const char *path,
                                  struct kc_error *err);
 
 /*
- * The next piece of text: *text [*n] is the file's, valid until the next call; *n = 0: the end. A
- * byte order mark at the beginning is left out. KC_EINPUT for damaged data, KC_EIO, KC_ENOMEM.
+ * The next piece of text: *text [*n] is owned by the file and valid until the next call; *n = 0 at
+ * the end. A byte order mark at the beginning is skipped. KC_EINPUT for damaged data, KC_EIO,
+ * KC_ENOMEM.
  */
 enum kc_status kc_text_file_read(struct kc_text_file *file, const char **text, size_t *n,
                                  struct kc_error *err);

@@ -5,19 +5,19 @@
 enum {
         LITLEN_MASK = (1 << KC_LITLEN_BITS) - 1,
         DISTANCE_MASK = (1 << KC_DISTANCE_BITS) - 1,
-        MIN_FAST = 32, /* bytes of input ahead that make it worth to begin the fast loop */
+        MIN_FAST = 32, /* bytes of input ahead that make the fast loop worth starting */
 };
 
 /*
- * The next bits, n of them counted. Above them the word holds bits of the input, too: a refill
- * puts the same there again, which needs no masks and no branch.
+ * The next bits, of which n are counted. The bits above those are input bits, too: a refill ORs the
+ * same bits in again, which needs no mask and no branch.
  */
 struct bits {
         uint64_t word;
         unsigned n;
 };
 
-/* Have 56 bits at least: enough for a length with its distance, which take up to 48. */
+/* Have at least 56 bits: enough for a length with its distance, which take up to 48. */
 #define REFILL(b, next) \
         do { \
                 uint64_t more_; \
@@ -33,7 +33,7 @@ struct bits {
                 (b).n -= (entry)&KC_ENTRY_DROP; \
         } while (0)
 
-/* Length or distance: what the symbol stands for, and the extra bits behind its code. */
+/* Length or distance: the symbol's base value plus the extra bits after its code. */
 #define LOW_BITS(word, n) ((word) & ((UINT64_C(1) << (n)) - 1))
 #define VALUE(word, entry) \
         ((unsigned)((entry) >> 16) + \
@@ -54,7 +54,7 @@ static enum kc_deflate_stop bad(struct kc_deflate *d, const char *why)
         return KC_DEFLATE_BAD;
 }
 
-/* LEN and NLEN, on a byte's boundary. */
+/* Read LEN and NLEN, which begin at a byte boundary. */
 static enum kc_deflate_stop read_stored(struct kc_deflate *d, const uint8_t *in, size_t nin,
                                         bool final)
 {
@@ -71,7 +71,7 @@ static enum kc_deflate_stop read_stored(struct kc_deflate *d, const uint8_t *in,
         return KC_DEFLATE_BLOCK;
 }
 
-/* A block's header. BLOCK: done; else nothing has changed. */
+/* Read a block's header. BLOCK: done; otherwise nothing has changed. */
 static enum kc_deflate_stop read_header(struct kc_deflate *d, const uint8_t *in, size_t nin)
 {
         struct kc_deflate_lengths lengths;

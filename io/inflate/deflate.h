@@ -1,15 +1,15 @@
 /*
- * Inflating from the middle of a deflate stream: whole blocks from any bit on, with the 32 KiB
- * before them known or not.
+ * Inflating from the middle of a deflate stream: whole blocks from any bit on, whether the 32 KiB
+ * before them are known or not.
  *
- *      window known:    symbols are bytes; the window lies before the output.
- *      window unknown:  symbols have 16 bits; before the output lie KC_WINDOW marks, each the
- *                       number of a byte of the window. Matches copy marks like any symbol.
+ *      window known:    symbols are bytes; the window precedes the output.
+ *      window unknown:  symbols have 16 bits; KC_WINDOW marks precede the output, each the number
+ *                       of a byte of the window. Matches copy marks like any symbol.
  *
- * Between two symbols a decoder can stop and go on, with other buffers or the other kind of
- * output. Nothing is ever kept outside the structs here; one decoder serves one thread.
+ * Between two symbols a decoder can stop and resume, with other buffers or the other kind of
+ * output. All state is in the structs here; one decoder serves one thread.
  *
- * Source: RFC 1951. What is a valid code is judged as zlib does.
+ * Source: RFC 1951. A code is valid if zlib accepts it.
  */
 #ifndef KC_IO_INFLATE_DEFLATE_H
 #define KC_IO_INFLATE_DEFLATE_H
@@ -20,10 +20,10 @@
 
 enum {
         KC_WINDOW = 1 << 15,
-        KC_DEFLATE_SLACK = 384, /* symbols behind an output's end that may be written */
+        KC_DEFLATE_SLACK = 384, /* symbols after an output's end that may be written */
         KC_MARK = 0x8000,       /* | the number of a byte of the window, the oldest is 0 */
 
-        KC_LITLEN_BITS = 11, /* small tables leave the L1 cache to the window */
+        KC_LITLEN_BITS = 11, /* small, so that the window stays in the L1 cache */
         KC_DISTANCE_BITS = 8,
         KC_LITLEN_ENTRIES = (1 << KC_LITLEN_BITS) + 320,
         KC_DISTANCE_ENTRIES = (1 << KC_DISTANCE_BITS) + 160,
@@ -31,20 +31,20 @@ enum {
 
 /* Why a decoder stopped. */
 enum kc_deflate_stop {
-        KC_DEFLATE_BLOCK,  /* a block begins at .bit, and stop_at_blocks was set */
-        KC_DEFLATE_END,    /* behind the final block */
+        KC_DEFLATE_BLOCK,  /* a block begins at .bit, and stop_at_blocks is set */
+        KC_DEFLATE_END,    /* after the final block */
         KC_DEFLATE_OUTPUT, /* the output is full */
-        KC_DEFLATE_INPUT,  /* the input ends within what begins at .bit */
+        KC_DEFLATE_INPUT,  /* the input ends before what begins at .bit is complete */
         KC_DEFLATE_BAD,    /* what begins at .bit is invalid: see .why */
 };
 
 enum kc_deflate_phase { KC_IN_HEADER, KC_IN_CODED, KC_IN_STORED, KC_IN_NOTHING };
 
 struct kc_deflate {
-        uint64_t bit; /* of the input: where to go on */
+        uint64_t bit; /* of the input: where to resume */
         enum kc_deflate_phase phase;
-        bool final;          /* the block under way is the last */
-        bool stop_at_blocks; /* the caller's wish */
+        bool final;          /* the current block is the last */
+        bool stop_at_blocks; /* set by the caller */
         bool fixed;          /* the tables hold the fixed codes */
         uint32_t stored_left;
         const char *why;
@@ -65,10 +65,11 @@ struct kc_deflate_symbols {
 void kc_deflate_begin(struct kc_deflate *d, uint64_t bit);
 
 /*
- * Inflate on from d->bit until there is a reason to stop; BLOCK is given again only behind a block.
- *   in, nin  the input; d->bit counts from its first byte. It may begin elsewhere in the next call,
- *            if the caller changes d->bit with it.
- * At INPUT and BAD, d->bit and out are as they were before the symbol or the header at fault.
+ * Inflate from d->bit on until there is a reason to stop; BLOCK is returned again only after
+ * another block.
+ *   in, nin  the input; d->bit counts from its first byte. The next call's input may begin
+ *            elsewhere if the caller adjusts d->bit.
+ * On INPUT and BAD, d->bit and out are as they were before the symbol or header at fault.
  */
 enum kc_deflate_stop kc_deflate_bytes(struct kc_deflate *d, const uint8_t *in, size_t nin,
                                       struct kc_deflate_bytes *out);
@@ -78,16 +79,16 @@ enum kc_deflate_stop kc_deflate_symbols(struct kc_deflate *d, const uint8_t *in,
 /* Write the marks that stand for an unknown window. */
 void kc_deflate_put_marks(uint16_t window[KC_WINDOW]);
 
-/* How many of the last symbols, at most n, are no marks. */
+/* How many of the last symbols, at most n, are not marks. */
 size_t kc_deflate_nplain(const uint16_t *symbols, size_t n);
 
-/* The byte that a symbol stands for; what lies between bytes and marks is not used. */
+/* The byte that each symbol stands for; values between bytes and marks are not used. */
 struct kc_meanings {
         uint8_t of[1 << 16];
 };
 void kc_deflate_give_meaning(struct kc_meanings *meanings, const uint8_t window[KC_WINDOW]);
 
-/* Symbols into bytes, marks replaced by what they stand for. */
+/* Convert symbols to bytes, with marks replaced by what they stand for. */
 void kc_deflate_resolve(uint8_t *bytes, const uint16_t *symbols, size_t n,
                         const struct kc_meanings *meanings);
 
@@ -97,11 +98,11 @@ void kc_deflate_resolve(uint8_t *bytes, const uint16_t *symbols, size_t n,
 #define KC_STORED_KEY (UINT64_C(1) << 63)
 
 /*
- * Can it be that a block begins at this bit? Only blocks whose headers tell much are asked for:
- * dynamic ones and stored ones that are followed by either, none of them final. The answer depends
- * on at most KC_BLOCK_LOOKAHEAD bytes. Returns the block's key, or KC_NO_BLOCK. A dynamic
- * block's is its bit; a stored one's, which may begin at several bits, is KC_STORED_KEY | the bit
- * where its length is.
+ * Can a block begin at this bit? Only blocks with telling headers are recognised: dynamic ones, and
+ * stored ones followed by either kind, none of them final. The answer depends on at most
+ * KC_BLOCK_LOOKAHEAD bytes. Returns the block's key, or KC_NO_BLOCK. A dynamic block's key is its
+ * bit; a stored one, which may begin at several bits, has KC_STORED_KEY | the bit where its length
+ * is.
  */
 uint64_t kc_deflate_block_key(const uint8_t *in, size_t nin, uint64_t bit);
 enum { KC_BLOCK_LOOKAHEAD = (1 << 16) + 1024 };

@@ -1,15 +1,15 @@
 /*
- * Where may a block begin? Of all bits of a stream, one in nine begins with what looks like the
- * first 13 bits of a dynamic block; of those, few have a code for code lengths that uses up its
- * space; hardly one in 10^10 has three such codes. So each test sees next to nothing of what the
- * one before let pass, and the first one looks at 40 bits at once.
+ * Where may a block begin? At one in nine bits of a stream, the next 13 bits look like those of a
+ * dynamic block; at few of these, the code for code lengths uses up its space; at hardly one in
+ * 10^10 bits, all three codes do. So each test removes nearly all that the previous one let pass,
+ * and the first test takes 40 bits at once.
  *
  *      dynamic:  0 | 0 1 | HLIT: 5, at most 29 | HDIST: 5, at most 29 | HCLEN: 4 | 3 bits each
  *      stored:   0 | 0 0 | up to the byte's end | LEN: 16 | its complement: 16
  */
 #include "io/inflate/deflate_tables.h"
 
-/* A bit for each of a word's first 52 bits: can a dynamic block begin there? */
+/* A mask of the places in a word's first 52 bits where a dynamic block can begin. */
 static inline uint64_t dynamic_places(uint64_t w)
 {
         uint64_t type = ~w & ~(w >> 1) & w >> 2;
@@ -18,7 +18,7 @@ static inline uint64_t dynamic_places(uint64_t w)
         return type & ~hlit & ~hdist;
 }
 
-/* The space that three codes take, of 128: their lengths are three bits each. */
+/* The space, of 128, that three codes take; their lengths have three bits each. */
 #define S1(a)    ((a) == 0 ? 0 : 128 >> (a))
 #define S3(a, b) (S1((a)&7) + S1((a) >> 3) + S1(b))
 #define ROW(a, b) \
@@ -35,7 +35,7 @@ static const uint8_t space_of_three[512] = { PLANE(0), PLANE(1), PLANE(2), PLANE
 
 /*
  * Does the code for code lengths use up its space? hclen, lengths: the input from there on. All
- * are summed up, for a branch that is taken at random costs more.
+ * lengths are summed, because an unpredictable branch costs more.
  */
 static inline bool precode_is_full(uint64_t hclen, uint64_t lengths)
 {
@@ -56,7 +56,7 @@ static bool is_dynamic(const uint8_t *in, size_t nin, uint64_t bit)
         return kc_deflate_read_lengths(&lengths, in, nin, bit + 3, &why) != 0;
 }
 
-/* At a byte where LEN would be: is it? *after: the bit behind the block. */
+/* Is this byte the LEN of a stored block? *after: the bit after the block. */
 static bool is_stored(const uint8_t *in, size_t nin, uint64_t byte, uint64_t *after)
 {
         if (nin < 4 || byte > nin - 4)
@@ -66,7 +66,7 @@ static bool is_stored(const uint8_t *in, size_t nin, uint64_t byte, uint64_t *af
         return (word & 0xffff) == ~word >> 16;
 }
 
-/* What may follow a stored block, so that it is believed. */
+/* Whether what follows a stored block makes it credible. */
 static bool is_believable(const uint8_t *in, size_t nin, uint64_t bit)
 {
         uint64_t after;
@@ -98,7 +98,7 @@ uint64_t kc_deflate_block_key(const uint8_t *in, size_t nin, uint64_t bit)
 
 static uint64_t find_dynamic(const uint8_t *in, size_t nin, uint64_t from, uint64_t to)
 {
-        enum { STEP = 40 }; /* whole bytes of what a word has behind any bit of a byte */
+        enum { STEP = 40 }; /* places that one word decides, in whole bytes */
         for (; from < to; from += STEP) {
                 uint64_t places = dynamic_places(kc_deflate_peek(in, nin, from));
                 places &= (UINT64_C(1) << STEP) - 1;
@@ -132,7 +132,8 @@ static uint64_t find_stored(const uint8_t *in, size_t nin, uint64_t from, uint64
         return KC_NO_BLOCK;
 }
 
-/* Stretch by stretch: where there is one kind only, the other is not searched for in vain. */
+/* Stretch by stretch, so that a stream with one kind of block is not searched to its end for the
+ * other. */
 uint64_t kc_deflate_find(const uint8_t *in, size_t nin, uint64_t from, uint64_t to)
 {
         enum { STRETCH = 8 << 13 };

@@ -1,4 +1,4 @@
-/* What is done with symbols whose window was unknown, once it is known. */
+/* Resolving symbols whose window was unknown, once it is known. */
 #include "io/inflate/deflate.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ void kc_deflate_put_marks(uint16_t window[KC_WINDOW])
                 window[i] = (uint16_t)(KC_MARK | i);
 }
 
-enum { GROUP = 64 }; /* symbols looked at at a time */
+enum { GROUP = 64 }; /* symbols examined at a time */
 
 static bool has_mark(const uint16_t *symbols)
 {
@@ -33,7 +33,7 @@ size_t kc_deflate_nplain(const uint16_t *symbols, size_t n)
         return n - at;
 }
 
-/* Of symbols that are no marks. */
+/* For symbols that are not marks. */
 static inline void narrow(uint8_t *bytes, const uint16_t *symbols)
 {
 #ifdef __SSE2__
@@ -56,8 +56,8 @@ void kc_deflate_give_meaning(struct kc_meanings *meanings, const uint8_t window[
 }
 
 /*
- * In reads hardly a symbol is without a mark, as nearly all bases are copies of copies; so where
- * there is a mark, all of the group are looked up, without asking for each whether it is one.
+ * In reads, nearly all symbols are marks, as nearly all bases are copies of copies. So if a group
+ * has a mark, all its symbols are looked up, without testing each.
  */
 void kc_deflate_resolve(uint8_t *bytes, const uint16_t *symbols, size_t n,
                         const struct kc_meanings *meanings)

@@ -3,8 +3,8 @@
 /* ---- reading and judging code lengths ---- */
 
 /*
- * A code must use up its space. zlib lets pass one code of one bit (its twin is in no use) and
- * no code at all; neither in the code for code lengths.
+ * A code must use up its space. zlib also accepts a single code of one bit (its twin is unused) and
+ * no code at all, but neither of these as the code for code lengths.
  */
 static const char *judge(const uint8_t *lengths, unsigned n, bool may_be_single)
 {
@@ -24,7 +24,8 @@ static const char *judge(const uint8_t *lengths, unsigned n, bool may_be_single)
         return "codes are missing";
 }
 
-/* Codes are sent with their most significant bit first: it is the least of an index. */
+/* Codes are sent with their most significant bit first, which is an index's least significant
+ * bit. */
 static unsigned reverse(unsigned code, unsigned nbits)
 {
         unsigned reversed = 0;
@@ -33,7 +34,7 @@ static unsigned reverse(unsigned code, unsigned nbits)
         return reversed;
 }
 
-/* [128]: symbol << 3 | bits. Takes codes that use up their space. */
+/* [128]: symbol << 3 | bits. The codes must use up their space. */
 static void make_precode_table(uint8_t *table, const uint8_t *lengths)
 {
         unsigned code = 0;
@@ -47,7 +48,7 @@ static void make_precode_table(uint8_t *table, const uint8_t *lengths)
                 }
 }
 
-/* Returns the bit behind; 0 with *why. Padding is read behind the input's end. */
+/* Returns the bit after it, or 0: *why says why, or is NULL if the input ends within it. */
 static uint64_t read_precode(uint8_t *table, const uint8_t *in, size_t nin, uint64_t bit,
                              const char **why)
 {
@@ -70,7 +71,7 @@ static uint64_t read_precode(uint8_t *table, const uint8_t *in, size_t nin, uint
         return bit;
 }
 
-/* Undo the run lengths. Returns the bit behind; 0 with *why. */
+/* Undo the run lengths. Returns as read_precode. */
 static uint64_t read_runs(uint8_t *lengths, unsigned n, const uint8_t *table, const uint8_t *in,
                           size_t nin, uint64_t bit, const char **why)
 {
@@ -132,7 +133,7 @@ uint64_t kc_deflate_read_lengths(struct kc_deflate_lengths *lengths, const uint8
 
 /* ---- tables ---- */
 
-/* What an entry of a symbol says, but for the length of its code. */
+/* A symbol's entry, without the length of its code. */
 static const uint32_t *litlen_symbols(void)
 {
 #define W(base, extra) (UINT32_C(base) << 16 | (extra))
@@ -170,7 +171,8 @@ static uint32_t entry_of(unsigned symbol, unsigned length, bool litlen)
         return meaning + (length << 8 | length);
 }
 
-/* Symbols that have a code, by its length and then by number, as codes are given out. */
+/* Symbols that have a code, by its length and then by number: the order in which codes are
+ * assigned. */
 struct sorted {
         unsigned count[KC_MAX_CODE + 1];
         uint16_t symbols[KC_NLITLEN];
@@ -194,7 +196,7 @@ static void sort_symbols(struct sorted *sorted, const uint8_t *lengths, unsigned
                         sorted->symbols[next[lengths[i]]++] = (uint16_t)i;
 }
 
-/* The code after this one of the same length; reversed, so the carry goes down. */
+/* The code after this one, of the same length; codes are reversed, so the carry goes down. */
 static unsigned next_code(unsigned code, unsigned length)
 {
         unsigned bit = 1u << (length - 1);
@@ -218,7 +220,7 @@ static unsigned subtable_bits(const unsigned *left, unsigned length, unsigned ta
 }
 
 /*
- * One symbol an entry. Short codes come first: the table is made for their length and doubled as
+ * One symbol per entry. Short codes come first: the table is made for their length and doubled as
  * the length grows.
  */
 static void make_table(uint32_t *table, unsigned table_bits, const uint8_t *lengths, unsigned n,
@@ -264,7 +266,7 @@ static void make_table(uint32_t *table, unsigned table_bits, const uint8_t *leng
                 }
 }
 
-/* The literal that follows in the same index, if its code is whole. */
+/* Add the literal that follows in the same index, if the index has its whole code. */
 static inline uint32_t with_next(uint32_t entry, const uint32_t *table, unsigned index,
                                  unsigned shift)
 {
@@ -276,8 +278,8 @@ static inline uint32_t with_next(uint32_t entry, const uint32_t *table, unsigned
 }
 
 /*
- * The match that begins at bit `at` of the index, if it has all bits of its length; else 0. What
- * comes before, a literal or nothing, is left out.
+ * The match that begins at bit `at` of the index, if the index has all bits of its length; else 0.
+ * What comes before it, a literal or nothing, is not included.
  */
 static inline uint32_t whole_match(uint32_t match, unsigned index, unsigned at)
 {
@@ -288,7 +290,7 @@ static inline uint32_t whole_match(uint32_t match, unsigned index, unsigned at)
         return ((match >> 16) + extra - KC_MIN_MATCH) << 24 | KC_ENTRY_WHOLE | (at + drop);
 }
 
-/* A literal with what follows it: up to two more, or a match. */
+/* A literal and what follows it: up to two more, or a match. */
 static inline uint32_t join_literal(const uint32_t *table, unsigned index)
 {
         uint32_t entry = table[index], two = with_next(entry, table, index, 8);
@@ -299,7 +301,8 @@ static inline uint32_t join_literal(const uint32_t *table, unsigned index)
         return match == 0 ? entry : match | 1 << 8 | (entry & 0xff00) << 8;
 }
 
-/* Put more into an entry than a symbol. From the end on: what lies below has one still. */
+/* Put more than one symbol into an entry. From the end down: entries below still have one
+ * symbol. */
 static void join_symbols(uint32_t *table)
 {
         for (unsigned i = 1u << KC_LITLEN_BITS; i-- > 0;) {

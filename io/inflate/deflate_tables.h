@@ -3,22 +3,22 @@
  *
  * An entry of the tables:
  *
- *      bits 0-5    bits to drop: the codes and what extra bits belong to them
- *      bits 6-7    how many literals, 1 to 3; they are bits 8-15, 16-23, 24-31. Or 0, and:
- *      bits 8-11   of the bits to drop, those of the code; for a subtable, its index's
- *      bits 12-15  nothing, or one of the flags below
- *      bits 16-30  length or distance less what the extra bits say; for a subtable, where it is
+ *      bits 0-5    bits to drop: the codes and their extra bits
+ *      bits 6-7    number of literals, 1 to 3; they are bits 8-15, 16-23, 24-31. Or 0, and:
+ *      bits 8-11   of the bits to drop, those of the code; for a subtable, its index bits
+ *      bits 12-15  none or one of the flags below
+ *      bits 16-30  length or distance without what the extra bits add; for a subtable, its place
  *
- * A subtable is looked up by the bits behind those that led to it. Only the litlen table holds
- * literals: as many in an entry as its index has whole codes of. And only there is a match whole,
- * with a literal before it or without, where the index has all bits of its length:
+ * A subtable is indexed by the bits after those that led to it. Only the litlen table holds
+ * literals, as many in an entry as its index has whole codes of. Only there can a match be whole,
+ * with or without a literal before it, if the index has all bits of its length:
  *
- *      bit 8       how many literals, 0 or 1
+ *      bit 8       number of literals, 0 or 1
  *      bits 16-23  the literal
- *      bits 24-31  length less 3
+ *      bits 24-31  length - 3
  *
- * In reads, matches follow each other with one literal between them or none, at random. So nearly
- * all entries met are whole matches, and no branch has to guess.
+ * In reads, one literal or none separates successive matches, at random. So nearly all entries
+ * found are whole matches, and branches are easy to predict.
  */
 #ifndef KC_IO_INFLATE_DEFLATE_TABLES_H
 #define KC_IO_INFLATE_DEFLATE_TABLES_H
@@ -45,8 +45,7 @@ enum {
 };
 
 /*
- * The n bits (up to 56) at this bit of the input; zeros behind its end. An offset behind the
- * end is fine.
+ * The n bits (up to 56) at this bit of the input; zeros after its end. `bit` may lie after the end.
  */
 static inline uint64_t kc_deflate_peek(const uint8_t *in, size_t nin, uint64_t bit)
 {
@@ -72,14 +71,14 @@ struct kc_deflate_lengths {
 };
 
 /*
- * Read a dynamic block's header, from behind its type on, and judge its codes.
- * Returns the bit behind it; 0 if it is invalid (*why) or goes on behind the input's end (*why is
+ * Read a dynamic block's header from the bit after its type on, and check its codes.
+ * Returns the bit after it; 0 if it is invalid (*why) or goes on after the input's end (*why is
  * NULL).
  */
 uint64_t kc_deflate_read_lengths(struct kc_deflate_lengths *lengths, const uint8_t *in, size_t nin,
                                  uint64_t bit, const char **why);
 
-/* Fill d's tables for codes that were judged. */
+/* Fill d's tables for codes that were checked. */
 void kc_deflate_make_tables(struct kc_deflate *d, const struct kc_deflate_lengths *lengths);
 void kc_deflate_make_fixed_tables(struct kc_deflate *d);
 

@@ -1,5 +1,5 @@
 /*
- * The decoder of coded blocks. Included once for each kind of symbol and processor:
+ * The decoder of coded blocks, included once for each kind of symbol and processor:
  *
  *      NAME(x)  the name of a function of this variant
  *      SYMBOL   uint8_t or uint16_t
@@ -7,7 +7,8 @@
  *      TARGET   an attribute
  */
 
-/* Three literals of an entry at once: what is behind will be written over. Returns their number. */
+/* Write three literals whatever their number, which is returned: later output overwrites the
+ * rest. */
 TARGET static inline unsigned NAME(put_literals)(SYMBOL *to, uint32_t entry)
 {
         uint32_t literals = entry >> 8;
@@ -22,18 +23,18 @@ TARGET static inline unsigned NAME(put_literals)(SYMBOL *to, uint32_t entry)
         return entry >> 6 & 3;
 }
 
-/* Up to VECTOR symbols more than length are written. */
+/* May write up to VECTOR symbols more than length. */
 TARGET static inline void NAME(copy_match)(SYMBOL *to, unsigned distance, unsigned length)
 {
         typedef SYMBOL vector __attribute__((vector_size(VECTOR * sizeof(SYMBOL)), may_alias,
                                              aligned(sizeof(SYMBOL))));
         const SYMBOL *from = to - distance;
         SYMBOL *end = to + length;
-        for (; distance < VECTOR; distance *= 2) { /* a period doubles what can be read at once */
+        for (; distance < VECTOR; distance *= 2) { /* each copy doubles what can be read at once */
                 *(vector *)to = *(const vector *)from;
                 to += distance;
         }
-        do { /* several without asking: a wrong guess of the branch costs more */
+        do { /* several without a test: a mispredicted branch costs more */
                 for (unsigned i = 0; i < NVECTORS; i++)
                         *(vector *)(to + i * VECTOR) = *(const vector *)(from + i * VECTOR);
                 from += NVECTORS * VECTOR;
@@ -42,8 +43,8 @@ TARGET static inline void NAME(copy_match)(SYMBOL *to, unsigned distance, unsign
 }
 
 /*
- * Decode while there is enough of input to load eight bytes at any time, and room for output.
- * What is out of the ordinary is left to slow().
+ * Decode while eight bytes of input can be loaded at any time and there is room for output. Unusual
+ * symbols are left to slow().
  * Returns true at the end of the block.
  */
 TARGET static bool NAME(fast)(struct kc_deflate *d, const uint8_t *in, size_t nin, OUTPUT *output)
@@ -72,7 +73,7 @@ TARGET static bool NAME(fast)(struct kc_deflate *d, const uint8_t *in, size_t ni
                 SYMBOL *match = out;
                 unsigned length;
                 if (entry & KC_ENTRY_WHOLE) {
-                        *out = entry >> 16 & 0xff; /* the match is put over what is none */
+                        *out = entry >> 16 & 0xff; /* without a literal, the match overwrites it */
                         match = out + (entry >> 8 & 1);
                         length = (entry >> 24) + KC_MIN_MATCH;
                 } else {
@@ -105,7 +106,7 @@ TARGET static bool NAME(fast)(struct kc_deflate *d, const uint8_t *in, size_t ni
         return ended;
 }
 
-/* One symbol, looking where it steps. OUTPUT: go on; END: of the block. */
+/* Decode one symbol with all checks. OUTPUT: go on; END: the block has ended. */
 TARGET static enum kc_deflate_stop NAME(slow)(struct kc_deflate *d, const uint8_t *in, size_t nin,
                                               OUTPUT *output)
 {
@@ -117,7 +118,7 @@ TARGET static enum kc_deflate_stop NAME(slow)(struct kc_deflate *d, const uint8_
         unsigned drop = entry & KC_ENTRY_DROP;
         bool whole = kc_entry_is_whole(entry);
         if ((entry & KC_ENTRY_LITERALS) != 0 || (whole && (entry & 1 << 8) != 0)) {
-                unsigned literal = entry >> (whole ? 16 : 8) & 0xff; /* the first */
+                unsigned literal = entry >> (whole ? 16 : 8) & 0xff; /* the first one */
                 drop = d->lengths[literal];
                 if (drop > left)
                         return KC_DEFLATE_INPUT;
@@ -166,7 +167,7 @@ TARGET static enum kc_deflate_stop NAME(coded)(struct kc_deflate *d, const uint8
         return KC_DEFLATE_OUTPUT;
 }
 
-/* Bytes as they are. */
+/* Copy the bytes of a stored block. */
 static enum kc_deflate_stop NAME(stored)(struct kc_deflate *d, const uint8_t *in, size_t nin,
                                          OUTPUT *output)
 {

@@ -8,10 +8,10 @@
 #include <zlib.h>
 
 enum {
-        STEP = 1 << 16,     /* text after which it is looked whether marks have gone */
+        STEP = 1 << 16,     /* text between checks whether all marks are gone */
         TRAILER_NBYTES = 8, /* CRC-32 and length */
         SUMMED_NBYTES = 1 << 15,
-        FIXED_HEADER = 10, /* bytes of a member's header that are always there */
+        FIXED_HEADER = 10, /* bytes of a member's header that are always present */
 };
 
 static enum kc_status no_memory(struct kc_error *err)
@@ -96,7 +96,7 @@ enum verdict {
 
 enum { FHCRC = 2, FEXTRA = 4, FNAME = 8, FCOMMENT = 16, RESERVED = 0xe0 };
 
-/* The bytes at the place, and how many of them are in view. */
+/* The bytes at the place; *n: how many of them are in view. */
 static const uint8_t *bytes_at(const struct kc_gunzip_place *place, const struct kc_view *view,
                                size_t *n)
 {
@@ -147,7 +147,7 @@ static enum verdict skip_extra(struct kc_gunzip_place *place, const uint8_t *byt
         return FINE;
 }
 
-/* A string that ends with 0, if the header has it. */
+/* Skip a string that ends with 0, if the header has it. */
 static enum verdict skip_string(struct kc_gunzip_place *place, const uint8_t *bytes, size_t n,
                                 unsigned flag)
 {
@@ -217,7 +217,8 @@ static enum verdict end_member(struct kc_gunzip_place *place, const struct kc_vi
         return FINE;
 }
 
-/* What follows a member: another one, or zeros and the file's end. */
+/* Skip zeros after a member. Another member or the file's end must follow; after zeros, only the
+ * end. */
 static enum verdict skip_padding(struct kc_gunzip_place *place, const struct kc_view *view)
 {
         size_t n, nzeros = 0;
@@ -236,14 +237,14 @@ static enum verdict skip_padding(struct kc_gunzip_place *place, const struct kc_
 
 /* ---- inflating ---- */
 
-/* A walk through the file from a place on. */
+/* A walk through the file, from a place on. */
 struct member_walk {
         struct kc_piece *piece;
         struct kc_gunzip_place *place;
         const struct kc_view *view;
         uint64_t to; /* bit: stop at the first block from there on */
         size_t max;
-        bool marked;                          /* text goes to symbols */
+        bool marked;                          /* text goes to symbols, not to bytes */
         const struct kc_guess_limits *limits; /* of a guess */
         enum verdict verdict;
 };
@@ -279,7 +280,7 @@ static enum kc_deflate_stop inflate_bytes(struct member_walk *walk, size_t n)
         return stop;
 }
 
-/* From here on the window is known: its bytes lie before those that will come. */
+/* From here on the window is known: put its bytes before those to come. */
 static enum kc_status leave_marks(struct member_walk *walk, size_t nwindow, struct kc_error *err)
 {
         struct kc_piece *piece = walk->piece;
@@ -315,7 +316,7 @@ out:
         return status;
 }
 
-/* Does a block that a later piece is to begin with begin here? */
+/* Does a block begin here with which a later piece should begin? */
 static bool is_the_end(const struct member_walk *walk)
 {
         uint64_t offset = 8 * walk->view->offset, bit = walk->place->bit;
@@ -324,7 +325,7 @@ static bool is_the_end(const struct member_walk *walk)
         uint64_t key = kc_deflate_block_key(walk->view->data, walk->view->n, bit - offset);
         if (key == KC_NO_BLOCK)
                 return false;
-        if (key & KC_STORED_KEY) /* as the finder has it: the type of the block lies within, too */
+        if (key & KC_STORED_KEY) /* as in the finder: the block's type lies within the piece, too */
                 return (key ^ KC_STORED_KEY) + offset > walk->to;
         return key + offset >= walk->to;
 }
@@ -334,7 +335,7 @@ static bool has_ended(const struct kc_guess_limits *limits)
         return limits != NULL && limits->has_ended != NULL && limits->has_ended(limits->ctx);
 }
 
-/* Data of a member. *done: the piece ends here. */
+/* Inflate some data of a member. *done: the piece ends here. */
 static enum kc_status walk_data(struct member_walk *walk, bool *done, struct kc_error *err)
 {
         struct kc_gunzip_place *place = walk->place;
@@ -376,7 +377,7 @@ static enum kc_status walk_trailer(struct member_walk *walk, struct kc_error *er
         return walk->marked ? leave_marks(walk, 0, err) : KC_OK;
 }
 
-/* Go on until the piece is done, or something is in the way (walk->verdict). */
+/* Go on until the piece is done or cannot be continued (walk->verdict). */
 static enum kc_status walk_on(struct member_walk *walk, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
@@ -463,8 +464,8 @@ static enum kc_status complain(const struct kc_gunzip *gunzip, const struct memb
 }
 
 /*
- * Is the guess what comes next? Where fewer than KC_WINDOW bytes come before, it could reach too
- * far back, which only a decoder that knows it notices.
+ * Is the guess what comes next? If fewer than KC_WINDOW bytes precede it, its distances could reach
+ * too far back, and only a decoder that knows the window notices.
  */
 static bool is_right(const struct kc_piece *piece, const struct kc_gunzip *gunzip,
                      const struct kc_view *view)
@@ -478,7 +479,8 @@ static bool is_right(const struct kc_piece *piece, const struct kc_gunzip *gunzi
         return key != KC_NO_BLOCK && key + offset == piece->key;
 }
 
-/* The last bytes of the piece's text into the window. Before: what it was before the piece. */
+/* Move the last bytes of the piece's text into the window; `before` is the window before the
+ * piece. */
 static void pass_window(const struct kc_piece *piece, struct kc_gunzip *gunzip,
                         const uint8_t before[KC_WINDOW], size_t nbefore)
 {
@@ -506,7 +508,7 @@ static void pass_window(const struct kc_piece *piece, struct kc_gunzip *gunzip,
         gunzip->nwindow = reach < KC_WINDOW ? reach : KC_WINDOW;
 }
 
-/* Have the bytes before the place where they are needed to go on with the window known. */
+/* Put the bytes before the place where they are needed to go on with a known window. */
 static enum kc_status know_window(struct kc_piece *piece, const struct kc_gunzip *gunzip,
                                   struct kc_error *err)
 {
@@ -538,7 +540,7 @@ enum kc_status kc_piece_accept(struct kc_piece *piece, struct kc_gunzip *gunzip,
         } else {
                 kc_piece_empty(piece);
         }
-        piece->key = KC_NO_BLOCK; /* it is no guess any more */
+        piece->key = KC_NO_BLOCK; /* no longer a guess */
         *done = is_the_end(&walk);
         if (text_nbytes(piece) >= max || *done)
                 return KC_OK;
@@ -562,7 +564,7 @@ static enum kc_status compare(const char *name, const struct kc_member_end *end,
                                  end->offset, err);
 }
 
-/* The piece's text [from, to). */
+/* Write the piece's text [from, to). */
 static void write_text(const struct kc_piece *piece, const struct kc_meanings *meanings,
                        size_t from, size_t to, uint8_t *text)
 {
@@ -576,7 +578,7 @@ static void write_text(const struct kc_piece *piece, const struct kc_meanings *m
                 memcpy(text + from, piece->bytes + KC_WINDOW + from - piece->nsymbols, to - from);
 }
 
-/* Likewise, and its checksum; little by little, so that it is summed up while in the cache. */
+/* Likewise, and return its checksum; in small steps, so that text is summed while in the cache. */
 static uint32_t write_and_sum(const struct kc_piece *piece, const struct kc_meanings *meanings,
                               size_t from, size_t to, uint8_t *text)
 {

@@ -1,23 +1,23 @@
 /*
- * A gzip file inflated piece by piece, by as many threads as like.
+ * A gzip file inflated piece by piece, by any number of threads.
  *
  *      file:    | piece 0 ......... | piece 1 ......... | piece 2 ......... |
  *      blocks:  |-----|------|---------|-----|-----|--------|-----|---- ...
  *      guesses: |------- 0 ------------|------- 1 ----------|------- 2 -----
  *
- * 1. (any order) *guess*: the first block that seems to begin within a piece of the file is
- *    inflated, and all that follow until one begins in a later piece. The window before it is
- *    unknown, so the text has marks in it (io/inflate/deflate.h).
- * 2. (in order) *accept*: the place where inflating stands goes from piece to piece. A guess that
- *    begins just there is right, as all before is known to be; its window is handed on. Any other
- *    is dropped, and the piece is inflated from the place on. So nothing depends on guesses but
- *    time, and what is invalid is found here, in the file's order.
- * 3. (any order) *finish*: marks are replaced, and checksums made.
- * 4. (in order) *fold*: checksums and lengths of members are put together and compared.
+ * 1. (any order) *guess*: inflate the first block that seems to begin within a piece of the file,
+ *    and all that follow until one begins in a later piece. The window before it is unknown, so the
+ *    text has marks in it (io/inflate/deflate.h).
+ * 2. (in order) *accept*: the current place moves from piece to piece. A guess that begins exactly
+ *    there is right, since everything before it is; its window is passed on. Any other guess is
+ *    dropped, and the piece is inflated from the place on. So guesses affect only the speed, and
+ *    invalid data is found here, in the file's order.
+ * 3. (any order) *finish*: replace the marks and compute checksums.
+ * 4. (in order) *fold*: combine the checksums and lengths of members and compare them.
  *
- * Neither the text of a guess nor that of a piece grows over a limit: a guess stops there and is
- * accepted as far as it goes, and a piece goes on with the next call. A guess stops as well when
- * the window has become known meanwhile: the rest of the piece needs no marks then.
+ * Neither the text of a guess nor that of a piece exceeds a limit: a guess stops there and is
+ * accepted as far as it goes, and a piece goes on with the next call. A guess also stops when the
+ * window has become known meanwhile, because the rest of the piece then needs no marks.
  */
 #ifndef KC_IO_INFLATE_GUNZIP_H
 #define KC_IO_INFLATE_GUNZIP_H
@@ -25,7 +25,7 @@
 #include "base/status.h"
 #include "io/inflate/deflate.h"
 
-/* What of the file is in memory. */
+/* The part of the file that is in memory. */
 struct kc_view {
         const uint8_t *data;
         size_t n;
@@ -33,7 +33,7 @@ struct kc_view {
         bool ends;       /* the file ends with it */
 };
 
-/* A member's header has parts of any length: each can be walked through view by view. */
+/* Parts of a member's header may have any length: each can be walked through view by view. */
 enum kc_gunzip_phase {
         KC_AT_MEMBER,
         KC_IN_EXTRA,
@@ -42,11 +42,11 @@ enum kc_gunzip_phase {
         KC_AT_HEADER_CRC,
         KC_IN_DATA,
         KC_AT_TRAILER,
-        KC_IN_PADDING, /* behind a trailer; zeros, if anything */
+        KC_IN_PADDING, /* after a trailer; zeros, if anything */
         KC_AT_END,
 };
 
-/* Where inflating stands, between two symbols. */
+/* The current place of inflating, between two symbols. */
 struct kc_gunzip_place {
         enum kc_gunzip_phase phase;
         uint64_t bit; /* of the file */
@@ -54,93 +54,95 @@ struct kc_gunzip_place {
                 uint64_t begin; /* byte of the file */
                 uint8_t flags;
                 uint16_t left; /* of the extra field */
-                uint32_t crc;  /* as far as it was read */
+                uint32_t crc;  /* of what was read so far */
         } header;
-        bool padded;                /* zeros were met */
+        bool padded;                /* zeros were found */
         bool between_blocks;        /* in data: a block begins here */
         struct kc_deflate *deflate; /* owned */
 };
 
-/* A member ends within a piece. */
+/* The end of a member within a piece. */
 struct kc_member_end {
         size_t text;     /* bytes of the piece's text before it */
-        uint64_t offset; /* behind its trailer in the file */
+        uint64_t offset; /* after its trailer in the file */
         uint32_t crc, nbytes;
 };
 
 /* The text of a piece: symbols, then bytes. Zero-initialise; free with kc_piece_free. */
 struct kc_piece {
-        uint64_t key; /* of the block it begins with; KC_NO_BLOCK: it holds nothing */
-        struct kc_gunzip_place place; /* behind it */
+        uint64_t key; /* of the block it begins with; KC_NO_BLOCK: it holds no guess */
+        struct kc_gunzip_place place; /* after the piece */
         uint16_t *symbols;            /* [KC_WINDOW marks, then text] */
         size_t nsymbols, symbols_cap;
         uint8_t *bytes; /* [KC_WINDOW bytes before, then text] */
         size_t nbytes, bytes_cap;
-        size_t nwindow; /* bytes that a distance can reach, before the next of bytes */
+        size_t nwindow; /* bytes that a distance can reach, before the end of the text in bytes */
         struct kc_member_end *ends;
         size_t nends, ends_cap;
 };
 
-/* What is passed on from piece to piece in the file's order. */
+/* The state that is passed on from piece to piece in the file's order. */
 struct kc_gunzip {
         const char *name; /* of the file, for messages */
         uint64_t size;    /* likewise */
         struct kc_gunzip_place place;
         uint8_t window[KC_WINDOW]; /* its last nwindow bytes are the text before place */
         size_t nwindow;
-        uint32_t crc; /* of the member under way, as far as it was folded */
+        uint32_t crc; /* of the current member, as far as it was folded */
         uint64_t nbytes;
 };
 
 /* Checksums of the stretches of a piece's text between ends of members. */
 struct kc_piece_sums {
-        uint32_t head_crc, tail_crc; /* up to the first end; behind the last. No end: head */
+        uint32_t head_crc, tail_crc; /* up to the first end; after the last. Without an end: head
+                                        only */
         uint64_t head_nbytes, tail_nbytes;
 };
 
-/* Begin at the file's first byte. KC_ENOMEM; free in any case. */
+/* Begin at the file's first byte. name must outlive gunzip. KC_ENOMEM; free in any case. */
 enum kc_status kc_gunzip_init(struct kc_gunzip *gunzip, const char *name, uint64_t size,
                               struct kc_error *err);
 void kc_gunzip_free(struct kc_gunzip *gunzip);
 void kc_piece_free(struct kc_piece *piece);
 
-/* Hold neither a guess nor text. */
+/* Drop the guess and the text; keep the memory. */
 void kc_piece_empty(struct kc_piece *piece);
 
 /* How far a guess goes. */
 struct kc_guess_limits {
         uint64_t to; /* up to the first block that begins at this byte or later */
         size_t max;  /* bytes of text, about */
-        bool (*has_ended)(const void *ctx); /* asked now and then; NULL: never */
+        bool (*has_ended)(const void *ctx); /* called now and then: stop if true; may be NULL */
         const void *ctx;
 };
 
 /*
- * Inflate what begins in the bytes [from, limits->to) of the file, without knowing the window.
+ * Inflate what begins in the bytes [from, limits->to) of the file, with the window unknown.
  *   view  begins at from or before, and should go KC_BLOCK_LOOKAHEAD bytes beyond to
- * A guess that ends early, or is wrong, is no failure. KC_ENOMEM.
+ * A guess that ends early, or is wrong, is not a failure. KC_ENOMEM.
  */
 enum kc_status kc_piece_guess(struct kc_piece *piece, const struct kc_view *view, uint64_t from,
                               const struct kc_guess_limits *limits, struct kc_error *err);
 
 /*
  * In the file's order: make the piece hold the text from gunzip->place on, up to the first block
- * that begins at byte `to` or later, or about max bytes; the place moves behind it.
+ * that begins at byte `to` or later, or about max bytes; the place moves after it.
  *   piece   a guess, or an empty piece; *window is what its marks stand for, for kc_piece_finish
- *   view    holds all that is needed from the place on, or else the piece ends with the view
+ *   view    holds all that is needed from the place on; otherwise the piece ends with the view
  *   *done   that block, or the file's end, was reached
- * The piece may be empty. KC_EINPUT: the file is damaged or truncated, see err.
+ * The piece may be empty. KC_EINPUT if the file is damaged or truncated; KC_ENOMEM.
  */
 enum kc_status kc_piece_accept(struct kc_piece *piece, struct kc_gunzip *gunzip,
                                uint8_t window[KC_WINDOW], const struct kc_view *view, uint64_t to,
                                size_t max, bool *done, struct kc_error *err);
 
-/* The text, of nsymbols + nbytes; and its checksums, those of whole members compared. KC_EINPUT. */
+/* Write the text [nsymbols + nbytes] and compute its checksums; those of whole members are
+ * compared. KC_EINPUT. */
 enum kc_status kc_piece_finish(const struct kc_piece *piece, const uint8_t window[KC_WINDOW],
                                uint8_t *text, struct kc_piece_sums *sums, const char *name,
                                struct kc_error *err);
 
-/* In the file's order: put the checksums together. KC_EINPUT. */
+/* In the file's order: combine the checksums. KC_EINPUT. */
 enum kc_status kc_gunzip_fold(struct kc_gunzip *gunzip, const struct kc_piece *piece,
                               const struct kc_piece_sums *sums, struct kc_error *err);
 

@@ -1,6 +1,6 @@
 /*
  * A run of gzip members, inflated in order with ISA-L. CRC32 and length of every member are
- * checked; zeros behind the last member are padding, anything else there is an error.
+ * checked; zeros after the last member are padding, anything else there is an error.
  */
 #ifndef KC_IO_INFLATE_GZIP_STREAM_H
 #define KC_IO_INFLATE_GZIP_STREAM_H
@@ -11,14 +11,15 @@
 struct kc_gzip_stream;
 
 /*
- * Begin at the input's present place. head [nhead] are bytes taken from the input already.
+ * Begin at the input's current place. head [nhead] are bytes already read from the input.
  * KC_ENOMEM; free with kc_gzip_close.
  */
 enum kc_status kc_gzip_open(struct kc_gzip_stream **stream, struct kc_input *in,
                             size_t buffer_nbytes, const uint8_t *head, size_t nhead,
                             struct kc_error *err);
 
-/* Fill the chunk up to nbytes of text; sets chunk->last at the end of the input. */
+/* Fill the chunk up to nbytes of text; sets chunk->last at the end of the input. KC_EINPUT, KC_EIO,
+ * KC_ENOMEM. */
 enum kc_status kc_gzip_fill(struct kc_gzip_stream *stream, struct kc_chunk *chunk, size_t nbytes,
                             struct kc_error *err);
 

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-enum { GUNZIP_MIN_CHUNKS = 2 }; /* bytes of a file that are worth starting many, in chunks */
+enum { GUNZIP_MIN_CHUNKS = 2 }; /* a smaller file is not worth many threads */
 
 static struct kc_source *new_source(const struct kc_input *in, enum kc_container container,
                                     size_t chunk_nbytes, int nworkers)

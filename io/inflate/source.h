@@ -1,9 +1,10 @@
 /*
  * A source: one input, decompressed, in numbered chunks of text.
  *
- * Any number of threads may fill chunks at once. What must happen in the file's order happens
+ * Any number of threads may fill chunks at once. What must be done in the file's order is done
  * under the source's lock (take): for plain and BGZF files that is next to nothing, and reading and
- * inflating follow outside (decode); a gzip or zstd stream is inflated under the lock.
+ * inflating follow without the lock (decode); a gzip or zstd stream is inflated under the lock,
+ * unless threads inflate it together (fill).
  */
 #ifndef KC_IO_INFLATE_SOURCE_H
 #define KC_IO_INFLATE_SOURCE_H
@@ -18,41 +19,41 @@ struct kc_source {
         const struct kc_source_ops *ops;
         struct kc_input input;
         size_t chunk_nbytes;
-        size_t memory_nbytes; /* about what inflating may take; SIZE_MAX, as it is made: any */
+        size_t memory_nbytes; /* about what inflating may take; initially SIZE_MAX: unlimited */
         int nworkers;
         pthread_mutex_t lock;
         uint64_t next_seq;
         bool ended;
-        bool serial; /* all the work is done under the lock: better not wait for it */
+        bool serial; /* all the work is done under the lock: better not to wait for it */
 };
 
 /* Either the first two, or fill. */
 struct kc_source_ops {
-        /* Under the lock. Sets chunk->last with the final one. */
+        /* Under the lock. Sets chunk->last in the final chunk. */
         enum kc_status (*take)(struct kc_source *source, struct kc_chunk *chunk,
                                struct kc_error *err);
-        /* Outside of it; may be NULL. */
+        /* Without the lock; may be NULL. */
         enum kc_status (*decode)(struct kc_source *source, struct kc_chunk *chunk,
                                  struct kc_error *err);
-        /* All of kc_source_fill, in any thread at any time. */
+        /* All of kc_source_fill, from any thread at any time. */
         bool (*fill)(struct kc_source *source, struct kc_chunk *chunk);
         void (*free)(struct kc_source *source);
 };
 
 /*
  * Make a source of an open input, which moves into it (also on failure). KC_ENOMEM.
- *   chunk_nbytes  text in a chunk, about; a gzip stream inflated by many gives some twenty times
- *                 that
- *   nworkers      threads that shall inflate one gzip stream; 1: it is inflated under the lock
+ *   chunk_nbytes  about the text in a chunk; a gzip stream inflated by many threads gives some
+ *                 twenty times that
+ *   nworkers      threads that inflate one gzip stream together; 1: it is inflated under the lock
  */
 enum kc_status kc_source_open(struct kc_source **source, struct kc_input *in,
                               enum kc_container container, size_t chunk_nbytes, int nworkers,
                               struct kc_error *err);
 
 /*
- * Fill a cleared chunk with the next text. A failure is left in chunk->error, and the file ends
- * there; the chunk's number still takes its turn, so that the first failure in the file's order is
- * the one reported. Returns false, with nothing done, if the last chunk has been given.
+ * Fill a cleared chunk with the next text; from any thread. A failure is left in chunk->error, and
+ * the file ends there; the chunk's number still takes its turn, so that the first failure in the
+ * file's order is the one reported. Returns false, with nothing done, after the last chunk.
  */
 bool kc_source_fill(struct kc_source *source, struct kc_chunk *chunk);
 
@@ -65,7 +66,7 @@ struct kc_source *kc_source_new_gzip(void);
 struct kc_source *kc_source_new_gunzip(void); /* of regular files, by many threads */
 struct kc_source *kc_source_new_zstd(void);
 
-/* Is this gzip input a regular file, and one in which deflate blocks can be found early? */
+/* Is this gzip input a regular file in which deflate blocks can be found early? */
 bool kc_source_can_gunzip(const struct kc_input *in);
 
 #endif

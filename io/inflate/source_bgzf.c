@@ -1,10 +1,10 @@
 /*
- * BGZF: gzip in blocks of at most 64 KiB that tell their own size, so that threads can inflate
+ * BGZF: gzip in blocks of at most 64 KiB that state their own size, so that threads can inflate
  * different blocks. Under the lock only the chain of headers is followed (regular files) or the
- * blocks are read (pipes); inflating with libdeflate and checking follow outside.
+ * blocks are read (pipes); inflating with libdeflate and checking follow without the lock.
  *
- * A file that goes on with gzip members that are not BGZF (`cat a.bgz b.gz`), or with anything
- * else, is handed to the gzip reader from there on.
+ * If a file goes on with gzip members that are not BGZF (`cat a.bgz b.gz`), or with anything else,
+ * the gzip reader takes over from there.
  */
 #include "io/inflate/gzip_stream.h"
 #include "io/inflate/source.h"
@@ -19,7 +19,7 @@ enum { MAX_HEADER = 256 };
 
 struct bgzf_source {
         struct kc_source base;
-        struct kc_gzip_stream *rest; /* once a member was not BGZF */
+        struct kc_gzip_stream *rest; /* set once a member was not BGZF */
         uint32_t last_isize;         /* text in the last block read from a pipe */
 };
 
@@ -33,8 +33,8 @@ static enum kc_status truncated(const struct kc_source *source, uint64_t offset,
 }
 
 /*
- * The next n bytes of the input, put behind those that the chunk has. In a regular file they stay
- * the next ones, for decode reads the whole range.
+ * Put the next n bytes of the input after those that the chunk has. In a regular file they are not
+ * consumed, because decode reads the whole range.
  */
 static enum kc_status get(struct kc_source *source, struct kc_chunk *chunk, size_t at, size_t n,
                           size_t *got, struct kc_error *err)
@@ -51,7 +51,7 @@ out:
         return status;
 }
 
-/* The header at the input's place; *got = 0 at the end. Not BGZF: header->block_nbytes = 0. */
+/* Read the header at the input's place; *got = 0 at the end. Not BGZF: header->block_nbytes = 0. */
 static enum kc_status next_header(struct kc_source *source, struct kc_chunk *chunk, size_t *got,
                                   struct kc_bgzf_header *header, struct kc_error *err)
 {
@@ -73,7 +73,7 @@ out:
 }
 
 /*
- * The end of the file: the last block, before this offset, must be an empty one, the mark that
+ * At the end of the file, the last block, before this offset, must be an empty one: the mark that
  * nothing is missing.
  */
 static enum kc_status check_end(struct bgzf_source *bgzf, uint64_t offset, struct kc_error *err)
@@ -98,7 +98,7 @@ static enum kc_status check_end(struct bgzf_source *bgzf, uint64_t offset, struc
         return KC_OK;
 }
 
-/* Take the block whose header lies behind the chunk's packed bytes. */
+/* Take the block whose header follows the chunk's packed bytes. */
 static enum kc_status take_block(struct bgzf_source *bgzf, struct kc_chunk *chunk, size_t have,
                                  uint32_t block_nbytes, struct kc_error *err)
 {
@@ -125,9 +125,9 @@ out:
 }
 
 /*
- * What follows is not a whole BGZF header: let the gzip reader go on, with the bytes taken from a
- * pipe. Zeros are padding only after the end-of-file block: a file whose end was never written may
- * end with zeros, too.
+ * What follows is not a whole BGZF header: let the gzip reader go on, with the bytes already read
+ * from a pipe. Zeros are padding only after the end-of-file block, because a file whose end was
+ * never written may also end with zeros.
  */
 static enum kc_status leave_to_gzip(struct bgzf_source *bgzf, struct kc_chunk *chunk, size_t have,
                                     struct kc_error *err)
@@ -184,7 +184,7 @@ static enum kc_status corrupt(const struct kc_source *source, uint64_t offset, c
                        source->input.name, (unsigned long long)offset, what);
 }
 
-/* Inflate one block behind the chunk's text. */
+/* Inflate one block after the chunk's text. */
 static enum kc_status inflate_block(const struct kc_source *source, struct kc_chunk *chunk,
                                     const uint8_t *block, const struct kc_bgzf_header *header,
                                     struct kc_error *err)

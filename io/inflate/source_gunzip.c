@@ -1,18 +1,18 @@
 /*
- * A gzip stream in a regular file, inflated by all who ask for text (io/inflate/gunzip.h).
+ * A gzip stream in a regular file, inflated by all threads that ask for text (io/inflate/gunzip.h).
  *
  *      regions:   0 ....... | 1 ....... | 2 ....... | 3 ....... | 4 ....... | 5 ...
  *                 accepted    ^head:      guessed     being       guessed     ^next
  *                             being                   guessed
  *                             accepted
  *
- * The file is cut into regions of equal size. Whoever asks for text accepts the region at the head,
- * if it has been guessed and nobody else accepts; or else guesses the next region, if not too many
- * lie guessed already; or else waits. Nobody keeps a region while he does anything else, so whoever
- * does not come again keeps nobody waiting.
+ * The file is cut into regions of equal size. A thread that asks for text accepts the region at the
+ * head, if that has been guessed and no other thread is accepting; otherwise it guesses the next
+ * region, if not too many are guessed already; otherwise it waits. No thread keeps a region while
+ * it does anything else, so a thread that does not return keeps no other waiting.
  *
- * A region whose text is more than a chunk should hold stays at the head and gives several. Chunks
- * are numbered as they are accepted; checksums are folded in the order of these numbers.
+ * A region with more text than a chunk should hold stays at the head and gives several chunks.
+ * Chunks are numbered as they are accepted; checksums are folded in the order of these numbers.
  */
 #include "base/turn.h"
 #include "io/inflate/gunzip.h"
@@ -23,18 +23,18 @@
 
 enum {
         MIN_REGION = 1 << 10,
-        CHUNKS_A_REGION = 2,     /* a region has as many bytes as so many chunks... */
-        REGIONS_A_WORKER = 4,    /* ...or fewer, so that each worker gets so many... */
+        CHUNKS_A_REGION = 2,     /* a region has as many bytes as this many chunks... */
+        REGIONS_A_WORKER = 4,    /* ...or fewer, so that each worker gets this many... */
         MIN_CHUNKS_A_REGION = 1, /* ...but then no fewer than this */
-        MAX_EXPANSION = 16,      /* text of a chunk, in sizes of a region */
-        EXPANSION = 4,           /* likewise, as a rule */
-        MIN_TEXT = 1 << 18,      /* of a piece, whatever the memory */
-        MAX_FUTILE = 8,          /* regions without a block in a row that make guesses rare... */
-        RARE = 16,               /* ...one in so many */
-        BEYOND = 2 * KC_BLOCK_LOOKAHEAD, /* bytes seen behind a region, where its last block ends */
+        MAX_EXPANSION = 16,      /* most text of a chunk, in sizes of a region */
+        EXPANSION = 4,           /* usual text of a chunk, likewise */
+        MIN_TEXT = 1 << 18,      /* text of a piece, however little memory there is */
+        MAX_FUTILE = 8,          /* successive regions without a block that make guesses rare... */
+        RARE = 16,               /* ...one region in this many */
+        BEYOND = 2 * KC_BLOCK_LOOKAHEAD, /* bytes seen after a region, where its last block ends */
 };
 
-/* A region in work, and what its worker needs; used again for others. */
+/* A region in progress, and what its worker needs; reused for other regions. */
 struct room {
         struct room *next;
         uint64_t region;
@@ -51,8 +51,9 @@ struct gunzip_source {
         size_t region_nbytes, max_text;
         uint64_t nregions;
         struct kc_turn folding;
-        struct kc_gunzip gunzip;   /* of who accepts; crc and nbytes of who folds */
-        uint64_t counted;          /* likewise: bytes of the file that chunks have taken */
+        struct kc_gunzip gunzip;   /* owned by the thread that accepts; crc and nbytes by the one
+                                      that folds */
+        uint64_t counted;          /* likewise: bytes of the file that chunks have consumed */
         atomic_uint_fast64_t head; /* written under the lock */
 
         /* under the source's lock */
@@ -74,8 +75,8 @@ static enum kc_status no_memory(struct kc_error *err)
 
 /*
  * The most text of a piece for which memory suffices. There are five rooms for every two workers,
- * since some pieces wait, inflated by guess; each room holds symbols of two bytes, then bytes, in
- * arrays with room to spare, and the region. Every worker has a chunk, too.
+ * since some guessed pieces wait; each room holds symbols of two bytes, then bytes, in arrays with
+ * room to spare, and the region. Every worker has a chunk, too.
  */
 static size_t most_text(const struct kc_source *source)
 {
@@ -84,7 +85,7 @@ static size_t most_text(const struct kc_source *source)
         return share > MIN_TEXT ? share : MIN_TEXT;
 }
 
-/* Long regions, for the search for a block costs as much as inflating ten times its bytes. */
+/* Long regions, because searching for a block costs as much as inflating ten times its bytes. */
 static size_t choose_region(const struct kc_source *source, size_t most_text)
 {
         uint64_t most = (uint64_t)CHUNKS_A_REGION * source->chunk_nbytes;
@@ -144,7 +145,7 @@ static void free_room(struct room *room)
         free(room);
 }
 
-/* See n bytes of the file from here on; fewer at its end. */
+/* Bring n bytes of the file from here on into view; fewer at its end. */
 static enum kc_status see(struct gunzip_source *gz, struct room *room, uint64_t from, size_t n,
                           struct kc_error *err)
 {
@@ -161,11 +162,11 @@ static enum kc_status see(struct gunzip_source *gz, struct room *room, uint64_t 
         return status;
 }
 
-/* ---- who does what ---- */
+/* ---- choosing tasks ---- */
 
 enum task { NOTHING, GUESS, ACCEPT };
 
-/* Under the lock. The room is NULL if there is no memory for it. */
+/* Under the lock. GUESS with *room NULL: there is no memory for it. */
 static enum task choose(struct gunzip_source *gz, struct room **room)
 {
         uint64_t head = atomic_load_explicit(&gz->head, memory_order_relaxed);
@@ -186,7 +187,8 @@ static enum task choose(struct gunzip_source *gz, struct room **room)
         return GUESS;
 }
 
-/* Wait for a task; NOTHING: the file has ended. On failure, too, with the chunk numbered. */
+/* Wait for a task. NOTHING: the file has ended, or there was a failure; then the chunk is
+ * numbered. */
 static enum task next_task(struct gunzip_source *gz, struct room **room, struct kc_chunk *chunk)
 {
         enum task task = NOTHING;
@@ -220,7 +222,7 @@ static void put_guessed(struct gunzip_source *gz, struct room *room)
 }
 
 /*
- * The end of accepting: number the chunk if it is filled, and let the next region come, or more of
+ * End accepting: number the chunk if it is filled, and go on to the next region, or to the rest of
  * this one.
  */
 static void move_on(struct gunzip_source *gz, const struct room *room, bool done, bool filled,
@@ -270,7 +272,7 @@ static void note_futility(struct gunzip_source *gz, bool futile)
         pthread_mutex_unlock(&gz->base.lock);
 }
 
-/* A failure here is none of the file: who accepts will meet it, if it lasts. */
+/* A failure here is not reported: if it persists, the thread that accepts will see it. */
 static void guess(struct gunzip_source *gz, struct room *room)
 {
         struct guess_ctx ctx = { gz, room->region };
@@ -293,7 +295,7 @@ static void guess(struct gunzip_source *gz, struct room *room)
 
 /* ---- accepting ---- */
 
-/* Is the place in view, with enough behind it? */
+/* Is the place in view, with enough after it? */
 static bool sees_place(const struct room *room, uint64_t byte)
 {
         const struct kc_view *view = &room->view;
@@ -310,7 +312,7 @@ static enum kc_status see_place(struct gunzip_source *gz, struct room *room, siz
         return status;
 }
 
-/* *done: the region has no more. A view in which nothing moves is too small. */
+/* *done: the region is complete. A view in which nothing moves is too small. */
 static enum kc_status accept(struct gunzip_source *gz, struct room *room, bool *done,
                              struct kc_error *err)
 {
@@ -335,7 +337,7 @@ out:
         return status;
 }
 
-/* Accept the region or a part of it. Returns false if that gives no chunk. */
+/* Accept the region or a part of it. Returns false if that fills no chunk. */
 static bool pass_through(struct gunzip_source *gz, struct room *room, struct kc_chunk *chunk)
 {
         const struct kc_piece *piece = &room->piece;
@@ -351,7 +353,8 @@ static bool pass_through(struct gunzip_source *gz, struct room *room, struct kc_
         return filled || chunk->last;
 }
 
-/* The text, of what was accepted. A failure found here lies before one that accepting found. */
+/* Write the accepted text. A failure found here lies before one that accepting found in the
+ * file. */
 static void finish(struct gunzip_source *gz, const struct room *room, struct kc_chunk *chunk)
 {
         struct kc_error first = { 0 };
@@ -415,10 +418,10 @@ static void free_gunzip(struct kc_source *source)
         free(gz);
 }
 
-/* A block that begins so near is the first one, of which all files have one. */
+/* A block that begins before PROBE_FROM is the file's first one, which every file has. */
 enum { PROBE_FROM = 64, PROBE_NBYTES = 1 << 20 };
 
-/* Stored blocks do not count: to copy them takes less time than to find them. */
+/* Stored blocks do not count: copying them takes less time than finding them. */
 static bool has_dynamic_block(const uint8_t *in, size_t nin)
 {
         uint64_t end = 8 * (uint64_t)nin, bit = kc_deflate_find(in, nin, 8 * PROBE_FROM, end);

@@ -1,9 +1,8 @@
 /*
- * ISA-L inflates and checks each member's CRC32 and length. The member headers are read here:
- * ISA-L's own reader loses count of a header's checksum when the header is cut by a buffer's end.
+ * ISA-L inflates, and checks each member's CRC32 and length. The member headers are read here,
+ * because ISA-L's own reader gets a header's checksum wrong if the header crosses a buffer's end.
  *
- *      1f 8b 08 FLG | 6 bytes | FEXTRA: length, bytes | FNAME: ... 0 | FCOMMENT: ... 0 | FHCRC:
- * CRC16
+ *      1f 8b 08 FLG | 6 bytes | FEXTRA: length, bytes | FNAME: ... 0 | FCOMMENT: ... 0 | FHCRC: 2
  *
  * Source: RFC 1952.
  */
@@ -58,7 +57,7 @@ static uint64_t place(const struct kc_gzip_stream *stream)
         return stream->input->offset - stream->state.avail_in;
 }
 
-/* Have a byte of input at hand, unless the input is at its end. */
+/* Make at least one byte of input available, unless the input is at its end. */
 static enum kc_status refill(struct kc_gzip_stream *stream, struct kc_chunk *chunk,
                              struct kc_error *err)
 {
@@ -79,7 +78,7 @@ static enum kc_status truncated(const struct kc_gzip_stream *stream, struct kc_e
         return kc_damage_truncated(stream->input->name, "gzip", place(stream), err);
 }
 
-/* At the present place there should be another member. */
+/* There should be another member at the current place. */
 static enum kc_status refuse_trailing(const struct kc_gzip_stream *stream, uint64_t offset,
                                       bool padded, struct kc_error *err)
 {
@@ -169,7 +168,7 @@ out:
         return status;
 }
 
-/* Zeros behind a member; *ended when they go on to the end of the input. */
+/* Skip zeros after a member; *ended if they go on to the end of the input. */
 static enum kc_status skip_padding(struct kc_gzip_stream *stream, struct kc_chunk *chunk,
                                    bool *ended, struct kc_error *err)
 {

@@ -1,6 +1,6 @@
 /*
- * Text as it is. A regular file is cut by numbers under the lock and read outside; a pipe is read
- * under the lock.
+ * Plain text. For a regular file, the lock covers only the choice of the next range of bytes, which
+ * is read without it; a pipe is read under the lock.
  */
 #include "io/inflate/source.h"
 

@@ -1,5 +1,5 @@
 /*
- * Zstandard, any number of frames; the library checks each frame's checksum where it has one.
+ * Zstandard, any number of frames; the library checks each frame's checksum if it has one.
  */
 #include "io/inflate/source.h"
 #include "io/input/damage.h"
@@ -18,8 +18,9 @@ struct zstd_source {
         ZSTD_inBuffer in;
         bool input_ended;
         int window_log;     /* of the longest window that a frame may ask for */
-        size_t expected;    /* what the library still needs of this frame; 0: between frames */
-        uint64_t frame_end; /* of the last whole frame */
+        size_t expected;    /* bytes that the library still needs of this frame; 0: between
+                               frames */
+        uint64_t frame_end; /* where the last whole frame ends */
 };
 
 static enum kc_status set_up(struct zstd_source *z, struct kc_error *err)

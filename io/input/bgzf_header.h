@@ -1,5 +1,5 @@
 /*
- * The header of a BGZF block: a gzip member header whose extra field tells the block's size.
+ * The header of a BGZF block: a gzip member header whose extra field holds the block's size.
  *
  *      byte 0         3    4          10    12              12+XLEN
  *      1f 8b 08 | FLG=4 | 6 bytes | XLEN | 'B' 'C' 2 0 BSIZE-1 ... | deflate | CRC32 | ISIZE |
@@ -15,14 +15,14 @@
 
 enum {
         KC_BGZF_FIXED_NBYTES = 12, /* before the extra field */
-        KC_BGZF_USUAL_NBYTES = 18, /* of a header with nothing but BC in its extra field */
+        KC_BGZF_USUAL_NBYTES = 18, /* a header with only BC in its extra field */
         KC_BGZF_FOOTER_NBYTES = 8,
         KC_BGZF_MAX_NBYTES = 65536, /* of a block, and of the text in it */
 };
 
 struct kc_bgzf_header {
         uint32_t header_nbytes; /* 12 + XLEN */
-        uint32_t block_nbytes;  /* all of it */
+        uint32_t block_nbytes;  /* the whole block */
 };
 
 static inline uint32_t kc_bgzf_u16(const uint8_t *bytes)

@@ -65,7 +65,7 @@ void kc_chunk_clear(struct kc_chunk *chunk)
         chunk->error.status = KC_OK;
 }
 
-/* Somewhat more than nbytes, as far as there is room beside the rest of the buffer. */
+/* nbytes and half as much again, as far as the buffer's limit allows beside `rest`. */
 static size_t with_spare(size_t nbytes, size_t rest)
 {
         size_t most = KC_CHUNK_MAX > rest ? KC_CHUNK_MAX - rest : 0;

@@ -1,13 +1,13 @@
 /*
- * A chunk: what one worker holds of one file at a time.
+ * A chunk: the text of one file that one worker holds at a time.
  *
  *      buffer:  | room ..... | carried | text as read from the file .......... | slack |
- *                            ^start    ^text (at front, as a rule)             ^end
+ *                            ^start    ^text (usually at front)                ^end
  *
- * The source writes decoded text from `front` on; the record that began in the chunk before is
- * put in front of it. The parser leaves an index of records, each with its sequence (and its
- * qualities) in one piece, moved together in place where the file broke it into lines. Packing
- * walks that index and may stop anywhere, because a batch can be full in mid-record.
+ * The source writes decoded text from `front` on; the start of a record that began in the previous
+ * chunk is put before it. The parser makes an index of records, each with its sequence (and its
+ * qualities) in one piece, joined in place if the file broke it into lines. Packing walks that
+ * index and may stop anywhere, because a batch can become full in mid-record.
  */
 #ifndef KC_IO_INPUT_CHUNK_H
 #define KC_IO_INPUT_CHUNK_H
@@ -19,41 +19,41 @@
 #include <stdint.h>
 
 enum {
-        KC_CHUNK_SLACK = 128,          /* bytes behind the text that kernels may touch */
+        KC_CHUNK_SLACK = 128,          /* bytes after the text that kernels may touch */
         KC_CHUNK_LOW_QUALITY = '\001', /* stands for a base under the minimum quality */
 };
 #define KC_NO_QUALITY UINT32_MAX
 
-/* Bytes of a buffer: the offsets in records have 32 bits. */
+/* Maximum size of a buffer in bytes: the offsets in records have 32 bits. */
 #define KC_CHUNK_MAX ((size_t)UINT32_MAX - KC_CHUNK_SLACK)
 
-/* Bytes of a record that is held as a whole, at most: a buffer has room for it and for the text of a
- * chunk. */
+/* Maximum bytes of a record that is held as a whole: a buffer has room for it and for a chunk's
+ * text. */
 #define KC_CHUNK_RECORD_MAX ((size_t)3 << 30)
 
 /* A read, or the part of a FASTA sequence that lies in this chunk. Offsets into buffer. */
 struct kc_record {
         uint32_t seq, nbases;
         uint32_t qual;     /* as many letters, or KC_NO_QUALITY */
-        uint32_t ncontext; /* first letters that the chunk before has counted already */
+        uint32_t ncontext; /* leading letters that the previous chunk has counted already */
 };
 
 struct libdeflate_decompressor;
 
 struct kc_chunk {
         uint8_t *buffer;
-        size_t front, capacity; /* text can lie in [front, front + capacity) */
+        size_t front, capacity; /* text may lie in [front, front + capacity) */
         size_t start, text, end;
         uint64_t seq;          /* 0, 1, 2, ... within the file */
-        bool last;             /* the file's last, may be empty */
-        uint64_t input_nbytes; /* bytes of the file that it took */
+        bool last;             /* the file's last chunk; may be empty */
+        uint64_t input_nbytes; /* bytes of the file that it consumed */
         struct kc_error error; /* why it could not be filled */
 
         struct kc_record *records;
         size_t nrecords, records_cap;
         size_t next; /* record to pack next */
         uint64_t nreads;
-        uint64_t nblanks; /* letters that no record holds: blanks within a FASTA sequence */
+        uint64_t nblanks; /* letters that are in no record: blanks within a FASTA sequence */
 
         /* BGZF: blocks as they are in the file */
         uint8_t *packed;
@@ -62,23 +62,23 @@ struct kc_chunk {
         struct libdeflate_decompressor *inflater;
 };
 
-/* Make room for nbytes of text. KC_ENOMEM. Free it in any case. */
+/* Make room for nbytes of text. KC_ENOMEM. Free the chunk in any case. */
 enum kc_status kc_chunk_init(struct kc_chunk *chunk, size_t nbytes, struct kc_error *err);
 void kc_chunk_free(struct kc_chunk *chunk);
 
-/* Forget the content. */
+/* Discard the content, keep the memory. */
 void kc_chunk_clear(struct kc_chunk *chunk);
 
-/* Grow so that nbytes fit before `front`; the text from front on is kept. KC_ENOMEM. */
+/* Grow so that nbytes fit before `front`; the text from `front` on is kept. KC_ENOMEM. */
 enum kc_status kc_chunk_reserve_front(struct kc_chunk *chunk, size_t nbytes, struct kc_error *err);
 
-/* Grow so that capacity is nbytes at least; all text is kept. KC_ENOMEM. */
+/* Grow so that capacity is at least nbytes; all text is kept. KC_ENOMEM. */
 enum kc_status kc_chunk_reserve(struct kc_chunk *chunk, size_t nbytes, struct kc_error *err);
 
-/* Grow packed to nbytes at least, keeping packed_nbytes of it. */
+/* Grow packed to at least nbytes, keeping its first packed_nbytes. KC_ENOMEM. */
 enum kc_status kc_chunk_reserve_packed(struct kc_chunk *chunk, size_t nbytes, struct kc_error *err);
 
-/* Room for more records, behind nrecords. */
+/* Make room for `more` records after the nrecords there are. KC_ENOMEM. */
 enum kc_status kc_chunk_reserve_records(struct kc_chunk *chunk, size_t more, struct kc_error *err);
 
 static inline enum kc_status kc_chunk_add_record(struct kc_chunk *chunk, struct kc_record record,
@@ -93,7 +93,8 @@ static inline enum kc_status kc_chunk_add_record(struct kc_chunk *chunk, struct 
         return KC_OK;
 }
 
-/* Bytes kept from one chunk for a later one. Zero-initialise; free with kc_bytes_free. */
+/* Bytes kept from one chunk for a later one. Zero-initialise; free with kc_bytes_free. Appending
+ * fails with KC_ENOMEM only. */
 struct kc_bytes {
         uint8_t *data;
         size_t nbytes, cap;

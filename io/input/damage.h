@@ -1,5 +1,5 @@
 /*
- * What all decompressors say about damaged data, in the same words.
+ * The messages of all decompressors about damaged data.
  */
 #ifndef KC_IO_INPUT_DAMAGE_H
 #define KC_IO_INPUT_DAMAGE_H
@@ -19,10 +19,10 @@ enum kc_status kc_damage_truncated(const char *name, const char *format, uint64_
 enum kc_status kc_damage_corrupt(const char *name, const char *what, uint64_t offset,
                                  struct kc_error *err);
 
-/* Bytes after compressed data that do not belong to it. */
+/* Bytes after compressed data that are not part of it. */
 struct kc_trailing {
         const char *name;   /* of the file */
-        const char *format; /* of the data before them, to which they do not belong */
+        const char *format; /* of the data before them */
         uint64_t offset;    /* of the first of them */
         uint64_t size;      /* of the file; 0: unknown */
         bool padded;        /* zeros come before them */
@@ -30,7 +30,7 @@ struct kc_trailing {
 
 /*
  * Refuse a file because of such bytes. gzip(1) ignores them with a warning, but a damaged file
- * looks just the same. Returns KC_EINPUT.
+ * looks the same. Returns KC_EINPUT.
  */
 enum kc_status kc_damage_trailing(const struct kc_trailing *trailing, struct kc_error *err);
 

@@ -1,5 +1,5 @@
 /*
- * Telling containers and formats by content.
+ * Detecting containers and formats by content.
  *
  *      1f 8b 08        gzip; BGZF if its extra field holds the subfield "BC" of 2 bytes
  *      28 b5 2f fd     zstd (or 5x 2a 4d 18, a frame to be skipped)
@@ -7,7 +7,7 @@
  *      in the text:    "BAM\1"; "@HD\t" and the like, or a line of 11 fields: SAM;
  *                      '@' FASTQ; '>' or ';' FASTA; a UTF-8 byte order mark may come first
  *
- * What is none of these is refused with its name and a remedy, where known (io/input/foreign.h).
+ * Anything else is refused, with its name and a remedy if they are known (io/input/foreign.h).
  */
 #include "io/input/detect.h"
 
@@ -31,11 +31,11 @@ static enum kc_container detect_container(const uint8_t *bytes, size_t n)
         if (n >= 4 && (bytes[0] & 0xf0) == 0x50 && memcmp(bytes + 1, "\x2a\x4d\x18", 3) == 0)
                 return KC_CONTAINER_ZSTD;
         if (n >= 4 && memcmp(bytes, "CRAM", 4) == 0 && (n == 4 || bytes[4] < ' '))
-                return KC_CONTAINER_ALIGNMENTS; /* the version follows: no text begins like this */
+                return KC_CONTAINER_ALIGNMENTS; /* the version follows; no text begins like this */
         return KC_CONTAINER_PLAIN;
 }
 
-/* The beginning of the text of the first gzip member; *used: bytes of input it came from. */
+/* The beginning of the text of the first gzip member; *used: bytes of input that it came from. */
 static enum kc_status inflate_head(const uint8_t *bytes, size_t n, uint8_t *text, size_t *ntext,
                                    size_t *used, struct kc_error *err)
 {
@@ -48,7 +48,7 @@ static enum kc_status inflate_head(const uint8_t *bytes, size_t n, uint8_t *text
         state->avail_in = (uint32_t)n;
         state->next_out = text;
         state->avail_out = (uint32_t)*ntext;
-        /* Damage is met again, and reported with its place, when the file is read. */
+        /* Damage is found again, and reported with its place, when the file is read. */
         isal_inflate(state);
         *ntext -= state->avail_out;
         *used = n - state->avail_in;
@@ -73,7 +73,7 @@ static enum kc_status zstd_head(const uint8_t *bytes, size_t n, uint8_t *text, s
         return KC_OK;
 }
 
-/* A line of SAM's header, or else of its body. */
+/* Whether text begins with a line of SAM's header; is_sam_line: of its body. */
 static bool is_sam_header(const char *text, size_t n)
 {
         static const char kinds[][3] = { "HD", "SQ", "RG", "PG", "CO" };
@@ -92,7 +92,7 @@ static bool is_sam_line(const char *text, size_t n)
         return n > 0 && strchr("@>;", text[0]) == NULL && ntabs >= 10;
 }
 
-/* Letters of sequence in the beginning of a text. */
+/* Number of sequence letters at the beginning of a text. */
 static size_t count_bases(const char *text, size_t n)
 {
         size_t nbases = 0, line = 0;
@@ -111,7 +111,7 @@ static size_t count_bases(const char *text, size_t n)
 /* What to look for in the text, and what was found so far. */
 struct look {
         const char *name;
-        bool lines; /* lines of sequence will do */
+        bool lines; /* lines of sequence are accepted, too */
         double bytes_per_letter;
         struct kc_detected *found;
 };
@@ -134,7 +134,7 @@ static enum kc_status found_alignments(const struct look *look, const char *form
         return KC_OK;
 }
 
-/* Text that has no byte order mark and holds no alignments, so it should be FASTQ or FASTA. */
+/* Text without a byte order mark and without alignments should be FASTQ or FASTA. */
 static enum kc_status detect_reads(const struct look *look, const uint8_t *text, size_t n,
                                    struct kc_error *err)
 {
@@ -145,7 +145,7 @@ static enum kc_status detect_reads(const struct look *look, const uint8_t *text,
         while (blank < n && text[blank] != 0 && strchr(" \t\r\n", text[blank]) != NULL)
                 blank++;
         if (blank == n || look->lines)
-                goto out; /* nothing seen yet: the parser decides */
+                goto out; /* nothing seen yet; the parser decides */
         if (strchr("@>;", text[blank]) == NULL || text[blank] == 0)
                 return kc_foreign_refuse(look->name, found->container, text + blank, n - blank,
                                          err);
@@ -199,7 +199,7 @@ static enum kc_status detect_in(struct look *look, const uint8_t *bytes, size_t 
                 break;
         }
         if (status != KC_OK || ntext < MIN_TEXT)
-                return status; /* too little came out of it: the reader finds out why */
+                return status; /* too little was inflated; the reader finds out why */
         look->bytes_per_letter = (double)used / (double)ntext;
         return detect_text(look, text, ntext, err);
 }

@@ -1,5 +1,5 @@
 /*
- * What an input holds, told from its first bytes.
+ * What an input holds, detected from its first bytes.
  */
 #ifndef KC_IO_INPUT_DETECT_H
 #define KC_IO_INPUT_DETECT_H
@@ -16,7 +16,7 @@ enum kc_container {
 
 struct kc_detected {
         enum kc_container container;
-        double bases_per_byte; /* of the file as it is; a guess, 0 where nothing is known */
+        double bases_per_byte; /* bases per byte of the file as stored; an estimate, 0 if unknown */
 };
 
 /* The UTF-8 byte order mark, which may precede text and is skipped. */
@@ -24,10 +24,10 @@ struct kc_detected {
 enum { KC_BOM_NBYTES = 3 };
 
 /*
- * Look at the beginning of an open input, taking nothing away.
- *   lines  accept text that is neither FASTQ nor FASTA as well, lines of sequence, and nothing
- * KC_EINPUT if it is empty or another kind of file, as far as the first bytes tell; the message
- * names what it is and what to do. KC_EIO, KC_ENOMEM.
+ * Look at the beginning of an open input, without consuming anything.
+ *   lines  also accept lines of sequence that are neither FASTQ nor FASTA, and empty input
+ * KC_EINPUT if it is empty or another kind of file, as far as the first bytes show; the message
+ * says what it is and what to do. KC_EIO, KC_ENOMEM.
  */
 enum kc_status kc_detect(struct kc_input *in, bool lines, struct kc_detected *found,
                          struct kc_error *err);

@@ -11,7 +11,7 @@ struct kind {
         uint16_t at;
         const char *what;
         const char *pipe;   /* the program that writes its content to a pipe, or NULL */
-        const char *advice; /* what to do where there is no such program */
+        const char *advice; /* what to do if there is no such program */
 };
 
 #define PIPED(bytes, what, pipe) \

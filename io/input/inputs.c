@@ -59,7 +59,7 @@ static bool is_text(const char *line, size_t n)
         return true;
 }
 
-/* A line without the blanks at its ends, and the first line without a byte order mark. */
+/* Strip the blanks at both ends of a line, and the byte order mark from the first line. */
 static char *trim(char *line, size_t n, bool first)
 {
         static const char blanks[] = " \t\r\n";

@@ -1,5 +1,5 @@
 /*
- * The names of the inputs, @LIST files resolved.
+ * The names of the inputs, with @LIST files resolved.
  *
  * A list names one file a line. Blanks at both ends of a line are dropped; blank lines and lines
  * that begin with # are skipped, and so is a UTF-8 byte order mark. A list cannot name a list.
@@ -14,7 +14,7 @@
 
 /* Where an input is named. */
 struct kc_input_place {
-        const char *list; /* the caller's; NULL: it is an argument itself */
+        const char *list; /* owned by the caller; NULL: it is an argument itself */
         uint64_t line;
 };
 
@@ -24,12 +24,13 @@ struct kc_inputs {
         size_t n, cap;
 };
 
-/* Add the inputs that these paths name. KC_EINPUT, KC_EIO, KC_ENOMEM. Free them in any case. */
+/* Add the inputs that these paths name. KC_EINPUT, KC_EIO, KC_ENOMEM. Free inputs in any case. */
 enum kc_status kc_inputs_resolve(struct kc_inputs *inputs, const char *const *paths, size_t npaths,
                                  struct kc_error *err);
 void kc_inputs_free(struct kc_inputs *inputs);
 
-/* The failure of input i, with the list that names it, if one does. Returns its status. */
+/* Pass on the failure of input i, adding the list that names it, if one does. Returns its
+ * status. */
 enum kc_status kc_inputs_blame(const struct kc_inputs *inputs, size_t i,
                                const struct kc_error *failure, struct kc_error *err);
 

@@ -15,8 +15,8 @@
 
 struct kc_alignments {
         const char *name;
-        struct kc_input input; /* what htslib reads; of regular files the descriptor is its own */
-        uint64_t size;         /* of the file, 0 where unknown */
+        struct kc_input input; /* what htslib reads; htslib owns a regular file's descriptor */
+        uint64_t size;         /* of the file; 0 if unknown */
         uint64_t reported;     /* input bytes reported so far */
         bool qualities, ended;
         size_t chunk_nbytes;
@@ -45,8 +45,8 @@ static bool is_compressed(const struct kc_alignments *a)
 }
 
 /*
- * htslib may take the rest of a truncated CRAM file for its end, so the mark of the end is looked
- * for before; a pipe cannot be looked at in this way. CRAM before 2.1 has no such mark.
+ * htslib may take the end of a truncated CRAM file for its real end, so the end mark is checked
+ * first; in a pipe it cannot be. CRAM before 2.1 has no such mark.
  */
 static enum kc_status check_cram(const struct kc_alignments *a, struct kc_error *err)
 {
@@ -150,7 +150,8 @@ static enum kc_status explain(const struct kc_alignments *a, struct kc_error *er
                        a->name, nread(a) + 1);
 }
 
-/* The end, as htslib sees it: where the end mark is missing, htslib warns and we refuse. */
+/* At the end, as htslib sees it: if the end mark is missing, htslib warns and we refuse the
+ * file. */
 static enum kc_status check_end(const struct kc_alignments *a, struct kc_error *err)
 {
         if (is_compressed(a) && a->file->fp.bgzf->no_eof_block)
@@ -167,8 +168,8 @@ static enum kc_status check_end(const struct kc_alignments *a, struct kc_error *
 
 /*
  * Threads only for CRAM, whose decoding is slow. With threads, htslib 1.16 does not read a damaged
- * BGZF file safely, even if its end-of-file block is there: it may wait for ever, and it may report
- * the end of the file where the damage begins.
+ * BGZF file safely, even if its end-of-file block is there: it may hang, or report the end of the
+ * file where the damage begins.
  */
 static enum kc_status configure(struct kc_alignments *a, int nthreads, struct kc_error *err)
 {
@@ -236,7 +237,7 @@ enum kc_status kc_alignments_open(struct kc_alignments **alignments, struct kc_i
         return status;
 }
 
-/* The letters of a read as it came from the sequencer, to seq [n]. */
+/* Write the letters of a read, as the sequencer gave it, to seq [n]. */
 static void decode_bases(const bam1_t *record, uint8_t *seq)
 {
         static const char forward[] = "=ACMGRSVTWYHKDBN", reverse[] = "=TGKCYSBAWRDMHVN";
@@ -250,7 +251,7 @@ static void decode_bases(const bam1_t *record, uint8_t *seq)
                         seq[i] = (uint8_t)forward[bam_seqi(codes, i)];
 }
 
-/* Its qualities as letters, to qual [n]. */
+/* Write its qualities as letters to qual [n]. */
 static void decode_qualities(const bam1_t *record, uint8_t *qual)
 {
         const uint8_t *from = bam_get_qual(record);
@@ -280,7 +281,7 @@ static enum kc_status add_read(struct kc_alignments *a, struct kc_chunk *chunk,
         };
         decode_bases(read, chunk->buffer + chunk->end);
         chunk->end += n;
-        /* 0xff in the first place: the file has no qualities for this read */
+        /* a first quality of 0xff: the file has none for this read */
         if (a->qualities && n > 0 && bam_get_qual(read)[0] != 0xff) {
                 record.qual = (uint32_t)chunk->end;
                 decode_qualities(read, chunk->buffer + chunk->end);
@@ -292,7 +293,7 @@ out:
         return status;
 }
 
-/* Under the lock. Input bytes read, as far as htslib tells. */
+/* Under the lock. Count input bytes read, as far as htslib reports them. */
 static void count_input(struct kc_alignments *a, struct kc_chunk *chunk)
 {
         uint64_t at = a->reported;

@@ -37,7 +37,7 @@ void kc_cram_find_damage(const struct kc_input *in, uint64_t *offset)
 {
         char path[64];
         *offset = 0;
-        /* another open file description, with a position of its own */
+        /* a new open file description, with its own position */
         snprintf(path, sizeof path, "/proc/self/fd/%d", in->fd);
         hFILE *stream = hopen(path, "r");
         if (stream == NULL)

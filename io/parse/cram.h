@@ -11,8 +11,8 @@
 /*
  * Look for the first container with a block that fails its checksum or does not decompress.
  *   in      a regular file; its descriptor stays open, at the same position
- *   offset  out: where that container begins, or the file's size if there is none: then it is the
- *           reference that is missing. 0 if the file cannot be read.
+ *   offset  out: where that container begins; the file's size if there is none, in which case the
+ *           reference is missing; 0 if the file cannot be read
  * Takes as long as reading and decompressing the file.
  */
 void kc_cram_find_damage(const struct kc_input *in, uint64_t *offset);

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What a line is that begins with this letter. */
+/* The kind of line that begins with this letter. */
 static enum kc_fasta_place place_of(uint8_t first)
 {
         switch (first) {
@@ -26,7 +26,8 @@ struct backward {
         int have, want;
 };
 
-/* Take the letters of [from, to), last first. Returns false when enough or at an invalid one. */
+/* Take the letters of [from, to), last first. Returns false when there are enough or one is
+ * invalid. */
 static bool take_letters(struct backward *b, const uint8_t *text, size_t from, size_t to)
 {
         for (size_t i = to; i > from; i--) {
@@ -39,7 +40,7 @@ static bool take_letters(struct backward *b, const uint8_t *text, size_t from, s
 
 /*
  * Walk the lines of [begin, end) backwards while they continue one sequence. Returns true if the
- * walk came to the beginning, so that the bases before still belong to it.
+ * walk reached the beginning, so that the bases before it belong to the same sequence.
  */
 static bool walk_back(struct backward *b, const uint8_t *text, size_t begin, size_t tail,
                       size_t end, enum kc_fasta_place first_place)
@@ -60,7 +61,7 @@ static bool walk_back(struct backward *b, const uint8_t *text, size_t begin, siz
                         return false;
                 if (line == begin)
                         return true;
-                end = line - 1; /* the line end before */
+                end = line - 1; /* the previous line end */
                 const uint8_t *eol = memrchr(text + begin, '\n', end - begin);
                 line = eol == NULL ? begin : (size_t)(eol - text) + 1;
         }
@@ -100,7 +101,7 @@ void kc_fasta_advance(struct kc_fasta_state *state, const struct kc_chunk *chunk
 
 struct scan {
         struct kc_chunk *chunk;
-        struct kc_record record; /* the one being put together */
+        struct kc_record record; /* the one being built */
         bool in_record;
         bool has_returns; /* carriage returns somewhere in the chunk */
         bool high;        /* bytes over 127 */
@@ -170,7 +171,7 @@ static enum kc_status add_line(struct scan *s, enum kc_fasta_place place, size_t
                         refuse(s, "has a line that begins with '@' or '+': FASTA and FASTQ are "
                                   "mixed in one file");
                 else if (s->has_returns && memmem(text, n, "\r>", 2) != NULL)
-                        refuse_return(s); /* a header would be taken for bases */
+                        refuse_return(s); /* or a header would be taken for bases */
                 else if (s->high && kc_line_is_high(text, n))
                         refuse_high(s, text, n);
                 else
@@ -179,7 +180,7 @@ static enum kc_status add_line(struct scan *s, enum kc_fasta_place place, size_t
         return status;
 }
 
-/* The bases before the chunk go before its text, if its first sequence continues them. */
+/* Put the bases before the chunk in front of its text, if its first sequence continues theirs. */
 static void begin_scan(struct scan *s, const struct kc_fasta_state *state)
 {
         size_t n = (size_t)state->ncontext;

@@ -14,8 +14,8 @@
  *      @name<nl> ACGT...<nl> +<nl> IIII...<nl>
  *      search    search      look  look at [nbases]
  *
- * A line end hidden in what was passed over would make more lines than four a record; so counting
- * all line ends, which the chunk's split needs anyway, makes the check complete.
+ * A line end hidden in a part that is not searched would make more than four lines a record; so
+ * counting all line ends, which the chunk's split needs anyway, makes the check complete.
  */
 static bool scan_record(const uint8_t *buffer, size_t at, size_t end, struct kc_record *record,
                         size_t *next)
@@ -29,7 +29,7 @@ static bool scan_record(const uint8_t *buffer, size_t at, size_t end, struct kc_
         const uint8_t *plus = eol + 1;
         size_t nbases = kc_line_nletters(seq, (size_t)(eol - seq));
         if (nbases > 0 && (*seq == '+' || *seq == '@' || *seq == '>'))
-                return false; /* no sequence: the general parser knows what it is */
+                return false; /* no sequence: the general parser finds out what it is */
         if (stop - plus < 2 || *plus != '+')
                 return false;
         if (plus[1] == '\n')
@@ -47,7 +47,7 @@ static bool scan_record(const uint8_t *buffer, size_t at, size_t end, struct kc_
         if (left <= len || qual[len] != '\n')
                 return false;
         if (kc_line_nletters(qual, len) != nbases)
-                return false; /* what ends the line was taken for quality letters: too few */
+                return false; /* the line's end was taken for quality letters: too few */
         record->seq = (uint32_t)(seq - buffer);
         record->nbases = (uint32_t)nbases;
         record->qual = (uint32_t)(qual - buffer);
@@ -83,10 +83,10 @@ out:
 struct line_walk {
         uint8_t *buffer;
         size_t at, end;
-        size_t line, nletters; /* the present line, without its end */
+        size_t line, nletters; /* the current line, without its end */
 };
 
-/* The next line; false if it is not complete. */
+/* Go to the next line; false if it is not complete. */
 static bool next_line(struct line_walk *w)
 {
         if (w->at >= w->end)
@@ -120,7 +120,7 @@ static bool has_blank(const uint8_t *text, size_t n)
         return memchr(text, ' ', n) != NULL || memchr(text, '\t', n) != NULL;
 }
 
-/* What may explain different lengths: within a line blanks are letters, at its end they are not. */
+/* What may explain different lengths: blanks count as letters within a line, but not at its end. */
 static const char *explain_lengths(const struct line_walk *w, const struct extent *x)
 {
         const uint8_t *qual = w->buffer + x->qual, *eol = memchr(qual, '\n', w->end - x->qual);
@@ -171,7 +171,7 @@ static enum outcome find_quality(struct line_walk *w, struct extent *x, struct k
         return x->nqual == x->nbases ? RECORD : bad_length(w, x, problem);
 }
 
-/* No whole line is left. Of one that is blank so far, a single byte shows how it began. */
+/* No whole line is left. If an incomplete line is blank so far, one byte shows how it began. */
 static enum outcome end_lines(const struct line_walk *w, struct extent *x)
 {
         size_t left = w->end - x->begin;
@@ -201,7 +201,7 @@ static enum outcome find_record(struct line_walk *w, struct extent *x, struct kc
         return outcome == RECORD ? find_quality(w, x, problem) : outcome;
 }
 
-/* Move the lines of [from, to) together; returns where they begin. */
+/* Join the lines of [from, to) in place; returns where they begin. */
 static size_t join_lines(uint8_t *buffer, size_t from, size_t to)
 {
         struct line_walk w = { .buffer = buffer, .at = from, .end = to };
@@ -213,7 +213,7 @@ static size_t join_lines(uint8_t *buffer, size_t from, size_t to)
         return from;
 }
 
-/* Whether the first line has a carriage return inside, as if it were a whole file of an old Mac. */
+/* Whether the first line has a carriage return inside, as a whole file of an old Mac would. */
 static bool has_returns_only(const struct line_walk *w, const struct extent *x)
 {
         const uint8_t *begin = w->buffer + x->begin;
@@ -264,7 +264,7 @@ static void refuse_binary(const uint8_t *text, struct kc_problem *problem)
                  (unsigned)*text);
 }
 
-/* Whether the bytes of a record are those of text, and its sequence has none over 127. */
+/* Check that a record's bytes are text, and that its sequence has none over 127. */
 static enum outcome check_bytes(const struct kc_kernels *kernels, const uint8_t *buffer,
                                 const struct extent *x, struct kc_problem *problem)
 {

@@ -1,6 +1,6 @@
 /*
  * FASTQ, in two ways that agree: strict records of four lines, checked at the speed of memory and
- * in any number of pieces at once, and the general form (sequence and qualities over several lines,
+ * in any number of pieces at once; and the general form (sequence and qualities over several lines,
  * blank lines between records), record by record from the beginning.
  */
 #ifndef KC_IO_PARSE_FASTQ_H
@@ -11,27 +11,28 @@
 
 /* What is wrong with which record. */
 struct kc_problem {
-        char what[192]; /* empty: nothing */
-        uint64_t
-                record; /* 1, 2, ...: of those that begin in this chunk; FASTA: 0, the one before */
+        char what[192];  /* empty: nothing */
+        uint64_t record; /* 1, 2, ... among those that begin in this chunk; FASTA: 0 is the one
+                           before */
 };
 
-/* A sequence [n] holds a byte over 127, the first of which is shown. */
+/* Report that a sequence [n] holds a byte over 127; shows the first one. */
 void kc_problem_set_high(struct kc_problem *problem, const uint8_t *seq, size_t n);
 
 /*
- * Index the records in [start, end) of the chunk's buffer, which begin and end with whole lines.
- *   nlines  line ends in that range, counted
+ * Index the records in [start, end) of the chunk's buffer, which begins and ends with whole lines.
+ * KC_ENOMEM.
+ *   nlines  number of line ends in that range
  *   high    there may be bytes over 127
- * *strict says whether all of it is sound records of four lines; if not, the index means nothing.
+ * *strict: whether all of it is sound records of four lines; if not, the index is meaningless.
  */
 enum kc_status kc_fastq_scan(struct kc_chunk *chunk, size_t start, size_t end, size_t nlines,
                              bool high, bool *strict, struct kc_error *err);
 
 /*
- * Index all complete records in [chunk->start, chunk->end), after what is indexed already, moving
- * the lines of a sequence together.
- *   last      the text ends here: what is not complete is a problem
+ * Index all complete records in [chunk->start, chunk->end), after what is indexed already, joining
+ * the lines of a sequence in place. KC_ENOMEM.
+ *   last      the text ends here: an incomplete record is a problem
  *   consumed  out: where the first incomplete record begins, untouched
  */
 enum kc_status kc_fastq_parse(struct kc_chunk *chunk, const struct kc_kernels *kernels, bool last,

@@ -4,19 +4,19 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Letters of one kind in the chunk: lines, or parts of them, moved together. */
+/* Letters of one kind in the chunk: lines, or parts of lines, joined in place. */
 struct letters {
         size_t begin, n;
 };
 
-/* Blanks that may end a line and are kept for the next chunk, at most: no file has that many. */
+/* Most blanks that are kept for the next chunk because they may end a line: no file has more. */
 enum { MAX_BLANKS = 1 << 20 };
 
 struct parse {
         struct kc_fastq_long *state;
         struct kc_chunk *chunk;
         struct letters seq, qual;
-        size_t front; /* what lies before it in the buffer is free */
+        size_t front; /* the buffer before it is free */
         struct kc_problem *problem;
 };
 
@@ -47,13 +47,13 @@ static void add_letters(struct parse *p, struct letters *letters, size_t from, s
 
 /* ---- pieces ---- */
 
-/* Whether k-mers may go over this base. qual may be NULL. */
+/* Whether k-mers may contain this base. qual may be NULL. */
 static bool counts(const struct kc_fastq_long *l, uint8_t base, const uint8_t *qual)
 {
         return kc_base_code(base) >= 0 && (qual == NULL || *qual >= l->min_quality);
 }
 
-/* The end of what was passed on, up to k - 1 bases that all count. */
+/* Keep the end of what was passed on: up to k - 1 bases that all count. */
 static void set_context(struct kc_fastq_long *l, const uint8_t *seq, const uint8_t *qual, size_t n)
 {
         int m = 0;
@@ -64,7 +64,7 @@ static void set_context(struct kc_fastq_long *l, const uint8_t *seq, const uint8
         l->ncontext = m;
 }
 
-/* The piece of the sequence that lies in this chunk, after its context. */
+/* Index the piece of the sequence that lies in this chunk, after its context. */
 static enum kc_status give_sequence(struct parse *p, struct kc_error *err)
 {
         struct kc_fastq_long *l = p->state;
@@ -82,8 +82,8 @@ static enum kc_status give_sequence(struct parse *p, struct kc_error *err)
 }
 
 /*
- * The bases whose qualities lie in this chunk: they are put before its text, and the context before
- * either, with a quality that counts.
+ * Index the bases whose qualities lie in this chunk. They are put before its text, and the context
+ * before both, with a quality that counts.
  */
 static enum kc_status give_with_qualities(struct parse *p, struct kc_error *err)
 {
@@ -104,7 +104,7 @@ static enum kc_status give_with_qualities(struct parse *p, struct kc_error *err)
         return kc_chunk_add_record(p->chunk, record, err);
 }
 
-/* Keep the sequence until its qualities come; one that is too long is only measured. */
+/* Hold the sequence until its qualities come; if it is too long, only count its bases. */
 static enum kc_status hold_sequence(struct parse *p, struct kc_error *err)
 {
         struct kc_fastq_long *l = p->state;
@@ -173,7 +173,8 @@ static void take_quality(struct parse *p, size_t line, size_t n)
         l->nqual += n;
 }
 
-/* Too many letters: where a sequence is one line, so are its qualities, and they were too few. */
+/* If a sequence is one line, so are its qualities: too many letters on several lines mean that the
+ * first line had too few. */
 static void end_quality_line(struct parse *p)
 {
         struct kc_fastq_long *l = p->state;
@@ -200,7 +201,7 @@ static void end_line(struct parse *p)
                 end_quality_line(p);
 }
 
-/* Leave what may end a line of letters to the next chunk; returns how many letters come before. */
+/* Leave what may end a line of letters to the next chunk; returns how many letters precede it. */
 static size_t hold_rest(struct parse *p, size_t at)
 {
         struct kc_fastq_long *l = p->state;
@@ -215,7 +216,7 @@ static size_t hold_rest(struct parse *p, size_t at)
         return n;
 }
 
-/* The line at `at`, or what the chunk has of it; returns where the next one begins. */
+/* Take the line at `at`, or what the chunk has of it; returns where the next one begins. */
 static size_t take_line(struct parse *p, size_t at)
 {
         struct kc_fastq_long *l = p->state;
@@ -236,7 +237,7 @@ static size_t take_line(struct parse *p, size_t at)
 
 /* ---- a chunk ---- */
 
-/* Room before the text for context, for the rest, and for bases beside their qualities. */
+/* Make room before the text for context, for the rest, and for the bases that go with qualities. */
 static enum kc_status make_front(const struct kc_fastq_long *l, struct kc_chunk *chunk,
                                  struct kc_error *err)
 {

@@ -1,10 +1,10 @@
 /*
- * A FASTQ record too long to be held in memory, read in the pieces that lie in successive chunks.
+ * A FASTQ record too long to be held in memory, read in pieces from successive chunks.
  *
  * As in FASTA, each piece of the sequence begins with the last k-1 bases of the previous one, so
  * every k-mer is counted once. Its bases are counted before its qualities have been seen; if these
  * turn out to be too few or too many, the whole count fails, as it does if a later record is bad.
- * Where qualities decide which bases count, the sequence is held until they come, at one byte a base.
+ * If qualities decide which bases count, the sequence is held until they come, at one byte a base.
  */
 #ifndef KC_IO_PARSE_FASTQ_LONG_H
 #define KC_IO_PARSE_FASTQ_LONG_H
@@ -24,22 +24,22 @@ enum kc_long_place {
 };
 
 struct kc_fastq_long {
-        /* Set once. */
+        /* Set once, by the caller. */
         const struct kc_kernels *kernels;
         int k;
         uint8_t min_quality;   /* as a letter; 0: qualities are not wanted */
-        size_t sequence_max;   /* bases that may be held */
+        size_t sequence_max;   /* most bases that may be held */
         uint64_t bound_nbytes; /* for a message: -m must be this many bytes... */
         unsigned bound_factor; /* ...and this many more for each base; 0: unknown */
 
         enum kc_long_place place; /* KC_LONG_NONE: no record is being read */
         bool in_line;             /* the previous chunk ended within a line */
-        struct kc_line_rest rest; /* what it ended with, put before this chunk's text */
+        struct kc_line_rest rest; /* what that chunk ended with, put before this one's text */
         uint64_t nbases, nqual;
         uint64_t nseq_lines, nqual_first; /* quality letters of the first line, once it has ended */
-        struct kc_bytes sequence;         /* what is held of it */
+        struct kc_bytes sequence;         /* the part of it that is held */
         int ncontext;
-        uint8_t context[KC_MAX_K]; /* the last bases passed on, all of which count */
+        uint8_t context[KC_MAX_K]; /* the last bases passed on; all of them count */
 };
 
 /* Free what is held; the struct itself is the caller's. */
@@ -49,9 +49,9 @@ void kc_fastq_long_free(struct kc_fastq_long *l);
 void kc_fastq_long_begin(struct kc_fastq_long *l);
 
 /*
- * Continue the record with the text [chunk->start, chunk->end), and index the piece that lies there;
- * nothing else may be indexed in the chunk yet. The pieces count as one read when the record ends:
- * then place is KC_LONG_NONE, and chunk->start lies after it.
+ * Continue the record with the text [chunk->start, chunk->end), and index its piece there; nothing
+ * else may be indexed in the chunk yet. The pieces count as one read when the record ends: then
+ * place is KC_LONG_NONE, and chunk->start lies after it.
  *   problem  out: what is wrong with the record; an empty text if nothing is
  * KC_ENOMEM.
  */

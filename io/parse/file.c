@@ -2,10 +2,10 @@
 
 enum { MAX_HTS_THREADS = 4 };
 
-/* How the memory for one file bounds what is held of a record. */
+/* Limit what is held of a record by the memory for one file. */
 static void limit_records(struct kc_text *text, const struct kc_file_options *options)
 {
-        enum { CHUNK_SHARES = 6, SEQUENCE_SHARES = 3 }; /* buffers have room to spare, or move */
+        enum { CHUNK_SHARES = 6, SEQUENCE_SHARES = 3 }; /* buffers have room to spare, or grow */
         if (options->min_quality > 0)
                 text->piecewise.min_quality = kc_quality_letter(options->min_quality);
         if (options->memory_nbytes > 0) {

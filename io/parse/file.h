@@ -1,5 +1,5 @@
 /*
- * One input file while it is being read: whatever it holds, its chunks come out as records.
+ * One input file while it is being read: chunks of records, whatever its format.
  */
 #ifndef KC_IO_PARSE_FILE_H
 #define KC_IO_PARSE_FILE_H
@@ -9,7 +9,7 @@
 #include "io/parse/text.h"
 
 struct kc_file {
-        struct kc_source *source; /* text; or else */
+        struct kc_source *source; /* text; NULL if alignments */
         struct kc_alignments *alignments;
         struct kc_text text;
 };
@@ -19,23 +19,23 @@ struct kc_file_options {
         int k;
         int min_quality; /* 0: qualities are not wanted */
         int nworkers;
-        int ninflaters; /* workers that shall inflate one gzip stream together */
+        int ninflaters; /* workers that inflate one gzip stream together */
         size_t chunk_nbytes;
-        size_t memory_nbytes;  /* that all files open at once may take; 0: all that is useful */
+        size_t memory_nbytes;  /* for all files open at once; 0: as much as is useful */
         int nfiles;            /* open at once, at most */
         uint64_t bound_nbytes; /* for messages: -m must be this many bytes... */
         unsigned bound_factor; /* ...and this many for each byte of memory_nbytes; 0: unknown */
-        size_t record_max, sequence_max; /* see struct kc_reader_options; 0: the usual */
+        size_t record_max, sequence_max; /* see struct kc_reader_options; 0: the default */
 };
 
-/* Open the file of this path. Close it in any case. KC_EINPUT, KC_EIO, KC_ENOMEM. */
+/* Open the file at this path. Close it in any case. KC_EINPUT, KC_EIO, KC_ENOMEM. */
 enum kc_status kc_file_open(struct kc_file *file, const char *path,
                             const struct kc_file_options *options, struct kc_error *err);
 
 /* See kc_source_fill. A filled chunk must go through kc_file_parse. */
 bool kc_file_fill(struct kc_file *file, struct kc_chunk *chunk);
 
-/* Whether only one worker at a time gets anywhere in filling. */
+/* Whether only one worker at a time can make progress in kc_file_fill. */
 bool kc_file_is_serial(const struct kc_file *file);
 
 /* See kc_text_parse. */

@@ -1,6 +1,6 @@
 /*
- * What ends a line of text: spaces and tabs, then a carriage return, then the line feed. All but
- * the last may be missing. None of it belongs to the sequence or to the qualities in the line.
+ * The end of a line of text: spaces and tabs, then a carriage return, then the line feed. All but
+ * the last may be missing. None of them belongs to the line's sequence or qualities.
  */
 #ifndef KC_IO_PARSE_LINE_H
 #define KC_IO_PARSE_LINE_H
@@ -14,11 +14,11 @@ static inline bool kc_line_is_blank(uint8_t c)
         return c == ' ' || c == '\t';
 }
 
-/* The number of letters in a line [n] that is complete; the line feed is not among the n. */
+/* The number of letters in a complete line [n], where n excludes the line feed. */
 static inline size_t kc_line_nletters(const uint8_t *line, size_t n)
 {
         if (n > 0 && line[n - 1] > ' ')
-                return n; /* as a rule */
+                return n; /* the usual case */
         if (n > 0 && line[n - 1] == '\r')
                 n--;
         while (n > 0 && kc_line_is_blank(line[n - 1]))
@@ -26,7 +26,7 @@ static inline size_t kc_line_nletters(const uint8_t *line, size_t n)
         return n;
 }
 
-/* Whether there is a byte over 127: names may have them, sequences have not. */
+/* Whether there is a byte over 127: names may have them, sequences may not. */
 static inline bool kc_line_is_high(const uint8_t *letters, size_t n)
 {
         uint8_t all = 0;
@@ -36,7 +36,7 @@ static inline bool kc_line_is_high(const uint8_t *letters, size_t n)
 }
 
 /*
- * Blanks at the end of a chunk, and maybe a carriage return after them. Only the next chunk shows
+ * Blanks at the end of a chunk, and perhaps a carriage return after them. Only the next chunk shows
  * whether they end a line.
  */
 struct kc_line_rest {

@@ -2,7 +2,7 @@
  * Letters to 2-bit codes, 64 at a time.
  *
  * One shuffle, indexed by the low four bits of a letter, gives the only upper-case base with those
- * bits, so comparing it with the letter tells whether it is a base; a second shuffle gives its
+ * bits, so comparing that with the letter shows whether it is a base; a second shuffle gives its
  * code. Two multiply-adds then join four codes in a byte:
  *
  *      bytes    c0 c1 c2 c3 ...          maddubs by 1, 4
@@ -17,7 +17,7 @@
 #include <immintrin.h>
 #endif
 
-/* Clear what lies behind the first n <= 64 bases of two words. */
+/* Clear everything after the first n <= 64 bases of two words. */
 static inline void keep_bases(uint64_t *words, size_t n)
 {
         if (n < 32) {
@@ -29,8 +29,8 @@ static inline void keep_bases(uint64_t *words, size_t n)
 }
 
 #if defined(__x86_64__)
-/* Indexed by a letter's low four bits: A=1 C=3 T=4 U=5 G=7. Nothing else matches: 0 and 0x7f have
- * other low bits than their index, but for 15, where 0x7f & 0xdf is no letter either. */
+/* Indexed by a letter's low four bits: A=1 C=3 T=4 U=5 G=7. Nothing else matches: the low bits of 0
+ * and 0x7f differ from their index, except for 15, where 0x7f & 0xdf is not a letter either. */
 #define LETTERS 0x7f, 'A', 0, 'C', 'T', 'U', 0, 'G', 0, 0, 0, 0, 0, 0, 0, 0
 #define CODES   0, 0, 0, 1, 3, 3, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0
 

@@ -1,5 +1,5 @@
 /*
- * The inner loops of reading, in a variant for each instruction set.
+ * The inner loops of reading, with a variant for each instruction set.
  *
  * A base letter is valid if it is one of ACGTUacgtu. Its 2-bit code and the place of the code in a
  * word are those of kmer/batch.h.
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes that are rare in text: set to true where one is found. */
+/* Bytes that are rare in text: set to true if one is found. */
 struct kc_rare_bytes {
         bool binary; /* under 9: no text has them */
         bool high;   /* over 127: some names have them, no sequence does */
@@ -21,25 +21,25 @@ struct kc_kernels {
         const char *name;
 
         /*
-         * Pack letters up to the first that is not valid, or n of them.
-         *   seq    64 bytes behind its end may be read
-         *   words  out: the codes, bits behind the last are zero; one word more than they need
-         *          may be written
+         * Pack letters up to the first invalid one, at most n.
+         *   seq    64 bytes after its end may be read
+         *   words  out: the codes; bits after the last are zero; one word more than needed may be
+         *          written
          * Returns the number of letters packed.
          */
         size_t (*pack)(const uint8_t *seq, size_t n, uint64_t *words);
 
-        /* Number of line ends in text; enters what else is found into *rare. */
+        /* Number of line ends in text; rare bytes found are added to *rare. */
         size_t (*count_lines)(const uint8_t *text, size_t n, struct kc_rare_bytes *rare);
 
         /*
-         * Overwrite each valid letter whose quality is under min by KC_CHUNK_LOW_QUALITY.
+         * Replace each valid letter whose quality is under min by KC_CHUNK_LOW_QUALITY.
          * Returns how many there were.
          */
         size_t (*mask_quality)(uint8_t *seq, const uint8_t *qual, size_t n, uint8_t min);
 };
 
-/* The letter of a Phred quality, which a base has to reach. */
+/* The letter of the lowest accepted Phred quality. */
 static inline uint8_t kc_quality_letter(int min_quality)
 {
         return (uint8_t)(min_quality < 200 ? 33 + min_quality : 233);

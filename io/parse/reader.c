@@ -2,10 +2,10 @@
  * Workers and files.
  *
  * A worker that needs a batch packs records of its chunk; when the chunk is used up it fills
- * another, from the first file that has text to give. Files are opened in order, one more only when
- * all open ones are busy in what they must do in order (inflating a gzip stream), so that as many
- * gzip files are inflated at once as there are workers, and plain or BGZF files are read one after
- * the other by all workers together. So are gzip files if they are few.
+ * another, from the first file that has text to give. Files are opened in order, another one only
+ * if all open ones are busy with serial work (inflating a gzip stream). So as many gzip files are
+ * inflated at once as there are workers, and all workers together read plain or BGZF files one
+ * after the other, and gzip files, too, if they are few.
  */
 #include "io/reader.h"
 
@@ -20,23 +20,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A chunk stays in the second-level cache from filling to packing. From 128 KiB to 2 MiB the speed
- * of one thread was the same within 10%; but each chunk waits for the one before it twice, which
- * holds 16 threads up where chunks are smaller. */
+/*
+ * A chunk stays in the second-level cache from filling to packing. From 128 KiB to 2 MiB the speed
+ * of one thread was the same within 10%; but each chunk waits twice for the previous one, and with
+ * smaller chunks this slows 16 threads down.
+ */
 enum { CHUNK_NBYTES = 512 << 10, CACHE_LINE = 64 };
 
 /* A file that is open, or was. */
 struct active {
         struct kc_file file;
         int nusers; /* workers that fill or parse a chunk of it */
-        bool busy;  /* one is in what must be done in order; for serial files only */
+        bool busy;  /* a worker does serial work; for serial files only */
         bool ended; /* gives no more chunks */
 };
 
 struct worker {
         _Alignas(CACHE_LINE) struct kc_chunk chunk;
         struct kc_segmenter segmenter;
-        /* What the worker has done, for others to read at any time. */
+        /* The worker's totals; other threads may read them at any time. */
         atomic_uint_fast64_t nreads, nbases, nskipped, nlow_quality, input_nbytes, text_nbytes;
 };
 
@@ -84,7 +86,7 @@ static void free_active(struct active *a)
         free(a);
 }
 
-/* The worker is done with a file: whoever is the last to use it closes it. */
+/* The worker is done with a file; its last user closes it. */
 static void leave(struct kc_reader *reader, struct active *a)
 {
         pthread_mutex_lock(&reader->lock);
@@ -103,10 +105,9 @@ static void leave(struct kc_reader *reader, struct active *a)
 }
 
 /*
- * Under the lock: how many workers shall inflate a gzip stream together. To guess what is not known
- * yet takes half as much work again, so one worker for each file is better where there are files
- * enough; and where there are two workers, since what is done with the text keeps the other one
- * busy.
+ * Under the lock: how many workers inflate a gzip stream together. Guessing what is not known yet
+ * takes half as much work again, so one worker per file is better if there are enough files; and
+ * also if there are only two workers, since the text keeps the other one busy.
  */
 static int ninflaters(const struct kc_reader *reader)
 {
@@ -161,7 +162,8 @@ static struct active *first_free(struct kc_reader *reader, bool *any)
         return NULL;
 }
 
-/* A file to fill a chunk from, to be left again; NULL when nothing is left, or on failure. */
+/* Choose a file to fill a chunk from, to be left with leave(); NULL if nothing is left, or on
+ * failure. */
 static enum kc_status choose(struct kc_reader *reader, struct active **chosen, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
@@ -203,7 +205,7 @@ static void filled(struct kc_reader *reader, struct active *a, bool ended)
 
 static void add_to(atomic_uint_fast64_t *total, uint64_t n)
 {
-        /* only this worker writes it */
+        /* no atomic add: only this worker writes it */
         uint64_t now = atomic_load_explicit(total, memory_order_relaxed) + n;
         atomic_store_explicit(total, now, memory_order_relaxed);
 }
@@ -226,7 +228,7 @@ static void publish(struct worker *w)
         s->nbases = s->nskipped = s->nlow_quality = 0;
 }
 
-/* Fill the worker's chunk with records anew; *end when no input is left. */
+/* Refill the worker's chunk with records; *end if no input is left. */
 static enum kc_status refill(struct kc_reader *reader, struct worker *w, bool *end,
                              struct kc_error *err)
 {
@@ -234,7 +236,7 @@ static enum kc_status refill(struct kc_reader *reader, struct worker *w, bool *e
         enum kc_status status = choose(reader, &a, err);
         *end = a == NULL;
         if (a == NULL) {
-                kc_chunk_free(&w->chunk); /* the memory has other uses from now on */
+                kc_chunk_free(&w->chunk); /* the memory is needed elsewhere from now on */
                 return status;
         }
         bool got = kc_file_fill(&a->file, &w->chunk);
@@ -288,7 +290,7 @@ struct kc_batch_source kc_reader_source(struct kc_reader *reader)
 
 /* ---- opening and closing ---- */
 
-/* Whether a path can be looked into without taking anything from it: not so a pipe. */
+/* Whether a path can be inspected without consuming anything: a pipe cannot. */
 static enum kc_status is_regular(const char *path, bool *regular, struct kc_error *err)
 {
         struct stat st;
@@ -303,7 +305,7 @@ static enum kc_status is_regular(const char *path, bool *regular, struct kc_erro
         return KC_OK;
 }
 
-/* Look at one input; *size_known stays true if its size could be added to *total. */
+/* Inspect one input; *size_known stays true if its size could be added to *total. */
 static enum kc_status inspect(struct kc_reader *reader, const char *path, uint64_t *total,
                               bool *size_known, struct kc_error *err)
 {
@@ -346,7 +348,8 @@ static enum kc_status inspect_all(struct kc_reader *reader, struct kc_error *err
         return KC_OK;
 }
 
-/* What the workers' chunks leave for files; for BGZF, chunks hold the compressed text as well. */
+/* Give files the memory that the workers' chunks leave; for BGZF, chunks also hold compressed
+ * text. */
 static void share_memory(struct kc_file_options *file, const struct kc_reader_options *options)
 {
         enum { WORKER_NBYTES = 5 << 19 };

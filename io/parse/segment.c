@@ -2,8 +2,8 @@
 
 #include "kmer/kmer.h"
 
-/* A sequence that does not fit is cut only where this much room is left: batches are filled, and
- * reads of usual length stay in one piece. */
+/* A sequence that does not fit is cut only if this much room is left: batches are filled, and reads
+ * of usual length stay in one piece. */
 enum { MIN_PIECE = 32 * KC_BATCH_MIN_WORDS };
 
 void kc_segmenter_init(struct kc_segmenter *s, const struct kc_kernels *kernels, int k,
@@ -14,7 +14,7 @@ void kc_segmenter_init(struct kc_segmenter *s, const struct kc_kernels *kernels,
                 s->min_quality = kc_quality_letter(min_quality);
 }
 
-/* Pass over letters that are no bases; those masked for their quality are counted already. */
+/* Skip letters that are not bases; those masked for their quality are counted already. */
 static uint32_t skip_invalid(struct kc_segmenter *s, const uint8_t *seq, uint32_t at, uint32_t n)
 {
         for (; at < n && kc_base_code(seq[at]) < 0; at++)

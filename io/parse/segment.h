@@ -13,8 +13,8 @@ struct kc_segmenter {
         const struct kc_kernels *kernels;
         uint32_t k;
         uint8_t min_quality; /* as a letter; 0: none */
-        uint32_t at;         /* next base of the present record */
-        bool begun;          /* the present record has been counted */
+        uint32_t at;         /* next base of the current record */
+        bool begun;          /* the current record has been counted */
         uint64_t nbases, nskipped, nlow_quality;
 };
 
@@ -22,7 +22,7 @@ void kc_segmenter_init(struct kc_segmenter *s, const struct kc_kernels *kernels,
                        int min_quality);
 
 /*
- * Pack the chunk's records from where it stopped, behind what the batch holds.
+ * Pack the chunk's records from where packing stopped, after what the batch holds.
  * Returns true when all are packed, false when the batch is full.
  */
 bool kc_segmenter_pack(struct kc_segmenter *s, struct kc_chunk *chunk, struct kc_batch *batch);

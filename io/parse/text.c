@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Longer records are read piece by piece, in order, so not by all workers at once. */
+/* Longer records are read piece by piece and in order, so not by all workers at once. */
 enum { USUAL_RECORD_MAX = 16 << 20 };
 
 /* What the split decided about one chunk. */
@@ -12,10 +12,11 @@ struct cut {
         enum kc_format format;
         struct kc_rare_bytes rare;
         size_t nlines;               /* line ends in the chunk's own text */
-        size_t tail;                 /* behind its last line end */
-        size_t whole, whole_nlines;  /* FASTQ: whole records end there; their lines */
+        size_t tail;                 /* after its last line end */
+        size_t whole, whole_nlines;  /* FASTQ: where whole records end, and their lines */
         struct kc_fasta_state fasta; /* at the chunk's beginning */
-        bool too_long;               /* FASTQ: the record after the whole ones */
+        bool too_long;               /* FASTQ: the record after the whole ones is too long to
+                                        hold */
         struct kc_problem problem;   /* FASTA */
 };
 
@@ -53,7 +54,7 @@ static void count_lines(const struct kc_text *text, const struct kc_chunk *chunk
 
 /* ---- split ---- */
 
-/* A file without a line end at its end is given one. */
+/* Add a line end to a file that does not end with one. */
 static void end_text(struct kc_text *text, struct kc_chunk *chunk, struct cut *cut)
 {
         if (chunk->end > chunk->text) {
@@ -119,7 +120,7 @@ static enum kc_status find_format(struct kc_text *text, struct kc_chunk *chunk, 
         return KC_OK;
 }
 
-/* Put bytes kept from before in front of the chunk's text, and forget them. */
+/* Move the bytes kept from before to the front of the chunk's text. */
 static enum kc_status take_over(struct kc_bytes *kept, struct kc_chunk *chunk, struct kc_error *err)
 {
         enum kc_status status;
@@ -139,7 +140,7 @@ static enum kc_status keep(struct kc_bytes *kept, const struct kc_chunk *chunk, 
         return kc_bytes_append(kept, chunk->buffer + from, chunk->end - from, err);
 }
 
-/* Where the line begins that has nlines line ends behind it in [.., end). */
+/* Where the line begins after which there are nlines line ends in [.., end). */
 static size_t line_from_end(const uint8_t *buffer, size_t end, size_t nlines)
 {
         for (; nlines > 0; nlines--)
@@ -148,7 +149,7 @@ static size_t line_from_end(const uint8_t *buffer, size_t end, size_t nlines)
         return (size_t)(eol - buffer) + 1;
 }
 
-/* Four lines are a record: cut behind the last line whose number is a multiple of four. */
+/* Four lines are a record: cut after the last line whose number is a multiple of four. */
 static enum kc_status split_fastq(struct kc_text *text, struct kc_chunk *chunk, struct cut *cut,
                                   struct kc_error *err)
 {
@@ -158,7 +159,7 @@ static enum kc_status split_fastq(struct kc_text *text, struct kc_chunk *chunk, 
                 return KC_OK; /* confirm parses it in any case */
         cut->whole_nlines = nlines - rest;
         cut->rare.high = text->high |= cut->rare.high;
-        /* binary data need no more text to be refused: the general parser is shown them now */
+        /* binary data can be refused without more text: the general parser sees them now */
         cut->too_long = text->carry.nbytes + (chunk->end - chunk->text) > text->record_max;
         if (cut->whole_nlines == 0 && !chunk->last && !cut->rare.binary && !cut->too_long) {
                 cut->whole = chunk->start = chunk->text;
@@ -170,14 +171,14 @@ static enum kc_status split_fastq(struct kc_text *text, struct kc_chunk *chunk, 
         if (cut->whole_nlines > 0)
                 cut->whole = line_from_end(chunk->buffer, chunk->end, rest);
         cut->too_long = chunk->end - cut->whole > text->record_max;
-        if (!cut->too_long) /* else the general parser goes on from this chunk */
+        if (!cut->too_long) /* otherwise the general parser goes on from this chunk */
                 KC_TRY(keep(&text->carry, chunk, cut->whole, err));
         text->carry_nlines = rest;
 out:
         return status;
 }
 
-/* They do not end a line: they are letters, of which all but the first blank are only counted. */
+/* The rest does not end a line, so it is letters; all its blanks but the first are only counted. */
 static void put_rest(const struct kc_fasta_state *fasta, struct kc_chunk *chunk)
 {
         const struct kc_line_rest *rest = &fasta->rest;
@@ -190,7 +191,7 @@ static void put_rest(const struct kc_fasta_state *fasta, struct kc_chunk *chunk)
                 chunk->nblanks = rest->nblanks - 1;
 }
 
-/* Decide about the rest of the chunk before, as soon as what follows it shows what it is. */
+/* Decide about the previous chunk's rest as soon as what follows shows whether it ends a line. */
 static void settle_rest(struct kc_fasta_state *fasta, struct kc_chunk *chunk)
 {
         struct kc_line_rest *rest = &fasta->rest;
@@ -262,7 +263,8 @@ static bool is_blank(const uint8_t *text, size_t n)
         return true;
 }
 
-/* Whether the guess of four lines held for all of the chunk; if so, its records are indexed. */
+/* *strict: whether the guess of four lines holds for the whole chunk; if so, its records are
+ * indexed. */
 static enum kc_status scan_strict(struct kc_chunk *chunk, const struct cut *cut, bool *strict,
                                   struct kc_error *err)
 {
@@ -287,7 +289,7 @@ static enum kc_status report(const struct kc_text *text, const struct kc_problem
                        text->checker ? text->checker : "");
 }
 
-/* Continue a record that comes in pieces; *whole: it has ended, and others may follow. */
+/* Continue a record that is read in pieces; *whole: it has ended, and others may follow. */
 static enum kc_status parse_piece(struct kc_text *text, struct kc_chunk *chunk, bool *whole,
                                   struct kc_error *err)
 {
@@ -371,7 +373,7 @@ static enum kc_status scan(struct kc_chunk *chunk, struct cut *cut, bool *strict
         return KC_OK;
 }
 
-/* In confirm's order. On failure, and behind one, nothing is left of the chunk. */
+/* In confirm's order. On failure, and after one, nothing is left of the chunk. */
 static enum kc_status confirm(struct kc_text *text, struct kc_chunk *chunk, const struct cut *cut,
                               bool strict, struct kc_error *own, struct kc_error *err)
 {

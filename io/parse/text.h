@@ -1,17 +1,17 @@
 /*
  * From chunks of text to records, in parallel and exactly.
  *
- * Threads fill chunks of one file at any time, in any order; each chunk then goes through
+ * Threads fill chunks of one file at any time and in any order; each chunk then passes
  *
- *      count lines          alone
- *      split                in the chunks' order: the record that the cut before left over is taken
- *                           over, the one that this chunk's end cuts is handed on
- *      scan                 alone: check the structure, index the records
+ *      count lines          in parallel
+ *      split                in the chunks' order: take over the record that the previous cut left,
+ *                           pass on the one that this chunk's end cuts
+ *      scan                 in parallel: check the structure, index the records
  *      confirm              in the chunks' order: only now is the chunk's text known to be good
  *
  * The split of FASTQ guesses that all records have four lines, so that counting lines finds their
- * beginnings. A chunk whose scan finds otherwise, and all after it, are parsed again from the
- * true beginning, within confirm's order, by the parser of the general form, which also knows what
+ * beginnings. If a scan finds otherwise, its chunk and all later ones are parsed again from the
+ * true beginning, in confirm's order, by the parser of the general form, which also finds out what
  * is wrong with a bad record. Nothing that was only guessed leaves kc_text_parse.
  */
 #ifndef KC_IO_PARSE_TEXT_H
@@ -27,39 +27,41 @@ enum kc_format { KC_FORMAT_UNKNOWN, KC_FORMAT_FASTQ, KC_FORMAT_FASTA };
 
 struct kc_text {
         const char *name;    /* of the file */
-        const char *checker; /* the program that finds damage which may explain bad text, or NULL */
+        const char *checker; /* a command that finds damage that may explain bad text, or NULL */
         const struct kc_kernels *kernels;
         int k;
-        size_t record_max; /* bytes of a FASTQ record that is held; a longer one comes in pieces */
+        size_t record_max; /* bytes of a FASTQ record that is held; a longer one is read in
+                              pieces */
 
         struct kc_turn split;
         enum kc_format format;
-        bool at_begin; /* nothing but the first nbom bytes of a byte order mark was seen */
+        bool at_begin; /* only the first nbom bytes of a byte order mark were seen so far */
         unsigned nbom;
         bool any_text;
         uint8_t last_byte;
-        struct kc_bytes carry; /* FASTQ: the text behind the last whole record */
+        struct kc_bytes carry; /* FASTQ: the text after the last whole record */
         size_t carry_nlines;
         bool high; /* FASTQ: there are bytes over 127 in the text so far */
         struct kc_fasta_state fasta;
 
         struct kc_turn confirm;
         atomic_bool general;  /* FASTQ: records are not all of four lines */
-        struct kc_bytes held; /* then: the text behind the last whole record */
-        size_t retry_nbytes;  /* a record known to be longer is not looked at until this many */
-        struct kc_fastq_long piecewise; /* the record that begins with what is held, or before */
+        struct kc_bytes held; /* then: the text after the last whole record */
+        size_t retry_nbytes;  /* an incomplete record is not parsed again before there are this
+                                 many */
+        struct kc_fastq_long piecewise; /* the record that begins with what is held, or earlier */
         uint64_t nreads;                /* confirmed */
-        bool failed;                    /* a chunk was refused: what comes later is dropped */
+        bool failed;                    /* a chunk was refused: all later ones are dropped */
 };
 
 void kc_text_init(struct kc_text *text, const char *name, const struct kc_kernels *kernels, int k);
 void kc_text_destroy(struct kc_text *text);
 
 /*
- * Index a filled chunk's records. Must be called for every chunk of the file, also those with an
- * error of their own, and waits for those with lower numbers. On return the index is final; on
- * failure, and for all chunks behind a failure, it is empty. Of the failures of a file only the
- * first in its order is returned.
+ * Index a filled chunk's records; from any thread. Must be called for every chunk of the file, also
+ * those with an error of their own, and waits for those with lower numbers. On return the index is
+ * final; on failure, and for all chunks after a failure, it is empty. Of a file's failures, only
+ * the first in its order is returned. KC_EINPUT, KC_ENOMEM, or chunk->error.
  */
 enum kc_status kc_text_parse(struct kc_text *text, struct kc_chunk *chunk, struct kc_error *err);
 

@@ -1,6 +1,6 @@
 /*
- * The whole truth about a file: each block decoded, compared with what the index and the footer
- * say of it.
+ * A full check of a file: each block is decoded and compared with what the index and the footer say
+ * about it.
  */
 #include "io/store/file.h"
 #include "io/store/tally.h"
@@ -16,7 +16,7 @@ struct store_check {
         struct kc_job *job;
         atomic_uint_fast64_t next_page;
         atomic_bool stop;
-        struct kc_tally *tallies; /* one a thread */
+        struct kc_tally *tallies; /* one per thread */
 };
 
 static bool is_canonical(const uint64_t *kmer, int k, int nwords)
@@ -28,7 +28,7 @@ static bool is_canonical(const uint64_t *kmer, int k, int nwords)
         return kc_kmer_compare(kmer, reverse, nwords) <= 0;
 }
 
-/* Ascending, none with bits above 2k, canonical where they must be. */
+/* Check that k-mers ascend, have no bits above 2k, and are canonical if they must be. */
 static enum kc_status check_kmers(const struct kc_store *store, const struct kc_walk *walk,
                                   struct kc_error *err)
 {
@@ -123,7 +123,8 @@ static enum kc_status run_is_wrong(const struct store_check *c, const char *what
                        (unsigned long long)c->store->footer_offset);
 }
 
-/* The histogram, the sum (the footer's rows add up to it, as opening has seen), the identity. */
+/* Check the histogram, the sum (opening has checked that the footer's rows add up to it) and the
+ * identity. */
 static enum kc_status check_totals(struct store_check *c, const struct kc_tally *total,
                                    struct kc_error *err)
 {
@@ -166,7 +167,7 @@ out:
         return status;
 }
 
-/* What opening can do without: sound references, and nothing after the footer. */
+/* Check what opening does not need: sound references, and nothing after the footer. */
 static enum kc_status check_ends(const struct kc_store *store, struct kc_error *err)
 {
         const uint64_t end = store->footer_offset + store->footer_nbytes;

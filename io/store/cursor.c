@@ -1,5 +1,5 @@
 /*
- * Walks over a store, runs merged.
+ * Walks over a store, with its runs merged.
  */
 #include "io/store/merge.h"
 

@@ -1,9 +1,9 @@
 /*
- * Inside of the store's reader: an open file, its index pages and its blocks.
+ * Private to the store's reader: an open file, its index pages and its blocks.
  *
- * Everything is read with pread, not mapped: a file that another process cuts short meanwhile is
- * an error and not a signal. What is read is checked before it is used (checksum, then every
- * offset and length), so that no file, however made, leads outside of a buffer.
+ * Everything is read with pread, not mapped: if another process truncates the file meanwhile, that
+ * is an error and not a signal. What is read is checked before it is used (checksum, then every
+ * offset and length), so that no file, even a forged one, leads outside a buffer.
  */
 #ifndef KC_IO_STORE_FILE_H
 #define KC_IO_STORE_FILE_H
@@ -23,7 +23,7 @@ struct kc_store {
         int fd;
         char *path;
         uint64_t nbytes, footer_offset, footer_nbytes;
-        int k, nwords; /* nwords of a k-mer */
+        int k, nwords; /* nwords: of a k-mer */
         bool stranded;
         uint64_t *footer;
         struct kc_run *runs;
@@ -31,7 +31,7 @@ struct kc_store {
         const char **names; /* of all runs, in order */
         size_t nnames;
         enum kc_footing footing;
-        char *warning; /* what is wrong with the footing; NULL: nothing */
+        char *warning; /* what is wrong with the footing, or NULL */
 };
 
 /* Whether the file ends with its footer. */
@@ -40,7 +40,7 @@ static inline bool kc_store_is_at_end(const struct kc_store *store)
         return store->footer_offset + store->footer_nbytes == store->nbytes;
 }
 
-/* Read nbytes at offset; fewer are KC_ECORRUPT. */
+/* Read nbytes at offset; KC_ECORRUPT if there are fewer, KC_EIO. From any thread. */
 enum kc_status kc_store_pread(const struct kc_store *store, void *to, size_t nbytes,
                               uint64_t offset, struct kc_error *err);
 
@@ -54,7 +54,7 @@ struct kc_page {
         const uint64_t *checksums; /* of the blocks [n]; NULL if the run is not linked */
 };
 
-/* Load a page, number < run->npages, unless it is the one loaded. */
+/* Load page number < run->npages, unless it is loaded already. KC_ECORRUPT, KC_EIO, KC_ENOMEM. */
 enum kc_status kc_page_load(struct kc_page *page, const struct kc_store *store,
                             const struct kc_run *run, uint64_t number, struct kc_error *err);
 
@@ -70,19 +70,19 @@ static inline size_t kc_run_block_nkmers(const struct kc_run *run, uint64_t bloc
 }
 
 /*
- * Where the search for kmer must begin: the last of n ascending k-mers that is not above it; 0 if
- * all are.
+ * Where a search for kmer must begin: the index of the last of n ascending k-mers that is not above
+ * it; 0 if all are.
  */
 size_t kc_kmer_search(const uint64_t *kmers, size_t n, const uint64_t *kmer, int nwords);
 
-/* The one error for a block that is not what it should be. */
+/* The error for any block that is not what it should be. Returns KC_ECORRUPT. */
 enum kc_status kc_block_damaged(const struct kc_store *store, uint64_t offset, const char *what,
                                 struct kc_error *err);
 
-/* What the index says of a block, and where it was read. */
+/* What the index says about a block. */
 struct kc_block_place {
         uint64_t offset;   /* in the file */
-        size_t nwords;     /* its checksum included */
+        size_t nwords;     /* including its checksum */
         bool linked;       /* the index holds its checksum */
         uint64_t checksum; /* if linked */
 };
@@ -99,8 +99,8 @@ static inline struct kc_block_place kc_page_place(const struct kc_page *page, si
 }
 
 /*
- * Check the checksum after the words of a block, and that the block is the one that belongs to the
- * place; in a run that is not linked, the latter cannot be checked.
+ * Check the checksum after a block's words, and that the block belongs to the place; in a run that
+ * is not linked, the latter cannot be checked. KC_ECORRUPT.
  */
 enum kc_status kc_block_verify(const struct kc_store *store, const uint64_t *words,
                                const struct kc_block_place *place, struct kc_error *err);
@@ -110,11 +110,11 @@ enum kc_status kc_block_verify(const struct kc_store *store, const uint64_t *wor
 struct kc_walk {
         const struct kc_store *store;
         const struct kc_run *run;
-        const uint64_t *from, *to; /* or NULL; the owner's */
-        uint64_t block, end;       /* next block to decode, and where to stop */
+        const uint64_t *from, *to; /* or NULL; owned by the caller */
+        uint64_t block, end;       /* next block to decode; where to stop */
         struct kc_page page;
-        uint64_t *chunk;     /* blocks as they are in the file, read several at once */
-        size_t chunk_nbytes; /* so much of them; 0: as is best for one walk */
+        uint64_t *chunk;     /* encoded blocks as in the file, several read at once */
+        size_t chunk_nbytes; /* bytes to read at once; 0: what is best for a single walk */
         size_t chunk_cap;
         uint64_t chunk_begin, chunk_end; /* blocks */
         uint64_t chunk_offset;           /* in the file */
@@ -135,15 +135,18 @@ struct kc_walk {
 enum kc_status kc_walk_begin(struct kc_walk *walk, const struct kc_store *store,
                              const struct kc_run *run, uint64_t begin, uint64_t end,
                              struct kc_error *err);
-/* Go to from, over all blocks; from and to may be NULL and must outlive the walk. */
+/* Restart at from, over all blocks; from and to may be NULL and must outlive the walk. */
 enum kc_status kc_walk_range(struct kc_walk *walk, const uint64_t *from, const uint64_t *to,
                              struct kc_error *err);
 /* The next pairs, at least one; walk->n = 0 at the end. */
 enum kc_status kc_walk_next(struct kc_walk *walk, struct kc_error *err);
 void kc_walk_free(struct kc_walk *walk);
 
-/* Check what a walk does not check in the block that it decoded last, without bounds: that its k-mers
- * ascend, have k bases and are in canonical form, and that no count is 0. */
+/*
+ * Check what a walk does not check in the block that it decoded last, for a walk without bounds:
+ * that its k-mers ascend, have k bases and are in canonical form, and that no count is 0.
+ * KC_ECORRUPT.
+ */
 enum kc_status kc_walk_check_block(const struct kc_walk *walk, struct kc_error *err);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * Which footer is in force. Ordinarily the header's references decide. A damaged reference and
- * one that a crash has torn look alike. In both cases the newest footer is on the disk, since it is
- * flushed before its reference is written, and can be searched for. The bytes after the footer that
- * is found, if they belong to none, decide whether it can be the newest (see docs/format.md).
+ * Which footer is in force. Normally the header's references decide. A damaged reference looks like
+ * one that a crash has torn. In both cases the newest footer is on the disk, since it is flushed
+ * before its reference is written, so a search can find it. If bytes after the footer found belong
+ * to no footer, they decide whether it can be the newest (see docs/format.md).
  */
 #include "io/store/find.h"
 
@@ -79,7 +79,7 @@ static enum kc_status try_to_load(struct kc_store *store, uint64_t offset, uint6
         return kc_fail(err, status, "%s", own.message);
 }
 
-/* At offset there is a footer's magic: load the footer if it is sound. */
+/* There is a footer's magic at offset: load the footer if it is sound. */
 static enum kc_status try_candidate(struct kc_store *store, uint64_t offset, bool *found,
                                     struct kc_error *err)
 {
@@ -93,8 +93,8 @@ static enum kc_status try_candidate(struct kc_store *store, uint64_t offset, boo
         return try_to_load(store, offset, head.nbytes, found, err);
 }
 
-/* The same for a footer of an earlier version. It does not state its length, but if it was written
- * last, it ends where the file does, and its records must fill it exactly. */
+/* As try_candidate, for a footer of an earlier version. It does not state its length, but if it was
+ * written last, it ends where the file does, and its records must fill it exactly. */
 static enum kc_status try_old_candidate(struct kc_store *store, uint64_t offset, bool *found,
                                         struct kc_error *err)
 {
@@ -177,8 +177,7 @@ static enum kc_status settle(struct kc_store *store, const struct kc_store_heade
         return kc_fail(err, KC_ENOMEM, "out of memory for opening %s", store->path);
 }
 
-/* The only sound reference leads to the footer that is loaded, and the search found no newer one.
- */
+/* The only sound reference leads to the loaded footer, and the search found no newer one. */
 static enum kc_status settle_for_reference(struct kc_store *store,
                                            const struct kc_store_header *header,
                                            const struct kc_footer_ref *other, struct kc_error *err)
@@ -232,7 +231,7 @@ out:
 
 /* ---- any state at all ---- */
 
-/* A state, and whether a sound reference leads to a newer one, which cannot be read. */
+/* A state, and whether a sound reference leads to a newer one that cannot be read. */
 struct candidate {
         uint64_t offset, nbytes; /* 0: none */
         bool is_surpassed;
@@ -245,13 +244,13 @@ static void note(struct candidate *newest, const struct kc_store *store)
                                               .nbytes = store->footer_nbytes };
 }
 
-/* Of all footers: those that are sound by themselves, those that a sound reference leads to, and
+/* Among all footers: those that are sound by themselves, those that a sound reference leads to, and
  * one of the old kind at the file's end. */
 static enum kc_status find_newest(struct kc_store *store, const struct kc_store_header *header,
                                   struct candidate *newest, struct kc_error *err)
 {
         enum kc_status status;
-        uint64_t most = 0; /* offset that a sound reference gives */
+        uint64_t most = 0; /* largest offset that a sound reference gives */
         for (int old = 0; old < 2; old++) {
                 bool found;
                 KC_TRY(search(store, sizeof *header, old, &found, err));

@@ -103,8 +103,8 @@ enum kc_status kc_header_check(const struct kc_store_header *header, const char 
         return KC_OK;
 }
 
-/* The k and strands for which the checksum is right, or, if there are none because it is damaged
- * itself, those that the header states. */
+/* Whether k and strands fit: those that give the header's checksum, or, if none do because it is
+ * damaged itself, those that the header states. */
 static bool matches(const struct kc_store_header *header, const struct kc_store_header *sound,
                     bool by_checksum)
 {
@@ -164,13 +164,13 @@ enum kc_status kc_footer_ref_check(const struct kc_footer_ref *ref, const char *
 
 /* ---- the footer ---- */
 
-/* Reads a footer from its beginning on. */
+/* Reads a footer word by word. */
 struct footer_scan {
         const uint64_t *at;
         size_t nleft; /* words */
 };
 
-/* The next nwords words, or NULL where there are not so many. */
+/* The next nwords words, or NULL if there are fewer. */
 static const void *scan(struct footer_scan *s, uint64_t nwords)
 {
         if (nwords > s->nleft)
@@ -250,7 +250,7 @@ static bool parse_run(struct footer_scan *s, const struct kc_file_shape *file, s
         run->page_checksums = scan(s, run->linked ? run->npages : 0);
         run->names = scan(s, kc_div_up(r->names_nbytes, sizeof(uint64_t)));
         if (run->kind == KC_RUN_TOMBSTONES && r->sum != r->ndistinct)
-                return false; /* as the rows add up to these, all counts are 1 */
+                return false; /* as the rows add up to these, all counts must be 1 */
         return run->rows != NULL && run->page_firsts != NULL && run->page_checksums != NULL &&
                run->names != NULL && rows_are_sound(run) && firsts_ascend(run, file->key_nwords) &&
                names_are_sound(run);
@@ -269,9 +269,9 @@ bool kc_footer_is_old(const uint64_t *footer)
 
 /* What precedes the records. */
 struct footer_front {
-        uint64_t offset, nruns; /* offset: UINT64_MAX in an old footer, which does not hold it */
+        uint64_t offset, nruns; /* offset: UINT64_MAX for an old footer, which does not hold it */
         bool has_kinds, may_link;
-        const uint64_t *kinds; /* [nruns] where has_kinds; else all runs hold counts */
+        const uint64_t *kinds; /* [nruns] if has_kinds; otherwise all runs hold counts */
 };
 
 static bool scan_old_head(struct footer_scan *s, struct footer_front *front)
@@ -285,7 +285,7 @@ static bool scan_old_head(struct footer_scan *s, struct footer_front *front)
         return true;
 }
 
-/* Also takes the checksum off the end. */
+/* Also removes the checksum from the end. */
 static bool scan_head(struct footer_scan *s, struct footer_front *front)
 {
         const struct footer_scan whole = *s;

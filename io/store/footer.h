@@ -1,5 +1,5 @@
 /*
- * Header and footer of a .kc file, to bytes and back.
+ * Encode and decode the header and footer of a .kc file.
  */
 #ifndef KC_IO_STORE_FOOTER_H
 #define KC_IO_STORE_FOOTER_H
@@ -14,7 +14,7 @@ void kc_header_fill(struct kc_store_header *header, int k, bool stranded);
 void kc_footer_ref_fill(struct kc_footer_ref *ref, uint64_t offset, const void *footer,
                         size_t nbytes);
 
-/* What stands behind a run's record. */
+/* What follows a run's record. */
 struct kc_run_parts {
         const struct kc_histogram_row *rows;
         size_t nrows;
@@ -24,7 +24,7 @@ struct kc_run_parts {
         size_t nnames;
 };
 
-/* Append a run; the record's nhistogram, nnames and names_nbytes are filled in here. */
+/* Append a run; the record's nhistogram, nnames and names_nbytes are filled in here. KC_ENOMEM. */
 enum kc_status kc_footer_append_run(struct kc_words *records, struct kc_run_record *record,
                                     const struct kc_run_parts *parts, struct kc_error *err);
 
@@ -34,9 +34,9 @@ static inline uint64_t kc_run_kind_word(enum kc_run_kind kind, bool linked)
 }
 
 /*
- * The whole footer, as it is written at offset.
- *   footer  out; what it held is gone
- *   kinds   one word a run, from kc_run_kind_word
+ * Assemble the whole footer, to be written at offset. KC_ENOMEM.
+ *   footer  out; its previous content is lost
+ *   kinds   one word per run, from kc_run_kind_word
  */
 enum kc_status kc_footer_assemble(struct kc_words *footer, uint64_t offset,
                                   const struct kc_words *kinds, const struct kc_words *records,
@@ -44,7 +44,7 @@ enum kc_status kc_footer_assemble(struct kc_words *footer, uint64_t offset,
 
 /* ---- reading ---- */
 
-/* What the user of a damaged file can do, at the end of a message. */
+/* Advice to the user of a damaged file, for the end of a message. */
 #define KC_RESCUE_ADVICE "'kcount check FILE --repair COPY.kc' copies what is sound"
 
 /* A run of an open file. Pointers are into the footer's words. */
@@ -56,10 +56,10 @@ struct kc_run {
         const struct kc_histogram_row *rows;
         const uint64_t *page_firsts;    /* first k-mer of each index page [npages * key_nwords] */
         const uint64_t *page_checksums; /* [npages] if linked, else [0] */
-        const char *names;              /* record.nnames strings, one after the other */
+        const char *names;              /* record.nnames strings, back to back */
 };
 
-/* What the file is, for messages and for bounds. */
+/* The file's name and sizes, for messages and for bounds. */
 struct kc_file_shape {
         const char *path;
         uint64_t nbytes;
@@ -72,8 +72,8 @@ enum kc_status kc_header_check(const struct kc_store_header *header, const char 
                                struct kc_error *err);
 
 /*
- * Rebuild the first part of a damaged header, if k and strands, which are all that it holds, can be
- * told from what is left. The references stay as they are. False if they cannot be told.
+ * Rebuild the first part of a damaged header if what is left determines k and strands, which are
+ * all that it holds. The references stay as they are. False if it does not.
  */
 bool kc_header_rebuild(struct kc_store_header *header);
 
@@ -94,8 +94,8 @@ bool kc_footer_is_old(const uint64_t *footer);
 const uint64_t *kc_footer_records(const uint64_t *footer, size_t nwords, size_t *nrecord_words);
 
 /*
- * Read a footer of nwords words. Its own checksum and every offset and length in it are checked
- * against the file's.
+ * Read a footer of nwords words. Its own checksum is checked, and every offset and length in it
+ * against the file.
  *   runs  out [*nruns], freed by the caller
  * KC_ECORRUPT; KC_ENOMEM.
  */

@@ -1,5 +1,5 @@
 /*
- * The fixed parts of a .kc file. docs/format.md is the full description; the same names there.
+ * The fixed parts of a .kc file. docs/format.md is the full description and uses the same names.
  *
  *   | header | blocks of run 0 | index of run 0 | blocks of run 1 | index of run 1 | ... | footer |
  *
@@ -19,14 +19,15 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a .kc file is mapped 
 #define KC_STORE_MAGIC  "\x89KC\r\n\x1a\n" /* 8 bytes with the NUL */
 #define KC_FOOTER_MAGIC "KCFOOTR3"
 
-/* Footers of earlier versions have no checksum of their own. They are read, but no longer written. */
+/* Footers of earlier versions have no checksum of their own. They are read but no longer
+ * written. */
 #define KC_OLD_FOOTER_MAGIC       "KCFOOTER" /* all runs hold counts */
 #define KC_OLD_KINDS_FOOTER_MAGIC "KCFOOTR2" /* the kinds follow the head */
 
 enum {
         KC_STORE_VERSION = 1,
-        KC_STORE_STRANDED = 1, /* flag: k-mers as they stand; else canonical */
-        KC_PAGE_NBLOCKS = 256, /* index entries in a page; all but a run's last have so many */
+        KC_STORE_STRANDED = 1, /* flag: k-mers as they occur; otherwise canonical */
+        KC_PAGE_NBLOCKS = 256, /* index entries in a page; all but a run's last are full */
         KC_STORE_MAX_RUNS = 256,
 };
 
@@ -40,7 +41,7 @@ struct kc_footer_ref {
 
 /*
  * Two references, so that a file can grow: the reference that is not in force is overwritten only
- * when the new footer, and everything that it refers to, is on the disk. The sound reference with
+ * when the new footer and everything that it refers to are on the disk. The sound reference with
  * the larger offset is in force. A new file has two equal references, so an empty one is found only
  * in files of earlier versions.
  */
@@ -56,12 +57,12 @@ struct kc_store_header {
 _Static_assert(sizeof(struct kc_store_header) == 128, "header");
 
 /*
- * The head names the footer's own place and length, and the footer's last word is the XXH3 of all
- * its bytes before: a search can recognise a footer that no sound reference leads to.
+ * The head states the footer's own place and length, and the footer's last word is the XXH3 of all
+ * bytes before it, so that a search can recognise a footer that no sound reference leads to.
  */
 struct kc_footer_head {
         char magic[8];
-        uint64_t nbytes; /* of the whole footer, its checksum included */
+        uint64_t nbytes; /* of the whole footer, including its checksum */
         uint64_t offset; /* of the footer in the file */
         uint64_t nruns;
 };
@@ -73,7 +74,7 @@ struct kc_old_footer_head {
         uint64_t nruns;
 };
 
-/* Behind the head, a word a run; in footers that begin with KC_OLD_FOOTER_MAGIC there are none. */
+/* One word per run after the head; footers that begin with KC_OLD_FOOTER_MAGIC have none. */
 enum kc_run_kind {
         KC_RUN_COUNTS = 0,
         KC_RUN_TOMBSTONES =
@@ -82,14 +83,14 @@ enum kc_run_kind {
 
 /*
  * Added to the kind of a run that is linked: the footer holds the checksums of its index pages, and
- * these hold the checksums of its blocks. So a sound page or block in the wrong place is noticed.
- * Every new run is linked; runs of earlier versions are not, and stay as they are.
+ * these hold the checksums of its blocks. So a sound page or block in the wrong place is detected.
+ * Every new run is linked; runs of earlier versions are not, and stay so.
  */
 enum { KC_RUN_LINKED = 1 << 8 };
 
 /*
- * Then, for each run: this, the histogram, the top index (the first k-mer of each page; in a linked
- * run then the checksum of each), the names. The checksum comes last.
+ * Then, for each run: this record, the histogram, the top index (the first k-mer of each page, and
+ * in a linked run then the checksum of each page), the names. The footer's checksum comes last.
  */
 struct kc_run_record {
         uint64_t blocks_offset;
@@ -104,12 +105,12 @@ struct kc_run_record {
         uint64_t nsaturated;
         uint64_t nhistogram; /* rows of (count, ndistinct) */
         uint64_t nnames;
-        uint64_t names_nbytes; /* with one NUL each, without padding */
+        uint64_t names_nbytes; /* including one NUL each, without padding */
 };
 _Static_assert(sizeof(struct kc_run_record) == 136, "run record");
 
 /*
- * An index page of n entries, in words; padded to no fixed size, so page p of a run lies at
+ * An index page of n entries, in words; not padded to a fixed size, so page p of a run lies at
  * index_offset + p * 8 * kc_page_words(KC_PAGE_NBLOCKS, ...).
  *
  *   | n | first k-mers [n * key_nwords] | offsets of blocks [n], end of the last |

@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-enum { HELD_WORDS = 1 << 15 }; /* of whole pages in memory */
+enum { HELD_WORDS = 1 << 15 }; /* words of whole pages that stay in memory */
 
 void kc_index_begin(struct kc_index *index)
 {
@@ -28,7 +28,7 @@ void kc_index_free(struct kc_index *index)
                 close(index->fd);
 }
 
-/* Move the pages to the file. */
+/* Move the whole pages to the file. */
 static enum kc_status spill(struct kc_index *index, const char *path, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
@@ -91,8 +91,8 @@ out:
         return status;
 }
 
-/* A page as far as the checksums of its blocks, n words that begin nbytes into all pages. Only whole
- * pages were moved to the file. */
+/* Get a page up to the checksums of its blocks: n words that begin nbytes into all pages. Only
+ * whole pages are in the file. */
 static enum kc_status get_front(const struct kc_index *index, uint64_t nbytes, size_t n,
                                 struct kc_words *page, struct kc_error *err)
 {
@@ -111,7 +111,7 @@ out:
         return status;
 }
 
-/* The checksums of a page's n blocks, from number `block` on, and its own. */
+/* Append the checksums of a page's n blocks, from number `block` on, and its own. */
 static enum kc_status add_checksums(struct kc_index *index, size_t block, size_t n,
                                     struct kc_words *page, struct kc_error *err)
 {

@@ -74,7 +74,7 @@ static int build_file(struct kc_join_plan *p, const struct kc_set *set, size_t f
         const int node =
                 build_runs(p, store, 0, store->nruns, removes ? KC_JOIN_RUNS : KC_JOIN_ADD);
         const uint64_t mark = file == 0 ? MARK_FIRST : MARK_OTHER;
-        /* the sums of one file need not be looked at before the end */
+        /* the sums of a single file matter only at the end */
         p->nodes[node].is_file = store->nruns > 1 && (set->nstores > 1 || !p->keeps_all || removes);
         p->nodes[node].mark = mark << KC_JOIN_MARK_SHIFT;
         return node;
@@ -106,7 +106,7 @@ static void build_root(struct kc_join_plan *p, const struct kc_set *set)
         join(p, first, build_files(p, set, 1, n, KC_JOIN_ADD), KC_JOIN_DIFFERENCE);
 }
 
-/* Which k-mers are kept: by their marks. */
+/* Set which k-mers are kept, by their marks. */
 static void set_marks(struct kc_join_plan *p, const struct kc_set *set)
 {
         const uint64_t all = MARK_FIRST + MARK_OTHER * (set->nstores - 1);

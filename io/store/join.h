@@ -1,5 +1,5 @@
 /*
- * The tree of joins that a set operation is (kmer/join.h).
+ * The tree of joins of a set operation (kmer/join.h).
  */
 #ifndef KC_IO_STORE_JOIN_H
 #define KC_IO_STORE_JOIN_H
@@ -7,11 +7,11 @@
 #include "io/store/file.h"
 #include "kmer/join.h"
 
-/* Free plan->nodes in any case. */
+/* Free plan->nodes in any case. KC_ENOMEM. */
 enum kc_status kc_set_plan(const struct kc_set *set, struct kc_join_plan *plan,
                            struct kc_error *err);
 
-/* Of all files. */
+/* Runs of all files. */
 size_t kc_set_nruns(const struct kc_set *set);
 
 /* A run of the plan, and its file. */
@@ -23,8 +23,8 @@ struct kc_set_run_at {
 /* All runs, in the plan's order; freed by the caller. NULL: out of memory. */
 struct kc_set_run_at *kc_set_runs(const struct kc_set *set);
 
-/* Whether a run gives nothing, because it is of tombstones and the only one of its file: no join
- * would leave them out. */
+/* Whether a run gives nothing, because it holds tombstones and is its file's only run: no join
+ * would remove them. */
 static inline bool kc_set_run_is_idle(const struct kc_set_run_at *at)
 {
         return at->run->kind == KC_RUN_TOMBSTONES && at->store->nruns == 1;

@@ -1,18 +1,18 @@
 /*
- * Point queries: top index (in memory), index page, block. The block is searched as it is, without
- * decoding it.
+ * Point queries: top index (in memory), index page, block. The block is searched without decoding
+ * it.
  */
 #include "io/store/file.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { NPAGES = 1024 }; /* index pages kept a run; page p in place p % NPAGES */
+enum { NPAGES = 1024 }; /* index pages kept per run; page p in place p % NPAGES */
 
 struct run_lookup {
         struct kc_page pages[NPAGES];
         uint64_t *words; /* the block read last */
-        size_t nwords;   /* with its checksum; 0: none */
+        size_t nwords;   /* including its checksum; 0: none */
         uint64_t block;
 };
 
@@ -97,7 +97,7 @@ enum kc_status kc_lookup_count(struct kc_lookup *lookup, const uint64_t *kmer, u
 {
         const struct kc_store *store = lookup->store;
         uint64_t sum = 0;
-        /* the newest run first: a tombstone hides all that lies before it */
+        /* the newest run first: a tombstone hides all earlier runs */
         for (uint32_t r = store->nruns; r-- > 0;) {
                 uint32_t n;
                 enum kc_status status =

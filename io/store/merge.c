@@ -10,10 +10,10 @@
 
 enum { BATCH_NKMERS = KC_BLOCK_NKMERS };
 
-/* Bytes that all walks of a merge read ahead, and the least that one of them does. */
+/* Bytes that all walks of a merge read ahead, and the bounds for each of them. */
 enum { CHUNKS_NBYTES = 8 << 20, MIN_CHUNK_NBYTES = 32 << 10, MAX_CHUNK_NBYTES = 256 << 10 };
 
-/* Items that were made and not yet taken; n = 0: more must be made, or there are none. */
+/* Items that were made and not yet taken; n = 0: more must be made, or none are left. */
 struct items {
         const uint64_t *kmers, *values;
         size_t n;
@@ -33,15 +33,14 @@ struct kc_merge {
         struct kc_join_plan plan;
         int nwords;
         struct node *nodes, *root;
-        uint64_t *kmers; /* where not all are kept [BATCH_NKMERS * nwords] */
+        uint64_t *kmers; /* if not all are kept [BATCH_NKMERS * nwords] */
         uint32_t counts[BATCH_NKMERS];
         struct kc_join_totals totals;
 };
 
 /* ---- joining two nodes ---- */
 
-/* Without a branch where a k-mer has one word or two: which of two comes first is anyone's guess.
- */
+/* Without a branch for k-mers of one or two words: which of two comes first is unpredictable. */
 ALWAYS_INLINE bool is_at_most(const uint64_t *a, const uint64_t *b, int nwords)
 {
         if (nwords == 1)
@@ -51,7 +50,7 @@ ALWAYS_INLINE bool is_at_most(const uint64_t *a, const uint64_t *b, int nwords)
         return kc_kmer_compare(a, b, nwords) <= 0;
 }
 
-/* Take steps that each use up one item of a side, or one of both. */
+/* Take steps that each consume one item of one side, or one of both. */
 ALWAYS_INLINE void join_steps(struct items *a, struct items *b, size_t nsteps, int nwords,
                               enum kc_join_op op, uint64_t **kmers_end, uint64_t **values_end,
                               uint64_t *nremoved)
@@ -110,7 +109,7 @@ static void join_some(struct items *a, struct items *b, size_t nsteps, int nword
 
 static enum kc_status fill(struct kc_merge *m, struct node *node, struct kc_error *err);
 
-/* Counts to values; the sum of what the mask leaves of them. */
+/* Convert counts to values; returns the sum of what the mask leaves of them. */
 KC_SIMD_CLONES
 static uint64_t make_values(const uint32_t *counts, size_t n, uint64_t count_mask, uint64_t mark,
                             uint64_t *values)
@@ -140,7 +139,7 @@ static enum kc_status fill_leaf(struct kc_merge *m, struct node *leaf, struct kc
         return KC_OK;
 }
 
-/* Copy what one side has where the other is at its end. */
+/* Copy what one side has left when the other is at its end. */
 static void copy_rest(const struct kc_merge *m, struct items *from, size_t cap,
                       uint64_t **kmers_end, uint64_t **values_end)
 {
@@ -185,7 +184,7 @@ static inline void copy_kmer(uint64_t *to, const uint64_t *from, size_t nwords)
                 to[w] = from[w];
 }
 
-/* The items of a file of several runs, as they are: without what is removed, and marked. */
+/* Finish the items of a file of several runs: drop what is removed, mark the rest. */
 static void finish_file(struct kc_merge *m, struct node *node)
 {
         const size_t nw = (size_t)m->nwords;
@@ -220,7 +219,7 @@ out:
 
 /* ---- what comes out ---- */
 
-/* Values to counts, cut off; the sum of the counts, and of what they were to be. */
+/* Convert values to saturated counts; *kept: their sum, *sums: the sum without saturation. */
 KC_SIMD_CLONES
 static void make_counts(const uint64_t *values, size_t n, uint32_t *counts, uint64_t *kept,
                         uint64_t *sums)
@@ -305,7 +304,7 @@ static bool allocate(struct kc_merge *m)
         return complete && (m->plan.keeps_all || m->kmers != NULL);
 }
 
-/* Nodes as planned, the leaves with their runs. */
+/* Make the nodes of the plan; leaves get their runs. */
 static enum kc_status build_tree(struct kc_merge *m, const struct kc_set *set, struct kc_error *err)
 {
         enum kc_status status;
@@ -335,7 +334,7 @@ out:
         return status;
 }
 
-/* How much the walk of each of nruns runs reads ahead. */
+/* Bytes that the walk of each of nruns runs reads ahead. */
 static size_t chunk_nbytes_of(size_t nruns)
 {
         size_t nbytes = CHUNKS_NBYTES / nruns;

@@ -1,5 +1,5 @@
 /*
- * Merging: the runs of one .kc file or of several, k-mer by k-mer, in order.
+ * Merging the runs of one or several .kc files, k-mer by k-mer, in order.
  *
  * A tree of two-way merges (kmer/join.h); its leaves are walks over runs.
  */
@@ -16,29 +16,31 @@ static inline struct kc_set kc_set_of_one(struct kc_store *const *store)
         return (struct kc_set){ store, 1, KC_SET_UNION, KC_RULE_SUM };
 }
 
-/* The memory that a merge of nruns runs takes, with k-mers of nwords words. */
+/* The bytes that a merge of nruns runs takes, with k-mers of nwords words. */
 size_t kc_merge_nbytes(size_t nruns, int nwords);
 
 /*
- * Make the tree. All stores have the same k and strands (kc_set_check), and outlive the merge. One
- * thread; several may merge the same stores. Give a range before the first next.
+ * Make the tree. All stores have the same k and strands (kc_set_check), and outlive the merge. A
+ * merge serves one thread; several may merge the same stores. Call kc_merge_range before the first
+ * kc_merge_next. KC_ECORRUPT, KC_EIO, KC_ENOMEM.
  */
 enum kc_status kc_merge_open(struct kc_merge **merge, const struct kc_set *set,
                              struct kc_error *err);
 void kc_merge_close(struct kc_merge *merge); /* NULL is fine */
 
-/* Begin at from, up to and with to; NULL: no bound. Both must outlive the walk over the range. */
+/* Begin at from and go up to and including to; NULL: no bound. Both must outlive the walk over the
+ * range. */
 enum kc_status kc_merge_range(struct kc_merge *merge, const uint64_t *from, const uint64_t *to,
                               struct kc_error *err);
 
 /*
- * The next pairs, ascending: *kmers [*n * nwords] and *counts [*n], the merge's, valid until the
- * next call; *n = 0: end.
+ * The next pairs, ascending: *kmers [*n * nwords] and *counts [*n] are owned by the merge and valid
+ * until the next call; *n = 0 at the end. KC_ECORRUPT, KC_EIO, KC_ENOMEM.
  */
 enum kc_status kc_merge_next(struct kc_merge *merge, const uint64_t **kmers,
                              const uint32_t **counts, size_t *n, struct kc_error *err);
 
-/* Of all ranges since the merge was opened. */
+/* Totals of all ranges since the merge was opened; owned by the merge. */
 const struct kc_join_totals *kc_merge_get_totals(const struct kc_merge *merge);
 
 #endif

@@ -39,7 +39,8 @@ enum kc_status kc_output_append(struct kc_output *output, const char *path, stru
                 return kc_fail(err, KC_EIO, "cannot flush the folder of %s to the disk: %s", path,
                                strerror(errno));
         output->kept_nbytes = (uint64_t)st.st_size;
-        output->appends = true; /* only now can a failure cut off what is appended, and no more */
+        output->appends = true; /* from now on a failure may cut off what is appended, and only
+                                   that */
         kc_reserve_init(&output->reserve, output->file.fd);
 out:
         return status;
@@ -111,14 +112,14 @@ static enum kc_status trim(struct kc_output *output, struct kc_error *err)
 {
         bool trimmed = kc_reserve_trim(&output->reserve);
         int code = errno;
-        kc_reserve_destroy(&output->reserve); /* before the descriptor's number is another file's */
+        kc_reserve_destroy(&output->reserve); /* before the descriptor's number is reused */
         if (trimmed)
                 return KC_OK;
         return kc_fail(err, KC_EIO, "cannot write %s: %s", output->path, strerror(code));
 }
 
-/* kcount locks a file that it changes, but other programs do not heed that, and some file systems
- * have no locks: then what was appended may be in a file that has no name any more. */
+/* kcount locks a file that it changes, but other programs ignore that, and some file systems have
+ * no locks: then what was appended may be in a file that no longer has a name. */
 static enum kc_status end_append(struct kc_output *output, struct kc_error *err)
 {
         if (!kc_file_has_name(output->file.fd, output->path))
@@ -144,7 +145,7 @@ out:
 
 void kc_output_discard(struct kc_output *output)
 {
-        kc_reserve_destroy(&output->reserve); /* before the descriptor's number is another file's */
+        kc_reserve_destroy(&output->reserve); /* before the descriptor's number is reused */
         /* an appended tail that cannot be cut off is harmless: the footer lies before it */
         if (output->file.fd >= 0 && output->appends && !output->is_final)
                 cut(output->file.fd, output->kept_nbytes);

@@ -1,8 +1,8 @@
 /*
  * The file that a store is written to: a new one (base/new_file.h), or an existing one that is
- * appended to. Every write is checked. A new file is not flushed unless it replaces another
- * (flushing 1 GB would take longer than counting it): a crash of the machine soon after may lose
- * it. What is appended is flushed, and so is the file's name before anything is appended.
+ * appended to. Every write is checked. A new file is flushed only if asked (base/new_file.h),
+ * because flushing 1 GB would take longer than counting it; a crash of the machine soon after may
+ * lose it. What is appended is flushed, and so is the file's name before anything is appended.
  */
 #ifndef KC_IO_STORE_OUTPUT_H
 #define KC_IO_STORE_OUTPUT_H
@@ -16,41 +16,41 @@
 #include <stdint.h>
 
 struct kc_output {
-        struct kc_new_file file; /* of an append, only fd and path */
-        const char *path;        /* the file's, links followed */
+        struct kc_new_file file; /* for an append, only fd and path */
+        const char *path;        /* the file's path, links followed */
         bool appends;
-        uint64_t kept_nbytes; /* of the file appended to, kept when the output is discarded */
-        bool is_final;        /* what was appended stays as well */
+        uint64_t kept_nbytes; /* of the file appended to, to keep if the output is discarded */
+        bool is_final;        /* what was appended must stay, too */
         struct kc_reserve reserve;
 };
 
-/* See kc_new_file_create. In any case output is set and may be given to kc_output_discard. */
+/* See kc_new_file_create. Even on failure, output may be given to kc_output_discard. */
 enum kc_status kc_output_create(struct kc_output *output, const char *path,
                                 const struct kc_new_file_options *options, struct kc_error *err);
 
 /*
- * Open an existing file to append to it, locked (kc_file_lock). Nothing is changed yet. The output
- * is as above.
+ * Open an existing file to append to it, locked (kc_file_lock). Nothing is changed yet. On failure
+ * as above. KC_EIO, KC_ENOMEM.
  */
 enum kc_status kc_output_append(struct kc_output *output, const char *path, struct kc_error *err);
 
-/* Cut the file to nbytes, on the disk too: from there on it is appended to. */
+/* Cut the file to nbytes, on the disk too; appending begins there. KC_EIO. */
 enum kc_status kc_output_keep(struct kc_output *output, uint64_t nbytes, struct kc_error *err);
 
-/* Bring all that was written to the disk; what was reserved and not written is cut off. */
+/* Flush all that was written to the disk; what was reserved and not written is cut off. KC_EIO. */
 enum kc_status kc_output_sync(struct kc_output *output, struct kc_error *err);
 
-/* Write all nbytes at offset. Several threads may write at once. */
+/* Write all nbytes at offset; from any thread. KC_EIO. */
 enum kc_status kc_output_pwrite(struct kc_output *output, const void *data, size_t nbytes,
                                 uint64_t offset, struct kc_error *err);
 
 /*
- * Close the file, after it got its name, if it is a new one. What was reserved and not written is
- * cut off. KC_EIO, also if what was appended to has lost its name to another file.
+ * Close the file; a new one gets its name first. What was reserved and not written is cut off.
+ * KC_EIO, also if the file appended to has lost its name to another.
  */
 enum kc_status kc_output_commit(struct kc_output *output, struct kc_error *err);
 
-/* Give the file up unless it was committed, or what was appended unless it is final; free
+/* Discard the file unless it was committed, or what was appended unless it is final; free
  * everything. */
 void kc_output_discard(struct kc_output *output);
 

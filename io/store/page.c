@@ -29,7 +29,7 @@ enum kc_status kc_store_pread(const struct kc_store *store, void *to, size_t nby
 
 size_t kc_kmer_search(const uint64_t *kmers, size_t n, const uint64_t *kmer, int nwords)
 {
-        size_t low = 0, high = n; /* all before low are <= kmer, all from high on are above */
+        size_t low = 0, high = n; /* all before low are <= kmer, all from high on are above it */
         while (low < high) {
                 size_t middle = low + (high - low) / 2;
                 if (kc_kmer_compare(kmers + middle * (size_t)nwords, kmer, nwords) <= 0)
@@ -59,7 +59,8 @@ enum kc_status kc_block_verify(const struct kc_store *store, const uint64_t *wor
         return KC_OK;
 }
 
-/* Entries ascend, between this page's first k-mer in the footer and the next page's. */
+/* Whether entries ascend from this page's first k-mer in the footer and stay below the next
+ * page's. */
 static bool firsts_are_sound(const struct kc_page *page, const struct kc_run *run, int nw)
 {
         const size_t key_words = (size_t)nw;
@@ -74,7 +75,7 @@ static bool firsts_are_sound(const struct kc_page *page, const struct kc_run *ru
                                run->page_firsts + (page->number + 1) * key_words, nw) < 0;
 }
 
-/* Blocks lie one behind the other inside the run's part of the file, each of a possible size. */
+/* Whether blocks follow one another inside the run's part of the file, each of a possible size. */
 static bool offsets_are_sound(const struct kc_page *page, const struct kc_run *run, int nw)
 {
         const uint64_t least = (KC_BLOCK_MIN_WORDS + 1) * sizeof(uint64_t);
@@ -110,7 +111,7 @@ enum kc_status kc_page_load(struct kc_page *page, const struct kc_store *store,
                 return KC_OK;
         page->n = 0;
         const size_t full = kc_page_words(KC_PAGE_NBLOCKS, store->nwords, run->linked);
-        if (page->words == NULL) /* the next run may be linked, if this one is not */
+        if (page->words == NULL) /* the next run may be linked, even if this one is not */
                 page->words = malloc(kc_page_words(KC_PAGE_NBLOCKS, store->nwords, true) *
                                      sizeof *page->words);
         if (page->words == NULL)

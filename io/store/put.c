@@ -1,15 +1,15 @@
 /*
  * Parts of a run in, blocks out, by many threads at once.
  *
- * Blocks are cut every KC_BLOCK_NKMERS k-mers of the run, so what a call has to encode depends on
- * how many k-mers came before it, and where it goes depends on how long their blocks are. Both are
- * settled in short serial sections, in the order of the parts; the work is done outside of them:
+ * Blocks are cut every KC_BLOCK_NKMERS k-mers of the run, so what a call must encode depends on how
+ * many k-mers came before it, and where it goes depends on how long their blocks are. Both are
+ * decided in short serial sections, in the order of the parts; the work is done outside them:
  *
- *      check, filter, tally        side by side
+ *      check, filter, tally        in parallel
  *      cut:   carry in, carry out  in turn: copies less than two blocks
- *      plan the blocks' layouts    side by side
- *      claim: file space, index    in turn: a few words a block
- *      encode, checksum, pwrite    side by side
+ *      plan the blocks' layouts    in parallel
+ *      claim: file space, index    in turn: a few words per block
+ *      encode, checksum, pwrite    in parallel
  *      checksums to the index      one at a time, in any order: the entries are claimed
  *
  * The carry is the tail of the k-mers so far that does not fill a block yet.
@@ -23,7 +23,7 @@
 #include <xxhash.h>
 
 enum {
-        CHUNK_WORDS = 1 << 15, /* blocks are written once they fill this much */
+        CHUNK_WORDS = 1 << 15, /* blocks are written once they fill this many words */
 };
 
 /* ---- failure ---- */
@@ -44,7 +44,7 @@ void kc_writer_fail(struct kc_store_writer *w, enum kc_status status, const char
         pthread_mutex_unlock(&w->lock);
 }
 
-/* The failure of any call so far; lock held. */
+/* The first failure of any call; lock held. */
 static enum kc_status get_failure(const struct kc_store_writer *w, struct kc_error *err)
 {
         if (w->failure.status == KC_OK)
@@ -139,7 +139,7 @@ static bool are_positive(const uint32_t *counts, size_t n)
         return positive;
 }
 
-/* An engine that breaks its contract must not get a wrong file written, so this is checked. */
+/* Checked so that an engine that breaks its contract cannot cause a wrong file. */
 static enum kc_status check_pairs(const struct kc_store_writer *w, const struct kc_pairs *in,
                                   struct kc_error *err)
 {
@@ -178,8 +178,8 @@ static size_t count_passing(const struct kc_store_options *o, const uint32_t *co
         return npassing;
 }
 
-/* Leave in pairs what passes min_count and max_count. As most is filtered out as a rule, the room
- * for the rest is only as large as it must be. */
+/* Leave in pairs what passes min_count and max_count. Usually most is filtered out, so the room for
+ * the rest is only as large as needed. */
 static enum kc_status filter_pairs(const struct kc_store_writer *w, struct kc_encoder *e,
                                    struct kc_pairs *pairs, struct kc_error *err)
 {
@@ -264,7 +264,7 @@ static enum kc_status check_follows(struct kc_store_writer *w, const struct kc_p
         return KC_OK;
 }
 
-/* Begin the run in this form, or find that it has been begun in the other. */
+/* Begin the run in this form, or fail if it was begun in the other. */
 static enum kc_status check_form(struct kc_store_writer *w, enum kc_run_form form,
                                  struct kc_error *err)
 {
@@ -347,10 +347,10 @@ static enum kc_status plan_blocks(struct kc_encoder *e, int nwords, struct kc_er
 
 static size_t block_nbytes(const struct kc_block_plan *plan)
 {
-        return (plan->nwords + (size_t)1) * sizeof(uint64_t); /* with its checksum */
+        return (plan->nwords + (size_t)1) * sizeof(uint64_t); /* including its checksum */
 }
 
-/* Index entries of the blocks, but for their checksums, and *offset, where they go; lock held. */
+/* Enter the blocks into the index, without checksums; *offset: where they go; lock held. */
 static enum kc_status enter_blocks(struct kc_store_writer *w, struct kc_encoder *e,
                                    uint64_t *offset, struct kc_error *err)
 {

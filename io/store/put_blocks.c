@@ -1,13 +1,13 @@
 /*
- * Parts of a run in that an engine has encoded already.
+ * Parts of a run in, already encoded as blocks by an engine.
  *
- * Where a block goes and what the index says of it are known when a call begins, so its serial
- * section is one: in the part's turn, the index entries and the file space. Checks and checksums
- * come before it, writing comes after it.
+ * Where a block goes and what the index says about it are known when a call begins, so there is
+ * only one serial section: in the part's turn, the index entries and the file space. Checks and
+ * checksums come before it, writing after it.
  *
- * The k-mers inside of the blocks are not looked at. What is checked is what costs little: that the
- * sizes fit, that blocks follow one another, and, at the run's end, that they hold as many k-mers
- * as the counts that came with them say.
+ * The k-mers inside the blocks are not examined. Only cheap checks are made: that the sizes fit,
+ * that blocks follow one another, and, at the run's end, that they hold as many k-mers as the
+ * counts that came with them say.
  */
 #include "io/store/writer.h"
 
@@ -27,8 +27,8 @@ static size_t block_n(const struct kc_run_blocks *b, size_t block)
                                       : b->n - (b->nblocks - 1) * KC_BLOCK_NKMERS;
 }
 
-/* Each block as long as it may be, all of them together as long as the words, and of so many
- * k-mers. */
+/* Check that each block has a possible size, that together they fill the words exactly, and that
+ * their heads state the right numbers of k-mers. */
 static enum kc_status check_sizes(const struct kc_store_writer *w, const struct kc_run_blocks *b,
                                   struct kc_error *err)
 {
@@ -79,7 +79,7 @@ static enum kc_status check_counts(const struct kc_store_writer *w, const struct
         return kept ? KC_OK : refuse(w, "counts that the filter leaves out", err);
 }
 
-/* Behind the blocks so far; lock held. */
+/* Check that the blocks follow those so far; lock held. */
 static enum kc_status check_follows(const struct kc_store_writer *w, const struct kc_run_blocks *b,
                                     struct kc_error *err)
 {
@@ -104,7 +104,7 @@ static void seal_blocks(const struct kc_run_blocks *b)
         }
 }
 
-/* Index entries of the blocks, and *offset, where they go; lock held. */
+/* Enter the blocks into the index; *offset: where they go; lock held. */
 static enum kc_status enter_blocks(struct kc_store_writer *w, const struct kc_run_blocks *b,
                                    uint64_t *offset, struct kc_error *err)
 {
@@ -140,7 +140,7 @@ out:
         return status;
 }
 
-/* In one piece: a mapping costs the less the longer it is. */
+/* In one piece: long mappings cost less per byte. */
 static enum kc_status write_blocks(struct kc_store_writer *w, const struct kc_run_blocks *b,
                                    uint64_t offset, struct kc_error *err)
 {

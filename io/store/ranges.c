@@ -5,13 +5,13 @@
 
 enum { NALIVE = 2 }; /* ranges that are valid at a time */
 
-/* A run, and the block of it that comes next. */
+/* A run, and its next block. */
 struct run_at {
         struct kc_set_run_at at;
         uint64_t block, nblocks;
         struct kc_page page; /* of that block, while the run is in the heap */
         size_t ntaken;       /* blocks in the range */
-        size_t slot, word;   /* where the next of them go */
+        size_t slot, word;   /* where the next of them goes */
 };
 
 struct range {
@@ -32,7 +32,7 @@ struct kc_set_ranges {
         struct range ranges[NALIVE];
         size_t cap;
         uint64_t nranges;
-        uint64_t end[KC_MAX_WORDS]; /* of the range before */
+        uint64_t end[KC_MAX_WORDS]; /* of the previous range */
         bool is_at_end;
 };
 
@@ -95,7 +95,7 @@ out:
 
 /* ---- taking blocks ---- */
 
-/* The run's next block, as the i-th of the range. */
+/* Take the run's next block as the i-th of the range. */
 static enum kc_status take(struct kc_set_ranges *r, struct run_at *run, size_t i,
                            struct kc_error *err)
 {
@@ -128,7 +128,7 @@ out:
         return status;
 }
 
-/* Run after run, in the order taken. */
+/* Sort the blocks by run, each run's in the order taken. */
 static void sort_blocks(struct kc_set_ranges *r, struct range *to, size_t n)
 {
         const size_t nw = r->nwords;
@@ -144,8 +144,10 @@ static void sort_blocks(struct kc_set_ranges *r, struct range *to, size_t n)
         }
 }
 
-/* The last block of a run may reach beyond the range's end. It is taken again, too, where the next
- * one begins there, so that two neighbours are in one range, where an overlap is seen. */
+/*
+ * A run's last block may reach beyond the range's end, so it is taken again; also if the run's next
+ * block begins exactly there: with both in one range, an overlap is detected.
+ */
 static void go_back(struct kc_set_ranges *r)
 {
         for (size_t i = 0; i < r->plan.nruns; i++) {

@@ -1,12 +1,11 @@
 /*
- * The runs of a set operation as ranges of blocks (struct kc_join_source), for who decodes blocks
- * and joins k-mers elsewhere.
+ * The runs of a set operation as ranges of blocks (struct kc_join_source), for joiners that decode
+ * blocks themselves.
  *
- * A range is made by taking blocks in the order of their first k-mers, whatever runs they are of,
- * until they are as many as may be. It ends where the next block begins: the blocks taken hold all
- * k-mers below that, and a run's last one may hold some that are not; so that block is taken again
- * for the next range. Hence ranges hold the blocks they are to hold, however k-mers are
- * distributed.
+ * A range is made by taking blocks in the order of their first k-mers, whatever their runs, up to
+ * the allowed number. It ends where the next block begins: the blocks taken hold all k-mers below
+ * that, but a run's last one may also hold k-mers from there on, so it is taken again for the next
+ * range. Hence ranges hold the intended number of blocks, however k-mers are distributed.
  */
 #ifndef KC_IO_STORE_RANGES_H
 #define KC_IO_STORE_RANGES_H
@@ -15,12 +14,12 @@
 
 struct kc_set_ranges;
 
-/* All stores have the same k and strands (kc_set_check), and outlive the ranges. */
+/* All stores have the same k and strands (kc_set_check), and outlive the ranges. KC_ENOMEM. */
 enum kc_status kc_set_ranges_open(struct kc_set_ranges **ranges, const struct kc_set *set,
                                   struct kc_error *err);
 void kc_set_ranges_close(struct kc_set_ranges *ranges); /* NULL is fine */
 
-/* They begin anew. The source is valid as long as the ranges. */
+/* Start again from the first range. The source is valid as long as the ranges. */
 struct kc_join_source kc_set_ranges_source(struct kc_set_ranges *ranges);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * The store's reader: open a file, and what its footer tells.
+ * The store's reader: open a file, and report what its footer says.
  */
 #include "io/rescue.h"
 #include "io/store/find.h"
@@ -18,7 +18,7 @@ static enum kc_status open_file(struct kc_store *store, const char *path, struct
         store->path = strdup(path);
         if (store->path == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for opening %s", path);
-        /* O_NONBLOCK: a pipe must not make us wait before we can see what it is */
+        /* O_NONBLOCK: opening a pipe must not block before we can see what it is */
         store->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         struct stat st;
         if (store->fd < 0 || fstat(store->fd, &st) != 0)
@@ -52,7 +52,7 @@ static enum kc_status read_ends(struct kc_store *store, struct kc_store_header *
         enum kc_status status;
         struct stat st;
         KC_TRY(read_header(store, header, err));
-        /* The length is taken after the header: whatever it refers to was written before it. */
+        /* Get the length after the header: whatever the header refers to was written before it. */
         if (fstat(store->fd, &st) != 0)
                 return kc_fail(err, KC_EIO, "cannot read %s: %s", store->path, strerror(errno));
         store->nbytes = (uint64_t)st.st_size;
@@ -71,8 +71,8 @@ static bool has_changed(const struct kc_store *store, const struct kc_store_head
 }
 
 /*
- * An append may be at work, and change a reference and what lies after the footer while they are
- * read: what seems damaged counts only if the header is the same afterwards.
+ * An append may be changing a reference and what follows the footer while they are read: apparent
+ * damage counts only if the header is still the same afterwards.
  */
 static enum kc_status read_ends_at_rest(struct kc_store *store, struct kc_error *err)
 {
@@ -93,7 +93,8 @@ static enum kc_status collect_names(struct kc_store *store, struct kc_error *err
 {
         size_t n = 0;
         for (uint32_t r = 0; r < store->nruns; r++)
-                n += store->runs[r].record.nnames; /* more than enough: tombstones have some, too */
+                n += store->runs[r].record.nnames; /* more than enough: runs of tombstones have
+                                                      names, too */
         store->names = malloc((n + 1) * sizeof *store->names);
         if (store->names == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for opening %s", store->path);
@@ -242,7 +243,7 @@ static enum kc_status take(void *ctx, int worker, uint64_t part, bool last, cons
         return kc_tally_add(&tallies[worker], counts, n, err);
 }
 
-/* Count the merged runs' counts. */
+/* Make the histogram of the merged runs. */
 static enum kc_status merged_histogram(struct kc_store *store, int nthreads,
                                        struct kc_histogram_row **rows, size_t *nrows,
                                        struct kc_error *err)

@@ -16,11 +16,11 @@ struct rescue {
         const struct kc_rescue_report *report;
         struct kc_walk walk;
         struct kc_page page;
-        uint64_t ndistinct, sum; /* of the run, rescued */
+        uint64_t ndistinct, sum; /* rescued from the run */
         struct kc_rescue_totals *totals;
 };
 
-/* Whether the fault lies with the file, or the disk that it is on. */
+/* Whether the fault is with the file or its disk. */
 static bool is_damage(enum kc_status status)
 {
         return status == KC_ECORRUPT || status == KC_EIO;
@@ -70,7 +70,7 @@ static enum kc_status lose_block(struct rescue *r, uint64_t block, const struct 
 static enum kc_status read_block(struct rescue *r, uint64_t block, struct kc_error *err)
 {
         enum kc_status status;
-        r->walk.chunk_nbytes = 1; /* no more than the block: its neighbour may be unreadable */
+        r->walk.chunk_nbytes = 1; /* only this block: its neighbour may be unreadable */
         KC_TRY(kc_walk_begin(&r->walk, r->store, r->run, block, block + 1, err));
         KC_TRY(kc_walk_next(&r->walk, err));
         KC_TRY(kc_walk_check_block(&r->walk, err));
@@ -111,7 +111,7 @@ out:
 
 /* ---- a run ---- */
 
-/* The names that lie one after the other in the footer; the caller frees the list. */
+/* List the names, which are back to back in the footer; the caller frees the list. */
 static const char **list_names(const struct kc_run *run)
 {
         const char **names = malloc((run->record.nnames + 1) * sizeof *names);
@@ -123,7 +123,7 @@ static const char **list_names(const struct kc_run *run)
         return names;
 }
 
-/* What the record says of the run, except for what is lost. */
+/* What the record says about the run, without what is lost. */
 static enum kc_status make_origin(const struct rescue *r, struct kc_store_origin *origin,
                                   struct kc_error *err)
 {

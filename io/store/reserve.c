@@ -18,17 +18,17 @@
 #define MIB (UINT64_C(1) << 20)
 
 enum {
-        MIN_NBYTES = 1 << 20, /* of a piece that is worth a mapping */
-        FEW = 3,              /* writers for which write() is as fast as it gets */
-        NWINDOWS = 1 << 14,   /* what lies behind, a terabyte in, is written */
+        MIN_NBYTES = 1 << 20, /* smallest piece that is worth a mapping */
+        FEW = 3,              /* up to this many writers, write() is fastest */
+        NWINDOWS = 1 << 14,   /* beyond them, from a terabyte on, write() is used */
 };
 
 static const uint64_t window_nbytes = 64 * MIB; /* of the file, mapped at a time */
 static const uint64_t step_nbytes = 64 * MIB;   /* reserved at a time */
 static const uint64_t ahead_nbytes = 128 * MIB;
 
-/* Threads that may copy at once; 0: never map. Beyond, ext4 gets slower, not faster; of others
- * nothing was measured. */
+/* Threads that may copy at once; 0: never map. With more, ext4 gets slower, not faster; other file
+ * systems were not measured. */
 static unsigned max_writers(int fd)
 {
         struct statfs fs;
@@ -97,7 +97,7 @@ void kc_reserve_destroy(struct kc_reserve *r)
         r->initialized = false;
 }
 
-/* A limit on the size of files: to go beyond it is not refused but ends the program (SIGXFSZ). */
+/* Check the limit on file sizes: exceeding it is not an error but ends the program (SIGXFSZ). */
 static bool may_grow(uint64_t nbytes)
 {
         struct rlimit limit;
@@ -129,7 +129,7 @@ static bool wants_more(struct kc_reserve *r, uint64_t end)
         return !atomic_load(&r->refused) && atomic_load(&r->reserved) < end;
 }
 
-/* Make sure of the space up to end, and some more ahead: who comes while another is at it goes on
+/* Reserve the space up to end, and some more ahead. While another thread is at it, this one goes on
  * if there is enough already. */
 static bool ensure(struct kc_reserve *r, uint64_t end)
 {
@@ -148,7 +148,7 @@ static bool ensure(struct kc_reserve *r, uint64_t end)
         return atomic_load(&r->reserved) >= end;
 }
 
-/* The lock is let go after each step, for those who need but a little. */
+/* The lock is released after each step, for threads that need only a little. */
 static void *work_ahead(void *ctx)
 {
         struct kc_reserve *r = ctx;
@@ -168,7 +168,7 @@ static bool leaves_room(struct kc_reserve *r, uint64_t nbytes)
         if (fstatvfs(r->fd, &fs) != 0)
                 return false;
         if (fs.f_blocks == 0)
-                return true; /* tmpfs without a bound */
+                return true; /* tmpfs without a limit */
         return nbytes - atomic_load(&r->reserved) <= (uint64_t)fs.f_bavail * fs.f_frsize / 2;
 }
 
@@ -178,13 +178,14 @@ void kc_reserve_ahead(struct kc_reserve *r, uint64_t nbytes)
                 return;
         atomic_store(&r->target, nbytes);
         if (atomic_load(&r->busy))
-                return; /* if it does not see the new target any more, the next call will do */
+                return; /* if that thread ends without seeing the new target, the next call starts
+                           another */
         end_thread(r);
         atomic_store(&r->stop, false);
         atomic_store(&r->busy, true);
         r->has_thread = kc_thread_create(&r->thread, work_ahead, r) == 0;
         if (!r->has_thread)
-                atomic_store(&r->busy, false); /* then it is reserved when it is needed */
+                atomic_store(&r->busy, false); /* space is then reserved when it is needed */
 }
 
 static void note_end(struct kc_reserve *r, uint64_t end)
@@ -194,7 +195,7 @@ static void note_end(struct kc_reserve *r, uint64_t end)
                 ;
 }
 
-/* NULL: it cannot be mapped. Of two threads that map it at once, one has done so in vain. */
+/* NULL: it cannot be mapped. If two threads map it at once, one mapping is dropped. */
 static char *get_window(struct kc_reserve *r, uint64_t number)
 {
         char *window = atomic_load(&r->windows[number]), *mapped;
@@ -210,8 +211,8 @@ static char *get_window(struct kc_reserve *r, uint64_t number)
         return window;
 }
 
-/* What was stored stays in the file when the process gives its pages up, which is done here, by
- * many threads: at the end one would be long at it. */
+/* What was stored stays in the file when the process gives up its pages. Many threads do that here,
+ * because at the end it would take a single thread long. */
 static void store(char *window, uint64_t at, const char *data, size_t nbytes)
 {
         const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), first = at / page * page;
@@ -244,7 +245,7 @@ bool kc_reserve_begin(struct kc_reserve *r, const void *data, size_t nbytes, uin
         if (nothers < FEW || nbytes < MIN_NBYTES || !ensure(r, offset + nbytes))
                 return false;
         while (sem_wait(&r->writers) != 0)
-                ; /* a signal */
+                ; /* interrupted by a signal */
         bool copied = copy(r, data, nbytes, offset);
         sem_post(&r->writers);
         return copied;
@@ -255,7 +256,7 @@ void kc_reserve_end(struct kc_reserve *r)
         atomic_fetch_sub(&r->nwriting, 1);
 }
 
-/* The file's own length counts: ext4 leaves a part of what it had no room for. */
+/* The file's actual length counts: if ext4 runs out of room, it keeps part of a reservation. */
 bool kc_reserve_trim(struct kc_reserve *r)
 {
         uint64_t nbytes;

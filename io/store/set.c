@@ -1,5 +1,5 @@
 /*
- * Set operations: checks, what the result says of its origin, and the merge into a sink.
+ * Set operations: checks, the result's origin, and the merge into a sink.
  */
 #include "io/store/parts.h"
 #include "io/store/ranges.h"
@@ -8,10 +8,10 @@
 #include <string.h>
 
 enum {
-        MAX_FILES = 4096, /* marks and sums of a merge hold so many, and so many runs */
+        MAX_FILES = 4096, /* limits of the marks and sums of a merge */
         MAX_RUNS = 1 << 16,
-        MAX_NAMES =
-                1 << 20, /* of inputs, kept: they double whenever a file is merged with itself */
+        MAX_NAMES = 1 << 20, /* names of inputs that are kept: they double whenever a file is merged
+                            with itself */
 };
 
 /* ---- before ---- */
@@ -49,8 +49,8 @@ enum kc_status kc_set_check(const struct kc_set *set, struct kc_error *err)
         return check_alike(set, err);
 }
 
-/* Cut [min_count, max_count] down to the bounds of the runs that are added up, as far as these hold
- * for sums; but keep it one that can be, whatever is in it. */
+/* Narrow [min_count, max_count] to the bounds of the runs that are added up, as far as these hold
+ * for sums; but never to an empty interval. */
 static void narrow(const struct kc_set *set, struct kc_store_options *options)
 {
         uint32_t least = UINT32_MAX, most = 0, nruns = 0;
@@ -79,13 +79,13 @@ struct kc_store_options kc_set_options(const struct kc_set *set, uint32_t min_co
                                             .min_count = min_count,
                                             .max_count = max_count };
         if (set->operation == KC_SET_UNION && set->rule == KC_RULE_SUM)
-                narrow(set, &options); /* of other rules nothing is known */
+                narrow(set, &options); /* for other rules nothing is known */
         return options;
 }
 
 /* ---- the merge ---- */
 
-/* Pairs of a worker's part that wait for more of them. */
+/* Pairs of a worker's part, collected for the sink. */
 struct buffer {
         uint64_t *kmers;
         uint32_t *counts;
@@ -132,7 +132,7 @@ static void cancel(void *ctx)
         f->sink->cancel(f->sink->ctx);
 }
 
-/* So that nearly every part goes in a single put. */
+/* Enough that nearly every part goes in a single put. */
 static size_t buffer_npairs(int nwords)
 {
         return kc_part_nkmers(nwords) / 4 * 5;
@@ -203,8 +203,9 @@ static enum kc_status add_infos(const struct kc_set *set, struct kc_store_origin
 }
 
 /*
- * What the merge has left out. Where counts add up, tombstones alone take any away, so that the
- * writer's identity proves that no other was lost; of other rules, what was not given was dropped.
+ * Add what the merge has left out. For sums, only tombstones take counts away, so the writer's
+ * identity proves that no other was lost; for other rules, whatever was not given counts as
+ * dropped.
  */
 static enum kc_status add_totals(const struct kc_set *set, const struct kc_join_totals *t,
                                  uint64_t sum, struct kc_store_origin *origin, struct kc_error *err)
@@ -252,7 +253,7 @@ out:
         return status;
 }
 
-/* joiner: NULL, or who does the work. */
+/* joiner: does the work unless NULL. */
 static enum kc_status run(const struct kc_set *set, int nthreads, struct kc_job *job,
                           const struct kc_set_joiner *joiner, const struct kc_run_sink *sink,
                           struct kc_store_origin *origin, const char ***names, struct kc_error *err)

@@ -1,5 +1,5 @@
 /*
- * Cut the key space into ranges of like size: bounds picked from the k-mers that the index holds.
+ * Cut the key space into ranges of similar size, with bounds picked from the k-mers in the index.
  */
 #include "io/store/file.h"
 #include "io/store/words.h"
@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAMPLES_PER_PART = 8 }; /* enough of them that parts differ by an eighth or so */
+enum { SAMPLES_PER_PART = 8 }; /* so that parts differ by about an eighth */
 
 static int compare_samples(const void *a, const void *b, void *nwords)
 {
         return kc_kmer_compare(a, b, *(const int *)nwords);
 }
 
-/* First k-mers of all pages, or, where pages are too few, of every so many blocks. */
+/* Collect the first k-mers of all pages, or of every block_step-th block of a page. */
 static enum kc_status collect(const struct kc_store *store, uint64_t block_step,
                               struct kc_words *samples, struct kc_error *err)
 {
@@ -26,7 +26,7 @@ static enum kc_status collect(const struct kc_store *store, uint64_t block_step,
                 if (block_step == 0)
                         KC_TRY(kc_words_append(samples, run->page_firsts, run->npages * key_nbytes,
                                                err));
-                page.n = 0; /* of another run */
+                page.n = 0; /* it is of another run */
                 for (uint64_t p = 0; block_step > 0 && p < run->npages; p++) {
                         KC_TRY(kc_page_load(&page, store, run, p, err));
                         for (size_t i = 0; i < page.n; i += block_step)
@@ -39,7 +39,7 @@ out:
         return status;
 }
 
-/* 0: there are pages enough. */
+/* 0: there are enough pages. */
 static uint64_t choose_block_step(struct kc_store *const *stores, size_t nstores, size_t nparts)
 {
         uint64_t npages = 0, nblocks = 0;
@@ -54,11 +54,12 @@ static uint64_t choose_block_step(struct kc_store *const *stores, size_t nstores
         return step > 0 ? step : 1;
 }
 
-/* Bounds out of ascending samples, one where each part but the first begins. */
+/* Pick bounds from ascending samples, one where each part but the first begins. */
 static size_t pick_bounds(const struct kc_words *samples, size_t nparts, int nwords, uint64_t *out)
 {
         const size_t nw = (size_t)nwords, n = samples->n / nw;
-        const uint64_t *last = samples->data; /* a bound at the smallest k-mer parts nothing */
+        const uint64_t *last = samples->data; /* a bound at the smallest k-mer would split
+                                                 nothing */
         size_t nout = 0;
         for (size_t p = 1; p < nparts && n > 0; p++) {
                 const uint64_t *kmer = samples->data + (size_t)((double)p / nparts * n) * nw;

@@ -1,5 +1,5 @@
 /*
- * A histogram in the making: how many k-mers have each count. One a thread, merged at the end.
+ * A histogram being built: how many k-mers have each count. One per thread, merged at the end.
  */
 #ifndef KC_IO_STORE_TALLY_H
 #define KC_IO_STORE_TALLY_H
@@ -10,9 +10,10 @@
 #include <stdint.h>
 
 enum {
-        KC_TALLY_NSMALL = 512, /* counts below have a counter of their own, others a hash table */
-        KC_TALLY_NLANES = 4,   /* copies of it, so that a row of equal counts does not wait for
-                                  its own last store */
+        KC_TALLY_NSMALL = 512, /* counts below have their own counters, others are in a hash
+                                  table */
+        KC_TALLY_NLANES = 4,   /* copies of each counter, so that a series of equal counts need not
+                                  wait for its last store */
 };
 
 /* Zero-initialise. */
@@ -31,11 +32,11 @@ void kc_tally_add_rows(struct kc_tally *tally, const uint64_t *rows);
 enum kc_status kc_tally_merge(struct kc_tally *into, const struct kc_tally *from,
                               struct kc_error *err);
 
-/* The rows, ascending; freed by the caller. */
+/* The rows, by ascending count; freed by the caller. KC_ENOMEM. */
 enum kc_status kc_tally_rows(const struct kc_tally *tally, struct kc_histogram_row **rows,
                              size_t *nrows, struct kc_error *err);
 
-/* Number of k-mers and sum of counts that rows stand for. */
+/* Number of k-mers, and sum of their counts, in the rows. */
 void kc_rows_totals(const struct kc_histogram_row *rows, size_t nrows, uint64_t *ndistinct,
                     uint64_t *sum);
 

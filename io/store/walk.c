@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK_NBYTES = 256 << 10 }; /* read at once, where so much is wanted */
+enum { CHUNK_NBYTES = 256 << 10 }; /* read at once, if that much is wanted */
 
 /* A chunk ends with the first block that reaches chunk_nbytes. */
 static enum kc_status allocate(struct kc_walk *walk, struct kc_error *err)
@@ -61,8 +61,7 @@ static bool is_behind(const struct kc_walk *walk, const uint64_t *first)
         return walk->to != NULL && kc_kmer_compare(first, walk->to, walk->store->nwords) > 0;
 }
 
-/* Read the blocks from walk->block on that the page holds, the walk wants and the chunk can take.
- */
+/* Read blocks from walk->block on, as far as the page, the walk and the chunk allow. */
 static enum kc_status read_chunk(struct kc_walk *walk, struct kc_error *err)
 {
         const struct kc_page *page = &walk->page;
@@ -93,7 +92,7 @@ static void cut_to_range(struct kc_walk *walk)
                 while (begin < end &&
                        kc_kmer_compare(walk->kmers + begin * (size_t)nw, walk->from, nw) < 0)
                         begin++;
-                walk->from = NULL; /* all later blocks lie above it */
+                walk->from = NULL; /* all later blocks are above it */
         }
         while (end > begin && is_behind(walk, walk->kmers + (end - 1) * (size_t)nw))
                 end--;
@@ -114,8 +113,8 @@ static const uint64_t *next_first(const struct kc_walk *walk, size_t i)
                        : NULL;
 }
 
-/* In a run that is not linked, a block in the wrong place has a right checksum, but most such
- * blocks extend beyond the beginning of the next one. */
+/* In a run that is not linked, a block in the wrong place has a valid checksum, but most such
+ * blocks reach beyond the first k-mer of the next one. */
 static bool ends_before_next(const struct kc_walk *walk, size_t i, size_t n)
 {
         const int nw = walk->store->nwords;

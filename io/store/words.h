@@ -1,5 +1,5 @@
 /*
- * A growing array of 64-bit words: how the writer puts an index and a footer together.
+ * A growing array of 64-bit words, with which the writer builds an index and a footer.
  */
 #ifndef KC_IO_STORE_WORDS_H
 #define KC_IO_STORE_WORDS_H
@@ -33,7 +33,7 @@ static inline enum kc_status kc_words_reserve(struct kc_words *words, size_t nmo
         return KC_OK;
 }
 
-/* Append nbytes, filled up with zero bytes to a whole word. */
+/* Append nbytes, padded with zero bytes to a whole word. KC_ENOMEM. */
 static inline enum kc_status kc_words_append(struct kc_words *words, const void *bytes,
                                              size_t nbytes, struct kc_error *err)
 {

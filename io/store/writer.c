@@ -1,5 +1,5 @@
 /*
- * The store's writer: the file as a whole, and what comes behind the blocks of a run.
+ * The store's writer: the file as a whole, and what follows the blocks of a run.
  */
 #include "io/store/writer.h"
 #include "base/file_lock.h"
@@ -13,7 +13,7 @@
 
 /* ---- the sink ---- */
 
-/* A call's failure is that of all others, too. */
+/* Make a call's failure that of all others, too. */
 static enum kc_status pass_on(struct kc_store_writer *w, const struct kc_error *first,
                               struct kc_error *err)
 {
@@ -39,9 +39,11 @@ static enum kc_status put_blocks(void *ctx, const struct kc_run_blocks *blocks,
         return pass_on(ctx, &first, err);
 }
 
-/* Space for so many pairs: Elias-Fano code, four bits of it for all that is not low bits, and a
- * quarter less, since runs that are still to be merged share k-mers. With a filter nothing is
- * known. */
+/*
+ * Reserve space for this many pairs: Elias-Fano code, with four bits for all but the low bits, and
+ * a quarter less, since runs that are yet to be merged share k-mers. With a filter nothing is
+ * known.
+ */
 static void expect(void *ctx, uint64_t npairs)
 {
         struct kc_store_writer *w = ctx;
@@ -72,7 +74,7 @@ struct kc_run_sink kc_store_sink(struct kc_store_writer *writer)
 
 /* ---- the end of a run ---- */
 
-/* Merge what the encoders have counted, and let them begin anew. */
+/* Merge what the encoders have counted, and reset them. */
 static enum kc_status collect_tallies(struct kc_store_writer *w, struct kc_run_record *record,
                                       struct kc_tally *total, struct kc_error *err)
 {
@@ -281,7 +283,7 @@ out:
         return status;
 }
 
-/* Take over what the footer says of the runs there are. */
+/* Take over what the footer says about the existing runs. */
 static enum kc_status inherit_runs(struct kc_store_writer *w, const struct kc_store *store,
                                    struct kc_error *err)
 {
@@ -308,7 +310,7 @@ static enum kc_status store_reference(struct kc_store_writer *w, int number,
 }
 
 /*
- * Make both references sound, and one of them lead to the footer in force, before anything after
+ * Make both references sound, one of them leading to the footer in force, before anything after
  * that footer is touched. From then on, a damaged reference means that a newer footer was complete.
  * Files of earlier versions get their second reference here.
  */
@@ -335,7 +337,7 @@ out:
         return status;
 }
 
-/* Open the file and lock it, and only then look at what is in it. */
+/* Open and lock the file, and only then look at what is in it. */
 static enum kc_status append_to(struct kc_store_writer *w, const char *path,
                                 struct kc_store **store, struct kc_error *err)
 {
@@ -366,7 +368,7 @@ enum kc_status kc_store_append(struct kc_store_writer **writer, const char *path
         struct kc_store_writer *w = NULL;
         struct kc_store *store = NULL;
         enum kc_status status;
-        /* room for any k: the file, which says which one, is opened later */
+        /* room for any k: the file that states k is opened later */
         KC_TRY(new_writer(&w, path, &(struct kc_store_options){ .k = KC_MAX_K }, err));
         KC_TRY(append_to(w, path, &store, err));
         w->tombstones = tombstones;
@@ -381,7 +383,7 @@ out:
         return status;
 }
 
-/* The header comes last: until then the file begins with zero bytes and is no .kc file. */
+/* The header comes last: until then the file begins with zero bytes and is not a .kc file. */
 static enum kc_status store_header(struct kc_store_writer *w, const struct kc_footer_ref *ref,
                                    struct kc_error *err)
 {
@@ -392,8 +394,8 @@ static enum kc_status store_header(struct kc_store_writer *w, const struct kc_fo
 }
 
 /*
- * Let the file go over to the new footer, when all of it is on the disk. From the first byte of the
- * reference on nothing may be taken back: who opens the file may see it already.
+ * Switch the file over to the new footer when all of it is on the disk. Once the first byte of the
+ * reference is written, nothing may be undone: readers that open the file may see it already.
  */
 static enum kc_status switch_over(struct kc_store_writer *w, const struct kc_footer_ref *ref,
                                   struct kc_error *err)
@@ -416,8 +418,7 @@ static enum kc_status store_ends(struct kc_store_writer *w, struct kc_error *err
         KC_TRY(kc_footer_assemble(&footer, w->end, &w->kinds, &w->records, err));
         size_t nbytes = footer.n * sizeof *footer.data;
         kc_footer_ref_fill(&ref, w->end, footer.data, nbytes);
-        /* A search trusts a sound footer: write it only when all that it refers to is on the disk.
-         */
+        /* A search trusts a sound footer: write it only when what it refers to is on the disk. */
         if (appends)
                 KC_TRY(kc_output_sync(&w->output, err));
         KC_TRY(kc_output_pwrite(&w->output, footer.data, nbytes, w->end, err));

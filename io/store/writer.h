@@ -1,6 +1,6 @@
 /*
- * Inside of the store's writer: store_put.c takes parts of a run in, store_put_blocks.c those that
- * are encoded already, store_writer.c makes the file.
+ * Private to the store's writer: put.c takes in parts of a run, put_blocks.c parts that are already
+ * encoded, writer.c makes the file.
  */
 #ifndef KC_IO_STORE_WRITER_H
 #define KC_IO_STORE_WRITER_H
@@ -13,20 +13,21 @@
 #include <pthread.h>
 
 enum {
-        KC_WRITER_NCONDITIONS = 64, /* waiting calls are spread over these: few wake in vain */
+        KC_WRITER_NCONDITIONS = 64, /* waiting calls are spread over these, so that few wake
+                                       needlessly */
 };
 
-/* How a run is given: by put or by put_blocks, never by both. */
+/* How a run is given: by put or by put_blocks, never both. */
 enum kc_run_form { KC_FORM_NONE, KC_FORM_PAIRS, KC_FORM_BLOCKS };
 
-/* The pairs of one block, or of a call. */
+/* The pairs of one block or of a call. */
 struct kc_pairs {
         const uint64_t *kmers;
         const uint32_t *counts;
         size_t n;
 };
 
-/* What a call works with; kept for later calls, of any thread. */
+/* What a call works with; kept for later calls from any thread. */
 struct kc_encoder {
         struct kc_encoder *next_idle, *next_made;
         struct kc_tally tally;
@@ -52,9 +53,9 @@ struct kc_store_writer {
         struct kc_output output;
         struct kc_store_options options;
         int nwords;      /* of a k-mer */
-        bool tombstones; /* the run is of these */
-        int free_ref;    /* of an append: the footer reference that is not in force */
-        char *warning;   /* of an append: what was wrong with the file; NULL: nothing */
+        bool tombstones; /* the run holds tombstones */
+        int free_ref;    /* for an append: the footer reference that is not in force */
+        char *warning;   /* for an append: what was wrong with the file, or NULL */
 
         pthread_mutex_t lock; /* of all below */
         pthread_cond_t part_turn[KC_WRITER_NCONDITIONS], ticket_turn[KC_WRITER_NCONDITIONS];
@@ -63,20 +64,21 @@ struct kc_store_writer {
 
         /* the run */
         enum kc_run_form form;
-        uint64_t part;                /* whose turn it is to be cut */
-        uint64_t next_ticket, ticket; /* calls with blocks, numbered; whose turn to claim */
+        uint64_t part;                /* the part whose turn it is to be cut */
+        uint64_t next_ticket, ticket; /* number for the next call with blocks; the one whose turn it
+                                         is to claim */
         uint64_t ndistinct;
-        uint64_t last[KC_MAX_WORDS]; /* k-mer, of the run so far */
+        uint64_t last[KC_MAX_WORDS]; /* last k-mer of the run so far */
         uint64_t *carry_kmers;
         uint32_t carry_counts[KC_BLOCK_NKMERS];
         size_t ncarry;
         struct kc_index index;
         uint64_t blocks_offset, end; /* of the run; of the file so far */
 
-        struct kc_words records, kinds; /* of the footer; a kind a run */
+        struct kc_words records, kinds; /* of the footer; one kind per run */
 };
 
-/* Before the first pairs of a run: its kind and its bounds, which are not those of the writer. */
+/* Before the first pairs of a run: set its kind and bounds in place of the writer's. */
 void kc_writer_set_run(struct kc_store_writer *writer, bool tombstones, uint32_t min_count,
                        uint32_t max_count);
 
@@ -86,7 +88,8 @@ enum kc_status kc_writer_put(struct kc_store_writer *writer, uint64_t part, bool
 enum kc_status kc_writer_put_blocks(struct kc_store_writer *writer,
                                     const struct kc_run_blocks *blocks, struct kc_error *err);
 
-/* Wait for the part's turn, and pass it on to the next part; lock held. */
+/* Wait for the part's turn; end_part passes it on to the next part. Lock held. KC_EUSAGE if the
+ * part is given twice or the form differs; or the writer's failure. */
 enum kc_status kc_writer_wait_for_part(struct kc_store_writer *writer, uint64_t part,
                                        enum kc_run_form form, struct kc_error *err);
 void kc_writer_end_part(struct kc_store_writer *writer);
@@ -94,10 +97,12 @@ void kc_writer_end_part(struct kc_store_writer *writer);
 /* Write the carry as the last block of the run. */
 enum kc_status kc_writer_put_carry(struct kc_store_writer *writer, struct kc_error *err);
 
-/* From now on all calls, blocked ones too, fail like this; but an earlier failure prevails. */
+/* Make all calls, including blocked ones, fail like this from now on; an earlier failure
+ * prevails. */
 void kc_writer_fail(struct kc_store_writer *writer, enum kc_status status, const char *message);
 
-/* An encoder for a call, to be given back (NULL is fine). Fails if any call has failed. */
+/* Take an encoder for a call, to be given back (NULL is fine there). Fails if any call has
+ * failed. */
 enum kc_status kc_writer_take_encoder(struct kc_store_writer *writer, struct kc_encoder **encoder,
                                       struct kc_error *err);
 void kc_writer_give_encoder(struct kc_store_writer *writer, struct kc_encoder *encoder);
