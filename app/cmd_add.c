@@ -1,5 +1,5 @@
 /*
- * kcount add: the k-mers of more reads into a .kc file, as a run of their own.
+ * kcount add: add the k-mers of more reads to a .kc file, as a run of their own.
  */
 #include "app/command.h"
 #include "app/counting.h"

@@ -1,5 +1,5 @@
 /*
- * kcount check: is a .kc file whole and true to itself?
+ * kcount check: is a .kc file complete and consistent?
  */
 #include "app/command.h"
 #include "app/json.h"
@@ -30,7 +30,7 @@ static enum kc_status check(const char *path, const struct check_settings *s,
         return status;
 }
 
-/* Whether all data is there. */
+/* Whether all data is present. */
 static bool is_sound(enum kc_status status)
 {
         return status == KC_OK || status == KC_EUNTIDY;

@@ -1,5 +1,5 @@
 /*
- * kcount compact: the runs of a .kc file into one, in place.
+ * kcount compact: merge the runs of a .kc file into one, in place.
  */
 #include "app/combining.h"
 #include "app/command.h"
@@ -14,7 +14,7 @@ static enum kc_status run_compact(const struct invocation *call, struct kc_error
                                      .output = call->operands[0],
                                      .lock = &lock,
                                      .may_be_idle = true };
-        /* before the file is opened: what is added later would be lost */
+        /* lock before opening the file: a run added in between would be lost */
         enum kc_status status = kc_store_lock(&lock, plan.output, err);
         if (status == KC_OK)
                 status = combine(call, &plan, err);

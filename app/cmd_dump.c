@@ -1,8 +1,8 @@
 /*
- * kcount dump: all k-mers with their counts, in order.
+ * kcount dump: print all k-mers with their counts, in order.
  *
- * The key space is cut into parts of about PART_NBYTES of text. Threads take parts in turn, format
- * them into a buffer of their own, and write when all parts before theirs are written.
+ * The key space is cut into parts of about PART_NBYTES of text. Threads take parts in order, format
+ * each into a buffer of their own, and write it after all earlier parts have been written.
  */
 #include "app/command.h"
 #include "app/kmer_text.h"
@@ -33,13 +33,13 @@ struct dump {
         uint64_t *bounds; /* part p is [bounds[p - 1], bounds[p]) */
         size_t nbounds;
         atomic_size_t next_part;
-        pthread_mutex_t lock; /* guards what follows */
+        pthread_mutex_t lock; /* guards the fields below */
         pthread_cond_t changed;
-        size_t turn; /* the part that may be written */
+        size_t turn; /* the part that may be written now */
         bool failed;
 };
 
-/* A thread's text of the part it has taken. */
+/* The text of the part that a thread has taken. */
 struct dump_part {
         size_t number;
         char *text;
@@ -178,7 +178,7 @@ out:
         return status;
 }
 
-/* Dump into a file of its own; on failure nothing of it is left. */
+/* Dump into a new file; on failure nothing of it remains. */
 static enum kc_status dump_to_file(struct dump *dump, int nthreads, const char *path,
                                    struct kc_error *err)
 {

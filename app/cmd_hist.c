@@ -13,7 +13,7 @@ struct hist_settings {
         bool genomescope;
 };
 
-/* The last row stands for all counts from max_count up. */
+/* The last row covers all counts from max_count up. */
 static void put_rows(struct text_out *out, const struct kc_histogram_row *rows, size_t nrows,
                      const struct hist_settings *s)
 {

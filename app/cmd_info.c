@@ -1,5 +1,5 @@
 /*
- * kcount info: what a .kc file says of itself; the devices there are.
+ * kcount info: describe a .kc file, or list the devices.
  */
 #include "app/command.h"
 #include "app/device.h"

@@ -1,5 +1,5 @@
 /*
- * kcount query: the counts of given k-mers, in the order they are asked for.
+ * kcount query: print the counts of given k-mers, in the order of the queries.
  *
  * k-mers are collected into a batch, looked up by all threads, and printed in order.
  */
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Below MIN_PARALLEL the start of threads takes longer than the work. */
+/* Below MIN_PARALLEL k-mers, starting threads takes longer than the work. */
 enum { BATCH_NKMERS = 1 << 17, MIN_PARALLEL = 1 << 12 };
 
 struct query_settings {
@@ -25,11 +25,11 @@ struct query_settings {
 
 struct query {
         struct kc_store *store;
-        struct kc_lookup **lookups; /* one a thread */
+        struct kc_lookup **lookups; /* one per thread */
         int nthreads, k;
         bool stranded;
         struct text_out *out;
-        uint64_t *kmers; /* [BATCH_NKMERS * nwords], as asked */
+        uint64_t *kmers; /* [BATCH_NKMERS * nwords], in the order of the queries */
         uint32_t *counts;
         size_t n;
         char *text; /* lines of TEXT_NKMERS k-mers */
@@ -76,7 +76,7 @@ out:
         return status;
 }
 
-/* kmer = the last k - 1 bases of kmer, and one more. */
+/* Replace kmer by its last k - 1 bases and one more base. */
 static void append_base(uint64_t *kmer, int k, int code)
 {
         int nwords = kc_kmer_nwords(k);

@@ -1,5 +1,5 @@
 /*
- * kcount range: the k-mers from one to another.
+ * kcount range: print the k-mers between two bounds.
  */
 #include "app/command.h"
 #include "app/kmer_text.h"
@@ -16,7 +16,7 @@ struct range_settings {
         bool count;
 };
 
-/* A bound as typed, filled up to k letters. */
+/* Parse a bound typed by the user, padded to k letters with filler. */
 static enum kc_status parse_bound(const char *text, int k, char filler, uint64_t *kmer,
                                   struct kc_error *err)
 {

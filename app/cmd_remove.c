@@ -1,5 +1,5 @@
 /*
- * kcount remove: k-mers out of a .kc file, by a run of tombstones.
+ * kcount remove: remove k-mers from a .kc file, by a run of tombstones.
  */
 #include "app/command.h"
 #include "app/device.h"
@@ -42,10 +42,10 @@ struct removing {
         struct tombstones tombstones;
         struct kc_count_totals totals;
         struct device_choice device;
-        struct kc_gpu_report gpu; /* where device.cuda */
+        struct kc_gpu_report gpu; /* valid if device.cuda */
 };
 
-/* A sequence typed by hand is held to what the user must have meant. */
+/* A sequence typed by hand that is too short or holds other letters must be a mistake. */
 static enum kc_status check_arguments(const struct removals *r, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
@@ -117,7 +117,7 @@ out:
         return status;
 }
 
-/* Each tombstone counts as a k-mer once, whatever else the engine has counted. */
+/* Record one k-mer per tombstone, not what the engine has counted. */
 static enum kc_status commit(struct removing *r, struct kc_error *err)
 {
         const struct kc_store_origin origin = { .names = &r->settings->file,
@@ -127,11 +127,11 @@ static enum kc_status commit(struct removing *r, struct kc_error *err)
                                                 .nskipped = r->removals.nskipped,
                                                 .nkmers = r->totals.ndistinct };
         struct kc_store_writer *writer = r->writer;
-        r->writer = NULL; /* commit frees it in any case */
+        r->writer = NULL; /* commit frees it, even on failure */
         return kc_store_commit(writer, &origin, err);
 }
 
-/* ---- what it tells ---- */
+/* ---- the report ---- */
 
 static void put_text(const struct removing *r, const struct invocation *call,
                      const struct kc_store_info *info)
@@ -203,7 +203,7 @@ static void close_all(struct removing *r)
 
 static enum kc_status run_remove(const struct invocation *call, struct kc_error *err)
 {
-        /* Static, because the thread that takes the signals lives on to the end. */
+        /* static, because the signal thread uses it until the process ends */
         static struct kc_job job;
         const struct remove_settings *s = call->settings;
         struct removing r = { .settings = s,

@@ -35,7 +35,7 @@ struct combining {
         uint64_t nread, nruns; /* pairs and runs of the inputs */
         int k;
         struct device_choice device;
-        struct kc_gpu_report gpu; /* where device.cuda */
+        struct kc_gpu_report gpu; /* valid if device.cuda */
         struct kc_store_writer *writer;
         struct kc_store_info written;
 };
@@ -79,7 +79,8 @@ static void close_all(struct combining *c)
         free(c->stores);
 }
 
-/* The file is one run in today's format, with nothing to mend, and no filter would change it. */
+/* Whether the file is one run in the current format, with nothing to repair, which the wanted
+ * filter would not change. */
 static bool is_done_already(const struct combining *c, const struct kc_store_options *wanted)
 {
         struct kc_store_info info;
@@ -153,8 +154,8 @@ static enum kc_status run_set(struct combining *c, struct kc_store_origin *origi
         return status;
 }
 
-/* A device takes a quarter of a second to begin, in which a thread merges so many k-mers
- * (docs/notes/gpu.md); more threads than the most do not make the CPU faster. */
+/* A device takes a quarter of a second to start; in that time a thread merges NKMERS_PER_THREAD
+ * k-mers (docs/notes/gpu.md). More than MOST_NTHREADS threads do not make the CPU faster. */
 static bool is_worth_a_device(const struct combining *c)
 {
         enum { NKMERS_PER_THREAD = 14 << 20, MOST_NTHREADS = 16 };
@@ -179,14 +180,14 @@ static enum kc_status write_result(struct combining *c, const struct kc_store_op
         KC_TRY(kc_store_create(&c->writer, c->plan->output, options, err));
         KC_TRY(run_set(c, &origin, &names, err));
         struct kc_store_writer *writer = c->writer;
-        c->writer = NULL; /* commit frees it in any case */
+        c->writer = NULL; /* commit frees it, even on failure */
         status = kc_store_commit(writer, &origin, err);
 out:
         free(names);
         return status;
 }
 
-/* ---- what it tells ---- */
+/* ---- the report ---- */
 
 static void put_number(struct text_out *out, const char *label, uint64_t number)
 {
@@ -298,7 +299,7 @@ out:
 enum kc_status combine(const struct invocation *call, const struct combine_plan *plan,
                        struct kc_error *err)
 {
-        /* Static, because the thread that takes the signals lives on to the end. */
+        /* static, because the signal thread uses it until the process ends */
         static struct kc_job job;
         const struct combine_settings *s = call->settings;
         struct combining c = { .settings = s,

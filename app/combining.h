@@ -1,6 +1,6 @@
 /*
- * Set operations on .kc files, and compact, which is one on a file by itself: what the commands
- * have in common.
+ * What the set operations on .kc files have in common with each other and with compact, which is a
+ * set operation on a single file.
  */
 #ifndef APP_COMBINING_H
 #define APP_COMBINING_H
@@ -21,12 +21,12 @@ struct combine_plan {
         enum kc_set_operation operation;
         enum kc_count_rule rule;
         const char *output;
-        const int *lock;  /* of the output, which is the only input (kc_store_lock); NULL: the
-                             output is another file */
-        bool may_be_idle; /* nothing is written if the input is one run already, as wanted */
+        const int *lock;  /* the lock (kc_store_lock) on the output if that is also the only input;
+                             NULL: the output is another file */
+        bool may_be_idle; /* write nothing if the input is already one run as wanted */
 };
 
-/* Check, run, write, tell. KC_EUSAGE and what the store returns. */
+/* Check, run, write, report. KC_EUSAGE, and errors of the store and the device. */
 enum kc_status combine(const struct invocation *call, const struct combine_plan *plan,
                        struct kc_error *err);
 

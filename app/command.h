@@ -1,5 +1,5 @@
 /*
- * The commands of kcount: one file each, one row each in main.c's table.
+ * The commands of kcount: each has a file and a row in main.c's table.
  */
 #ifndef APP_COMMAND_H
 #define APP_COMMAND_H
@@ -22,7 +22,7 @@ extern const struct command command_info;
 extern const struct command command_check;
 extern const struct command command_help;
 
-/* All of them, in the order of the manual; ends with NULL. */
+/* All commands, in the order of the manual; ends with NULL. */
 extern const struct command *const command_table[];
 
 /* NULL if there is no command of that name. */

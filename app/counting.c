@@ -20,10 +20,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A count under way: what was opened, and what is reported at the end. */
+/* A count in progress: what was opened, and what will be reported. */
 struct count {
         const struct count_settings *settings;
-        bool adds; /* output is a .kc file that gets another run */
+        bool adds; /* output is a .kc file to which a run is added */
         int k;
         bool stranded;
         const char *const *inputs;
@@ -41,8 +41,8 @@ struct count {
         struct kc_gpu_report gpu;
 };
 
-/* Of the default: half of what is available. What is pinned cannot be swapped, and the input, --tmp
- * and an output in a RAM disk want memory too; runs go to --tmp as well. */
+/* Two thirds of the default bound, which is half of the available memory. Pinned memory cannot be
+ * swapped, and input, --tmp and output may be on a RAM disk; runs also spill to --tmp. */
 static uint64_t pinned_memory(uint64_t memory_nbytes)
 {
         return memory_nbytes / 3 * 2;
@@ -79,7 +79,8 @@ static enum kc_status resolve(struct count *count, struct kc_error *err)
         return KC_OK;
 }
 
-/* The engine has been chosen: how many threads share the memory depends on it. */
+/* To be called once the engine is chosen, because the number of threads that share the memory
+ * depends on it. */
 static void plan_memory(struct count *count)
 {
         const struct count_settings *s = count->settings;
@@ -116,7 +117,7 @@ static enum kc_status create_store(struct count *count, struct kc_error *err)
         return kc_store_create(&count->writer, count->output, &storing, err);
 }
 
-/* Report a folder that takes no files now, not when memory is used up. */
+/* Report an unusable folder now, not when memory is used up. */
 static enum kc_status try_tmp(const char *folder, struct kc_error *err)
 {
         int fd;
@@ -126,7 +127,7 @@ static enum kc_status try_tmp(const char *folder, struct kc_error *err)
         return status;
 }
 
-/* An @LIST is an input as well. */
+/* An @LIST is an input, too. */
 static enum kc_status check_operands(const struct count *count, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
@@ -138,8 +139,8 @@ out:
         return status;
 }
 
-/* Whatever can be refused is refused before any input is read: opening the reader may mean waiting
- * for standard input. */
+/* Refuse whatever can be refused before any input is read: opening the reader may wait for standard
+ * input. */
 static enum kc_status open_all(struct count *count, struct kc_error *err)
 {
         const char *const *names;
@@ -158,8 +159,8 @@ out:
         return status;
 }
 
-/* Whether all inputs can be read again from their beginning: their sizes are known, and none is a
- * descriptor of ours, whose place in the file moves on where htslib reads it. */
+/* Whether all inputs can be read again from their beginning: their sizes are known, and none is one
+ * of our own descriptors, whose file position htslib advances when it reads. */
 static bool is_rereadable(const struct count *count)
 {
         const char *const *names;
@@ -213,7 +214,7 @@ static enum kc_status run_engine(struct count *count, struct kc_error *err)
         return status;
 }
 
-/* On the CPU, from the beginning. */
+/* Count on the CPU, from the beginning of the input. */
 static enum kc_status run_again(struct count *count, struct kc_error *err)
 {
         plan_memory(count);
@@ -249,7 +250,7 @@ static enum kc_status commit(struct count *count, struct kc_error *err)
                                           .nsaturated = count->totals.nsaturated };
         origin.nnames = kc_reader_names(count->reader, &origin.names);
         struct kc_store_writer *writer = count->writer;
-        count->writer = NULL; /* commit frees it in any case */
+        count->writer = NULL; /* commit frees it, even on failure */
         if (signals_caught()) {
                 kc_store_abort(writer);
                 return kc_fail(err, KC_ECANCELED, "interrupted");
@@ -298,7 +299,7 @@ static enum kc_status tell(struct count *count, const struct invocation *call, s
         enum kc_status status;
         KC_TRY(stores_open(&store, count->output, err));
         kc_store_get_info(store, &summary.stored);
-        if (count->adds) /* of this run, nothing */
+        if (count->adds) /* nothing is dropped from an added run */
                 summary.stored.ndropped_distinct = summary.stored.ndropped_kmers = 0;
         if (summary.counted.nkmers == 0)
                 fprintf(stderr,
@@ -354,7 +355,7 @@ static void close_count(struct count *count)
 
 enum kc_status counting_create(const struct invocation *call, struct kc_error *err)
 {
-        /* Static, because the thread that takes the signals lives on to the end. */
+        /* static, because the signal thread uses it until the process ends */
         static struct kc_job job;
         struct count count = { .settings = call->settings,
                                .job = &job,

@@ -1,6 +1,5 @@
 /*
- * Counting reads: into a .kc file of its own, or into one that is there already. What count and add
- * have in common.
+ * Counting reads, into a new .kc file or an existing one: what count and add have in common.
  */
 #ifndef APP_COUNTING_H
 #define APP_COUNTING_H
@@ -10,7 +9,7 @@
 
 enum { COUNTING_MAX_QUALITY = 93 };
 
-/* Of either command; zero where a command has no such option. */
+/* Of both commands; a field is zero if the command has no such option. */
 struct count_settings {
         uint64_t k, nthreads, memory_nbytes, engine_memory_nbytes, min_count, max_count,
                 min_quality, gpu_memory_nbytes, gpu_batch_nkmers;
@@ -18,10 +17,11 @@ struct count_settings {
         bool stranded, json, quiet, no_progress, force, reader_only;
 };
 
-/* count: the operands are reads; they go to settings->output, or a name made from theirs. */
+/* count: the operands are reads; the output is settings->output, or named after the first of
+ * them. */
 enum kc_status counting_create(const struct invocation *call, struct kc_error *err);
 
-/* add: the first operand is a .kc file, which tells k and strands, the others are reads. */
+/* add: the first operand is a .kc file, which determines k and stranded; the others are reads. */
 enum kc_status counting_add(const struct invocation *call, struct kc_error *err);
 
 /* ---- options of both ---- */

@@ -9,8 +9,8 @@
 
 enum { MAX_DEVICES = 64 };
 
-/* What follows "cuda", if device is one: "" or ":0" or ":0,1", no comma without a number on both
- * sides. NULL if it is none. */
+/* The part of device after "cuda": "" or ":0" or ":0,1", each comma between two numbers. NULL if
+ * device names no CUDA device. */
 static const char *cuda_devices(const char *device)
 {
         if (strncmp(device, "cuda", 4) != 0)
@@ -46,7 +46,7 @@ static const struct {
         const char *name, *stem;
 } verbs[] = { [DEVICE_COUNTS] = { "count", "count" }, [DEVICE_MERGES] = { "merge", "merg" } };
 
-/* NULL: there is none of this name. */
+/* NULL: there is no table of this name. */
 static const struct table *find_table(const char *name)
 {
         for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
@@ -89,7 +89,7 @@ enum kc_status device_choose(struct device_choice *choice, const char *device, c
                                           .table = chosen->table,
                                           .table_name = chosen->name };
         if (strcmp(device, "cpu") == 0 || (choice->may_fall_back && !kc_gpu_in_build()))
-                return KC_OK; /* nothing else is to be expected */
+                return KC_OK; /* no other engine would be chosen */
         if (table && k > chosen->max_k)
                 return kc_fail(err, KC_EUSAGE,
                                "--table %s counts up to k = %d; without --table, the CPU counts "

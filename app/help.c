@@ -6,8 +6,8 @@
 enum { LINE_WIDTH = 79, OPTION_INDENT = 26 };
 
 /*
- * Words of text from column on, broken before LINE_WIDTH, later lines indented; "\n" in text
- * breaks a line. Ends with a newline.
+ * Print the words of text, starting at column; lines break before LINE_WIDTH and at "\n" in text,
+ * and later lines are indented. Ends with a newline.
  */
 static void put_wrapped(struct text_out *out, const char *text, int column, int indent)
 {

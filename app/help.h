@@ -1,12 +1,12 @@
 /*
- * What the tables of commands and options look like to the user: --help and the manual page.
+ * The tables of commands and options as the user sees them: --help and the manual page.
  */
 #ifndef APP_HELP_H
 #define APP_HELP_H
 
 #include "app/command.h"
 
-/* `kcount --help`: all commands in a line each. */
+/* `kcount --help`: one line for each command. */
 void help_overview(struct text_out *out);
 
 /* `kcount COMMAND --help`. */

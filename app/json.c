@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Length of the UTF-8 character that s begins with, 0 if it begins with none (RFC 3629). */
+/* Length of the UTF-8 character at the start of s, 0 if there is none (RFC 3629). */
 static int utf8_length(const unsigned char *s)
 {
         static const struct {

@@ -9,7 +9,7 @@
 struct json {
         struct text_out *out;
         int depth;
-        bool has_member; /* of the innermost object or array */
+        bool has_member; /* the innermost object or array is not empty */
 };
 
 /* key is NULL for the outermost value and within arrays. */

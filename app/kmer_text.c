@@ -1,7 +1,7 @@
 /*
- * A k-mer is shifted up until its first base has the highest bits of its highest word; then each
- * byte, from the top, is four letters, looked up in a table of 1 KiB. Words are spelt whole: up to
- * 31 letters of nonsense behind the last base are overwritten by what follows.
+ * A k-mer is shifted up until its first base is in the highest bits of its highest word; then each
+ * byte, from the top, gives four letters, looked up in a table of 1 KiB. Words are spelled whole:
+ * up to 31 meaningless letters after the last base are overwritten by what follows.
  */
 #include "app/kmer_text.h"
 

@@ -1,5 +1,5 @@
 /*
- * k-mers and counts as lines of text, fast.
+ * Fast formatting of k-mers and counts as lines of text.
  */
 #ifndef APP_KMER_TEXT_H
 #define APP_KMER_TEXT_H
@@ -13,17 +13,17 @@
 struct kmer_text {
         int k;
         bool fasta;                    /* ">COUNT\nKMER\n" instead of "KMER\tCOUNT\n" */
-        uint32_t min_count, max_count; /* pairs outside are left out */
+        uint32_t min_count, max_count; /* pairs with other counts are left out */
 };
 
-/* KC_EUSAGE if text, as typed by hand, is shorter than k, or not of bases alone. */
+/* Check text that the user typed: KC_EUSAGE if it is shorter than k or holds anything but bases. */
 enum kc_status kmer_text_check(const char *text, int k, struct kc_error *err);
 
-/* Room that one line may need, scratch behind its end included. */
+/* Bytes that one line may need, including scratch space after its end. */
 size_t kmer_text_line_nbytes(int k);
 
 /*
- * Write the lines of n pairs to text, which has n * kmer_text_line_nbytes(k) bytes of room.
+ * Write the lines of n pairs to text [n * kmer_text_line_nbytes(k)].
  * Returns the end of the text.
  */
 char *kmer_text_lines(const struct kmer_text *format, const uint64_t *kmers, const uint32_t *counts,

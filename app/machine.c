@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Address space that is taken beside memory: libraries, stacks, what malloc() reserves. */
+/* Address space used in addition to memory: libraries, stacks, what malloc() reserves. */
 enum { SPACE_NBYTES = 384 << 20 };
 
 static uint64_t smaller(uint64_t a, uint64_t b)
@@ -18,7 +18,7 @@ static uint64_t smaller(uint64_t a, uint64_t b)
         return a < b ? a : b;
 }
 
-/* The first line of folder/name. False if there is none. */
+/* Read the first line of folder/name. False if there is none. */
 static bool read_line(const char *folder, const char *name, char *line, int size)
 {
         char path[2 * PATH_MAX + 64];
@@ -31,7 +31,7 @@ static bool read_line(const char *folder, const char *name, char *line, int size
         return found;
 }
 
-/* Values in KiB of "Name:   123 kB" files, in bytes; 0 if absent. */
+/* The value, in bytes, of a "Name:   123 kB" line of a file; 0 if absent. */
 static uint64_t read_kib(const char *path, const char *name)
 {
         char line[256];
@@ -53,7 +53,7 @@ struct limits {
         double ncores;
 };
 
-/* "max" and other words that are no number mean no limit. */
+/* "max", or any other word that is not a number, means no limit. */
 static void limit_memory(struct limits *limits, const char *line)
 {
         uint64_t value;
@@ -67,7 +67,7 @@ static void limit_cores(struct limits *limits, double quota, double period)
                 limits->ncores = quota / period;
 }
 
-/* A control group's limits, under the names of version 2 and of version 1. */
+/* Read a control group's limits, under their names in version 2 and version 1. */
 static void read_group(struct limits *limits, const char *folder)
 {
         char line[128], period_line[128];
@@ -84,7 +84,7 @@ static void read_group(struct limits *limits, const char *folder)
         }
 }
 
-/* A group's limits and those of all above it, up to where its hierarchy is mounted. */
+/* Read the limits of a group and of all its ancestors, up to the mount point of its hierarchy. */
 static void read_groups(struct limits *limits, const char *mount, const char *group)
 {
         char folder[2 * PATH_MAX];
@@ -123,7 +123,8 @@ int machine_ncores(void)
 {
         long n = sysconf(_SC_NPROCESSORS_ONLN);
         cpu_set_t set;
-        /* Fails on machines with more than 1024 cores; the count of those online stands then. */
+        /* Fails on machines with more than 1024 cores; n then remains the number of online
+         * cores. */
         if (sched_getaffinity(0, sizeof set, &set) == 0)
                 n = CPU_COUNT(&set);
         double quota = read_limits().ncores;
@@ -132,7 +133,7 @@ int machine_ncores(void)
         return n < 1 ? 1 : n > 1024 ? 1024 : (int)n;
 }
 
-/* All memory, for systems that do not say how much is available. UINT64_MAX: unknown. */
+/* Total memory, for systems that do not report how much is available. UINT64_MAX: unknown. */
 static uint64_t physical_nbytes(void)
 {
         long npages = sysconf(_SC_PHYS_PAGES);
@@ -154,8 +155,8 @@ uint64_t machine_available_nbytes(void)
 
 uint64_t machine_peak_nbytes(void)
 {
-        /* getrusage's figure starts at the parent's size when this process was begun by fork and
-         * exec, so it is only the second choice. */
+        /* After fork and exec getrusage's figure starts at the parent's size, so it is only the
+         * second choice. */
         uint64_t nbytes = read_kib("/proc/self/status", "VmHWM:");
         struct rusage usage;
         if (nbytes == 0 && getrusage(RUSAGE_SELF, &usage) == 0)

@@ -1,5 +1,5 @@
 /*
- * kcount: the table of commands, and the one place that prints errors and chooses the exit code.
+ * kcount: the table of commands, and the only place that prints errors and chooses the exit code.
  */
 #include "app/help.h"
 #include "app/references.h"
@@ -33,8 +33,8 @@ const struct command *command_find(const char *name)
 }
 
 /*
- * A descriptor 0, 1 or 2 that is closed would be given to the next file opened, and messages or
- * data written into it. Open it the wrong way round, so that using it fails.
+ * If descriptor 0, 1 or 2 is closed, the next file opened would get it, and messages or data would
+ * be written into that file. So open it in the wrong mode, so that using it fails.
  */
 static void occupy_standard_descriptors(void)
 {
@@ -44,7 +44,7 @@ static void occupy_standard_descriptors(void)
                         _exit(EXIT_FAILURE);
 }
 
-/* The command line as one string; arguments with blanks or quotes in them are quoted. */
+/* The command line as one string; arguments that contain blanks or quotes are quoted. */
 static char *join_arguments(int argc, char **argv)
 {
         size_t nbytes = 1;
@@ -104,13 +104,13 @@ static int exit_code(const struct invocation *call, const struct kc_error *err,
         return EXIT_USAGE;
 }
 
-/* Run argv by command's table; argv[0] is the program's or the command's name. */
+/* Parse argv by command's table and run it; argv[0] is the program's or the command's name. */
 static int dispatch(const struct command *command, int argc, char **argv, struct invocation *call)
 {
         struct kc_error err = { 0 };
         call->command = command;
         enum kc_status status = run(call, argc, argv, &err);
-        /* Also after a failure: what was written so far is the user's. */
+        /* Also after a failure: the user gets what was written so far. */
         enum kc_status closed = text_out_close(call->out, &err);
         status = status ? status : closed;
         int code = exit_code(call, &err, status);
@@ -118,7 +118,8 @@ static int dispatch(const struct command *command, int argc, char **argv, struct
         return code;
 }
 
-/* A word that is neither a command nor a file is more likely a command misspelt than a file. */
+/* A plain word that is neither a command nor a file is more likely a misspelled command than a
+ * file. */
 static bool is_misspelt(const char *word)
 {
         return strpbrk(word, "./@-") == NULL && access(word, F_OK) != 0;
@@ -164,7 +165,7 @@ static int run_program(int argc, char **argv)
 struct program {
         int argc, code;
         char **argv;
-        sigset_t signals; /* blocked at the start */
+        sigset_t signals; /* blocked when the program starts */
 };
 
 static void *run_in_thread(void *arg)
@@ -177,9 +178,10 @@ static void *run_in_thread(void *arg)
 
 /*
  * Memory that is freed must go back to the system, or -m could not be kept. By default malloc()
- * stops mapping large blocks once it has seen them freed; a fixed threshold prevents that, for
- * libraries too. It also reserves 64 MiB of address space for every thread, up to eight a core, and
- * a limit on address space (ulimit -v) counts those; the large blocks of the threads are mapped.
+ * stops mapping large blocks once such blocks have been freed; a fixed threshold prevents that, for
+ * libraries too. malloc() also reserves 64 MiB of address space per thread, for up to eight threads
+ * per core, and these count against a limit on address space (ulimit -v). The threads do not need
+ * them: their large blocks are mapped.
  */
 static void bound_malloc(void)
 {
@@ -188,8 +190,8 @@ static void bound_malloc(void)
 }
 
 /*
- * The program runs on a thread with a stack of known size, because 'ulimit -s' sets the size of
- * this one's. All signals go to the other threads.
+ * The program runs on a thread with a stack of known size, because 'ulimit -s' sets the size of the
+ * main thread's. All signals go to the other threads.
  */
 int main(int argc, char **argv)
 {

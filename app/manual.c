@@ -1,15 +1,17 @@
 /*
- * The manual page in mdoc(7), made from the tables of commands and options. docs/kcount.1 is this
- * output; a test holds it against the program.
+ * The manual page in mdoc(7), generated from the tables of commands and options. docs/kcount.1 is
+ * this output; a test compares it with the program's.
  */
 #include "app/help.h"
 
 #include <string.h>
 
-/* Of the last change to what the page says; not of the build, so that the page can be compared. */
+/* The date of the last change to the page's contents, not of the build, so that pages can be
+ * compared. */
 #define MANUAL_DATE "November 21, 2026"
 
-/* Text in a macro's argument or a text line, so that roff takes no letter of it for its own. */
+/* Print text as a macro's argument or a text line, escaped so that roff does not interpret any of
+ * it. */
 static void put_roff(struct text_out *out, const char *text, size_t n)
 {
         bool line_start = true;
@@ -26,7 +28,7 @@ static void put_roff(struct text_out *out, const char *text, size_t n)
         }
 }
 
-/* Paragraphs parted by "\n\n", one sentence a line, as mdoc wants them. */
+/* Print paragraphs, separated by "\n\n" in text, one sentence per line, as mdoc wants. */
 static void put_paragraphs(struct text_out *out, const char *text)
 {
         while (*text) {
@@ -48,7 +50,7 @@ static void put_paragraphs(struct text_out *out, const char *text)
         }
 }
 
-/* An argument may be a macro's name to mdoc ("Ar" reads "No"): \& in front keeps it text. */
+/* mdoc may take an argument for a macro's name ("No" after "Ar"): a leading \& keeps it text. */
 static void put_argument(struct text_out *out, const char *argument)
 {
         text_out_puts(out, " Ar \\&");

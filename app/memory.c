@@ -10,7 +10,8 @@
 
 enum {
         PROCESS_MIB = 24,     /* code, libraries, stacks, the index of the output */
-        THREAD_MIB = 36,      /* of the CPU engine: with less, bins are counted in many passes */
+        THREAD_MIB = 36,      /* per thread of the CPU engine: with less, bins are counted in many
+                                 passes */
         OUTSIDE_MIB = 12,     /* per thread, for the reader's buffers, or later the store's */
         OUTSIDE_FRACTION = 6, /* these take at most 1/6 of the bound */
         READER_FRACTION = 8,  /* the reader gets at least 1/8 of the bound */
@@ -20,7 +21,7 @@ uint64_t memory_default_nbytes(void)
 {
         uint64_t nbytes = machine_available_nbytes() / 4 * 3;
         if (nbytes == 0)
-                nbytes = 4096 * MIB; /* nothing is known of this machine */
+                nbytes = 4096 * MIB; /* unknown machine */
         return nbytes > OPTION_MIN_MEMORY_MIB * MIB ? nbytes : OPTION_MIN_MEMORY_MIB * MIB;
 }
 
@@ -30,7 +31,8 @@ static int threads_that_fit(uint64_t nbytes, int nthreads)
         return most < (uint64_t)nthreads ? (int)most : nthreads;
 }
 
-/* A device's engine has no tables in host memory to lend: the reader gets its share here. */
+/* A device's engine has no tables in host memory that the reader could use meanwhile, so the reader
+ * gets its share here. */
 static uint64_t outside(uint64_t nbytes, int nthreads, bool device)
 {
         uint64_t wanted = OUTSIDE_MIB * MIB * (unsigned)nthreads;
@@ -46,7 +48,7 @@ struct memory_plan memory_plan_count(uint64_t nbytes, int nthreads, bool device)
                 plan.nthreads = threads_that_fit(nbytes, nthreads);
         plan.reader_nbytes = outside(nbytes, plan.nthreads, device);
         plan.engine_nbytes = nbytes - PROCESS_MIB * MIB - plan.reader_nbytes;
-        /* The CPU engine needs its tables only when everything has been read. */
+        /* The CPU engine needs its tables only after everything has been read. */
         if (!device)
                 plan.reader_nbytes += kc_cpu_scratch_nbytes(plan.engine_nbytes, plan.nthreads);
         plan.reader_bound.factor = READER_FRACTION;

@@ -17,7 +17,8 @@ struct getopt_table {
 
 static void make_getopt_table(const struct option_spec *specs, struct getopt_table *table)
 {
-        /* '-': operands come as option 1, in place; ':': a missing argument is told apart. */
+        /* '-': operands are returned in place, as option 1; ':': a missing argument is reported as
+         * such */
         char *p = stpcpy(table->shorts, "-:hV");
         struct option *o = table->longs;
         for (int i = 0; specs[i].type != OPTION_END; i++) {
@@ -106,7 +107,7 @@ static int spec_index(const struct option_spec *specs, int code)
         return -1;
 }
 
-/* getopt_long said no: say why. optopt is a letter, a code of a long option, or 0. */
+/* Report why getopt_long failed. optopt is a letter, the code of a long option, or 0. */
 static enum kc_status reject(const struct command *command, int code, char **argv,
                              struct kc_error *err)
 {
@@ -130,7 +131,7 @@ static enum kc_status parse_arguments(struct invocation *call, int argc, char **
         struct getopt_table table;
         make_getopt_table(specs, &table);
         opterr = 0;
-        optind = 0; /* GNU: start afresh */
+        optind = 0; /* GNU: restart the scan */
         enum kc_status status = KC_OK;
         for (int code; (code = getopt_long(argc, argv, table.shorts, table.longs, NULL)) != -1;) {
                 if (code == '?' || code == ':')

@@ -22,15 +22,16 @@ enum option_type {
 
 struct option_spec {
         enum option_type type;
-        char letter;          /* 0: there is only the long name */
+        char letter;          /* 0: long name only */
         const char *name;     /* long name, without dashes */
         const char *argument; /* what --help calls the argument; NULL for flags */
         const char *help;
-        const char *preset; /* taken as given when the option is absent; NULL: the field stays 0 */
+        const char *preset; /* the argument assumed if the option is absent; NULL: the field stays
+                               0 */
         size_t offset;      /* of the field in the command's settings */
         uint64_t min, max;
         bool required;
-        bool hidden; /* for the build, not for users */
+        bool hidden; /* for the build, not shown to users */
 };
 
 enum { OPTION_MIN_MEMORY_MIB = 256 }; /* the smallest -m */
@@ -75,7 +76,7 @@ enum { OPTION_MIN_MEMORY_MIB = 256 }; /* the smallest -m */
                         "terminal." \
         }
 
-/* Where a command that takes a device does its work, and what it takes there. */
+/* Options of commands that can use a device: which one, and how much of its memory. */
 enum { OPTION_MIN_GPU_MEMORY_MIB = 256, OPTION_MIN_GPU_BATCH = 4096 };
 #define OPTION_DEVICE(field, text) \
         { \
@@ -107,14 +108,14 @@ struct command {
         enum kc_status (*run)(const struct invocation *call, struct kc_error *err);
         const char *operands;    /* as the usage line shows them */
         const char *summary;     /* one line, no full stop */
-        const char *description; /* paragraphs, parted by "\n\n" */
-        const char *examples;    /* lines to be typed */
+        const char *description; /* paragraphs, separated by "\n\n" */
+        const char *examples;    /* lines to type */
         const struct option_spec *options;
         size_t settings_nbytes;
         int min_operands, max_operands; /* max < 0: any number */
 };
 
-/* A command as it was called. */
+/* A command as the user called it. */
 struct invocation {
         const struct command *command;
         void *settings;
@@ -127,9 +128,9 @@ struct invocation {
 };
 
 /*
- * Read argv[1..] by call->command's table into call->settings and call->operands. Options and
- * operands come in any order; "--" ends the options. KC_EUSAGE, KC_ENOMEM. Free with
- * invocation_free in any case.
+ * Parse argv[1..] by call->command's table into call->settings and call->operands. Options and
+ * operands may come in any order; "--" ends the options. KC_EUSAGE, KC_ENOMEM. Free with
+ * invocation_free, even on failure.
  */
 enum kc_status invocation_parse(struct invocation *call, int argc, char **argv,
                                 struct kc_error *err);

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Length of name without its last ending, if that is one of endings and something is left. */
+/* Length of name without its ending if that is in endings and something is left. */
 static size_t strip(const char *name, size_t length, const char *const *endings)
 {
         for (; *endings; endings++) {
@@ -47,7 +47,7 @@ enum kc_status output_check(const char *path, bool force, struct kc_error *err)
 {
         struct stat found;
         if (stat(path, &found) != 0)
-                return KC_OK; /* making it will tell of any other trouble */
+                return KC_OK; /* creating it will report any other problem */
         if (S_ISDIR(found.st_mode))
                 return kc_fail(err, KC_EIO, "%s is a folder; name a file with -o", path);
         if (!S_ISREG(found.st_mode))

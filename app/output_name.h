@@ -1,5 +1,5 @@
 /*
- * Where a count goes when the user does not say, and whether it may go where the user says.
+ * The default name of a count's output, and checks of the name that the user gives.
  */
 #ifndef APP_OUTPUT_NAME_H
 #define APP_OUTPUT_NAME_H
@@ -11,11 +11,12 @@
 
 /*
  * The first input's name without folder and without its sequence and compression endings, plus
- * ".kc"; stdin.kc for "-". To be freed by the caller; NULL when out of memory.
+ * ".kc"; stdin.kc for "-". The caller frees it; NULL when out of memory.
  */
 char *output_name(const char *input);
 
-/* KC_EEXIST or KC_EIO if path cannot become a .kc file: it exists and !force, or is no file. */
+/* KC_EEXIST or KC_EIO if path cannot become a .kc file: it exists and !force, or it is not a
+ * regular file. */
 enum kc_status output_check(const char *path, bool force, struct kc_error *err);
 
 /* KC_EUSAGE if path is the same file as one of the inputs, even under another name. The input "-"

@@ -69,7 +69,7 @@ static void draw(struct progress *p)
                 n = snprintf(line, sizeof line, "\r%-8s %.0f MB%s\033[K", p->names[stage],
                              done * 1e-6, rate);
         }
-        /* A terminal that went away is no reason to stop counting. */
+        /* If the terminal is gone, counting continues. */
         if (write(STDERR_FILENO, line, (size_t)n) < 0)
                 return;
 }

@@ -1,13 +1,13 @@
 /*
- * --reader-only: read and parse as a count does, and count nothing. For benchmarks: no engine can
- * be faster than this.
+ * --reader-only: read and parse as count does, but count nothing. For benchmarks: no engine can be
+ * faster than this.
  */
 #ifndef APP_READER_ONLY_H
 #define APP_READER_ONLY_H
 
 #include "io/reader.h"
 
-/* Take all batches of the reader, nthreads at a time, and throw them away. */
+/* Take all batches of the reader, with nthreads threads, and discard them. */
 enum kc_status reader_only(struct kc_reader *reader, int nthreads, struct kc_error *err);
 
 #endif

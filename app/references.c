@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 /*
- * If REF_PATH is not set, htslib takes references from its cache, else from a server of the EBI.
- * Let it keep the cache, in the folder that htslib chooses (XDG_CACHE_HOME, else HOME), so that it
- * finds what samtools has fetched.
+ * If REF_PATH is not set, htslib takes references from its cache, otherwise from a server of the
+ * EBI. Keep the cache, in the folder that htslib chooses (XDG_CACHE_HOME, otherwise HOME), so that
+ * htslib finds what samtools has downloaded.
  */
 static void keep_references_local(void)
 {

@@ -20,7 +20,7 @@ void removals_destroy(struct removals *r)
         pthread_mutex_destroy(&r->lock);
 }
 
-/* Make the next sequence the one under way; text stays NULL at the end. */
+/* Begin the next sequence; r->text stays NULL at the end. */
 static enum kc_status begin_sequence(struct removals *r, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
@@ -41,7 +41,7 @@ out:
         return status;
 }
 
-/* Pack bases up to the first letter that is none, at most max of them; their number. */
+/* Pack bases up to the first letter that is not a base, at most max. Returns their number. */
 static size_t pack(const char *text, size_t max, uint64_t *words)
 {
         size_t n = 0;
@@ -53,7 +53,8 @@ static size_t pack(const char *text, size_t max, uint64_t *words)
         return n;
 }
 
-/* Append the stretch of bases that begins here; false if the batch has no room for all of it. */
+/* Append the stretch of bases that begins at r->at; false if the batch has no room for all of
+ * it. */
 static bool append_segment(struct removals *r, struct kc_batch *batch)
 {
         const size_t k = (size_t)r->k, nleft = r->length - r->at;

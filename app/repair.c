@@ -17,7 +17,7 @@ struct repairing {
         const struct repair_plan *plan;
         struct kc_job *job;
         struct kc_store *store;
-        struct kc_store_info info; /* of the state that was found */
+        struct kc_store_info info; /* of the newest state found */
         struct kc_rescue_totals lost;
 };
 
@@ -87,7 +87,7 @@ static void put_json(const struct repairing *r, struct text_out *out)
         json_end(&json, '}');
 }
 
-/* What is missing from the copy, as the error that the command ends with. */
+/* Return what is missing from the copy as the error with which the command ends. */
 static enum kc_status sum_up(const struct repairing *r, struct kc_error *err)
 {
         const struct kc_rescue_totals *lost = &r->lost;
@@ -133,7 +133,7 @@ out:
 enum kc_status repair(const struct invocation *call, const struct repair_plan *plan,
                       struct kc_error *err)
 {
-        /* Static, because the thread that takes the signals lives on to the end. */
+        /* static, because the signal thread uses it until the process ends */
         static struct kc_job job;
         struct repairing r = { .plan = plan, .job = &job };
         enum kc_status status;

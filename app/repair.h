@@ -1,5 +1,5 @@
 /*
- * kcount check --repair: a copy of all that is sound in a damaged .kc file.
+ * kcount check --repair: copy all undamaged data of a .kc file.
  */
 #ifndef APP_REPAIR_H
 #define APP_REPAIR_H
@@ -11,8 +11,8 @@ struct repair_plan {
         bool force, json, show_progress;
 };
 
-/* KC_ECORRUPT, with a summary of what is missing, if anything was lost; even then the copy is
- * written. */
+/* Write the copy. KC_ECORRUPT, with a summary of what is missing, if anything was lost; the copy is
+ * written even then. */
 enum kc_status repair(const struct invocation *call, const struct repair_plan *plan,
                       struct kc_error *err);
 

@@ -21,7 +21,7 @@ struct sequences {
         const char *input;
         size_t input_length, input_position;
         struct text line, sequence;
-        bool has_line; /* line is to be looked at again */
+        bool has_line; /* line has been read but not used */
         uint64_t line_number;
         char kind; /* '>', '@', 'l' for lines, or 0: not known yet */
 };
@@ -110,7 +110,7 @@ static enum kc_status append_letters(struct sequences *s, size_t n, struct kc_er
         return append(&s->sequence, s->line.data, n, err);
 }
 
-/* The lines of a record up to one that begins with stop (kept for later), or the end. */
+/* Read the lines of a record up to one that begins with stop (kept for later) or the end. */
 static enum kc_status read_letters(struct sequences *s, char stop, struct kc_error *err)
 {
         enum kc_status status;
@@ -129,7 +129,7 @@ out:
         return status;
 }
 
-/* "+" and as many quality letters as the sequence has. */
+/* Skip the "+" line and as many quality letters as the sequence has. */
 static enum kc_status skip_qualities(struct sequences *s, struct kc_error *err)
 {
         enum kc_status status;

@@ -1,7 +1,7 @@
 /*
- * The sequences of a file one after another, in its order: FASTA, FASTQ or plain lines, told apart
- * by the first letter, plain or compressed with gzip, BGZF or zstd. For queries, where order
- * matters and speed does not; reads to be counted come through io/reader.h.
+ * The sequences of a file, in order: FASTA, FASTQ or plain lines, recognized by the first letter,
+ * uncompressed or compressed with gzip, BGZF or zstd. For queries, where order matters and speed
+ * does not; io/reader.h reads the input of counts.
  */
 #ifndef APP_SEQUENCES_H
 #define APP_SEQUENCES_H
@@ -17,15 +17,15 @@ struct sequences;
 enum kc_status sequences_open(struct sequences **sequences, const char *path, struct kc_error *err);
 
 /*
- * The next sequence: *text [*length] is the reader's, valid until the next call; *text = NULL: end.
- * Of a plain line, the first field. KC_EINPUT with file and line for what is no sequence, or a
- * damaged file; KC_ENOMEM.
+ * Get the next sequence; of a plain line, the first field. *text [*length] remains the reader's and
+ * is valid until the next call; *text = NULL: end. KC_EINPUT, with file and line, if it is not a
+ * sequence or the file is damaged; KC_ENOMEM. One thread at a time.
  */
 enum kc_status sequences_next(struct sequences *sequences, const char **text, size_t *length,
                               struct kc_error *err);
 
-/* Report on standard error sequences shorter than k, and letters that are not bases, if there were
- * any. */
+/* Report on standard error how many sequences were shorter than k and how many letters were skipped
+ * because they are not bases, if any. */
 void sequences_tell_skipped(int k, uint64_t nshort, uint64_t nskipped);
 
 /* NULL is fine. */

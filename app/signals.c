@@ -1,11 +1,11 @@
 /*
- * The signals are blocked in all threads and taken by one that waits for them, so that no code has
- * to be safe to run in the middle of any other.
+ * The signals are blocked in all threads, and one thread waits for them, so that no code has to be
+ * async-signal-safe.
  *
  * That thread may run late. Ctrl-C ends both sides of a pipe, so the input may end before the
- * thread has asked the job to stop, and a part of the input would be taken for all of it. So
- * whoever is about to commit looks for a signal first (signals_caught). A signal is taken under a
- * lock, by whoever comes first; the thread waits for it with poll(), which takes nothing.
+ * thread has asked the job to stop, and part of the input would be taken for all of it. So any code
+ * that is about to commit checks for a signal first (signals_caught). Whichever comes first takes
+ * the signal, under a lock; the thread waits with poll(), which does not take it.
  */
 #include "app/signals.h"
 
@@ -20,14 +20,14 @@
 
 enum { GRACE_SECONDS = 3 };
 
-/* There is one set of signals a process, and so one of these. */
+/* A process has one set of signals, so there is one instance. */
 static struct {
         sigset_t set;
         int pending; /* a descriptor that can be read while a signal of the set is pending */
         struct kc_job *job;
-        pthread_mutex_t taking; /* held from taking a signal to having asked the job to stop */
-        int caught;             /* the first signal, or 0; under taking */
-        pthread_mutex_t lock;   /* guards temporary; a thread that dies keeps it */
+        pthread_mutex_t taking; /* held from taking a signal until the job has been asked to stop */
+        int caught;             /* the first signal, or 0; guarded by taking */
+        pthread_mutex_t lock;   /* guards temporary; die() never releases it */
         const char *temporary;  /* NULL: none */
 } state = { .taking = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -84,8 +84,8 @@ static void *wait_for_signals(void *arg)
         die(signo);
 }
 
-/* Whether the signal would end the process, and no other action is set for it. Those of a crash
- * must not be blocked; sigaction() refuses some that the C library uses itself. */
+/* Whether the signal would end the process and has no other action set. Signals of a crash must not
+ * be blocked; sigaction() refuses some that the C library uses itself. */
 static bool is_deadly(int signo)
 {
         static const int others[] = { SIGCHLD,  SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGURG,

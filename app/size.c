@@ -11,14 +11,14 @@
 bool parse_number(const char *text, uint64_t *number)
 {
         if (!isdigit((unsigned char)text[0]))
-                return false; /* strtoull would take blanks and signs */
+                return false; /* strtoull would accept blanks and signs */
         char *end;
         errno = 0;
         *number = strtoull(text, &end, 10);
         return errno == 0 && *end == '\0';
 }
 
-/* log2 of what a unit stands for, -1 for no unit. */
+/* log2 of a unit's value, -1 if it is not a unit. */
 static int unit_shift(const char *unit)
 {
         static const char letters[] = "KMGT";

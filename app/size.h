@@ -8,12 +8,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A whole number, digits only. False if text is none, or too large for 64 bits. */
+/* A whole number, digits only. False if text is not one, or does not fit in 64 bits. */
 bool parse_number(const char *text, uint64_t *number);
 
 /*
  * A size in bytes: 8G, 500M, 1.5G, 64k, 1048576. K, M, G and T are powers of 1024, in either
- * case; "B" or "iB" may follow. False if text is none, or the size does not fit 63 bits.
+ * case; "B" or "iB" may follow. False if text is not a size, or the size does not fit in 63 bits.
  */
 bool parse_size(const char *text, uint64_t *nbytes);
 

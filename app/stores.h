@@ -1,13 +1,13 @@
 /*
- * Opening .kc files: all commands but check do it here, so that each passes on the
- * store's warnings.
+ * Opening .kc files. All commands except check do it here, so that each prints the store's
+ * warnings.
  */
 #ifndef APP_STORES_H
 #define APP_STORES_H
 
 #include "io/store.h"
 
-/* As kc_store_open, kc_store_open_rescue and kc_store_append, with the file's warning printed on
+/* Like kc_store_open, kc_store_open_rescue and kc_store_append, with the file's warning printed on
  * standard error. */
 enum kc_status stores_open(struct kc_store **store, const char *path, struct kc_error *err);
 enum kc_status stores_open_rescue(struct kc_store **store, const char *path, struct kc_error *err);

@@ -1,6 +1,6 @@
 /*
- * A sink that looks on: it passes a run through to another sink and counts the k-mers seen once,
- * which the store can no longer tell where --min dropped them.
+ * A sink that passes a run through to another sink and counts the k-mers seen once; the store does
+ * not know their number if --min dropped them.
  */
 #ifndef APP_TALLY_H
 #define APP_TALLY_H

@@ -32,7 +32,7 @@ void text_out_stderr(struct text_out *out)
 
 static enum kc_status create(struct text_out *out, const char *path, struct kc_error *err)
 {
-        /* unlike a .kc file, a truncated text cannot be told from a whole one */
+        /* flush: unlike a truncated .kc file, truncated text cannot be recognized */
         const struct kc_new_file_options options = { .replace = true,
                                                      .flush = true,
                                                      .guard = signals_guard };
@@ -120,7 +120,7 @@ enum kc_status text_out_status(const struct text_out *out, struct kc_error *err)
         return kc_fail(err, KC_EIO, "%s: %s", out->name, kc_strerror(out->failure));
 }
 
-/* The failure is kept: it can still be asked for. */
+/* Keep the failure: text_out_status can still report it. */
 static void forget(struct text_out *out)
 {
         const int failure = out->failure;

@@ -1,10 +1,10 @@
 /*
- * Buffered text output to standard output or a file, every write checked.
+ * Buffered text output to standard output or a file; every write is checked.
  *
- * The first failure is kept and makes later writes do nothing, so callers may write on and look
- * once, at text_out_close; long loops look at what text_out_write returns.
+ * The first failure is kept, and later writes do nothing, so callers may go on writing and check
+ * once, at text_out_close; long loops check what text_out_write returns.
  *
- * A regular file appears under its name when it is complete (base/new_file.h).
+ * A regular file appears under its name only when it is complete (base/new_file.h).
  */
 #ifndef APP_TEXT_OUT_H
 #define APP_TEXT_OUT_H
@@ -21,7 +21,7 @@ enum { TEXT_OUT_BUFFER_NBYTES = 1 << 16 };
 struct text_out {
         int fd;
         const char *name; /* for messages; the caller's */
-        bool is_new;      /* fd is that of file; else it is written in place */
+        bool is_new;      /* fd is file.fd; otherwise fd is written in place */
         struct kc_new_file file;
         int failure; /* errno of the first write that failed, or 0 */
         size_t used;
@@ -31,8 +31,8 @@ struct text_out {
 void text_out_stdout(struct text_out *out);
 void text_out_stderr(struct text_out *out);
 
-/* path "-" is standard output; a device or pipe is written in place. Fails as kc_new_file_create
- * does. */
+/* path "-" is standard output; a device or pipe is written in place. Fails like kc_new_file_create.
+ * name must outlive out. */
 enum kc_status text_out_open(struct text_out *out, const char *path, struct kc_error *err);
 
 /* Each returns false once any write has failed. */
@@ -46,14 +46,14 @@ bool text_out_flush(struct text_out *out);
 /* KC_EIO for the first write that failed. */
 enum kc_status text_out_status(const struct text_out *out, struct kc_error *err);
 
-/* Flush, close, give the file its name. KC_EIO for the first failure of any write, or as
- * kc_new_file_commit fails. */
+/* Write what is buffered, close, give the file its name. KC_EIO for the first failure of any write;
+ * otherwise fails like kc_new_file_commit. */
 enum kc_status text_out_close(struct text_out *out, struct kc_error *err);
 
 /* Close and leave no file behind. */
 void text_out_abort(struct text_out *out);
 
-/* Whether the reader of a pipe went away; no reason to tell the user anything. */
+/* Whether the reader of a pipe has closed it, which need not be reported to the user. */
 bool text_out_pipe_closed(const struct text_out *out);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Time that passes.
+ * Elapsed time.
  */
 #ifndef KC_BASE_CLOCK_H
 #define KC_BASE_CLOCK_H
@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* Seconds since some moment in the past; never goes back. Any thread. */
+/* Seconds since an arbitrary fixed point; never decreases. May be called by any thread. */
 double kc_clock_seconds(void);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 /*
- * Bringing files and their names to the disk. A signal that interrupts a call does not make it
- * fail.
+ * Flushing files and their names to disk. A call that a signal interrupts is repeated, so it does
+ * not fail.
  */
 #ifndef KC_BASE_FILE_FLUSH_H
 #define KC_BASE_FILE_FLUSH_H
@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* As fsync and ftruncate. False with errno set on failure. */
+/* Like fsync and ftruncate. False with errno set on failure. */
 bool kc_file_flush(int fd);
 bool kc_file_resize(int fd, uint64_t nbytes);
 

@@ -14,7 +14,7 @@ bool kc_file_has_name(int fd, const char *path)
                here.st_ino == there.st_ino;
 }
 
-/* A process that replaces the file may have done so between our open and our lock. */
+/* Another process may have replaced the file between our open and our lock. */
 static enum kc_status take_lock(int fd, const char *path, struct kc_error *err)
 {
         bool is_held = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
@@ -30,7 +30,7 @@ static bool is_regular(int fd)
         return fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* Lock the file of the descriptor `opened`, which becomes *fd; if that fails, close it. */
+/* Lock the file open as `opened` and store the descriptor in *fd; if that fails, close it. */
 static enum kc_status lock_opened(int *fd, int opened, const char *path, struct kc_error *err)
 {
         enum kc_status status = take_lock(opened, path, err);
@@ -43,7 +43,7 @@ static enum kc_status lock_opened(int *fd, int opened, const char *path, struct 
 
 enum kc_status kc_file_lock(int *fd, const char *path, struct kc_error *err)
 {
-        /* O_NONBLOCK: a pipe must not make us wait before we can see what it is */
+        /* O_NONBLOCK: opening a pipe must not block before we can see that it is one */
         int opened = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
         if (opened < 0)
                 return kc_fail(err, KC_EIO, "cannot open %s for writing: %s", path,
@@ -54,7 +54,7 @@ enum kc_status kc_file_lock(int *fd, const char *path, struct kc_error *err)
         return kc_fail(err, KC_ECORRUPT, "%s is not a .kc file: it is not a regular file", path);
 }
 
-/* For writing if possible, because NFS locks only such descriptors. */
+/* Open for writing if possible, because NFS can lock only such descriptors. */
 static int open_replaced(const char *path)
 {
         int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);

@@ -1,7 +1,7 @@
 /*
- * Locks (flock) that keep two commands from changing a file at the same time, be it in place or by
- * putting another file in its place. None of them waits, so they cannot deadlock. Readers take
- * none. A file system without locks is no reason to refuse: there, nothing is locked.
+ * Locks (flock) that keep two commands from changing a file at the same time, whether in place or
+ * by replacing it. Taking a lock never waits, so there is no deadlock. Readers take no locks. On a
+ * file system without locks, nothing is locked and the calls succeed.
  */
 #ifndef KC_BASE_FILE_LOCK_H
 #define KC_BASE_FILE_LOCK_H
@@ -11,17 +11,17 @@
 #include <stdbool.h>
 
 /*
- * Open path for changes in place, and lock it.
+ * Open path for changes in place and lock it.
  *   fd  out: the caller's; closing it releases the lock. Set only on KC_OK
  * KC_EIO, also if another process holds the lock; KC_ECORRUPT if path is not a regular file.
  */
 enum kc_status kc_file_lock(int *fd, const char *path, struct kc_error *err);
 
 /*
- * Lock the file that is to be replaced, if there is one.
- *   exists  out: whether there is one
- *   fd      out: the caller's; closing it releases the lock. -1 if there is no file, or
- *           this process may not open it
+ * Lock the file that is to be replaced, if it exists.
+ *   exists  out: whether the file exists
+ *   fd      out: the caller's; closing it releases the lock. -1 if there is no file, or if this
+ *           process may not open it
  * KC_EIO, also if another process holds the lock, or path is not a regular file.
  */
 enum kc_status kc_file_lock_replaced(int *fd, bool *exists, const char *path, struct kc_error *err);

@@ -7,7 +7,7 @@
 
 enum {
         HUGE_PAGE = 2 << 20,
-        MIN_MAPPED = 128 << 10, /* smaller blocks are malloc's, which reuses them */
+        MIN_MAPPED = 128 << 10, /* smaller blocks come from malloc(), which reuses them */
 };
 
 static size_t round_up(size_t nbytes, size_t unit)
@@ -20,7 +20,7 @@ static size_t mapped_nbytes(size_t nbytes)
         return round_up(nbytes, (size_t)sysconf(_SC_PAGESIZE));
 }
 
-/* Map more than is needed, and unmap what lies before the first huge page and after the block. */
+/* Map more than needed, then unmap what lies before the first huge page and after the block. */
 static void *map_aligned(size_t nbytes)
 {
         size_t room = nbytes + HUGE_PAGE;
@@ -31,7 +31,7 @@ static void *map_aligned(size_t nbytes)
         if (before > 0)
                 munmap(base, before);
         munmap(base + before + nbytes, HUGE_PAGE - before);
-        /* A kernel without huge pages does as well, only more slowly. */
+        /* A kernel without huge pages works as well, only more slowly. */
         (void)madvise(base + before, nbytes, MADV_HUGEPAGE);
         return base + before;
 }

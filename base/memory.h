@@ -1,7 +1,7 @@
 /*
  * Large blocks of memory, which go back to the system as soon as they are freed. malloc() keeps
- * what is freed for later, so a table that grows would still occupy the memory of its former,
- * smaller selves, in excess of a bound that the sizes in use respect.
+ * freed memory for later use, so a growing table would still occupy the memory of its former,
+ * smaller versions, and the process would exceed a bound that the blocks in use respect.
  */
 #ifndef KC_BASE_MEMORY_H
 #define KC_BASE_MEMORY_H
@@ -13,13 +13,13 @@ extern "C" {
 #endif
 
 /*
- * A zeroed block. One of 2 MiB or more begins at a huge page and asks for huge pages. No page of it
- * takes memory before it is touched. NULL when out of memory; nbytes may be 0. Free with
+ * A zeroed block. A block of 2 MiB or more begins at a huge page boundary and asks for huge pages.
+ * A page takes no memory before it is touched. NULL when out of memory; nbytes may be 0. Free with
  * kc_huge_free.
  */
 void *kc_huge_alloc(size_t nbytes);
 
-/* Give back a block of kc_huge_alloc(nbytes), with the same nbytes; NULL is fine. */
+/* Free a block of kc_huge_alloc(nbytes); nbytes must be the same. NULL is fine. */
 void kc_huge_free(void *block, size_t nbytes);
 
 #ifdef __cplusplus

@@ -15,7 +15,7 @@
 enum {
         NATTEMPTS = 100,    /* to find a free name */
         MAX_LINKS = 40,     /* followed, as by the kernel */
-        MAX_TEMPORARY = 143 /* bytes of a temporary name: the least that any file system allows */
+        MAX_TEMPORARY = 143 /* bytes of a temporary name: every file system allows that many */
 };
 
 /* ---- paths ---- */
@@ -54,7 +54,7 @@ char *kc_path_follow(const char *path)
         return NULL;
 }
 
-/* A name beside path; only the beginning of a long one, not cut within a UTF-8 character. */
+/* A name beside path. A long one is truncated, but not within a UTF-8 character. */
 static char *name_beside(const char *path, int attempt)
 {
         char suffix[48], *name;
@@ -85,7 +85,7 @@ static void release_signals(const struct kc_new_file *file)
                 file->options.guard(false, file->temporary);
 }
 
-/* Give a file without a name one. AT_EMPTY_PATH would do without /proc, but takes a privilege. */
+/* Give a nameless file a name. AT_EMPTY_PATH would not need /proc, but requires a privilege. */
 static int link_nameless(int fd, const char *name)
 {
         char source[32];
@@ -94,9 +94,9 @@ static int link_nameless(int fd, const char *name)
 }
 
 /*
- * Take a temporary name beside path: for the nameless file of fd, or, where fd is -1, for a new
- * file, which open() creates so that the umask decides its mode.
- *   name  out: to be freed
+ * Take a temporary name beside path: for the nameless file fd or, if fd is -1, for a new file,
+ * which open() creates so that the umask decides its mode.
+ *   name  out: the caller frees it
  * Returns 0 or the new file's descriptor; -1 with errno set.
  */
 static int take_temporary_name(const char *path, int fd, char **name)
@@ -131,8 +131,8 @@ static int open_nameless(const char *path)
         return fd;
 }
 
-/* Some sandboxes allow no links, or have no /proc. That must be known before the work is done, so
- * it is tried with another file. */
+/* Some sandboxes allow no links, or have no /proc. We must know before the work is done, so this
+ * tries it with another file. */
 static bool links_work(const char *path)
 {
         char *name;
@@ -147,8 +147,8 @@ static bool links_work(const char *path)
         return works;
 }
 
-/* With a name if it cannot be without one, whatever the reason: if that fails too, its error is
- * the one to report. */
+/* If a nameless file fails for whatever reason, use a temporary name; if that fails too, report its
+ * error. */
 static void open_new(struct kc_new_file *file)
 {
         hold_signals(file);
@@ -181,7 +181,7 @@ static enum kc_status fail_exists(const char *path, struct kc_error *err)
                        path);
 }
 
-/* Ask the kernel first: it refuses to follow links that other users may have set as a trap. */
+/* Ask the kernel first: it refuses to follow links that other users may have planted. */
 static enum kc_status look_at_target(struct kc_new_file *file, const char *path, bool *exists,
                                      struct kc_error *err)
 {
@@ -274,7 +274,7 @@ static int name_anew(struct kc_new_file *file)
                 return 0;
         if (errno != EINVAL && errno != ENOSYS)
                 return -1;
-        /* a file system without that flag: a hard link never replaces either */
+        /* a file system without that flag: link() does not replace a file either */
         if (link(from, to) != 0)
                 return -1;
         return unlink(from);
@@ -304,7 +304,8 @@ static enum kc_status naming_failed(const struct kc_new_file *file, struct kc_er
         return kc_fail(err, KC_EIO, "cannot give %s its name: %s", file->path, strerror(errno));
 }
 
-/* A file may have appeared where there was none to lock at the beginning, or disappeared. */
+/* Since creation the file to replace may have appeared (it could not be locked then) or
+ * disappeared. */
 static enum kc_status replace(struct kc_new_file *file, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
@@ -341,8 +342,8 @@ static enum kc_status give_name(struct kc_new_file *file, struct kc_error *err)
         return status;
 }
 
-/* Some file systems report a failed write only when the file is closed, and it must be open to get
- * its name: so another descriptor of it is closed. */
+/* Some file systems report a failed write only on close, but the file must stay open until it has
+ * its name: so close a duplicate of the descriptor. */
 static enum kc_status check_writes(const struct kc_new_file *file, struct kc_error *err)
 {
         int copy = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
@@ -351,7 +352,7 @@ static enum kc_status check_writes(const struct kc_new_file *file, struct kc_err
         return write_failed(file, err);
 }
 
-/* Bring the name to the disk. */
+/* Flush the name to disk. */
 static enum kc_status flush_name(const struct kc_new_file *file, struct kc_error *err)
 {
         if (kc_folder_flush(file->path, file->fd))

@@ -1,21 +1,20 @@
 /*
  * A file that appears under its name only when it is complete.
  *
- * Until then it has no name at all (O_TMPFILE), so nothing of it remains, however the process
- * ends. Where the file system or a sandbox does not allow that, it has a temporary name beside its
- * target, PATH.tmp.PID.N, and is renamed at the end; a signal handler can remove it
- * (kc_name_guard).
+ * Until then it has no name at all (O_TMPFILE), so nothing of it remains, however the process ends.
+ * If the file system or a sandbox does not allow that, it has a temporary name beside its target,
+ * PATH.tmp.PID.N, and is renamed at the end; a signal handler can remove it (kc_name_guard).
  *
- * If it may not replace a file, giving it the name fails if the name is taken, so that no file is
- * lost to a race. If it may, the existing file is locked (base/file_lock.h) from the beginning to the
- * end: it is not replaced while another process changes it, nor changed before it is replaced.
+ * If it may not replace a file, giving it a name that is taken fails, so that no file is lost in a
+ * race. If it may, the existing file stays locked (base/file_lock.h) from create to discard, so no
+ * other kcount process changes it in the meantime.
  *
- * A file that replaces another is on the disk before it takes the name, and the name is on the disk
- * when commit returns: after a power failure the name means one of the two files, whole, and once
- * commit has returned the new one. Any other file is not flushed unless the options ask for it:
+ * A file that replaces another is on disk before it takes the name, and the name is on disk when
+ * commit returns: after a power failure the name refers to one of the two files, complete, and to
+ * the new one if commit had returned. Any other file is not flushed unless the options ask for it:
  * after a power failure it may be missing or incomplete.
  *
- * A symbolic link is followed: the file that it leads to is created or replaced.
+ * A symbolic link is followed: its target is created or replaced.
  */
 #ifndef KC_BASE_NEW_FILE_H
 #define KC_BASE_NEW_FILE_H
@@ -25,8 +24,9 @@
 #include <stdbool.h>
 
 /*
- * Keeps a signal from ending the process while names are made and removed. Called with hold true
- * before that: until the next call no signal may end the process. Called with hold false after it:
+ * Keeps signals from ending the process while names are created and removed. Called with hold =
+ * true before that: until the next call no signal may end the process. Called with hold = false
+ * after it:
  *   temporary  the name to remove if a signal ends the process from now on, valid until the next
  *              call; NULL: none
  */

@@ -1,8 +1,8 @@
 /*
  * KC_SIMD_CLONES before a function: compile it for several instruction sets and choose at load
- * time. The functions so marked are plain loops that the compiler turns into vectors. Sanitizers
- * cannot start programs with such functions, and clang names the targets differently: there the
- * plain version is used.
+ * time. The functions marked with it are plain loops that the compiler vectorizes. Programs with
+ * such functions do not start under sanitizers, and clang names the targets differently: there only
+ * the plain version is compiled.
  */
 #ifndef KC_BASE_SIMD_H
 #define KC_BASE_SIMD_H

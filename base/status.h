@@ -11,18 +11,18 @@ extern "C" {
 
 enum kc_status {
         KC_OK = 0,
-        KC_EUSAGE,    /* the caller asked for something that cannot be: k out of range, ... */
+        KC_EUSAGE,    /* the caller asked for something impossible: k out of range, ... */
         KC_EINPUT,    /* an input file is missing, damaged, truncated or of another kind */
         KC_ECORRUPT,  /* a .kc file is damaged or not a .kc file */
-        KC_EUNTIDY,   /* a .kc file has lost nothing, but something in it should be mended */
+        KC_EUNTIDY,   /* a .kc file has lost nothing, but something in it should be repaired */
         KC_EEXIST,    /* the output exists and may not be replaced */
         KC_EIO,       /* the system refused to read, write, rename, ... */
-        KC_ENOMEM,    /* memory could not be had */
+        KC_ENOMEM,    /* out of memory, or a thread could not be started */
         KC_EDEVICE,   /* no device, no driver, or a device failed */
         KC_ECANCELED, /* kc_job.cancel was set */
 };
 
-/* What went wrong first. Zero-initialise it; one per thread, or guard it yourself. */
+/* The first failure. Zero-initialise it; use one per thread, or guard it yourself. */
 struct kc_error {
         enum kc_status status;
         char message[1024];

@@ -20,7 +20,7 @@ static int open_and_unlink(const char *folder)
         return fd;
 }
 
-/* /proc and the like fail with ENOENT when a file is to be created. */
+/* /proc and the like refuse to create files with ENOENT. */
 static const char *why_not(const char *folder, int code)
 {
         return code == ENOENT && access(folder, F_OK) == 0 ? "no file can be created there"
@@ -30,8 +30,8 @@ static const char *why_not(const char *folder, int code)
 enum kc_status kc_temp_file_open(const char *folder, int *fd, struct kc_error *err)
 {
         *fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-        /* File systems and kernels without O_TMPFILE say so in different ways. If the second way
-         * fails too, its error is the one that the user can act on. */
+        /* File systems and kernels without O_TMPFILE report that in different ways. If creating and
+         * unlinking a file fails too, its error is the one that the user can act on. */
         if (*fd < 0)
                 *fd = open_and_unlink(folder);
         if (*fd < 0)

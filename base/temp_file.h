@@ -1,6 +1,6 @@
 /*
- * A temporary file without a name, for what memory does not hold: it is gone as soon as it is
- * closed, however the program ends. Messages name the folder.
+ * A nameless temporary file, for data that does not fit in memory. It is gone as soon as it is
+ * closed, however the program ends. Error messages name the folder.
  */
 #ifndef KC_BASE_TEMP_FILE_H
 #define KC_BASE_TEMP_FILE_H
@@ -17,17 +17,18 @@ extern "C" {
 /*
  * Create a file in folder, open for reading and writing.
  *   fd  out: the caller's to close; -1 on failure
- * KC_EIO if folder is not a folder, or takes no file.
+ * KC_EIO if folder is not a folder, or if no file can be created in it.
  */
 enum kc_status kc_temp_file_open(const char *folder, int *fd, struct kc_error *err);
 
-/* Write or read all nbytes at offset; KC_EIO if that fails. The file position is not used. */
+/* Write or read all nbytes at offset; KC_EIO if that fails. The file position is not used, so
+ * threads may share fd. */
 enum kc_status kc_temp_file_write(const char *folder, int fd, const void *data, size_t nbytes,
                                   uint64_t offset, struct kc_error *err);
 enum kc_status kc_temp_file_read(const char *folder, int fd, void *data, size_t nbytes,
                                  uint64_t offset, struct kc_error *err);
 
-/* Report a write that failed with this errno; 0: it wrote nothing. Returns KC_EIO. */
+/* Report a write that failed with errno `code`, or wrote nothing (code 0). Returns KC_EIO. */
 enum kc_status kc_temp_file_write_failed(const char *folder, int code, struct kc_error *err);
 
 #ifdef __cplusplus

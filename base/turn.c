@@ -1,6 +1,6 @@
 #include "base/turn.h"
 
-/* The sections are short: most waits end before sleeping would have begun. */
+/* The sections are short: most waits end before a thread could go to sleep. */
 enum { NSPINS = 200 };
 
 void kc_turn_init(struct kc_turn *turn)
@@ -47,8 +47,8 @@ void kc_turn_wait(struct kc_turn *turn, uint64_t number)
         pthread_mutex_unlock(&queue->lock);
 }
 
-/* Either the store is seen by who is about to sleep, or the sleeper is seen here: both sides write
- * first and read then, sequentially consistent. */
+/* Both sides write first and read afterwards, sequentially consistent: so either the thread that is
+ * about to sleep sees the new `next`, or this thread sees that it sleeps. */
 void kc_turn_pass(struct kc_turn *turn)
 {
         uint64_t number = atomic_fetch_add(&turn->next, 1) + 1;

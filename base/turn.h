@@ -1,5 +1,5 @@
 /*
- * A section that threads pass through in the order of numbers: 0, 1, 2, ...
+ * A critical section that threads pass through in the order of their numbers: 0, 1, 2, ...
  */
 #ifndef KC_BASE_TURN_H
 #define KC_BASE_TURN_H
@@ -9,11 +9,11 @@
 #include <stdint.h>
 
 enum {
-        KC_TURN_NQUEUES = 64, /* for who waits: a turn wakes none but its own */
+        KC_TURN_NQUEUES = 64, /* waiters are spread over these: passing a turn wakes one queue */
 };
 
 struct kc_turn {
-        atomic_uint_fast64_t next; /* whose turn it is */
+        atomic_uint_fast64_t next; /* the number whose turn it is */
         struct kc_turn_queue {     /* number n waits in queue n % KC_TURN_NQUEUES */
                 atomic_int nsleepers;
                 pthread_mutex_t lock;
@@ -24,7 +24,8 @@ struct kc_turn {
 void kc_turn_init(struct kc_turn *turn);
 void kc_turn_destroy(struct kc_turn *turn);
 
-/* Wait until all numbers below have passed. Every number must come, and pass. */
+/* wait: block until all lower numbers have passed. pass: end the turn; only the thread whose turn
+ * it is may call it. Every number must pass exactly once, or higher numbers wait forever. */
 void kc_turn_wait(struct kc_turn *turn, uint64_t number);
 void kc_turn_pass(struct kc_turn *turn);
 

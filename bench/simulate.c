@@ -1,15 +1,15 @@
 /*
  * simulate: reads of a random genome, fast, for benchmarks of any size.
  *
- * Genome    blocks of BLOCK bases. A block is drawn from its own number, or, with the probability
- *           given by --repeats, is a copy of one of a few units, some of them far more frequent
- *           than others, as transposons are.
+ * Genome    blocks of BLOCK bases. A block is drawn from its own number or, with the probability
+ *           given by --repeats, is a copy of one of a few units, some far more frequent than
+ *           others, like transposons.
  * Read      drawn from its own number: where it starts, which strand, which letters are wrong. So
- *           the text depends on the seed alone, never on the threads.
- * Qualities a window of one long random walk over LEVELS, made once; wrong letters get a low
- *           one. Sticky enough for gzip to reach the four- to fivefold of real FASTQ.
+ *           the text depends only on the seed, not on the threads.
+ * Qualities a window of one long random walk over LEVELS, made once; wrong letters get a low one.
+ *           Repetitive enough that gzip compresses four- to fivefold, as with real FASTQ.
  *
- * Threads format blocks of reads side by side and write them in turn.
+ * Threads format blocks of reads in parallel and write them in order.
  */
 #include "base/parallel.h"
 
@@ -31,7 +31,7 @@ enum {
         BLOCK = 1000,            /* bases of a genome block, so also of a repeat unit */
         COPIES = 20,             /* of a repeat unit, on average */
         WALK_NBYTES = 1 << 22,   /* of the quality walk */
-        OUTPUT_NBYTES = 1 << 20, /* of text formatted at a time, about */
+        OUTPUT_NBYTES = 1 << 20, /* of text formatted at a time, approximately */
         NAME_NBYTES = 32,        /* room for @sim.NUMBER/1 */
 };
 
@@ -55,7 +55,7 @@ struct simulation {
         atomic_uint_fast64_t next_genome_block;
         int fd;
         uint64_t reads_per_block, text_nbytes;
-        pthread_mutex_t lock; /* guards the three below */
+        pthread_mutex_t lock; /* guards the three fields below */
         pthread_cond_t turn;
         uint64_t next_block, written_blocks;
         bool failed;
@@ -94,7 +94,7 @@ static double draw_unit(uint64_t *state)
         return (double)((draw(state) >> 11) + 1) * 0x1p-53;
 }
 
-/* Letters to leave alone before the next event of the given rate. */
+/* Number of letters to skip before the next event of the given rate. */
 static uint64_t draw_gap(uint64_t *state, double rate)
 {
         if (rate <= 0)
@@ -148,7 +148,7 @@ static enum kc_status make_genome(struct simulation *sim, struct kc_error *err)
         return kc_parallel(sim->set.nthreads, genome_worker, NULL, sim, err);
 }
 
-/* A walk that mostly stays where it is, else drops, or climbs back to the top. */
+/* A walk that mostly stays at its level, otherwise drops or climbs back to the top. */
 static enum kc_status make_walk(struct simulation *sim, struct kc_error *err)
 {
         uint64_t n = WALK_NBYTES + sim->set.length;

@@ -8,7 +8,7 @@
 
 enum { SLAB_NBYTES = 2 << 20 }; /* a huge page */
 
-/* Free chunks of a worker; when there are two batches, one goes to the shared list. */
+/* Free chunks of a worker; once they make two batches, one goes to the shared list. */
 struct kc_arena_worker {
         struct kc_arena_chunk *free;
         size_t nfree;
@@ -23,7 +23,7 @@ enum kc_status kc_arena_init(struct kc_arena *arena, size_t nchunks, int nworker
         arena->workers = calloc((size_t)nworkers, sizeof *arena->workers);
         if (arena->workers == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
-        /* One slab more than asked for, so that the first one can begin at a huge page. */
+        /* One extra slab, so that the first one can begin at a huge page boundary. */
         void *base = mmap(NULL, arena->nbytes + SLAB_NBYTES, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (base == MAP_FAILED) {
@@ -75,7 +75,7 @@ static struct kc_arena_chunk *pop_batch(struct kc_arena *arena)
         return batch;
 }
 
-/* Cut a new slab into batches; the first is the caller's, the others are shared. */
+/* Cut a new slab into batches: return the first, share the others. NULL if the arena is used up. */
 static struct kc_arena_chunk *cut_slab(struct kc_arena *arena)
 {
         size_t offset = atomic_fetch_add(&arena->used_nbytes, SLAB_NBYTES);
@@ -99,14 +99,15 @@ static struct kc_arena_chunk *take_batch(struct kc_arena *arena)
                 struct kc_arena_chunk *batch = pop_batch(arena);
                 if (batch)
                         return batch;
-                /* Not under the lock: the kernel clears the page, and threads do that side by side.
+                /* Not under the lock: the kernel clears the page, which threads can do in parallel.
                  */
                 atomic_fetch_add(&arena->ncutting, 1);
                 batch = cut_slab(arena);
                 bool others_cutting = atomic_fetch_sub(&arena->ncutting, 1) > 1;
                 if (batch)
                         return batch;
-                /* What another thread is cutting will be there in a moment, or is there already. */
+                /* If another thread is cutting a slab, its batches will be shared soon, or are
+                 * already. */
                 if (!others_cutting)
                         return pop_batch(arena);
                 sched_yield();

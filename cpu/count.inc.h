@@ -3,11 +3,11 @@
  *
  *      records ──▶ equal super-k-mers folded ──▶ k-mers ──▶ table ──▶ pairs by prefix
  *
- * At usual coverage most super-k-mers of a bin occur many times over: they are folded first, whole,
- * in a small table, and each is then cut into k-mers once, with a weight. The k-mer table is open
- * addressing with linear probing, keys and counts apart; it grows with the bin up to the thread's
- * share of memory. A bin with more distinct k-mers than that is counted in several passes over its
- * records, each of which takes a range of hashes: slower, but exact in any memory.
+ * At usual coverage most super-k-mers of a bin occur many times. Equal ones are first folded in a
+ * small table; each is then cut into k-mers once, with a weight. The k-mer table uses open
+ * addressing with linear probing, with keys and counts in separate arrays; it grows with the bin up
+ * to the thread's share of memory. A bin with more distinct k-mers than that is counted in several
+ * passes over its records, each for a range of hashes: slower, but exact in any memory.
  */
 
 enum {
@@ -31,11 +31,11 @@ struct W(counter) {
         uint64_t top_mask;
 
         struct W(folded) *folded; /* [W(FOLD_CAP)] */
-        uint32_t *fold_slot;      /* [FOLD_SLOTS] index into folded + 1, 0: free */
+        uint32_t *fold_slot;      /* [FOLD_SLOTS] 1 + index into folded; 0: free */
         uint32_t nfolded;
 
         struct W(key) *keys;
-        uint32_t *counts; /* 0: free, whatever the key says */
+        uint32_t *counts; /* 0: free, whatever the key is */
         int table_bits, alloc_bits, max_table_bits;
         size_t nused;
         uint64_t nsaturated;
@@ -43,13 +43,13 @@ struct W(counter) {
         /* Pairs on their way to setup.pairs. */
         struct W(item) *collected; /* [W(COLLECT_CAP) + 1] */
         size_t ncollected;
-        uint8_t *staged; /* the same, as they are written to the lists, sorted by list */
+        uint8_t *staged; /* the same pairs, encoded as in the lists and sorted by list */
         size_t staged_nbytes;
         uint32_t *list_end; /* [nlists + 1] in staged */
 
-        /* The pass takes the k-mers whose hash >> PASS_SHIFT equals pass under pass_mask. */
+        /* The pass counts the k-mers with (hash >> PASS_SHIFT & pass_mask) == pass. */
         uint64_t pass_mask, pass;
-        double distinct_per_byte; /* of the bins so far, to begin with a table of the right size */
+        double distinct_per_byte; /* of the last bin, to choose the next table's initial size */
 };
 
 static void W(slots_free)(struct W(key) *keys, uint32_t *counts, int bits)
@@ -65,7 +65,7 @@ static void W(table_free)(struct W(counter) *c)
         c->counts = NULL;
 }
 
-/* A new, empty table; the old one stays the caller's. */
+/* Allocate an empty table; the old one remains the caller's to free. */
 static enum kc_status W(table_alloc)(struct W(counter) *c, int bits, struct kc_error *err)
 {
         c->keys = kc_huge_alloc(sizeof *c->keys << bits);
@@ -110,7 +110,7 @@ static enum kc_status W(counter_new)(void **counter, const struct kc_width_setup
         if (c->folded == NULL || c->fold_slot == NULL || c->collected == NULL ||
             c->staged == NULL || c->list_end == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
-        /* While the table grows, the old one (half as large) is there as well. */
+        /* While the table grows, the old one (half the size) exists as well. */
         size_t slot_nbytes = (sizeof *c->keys + sizeof *c->counts) * 3 / 2;
         size_t buffers_nbytes = FOLD_NBYTES + FOLD_SLOTS * sizeof *c->fold_slot +
                                 W(COLLECTED_NBYTES) + c->staged_nbytes;
@@ -122,9 +122,9 @@ static enum kc_status W(counter_new)(void **counter, const struct kc_width_setup
 }
 
 /*
- * Add weight to the count of a key that is at `slot` or behind. That the slot is free and that it
- * holds the key are one branch, which is nearly always taken; two would be mispredicted for half of
- * the keys.
+ * Add weight to the count of a key, probing from `slot` on. One branch tests whether the slot is
+ * free or holds the key; it is nearly always taken, while two branches would be mispredicted for
+ * half of the keys.
  */
 static inline void W(add_at)(struct W(counter) *c, const struct W(key) *key, size_t slot,
                              uint32_t weight)
@@ -141,7 +141,7 @@ static inline void W(add_at)(struct W(counter) *c, const struct W(key) *key, siz
         c->nused += count == 0;
 }
 
-/* The integer that k packed bases spell (X[0] low): bases reversed, shifted down to bit 0. */
+/* The integer that k packed bases spell: the bases in reverse order, shifted down to bit 0. */
 static inline void W(spell)(const struct W(key) *packed, int k, struct W(key) *out)
 {
         int unused = 64 * KC_WORDS - 2 * k;
@@ -153,7 +153,7 @@ static inline void W(spell)(const struct W(key) *packed, int k, struct W(key) *o
         }
 }
 
-/* Leave the table empty and twice as large; its slots so far become the caller's. */
+/* Make the table empty and twice as large; its old slots become the caller's to free. */
 static enum kc_status W(table_double)(struct W(counter) *c, struct W(key) **keys, uint32_t **counts,
                                       struct kc_error *err)
 {
@@ -162,7 +162,8 @@ static enum kc_status W(table_double)(struct W(counter) *c, struct W(key) **keys
         *counts = c->counts;
         if (bits == c->alloc_bits)
                 return W(table_alloc)(c, bits + 1, err);
-        /* Memory for more slots is at hand. A copy of those in use is no more than half of it. */
+        /* The allocation has room for more slots. Move the used ones into a copy, at most half as
+         * large. */
         *keys = kc_huge_alloc(sizeof **keys << bits);
         *counts = kc_huge_alloc(sizeof **counts << bits);
         if (*keys == NULL || *counts == NULL)
@@ -189,7 +190,7 @@ static enum kc_status W(table_grow)(struct W(counter) *c, struct kc_error *err)
         return status;
 }
 
-/* Make room for nmore keys. *overflow is set if the table would outgrow the thread's memory. */
+/* Make room for nmore keys. Sets *overflow if the table would outgrow the thread's memory. */
 static enum kc_status W(make_room)(struct W(counter) *c, size_t nmore, bool *overflow,
                                    struct kc_error *err)
 {
@@ -205,7 +206,7 @@ static enum kc_status W(make_room)(struct W(counter) *c, size_t nmore, bool *ove
         return KC_OK;
 }
 
-/* The two strands of the k-mer at hand, rolled along a super-k-mer. */
+/* The current k-mer on both strands, rolled along a super-k-mer. */
 struct W(strands) {
         struct W(key) forward, reverse;
 };
@@ -234,7 +235,7 @@ static inline void W(roll)(struct W(strands) *s, uint64_t base, uint64_t top_mas
                                                                                      << top_shift;
 }
 
-/* Which strand is the smaller is as good as random: no branch may depend on it. */
+/* Which strand is smaller is practically random, so no branch may depend on it. */
 static inline struct W(key) W(chosen)(const struct W(strands) *s, bool stranded)
 {
         uint64_t less = 0; /* of the words so far, is forward below reverse? */
@@ -252,8 +253,8 @@ static inline struct W(key) W(chosen)(const struct W(strands) *s, bool stranded)
 
 /*
  * Cut a super-k-mer into its k-mers and count each. They are made in groups, so that the slots of a
- * whole group are on their way to L1 before the first is looked at. bases can be read up to 8 bytes
- * behind the last.
+ * whole group are being prefetched before the first is used. Up to 8 bytes after the last base may
+ * be read.
  */
 static inline void W(expand)(struct W(counter) *c, const uint8_t *bases, uint32_t nkmers,
                              uint32_t weight, bool stranded)
@@ -264,7 +265,7 @@ static inline void W(expand)(struct W(counter) *c, const uint8_t *bases, uint32_
         uint64_t top_mask = c->top_mask;
         int top_shift = (2 * c->setup.k - 2) % 64, slot_shift = 64 - c->table_bits;
         for (uint32_t next = (uint32_t)c->setup.k; nkmers > 0;) {
-                uint64_t stream; /* of the bases that make the next k-mers */
+                uint64_t stream; /* the bases that make the next k-mers */
                 memcpy(&stream, bases + next / 4, sizeof stream);
                 stream >>= 2 * (next % 4);
                 uint32_t n = nkmers < GROUP ? nkmers : GROUP;
@@ -315,7 +316,7 @@ static enum kc_status W(unfold)(struct W(counter) *c, bool *overflow, struct kc_
         return status;
 }
 
-/* The bases of a record, what is behind the last one cleared. nbases <= 32 * FOLD_WORDS. */
+/* Load the bases of a record; bits after the last one are cleared. nbases <= 32 * FOLD_WORDS. */
 static inline void W(load_folded)(struct W(folded) *f, const uint8_t *bases, uint32_t nbases,
                                   uint32_t nkmers)
 {
@@ -345,7 +346,7 @@ static inline bool W(folded_equal)(const struct W(folded) *a, const struct W(fol
         return differ == 0;
 }
 
-/* Fold one super-k-mer. True if what is folded must be counted before the next. */
+/* Fold one super-k-mer. True if the folded ones must be counted before the next. */
 static inline bool W(fold)(struct W(counter) *c, const uint8_t *bases, uint32_t nbases,
                            uint32_t nkmers)
 {
@@ -402,7 +403,7 @@ static enum kc_status W(count_pass)(struct W(counter) *c, struct kc_list_reader 
         return W(unfold)(c, overflow, err);
 }
 
-/* Append one list's share of the staged pairs, without cutting one in two. */
+/* Append one list's share of the staged pairs, without splitting a pair. */
 static enum kc_status W(append_pairs)(struct kc_lists *pairs, int worker, uint32_t list,
                                       const uint8_t *staged, size_t nbytes, size_t key_nbytes,
                                       struct kc_error *err)
@@ -424,8 +425,8 @@ static enum kc_status W(append_pairs)(struct kc_lists *pairs, int worker, uint32
 }
 
 /*
- * Send the collected pairs to their lists: first sorted by list within the cache, then list by
- * list, so that a list's memory is touched once for all its pairs.
+ * Send the collected pairs to their lists: first sort them by list within the cache, then append
+ * them list by list, so that the memory of a list is touched once for all its pairs.
  */
 static enum kc_status W(flush_pairs)(void *counter, int worker, struct kc_error *err)
 {
@@ -434,8 +435,8 @@ static enum kc_status W(flush_pairs)(void *counter, int worker, struct kc_error 
         uint32_t nlists = pairs->nlists;
         int low_bits = 2 * c->setup.k - c->setup.prefix_bits;
         size_t key_nbytes = kc_pair_key_nbytes(c->setup.k, c->setup.prefix_bits);
-        /* Keys are written whole, though only key_nbytes stay: the last of a list runs over a
-         * little. */
+        /* Whole keys are written, though only key_nbytes of each are kept: the last one of a list
+         * writes past its end. */
         uint32_t gap = sizeof(struct W(key));
         memset(c->list_end, 0, (nlists + 1) * sizeof *c->list_end);
         for (size_t i = 0; i < c->ncollected; i++) {
@@ -463,11 +464,11 @@ static enum kc_status W(flush_pairs)(void *counter, int worker, struct kc_error 
         return KC_OK;
 }
 
-/* Collect all pairs of the table and leave it empty. */
+/* Collect all pairs of the table and empty it. */
 static enum kc_status W(collect_pairs)(struct W(counter) *c, int worker, struct kc_error *err)
 {
         for (size_t i = 0; i < (size_t)1 << c->table_bits; i++) {
-                /* Every slot is written, only pairs advance: whether a slot is used is
+                /* Copy every slot but advance only for used ones: a branch on that would be
                  * unpredictable. */
                 c->collected[c->ncollected] = (struct W(item)){ c->keys[i], c->counts[i] };
                 c->ncollected += c->counts[i] != 0;
@@ -482,7 +483,7 @@ static enum kc_status W(collect_pairs)(struct W(counter) *c, int worker, struct 
         return KC_OK;
 }
 
-/* Size the empty table for the next bin, within the memory it has where that will do. */
+/* Size the empty table for the next bin, within its present allocation if that suffices. */
 static enum kc_status W(begin_table)(struct W(counter) *c, double ndistinct, struct kc_error *err)
 {
         int bits = MIN_TABLE_BITS;
@@ -498,7 +499,7 @@ static enum kc_status W(begin_table)(struct W(counter) *c, double ndistinct, str
 
 /*
  * Passes are the leaves of a binary tree over the bits of pass_mask, lowest bit first; a pass that
- * overflows becomes two. Go from a finished pass to the next; false after the last.
+ * overflows becomes two. Advance from a finished pass to the next; false after the last.
  */
 static bool W(next_pass)(struct W(counter) *c)
 {

@@ -1,11 +1,11 @@
 /*
- * Three stages, all threads in each:
+ * Three stages, each run by all threads:
  *
  *      batches ──▶ super-k-mers in bins by minimizer          partition
  *      bins    ──▶ distinct k-mers with counts, in lists by prefix      count
  *      lists   ──▶ sorted parts of the run                    order
  *
- * Only the first and the last touch all data in memory; counting happens in cache.
+ * Only the first and the last stage touch all data in memory; counting stays in cache.
  */
 #include "cpu/cpu_engine.h"
 
@@ -19,21 +19,21 @@
 #include <stdlib.h>
 
 enum {
-        BATCH_WORDS = 16 << 10, /* half a million bases: with all else that is hot it fits L2 */
+        BATCH_WORDS = 16 << 10, /* half a million bases: fits in L2 with all other hot data */
         BATCH_SEGMENTS = 16 << 10,
-        BASES_PER_BIN = 400000, /* with keys of one word: so that a bin's table fits L2 */
+        BASES_PER_BIN = 400000, /* for one-word keys: so that a bin's table fits in L2 */
         PAIRS_PER_LIST = 32768, /* likewise, so that a list is sorted in L2 */
         MIN_BINS = 64,
-        USUAL_BINS = 4096, /* where the input's size is not known */
+        USUAL_BINS = 4096, /* if the input's size is unknown */
         MAX_BINS = 16384,
         MAX_LISTS = 16384,
-        KMERS_PER_DISTINCT = 4, /* a guess, for the number of lists only */
-        MIN_CHUNKS = 64,        /* for each thread's lists, however small the memory */
-        HEADS_NBYTES = 12,      /* a chunk, of what lists need beside chunks: see lists_that_fit */
-        BUFFERS_NBYTES = 1 << 20,  /* a thread: its batch, what it reads lists and writes blocks
-                                    * with, and the small arrays of its tables */
-        SCRATCH_NBYTES = 12 << 20, /* that each thread should have for tables and sorting: with
-                                    * less, bins are soon counted in several passes */
+        KMERS_PER_DISTINCT = 4,   /* an estimate, used only for the number of lists */
+        MIN_CHUNKS = 64,          /* for each thread's lists, however small the memory */
+        HEADS_NBYTES = 12,        /* per chunk, for list arrays beside chunks: see lists_that_fit */
+        BUFFERS_NBYTES = 1 << 20, /* per thread: batch, buffers to read lists and write blocks, and
+                                      the small arrays of its tables */
+        SCRATCH_NBYTES = 12 << 20, /* wanted per thread for tables and sorting: with less, bins
+                                      often take several passes */
 };
 
 struct cpu_engine {
@@ -44,11 +44,11 @@ struct cpu_engine {
         const struct kc_width *width;
         struct kc_width_setup setup;
         struct kc_arena arena;
-        size_t nchunks;     /* of the arena, that lists may hold */
-        atomic_size_t pool; /* of these, that are free for pairs */
+        size_t nchunks;     /* of the arena, which lists may hold */
+        atomic_size_t pool; /* of these, free for pairs beyond quotas */
         struct kc_lists bins, pairs;
         uint32_t *bin_order; /* bins, largest first */
-        atomic_uint next;    /* the next bin or list to be taken */
+        atomic_uint next;    /* the next bin or list to take */
         atomic_bool failed;
         atomic_uint_fast64_t nkmers, ndistinct, nsaturated;
 };
@@ -86,7 +86,7 @@ static uint32_t power_of_two_above(uint64_t n, uint32_t low, uint32_t high)
         return power;
 }
 
-/* The most lists for which every thread can have a chunk in each within a quarter of the memory. */
+/* Halve `most` until one chunk per list and thread takes at most a quarter of the memory. */
 static uint32_t lists_that_fit(const struct cpu_engine *e, uint32_t most)
 {
         while (most > 2 && (size_t)most * (size_t)e->params->nthreads * 4 > e->nchunks)
@@ -95,8 +95,8 @@ static uint32_t lists_that_fit(const struct cpu_engine *e, uint32_t most)
 }
 
 /*
- * Bins may take all memory but for an eighth, which is kept for the pairs. So a thread with a pair
- * to store finds room, or has chunks of its own to spill, whatever the others hold.
+ * Bins may take all memory except an eighth, which is reserved for pairs. So a thread that stores a
+ * pair always finds room, or has chunks of its own to spill, whatever other threads hold.
  */
 static size_t pairs_quota(const struct cpu_engine *e)
 {
@@ -234,8 +234,8 @@ static enum kc_status count_worker(void *ctx, int worker, struct kc_error *err)
 }
 
 /*
- * Lists for the pairs: so many that one is sorted in cache, and up to four times as many if that
- * makes pairs a byte shorter.
+ * Number of lists for the pairs: enough that a list can be sorted in cache, and up to four times as
+ * many if that makes each pair a byte shorter.
  */
 static uint32_t pairs_lists(const struct cpu_engine *e)
 {
@@ -338,7 +338,8 @@ uint64_t kc_cpu_scratch_nbytes(uint64_t memory_nbytes, int nthreads)
         return scratch < memory_nbytes / 8 ? memory_nbytes / 8 : scratch;
 }
 
-/* What is not scratch is for lists, except for the buffers that threads have in all stages. */
+/* Memory that is not scratch is for lists, except for the buffers that threads have in all
+ * stages. */
 static void share_memory(struct cpu_engine *e)
 {
         size_t nthreads = (size_t)e->params->nthreads, all = e->params->memory_nbytes;

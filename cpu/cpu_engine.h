@@ -9,14 +9,15 @@
 #include "kmer/run.h"
 
 /*
- * Count the k-mers of all batches of source and give the sorted run to sink.
- * Uses params->nthreads threads, which all call source->next and sink->put. Its own memory stays
- * within params->memory_nbytes, but about 8 MiB a thread are taken in any case; what does not
- * fit goes to files without a name in params->tmp_dir.
- *   job     cancel is honoured, stage, done and total are kept (done of KC_STAGE_PARTITION is the
- *           source's); may not be NULL
- *   totals  out, final only on KC_OK
- * The run depends on nothing but the multiset of segments, k and stranded.
+ * Count the k-mers of all batches of source and pass the sorted run to sink. Uses params->nthreads
+ * threads, which all call source->next and sink->put. Its own memory stays within
+ * params->memory_nbytes, except that it takes about 8 MiB per thread in any case; what does not fit
+ * goes to nameless files in params->tmp_dir.
+ *   job     cancel is honoured; stage, done and total are kept up to date, but the source updates
+ *           done and total in KC_STAGE_PARTITION; may not be NULL
+ *   totals  out, valid only on KC_OK
+ * The run depends only on the multiset of segments, k and stranded. KC_EUSAGE for k out of range,
+ * KC_ENOMEM, KC_EIO for temporary files, KC_ECANCELED, and errors of source and sink.
  * Method: docs/design.md, "The CPU engine".
  */
 enum kc_status kc_cpu_count(const struct kc_count_params *params,
@@ -25,8 +26,8 @@ enum kc_status kc_cpu_count(const struct kc_count_params *params,
                             struct kc_error *err);
 
 /*
- * The part of memory_nbytes that is for tables and sorting. It is taken only when the source has
- * given all its batches, so until then the source may use as much.
+ * The part of memory_nbytes that is for tables and sorting. It is used only after the source has
+ * delivered all batches, so until then the source may use that much.
  */
 uint64_t kc_cpu_scratch_nbytes(uint64_t memory_nbytes, int nthreads);
 

@@ -1,7 +1,6 @@
 /*
  * Keys of KC_WORDS 64-bit words, least significant first (kmer/kmer.h). Included once for each
- * width by the templates that need it; with a constant width the loops below unroll into a few
- * instructions.
+ * width by width.inc.h; with a constant width the loops below unroll into a few instructions.
  */
 
 struct W(key) {
@@ -38,7 +37,7 @@ static inline uint64_t W(key_hash)(const struct W(key) *key)
         return (hash ^ hash >> 32) * UINT64_C(0xd6e8feb86659fd93);
 }
 
-/* nbits (<= 32) bits of the key from bit `low` on; bits above the key's words read as zero. */
+/* nbits (<= 32) bits of the key from bit `low` on; bits beyond the key's words read as zero. */
 static inline uint32_t W(key_bits)(const struct W(key) *key, int low, int nbits)
 {
         int i = low / 64, shift = low % 64;
@@ -48,7 +47,7 @@ static inline uint32_t W(key_bits)(const struct W(key) *key, int low, int nbits)
         return (uint32_t)(bits & ((UINT64_C(1) << nbits) - 1));
 }
 
-/* Set nbits (<= 32) bits of the key, all zero so far, from bit `low` on. */
+/* Set nbits (<= 32) bits of the key from bit `low` on, which must be zero so far. */
 static inline void W(key_add_bits)(struct W(key) *key, int low, int nbits, uint32_t bits)
 {
         int i = low / 64, shift = low % 64;

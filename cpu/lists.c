@@ -10,10 +10,10 @@
 
 enum {
         READ_NBYTES = 256 << 10,
-        WRITE_PIECES = 256, /* chunks a write */
+        WRITE_PIECES = 256, /* chunks per write */
 };
 
-/* An address that looks like the very end of a chunk, so that the first record asks for one. */
+/* An address that looks like the end of a chunk, so that the first record takes a new one. */
 static uint8_t *const NO_CHUNK = (uint8_t *)(uintptr_t)(KC_CHUNK_NBYTES - 1);
 
 static enum kc_status init_worker(struct kc_lists_worker *w, uint32_t nlists, struct kc_error *err)
@@ -74,7 +74,7 @@ void kc_lists_free(struct kc_lists *lists)
         lists->workers = NULL;
 }
 
-/* Note the size of the list's newest chunk: nothing more is appended to it. */
+/* Record the size of the list's newest chunk; nothing more is appended to it. */
 static void seal_list(struct kc_lists_worker *w, uint32_t list)
 {
         struct kc_arena_chunk *chunk = w->chunks[list];
@@ -131,7 +131,7 @@ static enum kc_status spill_list(struct kc_lists *lists, struct kc_lists_worker 
         return KC_OK;
 }
 
-/* Write all lists of a worker, and where each of them begins. */
+/* Write all lists of a worker, then the offsets where they begin. */
 static enum kc_status spill_lists(struct kc_lists *lists, struct kc_lists_worker *w,
                                   struct kc_spill *region, struct kc_error *err)
 {
@@ -260,7 +260,7 @@ void kc_list_rewind(struct kc_list_reader *reader, uint32_t list)
         begin_worker(reader, 0);
 }
 
-/* Have at least `want` bytes at buffer_pos; they are known to be in the region. */
+/* Make at least `want` bytes available at buffer_pos; a sound region holds that many. */
 static enum kc_status fill_buffer(struct kc_list_reader *r, size_t want, struct kc_error *err)
 {
         if (r->buffer_end - r->buffer_pos >= want)

@@ -1,17 +1,17 @@
 /*
- * Lists of records, thousands of them, appended to by all threads without a lock: each worker has a
- * chain of chunks for each list. When the arena is exhausted a worker writes all its chunks to a
- * file of its own (unlinked at once: nothing remains, however the program ends) and goes on
+ * Thousands of lists of records, to which all threads append without a lock: each worker has a
+ * chain of chunks for each list. When its quota and the pool are used up, a worker writes all its
+ * chunks to a file of its own (nameless: nothing remains, however the program ends) and continues
  * with empty chains.
  *
- * Both partitionings of the engine are such lists: super-k-mers by minimizer, and (k-mer, count)
- * pairs by prefix. A file holds one region a spill:
+ * The engine keeps both super-k-mers by minimizer and (k-mer, count) pairs by prefix in such lists.
+ * A file holds one region per spill:
  *
  *      region: list 0 | list 1 | ... | where each begins, and the last ends: u64 ...
  *      list: fragment ...      fragment: u32 nbytes, data
  *
- * where a fragment is what was in one chunk: whole records. So a spill leaves next to nothing in
- * memory, however many there are.
+ * where a fragment is the contents of one chunk: whole records. So even many spills leave next to
+ * nothing in memory.
  */
 #ifndef KC_LISTS_H
 #define KC_LISTS_H
@@ -21,20 +21,20 @@
 #include <stdbool.h>
 
 enum {
-        KC_LISTS_SLACK = 16, /* bytes that may be scribbled behind a record when it is written */
-        KC_LISTS_OVERREAD = KC_LISTS_SLACK, /* bytes that can be read (any value) behind a record */
+        KC_LISTS_SLACK = 16,                /* bytes after a record that its writer may overwrite */
+        KC_LISTS_OVERREAD = KC_LISTS_SLACK, /* readable bytes (any value) after a record */
 };
 
 /* One spill of a worker: list i lies in [offset[i], offset[i + 1]) of its file. */
 struct kc_spill {
         struct kc_spill *next;
-        uint64_t offsets_at; /* where the array offset[nlists + 1] is in the file */
+        uint64_t offsets_at; /* position of the array offset[nlists + 1] in the file */
 };
 
 struct kc_lists_worker {
         uint8_t **pos; /* [nlists] where the next record goes, in the list's newest chunk */
         struct kc_arena_chunk **chunks; /* [nlists] newest first; pos points into the newest */
-        uint64_t *nbytes;               /* [nlists] of sealed chunks and spilled fragments */
+        uint64_t *nbytes;               /* [nlists] in sealed chunks and spilled fragments */
         size_t nchunks;                 /* held */
         struct kc_spill *spills;
         uint64_t file_nbytes;
@@ -46,28 +46,29 @@ struct kc_lists {
         int nworkers;
         struct kc_arena *arena;
         const char *tmp_dir;
-        size_t quota;        /* chunks that each worker may hold in any case */
+        size_t quota;        /* chunks that each worker may always hold */
         atomic_size_t *pool; /* chunks that any worker may take beyond its quota; NULL: none */
         struct kc_lists_worker *workers;
 };
 
 /*
  * The arena must have room for all quotas and the pool together; arena, tmp_dir and pool must
- * outlive the lists.
+ * outlive the lists. KC_ENOMEM; then nothing needs to be freed.
  */
 enum kc_status kc_lists_init(struct kc_lists *lists, uint32_t nlists, int nworkers,
                              struct kc_arena *arena, size_t quota, atomic_size_t *pool,
                              const char *tmp_dir, struct kc_error *err);
-/* Chunks are not given back: the arena goes with them. A zeroed struct is fine. */
+/* Does not give chunks back to the arena, which is freed as a whole. A zeroed struct is fine. */
 void kc_lists_free(struct kc_lists *lists);
 
-/* The slow path of kc_lists_reserve: a new chunk for the list, spilling if need be. */
+/* The slow path of kc_lists_reserve: take a new chunk for the list, and spill first if necessary.
+ * KC_ENOMEM, KC_EIO. */
 enum kc_status kc_lists_grow(struct kc_lists *lists, int worker, uint32_t list,
                              struct kc_error *err);
 
 /*
- * Room for a record of at most nbytes (<= KC_CHUNK_DATA_NBYTES - KC_LISTS_SLACK) at *record; it is
- * appended by kc_lists_append, with its true size.
+ * Reserve room for a record of at most nbytes (<= KC_CHUNK_DATA_NBYTES - KC_LISTS_SLACK) at
+ * *record; kc_lists_append appends it with its actual size. One thread per worker.
  */
 static inline enum kc_status kc_lists_reserve(struct kc_lists *lists, int worker, uint32_t list,
                                               size_t nbytes, uint8_t **record, struct kc_error *err)
@@ -83,7 +84,7 @@ static inline enum kc_status kc_lists_reserve(struct kc_lists *lists, int worker
         return KC_OK;
 }
 
-/* After kc_lists_reserve: bytes that may be appended in one go. */
+/* After kc_lists_reserve: bytes that may be appended together. */
 static inline size_t kc_lists_room(const struct kc_lists *lists, int worker, uint32_t list)
 {
         uintptr_t pos = (uintptr_t)lists->workers[worker].pos[list];
@@ -95,26 +96,27 @@ static inline void kc_lists_append(struct kc_lists *lists, int worker, uint32_t 
         lists->workers[worker].pos[list] += nbytes;
 }
 
-/* End of writing for one worker; before anything is read, every worker's lists must be sealed. */
+/* End writing for one worker. All workers must seal before anything is read. */
 void kc_lists_seal(struct kc_lists *lists, int worker);
 
-/* Bytes of records in one list, all workers together; of sealed lists. */
+/* Bytes of records in one sealed list, of all workers together. */
 uint64_t kc_lists_nbytes(const struct kc_lists *lists, uint32_t list);
 
 /* Bytes written to files so far. */
 uint64_t kc_lists_spilled_nbytes(const struct kc_lists *lists);
 
 /*
- * Reading: all fragments of one list, those in memory first. A reader serves one thread and can be
- * rewound to any list as often as wanted.
+ * Reading: all fragments of one list, of each worker those in memory first. A reader serves one
+ * thread and can be rewound to any list any number of times.
  */
 struct kc_list_reader {
         const struct kc_lists *lists;
         uint32_t list;
-        int worker; /* whose fragments come next */
+        int worker; /* the worker whose fragments come next */
         const struct kc_arena_chunk *chunk;
         const struct kc_spill *spill;
-        uint64_t file_pos, file_end; /* of the present spill's region, not yet in the buffer */
+        uint64_t file_pos, file_end; /* part of the list in the current spill that is not yet in the
+                                        buffer */
         uint8_t *buffer;             /* allocated when first needed */
         size_t buffer_pos, buffer_end;
 };
@@ -123,12 +125,12 @@ void kc_list_reader_init(struct kc_list_reader *reader, const struct kc_lists *l
 void kc_list_reader_free(struct kc_list_reader *reader);
 void kc_list_rewind(struct kc_list_reader *reader, uint32_t list);
 
-/* The next fragment; *nbytes = 0 at the end. *data is valid until the next call. */
+/* Get the next fragment; *nbytes = 0 at the end. *data is valid until the next call. */
 enum kc_status kc_list_next(struct kc_list_reader *reader, const uint8_t **data, size_t *nbytes,
                             struct kc_error *err);
 
-/* The list is not needed any more: its chunks go to `worker`, the caller. Returns how many there
- * were. */
+/* Drop a list that is no longer needed: its chunks go to `worker`, the caller. Returns the number
+ * of chunks. */
 size_t kc_lists_drop(struct kc_lists *lists, int worker, uint32_t list);
 
 #endif

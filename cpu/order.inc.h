@@ -1,11 +1,12 @@
 /*
- * Put the pairs of one list in order, for one key width.
+ * Sort the pairs of one list, for one key width.
  *
- * The list's pairs are distributed by their next bits into buckets of about a hundred (one pass to
- * count, one to place), and each bucket once more into groups of one or none, mostly, while it is
- * in L1; what is then out of order is put right on the way out. Where keys crowd, large groups are
- * split bit by bit. A list that does not fit the thread's memory is read several times, and each
- * time a range of buckets is placed; a bucket that does not fit is cut into buckets in its turn.
+ * The list's pairs are distributed by their next bits into buckets of about a hundred pairs (one
+ * pass to count, one to place). Each bucket is distributed again, while it is in L1, into groups
+ * that mostly hold at most one pair; an insertion sort on output fixes what is still out of order.
+ * Large groups of similar keys are split bit by bit. A list that does not fit in the thread's
+ * memory is read several times, each time for a range of buckets; a bucket that does not fit is
+ * itself cut into buckets.
  */
 
 enum {
@@ -19,7 +20,7 @@ struct W(sorter) {
         struct W(key) *keys;
         uint32_t *counts;
         struct W(item) *tmp; /* [W(TMP_CAP)] a bucket, distributed */
-        uint32_t *group_end; /* [2^MAX_GROUP_BITS] of the groups in tmp */
+        uint32_t *group_end; /* [2^MAX_GROUP_BITS] where the groups in tmp end */
 };
 
 static void W(sorter_release)(struct W(sorter) *s)
@@ -71,7 +72,7 @@ static enum kc_status W(sorter_reserve)(struct W(sorter) *s, size_t n, struct kc
         return KC_OK;
 }
 
-/* Sort items that differ in the low `bits` bits only: radix exchange, then insertion. */
+/* Sort items that differ only in the low `bits` bits: radix exchange sort, then insertion sort. */
 static void W(sort_items)(struct W(item) *items, size_t n, int bits)
 {
         while (n > INSERTION_MAX && bits > 0) {
@@ -99,7 +100,7 @@ static void W(sort_items)(struct W(item) *items, size_t n, int bits)
         }
 }
 
-/* How a pair is read back; what is the same for all pairs of a list. */
+/* How to decode a pair; the same for all pairs of a list. */
 struct W(decoder) {
         size_t key_nbytes;
         struct W(key) mask, prefix;
@@ -132,8 +133,8 @@ static inline size_t W(decode)(const struct W(decoder) *d, const uint8_t *in, st
 }
 
 /*
- * The pairs of a list whose k-mers share all bits from `low` on with prefix, and how they are cut
- * into buckets: by the bits below, from bucket_low on.
+ * The pairs of a list whose k-mers agree with prefix in all bits from `low` up. The bits below,
+ * from bucket_low up, choose their bucket.
  */
 struct W(range) {
         struct W(key) prefix;
@@ -162,7 +163,7 @@ static inline bool W(is_within)(const struct W(range) *r, const struct W(key) *k
 
 /*
  * Read the whole list once. With items == NULL count the range's pairs of each bucket in place[];
- * else put the pairs of its buckets [first, end) to items[place[bucket]++].
+ * otherwise store the pairs of its buckets [first, end) at items[place[bucket]++].
  */
 static enum kc_status W(read_list)(struct kc_list_reader *reader, uint32_t list,
                                    const struct W(decoder) *d, const struct W(range) *r,
@@ -190,8 +191,8 @@ static enum kc_status W(read_list)(struct kc_list_reader *reader, uint32_t list,
         }
 }
 
-/* Distribute n items by `nbits` bits from `low` on, from `from` to `to`. End of each group in
- * `place`. */
+/* Distribute n items from `from` to `to`, by nbits bits from bit `low` up. place: out, the end of
+ * each group. */
 static void W(distribute)(const struct W(item) *from, size_t n, int low, int nbits,
                           struct W(item) *to, uint32_t *place)
 {
@@ -208,7 +209,8 @@ static void W(distribute)(const struct W(item) *from, size_t n, int low, int nbi
                 to[place[W(key_bits)(&from[i].key, low, nbits)]++] = from[i];
 }
 
-/* Give out one bucket in order: distributed once more, what is left is sorted on the way out. */
+/* Sort one bucket into keys and counts: distribute it again, then finish with an insertion sort on
+ * output. */
 static void W(sort_bucket)(struct W(sorter) *s, size_t begin, size_t n, int bits)
 {
         struct W(item) *items = s->items + begin;
@@ -239,7 +241,7 @@ static void W(sort_bucket)(struct W(sorter) *s, size_t begin, size_t n, int bits
         }
 }
 
-/* Sort the buckets [first, end), which lie one behind the other, and give them to the sink. */
+/* Sort the buckets [first, end), which are contiguous in items, and pass them to the sink. */
 static enum kc_status W(put_buckets)(struct W(sorter) *s, const struct W(order) *o, bool last,
                                      const uint32_t *bucket_end, uint32_t first, uint32_t end,
                                      int bucket_low, struct kc_error *err)
@@ -251,7 +253,7 @@ static enum kc_status W(put_buckets)(struct W(sorter) *s, const struct W(order) 
         return o->sink->put(o->sink->ctx, o->list, last, kmers, s->counts, begin, err);
 }
 
-/* Of a range: pairs of each bucket, and where in items the next one of each goes. */
+/* For each bucket of a range: its number of pairs, and where its next pair goes in items. */
 struct W(buckets) {
         uint32_t n, *size, *place;
 };
@@ -280,7 +282,8 @@ static int W(choose_bucket_bits)(uint64_t n_max, int most)
         return bits < most ? bits : most;
 }
 
-/* The buckets from `first` on that fit the thread's memory together; at least one. */
+/* Choose buckets from `first` on that together fit in the thread's memory; at least one. Returns
+ * the end, and the number of pairs in *n. */
 static uint32_t W(choose_buckets)(const struct W(sorter) *s, struct W(buckets) *b, uint32_t first,
                                   size_t *n)
 {
@@ -297,7 +300,8 @@ static enum kc_status W(sort_range)(struct W(sorter) *s, const struct W(order) *
                                     struct W(range) *r, uint64_t n_max, bool last,
                                     struct kc_error *err);
 
-/* A bucket that does not fit is a range by itself, cut by the bits below those of the buckets. */
+/* Sort a bucket that does not fit as a range of its own, cut by the bits below those of the
+ * buckets. */
 static enum kc_status W(sort_large)(struct W(sorter) *s, const struct W(order) *o,
                                     const struct W(range) *r, uint32_t bucket, uint64_t n,
                                     bool last, struct kc_error *err)
@@ -307,7 +311,7 @@ static enum kc_status W(sort_large)(struct W(sorter) *s, const struct W(order) *
         return W(sort_range)(s, o, &inner, n, last, err);
 }
 
-/* Sort the range, memory-sized groups of buckets at a time; n_max: pairs in it, at most. */
+/* Sort the range, as many buckets at a time as fit in memory. n_max: upper bound on its pairs. */
 static enum kc_status W(sort_range)(struct W(sorter) *s, const struct W(order) *o,
                                     struct W(range) *r, uint64_t n_max, bool last,
                                     struct kc_error *err)

@@ -1,6 +1,6 @@
 /*
- * A (k-mer, count) pair on its way from counting to ordering. The list it is in tells the high bits
- * of the k-mer, so only the low bytes are kept, and nearly all counts fit one byte:
+ * A (k-mer, count) pair on its way from counting to ordering. Its list implies the high bits of the
+ * k-mer, so only the low bytes are stored, and nearly all counts fit in one byte:
  *
  *      low bytes of the k-mer | u8 count            count < 255
  *      low bytes of the k-mer | 255 | u32 count
@@ -17,7 +17,7 @@ enum {
         KC_PAIR_LONG = 255,
 };
 
-/* Low bytes that are kept of a k-mer in one of 2^prefix_bits lists. */
+/* Number of low bytes stored of a k-mer in one of 2^prefix_bits lists. */
 static inline size_t kc_pair_key_nbytes(int k, int prefix_bits)
 {
         return (size_t)(2 * k - prefix_bits + 7) / 8;
@@ -48,7 +48,7 @@ static inline size_t kc_pair_get_count(const uint8_t *in, uint32_t *count)
         return 1 + sizeof *count;
 }
 
-/* count + more, no larger than UINT32_MAX; what is cut off is added to *nsaturated. */
+/* count + more, saturated at UINT32_MAX; the excess is added to *nsaturated. */
 static inline uint32_t kc_count_add(uint32_t count, uint32_t more, uint64_t *nsaturated)
 {
         uint32_t sum = count + more;
@@ -58,7 +58,7 @@ static inline uint32_t kc_count_add(uint32_t count, uint32_t more, uint64_t *nsa
         return UINT32_MAX;
 }
 
-/* Bytes of the whole pairs at the head of `pairs` that fit into `room` bytes. */
+/* Number of bytes of the whole pairs at the start of `pairs` that fit in `room` bytes. */
 static inline size_t kc_pairs_that_fit(const uint8_t *pairs, size_t nbytes, size_t room,
                                        size_t key_nbytes)
 {

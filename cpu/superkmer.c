@@ -7,8 +7,8 @@
 #include <string.h>
 
 enum {
-        LANES = 16,  /* m-mers hashed side by side: the bases of a 32-bit word */
-        TILE = 2048, /* k-mers looked at in one go, so that all arrays stay in L1 */
+        LANES = 16,  /* m-mers hashed together: the bases of a 32-bit word */
+        TILE = 2048, /* k-mers handled together, so that all arrays stay in L1 */
         TILE_HASHES = TILE + KC_MAX_K + 2 * LANES,
 };
 
@@ -38,7 +38,7 @@ void kc_superkmer_scanner_free(struct kc_superkmer_scanner *scanner)
         free(scanner);
 }
 
-/* The order of minimizers. Not the alphabet's, in which poly-A would draw far too many k-mers. */
+/* The order of minimizers. In alphabetical order poly-A would attract far too many k-mers. */
 static inline uint32_t hash_mmer(uint32_t canonical)
 {
         return (canonical ^ UINT32_C(0x5a3c1e97)) * UINT32_C(0x9e3779b1);
@@ -46,8 +46,8 @@ static inline uint32_t hash_mmer(uint32_t canonical)
 
 /*
  * Hashes of the canonical m-mers at n places from the first base of `words` on (rounded up to
- * LANES). The bits of m bases as packed, complemented, are the m-mer's reverse complement; with the
- * bases of each word reversed they are the m-mer itself, in the high bits (kmer/batch.h).
+ * LANES). The packed bits of m bases, complemented, are the m-mer's reverse complement; reversing
+ * the bases of each word gives the m-mer itself, in the high bits (kmer/batch.h).
  */
 KC_SIMD_CLONES
 static void hash_mmers(const uint64_t *restrict words, size_t n, int m, uint32_t *restrict hash)
@@ -60,7 +60,7 @@ static void hash_mmers(const uint64_t *restrict words, size_t n, int m, uint32_t
                 uint64_t spelled = kc_reverse_bases(packed);
                 uint32_t low = (uint32_t)packed, high = (uint32_t)(packed >> 32) << 1;
                 uint32_t first = (uint32_t)(spelled >> 32), second = (uint32_t)spelled >> 1;
-#pragma GCC unroll 1 /* unrolled, the loop would not become vectors */
+#pragma GCC unroll 1 /* unrolled, the loop would not be vectorized */
                 for (uint32_t lane = 0; lane < LANES; lane++) {
                         uint32_t rc = ~(low >> 2 * lane | high << (31 - 2 * lane)) & mask;
                         uint32_t fw = (first << 2 * lane | second >> (31 - 2 * lane)) >> unused;
@@ -69,7 +69,8 @@ static void hash_mmers(const uint64_t *restrict words, size_t n, int m, uint32_t
         }
 }
 
-/* out[i] = min(in[i], in[i + distance]) for n places (rounded up to LANES: no odd ends). */
+/* out[i] = min(in[i], in[i + distance]) for n places (rounded up to LANES, so no remainder
+ * loop). */
 KC_SIMD_CLONES
 static void pairwise_min(const uint32_t *restrict in, size_t n, size_t distance,
                          uint32_t *restrict out)
@@ -80,8 +81,7 @@ static void pairwise_min(const uint32_t *restrict in, size_t n, size_t distance,
                 out[i] = in[i] < ahead[i] ? in[i] : ahead[i];
 }
 
-/* Minimum over each window of hash[0], by doubling the span. Returns the array that holds the
- * result. */
+/* Minimum over each window of hash[0], by doubling the span. Returns the array of minima. */
 static const uint32_t *window_minima(struct kc_superkmer_scanner *s, uint32_t nkmers)
 {
         uint32_t window = (uint32_t)s->window, span = 1;
@@ -95,7 +95,7 @@ static const uint32_t *window_minima(struct kc_superkmer_scanner *s, uint32_t nk
         return s->hash[in];
 }
 
-/* Where the minimizer changes, without branches. Returns how many super-k-mers there are. */
+/* Find where the minimizer changes, without branches. Returns the number of super-k-mers. */
 static uint32_t find_starts(struct kc_superkmer_scanner *s, const uint32_t *minimum,
                             uint32_t nkmers)
 {
@@ -109,8 +109,7 @@ static uint32_t find_starts(struct kc_superkmer_scanner *s, const uint32_t *mini
         return n;
 }
 
-/* Cut nbases bases out of a packed segment, from base `first` on. Scribbles up to 7 bytes behind.
- */
+/* Copy nbases bases of a packed segment, from base `first` on. May write up to 7 bytes more. */
 static inline void copy_bases(const uint64_t *words, uint32_t first, uint32_t nbases, uint8_t *out)
 {
         const uint8_t *in = (const uint8_t *)words + first / 4;

@@ -10,24 +10,24 @@
 
 enum {
         FOLD_NBYTES =
-                3 << 17, /* for super-k-mers being folded: they stay in L2 beside the k-mer table */
+                3 << 17, /* for folded super-k-mers, which stay in L2 beside the k-mer table */
         FOLD_SLOT_BITS = 15,
         FOLD_SLOTS = 1 << FOLD_SLOT_BITS,
         MIN_TABLE_BITS = 10,
-        LEAST_MAX_TABLE_BITS = 14, /* however small the memory */
+        LEAST_MAX_TABLE_BITS = 14, /* even if memory is scarce */
         MAX_TABLE_BITS = 30,
         PASS_SHIFT = 10, /* below the bits that choose a slot */
-        GROUP = 29,      /* k-mers made at a time: the bases that one 64-bit load holds, wherever it
-                            begins */
-        COLLECT_NBYTES = 1 << 20, /* of pairs collected before they are sent to their lists */
+        GROUP = 29,      /* k-mers made at a time: as many bases as a 64-bit load holds, at any
+                            offset in its first byte */
+        COLLECT_NBYTES = 1 << 20, /* of pairs collected before they go to their lists */
         MAX_BUCKET_BITS = 14,
-        BUCKET_BITS = 7, /* a bucket is to have 2^6 to 2^7 pairs: it is sorted in L1 */
+        BUCKET_BITS = 7, /* 2^6 to 2^7 pairs per bucket, so that it is sorted in L1 */
         MAX_GROUP_BITS = 10,
-        TMP_NBYTES = 1 << 16, /* for a bucket being distributed; larger ones are sorted in place */
+        TMP_NBYTES = 1 << 16, /* for distributing a bucket; larger ones are sorted in place */
         INSERTION_MAX = 24,
 };
 
-/* Keys a table of 2^bits slots takes before it grows. */
+/* Number of keys that a table of 2^bits slots holds before it grows. */
 #define TABLE_LOAD(bits) (((size_t)5 << (bits)) / 8)
 
 #define CAT_(a, b) a##_##b

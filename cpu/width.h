@@ -8,11 +8,11 @@
 #include "cpu/lists.h"
 #include "kmer/run.h"
 
-/* What both parts need to know. */
+/* What both counters and sorters need to know. */
 struct kc_width_setup {
         int k;
         bool stranded;
-        int prefix_bits;       /* of a k-mer, that choose its list of pairs */
+        int prefix_bits;       /* top bits of a k-mer that choose its list of pairs */
         size_t scratch_nbytes; /* memory that one thread may use */
         struct kc_lists *pairs;
 };
@@ -23,10 +23,10 @@ struct kc_counter_totals {
 
 struct kc_width {
         /*
-         * A counter or sorter that could not be made whole is to be freed as well.
+         * A counter or sorter must be freed even if creating it failed; free accepts NULL.
          *
-         * Counting: a counter belongs to one thread. count() counts all k-mers of a bin; the pairs
-         * are in setup->pairs after flush().
+         * Counting: a counter belongs to one thread. count() counts all k-mers of a bin; all pairs
+         * are in setup->pairs only after flush().
          */
         enum kc_status (*counter_new)(void **counter, const struct kc_width_setup *setup,
                                       struct kc_error *err);
@@ -36,7 +36,7 @@ struct kc_width {
         void (*counter_free)(void *counter);
 
         /*
-         * Ordering: sort the pairs of one list and give them to the sink as part `list` of the run.
+         * Ordering: sort the pairs of one list and pass them to the sink as part `list` of the run.
          */
         enum kc_status (*sorter_new)(void **sorter, const struct kc_width_setup *setup,
                                      struct kc_error *err);

@@ -1,5 +1,5 @@
 /*
- * Everything that depends on KC_WORDS, for one value of it; W(name) appends the value to a name.
+ * Everything that depends on KC_WORDS, for one value of it; W(name) appends the value to the name.
  */
 #include "cpu/key.inc.h"
 

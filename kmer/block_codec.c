@@ -26,7 +26,7 @@ static inline uint32_t popcount(uint64_t x)
         return (uint32_t)(x * UINT64_C(0x0101010101010101) >> 56);
 }
 
-/* out = a - b, the low nwords words of it. */
+/* out = a - b modulo 2^(64 * nwords). */
 ALWAYS_INLINE void subtract(const uint64_t *a, const uint64_t *b, int nwords, uint64_t *out)
 {
         uint64_t borrow = 0;
@@ -38,7 +38,7 @@ ALWAYS_INLINE void subtract(const uint64_t *a, const uint64_t *b, int nwords, ui
         }
 }
 
-/* out = a + b, the low nwords words of it. */
+/* out = a + b modulo 2^(64 * nwords). */
 ALWAYS_INLINE void add(const uint64_t *a, const uint64_t *b, int nwords, uint64_t *out)
 {
         uint64_t carry = 0;
@@ -109,7 +109,8 @@ static struct sections locate(const struct kc_block_plan *p, const uint64_t *wor
 
 /* ---- planning ---- */
 
-/* Pick the width with the fewest bits; the smallest of equals. hist[b]: values of b bits. */
+/* Pick the width that takes the fewest bits in all, the smallest on a tie. hist[b]: number of
+ * values of b bits. */
 static void choose_width(struct kc_block_plan *plan, const uint32_t hist[33])
 {
         uint32_t nabove = plan->nbig;
@@ -159,7 +160,7 @@ void kc_block_plan(struct kc_block_plan *plan, const uint64_t *kmers, const uint
 
 /* ---- encoding ---- */
 
-/* Appends fields of a fixed width under 64 bits; a word is stored as soon as it is full. */
+/* Appends fields of a fixed width below 64 bits; a word is stored as soon as it is full. */
 struct bit_writer {
         uint64_t *out;
         uint64_t word;
@@ -172,7 +173,7 @@ ALWAYS_INLINE void put_bits(struct bit_writer *w, uint64_t bits, uint32_t nbits)
         uint32_t fill = w->fill + nbits;
         if (fill >= 64) {
                 *w->out++ = w->word;
-                /* the shift is nbits where fill is 64 sharp, below 64 in any case */
+                /* if fill was exactly 64, the shift is nbits; it is always below 64 */
                 fill -= 64;
                 w->word = bits >> (nbits - fill);
         }
@@ -195,7 +196,7 @@ ALWAYS_INLINE void encode_kmers(const struct kc_block_plan *plan, const uint64_t
         const uint32_t l = plan->low_nbits, np = nplanes(plan), r = l % 64;
         const uint64_t mask = low_mask(r);
         uint64_t value[KC_MAX_WORDS] = { 0 };
-        uint64_t word = 0, bits = 0; /* of the high bits, until they go to another word */
+        uint64_t word = 0, bits = 0; /* of the high bits: index and bits of the word being filled */
 
         memset(high, 0, plan->high_words * sizeof *high);
         for (uint32_t i = 0; i < plan->n; i++) {
@@ -215,7 +216,8 @@ ALWAYS_INLINE void encode_kmers(const struct kc_block_plan *plan, const uint64_t
         flush_bits(&fields);
 }
 
-/* First gathered without a branch, which 20% of counts above 1 would make a costly one. */
+/* The positions of counts above 1 are gathered without a branch: with 20 % of such counts it would
+ * often be mispredicted. */
 ALWAYS_INLINE void encode_counts(const struct kc_block_plan *plan, const uint32_t *counts,
                                  uint64_t *words)
 {
@@ -298,7 +300,7 @@ static bool read_head(struct kc_block_plan *plan, const uint64_t *words, size_t 
         return plan->nwords == nwords;
 }
 
-/* Field i of a section of fixed-width fields; reads the word behind the field's first. */
+/* Field i of a section of fixed-width fields; also reads the word after the field's first. */
 ALWAYS_INLINE uint64_t get_bits(const uint64_t *section, uint32_t i, uint32_t nbits, uint64_t mask)
 {
         uint32_t at = i * nbits, shift = at % 64;
@@ -306,8 +308,8 @@ ALWAYS_INLINE uint64_t get_bits(const uint64_t *section, uint32_t i, uint32_t nb
         return (word[0] >> shift | word[1] << 1 << (63 - shift)) & mask;
 }
 
-/* The same for fields that lie within eight bytes, of which there is one to load then: on a
- * little-endian machine, as all that .kc files are read on. */
+/* The same for fields of at most 57 bits, which lie within eight bytes, so that one load suffices.
+ * Assumes a little-endian machine, as all reading of .kc files does. */
 enum { SHORT_NBITS = 57 };
 
 ALWAYS_INLINE uint64_t get_short_bits(const uint64_t *section, uint32_t i, uint32_t nbits,
@@ -319,7 +321,7 @@ ALWAYS_INLINE uint64_t get_short_bits(const uint64_t *section, uint32_t i, uint3
         return bytes >> at % 8 & mask;
 }
 
-/* value = high << l | the low bits of k-mer i, which are the field if there are no planes */
+/* value = high << l | low bits of k-mer i; without planes the field holds all low bits */
 ALWAYS_INLINE void assemble(const struct kc_block_plan *plan, const struct sections *s, int nw,
                             uint32_t i, uint64_t high, bool is_short, uint64_t *value)
 {
@@ -403,8 +405,8 @@ bool kc_block_decode(const uint64_t *words, size_t nwords, const uint64_t *first
 
 /* ---- finding ---- */
 
-/* Position behind the nth zero (1, 2, ...) of the high bits, 0 for the 0th; their end if there are
- * fewer. */
+/* Position after the nth zero (1, 2, ...) of the high bits; 0 if nth is 0, the end of the high bits
+ * if there are fewer zeros. */
 static uint32_t behind_zero(const uint64_t *high, uint32_t high_words, uint64_t nth)
 {
         if (nth == 0)
@@ -450,7 +452,7 @@ bool kc_block_find(const uint64_t *words, size_t nwords, const uint64_t *first, 
                 return true; /* high would be above 2n */
         uint64_t high = shifted_word(wanted, key_nwords, plan.low_nbits);
 
-        /* k-mers of this high part lie from the high-th zero on, up to the next zero */
+        /* k-mers with this high part lie between the high-th zero and the next one */
         uint32_t at = behind_zero(s.high, plan.high_words, high);
         for (; at < 64 * plan.high_words && (s.high[at / 64] >> (at % 64) & 1) != 0; at++) {
                 uint32_t i = at - (uint32_t)high;

@@ -1,5 +1,5 @@
 /*
- * What an engine is asked for and what it tells, the same for cpu/ and gpu/.
+ * The parameters and results of an engine, the same for cpu/ and gpu/.
  */
 #ifndef KC_ENGINE_H
 #define KC_ENGINE_H
@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-/* Stages, in the order in which they run; each is timed, and shown by the progress bar. */
+/* Stages, in the order in which they run; each is timed and shown by the progress bar. */
 enum kc_stage {
         KC_STAGE_PARTITION, /* read, parse, pack, cut into super-k-mers */
         KC_STAGE_COUNT,     /* count each partition */
@@ -26,31 +26,30 @@ enum kc_stage {
 
 struct kc_count_params {
         int k;                    /* 1 .. KC_MAX_K */
-        bool stranded;            /* count k-mers as they stand; else in canonical form */
-        int nthreads;             /* 1 at least; the source serves as many workers */
-        uint64_t memory_nbytes;   /* bound for the engine's own memory */
-        const char *tmp_dir;      /* where partitions are spilled when the bound asks for it */
-        uint64_t expected_nbases; /* a guess of the input's size; 0 where there is none */
+        bool stranded;            /* count k-mers as they are; otherwise in canonical form */
+        int nthreads;             /* at least 1; the source must serve that many workers */
+        uint64_t memory_nbytes;   /* bound on the engine's own memory */
+        const char *tmp_dir;      /* folder to spill to when memory_nbytes is used up */
+        uint64_t expected_nbases; /* estimate of the input's size; 0 if unknown */
 };
 
 struct kc_count_totals {
         uint64_t nkmers;     /* k-mers counted */
-        uint64_t ndistinct;  /* pairs given to the sink */
-        uint64_t nsaturated; /* nkmers minus the sum of counts: what saturation at UINT32_MAX cut
-                                off */
+        uint64_t ndistinct;  /* pairs passed to the sink */
+        uint64_t nsaturated; /* nkmers minus the sum of counts, which saturate at UINT32_MAX */
         uint64_t spilled_nbytes;
         double stage_seconds[KC_NSTAGES]; /* wall */
 };
 
 #ifndef __cplusplus
-/* A running job, shared with whoever watches it. All fields may be read, and cancel set, at any
+/* A running job, shared with its watchers. Any thread may read all fields and set cancel at any
  * time. */
 struct kc_job {
-        atomic_bool cancel; /* set by the watcher: stop soon with KC_ECANCELED */
+        atomic_bool cancel; /* set by a watcher: the engine soon stops with KC_ECANCELED */
         atomic_int stage;   /* enum kc_stage */
         atomic_uint_fast64_t
-                done; /* units of the present stage: input bytes (PARTITION), else parts */
-        atomic_uint_fast64_t total; /* 0 where unknown */
+                done; /* units of the current stage: input bytes (PARTITION), otherwise parts */
+        atomic_uint_fast64_t total; /* 0 if unknown */
 };
 #endif
 

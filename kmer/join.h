@@ -1,21 +1,21 @@
 /*
- * How sorted runs of several files become one: a tree of two-way joins, the same on the host
- * (io/store/merge.c) and on a device (gpu/combine.cu).
+ * How the sorted runs of several files become one run: a tree of two-way joins, the same on the
+ * host (io/store/merge.c) and on a device (gpu/combine.cu).
  *
- * The leaves are runs; below the node that stands for a file, nodes join older runs with newer
- * ones, and above it, files by a rule:
+ * The leaves are runs. Below the node of a file, nodes join older runs with newer ones; above it,
+ * they join files by a rule:
  *
  *                    rule                       An item is a k-mer and a value of 64 bits:
  *                   /    \
  *              file A    file B                 | removed | had | mark 14 | sum of counts 48 |
  *              /    \       |
- *           runs   run    run                   removed  a tombstone hides what is older
- *           0, 1    2      0                    had      it hid counts
+ *           runs   run    run                   removed  a tombstone hides older counts
+ *           0, 1    2      0                    had      the tombstone hid counts
  *                                               mark     which files have the k-mer
  *
- * Joining is associative (a newer item that says "removed" replaces an older one, else sums add
- * up), so the tree may be balanced; the marks add up to what tells the presence in each file.
- * Sums are cut off at UINT32_MAX at the end, or at each file where the rule is none of adding.
+ * Joining is associative (a newer "removed" item replaces an older item, otherwise sums are added),
+ * so the tree may be balanced. Marks are added too, so that they show which files have the k-mer.
+ * Sums saturate at UINT32_MAX at the end, or at each file if the rule does not add.
  */
 #ifndef KC_JOIN_H
 #define KC_JOIN_H
@@ -36,10 +36,10 @@ extern "C" {
 #define KC_JOIN_SUM_MASK   ((UINT64_C(1) << KC_JOIN_MARK_SHIFT) - 1)
 #define KC_JOIN_MARK_MASK  (~KC_JOIN_SUM_MASK & ~KC_JOIN_REMOVED & ~KC_JOIN_HAD)
 
-/* What becomes of an item that both sides have. */
+/* What to do with an item that both sides have. */
 enum kc_join_op {
         KC_JOIN_ADD,  /* runs without tombstones; files */
-        KC_JOIN_RUNS, /* older runs on the left */
+        KC_JOIN_RUNS, /* older runs are on the left */
         KC_JOIN_MIN,
         KC_JOIN_MAX,
         KC_JOIN_DIFFERENCE,
@@ -48,30 +48,31 @@ enum kc_join_op {
 };
 
 struct kc_join_node {
-        int left, right; /* nodes before this one; left < 0: a leaf, run `run` */
+        int left, right; /* indices of earlier nodes; left < 0: a leaf, run `run` */
         enum kc_join_op op;
-        bool is_file;  /* of several runs: what is removed is left out here */
-        uint64_t mark; /* of a file, in its place in a value; else 0 */
-        size_t run;    /* of all, in the order of the files */
-        bool removes;  /* the run is of tombstones */
+        bool is_file;  /* top node of a file of several runs: drops what is removed */
+        uint64_t mark; /* the file's mark, in its place in a value; otherwise 0 */
+        size_t run;    /* index among all runs, in the order of the files */
+        bool removes;  /* the run holds tombstones */
 };
 
 struct kc_join_plan {
         struct kc_join_node *nodes; /* [nnodes], the root last */
         size_t nnodes, nruns;
         bool saturates_files;
-        uint64_t mark_mask, mark_wanted; /* of k-mers to keep */
+        uint64_t mark_mask, mark_wanted; /* keep k-mers with (value & mask) == wanted */
         bool keeps_all;
 };
 
-/* What went in and did not come out. */
+/* What was read, and what did not come out. */
 struct kc_join_totals {
-        uint64_t nread;             /* sum of counts read, without tombstones */
-        uint64_t nkept;             /* sum of counts given */
-        uint64_t nsaturated;        /* cut off sums above UINT32_MAX (by rules that add) */
+        uint64_t nread;             /* sum of counts read; tombstones do not count */
+        uint64_t nkept;             /* sum of counts put out */
+        uint64_t nsaturated;        /* what saturation at UINT32_MAX took from sums (rules that
+                                       add) */
         uint64_t nremoved;          /* sum of counts that tombstones hid */
         uint64_t ndropped_distinct; /* k-mers of a file that its tombstones removed, and k-mers of
-                                       any file that the operation left out */
+                                       any file that the operation dropped */
 };
 
 /* ---- the arithmetic, in C and on a device ---- */
@@ -82,7 +83,8 @@ struct kc_join_totals {
 #define KC_JOIN_INLINE static inline __attribute__((always_inline))
 #endif
 
-/* Of values a and b, 0 where a side has not the k-mer; *nremoved grows by what is hidden. */
+/* Join values a and b; a value is 0 if its side does not have the k-mer. Adds hidden counts to
+ * *nremoved. */
 KC_JOIN_INLINE uint64_t kc_join_values(enum kc_join_op op, uint64_t a, uint64_t b, bool both,
                                        uint64_t *nremoved)
 {
@@ -114,8 +116,8 @@ KC_JOIN_INLINE uint64_t kc_join_values(enum kc_join_op op, uint64_t a, uint64_t 
         }
 }
 
-/* The item of a file of several runs as it is, or 0: its k-mer is not there. `most` is
- * kc_join_file_most; *ndropped grows by k-mers that were there and are removed. */
+/* The final value of an item of a file of several runs; 0 if the file does not have the k-mer.
+ * `most` is kc_join_file_most; *ndropped is incremented if tombstones removed the k-mer. */
 KC_JOIN_INLINE uint64_t kc_join_finish_file(uint64_t value, uint64_t mark, uint64_t most,
                                             uint64_t *ndropped)
 {
@@ -132,48 +134,47 @@ static inline uint64_t kc_join_file_most(const struct kc_join_plan *plan)
         return plan->saturates_files ? UINT32_MAX : KC_JOIN_SUM_MASK;
 }
 
-/* ---- runs to join, where blocks are decoded elsewhere ---- */
+/* ---- runs to join, for a joiner that decodes blocks itself ---- */
 
-/* A block of a run, as it is in its file. */
+/* An encoded block of a run in its file. */
 struct kc_join_block {
         uint64_t offset;
         uint32_t run;
         uint32_t n;        /* k-mers */
-        uint32_t nwords;   /* with the checksum's word after it */
-        uint64_t checksum; /* that the index holds, if it holds any */
+        uint32_t nwords;   /* including the checksum's word after it */
+        uint64_t checksum; /* from the index, if it holds checksums */
 };
 
-/* All blocks that have k-mers in [from, end), and maybe k-mers outside of it. */
+/* All blocks with k-mers in [from, end); they may hold k-mers outside it, too. */
 struct kc_join_range {
         const struct kc_join_block *blocks; /* [nblocks] run after run, each in order and without
                                                gaps in the file */
         const uint64_t *firsts;             /* [nblocks * kc_kmer_nwords(k)] first k-mers */
-        size_t nblocks, nwords;             /* nwords of all */
+        size_t nblocks, nwords;             /* nwords: of all blocks */
         const uint64_t *from, *end;         /* NULL: no bound */
 };
 
-/* Where ranges of the key space come from, in order and without gaps. */
+/* Provides ranges of the key space, in order and without gaps. */
 struct kc_join_source {
         void *ctx;
         const struct kc_join_plan *plan;
         int k;
         uint64_t npairs; /* of all runs */
         /*
-         * The next range, by one thread; nblocks = 0: there is none.
-         *   max_blocks  most blocks in it; more than there are runs
-         *   range       out: valid until the next but one is asked for
+         * Get the next range; one thread at a time. nblocks = 0: there is none.
+         *   max_blocks  upper bound on its blocks; must exceed the number of runs
+         *   range       out: valid until the second call after this one
          */
         enum kc_status (*next)(void *ctx, size_t max_blocks, struct kc_join_range *range,
                                struct kc_error *err);
         /*
-         * Read blocks [begin, end) of a range, which are of one run, and check their checksums, by
-         * any number of threads.
-         *   words  out, as many as the blocks have, checksums included
+         * Read blocks [begin, end) of a range, all of one run, and check their checksums. May be
+         * called by any number of threads at once.
+         *   words  out, as many words as the blocks have, checksums included
          */
         enum kc_status (*read)(void *ctx, const struct kc_join_range *range, size_t begin,
                                size_t end, uint64_t *words, struct kc_error *err);
-        /* The failure to report for a block that is not laid out as one, though its checksum is
-         * right. */
+        /* The failure to report for a block whose checksum is right but which does not decode. */
         enum kc_status (*refuse)(void *ctx, const struct kc_join_range *range, size_t block,
                                  struct kc_error *err);
 };

@@ -7,8 +7,7 @@ void kc_kmer_reverse_complement(const uint64_t *kmer, int k, uint64_t *out)
         int nwords = kc_kmer_nwords(k);
         int unused = 64 * nwords - 2 * k;
 
-        /* Complement and reverse all 32 * nwords places, then drop the unused ones off the low end.
-         */
+        /* complement and reverse all 32 * nwords places, then shift the unused ones out */
         uint64_t reversed[KC_MAX_WORDS + 1] = { 0 };
         for (int i = 0; i < nwords; i++)
                 reversed[i] = kc_reverse_bases(~kmer[nwords - 1 - i]);

@@ -1,9 +1,9 @@
 /*
- * What a k-mer is, for every room of the house.
+ * What a k-mer is, for all parts of kcount.
  *
  * A base is 2 bits: A=0 C=1 G=2 T=3 (U reads as T). A k-mer is the integer that its bases spell
- * with the first base most significant, so integer order is alphabetical order. It lies in
- * kc_kmer_nwords(k) 64-bit words, the least significant word first, the unused high bits zero:
+ * with the first base most significant, so integer order is alphabetical order. It takes
+ * kc_kmer_nwords(k) 64-bit words, the least significant word first; unused high bits are zero:
  *
  *      value = word[0] + word[1] * 2^64 + ...          last base = word[0] & 3
  *
@@ -24,13 +24,13 @@ enum {
         KC_MAX_WORDS = 8, /* kc_kmer_nwords(KC_MAX_K) */
 };
 
-/* 64-bit words of a k-mer. k in [1, KC_MAX_K]. */
+/* Number of 64-bit words of a k-mer. k in [1, KC_MAX_K]. */
 static inline int kc_kmer_nwords(int k)
 {
         return (2 * k + 63) / 64;
 }
 
-/* Mask of the bits in use in the most significant word. */
+/* Mask of the used bits of the most significant word. */
 static inline uint64_t kc_kmer_top_mask(int k)
 {
         int used = 2 * k - 64 * (kc_kmer_nwords(k) - 1);
@@ -63,7 +63,7 @@ static inline uint64_t kc_reverse_bases(uint64_t x)
         return __builtin_bswap64(x);
 }
 
-/* -1, 0, 1 as a < b, a == b, a > b; both [nwords]. */
+/* -1, 0 or 1 if a < b, a == b or a > b; both [nwords]. */
 static inline int kc_kmer_compare(const uint64_t *a, const uint64_t *b, int nwords)
 {
         for (int i = nwords - 1; i >= 0; i--)
@@ -72,7 +72,7 @@ static inline int kc_kmer_compare(const uint64_t *a, const uint64_t *b, int nwor
         return 0;
 }
 
-/* out = kmer - 1, for kmer above 0; both [nwords], and may be the same. */
+/* out = kmer - 1, for kmer above 0; both [nwords], and may be the same array. */
 static inline void kc_kmer_decrement(const uint64_t *kmer, int nwords, uint64_t *out)
 {
         uint64_t borrow = 1;
@@ -93,8 +93,8 @@ void kc_kmer_canonical(uint64_t *kmer, int k);
 
 /*
  * Text to k-mer: the first k letters of text, either case.
- * Returns the number of letters read before one that is no base; k when all are bases, and only
- * then is kmer [kc_kmer_nwords(k)] complete.
+ * Returns the number of bases before the first letter that is not one. It is k if all are bases;
+ * only then is kmer [kc_kmer_nwords(k)] complete.
  */
 int kc_kmer_parse(const char *text, int k, uint64_t *kmer);
 

@@ -1,5 +1,5 @@
-# A histogram as kcount hist prints it, drawn with bars: up to count 50, the rest in one line.
-# Errors make the k-mers seen once or twice so many that the scale leaves them out.
+# Draw the output of kcount hist with bars: up to count 50, the rest in one line.
+# Errors make k-mers seen once or twice so frequent that the scale ignores them.
 BEGIN {
         last = 50
         width = 60

@@ -5,8 +5,8 @@
 #       scripts/campaign.sh HOURS [--device cpu|cuda|auto] [--seed N] [--build DIR] [--results FILE]
 #                                 [--keep DIR] [--jobs N] [--sweeps] [--only-case M]
 #
-# Needs only bash and python3 besides a build (build/kcount, build/tests/naive); jellyfish, kmc, samtools
-# and zstd are used where they are installed. --help lists all options.
+# Needs only bash and python3 besides a build (build/kcount, build/tests/naive); jellyfish, kmc,
+# samtools and zstd are used if they are installed. --help lists all options.
 set -euo pipefail
 export PYTHONDONTWRITEBYTECODE=1
 exec python3 "$(dirname "$0")/../tests/campaign/main.py" "$@"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Lay out all C and CUDA sources with clang-format 14, by .clang-format.
+# Format all C and CUDA sources with clang-format 14, according to .clang-format.
 #
-#       scripts/format.sh [--check]     --check: change nothing, fail if a file is not laid out so
+#       scripts/format.sh [--check]     --check: change nothing, fail if a file is not formatted
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

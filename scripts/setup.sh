@@ -1,13 +1,13 @@
 # shellcheck shell=bash disable=SC2034
-# What the other scripts share: packages and the build. To be sourced, from the repository's root.
+# What the other scripts share: packages and the build. Source it from the repository's root.
 
 BUILD_PACKAGES=(gcc libc6-dev cmake ninja-build pkg-config zlib1g-dev libhts-dev libdeflate-dev
         libisal-dev libzstd-dev libxxhash-dev)
 TEST_PACKAGES=(libcmocka-dev python3 g++) # g++: the tests of gpu/ on the CPU
 FORMAT_PACKAGES=(clang-format-14)
-PEER_PACKAGES=(jellyfish kmc samtools zstd) # tests that need them are skipped where they are missing
+PEER_PACKAGES=(jellyfish kmc samtools zstd) # tests that need them are skipped if they are missing
 
-# nvcc compiles its host part with g++.
+# nvcc compiles host code with g++.
 if command -v nvcc > /dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then
         BUILD_PACKAGES+=(g++)
 fi
@@ -28,7 +28,7 @@ missing_packages() {
         done
 }
 
-# install_packages PACKAGE...: those that are missing; nothing is asked, nothing done if all are there.
+# install_packages PACKAGE...: install those that are missing, without asking.
 install_packages() {
         local missing
         if ! command -v apt-get > /dev/null || ! command -v dpkg-query > /dev/null; then
@@ -55,7 +55,7 @@ install_packages() {
                 "${missing[@]}" < /dev/null > /dev/null
 }
 
-# install_if_possible PACKAGE...: each by itself; a package that cannot be had is told, no error.
+# install_if_possible PACKAGE...: install each by itself; report a package that fails and go on.
 install_if_possible() {
         local package
         for package in "$@"; do

@@ -4,7 +4,7 @@
 #
 #       scripts/test.sh [CMAKE OPTION]...       e.g. -DKCOUNT_SANITIZE=address,undefined
 #
-# The build folder is build/, or what KCOUNT_BUILD says.
+# The build folder is build/, or the value of KCOUNT_BUILD.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/setup.sh

@@ -1,13 +1,14 @@
 /*
- * bench_gpu: what the device does by itself, timed in CUDA events.
+ * bench_gpu: the stages on the device by themselves, timed with CUDA events.
  *
  *      bench_gpu [-g GENOME] [-c COVERAGE] [-k K,K,...] [-n REPEAT] [-d DEVICE] [-C]
  *
- * The reads are made on the device: 150 bases, 0.5 % substitutions, by default 40 times a genome of
- * 64 Mi bases (2.7 Gbases, 0.7 GB packed: no cache holds them). Each stage runs once to warm up and
- * REPEAT times more; a line of JSON tells all times, what must move at least, and how much of the
- * bandwidth of a copy on the same device in the same run that is. bench/gpu_stages.py keeps the
- * lines. -C checks the counts first, against all k-mers sorted with CUB. Without a device: 77.
+ * The reads are made on the device: 150 bases, 0.5 % substitutions, by default 40-fold coverage of
+ * a genome of 64 Mi bases (2.7 Gbases, 0.7 GB packed: larger than any cache). Each stage runs once
+ * to warm up and then REPEAT times. A line of JSON reports all times, the least bytes that must
+ * move, and their rate as a share of the bandwidth of a copy on the same device in the same run.
+ * bench/gpu_stages.py keeps the lines. -C first checks the counts against all k-mers sorted with
+ * CUB. Exit status 77 without a device.
  */
 #include "bench/gpu/stages.cuh"
 #include "gpu/gpu.h"

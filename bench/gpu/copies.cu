@@ -5,7 +5,7 @@
 
 enum { BUS_NBYTES = 256 << 20 };
 
-/* nbytes in pieces: the way an engine with buffers of that size sees the bus. */
+/* Copy nbytes in pieces, as an engine with buffers of that size uses the bus. */
 struct copy {
         char *to, *from;
         size_t nbytes, piece_nbytes;
@@ -24,7 +24,7 @@ out:
         return status;
 }
 
-/* Far more than fits the L2, a sixteenth of the memory at most. */
+/* Far more than fits in the L2, but at most a sixteenth of the memory. */
 static size_t inside_nbytes(const struct bench *bench)
 {
         size_t wanted = std::max((size_t)2 << 30, 4 * bench->gpu.l2_nbytes);

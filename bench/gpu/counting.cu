@@ -22,7 +22,7 @@ template <class Key> struct counting {
         struct bench *bench;
         struct kc_gpu_counter<Key> *counter;
         struct kc_gpu_reads reads;
-        struct kc_gpu_run<Key> kept; /* the last run given, where keep is set */
+        struct kc_gpu_run<Key> kept; /* the last run received, if keep is set */
         bool keep;
         int nruns;
         uint64_t npairs;
@@ -31,7 +31,7 @@ template <class Key> struct counting {
         struct workload_totals truth;
         uint64_t nrecords;
         struct stage parts[NPARTS]; /* the counter's own stages */
-        int call;                   /* the first is to warm up */
+        int call;                   /* number of calls so far; the first warms up */
 };
 
 template <class Key>
@@ -66,7 +66,7 @@ static enum kc_status run_count(struct bench *bench, void *ctx, struct kc_error 
         return kc_gpu_counter_count(c->counter, &c->reads, &taker, &c->nsaturated, err);
 }
 
-/* The same, and what the counter says of its stages. */
+/* The same, and the counter's own times of its stages. */
 template <class Key>
 static enum kc_status run_count_parts(struct bench *bench, void *ctx, struct kc_error *err)
 {
@@ -86,8 +86,8 @@ out:
 }
 
 /*
- * What the parts must move: a record has 8 bytes, and is read with the bases that it points to; pairs
- * come out of the tables, and go through the order.
+ * The bytes that the parts must move: a record has 8 bytes and is read together with the bases that
+ * it points to; pairs leave the tables and are then ordered.
  */
 template <class Key> static void set_parts_nbytes(struct counting<Key> *c, int k)
 {
@@ -123,7 +123,7 @@ out:
         return status;
 }
 
-/* What was counted, against the truth. */
+/* Compare the counts with the truth. */
 template <class Key>
 static enum kc_status check_count(struct counting<Key> *c, int k, struct kc_error *err)
 {
@@ -147,8 +147,8 @@ out:
 }
 
 /*
- * Count a half of the reads (by spans) and keep the run: what merging begins with.
- *   run  out, the caller's; of several runs, the last
+ * Count one half of the reads (by spans) and keep the run, as input for merging.
+ *   run  out, the caller's to free; the last one if there are several
  */
 template <class Key>
 static enum kc_status count_half(struct counting<Key> *c, int half, struct kc_gpu_run<Key> *run,
@@ -171,7 +171,7 @@ out:
         return status;
 }
 
-/* By enum kc_gpu_table. */
+/* Indexed by enum kc_gpu_table. */
 static const char *const TABLES[] = { "warpdrive", "slab", "linear", "hopscotch" };
 
 /* halves: NULL, or [2] out: the runs of both halves of the reads. */

@@ -3,7 +3,7 @@
 #include "gpu/count/expand.cuh"
 #include "gpu/count/superkmer.cuh"
 
-enum { BIN_BITS = 18 }; /* of no influence on how many records there are */
+enum { BIN_BITS = 18 }; /* does not affect the number of records */
 
 template <class Key>
 enum kc_status bench_records(struct bench *bench, int k, const struct kc_gpu_reads *reads,

@@ -9,7 +9,7 @@
 /* ---- pairs in any order to a run ---- */
 
 template <class Key> struct ordering {
-        const struct kc_gpu_run<Key> *run; /* whose k-mers are put in disorder */
+        const struct kc_gpu_run<Key> *run; /* the k-mers to shuffle */
         int k;
         Key *kmers, *kmers_tmp;
         uint32_t *counts, *counts_tmp;
@@ -17,8 +17,8 @@ template <class Key> struct ordering {
         uint64_t nsaturated;
 };
 
-/* Where pair i of the run goes: a permutation of the numbers up to mask, walked on from those that
- * are none of the run's. */
+/* Shuffle the run by a permutation of the numbers up to mask; a result beyond the run is permuted
+ * again until it is in the run. */
 template <class Key>
 __global__ static void scatter_kernel(struct kc_gpu_run<Key> run, uint64_t mask, Key *kmers,
                                       uint32_t *counts)
@@ -137,7 +137,7 @@ template <class Key> struct encoding {
         uint64_t nparts, nbytes; /* of blocks */
 };
 
-/* An encoder is for one run: each time a new one, whose making is not timed. */
+/* An encoder serves one run, so create a new one each time, untimed. */
 template <class Key>
 static enum kc_status prepare_encode(struct bench *bench, void *ctx, struct kc_error *err)
 {
@@ -157,7 +157,7 @@ static enum kc_status await_part(struct encoding<Key> *e, uint64_t part, struct 
         return status;
 }
 
-/* The next part into a slot that is waited for first, if it was used before. */
+/* Take the next part into a slot; if the slot was used before, wait for it first. */
 template <class Key> static enum kc_status take_part(struct encoding<Key> *e, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
@@ -169,7 +169,8 @@ out:
         return status;
 }
 
-/* The run's pairs in ranges, as the LSM gives them, and these in parts, as the engine does. */
+/* Encode the run's pairs in ranges, as the LSM provides them, and each range in parts, as the
+ * engine does. */
 template <class Key>
 static enum kc_status run_encode(struct bench *bench, void *ctx, struct kc_error *err)
 {

@@ -1,5 +1,5 @@
 /*
- * Timing a stage in CUDA events, and telling it as one JSON line.
+ * Timing a stage with CUDA events, and reporting it as one line of JSON.
  */
 #ifndef KC_BENCH_STAGE_CUH
 #define KC_BENCH_STAGE_CUH
@@ -17,19 +17,19 @@ struct bench {
         int repeat; /* timed runs of a stage, after one to warm up */
         bool check;
         cudaEvent_t begin, end;
-        double copy_rate; /* bytes a ms that a copy inside the device reads and writes; 0: not
+        double copy_rate; /* bytes per ms that a copy within the device reads and writes; 0: not
                              known yet */
 };
 
 struct stage {
         const char *name;
         const char *unit;  /* of n */
-        const char *table; /* "" where it has no part */
-        int k;             /* 0 where it has no part */
+        const char *table; /* "" if irrelevant */
+        int k;             /* 0 if irrelevant */
         uint64_t n;
         uint64_t nbytes; /* inputs read once, results written once: the least that must move; 0: not
-                            told */
-        bool over_bus;   /* nbytes cross the bus: no share of the memory's bandwidth is told */
+                            reported */
+        bool over_bus;   /* nbytes cross the bus: do not report a share of the memory bandwidth */
         int nruns;
         float ms[STAGE_MAX_REPEAT];
 };
@@ -45,23 +45,23 @@ static inline struct stage stage_of(const char *name, const char *unit, int k, u
         return stage;
 }
 
-/* Ends the program, with status 77, where there is no such device; else notes the device's name. */
+/* Record the device's name; end the program with status 77 if there is no such device. */
 void bench_need_device(struct bench *bench, const char *program, int device);
 
-/* Take the device. Close it in any case; a zeroed bench is closed at no cost. */
+/* Open the device. Call bench_close even on failure; a zeroed bench is fine. */
 enum kc_status bench_open(struct bench *bench, int device, struct kc_error *err);
 void bench_close(struct bench *bench);
 
 typedef enum kc_status (*stage_step)(struct bench *bench, void *ctx, struct kc_error *err);
 
 /*
- * Time run(bench, ctx) from an event before its first work on bench->gpu.stream to one behind its
- * last; prepare, which may be NULL, goes before, untimed.
+ * Time run(bench, ctx) from an event before its first work on bench->gpu.stream to one after its
+ * last. prepare (may be NULL) is called before each run, untimed.
  */
 enum kc_status stage_time(struct bench *bench, struct stage *stage, stage_step prepare,
                           stage_step run, void *ctx, struct kc_error *err);
 
-/* The run in the middle. */
+/* The median of the runs. */
 double stage_median_ms(const struct stage *stage);
 
 /* One line on stdout. */

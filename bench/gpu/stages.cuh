@@ -7,27 +7,28 @@
 #include "bench/gpu/stage.cuh"
 #include "gpu/device/run.cuh"
 
-/* Time a copy of most_nbytes, or of as many as suffice, in the device: sets bench->copy_rate. */
+/* Time a copy within the device of at most most_nbytes, fewer if they suffice; sets
+ * bench->copy_rate. */
 enum kc_status bench_copy_inside(struct bench *bench, size_t most_nbytes, struct stage *stage,
                                  struct kc_error *err);
 
-/* The same, printed, and copies over the bus both ways. */
+/* The same, and copies over the bus both ways; prints them. */
 enum kc_status bench_copies(struct bench *bench, struct kc_error *err);
 
 /*
- * With k-mers of Key: packed reads in device memory to a sorted, summed run there, and the
- * counter's own stages, with each table; then bench_runs. With bench->check the runs are held
- * against the truth first.
+ * With k-mers of type Key: packed reads in device memory to a sorted, summed run there, and the
+ * counter's own stages, with each table; then bench_runs. With bench->check the runs are compared
+ * with the truth first.
  */
 template <class Key>
 enum kc_status bench_counting(struct bench *bench, int k, struct kc_error *err);
 
-/* How many super-k-mer records the counter makes of the reads. */
+/* The number of super-k-mer records that the counter makes from the reads. */
 template <class Key>
 enum kc_status bench_records(struct bench *bench, int k, const struct kc_gpu_reads *reads,
                              uint64_t *nrecords, struct kc_error *err);
 
-/* Ordering and encoding the pairs of a, merging a and b. */
+/* Order and encode the pairs of a; merge a and b. */
 template <class Key>
 enum kc_status bench_runs(struct bench *bench, int k, const struct kc_gpu_run<Key> *a,
                           const struct kc_gpu_run<Key> *b, struct kc_error *err);

@@ -71,7 +71,7 @@ template <class Key> KC_HD Key packed_at(const uint64_t *words, uint64_t base)
         return packed;
 }
 
-/* One thread a k-mer, straight from the reads: spans have no part in the truth. */
+/* One thread per k-mer, directly from the reads: the truth does not depend on spans. */
 template <class Key>
 __global__ static void kmers_kernel(const uint64_t *words, uint32_t words_per_read,
                                     uint32_t nkmers_per_read, int k, uint64_t n, Key *kmers)
@@ -83,8 +83,8 @@ __global__ static void kmers_kernel(const uint64_t *words, uint32_t words_per_re
         kmers[i] = kc_key_from_packed<Key>(packed_at<Key>(read, i % nkmers_per_read), k, false);
 }
 
-/* totals: [0] sum of hash times count, [1] keys unlike the one before, [2] sum of counts,
- * [3] keys below the one before. counts may be NULL: 1 each. */
+/* totals: [0] sum of hash times count, [1] keys unlike their predecessor, [2] sum of counts,
+ * [3] keys below their predecessor. counts may be NULL: 1 each. */
 template <class Key>
 __global__ static void totals_kernel(const Key *kmers, const uint32_t *counts, uint64_t n,
                                      unsigned long long *totals)

@@ -1,8 +1,8 @@
 /*
- * The reads of the device's benchmarks, made where they are used: a random genome without repeats,
- * reads of one length from either strand, substitutions. A read depends on its number alone.
+ * The reads of the device's benchmarks, made on the device: a random genome without repeats, reads
+ * of one length from either strand, with substitutions. A read depends only on its number.
  *
- * The genome is never stored: a base is two bits of a hash of where it lies.
+ * The genome is never stored: a base is two bits of a hash of its position.
  */
 #ifndef KC_BENCH_WORKLOAD_CUH
 #define KC_BENCH_WORKLOAD_CUH
@@ -14,7 +14,7 @@
 struct workload {
         uint64_t genome_nbases, nreads, seed;
         uint32_t length;    /* of a read */
-        uint32_t error_q32; /* chance of a substitution, in units of 2^-32 */
+        uint32_t error_q32; /* probability of a substitution, in units of 2^-32 */
 };
 
 static inline size_t workload_words_per_read(const struct workload *w)
@@ -22,7 +22,7 @@ static inline size_t workload_words_per_read(const struct workload *w)
         return (w->length + 31) / 32;
 }
 
-/* A read gives this many spans, of nearly the same length. */
+/* A read gives this many spans, all of nearly the same length. */
 static inline uint32_t workload_spans_per_read(const struct workload *w, int k)
 {
         return (w->length - (uint32_t)k + KC_SPAN_NKMERS) / KC_SPAN_NKMERS;
@@ -94,31 +94,31 @@ KC_HD struct kc_span workload_span(uint64_t number, uint32_t nkmers_per_read,
 }
 
 /*
- * Make the reads in device memory, with spans for k-mers. Release with workload_free, which may be
- * given zeroed reads. KC_EUSAGE if a batch cannot hold them.
+ * Make the reads in device memory, with spans for k-mers. Release with workload_free, which also
+ * accepts zeroed reads. KC_EUSAGE if a batch cannot hold them.
  */
 enum kc_status workload_new(struct kc_gpu *gpu, const struct workload *w, int k,
                             struct kc_gpu_reads *reads, struct kc_error *err);
 void workload_free(struct kc_gpu *gpu, struct kc_gpu_reads *reads);
 
-/* What counting must keep. All but ndistinct add up over runs. */
+/* What counting must preserve. All but ndistinct may be summed over runs. */
 enum { WORKLOAD_NTOTALS = 4 };
 
 struct workload_totals {
         uint64_t hash_sum;    /* of kc_key_hash, times the count */
-        uint64_t ndistinct;   /* k-mers unlike the one before */
+        uint64_t ndistinct;   /* k-mers unlike their predecessor */
         uint64_t nkmers;      /* sum of counts */
-        uint64_t ndisordered; /* k-mers below the one before: none in a run */
+        uint64_t ndisordered; /* k-mers below their predecessor: none in a run */
 };
 
-/* Add those of n k-mers; counts may be NULL: 1 each. */
+/* Add the totals of n k-mers; counts may be NULL: 1 each. */
 template <class Key>
 enum kc_status workload_add_totals(struct kc_gpu *gpu, const Key *kmers, const uint32_t *counts,
                                    uint64_t n, struct workload_totals *totals,
                                    struct kc_error *err);
 
-/* The same by another way: all k-mers of the reads one by one, sorted with CUB. Takes two keys of
- * device memory a k-mer. */
+/* The same in another way: all single k-mers of the reads, sorted with CUB. Takes two keys of
+ * device memory per k-mer. */
 template <class Key>
 enum kc_status workload_truth(struct kc_gpu *gpu, const struct workload *w,
                               const struct kc_gpu_reads *reads, int k,

@@ -1,11 +1,12 @@
 /*
- * bench_gunzip: how fast a gzip file's text comes out of a source (io/inflate/source.h), text thrown away.
+ * bench_gunzip: how fast a source (io/inflate/source.h) delivers a gzip file's text, which is
+ * discarded.
  *
  *      bench_gunzip WAY THREADS FILE.gz
  *
- * WAY is "kcount": as the reader takes it, by so many threads; "isa-l": one stream, one thread, as
- * kcount does with few threads; "zlib": likewise, with zlib. One line is printed: way, threads,
- * bytes of text, seconds, seconds of CPU, peak memory in MiB.
+ * WAY is "kcount": as the reader does it, with THREADS threads; "isa-l": one stream, one thread, as
+ * kcount does with few threads; "zlib": likewise, with zlib. Prints one line: way, threads, bytes
+ * of text, seconds, seconds of CPU, peak memory in MiB.
  */
 #include "base/parallel.h"
 #include "io/inflate/source.h"

@@ -1,9 +1,9 @@
 /*
- * bench_inflate: how fast the ways to inflate a gzip file of one member are, on one core.
+ * bench_inflate: the speed of several ways to inflate a gzip file of one member, on one core.
  *
  *      bench_inflate FILE.gz [TIMES]
  *
- * The best of TIMES (3) is printed, in MB of text a second of CPU time; for the finder, MB of
+ * Prints the best of TIMES (3) runs, in MB of text per second of CPU time; for the finder, in MB of
  * deflate data.
  */
 #include "io/inflate/deflate.h"
@@ -98,7 +98,7 @@ static size_t run_bytes(struct job *job)
         return (size_t)(out.next - out.begin);
 }
 
-/* From the third block on or so, for before the first there is nothing to be marked. */
+/* Start at about the third block: the first one never refers to an unknown window. */
 static size_t run_symbols(struct job *job)
 {
         uint16_t *begin = job->symbols;
@@ -131,7 +131,7 @@ static size_t run_crc(struct job *job)
         return job->ntext;
 }
 
-/* Every block but those found at once: what is searched is what lies between two. */
+/* Find every block, each time searching from just after the start of the one before. */
 static size_t run_find(struct job *job)
 {
         uint64_t end = 8 * (uint64_t)job->nin, n = 0;

@@ -1,11 +1,11 @@
 /*
- * The reader alone, and its stages one by one.
+ * The reader alone, and each of its stages.
  *
  *      bench_reader FILE [THREADS [CHUNK_NBYTES]]
  *
- * "reader" is everything: batches are filled and thrown away. The lines below it run one stage on
- * one core, over and over on what the stage before made of the file's first bytes: how far each is
- * from being the slowest is seen by comparing GB/s of text.
+ * "reader" is everything: batches are filled and discarded. The lines below it run one stage on one
+ * core, repeatedly, on what the previous stage made from the file's first bytes; their GB/s of text
+ * show which stage is slowest.
  */
 #include "base/parallel.h"
 #include "io/parse/file.h"

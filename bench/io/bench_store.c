@@ -1,12 +1,12 @@
 /*
- * Rates of the store, on a made-up set of k-mers as sequencing gives it: keys spread evenly, most
- * counts 1 (errors), the others about the coverage.
+ * Rates of the store, on a synthetic set of k-mers like those of sequencing: keys spread evenly,
+ * most counts 1 (errors), the others about the coverage.
  *
  *      bench_store [-n PAIRS] [-k K] [-t THREADS] [-o FILE]
  *
- * The pairs come from a generator that is far quicker than the store; its own time is measured
- * first, into a sink that drops them, and is printed. Merged are two such files, half of their
- * k-mers common; the rates are of k-mers read, and of bytes read and written.
+ * The pairs come from a generator that is much faster than the store; its own time is measured
+ * first, with a sink that discards them, and printed. The merge is of two such files that share
+ * half of their k-mers; its rates are of k-mers read, and of bytes read and written.
  */
 #include "base/parallel.h"
 #include "io/store.h"
@@ -24,7 +24,7 @@ enum { PART_NPAIRS = 50000 };
 
 struct bench {
         uint64_t npairs, nparts;
-        uint64_t variant; /* another number: another set, half of its k-mers the same */
+        uint64_t variant; /* another number gives another set that shares half of its k-mers */
         int k, nwords, nthreads;
         const char *path;
         const struct kc_run_sink *sink;
@@ -152,7 +152,7 @@ static void write_store(struct bench *b, const char *path)
                 die(&err);
 }
 
-/* Makes b->sum, too. */
+/* Also sets b->sum. */
 static void bench_generator(struct bench *b)
 {
         struct clocks begin = now();
@@ -215,7 +215,7 @@ static void bench_merge(struct bench *b)
         unlink(output);
 }
 
-/* The codec alone, one block again and again, in cache. */
+/* The codec alone, on one block in cache, repeatedly. */
 static void bench_codec(const struct bench *b)
 {
         enum { NROUNDS = 20000 };
@@ -259,7 +259,7 @@ static enum kc_status walk_part(void *ctx, int worker, struct kc_error *err)
         uint64_t sum = 0;
         size_t n, p = (size_t)worker, nw = (size_t)b->nwords;
         enum kc_status status;
-        /* the bounds of neighbours are in both ranges, which does not matter for a rate */
+        /* a bound is in both adjacent ranges, which does not matter for a rate */
         KC_TRY(kc_cursor_open(&cursor, b->store, p == 0 ? NULL : b->bounds + (p - 1) * nw,
                               p == b->nbounds ? NULL : b->bounds + p * nw, err));
         do {

@@ -1,9 +1,9 @@
 /*
- * The lock-free chained hash table for GPUs that GLHT is compared with: a list a bucket, ordered by
- * key, a thread an operation. Nodes are set aside before the kernel begins, one for each operation,
- * and none is used twice, so a link never means another node than it did.
+ * The lock-free chained hash table for GPUs with which GLHT is compared: one list per bucket,
+ * ordered by key, one thread per operation. One node per operation is allocated before the kernel
+ * begins, and none is reused, so there is no ABA problem: a link always means the same node.
  *
- *      link    bit 0: the node it is in has been erased; above: the number of the next node
+ *      link    bit 0: the node that holds it has been erased; above: the index of the next node
  *
  * Source: Misra and Chaudhuri, Performance Evaluation of Concurrent Lock-free Data Structures on
  * GPUs (2012), whose lists are Harris's, in Michael's form.
@@ -20,15 +20,15 @@ struct chained_node {
 struct chained {
         uint32_t bits;
         struct chained_node
-                *nodes; /* bucket i's head is [i], of no key; operation i's [2^bits + i] */
+                *nodes; /* [i]: bucket i's head, without a key; [2^bits + i]: operation i's node */
 };
 
 enum : uint32_t { CHAINED_END = UINT32_MAX - 1, CHAINED_ERASED = 1 };
 
-/* Where a key is, or would be: a link to the node, and the node (or the end). */
+/* Where a key is or would be: the link to the node, and the node (or the end). */
 struct chained_place {
         uint32_t *link;
-        uint32_t node; /* as the link has it */
+        uint32_t node; /* the link's value */
 };
 
 __device__ static inline uint32_t chained_read(const uint32_t *at)
@@ -36,8 +36,7 @@ __device__ static inline uint32_t chained_read(const uint32_t *at)
         return *(const volatile uint32_t *)at;
 }
 
-/* Erased nodes on the way are taken out of the list; if another thread was quicker, from the
- * beginning again. */
+/* Unlinks erased nodes on the way; if another thread changed the link first, starts again. */
 __device__ static inline bool chained_find(const struct chained *t, uint32_t key,
                                            struct chained_place *place)
 {
@@ -66,7 +65,7 @@ __device__ static inline bool chained_find(const struct chained *t, uint32_t key
         }
 }
 
-/* own: the operation's node. */
+/* own: the operation's preallocated node. */
 __device__ static inline bool chained_do(const struct chained *t, enum kc_hopscotch_op op,
                                          uint32_t key, uint32_t own)
 {

@@ -1,9 +1,9 @@
 /*
- * The hopscotch table for CPUs that GLHT is compared with: a lock and a timestamp for each segment
- * of the slots, readers without locks. Any number of threads.
+ * The hopscotch table for CPUs with which GLHT is compared: a lock and a timestamp for each segment
+ * of the slots; readers take no locks. For any number of threads.
  *
- * A thread with the lock of its key's segment takes that of a segment behind it when it moves an
- * item, and then waits for no other: so there is no deadlock. Slots do not wrap around.
+ * A thread that holds the lock of its key's segment takes the lock of a later segment when it moves
+ * an item, and then waits for no other; so there is no deadlock. Slots do not wrap around.
  *
  * Source: Herlihy, Shavit and Tzafrir, Hopscotch Hashing (2008), section 3.
  */
@@ -23,7 +23,7 @@ enum : uint32_t {
 };
 
 struct cpu_hopscotch {
-        enum : uint64_t { FREE = UINT64_MAX, TAKEN = UINT64_MAX - 1 }; /* in place of a key */
+        enum : uint64_t { FREE = UINT64_MAX, TAKEN = UINT64_MAX - 1 }; /* special values of a key */
         struct slot {
                 std::atomic<uint64_t> key;
                 std::atomic<uint32_t> bitmap;
@@ -70,7 +70,7 @@ struct cpu_hopscotch {
                 return (UINT32_C(1) << bits) + CPU_HOPSCOTCH_REACH + KC_HOP_NEIGHBOURS;
         }
 
-        /* Of the homes; those behind the last one have no segment. */
+        /* The segment of a home slot; slots after the last home have none. */
         segment &segment_of(uint32_t home)
         {
                 return segments[home / CPU_HOPSCOTCH_SEGMENT];
@@ -87,7 +87,7 @@ struct cpu_hopscotch {
                 segment_of(home).locked.store(false, std::memory_order_release);
         }
 
-        /* The offset of the key among the home's, or KC_HOP_NONE. */
+        /* The offset of the key from its home, or KC_HOP_NONE. */
         uint32_t look(uint32_t home, uint32_t key) const
         {
                 for (uint32_t left = slots[home].bitmap; left != 0; left &= left - 1)
@@ -151,7 +151,7 @@ struct cpu_hopscotch {
                 return false;
         }
 
-        /* An item before the slot that is taken goes there, which leaves its own. */
+        /* Move an earlier item into the slot *at, which is taken; its own slot becomes *at. */
         bool move_nearer(uint32_t home, uint32_t *at)
         {
                 for (uint32_t d = KC_HOP_NEIGHBOURS - 1; d > 0; d--) {

@@ -1,8 +1,8 @@
 /*
- * GLHT's evaluation: figures 9 and 10 (building and retrieving beside static tables), 11 and 12
- * (operations of all kinds at once beside a CPU's hopscotch table and a chained table on the GPU),
- * and what is to be reached on one H200. The paper's text has no rates, only ratios; its cuckoo
- * table is not rebuilt here.
+ * GLHT's evaluation: figures 9 and 10 (building and retrieving, compared with static tables), 11
+ * and 12 (mixed operations, compared with a CPU's hopscotch table and a chained table on the GPU),
+ * and the targets on one H200. The paper's text has only ratios, no rates; its cuckoo table is not
+ * implemented here.
  */
 #include "bench/tables/chained.cuh"
 #include "bench/tables/cpu_hopscotch.cuh"
@@ -70,7 +70,7 @@ __global__ static void static_find(const unsigned long long *slots, uint32_t bit
         values[i] = value;
 }
 
-/* ---- what the rows share ---- */
+/* ---- shared by the rows ---- */
 
 struct hopscotch_bench {
         struct tables_bench *b;
@@ -78,14 +78,14 @@ struct hopscotch_bench {
         uint32_t bits;
         uint64_t n, cap; /* operations; room for them */
         uint32_t *keys;
-        uint8_t *ops, *results; /* results: 4 bytes each, values of static tables too */
+        uint8_t *ops, *results; /* results: 4 bytes each, also values of static tables */
         struct kc_hopscotch_map *map;
-        int group;                 /* of the map */
-        char built[64];            /* how the last table was built, for its row */
+        int group;                 /* lanes per operation of the map */
+        char built[64];            /* how the last table was built, for the report */
         unsigned long long *slots; /* of a static table */
         bool quadratic;
         struct chained chained;
-        std::vector<chained_node> *fresh; /* the nodes of a chained table to begin with */
+        std::vector<chained_node> *fresh; /* the initial nodes of a chained table */
 };
 
 /* ---- figures 9 and 10 ---- */
@@ -95,7 +95,7 @@ static enum kc_status clear_map(struct bench *, void *ctx, struct kc_error *err)
         return kc_hopscotch_map_clear(((struct hopscotch_bench *)ctx)->map, err);
 }
 
-/* An empty table as large as it was at first. */
+/* Create an empty table of the initial size. */
 static enum kc_status new_map(struct bench *, void *ctx, struct kc_error *err)
 {
         struct hopscotch_bench *h = (struct hopscotch_bench *)ctx;
@@ -107,8 +107,8 @@ static enum kc_status new_map(struct bench *, void *ctx, struct kc_error *err)
         return status;
 }
 
-/* Where a key finds no room, anew by another hash function, as in the paper; if that does not help,
- * in a larger table. All of it is timed. */
+/* If a key finds no room, rebuild with another hash function, as in the paper; if that does not
+ * help, in a larger table. All of it is timed. */
 static enum kc_status build_map(struct bench *, void *ctx, struct kc_error *err)
 {
         enum kc_status status;
@@ -155,7 +155,7 @@ static enum kc_status retrieve_static(struct bench *, void *ctx, struct kc_error
         return KC_LAUNCHED();
 }
 
-/* Results that are KC_HOP_YES. */
+/* Count the results that are KC_HOP_YES. */
 static enum kc_status count_yes(struct hopscotch_bench *h, uint64_t *nyes, struct kc_error *err)
 {
         enum kc_status status;
@@ -219,7 +219,7 @@ out:
         return status;
 }
 
-/* At four fifths of the memory, all keys different. */
+/* At four fifths of the slots, with distinct keys. */
 static enum kc_status bench_static(struct hopscotch_bench *h, uint32_t bits, struct kc_error *err)
 {
         enum kc_status status;
@@ -240,10 +240,10 @@ out:
         return status;
 }
 
-/* ---- operations of all kinds ---- */
+/* ---- mixed operations ---- */
 
-/* Percent of inserts and of erases; the others find. And what the paper says GLHT's rate is, in
- * those of others, from and to. */
+/* Percentages of inserts and erases; the others find. And GLHT's speedups over the other tables
+ * according to the paper, from and to. */
 struct mix {
         const char *figure;
         uint32_t insert, erase;
@@ -277,7 +277,7 @@ static enum kc_status run_mixed(struct bench *, void *ctx, struct kc_error *err)
                                       NULL, err);
 }
 
-/* What was inserted and not erased is what is there. */
+/* Check that the table holds exactly what was inserted and not erased. */
 static enum kc_status check_mixed(struct hopscotch_bench *h, uint64_t nkeys, struct kc_error *err)
 {
         enum kc_status status;
@@ -319,7 +319,7 @@ static enum kc_status run_chained(struct bench *, void *ctx, struct kc_error *er
         return KC_LAUNCHED();
 }
 
-/* Allocation on the host and the copy belong to the run. */
+/* Allocation on the host and the copy are part of the run. */
 static enum kc_status run_chained_anew(struct bench *bench, void *ctx, struct kc_error *err)
 {
         enum kc_status status;
@@ -335,7 +335,7 @@ out:
         return status;
 }
 
-/* What the lists hold is what was inserted and not erased. */
+/* Check that the lists hold exactly what was inserted and not erased. */
 static enum kc_status check_chained(struct hopscotch_bench *h, struct kc_error *err)
 {
         enum kc_status status;
@@ -360,7 +360,7 @@ out:
         return status;
 }
 
-/* Milliseconds, out: with what is set aside there already, and with setting it aside. */
+/* *ms: out, with the nodes allocated before; *made_ms: out, including their allocation. */
 static enum kc_status time_chained(struct hopscotch_bench *h, const struct mix *mix, double range,
                                    double *ms, double *made_ms, struct kc_error *err)
 {
@@ -383,7 +383,7 @@ out:
 
 /* ---- the CPU ---- */
 
-/* The operations as they are on the device. */
+/* A copy of the device's operations. */
 struct cpu_work {
         std::vector<uint8_t> ops;
         std::vector<uint32_t> keys;
@@ -403,7 +403,7 @@ out:
         return status;
 }
 
-/* Milliseconds from when all threads are ready to when the last has done its share. */
+/* Milliseconds from when all threads are ready until the last has finished. */
 template <class Do>
 static double run_threads(const struct cpu_work &work, unsigned nthreads, const Do &do_one)
 {
@@ -431,7 +431,7 @@ static double run_threads(const struct cpu_work &work, unsigned nthreads, const 
         return took.count();
 }
 
-/* clear() goes before each run. */
+/* clear() is called before each run. */
 template <class Clear, class Do>
 static double time_threads(struct tables_bench *b, const struct tables_row *row,
                            const struct cpu_work &work, unsigned nthreads, const Clear &clear,
@@ -448,7 +448,8 @@ static double time_threads(struct tables_bench *b, const struct tables_row *row,
         return stage_median_ms(&stage);
 }
 
-/* The lock-based table, and GLHT's own operations, by so many threads. *ms: of the first. */
+/* Time the lock-based table, and GLHT's own operations, with nthreads threads. *ms: of the
+ * first. */
 static void time_cpu(struct hopscotch_bench *h, const struct tables_row *row,
                      const struct cpu_work &work, unsigned nthreads, double *ms)
 {
@@ -487,7 +488,7 @@ out:
         return status;
 }
 
-/* All group sizes; *ms: of the quickest. */
+/* Time all group sizes; *ms: of the fastest. */
 static enum kc_status time_mixed(struct hopscotch_bench *h, const struct tables_row *row,
                                  const struct mix *mix, uint64_t nkeys, double *ms,
                                  struct kc_error *err)
@@ -508,7 +509,8 @@ out:
         return status;
 }
 
-/* 16 threads, as the paper's best, and all there are. Milliseconds of the quickest. */
+/* 16 threads, the paper's best, and all threads of this machine. Returns the milliseconds of the
+ * faster. */
 static double time_cpus(struct hopscotch_bench *h, const struct mix *mix, double range,
                         const struct cpu_work &work)
 {
@@ -540,7 +542,7 @@ static void print_ratio(struct hopscotch_bench *h, const struct mix *mix, double
         tables_print(h->b, &row, &none);
 }
 
-/* 100 000 operations, on keys from 0 to `range`. */
+/* 100 000 operations on keys from 0 to `range`. */
 static enum kc_status bench_mix(struct hopscotch_bench *h, const struct mix *mix, uint64_t range,
                                 struct kc_error *err)
 {
@@ -579,9 +581,9 @@ out:
         return status;
 }
 
-/* ---- to be reached on one H200 ---- */
+/* ---- targets on one H200 ---- */
 
-/* n operations of all kinds, on as many keys, in twice as many slots. */
+/* n mixed operations on n keys, in 2n slots. */
 static enum kc_status bench_many(struct hopscotch_bench *h, uint64_t n, struct kc_error *err)
 {
         enum kc_status status;

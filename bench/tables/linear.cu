@@ -1,7 +1,7 @@
 /*
- * The simple hash table: its table of rates by utilization, 2^27 slots filled by 2^22 keys at a
- * time; probe lengths; the author's mix of 64 million insertions and 32 million deletions; and load
- * 0.5 with 2^28 keys, of 32 bits and of 64.
+ * The simple hash table: the author's table of rates by utilization, 2^27 slots filled with 2^22
+ * keys at a time; probe lengths; the author's mix of 64 million insertions and 32 million
+ * deletions; and load 0.5 with 2^28 keys of 32 and of 64 bits.
  */
 #include "bench/tables/tables.cuh"
 #include "gpu/maps/linear/map.cuh"
@@ -12,7 +12,7 @@
 static const uint64_t NSLOTS = 1 << 27, BATCH_NKEYS = 1 << 22, LARGE_NKEYS = 1 << 28;
 enum { NROWS = 31 };
 
-/* Milliseconds that the author's table has for 4,194,304 insertions, at 0/32, 1/32, ... in use. */
+/* The author's milliseconds for 4,194,304 insertions, with 0/32, 1/32, ... of the slots in use. */
 static const double PAPER_MS[NROWS] = {
         11.608448, 11.751424, 11.942592, 12.081120, 12.242560, 12.396448,  12.533024,  12.703328,
         12.884512, 13.033472, 13.239296, 13.392448, 13.624000, 13.875520,  14.126528,  14.399328,
@@ -26,7 +26,7 @@ template <class Key> struct job {
         uint32_t *values, *answers; /* [cap] */
         uint64_t cap;
         uint64_t at, n; /* the batch: keys [at, at + n) */
-        uint64_t fill;  /* keys that are in before it */
+        uint64_t fill;  /* keys inserted before the batch */
 };
 
 template <class Key>
@@ -64,7 +64,7 @@ template <class Key> static enum kc_status clear(struct bench *, void *ctx, stru
         return kc_linear_clear(&((job<Key> *)ctx)->map, err);
 }
 
-/* The first j->fill keys are in, and no others. */
+/* Prepare a map that holds the first j->fill keys, and no others. */
 template <class Key> static enum kc_status fill(struct bench *, void *ctx, struct kc_error *err)
 {
         enum kc_status status;
@@ -93,7 +93,7 @@ template <class Key> static enum kc_status erase(struct bench *, void *ctx, stru
         return kc_linear_delete(&j->map, j->keys + j->at, j->n, err);
 }
 
-/* Of slots looked at for a key that is there: mean, longest and the ninety-ninth percentile. */
+/* Probe lengths for keys that are present: mean, maximum and 99th percentile. */
 static enum kc_status describe(const job<uint32_t> *j, char *more, size_t size,
                                struct kc_error *err)
 {
@@ -112,7 +112,7 @@ out:
         return status;
 }
 
-/* Row i: the batch that comes when i / 32 of the slots are in use. */
+/* Row i: the batch inserted when i / 32 of the slots are in use. */
 static enum kc_status utilization_row(struct tables_bench *b, job<uint32_t> *j, int i,
                                       struct kc_error *err)
 {
@@ -153,7 +153,7 @@ out:
         return status;
 }
 
-/* Insert, look up and delete half; then what is there no more. */
+/* Insert, look up and delete half; then look up deleted keys. */
 template <class Key>
 static enum kc_status operations(struct tables_bench *b, job<Key> *j, const struct tables_row *of,
                                  double target_insert, double target_lookup, struct kc_error *err)

@@ -1,10 +1,10 @@
 /*
  * Ashkiani et al., GPU LSM (2018), section V: tables II (insertion), III (lookup) and IV (count and
  * range), figure 4b (effective insertion rate), the cleanup figures of V-D; then the same for 127
- * batches of 2^20, where there are figures to be reached on one H200. GPU SA is the paper's sorted
- * array: here a level alone, into which batches are merged.
+ * batches of 2^20, for which there are targets on one H200. GPU SA is the paper's sorted array:
+ * here a single level, into which batches are merged.
  *
- * As in the paper a row is the least, the greatest or the harmonic mean of the rates for all
+ * As in the paper, a row is the minimum, the maximum or the harmonic mean of the rates for all
  * numbers r of resident batches. Each r is timed once, after a run to warm up.
  */
 #include "bench/tables/lsm_work.cuh"
@@ -34,7 +34,7 @@ static const struct table2_row TABLE2[] = {
 
 enum { LOG2N_INSERTED = 27, TARGET_LOG2B = 20 };
 
-/* Figure 4b: elements so far in all the time so far, at r = 1, 2, 4, ... and in the end. */
+/* Figure 4b: all elements so far over the total time so far, at r = 1, 2, 4, ... and at the end. */
 static void print_effective(struct work *w, int log2b, const std::vector<float> &ms)
 {
         double all_ms = 0;
@@ -59,7 +59,7 @@ static void print_effective(struct work *w, int log2b, const std::vector<float> 
         }
 }
 
-/* What the last run over all r took for each. */
+/* The time that the last run over all r took for each r. */
 static enum kc_status read_times(const struct work *w, size_t nbatches, std::vector<float> *ms,
                                  struct kc_error *err)
 {
@@ -73,7 +73,7 @@ out:
         return status;
 }
 
-/* For each r the median of several runs over all r, after one to warm up. */
+/* For each r the median of several runs over all r, after one warm-up run. */
 static enum kc_status time_insertions(struct work *w, std::vector<float> *ms, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
@@ -113,7 +113,7 @@ out:
         return status;
 }
 
-/* The median of some runs that are queued one behind the other, after one to warm up. */
+/* The median of some runs queued one after another, after one warm-up run. */
 static enum kc_status time_array_insertion(struct work *w, double *ms, struct kc_error *err)
 {
         enum kc_status status;
@@ -133,7 +133,7 @@ out:
         return status;
 }
 
-/* At eight sizes of the array at most; w->array's memory holds n elements in order. */
+/* At up to eight sizes of the array; w->array's memory holds n sorted elements. */
 static enum kc_status bench_array_insertions(struct work *w, const struct table2_row *row,
                                              struct kc_error *err)
 {
@@ -212,7 +212,7 @@ out:
 struct asked {
         const char *figure;
         stage_step run;
-        bool absent;     /* of lookups */
+        bool absent;     /* lookups of absent keys */
         uint64_t length; /* of ranges; 0: a lookup */
 };
 
@@ -282,7 +282,7 @@ static const struct table34_row TABLE34[] = {
 
 enum {
         LOG2N_ASKED = 24,
-        LOG2_LONG_RANGES = 17, /* queries of 1024: what they give is to fit the memory */
+        LOG2_LONG_RANGES = 17, /* ranges of length 1024: their results must fit in memory */
         LOG2_SHORT_RANGES = 22,
 };
 
@@ -292,14 +292,14 @@ static size_t nqueries_of(const struct work *w, const struct asked *asked, size_
         return asked->length == 0 ? m : std::min(m, scaled_ranges(w->b, log2));
 }
 
-/* Room for what ranges give: lengths vary about what is expected. */
+/* Room for the results of ranges: their lengths vary around the expected one. */
 static size_t npairs_of(const struct work *w)
 {
         return std::max(scaled_ranges(w->b, LOG2_LONG_RANGES) * 1280,
                         scaled_ranges(w->b, LOG2_SHORT_RANGES) * 10);
 }
 
-/* Ask a map of m elements. */
+/* Query a map of m elements. */
 static enum kc_status ask(struct work *w, const struct asked *asked, size_t m, double *ms,
                           struct kc_error *err)
 {
@@ -313,7 +313,7 @@ out:
         return status;
 }
 
-/* The map has w->batch elements more in each step. */
+/* Each step adds w->batch elements to the map. */
 static enum kc_status ask_lsm(struct work *w, const struct table34_row *row, struct kc_error *err)
 {
         enum kc_status status;
@@ -339,7 +339,7 @@ out:
         return status;
 }
 
-/* The array at a few sizes. */
+/* Query the array at a few sizes. */
 static enum kc_status ask_array(struct work *w, const struct table34_row *row, struct kc_error *err)
 {
         enum { NSIZES = 4 };
@@ -388,7 +388,7 @@ out:
 struct cleanup_row {
         int log2r, log2b; /* 2^log2r - 1 batches */
         uint32_t stale;
-        double paper_rate; /* 0: not told */
+        double paper_rate; /* 0: not reported */
 };
 
 static const struct cleanup_row CLEANUPS[] = {
@@ -399,7 +399,7 @@ static const struct cleanup_row CLEANUPS[] = {
         { 7, 18, 10, (127 << 18) / 19.23e-3 },
 };
 
-/* Of the last row the paper tells how quick lookups are afterwards: 32 M in 132.5 ms. */
+/* For the last row the paper reports the speed of lookups afterwards: 32 M in 132.5 ms. */
 static enum kc_status bench_lookups_around(struct work *w, const struct cleanup_row *row,
                                            struct kc_error *err)
 {
@@ -450,7 +450,7 @@ out:
         return status;
 }
 
-/* ---- the figures to be reached on one H200 */
+/* ---- the targets on one H200 */
 
 static const struct {
         const char *figure;

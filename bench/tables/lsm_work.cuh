@@ -1,6 +1,7 @@
 /*
- * What the LSM's benchmark works on: elements and queries from their numbers, an LSM and a sorted
- * array of them, the steps that are timed, and rates over all numbers of batches. Inside of lsm.cu.
+ * The data of the LSM's benchmark: elements and queries made from their numbers, an LSM and a
+ * sorted array of them, the steps that are timed, and rates over all numbers of batches. Private to
+ * lsm.cu.
  */
 #ifndef KC_BENCH_LSM_WORK_CUH
 #define KC_BENCH_LSM_WORK_CUH
@@ -26,8 +27,8 @@ KC_HD uint32_t key_of(uint32_t number)
         return x ^ x >> 15;
 }
 
-/* Insertions of keys number first, first + 1, ..., whose values are their numbers. Of each hundred,
- * `stale` are of keys that came before. */
+/* Insertions of the keys with numbers first, first + 1, ..., whose values are their numbers. In
+ * each hundred, `stale` insert earlier keys again. */
 static __global__ void elements_kernel(uint32_t *words, uint32_t *values, uint32_t first,
                                        uint32_t n, uint32_t stale)
 {
@@ -42,7 +43,7 @@ static __global__ void elements_kernel(uint32_t *words, uint32_t *values, uint32
         values[i] = number;
 }
 
-/* Number of query i, of m keys from `first` on, in an order that has nothing to do with theirs. */
+/* The key number of query i, among m keys from `first` on, in an order unrelated to theirs. */
 KC_HD uint32_t number_of(uint32_t i, uint32_t first, uint32_t m)
 {
         return first + (uint32_t)((uint64_t)i * STRIDE % m);
@@ -55,7 +56,7 @@ static __global__ void queries_kernel(uint32_t *keys, uint32_t n, uint32_t first
                 keys[i] = key_of(number_of(i, first, m));
 }
 
-/* Ranges `width` wide, anywhere. */
+/* Ranges of the given width at random places. */
 static __global__ void intervals_kernel(uint32_t *from, uint32_t *to, uint32_t n, uint32_t width)
 {
         uint32_t i = blockIdx.x * THREADS + threadIdx.x;
@@ -66,7 +67,7 @@ static __global__ void intervals_kernel(uint32_t *from, uint32_t *to, uint32_t n
         to[i] = from[i] + (width - 1);
 }
 
-/* Adds up how many of the queries have not the value that they should; absent: none should. */
+/* Count the queries with a wrong value; absent: no key should be found. */
 static __global__ void check_kernel(const uint32_t *values, const uint8_t *found, uint32_t n,
                                     uint32_t first, uint32_t m, bool absent,
                                     unsigned long long *nwrong)
@@ -82,17 +83,17 @@ struct work {
         struct tables_bench *b;
         struct kc_gpu *gpu;
         struct kc_lsm_map<uint32_t> *map;
-        size_t n, batch;          /* elements in the end; of a batch */
-        uint32_t stale;           /* a hundred */
+        size_t n, batch;          /* elements in the end; elements per batch */
+        uint32_t stale;           /* per hundred */
         uint32_t *words, *values; /* [n] device */
-        uint32_t *from, *to;      /* [nqueries at most] device: of lookups, from are the keys */
+        uint32_t *from, *to;      /* [at most nqueries] device; from: also the keys of lookups */
         uint32_t *out;            /* likewise */
         uint8_t *found;
         size_t nqueries, query_cap;
         enum kc_lsm_order order;
         struct kc_lsm_ranges<uint32_t> ranges;
-        size_t ranges_cap;                      /* that its memory was taken for */
-        std::vector<cudaEvent_t> events;        /* before and behind each batch */
+        size_t ranges_cap;                      /* for which its memory was allocated */
+        std::vector<cudaEvent_t> events;        /* before the first batch, and after each */
         kc_lsm_map_run<uint32_t> array, merged; /* of the sorted array */
         kc_lsm_level<uint32_t> sorted;
 };
@@ -112,7 +113,7 @@ static enum kc_status launch_queries(struct work *w, size_t m, bool absent, stru
         return KC_LAUNCHED();
 }
 
-/* length: keys of m to be expected in a range. */
+/* length: the expected number of keys, of m, in a range. */
 static enum kc_status launch_intervals(struct work *w, size_t m, uint64_t length, size_t nqueries,
                                        struct kc_error *err)
 {
@@ -151,7 +152,7 @@ static enum kc_status prepare_map(struct bench *, void *ctx, struct kc_error *er
         return new_map((struct work *)ctx, err);
 }
 
-/* Of the batches each has an event behind it. */
+/* Insert all batches, with an event after each. */
 static enum kc_status insert_all(struct bench *, void *ctx, struct kc_error *err)
 {
         enum kc_status status;
@@ -200,7 +201,7 @@ static enum kc_status prepare_full(struct bench *bench, void *ctx, struct kc_err
         return status == KC_OK ? insert_all(bench, ctx, err) : status;
 }
 
-/* A batch is sorted and merged into w->array. */
+/* Sort a batch and merge it into w->array. */
 static enum kc_status insert_to_array(struct work *w, struct kc_error *err)
 {
         kc_lsm_map_run<uint32_t> sorted = w->array.n == 0 ? w->merged : w->sorted.run;
@@ -222,11 +223,11 @@ static void add_rate(struct rates *rates, double n, double ms)
         double rate = n / ms;
         rates->min = rates->n > 0 ? std::min(rates->min, rate) : rate;
         rates->max = std::max(rates->max, rate);
-        rates->ms += ms / n; /* for the harmonic mean: all r weigh the same */
+        rates->ms += ms / n; /* for the harmonic mean, with equal weight for all r */
         rates->n += 1;
 }
 
-/* M operations a second, as the paper's tables have them; 0: not told. */
+/* Millions of operations per second, as in the paper's tables; 0: not reported. */
 struct paper_rates {
         double min, max, mean;
 };
@@ -260,7 +261,7 @@ static void print_rates(struct tables_bench *b, const char *figure, bool array, 
                    paper->mean);
 }
 
-/* Once to warm up, once timed. */
+/* One warm-up run, one timed run. */
 static enum kc_status time_once(struct work *w, stage_step run, double *ms, struct kc_error *err)
 {
         int repeat = w->b->base.repeat;
@@ -272,14 +273,15 @@ static enum kc_status time_once(struct work *w, stage_step run, double *ms, stru
         return status;
 }
 
-/* Sizes are scaled together, so that r stays as it is, as long as batches are of 64 at least. */
+/* All sizes are scaled by the same factor, so that r does not change, as long as a batch has at
+ * least 64 elements. */
 static size_t scaled(const struct tables_bench *b, int log2n)
 {
         enum { MIN_LOG2 = 10 };
         return (size_t)1 << std::max(log2n - b->shift, std::min(log2n, (int)MIN_LOG2));
 }
 
-/* Ranges take much longer each. */
+/* The same for ranges, each of which takes much longer. */
 static size_t scaled_ranges(const struct tables_bench *b, int log2n)
 {
         enum { MIN_LOG2 = 5 };
@@ -336,7 +338,7 @@ static void free_memory(struct work *w)
         w->events.clear();
 }
 
-/* For so many steps, with one before the first. */
+/* Create events for nsteps steps, and one before the first. */
 static enum kc_status take_events(struct work *w, size_t nsteps, struct kc_error *err)
 {
         enum kc_status status = KC_OK;

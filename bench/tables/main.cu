@@ -3,11 +3,11 @@
  *
  *      bench_tables [-n REPEAT] [-s SHIFT] [-d DEVICE] [PAPER...]
  *
- * All papers, or those named. A row of a table or of a figure is timed in CUDA events, the median
- * of REPEAT runs (5) after one to warm up, and told as a line of JSON, with the paper's figure
- * where its text has one, and both as operations a second for each GB/s of memory bandwidth: that
- * of a copy measured here, that of the paper's device by data sheet. -s divides all sizes by
- * 2^SHIFT, for a quick look. Without a device: 77.
+ * Runs all papers, or those named. A row of a table or figure is timed with CUDA events: the median
+ * of REPEAT runs (5) after a warm-up run. A line of JSON reports it, with the paper's rate if its
+ * text has one, and both as operations per second for each GB/s of memory bandwidth: here that of a
+ * measured copy, for the paper's device that of its data sheet. -s divides all sizes by 2^SHIFT,
+ * for a quick look. Exit status 77 without a device.
  */
 #include "bench/gpu/stages.cuh"
 #include "bench/tables/tables.cuh"
@@ -17,7 +17,7 @@
 #include <cstring>
 #include <unistd.h>
 
-/* TABLES_PAPERS: X(NAME) for each NAME.cu in this folder, see CMakeLists.txt. */
+/* TABLES_PAPERS: X(NAME) for each paper's NAME.cu in this folder, see CMakeLists.txt. */
 #define X(name) enum kc_status bench_##name(struct tables_bench *b, struct kc_error *err);
 TABLES_PAPERS
 #undef X

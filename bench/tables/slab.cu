@@ -1,11 +1,10 @@
 /*
- * Slab hash and SlabAlloc: the rate of allocation, figures 4 to 7, and what is to be reached on an
- * H200.
+ * Slab hash and SlabAlloc: the rate of allocation, figures 4 to 7, and the targets on an H200.
  *
- * As in the paper insertions keep keys unique (REPLACE), and the pool is in one piece of 32 super
+ * As in the paper, insertions keep keys unique (REPLACE), and the pool is contiguous, with 32 super
  * blocks of 256 memory blocks, unless a row says otherwise. A row's memory utilization is measured.
- * The paper's text has peaks and means, which stand beside the rows that they speak of; the curves
- * are drawings only.
+ * The paper's text has peaks and means, which are given beside their rows; its curves are only
+ * drawings.
  *
  * Source: Ashkiani et al., A Dynamic Hash Table for the GPU (2018), sections V and VI.
  */
@@ -17,8 +16,8 @@
 
 enum { SEED = 7, NEW = 1, ABSENT = 2, THREADS = 256 };
 
-/* The paper's text: peaks from 19 to 60 % (VI-A), harmonic means over sizes (figure 5), about 90 %
- * (VI-C), V. */
+/* From the paper's text: peaks from 19 to 60 % (VI-A), harmonic means over sizes (figure 5), about
+ * 90 % (VI-C), V. */
 static const double PAPER_INSERT = 512e6, PAPER_SEARCH = 937e6, PAPER_ALL = 861e6,
                     PAPER_NONE = 793e6, PAPER_CROWDED = 100e6, PAPER_ALLOC = 600e6;
 static const double TARGET_INSERT = 9.1e9, TARGET_SEARCH = 16.5e9;
@@ -32,8 +31,9 @@ template <class Layout> struct hash_work {
         struct tables_bench *bench;
         struct kc_slab_map<Layout> map;
         struct kc_slab_map_params params;
-        uint64_t n, batch;  /* operations; so many a run, the last one fewer */
-        key *keys, *absent; /* [n] each: those that go in, and others */
+        uint64_t n, batch;  /* operations; operations per kernel, the last of which may have
+                               fewer */
+        key *keys, *absent; /* [n] each: keys to insert, and others */
         uint32_t *values, *results;
         uint8_t *kinds;
         struct kc_slab_ops<Layout> ops;
@@ -102,7 +102,7 @@ out:
         return status;
 }
 
-/* An empty map for the keys, of so many lists that they have `load` full slabs on average. */
+/* An empty map for the keys, with nlists lists. */
 template <class Layout>
 static enum kc_status new_map(struct hash_work<Layout> *work, uint32_t nlists, struct kc_error *err)
 {
@@ -178,7 +178,7 @@ static enum kc_status measure(struct hash_work<Layout> *work, uint64_t nelements
         return status;
 }
 
-/* Results of searches add up to what they should: values that are there, or nothing. */
+/* Sum the results of searches, to check them: the values that are present, or nothing. */
 __global__ static void sum_kernel(const uint32_t *values, uint64_t n, unsigned long long *sum)
 {
         unsigned long long own = 0;
@@ -210,8 +210,8 @@ out:
         return status;
 }
 
-/* Build, search for what is there, search for what is not: three rows, of which names[] are the
- * figures; papers[] and targets[] what they are held against. */
+/* Three rows: build, search for keys that are present, search for absent keys. names[]: the
+ * figures; papers[] and targets[]: the rates to compare with. */
 struct three_rows {
         const char *names[3], *series;
         double papers[3], targets[3];
@@ -271,7 +271,7 @@ static enum kc_status take(struct bench *, void *ctx, struct kc_error *err)
         return kc_slab_pool_take(&a->pool, a->addresses, a->n, a->at_a_time, err);
 }
 
-/* A million slabs, one a thread. */
+/* Allocate a million slabs, one per thread. */
 static enum kc_status bench_alloc(struct tables_bench *b, bool light, int at_a_time,
                                   struct kc_error *err)
 {
@@ -320,7 +320,7 @@ out:
         return status;
 }
 
-/* At 60 %, which is where lists have 0.7 full slabs. */
+/* At 60 % utilization, where lists have 0.7 full slabs. */
 static enum kc_status figure_5(struct tables_bench *b, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
@@ -345,7 +345,7 @@ static enum kc_status figure_5(struct tables_bench *b, struct kc_error *err)
 
 /* ---- figure 6: batches, up to 2 million elements, at 65 % in the end */
 
-/* The first elements, in so many sizes: all of them so far in all the time so far. */
+/* Effective rate: all elements so far over the total time so far. */
 static enum kc_status batches(struct hash_work<kc_slab_pair32> *work, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
@@ -381,19 +381,20 @@ out:
         return status;
 }
 
-/* ---- figure 7: operations of all kinds at once */
+/* ---- figure 7: mixed operations */
 
 struct mix {
         const char *name;
-        unsigned percent[4]; /* new keys, deletions, searches for keys there, and for others */
+        unsigned percent[4]; /* new keys, deletions, searches for present keys, and for absent
+                                ones */
 };
 
 static const struct mix MIXES[] = { { "100 % updates", { 50, 50, 0, 0 } },
                                     { "40 % updates", { 20, 20, 30, 30 } },
                                     { "20 % updates", { 10, 10, 40, 40 } } };
 
-/* Operation i of n: kinds at random; deletions of different keys; the second half of `absent` is
- * for insertions. */
+/* Operation i of n, of a random kind; deletions have distinct keys; insertions take keys from the
+ * second half of `absent`. */
 template <class Key>
 __global__ static void mix_kernel(Key *keys, uint8_t *kinds, uint64_t n, const Key *there,
                                   uint64_t nthere, const Key *absent, struct mix mix)
@@ -412,8 +413,8 @@ __global__ static void mix_kernel(Key *keys, uint8_t *kinds, uint64_t n, const K
                               : absent[i];
 }
 
-/* The map as it is before the operations: the keys but the last quarter, whose places are for the
- * operations. */
+/* Build the map for the operations: all keys except the last quarter, whose place the operations
+ * take. */
 template <class Layout>
 static enum kc_status prepare_mix(struct bench *, void *ctx, struct kc_error *err)
 {
@@ -469,7 +470,7 @@ out:
         return status;
 }
 
-/* A million operations on keys alone, as the table compared with there has no values. */
+/* A million operations on keys without values, because the paper's other table there has none. */
 static enum kc_status figure_7b(struct tables_bench *b, struct kc_error *err)
 {
         enum kc_status status;
@@ -507,7 +508,7 @@ out:
         return status;
 }
 
-/* All values of the map add up to the number of operations. */
+/* Check that the map's values add up to the number of operations. */
 template <class Layout>
 static enum kc_status expect_total(struct hash_work<Layout> *work,
                                    const struct kc_slab_map_stats *stats, struct kc_error *err)
@@ -531,7 +532,7 @@ out:
         return status;
 }
 
-/* Counting k-mers that come 30 times, and a tenth once: insert or add. */
+/* Counting k-mers that occur 30 times, a tenth of them once: insert or add. */
 template <class Layout>
 static enum kc_status counting(struct tables_bench *b, const char *series, struct kc_error *err)
 {

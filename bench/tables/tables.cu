@@ -14,7 +14,7 @@ enum { THREADS = 256 };
 
 /* ---- permutations of the keys ---- */
 
-/* murmur3's last steps */
+/* the finalizer of murmur3 */
 KC_HD uint32_t permute(uint32_t x, uint64_t seed)
 {
         x += (uint32_t)seed;
@@ -35,7 +35,7 @@ KC_HD kc_key128 permute(kc_key128 x, uint64_t seed)
         return (kc_key128)high << 64 | low;
 }
 
-/* One of all keys but the two largest, a different one for each number below that. */
+/* A key other than the two largest, a different one for each number below their count. */
 template <class Key> KC_HD Key key_of(uint64_t number, uint64_t seed)
 {
         Key key = (Key)number;
@@ -79,7 +79,7 @@ static struct zipf zipf_of(const struct tables_draw *draw)
         return z;
 }
 
-enum { ZIPF_MAX_TRIES = 64 }; /* one in a few is refused */
+enum { ZIPF_MAX_TRIES = 64 }; /* one draw in a few is rejected */
 
 KC_HD uint64_t zipf_rank(const struct zipf *z, uint64_t universe, uint64_t *state)
 {
@@ -98,7 +98,7 @@ KC_HD uint64_t zipf_rank(const struct zipf *z, uint64_t universe, uint64_t *stat
 
 /* ---- keys ---- */
 
-/* Where key i of n stands in the permutation. */
+/* The position of key i of n in the permutation. */
 KC_HD uint64_t rank_of(const struct tables_draw *draw, const struct zipf *z, uint64_t n, uint64_t i)
 {
         uint64_t state = workload_mix(draw->seed) ^ workload_mix(i + 1);
@@ -155,7 +155,7 @@ enum kc_status tables_values(struct kc_gpu *gpu, uint32_t *values, uint64_t n, u
 
 /* ---- rows ---- */
 
-/* A rate, also as operations a byte of memory bandwidth; prefix: of the names. */
+/* Print a rate, also as operations per byte of memory bandwidth; prefix: of the names. */
 static void print_rate(const char *prefix, double ops_per_s, double gbps)
 {
         printf(", \"%sops_per_s\": %.4g, \"%sbandwidth_GBps\": %.1f", prefix, ops_per_s, prefix,

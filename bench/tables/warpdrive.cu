@@ -2,9 +2,9 @@
  * WarpDrive: figures 7 and 8, insert and retrieve by load and |g| with unique and with Zipf keys of
  * 32 + 32 bits; then keys of 64 bits, counting, and both in bulk.
  *
- * The figures are drawings. What the paper's text says of them: 1.4e9 insertions a second at load
- * 0.95 with the best |g| (abstract), at most 2.7e9 insertions and 5.5e9 retrievals, 3.5e9 where
- * loads are high (section VI). Zipf: s = 1 + 1e-6; the number of ranks is not told, here as many as
+ * The figures are drawings. The paper's text says: 1.4e9 insertions per second at load 0.95 with
+ * the best |g| (abstract), at most 2.7e9 insertions and 5.5e9 retrievals, 3.5e9 at high loads
+ * (section VI). Zipf: s = 1 + 1e-6; the paper does not give the number of ranks, here as many as
  * keys.
  */
 #include "bench/tables/tables.cuh"
@@ -15,7 +15,7 @@
 static const uint64_t FIGURE_NKEYS = 1 << 27, WIDE_NKEYS = 1 << 28;
 static const uint32_t GROUPS[] = { 1, 2, 4, 8, 16, 32 }, FEW_GROUPS[] = { 1, 2, 4, 8 };
 static const uint32_t MOST_BULK_GROUP = 2; /* lanes work alone there: windows gain nothing */
-enum { FEW_RUNS = 2 };                     /* of rows that neither a figure nor a target asks for */
+enum { FEW_RUNS = 2 };                     /* for rows without a figure or a target */
 static const double LOADS[] = { 0.4, 0.6, 0.8, 0.9, 0.95, 0.97, 0.99 },
                     WIDE_LOADS[] = { 0.8, 0.95 };
 
@@ -23,7 +23,7 @@ static const double LOADS[] = { 0.4, 0.6, 0.8, 0.9, 0.95, 0.97, 0.99 },
 
 template <class Layout> struct job {
         kc_wd_map<Layout> map;
-        typename Layout::key *keys, *others; /* [n] others: not inserted, where they are wanted */
+        typename Layout::key *keys, *others; /* [n] others: keys not inserted; may be NULL */
         uint32_t *values, *answers;          /* [n] */
         uint64_t n;
         enum kc_wd_mode mode;
@@ -85,14 +85,14 @@ template <class Layout> static void job_free(struct tables_bench *b, job<Layout>
         kc_gpu_delete(gpu, j->keys, j->n);
 }
 
-/* What the rows of one map have in common. */
+/* Shared by the rows of one map. */
 struct setting {
-        const char *figure; /* what comes before ": insert" */
+        const char *figure; /* the text before ": insert" */
         const char *layout;
         double load;
         struct kc_wd_options options;
         double paper_put, paper_retrieve;
-        double target_put, target_retrieve; /* the latter of keys that are there */
+        double target_put, target_retrieve; /* retrieve: of keys that are present */
         bool drawn;                         /* in a figure of the paper */
 };
 
@@ -128,7 +128,8 @@ static enum kc_status time_one(struct tables_bench *b, job<Layout> *j, const str
         return status;
 }
 
-/* A map of set->options: insert or count, retrieve, and where there are other keys, those. */
+/* Time a map of set->options: insert or count, retrieve, and retrieve other keys if there are
+ * any. */
 template <class Layout>
 static enum kc_status time_map(struct tables_bench *b, job<Layout> *j, const struct setting *set,
                                uint64_t ndistinct, struct kc_error *err)
@@ -160,7 +161,7 @@ static struct kc_wd_options options_of(uint64_t nkeys, double load, uint32_t gro
 
 /* ---- figures 7 and 8 ---- */
 
-/* How many keys differ. */
+/* Count the distinct keys. */
 template <class Layout>
 static enum kc_status count_distinct(struct tables_bench *b, job<Layout> *j, uint64_t *ndistinct,
                                      struct kc_error *err)
@@ -206,7 +207,7 @@ out:
 
 /* ---- keys of 64 bits ---- */
 
-/* Of the rows of a figure and a load, the best layout and |g| are to reach the target. */
+/* For each figure and load, the best layout and |g| must reach the target. */
 template <class Layout>
 static enum kc_status wide(struct tables_bench *b, const char *layout, struct kc_error *err)
 {
@@ -242,8 +243,7 @@ out:
         return status;
 }
 
-/* Nine tenths of the keys 30 times each, one tenth once. *ndistinct: 0 where it is not known yet.
- */
+/* Nine tenths of the keys occur 30 times each, one tenth once. *ndistinct: 0 if not known yet. */
 template <class Layout>
 static enum kc_status counting(struct tables_bench *b, const char *layout, uint64_t *ndistinct,
                                struct kc_error *err)
@@ -285,7 +285,7 @@ enum kc_status bench_warpdrive(struct tables_bench *b, struct kc_error *err)
         KC_TRY(wide<kc_wd_apart64>(b, "keys and values apart", err));
         KC_TRY(wide<kc_wd_near64>(b, "16-byte slots", err));
         KC_TRY(counting<kc_wd_near64>(b, "16-byte slots", &ndistinct, err));
-        if (tables_scaled(b, WIDE_NKEYS) < 1 << 22) /* words would have no room for counts */
+        if (tables_scaled(b, WIDE_NKEYS) < 1 << 22) /* the words would have no room for counts */
                 goto out;
         KC_TRY(counting<kc_wd_words>(b, "remainder and count", &ndistinct, err));
 out:

@@ -1,4 +1,4 @@
-# Switch the CUDA language on where it can be: sets KCOUNT_WITH_CUDA and CMAKE_CUDA_ARCHITECTURES.
+# Enable the CUDA language if possible: sets KCOUNT_WITH_CUDA and CMAKE_CUDA_ARCHITECTURES.
 include(CheckLanguage)
 
 set(KCOUNT_WITH_CUDA OFF)
@@ -27,7 +27,7 @@ set(CMAKE_CUDA_STANDARD 17)
 set(CMAKE_CUDA_STANDARD_REQUIRED ON)
 set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
 
-# All architectures that a release supports, and PTX for those to come.
+# All architectures that a release supports, and PTX for future ones.
 set(RELEASE_ARCHS 80)
 if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.8)
   set(RELEASE_ARCHS 80-real 86-real 89-real 90-real 100 120)
@@ -35,7 +35,7 @@ elseif(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 11.8)
   set(RELEASE_ARCHS 80-real 86-real 89-real 90)
 endif()
 
-# The architectures of the devices that answer, such as "90-real".
+# The architectures of the available devices, such as "90-real".
 function(find_device_archs result)
   execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
     OUTPUT_VARIABLE capabilities ERROR_QUIET RESULT_VARIABLE failed)

@@ -1,5 +1,5 @@
-# The libraries kcount stands on, all in KCOUNT_LIBRARIES. pkg-config knows them where the
-# distribution ships its files; where it does not, the header and the library are looked for.
+# The libraries that kcount needs, all in KCOUNT_LIBRARIES. Finds them with pkg-config if the
+# distribution ships its files, otherwise searches for the header and the library.
 find_package(Threads REQUIRED)
 find_package(PkgConfig QUIET)
 
