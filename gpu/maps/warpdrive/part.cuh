@@ -1,12 +1,12 @@
 /*
- * A part of the WarpDrive map in a block's shared memory: fetched from the map, put into or looked
- * up in, and written back. Inside of bulk.cu.
+ * A part of the WarpDrive map in a block's shared memory: loaded from the map, used for puts or
+ * lookups, and written back. Private to bulk.cu.
  *
- * The keys are split by part (split.cuh). A lane goes a key's way alone, slot by slot,
- * through the same windows as a group in device memory, so the map is the same. At high loads a
- * warp would wait for the longest of 32 ways, ten times the mean at a load of 0.95: so where a
- * number of lanes have come to their key's slot or a free one, these do together what is to be done
- * there and take other keys. A warp has 32 keys in registers, and the 32 after those under way.
+ * The keys are split by part (split.cuh). A lane follows a key's probe sequence alone, slot by
+ * slot, through the same windows as a group in device memory, so the resulting map is the same. At
+ * high loads a warp would wait for the longest of 32 sequences, ten times the mean at a load of
+ * 0.95. So once a number of lanes have reached their key's slot or a free one, these act together
+ * and take other keys. A warp holds 32 keys in registers and prefetches the next 32.
  */
 #ifndef KC_GPU_MAPS_WARPDRIVE_PART_CUH
 #define KC_GPU_MAPS_WARPDRIVE_PART_CUH
@@ -18,8 +18,9 @@ enum {
         KC_WD_PART_THREADS = 1024, /* at most */
         KC_WD_PART_FIRST = 4,      /* slots of its way where all lanes look, 7 at most */
         KC_WD_PART_IDLE = 6,       /* lanes without a key before more are handed out */
-        KC_WD_PART_STOPPED = 14,   /* lanes that have arrived, or have no key, before they act */
-        KC_WD_PART_STEPS = 4,      /* between two looks at how many have */
+        KC_WD_PART_STOPPED = 14,   /* lanes that have arrived, or have no key, before the arrived
+                                      ones act */
+        KC_WD_PART_STEPS = 4,      /* steps between two checks of how many have arrived */
 };
 
 static constexpr uint32_t KC_WD_NO_ROOM = UINT32_MAX;
@@ -51,7 +52,7 @@ template <class Layout, bool SINGLE> struct kc_wd_errand {
                 return SINGLE ? p.window : p.window * shape.group + rank;
         }
 
-        /* Behind the last slot of the way. */
+        /* Whether the sequence has ended without an arrival. */
         __device__ bool is_over(const kc_wd_shape &shape) const
         {
                 return p.number >= shape.max_probes;
@@ -62,7 +63,7 @@ template <class Layout, bool SINGLE> struct kc_wd_errand {
                 return pace != 0 && !is_over(shape);
         }
 
-        /* Look at the slot; if it is another key's, go on, or else stay. */
+        /* Examine the slot; go on if it is another key's, otherwise stay. */
         __device__ void step(const kc_wd_shape &shape, const kc_wd_own<Layout> &own)
         {
                 there = own.load(slot(shape));
@@ -86,7 +87,7 @@ template <class Layout, bool SINGLE> struct kc_wd_errand {
         }
 };
 
-/* What became of a key where its lane arrived. */
+/* The outcome for a key where its lane arrived. */
 enum kc_wd_fate { KC_WD_GOES_ON, KC_WD_STAYS, KC_WD_BEGINS, KC_WD_DONE, KC_WD_NEW, KC_WD_NOWHERE };
 
 template <class Layout>

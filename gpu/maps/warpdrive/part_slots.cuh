@@ -1,6 +1,5 @@
 /*
- * The slots of a part of the WarpDrive map, in a block's shared memory. Inside of
- * part.cuh.
+ * The slots of a part of the WarpDrive map, in a block's shared memory. Private to part.cuh.
  */
 #ifndef KC_GPU_MAPS_WARPDRIVE_PART_SLOTS_CUH
 #define KC_GPU_MAPS_WARPDRIVE_PART_SLOTS_CUH
