@@ -244,8 +244,7 @@ template <class Layout, uint32_t NLANES> struct kc_slab_list_warp {
                 uint64_t halves[places::NHALVES];
                 uint32_t matches, empties;         /* the lane's, a bit an element */
                 uint32_t match_lanes, empty_lanes; /* the group's, a bit a lane */
-                bool hit;                          /* there is a match before the first empty
-                                                      place */
+                bool hit;                          /* there is a valid match */
         };
 
         struct answer {

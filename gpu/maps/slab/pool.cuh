@@ -2,9 +2,9 @@
  * The full SlabAlloc: slabs of 128 bytes for all warps of a device, taken and given back in
  * kernels.
  *
- *      super block   = memory blocks, then their bitmaps     one piece of device memory, 2 GiB at most
- *      memory block  = 1024 slabs                            a bitmap of 32 words: word i has slabs 32 i ...
- *      address       = super block | memory block | slab     8 | 14 | 10 bits; 0 is no address
+ *   super block   = memory blocks, then their bitmaps   one piece of device memory, 2 GiB at most
+ *   memory block  = 1024 slabs                          a bitmap of 32 words, 32 slabs each
+ *   address       = super block | memory block | slab   8 | 14 | 10 bits; 0 is no address
  *
  * A warp takes slabs from its resident memory block: lane i holds word i of the bitmap in a
  * register, and a slab costs one atomic on that word in memory. If the block is full, the warp
