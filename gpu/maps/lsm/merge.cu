@@ -146,8 +146,8 @@ static __device__ void cut_tile(const kc_lsm_map_run<Word> &a, const kc_lsm_map_
 
 /*
  * Merge the first na elements, which are newer, with those from na to n: put NITEMS elements of the
- * merged order, starting at number begin, into registers. The NITEMS + 1 elements after the last one
- * hold nothing meaningful, but must be readable.
+ * merged order, starting at number begin, into registers. The NITEMS + 1 elements after the
+ * last one hold nothing meaningful, but must be readable.
  */
 template <class Word, int NITEMS>
 static __device__ void merge_items(const Word *words, const uint32_t *values, unsigned na,

@@ -87,7 +87,7 @@ template <class Layout> enum kc_status kc_wd_clear(kc_wd_map<Layout> *map, struc
  *            KC_ENOMEM; may be NULL
  * Returns KC_OK; KC_ENOMEM if keys found no room (all others are in) or there is no memory to
  * rebuild; KC_EUSAGE for KC_WD_INSERT if the layout only keeps counts; KC_EDEVICE.
- * Source: figure 3, changed so that a key after a tombstone is found before the tombstone is reused.
+ * Source: figure 3, changed so that a key after a tombstone is found before that is reused.
  */
 template <class Layout>
 enum kc_status kc_wd_put(kc_wd_map<Layout> *map, enum kc_wd_mode mode,

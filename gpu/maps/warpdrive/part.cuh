@@ -33,7 +33,7 @@ template <class Layout, bool SINGLE> struct kc_wd_errand {
         uint32_t value;
         typename Layout::wanted what;
         kc_wd_probing p;
-        uint32_t pace; /* p.step while going, 0 behind arrival: then what is added to p.window */
+        uint32_t pace; /* p.step while going, 0 after arrival: then what is added to p.window */
         uint32_t rank; /* in the window */
         typename kc_wd_own<Layout>::seen there;
         uint32_t room; /* the first slot with a tombstone, or KC_WD_NO_ROOM */
