@@ -82,8 +82,8 @@ template <class Key> KC_HD uint64_t kc_linear_probes(Key key, uint64_t slot, uin
 /* ---- Key: uint32_t or kc_key64. Arrays are in device memory; calls wait for the work. ---- */
 
 /* Make an empty table. Free it even if that fails; freeing a zeroed one does nothing. gpu must
- * outlive it. One host thread at a time uses a table. KC_ENOMEM; this and all other calls:
- * KC_EDEVICE. */
+ * outlive it. One host thread at a time uses a table. KC_EUSAGE if capacity is too large;
+ * KC_ENOMEM; this and all other calls: KC_EDEVICE. */
 template <class Key>
 enum kc_status kc_linear_new(kc_linear_map<Key> *map, struct kc_gpu *gpu,
                              const struct kc_linear_options *options, struct kc_error *err);

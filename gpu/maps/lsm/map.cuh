@@ -81,7 +81,8 @@ enum kc_status kc_lsm_map_update(struct kc_lsm_map<Word> *map, const Word *words
                                  const uint32_t *values, size_t n, struct kc_error *err);
 
 /* Fill an empty dictionary with any number of elements, which are treated as one batch (V-B, bulk
- * build). It has no stale elements afterwards. Waits for the work. */
+ * build). It has no stale elements afterwards. Waits for the work. KC_EUSAGE if the dictionary is
+ * not empty; KC_ENOMEM, KC_EDEVICE. */
 template <class Word>
 enum kc_status kc_lsm_map_build(struct kc_lsm_map<Word> *map, const Word *words,
                                 const uint32_t *values, size_t n, struct kc_error *err);

@@ -145,9 +145,9 @@ static __device__ void cut_tile(const kc_lsm_map_run<Word> &a, const kc_lsm_map_
 }
 
 /*
- * Merge the first na elements, which are newer, with those from na to n: put the NITEMS elements from
- * number begin on, in merged order, into registers. The NITEMS + 1 elements after the last one hold
- * nothing meaningful, but must be readable.
+ * Merge the first na elements, which are newer, with those from na to n: put NITEMS elements of the
+ * merged order, starting at number begin, into registers. The NITEMS + 1 elements after the
+ * last one hold nothing meaningful, but must be readable.
  */
 template <class Word, int NITEMS>
 static __device__ void merge_items(const Word *words, const uint32_t *values, unsigned na,

@@ -1,5 +1,5 @@
 /*
- * What the operations of a slab list are, and where in a slab a group of lanes finds what
+ * The operations of a slab list, and how the lanes of a group divide a slab
  * (gpu/maps/slab/list.cuh).
  */
 #ifndef KC_GPU_MAPS_SLAB_LAYOUT_CUH
@@ -13,12 +13,12 @@ enum kc_slab_kind : uint8_t {
         KC_SLAB_SEARCH,     /* the least recently inserted element with the key */
         KC_SLAB_SEARCH_ALL, /* all of them */
         KC_SLAB_INSERT,     /* another element */
-        KC_SLAB_REPLACE,    /* the value of the key's element, or else a new one */
-        KC_SLAB_ADD,        /* to the value of the key's element, or else a new one; saturates */
+        KC_SLAB_REPLACE,    /* set the value of the key's element, or insert one */
+        KC_SLAB_ADD,        /* add to the value of the key's element, or insert one; saturates */
         KC_SLAB_DELETE,     /* the least recently inserted element with the key */
         KC_SLAB_DELETE_ALL, /* all of them */
         KC_SLAB_NKINDS,
-        KC_SLAB_ANY = KC_SLAB_NKINDS, /* as a template argument: each operation has its own */
+        KC_SLAB_ANY = KC_SLAB_NKINDS, /* as a template argument: operations are of mixed kinds */
 };
 
 KC_HD bool kc_slab_inserts(uint32_t kind)
@@ -32,13 +32,13 @@ KC_HD bool kc_slab_deletes(uint32_t kind)
 }
 
 enum : uint32_t {
-        KC_SLAB_EMPTY = 0, /* as stored keys, which the keys of elements are above */
+        KC_SLAB_EMPTY = 0, /* as a stored key; keys of elements are above both marks */
         KC_SLAB_DELETED = 1,
         KC_SLAB_NEXT_BYTE = 124,  /* of the link in a slab */
-        KC_SLAB_VALUES_BYTE = 80, /* of the first value in a slab where they are apart */
+        KC_SLAB_VALUES_BYTE = 80, /* of the first value in a slab if values are apart from keys */
 };
 
-/* ---- layouts: what a place holds, as one word */
+/* ---- layouts: the contents of a place, as one word */
 
 /* A key alone. */
 template <class Key, class Word, uint32_t N> struct kc_slab_keys {
@@ -87,13 +87,14 @@ struct kc_slab_pair64 : kc_slab_key64 {
         enum : uint32_t { NPLACES = 10, VALUES = 1, APART = 1 };
 };
 
-/* The element's number and byte in its slab. A lane has every NLANES-th quad of the slab. */
+/* Maps a lane's elements to numbers and bytes in the slab. A lane reads every NLANES-th quad (16
+ * bytes) of the slab. */
 template <class Layout, uint32_t NLANES> struct kc_slab_places {
         typedef typename Layout::word word;
         enum : uint32_t {
                 NHALVES = 16 / NLANES, /* 64-bit words of a slab that a lane reads */
                 PER_HALF = 8 / sizeof(word),
-                NELEMENTS = NHALVES * PER_HALF, /* of a lane */
+                NELEMENTS = NHALVES * PER_HALF, /* per lane */
         };
 
         static KC_HD uint32_t number(uint32_t lane, uint32_t element)
@@ -107,7 +108,7 @@ template <class Layout, uint32_t NLANES> struct kc_slab_places {
                 return number(lane, element) * (uint32_t)sizeof(word);
         }
 
-        /* A bit for each of the lane's elements that is one. */
+        /* A bit for each of the lane's elements that holds a place. */
         static KC_HD uint32_t valid(uint32_t lane)
         {
                 uint32_t bits = 0;
@@ -116,7 +117,7 @@ template <class Layout, uint32_t NLANES> struct kc_slab_places {
                 return bits;
         }
 
-        /* The lane's elements, which are its first ones. */
+        /* How many of the lane's elements hold places; they are its first ones. */
         static KC_HD uint32_t nvalid(uint32_t lane)
         {
                 uint32_t n = 0;
@@ -125,7 +126,7 @@ template <class Layout, uint32_t NLANES> struct kc_slab_places {
                 return n;
         }
 
-        /* The byte of place `place` in the order of places. */
+        /* The byte of a place, numbered in the order of places. */
         static KC_HD uint32_t byte_of_place(uint32_t place)
         {
                 uint32_t lane = 0;

@@ -10,41 +10,42 @@
  *      kc_slab_key64    15 keys          keys                           -  next
  *      kc_slab_pair64   10 pairs         keys          values           -  next
  *
- * Every lane of a warp may bring an operation, each of another kind; the lanes work on them
- * together. The paper's warp reads a slab a word a lane, one operation after the other. Here a
- * group of NLANES lanes does, 16 bytes a load, so a warp has 32 / NLANES slabs under way, and what
- * a key or a pair of 32 bits consists of is read, as it is written, at once. All groups take their
- * steps together, in one loop of the warp.
+ * Every lane of a warp may bring an operation, of any kind; the lanes work on them together. In the
+ * paper a warp reads a slab, one word per lane, for one operation after the other. Here a group of
+ * NLANES lanes reads a slab, 16 bytes per load, so a warp works on 32 / NLANES slabs at a time, and
+ * a 64-bit key or a 32-bit pair is read and written as a unit. All groups take their steps
+ * together, in one loop of the warp.
  *
- * Places are in one order: lane by lane of the group, and of a lane from the first to the last. A
- * place's life is
+ * Places have a fixed order: by lane of the group, and within a lane from first to last. The life
+ * of a place is
  *
  *      0, empty      a key, perhaps with changing values      1, deleted
  *
  * - It is taken by compare-and-swap from empty, and only by a group that saw no empty place before
- *   it in the list, nor its own key if keys are to be unique. As no place becomes empty again, of
- *   two groups with the same key the later one comes upon the place of the first: no key is there
- *   twice. For the same reason an empty place is the end of a list.
- * - Lanes see their places at different times. What is seen behind an empty place came later than
- *   the look at that place, and is passed over: so the least recent of several equal keys is found.
- * - A slab is linked by compare-and-swap of `next`. It comes from the pool as zeros written before
- *   the kernel, so nobody can see it otherwise.
- * - A step that fails, fails because another operation succeeded there, of which a launch has so
- *   many; places of a list are passed once. So every loop ends.
+ *   it in the list, nor its own key if keys must be unique. As no place becomes empty again, the
+ *   later of two groups with the same key meets the place of the first: no key is stored twice. For
+ *   the same reason an empty place ends a list.
+ * - Lanes read their places at different times. What is seen after an empty place was inserted
+ *   after that place was read, and is ignored: so the least recent of several equal keys is found.
+ * - A slab is linked by compare-and-swap of `next`. The pool hands it out zeroed since before the
+ *   kernel, so no thread can see any other contents.
+ * - A step fails only if another operation has succeeded there, and a launch has finitely many;
+ *   each place of a list is passed once. So every loop ends.
  *
- * Operations are linearizable, each at its swap or at the look at the place that decides, but for
- * those that take several elements: they are as many operations as elements.
+ * Operations are linearizable, each at its swap or at its read of the deciding place. Those on
+ * several elements count as one operation per element.
  *
- * With `reuse`, deleted places become empty again, for lists of elements that need not be unique
- * (III-B3). Then every list is searched to its end, and a search can miss a key of which meanwhile
- * one element is inserted and another one deleted.
+ * With `reuse`, deleted places become empty again, for lists whose elements need not be unique
+ * (III-B3). Then every list is searched to its end, and a search can miss a key if one of its
+ * elements is inserted and another deleted meanwhile.
  *
- * kc_slab_pair64 has its values apart from the keys. A value is at least 1, and 0 until it is
- * written: till then the element is not found. An element that was deleted may still get a value
- * from an operation that saw it before: that one came before the deletion.
+ * kc_slab_pair64 stores values apart from keys. A value is at least 1, and 0 until it is written:
+ * until then the element is not found. A deleted element may still get a value from an operation
+ * that saw it before the deletion; that operation is ordered before it.
  *
  * Source: Ashkiani et al., A Dynamic Hash Table for the GPU (2018), sections III and IV. Their 32
- * lanes of 4 bytes are NLANES = 32 here, which is left out: a pair would be read in two.
+ * lanes of 4 bytes would be NLANES = 32, which is not supported: a pair would be read in two
+ * halves.
  */
 #ifndef KC_GPU_MAPS_SLAB_LIST_CUH
 #define KC_GPU_MAPS_SLAB_LIST_CUH
@@ -62,25 +63,26 @@ struct kc_slab_lists {
         bool reuse;
 };
 
-/* Where all elements that KC_SLAB_SEARCH_ALL finds go, in any order. */
+/* Where all elements found by KC_SLAB_SEARCH_ALL go, in any order. */
 struct kc_slab_found {
         uint32_t *numbers; /* [cap] of the operations */
         uint32_t *values;  /* [cap], NULL without values */
-        uint64_t cap;      /* what is found beyond it is only counted */
+        uint64_t cap;      /* elements beyond it are only counted */
         unsigned long long *n;
 };
 
 template <class Layout> struct kc_slab_op {
-        typename Layout::key key; /* as stored: 2 at least */
+        typename Layout::key key; /* as stored: at least 2 */
         uint32_t list, value, kind;
-        uint32_t number; /* for what KC_SLAB_SEARCH_ALL finds */
+        uint32_t number; /* reported with what KC_SLAB_SEARCH_ALL finds */
         /* results */
         bool hit;        /* the key was there */
-        uint32_t result; /* the value there before; of searches and deletions of all elements, and
-                            without values, how many they were. Deletions of values apart: any */
+        uint32_t result; /* the previous value; for SEARCH_ALL and DELETE_ALL, and in layouts
+                            without values, the number of elements. Undefined for DELETE if values
+                            are apart */
 };
 
-/* A thread's handle. Everything but begin() is called by converged warps. */
+/* A thread's handle. Everything except begin() must be called by converged warps. */
 template <class Layout, uint32_t NLANES> struct kc_slab_list_warp {
         typedef kc_slab_places<Layout, NLANES> places;
         typedef typename Layout::key key;
@@ -92,7 +94,7 @@ template <class Layout, uint32_t NLANES> struct kc_slab_list_warp {
         struct kc_slab_lists lists;
         struct kc_slab_pool_warp pool;
         uint32_t valid; /* the lane's elements */
-        bool silent;    /* nobody wants to know hits and results */
+        bool silent;    /* neither hits nor results are wanted */
 
         /* By the whole block. */
         __device__ void begin(const struct kc_slab_lists &lists,
@@ -106,13 +108,14 @@ template <class Layout, uint32_t NLANES> struct kc_slab_list_warp {
         }
 
         /*
-         * Do the operations of the lanes with `active`; KIND: all are of this one, or KC_SLAB_ANY.
-         * True in a lane whose operation found no slab: it was not done.
+         * Do the operations of the lanes with `active`; KIND: the kind of all of them, or
+         * KC_SLAB_ANY. Returns true in a lane whose operation was not done because there was no
+         * free slab.
          */
         template <uint32_t KIND>
         __device__ bool run(op *op, bool active, const struct kc_slab_found &found)
         {
-                char *at = NULL; /* the group's slab, NULL: an operation is to be taken up */
+                char *at = NULL; /* the group's slab; NULL: take up another operation */
                 bool refused = false;
                 op->hit = false;
                 op->result = 0;
@@ -143,9 +146,10 @@ template <class Layout, uint32_t NLANES> struct kc_slab_list_warp {
         }
 
         /*
-         * Compact a list for each group (number >= nlists: none) into as few slabs as hold its
-         * elements, in their order, and give the others back. With nobody else at work on the
-         * lists, in a launch of its own. The number of slabs given back, in the group's first lane.
+         * Compact one list per group (number >= nlists: none) into as few slabs as possible,
+         * keeping the order of its elements, and give the other slabs back. Needs a launch of its
+         * own, with no other work on the lists. Returns the number of slabs given back, in the
+         * group's first lane.
          */
         __device__ uint32_t flush(uint32_t list)
         {
@@ -166,8 +170,8 @@ template <class Layout, uint32_t NLANES> struct kc_slab_list_warp {
                 return to != NULL && group_lane() == 0 ? cut_behind(to) : 0;
         }
 
-        /* The elements of a slab of the list, for the lane to look at: a bit for each that is
-         * there, and *next, 0 at the end. */
+        /* A lane's elements of a slab of the list: a bit for each that is live, and the next slab,
+         * 0 at the end. */
         struct elements {
                 uint64_t halves[places::NHALVES];
                 uint32_t live; /* the lane's, a bit an element */
@@ -191,7 +195,7 @@ template <class Layout, uint32_t NLANES> struct kc_slab_list_warp {
                 return lists.heads + (size_t)list * KC_SLAB_NBYTES;
         }
 
-        /* What is in slab `at` (NULL: nothing), when nobody changes it. */
+        /* Read slab `at` (NULL: nothing) while no operation changes it. */
         __device__ void get_elements(struct elements *elements, const char *at) const
         {
                 load(elements->halves, at);
@@ -227,7 +231,7 @@ template <class Layout, uint32_t NLANES> struct kc_slab_list_warp {
         }
 
       private:
-        /* The operation at which a group is. */
+        /* The operation that a group is working on. */
         struct task {
                 typename Layout::key key;
                 uint32_t list, value, kind, number;
@@ -240,7 +244,7 @@ template <class Layout, uint32_t NLANES> struct kc_slab_list_warp {
                 uint64_t halves[places::NHALVES];
                 uint32_t matches, empties;         /* the lane's, a bit an element */
                 uint32_t match_lanes, empty_lanes; /* the group's, a bit a lane */
-                bool hit;                          /* there is a match that counts */
+                bool hit;                          /* there is a valid match */
         };
 
         struct answer {
@@ -257,13 +261,13 @@ template <class Layout, uint32_t NLANES> struct kc_slab_list_warp {
                 return (word)(half >> element % places::PER_HALF * 32);
         }
 
-        /* The value that lane `lane` of the group has. */
+        /* Lane `lane`'s value, for all lanes of its group. */
         template <class T> static __device__ T shuffle(T value, uint32_t lane)
         {
                 return __shfl_sync(KC_SLAB_ALL_LANES, value, (int)(group_first() + lane));
         }
 
-        /* 0 is for groups without. */
+        /* 0 for groups without any. */
         static __device__ uint32_t first_lane(uint32_t lanes)
         {
                 return lanes != 0 ? (uint32_t)__ffs((int)lanes) - 1 : 0;
@@ -291,8 +295,8 @@ template <class Layout, uint32_t NLANES> struct kc_slab_list_warp {
 
         /* ---- memory */
 
-        /* 16 bytes that others may be changing, from where all see the same: the L2. As words of
-         * the size that they are swapped with, each of which is from one moment. */
+        /* Load 16 bytes that other threads may be changing, from the L2, which is coherent. They
+         * are loaded as words of the size of the swaps, each of which is read atomically. */
         static __device__ void load_quad(uint64_t *halves, const char *from)
         {
 #ifdef __CUDA_ARCH__
@@ -354,7 +358,7 @@ template <class Layout, uint32_t NLANES> struct kc_slab_list_warp {
                 uint32_t mine = task->busy ? valid : 0;
                 view->matches &= mine;
                 view->empties &= mine;
-                if (!lists.reuse) /* those before the lane's first empty place */
+                if (!lists.reuse) /* only those before the lane's first empty place */
                         view->matches &= (view->empties & (0 - view->empties)) - 1;
                 view->match_lanes =
                         group_bits(__ballot_sync(KC_SLAB_ALL_LANES, view->matches != 0));
@@ -367,7 +371,7 @@ template <class Layout, uint32_t NLANES> struct kc_slab_list_warp {
 
         /* ---- what to do in the slab */
 
-        /* halves are registers: no index that is not known when compiling. */
+        /* halves are registers, so all indices must be compile-time constants. */
         static __device__ word pick(const uint64_t *halves, uint32_t element)
         {
                 word word = word_of(halves, 0);
@@ -377,8 +381,8 @@ template <class Layout, uint32_t NLANES> struct kc_slab_list_warp {
                 return word;
         }
 
-        /* The value of lane `actor`'s element; the same for all of the group. Values apart are
-         * four a quad, in quads that are each lane's last. */
+        /* The value of lane `actor`'s element, for all lanes of the group, if values are apart:
+         * four per quad, in the last quads of the lanes. */
         static __device__ uint32_t value_apart(const struct view *view, uint32_t actor,
                                                uint32_t element)
         {
@@ -422,7 +426,7 @@ template <class Layout, uint32_t NLANES> struct kc_slab_list_warp {
                 return ELSEWHERE;
         }
 
-        /* Change the place, if it is still as seen; *before: the value that it had. */
+        /* Change the place if it is still as seen; *before: its previous value. */
         __device__ bool change(const struct task *task, bool hit, word seen, char *at,
                                uint32_t element, uint32_t *before) const
         {
@@ -441,8 +445,8 @@ template <class Layout, uint32_t NLANES> struct kc_slab_list_warp {
                 return true;
         }
 
-        /* Add to the value in the upper half of a place; false if its element has gone. A sum too
-         * large is noticed when it has become small, and made the largest value then. */
+        /* Add to the value in the upper half of a place; false if its element is gone. A sum that
+         * overflows has wrapped, and is then set to the maximum. */
         static __device__ bool add(const struct task *task, word *place, uint32_t *before)
         {
                 if (*before == UINT32_MAX)
@@ -454,7 +458,8 @@ template <class Layout, uint32_t NLANES> struct kc_slab_list_warp {
                 return Layout::key_of(was) == task->key;
         }
 
-        /* The value before; if that is of no use, a store that nothing waits for does as well. */
+        /* Write a value; returns the previous one. If nobody needs that, a plain store, which needs
+         * no waiting, suffices. */
         __device__ uint32_t write_apart(const struct task *task, unsigned *value) const
         {
                 if (task->kind != KC_SLAB_ADD && silent) {
@@ -469,7 +474,7 @@ template <class Layout, uint32_t NLANES> struct kc_slab_list_warp {
                 return before;
         }
 
-        /* Count the matches of the slab for KC_SLAB_SEARCH_ALL, and write them where wanted. */
+        /* Count the matches in the slab for KC_SLAB_SEARCH_ALL, and write them if wanted. */
         __device__ uint32_t tell_all(const struct task *task, const struct view *view,
                                      uint32_t before, const struct kc_slab_found &found) const
         {
@@ -496,7 +501,7 @@ template <class Layout, uint32_t NLANES> struct kc_slab_list_warp {
                 return total;
         }
 
-        /* How many elements there are in lanes of the group below this one; *total: in all. */
+        /* How many elements the group's lanes below this one have; *total: all its lanes. */
         static __device__ uint32_t rank_elements(uint32_t mine, uint32_t *total)
         {
                 uint32_t rank = 0;
@@ -520,14 +525,14 @@ template <class Layout, uint32_t NLANES> struct kc_slab_list_warp {
 
         /* ---- where to go on */
 
-        /* The slab behind. */
+        /* The next slab. */
         static __device__ uint32_t next_of(const struct view *view)
         {
                 return shuffle((uint32_t)(view->halves[places::NHALVES - 1] >> 32), NLANES - 1);
         }
 
-        /* Where few groups have anything to do in their slabs, those wait, and the others go to the
-         * next ones: true. Worth its steps where the others are many. */
+        /* If only a few groups have something to do in their slabs, let those wait while the others
+         * go on to their next slabs; returns true then. This pays off if most groups go on. */
         __device__ bool pass(const struct task *task, const struct view *view, char **at)
         {
                 uint32_t next = next_of(view);
@@ -541,7 +546,7 @@ template <class Layout, uint32_t NLANES> struct kc_slab_list_warp {
                 return true;
         }
 
-        /* Groups with ELSEWHERE go to the next slab, or come to the list's end. */
+        /* Groups with ELSEWHERE go to the next slab, or reach the end of the list. */
         template <uint32_t KIND>
         __device__ enum verdict move(const struct task *task, const struct view *view,
                                      enum verdict verdict, char **at)
@@ -564,8 +569,8 @@ template <class Layout, uint32_t NLANES> struct kc_slab_list_warp {
                 return AGAIN;
         }
 
-        /* The address of the slab that is then behind `at`, 0 if there is none to be had; `next`
-         * in groups that want none. */
+        /* Returns the address of the slab that follows `at` then, 0 if no slab is free; `next` in
+         * groups that want none. */
         __device__ uint32_t append(bool wanted, char *at, uint32_t next)
         {
                 uint32_t address = pool.allocate(wanted && group_lane() == 0);
@@ -582,7 +587,7 @@ template <class Layout, uint32_t NLANES> struct kc_slab_list_warp {
 
         /* ---- flushing */
 
-        /* The elements of a slab, which is then empty but for its link; that is returned. */
+        /* Remove the elements of a slab, which keeps only its link; returns the link. */
         __device__ uint32_t take_elements(struct elements *elements, char *at) const
         {
                 get_elements(elements, at);
@@ -596,8 +601,8 @@ template <class Layout, uint32_t NLANES> struct kc_slab_list_warp {
                 return elements->next;
         }
 
-        /* Write elements behind the first `filled` places of `to`, and on to the slab behind it;
-         * how many of the group there were. */
+        /* Write elements after the first `filled` places of `to`, continuing in the next slab;
+         * returns how many the group had. */
         __device__ uint32_t put_elements(const struct elements *elements, char *to, uint32_t filled)
         {
                 uint32_t total = 0, place = filled + rank_elements(elements->live, &total);
@@ -616,7 +621,7 @@ template <class Layout, uint32_t NLANES> struct kc_slab_list_warp {
                 return total;
         }
 
-        /* Give back the slabs behind `last`; how many there were. */
+        /* Give back the slabs after `last`; returns how many there were. */
         __device__ uint32_t cut_behind(char *last) const
         {
                 uint32_t n = 0, address = link_of(last);

@@ -6,8 +6,8 @@
 
 enum { THREADS = 256, WALK_BLOCKS = 8 };
 
-/* Blocks a multiprocessor that a kernel is compiled for, and launched with: as many as registers
- * suffice for without spilling. */
+/* Blocks per multiprocessor that a kernel is compiled for and launched with: as many as possible
+ * without spilling registers. */
 template <class Layout> KC_HD constexpr int min_blocks(uint32_t kind)
 {
         if (kind == KC_SLAB_SEARCH)
@@ -15,7 +15,7 @@ template <class Layout> KC_HD constexpr int min_blocks(uint32_t kind)
         return kind == KC_SLAB_ANY ? 4 : 5;
 }
 
-/* Sums that kernels give: of operations, and of walks along the lists, which come between. */
+/* Sums computed by kernels: of operations, and of walks over the lists between them. */
 struct kc_slab_map_state {
         struct kc_slab_map_sums sums;
         struct walk_sums {
@@ -37,7 +37,7 @@ template <class Layout> struct run_args {
         uint64_t seed;
         uint32_t *pending;
         struct kc_slab_map_sums *sums;
-        uint32_t *told; /* the sums are to be looked at */
+        uint32_t *told; /* set if the host must look at the sums */
 };
 
 } // namespace
@@ -53,7 +53,7 @@ template <class Layout> KC_HD bool takes_kind(const struct kc_slab_lists &lists,
         return kind < KC_SLAB_NKINDS;
 }
 
-/* False if there can be no such operation. */
+/* False if the operation is invalid. */
 template <class Layout, uint32_t KIND>
 static __device__ bool read_op(const struct run_args<Layout> &args, size_t i,
                                struct kc_slab_op<Layout> *op)
@@ -80,7 +80,7 @@ static __device__ bool read_op(const struct run_args<Layout> &args, size_t i,
                !(Layout::APART && op->value == 0 && kc_slab_inserts(op->kind));
 }
 
-/* Of 32 operations, those in the ballot, which the host is to be told of. */
+/* Count those of 32 operations that are in the ballot, and notify the host. */
 template <class Layout>
 static __device__ void add_count(const struct run_args<Layout> &args, unsigned long long *sum,
                                  uint32_t ballot)
@@ -91,7 +91,7 @@ static __device__ void add_count(const struct run_args<Layout> &args, unsigned l
         *args.told = 1;
 }
 
-/* The results of 32 operations; `mine`: this lane's is due. */
+/* Write the results of 32 operations; `mine`: this lane has one to write. */
 template <class Layout>
 static __device__ void write_results(const struct run_args<Layout> &args, size_t first,
                                      const struct kc_slab_op<Layout> &op, bool mine)
@@ -103,7 +103,7 @@ static __device__ void write_results(const struct run_args<Layout> &args, size_t
                 args.ops.hits[first / 32] = hits | (args.resume ? args.ops.hits[first / 32] : 0);
 }
 
-/* A lane for each operation, 32 at a time. */
+/* One lane per operation, 32 at a time. */
 template <class Layout, uint32_t NLANES, uint32_t KIND>
 static __global__ void __launch_bounds__(THREADS, min_blocks<Layout>(KIND))
         slab_run_kernel(struct run_args<Layout> args)
@@ -144,8 +144,8 @@ struct walk_args {
 
 } // namespace
 
-/* The list of the group in the grid's next round: calls f(list) as often in all groups of a warp,
- * with a list that is not there where it has none. */
+/* Call f(list) for each of the group's lists. All groups of a warp make equally many calls; a group
+ * without a list left passes the number of one that does not exist. */
 template <uint32_t NLANES, class F>
 static __device__ void for_lists(const struct walk_args &args, const F &f)
 {
@@ -171,7 +171,8 @@ static __global__ void __launch_bounds__(THREADS) slab_flush_kernel(struct walk_
                 atomicAdd(&args.state->walk.nslabs, (unsigned long long)nslabs);
 }
 
-/* f(list, elements) for each slab of the list, and for nothing where other groups have more. */
+/* Call f(list, elements) for each slab of the list, and with no elements while other groups have
+ * more slabs. */
 template <class Warp, class F>
 static __device__ void for_slabs(const Warp &warp, uint32_t list, const F &f)
 {
@@ -348,7 +349,7 @@ template <class Layout> static struct kc_slab_lists lists_of(const struct kc_sla
 namespace
 {
 
-/* f(number of lanes as a type): the group sizes that there is code for. */
+/* Call f with the number of lanes as a type: the group sizes that are compiled. */
 template <uint32_t N> struct lanes {
         enum : uint32_t { COUNT = N };
 };
@@ -371,7 +372,7 @@ static void launch_one(const struct kc_gpu *gpu, const struct run_args<Layout> &
         slab_run_kernel<Layout, NLANES, KIND><<<grid, THREADS, 0, gpu->stream>>>(args);
 }
 
-/* Kinds that come in bulk have kernels of their own. */
+/* Kinds used in bulk have their own kernels. */
 template <class Layout, uint32_t NLANES>
 static void launch_kind(const struct kc_gpu *gpu, const struct run_args<Layout> &args)
 {
@@ -417,7 +418,7 @@ out:
         return status;
 }
 
-/* Wait for what was launched, and read its sums if it has told of any. */
+/* Wait for the launch, and read its sums if it has set `told`. */
 template <class Layout>
 static enum kc_status hear(struct kc_slab_map<Layout> *map, const struct kc_slab_ops<Layout> *ops,
                            struct kc_error *err)
@@ -434,7 +435,7 @@ out:
 
 /* ---- running */
 
-/* No bit is set between two runs but those of operations that are pending: these are forgotten. */
+/* Between two runs, only the bits of pending operations are set: discard these. */
 template <class Layout>
 static enum kc_status clear_pending(struct kc_slab_map<Layout> *map, size_t n, struct kc_error *err)
 {
@@ -472,7 +473,7 @@ static enum kc_status check_ops(const struct kc_slab_map<Layout> *map,
         return KC_OK;
 }
 
-/* Whether the host must see how it ended. */
+/* Whether the host must wait for the outcome. */
 template <class Layout> static bool must_wait(const struct kc_slab_ops<Layout> *ops)
 {
         return ops->kinds != NULL || kc_slab_inserts(ops->kind) || ops->lists != NULL ||
@@ -480,10 +481,11 @@ template <class Layout> static bool must_wait(const struct kc_slab_ops<Layout> *
 }
 
 /*
- * What is to be done about operations that found no slab, of which there were `before` ahead of the
- * launch: have the pool grow. If it can not, launch again as long as that gets some of them done,
- * for a slab that another warp had taken, and then did without, was none to be found. In a launch
- * that does none, nobody takes a slab: then there is none, and no place in the lists of the rest.
+ * Deal with operations that found no slab; `before` of them were pending before the launch. Grow
+ * the pool if possible. If not, launch again as long as that completes some of them: a slab may
+ * have been missing only because another warp held it for a moment and then did not need it. A
+ * launch that completes none takes no slabs: then there really are none, nor any place in the lists
+ * of the remaining operations.
  */
 template <class Layout>
 static enum kc_status find_room(struct kc_slab_map<Layout> *map, uint64_t before,
@@ -496,7 +498,7 @@ static enum kc_status find_room(struct kc_slab_map<Layout> *map, uint64_t before
         return kc_fail(err, status, "%s", refusal.message);
 }
 
-/* Launch until nothing is pending, or there are no slabs to be had. */
+/* Launch until nothing is pending, or no more slabs can be obtained. */
 template <class Layout>
 static enum kc_status run_all(struct kc_slab_map<Layout> *map, struct kc_slab_ops<Layout> *ops,
                               bool resume, struct kc_error *err)
@@ -570,7 +572,7 @@ static struct walk_args walk_of(struct kc_slab_map<Layout> *map, uint32_t first,
                  first + std::min(n, nlists - first), map->state };
 }
 
-/* A group a list. */
+/* One group per list. */
 template <uint32_t NLANES>
 static unsigned walk_grid(const struct kc_gpu *gpu, const struct walk_args &args)
 {

@@ -34,7 +34,7 @@ static enum kc_status check(const struct kc_slab_pool_params *params, struct kc_
                        params->nsupers, params->max_supers, params->nblocks);
 }
 
-/* A piece of `nbytes`, zero. */
+/* Allocate a zeroed piece of `nbytes`. */
 static enum kc_status new_piece(struct kc_gpu *gpu, char **piece, size_t nbytes,
                                 struct kc_error *err)
 {
@@ -42,7 +42,7 @@ static enum kc_status new_piece(struct kc_gpu *gpu, char **piece, size_t nbytes,
         return status != KC_OK ? status : KC_CUDA(cudaMemsetAsync(*piece, 0, nbytes, gpu->stream));
 }
 
-/* Address 0 is none, so its slab is never free. */
+/* Address 0 means none, so its slab is never free. */
 static enum kc_status reserve_first(struct kc_slab_pool *pool, struct kc_error *err)
 {
         char *bitmap = pool->supers[0] + kc_slab_bitmap_offset(pool->params.nblocks, 0);
@@ -55,7 +55,7 @@ static enum kc_status write_table(struct kc_slab_pool *pool, struct kc_error *er
                                        cudaMemcpyHostToDevice, pool->gpu->stream));
 }
 
-/* Have n super blocks in one piece: the old ones are copied. */
+/* Grow to n super blocks in one piece, copying the old ones. */
 static enum kc_status grow_light(struct kc_slab_pool *pool, uint32_t n, struct kc_error *err)
 {
         enum kc_status status;
@@ -72,7 +72,7 @@ out:
         return status;
 }
 
-/* Up to n super blocks, of which one more than before is enough. */
+/* Grow to up to n super blocks; one more than before counts as success. */
 static enum kc_status grow_regular(struct kc_slab_pool *pool, uint32_t n, struct kc_error *err)
 {
         uint32_t before = pool->nsupers;
@@ -154,7 +154,7 @@ enum kc_status kc_slab_pool_grow(struct kc_slab_pool *pool, struct kc_error *err
         return status == KC_OK ? KC_OK : kc_fail(err, status, "%s", refusal.message);
 }
 
-/* While it may grow, warps give up soon; else every memory block is tried. */
+/* While the pool may grow, warps give up early; otherwise they try every memory block. */
 struct kc_slab_pool_view kc_slab_pool_view_of(struct kc_slab_pool *pool)
 {
         uint32_t ntotal = pool->nsupers * pool->params.nblocks;
@@ -205,7 +205,7 @@ out:
         return status;
 }
 
-/* Each warp takes for 32 addresses, at_a_time of them at a time; `again`: for those that are 0. */
+/* Each warp fills 32 addresses, at_a_time of them at once; `again`: only those that are 0. */
 static __global__ void __launch_bounds__(THREADS, 8)
         slab_pool_take_kernel(struct kc_slab_pool_view view, uint32_t *addresses, size_t n,
                               uint32_t at_a_time, bool again, uint32_t *told)

@@ -1,31 +1,32 @@
 /*
- * SlabAlloc, whole: slabs of 128 bytes for all warps of a device, taken and given back in kernels.
+ * The full SlabAlloc: slabs of 128 bytes for all warps of a device, taken and given back in
+ * kernels.
  *
- *      super block   = memory blocks, then their bitmaps     one piece of device memory, 2 GiB at most
- *      memory block  = 1024 slabs                            a bitmap of 32 words: word i has slabs 32 i ...
- *      address       = super block | memory block | slab     8 | 14 | 10 bits; 0 is no address
+ *   super block   = memory blocks, then their bitmaps   one piece of device memory, 2 GiB at most
+ *   memory block  = 1024 slabs                          a bitmap of 32 words, 32 slabs each
+ *   address       = super block | memory block | slab   8 | 14 | 10 bits; 0 is no address
  *
  * A warp takes slabs from its resident memory block: lane i holds word i of the bitmap in a
- * register, and a slab costs one atomic on that word in memory. Where the block is full the warp
- * goes to another, found by hashing its number and the number of its changes so far. After too
+ * register, and a slab costs one atomic on that word in memory. If the block is full, the warp
+ * moves to another one, found by hashing its number and the number of its moves so far. After too
  * many changes it gives up, and the host adds super blocks between two kernels.
  *
- * Free slabs are zero in every byte: whoever takes one finds it so, and whoever gives one back
- * leaves it so. A structure in which zero is empty links a slab without writing or fencing first.
+ * All bytes of free slabs are zero, and a slab must be zeroed before it is given back. A structure
+ * in which zero means empty can thus link a slab without writing or fencing first.
  *
- * Two ways to lie in memory:
+ * Two memory layouts:
  * - regular: a piece for each super block. A kernel finds them by a table, which each thread block
  *   copies to its shared memory;
- * - light: one piece for all, found by its beginning. To grow, it is copied to a larger one.
+ * - light: one piece for all, found by its start. To grow, it is copied to a larger one.
  *
- * gpu/tables/slab_alloc.cuh is the allocator of the counting slab hash: the same bitmaps and addresses in
- * small, for one thread block, in its shared memory, cleared for every bin. What a slab is, is
- * told there, once for both.
+ * gpu/tables/slab_alloc.cuh is the allocator of the counting slab hash: the same bitmaps and
+ * addresses on a small scale, for one thread block, in its shared memory, cleared for every bin. It
+ * defines slabs for both.
  *
- * Source: Ashkiani et al., A Dynamic Hash Table for the GPU (2018), section V. There slabs are
- * taken by compare-and-swap, always from the lowest; by an atomic or, beginning at a lane that
- * depends on the warp, no attempt fails because of another slab's bit, and warps in one block are
- * less in each other's way. Lanes that need slabs at the same time are served at the same time.
+ * Source: Ashkiani et al., A Dynamic Hash Table for the GPU (2018), section V. There, slabs are
+ * taken by compare-and-swap, always the lowest first. Here an atomic OR takes them, starting at a
+ * lane that depends on the warp: no attempt fails because of another slab's bit, and warps in the
+ * same block interfere less. Lanes that need slabs at the same time are served together.
  */
 #ifndef KC_GPU_MAPS_SLAB_POOL_CUH
 #define KC_GPU_MAPS_SLAB_POOL_CUH
@@ -40,9 +41,9 @@ enum : uint32_t {
 
 struct kc_slab_pool_params {
         uint32_t nblocks;     /* memory blocks of a super block; 0: 256, which is 32 MiB */
-        uint32_t nsupers;     /* super blocks to begin with; 0: 1 */
-        uint32_t max_supers;  /* to grow to; 0: KC_SLAB_POOL_MAX_SUPERS */
-        uint32_t max_changes; /* of residence for a slab, while the pool may grow; 0: 32 */
+        uint32_t nsupers;     /* initial super blocks; 0: 1 */
+        uint32_t max_supers;  /* limit of growth; 0: KC_SLAB_POOL_MAX_SUPERS */
+        uint32_t max_changes; /* of memory block per slab, while the pool may grow; 0: 32 */
         bool light;
 };
 
@@ -50,44 +51,45 @@ struct kc_slab_pool {
         struct kc_gpu *gpu;
         struct kc_slab_pool_params params; /* with the zeros filled in */
         uint32_t nsupers;
-        uint32_t nlaunches;                    /* so that warps of another launch begin elsewhere */
+        uint32_t nlaunches;                    /* so that warps start elsewhere in each launch */
         char *supers[KC_SLAB_POOL_MAX_SUPERS]; /* light: only the first, for all of them */
         char **table;                          /* device [KC_SLAB_POOL_MAX_SUPERS]: the same */
-        uint32_t *told; /* pinned: not 0 after a kernel that has something to tell the host */
+        uint32_t *told; /* pinned: not 0 after a kernel that has something to report */
 };
 
 /*
- * Make a pool. KC_EUSAGE for params out of range; KC_ENOMEM, KC_EDEVICE. Free it in any case; a
- * zeroed pool is freed at no cost.
+ * Make a pool. KC_EUSAGE for params out of range; KC_ENOMEM, KC_EDEVICE. Free it even if that
+ * fails; freeing a zeroed pool does nothing.
  */
 enum kc_status kc_slab_pool_init(struct kc_slab_pool *pool, struct kc_gpu *gpu,
                                  const struct kc_slab_pool_params *params, struct kc_error *err);
 void kc_slab_pool_free(struct kc_slab_pool *pool);
 
-/* All slabs free and zero again, in order of gpu->stream. The super blocks stay. */
+/* Free and zero all slabs, in order of gpu->stream. The super blocks stay. */
 enum kc_status kc_slab_pool_clear(struct kc_slab_pool *pool, struct kc_error *err);
 
 /*
- * Add super blocks, as many as there are or as max_supers lets; addresses stay valid. KC_ENOMEM if
- * there may be no more, or the device has no memory for even one; the pool is then as it was.
+ * Double the super blocks, or add as many as max_supers and memory allow; addresses stay valid.
+ * KC_ENOMEM if max_supers is reached or the device has no memory for even one; the pool is then
+ * unchanged.
  */
 enum kc_status kc_slab_pool_grow(struct kc_slab_pool *pool, struct kc_error *err);
 
-/* Slabs in use, the one of address 0 left out. Waits for gpu->stream. */
+/* Slabs in use, without that of address 0. Waits for gpu->stream. */
 enum kc_status kc_slab_pool_nused(const struct kc_slab_pool *pool, uint64_t *nused,
                                   struct kc_error *err);
 
 /*
- * Take n slabs, a thread each; the pool grows if it must.
+ * Take n slabs, one per thread; the pool grows if it must.
  *   addresses   out [n] device
- *   at_a_time   lanes of a warp served at the same time: 1, as a warp's insertions ask in the
- *               paper, to 32
- * Waits for gpu->stream. KC_ENOMEM: those that could not be had are 0.
+ *   at_a_time   lanes of a warp served at once: 1 (as in the paper, where a warp inserts one by
+ *               one) to 32
+ * Waits for gpu->stream. KC_ENOMEM: the addresses of missing slabs are 0.
  */
 enum kc_status kc_slab_pool_take(struct kc_slab_pool *pool, uint32_t *addresses, size_t n,
                                  int at_a_time, struct kc_error *err);
 
-/* Give back slabs that are zero; addresses [n] device, zeros among them are passed over. In order
+/* Give back slabs, which must be zeroed; addresses [n] device; zero addresses are skipped. In order
  * of gpu->stream. */
 enum kc_status kc_slab_pool_give(struct kc_slab_pool *pool, const uint32_t *addresses, size_t n,
                                  struct kc_error *err);
@@ -99,7 +101,7 @@ KC_HD size_t kc_slab_super_nbytes(uint32_t nblocks)
         return (size_t)nblocks * (KC_SLAB_BLOCK_NSLABS + 1) * KC_SLAB_NBYTES;
 }
 
-/* Bytes from a super block's beginning to the bitmap of a memory block of it. */
+/* Bytes from the start of a super block to the bitmap of one of its memory blocks. */
 KC_HD size_t kc_slab_bitmap_offset(uint32_t nblocks, uint32_t block)
 {
         return ((size_t)nblocks * KC_SLAB_BLOCK_NSLABS + block) * KC_SLAB_NBYTES;
@@ -110,16 +112,16 @@ KC_HD uint32_t kc_slab_pool_address(uint32_t super, uint32_t block, uint32_t uni
         return super << 24 | kc_slab_address(block, unit);
 }
 
-/* What is in the address beside the super block: the slab's number in it. */
+/* The address without its super block: the slab's number in it. */
 KC_HD uint32_t kc_slab_unit_of(uint32_t address)
 {
         return address & 0xffffff;
 }
 
 /*
- * The memory block (of ntotal, all super blocks') in which a warp is resident after nchanges
- * changes: super block and memory block both depend on both numbers. Steps are primes above any
- * ntotal, so ntotal changes in a row lead through all of them.
+ * The memory block (of the ntotal of all super blocks) in which a warp is resident after nchanges
+ * changes; super block and memory block depend on both numbers. Steps are primes greater than any
+ * ntotal, so ntotal successive changes visit all of them.
  */
 KC_HD uint32_t kc_slab_pool_resident(uint32_t warp, uint32_t launch, uint32_t nchanges,
                                      uint32_t ntotal)
@@ -129,7 +131,7 @@ KC_HD uint32_t kc_slab_pool_resident(uint32_t warp, uint32_t launch, uint32_t nc
         return (uint32_t)(((hash >> 32) + nchanges * step) % ntotal);
 }
 
-/* The place of the set bit with n set bits below it; there is one. */
+/* The position of the set bit with n set bits below it, which must exist. */
 KC_HD uint32_t kc_slab_nth_bit(uint32_t bits, uint32_t n)
 {
         for (; n > 0; n--)
@@ -165,7 +167,7 @@ struct kc_slab_pool_warp {
         uint32_t nchanges;
         uint32_t *bitmap; /* the lane's word of the resident memory block's bitmap */
         uint32_t first;   /* the address that the word's lowest bit stands for */
-        uint32_t word;    /* as last seen */
+        uint32_t word;    /* its contents, as last seen */
 
         /* By the whole block. */
         __device__ void begin(const struct kc_slab_pool_view &view,
@@ -189,9 +191,9 @@ struct kc_slab_pool_warp {
         }
 
         /*
-         * A zero slab's address for every lane that wants one, 0 where none was found. By
-         * converged warps. Each round either takes a slab, or finds a bit set that was believed
-         * free, or changes the residence; so the loops end.
+         * Returns the address of a zeroed slab to every lane that wants one, 0 if none was found.
+         * Called by converged warps. Each round takes a slab, or finds that a bit believed free is
+         * set, or changes the resident block; so the loops end.
          */
         __device__ uint32_t allocate(bool wanted)
         {
@@ -214,7 +216,7 @@ struct kc_slab_pool_warp {
                 return address;
         }
 
-        /* The same for the warp: one slab's address in all lanes. */
+        /* The same for one slab, whose address all lanes get. */
         __device__ uint32_t allocate_one()
         {
                 for (uint32_t changes = 0;;) {
@@ -233,7 +235,7 @@ struct kc_slab_pool_warp {
                 }
         }
 
-        /* Give back a slab that is zero and that nobody knows of any more. By any thread. */
+        /* Give back a zeroed slab that nothing refers to any more. Called by any thread. */
         __device__ void deallocate(uint32_t address) const
         {
                 atomicAnd(word_of(address), ~(1u << address % 32));
@@ -246,7 +248,7 @@ struct kc_slab_pool_warp {
                                           : shared->supers[number];
         }
 
-        /* The word of a bitmap that has the slab's bit. */
+        /* The bitmap word with the slab's bit. */
         __device__ uint32_t *word_of(uint32_t address) const
         {
                 uint32_t block = kc_slab_unit_of(address) / KC_SLAB_BLOCK_NSLABS;
@@ -259,8 +261,8 @@ struct kc_slab_pool_warp {
                 return (blockIdx.x * blockDim.x + threadIdx.x) / 32;
         }
 
-        /* Lanes have the words in an order that begins with another one in each warp: slabs are
-         * taken from the lowest lane that has any. */
+        /* Each warp starts with a different word of the bitmap, as slabs are taken from the lowest
+         * lane that has any. */
         __device__ void change_resident()
         {
                 uint32_t number = kc_slab_pool_resident(warp_number(), view.launch, nchanges++,
@@ -272,7 +274,7 @@ struct kc_slab_pool_warp {
                 word = *(volatile uint32_t *)bitmap;
         }
 
-        /* As many of the waiting lanes as there are lanes with free slabs get one each; 0 where it
+        /* Serve as many waiting lanes as there are lanes with free slabs, one slab each; 0 if it
          * turned out to be taken. */
         __device__ uint32_t serve(uint32_t free_lanes, uint32_t waiting)
         {
@@ -286,8 +288,8 @@ struct kc_slab_pool_warp {
                 return served ? address : 0;
         }
 
-        /* The first slab that this lane believes free; 0 if another warp has it. To be used of
-         * lanes with `serves` only: without a branch the others come along. */
+        /* Take the first slab that this lane believes free; 0 if another warp has it. The result is
+         * only valid in lanes with `serves`: the others run along to avoid a branch. */
         __device__ uint32_t take(bool serves)
         {
                 uint32_t number = kc_slab_first_free(word), bit = serves ? 1u << number : 0;

@@ -1,6 +1,6 @@
 /*
- * Batches for the WarpDrive map, split by its parts first; then a block takes a part into its
- * shared memory and puts or looks up the part's keys there.
+ * Batches for the WarpDrive map that are first split by its parts; then each block loads a part
+ * into its shared memory and puts or looks up the part's keys there.
  *
  *      keys ──▶ split by part ──▶ a block a part ──▶ the map
  *                                                ──▶ values back to where the keys were
@@ -18,8 +18,8 @@
 #include <algorithm>
 
 enum {
-        ONE_PASS_BITS = 10, /* up to so many bits of part one pass splits by */
-        LEAST_SHARE = 8,    /* fewer keys than slots / this: parts are not worth their way */
+        ONE_PASS_BITS = 10, /* part bits up to which one pass suffices */
+        LEAST_SHARE = 8,    /* with fewer keys than slots / this, loading parts does not pay */
 };
 static const uint64_t SLICE_NKEYS = (uint64_t)1 << 29;
 
@@ -28,7 +28,7 @@ static const uint64_t SLICE_NKEYS = (uint64_t)1 << 29;
 namespace
 {
 
-/* Memory for a slice of `cap` keys, of which each pass has its own. */
+/* Memory for a slice of `cap` keys; each pass has its own. */
 template <class Layout> struct slice {
         typedef typename Layout::key Key;
         struct kc_gpu *gpu;
@@ -81,7 +81,7 @@ out:
         return status;
 }
 
-/* Runs take two bytes a key at most. An eighth is left for what the map itself takes. */
+/* Runs take at most two bytes per key. An eighth is left for the map's own allocations. */
 template <class Layout>
 static enum kc_status slice_new(const kc_wd_map<Layout> *map, slice<Layout> *s, uint64_t n,
                                 bool back, struct kc_error *err)
@@ -172,7 +172,7 @@ out:
         return status;
 }
 
-/* Split n keys, and values where there are some; they are then in the last pass's arrays. */
+/* Split n keys, and values if there are any, into the last pass's arrays. */
 template <class Layout>
 static enum kc_status split(const kc_wd_map<Layout> *map, const typename Layout::key *keys,
                             const uint32_t *values, uint32_t n, slice<Layout> *s,
@@ -186,7 +186,7 @@ static enum kc_status split(const kc_wd_map<Layout> *map, const typename Layout:
         pass.values = values;
         for (int i = 0; i < s->npasses; i++) {
                 s->levels[i].n = n;
-                s->levels[i].shape = map->view.shape; /* another one after a rebuild */
+                s->levels[i].shape = map->view.shape; /* it changes with a rebuild */
                 pass.level = s->levels[i];
                 pass.out_keys = s->keys[i];
                 pass.out_values = s->values[i];
@@ -201,7 +201,8 @@ out:
 
 /* ---- parts ---- */
 
-/* A block for each part; as small as lets two blocks of half the threads run beside each other. */
+/* One block per part. Blocks have half the threads if two of them can then share a
+ * multiprocessor. */
 template <class Kernel>
 static enum kc_status part_block(const struct kc_gpu *gpu, Kernel *kernel, size_t nbytes,
                                  unsigned *nthreads, struct kc_error *err)
@@ -233,7 +234,7 @@ int kc_wd_bulk_part_bits(const struct kc_gpu *gpu, uint64_t capacity, uint32_t g
         return bits;
 }
 
-/* Else the map's own functions are the better way, or the only one. */
+/* Whether to go by parts; otherwise the map's own functions are better, or the only way. */
 template <class Layout> static bool goes_in_parts(const kc_wd_map<Layout> *map, uint64_t n)
 {
         int part_bits = map->view.shape.part_bits;
@@ -291,7 +292,7 @@ out:
         return status;
 }
 
-/* What finds no room is put by kc_wd_put, which rebuilds the map. */
+/* Keys that find no room are put by kc_wd_put, which rebuilds the map. */
 template <class Layout>
 static enum kc_status put_split(kc_wd_map<Layout> *map, enum kc_wd_mode mode, bool with_values,
                                 slice<Layout> *s, struct kc_error *err)
@@ -302,7 +303,7 @@ static enum kc_status put_split(kc_wd_map<Layout> *map, enum kc_wd_mode mode, bo
         kc_wd_parted<typename Layout::key> parted = parted_of(map, s);
         int last = s->npasses - 1;
         parted.values = with_values ? s->values[last] : NULL;
-        parted.refused_keys = s->keys[1 - last]; /* of these nothing is needed any more */
+        parted.refused_keys = s->keys[1 - last]; /* these are no longer needed */
         parted.refused_values = s->values[1 - last];
         KC_TRY(kc_wd_clear_totals(gpu, map->totals, err));
         KC_TRY((has_single_slots(map) ? launch_put<Layout, true>(map, s, &parted, mode, err)
@@ -343,7 +344,7 @@ out:
         return status;
 }
 
-/* Values of the split keys to where the keys were. */
+/* Move values of the split keys to where the keys were. */
 template <class Layout>
 static enum kc_status bring_back(slice<Layout> *s, uint32_t *out, struct kc_error *err)
 {

@@ -1,15 +1,14 @@
 /*
- * The WarpDrive map's kernels: lanes at work on keys. Inside of map.cu and
- * bulk.cu.
+ * The WarpDrive map's kernels: how lanes process keys. Private to map.cu and bulk.cu.
  *
  *      a warp:   take keys ──▶ read their windows ──▶ match, claim or go on ──┐
  *                    ▲                                                        │
  *                    └────────────── groups that are done ◀──────────────────┘
  *
- * A group has as few lanes as read a window of |g| slots with one or two loads of 16 bytes each,
- * but two where there is a sector of 32, which is so asked for once. All groups of a warp take a
- * step together, one window each, and whoever is done takes the warp's next key: so a warp's time
- * is that of the mean number of windows and not, 32 keys by 32, of the longest sequence.
+ * A group has the fewest lanes that can read a window of |g| slots with one or two loads of 16
+ * bytes each, but at least two for a sector of 32 bytes, so that it is requested once. All groups
+ * of a warp step together, one window each, and a group that is done takes the warp's next key: so
+ * a warp's time depends on the mean number of windows, not on the longest sequence among 32 keys.
  */
 #ifndef KC_GPU_MAPS_WARPDRIVE_KERNELS_CUH
 #define KC_GPU_MAPS_WARPDRIVE_KERNELS_CUH
@@ -28,32 +27,32 @@ static inline enum kc_status kc_wd_clear_totals(struct kc_gpu *gpu, unsigned lon
         return KC_CUDA(cudaMemsetAsync(totals, 0, KC_WD_NTOTALS * sizeof *totals, gpu->stream));
 }
 
-/* Room for the counts that adding these weights (NULL: 1 each) can make wrap. */
+/* Make room for the counts that adding these weights (NULL: 1 each) can make wrap. */
 template <class Layout>
 enum kc_status kc_wd_expect_weights(kc_wd_map<Layout> *map, const uint32_t *weights, uint64_t n,
                                     struct kc_error *err);
 
 /* ---- windows ---- */
 
-/* What the first of a group's lanes brings. All lanes of a warp call this. */
+/* The value of the first lane of the group. All lanes of a warp call this. */
 template <int LANES> __device__ int kc_wd_from_first(int value)
 {
         return LANES == 1 ? value
                           : __shfl_sync(UINT32_MAX, value, (int)(kc_warp_lane() / LANES * LANES));
 }
 
-/* A window as a group sees it. All lanes of a warp call what is here. */
+/* A window as a group sees it. All lanes of a warp call the members. */
 template <class Layout, int G> struct kc_wd_window {
         enum : uint32_t {
-                UNIT = G < Layout::SLOTS_16 ? G : Layout::SLOTS_16, /* slots a load */
+                UNIT = G < Layout::SLOTS_16 ? G : Layout::SLOTS_16, /* slots per load */
                 NUNITS = G / UNIT,
                 LANES = NUNITS > 4   ? NUNITS / 2
                         : NUNITS > 1 ? 2
                                      : 1 /* two loads each at most */
         };
 
-        typename Layout::seen hit;  /* where the lane has a match */
-        uint32_t match, open, gone; /* a bit a slot, as if the lane were the first */
+        typename Layout::seen hit;  /* valid if the lane has a match */
+        uint32_t match, open, gone; /* a bit per slot, as the group's first lane sees it */
 
         static __device__ uint32_t rank(void)
         {
@@ -118,13 +117,13 @@ static __device__ inline uint32_t kc_wd_lowest(uint32_t bits)
         return (uint32_t)__ffs((int)bits) - 1;
 }
 
-/* ---- who is at which key ---- */
+/* ---- assigning keys to groups ---- */
 
 /* A batch as kernels see it. */
 template <class Key> struct kc_wd_batch {
         const Key *keys;
         const uint32_t *values; /* NULL: 1 each */
-        const uint32_t *todo;   /* a bit a key: put only those; NULL: all */
+        const uint32_t *todo;   /* a bit per key: put only those; NULL: all */
         uint32_t *refused;      /* a bit a key */
         uint64_t n;
         unsigned long long *totals;
@@ -156,8 +155,8 @@ template <class Key> __device__ Key kc_wd_shfl(Key key, uint32_t lane)
                        __shfl_sync(UINT32_MAX, (uint64_t)key, (int)lane);
 }
 
-/* The key that a group of LANES lanes is at. Its warp has a run's keys and the next one's in
- * registers, a key a lane, before they are wanted. */
+/* The key that a group of LANES lanes is working on. Its warp prefetches a run's keys and the next
+ * run's into registers, one key per lane each. */
 template <class Layout, int LANES> struct kc_wd_asker {
         typedef typename Layout::key Key;
 
@@ -181,9 +180,9 @@ template <class Layout, int LANES> struct kc_wd_asker {
         }
 
         /*
-         * Groups that are done take a key each. False: there are none, and all are done.
-         *   special  special(i, mixed) is true for a key that is dealt with otherwise, and then
-         * does so
+         * Groups that are done take a key each. False if none is left and all groups are done.
+         *   special  special(i, mixed) handles a key that needs other treatment, and then returns
+         *            true
          */
         template <class Special> __device__ bool refill(const Special &special)
         {
@@ -206,7 +205,7 @@ template <class Layout, int LANES> struct kc_wd_asker {
                        walk.at(ntaken) < walk.end;
         }
 
-        /* The first window again. */
+        /* Start again at the first window. */
         __device__ void begin_again(void)
         {
                 Key mixed = kc_wd_mix(batch.keys[i], map.shape.seed, map.shape.key_bits);
@@ -221,7 +220,7 @@ template <class Layout, int LANES> struct kc_wd_asker {
                 return at < walk.end ? batch.keys[at] : (Key)0;
         }
 
-        /* Whether it is to be sought: what the lanes of a group say may differ. */
+        /* Whether the key must be searched for; lanes of a group may return different values. */
         template <class Special> __device__ bool take(uint64_t at, Key key, const Special &special)
         {
                 if (at >= walk.end || (batch.todo != NULL && !(batch.todo[at / 32] >> at % 32 & 1)))
@@ -256,9 +255,9 @@ static __device__ inline bool kc_wd_put_odd(struct kc_wd_odd *odd, int i, uint32
 }
 
 /*
- * Keys, mixed, to which a block has brought values lately, in its shared memory. Any value of a
- * batch may stay, so one that comes for such a key need not be written: thousands of lanes with one
- * frequent key would wait for each other at its slot.
+ * Mixed keys whose values a block has recently written, in its shared memory. As any value of a
+ * batch may stay, another value for such a key need not be written; otherwise thousands of lanes
+ * with the same frequent key would wait for each other at its slot.
  */
 struct kc_wd_recent {
         enum : uint32_t { N = 2048, NOTED = 8 };
@@ -277,8 +276,8 @@ struct kc_wd_recent {
                 return *(const volatile uint64_t *)&keys[mixed % N] == mixed;
         }
 
-        /* Behind the writing of key i of a batch. One in eight is noted, so that a frequent key is
-         * not driven out every few steps. */
+        /* Call it after writing key i of a batch. One in eight is noted, so that a frequent key is
+         * not evicted every few steps. */
         __device__ void note(uint64_t mixed, uint64_t i)
         {
                 if (i % NOTED == 0)
@@ -297,7 +296,7 @@ template <class Layout, int G> struct kc_wd_putting {
         struct kc_wd_recent *recent; /* NULL: not kept */
         enum kc_wd_mode mode;
         uint32_t nclaimed, nrefused;
-        uint64_t room; /* the first slot of the sequence that is no other key's; KC_WD_NONE */
+        uint64_t room; /* the first slot of the sequence not taken by another key, or KC_WD_NONE */
         uint32_t room_number;
         bool room_gone;
 
@@ -337,8 +336,8 @@ template <class Layout, int G> struct kc_wd_putting {
 
       private:
         /*
-         * A free slot ends the sequence: behind it the key cannot be. A tombstone does not, so the
-         * first one is kept in mind. Returns whether the room is to be claimed.
+         * A free slot ends the sequence: the key cannot be after it. A tombstone does not, so the
+         * first one is remembered. Returns whether the room should be claimed.
          */
         __device__ bool step(uint32_t match, uint32_t open, uint32_t gone)
         {
@@ -364,7 +363,7 @@ template <class Layout, int G> struct kc_wd_putting {
                 return false;
         }
 
-        /* Where another key was quicker the sequence is looked at again: it has one slot less each
+        /* If another key was faster, the sequence is searched again: it has one slot less each
          * time, which bounds the steps. */
         __device__ void claimed(enum kc_wd_claim got)
         {

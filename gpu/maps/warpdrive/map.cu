@@ -3,7 +3,7 @@
 #include <algorithm>
 
 enum { THREADS = KC_WD_THREADS, REBUILDS = 4 };
-static const uint64_t CHUNK_NSLOTS = 1 << 22; /* poured from table to table at a time */
+static const uint64_t CHUNK_NSLOTS = 1 << 22; /* moved between tables at a time */
 
 template <class Layout>
 static enum kc_status expect_weights(kc_wd_map<Layout> *, const uint32_t *, uint64_t,
@@ -142,7 +142,7 @@ out:
 
 /* ---- launches ---- */
 
-/* As many blocks as are resident at once, which go through the batch side by side. */
+/* As many blocks as are resident at once; together they loop over the batch. */
 template <class Layout, class Kernel>
 static enum kc_status grid_for(const kc_wd_map<Layout> *map, Kernel *kernel, uint64_t n,
                                unsigned *grid, struct kc_error *err)
@@ -211,7 +211,7 @@ out:
          : (map)->options.group == 16 ? launch<Layout, 16>(map, __VA_ARGS__) \
                                       : launch<Layout, 32>(map, __VA_ARGS__))
 
-/* Put once; what finds no room has a bit in batch->refused, which was cleared. */
+/* Put once; keys that find no room get a bit in batch->refused, which must be cleared before. */
 template <class Layout>
 static enum kc_status put_once(kc_wd_map<Layout> *map, enum kc_wd_mode mode,
                                const kc_wd_batch<typename Layout::key> *batch, uint64_t *nrefused,
@@ -261,7 +261,7 @@ static enum kc_status fail_full(struct kc_error *err, uint64_t nrefused, uint64_
                        (unsigned long long)nslots);
 }
 
-/* Rebuild and try those that were refused again, until none is. *bits: who, in and out. */
+/* Rebuild and retry the refused keys until none is refused. *bits: the refused keys, in and out. */
 template <class Layout>
 static enum kc_status put_again(kc_wd_map<Layout> *map, enum kc_wd_mode mode,
                                 kc_wd_batch<typename Layout::key> batch, uint32_t **bits,
@@ -415,7 +415,7 @@ enum kc_status kc_wd_export(const kc_wd_map<Layout> *map, typename Layout::key *
 namespace
 {
 
-/* What is poured from table to table at a time. */
+/* The pairs moved between tables at a time. */
 template <class Key> struct pouring {
         Key *keys;
         uint32_t *values, *bits;
@@ -444,7 +444,7 @@ template <class Key> static void pouring_free(struct kc_gpu *gpu, pouring<Key> *
         kc_gpu_delete(gpu, p->keys, p->cap);
 }
 
-/* All pairs of `from` to the empty map `to`; *nrefused: for how many there was no room. */
+/* Move all pairs of `from` to the empty map `to`; *nrefused: how many found no room. */
 template <class Layout>
 static enum kc_status pour(const kc_wd_map<Layout> *from, kc_wd_map<Layout> *to,
                            pouring<typename Layout::key> *p, uint64_t *nrefused,

@@ -1,12 +1,12 @@
 /*
- * A part of the WarpDrive map in a block's shared memory: fetched from the map, put into or looked
- * up in, and written back. Inside of bulk.cu.
+ * A part of the WarpDrive map in a block's shared memory: loaded from the map, used for puts or
+ * lookups, and written back. Private to bulk.cu.
  *
- * The keys are split by part (split.cuh). A lane goes a key's way alone, slot by slot,
- * through the same windows as a group in device memory, so the map is the same. At high loads a
- * warp would wait for the longest of 32 ways, ten times the mean at a load of 0.95: so where a
- * number of lanes have come to their key's slot or a free one, these do together what is to be done
- * there and take other keys. A warp has 32 keys in registers, and the 32 after those under way.
+ * The keys are split by part (split.cuh). A lane follows a key's probe sequence alone, slot by
+ * slot, through the same windows as a group in device memory, so the resulting map is the same. At
+ * high loads a warp would wait for the longest of 32 sequences, ten times the mean at a load of
+ * 0.95. So once a number of lanes have reached their key's slot or a free one, these act together
+ * and take other keys. A warp holds 32 keys in registers and prefetches the next 32.
  */
 #ifndef KC_GPU_MAPS_WARPDRIVE_PART_CUH
 #define KC_GPU_MAPS_WARPDRIVE_PART_CUH
@@ -18,21 +18,22 @@ enum {
         KC_WD_PART_THREADS = 1024, /* at most */
         KC_WD_PART_FIRST = 4,      /* slots of its way where all lanes look, 7 at most */
         KC_WD_PART_IDLE = 6,       /* lanes without a key before more are handed out */
-        KC_WD_PART_STOPPED = 14,   /* lanes that have arrived, or have no key, before they act */
-        KC_WD_PART_STEPS = 4,      /* between two looks at how many have */
+        KC_WD_PART_STOPPED = 14,   /* lanes that have arrived, or have no key, before the arrived
+                                      ones act */
+        KC_WD_PART_STEPS = 4,      /* steps between two checks of how many have arrived */
 };
 
 static constexpr uint32_t KC_WD_NO_ROOM = UINT32_MAX;
 
 /* ---- a lane under way ---- */
 
-/* SINGLE: windows of one slot, one after the other (linear = 1): what is best here. */
+/* SINGLE: windows of one slot with linear = 1, which is fastest here. */
 template <class Layout, bool SINGLE> struct kc_wd_errand {
         uint32_t i; /* of the key, in the batch */
         uint32_t value;
         typename Layout::wanted what;
         kc_wd_probing p;
-        uint32_t pace; /* p.step while going, 0 behind arrival: then what is added to p.window */
+        uint32_t pace; /* p.step while going, 0 after arrival: then what is added to p.window */
         uint32_t rank; /* in the window */
         typename kc_wd_own<Layout>::seen there;
         uint32_t room; /* the first slot with a tombstone, or KC_WD_NO_ROOM */
@@ -51,7 +52,7 @@ template <class Layout, bool SINGLE> struct kc_wd_errand {
                 return SINGLE ? p.window : p.window * shape.group + rank;
         }
 
-        /* Behind the last slot of the way. */
+        /* Whether the sequence has ended without an arrival. */
         __device__ bool is_over(const kc_wd_shape &shape) const
         {
                 return p.number >= shape.max_probes;
@@ -62,7 +63,7 @@ template <class Layout, bool SINGLE> struct kc_wd_errand {
                 return pace != 0 && !is_over(shape);
         }
 
-        /* Look at the slot; if it is another key's, go on, or else stay. */
+        /* Examine the slot; go on if it is another key's, otherwise stay. */
         __device__ void step(const kc_wd_shape &shape, const kc_wd_own<Layout> &own)
         {
                 there = own.load(slot(shape));
@@ -86,7 +87,7 @@ template <class Layout, bool SINGLE> struct kc_wd_errand {
         }
 };
 
-/* What became of a key where its lane arrived. */
+/* The outcome for a key where its lane arrived. */
 enum kc_wd_fate { KC_WD_GOES_ON, KC_WD_STAYS, KC_WD_BEGINS, KC_WD_DONE, KC_WD_NEW, KC_WD_NOWHERE };
 
 template <class Layout>
@@ -101,9 +102,9 @@ static __device__ void kc_wd_update(kc_wd_own<Layout> *own, uint32_t slot,
 }
 
 /*
- * What is to be done where e has arrived. A free slot ends the way: there the key goes, or to the
- * first tombstone. If another lane was quicker at a free slot, it is looked at again; at a
- * tombstone, the way begins anew, with one tombstone less.
+ * Act where e has arrived. A free slot ends the sequence: the key goes there, or to the first
+ * tombstone. If another lane was faster at a free slot, that slot is examined again; at a
+ * tombstone, the sequence starts over, with one tombstone less.
  */
 template <class Layout, bool SINGLE>
 static __device__ enum kc_wd_fate kc_wd_put_there(const kc_wd_shape &shape, kc_wd_own<Layout> *own,
@@ -135,7 +136,7 @@ static __device__ enum kc_wd_fate kc_wd_put_there(const kc_wd_shape &shape, kc_w
         return got == KC_WD_CLAIMED ? KC_WD_NEW : KC_WD_DONE;
 }
 
-/* The same for looking up; KC_WD_DONE: e->value is the key's. */
+/* The same for a lookup; KC_WD_DONE: e->value is the key's value. */
 template <class Layout, bool SINGLE>
 static __device__ enum kc_wd_fate kc_wd_seek_there(const kc_wd_shape &shape,
                                                    const kc_wd_own<Layout> &own,
@@ -159,7 +160,7 @@ template <class Key> struct kc_wd_parted {
         const uint32_t *begins; /* [parts + 1] */
         bool fresh;             /* the map has no keys nor tombstones */
         unsigned long long *totals;
-        Key *refused_keys; /* as many as totals[KC_WD_NREFUSED] will be; as they came */
+        Key *refused_keys; /* totals[KC_WD_NREFUSED] of them; unmixed, as given */
         uint32_t *refused_values;
         uint32_t *answers; /* in the order of keys */
         uint32_t missing;
@@ -167,9 +168,9 @@ template <class Key> struct kc_wd_parted {
 
 /*
  * A warp's keys of a part, 32 at a time, blockDim.x apart: lane l has the l-th of those in hand and
- * the l-th of the next. Most ways are short (at a load of 0.95, a half end at the first slot and
- * four fifths at the third), so all lanes first look at some slots with the keys in hand; the keys
- * that are then still under way are handed out.
+ * the l-th of the next. Most sequences are short (at a load of 0.95, half end at the first slot and
+ * four fifths by the third), so all lanes first examine some slots with the keys in hand; only the
+ * keys still open then are handed out.
  */
 template <class Layout, bool SINGLE> struct kc_wd_queue {
         typedef typename Layout::key Key;
@@ -177,8 +178,9 @@ template <class Layout, bool SINGLE> struct kc_wd_queue {
         const kc_wd_shape &shape;
         const kc_wd_own<Layout> &own;
         const kc_wd_parted<Key> &batch;
-        uint8_t *order;   /* [32] shared memory: those to be handed out; above 5 bits: p.number */
-        uint32_t n, head; /* so many; handed out */
+        uint8_t *order;   /* [32] shared memory: keys to be handed out; above the low 5 bits:
+                             p.number */
+        uint32_t n, head; /* keys in order; those handed out */
         uint32_t at, end; /* the 32 in hand */
         errand mine;
         Key next_key;
@@ -193,7 +195,7 @@ template <class Layout, bool SINGLE> struct kc_wd_queue {
                 read(at + blockDim.x);
         }
 
-        /* Whether there are keys to be handed out, now or behind advance(). */
+        /* Whether there are keys to hand out, now or after advance(). */
         __device__ bool has_some(void) const
         {
                 return head < n;
@@ -204,8 +206,8 @@ template <class Layout, bool SINGLE> struct kc_wd_queue {
                 return at + blockDim.x < end;
         }
 
-        /* Hand keys out to the lanes with a bit in `idle`; of all lanes together. Returns whether
-         * this lane has got one. */
+        /* Hand out keys to the lanes with a bit in `idle`; called by all lanes. Returns whether
+         * this lane got one. */
         __device__ bool take(unsigned idle, errand *e)
         {
                 uint32_t from = head + kc_warp_rank(idle);
@@ -277,7 +279,7 @@ template <class Layout, bool SINGLE> struct kc_wd_queue {
                 next_value = from < end && batch.values != NULL ? batch.values[from] : 1;
         }
 
-        /* At the first slots. Returns whether the lane's key is to go further, or to begin again.
+        /* Examine the first slots. Returns whether the lane's key must go on, or start over.
          */
         template <class Act> __device__ bool look_first(bool is_there, const Act &act)
         {
@@ -305,7 +307,7 @@ static __device__ void kc_wd_refuse(const kc_wd_shape &shape, const kc_wd_parted
         batch.refused_values[at] = batch.values == NULL ? 1 : batch.values[i];
 }
 
-/* Go the ways of the warp's keys. act(e), where e has arrived: what became of it; odd: see
+/* Process the warp's keys. act(e) acts where e has arrived, and returns the outcome; odd: see
  * kc_wd_queue. */
 template <class Layout, bool SINGLE, class Act, class Odd>
 static __device__ void kc_wd_go(const kc_wd_shape &shape, const kc_wd_own<Layout> &own,

@@ -1,6 +1,5 @@
 /*
- * The slots of a part of the WarpDrive map, in a block's shared memory. Inside of
- * part.cuh.
+ * The slots of a part of the WarpDrive map, in a block's shared memory. Private to part.cuh.
  */
 #ifndef KC_GPU_MAPS_WARPDRIVE_PART_SLOTS_CUH
 #define KC_GPU_MAPS_WARPDRIVE_PART_SLOTS_CUH
@@ -9,10 +8,10 @@
 
 /*
  * Layout's slots at `memory`, shared memory of nbytes(n) for n slots, filled from those of `part`;
- * fresh: they are all free. All of a block's threads do that, and put_back, together, with barriers
- * between that and what else they do. load, look, set and add are those of a layout, and so is
- * claim, which leaves the value there, if the slot is KC_WD_CLAIMED. is_others(seen, ...): false if
- * look may be anything but KC_WD_OTHER.
+ * fresh: they are all free. All threads of a block do that, and put_back, together, with barriers
+ * between these and anything else. load, look, set and add are those of a layout, and so is claim,
+ * which leaves the value there, if the slot is KC_WD_CLAIMED. is_others(seen, ...): false if look
+ * may be anything but KC_WD_OTHER.
  */
 template <class Layout> struct kc_wd_own : Layout { /* layouts of one word */
         typedef typename Layout::wanted wanted;
@@ -71,7 +70,7 @@ template <class Layout> struct kc_wd_own : Layout { /* layouts of one word */
         }
 };
 
-/* A slot of the map, read and written in one go where key and value lie near. */
+/* Reads and writes a slot of the map, in one access if key and value are adjacent. */
 template <class Key, int KS, int VS>
 static __device__ void kc_wd_fetch(const kc_wd_apart<Key, KS, VS> &slots, uint64_t slot, Key *key,
                                    uint32_t *value)
@@ -102,7 +101,7 @@ static __device__ inline void kc_wd_put_back(const kc_wd_near64 &slots, uint64_t
         ((uint4 *)slots.keys)[slot] = make_uint4((uint32_t)key, (uint32_t)(key >> 32), value, 0);
 }
 
-/* Keys and values apart, whatever they are in the map. */
+/* Keys and values in separate arrays, even if they are adjacent in the map. */
 template <class Key, int KS, int VS>
 struct kc_wd_own<kc_wd_apart<Key, KS, VS>> : kc_wd_apart<Key, sizeof(Key), 4> {
         typedef kc_wd_apart<Key, sizeof(Key), 4> base;
@@ -141,7 +140,8 @@ struct kc_wd_own<kc_wd_apart<Key, KS, VS>> : kc_wd_apart<Key, sizeof(Key), 4> {
                                        ((const uint32_t *)this->values)[i]);
         }
 
-        /* The low word of two first: once that is there, the high one is free or stays. */
+        /* Reads the low word of two first: once that is set, the high one is either free or
+         * final. */
         __device__ typename base::seen load(uint32_t slot) const
         {
                 const volatile uint64_t *words = words_at(slot);
@@ -151,7 +151,7 @@ struct kc_wd_own<kc_wd_apart<Key, KS, VS>> : kc_wd_apart<Key, sizeof(Key), 4> {
                 return { key, 0 };
         }
 
-        /* Marks have a high half of ones, and that is enough to have a closer look. */
+        /* Marks have all ones in the high half, which is reason enough for a closer look. */
         __device__ bool is_others(typename base::seen there, Key key, uint32_t) const
         {
                 if constexpr (base::WIDE)

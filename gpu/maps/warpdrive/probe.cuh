@@ -1,12 +1,12 @@
 /*
  * The WarpDrive map's arithmetic: how keys are mixed, in which order their slots are probed, and
- * what a word of remainder and count is. It compiles for the host too.
+ * how a word of remainder and count is built. It also compiles for the host.
  *
- * Slots come in windows of `group` slots. Windows come in `linear` neighbours, and
- * from there the next ones lie a step further that depends on the key: chaotic probing. All of a
- * key's windows are in one of 2^part_bits parts of the map, which the top bits of its hash choose,
- * so that a batch sorted by those bits meets one part after the other. The number of windows in a
- * part is prime, so steps visit all of them.
+ * Slots form windows of `group` slots. Probing visits `linear` neighbouring windows, then advances
+ * by a step that depends on the key: chaotic probing. All of a key's windows are in one of
+ * 2^part_bits parts of the map, which the top bits of its hash choose, so that a batch sorted by
+ * those bits visits one part after the other. The number of windows in a part is prime, so steps
+ * visit all of them.
  *
  * Source: Juenger et al., WarpDrive (2018), section II (equation 3), section IV-A and section V-A
  * (Mueller's hash, translated: h_y(x) = h(x + y)).
@@ -31,7 +31,8 @@ KC_HD uint64_t kc_wd_low_bits(uint64_t x, int nbits)
         return x & UINT64_MAX >> (64 - nbits);
 }
 
-/* x below 2^nbits, 1 to 64 of them. The folds are involutions, as they reach half way at least. */
+/* x below 2^nbits, nbits 1 to 64. The folds are involutions, as they shift by at least half the
+ * bits. */
 KC_HD uint64_t kc_wd_mix_bits(uint64_t x, uint64_t seed, int nbits)
 {
         int half = (nbits + 1) / 2;
@@ -95,7 +96,7 @@ KC_HD kc_key128 kc_wd_unmix(kc_key128 mixed, uint64_t seed, int)
         return (kc_key128)high << 64 | low;
 }
 
-/* What a mixed key's place is taken from: the top bits choose part and window, the low 32 the step.
+/* The hash of a mixed key: its top bits choose part and window, the low 32 the step.
  */
 KC_HD uint64_t kc_wd_hash(uint32_t mixed, int)
 {
@@ -173,7 +174,7 @@ KC_HD kc_wd_probing kc_wd_probing_begin(const kc_wd_shape &shape, uint64_t hash)
                                 (uint32_t)hash * (uint32_t)KC_WD_SCATTER);
 }
 
-/* a + b for a, b up to n, modulo n, up to n in case n is 1 */
+/* (a + b) modulo n for a, b up to n; may return n if n is 1 */
 KC_HD uint32_t kc_wd_add_modulo(uint32_t a, uint32_t b, uint32_t n)
 {
         uint64_t sum = (uint64_t)a + b;
@@ -197,7 +198,7 @@ KC_HD uint64_t kc_wd_first_slot(const kc_wd_probing &p, uint32_t group)
         return (p.first + p.window) * group;
 }
 
-/* The smallest prime that is no less than n; 1 for n = 0 and 1. */
+/* The smallest prime not less than n; 1 for n = 0 and 1. */
 static inline uint32_t kc_wd_prime_from(uint32_t n)
 {
         if (n <= 1)
@@ -217,10 +218,10 @@ static inline uint32_t kc_wd_prime_from(uint32_t n)
  *      bit 63                                                                bit 0
  *      [ count, modulo 2^count_bits | number of the probe | remainder ]
  *
- * Of a mixed key, the window at which its probing begins needs no room: part, window, number of the
- * probe and remainder give it back (Cleary 1984; Knuth's exercise 6.4-13). The two highest numbers
- * stand for a free slot and a tombstone. Numbers have 8 bits, or as many as max_probes asks for
- * where the count keeps 16.
+ * A word need not store the window at which the key's probing starts: part, window, number of the
+ * probe and remainder determine the mixed key (Cleary 1984; Knuth's exercise 6.4-13). The two
+ * highest numbers stand for a free slot and a tombstone. Numbers have 8 bits, or as many as
+ * max_probes needs if the count keeps 16.
  */
 enum : uint32_t {
         KC_WD_MIN_NUMBER_BITS = 8,
@@ -242,8 +243,8 @@ KC_HD uint32_t kc_wd_free_number(const kc_wd_word_shape &s)
         return ((uint32_t)1 << s.number_bits) - 1;
 }
 
-/* Divide the mixed keys of a part evenly among its windows; max_probes becomes what numbers can
- * tell. */
+/* Divide the mixed keys of a part evenly among its windows; limits max_probes to what numbers can
+ * express. */
 static inline kc_wd_word_shape kc_wd_divide(kc_wd_shape *shape)
 {
         kc_wd_word_shape s = { 1, KC_WD_MIN_NUMBER_BITS, 0 };
@@ -293,7 +294,7 @@ KC_HD uint64_t kc_wd_word_count(const kc_wd_word_shape &s, uint64_t word)
         return word >> (64 - s.count_bits);
 }
 
-/* Steps depend on the remainder alone, or the way back would not be known. */
+/* Steps depend on the remainder alone, so that they can be recomputed from the word. */
 KC_HD uint32_t kc_wd_step_hash(uint64_t remainder)
 {
         return (uint32_t)(remainder * KC_WD_SCATTER >> 32);
@@ -314,7 +315,7 @@ KC_HD kc_wd_probing kc_wd_probing_words(const kc_wd_shape &shape, uint64_t mixed
         return kc_wd_probing_at(shape, part, (uint32_t)window, kc_wd_step_hash(*remainder));
 }
 
-/* The mixed key of which `word` is in slot `slot`. */
+/* The mixed key whose `word` is in slot `slot`. */
 KC_HD uint64_t kc_wd_word_mixed(const kc_wd_shape &shape, const kc_wd_word_shape &s, uint64_t slot,
                                 uint64_t word)
 {

@@ -7,11 +7,11 @@
  *      kc_wd_near64    a key of 64 bits and its value in one slot of 16 bytes
  *      kc_wd_apart128  keys of 128 bits in one array, values of 32 in another
  *
- * Between two barriers (launches) a slot goes from free, or from tombstone, to a key, and stays; or
- * from a key to tombstone. Where a launch only puts and seeks, what a group saw of a slot may be
- * out of date, but a key that it saw is there, and a slot that was taken is refused by
- * compare-and-swap. So two groups with one key, who both take the first slot of the key's sequence
- * that is not another key's, come to the same slot.
+ * Between two barriers (launches) a slot only changes from free or tombstone to a key, or only from
+ * a key to tombstone. If a launch only puts and looks up, what a group saw of a slot may be
+ * outdated, but a key that it saw is still there, and compare-and-swap fails on a slot that was
+ * taken. So two groups with the same key, which both take the first slot of its sequence that is
+ * not another key's, end at the same slot.
  *
  * A layout has
  *      key, seen, wanted        types: of keys; of what a lane reads of a slot; of what is sought
@@ -54,8 +54,8 @@ static __device__ __forceinline__ uint64_t kc_wd_swap(uint64_t *at, uint64_t exp
                          (unsigned long long)value);
 }
 
-/* N neighbouring words, 16 bytes at a time. Where the map is still, what several loads take from a
- * sector is had from the first-level cache. */
+/* N neighbouring words, 16 bytes at a time. If nobody writes to the map, several loads from a
+ * sector are served by the L1 cache. */
 template <uint32_t N, bool STILL>
 static __device__ __forceinline__ void kc_wd_load(const uint64_t *from, uint64_t *to)
 {
@@ -71,8 +71,8 @@ static __device__ __forceinline__ void kc_wd_load(const uint64_t *from, uint64_t
                 }
 }
 
-/* Add, up to UINT32_MAX: whoever makes it wrap sets it to that, and whatever is added later wraps
- * again. */
+/* Add, saturating at UINT32_MAX: a thread whose addition wraps sets that value, and any later
+ * addition wraps again. */
 static __device__ __forceinline__ void kc_wd_add_count(uint32_t *at, uint32_t weight)
 {
         if (atomicAdd(at, weight) + (uint64_t)weight > UINT32_MAX)
@@ -172,7 +172,7 @@ struct kc_wd_pair32 {
 
 /*
  * How often counts have wrapped, by slot: linear probing, at most half full. A count of c bits
- * wraps once in 2^c, so there are few, and the host knows a bound (kc_wd_add).
+ * wraps once per 2^c, so there are few, and the host knows a bound (kc_wd_map.weight).
  */
 struct kc_wd_wraps {
         uint64_t *slots; /* [mask + 1]; NULL: no count can have wrapped yet */
@@ -334,15 +334,15 @@ struct kc_wd_words {
 
 /*
  * Slot i's key is at keys + i * KEY_STRIDE, its value at values + i * VALUE_STRIDE. The low word of
- * a key tells free slots and tombstones. A key of two words is claimed by its low word, then by its
- * high one, which is KC_WD_FREE until then: whoever brings the same low word may be the first to
- * write the high one, so nobody waits for anybody.
+ * a key marks free slots and tombstones. A key of two words is claimed by its low word, then by its
+ * high one, which is KC_WD_FREE until then: any thread with the same low word may be the first to
+ * write the high one, so no thread waits.
  */
 template <class Key, int KEY_STRIDE, int VALUE_STRIDE> struct kc_wd_apart {
         typedef Key key;
         struct seen {
                 Key key;
-                uint32_t value; /* where it lies near */
+                uint32_t value; /* if adjacent to the key */
         };
         typedef Key wanted;
         static constexpr bool COUNTS_ONLY = false;
@@ -420,7 +420,7 @@ template <class Key, int KEY_STRIDE, int VALUE_STRIDE> struct kc_wd_apart {
                 return NEAR ? there.value : __ldcg(value_at(slot));
         }
 
-        /* The value is 0 for the next key here. */
+        /* Leaves the value 0 for the next key here. */
         __device__ bool erase(uint64_t slot, seen there)
         {
                 uint64_t low = (uint64_t)there.key;

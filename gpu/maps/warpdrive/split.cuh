@@ -1,16 +1,15 @@
 /*
- * Splitting a batch by the WarpDrive map's parts, and bringing values back from there. Inside of
- * bulk.cu.
+ * Splits a batch by the WarpDrive map's parts, and brings values back. Private to bulk.cu.
  *
  *      keys ──▶ count by part ──▶ pass: by the upper half of a part's bits
  *                             ──▶ pass: what has those in common, by the lower half
  *      values of the split keys ──▶ back through the second pass ──▶ back through the first
  *
- * A pass takes a tile of keys. In shared memory they are put in order of their bucket, so that what
- * goes to one bucket is written together, at a place that an atomic gives out. Where values are to
- * come back, the tile leaves behind where each of its keys was staged (two bytes) and where its
- * runs went: on the way back a block fetches the runs to the same places and picks from there. With
- * few bits one pass does it all. The split keys are mixed, as they lie in the map.
+ * In a pass, each block takes a tile of keys and orders them by bucket in shared memory, so that
+ * the keys of a bucket are written together, at a place reserved by an atomic. If values are to
+ * come back, the tile records where each of its keys was staged (two bytes) and where its runs
+ * went: on the way back a block fetches the runs to the same places and picks from there. With few
+ * bits one pass suffices. The split keys are mixed, as they are in the map.
  *
  * Source: Ashkiani et al., GPU Multisplit (2016).
  */
@@ -36,7 +35,7 @@ template <class Key> struct kc_wd_tile {
         enum : uint32_t { NKEYS = KC_WD_SPLIT_THREADS * NITEMS };
 };
 
-/* Of a key that is mixed already. */
+/* The part of a key that is already mixed. */
 template <class Key> static __device__ uint32_t kc_wd_part_of(const kc_wd_shape &shape, Key mixed)
 {
         return kc_wd_part(kc_wd_hash(mixed, shape.key_bits), shape.part_bits);
@@ -44,7 +43,7 @@ template <class Key> static __device__ uint32_t kc_wd_part_of(const kc_wd_shape 
 
 /* ---- how many keys each part has ---- */
 
-/* counts [parts]: of parts from `first` on, 2^KC_WD_COUNTED_BITS at most, is added to. */
+/* Add to counts [parts] for nparts parts starting at `first`, at most 2^KC_WD_COUNTED_BITS. */
 template <class Key>
 static __global__ void __launch_bounds__(KC_WD_COUNT_THREADS)
         wd_count_kernel(kc_wd_shape shape, const Key *keys, uint32_t n, uint32_t first,
@@ -78,7 +77,8 @@ static __global__ void __launch_bounds__(KC_WD_COUNT_THREADS)
 
 typedef cub::BlockScan<uint32_t, KC_WD_SPLIT_THREADS> kc_wd_scan;
 
-/* counts [n] to the sums of those before. By the whole block; barriers are before and behind. */
+/* Replace counts [n] by their exclusive prefix sums. Called by the whole block, after a barrier;
+ * ends with one. */
 static __device__ inline void kc_wd_scan_counts(uint32_t *counts, uint32_t n,
                                                 typename kc_wd_scan::TempStorage *scratch)
 {
@@ -96,9 +96,8 @@ static __device__ inline void kc_wd_scan_counts(uint32_t *counts, uint32_t n,
 }
 
 /*
- * begins [nparts + 1]: counts at first, the last one 0; then where parts begin. To upper, of which
- * each is 2^shift parts, and to lower, of which each is one, go copies to be counted up; NULL: no
- * such pass.
+ * begins [nparts + 1]: counts at first, the last one 0; then where parts begin. Copies, to be used
+ * as cursors, go to upper (one per 2^shift parts) and to lower (one per part); NULL: no such pass.
  */
 static __global__ void __launch_bounds__(KC_WD_SPLIT_THREADS)
         wd_begins_kernel(uint32_t *begins, uint32_t nparts, int shift, uint32_t *upper,
@@ -122,28 +121,28 @@ struct kc_wd_run {
         uint32_t begin, from;
 };
 
-/* `above`: bits of the part by which the keys are in order already. */
+/* `above`: bits of the part by which the keys are already ordered. */
 struct kc_wd_level {
         kc_wd_shape shape;
         int above, bits;
         uint32_t n;
         const uint32_t *begins; /* [parts + 1] */
         uint32_t *cursors;      /* [2^(above + bits)] where the next key of each goes */
-        uint16_t *ranks;        /* [n] a key's place in its tile; NULL: no way back is wanted */
+        uint16_t *ranks;        /* [n] a key's place in its tile; NULL: nothing is to come back */
         struct kc_wd_run *runs; /* [tiles][2^bits] */
 };
 
 template <class Key> struct kc_wd_pass {
         struct kc_wd_level level;
-        bool mix; /* keys are not mixed yet */
+        bool mix; /* keys must still be mixed */
         const Key *keys;
         const uint32_t *values; /* NULL: none */
         Key *out_keys;
         uint32_t *out_values;
 };
 
-/* A tile has keys of one bucket above only. Those of bucket c begin with tile number begin / NKEYS
- * + c, so there are always numbers enough; some tiles are empty. */
+/* A tile only has keys of one bucket of the level above. Those of bucket c start with tile number
+ * begin / NKEYS + c, so there are always enough numbers; some tiles are empty. */
 template <class Key> static uint32_t kc_wd_ntiles(const struct kc_wd_level *level)
 {
         return level->n / kc_wd_tile<Key>::NKEYS + (1u << level->above);
@@ -151,10 +150,10 @@ template <class Key> static uint32_t kc_wd_ntiles(const struct kc_wd_level *leve
 
 struct kc_wd_range {
         uint32_t begin, n;
-        uint32_t above; /* the bucket that they have in common */
+        uint32_t above; /* the common bucket of the level above */
 };
 
-/* *range, in shared memory: of this block's tile. With a barrier behind. */
+/* Set *range, in shared memory, to that of this block's tile. Ends with a barrier. */
 template <class Key>
 static __device__ void kc_wd_find_tile(const struct kc_wd_level &level, struct kc_wd_range *range)
 {
@@ -174,7 +173,7 @@ static __device__ void kc_wd_find_tile(const struct kc_wd_level &level, struct k
 /* Shared memory of a tile: this, then offsets and places of the buckets. */
 template <class Key> struct kc_wd_staging {
         Key staged[kc_wd_tile<Key>::NKEYS];
-        uint16_t buckets[kc_wd_tile<Key>::NKEYS]; /* of what is staged */
+        uint16_t buckets[kc_wd_tile<Key>::NKEYS]; /* of the staged keys */
         typename kc_wd_scan::TempStorage scratch;
         struct kc_wd_range range;
 };
@@ -184,7 +183,7 @@ template <class Key> static size_t kc_wd_staging_nbytes(int bits)
         return sizeof(kc_wd_staging<Key>) + ((size_t)2 * sizeof(uint32_t) << bits);
 }
 
-/* What is staged goes out, bucket by bucket. */
+/* Write the staged items out, bucket by bucket. */
 template <class Key, class T>
 static __device__ void kc_wd_write_staged(const kc_wd_staging<Key> *tile, const uint32_t *places,
                                           uint32_t n, T *out)
@@ -214,8 +213,8 @@ static __device__ void kc_wd_rank_keys(const struct kc_wd_level &level, const Ke
         __syncthreads();
 }
 
-/* Where the tile's keys of each bucket go, less what is before them in the tile; offsets: counts at
- * first, then that. cursors: of the tile's buckets. */
+/* Turn offsets from counts into where the tile's keys of each bucket go, minus their place in the
+ * tile. cursors: of the tile's buckets. */
 static __device__ inline void kc_wd_take_places(const struct kc_wd_level &level, uint32_t *cursors,
                                                 uint32_t *offsets, uint32_t *places,
                                                 typename kc_wd_scan::TempStorage *scratch)
@@ -284,7 +283,7 @@ static __global__ void __launch_bounds__(KC_WD_SPLIT_THREADS, 2)
         kc_wd_write_staged(tile, places, n, pass.out_values);
 }
 
-/* A run's values to where they were staged, by 16 lanes, four loads at a time. */
+/* Fetch a run's values to where they were staged, by 16 lanes, four loads at a time. */
 static __device__ inline void kc_wd_fetch_run(const struct kc_wd_run &run, uint32_t end,
                                               const uint32_t *values, uint32_t *staged)
 {
@@ -301,7 +300,7 @@ static __device__ inline void kc_wd_fetch_run(const struct kc_wd_run &run, uint3
         }
 }
 
-/* Values in the order behind a pass to the order before it. Key: of what was split. */
+/* Move values from the order after a pass to the order before it. Key: type of the split keys. */
 template <class Key>
 static __global__ void __launch_bounds__(KC_WD_SPLIT_THREADS)
         wd_back_kernel(struct kc_wd_level level, const uint32_t *values, uint32_t *out)

@@ -1,6 +1,6 @@
 /*
- * The memory of a WarpDrive map's slots, layout by layout, and of the side table of counts that
- * wrapped. Inside of map.cu.
+ * The memory of a WarpDrive map's slots, layout by layout, and of the side table of wrapped counts.
+ * Private to map.cu.
  */
 #ifndef KC_GPU_MAPS_WARPDRIVE_STORAGE_CUH
 #define KC_GPU_MAPS_WARPDRIVE_STORAGE_CUH
