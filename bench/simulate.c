@@ -11,6 +11,7 @@
  *
  * Threads format blocks of reads in parallel and write them in order.
  */
+#include "base/clock.h"
 #include "base/parallel.h"
 
 #include <errno.h>
@@ -24,7 +25,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -473,13 +473,6 @@ static void parse_arguments(struct settings *set, int argc, char **argv)
         set->nreads = (uint64_t)((double)set->genome_nbases * set->coverage / (double)set->length);
 }
 
-static double now(void)
-{
-        struct timespec t;
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 int main(int argc, char **argv)
 {
         struct simulation sim = {
@@ -494,13 +487,13 @@ int main(int argc, char **argv)
                 .turn = PTHREAD_COND_INITIALIZER,
         };
         struct kc_error err = { 0 };
-        double begin = now();
+        double begin = kc_clock_seconds();
         parse_arguments(&sim.set, argc, argv);
         if (simulate(&sim, &err) != KC_OK) {
                 fprintf(stderr, "simulate: %s\n", err.message);
                 return 1;
         }
-        double seconds = now() - begin;
+        double seconds = kc_clock_seconds() - begin;
         fprintf(stderr,
                 "simulate: %" PRIu64 " reads, %" PRIu64 " bases, %.1f MB in %.2f s, %.0f MB/s\n",
                 sim.set.nreads, sim.set.nreads * sim.set.length, (double)sim.text_nbytes * 1e-6,

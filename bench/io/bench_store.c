@@ -8,6 +8,7 @@
  * first, with a sink that discards them, and printed. The merge is of two such files that share
  * half of their k-mers; its rates are of k-mers read, and of bytes read and written.
  */
+#include "base/clock.h"
 #include "base/parallel.h"
 #include "io/store.h"
 #include "kmer/block_codec.h"
@@ -17,7 +18,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { PART_NPAIRS = 50000 };
@@ -40,11 +40,9 @@ struct clocks {
 
 static struct clocks now(void)
 {
-        struct timespec t;
         struct rusage u;
-        clock_gettime(CLOCK_MONOTONIC, &t);
         getrusage(RUSAGE_SELF, &u);
-        return (struct clocks){ (double)t.tv_sec + 1e-9 * (double)t.tv_nsec,
+        return (struct clocks){ kc_clock_seconds(),
                                 (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
                                         1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) };
 }

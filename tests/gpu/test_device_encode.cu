@@ -5,10 +5,10 @@
  */
 #include "encode_support.cuh"
 
+#include "base/clock.h"
 #include "gpu/blocks/encode.cuh"
 
 #include <algorithm>
-#include <ctime>
 
 static struct kc_gpu gpu; /* of all tests: to open one takes longer than most of them */
 
@@ -348,9 +348,7 @@ struct timing {
 
 static double now_ms(void)
 {
-        struct timespec t;
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return t.tv_sec * 1e3 + t.tv_nsec / 1e6;
+        return 1e3 * kc_clock_seconds();
 }
 
 template <class Key>

@@ -1,12 +1,11 @@
 /*
  * Merges and the LSM on the device, against plain merges on the host; how fast they are.
  */
+#include "base/clock.h"
 #include "gpu/runs/lsm.cuh"
 #include "gpu/runs/merge.cuh"
 #include "gpu/runs/ranges.cuh"
 #include "lsm_support.cuh"
-
-#include <ctime>
 
 static void check(cudaError_t code)
 {
@@ -489,13 +488,6 @@ static void time_merge(struct kc_gpu *gpu)
         kc_gpu_delete(gpu, nsaturated, 1);
 }
 
-static double seconds(void)
-{
-        struct timespec now;
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 /* 16 runs of 16 Mi pairs, inserted, moved to the host or not, merged in ranges of 16 Mi. */
 template <class Key> static void time_lsm(size_t host_nbytes, bool move, int nthreads)
 {
@@ -511,24 +503,24 @@ template <class Key> static void time_lsm(size_t host_nbytes, bool move, int nth
         for (uint64_t i = 0; i < NRUNS; i++) {
                 struct kc_gpu_run<Key> run = spread<Key>(&gpu, N, i);
                 check(cudaStreamSynchronize(gpu.stream));
-                double begun = seconds();
+                double begun = kc_clock_seconds();
                 expect_ok(kc_gpu_lsm_insert(lsm, &run, &err), &err);
                 check(cudaStreamSynchronize(gpu.stream));
-                insert_s += seconds() - begun;
-                begun = seconds();
+                insert_s += kc_clock_seconds() - begun;
+                begun = kc_clock_seconds();
                 if (move && i % 4 == 3)
                         expect_ok(kc_gpu_lsm_make_room(lsm, gpu.limit_nbytes - 8, &err), &err);
-                move_s += seconds() - begun;
+                move_s += kc_clock_seconds() - begun;
         }
         npairs = kc_gpu_lsm_npairs(lsm);
-        next_s = seconds();
+        next_s = kc_clock_seconds();
         do {
                 expect_ok(kc_gpu_lsm_next(lsm, N, &range, &err), &err);
                 nout += range.n;
                 nranges++;
         } while (range.n > 0);
         check(cudaStreamSynchronize(gpu.stream));
-        next_s = seconds() - next_s;
+        next_s = kc_clock_seconds() - next_s;
         printf("LSM, 16 x 16 Mi pairs, %zu bits, %zu MB in files: insert %.3f s, to host %.3f s "
                "(%.1f GB/s), merge of %.1f Mi to %.1f Mi in %llu ranges %.3f s (%.2f G pairs/s)\n",
                8 * sizeof(Key), (size_t)(kc_gpu_lsm_spilled_nbytes(lsm) >> 20), insert_s, move_s,
