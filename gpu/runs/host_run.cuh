@@ -6,9 +6,9 @@
  *      | k-mer, k-mer, ...            | count, count, ... |
  *
  * and each is one piece of pinned memory while the store may pin more, otherwise a region of the
- * file. Pinned memory is slow to allocate, so it is taken on demand and reused. Most of that time
- * goes into clearing pages, so they are huge pages, and several threads touch them before they are
- * pinned; cudaHostAlloc took ten times as long.
+ * file. Allocating pinned memory is slow, so the store allocates it on demand and reuses it. Most of
+ * the time goes into clearing pages, so the store uses huge pages, and several threads touch them
+ * before they are pinned; cudaHostAlloc took ten times as long.
  */
 #ifndef KC_GPU_RUNS_HOST_RUN_CUH
 #define KC_GPU_RUNS_HOST_RUN_CUH

@@ -5,8 +5,8 @@
  *      address      = memory block << 10 | slab in it                     (32 bits)
  *
  * A warp allocates from its resident memory block. Lane i holds word i of the bitmap in a register;
- * the lanes vote on who has a free slab, and the first of these takes it with one atomic on the
- * bitmap. If the old word shows that another warp was faster, the warp tries again. If the resident
+ * a ballot shows which lanes have a free slab, and the first of them allocates it with one atomic on
+ * the bitmap. If the old word shows that another warp was faster, the warp retries. If the resident
  * block is full, the warp changes to another one, chosen by a hash of the warp's number and the
  * number of changes so far.
  *

@@ -178,7 +178,10 @@ out:
         return status;
 }
 
-/* The rest does not end a line, so it is letters; all its blanks but the first are only counted. */
+/*
+ * The rest turned out to be inside a line, so its bytes are letters. The first blank is stored, and
+ * the others are only counted.
+ */
 static void put_rest(const struct kc_fasta_state *fasta, struct kc_chunk *chunk)
 {
         const struct kc_line_rest *rest = &fasta->rest;

@@ -145,8 +145,9 @@ static void sort_blocks(struct kc_set_ranges *r, struct range *to, size_t n)
 }
 
 /*
- * A run's last block may reach beyond the range's end, so it is taken again; also if the run's next
- * block begins exactly there: with both in one range, an overlap is detected.
+ * A run's last block may extend past the end of the range, so the next range reads it again. This
+ * also applies if the run's next block starts exactly at the end: an overlap of the two blocks is
+ * detected only if both are in one range.
  */
 static void go_back(struct kc_set_ranges *r)
 {
