@@ -1,20 +1,17 @@
 /*
  * The threads of a block as fibers, and their meetings.
  *
- * A fiber is made with makecontext once, and from then on switched to by siglongjmp: swapcontext
- * makes a system call for the signal mask each time, which takes longer than what a lane does
- * between two meetings. Fibers stay for the next block.
+ * A fiber keeps its stack and the registers that a call preserves; switching fibers is a call of
+ * switch_stack, which swaps these. (swapcontext makes a system call for the signal mask each time,
+ * and longjmp walks the cleanup handlers: both take longer than what a lane does between two
+ * meetings.) Fibers stay for the next block.
  */
-#undef _FORTIFY_SOURCE /* its longjmp knows one stack */
-
 #include "emulator.h"
 
-#include <csetjmp>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <sys/mman.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #if defined(__has_feature)
@@ -42,7 +39,7 @@ enum {
 /* ---- fibers ---- */
 
 struct fiber {
-        sigjmp_buf at;
+        void **top; /* of its stack while it does not run */
         bool made;
         const void *stack; /* its lowest byte */
         size_t stack_nbytes;
@@ -50,57 +47,74 @@ struct fiber {
 };
 
 static struct fiber fibers[MAX_THREADS], caller;
-static ucontext_t maker;
 
-/* Around a switch: the sanitizer is told of the new stack, and there learns of the old one. */
+/* Save the top of the running stack in *from and go on where the stack `to` was left. The floating
+ * point control words are the same in all fibers. */
+extern "C" void switch_stack(void ***from, void **to);
+
+#ifndef __x86_64__
+#error "switch_stack is written for x86-64"
+#endif
+asm(R"(
+        .text
+        .type switch_stack, @function
+switch_stack:
+        push %rbp
+        push %rbx
+        push %r12
+        push %r13
+        push %r14
+        push %r15
+        mov %rsp, (%rdi)
+        mov %rsi, %rsp
+        pop %r15
+        pop %r14
+        pop %r13
+        pop %r12
+        pop %rbx
+        pop %rbp
+        pop %rcx
+        jmp *%rcx
+        .size switch_stack, . - switch_stack
+)");
+
+/* Around a switch: the sanitizer is told of the new stack, and afterwards reports the old one. */
+#ifdef __SANITIZE_ADDRESS__
+static struct fiber *left;
+
 static void leave(struct fiber *from, const struct fiber *to)
 {
-#ifdef __SANITIZE_ADDRESS__
+        left = from;
         __sanitizer_start_switch_fiber(&from->fake_stack, to->stack, to->stack_nbytes);
-#else
-        (void)from, (void)to;
-#endif
 }
 
-static void arrive(struct fiber *here, struct fiber *from)
+static void arrive(struct fiber *here)
 {
-#ifdef __SANITIZE_ADDRESS__
-        const void *stack;
-        size_t nbytes;
-        __sanitizer_finish_switch_fiber(here->fake_stack, &stack, &nbytes);
-        if (from != NULL) {
-                from->stack = stack;
-                from->stack_nbytes = nbytes;
-        }
-#else
-        (void)here, (void)from;
-#endif
+        __sanitizer_finish_switch_fiber(here->fake_stack, &left->stack, &left->stack_nbytes);
 }
+#else
+static void leave(struct fiber *, const struct fiber *)
+{
+}
+
+static void arrive(struct fiber *)
+{
+}
+#endif
 
 static void switch_fiber(struct fiber *from, struct fiber *to)
 {
         leave(from, to);
-        if (sigsetjmp(from->at, 0) == 0)
-                siglongjmp(to->at, 1);
-        arrive(from, NULL);
+        switch_stack(&from->top, to->top);
+        arrive(from);
 }
 
-static void run_threads(unsigned thread);
-
-static void enter(unsigned thread)
-{
-        struct fiber *fiber = &fibers[thread];
-        arrive(fiber, &caller);
-        leave(fiber, &caller);
-        if (sigsetjmp(fiber->at, 0) == 0)
-                setcontext(&maker);
-        arrive(fiber, NULL);
-        run_threads(thread);
-}
+static void enter(void); /* the first function on a fiber's stack */
 
 /* The stack has a page below it that nobody may touch; tops differ in their cache lines. */
 static void make_fiber(unsigned thread)
 {
+        enum { NPRESERVED = 6 };
         struct fiber *fiber = &fibers[thread];
         const size_t page = (size_t)sysconf(_SC_PAGESIZE);
         char *memory = (char *)mmap(NULL, STACK_NBYTES, PROT_READ | PROT_WRITE,
@@ -109,15 +123,10 @@ static void make_fiber(unsigned thread)
                 fail("no memory for the stacks of threads");
         fiber->stack = memory + page;
         fiber->stack_nbytes = STACK_NBYTES - page - thread * 192 % 4096;
-        static ucontext_t context;
-        getcontext(&context);
-        context.uc_stack.ss_sp = memory + page;
-        context.uc_stack.ss_size = fiber->stack_nbytes;
-        context.uc_link = NULL;
-        makecontext(&context, (void (*)(void))enter, 1, thread);
-        leave(&caller, fiber);
-        swapcontext(&maker, &context);
-        arrive(&caller, NULL);
+        fiber->top = (void **)(memory + page + fiber->stack_nbytes);
+        *--fiber->top = NULL; /* where `enter` would return to: aligns the stack as after a call */
+        *--fiber->top = (void *)enter;
+        fiber->top -= NPRESERVED;
         fiber->made = true;
 }
 
@@ -334,6 +343,12 @@ static void run_threads(unsigned thread)
                 else
                         run_others();
         }
+}
+
+static void enter(void)
+{
+        arrive(&fibers[block.current]);
+        run_threads(block.current);
 }
 
 static void run_block(void)

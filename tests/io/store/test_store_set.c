@@ -460,7 +460,7 @@ static void test_operations(void **state)
 static void test_large_operations(void **state)
 {
         (void)state;
-        check_files(31, 120000, 1, MAX_FILES);
+        check_files(31, WITH_THREAD_SANITIZER ? 30000 : 120000, 1, MAX_FILES);
         if (is_sampled())
                 check_files(255, 40000, 2, MAX_FILES);
 }
