@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """
-Make docs/benchmarks.md and its plots, docs/benchmarks*.svg, from the raw lines in bench/results/; and
-of those of bench/tables.py docs/papers/*.svg and the last section of docs/papers.md.
+Make docs/benchmarks.md and its plots, docs/benchmarks*.svg, from the raw lines in bench/results/, and
+docs/papers-results.md and docs/papers/*.svg from those of bench/tables.py.
 """
 import collections
 import html
@@ -28,7 +28,7 @@ All tools keep every k-mer (`-ci1`) with counts up to 2^32-1 where they can, use
 and may use the same memory. They took turns; shown are medians. CPU is user and system time; memory
 is the largest resident set of a process. `kcount cuda` is `--device cuda`, `kcount` the CPU engine;
 `reader` reads and parses as kcount does but counts nothing: the bound that the device cannot pass.
-The GPU's tables by themselves, against the papers that they follow: [papers.md](papers.md#side-by-side).
+The GPU's tables by themselves, against the papers that they follow: [papers-results.md](papers-results.md).
 
 The reads: `w.fq` is `simulate --genome 40M --coverage 30 --length 150 --error 0.005`, `w.fq.gz` the
 same through `pigz -6`, `w.bgz.fq.gz` through `bgzip`; `r.fq` is `simulate --genome 100M --coverage 40
@@ -188,11 +188,11 @@ def plot(groups):
                       '<rect width="100%" height="100%" fill="white"/>', *body, "</svg>", ""])
 
 
-def main():
+def write(docs):
+    """Write the pages and plots into a folder."""
     groups = load()
     if not groups:
         raise SystemExit("no results in bench/results; run bench/compare.py first")
-    docs = ROOT / "docs"
     (docs / "benchmarks.md").write_text(page(groups))
     (docs / "benchmarks.svg").write_text(plot(groups))
     stages = load_lines(RESULTS / "gpu-stages.jsonl")
@@ -205,4 +205,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    write(ROOT / "docs")

@@ -1,10 +1,11 @@
 """The papers' figures drawn anew, as SVG: docs/papers/*.svg."""
 import collections
 
+from report_basis import by_sheet
 from report_plots import NCOLOURS, Axis, Curve, Panel, page
 from report_rows import grouped, name_of, stat_of
 
-PER_GB = "M operations/s per GB/s"
+PER_GB = "M operations/s per GB/s (data sheets)"
 
 # A picture: docs/papers/PAPER-NAME.svg. A part: the figures whose rows it shows,
 # its x axis, and what y is.
@@ -66,7 +67,7 @@ def points(records, x_field, y_field, factor):
 
 
 def band(records, x_field, y_field, factor):
-    """[(x, least, greatest)] where rows tell these."""
+    """[(x, least, greatest)] where there are rows for both."""
     low, high = (dict(points([record for record in records if stat_of(record) == stat], x_field, y_field,
                              factor)) for stat in ("min", "max"))
     return [(x, low[x], high[x]) for x in sorted(low) if x in high]
@@ -77,6 +78,12 @@ def curve_name(record, part):
     if not name:
         return what
     return f"{what}, {name}" if len(part.figures) > 1 else name
+
+
+def on_data_sheets(records):
+    """The rows, with our rates per GB/s by the device's data sheet, as the papers' are."""
+    return [{**record, "ops_per_GB": by_sheet(record)} if "ops_per_s" in record else record
+            for record in records]
 
 
 def part_curves(records, part, colours):
@@ -103,7 +110,7 @@ def part_curves(records, part, colours):
 def picture(records, spec):
     """The SVG, or None where there are no rows."""
     colours, panels = {}, []
-    mine = [record for record in records if record["paper"] == spec.paper]
+    mine = on_data_sheets([record for record in records if record["paper"] == spec.paper])
     for part in spec.parts:
         curves = part_curves(mine, part, colours)
         if curves:
