@@ -1,4 +1,4 @@
-"""The prose of docs/papers-results.md."""
+"""The prose of docs/benchmarks.md and docs/papers-results.md."""
 
 NOTES = {
     "warpdrive": """\
@@ -92,4 +92,52 @@ To repeat it, on a machine with a device: `ninja -C build bench_tables`, then
 `bench/tables.py -- -n 5` (or with `--papers lsm,slab`), which appends to the rows, and
 `bench/report.py`, which makes this page and its plots anew from the last run of each paper. Runs
 at reduced size (`-s`) are kept but not shown.
+"""
+
+BENCHMARKS = """\
+# Benchmarks
+
+How fast kcount is, in how much memory, and beside which programs. Made by `bench/report.py` from
+the raw runs in [bench/results/](../bench/results/); every line there has its command, machine and
+commit. Times are seconds of wall clock. The number of *runs* is given for each figure: with one
+run the figure is that run, with two it is their mean, with more their median.
+[How it was measured](#how-it-was-measured) describes the reads and the rules. The GPU's hash
+tables and LSM by themselves, beside the papers that they follow, are in
+[papers-results.md](papers-results.md).
+"""
+
+QUESTIONS = """\
+- How fast [on a laptop](#how-fast-on-a-laptop-two-cores-no-gpu),
+  [on a server](#how-fast-on-a-server-16-cores-no-gpu), [on a GPU](#how-fast-on-a-gpu)
+- [How much memory](#how-much-memory)
+- [Against whom](#against-whom)
+- In detail: [one gzip file](#one-gzip-file), [stages on the CPU](#stages-on-the-cpu),
+  [stages on the device](#stages-on-the-device), [what overlaps](#what-overlaps)
+"""
+
+MEASURED = """\
+## How it was measured
+
+By `bench/compare.py`. All programs keep every k-mer (`-ci1`) with counts up to 2^32-1 where they
+can, use the same threads, and may use the same memory. They take turns. CPU is user and system
+time; memory is the largest resident set of a process. `kcount` is the CPU engine, `kcount cuda` is
+`--device cuda`, `kcount slab` the same with `--table slab`, `kcount cuda 1G` with
+`--gpu-memory 1G`; a setting whose name ends in 1GB ran with `-m 1G`, the others with 12 or 64 GB.
+`reader` reads and parses as kcount does but counts nothing, so it is the bound that a device
+cannot pass. "Two cores" are two cores of a server's processor, the size of a small laptop.
+
+| reads | what |
+|---|---|
+| `w.fq` | `simulate --genome 40M --coverage 30 --length 150 --error 0.005` |
+| `w.fq.gz`, `w.bgz.fq.gz` | `w.fq` through `pigz -6`, and through `bgzip` |
+| `r.fq` | `simulate --genome 100M --coverage 40 --length 150 --error 0.005` |
+| `g.fq` | the same with `--genome 128M` (5.1 Gbases) |
+| `g.bgz.fq.gz` | `g.fq` through `bgzip` |
+| `g20.fq` | the same with `--genome 512M` (20.5 Gbases) |
+| `t.fq` | the same with `--genome 120K` (10 MB) |
+| `reads.fq.gz` | `simulate --genome 15M --coverage 100` through `pigz -6 -b 32768`: one stream |
+| `usr.tar.gz` | the first gigabyte of a tar of /usr, compressed in the same way |
+| `SRR059298.fq` | 100,000 real Illumina reads of 72 bases, from Debian's gasic-examples |
+
+`r.fq`, `g.fq`, `g.bgz.fq.gz`, `g20.fq` and `t.fq` were in a RAM disk, with the outputs.
 """

@@ -1,6 +1,7 @@
 """
 bench/tables.py keeps what a program prints; bench/report_tables.py makes plots and tables of rows that
-are made up; the pages in docs/ are what bench/report.py makes of bench/results.
+are made up; the pages in docs/ are what bench/report.py makes of bench/results, and README.md quotes them
+right.
 
     bench_report.py SOURCE
 """
@@ -19,6 +20,7 @@ SOURCE = pathlib.Path(sys.argv[1]).resolve()
 sys.path.insert(0, str(SOURCE / "bench"))
 import report  # noqa: E402
 import report_basis  # noqa: E402
+import report_counts  # noqa: E402
 import report_tables  # noqa: E402
 
 report_basis.DEVICES["New"] = report_basis.Device(5000, 60 * report_basis.MIB)
@@ -150,6 +152,47 @@ def test_papers():
         expect(line in lines, f"no line {line} in\n{page}")
 
 
+def counted(tool, walls, cores=2, gib=1):
+    """Runs of a counter."""
+    return {tool: [{"wall": wall, "user": wall, "system": 0, "peak_bytes": gib << 30, "version": "1",
+                    "output_bytes": 5e6, "bases": 2e9, "memory_gb": 12, "threads": cores,
+                    "seconds": {"partition": 0.5, "count": 0.25, "order": 0.25, "wall": wall},
+                    "device_peak_memory_bytes": 3 << 30, "commit": "abc", "date": "2000-01-01",
+                    "machine": {"cpu": "CPU", "cores": cores, "memory_gib": 9}} for wall in walls]}
+
+
+def test_counts():
+    """By machine, with the number of runs; other programs and memory beside kcount's."""
+    groups = {
+        ("gpu-5G", "g.fq", 31, 16, "CPU"): {
+            **counted("kcount cuda", [1, 2], 16), **counted("kcount", [4], 16),
+            **counted("gerbil", [6], 16, 2)},
+        ("scaling-4G", "r.fq", 31, 2, "CPU"): counted("kcount", [4], 16),
+        ("scaling-4G", "r.fq", 31, 1, "CPU"): counted("kcount", [6], 16),
+        ("another", "r.fq", 31, 16, "CPU"): counted("kcount", [4], 16),
+        ("simulated-1.2G", "w.fq", 31, 2, "CPU"): {
+            **counted("kmc", [9, 7, 8], gib=4), **counted("kcount", [2, 3, 9])}}
+    lines = [*report_counts.short_table(groups), *report_counts.sections(groups),
+             *report_counts.memory_lines(groups), *report_counts.against_lines(groups)]
+    expect([line for line in lines if line.startswith("#")] ==
+           ["## How fast on a laptop: two cores, no GPU", "### w.fq, k = 31, 2 threads (simulated-1.2G)",
+            "## How fast on a server: 16 cores, no GPU", "### r.fq, k = 31, 16 threads (another)",
+            "### By number of threads: r.fq, k = 31",
+            "## How fast on a GPU", "### g.fq, k = 31, 16 threads (gpu-5G)", "## Against whom"],
+           "sections in the order of the questions")
+    for line in ("| 2 cores | 2.0 Gbases, w.fq | 31 | 3.00 s, 1.00 GiB (median of 3 runs) "
+                 "| KMC 8.00 s, 4.00 GiB (median of 3 runs) |",
+                 "| 16 cores and an H200 | 2.0 Gbases, g.fq | 31 | 1.50 s, 1.00 GiB (mean of 2 runs) "
+                 "| Gerbil 6.00 s, 2.00 GiB (1 run) |",
+                 "| kmc 1 | 8.00 | 3 | 2.67 | 250 | 8.0 | 4.00 | 5 |",
+                 "| 2 | 4.00 | 1 | 1.5 | 500 | 4.0 | 1.00 |",
+                 "| g.fq, k = 31, 16 threads (gpu-5G) | gerbil 1 | 12 | 2.00 | 1 |",
+                 "| gerbil 1 | g.fq, k = 31, 16 threads (gpu-5G) | 6.00 | 1 | kcount | 4.00 | 1 | 1.50 |",
+                 "`bench/compare.py` also runs kmc -r, jellyfish, FastK and yak; there are no recorded "
+                 "runs of them."):
+        expect(line in lines, f"no line {line} in\n" + "\n".join(lines))
+
+
 def test_up_to_date():
     """The pages and plots are what bench/report.py makes of bench/results."""
     with tempfile.TemporaryDirectory() as work:
@@ -159,6 +202,13 @@ def test_up_to_date():
             name = f"docs/{made.relative_to(docs)}"
             same_text((SOURCE / name).read_text(), made.read_text(),
                       f"{name} (run bench/report.py)")
+
+
+def test_readme():
+    """README.md quotes the figures of docs/benchmarks.md, with their number of runs."""
+    page = " ".join((SOURCE / "README.md").read_text().split())
+    for claim in report_counts.readme_claims(report.load()):
+        expect(claim in page, f"README.md does not say: {claim}")
 
 
 def kept(work, papers):
@@ -186,4 +236,4 @@ def test_runner():
         expect(kept(work, "nothing,slab")[0] == 77, "no device")
 
 
-main([test_papers, test_up_to_date, test_runner])
+main([test_papers, test_counts, test_up_to_date, test_readme, test_runner])
