@@ -12,8 +12,8 @@ import report_gpu
 import report_gunzip
 import report_memory
 import report_tables
-from report_counts import (against_lines, by_wall, machine_line, median, memory_lines, place,
-                           sections, short_table, title)
+from report_counts import (against_lines, by_wall, is_scaling, machine_line, median, memory_lines,
+                           place, sections, short_table, title)
 from report_gpu import load_lines
 from report_prose import BENCHMARKS, MEASURED, QUESTIONS
 
@@ -78,11 +78,13 @@ def bar(x, y, width, tool, seconds):
 
 
 def plot(groups):
-    """A panel of bars for each setting, all on one scale of seconds."""
-    left, width, line = 90, 560, 20
+    """A panel of bars for each setting but those by threads, all on one scale of seconds."""
+    left, width, line = 120, 560, 20
     longest = max(median(records, "wall") for tools in groups.values() for records in tools.values())
     body, y = [], 10
     for key in sorted(groups, key=place):
+        if is_scaling(key):
+            continue
         tools = groups[key]
         body.append(f'<text x="10" y="{y + 14}" font-weight="bold">{html.escape(title(key))}</text>')
         y += line + 2

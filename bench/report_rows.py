@@ -65,15 +65,16 @@ def is_baseline(record):
 
 
 def with_paper_text(records):
-    """The rows, with the figures of PAPER_TEXT."""
+    """The rows, with the figures of PAPER_TEXT in the series that has the figure's others."""
     rows = list(records)
     for paper, figure, x, rate in PAPER_TEXT:
-        there = [i for i, row in enumerate(rows)
-                 if (row["paper"], row["figure"], row.get("x")) == (paper, figure, x)]
-        if there and not any("paper_ops_per_s" in rows[i] for i in there):
-            row = rows[there[0]]
-            rows[there[0]] = {**row, "paper_ops_per_s": rate,
-                              "paper_ops_per_GB": rate / row["paper_bandwidth_GBps"]}
+        mine = [row for row in rows if (row["paper"], row["figure"]) == (paper, figure)]
+        there = [row for row in mine if row["x"] == x]
+        others = [row["series"] for row in mine if "paper_ops_per_s" in row]
+        if there and not any("paper_ops_per_s" in row for row in there):
+            row = next((row for row in there if row["series"] in others), there[0])
+            rows[rows.index(row)] = {**row, "paper_ops_per_s": rate,
+                                     "paper_ops_per_GB": rate / row["paper_bandwidth_GBps"]}
     return rows
 
 

@@ -136,6 +136,7 @@ LINES = (
     "paper: 4.8).",
     "| depth: mean | 0.50 | 0.4774 | 0.4 | yes |", "| depth: most | 0.50 | 60 | 69 | **no** |",
     "| 11: [20,20,60] | 100 | GLHT over CPU hopscotch | 4 to 5 | 5.00 | **3.33** |",
+    "At or above the paper's lower ratio: a thread an operation, 1 of 1; a warp an operation, 0 of 1.",
     "| 9: build | GLHT | x 100 | 2 | 0.4 |", "| something new | x 100 | GLHT | 28000 | 7 | 5.6 | 3 |",
     "| another | 2^28 | 0.5 | 7000 |  |", "| a third | 2^20 |  |  | 5 |")
 
