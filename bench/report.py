@@ -15,7 +15,7 @@ import report_tables
 from report_counts import (against_lines, by_wall, is_scaling, machine_line, median, memory_lines,
                            place, sections, short_table, title)
 from report_gpu import load_lines
-from report_prose import BENCHMARKS, MEASURED, QUESTIONS
+from report_prose import BENCHMARKS, MEASURED, QUESTIONS, STAGES
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
@@ -41,11 +41,7 @@ def stages_section(records):
     if not records:
         return []
     names = list(records[0]["ns_per_base"])
-    lines = ["## Stages on the CPU", "",
-             "By `bench/stages.py`: nanoseconds for each base, on one thread, in 1 run for each row. fill:",
-             "read the file and inflate it; super-k-mers: find minimizers and append to bins; sort, write:",
-             "put the distinct k-mers in order, encode and write them.", "",
-             "| reads | k | " + " | ".join(names) + " | all |",
+    lines = [STAGES, "| reads | k | " + " | ".join(names) + " | all |",
              "|---|---:|" + "---:|" * (len(names) + 1)]
     for record in records:
         stages = record["ns_per_base"]

@@ -1,10 +1,7 @@
 """Inflating one gzip file: its part of docs/benchmarks.md, by bench/compare_gunzip.py."""
 import statistics
 
-HEADER = ["## One gzip file", "",
-          "By `bench/compare_gunzip.py`: GB of text inflated in a second. The text is discarded, except",
-          "by `reader`, which parses it, and `count cuda`, which counts it (k = 31). `zlib` and `isa-l`",
-          "inflate in one thread.", ""]
+from report_prose import GUNZIP
 
 
 def median(records, *fields):
@@ -30,12 +27,15 @@ def file_table(records):
     packed = records[0]["packed_bytes"]
     counts = sorted({record["threads"] for record in records})
     single = [record for record in records if record["way"] == "isa-l"]
-    lines = [f"{records[0]['file']}: {text * 1e-9:.2f} GB of text, packed {text / packed:.1f} to 1.", "",
-             "| way | " + " | ".join(f"{threads} thread{'s' * (threads > 1)}" for threads in counts)
-             + " | best over isa-l | CPU s | memory MiB | runs |", "|---|" + "---:|" * (len(counts) + 4)]
+    lines = [f"{records[0]['file']}: {text * 1e-9:.2f} GB of text, packed {text / packed:.1f} to 1.",
+             "", "| way | " + " | ".join(f"{threads} thread{'s' * (threads > 1)}" for threads in counts)
+             + " | best over isa-l | CPU s | memory MiB | runs |",
+             "|---|" + "---:|" * (len(counts) + 4)]
     for (way,), mine in of_each(records, "way").items():
-        walls = {threads: median(runs, "wall") for (threads,), runs in of_each(mine, "threads").items()}
-        rates = [f"{text / walls[threads] * 1e-9:.2f}" if threads in walls else "" for threads in counts]
+        walls = {threads: median(runs, "wall")
+                 for (threads,), runs in of_each(mine, "threads").items()}
+        rates = [f"{text / walls[threads] * 1e-9:.2f}" if threads in walls else ""
+                 for threads in counts]
         best = min(walls, key=walls.get)
         runs = [record for record in mine if record["threads"] == best]
         ratio = f"{median(single, 'wall') / walls[best]:.1f}" if single else ""
@@ -48,7 +48,7 @@ def file_table(records):
 def section(records, machine_line):
     if not records:
         return []
-    lines = list(HEADER)
+    lines = [GUNZIP]
     for _, mine in of_each(records, "label", "file").items():
         lines += [*file_table(mine), "", machine_line(mine), ""]
     return lines

@@ -1,11 +1,7 @@
 """Peak memory compared with the bound: a part of docs/benchmarks.md, by bench/memory.py."""
 import statistics
 
-HEADER = ["### The peak beside the bound", "",
-          "By `bench/memory.py`: the largest resident set of a count with k = 31, as a share of `-m`.",
-          "With a device, `-m` bounds what kcount allocates itself, pinned memory included; the resident",
-          "set also has pages of the CUDA driver and its libraries, which dominate in the rows of the",
-          "small input.", ""]
+from report_prose import MEMORY
 
 
 def of_each(records, *fields):
@@ -22,7 +18,7 @@ def median(records, field):
 def section(records, machine_line):
     if not records:
         return []
-    lines = list(HEADER)
+    lines = [MEMORY]
     for (_, _), mine in of_each([{**record, "cpu": record["machine"]["cpu"]} for record in records],
                                 "cpu", "threads").items():
         lines += ["| program | commit | reads | device | -m, MiB | peak, MiB | of the bound "

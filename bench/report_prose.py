@@ -115,6 +115,30 @@ QUESTIONS = """\
   [stages on the device](#stages-on-the-device), [what overlaps](#what-overlaps)
 """
 
+MEMORY = """\
+### The peak beside the bound
+
+By `bench/memory.py`: the largest resident set of a count with k = 31, as a share of `-m`. With a
+device, `-m` bounds what kcount allocates itself, pinned memory included; the resident set also
+has pages of the CUDA driver and its libraries, which dominate in the rows of the small input.
+"""
+
+GUNZIP = """\
+## One gzip file
+
+By `bench/compare_gunzip.py`: GB of text inflated in a second. The text is discarded, except by
+`reader`, which parses it, and `count cuda`, which counts it (k = 31). `zlib` and `isa-l` inflate
+in one thread.
+"""
+
+STAGES = """\
+## Stages on the CPU
+
+By `bench/stages.py`: nanoseconds for each base, on one thread, in 1 run for each row. fill: read
+the file and inflate it; super-k-mers: find minimizers and append to bins; sort, write: put the
+distinct k-mers in order, encode and write them.
+"""
+
 MEASURED = """\
 ## How it was measured
 

@@ -88,8 +88,8 @@ def linear_depths(records):
         paper = next((told[1:] for told in LINEAR_DEPTHS if abs(told[0] - x) < 1e-3), (None, None))
         for told, name, field in zip(paper, ("mean", "most"), ("mean_probes", "most_probes")):
             if record.get(field, 1) > 1:
-                rows.append({"paper": "linear", "figure": f"depth: {name}", "x": x, "value": record[field] - 1,
-                             "paper_value": told})
+                rows.append({"paper": "linear", "figure": f"depth: {name}", "x": x,
+                             "value": record[field] - 1, "paper_value": told})
     return rows
 
 
@@ -113,8 +113,8 @@ def harmonic_means(records):
     """A row for each curve of HARMONIC: our mean over the sizes, as the paper's is."""
     rows = []
     for paper, figure in sorted(HARMONIC):
-        mine = [record for record in records if (record["paper"], record["figure"]) == (paper, figure)
-                and "paper_ops_per_s" in record]
+        mine = [record for record in records if "paper_ops_per_s" in record
+                and (record["paper"], record["figure"]) == (paper, figure)]
         if mine:
             means = {field: harmonic_mean(mine, field) for field in ("ops_per_s", "ops_per_GB")}
             rows.append({**mine[0], **means, "series": "harmonic mean over the sizes", "x": None,
