@@ -5,11 +5,12 @@ Time kcount and other k-mer counters side by side on the same reads.
     bench/compare.py --label simulated-1.2G --kmers 21,31,55 reads.fq reads.fq.gz
 
 Every tool gets the same threads and memory and keeps every k-mer with its full count. The tools
-take turns, so that a change of the machine's mood meets all of them. Each run is one JSON line in
-bench/results/LABEL.jsonl, written when the run ends; bench/report.py makes docs/benchmarks.md of
-them. Tools that are not on the PATH are left out; one that fails is not asked again in that setting.
+take turns, so that slow phases of the machine affect all of them. Each run is one JSON line in
+bench/results/LABEL.jsonl, written when the run ends; bench/report.py makes docs/benchmarks.md from
+these lines. Tools that are not on the PATH are left out; a tool that fails is not run again with
+the same reads and k.
 
-On a machine with a CUDA device, against the CPU engine, the reader alone and others:
+On a machine with a CUDA device, beside the CPU engine, the reader alone and other programs:
 
     bench/compare.py --label gpu --kmers 31 --tools 'kcount cuda,kcount,reader,kmc,gerbil' reads.fq
 """
@@ -32,7 +33,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 def inflate(path):
-    """The quickest way to plain text for tools that read nothing else."""
+    """The fastest way to plain text, for tools that read nothing else."""
     if not path.endswith(".gz"):
         return f"cat {path}"
     return f"{'pigz' if shutil.which('pigz') else 'gzip'} -dc {path}"
@@ -57,7 +58,7 @@ def kcount_small(run):
 
 
 def reader(run):
-    """Reads and parses as kcount does, and counts nothing."""
+    """Reads and parses as kcount does, but counts nothing."""
     return f"{kcount(run)} --reader-only"
 
 
@@ -91,7 +92,7 @@ def yak(run):
     return f"yak count -k{run.k} -t{run.threads} -o out.yak {run.reads}"
 
 
-# name: (program, command, how it tells its version)
+# name: (program, command, how to get its version)
 TOOLS = {
     "kcount cuda": ("kcount", kcount_cuda, "kcount --version"),
     "kcount": ("kcount", kcount, "kcount --version"),
@@ -111,7 +112,7 @@ DEFAULT_TOOLS = "kcount,kmc,kmc -r,jellyfish,gerbil,FastK,yak"
 
 
 class Run:
-    """One setting: what the commands above need to know, and who takes part."""
+    """One setting: what the commands above need, and the tools that take part."""
 
     def __init__(self, reads, k, threads, memory, tools):
         self.reads, self.k, self.threads, self.memory = reads, k, threads, memory
@@ -135,7 +136,7 @@ def version(tool):
 
 
 def gpu():
-    """The devices' names, {} where there is none."""
+    """The devices' names, or {} if there is none."""
     if not shutil.which("nvidia-smi"):
         return {}
     done = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"],
@@ -186,7 +187,7 @@ def timed(command, work):
 
 
 def details(tool, said):
-    """What a tool says of its own work, as far as it is comparable."""
+    """What a tool reports of its own work, as far as it is comparable."""
     if TOOLS[tool][0] == "kcount":
         summary = json.loads(said)
         wanted = ("distinct", "kmers", "bases", "seconds", "spilled_bytes", "device", "table",
@@ -197,19 +198,21 @@ def details(tool, said):
 
 
 def gerbil_agrees(run, record):
-    """It tells no number, but a pair takes a byte, four more from a count of 255 on, and k/4 bytes."""
+    """Gerbil reports no number, but a pair takes k/4 bytes, and 1 more, or 5 from a count of 255."""
     rest = record["output_bytes"] - run.distinct * (1 + (run.k + 3) // 4)
     return rest >= 0 and rest % 4 == 0
 
 
 def check(run, tool, record):
-    """All tools must find as many distinct k-mers as kcount did first."""
+    """All tools must find as many distinct k-mers as the first run of kcount."""
     if tool != "reader":
         run.distinct = run.distinct or record.get("distinct", 0)
     if "distinct" in record and tool != "reader" and record["distinct"] != run.distinct:
-        sys.exit(f"{record['command']}: {record['distinct']} distinct k-mers, kcount has {run.distinct}")
+        sys.exit(f"{record['command']}: {record['distinct']} distinct k-mers; "
+                 f"kcount found {run.distinct}")
     if tool == "gerbil" and run.distinct and not gerbil_agrees(run, record):
-        sys.exit(f"{record['command']}: not {run.distinct} distinct k-mers, as kcount has")
+        sys.exit(f"{record['command']}: the output does not fit the {run.distinct} distinct k-mers "
+                 "that kcount found")
 
 
 def measure(tool, run, work, common):
@@ -230,14 +233,14 @@ def measure(tool, run, work, common):
 
 
 def take_turns(runs, work, log, common, arguments):
-    """Every setting with every tool, then all over again, so that a budget that ends cuts fairly."""
+    """Run every setting with every tool, then all again, so that a spent budget cuts fairly."""
     deadline = time.monotonic() + arguments.budget
     once = arguments.once.split(",")
     for turn in range(arguments.repeat):
         for run in runs:
             for tool in [tool for tool in run.tools if turn == 0 or tool not in once]:
                 if time.monotonic() > deadline:
-                    print(f"budget spent in turn {turn}", flush=True)
+                    print(f"the budget was spent in turn {turn}", flush=True)
                     return
                 record = measure(tool, run, work, {**common, "turn": turn, "version": version(tool)})
                 log.write(json.dumps(record) + "\n")
@@ -248,19 +251,20 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("reads", nargs="+", type=pathlib.Path)
-    parser.add_argument("--label", required=True, help="name of the read set, and of the result file")
-    parser.add_argument("--kmers", default="21,31,55")
+    parser.add_argument("--label", required=True, help="name of the setting and of the result file")
+    parser.add_argument("--kmers", default="21,31,55", help="values of k (default 21,31,55)")
     parser.add_argument("--tools", default=DEFAULT_TOOLS)
     parser.add_argument("--threads", type=int, default=os.cpu_count())
-    parser.add_argument("--memory", type=int, default=12, help="gigabytes for each tool")
+    parser.add_argument("--memory", type=int, default=12,
+                        help="gigabytes for each tool (default 12)")
     parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument("--once", default="", help="tools that take part in the first turn only")
+    parser.add_argument("--once", default="", help="tools that run in the first turn only")
     parser.add_argument("--budget", type=float, default=float("inf"),
-                        help="seconds after which no further run begins")
+                        help="seconds after which no further run starts")
     parser.add_argument("--results", type=pathlib.Path, default=ROOT / "bench" / "results",
                         help="folder of LABEL.jsonl")
     parser.add_argument("--kcount", type=pathlib.Path, default=ROOT / "build" / "kcount")
-    parser.add_argument("--work", type=pathlib.Path, help="folder for outputs, default a new one")
+    parser.add_argument("--work", type=pathlib.Path, help="folder for outputs (default: a new one)")
     return parser.parse_args()
 
 
@@ -268,7 +272,7 @@ def main():
     arguments = parse_arguments()
     os.environ["PATH"] = f"{arguments.kcount.resolve().parent}:{os.environ['PATH']}"
     tools = [tool for tool in arguments.tools.split(",") if shutil.which(TOOLS[tool][0])]
-    tools.sort(key=lambda tool: TOOLS[tool][0] != "kcount")  # first, since jellyfish needs its number
+    tools.sort(key=lambda tool: TOOLS[tool][0] != "kcount")  # first: jellyfish needs its number
     arguments.results.mkdir(exist_ok=True)
     common = {"label": arguments.label, "date": datetime.date.today().isoformat(), "commit": commit(),
               "machine": machine()}

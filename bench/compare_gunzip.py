@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """
-Time the ways to inflate one gzip file, from one thread to all.
+Time different ways to inflate one gzip file, from one thread to all.
 
     bench/compare_gunzip.py --label gunzip --threads 1,2,4 reads.fq.gz tree.tar.gz
 
-Text is thrown away; only the ways that are named "count" go on to count k-mers. Each run is one
-JSON line in bench/results/LABEL.jsonl; of labels that begin with "gunzip", bench/report.py makes a
-section of docs/benchmarks.md. Programs that are not on the PATH are left out.
+The text is discarded, except by "reader", which parses it, and "count ...", which counts k-mers.
+Each run is one JSON line in bench/results/LABEL.jsonl; bench/report.py makes a section of
+docs/benchmarks.md from labels that begin with "gunzip". Programs that are not on the PATH are left
+out.
 """
 import argparse
 import datetime
@@ -55,7 +56,7 @@ def measure(way, threads, path, work, common):
 
 
 def settings(arguments):
-    """(way, threads, file), ways within files, so that the machine's mood meets all ways."""
+    """(way, threads, file), ways within files, so that slow phases affect all ways."""
     for path in arguments.files:
         for way in arguments.ways.split(","):
             program, _, scales, wants_reads = WAYS[way]
@@ -74,7 +75,7 @@ def take_turns(arguments, work, log, common):
             if turn > 0 and way in once:
                 continue
             if time.monotonic() > deadline:
-                print(f"budget spent in turn {turn}", flush=True)
+                print(f"the budget was spent in turn {turn}", flush=True)
                 return
             record = measure(way, threads, path, work, {**common, "turn": turn})
             if record is not None:
@@ -90,14 +91,15 @@ def parse_arguments():
     parser.add_argument("--threads", default=f"1,{os.cpu_count()}",
                         type=lambda text: [int(number) for number in text.split(",")])
     parser.add_argument("--ways", default=",".join(WAYS))
-    parser.add_argument("--once", default="zlib,pigz -d", help="ways that are run in one turn only")
+    parser.add_argument("--once", default="zlib,pigz -d",
+                        help="ways that run in the first turn only")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--budget", type=float, default=float("inf"),
-                        help="seconds after which no further run begins")
+                        help="seconds after which no further run starts")
     parser.add_argument("--results", type=pathlib.Path, default=ROOT / "bench" / "results")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build",
-                        help="where kcount and bench/bench_gunzip are")
-    parser.add_argument("--work", type=pathlib.Path, help="folder for outputs, default a new one")
+                        help="folder that holds kcount and bench/bench_gunzip")
+    parser.add_argument("--work", type=pathlib.Path, help="folder for outputs (default: a new one)")
     return parser.parse_args()
 
 

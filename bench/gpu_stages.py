@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Time the CUDA engine's stages on the device alone, by bench_gpu, and keep its lines.
+"""Time the CUDA engine's stages on the device, with bench_gpu, and record its lines.
 
     bench/gpu_stages.py --build build -- -k 31,55 -n 7
 
-What is behind -- goes to bench_gpu (bench/gpu/bench_gpu.cu says what it takes). Each of its lines,
-with machine, commit, date and command, goes to bench/results/gpu-stages.jsonl; bench/report.py makes
-tables and a plot of them. Without a device: exit 77.
+Arguments after -- are passed to bench_gpu (bench/gpu/bench_gpu.cu lists them). Each line that it
+prints is appended, with machine, commit, date and command, to bench/results/gpu-stages.jsonl;
+bench/report.py makes tables and a plot from them. Without a device the exit code is 77.
 """
 import argparse
 import datetime
@@ -26,8 +26,9 @@ def tell(record):
 
 def keep(words, path, tell, limit=None):
     """
-    Run a program of this folder's that prints lines of JSON; append each, with machine, commit, date
-    and command, to path and hand it to tell(). Killed after `limit` seconds. Returns its exit status.
+    Run a program that prints lines of JSON. Append each line, with machine, commit, date and
+    command, to path and pass it to tell(). Kill the program after `limit` seconds. Returns its exit
+    status.
     """
     common = {"command": " ".join([pathlib.Path(words[0]).name, *words[1:]]), "machine": machine(),
               "commit": commit(), "date": datetime.date.today().isoformat()}
@@ -38,7 +39,7 @@ def keep(words, path, tell, limit=None):
     alarm.start()
     with open(path, "a") as log:
         for line in child.stdout:
-            if not line.endswith("\n"):  # killed in its middle
+            if not line.endswith("\n"):  # the program was killed in the middle of a line
                 break
             record = json.loads(line)
             tell(record)
@@ -52,9 +53,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "bench",
-                        help="folder of bench_gpu")
+                        help="folder that holds bench_gpu")
     parser.add_argument("--results", type=pathlib.Path, default=ROOT / "bench" / "results")
-    parser.add_argument("arguments", nargs="*", help="for bench_gpu, behind --")
+    parser.add_argument("arguments", nargs="*", help="for bench_gpu, after --")
     arguments = parser.parse_args()
     words = [str(arguments.build.resolve() / "bench_gpu"), *arguments.arguments]
     sys.exit(keep(words, arguments.results / "gpu-stages.jsonl", tell))

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Keep the timeline of one count on a CUDA device: what overlaps, and what waits.
+"""Record the timeline of one count on a CUDA device: what overlaps, and what waits.
 
     bench/gpu_timeline.py --label plain reads.fq -k 31
 
-Options that are not known here go to kcount. One JSON line with all intervals, as CUDA events and
-the host's clock saw them, goes to bench/results/gpu-timeline.jsonl; bench/report.py draws it.
+Options that this script does not know are passed to kcount. One JSON line with all intervals, from
+CUDA events and the host's clock, is appended to bench/results/gpu-timeline.jsonl; bench/report.py
+draws it.
 """
 import argparse
 import datetime
@@ -16,7 +17,7 @@ from compare import ROOT, commit, machine, timed
 
 
 def intervals(path):
-    """[stage, number, start_ms, end_ms] of every line of a trace."""
+    """[stage, number, start_ms, end_ms] for each line of a trace."""
     rows = (line.split("\t") for line in path.read_text().splitlines())
     return [[row[0], int(row[1]), float(row[2]), float(row[3])] for row in rows if row[1].isdigit()]
 
@@ -28,7 +29,7 @@ def main():
     parser.add_argument("--label", required=True)
     parser.add_argument("--kcount", type=pathlib.Path, default=ROOT / "build" / "kcount")
     parser.add_argument("--results", type=pathlib.Path, default=ROOT / "bench" / "results")
-    parser.add_argument("--work", type=pathlib.Path, help="folder for outputs, default a new one")
+    parser.add_argument("--work", type=pathlib.Path, help="folder for outputs (default: a new one)")
     arguments, options = parser.parse_known_args()
     words = ["count", arguments.reads.name, *options, "--device", "cuda", "--gpu-trace", "out.tsv",
              "--quiet", "--json", "-o", "out.kc"]

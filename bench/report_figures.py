@@ -1,10 +1,11 @@
 """The papers' figures drawn anew, as SVG: docs/papers/*.svg."""
 import collections
 
+from report_basis import by_sheet
 from report_plots import NCOLOURS, Axis, Curve, Panel, page
 from report_rows import grouped, name_of, stat_of
 
-PER_GB = "M operations/s per GB/s"
+PER_GB = "M operations/s per GB/s (data sheets)"
 
 # A picture: docs/papers/PAPER-NAME.svg. A part: the figures whose rows it shows,
 # its x axis, and what y is.
@@ -25,19 +26,22 @@ PICTURES = (
             (Part("4a: build", ("4a: build",), UTILIZATION),
              Part("4b: search, all there", ("4b: search all",), UTILIZATION),
              Part("4b: search, none there", ("4b: search none",), UTILIZATION),
-             Part("4c: memory utilization", ("4a: build",), Axis("slabs a list, mean"), "utilization",
-                  False, "utilization", "mean_slabs"))),
+             Part("4c: memory utilization", ("4a: build",), Axis("slabs per list, mean"),
+                  "utilization", False, "utilization", "mean_slabs"))),
     Picture("slab", "5", "Slab hash, figure 5: by size", "60 % utilization",
             (Part("5a: build", ("5a: build",), ELEMENTS),
              Part("5b: search", ("5b: search all", "5b: search none"), ELEMENTS))),
-    Picture("slab", "6", "Slab hash, figure 6: in batches", "2^21 pairs, 65 % utilization in the end",
-            (Part("insert", ("6: batches",), Axis("elements so far in all the time so far", True)),)),
+    Picture("slab", "6", "Slab hash, figure 6: in batches",
+            "2^21 pairs, 65 % utilization in the end; elements so far over the time so far",
+            (Part("insert", ("6: batches",), Axis("elements so far", True)),)),
     Picture("slab", "7", "Slab hash, figure 7: operations of all kinds at once", "",
             (Part("7a: pairs", ("7a: mixed",), UTILIZATION),
-             Part("7b: keys alone, a million operations", ("7b: mixed, keys alone",), Axis("lists", True)))),
+             Part("7b: keys alone, a million operations", ("7b: mixed, keys alone",),
+                  Axis("lists", True)))),
     Picture("lsm", "II", "GPU LSM, table II: insertion", f"2^27 pairs in all; {SPREAD}",
             (Part("insertion", ("II: insertion",), LOG2B, PER_GB, True),)),
-    Picture("lsm", "4b", "GPU LSM, figure 4b: effective insertion rate", "elements so far in all the time so far",
+    Picture("lsm", "4b", "GPU LSM, figure 4b: effective insertion rate",
+            "elements so far over the time so far",
             (Part("insertion", ("4b: effective insertion rate",), Axis("elements so far", True)),)),
     Picture("lsm", "III", "GPU LSM, table III: lookup", f"up to 2^24 pairs; {SPREAD}",
             (Part("none existing", ("III: lookup, none existing",), LOG2B, PER_GB, True),
@@ -47,12 +51,15 @@ PICTURES = (
                   ("count, L = 8", "count, L = 1024", "range, L = 8", "range, L = 1024"))),
     Picture("lsm", "cleanup", "GPU LSM, section V-D: cleanup", "r batches of b",
             (Part("elements cleaned", ("V-D: cleanup",), Axis("stale elements, %")),)),
-    Picture("linear", "utilization", "The simple hash table, by utilization", "2^22 keys at a time into 2^27 slots",
+    Picture("linear", "utilization", "The simple hash table, by utilization",
+            "2^22 keys at a time into 2^27 slots",
             (Part("rate", ("utilization: insert", "utilization: lookup"), UTILIZATION),
              Part("depth of the keys that are in", ("depth: mean", "depth: most"), UTILIZATION,
                   "slots from home", True, "value"))),
-    Picture("hopscotch", "9-10", "GLHT, figures 9 and 10: beside static tables", "0.8 of the slots in use",
-            (Part("9: build", ("9: build",), OPERATIONS), Part("10: retrieve", ("10: retrieve",), OPERATIONS))),
+    Picture("hopscotch", "9-10", "GLHT, figures 9 and 10: beside static tables",
+            "0.8 of the slots in use",
+            (Part("9: build", ("9: build",), OPERATIONS),
+             Part("10: retrieve", ("10: retrieve",), OPERATIONS))),
     Picture("hopscotch", "11-12", "GLHT, figures 11 and 12: operations of all kinds at once",
             "100 000 operations; [insert, erase, find] in %",
             (Part("11: [20,20,60]", ("11: [20,20,60]",), KEYS, "operations/s", True, "ops_per_s"),
@@ -66,7 +73,7 @@ def points(records, x_field, y_field, factor):
 
 
 def band(records, x_field, y_field, factor):
-    """[(x, least, greatest)] where rows tell these."""
+    """[(x, least, greatest)] where there are rows for both."""
     low, high = (dict(points([record for record in records if stat_of(record) == stat], x_field, y_field,
                              factor)) for stat in ("min", "max"))
     return [(x, low[x], high[x]) for x in sorted(low) if x in high]
@@ -77,6 +84,12 @@ def curve_name(record, part):
     if not name:
         return what
     return f"{what}, {name}" if len(part.figures) > 1 else name
+
+
+def on_data_sheets(records):
+    """The rows, with our rates per GB/s by the device's data sheet, as the papers' are."""
+    return [{**record, "ops_per_GB": by_sheet(record)} if "ops_per_s" in record else record
+            for record in records]
 
 
 def part_curves(records, part, colours):
@@ -103,7 +116,7 @@ def part_curves(records, part, colours):
 def picture(records, spec):
     """The SVG, or None where there are no rows."""
     colours, panels = {}, []
-    mine = [record for record in records if record["paper"] == spec.paper]
+    mine = on_data_sheets([record for record in records if record["paper"] == spec.paper])
     for part in spec.parts:
         curves = part_curves(mine, part, colours)
         if curves:

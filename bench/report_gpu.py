@@ -1,4 +1,4 @@
-"""The CUDA engine's part of docs/benchmarks.md: stages on the device, and the timeline of a count."""
+"""The CUDA engine's part of docs/benchmarks.md: stages on the device, and timelines of counts."""
 import html
 import json
 import statistics
@@ -12,7 +12,7 @@ def load_lines(path):
 
 
 def latest(records, *fields):
-    """The last record of each setting, in the order in which the settings came first."""
+    """The last record of each setting, in the order in which the settings first occur."""
     found = {}
     for record in records:
         found[tuple(record.get(field) for field in fields)] = record
@@ -52,20 +52,21 @@ def stages_lines(records):
 def stages_section(records):
     if not records:
         return []
-    return ["## On the device alone", "",
-            "By `bench/gpu_stages.py`: CUDA events, medians, after a warm-up. The reads (150 bases, 0.5 %",
-            "substitutions) are in device memory, packed; `count` ends with one sorted, summed run there,",
-            "and `count: ...` are its parts, as the engine times them. GB is what must move at least:",
-            "inputs read once and results written once; the last columns set it against the time, and",
-            "against a copy inside of the same device in the same run (read and written bytes). up and",
-            "down cross the bus from and to pinned memory, in pieces of the size given; `encode` gives",
-            "blocks of a .kc file in pinned host memory.", "", "![rates](benchmarks-gpu.svg)", "", *stages_lines(records)]
+    return ["## Stages on the device", "",
+            "By `bench/gpu_stages.py`: CUDA events, medians of the runs given, after a warm-up. The",
+            "reads (150 bases, 0.5 % substitutions) are packed in device memory; `count` ends with one",
+            "sorted, summed run there, and `count: ...` are its parts, as the engine times them. GB is",
+            "the least that must move: inputs read once and results written once. GB/s is that over the",
+            "time, and the next column is its share of a copy within the device in the same run (bytes",
+            "read and written). `up` and `down` cross the bus from and to pinned memory, in pieces of",
+            "the size given; `encode` writes blocks of a .kc file to pinned host memory.", "",
+            "![rates](benchmarks-gpu.svg)", "", *stages_lines(records)]
 
 
 # ---- the timeline ----
 
 def lanes(intervals):
-    """{stage: [(start, end)]}, in the order in which the stages begin."""
+    """{stage: [(start, end)]}, in the order in which the stages start."""
     found = {}
     for stage, _, start, end in sorted(intervals, key=lambda interval: interval[2]):
         found.setdefault(stage, []).append((start, end))
@@ -73,7 +74,7 @@ def lanes(intervals):
 
 
 def joined(spans, gap):
-    """Intervals, sorted by start, with those made one that overlap or are hardly apart."""
+    """Intervals, sorted by start; those that overlap, or are less than gap apart, become one."""
     found = []
     for start, end in spans:
         if found and start - found[-1][1] < gap:
@@ -92,7 +93,8 @@ def timeline_lines(record):
     found = lanes(record["intervals"])
     end = max(end for spans in found.values() for _, end in spans)
     lines = [f"### {record['label']}: k = {record['k']}, {record['bases'] * 1e-9:.2f} Gbases, "
-             f"{record['wall']:.2f} s", "", "| stage | times | busy ms | of the time | first starts at ms |",
+             f"{record['wall']:.2f} s", "",
+             "| stage | intervals | busy ms | of the time | first starts at ms |",
              "|---|---:|---:|---:|---:|"]
     for stage, spans in found.items():
         lines.append(f"| {stage} | {len(spans)} | {busy(spans):.1f} | {100 * busy(spans) / end:.0f}% "
@@ -106,9 +108,9 @@ def timeline_section(records):
     if not records:
         return []
     lines = ["## What overlaps", "",
-             "By `bench/gpu_timeline.py`, from `kcount count --gpu-trace`: the stages of one count, from",
-             "CUDA events and, for the host's, its clock. Of intervals that overlap, as those of several",
-             "threads do, the time is told once.", "", "![timeline](benchmarks-timeline.svg)", ""]
+             "By `bench/gpu_timeline.py`, from `kcount count --gpu-trace`: the stages of a single count,",
+             "from CUDA events and, for the host's stages, its clock. Where intervals of a stage overlap,",
+             "as those of several threads do, the time counts once.", "", "![timeline](benchmarks-timeline.svg)", ""]
     for record in latest(records, "label"):
         lines += timeline_lines(record)
     return lines
@@ -142,7 +144,7 @@ def draw_timeline(record, top, left, width):
 
 
 def plot_timelines(records):
-    """One panel a timeline, a lane a stage."""
+    """A panel for each timeline, with a lane for each stage."""
     left, width, y, body = 110, 760, 10, []
     for record in latest(records, "label"):
         panel, y = draw_timeline(record, y, left, width)
@@ -153,7 +155,7 @@ def plot_timelines(records):
 
 
 def plot_stages(records):
-    """A bar for each stage of the reads' largest set: G of its units a second."""
+    """A bar for each stage: 10^9 of its units a second."""
     shown = [record for record in latest(records, "gpu", "stage", "table", "k") if record["k"]]
     fastest = max(record["g_per_s"] for record in shown)
     left, width, line, y, body = 230, 480, 20, 34, []

@@ -1,38 +1,25 @@
-"""The last section of docs/papers.md: the papers' evaluations beside ours."""
+"""docs/papers-results.md: the papers' evaluations beside ours."""
 import sys
 
+from report_basis import (MIB, by_copy, by_sheet, bytes_a_key, cached, data_text, device_of,
+                          harmonic_mean, memory_in_use, ratio, ratio_by_copy, runs_text)
 from report_figures import PICTURES, picture
 from report_plots import short
-from report_rows import (STATS, at_best, figure_of, grouped, harmonic_means, has_paper, last_run, linear_depths,
-                         name_of, ratio, rounded_x, series_of, stat_of, structure_of)
+from report_prose import BULK_NOTE, CPU_NOTE, GAIN_NOTE, HEADER, NOTES, REPEAT
+from report_rows import (STATS, at_best, claims, figure_of, grouped, harmonic_means, has_paper,
+                         is_baseline, last_run, linear_depths, name_of, rounded_x, series_of,
+                         stat_of, structure_of, with_paper_text)
 
-BEGIN, END = "<!-- made by bench/report.py: begin -->", "<!-- made by bench/report.py: end -->"
-FEW = 3                             # rows of a curve that are told one by one
-DATA_SHEET = {"NVIDIA H200": 4800}  # GB/s
+FEW = 3                             # rows of a curve that are listed one by one
 LSM_CLEANUP_GAIN = 4.8              # section V-D of the LSM paper
 
 NAMES = {"warpdrive": "WarpDrive", "slab": "Slab hash and SlabAlloc", "lsm": "GPU LSM",
          "linear": "The simple hash table", "hopscotch": "GLHT"}
 # The structure whose least, mean and greatest rates have tables of their own, as in its paper.
 SPREADS = {("lsm", "GPU LSM")}
-NOTES = {
-    "warpdrive": """\
-Figures 7 and 8 are drawings. The paper's text has 1.4 G insertions/s at load 0.95, and "up to 3.5 to 5.5" G
-retrievals/s without a load: these are put at 0.95 and at 0.4. All are held against our best group size.""",
-    "slab": """\
-Figures 4 to 7 are drawings; the text has peaks (4, from 19 to 60 % utilization), harmonic means over the
-sizes (5b) and one rate of 7a, at about 90 %.""",
-    "lsm": """\
-GPU SA is the paper's sorted array: here one level, into which batches are merged. Figure 4b is a drawing.""",
-    "linear": """\
-The author's keys are random. If they are drawn from all of 32 bits some come again: 124 * 2^20 of them fill
-0.954 of the slots, where (1 / (1 - 0.954) - 1) / 2 = 10.4 slots from home are to be expected. Ours are all
-different: 0.969 of the slots, 15.5 from home.""",
-    "hopscotch": """\
-Figures 9 to 12 are drawings; of 11 and 12 the text has ratios. Allocation is that of the chained table's
-memory on the host, and the copy: how long these take depends on the machine.""",
-}
-# Curves of which every so many rows are told, as they are a table in the paper.
+# Drawings whose rates are listed, a column for each curve: the start of their names.
+LISTED = {"warpdrive": ("7:", "8:"), "hopscotch": ("9:", "10:", "11:", "12:")}
+# Curves of which one row in so many is listed, because they are a table in the paper.
 EVERY = {("linear", "utilization: insert"): 4}
 
 
@@ -47,7 +34,7 @@ def cell(text):
 
 
 def table(heads, rows):
-    """Columns whose head ends with : are of text."""
+    """Columns whose head ends with : are text."""
     return ["| " + " | ".join(cell(head.rstrip(":")) for head in heads) + " |",
             "|" + "|".join("---" if head.endswith(":") else "---:" for head in heads) + "|",
             *("| " + " | ".join(map(cell, row)) + " |" for row in rows), ""]
@@ -57,9 +44,13 @@ def million(rate):
     return f"{rate * 1e-6:.0f}" if rate >= 1e8 else f"{rate * 1e-6:.3g}"
 
 
-def ratio_text(value):
+def per_gb(rate):
+    return f"{rate * 1e-6:.3g}"
+
+
+def ratio_text(value, bound=1):
     text = f"{value:.3f}" if 0.995 <= value < 1 else f"{value:.2f}"
-    return text if value >= 1 else f"**{text}**"
+    return text if value >= bound else f"**{text}**"
 
 
 def where(record):
@@ -68,17 +59,23 @@ def where(record):
     return f"{record.get('x_name', 'x')} {short(record['x'])}"
 
 
+PAPER_HEADS = ["paper M/s", "here M/s", "paper per GB/s", "here per GB/s, copy",
+               "here per GB/s, data sheet", "ratio, copy", "ratio, data sheets", "runs",
+               "data, MiB"]
+
+
 def paper_cells(record):
     return [million(record["paper_ops_per_s"]), million(record["ops_per_s"]),
-            f"{record['paper_ops_per_GB'] * 1e-6:.3g}", f"{record['ops_per_GB'] * 1e-6:.3g}",
-            ratio_text(ratio(record))]
+            per_gb(record["paper_ops_per_GB"]), per_gb(by_copy(record)), per_gb(by_sheet(record)),
+            ratio_text(ratio_by_copy(record)), ratio_text(ratio(record)), runs_text(record),
+            data_text(record)]
 
 
 def every(records):
     """Some rows of a curve, evenly, and the last."""
     step = EVERY.get((records[0]["paper"], records[0]["figure"]))
-    told = records[::step] if step else []
-    return told if not told or told[-1] is records[-1] else [*told, records[-1]]
+    listed = records[::step] if step else []
+    return listed if not listed or listed[-1] is records[-1] else [*listed, records[-1]]
 
 
 def yes_or_no(is_so):
@@ -86,7 +83,7 @@ def yes_or_no(is_so):
 
 
 def paper_table(records):
-    """Rows one by one, long curves by their lowest ratio; then those below the paper that this left out."""
+    """Rows one by one, long curves by their lowest ratio; then the others below the paper's."""
     rows, below = [], []
     for (figure, name), mine in grouped(records, figure_of, series_of).items():
         worst = min(mine, key=ratio)
@@ -99,57 +96,151 @@ def paper_table(records):
         rows.append([figure, name, f"lowest of {len(mine)}: {where(worst)}", *paper_cells(worst),
                      f"**{reached}**" if misses else reached])
         below += misses if len(misses) > 1 else []
-    heads = ["figure:", "of:", "at:", "paper M/s", "here M/s", "paper per GB/s", "here per GB/s", "ratio"]
+    heads = ["figure:", "of:", "at:", *PAPER_HEADS]
     lines = table([*heads, "at or above"], rows) if rows else []
     if below:
         lines += ["All rows of these curves that are below the paper's:", "",
-                  *table(heads, [[record["figure"], series_of(record), where(record), *paper_cells(record)]
-                                 for record in below])]
+                  *table(heads, [[record["figure"], series_of(record), where(record),
+                                  *paper_cells(record)] for record in below])]
     return lines
 
 
-def three(rows, tell):
+def three(rows, text):
     """Of the rows of one batch size, {stat: row}."""
-    return " / ".join(tell(rows[stat]) for stat in STATS if stat in rows)
+    return " / ".join(text(rows[stat]) for stat in STATS if stat in rows)
 
 
 def spread_cells(rows):
+    some = next(iter(rows.values()))
     return [three(rows, lambda row: million(row["paper_ops_per_s"])),
             three(rows, lambda row: million(row["ops_per_s"])),
-            three(rows, lambda row: f"{row['paper_ops_per_GB'] * 1e-6:.3g}"),
-            three(rows, lambda row: f"{row['ops_per_GB'] * 1e-6:.3g}"),
-            three(rows, lambda row: ratio_text(ratio(row)))]
+            three(rows, lambda row: per_gb(by_copy(row))),
+            three(rows, lambda row: per_gb(by_sheet(row))),
+            three(rows, lambda row: ratio_text(ratio_by_copy(row))),
+            three(rows, lambda row: ratio_text(ratio(row))),
+            runs_text(some), data_text(some)]
 
 
 def spread_tables(records):
     """As the LSM paper has them: for each batch size the least, the mean and the greatest rate."""
-    lines = []
+    lines, heads = [], [head for head in PAPER_HEADS if head != "paper per GB/s"]
     for (figure, name), mine in grouped(records, figure_of, name_of).items():
         rows = [[short(x), *spread_cells({stat_of(record): record for record in same})]
                 for (x,), same in grouped(mine, lambda record: record["x"]).items()]
         lines += [f"{figure}, {name}: min / mean / max", "",
-                  *table([mine[0].get("x_name", "x"), "paper M/s", "here M/s", "paper per GB/s", "here per GB/s",
-                          "ratio"], rows)]
+                  *table([mine[0].get("x_name", "x"), *heads], rows)]
     return lines
 
 
-def target_groups(records):
-    """[(quickest row, how many variants reach the target, of how many)]."""
-    groups = grouped([record for record in records if "target_ops_per_s" in record], figure_of, rounded_x)
-    return [(max(mine, key=lambda record: record["ops_per_s"]),
-             sum(record["ops_per_s"] >= record["target_ops_per_s"] for record in mine), len(mine))
-            for mine in groups.values()]
+# ---- targets, and what has no figure in the paper ----
+
+def variant_of(record):
+    """What has rows of its own: a layout with its best group size, else a series."""
+    return record.get("layout") or name_of(record)
+
+
+def best_of_each(records):
+    """The quickest row of each variant, for each figure and x."""
+    return [max(mine, key=lambda record: record["ops_per_s"])
+            for mine in grouped(records, figure_of, rounded_x, variant_of).values()]
+
+
+def memory_heads(records):
+    return ["bytes a key", "in use"] if any("layout" in record for record in records) else []
+
+
+def memory_cells(record):
+    if "layout" not in record:
+        return []
+    return [f"{bytes_a_key(record):.1f}", f"{100 * memory_in_use(record):.0f}%"]
+
+
+def reached_targets(records):
+    """(targets that a variant reaches, all targets)."""
+    groups = grouped([record for record in records if "target_ops_per_s" in record], figure_of,
+                     rounded_x)
+    return (sum(any(record["ops_per_s"] >= record["target_ops_per_s"] for record in mine)
+                for mine in groups.values()), len(groups))
 
 
 def target_table(records):
+    mine = [record for record in records if "target_ops_per_s" in record]
     rows = []
-    for best, reached, n in target_groups(records):
+    for best in best_of_each(mine):
         share = best["ops_per_s"] / best["target_ops_per_s"]
         rows.append([best["figure"], where(best), name_of(best), million(best["ops_per_s"]),
                      million(best["target_ops_per_s"]), ratio_text(share), yes_or_no(share >= 1),
-                     f"{reached} of {n}"])
-    return table(["target:", "at:", "quickest variant:", "here M/s", "target M/s", "of it", "reached",
-                  "variants that reach it"], rows) if rows else []
+                     runs_text(best), *memory_cells(best)])
+    heads = ["target:", "at:", "variant:", "here M/s", "target M/s", "of it", "reached", "runs"]
+    return table([*heads, *memory_heads(mine)], rows) if rows else []
+
+
+def other_table(records, drawn):
+    """What is neither drawn nor compared with anything."""
+    rest = [record for record in records if "ops_per_s" in record and record["figure"] not in drawn
+            and not has_paper(record) and "target_ops_per_s" not in record]
+    rows = [[best["figure"], where(best), name_of(best), million(best["ops_per_s"]),
+             per_gb(by_copy(best)), per_gb(by_sheet(best)), runs_text(best), *memory_cells(best)]
+            for best in best_of_each(rest)]
+    heads = ["what:", "at:", "variant:", "here M/s", "here per GB/s, copy",
+             "here per GB/s, data sheet", "runs", *memory_heads(rest)]
+    return ["Also measured:", "", *table(heads, rows)] if rows else []
+
+
+def listed_tables(records, paper):
+    """The rates of drawings, a column for each curve."""
+    lines, starts = [], LISTED.get(paper, ())
+    listed = [record for record in records
+              if "ops_per_s" in record and record["figure"].startswith(starts)]
+    for (figure,), mine in grouped(listed, figure_of).items():
+        names = [name for (name,) in grouped(mine, name_of)]
+        rows = []
+        for (x,), same in grouped(mine, lambda record: record["x"]).items():
+            rates = {name_of(record): million(record["ops_per_s"]) for record in same}
+            rows.append([short(x), data_text(same[0]), *(rates.get(name, "") for name in names)])
+        lines += [f"{figure}, M/s, medians of {runs_text(mine[0])} runs:", "",
+                  *table([mine[0].get("x_name", "x"), "data, MiB", *names], rows)]
+    return lines
+
+
+# ---- of single papers ----
+
+def bulk_table(records):
+    """WarpDrive's figures beside our operations in bulk, at the paper's load or the next higher."""
+    rows = []
+    for theirs in (record for record in at_best(records) if has_paper(record)):
+        what = theirs["figure"].rpartition(": ")[2]
+        bulk = [record for record in records if record["figure"] == f"64-bit keys in bulk: {what}"
+                and record["x"] >= theirs["x"]]
+        if bulk:
+            load = min(record["x"] for record in bulk)
+            best = max((record for record in bulk if record["x"] == load),
+                       key=lambda record: record["ops_per_s"])
+            beside = {**best, "paper_ops_per_s": theirs["paper_ops_per_s"],
+                      "paper_ops_per_GB": theirs["paper_ops_per_GB"]}
+            rows.append([theirs["figure"], where(theirs), name_of(best), where(best),
+                         *paper_cells(beside)])
+    heads = ["figure:", "paper at:", "here:", "here at:", *PAPER_HEADS]
+    return [BULK_NOTE, "", *table(heads, rows)] if rows else []
+
+
+def lsm_table(records):
+    """The LSM beside the sorted array: harmonic means over the batch sizes that both have."""
+    rows = []
+    means = [record for record in records if stat_of(record) == "mean" and has_paper(record)]
+    for (figure,), mine in grouped(means, figure_of).items():
+        both = [[record for record in mine if structure_of(record) == name]
+                for name in ("GPU LSM", "GPU SA")]
+        if not all(both):
+            continue
+        theirs, ours = ([harmonic_mean(rows_of, field) for rows_of in both]
+                        for field in ("paper_ops_per_s", "ops_per_s"))
+        paper_gain, gain = theirs[0] / theirs[1], ours[0] / ours[1]
+        rows.append([figure, *map(million, theirs), f"{paper_gain:.2f}", *map(million, ours),
+                     ratio_text(gain, paper_gain)])
+    heads = ["figure:", "paper LSM", "paper SA", "paper LSM over SA", "here LSM", "here SA",
+             "here LSM over SA"]
+    return [GAIN_NOTE, "", *table(heads, rows)] if rows else []
 
 
 def depth_table(records):
@@ -157,7 +248,8 @@ def depth_table(records):
              f"{record['value']:.0f}" if record["value"] >= 1e4 else f"{record['value']:.4g}",
              yes_or_no(record["value"] <= record["paper_value"])]
             for record in records if record["paper_value"] is not None]
-    return table(["slots from home:", "utilization", "paper", "here", "no more"], rows) if rows else []
+    heads = ["slots from home:", "utilization", "paper", "here", "no more than the paper's"]
+    return table(heads, rows) if rows else []
 
 
 def cleanup_line(records):
@@ -169,95 +261,109 @@ def cleanup_line(records):
         return []
     gain = before["median_ms"] / (after["median_ms"] + cleanup[-1]["median_ms"])
     text = f"{gain:.1f}" if gain >= LSM_CLEANUP_GAIN else f"**{gain:.1f}**"
-    return [f"V-D, {name_of(cleanup[-1])}: a cleanup and {short(after['n'])} lookups are {text} times as quick as "
-            f"those lookups without it (the paper: {LSM_CLEANUP_GAIN}).", ""]
+    return [f"V-D, {name_of(cleanup[-1])}: a cleanup and {short(after['n'])} lookups are {text} "
+            f"times as fast as those lookups without it (the paper: {LSM_CLEANUP_GAIN}).", ""]
 
 
-def relative_cell(record):
-    """Ours, and from where to where the paper's is."""
-    low, high, ours = record["paper_ratio_from"], record["paper_ratio_to"], f"{record['ratio']:.3g}"
-    theirs = f"{low:g}" if low == high else f"{low:g} to {high:g}"
-    return f"{ours if record['ratio'] >= low else f'**{ours}**'} ({theirs})"
+# Of GLHT: ratio in the rows, and the start of the series that it divides by.
+OTHERS = {"GLHT over CPU hopscotch": "CPU lock-based", "GLHT over chained without allocation":
+          "GPU chained, without", "GLHT over chained with allocation": "GPU chained, with a"}
+
+
+def relative_rows(records):
+    """[figure, keys, other table, paper's ratio, then ours for each way to run GLHT]; the ways."""
+    rates = [record for record in records if "ops_per_s" in record]
+    ways = [name for (name,) in grouped(rates, name_of) if name.startswith("GLHT, ")]
+    rows = []
+    for told in (record for record in records if "paper_ratio_from" in record):
+        low, high = told["paper_ratio_from"], told["paper_ratio_to"]
+        same = [record for record in rates
+                if (record["figure"], record["x"]) == (told["figure"], told["x"])]
+        other = max((record["ops_per_s"] for record in same
+                     if name_of(record).startswith(OTHERS[series_of(told)])), default=None)
+        own = {name_of(record): record["ops_per_s"] for record in same}
+        theirs = f"{low:g}" if low == high else f"{low:g} to {high:g}"
+        ours = [ratio_text(own[way] / other, low) if other and way in own else "" for way in ways]
+        rows.append([told["figure"], short(told["x"]), series_of(told), theirs, *ours])
+    return rows, ways
 
 
 def relative_table(records):
-    """GLHT's rate in those of others, as its paper tells it: a column for each of them."""
-    told = [record for record in records if "paper_ratio_from" in record]
-    if not told:
+    rows, ways = relative_rows(records)
+    if not rows:
         return []
-    others = [name for (name,) in grouped(told, series_of)]
-    rows = []
-    for (figure, x), mine in grouped(told, figure_of, lambda record: record["x"]).items():
-        cells = {series_of(record): relative_cell(record) for record in mine}
-        rows.append([figure, short(x), *(cells.get(name, "") for name in others)])
-    return ["The rate of one in that of the other: here (the paper)", "",
-            *table(["figure:", told[0].get("x_name", "x"), *others], rows)]
+    threads = max((name_of(record).rpartition(", ")[2].split()[0] for record in records
+                   if name_of(record).startswith("CPU lock-based")), default="the")
+    ways = [way.partition(", ")[2] for way in ways]
+    reached = [sum("**" not in row[i] for row in rows) for i in range(4, 4 + len(ways))]
+    counts = "; ".join(f"{way}, {n} of {len(rows)}" for way, n in zip(ways, reached))
+    return ["GLHT's rate divided by that of another table:", "",
+            *table(["figure:", "keys", "ratio:", "paper", *(f"here, {way}" for way in ways)], rows),
+            f"At or above the paper's lower ratio: {counts}.", "",
+            CPU_NOTE.format(threads=threads), ""]
 
 
 def rebuilt_table(records):
     """Tables in which a key found no room."""
-    rows = [[record["figure"], series_of(record), where(record), record["rebuilds"], f"{record.get('load', 0):g}"]
-            for record in records if record.get("rebuilds")]
-    return ["Built anew, as a key found no room; the time is that of all attempts:", "",
-            *table(["figure:", "of:", "at:", "times", "load in the end"], rows)] if rows else []
+    rows = [[record["figure"], series_of(record), where(record), record["rebuilds"],
+             f"{record.get('load', 0):g}"] for record in records if record.get("rebuilds")]
+    return ["Rebuilt, because a key found no room; the time includes all attempts:", "",
+            *table(["figure:", "of:", "at:", "rebuilds", "load in the end"], rows)] if rows else []
 
 
-def other_table(records, drawn):
-    """What is neither drawn nor held against anything."""
-    rest = [record for record in records if "ops_per_s" in record and record["figure"] not in drawn
-            and not has_paper(record) and "target_ops_per_s" not in record]
-    rows = []
-    for mine in grouped(rest, figure_of, rounded_x).values():
-        best = max(mine, key=lambda record: record["ops_per_s"])
-        rows.append([best["figure"], where(best), name_of(best), million(best["ops_per_s"]),
-                     f"{best['ops_per_GB'] * 1e-6:.3g}"])
-    return ["Measured besides, the quickest variant of each:", "",
-            *table(["what:", "at:", "variant:", "here M/s", "here per GB/s"], rows)] if rows else []
-
-
-PUBLIC_RATES = {"insert": "insert", "find": "find", "find_missing": "find missing", "count": "count",
-                "count_8": "count, L = 8", "count_1024": "count, L = 1024", "range_8": "range, L = 8",
-                "range_1024": "range, L = 1024"}
+PUBLIC_RATES = {"insert": "insert", "find": "find", "find_missing": "find missing",
+                "count": "count", "count_8": "count, L = 8", "count_1024": "count, L = 1024",
+                "range_8": "range, L = 8", "range_1024": "range, L = 1024"}
 
 
 def public_table(records):
-    """Others' code, the authors' among it, on a device like ours."""
+    """Other code, including the authors', on a device like ours."""
     if not records:
         return []
-    told = [(name, head) for name, head in PUBLIC_RATES.items()
-            if any(f"{name}_ops_per_s" in record for record in records)]
+    rates = [(name, head) for name, head in PUBLIC_RATES.items()
+             if any(f"{name}_ops_per_s" in record for record in records)]
     rows = [[record["table"], short(record["n"]), record.get("load") or "",
-             *(million(record[f"{name}_ops_per_s"]) if f"{name}_ops_per_s" in record else "" for name, _ in told)]
-            for record in records]
-    return [f"Public code on an {records[0]['gpu']}, in a run of its own (M/s; n keys, operations or elements):", "",
-            *table(["code:", "n", "load", *(head for _, head in told)], rows)]
+             *(million(record[f"{name}_ops_per_s"]) if f"{name}_ops_per_s" in record else ""
+               for name, _ in rates)] for record in records]
+    return [f"Public code on an {records[0]['gpu']}, in M/s (n: keys, operations or elements). "
+            f"These rates are not from the run above but from {records[0]['machine']}:", "",
+            *table(["code:", "n", "load", *(head for _, head in rates)], rows)]
 
 
-# ---- the section ----
+# ---- the page ----
 
 def about_line(records):
     about, theirs = records[-1], next((row for row in records if "paper_gpu" in row), None)
-    sheet = DATA_SHEET.get(about["gpu"])
     copied = next((row["bandwidth_GBps"] for row in records if "bandwidth_GBps" in row), 0)
-    line = f"{len(records)} rows; {about['gpu']}, a copy at {copied:.0f} GB/s"
-    line += f" (data sheet: {sheet}; by that the ratios would be {copied / sheet:.2f} of these)" if sheet else ""
-    line += f"; the paper's {theirs['paper_gpu']}: {theirs['paper_bandwidth_GBps']:g} GB/s" if theirs else ""
-    return f"{line}. Commit {about.get('commit', '')}, {about.get('date', '')}; `{about.get('command', '')}`."
+    line = f"{len(records)} rows; {about['gpu']}: a copy at {copied:.0f} GB/s, " \
+           f"{device_of(about).bandwidth} GB/s by its data sheet"
+    if theirs:
+        line += f"; the paper's {theirs['paper_gpu']}: {theirs['paper_bandwidth_GBps']:g} GB/s"
+    return f"{line}. Commit {about.get('commit', '')}, {about.get('date', '')}; " \
+           f"`{about.get('command', '')}`."
 
 
 def paper_lines(paper, records, public):
     pictures = [spec for spec in PICTURES if spec.paper == paper]
     drawn = {figure for spec in pictures for part in spec.parts for figure in part.figures}
     told = [record for record in at_best(records) if has_paper(record)]
-    lines = [f"### {NAMES.get(paper, paper)}", "", about_line(records), ""]
+    singles = [*harmonic_means(records), *(record for record in told if not is_spread(record))]
+    lines = [f"## {NAMES.get(paper, paper)}", "", about_line(records), ""]
     lines += [NOTES[paper], ""] if paper in NOTES else []
-    lines += target_table(records)
-    lines += paper_table([*harmonic_means(records), *(record for record in told if not is_spread(record))])
+    lines += paper_table([record for record in singles if not is_baseline(record)])
+    lines += bulk_table(records) if paper == "warpdrive" else []
     lines += spread_tables([record for record in told if is_spread(record)])
-    lines += cleanup_line(records) + relative_table(records) + rebuilt_table(records)
+    lines += lsm_table(told) + cleanup_line(records)
+    lines += relative_table(records) + rebuilt_table(records)
     if paper == "linear":
         lines += depth_table(linear_depths(records))
-    lines += other_table(records, drawn) + public_table(public)
+    targets = target_table(records)
+    lines += ["Targets:", "", *targets] if targets else []
+    lines += other_table(records, drawn) + listed_tables(records, paper)
+    baselines = paper_table([record for record in singles if is_baseline(record)])
+    if baselines:
+        lines += ["Baselines of the paper, which do not count as its rows:", "", *baselines]
+    lines += public_table(public)
     for spec in pictures:
         lines += [f"![{spec.title}](papers/{paper}-{spec.name}.svg)", ""]
     return lines
@@ -266,54 +372,35 @@ def paper_lines(paper, records, public):
 def summary(papers):
     rows = []
     for paper, records in papers.items():
-        told = [record for record in at_best(records) if has_paper(record)]
-        targets = target_groups(records)
-        rows.append([NAMES.get(paper, paper),
-                     f"{sum(ratio(record) >= 1 for record in told)} of {len(told)}" if told else "no rates told",
-                     f"{sum(reached > 0 for _, reached, _ in targets)} of {len(targets)}" if targets else ""])
-    return table(["paper:", "rows at or above the paper's", "targets reached"], rows)
+        counted = claims(records)
+        inside = [sum(cached(record) == how for record in counted) for how in ("yes", "part")]
+        reached, targets = reached_targets(records)
+        shares = [f"{sum(of(record) >= 1 for record in counted)} of {len(counted)}" if counted
+                  else "no rates given" for of in (ratio, ratio_by_copy)]
+        rows.append([NAMES.get(paper, paper), *shares, *inside,
+                     f"{reached} of {targets}" if targets else ""])
+    return table(["paper:", "figures of the paper reached, by data sheets", "by our measured copy",
+                  "of these figures, here in the L2", "in part", "targets reached"], rows)
 
 
-HEADER = """\
-## Side by side
 
-Made by `bench/report.py` from the rows in [bench/results/tables.jsonl](../bench/results/tables.jsonl), which
-`bench/tables.py` wrote; every row has its command, machine and commit. A rate is a median of several runs, by
-CUDA events, in millions of operations a second. *per GB/s* is the rate divided by the bandwidth of the device's
-memory, so that devices of different years can be compared: ours is that of a copy measured in the same run, the
-paper's that of its data sheet. *ratio* is ours by the paper's, both per GB/s. **Bold** is what falls short: a
-ratio below 1, a target that is not reached. Of a curve of more than three rows the one with the lowest ratio
-stands for all; all its rows below the paper's follow. A target is reached if one variant (a layout, a group
-size) reaches it. Where a paper has only a drawing no figure of the paper's is given: the plot shows ours alone.
-In plots, solid is ours; hollow marks, dashed, are what the paper's tables or text say.
-
-To repeat it, on a machine with a device: `ninja -C build bench_tables`, then `bench/tables.py -- -n 5` (or
-`--papers lsm,slab`), which appends to the rows, and `bench/report.py`, which makes this section and its plots anew
-from the last run of each paper. Runs at reduced size (`-s`) are kept, and not shown.
-"""
 
 
 def header(papers):
-    return [HEADER, *summary(papers)]
+    l2 = device_of(next(iter(papers.values()))[0]).l2
+    return [HEADER.format(l2=l2 / MIB).rstrip("\n"), "", *summary(papers), REPEAT]
 
 
 def by_paper(records):
     """{paper: rows of its last run}, in the order of NAMES."""
     papers = grouped(records, lambda record: record["paper"])
     order = [*NAMES, *(paper for (paper,) in papers if paper not in NAMES)]
-    runs = {paper: last_run(papers.get((paper,), [])) for paper in order}
+    runs = {paper: with_paper_text(last_run(papers.get((paper,), []))) for paper in order}
     return {paper: rows for paper, rows in runs.items() if rows}
 
 
-def replace_section(text, lines):
-    """The page with what is between the marks made anew; at its end where there are none."""
-    before, _, rest = text.partition(BEGIN)
-    after = rest.partition(END)[2] or "\n"
-    return "\n".join([before.rstrip("\n"), "", BEGIN, "", *lines, END]) + after
-
-
 def write(records, public, docs):
-    """Write docs/papers/*.svg and the section of docs/papers.md; says on stderr what has no rows.
+    """Write docs/papers-results.md and docs/papers/*.svg; report plots without rows on stderr.
     public: rows of bench/results/tables-public.jsonl."""
     papers = by_paper(records)
     if not papers:
@@ -329,5 +416,4 @@ def write(records, public, docs):
             print(f"no rows for {spec.paper}-{spec.name}.svg", file=sys.stderr)
             continue
         (docs / "papers" / f"{spec.paper}-{spec.name}.svg").write_text(drawn)
-    page_path = docs / "papers.md"
-    page_path.write_text(replace_section(page_path.read_text(), lines))
+    (docs / "papers-results.md").write_text("\n".join(lines))

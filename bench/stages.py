@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Time the stages of a count, each on one thread, so that the slowest is visible.
+"""Time the stages of a count, each on one thread, to show which is the slowest.
 
     bench/stages.py reads.fq reads.fq.gz reads.bgz.fq.gz
 
 Reading is timed by bench_reader (fill: read and inflate; parse; pack), encoding and writing by
 bench_store, the rest by kcount's own summary. One JSON line for each file goes to
-bench/results/stages.jsonl; bench/report.py makes a table of them.
+bench/results/stages.jsonl; bench/report.py makes a table from them.
 """
 import argparse
 import datetime
@@ -24,14 +24,14 @@ def run(*command, cwd=None):
 
 
 def reading(build, reads):
-    """ns a base of fill, parse and pack."""
+    """Nanoseconds for each base of fill, parse and pack."""
     said = run(build / "bench" / "bench_reader", reads, 1)
     return {name: float(re.search(rf"^{name}\t.*\t([\d.]+) ns a base", said, re.M).group(1))
             for name in ("fill", "parse", "pack")}
 
 
 def storing(build, k, work):
-    """ns of CPU to encode and write a k-mer with its count."""
+    """Nanoseconds of CPU to encode and write a k-mer with its count."""
     said = run(build / "bench" / "bench_store", "-n", 50_000_000, "-k", k, "-t", 1, "-o", work / "store.kc")
     alone, both = (float(re.search(rf"^{name} .* ([\d.]+) ns CPU each", said, re.M).group(1))
                    for name in ("generator alone", "generator, store"))
@@ -57,7 +57,7 @@ def main():
     parser.add_argument("reads", nargs="+", type=pathlib.Path)
     parser.add_argument("--kmers", default="31")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
-    parser.add_argument("--work", type=pathlib.Path, help="folder for outputs, default a new one")
+    parser.add_argument("--work", type=pathlib.Path, help="folder for outputs (default: a new one)")
     arguments = parser.parse_args()
     common = {"machine": machine(), "commit": commit(), "date": datetime.date.today().isoformat()}
     with tempfile.TemporaryDirectory(dir=arguments.work) as work, \

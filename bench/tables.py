@@ -3,10 +3,10 @@
 
     bench/tables.py --papers warpdrive,lsm -- -n 5
 
-Each paper is a run of its own, so that one that fails takes no other with it. What is behind -- goes
-to bench_tables (bench/tables/main.cu says what it takes). Each of its lines, with machine, commit, date
-and command, goes to bench/results/tables.jsonl; bench/report.py makes plots of them and the tables
-of docs/papers.md. Without a device: exit 77.
+Each paper is a run of its own, so that a paper that fails does not stop the others. Arguments after
+-- are passed to bench_tables (bench/tables/main.cu lists them). Each line that it prints is
+appended, with machine, commit, date and command, to bench/results/tables.jsonl; bench/report.py
+makes docs/papers-results.md and its plots from these lines. Without a device the exit code is 77.
 """
 import argparse
 import pathlib
@@ -20,7 +20,7 @@ NO_DEVICE = 77
 
 
 def tell(record):
-    """A row and its paper's, in millions of operations a second for each GB/s of memory bandwidth."""
+    """Print a row and its paper's, in millions of operations a second for each GB/s."""
     name = ", ".join(str(record[field]) for field in ("figure", "series", "x") if field in record)
     rate = f"{record['ops_per_s'] * 1e-9:8.3f} G/s" if "ops_per_s" in record else " " * 12
     ours, paper = (f"{record[field] * 1e-6:8.4f}" if field in record else " " * 8
@@ -33,10 +33,11 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--papers", default=PAPERS, help=f"default {PAPERS}")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "bench",
-                        help="folder of bench_tables")
+                        help="folder that holds bench_tables")
     parser.add_argument("--results", type=pathlib.Path, default=ROOT / "bench" / "results")
-    parser.add_argument("--limit", type=float, help="seconds for each paper, then it is killed")
-    parser.add_argument("arguments", nargs="*", help="for bench_tables, behind --")
+    parser.add_argument("--limit", type=float,
+                        help="seconds for each paper; a run that takes longer is killed")
+    parser.add_argument("arguments", nargs="*", help="for bench_tables, after --")
     arguments = parser.parse_args()
     program, log = arguments.build.resolve() / "bench_tables", arguments.results / "tables.jsonl"
     failed = 0

@@ -192,7 +192,10 @@ static enum kc_status figure(struct tables_bench *b, const char *name, enum tabl
                         struct setting set = { name, "32 + 32 bits", load,
                                                options_of(ndistinct, load, group) };
                         set.drawn = true;
-                        set.paper_put = !unique || group != 4 ? 0 : load == 0.95 ? 1.4e9 : 0;
+                        set.paper_put = !unique || group != 4 ? 0
+                                        : load == 0.4         ? 2.7e9
+                                        : load == 0.95        ? 1.4e9
+                                                              : 0;
                         set.paper_retrieve = !unique || group != 4 ? 0
                                              : load == 0.4         ? 5.5e9
                                              : load == 0.95        ? 3.5e9

@@ -1,0 +1,279 @@
+"""
+Whole counts, by bench/compare.py: how fast on which machine, in how much memory, beside which
+programs. Sections of docs/benchmarks.md, and the sentences of README.md that quote them.
+"""
+import statistics
+
+from compare import TOOLS
+
+OURS = ("kcount cuda", "kcount")            # what the others are compared with: the first that ran
+VARIANTS = ("kcount slab", "kcount cuda 1G", "reader")
+FEW_CORES = 4                               # machines with more are servers
+# Labels in the order of their section; labels that are not here come last.
+ORDER = ("simulated-1.2G", "simulated-1.2G-compressed", "simulated-1.2G-jellyfish",
+         "simulated-1.2G-1GB", "real", "sixteen-cores-4G", "sixteen-cores-4G-1GB", "gpu-5G",
+         "gpu-5G-bgzf", "gpu-20G", "gpu-10MB", "gpu-5G-other")
+# Settings for a quick answer: label, reads, k.
+SHORT = (("simulated-1.2G", "w.fq", 31), ("simulated-1.2G-compressed", "w.fq.gz", 31),
+         ("simulated-1.2G-jellyfish", "w.fq", 31), ("sixteen-cores-4G", "r.fq", 31),
+         ("gpu-5G", "g.fq", 31))
+NAMES = {"kmc": "KMC", "kmc -r": "KMC -r (in memory)", "gerbil": "Gerbil",
+         "jellyfish": "Jellyfish", "kcount": "kcount", "kcount cuda": "kcount on the GPU"}
+
+
+# ---- single settings ----
+
+def median(records, *fields):
+    return statistics.median(sum(record[field] for field in fields) for record in records)
+
+
+def runs_text(records):
+    """What the median of so few runs is."""
+    return {1: "1 run", 2: "mean of 2 runs"}.get(len(records), f"median of {len(records)} runs")
+
+
+def gib(records):
+    return median(records, "peak_bytes") / 2**30
+
+
+def by_wall(tools):
+    return sorted(tools.items(), key=lambda item: median(item[1], "wall"))
+
+
+def reference(tools):
+    """What the others are compared with."""
+    return next((name for name in OURS if name in tools), None)
+
+
+def rivals(tools):
+    """Other programs, the fastest first."""
+    return [(name, records) for name, records in by_wall(tools)
+            if name not in OURS and name not in VARIANTS]
+
+
+def title(key):
+    label, reads, k, threads, _ = key
+    return f"{reads}, k = {k}, {threads} thread{'s' if threads > 1 else ''} ({label})"
+
+
+def machine_line(records, with_commit=True):
+    """The machine of the last of some records, and by default the commit."""
+    about, commit = records[-1]["machine"], f"commit {records[-1]['commit']}, " * with_commit
+    gpu = f"{about['gpu']}; " if "gpu" in about else ""
+    return f"{about['cpu']}, {about['cores']} cores, {about['memory_gib']} GiB; {gpu}{commit}" \
+           f"{records[-1]['date']}."
+
+
+def tools_table(tools):
+    name = reference(tools)
+    ours = tools.get(name)
+    bases = ours[0]["bases"] if ours else 0
+    lines = [f"| program | wall s | runs | times {name or ''} | Mbases/s | CPU s | memory GiB "
+             "| output MB |", "|---|---:|---:|---:|---:|---:|---:|---:|"]
+    for tool, records in by_wall(tools):
+        wall = median(records, "wall")
+        ratio = f"{wall / median(ours, 'wall'):.2f}" if ours else ""
+        rate = f"{bases / wall * 1e-6:.0f}" if bases else ""
+        lines.append(f"| {tool} {records[-1]['version']} | {wall:.2f} | {len(records)} | {ratio} "
+                     f"| {rate} | {median(records, 'user', 'system'):.1f} | {gib(records):.2f} "
+                     f"| {median(records, 'output_bytes') / 1e6:.0f} |")
+    return [*lines, ""]
+
+
+def stages_line(key, records):
+    """kcount's stages: seconds, and nanoseconds a base and thread."""
+    threads, bases = key[3], records[0]["bases"]
+    cells = []
+    for name in records[0]["seconds"]:
+        if name not in ("wall", "user", "system"):
+            seconds = statistics.median(record["seconds"][name] for record in records)
+            cells.append(f"{name} {seconds:.2f} s ({seconds * threads / bases * 1e9:.2f} ns)")
+    return ["Stages of kcount on the CPU (in brackets for each base and thread): "
+            + ", ".join(cells) + ".", ""]
+
+
+def reader_line(tools):
+    """How near the device's engine comes to the reader's rate."""
+    if "kcount cuda" not in tools or "reader" not in tools:
+        return []
+    share = median(tools["reader"], "wall") / median(tools["kcount cuda"], "wall")
+    return [f"`kcount cuda` runs at {100 * share:.0f} % of the reader's rate.", ""]
+
+
+def device_line(tools):
+    """The CUDA engine's stages: the host's view, because they overlap."""
+    records = tools.get("kcount cuda")
+    if not records or "partition" not in records[0]["seconds"]:
+        return []
+    read, count, order = (statistics.median(record["seconds"][name] for record in records)
+                          for name in ("partition", "count", "order"))
+    device = median(records, "device_peak_memory_bytes") / 2**30
+    return [f"`kcount cuda` had read the last base after {read:.2f} s and counted it {count:.2f} s "
+            f"later; merging and writing took {order:.2f} s more. It used {device:.1f} GiB of "
+            "device memory.", ""]
+
+
+def setting(key, tools):
+    lines = [f"### {title(key)}", "", *tools_table(tools), *reader_line(tools), *device_line(tools)]
+    if "kcount" in tools:
+        lines += stages_line(key, tools["kcount"])
+    return [*lines, machine_line(next(iter(tools.values()))), ""]
+
+
+# ---- by machine ----
+
+def has_device(tools):
+    return "kcount cuda" in tools
+
+
+def is_small(tools):
+    return next(iter(tools.values()))[0]["machine"]["cores"] <= FEW_CORES
+
+
+def is_scaling(key):
+    return key[0].startswith("scaling")
+
+
+def place(key):
+    return (ORDER.index(key[0]) if key[0] in ORDER else len(ORDER), key[1], key[2], key[3])
+
+
+def chosen(groups, wanted):
+    """The settings of a section, in its order."""
+    return [(key, groups[key]) for key in sorted(groups, key=place)
+            if wanted(groups[key]) and not is_scaling(key)]
+
+
+def scaling_lines(groups):
+    """One row for each number of threads, of the same program on the same reads."""
+    rows = [(key, tools["kcount"]) for key, tools in groups.items()
+            if is_scaling(key) and "kcount" in tools]
+    if not rows:
+        return []
+    rows.sort(key=lambda row: row[0][3])
+    first = median(rows[0][1], "wall")
+    lines = [f"### By number of threads: {rows[0][0][1]}, k = {rows[0][0][2]}", "",
+             "| threads | wall s | runs | speed-up | Mbases/s | CPU s | memory GiB |",
+             "|---:|---:|---:|---:|---:|---:|---:|"]
+    for key, records in rows:
+        wall = median(records, "wall")
+        lines.append(f"| {key[3]} | {wall:.2f} | {len(records)} | {first / wall:.1f} "
+                     f"| {records[0]['bases'] / wall * 1e-6:.0f} "
+                     f"| {median(records, 'user', 'system'):.1f} | {gib(records):.2f} |")
+    return [*lines, "", machine_line(rows[-1][1]), ""]
+
+
+def sections(groups):
+    """How fast on which machine."""
+    parts = (("How fast on a laptop: two cores, no GPU",
+              lambda tools: is_small(tools) and not has_device(tools)),
+             ("How fast on a server: 16 cores, no GPU",
+              lambda tools: not is_small(tools) and not has_device(tools)
+              and "kcount slab" not in tools),
+             ("How fast on a GPU", has_device))
+    lines = []
+    for head, wanted in parts:
+        found = chosen(groups, wanted)
+        more = scaling_lines(groups) if head.startswith("How fast on a server") else []
+        if found or more:
+            lines += [f"## {head}", ""]
+            for key, tools in found:
+                lines += setting(key, tools)
+            lines += more
+    return lines
+
+
+# ---- memory, and other programs ----
+
+def memory_lines(groups):
+    """Peaks beside those of other programs."""
+    rows = []
+    for key in sorted(groups, key=place):
+        tools = groups[key]
+        if not rivals(tools):
+            continue
+        ours = [(name, tools[name]) for name in OURS if name in tools]
+        for name, records in ours + rivals(tools):
+            rows.append(f"| {title(key)} | {name} {records[-1]['version']} "
+                        f"| {records[0]['memory_gb']} | {gib(records):.2f} | {len(records)} |")
+    return ["Peak memory beside that of other programs, with the same bound for each (`-m`; "
+            "Jellyfish has none, and gets a table with room for all distinct k-mers):", "",
+            "| setting | program | bound, GB | peak, GiB | runs |", "|---|---|---:|---:|---:|",
+            *rows, ""] if rows else []
+
+
+def names(words):
+    return " and ".join(part for part in (", ".join(words[:-1]), words[-1]) if part)
+
+
+def against_lines(groups):
+    """A row for each other program and setting; and which programs have no run."""
+    rows, seen = [], set()
+    for key in sorted(groups, key=place):
+        tools = groups[key]
+        for name, theirs in rivals(tools):
+            seen.add(name)
+            for mine in (own for own in OURS if own in tools):
+                ours = tools[mine]
+                ratio = median(theirs, "wall") / median(ours, "wall")
+                rows.append((name, place(key), f"| {name} {theirs[-1]['version']} | {title(key)} "
+                             f"| {median(theirs, 'wall'):.2f} | {len(theirs)} | {mine} "
+                             f"| {median(ours, 'wall'):.2f} | {len(ours)} | {ratio:.2f} |"))
+    if not rows:
+        return []
+    absent = [name for name in TOOLS
+              if name not in seen and name not in OURS and name not in VARIANTS]
+    lines = ["## Against whom", "",
+             "Every recorded comparison, by program: the other program's time over kcount's.", "",
+             "| program | setting | its wall s | runs | beside | wall s | runs | times |",
+             "|---|---|---:|---:|---|---:|---:|---:|",
+             *(text for _, _, text in sorted(rows, key=lambda row: row[:2])), ""]
+    if absent:
+        lines += [f"`bench/compare.py` also runs {names(absent)}; there are no recorded "
+                  "runs of them.", ""]
+    return lines
+
+
+# ---- in short ----
+
+def short_groups(groups):
+    """(key, tools) of the settings in SHORT."""
+    found = []
+    for wanted in SHORT:
+        found += [(key, tools) for key, tools in groups.items() if key[:3] == wanted
+                  and reference(tools)]
+    return found
+
+
+def quick_cell(records):
+    return f"{median(records, 'wall'):.2f} s, {gib(records):.2f} GiB ({runs_text(records)})"
+
+
+def short_table(groups):
+    found = short_groups(groups)
+    if not found:
+        return []
+    lines = ["| machine | reads | k | kcount | others |", "|---|---|---:|---|---|"]
+    for key, tools in found:
+        name = reference(tools)
+        where = f"{key[3]} cores" + (" and an H200" if name == "kcount cuda" else "")
+        bases = f"{tools[name][0]['bases'] * 1e-9:.1f} Gbases, {key[1]}"
+        others = "; ".join(f"{NAMES.get(rival, rival)} {quick_cell(records)}"
+                           for rival, records in rivals(tools) if rival != "kmc -r")
+        lines.append(f"| {where} | {bases} | {key[2]} | {quick_cell(tools[name])} | {others} |")
+    return [*lines, ""]
+
+
+def readme_claims(groups):
+    """What README.md says of speed, word by word."""
+    found = {key[:3]: tools for key, tools in short_groups(groups)}
+    two, device = found[SHORT[0]], found[SHORT[-1]]
+    ours, kmc = two["kcount"], two["kmc"]
+    cuda, gerbil, kmc16 = device["kcount cuda"], device["gerbil"], device["kmc"]
+    return (f"{ours[0]['bases'] * 1e-9:.1f} Gbases in {median(ours, 'wall'):.1f} s and "
+            f"{gib(ours):.2f} GiB, where KMC 3 takes {median(kmc, 'wall'):.1f} s and "
+            f"{gib(kmc):.2f} GiB ({runs_text(ours)} each)",
+            f"{cuda[0]['bases'] * 1e-9:.1f} Gbases of FASTQ in {median(cuda, 'wall'):.1f} s with "
+            f"{cuda[0]['threads']} cores and an H200 ({runs_text(cuda)}), where KMC takes "
+            f"{median(kmc16, 'wall'):.0f} s ({runs_text(kmc16)}) and Gerbil "
+            f"{median(gerbil, 'wall'):.0f} s ({runs_text(gerbil)})")

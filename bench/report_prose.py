@@ -1,0 +1,167 @@
+"""The prose of docs/benchmarks.md and docs/papers-results.md."""
+
+NOTES = {
+    "warpdrive": """\
+Figures 7 and 8 are drawings. The text gives 1.4 G insertions/s at load 0.95 (abstract), and for
+one device "(1.7 to 2.7)" G insertions/s and "(3.5 to 5.5)" G retrievals/s without a load (section
+VI). The highest of these are put at load 0.4, 1.4 and 3.5 at 0.95. All are compared with our best
+group size. |g| is a number of slots here, and of threads in the paper: here a group of |g| slots
+is read by fewer lanes.
+
+A slot of the layout "16-byte slots" holds 12 bytes, so at load 0.95 only 71 % of its memory is in
+use. "Keys and values apart" wastes nothing and is slower, except in bulk. *Bytes a key* is slot /
+load; *in use* is the size of the keys and values over the size of the map (more than 100 % if a
+slot's position stands for a part of the key).""",
+    "slab": """\
+Figures 4 to 7 are drawings. The text has peaks (figure 4, from 19 to 60 % utilization), harmonic
+means over the sizes (5b), "about 100 M" at about 90 % (7a), and the rate of SlabAlloc. Each of
+these counts once in the summary, for light SlabAlloc and groups of 4 lanes, and at our lowest
+ratio; the other variants are listed only. SlabAlloc touches bitmaps, whose size is given, and
+writes one address for each slab.""",
+    "lsm": """\
+GPU SA, the sorted array, is the paper's baseline and does not count as a row of the paper. Ours
+is one level of the LSM, fences included, into which batches are merged. It is timed at up to 8
+sizes for insertion and at up to 4 for queries, the LSM at every number of batches. Figure 4b is a
+drawing.
+
+Tables III and IV are single runs: each number of batches is timed once, after a warm-up, and a
+row is the least, the mean or the greatest of these rates. The paper asks as many queries as there
+are elements. So do we for lookups; of the ranges there are at most 2^22 (L = 8) and 2^17 (L =
+1024) in a call, so that the results fit in memory.""",
+    "linear": """\
+The author's keys are random. If they are drawn from all of 32 bits some occur twice: 124 * 2^20
+of them fill 0.954 of the slots, where (1 / (1 - 0.954) - 1) / 2 = 10.4 slots from home are
+expected. Ours are all different: 0.969 of the slots, 15.5 from home.""",
+    "hopscotch": """\
+Figures 9 to 12 are drawings; for 11 and 12 the text has ratios. The paper runs a warp for each
+operation. Ours can, and can also run a thread for each operation, which is faster; both are
+given. Allocation is that of the chained table's memory on the host, and the copy: how long these
+take depends on the machine.""",
+}
+
+CPU_NOTE = """\
+The ratio to the CPU's table says little about the GPU table: it compares an H200 with {threads}
+threads of today's server, where the paper compares a GTX 1080 with a Xeon E5-2620 of six cores."""
+
+BULK_NOTE = """\
+The same figures of the paper beside our operations in bulk, which split a batch first. Keys have
+64 bits and values 32, in place of 32 and 32. These rows do not count:"""
+
+GAIN_NOTE = """\
+The LSM over the sorted array: harmonic means over all batch sizes, in M/s. For insertion the
+paper states 13.5."""
+
+HEADER = """\
+# The five papers: results
+
+Made by `bench/report.py` from the rows in
+[bench/results/tables.jsonl](../bench/results/tables.jsonl), which `bench/tables.py` wrote; every
+row has its command, machine and commit. What is built, and why, is in [papers.md](papers.md).
+
+How to read the tables:
+
+- *M/s* is millions of operations a second, by CUDA events, the median of the *runs* given. "1 a
+  size" is a single run for each size that the row is a mean of.
+- *per GB/s* is the rate divided by the bandwidth of the device's memory, so that devices of
+  different years can be compared. The papers' bandwidths are those of data sheets. Ours is given
+  on both bases: *copy* is a copy measured in the same run, which is less than the data sheet
+  says, and so flatters us; *data sheet* is the same basis as the papers'. A verdict (*at or
+  above*) goes by data sheets.
+- *data* is what the timed operations can touch: the table, or, for an insertion into an LSM, what
+  it reads and writes. **(L2)** means that it fits in the {l2:.0f} MiB of our device's L2, where
+  the papers' devices had 1.5 to 4 MB. Such a rate is not bound by the memory's bandwidth, so
+  dividing by that bandwidth flatters us. *(part L2)*: it fits at some of the sizes that the row
+  is a mean of.
+- **Bold** is what falls short: a ratio below 1, a target that is not reached. For a curve of more
+  than three rows the one with the lowest ratio stands for all; all its rows below the paper's
+  follow.
+- A target is a rate that was to be reached on one H200, whatever the paper says. The best group
+  size of each layout, or each variant, has a row; the summary counts a target as reached if one
+  of them reaches it.
+- If a paper has only a drawing no figure of the paper is given: the plot shows ours alone. In
+  plots, solid is ours; hollow marks, dashed, are what the paper's tables or text say. Both are by
+  data sheets.
+
+The summary counts a figure that the paper gives once, however many of our rows stand beside it,
+and leaves out the baselines of the papers.
+
+"""
+
+REPEAT = """\
+To repeat it, on a machine with a device: `ninja -C build bench_tables`, then
+`bench/tables.py -- -n 5` (or with `--papers lsm,slab`), which appends to the rows, and
+`bench/report.py`, which makes this page and its plots anew from the last run of each paper. Runs
+at reduced size (`-s`) are kept but not shown.
+"""
+
+BENCHMARKS = """\
+# Benchmarks
+
+How fast kcount is, in how much memory, and beside which programs. Made by `bench/report.py` from
+the raw runs in [bench/results/](../bench/results/); every line there has its command, machine and
+commit. Times are seconds of wall clock. The number of *runs* is given for each figure: with one
+run the figure is that run, with two it is their mean, with more their median.
+[How it was measured](#how-it-was-measured) describes the reads and the rules. The GPU's hash
+tables and LSM by themselves, beside the papers that they follow, are in
+[papers-results.md](papers-results.md).
+"""
+
+QUESTIONS = """\
+- How fast [on a laptop](#how-fast-on-a-laptop-two-cores-no-gpu),
+  [on a server](#how-fast-on-a-server-16-cores-no-gpu), [on a GPU](#how-fast-on-a-gpu)
+- [How much memory](#how-much-memory)
+- [Against whom](#against-whom)
+- In detail: [one gzip file](#one-gzip-file), [stages on the CPU](#stages-on-the-cpu),
+  [stages on the device](#stages-on-the-device), [what overlaps](#what-overlaps)
+"""
+
+MEMORY = """\
+### The peak beside the bound
+
+By `bench/memory.py`: the largest resident set of a count with k = 31, as a share of `-m`. With a
+device, `-m` bounds what kcount allocates itself, pinned memory included; the resident set also
+has pages of the CUDA driver and its libraries, which dominate in the rows of the small input.
+"""
+
+GUNZIP = """\
+## One gzip file
+
+By `bench/compare_gunzip.py`: GB of text inflated in a second. The text is discarded, except by
+`reader`, which parses it, and `count cuda`, which counts it (k = 31). `zlib` and `isa-l` inflate
+in one thread.
+"""
+
+STAGES = """\
+## Stages on the CPU
+
+By `bench/stages.py`: nanoseconds for each base, on one thread, in 1 run for each row. fill: read
+the file and inflate it; super-k-mers: find minimizers and append to bins; sort, write: put the
+distinct k-mers in order, encode and write them.
+"""
+
+MEASURED = """\
+## How it was measured
+
+By `bench/compare.py`. All programs keep every k-mer (`-ci1`) with counts up to 2^32-1 where they
+can, use the same threads, and may use the same memory. They take turns. CPU is user and system
+time; memory is the largest resident set of a process. `kcount` is the CPU engine, `kcount cuda` is
+`--device cuda`, `kcount slab` the same with `--table slab`, `kcount cuda 1G` with
+`--gpu-memory 1G`; a setting whose name ends in 1GB ran with `-m 1G`, the others with 12 or 64 GB.
+`reader` reads and parses as kcount does but counts nothing, so it is the bound that a device
+cannot pass. "Two cores" are two cores of a server's processor, the size of a small laptop.
+
+| reads | what |
+|---|---|
+| `w.fq` | `simulate --genome 40M --coverage 30 --length 150 --error 0.005` |
+| `w.fq.gz`, `w.bgz.fq.gz` | `w.fq` through `pigz -6`, and through `bgzip` |
+| `r.fq` | `simulate --genome 100M --coverage 40 --length 150 --error 0.005` |
+| `g.fq` | the same with `--genome 128M` (5.1 Gbases) |
+| `g.bgz.fq.gz` | `g.fq` through `bgzip` |
+| `g20.fq` | the same with `--genome 512M` (20.5 Gbases) |
+| `t.fq` | the same with `--genome 120K` (10 MB) |
+| `reads.fq.gz` | `simulate --genome 15M --coverage 100` through `pigz -6 -b 32768`: one stream |
+| `usr.tar.gz` | the first gigabyte of a tar of /usr, compressed in the same way |
+| `SRR059298.fq` | 100,000 real Illumina reads of 72 bases, from Debian's gasic-examples |
+
+`r.fq`, `g.fq`, `g.bgz.fq.gz`, `g20.fq` and `t.fq` were in a RAM disk, with the outputs.
+"""
