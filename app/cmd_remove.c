@@ -110,7 +110,7 @@ static enum kc_status sort_kmers(struct removing *r, struct kc_error *err)
         status = run_engine(r, &own);
         progress_stop(progress);
         if (status != KC_OK)
-                status = kc_fail(err, status, "%s", own.message);
+                kc_fail_as(err, &own);
         else if (signals_caught())
                 status = kc_fail(err, KC_ECANCELED, "interrupted");
 out:

@@ -235,7 +235,7 @@ static enum kc_status run_some_engine(struct count *count, struct kc_error *err)
         if (device_fall_back(&count->device, DEVICE_COUNTS, &count->gpu, &own,
                              count->settings->quiet))
                 return run_again(count, err);
-        return status == KC_OK ? KC_OK : kc_fail(err, status, "%s", own.message);
+        return status == KC_OK ? KC_OK : kc_fail_as(err, &own);
 }
 
 static enum kc_status commit(struct count *count, struct kc_error *err)

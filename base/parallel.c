@@ -87,6 +87,6 @@ enum kc_status kc_parallel(int nthreads,
         pthread_mutex_destroy(&team.lock);
         free(members);
         if (team.first.status != KC_OK)
-                return kc_fail(err, team.first.status, "%s", team.first.message);
+                return kc_fail_as(err, &team.first);
         return KC_OK;
 }

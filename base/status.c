@@ -18,6 +18,13 @@ enum kc_status kc_fail(struct kc_error *err, enum kc_status status, const char *
         return status;
 }
 
+enum kc_status kc_fail_as(struct kc_error *err, const struct kc_error *failure)
+{
+        if (err != NULL && err->status == KC_OK)
+                *err = *failure;
+        return failure->status;
+}
+
 const char *kc_strerror(int code)
 {
         struct rlimit limit;

@@ -36,6 +36,9 @@ struct kc_error {
 enum kc_status kc_fail(struct kc_error *err, enum kc_status status, const char *format, ...)
         __attribute__((format(printf, 3, 4)));
 
+/* Record a failure that another kc_error holds, as kc_fail would, and return its status. */
+enum kc_status kc_fail_as(struct kc_error *err, const struct kc_error *failure);
+
 /* strerror(code), but for EFBIG it names the process's limit on file sizes, if there is one. */
 const char *kc_strerror(int code);
 

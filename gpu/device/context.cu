@@ -179,7 +179,7 @@ enum kc_status kc_gpu_alloc(struct kc_gpu *gpu, void **memory, size_t nbytes, st
                                 return given;
                 }
                 if (!gave)
-                        return kc_fail(err, status, "%s", refusal.message);
+                        return kc_fail_as(err, &refusal);
         }
 }
 

@@ -150,7 +150,7 @@ static enum kc_status merge_levels(struct kc_gpu_lsm<Key> *lsm, struct kc_error 
                 if (status == KC_ENOMEM)
                         return KC_OK;
                 if (status != KC_OK)
-                        return kc_fail(err, status, "%s", error.message);
+                        return kc_fail_as(err, &error);
         }
 }
 
@@ -282,7 +282,7 @@ static enum kc_status find_room(struct kc_gpu_lsm<Key> *lsm, size_t max_pairs, s
                 if (status == KC_OK)
                         return KC_OK;
                 if (status != KC_ENOMEM)
-                        return kc_fail(err, status, "%s", refusal.message);
+                        return kc_fail_as(err, &refusal);
         }
 }
 

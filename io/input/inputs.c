@@ -149,7 +149,7 @@ enum kc_status kc_inputs_blame(const struct kc_inputs *inputs, size_t i,
 {
         const struct kc_input_place *place = &inputs->places[i];
         if (place->list == NULL)
-                return kc_fail(err, failure->status, "%s", failure->message);
+                return kc_fail_as(err, failure);
         return kc_fail(err, failure->status, "line %llu of the list %s: %s",
                        (unsigned long long)place->line, place->list, failure->message);
 }

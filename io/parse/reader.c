@@ -62,7 +62,7 @@ struct kc_reader {
 static enum kc_status record_failure(struct kc_reader *reader, const struct kc_error *own)
 {
         pthread_mutex_lock(&reader->lock);
-        kc_fail(&reader->error, own->status, "%s", own->message);
+        kc_fail_as(&reader->error, own);
         atomic_store(&reader->failed, true);
         pthread_cond_broadcast(&reader->changed);
         pthread_mutex_unlock(&reader->lock);
@@ -73,7 +73,7 @@ static enum kc_status record_failure(struct kc_reader *reader, const struct kc_e
 static enum kc_status give_failure(struct kc_reader *reader, struct kc_error *err)
 {
         pthread_mutex_lock(&reader->lock);
-        enum kc_status status = kc_fail(err, reader->error.status, "%s", reader->error.message);
+        enum kc_status status = kc_fail_as(err, &reader->error);
         pthread_mutex_unlock(&reader->lock);
         return status;
 }

@@ -387,7 +387,7 @@ static enum kc_status confirm(struct kc_text *text, struct kc_chunk *chunk, cons
                 confirm_fasta(text, chunk, cut, own);
         if (!text->failed && own->status != KC_OK) {
                 text->failed = true;
-                status = kc_fail(err, own->status, "%s", own->message);
+                status = kc_fail_as(err, own);
         }
         if (text->failed)
                 chunk->nrecords = chunk->nreads = chunk->nblanks = 0;

@@ -65,7 +65,7 @@ enum kc_status kc_text_file_read(struct kc_text_file *file, const char **text, s
                 if (!kc_source_fill(file->source, chunk))
                         break;
                 if (chunk->error.status != KC_OK)
-                        return kc_fail(err, chunk->error.status, "%s", chunk->error.message);
+                        return kc_fail_as(err, &chunk->error);
                 if (!file->begun)
                         skip_bom(chunk);
                 file->begun |= chunk->end > chunk->front;

@@ -76,7 +76,7 @@ static enum kc_status try_to_load(struct kc_store *store, uint64_t offset, uint6
         *found = status == KC_OK;
         if (status == KC_OK || status == KC_ECORRUPT)
                 return KC_OK;
-        return kc_fail(err, status, "%s", own.message);
+        return kc_fail_as(err, &own);
 }
 
 /* There is a footer's magic at offset: load the footer if it is sound. */
@@ -266,7 +266,7 @@ static enum kc_status find_newest(struct kc_store *store, const struct kc_store_
                 if (status == KC_OK)
                         note(newest, store);
                 else if (status != KC_ECORRUPT)
-                        return kc_fail(err, status, "%s", own.message);
+                        return kc_fail_as(err, &own);
         }
         newest->is_surpassed = most > newest->offset;
         status = KC_OK;
@@ -302,7 +302,7 @@ enum kc_status kc_store_find_any_footer(struct kc_store *store,
         if (status == KC_OK && store->footing != KC_FOOTING_DOUBTFUL)
                 return KC_OK;
         if (status != KC_OK && status != KC_ECORRUPT)
-                return kc_fail(err, status, "%s", own.message);
+                return kc_fail_as(err, &own);
         KC_TRY(find_newest(store, header, &newest, err));
         if (newest.offset == 0)
                 return kc_fail(err, KC_ECORRUPT,

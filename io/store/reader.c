@@ -84,7 +84,7 @@ static enum kc_status read_ends_at_rest(struct kc_store *store, struct kc_error 
                 if (status == KC_OK && store->footing == KC_FOOTING_SOUND)
                         return KC_OK;
                 if (attempt == NATTEMPTS || !has_changed(store, &header))
-                        return status == KC_OK ? KC_OK : kc_fail(err, status, "%s", own.message);
+                        return status == KC_OK ? KC_OK : kc_fail_as(err, &own);
                 kc_store_drop_footer(store);
         }
 }

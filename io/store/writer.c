@@ -19,8 +19,8 @@ static enum kc_status pass_on(struct kc_store_writer *w, const struct kc_error *
 {
         if (first->status == KC_OK)
                 return KC_OK;
-        kc_writer_fail(w, first->status, first->message);
-        return kc_fail(err, first->status, "%s", first->message);
+        kc_writer_fail(w, first);
+        return kc_fail_as(err, first);
 }
 
 static enum kc_status put(void *ctx, uint64_t part, bool last, const uint64_t *kmers,
@@ -58,7 +58,8 @@ static void expect(void *ctx, uint64_t npairs)
 
 static void cancel(void *ctx)
 {
-        kc_writer_fail(ctx, KC_ECANCELED, "canceled");
+        const struct kc_error canceled = { .status = KC_ECANCELED, .message = "canceled" };
+        kc_writer_fail(ctx, &canceled);
 }
 
 struct kc_run_sink kc_store_sink(struct kc_store_writer *writer)

@@ -99,7 +99,7 @@ enum kc_status kc_writer_put_carry(struct kc_store_writer *writer, struct kc_err
 
 /* Make all calls, including blocked ones, fail like this from now on; an earlier failure
  * prevails. */
-void kc_writer_fail(struct kc_store_writer *writer, enum kc_status status, const char *message);
+void kc_writer_fail(struct kc_store_writer *writer, const struct kc_error *failure);
 
 /* Take an encoder for a call, to be given back (NULL is fine there). Fails if any call has
  * failed. */
