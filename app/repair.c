@@ -11,7 +11,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 struct repairing {
         const struct repair_plan *plan;
@@ -43,12 +42,7 @@ static enum kc_status check_copy(const struct repair_plan *plan, struct kc_error
                                "a .kc file cannot be written to standard output; name a file with "
                                "--repair");
         KC_TRY(output_check_inputs(plan->copy, &plan->path, 1, err));
-        if (!plan->force && access(plan->copy, F_OK) == 0)
-                return kc_fail(err, KC_EEXIST,
-                               "%s exists; name another file with --repair, or replace it with "
-                               "--force",
-                               plan->copy);
-        KC_TRY(output_check(plan->copy, true, err));
+        KC_TRY(output_check(plan->copy, plan->force, err));
 out:
         return status;
 }

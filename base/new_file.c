@@ -176,9 +176,8 @@ static enum kc_status create_failed(const struct kc_new_file *file, const char *
 
 static enum kc_status fail_exists(const char *path, struct kc_error *err)
 {
-        return kc_fail(err, KC_EEXIST,
-                       "%s already exists; choose another name with -o, or replace it with --force",
-                       path);
+        return kc_fail_remedy(err, KC_EEXIST, KC_REMEDY_OTHER_OUTPUT | KC_REMEDY_REPLACE,
+                              "%s already exists", path);
 }
 
 /* Ask the kernel first: it refuses to follow links that other users may have planted. */
@@ -190,9 +189,9 @@ static enum kc_status look_at_target(struct kc_new_file *file, const char *path,
         if (!*exists && errno != ENOENT)
                 return create_failed(file, path, err);
         if (*exists && !S_ISREG(there.st_mode))
-                return kc_fail(err, KC_EIO,
-                               "cannot write to %s: it is %s; choose another name with -o", path,
-                               S_ISDIR(there.st_mode) ? "a directory" : "not a regular file");
+                return kc_fail_remedy(err, KC_EIO, KC_REMEDY_OTHER_OUTPUT,
+                                      "cannot write to %s: it is %s", path,
+                                      S_ISDIR(there.st_mode) ? "a folder" : "not a regular file");
         file->path = kc_path_follow(path);
         if (file->path == NULL)
                 return create_failed(file, path, err);

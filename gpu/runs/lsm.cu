@@ -214,14 +214,6 @@ static enum kc_status give_longest(void *ctx, bool *gave, struct kc_error *err)
         return run != NULL ? move_to_host(lsm, run, err) : KC_OK;
 }
 
-static enum kc_status no_room(size_t nbytes, size_t room, struct kc_error *err)
-{
-        return kc_fail(err, KC_ENOMEM,
-                       "%zu bytes of device memory are wanted and %zu left; allow more with "
-                       "--gpu-memory, or use --device cpu",
-                       nbytes, room);
-}
-
 template <class Key>
 enum kc_status kc_gpu_lsm_make_room(struct kc_gpu_lsm<Key> *lsm, size_t nbytes,
                                     struct kc_error *err)
@@ -234,7 +226,7 @@ enum kc_status kc_gpu_lsm_make_room(struct kc_gpu_lsm<Key> *lsm, size_t nbytes,
         if (!gave)
                 kc_gpu_forget_refusals(gpu);
         if (kc_gpu_room(gpu) < nbytes)
-                status = no_room(nbytes, kc_gpu_room(gpu), err);
+                status = kc_gpu_no_room(gpu, nbytes, err);
 out:
         return status;
 }

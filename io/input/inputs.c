@@ -117,8 +117,7 @@ static enum kc_status add_list(struct kc_inputs *inputs, const char *list, struc
 {
         if (*list == 0)
                 return kc_fail(err, KC_EINPUT,
-                               "@ stands alone: it goes before the name of a list, as in "
-                               "@files.txt");
+                               "'@' stands alone: the name of a list follows it, as in @files.txt");
         FILE *file = fopen(list, "re");
         if (file == NULL)
                 return kc_fail(err, KC_EINPUT, "cannot open the list %s: %s", list,
@@ -150,8 +149,11 @@ enum kc_status kc_inputs_blame(const struct kc_inputs *inputs, size_t i,
         const struct kc_input_place *place = &inputs->places[i];
         if (place->list == NULL)
                 return kc_fail_as(err, failure);
-        return kc_fail(err, failure->status, "line %llu of the list %s: %s",
-                       (unsigned long long)place->line, place->list, failure->message);
+        struct kc_error placed = *failure; /* with its remedies */
+        placed.status = KC_OK;
+        kc_fail(&placed, failure->status, "line %llu of the list %s: %s",
+                (unsigned long long)place->line, place->list, failure->message);
+        return kc_fail_as(err, &placed);
 }
 
 void kc_inputs_free(struct kc_inputs *inputs)

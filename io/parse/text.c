@@ -2,6 +2,7 @@
 
 #include "io/input/foreign.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Longer records are read piece by piece and in order, so not by all workers at once. */
@@ -286,10 +287,15 @@ static enum kc_status report(const struct kc_text *text, const struct kc_problem
         if (problem->what[0] == 0)
                 return KC_OK;
         uint64_t record = text->nreads + problem->record;
-        return kc_fail(err, KC_EINPUT, "%s: record %llu %s%s%s", text->name,
-                       (unsigned long long)(record > 0 ? record : 1), problem->what,
-                       text->checker ? "; to see whether the file is damaged: " : "",
-                       text->checker ? text->checker : "");
+        struct kc_error own = { .remedies = problem->remedies,
+                                .needed_nbytes = problem->needed_nbytes };
+        kc_fail(&own, KC_EINPUT, "%s: record %llu %s%s%s", text->name,
+                (unsigned long long)(record > 0 ? record : 1), problem->what,
+                text->checker ? "; to see whether the file is damaged: " : "",
+                text->checker ? text->checker : "");
+        if (problem->remedies & KC_REMEDY_FILTER)
+                snprintf(own.filter, sizeof own.filter, "tr '\\r' '\\n' < FILE");
+        return kc_fail_as(err, &own);
 }
 
 /* Continue a record that is read in pieces; *whole: it has ended, and others may follow. */

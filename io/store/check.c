@@ -172,17 +172,14 @@ static enum kc_status check_ends(const struct kc_store *store, struct kc_error *
 {
         const uint64_t end = store->footer_offset + store->footer_nbytes;
         if (store->footing != KC_FOOTING_SOUND)
-                return kc_fail(err,
-                               store->footing == KC_FOOTING_DOUBTFUL ? KC_ECORRUPT : KC_EUNTIDY,
-                               "%s", store->warning);
+                return kc_fail_as(err, &store->warning);
         if (kc_store_is_at_end(store))
                 return KC_OK;
-        return kc_fail(err, KC_EUNTIDY,
-                       "%s: %llu bytes from offset %llu on, after its footer, were left by an "
-                       "interrupted append; no data is lost, and the next add, remove or compact "
-                       "cuts them off",
-                       store->path, (unsigned long long)(store->nbytes - end),
-                       (unsigned long long)end);
+        return kc_fail_remedy(err, KC_EUNTIDY, KC_REMEDY_CHANGE,
+                              "%s: an interrupted append left %llu bytes after its footer, from "
+                              "offset %llu on; no data is lost",
+                              store->path, (unsigned long long)(store->nbytes - end),
+                              (unsigned long long)end);
 }
 
 enum kc_status kc_store_check(struct kc_store *store, int nthreads, struct kc_job *job,

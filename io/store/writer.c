@@ -217,7 +217,6 @@ static void free_writer(struct kc_store_writer *w)
         kc_index_free(&w->index);
         free(w->records.data);
         free(w->kinds.data);
-        free(w->warning);
         free(w);
 }
 
@@ -347,18 +346,15 @@ static enum kc_status append_to(struct kc_store_writer *w, const char *path,
         KC_TRY(kc_store_open(store, path, err));
         KC_TRY(kc_store_check_writable(*store, err));
         if ((*store)->nruns == KC_STORE_MAX_RUNS)
-                return kc_fail(
-                        err, KC_EUSAGE,
-                        "%s has %d runs, which is the most a file can hold; 'kcount compact' "
-                        "makes one of them",
-                        path, KC_STORE_MAX_RUNS);
+                return kc_fail_remedy(err, KC_EUSAGE, KC_REMEDY_COMPACT,
+                                      "%s has %d runs, which is the most a file can hold", path,
+                                      KC_STORE_MAX_RUNS);
         KC_TRY(mend_references(w, *store, err));
         KC_TRY(inherit_runs(w, *store, err));
         w->end = (*store)->footer_offset + (*store)->footer_nbytes;
         KC_TRY(kc_output_keep(&w->output, w->end, err));
         begin_run(w);
-        w->warning = (*store)->warning; /* ownership moves */
-        (*store)->warning = NULL;
+        w->warning = (*store)->warning;
 out:
         return status;
 }
@@ -447,9 +443,9 @@ void kc_store_abort(struct kc_store_writer *writer)
                 free_writer(writer);
 }
 
-const char *kc_store_writer_warning(const struct kc_store_writer *writer)
+const struct kc_error *kc_store_writer_warning(const struct kc_store_writer *writer)
 {
-        return writer->warning;
+        return writer->warning.status == KC_OK ? NULL : &writer->warning;
 }
 
 enum kc_status kc_store_lock(int *lock, const char *path, struct kc_error *err)

@@ -52,10 +52,10 @@ struct kc_encoder {
 struct kc_store_writer {
         struct kc_output output;
         struct kc_store_options options;
-        int nwords;      /* of a k-mer */
-        bool tombstones; /* the run holds tombstones */
-        int free_ref;    /* for an append: the footer reference that is not in force */
-        char *warning;   /* for an append: what was wrong with the file, or NULL */
+        int nwords;              /* of a k-mer */
+        bool tombstones;         /* the run holds tombstones */
+        int free_ref;            /* for an append: the footer reference that is not in force */
+        struct kc_error warning; /* for an append: what was wrong with the file, if anything */
 
         pthread_mutex_t lock; /* of all below */
         pthread_cond_t part_turn[KC_WRITER_NCONDITIONS], ticket_turn[KC_WRITER_NCONDITIONS];

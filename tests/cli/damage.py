@@ -72,7 +72,7 @@ def test_damaged_reference():
             expect(got, wanted, call[0])
     expect(s.kcount("dump", "m.kc"), good, "what merge wrote")
     expect(json.loads(s.kcount("info", "d.kc", "--json"))["runs"], 3, "runs")
-    expect(s.kcount("check", "d.kc", code=3, message="mends it").split(":")[0], "d.kc", "check")
+    expect(s.kcount("check", "d.kc", code=3, message="repairs it").split(":")[0], "d.kc", "check")
     expect(len(s.said.splitlines()), 1, "lines of check")
     told = json.loads(s.kcount("check", "d.kc", "--json", code=3))
     expect((told["ok"], "offset 64" in told["warning"]), (True, True), "check --json")
@@ -186,7 +186,7 @@ def test_repair():
     s.kcount("check", "d.kc", "--force", code=2, message="--repair")
     s.kcount("check", "d.kc", "--repair", "-", code=2, message="standard output")
     s.write("c.kc", "precious")
-    s.kcount("check", "d.kc", "--repair", "c.kc", code=1, message="c.kc exists")
+    s.kcount("check", "d.kc", "--repair", "c.kc", code=1, message="c.kc already exists; name another file with --repair")
     expect(s.read("c.kc"), "precious", "a file that exists")
     s.kcount("check", "d.kc", "--repair", "c.kc", "--force", code=1,
              message="1,024 k-mers with counts of")

@@ -275,11 +275,11 @@ def test_failures():
     s.write("short.fa", ">x\nAC\n")
     for call in (["merge"], ["union"], ["intersect"], ["subtract"]):
         fails(s, *call, "a.kc", "four.kc", "-o", "x.kc", message="four.kc has k = 4", code=2)
-        fails(s, *call, "a.kc", "strands.kc", "-o", "x.kc", message="strands.kc with it", code=2)
+        fails(s, *call, "a.kc", "strands.kc", "-o", "x.kc", message="strands.kc holds stranded ones", code=2)
         fails(s, *call, "a.kc", "cut.kc", "-o", "x.kc", message="cut.kc")
         fails(s, *call, "a.kc", "flipped.kc", "-o", "x.kc", message="flipped.kc")
         fails(s, *call, "a.kc", "nowhere.kc", "-o", "x.kc", message="nowhere.kc")
-        fails(s, *call, "a.kc", "a.kc", "-o", "four.kc", message="four.kc exists")
+        fails(s, *call, "a.kc", "a.kc", "-o", "four.kc", message="four.kc already exists")
         fails(s, *call, "four.kc", "four.kc", "-o", "four.kc", "--force", message="four.kc is an input", code=2)
         fails(s, *call, "a.kc", "a.kc", "-o", "nowhere/x.kc", message="nowhere")
         fails(s, *call, "a.kc", "a.kc", message="output", code=2)

@@ -420,8 +420,7 @@ static void check_long(size_t nbytes, size_t width)
                         got = read_bytes(&text, &setting);
                         assert_refused(&got, ": record 2 has ");
                         assert_refused(&got, " bases, more than the 524288 that memory can hold "
-                                             "until their qualities are read, as --min-quality "
-                                             "demands");
+                                             "until their qualities are read");
                 }
         drop(&text);
 }
