@@ -354,8 +354,8 @@ static enum kc_status plan_ranges(struct kc_gpu_lsm<Key> *lsm, size_t *max_pairs
                 if (n < good && run != NULL) {
                         status = move_to_host(lsm, run, err);
                 } else if (max_nruns < 2 && lsm->nruns > 0) {
-                        status = no_room(kc_ranges_nbytes(lsm->runs, lsm->nruns, good),
-                                         kc_gpu_room(lsm->gpu), err);
+                        status = kc_gpu_no_room(
+                                lsm->gpu, kc_ranges_nbytes(lsm->runs, lsm->nruns, good), err);
                 } else if (lsm->nruns > max_nruns) {
                         size_t over = lsm->nruns - max_nruns + 1; /* merging these into one
                                                                      suffices */
