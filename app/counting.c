@@ -303,8 +303,8 @@ static enum kc_status tell(struct count *count, const struct invocation *call, s
                 summary.stored.ndropped_distinct = summary.stored.ndropped_kmers = 0;
         if (summary.counted.nkmers == 0)
                 fprintf(stderr,
-                        "kcount: warning: no k-mer was counted: no stretch of usable bases "
-                        "is %d long\n",
+                        "kcount: warning: no k-mer was counted: no read has %d usable bases "
+                        "in a row\n",
                         summary.stored.k);
         tell_both(count->settings, call, &summary);
 out:

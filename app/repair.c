@@ -28,10 +28,9 @@ static void tell_loss(void *ctx, const struct kc_loss *loss)
         kc_kmer_format(loss->from, r->info.k, from);
         if (loss->to != NULL)
                 kc_kmer_format(loss->to, r->info.k, to);
-        fprintf(stderr, "kcount: warning: %s: %s %s of run %u are lost, from %s on%s%s\n",
-                loss->why, format_number(loss->nkmers, number),
-                loss->tombstones ? "tombstones" : "k-mers", loss->run + 1, from,
-                loss->to != NULL ? ", before " : "", to);
+        fprintf(stderr, "kcount: warning: %s: %s %s of run %u are lost, from %s%s%s\n", loss->why,
+                format_number(loss->nkmers, number), loss->tombstones ? "tombstones" : "k-mers",
+                loss->run + 1, from, loss->to != NULL ? " up to, but not including, " : " on", to);
 }
 
 static enum kc_status check_copy(const struct repair_plan *plan, struct kc_error *err)
@@ -118,7 +117,7 @@ static enum kc_status repair_store(struct repairing *r, const struct invocation 
                 put_json(r, call->out);
         KC_TRY(sum_up(r, err));
         if (!r->plan->json)
-                text_out_printf(call->out, "%s: nothing is lost; %s holds all of it\n",
+                text_out_printf(call->out, "%s: nothing is lost; %s holds everything\n",
                                 r->plan->path, r->plan->copy);
 out:
         return status;

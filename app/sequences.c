@@ -214,7 +214,8 @@ void sequences_tell_skipped(int k, uint64_t nshort, uint64_t nskipped)
                         k);
         if (nskipped)
                 fprintf(stderr,
-                        "kcount: %" PRIu64 " letters outside ACGTU; k-mers over them were left "
+                        "kcount: %" PRIu64
+                        " letters outside ACGTU; k-mers that contain them were left "
                         "out\n",
                         nskipped);
 }

@@ -175,7 +175,7 @@ enum kc_status kc_gpu_encoder_put(struct kc_gpu_encoder<Key> *e,
         const size_t max_blocks =
                 last ? kc_ceil_div(npairs, KC_BLOCK_NKMERS) : npairs / KC_BLOCK_NKMERS;
         if (range->n > e->caps.max_pairs)
-                return kc_fail(err, KC_EUSAGE, "%zu pairs to encode are more than %zu", range->n,
+                return kc_fail(err, KC_EUSAGE, "cannot encode %zu pairs: the most is %zu", range->n,
                                e->caps.max_pairs);
         KC_TRY(begin(e, range, last, &src, err));
         KC_TRY(encode(e, &e->stages[++e->nputs % ENCODE_NSTAGES], &src, max_blocks, err));

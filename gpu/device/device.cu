@@ -30,7 +30,7 @@ static enum kc_status no_device(cudaError_t code, struct kc_error *err)
         if (code == cudaErrorInsufficientDriver)
                 return kc_fail(
                         err, KC_EDEVICE,
-                        "the NVIDIA driver serves CUDA %d.%d at most, this build needs %d.%d; "
+                        "the NVIDIA driver supports CUDA %d.%d at most, but this build needs %d.%d; "
                         "update the driver",
                         driver / 1000, driver % 1000 / 10, CUDART_VERSION / 1000,
                         CUDART_VERSION % 1000 / 10);

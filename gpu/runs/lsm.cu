@@ -160,7 +160,7 @@ enum kc_status kc_gpu_lsm_insert(struct kc_gpu_lsm<Key> *lsm, struct kc_gpu_run<
 {
         enum kc_status status = KC_OK;
         if (lsm->ranges != NULL)
-                status = kc_fail(err, KC_EUSAGE, "a run is inserted after the merge has begun");
+                status = kc_fail(err, KC_EUSAGE, "a run was inserted after the merge had begun");
         else if (run->n > 0)
                 status = add_run(lsm, err);
         if (status != KC_OK || run->n == 0) {
@@ -354,8 +354,8 @@ static enum kc_status plan_ranges(struct kc_gpu_lsm<Key> *lsm, size_t *max_pairs
                 if (n < good && run != NULL) {
                         status = move_to_host(lsm, run, err);
                 } else if (max_nruns < 2 && lsm->nruns > 0) {
-                        status = kc_gpu_no_room(
-                                lsm->gpu, kc_ranges_nbytes(lsm->runs, lsm->nruns, good), err);
+                        status = kc_gpu_no_room(lsm->gpu,
+                                                kc_ranges_nbytes(lsm->runs, lsm->nruns, good), err);
                 } else if (lsm->nruns > max_nruns) {
                         size_t over = lsm->nruns - max_nruns + 1; /* merging these into one
                                                                      suffices */

@@ -453,7 +453,7 @@ static enum kc_status complain(const struct kc_gunzip *gunzip, const struct memb
                                                                  walk->verdict == BEHIND_PADDING },
                                           err);
         case BAD_FLAGS:
-                return kc_damage_corrupt(gunzip->name, "unknown flags of the gzip header at", byte,
+                return kc_damage_corrupt(gunzip->name, "unknown flags in the gzip header at", byte,
                                          err);
         case BAD_HEADER:
                 return kc_damage_corrupt(gunzip->name, "wrong checksum of the gzip header at",

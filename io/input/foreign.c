@@ -30,7 +30,7 @@ struct kind {
 #define NAME_READS   "name a file of reads: FASTQ, FASTA, SAM, BAM or CRAM"
 #define NAME_INDEXED "name the file that it belongs to"
 #define CRAM_ALONE   "decompress it to a file, since CRAM cannot be read from a pipe"
-#define BASECALL     "a basecaller makes FASTQ or BAM from it"
+#define BASECALL     "make FASTQ or BAM from it with a basecaller"
 
 /*
  * No entry may match the beginning of reads, or of a line of IUPAC letters: a magic number that
@@ -63,7 +63,7 @@ static const struct kind kinds[] = {
         OTHER("\x8bPOD\r\n\x1a\n", "a POD5 file, the raw signal of a sequencer", BASECALL),
         OTHER("BLOW5\1", "a BLOW5 file, the raw signal of a sequencer", BASECALL),
         OTHER("ABIF\0", "an ABIF file, the trace of a Sanger sequencer", "convert it to FASTQ"),
-        OTHER(".sff", "an SFF file of a 454 sequencer", "convert it to FASTQ"),
+        OTHER(".sff", "an SFF file from a 454 sequencer", "convert it to FASTQ"),
         CONVERTED("\x43\x27\x41\x1a", "a 2bit file", "twoBitToFa FILE stdout"),
         CONVERTED("\x1a\x41\x27\x43", "a 2bit file", "twoBitToFa FILE stdout"),
         OTHER("BAI\1", "the index of a BAM file", NAME_INDEXED),

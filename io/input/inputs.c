@@ -138,7 +138,7 @@ enum kc_status kc_inputs_resolve(struct kc_inputs *inputs, const char *const *pa
                         KC_TRY(add(inputs, paths[i], (struct kc_input_place){ 0 }, err));
         }
         if (inputs->n == 0)
-                status = kc_fail(err, KC_EINPUT, "no input file is named");
+                status = kc_fail(err, KC_EINPUT, "no input file was given");
 out:
         return status;
 }

@@ -118,9 +118,9 @@ static void stop_check(void *ctx)
 static enum kc_status run_is_wrong(const struct store_check *c, const char *what,
                                    struct kc_error *err)
 {
-        return kc_fail(err, KC_ECORRUPT, "%s is damaged: %s of run %d (footer at offset %llu)",
-                       c->store->path, what, (int)(c->run - c->store->runs),
-                       (unsigned long long)c->store->footer_offset);
+        return kc_fail(err, KC_ECORRUPT, "%s is damaged: in run %d (footer at offset %llu), %s",
+                       c->store->path, (int)(c->run - c->store->runs) + 1,
+                       (unsigned long long)c->store->footer_offset, what);
 }
 
 /* Check the histogram, the sum (opening has checked that the footer's rows add up to it) and the
@@ -140,12 +140,13 @@ static enum kc_status check_totals(struct store_check *c, const struct kc_tally 
                         (rows[0].count >= r->min_count && rows[nrows - 1].count <= r->max_count);
         free(rows);
         if (!same)
-                return run_is_wrong(c, "the counts are not those of the histogram", err);
+                return run_is_wrong(c, "the counts do not match the histogram", err);
         if (!filtered)
-                return run_is_wrong(c, "there are counts outside the filter's bounds", err);
+                return run_is_wrong(c, "some counts are outside the bounds of the filter", err);
         if (r->sum + r->ndropped_kmers + r->nsaturated != r->nkmers)
                 return run_is_wrong(
-                        c, "counts kept, dropped and saturated do not add up to the k-mers", err);
+                        c, "the counts kept, dropped and saturated do not add up to the k-mers",
+                        err);
         return KC_OK;
 }
 

@@ -145,7 +145,8 @@ static enum kc_status check_pairs(const struct kc_store_writer *w, const struct 
 {
         if (are_positive(in->counts, in->n) && is_ascending(in->kmers, in->n, w->nwords))
                 return KC_OK;
-        return kc_fail(err, KC_EUSAGE, "%s was given a part that is out of order or counts 0",
+        return kc_fail(err, KC_EUSAGE,
+                       "%s was given a part that is out of order or has a count of 0",
                        w->output.path);
 }
 

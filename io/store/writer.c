@@ -100,7 +100,7 @@ static enum kc_status check_ndistinct(const struct kc_store_writer *w,
         if (r->ndistinct == ntallied)
                 return KC_OK;
         return kc_fail(err, KC_ECORRUPT,
-                       "the counts for %s do not add up: %llu k-mers, but counts of %llu; nothing "
+                       "the counts for %s do not add up: %llu k-mers, but a sum of %llu; nothing "
                        "was written; please report this",
                        w->output.path, (unsigned long long)r->ndistinct,
                        (unsigned long long)ntallied);
@@ -223,7 +223,8 @@ static void free_writer(struct kc_store_writer *w)
 static enum kc_status check_options(const struct kc_store_options *o, struct kc_error *err)
 {
         if (o->k < 1 || o->k > KC_MAX_K)
-                return kc_fail(err, KC_EUSAGE, "k is %d, but must lie in 1 .. %d", o->k, KC_MAX_K);
+                return kc_fail(err, KC_EUSAGE, "k must be between 1 and %d, but is %d", KC_MAX_K,
+                               o->k);
         if (o->max_count != 0 && o->min_count > o->max_count)
                 return kc_fail(err, KC_EUSAGE,
                                "the lowest count to keep, %u, is above the highest, %u",

@@ -109,7 +109,7 @@ def test_tail():
     expect(s.said, "", "messages of dump")
     s.kcount("check", "d.kc", code=3, message="800 bytes")
     expect(s.kcount("check", "d.kc", "--repair", "c.kc"),
-           "d.kc: nothing is lost; c.kc holds all of it\n", "repair")
+           "d.kc: nothing is lost; c.kc holds everything\n", "repair")
     expect(s.kcount("dump", "c.kc"), good, "the copy")
     s.kcount("add", "d.kc", "r2.fa", "--quiet")
     expect(s.said, "", "messages of add")
@@ -191,7 +191,7 @@ def test_repair():
     s.kcount("check", "d.kc", "--repair", "c.kc", "--force", code=1,
              message="1,024 k-mers with counts of")
     first, behind = dump[0].split("\t")[0], dump[1024].split("\t")[0]
-    expect(f"1,024 k-mers of run 1 are lost, from {first} on, before {behind}\n" in s.said, True,
+    expect(f"1,024 k-mers of run 1 are lost, from {first} up to, but not including, {behind}\n" in s.said, True,
            f"the interval of the loss in {s.said!r}")
     s.kcount("check", "c.kc")
     expect(s.kcount("dump", "c.kc").splitlines(), dump[1024:], "the copy")

@@ -219,7 +219,7 @@ static void test_cut_member(void **state)
                 put(&twice, packed.data, packed.n);
                 twice.data[packed.n + 3] |= (char)0x80;
                 refuse_bytes(&twice,
-                             packing == BLOCKS ? "is corrupt" : "unknown flags of the gzip");
+                             packing == BLOCKS ? "is corrupt" : "unknown flags in the gzip");
                 drop(&twice);
                 drop(&packed);
         }

@@ -73,8 +73,8 @@ static void test_other_kinds(void **state)
                "at it and download the file again");
         REFUSE("NCBI.sra\5\3", PLAIN, " is an SRA archive [fastq-dump -Z FILE]");
         REFUSE("\x89HDF\r\n\x1a\n", PLAIN,
-               " is an HDF5 file (a fast5 file, if it comes from a sequencer); a basecaller makes "
-               "FASTQ or BAM from it");
+               " is an HDF5 file (a fast5 file, if it comes from a sequencer); make FASTQ or BAM "
+               "from it with a basecaller");
         REFUSE("BAI\1\0\0", PLAIN, " is the index of a BAM file; name the file that it belongs to");
         REFUSE("CRAM\3\0 and so on", GZIP,
                " is, once decompressed, CRAM; decompress it to a file, since CRAM cannot be read "
