@@ -55,8 +55,7 @@ enum kc_status text_out_open(struct text_out *out, const char *path, struct kc_e
                 return create(out, path, err);
         out->fd = open(path, O_WRONLY | O_CLOEXEC);
         if (out->fd < 0)
-                return kc_fail(err, KC_EIO, "cannot open %s for writing: %s", path,
-                               strerror(errno));
+                return kc_fail(err, KC_EIO, "cannot write to %s: %s", path, strerror(errno));
         return KC_OK;
 }
 
