@@ -135,6 +135,7 @@ static void put_devices_json(struct text_out *out, const struct kc_gpu_device *d
                 json_number(&json, "memory_bytes", d->memory_nbytes);
                 json_number(&json, "free_bytes", d->free_nbytes);
                 json_number(&json, "multiprocessors", (uint64_t)d->nmultiprocessors);
+                json_bool(&json, "compiled", d->compiled);
                 json_string(&json, "trouble", d->trouble);
                 json_end(&json, '}');
         }

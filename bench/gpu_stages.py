@@ -3,9 +3,11 @@
 
     bench/gpu_stages.py --build build -- -k 31,55 -n 7
 
-What is behind -- goes to bench_gpu (bench/gpu/bench_gpu.cu says what it takes). Each of its lines,
+What comes after -- goes to bench_gpu (bench/gpu/bench_gpu.cu says what it takes). Each of its lines,
 with machine, commit, date and command, goes to bench/results/gpu-stages.jsonl; bench/report.py makes
-tables and a plot of them. Without a device: exit 77.
+tables and a plot of them. Without a device: exit 77. A program without machine code for the device
+is refused with exit 3, because the driver would compile its kernels at the start; --no-record runs
+it all the same and keeps nothing.
 """
 import argparse
 import datetime
@@ -15,7 +17,7 @@ import subprocess
 import sys
 import threading
 
-from compare import ROOT, commit, machine
+from compare import ROOT, add_no_record, commit, machine, open_log
 
 
 def tell(record):
@@ -24,26 +26,29 @@ def tell(record):
           f"{record['g_per_s']:8.2f} G {record['unit']}/s{share}", flush=True)
 
 
-def keep(words, path, tell, limit=None):
+def keep(words, path, tell, limit=None, record=True):
     """
     Run a program of this folder's that prints lines of JSON; append each, with machine, commit, date
     and command, to path and hand it to tell(). Killed after `limit` seconds. Returns its exit status.
+    Unless record, nothing is kept. Nor is, ever, a line which says that the driver has compiled the
+    kernels.
     """
+    words = words if record else [words[0], "-J", *words[1:]]
     common = {"command": " ".join([pathlib.Path(words[0]).name, *words[1:]]), "machine": machine(),
               "commit": commit(), "date": datetime.date.today().isoformat()}
-    path.parent.mkdir(exist_ok=True)
     child = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
     alarm = threading.Timer(limit or threading.TIMEOUT_MAX, child.kill)
     alarm.daemon = True
     alarm.start()
-    with open(path, "a") as log:
+    with open_log(path, record) as log:
         for line in child.stdout:
             if not line.endswith("\n"):  # killed in its middle
                 break
-            record = json.loads(line)
-            tell(record)
-            log.write(json.dumps({**record, **common}) + "\n")
-            log.flush()
+            row = json.loads(line)
+            tell(row)
+            if not row.get("jit"):
+                log.write(json.dumps({**row, **common}) + "\n")
+                log.flush()
     alarm.cancel()
     return child.wait()
 
@@ -54,10 +59,11 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "bench",
                         help="folder of bench_gpu")
     parser.add_argument("--results", type=pathlib.Path, default=ROOT / "bench" / "results")
-    parser.add_argument("arguments", nargs="*", help="for bench_gpu, behind --")
+    parser.add_argument("arguments", nargs="*", help="for bench_gpu, after --")
+    add_no_record(parser)
     arguments = parser.parse_args()
     words = [str(arguments.build.resolve() / "bench_gpu"), *arguments.arguments]
-    sys.exit(keep(words, arguments.results / "gpu-stages.jsonl", tell))
+    sys.exit(keep(words, arguments.results / "gpu-stages.jsonl", tell, record=arguments.record))
 
 
 if __name__ == "__main__":

@@ -3,20 +3,22 @@
 
     bench/tables.py --papers warpdrive,lsm -- -n 5
 
-Each paper is a run of its own, so that one that fails takes no other with it. What is behind -- goes
+Each paper is a run of its own, so that one that fails takes no other with it. What comes after -- goes
 to bench_tables (bench/tables/main.cu says what it takes). Each of its lines, with machine, commit, date
 and command, goes to bench/results/tables.jsonl; bench/report.py makes plots of them and the tables
-of docs/papers.md. Without a device: exit 77.
+of docs/papers.md. Without a device: exit 77. A program without machine code for the device is
+refused with exit 3, because the driver would compile its kernels at the start; --no-record runs it
+all the same and keeps nothing.
 """
 import argparse
 import pathlib
 import sys
 
-from compare import ROOT
+from compare import ROOT, add_no_record
 from gpu_stages import keep
 
 PAPERS = "warpdrive,slab,lsm,linear,hopscotch"
-NO_DEVICE = 77
+REFUSED, NO_DEVICE = 3, 77
 
 
 def tell(record):
@@ -36,13 +38,15 @@ def main():
                         help="folder of bench_tables")
     parser.add_argument("--results", type=pathlib.Path, default=ROOT / "bench" / "results")
     parser.add_argument("--limit", type=float, help="seconds for each paper, then it is killed")
-    parser.add_argument("arguments", nargs="*", help="for bench_tables, behind --")
+    parser.add_argument("arguments", nargs="*", help="for bench_tables, after --")
+    add_no_record(parser)
     arguments = parser.parse_args()
     program, log = arguments.build.resolve() / "bench_tables", arguments.results / "tables.jsonl"
     failed = 0
     for paper in arguments.papers.split(","):
-        status = keep([str(program), *arguments.arguments, paper], log, tell, arguments.limit)
-        if status == NO_DEVICE:
+        status = keep([str(program), *arguments.arguments, paper], log, tell, arguments.limit,
+                      arguments.record)
+        if status in (REFUSED, NO_DEVICE):
             sys.exit(status)
         if status != 0:
             print(f"{paper}: bench_tables ended with status {status}", file=sys.stderr)
