@@ -264,7 +264,7 @@ out:
 /* ---- the end ---- */
 
 /* Fails with EEXIST if the name is taken. */
-static int name_anew(struct kc_new_file *file)
+static int name_new_file(struct kc_new_file *file)
 {
         const char *from = file->temporary, *to = file->path;
         if (from == NULL)
@@ -290,7 +290,7 @@ static enum kc_status flush(const struct kc_new_file *file, struct kc_error *err
 }
 
 /* link() cannot replace a name: the file needs a temporary one first. */
-static int name_in_place_of_another(struct kc_new_file *file)
+static int replace_named_file(struct kc_new_file *file)
 {
         if (file->temporary == NULL &&
             take_temporary_name(file->path, file->fd, &file->temporary) != 0)
@@ -315,7 +315,7 @@ static enum kc_status replace(struct kc_new_file *file, struct kc_error *err)
                         file->must_last = true;
                         KC_TRY(flush(file, err));
                 }
-                if ((exists ? name_in_place_of_another(file) : name_anew(file)) == 0)
+                if ((exists ? replace_named_file(file) : name_new_file(file)) == 0)
                         goto out;
                 if (exists || errno != EEXIST)
                         break;
@@ -331,7 +331,7 @@ static enum kc_status give_name(struct kc_new_file *file, struct kc_error *err)
         hold_signals(file);
         if (file->options.replace)
                 status = replace(file, err);
-        else if (name_anew(file) != 0)
+        else if (name_new_file(file) != 0)
                 status = errno == EEXIST ? fail_exists(file->path, err) : naming_failed(file, err);
         if (status == KC_OK) {
                 free(file->temporary);

@@ -191,11 +191,11 @@ enum kc_status kc_foreign_check(const char *name, enum kc_container outer, const
 /* Whether the first line, or its first field, consists of bases only. */
 static bool is_sequence(const uint8_t *text, size_t n)
 {
-        enum { FEWEST = 4 };
+        enum { MIN_LETTERS = 4 };
         size_t nletters = 0;
         while (nletters < n && text[nletters] != 0 && strchr("ACGTUNacgtun", text[nletters]))
                 nletters++;
-        return nletters >= FEWEST && (nletters == n || isspace(text[nletters]));
+        return nletters >= MIN_LETTERS && (nletters == n || isspace(text[nletters]));
 }
 
 enum kc_status kc_foreign_refuse(const char *name, enum kc_container outer, const uint8_t *bytes,

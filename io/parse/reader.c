@@ -111,10 +111,10 @@ static void leave(struct kc_reader *reader, struct active *a)
  */
 static int ninflaters(const struct kc_reader *reader)
 {
-        enum { FEWEST = 3 };
+        enum { MIN_WORKERS = 3 };
         size_t nfiles = reader->inputs.n - reader->next_input + (size_t)reader->nactive;
         size_t nworkers = (size_t)reader->nworkers;
-        bool together = nworkers >= FEWEST && (nfiles <= 1 || 2 * nfiles <= nworkers);
+        bool together = nworkers >= MIN_WORKERS && (nfiles <= 1 || 2 * nfiles <= nworkers);
         return together ? reader->nworkers : 1;
 }
 

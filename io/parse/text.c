@@ -196,7 +196,7 @@ static void put_rest(const struct kc_fasta_state *fasta, struct kc_chunk *chunk)
 }
 
 /* Decide about the previous chunk's rest as soon as what follows shows whether it ends a line. */
-static void settle_rest(struct kc_fasta_state *fasta, struct kc_chunk *chunk)
+static void resolve_rest(struct kc_fasta_state *fasta, struct kc_chunk *chunk)
 {
         struct kc_line_rest *rest = &fasta->rest;
         size_t at = chunk->text;
@@ -231,7 +231,7 @@ static void take_rest(struct kc_line_rest *rest, struct kc_chunk *chunk)
 static void split_fasta(struct kc_text *text, struct kc_chunk *chunk, struct cut *cut)
 {
         bool at_begin = cut->tail == chunk->text;
-        settle_rest(&text->fasta, chunk);
+        resolve_rest(&text->fasta, chunk);
         if (at_begin)
                 cut->tail = chunk->text;
         take_rest(&text->fasta.rest, chunk);
