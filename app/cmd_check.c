@@ -63,7 +63,7 @@ static void put_text(struct text_out *out, const char *path, const struct kc_sto
                         format_number(info->nkmers, kmers));
 }
 
-static enum kc_status check_and_tell(const struct invocation *call, struct kc_error *err)
+static enum kc_status check_and_report(const struct invocation *call, struct kc_error *err)
 {
         const struct check_settings *s = call->settings;
         const char *path = call->operands[0];
@@ -90,7 +90,7 @@ static enum kc_status run_check(const struct invocation *call, struct kc_error *
                                           .show_progress = !s->quiet && !s->no_progress };
         if (s->force && s->repair == NULL)
                 return kc_fail(err, KC_EUSAGE, "--force needs --repair");
-        return s->repair != NULL ? repair(call, &plan, err) : check_and_tell(call, err);
+        return s->repair != NULL ? repair(call, &plan, err) : check_and_report(call, err);
 }
 
 #define FIELD(member) offsetof(struct check_settings, member)

@@ -182,7 +182,7 @@ static enum kc_status run_query(const struct invocation *call, struct kc_error *
                 KC_TRY(ask_file(&query, s->file, err));
         KC_TRY(answer_batch(&query, err));
         if (!s->quiet)
-                sequences_tell_skipped(query.k, query.nshort, query.nskipped);
+                sequences_report_skipped(query.k, query.nshort, query.nskipped);
 out:
         close_query(&query);
         return status;

@@ -183,7 +183,7 @@ static enum kc_status tell(struct removing *r, const struct invocation *call, st
                 return status;
         kc_store_get_info(store, &info);
         if (!r->settings->quiet) {
-                sequences_tell_skipped(r->k, r->removals.nshort, r->removals.nskipped);
+                sequences_report_skipped(r->k, r->removals.nshort, r->removals.nskipped);
                 put_text(r, call, &info);
         }
         if (r->settings->json)

@@ -21,7 +21,7 @@ struct repairing {
 };
 
 /* ctx: a struct repairing. */
-static void tell_loss(void *ctx, const struct kc_loss *loss)
+static void report_loss(void *ctx, const struct kc_loss *loss)
 {
         const struct repairing *r = ctx;
         char number[FORMATTED_NBYTES], from[KC_MAX_K + 1] = "", to[KC_MAX_K + 1] = "";
@@ -54,7 +54,7 @@ static enum kc_status write_copy(struct repairing *r, struct kc_error *err)
                                                   .replace = r->plan->force,
                                                   .careful = true,
                                                   .guard = signals_guard };
-        const struct kc_rescue_report report = { tell_loss, r };
+        const struct kc_rescue_report report = { report_loss, r };
         struct kc_store_writer *writer = NULL;
         enum kc_status status = kc_store_create(&writer, r->plan->copy, &options, err);
         if (status != KC_OK)
@@ -81,7 +81,7 @@ static void put_json(const struct repairing *r, struct text_out *out)
 }
 
 /* Return what is missing from the copy as the error with which the command ends. */
-static enum kc_status sum_up(const struct repairing *r, struct kc_error *err)
+static enum kc_status report_missing(const struct repairing *r, struct kc_error *err)
 {
         const struct kc_rescue_totals *lost = &r->lost;
         char kmers[FORMATTED_NBYTES], sum[FORMATTED_NBYTES], tombstones[FORMATTED_NBYTES];
@@ -115,7 +115,7 @@ static enum kc_status repair_store(struct repairing *r, const struct invocation 
         KC_TRY(write_copy(r, err));
         if (r->plan->json)
                 put_json(r, call->out);
-        KC_TRY(sum_up(r, err));
+        KC_TRY(report_missing(r, err));
         if (!r->plan->json)
                 text_out_printf(call->out, "%s: nothing is lost; %s holds everything\n",
                                 r->plan->path, r->plan->copy);

@@ -207,7 +207,7 @@ void sequences_close(struct sequences *s)
         free(s);
 }
 
-void sequences_tell_skipped(int k, uint64_t nshort, uint64_t nskipped)
+void sequences_report_skipped(int k, uint64_t nshort, uint64_t nskipped)
 {
         if (nshort)
                 fprintf(stderr, "kcount: %" PRIu64 " sequences are shorter than k = %d\n", nshort,
