@@ -20,16 +20,16 @@ import threading
 from compare import ROOT, add_no_record, commit, machine, open_log
 
 
-def tell(record):
+def show(record):
     share = f", {100 * record['bandwidth_share']:.0f}% of a copy" if "bandwidth_share" in record else ""
     print(f"{record['stage']:26} {record['table']:9} k={record['k']:<3} {record['median_ms']:9.3f} ms "
           f"{record['g_per_s']:8.2f} G {record['unit']}/s{share}", flush=True)
 
 
-def keep(words, path, tell, limit=None, record=True):
+def keep(words, path, show, limit=None, record=True):
     """
     Run a program of this folder's that prints lines of JSON; append each, with machine, commit, date
-    and command, to path and hand it to tell(). Killed after `limit` seconds. Returns its exit status.
+    and command, to path and hand it to show(). Killed after `limit` seconds. Returns its exit status.
     Unless record, nothing is kept. Nor is, ever, a line which says that the driver has compiled the
     kernels.
     """
@@ -45,7 +45,7 @@ def keep(words, path, tell, limit=None, record=True):
             if not line.endswith("\n"):  # killed in its middle
                 break
             row = json.loads(line)
-            tell(row)
+            show(row)
             if not row.get("jit"):
                 log.write(json.dumps({**row, **common}) + "\n")
                 log.flush()
@@ -63,7 +63,7 @@ def main():
     add_no_record(parser)
     arguments = parser.parse_args()
     words = [str(arguments.build.resolve() / "bench_gpu"), *arguments.arguments]
-    sys.exit(keep(words, arguments.results / "gpu-stages.jsonl", tell, record=arguments.record))
+    sys.exit(keep(words, arguments.results / "gpu-stages.jsonl", show, record=arguments.record))
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ BEST = {("warpdrive", "7: insert"), ("warpdrive", "7: retrieve")}
 
 
 def last_run(records):
-    """The rows of a paper's last run at its full size; of a row told twice, the later."""
+    """The rows of a paper's last run at its full size; of a row that is there twice, the later."""
     whole = [record for record in records if record.get("shift", 0) == 0]
     if not whole:
         return []
@@ -48,31 +48,31 @@ def series_of(record):
 
 
 def linear_depths(records):
-    """Rows of depths, which the author tells twice; records have probes, from 1, after the batch."""
+    """Rows of depths, which the author reports twice; records have probes, from 1, after the batch."""
     rows = []
     for record in records:
         if record["figure"] != "utilization: insert":
             continue
         x = record["x"] + 1 / 32
-        paper = next((told[1:] for told in LINEAR_DEPTHS if abs(told[0] - x) < 1e-3), (None, None))
-        for told, name, field in zip(paper, ("mean", "most"), ("mean_probes", "most_probes")):
+        paper = next((depths[1:] for depths in LINEAR_DEPTHS if abs(depths[0] - x) < 1e-3), (None, None))
+        for theirs, name, field in zip(paper, ("mean", "most"), ("mean_probes", "most_probes")):
             if record.get(field, 1) > 1:
                 rows.append({"paper": "linear", "figure": f"depth: {name}", "x": x, "value": record[field] - 1,
-                             "paper_value": told})
+                             "paper_value": theirs})
     return rows
 
 
 def at_best(records):
     """The paper's figures of BEST are moved to the quickest row of the same x."""
     rows = list(records)
-    for told in records:
-        if (told["paper"], told["figure"]) in BEST and "paper_ops_per_s" in told:
-            same = [row for row in rows if row["figure"] == told["figure"] and row["x"] == told["x"]]
+    for record in records:
+        if (record["paper"], record["figure"]) in BEST and "paper_ops_per_s" in record:
+            same = [row for row in rows if row["figure"] == record["figure"] and row["x"] == record["x"]]
             best = max(same, key=lambda row: row["ops_per_s"])
-            theirs = {field: told[field] for field in ("paper_ops_per_s", "paper_ops_per_GB")}
-            bare = {field: value for field, value in told.items() if field not in theirs}
-            rows[rows.index(told)] = bare
-            best = bare if best is told else best
+            theirs = {field: record[field] for field in ("paper_ops_per_s", "paper_ops_per_GB")}
+            bare = {field: value for field, value in record.items() if field not in theirs}
+            rows[rows.index(record)] = bare
+            best = bare if best is record else best
             rows[rows.index(best)] = {**best, **theirs}
     return rows
 

@@ -7,7 +7,7 @@ from report_rows import (STATS, at_best, figure_of, grouped, harmonic_means, has
                          name_of, ratio, rounded_x, series_of, stat_of, structure_of)
 
 BEGIN, END = "<!-- made by bench/report.py: begin -->", "<!-- made by bench/report.py: end -->"
-FEW = 3                             # rows of a curve that are told one by one
+FEW = 3                             # rows of a curve that are shown one by one
 DATA_SHEET = {"NVIDIA H200": 4800}  # GB/s
 LSM_CLEANUP_GAIN = 4.8              # section V-D of the LSM paper
 
@@ -32,7 +32,7 @@ different: 0.969 of the slots, 15.5 from home.""",
 Figures 9 to 12 are drawings; of 11 and 12 the text has ratios. Allocation is that of the chained table's
 memory on the host, and the copy: how long these take depends on the machine.""",
 }
-# Curves of which every so many rows are told, as they are a table in the paper.
+# Curves of which every so many rows are shown, as they are a table in the paper.
 EVERY = {("linear", "utilization: insert"): 4}
 
 
@@ -77,8 +77,8 @@ def paper_cells(record):
 def every(records):
     """Some rows of a curve, evenly, and the last."""
     step = EVERY.get((records[0]["paper"], records[0]["figure"]))
-    told = records[::step] if step else []
-    return told if not told or told[-1] is records[-1] else [*told, records[-1]]
+    shown = records[::step] if step else []
+    return shown if not shown or shown[-1] is records[-1] else [*shown, records[-1]]
 
 
 def yes_or_no(is_so):
@@ -182,16 +182,16 @@ def relative_cell(record):
 
 def relative_table(records):
     """GLHT's rate in those of others, as its paper tells it: a column for each of them."""
-    told = [record for record in records if "paper_ratio_from" in record]
-    if not told:
+    shown = [record for record in records if "paper_ratio_from" in record]
+    if not shown:
         return []
-    others = [name for (name,) in grouped(told, series_of)]
+    others = [name for (name,) in grouped(shown, series_of)]
     rows = []
-    for (figure, x), mine in grouped(told, figure_of, lambda record: record["x"]).items():
+    for (figure, x), mine in grouped(shown, figure_of, lambda record: record["x"]).items():
         cells = {series_of(record): relative_cell(record) for record in mine}
         rows.append([figure, short(x), *(cells.get(name, "") for name in others)])
     return ["The rate of one in that of the other: here (the paper)", "",
-            *table(["figure:", told[0].get("x_name", "x"), *others], rows)]
+            *table(["figure:", shown[0].get("x_name", "x"), *others], rows)]
 
 
 def rebuilt_table(records):
@@ -224,13 +224,13 @@ def public_table(records):
     """Others' code, the authors' among it, on a device like ours."""
     if not records:
         return []
-    told = [(name, head) for name, head in PUBLIC_RATES.items()
+    shown = [(name, head) for name, head in PUBLIC_RATES.items()
             if any(f"{name}_ops_per_s" in record for record in records)]
     rows = [[record["table"], short(record["n"]), record.get("load") or "",
-             *(million(record[f"{name}_ops_per_s"]) if f"{name}_ops_per_s" in record else "" for name, _ in told)]
+             *(million(record[f"{name}_ops_per_s"]) if f"{name}_ops_per_s" in record else "" for name, _ in shown)]
             for record in records]
     return [f"Public code on an {records[0]['gpu']}, in a run of its own (M/s; n keys, operations or elements):", "",
-            *table(["code:", "n", "load", *(head for _, head in told)], rows)]
+            *table(["code:", "n", "load", *(head for _, head in shown)], rows)]
 
 
 # ---- the section ----
@@ -248,12 +248,12 @@ def about_line(records):
 def paper_lines(paper, records, public):
     pictures = [spec for spec in PICTURES if spec.paper == paper]
     drawn = {figure for spec in pictures for part in spec.parts for figure in part.figures}
-    told = [record for record in at_best(records) if has_paper(record)]
+    shown = [record for record in at_best(records) if has_paper(record)]
     lines = [f"### {NAMES.get(paper, paper)}", "", about_line(records), ""]
     lines += [NOTES[paper], ""] if paper in NOTES else []
     lines += target_table(records)
-    lines += paper_table([*harmonic_means(records), *(record for record in told if not is_spread(record))])
-    lines += spread_tables([record for record in told if is_spread(record)])
+    lines += paper_table([*harmonic_means(records), *(record for record in shown if not is_spread(record))])
+    lines += spread_tables([record for record in shown if is_spread(record)])
     lines += cleanup_line(records) + relative_table(records) + rebuilt_table(records)
     if paper == "linear":
         lines += depth_table(linear_depths(records))
@@ -266,10 +266,10 @@ def paper_lines(paper, records, public):
 def summary(papers):
     rows = []
     for paper, records in papers.items():
-        told = [record for record in at_best(records) if has_paper(record)]
+        shown = [record for record in at_best(records) if has_paper(record)]
         targets = target_groups(records)
         rows.append([NAMES.get(paper, paper),
-                     f"{sum(ratio(record) >= 1 for record in told)} of {len(told)}" if told else "no rates told",
+                     f"{sum(ratio(record) >= 1 for record in shown)} of {len(shown)}" if shown else "no rates given",
                      f"{sum(reached > 0 for _, reached, _ in targets)} of {len(targets)}" if targets else ""])
     return table(["paper:", "rows at or above the paper's", "targets reached"], rows)
 

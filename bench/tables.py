@@ -21,7 +21,7 @@ PAPERS = "warpdrive,slab,lsm,linear,hopscotch"
 REFUSED, NO_DEVICE = 3, 77
 
 
-def tell(record):
+def show(record):
     """A row and its paper's, in millions of operations a second for each GB/s of memory bandwidth."""
     name = ", ".join(str(record[field]) for field in ("figure", "series", "x") if field in record)
     rate = f"{record['ops_per_s'] * 1e-9:8.3f} G/s" if "ops_per_s" in record else " " * 12
@@ -44,7 +44,7 @@ def main():
     program, log = arguments.build.resolve() / "bench_tables", arguments.results / "tables.jsonl"
     failed = 0
     for paper in arguments.papers.split(","):
-        status = keep([str(program), *arguments.arguments, paper], log, tell, arguments.limit,
+        status = keep([str(program), *arguments.arguments, paper], log, show, arguments.limit,
                       arguments.record)
         if status in (REFUSED, NO_DEVICE):
             sys.exit(status)

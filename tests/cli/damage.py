@@ -74,8 +74,8 @@ def test_damaged_reference():
     expect(json.loads(s.kcount("info", "d.kc", "--json"))["runs"], 3, "runs")
     expect(s.kcount("check", "d.kc", code=3, message="repairs it").split(":")[0], "d.kc", "check")
     expect(len(s.said.splitlines()), 1, "lines of check")
-    told = json.loads(s.kcount("check", "d.kc", "--json", code=3))
-    expect((told["ok"], "offset 64" in told["warning"]), (True, True), "check --json")
+    report = json.loads(s.kcount("check", "d.kc", "--json", code=3))
+    expect((report["ok"], "offset 64" in report["warning"]), (True, True), "check --json")
 
     damaged = (s.path / "d.kc").read_bytes()
     for change in (["add", "d.kc", "r0.fa", "--quiet"], ["remove", "d.kc", "C" * K, "--quiet"],
@@ -195,8 +195,8 @@ def test_repair():
            f"the interval of the loss in {s.said!r}")
     s.kcount("check", "c.kc")
     expect(s.kcount("dump", "c.kc").splitlines(), dump[1024:], "the copy")
-    told = json.loads(s.kcount("check", "d.kc", "--repair", "e.kc", "--json", code=1))
-    expect((told["lost_distinct"], told["lost_tombstones"], told["newest_state_lost"]),
+    report = json.loads(s.kcount("check", "d.kc", "--repair", "e.kc", "--json", code=1))
+    expect((report["lost_distinct"], report["lost_tombstones"], report["newest_state_lost"]),
            (1024, 0, False), "check --repair --json")
     # a run of tombstones
     shutil.copy(GOLDEN / "footer3-tombstones-k15.kc", s.path / "t.kc")

@@ -52,7 +52,7 @@ struct fiber {
 static struct fiber fibers[MAX_THREADS], caller;
 static ucontext_t maker;
 
-/* Around a switch: the sanitizer is told of the new stack, and there learns of the old one. */
+/* Around a switch: report the new stack to the sanitizer, and there learn the old one. */
 static void leave(struct fiber *from, const struct fiber *to)
 {
 #ifdef __SANITIZE_ADDRESS__
@@ -256,7 +256,7 @@ static bool end_meeting(const struct warp *warp, struct meeting *meeting)
         return true;
 }
 
-struct told meet_warp(uint32_t mask, uint64_t value, const struct place &place)
+struct exchange meet_warp(uint32_t mask, uint64_t value, const struct place &place)
 {
         unsigned thread = block.current, lane = thread % WARP;
         struct warp *warp = &block.warps[thread / WARP];
