@@ -49,7 +49,7 @@ static const struct advice advices[] = {
           "is a URL)",
           NULL },
         { KC_REMEDY_FILTER, NULL, "try: ", NULL },
-        { KC_REMEDY_FILTER_HEAD, NULL, "to count what comes before: ", NULL },
+        { KC_REMEDY_FILTER_HEAD, NULL, "to read only what comes before: ", NULL },
         { KC_REMEDY_FILTER_WHOLE, NULL, "if it is known to be whole, try: ", NULL },
 };
 

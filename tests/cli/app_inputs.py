@@ -59,7 +59,7 @@ def neither(shown):
 def trailing(what, size, kind="gzip"):
     return (f"in has {what} that {'is' if what == '1 byte' else 'are'} not {kind} after the end of "
             f"its {kind} data (offset {size}): the file is damaged there, or something was added "
-            f"to it; to count what comes before: head -c {size} FILE | kcount ... -")
+            f"to it; to read only what comes before: head -c {size} FILE | kcount ... -")
 
 
 def cut_gzip(size):
