@@ -29,7 +29,7 @@ static enum kc_status parse_bound(const char *text, int k, char filler, uint64_t
         memcpy(letters, text, length);
         int good = kc_kmer_parse(letters, k, kmer);
         if (good < k)
-                return kc_fail(err, KC_EUSAGE, "'%s': letter %d, '%c', is none of ACGTU", text,
+                return kc_fail(err, KC_EUSAGE, "'%s': letter %d, '%c', is not one of ACGTU", text,
                                good + 1, letters[good]);
         return KC_OK;
 }

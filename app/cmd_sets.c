@@ -25,7 +25,8 @@ static enum kc_status parse_rule(const char *text, enum kc_count_rule *rule, str
         if (text == NULL)
                 return KC_OK;
         return kc_fail(err, KC_EUSAGE,
-                       "--counts: '%s' is none of min, max, sum, difference, left and right", text);
+                       "--counts: '%s' is not one of min, max, sum, difference, left or right",
+                       text);
 }
 
 static enum kc_status run(const struct invocation *call, enum kc_set_operation operation,

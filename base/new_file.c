@@ -209,10 +209,11 @@ static enum kc_status lock_again(struct kc_new_file *file, bool *exists, struct 
         if (*exists)
                 return KC_OK;
         if (file->options.lock != NULL)
-                return kc_fail(err, KC_EIO,
-                               "%s was removed or replaced by another process meanwhile; nothing "
-                               "was written",
-                               file->path);
+                return kc_fail(
+                        err, KC_EIO,
+                        "%s was removed or replaced by another process in the meantime; nothing "
+                        "was written",
+                        file->path);
         if (file->lock >= 0)
                 close(file->lock);
         return kc_file_lock_replaced(&file->lock, exists, file->path, err);

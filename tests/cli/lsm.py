@@ -286,7 +286,7 @@ def test_failures():
         fails(s, *call, "a.kc", "a.kc", "-o", "-", message="standard output", code=2)
         fails(s, *call, "a.kc", "a.kc", "-o", "x.kc", "--min", 5, "--max", 4, message="--min", code=2)
         fails(s, *call, "-o", "x.kc", message="", code=2)
-    fails(s, "union", "a.kc", "--counts", "mean", "-o", "x.kc", message="'mean' is none of", code=2)
+    fails(s, "union", "a.kc", "--counts", "mean", "-o", "x.kc", message="'mean' is not one of", code=2)
     fails(s, "subtract", "a.kc", "a.kc", "--counts", "max", "-o", "x.kc", message="subtraction", code=2)
     fails(s, "subtract", "a.kc", "-o", "x.kc", message="", code=2)
     for call in (["add", "DB", "a.fq"], ["remove", "DB", "ACG"], ["compact", "DB"]):
