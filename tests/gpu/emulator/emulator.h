@@ -70,7 +70,7 @@ void pass(void);
 
 /* At an access to memory whose order counts (gpu/device/atomic.cuh): other threads go on first; with a
  * seed, now and then. Outside of kernels nothing happens. */
-void let_others_go_on(void);
+void let_others_continue(void);
 
 /* Ends the program. */
 [[noreturn]] void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));

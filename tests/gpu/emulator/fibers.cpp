@@ -207,7 +207,7 @@ void pass(void)
         run_others();
 }
 
-void let_others_go_on(void)
+void let_others_continue(void)
 {
         if (block.config == NULL || (seed != 0 && draw(2) == 0))
                 return;

@@ -19,7 +19,7 @@
 #define __grid_constant__
 #define __align__(n) alignas(n)
 
-#define KC_ATOMIC_STEP() emulator::let_others_go_on()
+#define KC_ATOMIC_STEP() emulator::let_others_continue()
 
 /* ---- the host's side: ../runtime.cpp ---- */
 
