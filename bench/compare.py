@@ -160,7 +160,8 @@ def commit():
 
 def has_machine_code(kcount, index=0):
     """Whether kcount was built for the device, so that the driver need not compile its kernels."""
-    done = subprocess.run([str(kcount), "info", "--devices", "--json"], capture_output=True, text=True)
+    done = subprocess.run([str(kcount), "info", "--devices", "--json"], capture_output=True,
+                          text=True)
     devices = json.loads(done.stdout) if done.returncode == 0 else []
     return index >= len(devices) or devices[index].get("compiled", True)
 
@@ -173,9 +174,9 @@ def open_log(path, record, kcount=None):
     if not record:
         return open(os.devnull, "w")
     if kcount is not None and not has_machine_code(kcount):
-        sys.exit(f"{kcount} has no machine code for the device, so the driver compiles its kernels at "
-                 "the start: not recorded; build it with -DKCOUNT_CUDA_ARCHS set to the device's compute "
-                 "capability, or add --no-record")
+        sys.exit(f"{kcount} has no machine code for the device, so the driver compiles its kernels "
+                 "at the start: not recorded; build it with -DKCOUNT_CUDA_ARCHS set to the "
+                 "device's compute capability, or add --no-record")
     path.parent.mkdir(exist_ok=True)
     return open(path, "a")
 

@@ -3,7 +3,7 @@
 
     bench/gpu_stages.py --build build -- -k 31,55 -n 7
 
-What comes after -- goes to bench_gpu (bench/gpu/bench_gpu.cu says what it takes). Each of its lines,
+What comes after -- goes to bench_gpu (see bench/gpu/bench_gpu.cu). Each of its lines,
 with machine, commit, date and command, goes to bench/results/gpu-stages.jsonl; bench/report.py makes
 tables and a plot of them. Without a device: exit 77. A program without machine code for the device
 is refused with exit 3, because the driver would compile its kernels at the start; --no-record runs
@@ -28,8 +28,9 @@ def show(record):
 
 def keep(words, path, show, limit=None, record=True):
     """
-    Run a program of this folder's that prints lines of JSON; append each, with machine, commit, date
-    and command, to path and hand it to show(). Killed after `limit` seconds. Returns its exit status.
+    Run a program of this folder's that prints lines of JSON; append each, with machine, commit,
+    date and command, to path and hand it to show(). Killed after `limit` seconds. Returns its exit
+    status.
     Unless record, nothing is kept. Nor is, ever, a line which says that the driver has compiled the
     kernels.
     """

@@ -5,7 +5,8 @@ there is one, on the device. Every run appends a line to bench/results/memory.js
 bench/report.py makes a table of them.
 
     bench/memory.py KCOUNT SIMULATE --genome 1000M [--coverage 1] [--threads 16] [--bounds 256M,1G]
-                    [--devices cpu,cuda] [--name kcount] [--folder DIR] [--commit NAME] [--no-record]
+                    [--devices cpu,cuda] [--name kcount] [--folder DIR] [--commit NAME]
+                    [--no-record]
 
 --name labels the build, such as one of an earlier commit.
 """

@@ -48,13 +48,13 @@ def series_of(record):
 
 
 def linear_depths(records):
-    """Rows of depths, which the author reports twice; records have probes, from 1, after the batch."""
+    """Rows of depths, which the author gives twice; records have probes, from 1, after the batch."""
     rows = []
     for record in records:
         if record["figure"] != "utilization: insert":
             continue
         x = record["x"] + 1 / 32
-        paper = next((depths[1:] for depths in LINEAR_DEPTHS if abs(depths[0] - x) < 1e-3), (None, None))
+        paper = next((row[1:] for row in LINEAR_DEPTHS if abs(row[0] - x) < 1e-3), (None, None))
         for theirs, name, field in zip(paper, ("mean", "most"), ("mean_probes", "most_probes")):
             if record.get(field, 1) > 1:
                 rows.append({"paper": "linear", "figure": f"depth: {name}", "x": x, "value": record[field] - 1,
@@ -67,7 +67,8 @@ def at_best(records):
     rows = list(records)
     for record in records:
         if (record["paper"], record["figure"]) in BEST and "paper_ops_per_s" in record:
-            same = [row for row in rows if row["figure"] == record["figure"] and row["x"] == record["x"]]
+            same = [row for row in rows
+                    if row["figure"] == record["figure"] and row["x"] == record["x"]]
             best = max(same, key=lambda row: row["ops_per_s"])
             theirs = {field: record[field] for field in ("paper_ops_per_s", "paper_ops_per_GB")}
             bare = {field: value for field, value in record.items() if field not in theirs}

@@ -3,8 +3,8 @@
 
     bench/tables.py --papers warpdrive,lsm -- -n 5
 
-Each paper is a run of its own, so that one that fails takes no other with it. What comes after -- goes
-to bench_tables (bench/tables/main.cu says what it takes). Each of its lines, with machine, commit, date
+Each paper is a run of its own, so that one that fails takes no other with it. What comes after --
+goes to bench_tables (bench/tables/main.cu says what it takes). Each of its lines, with machine, commit, date
 and command, goes to bench/results/tables.jsonl; bench/report.py makes plots of them and the tables
 of docs/papers.md. Without a device: exit 77. A program without machine code for the device is
 refused with exit 3, because the driver would compile its kernels at the start; --no-record runs it

@@ -69,7 +69,8 @@ static void test_filters(void **state)
         expect(&command_query, &err, "; try: xz -dc FILE | kcount query ... -f -");
         expect(NULL, &err, "; try: xz -dc FILE | kcount ... -");
         err.remedies = KC_REMEDY_FILTER_HEAD;
-        expect(&command_count, &err, "; to read only what comes before: xz -dc FILE | kcount ... -");
+        expect(&command_count, &err,
+               "; to read only what comes before: xz -dc FILE | kcount ... -");
         err.remedies = KC_REMEDY_MORE_MEMORY | KC_REMEDY_FILTER;
         expect(&command_query, &err, "; try: xz -dc FILE | kcount query ... -f -");
 }

@@ -274,7 +274,8 @@ def test_query_files():
         s.write("in", content)
         for call in ("query", "remove"):
             s.kcount(call, "db.kc", "-f", "in", code=1)
-            expect(s.said, f"kcount: {wanted.replace('kcount ...', f'kcount {call} ... -f')}\n", call)
+            advised = wanted.replace("kcount ...", f"kcount {call} ... -f")
+            expect(s.said, f"kcount: {advised}\n", call)
 
 
 class Proxy:

@@ -147,7 +147,7 @@ def test_runner():
 
 
 def test_no_record():
-    """Neither a run that is not to be recorded is kept, nor a line of code compiled at the start."""
+    """Without recording nothing is kept, and a line of code compiled at the start never is."""
     with tempfile.TemporaryDirectory() as work:
         work, rows = pathlib.Path(work), []
         program, log = work / "bench_tables", work / "log.jsonl"
@@ -167,7 +167,8 @@ def test_machine_code():
         for compiled in ("true", "false"):
             kcount.write_text(FAKE_KCOUNT % compiled)
             kcount.chmod(0o755)
-            expect(compare.has_machine_code(kcount) == (compiled == "true"), f"compiled: {compiled}")
+            has_code = compare.has_machine_code(kcount)
+            expect(has_code == (compiled == "true"), f"compiled: {compiled}")
             expect(compare.has_machine_code(kcount, 1), "an earlier build, which does not say it")
         compare.open_log(log, True).close()
         compare.open_log(log, False, kcount).close()
