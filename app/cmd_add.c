@@ -12,19 +12,20 @@ static const struct option_spec add_options[] = {
 const struct command command_add = {
         .name = "add",
         .run = counting_add,
-        .operands = "DB.kc FILE...",
+        .operands = "FILE.kc FILE...",
         .summary = "Count more reads into a .kc file",
         .description =
                 "The k-mers of FILE... (of any kind that count takes), with the k and the strands "
-                "of DB.kc, are appended to it as another sorted run. Counts add up, as if all reads "
-                "had been counted at once; what is in the file is not rewritten, so the time is "
-                "that of counting the new reads. 'kcount compact' makes one run of all: the same "
-                "file, to the byte, as counting everything at once would have given.\n\n"
-                "Until the new run is complete the file stays what it was, for readers at work, "
-                "too, and after a crash. One command at a time may change a file. It can hold 256 "
-                "runs.\n\n"
-                "If DB.kc was counted with --min or --max, what was left out then is not there to "
-                "add to.",
+                "of FILE.kc, are appended to it as another sorted run. Counts add up, as if all reads "
+                "had been counted at once. The runs that the file has are not rewritten, so this "
+                "takes only as long as counting the new reads. 'kcount compact' merges all runs "
+                "into one, which gives the same file, to the byte, as counting everything at "
+                "once.\n\n"
+                "Until the new run is complete, the file stays as it was, also for programs that "
+                "are reading it, and after a crash. Only one command at a time may change a file. "
+                "It can hold 256 runs.\n\n"
+                "If FILE.kc was counted with --min or --max, the sums lack the counts that were "
+                "dropped then.",
         .examples = "  kcount add sample.kc lane3.fq.gz lane4.fq.gz\n"
                     "  kcount compact sample.kc\n",
         .options = add_options,

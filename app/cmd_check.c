@@ -63,7 +63,7 @@ static void put_text(struct text_out *out, const char *path, const struct kc_sto
                         format_number(info->nkmers, kmers));
 }
 
-static enum kc_status check_and_tell(const struct invocation *call, struct kc_error *err)
+static enum kc_status check_and_report(const struct invocation *call, struct kc_error *err)
 {
         const struct check_settings *s = call->settings;
         const char *path = call->operands[0];
@@ -90,7 +90,7 @@ static enum kc_status run_check(const struct invocation *call, struct kc_error *
                                           .show_progress = !s->quiet && !s->no_progress };
         if (s->force && s->repair == NULL)
                 return kc_fail(err, KC_EUSAGE, "--force needs --repair");
-        return s->repair != NULL ? repair(call, &plan, err) : check_and_tell(call, err);
+        return s->repair != NULL ? repair(call, &plan, err) : check_and_report(call, err);
 }
 
 #define FIELD(member) offsetof(struct check_settings, member)
@@ -122,12 +122,12 @@ const struct command command_check = {
                 "index, the histogram, and that the counts add up to the k-mers counted. Prints a "
                 "line that says ok, or ends with exit code 1 and a message that names the damage.\n\n"
                 "Ends with exit code 3 and a message if no data is lost but something should be "
-                "mended: bytes that a killed add left after the footer, or a damaged reference to "
-                "the footer. The next add, remove or compact mends it.\n\n"
+                "repaired: bytes that a killed add left after the footer, or a damaged reference "
+                "to the footer. The next add, remove or compact repairs it.\n\n"
                 "With --repair, the newest state that can be found is copied to another file, "
                 "without its damaged parts. Each loss is reported with the range of k-mers that it "
                 "lies in; what a run of counts has lost is entered as dropped. If tombstones are "
-                "lost, k-mers that were removed may be back. The exit code is 0 if nothing is lost; "
+                "lost, k-mers that were removed may reappear. The exit code is 0 if nothing is lost; "
                 "otherwise it is 1, with a summary of what is missing, and the copy is kept.",
         .examples = "  kcount check reads.kc\n"
                     "  kcount check damaged.kc --repair rescued.kc\n",

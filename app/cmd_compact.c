@@ -37,16 +37,16 @@ static const struct option_spec compact_options[] = {
 const struct command command_compact = {
         .name = "compact",
         .run = run_compact,
-        .operands = "DB.kc",
+        .operands = "FILE.kc",
         .summary = "Merge the runs of a .kc file into one",
         .description =
-                "What add and remove have appended is merged into one sorted run: counts summed, "
-                "removed k-mers and their tombstones gone, with --min and --max others, too. After "
-                "add the file is the same, to the byte, as counting all reads at once would have "
-                "given.\n\n"
+                "Merges what add and remove have appended into one sorted run: counts are summed, "
+                "and removed k-mers are dropped with their tombstones, and others by --min and "
+                "--max. After add, the file is the same, to the byte, as counting all reads at "
+                "once would have given.\n\n"
                 "The new file is written beside the old one, which it replaces when it is complete "
-                "and on the disk: there must be room for both. 'kcount merge DB.kc -o NEW.kc' does "
-                "the same and keeps DB.kc.",
+                "and on the disk: there must be room for both. 'kcount merge FILE.kc -o NEW.kc' "
+                "does the same and keeps FILE.kc.",
         .examples = "  kcount compact sample.kc\n"
                     "  kcount compact sample.kc --min 2\n",
         .options = compact_options,

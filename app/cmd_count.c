@@ -51,17 +51,17 @@ const struct command command_count = {
         .summary = "Count the k-mers of reads, write a .kc file",
         .description =
                 "FILE is FASTQ or FASTA, plain or compressed with gzip, BGZF or zstd, or SAM, BAM "
-                "or CRAM; its content decides, not its name. - is standard input, and "
+                "or CRAM; the content decides, not the name. - is standard input, and "
                 "@LIST a file that names one input per line; blank lines and lines that begin with "
                 "# are skipped. Files of different kinds may be mixed; all are counted together.\n\n"
                 "A file of another kind, or one that is damaged or truncated, is an error; the "
                 "message says what was found, where, and what to do. Bytes after compressed data "
                 "are never ignored, except zeros up to the end of a gzip or BGZF file. A UTF-8 "
                 "byte order mark before FASTQ or FASTA is skipped.\n\n"
-                "Of alignments, primary ones are counted, once each. Letters outside ACGTU break "
+                "Of alignments, only the primary ones are counted, once each. Letters outside ACGTU break "
                 "k-mers and are reported in the summary.\n\n"
                 "The output appears under its name when it is complete, and not before. An "
-                "existing file is replaced with --force only.",
+                "existing file is replaced only with --force.",
         .examples = "  kcount reads.fq.gz -k 31\n"
                     "  kcount lane1.fq.gz lane2.fq.gz -k 21 -o sample.kc -t 8 -m 16G\n"
                     "  samtools fastq sample.bam | kcount - -k 31 -o sample.kc\n"

@@ -246,7 +246,7 @@ const struct command command_dump = {
         .run = run_dump,
         .operands = "FILE.kc",
         .summary = "Print all k-mers with their counts, sorted",
-        .description = "One line a k-mer, in alphabetical order: the k-mer, a tab, its count.",
+        .description = "One line per k-mer, in alphabetical order: the k-mer, a tab, its count.",
         .examples = "  kcount dump reads.kc | head\n"
                     "  kcount dump reads.kc --min 2 --fasta -o solid.fa\n",
         .options = dump_options,

@@ -73,7 +73,7 @@ const struct command command_hist = {
         .operands = "FILE.kc",
         .summary = "Print the histogram of counts",
         .description =
-                "One line a count, ascending: the count, a tab, the number of distinct k-mers that "
+                "One line per count, ascending: the count, a tab, the number of distinct k-mers that "
                 "have it. Counts that no k-mer has are left out. GenomeScope 2 reads it as it is.",
         .examples = "  kcount hist --genomescope reads.kc > reads.hist\n"
                     "  genomescope2 -i reads.hist -o model -k 31\n",

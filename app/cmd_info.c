@@ -48,9 +48,10 @@ static void put_text(struct text_out *out, const char *path, const struct kc_sto
         for (size_t i = 0; i < info->nnames; i++)
                 text_out_printf(out, "%-22s %s\n", i ? "" : "inputs", info->names[i]);
         if (info->nruns > 1)
-                text_out_puts(out,
-                              "Several runs: each counts by itself; what they hold together tells "
-                              "hist, or info after compact.\n");
+                text_out_puts(
+                        out,
+                        "These numbers add up all runs, so a k-mer in several runs counts several "
+                        "times. For merged numbers, see hist, or info after compact.\n");
 }
 
 static void put_json(struct text_out *out, const char *path, const struct kc_store_info *info)
@@ -90,7 +91,7 @@ static enum kc_status run_info(const struct invocation *call, struct kc_error *e
 {
         const struct info_settings *s = call->settings;
         if (s->devices != (call->noperands == 0))
-                return kc_fail(err, KC_EUSAGE, "info needs FILE.kc or --devices, one of them");
+                return kc_fail(err, KC_EUSAGE, "info needs either FILE.kc or --devices");
         if (s->devices)
                 return device_list(call->out, s->json, err);
         struct kc_store *store;
@@ -122,9 +123,9 @@ const struct command command_info = {
         .name = "info",
         .run = run_info,
         .operands = "FILE.kc | --devices",
-        .summary = "Print what a .kc file says of itself, or the devices",
+        .summary = "Print what a .kc file says about itself, or list the devices",
         .description =
-                "k, strands, totals and the inputs' names, from the file's footer; nothing else of "
+                "k, strands, totals and the inputs' names, from the file's footer; nothing else in "
                 "the file is read, so damage elsewhere goes unseen (see check).",
         .examples = "  kcount info reads.kc\n"
                     "  kcount info --devices\n",

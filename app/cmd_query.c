@@ -182,7 +182,7 @@ static enum kc_status run_query(const struct invocation *call, struct kc_error *
                 KC_TRY(ask_file(&query, s->file, err));
         KC_TRY(answer_batch(&query, err));
         if (!s->quiet)
-                sequences_tell_skipped(query.k, query.nshort, query.nskipped);
+                sequences_report_skipped(query.k, query.nshort, query.nskipped);
 out:
         close_query(&query);
         return status;
@@ -197,9 +197,9 @@ static const struct option_spec query_options[] = {
           .argument = "FILE",
           .offset = FIELD(file),
           .help = "Ask for all k-mers of this file, after those of the arguments: FASTA, FASTQ, or "
-                  "lines of which the first field is taken; plain or compressed with gzip, BGZF or "
+                  "lines, of which the first field is used; plain or compressed with gzip, BGZF or "
                   "zstd; - is standard input. "
-                  "k-mers over letters outside ACGTU, and sequences shorter than k, give no line "
+                  "k-mers that contain letters outside ACGTU, and sequences shorter than k, give no line "
                   "and are reported on standard error." },
         OPTION_THREADS(FIELD(nthreads)),
         OPTION_QUIET(FIELD(quiet)),
@@ -213,10 +213,11 @@ const struct command command_query = {
         .summary = "Print the counts of given k-mers",
         .description =
                 "One line for each k-mer of each sequence, in the order asked: the k-mer, a tab, "
-                "its count, 0 where it is absent. A sequence is k letters long or longer; either "
-                "case, U for T.\n\n"
+                "its count, 0 where it is absent. A sequence has k letters or more, in either "
+                "case; U counts as T.\n\n"
                 "Unless the file was counted with --stranded, a k-mer and its reverse complement "
-                "have the same count, and either may be asked for; the one asked is printed.",
+                "have the same count, and either may be asked for; the one asked for is "
+                "printed.",
         .examples = "  kcount query reads.kc ACGTACGTACGTACGTACGTACGTACGTACG\n"
                     "  kcount query reads.kc -f genes.fa > genes.counts\n"
                     "  kcount dump a.kc | kcount query b.kc -f -\n",

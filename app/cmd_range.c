@@ -29,7 +29,7 @@ static enum kc_status parse_bound(const char *text, int k, char filler, uint64_t
         memcpy(letters, text, length);
         int good = kc_kmer_parse(letters, k, kmer);
         if (good < k)
-                return kc_fail(err, KC_EUSAGE, "'%s': letter %d, '%c', is none of ACGTU", text,
+                return kc_fail(err, KC_EUSAGE, "'%s': letter %d, '%c', is not one of ACGTU", text,
                                good + 1, letters[good]);
         return KC_OK;
 }
@@ -118,9 +118,9 @@ const struct command command_range = {
                 "The k-mers in alphabetical order from FROM to TO, both included, as dump prints "
                 "them. FROM and TO may be shorter than k: FROM is filled with A, TO with T, so "
                 "that 'range FILE.kc ACG ACG' gives all k-mers that begin with ACG.\n\n"
-                "The range is one of the k-mers stored: unless the file was counted with "
-                "--stranded, these are canonical, and a k-mer whose reverse complement comes "
-                "first in the alphabet is found there.",
+                "The range applies to the k-mers as they are stored: unless the file was counted "
+                "with --stranded, these are canonical, so a k-mer whose reverse complement comes "
+                "first in the alphabet is found under that.",
         .examples = "  kcount range reads.kc ACGT ACGT\n"
                     "  kcount range reads.kc A C --count\n",
         .options = range_options,

@@ -110,7 +110,7 @@ static enum kc_status sort_kmers(struct removing *r, struct kc_error *err)
         status = run_engine(r, &own);
         progress_stop(progress);
         if (status != KC_OK)
-                status = kc_fail(err, status, "%s", own.message);
+                kc_fail_as(err, &own);
         else if (signals_caught())
                 status = kc_fail(err, KC_ECANCELED, "interrupted");
 out:
@@ -183,7 +183,7 @@ static enum kc_status tell(struct removing *r, const struct invocation *call, st
                 return status;
         kc_store_get_info(store, &info);
         if (!r->settings->quiet) {
-                sequences_tell_skipped(r->k, r->removals.nshort, r->removals.nskipped);
+                sequences_report_skipped(r->k, r->removals.nshort, r->removals.nskipped);
                 put_text(r, call, &info);
         }
         if (r->settings->json)
@@ -222,8 +222,8 @@ static enum kc_status run_remove(const struct invocation *call, struct kc_error 
         KC_TRY(sort_kmers(&r, err));
         if (r.totals.ndistinct == 0) {
                 fprintf(stderr,
-                        "kcount: warning: no k-mer to remove: no stretch of bases is %d "
-                        "long; %s is unchanged\n",
+                        "kcount: warning: no k-mer to remove: no sequence has %d bases in "
+                        "a row; %s is unchanged\n",
                         r.k, r.path);
                 goto out;
         }
@@ -242,22 +242,22 @@ static const struct option_spec remove_options[] = {
           .name = "file",
           .argument = "FILE",
           .offset = FIELD(file),
-          .help = "Remove all k-mers of this file as well: FASTA, FASTQ, or lines of which the "
-                  "first field is taken (as dump prints them); plain or compressed with gzip, BGZF "
+          .help = "Remove all k-mers of this file as well: FASTA, FASTQ, or lines, of which the "
+                  "first field is used (as dump prints them); plain or compressed with gzip, BGZF "
                   "or zstd; - is standard input. Sequences shorter than k and letters outside ACGTU "
                   "are reported on standard error." },
         OPTION_THREADS(FIELD(nthreads)),
         OPTION_MEMORY(
                 FIELD(memory_nbytes),
                 "Bound on the memory of the whole process, such as 512M (at least 256M). What "
-                "does not fit is spilled to files without a name in the folder of DB.kc; with "
+                "does not fit is spilled to files without a name in the folder of FILE.kc; with "
                 "a small bound, fewer threads work than -t allows. One sequence of -f at a time "
                 "is held in memory, whatever the bound. Default: 1G."),
         OPTION_DEVICE(
                 FIELD(device),
                 "Where to sort the k-mers: auto, cpu, cuda, or cuda:N for one of several "
-                "devices. The file is the same. auto is cpu, because a device takes longer to "
-                "begin than most lists to sort."),
+                "devices. The file is the same. auto means cpu, because a device takes longer "
+                "to start than most lists take to sort."),
         OPTION_GPU_MEMORY(FIELD(gpu_memory_nbytes),
                           "Bound on the device memory that is taken, at least 256M. Default: nine "
                           "tenths of what is free on the device."),
@@ -271,17 +271,17 @@ static const struct option_spec remove_options[] = {
 const struct command command_remove = {
         .name = "remove",
         .run = run_remove,
-        .operands = "DB.kc [SEQUENCE]...",
+        .operands = "FILE.kc [SEQUENCE]...",
         .summary = "Remove k-mers from a .kc file",
         .description =
                 "All k-mers of the sequences are removed, whatever their counts; a sequence is k "
                 "letters long or longer. Unless the file was counted with --stranded, a k-mer and "
-                "its reverse complement are one. What is in the file is not rewritten: a run of "
-                "tombstones is appended, which hide the k-mers in the runs before it. If add "
-                "brings one of them again later, it counts anew. 'kcount compact' drops what is "
-                "removed, and the tombstones.\n\n"
-                "Until the command is complete, the file stays as it was, also for readers at work "
-                "and after a crash. One command at a time may change a file. To get a file without "
+                "its reverse complement are one. The runs that the file has are not rewritten: "
+                "a run of tombstones is appended, which hides the k-mers in the runs before it. If "
+                "add brings one of them back later, its count starts anew. 'kcount compact' drops "
+                "the removed k-mers and the tombstones.\n\n"
+                "Until the command is complete, the file stays as it was, also for programs that "
+                "are reading it, and after a crash. Only one command at a time may change a file. To get a file without "
                 "the k-mers of another .kc file, see subtract.",
         .examples = "  kcount remove sample.kc -f adapters.fa\n"
                     "  kcount dump sample.kc --max 1 | kcount remove sample.kc -f -\n",

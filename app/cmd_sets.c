@@ -25,7 +25,8 @@ static enum kc_status parse_rule(const char *text, enum kc_count_rule *rule, str
         if (text == NULL)
                 return KC_OK;
         return kc_fail(err, KC_EUSAGE,
-                       "--counts: '%s' is none of min, max, sum, difference, left and right", text);
+                       "--counts: '%s' is not one of min, max, sum, difference, left or right",
+                       text);
 }
 
 static enum kc_status run(const struct invocation *call, enum kc_set_operation operation,
@@ -85,7 +86,7 @@ static enum kc_status run_subtract(const struct invocation *call, struct kc_erro
         "file, 0 if it is not there, less those in all others; left out if nothing remains). "
 #define ALIKE \
         "All files must have the same k and strands. Several runs of a file count as one, merged, " \
-        "and what was removed from it is not there. The result has one run."
+        "without what was removed from it. The result has one run."
 
 static const struct option_spec merge_options[] = { OUTPUT_OPTION, COMMON_OPTIONS, { 0 } };
 
@@ -97,7 +98,7 @@ const struct command command_merge = {
         .description =
                 "All k-mers of all files, their counts summed: the same file, to the byte, as "
                 "counting all the reads at once would have given (where no --min or --max was "
-                "used). Of one file, a copy with its runs merged.\n\n" ALIKE,
+                "used). Given one file, it writes a copy with the runs merged.\n\n" ALIKE,
         .examples = "  kcount merge lane1.kc lane2.kc lane3.kc -o sample.kc\n",
         .options = merge_options,
         .settings_nbytes = sizeof(struct combine_settings),
@@ -116,7 +117,7 @@ const struct command command_union = {
         .name = "union",
         .run = run_union,
         .operands = "FILE.kc...",
-        .summary = "Write the k-mers that any of the .kc files has",
+        .summary = "Write the k-mers that are in any of the .kc files",
         .description = "All k-mers of all files; --counts says with which count. With the default, "
                        "sum, it is merge.\n\n" ALIKE,
         .examples = "  kcount union a.kc b.kc --counts max -o any.kc\n",
@@ -137,7 +138,7 @@ const struct command command_intersect = {
         .name = "intersect",
         .run = run_intersect,
         .operands = "FILE.kc...",
-        .summary = "Write the k-mers that all of the .kc files have",
+        .summary = "Write the k-mers that are in all of the .kc files",
         .description =
                 "The k-mers that are in every file; --counts says with which count.\n\n" ALIKE,
         .examples = "  kcount intersect reads.kc assembly.kc --counts left -o common.kc\n"
@@ -162,7 +163,7 @@ const struct command command_subtract = {
         .name = "subtract",
         .run = run_subtract,
         .operands = "FILE.kc FILE.kc...",
-        .summary = "Write the k-mers of a .kc file that others have not",
+        .summary = "Write the k-mers of a .kc file that no other file has",
         .description = "The k-mers of the first file without those of the others.\n\n" ALIKE,
         .examples =
                 "  kcount subtract sample.kc host.kc -o foreign.kc\n"

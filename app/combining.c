@@ -137,7 +137,7 @@ static enum kc_status run_set_somewhere(struct combining *c, struct kc_store_ori
         if (!c->device.cuda ||
             device_fall_back(&c->device, DEVICE_MERGES, &c->gpu, &own, c->settings->quiet))
                 return run_set_on_cpu(c, &sink, origin, names, err);
-        return status == KC_OK ? KC_OK : kc_fail(err, status, "%s", own.message);
+        return status == KC_OK ? KC_OK : kc_fail_as(err, &own);
 }
 
 static enum kc_status run_set(struct combining *c, struct kc_store_origin *origin,

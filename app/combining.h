@@ -40,10 +40,10 @@ enum kc_status combine(const struct invocation *call, const struct combine_plan 
                 "three quarters of the memory that is free.")
 #define COMBINE_DEVICE_OPTIONS \
         OPTION_DEVICE(COMBINE_FIELD(device), \
-                "Where to merge: auto, cpu, cuda, or cuda:N for one of several devices. auto takes " \
-                "CUDA where a device answers and the files hold 14 million k-mers a thread or more, " \
-                "else the CPU, which has done by the time a device is ready. k above 64 is merged on " \
-                "the CPU in any case. The output is the same."), \
+                "Where to merge: auto, cpu, cuda, or cuda:N for one of several devices. auto uses " \
+                "CUDA if a device is available and the files hold at least 14 million k-mers per " \
+                "thread, else the CPU, which finishes before a device is ready. k above 64 is " \
+                "merged on the CPU in any case. The output is the same."), \
         OPTION_GPU_MEMORY(COMBINE_FIELD(gpu_memory_nbytes), \
                 "Bound on the device memory that is taken, at least 256M; CUDA itself takes some " \
                 "more. Default: nine tenths of what is free on the device, of which some GiB are " \

@@ -235,7 +235,7 @@ static enum kc_status run_some_engine(struct count *count, struct kc_error *err)
         if (device_fall_back(&count->device, DEVICE_COUNTS, &count->gpu, &own,
                              count->settings->quiet))
                 return run_again(count, err);
-        return status == KC_OK ? KC_OK : kc_fail(err, status, "%s", own.message);
+        return status == KC_OK ? KC_OK : kc_fail_as(err, &own);
 }
 
 static enum kc_status commit(struct count *count, struct kc_error *err)
@@ -303,8 +303,8 @@ static enum kc_status tell(struct count *count, const struct invocation *call, s
                 summary.stored.ndropped_distinct = summary.stored.ndropped_kmers = 0;
         if (summary.counted.nkmers == 0)
                 fprintf(stderr,
-                        "kcount: warning: no k-mer was counted: no stretch of usable bases "
-                        "is %d long\n",
+                        "kcount: warning: no k-mer was counted: no read has %d usable bases "
+                        "in a row\n",
                         summary.stored.k);
         tell_both(count->settings, call, &summary);
 out:

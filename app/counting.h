@@ -49,11 +49,11 @@ enum kc_status counting_add(const struct invocation *call, struct kc_error *err)
           .argument = "DIR", \
           .offset = COUNTING_FIELD(tmp_dir), \
           .help = "Folder for spilled data. Default: the output's folder. The files have no names " \
-                  "and are gone when the program ends. One is created at the start, so that a " \
-                  "folder that takes no files is reported before anything is read." }, \
+                  "and are gone when the program ends. One is created at the start, so that " \
+                  "an unusable folder is reported before anything is read." }, \
         OPTION_DEVICE(COUNTING_FIELD(device), \
           "Where to count: auto, cpu, cuda, or cuda:N for one of several devices. auto " \
-          "takes CUDA where a device answers, else the CPU; a build with CUDA then says " \
+          "uses CUDA if a device is available, else the CPU, and a build with CUDA then says " \
           "why. k above 64 is counted on the CPU in any case. The output is the same."), \
         { .type = OPTION_TEXT, \
           .name = "table", \

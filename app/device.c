@@ -61,7 +61,7 @@ enum kc_status device_check(const char *device, const char *table, struct kc_err
         bool is_cpu = strcmp(device, "cpu") == 0;
         if (cuda == NULL && !is_cpu && strcmp(device, "auto") != 0)
                 return kc_fail(err, KC_EUSAGE,
-                               "--device: '%s' is none of auto, cpu, cuda, cuda:0, cuda:1, ...",
+                               "--device: '%s' is not one of auto, cpu, cuda, cuda:0, cuda:1, ...",
                                device);
         if (cuda && strchr(cuda, ','))
                 return kc_fail(err, KC_EUSAGE,
@@ -74,7 +74,7 @@ enum kc_status device_check(const char *device, const char *table, struct kc_err
                                "cuda");
         if (table && find_table(table) == NULL)
                 return kc_fail(err, KC_EUSAGE,
-                               "--table: '%s' is none of warpdrive, slab, linear, hopscotch",
+                               "--table: '%s' is not one of warpdrive, slab, linear or hopscotch",
                                table);
         return KC_OK;
 }
@@ -135,6 +135,7 @@ static void put_devices_json(struct text_out *out, const struct kc_gpu_device *d
                 json_number(&json, "memory_bytes", d->memory_nbytes);
                 json_number(&json, "free_bytes", d->free_nbytes);
                 json_number(&json, "multiprocessors", (uint64_t)d->nmultiprocessors);
+                json_bool(&json, "compiled", d->compiled);
                 json_string(&json, "trouble", d->trouble);
                 json_end(&json, '}');
         }

@@ -76,7 +76,7 @@ void help_overview(struct text_out *out)
                            "       kcount COMMAND [ARGUMENT]...\n\nCommands:\n");
         for (const struct command *const *c = command_table; *c; c++)
                 text_out_printf(out, "  %-8s %s\n", (*c)->name, (*c)->summary);
-        text_out_puts(out, "\n'kcount COMMAND --help' tells more; 'man kcount' tells all.\n");
+        text_out_puts(out, "\nSee 'kcount COMMAND --help', or 'man kcount' for all of it.\n");
 }
 
 void help_version(struct text_out *out)

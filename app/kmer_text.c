@@ -92,7 +92,8 @@ enum kc_status kmer_text_check(const char *text, int k, struct kc_error *err)
                                length, k);
         for (size_t i = 0; i < length; i++)
                 if (kc_base_code((unsigned char)text[i]) < 0)
-                        return kc_fail(err, KC_EUSAGE, "'%s': letter %zu, '%c', is none of ACGTU",
-                                       text, i + 1, text[i]);
+                        return kc_fail(err, KC_EUSAGE,
+                                       "'%s': letter %zu, '%c', is not one of ACGTU", text, i + 1,
+                                       text[i]);
         return KC_OK;
 }

@@ -1,6 +1,7 @@
 /*
  * kcount: the table of commands, and the only place that prints errors and chooses the exit code.
  */
+#include "app/advice.h"
 #include "app/help.h"
 #include "app/references.h"
 #include "app/signals.h"
@@ -92,15 +93,17 @@ static int exit_code(const struct invocation *call, const struct kc_error *err,
                 fprintf(stderr, "kcount: interrupted; nothing was written\n");
                 signals_die();
         }
+        char advice[ADVICE_NBYTES];
         if (text_out_pipe_closed(call->out))
                 signals_die_by_pipe();
         else
-                fprintf(stderr, "kcount: %s\n", err->message);
+                fprintf(stderr, "kcount: %s%s\n", err->message,
+                        advice_text(call->command, err, advice));
         if (status == KC_EUNTIDY)
                 return EXIT_UNTIDY;
         if (status != KC_EUSAGE)
                 return EXIT_FAILURE;
-        fprintf(stderr, "kcount: 'kcount %s --help' tells more\n", call->command->name);
+        fprintf(stderr, "kcount: see 'kcount %s --help'\n", call->command->name);
         return EXIT_USAGE;
 }
 

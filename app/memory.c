@@ -33,7 +33,7 @@ static int threads_that_fit(uint64_t nbytes, int nthreads)
 
 /* A device's engine has no tables in host memory that the reader could use meanwhile, so the reader
  * gets its share here. */
-static uint64_t outside(uint64_t nbytes, int nthreads, bool device)
+static uint64_t outside_nbytes(uint64_t nbytes, int nthreads, bool device)
 {
         uint64_t wanted = OUTSIDE_MIB * MIB * (unsigned)nthreads;
         if (device && wanted < nbytes / READER_FRACTION)
@@ -46,7 +46,7 @@ struct memory_plan memory_plan_count(uint64_t nbytes, int nthreads, bool device)
         struct memory_plan plan = { .nthreads = nthreads };
         if (!device)
                 plan.nthreads = threads_that_fit(nbytes, nthreads);
-        plan.reader_nbytes = outside(nbytes, plan.nthreads, device);
+        plan.reader_nbytes = outside_nbytes(nbytes, plan.nthreads, device);
         plan.engine_nbytes = nbytes - PROCESS_MIB * MIB - plan.reader_nbytes;
         /* The CPU engine needs its tables only after everything has been read. */
         if (!device)

@@ -52,7 +52,7 @@ static enum kc_status set_size(const struct option_spec *spec, const char *text,
                 return kc_fail(err, KC_EUSAGE, "%s: '%s' is not a size such as 8G, 500M or 1.5G",
                                option_name(spec, name), text);
         if (*value < spec->min)
-                return kc_fail(err, KC_EUSAGE, "%s: %s is too little; at least %s is needed",
+                return kc_fail(err, KC_EUSAGE, "%s: %s is too small; at least %s is needed",
                                option_name(spec, name), text, format_size(spec->min, least));
         return KC_OK;
 }

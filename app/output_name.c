@@ -49,13 +49,15 @@ enum kc_status output_check(const char *path, bool force, struct kc_error *err)
         if (stat(path, &found) != 0)
                 return KC_OK; /* creating it will report any other problem */
         if (S_ISDIR(found.st_mode))
-                return kc_fail(err, KC_EIO, "%s is a folder; name a file with -o", path);
+                return kc_fail_remedy(err, KC_EIO, KC_REMEDY_OTHER_OUTPUT,
+                                      "%s is a folder, not a file", path);
         if (!S_ISREG(found.st_mode))
-                return kc_fail(err, KC_EIO, "%s is no regular file; a .kc file cannot go there",
-                               path);
+                return kc_fail_remedy(err, KC_EIO, KC_REMEDY_OTHER_OUTPUT,
+                                      "%s is not a regular file, so a .kc file cannot replace it",
+                                      path);
         if (!force)
-                return kc_fail(err, KC_EEXIST,
-                               "%s exists; --force replaces it, -o names another file", path);
+                return kc_fail_remedy(err, KC_EEXIST, KC_REMEDY_OTHER_OUTPUT | KC_REMEDY_REPLACE,
+                                      "%s already exists", path);
         return KC_OK;
 }
 

@@ -112,7 +112,7 @@ struct kc_batch_source removals_source(struct removals *r)
 
 /* ---- the sink ---- */
 
-enum { NONES = 1 << 16 };
+enum { ONES_CAP = 1 << 16 };
 
 static enum kc_status put(void *ctx, uint64_t part, bool last, const uint64_t *kmers,
                           const uint32_t *counts, size_t n, struct kc_error *err)
@@ -121,7 +121,7 @@ static enum kc_status put(void *ctx, uint64_t part, bool last, const uint64_t *k
         enum kc_status status;
         (void)counts;
         do {
-                size_t m = n < NONES ? n : NONES;
+                size_t m = n < ONES_CAP ? n : ONES_CAP;
                 KC_TRY(t->inner.put(t->inner.ctx, part, last && m == n, kmers, t->ones, m, err));
                 kmers += m * t->nwords;
                 n -= m;
@@ -141,10 +141,10 @@ enum kc_status tombstones_init(struct tombstones *t, struct kc_run_sink inner, i
 {
         t->inner = inner;
         t->nwords = (size_t)kc_kmer_nwords(k);
-        t->ones = malloc(NONES * sizeof *t->ones);
+        t->ones = malloc(ONES_CAP * sizeof *t->ones);
         if (t->ones == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
-        for (size_t i = 0; i < NONES; i++)
+        for (size_t i = 0; i < ONES_CAP; i++)
                 t->ones[i] = 1;
         return KC_OK;
 }

@@ -11,7 +11,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 struct repairing {
         const struct repair_plan *plan;
@@ -22,17 +21,16 @@ struct repairing {
 };
 
 /* ctx: a struct repairing. */
-static void tell_loss(void *ctx, const struct kc_loss *loss)
+static void report_loss(void *ctx, const struct kc_loss *loss)
 {
         const struct repairing *r = ctx;
         char number[FORMATTED_NBYTES], from[KC_MAX_K + 1] = "", to[KC_MAX_K + 1] = "";
         kc_kmer_format(loss->from, r->info.k, from);
         if (loss->to != NULL)
                 kc_kmer_format(loss->to, r->info.k, to);
-        fprintf(stderr, "kcount: warning: %s: %s %s of run %u are lost, from %s on%s%s\n",
-                loss->why, format_number(loss->nkmers, number),
-                loss->tombstones ? "tombstones" : "k-mers", loss->run + 1, from,
-                loss->to != NULL ? ", before " : "", to);
+        fprintf(stderr, "kcount: warning: %s: %s %s of run %u are lost, from %s%s%s\n", loss->why,
+                format_number(loss->nkmers, number), loss->tombstones ? "tombstones" : "k-mers",
+                loss->run + 1, from, loss->to != NULL ? " up to, but not including, " : " on", to);
 }
 
 static enum kc_status check_copy(const struct repair_plan *plan, struct kc_error *err)
@@ -43,12 +41,7 @@ static enum kc_status check_copy(const struct repair_plan *plan, struct kc_error
                                "a .kc file cannot be written to standard output; name a file with "
                                "--repair");
         KC_TRY(output_check_inputs(plan->copy, &plan->path, 1, err));
-        if (!plan->force && access(plan->copy, F_OK) == 0)
-                return kc_fail(err, KC_EEXIST,
-                               "%s exists; name another file with --repair, or replace it with "
-                               "--force",
-                               plan->copy);
-        KC_TRY(output_check(plan->copy, true, err));
+        KC_TRY(output_check(plan->copy, plan->force, err));
 out:
         return status;
 }
@@ -61,7 +54,7 @@ static enum kc_status write_copy(struct repairing *r, struct kc_error *err)
                                                   .replace = r->plan->force,
                                                   .careful = true,
                                                   .guard = signals_guard };
-        const struct kc_rescue_report report = { tell_loss, r };
+        const struct kc_rescue_report report = { report_loss, r };
         struct kc_store_writer *writer = NULL;
         enum kc_status status = kc_store_create(&writer, r->plan->copy, &options, err);
         if (status != KC_OK)
@@ -88,7 +81,7 @@ static void put_json(const struct repairing *r, struct text_out *out)
 }
 
 /* Return what is missing from the copy as the error with which the command ends. */
-static enum kc_status sum_up(const struct repairing *r, struct kc_error *err)
+static enum kc_status report_missing(const struct repairing *r, struct kc_error *err)
 {
         const struct kc_rescue_totals *lost = &r->lost;
         char kmers[FORMATTED_NBYTES], sum[FORMATTED_NBYTES], tombstones[FORMATTED_NBYTES];
@@ -122,9 +115,9 @@ static enum kc_status repair_store(struct repairing *r, const struct invocation 
         KC_TRY(write_copy(r, err));
         if (r->plan->json)
                 put_json(r, call->out);
-        KC_TRY(sum_up(r, err));
+        KC_TRY(report_missing(r, err));
         if (!r->plan->json)
-                text_out_printf(call->out, "%s: nothing is lost; %s holds all of it\n",
+                text_out_printf(call->out, "%s: nothing is lost; %s holds everything\n",
                                 r->plan->path, r->plan->copy);
 out:
         return status;

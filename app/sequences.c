@@ -207,14 +207,15 @@ void sequences_close(struct sequences *s)
         free(s);
 }
 
-void sequences_tell_skipped(int k, uint64_t nshort, uint64_t nskipped)
+void sequences_report_skipped(int k, uint64_t nshort, uint64_t nskipped)
 {
         if (nshort)
                 fprintf(stderr, "kcount: %" PRIu64 " sequences are shorter than k = %d\n", nshort,
                         k);
         if (nskipped)
                 fprintf(stderr,
-                        "kcount: %" PRIu64 " letters outside ACGTU; k-mers over them were left "
+                        "kcount: %" PRIu64
+                        " letters outside ACGTU; k-mers that contain them were left "
                         "out\n",
                         nskipped);
 }

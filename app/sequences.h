@@ -26,7 +26,7 @@ enum kc_status sequences_next(struct sequences *sequences, const char **text, si
 
 /* Report on standard error how many sequences were shorter than k and how many letters were skipped
  * because they are not bases, if any. */
-void sequences_tell_skipped(int k, uint64_t nshort, uint64_t nskipped);
+void sequences_report_skipped(int k, uint64_t nshort, uint64_t nskipped);
 
 /* NULL is fine. */
 void sequences_close(struct sequences *sequences);

@@ -1,13 +1,16 @@
 #include "app/stores.h"
 
+#include "app/advice.h"
 #include "io/rescue.h"
 
 #include <stdio.h>
 
-static void warn(const char *warning)
+static void warn(const struct kc_error *warning)
 {
+        char advice[ADVICE_NBYTES];
         if (warning != NULL)
-                fprintf(stderr, "kcount: warning: %s\n", warning);
+                fprintf(stderr, "kcount: warning: %s%s\n", warning->message,
+                        advice_text(NULL, warning, advice));
 }
 
 enum kc_status stores_open(struct kc_store **store, const char *path, struct kc_error *err)

@@ -55,7 +55,7 @@ enum kc_status text_out_open(struct text_out *out, const char *path, struct kc_e
                 return create(out, path, err);
         out->fd = open(path, O_WRONLY | O_CLOEXEC);
         if (out->fd < 0)
-                return kc_fail(err, KC_EIO, "%s: %s", path, strerror(errno));
+                return kc_fail(err, KC_EIO, "cannot write to %s: %s", path, strerror(errno));
         return KC_OK;
 }
 
@@ -117,7 +117,7 @@ enum kc_status text_out_status(const struct text_out *out, struct kc_error *err)
 {
         if (out->failure == 0)
                 return KC_OK;
-        return kc_fail(err, KC_EIO, "%s: %s", out->name, kc_strerror(out->failure));
+        return kc_fail(err, KC_EIO, "cannot write to %s: %s", out->name, kc_strerror(out->failure));
 }
 
 /* Keep the failure: text_out_status can still report it. */

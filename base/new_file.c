@@ -176,9 +176,8 @@ static enum kc_status create_failed(const struct kc_new_file *file, const char *
 
 static enum kc_status fail_exists(const char *path, struct kc_error *err)
 {
-        return kc_fail(err, KC_EEXIST,
-                       "%s already exists; choose another name with -o, or replace it with --force",
-                       path);
+        return kc_fail_remedy(err, KC_EEXIST, KC_REMEDY_OTHER_OUTPUT | KC_REMEDY_REPLACE,
+                              "%s already exists", path);
 }
 
 /* Ask the kernel first: it refuses to follow links that other users may have planted. */
@@ -190,9 +189,9 @@ static enum kc_status look_at_target(struct kc_new_file *file, const char *path,
         if (!*exists && errno != ENOENT)
                 return create_failed(file, path, err);
         if (*exists && !S_ISREG(there.st_mode))
-                return kc_fail(err, KC_EIO,
-                               "cannot write to %s: it is %s; choose another name with -o", path,
-                               S_ISDIR(there.st_mode) ? "a directory" : "not a regular file");
+                return kc_fail_remedy(err, KC_EIO, KC_REMEDY_OTHER_OUTPUT,
+                                      "cannot write to %s: it is %s", path,
+                                      S_ISDIR(there.st_mode) ? "a folder" : "not a regular file");
         file->path = kc_path_follow(path);
         if (file->path == NULL)
                 return create_failed(file, path, err);
@@ -210,10 +209,11 @@ static enum kc_status lock_again(struct kc_new_file *file, bool *exists, struct 
         if (*exists)
                 return KC_OK;
         if (file->options.lock != NULL)
-                return kc_fail(err, KC_EIO,
-                               "%s was removed or replaced by another process meanwhile; nothing "
-                               "was written",
-                               file->path);
+                return kc_fail(
+                        err, KC_EIO,
+                        "%s was removed or replaced by another process in the meantime; nothing "
+                        "was written",
+                        file->path);
         if (file->lock >= 0)
                 close(file->lock);
         return kc_file_lock_replaced(&file->lock, exists, file->path, err);
@@ -265,7 +265,7 @@ out:
 /* ---- the end ---- */
 
 /* Fails with EEXIST if the name is taken. */
-static int name_anew(struct kc_new_file *file)
+static int name_new_file(struct kc_new_file *file)
 {
         const char *from = file->temporary, *to = file->path;
         if (from == NULL)
@@ -291,7 +291,7 @@ static enum kc_status flush(const struct kc_new_file *file, struct kc_error *err
 }
 
 /* link() cannot replace a name: the file needs a temporary one first. */
-static int name_in_place_of_another(struct kc_new_file *file)
+static int replace_named_file(struct kc_new_file *file)
 {
         if (file->temporary == NULL &&
             take_temporary_name(file->path, file->fd, &file->temporary) != 0)
@@ -316,7 +316,7 @@ static enum kc_status replace(struct kc_new_file *file, struct kc_error *err)
                         file->must_last = true;
                         KC_TRY(flush(file, err));
                 }
-                if ((exists ? name_in_place_of_another(file) : name_anew(file)) == 0)
+                if ((exists ? replace_named_file(file) : name_new_file(file)) == 0)
                         goto out;
                 if (exists || errno != EEXIST)
                         break;
@@ -332,7 +332,7 @@ static enum kc_status give_name(struct kc_new_file *file, struct kc_error *err)
         hold_signals(file);
         if (file->options.replace)
                 status = replace(file, err);
-        else if (name_anew(file) != 0)
+        else if (name_new_file(file) != 0)
                 status = errno == EEXIST ? fail_exists(file->path, err) : naming_failed(file, err);
         if (status == KC_OK) {
                 free(file->temporary);

@@ -71,9 +71,9 @@ enum kc_status kc_parallel(int nthreads,
                 int code = kc_thread_create(&m->thread, work, m);
                 if (code != 0) {
                         struct kc_error failure = { 0 };
-                        kc_fail(&failure, KC_ENOMEM,
-                                "cannot start thread %d of %d: %s; try fewer (-t)", nstarted + 1,
-                                nthreads, strerror(code));
+                        kc_fail_remedy(&failure, KC_ENOMEM, KC_REMEDY_FEWER_THREADS,
+                                       "cannot start thread %d of %d: %s", nstarted + 1, nthreads,
+                                       strerror(code));
                         report(&team, &failure);
                         break;
                 }
@@ -87,6 +87,6 @@ enum kc_status kc_parallel(int nthreads,
         pthread_mutex_destroy(&team.lock);
         free(members);
         if (team.first.status != KC_OK)
-                return kc_fail(err, team.first.status, "%s", team.first.message);
+                return kc_fail_as(err, &team.first);
         return KC_OK;
 }

@@ -2,20 +2,59 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 
-enum kc_status kc_fail(struct kc_error *err, enum kc_status status, const char *format, ...)
+/* Whether this is the first failure, so that more can be said about it. */
+static bool record(struct kc_error *err, enum kc_status status, const char *format, va_list args)
 {
         if (err == NULL || err->status != KC_OK)
-                return status;
-        va_list args;
-        va_start(args, format);
+                return false;
         err->status = status;
         vsnprintf(err->message, sizeof err->message, format, args);
+        return true;
+}
+
+enum kc_status kc_fail(struct kc_error *err, enum kc_status status, const char *format, ...)
+{
+        va_list args;
+        va_start(args, format);
+        record(err, status, format, args);
         va_end(args);
         return status;
+}
+
+enum kc_status kc_fail_remedy(struct kc_error *err, enum kc_status status, unsigned remedies,
+                              const char *format, ...)
+{
+        va_list args;
+        va_start(args, format);
+        if (record(err, status, format, args))
+                err->remedies = remedies;
+        va_end(args);
+        return status;
+}
+
+enum kc_status kc_fail_filter(struct kc_error *err, unsigned remedies, const char *filter,
+                              const char *format, ...)
+{
+        va_list args;
+        va_start(args, format);
+        if (record(err, KC_EINPUT, format, args)) {
+                err->remedies = remedies;
+                snprintf(err->filter, sizeof err->filter, "%s", filter);
+        }
+        va_end(args);
+        return KC_EINPUT;
+}
+
+enum kc_status kc_fail_as(struct kc_error *err, const struct kc_error *failure)
+{
+        if (err != NULL && err->status == KC_OK)
+                *err = *failure;
+        return failure->status;
 }
 
 const char *kc_strerror(int code)

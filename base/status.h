@@ -5,6 +5,8 @@
 #ifndef KC_BASE_STATUS_H
 #define KC_BASE_STATUS_H
 
+#include <stdint.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -22,19 +24,71 @@ enum kc_status {
         KC_ECANCELED, /* kc_job.cancel was set */
 };
 
+/*
+ * What would help against a failure. Only app/ knows which options and commands do that, so the
+ * messages of libraries name none of them.
+ */
+enum kc_remedy {
+        /* of the output and of temporary files */
+        KC_REMEDY_OTHER_OUTPUT = 1 << 0, /* give the output another name */
+        KC_REMEDY_REPLACE = 1 << 1,      /* allow the output to be replaced */
+        KC_REMEDY_OTHER_TMP = 1 << 2,    /* put temporary files in another folder */
+        KC_REMEDY_ROOMIER_TMP = 1 << 3,  /* put them where there is more room */
+        /* of resources */
+        KC_REMEDY_MORE_MEMORY = 1 << 4,
+        KC_REMEDY_LESS_MEMORY = 1 << 5,
+        KC_REMEDY_FEWER_THREADS = 1 << 6,
+        KC_REMEDY_IGNORE_QUALITIES = 1 << 7,
+        /* of devices */
+        KC_REMEDY_MORE_GPU_MEMORY = 1 << 8,
+        KC_REMEDY_OTHER_GPU_MEMORY = 1 << 9,  /* the bound was within what seemed free */
+        KC_REMEDY_STATE_GPU_MEMORY = 1 << 10, /* state the bound: batches are sized to fit it */
+        KC_REMEDY_LIST_DEVICES = 1 << 11,
+        KC_REMEDY_BUILD_CUDA = 1 << 12, /* build the CUDA engine */
+        KC_REMEDY_BUILD_ARCH = 1 << 13, /* build it for the device's architecture */
+        KC_REMEDY_CPU = 1 << 14,        /* use the CPU engine */
+        /* of .kc files */
+        KC_REMEDY_READ_COUNTS = 1 << 15,  /* use a command that reads counts */
+        KC_REMEDY_SAME_STRANDS = 1 << 16, /* count all files with strands, or all without */
+        KC_REMEDY_COMPACT = 1 << 17,      /* merge the runs of the file */
+        KC_REMEDY_CHANGE = 1 << 18,       /* any command that changes the file repairs it */
+        KC_REMEDY_CHECK = 1 << 19,        /* check the file */
+        KC_REMEDY_RESCUE = 1 << 20,       /* copy what is sound in it */
+        /* of inputs */
+        KC_REMEDY_UNPACK = 1 << 21,
+        KC_REMEDY_REFERENCE = 1 << 22,    /* tell htslib where the reference sequence is */
+        KC_REMEDY_FILTER = 1 << 23,       /* read what kc_error.filter writes */
+        KC_REMEDY_FILTER_HEAD = 1 << 24,  /* likewise: what comes before the damage */
+        KC_REMEDY_FILTER_WHOLE = 1 << 25, /* likewise, if the file is known to be whole */
+};
+
 /* The first failure. Zero-initialise it; use one per thread, or guard it yourself. */
 struct kc_error {
         enum kc_status status;
+        unsigned remedies;      /* of enum kc_remedy, combined with | */
+        uint64_t needed_nbytes; /* the bound on memory that would be enough; 0: unknown */
+        char filter[128];       /* a shell command that reads FILE, whose output can be read */
         char message[1024];
 };
 
 /*
  * Record a failure and return its status, so that `return kc_fail(err, ...)` reads well.
  * The first failure is kept: a later one does not overwrite it. err may be NULL.
- * The message names the file, the record or offset, and what the user can do; no newline.
+ * The message names the file, the record or offset, and what is wrong; no newline.
  */
 enum kc_status kc_fail(struct kc_error *err, enum kc_status status, const char *format, ...)
         __attribute__((format(printf, 3, 4)));
+
+/* Likewise, with what would help: of enum kc_remedy, combined with |. */
+enum kc_status kc_fail_remedy(struct kc_error *err, enum kc_status status, unsigned remedies,
+                              const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* Likewise, for an input that is readable through a filter, a shell command. Returns KC_EINPUT. */
+enum kc_status kc_fail_filter(struct kc_error *err, unsigned remedies, const char *filter,
+                              const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* Record a failure that another kc_error holds, as kc_fail would, and return its status. */
+enum kc_status kc_fail_as(struct kc_error *err, const struct kc_error *failure);
 
 /* strerror(code), but for EFBIG it names the process's limit on file sizes, if there is one. */
 const char *kc_strerror(int code);

@@ -35,19 +35,17 @@ enum kc_status kc_temp_file_open(const char *folder, int *fd, struct kc_error *e
         if (*fd < 0)
                 *fd = open_and_unlink(folder);
         if (*fd < 0)
-                return kc_fail(err, KC_EIO,
-                               "cannot create a temporary file in %s: %s; choose another folder "
-                               "with --tmp",
-                               folder, why_not(folder, errno));
+                return kc_fail_remedy(err, KC_EIO, KC_REMEDY_OTHER_TMP,
+                                      "cannot create a temporary file in %s: %s", folder,
+                                      why_not(folder, errno));
         return KC_OK;
 }
 
 enum kc_status kc_temp_file_write_failed(const char *folder, int code, struct kc_error *err)
 {
-        return kc_fail(err, KC_EIO,
-                       "cannot write to a temporary file in %s: %s; choose a folder with more room "
-                       "with --tmp, or allow more memory with -m",
-                       folder, code == 0 ? "nothing was written" : kc_strerror(code));
+        return kc_fail_remedy(err, KC_EIO, KC_REMEDY_ROOMIER_TMP | KC_REMEDY_MORE_MEMORY,
+                              "cannot write to a temporary file in %s: %s", folder,
+                              code == 0 ? "nothing was written" : kc_strerror(code));
 }
 
 enum kc_status kc_temp_file_write(const char *folder, int fd, const void *data, size_t nbytes,

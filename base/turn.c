@@ -22,7 +22,7 @@ void kc_turn_destroy(struct kc_turn *turn)
         }
 }
 
-static void relax(void)
+static void pause_cpu(void)
 {
 #if defined(__x86_64__)
         __builtin_ia32_pause();
@@ -36,7 +36,7 @@ void kc_turn_wait(struct kc_turn *turn, uint64_t number)
         for (int i = 0; i < NSPINS; i++) {
                 if (atomic_load_explicit(&turn->next, memory_order_acquire) == number)
                         return;
-                relax();
+                pause_cpu();
         }
         struct kc_turn_queue *queue = &turn->queues[number % KC_TURN_NQUEUES];
         pthread_mutex_lock(&queue->lock);

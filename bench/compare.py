@@ -108,6 +108,7 @@ TOOLS = {
 }
 
 
+ON_DEVICE = {"kcount cuda", "kcount slab", "kcount cuda 1G"}
 DEFAULT_TOOLS = "kcount,kmc,kmc -r,jellyfish,gerbil,FastK,yak"
 
 
@@ -156,6 +157,34 @@ def commit():
     done = subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"],
                           capture_output=True, text=True)
     return done.stdout.strip()
+
+
+def has_machine_code(kcount, index=0):
+    """Whether kcount was built for the device, so that the driver need not compile its kernels."""
+    done = subprocess.run([str(kcount), "info", "--devices", "--json"], capture_output=True,
+                          text=True)
+    devices = json.loads(done.stdout) if done.returncode == 0 else []
+    return index >= len(devices) or devices[index].get("compiled", True)
+
+
+def open_log(path, record, kcount=None):
+    """
+    The file for a benchmark's lines; one that keeps nothing unless record.
+    kcount: the program if a device does its work. It must have been built for the device.
+    """
+    if not record:
+        return open(os.devnull, "w")
+    if kcount is not None and not has_machine_code(kcount):
+        sys.exit(f"{kcount} has no machine code for the device, so the driver compiles its kernels "
+                 "at the start: not recorded; build it with -DKCOUNT_CUDA_ARCHS set to the "
+                 "device's compute capability, or add --no-record")
+    path.parent.mkdir(exist_ok=True)
+    return open(path, "a")
+
+
+def add_no_record(parser):
+    parser.add_argument("--no-record", dest="record", action="store_false",
+                        help="print the results and keep none of them")
 
 
 def clear(work):
@@ -265,6 +294,7 @@ def parse_arguments():
                         help="folder of LABEL.jsonl")
     parser.add_argument("--kcount", type=pathlib.Path, default=ROOT / "build" / "kcount")
     parser.add_argument("--work", type=pathlib.Path, help="folder for outputs (default: a new one)")
+    add_no_record(parser)
     return parser.parse_args()
 
 
@@ -273,11 +303,11 @@ def main():
     os.environ["PATH"] = f"{arguments.kcount.resolve().parent}:{os.environ['PATH']}"
     tools = [tool for tool in arguments.tools.split(",") if shutil.which(TOOLS[tool][0])]
     tools.sort(key=lambda tool: TOOLS[tool][0] != "kcount")  # first: jellyfish needs its number
-    arguments.results.mkdir(exist_ok=True)
     common = {"label": arguments.label, "date": datetime.date.today().isoformat(), "commit": commit(),
               "machine": machine()}
     with tempfile.TemporaryDirectory(dir=arguments.work) as work, \
-            open(arguments.results / f"{arguments.label}.jsonl", "a") as log:
+            open_log(arguments.results / f"{arguments.label}.jsonl", arguments.record,
+                     arguments.kcount if ON_DEVICE & set(tools) else None) as log:
         work = pathlib.Path(work)
         for reads in arguments.reads:
             (work / reads.name).symlink_to(reads.resolve())

@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 
-from compare import ROOT, commit, machine, timed
+from compare import ROOT, add_no_record, commit, machine, open_log, timed
 
 
 def count(device):
@@ -100,6 +100,7 @@ def parse_arguments():
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build",
                         help="folder that holds kcount and bench/bench_gunzip")
     parser.add_argument("--work", type=pathlib.Path, help="folder for outputs (default: a new one)")
+    add_no_record(parser)
     return parser.parse_args()
 
 
@@ -107,11 +108,12 @@ def main():
     arguments = parse_arguments()
     build = arguments.build.resolve()
     os.environ["PATH"] = f"{build}:{build / 'bench'}:{os.environ['PATH']}"
-    arguments.results.mkdir(exist_ok=True)
+    on_device = "count cuda" in arguments.ways
     common = {"label": arguments.label, "date": datetime.date.today().isoformat(),
               "commit": commit(), "machine": machine()}
     with tempfile.TemporaryDirectory(dir=arguments.work) as work, \
-            open(arguments.results / f"{arguments.label}.jsonl", "a") as log:
+            open_log(arguments.results / f"{arguments.label}.jsonl", arguments.record,
+                     build / "kcount" if on_device else None) as log:
         work = pathlib.Path(work)
         for path in arguments.files:
             (work / path.name).symlink_to(path.resolve())

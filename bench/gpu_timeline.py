@@ -13,7 +13,7 @@ import json
 import pathlib
 import tempfile
 
-from compare import ROOT, commit, machine, timed
+from compare import ROOT, add_no_record, commit, machine, open_log, timed
 
 
 def intervals(path):
@@ -30,7 +30,9 @@ def main():
     parser.add_argument("--kcount", type=pathlib.Path, default=ROOT / "build" / "kcount")
     parser.add_argument("--results", type=pathlib.Path, default=ROOT / "bench" / "results")
     parser.add_argument("--work", type=pathlib.Path, help="folder for outputs (default: a new one)")
+    add_no_record(parser)
     arguments, options = parser.parse_known_args()
+    log = open_log(arguments.results / "gpu-timeline.jsonl", arguments.record, arguments.kcount)
     words = ["count", arguments.reads.name, *options, "--device", "cuda", "--gpu-trace", "out.tsv",
              "--quiet", "--json", "-o", "out.kc"]
     with tempfile.TemporaryDirectory(dir=arguments.work) as work:
@@ -45,8 +47,7 @@ def main():
               "wall": result["wall"], "bases": summary["bases"], "k": summary["k"],
               "seconds": summary["seconds"], "intervals": trace, "machine": machine(),
               "commit": commit(), "date": datetime.date.today().isoformat()}
-    arguments.results.mkdir(exist_ok=True)
-    with open(arguments.results / "gpu-timeline.jsonl", "a") as log:
+    with log:
         log.write(json.dumps(record) + "\n")
     print(f"{arguments.label}: {result['wall']:.2f} s, {len(trace)} intervals")
 

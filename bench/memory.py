@@ -6,6 +6,7 @@ bench/report.py makes a table of them.
 
     bench/memory.py KCOUNT SIMULATE --genome 1000M [--coverage 1] [--threads 16] [--bounds 256M,1G]
                     [--devices cpu,cuda] [--name kcount] [--folder DIR] [--commit NAME]
+                    [--no-record]
 
 --name labels the build, such as one of an earlier commit.
 """
@@ -16,7 +17,7 @@ import os
 import pathlib
 import tempfile
 
-from compare import commit, machine, timed
+from compare import add_no_record, commit, machine, open_log, timed
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results" / "memory.jsonl"
@@ -53,6 +54,7 @@ def main():
     parser.add_argument("--name", default="kcount")
     parser.add_argument("--folder", default=None)
     parser.add_argument("--commit", default=None)
+    add_no_record(parser)
     arguments = parser.parse_args()
     arguments.kcount, arguments.simulate = arguments.kcount.resolve(), arguments.simulate.resolve()
     reads = f"simulate --genome {arguments.genome} --coverage {arguments.coverage} --length 150 " \
@@ -60,6 +62,8 @@ def main():
     common = {"label": "memory", "date": datetime.date.today().isoformat(),
               "commit": arguments.commit or commit(), "machine": machine(), "reads": reads,
               "threads": arguments.threads, "name": arguments.name}
+    on_device = "cuda" in arguments.devices
+    open_log(RESULTS, arguments.record, arguments.kcount if on_device else None).close()
     with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
         work = pathlib.Path(folder)
         (work / "tmp").mkdir()
@@ -70,7 +74,7 @@ def main():
                 line = {**common, **measure(arguments, work, bound, device)}
                 print(f"{arguments.name} {device} -m {bound}: peak {line['peak_bytes'] / 2**20:.0f} MiB, "
                       f"{line['peak_bytes'] / line['bound_bytes']:.3f} of it, {line['wall']} s", flush=True)
-                with open(RESULTS, "a") as log:
+                with open_log(RESULTS, arguments.record) as log:
                     log.write(json.dumps(line) + "\n")
 
 

@@ -85,26 +85,26 @@ def linear_depths(records):
         if record["figure"] != "utilization: insert":
             continue
         x = record["x"] + 1 / 32
-        paper = next((told[1:] for told in LINEAR_DEPTHS if abs(told[0] - x) < 1e-3), (None, None))
-        for told, name, field in zip(paper, ("mean", "most"), ("mean_probes", "most_probes")):
+        paper = next((row[1:] for row in LINEAR_DEPTHS if abs(row[0] - x) < 1e-3), (None, None))
+        for theirs, name, field in zip(paper, ("mean", "most"), ("mean_probes", "most_probes")):
             if record.get(field, 1) > 1:
                 rows.append({"paper": "linear", "figure": f"depth: {name}", "x": x,
-                             "value": record[field] - 1, "paper_value": told})
+                             "value": record[field] - 1, "paper_value": theirs})
     return rows
 
 
 def at_best(records):
     """The rows, with the paper's figures of BEST moved to the quickest row of the same x."""
     rows = list(records)
-    for told in records:
-        if (told["paper"], told["figure"]) in BEST and "paper_ops_per_s" in told:
+    for record in records:
+        if (record["paper"], record["figure"]) in BEST and "paper_ops_per_s" in record:
             same = [row for row in rows
-                    if (row["figure"], row["x"]) == (told["figure"], told["x"])]
+                    if (row["figure"], row["x"]) == (record["figure"], record["x"])]
             best = max(same, key=lambda row: row["ops_per_s"])
-            theirs = {field: told[field] for field in ("paper_ops_per_s", "paper_ops_per_GB")}
-            bare = {field: value for field, value in told.items() if field not in theirs}
-            rows[rows.index(told)] = bare
-            best = bare if best is told else best
+            theirs = {field: record[field] for field in ("paper_ops_per_s", "paper_ops_per_GB")}
+            bare = {field: value for field, value in record.items() if field not in theirs}
+            rows[rows.index(record)] = bare
+            best = bare if best is record else best
             rows[rows.index(best)] = {**best, **theirs}
     return rows
 
@@ -124,11 +124,11 @@ def harmonic_means(records):
 
 def claims(records):
     """One row of ours for each figure of the paper, baselines left out."""
-    told = [record for record in at_best(records) if has_paper(record) and not is_baseline(record)]
+    stated = [record for record in at_best(records) if has_paper(record) and not is_baseline(record)]
     several = {*HARMONIC, *ONCE}
-    rows = [record for record in told if (record["paper"], record["figure"]) not in several]
+    rows = [record for record in stated if (record["paper"], record["figure"]) not in several]
     for (paper, figure), variant in ONCE.items():
-        mine = [record for record in told if (record["paper"], record["figure"]) == (paper, figure)
+        mine = [record for record in stated if (record["paper"], record["figure"]) == (paper, figure)
                 and variant in (None, structure_of(record))]
         rows += [min(mine, key=ratio)] if mine else []
     return rows + harmonic_means(records)

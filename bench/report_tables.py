@@ -275,16 +275,16 @@ def relative_rows(records):
     rates = [record for record in records if "ops_per_s" in record]
     ways = [name for (name,) in grouped(rates, name_of) if name.startswith("GLHT, ")]
     rows = []
-    for told in (record for record in records if "paper_ratio_from" in record):
-        low, high = told["paper_ratio_from"], told["paper_ratio_to"]
+    for stated in (record for record in records if "paper_ratio_from" in record):
+        low, high = stated["paper_ratio_from"], stated["paper_ratio_to"]
         same = [record for record in rates
-                if (record["figure"], record["x"]) == (told["figure"], told["x"])]
+                if (record["figure"], record["x"]) == (stated["figure"], stated["x"])]
         other = max((record["ops_per_s"] for record in same
-                     if name_of(record).startswith(OTHERS[series_of(told)])), default=None)
+                     if name_of(record).startswith(OTHERS[series_of(stated)])), default=None)
         own = {name_of(record): record["ops_per_s"] for record in same}
         theirs = f"{low:g}" if low == high else f"{low:g} to {high:g}"
         ours = [ratio_text(own[way] / other, low) if other and way in own else "" for way in ways]
-        rows.append([told["figure"], short(told["x"]), series_of(told), theirs, *ours])
+        rows.append([stated["figure"], short(stated["x"]), series_of(stated), theirs, *ours])
     return rows, ways
 
 
@@ -346,14 +346,14 @@ def about_line(records):
 def paper_lines(paper, records, public):
     pictures = [spec for spec in PICTURES if spec.paper == paper]
     drawn = {figure for spec in pictures for part in spec.parts for figure in part.figures}
-    told = [record for record in at_best(records) if has_paper(record)]
-    singles = [*harmonic_means(records), *(record for record in told if not is_spread(record))]
+    stated = [record for record in at_best(records) if has_paper(record)]
+    singles = [*harmonic_means(records), *(record for record in stated if not is_spread(record))]
     lines = [f"## {NAMES.get(paper, paper)}", "", about_line(records), ""]
     lines += [NOTES[paper], ""] if paper in NOTES else []
     lines += paper_table([record for record in singles if not is_baseline(record)])
     lines += bulk_table(records) if paper == "warpdrive" else []
-    lines += spread_tables([record for record in told if is_spread(record)])
-    lines += lsm_table(told) + cleanup_line(records)
+    lines += spread_tables([record for record in stated if is_spread(record)])
+    lines += lsm_table(stated) + cleanup_line(records)
     lines += relative_table(records) + rebuilt_table(records)
     if paper == "linear":
         lines += depth_table(linear_depths(records))

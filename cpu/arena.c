@@ -28,11 +28,10 @@ enum kc_status kc_arena_init(struct kc_arena *arena, size_t nchunks, int nworker
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (base == MAP_FAILED) {
                 free(arena->workers);
-                return kc_fail(err, KC_ENOMEM,
-                               "cannot reserve %zu MiB of memory: that is more than this machine, "
-                               "or its limit on address space (ulimit -v), allows; choose a "
-                               "smaller bound with -m",
-                               arena->nbytes >> 20);
+                return kc_fail_remedy(err, KC_ENOMEM, KC_REMEDY_LESS_MEMORY,
+                                      "cannot reserve %zu MiB of memory: that is more than this "
+                                      "machine or the limit on address space (ulimit -v) allows",
+                                      arena->nbytes >> 20);
         }
         /* A kernel without huge pages works as well, only slower. */
         (void)madvise(base, arena->nbytes + SLAB_NBYTES, MADV_HUGEPAGE);

@@ -66,10 +66,9 @@ template <class Key> struct combiner {
 
 static enum kc_status too_little(const struct kc_gpu *gpu, size_t nruns, struct kc_error *err)
 {
-        return kc_fail(err, KC_ENOMEM,
-                       "%zu MiB of device memory are too little to merge %zu runs in; allow more "
-                       "with --gpu-memory, or use --device cpu",
-                       gpu->limit_nbytes / MIB, nruns);
+        return kc_fail_remedy(err, KC_ENOMEM, KC_REMEDY_MORE_GPU_MEMORY | KC_REMEDY_CPU,
+                              "%zu MiB of device memory is too little to merge %zu runs",
+                              gpu->limit_nbytes / MIB, nruns);
 }
 
 /* Memory for the decoded pairs of a range, and for all that its joins hold at a time: their input,
@@ -344,10 +343,10 @@ static enum kc_status add_up(struct combiner<Key> *c, struct kc_join_totals *tot
         struct kc_gpu_emit_totals out;
         kc_gpu_emitter_totals(c->emitter, &out);
         if (out.sum != c->found.nkept)
-                return kc_fail(err, KC_EDEVICE,
-                               "the device gave counts of %" PRIu64 " in place of %" PRIu64
-                               "; please report this, and use --device cpu",
-                               out.sum, c->found.nkept);
+                return kc_fail_remedy(err, KC_EDEVICE, KC_REMEDY_CPU,
+                                      "the counts from the device add up to %" PRIu64
+                                      " instead of %" PRIu64 "; please report this",
+                                      out.sum, c->found.nkept);
         *totals = c->found;
         totals->nread = c->nread;
         return KC_OK;

@@ -228,10 +228,10 @@ template <class Key> static enum kc_status add_up(struct gpu_engine<Key> *e, str
         struct kc_gpu_emit_totals out;
         kc_gpu_emitter_totals(e->emitter, &out);
         if (out.sum + e->nsaturated != e->nkmers)
-                return kc_fail(err, KC_EDEVICE,
-                               "the device counted %" PRIu64 " k-mers of %" PRIu64
-                               "; please report this, and use --device cpu",
-                               out.sum + e->nsaturated, e->nkmers);
+                return kc_fail_remedy(err, KC_EDEVICE, KC_REMEDY_CPU,
+                                      "the device counted %" PRIu64 " of %" PRIu64
+                                      " k-mers; please report this",
+                                      out.sum + e->nsaturated, e->nkmers);
         e->totals->nkmers = e->nkmers;
         e->totals->ndistinct = out.ndistinct;
         e->totals->nsaturated = e->nsaturated;

@@ -26,6 +26,8 @@ struct kc_gpu_device {
         int major, minor; /* compute capability */
         size_t memory_nbytes, free_nbytes;
         int nmultiprocessors;
+        bool compiled;      /* this build has machine code for it; otherwise the driver compiles the
+                               kernels when the program starts */
         char trouble[1024]; /* why it cannot be used (the fields above may then be unset), or "" */
 };
 

@@ -10,9 +10,8 @@ bool kc_gpu_in_build(void)
 
 static enum kc_status no_cuda(struct kc_error *err)
 {
-        return kc_fail(err, KC_EDEVICE,
-                       "no CUDA in this build; build with nvcc on the PATH (-DKCOUNT_CUDA=ON), or "
-                       "use --device cpu");
+        return kc_fail_remedy(err, KC_EDEVICE, KC_REMEDY_BUILD_CUDA | KC_REMEDY_CPU,
+                              "this build has no CUDA engine");
 }
 
 enum kc_status kc_gpu_devices(struct kc_gpu_device *devices, int cap, int *n, struct kc_error *err)

@@ -108,19 +108,20 @@ static void add_buffers(struct kc_gpu_feed_caps *caps, int k, size_t limit_nbyte
 
 static enum kc_status too_little(size_t limit_nbytes, struct kc_error *err)
 {
-        return kc_fail(err, KC_ENOMEM,
-                       "%zu MiB of device memory are too little to count in; allow more with "
-                       "--gpu-memory, or use --device cpu",
-                       limit_nbytes / MIB);
+        return kc_fail_remedy(err, KC_ENOMEM, KC_REMEDY_MORE_GPU_MEMORY | KC_REMEDY_CPU,
+                              "%zu MiB of device memory is too little to count",
+                              limit_nbytes / MIB);
 }
 
 /* The workers' batches were sized before the device was known, and are too large for it. */
 static enum kc_status too_little_for_these(size_t limit_nbytes, struct kc_error *err)
 {
-        return kc_fail(err, KC_ENOMEM,
-                       "%zu MiB of device memory are too little for batches of the usual size; "
-                       "--gpu-memory %zuM makes them smaller, or use --device cpu",
-                       limit_nbytes / MIB, limit_nbytes / MIB);
+        struct kc_error own = {};
+        kc_fail_remedy(&own, KC_ENOMEM, KC_REMEDY_STATE_GPU_MEMORY | KC_REMEDY_CPU,
+                       "%zu MiB of device memory is too little for batches of the usual size",
+                       limit_nbytes / MIB);
+        own.needed_nbytes = limit_nbytes;
+        return kc_fail_as(err, &own);
 }
 
 template <class Key>

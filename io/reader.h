@@ -14,7 +14,8 @@
 
 struct kc_reader;
 
-/* The reader gets n bytes if -m is fixed_nbytes + factor * n. factor 0: unknown. */
+/* The reader gets n bytes if the bound on the memory of the process is fixed_nbytes + factor * n.
+ * factor 0: unknown. */
 struct kc_reader_bound {
         uint64_t fixed_nbytes;
         unsigned factor;
@@ -27,7 +28,7 @@ struct kc_reader_options {
         struct kc_job *job; /* cancel is honoured; done/total count input bytes; may be NULL */
         uint64_t memory_nbytes; /* limit on the reader's memory, at least about 6 MiB a worker; 0:
                                    as much as is useful */
-        struct kc_reader_bound bound; /* for messages */
+        struct kc_reader_bound bound; /* for kc_error.needed_nbytes */
         /* For tests; 0: the default. */
         size_t chunk_nbytes; /* text that a worker takes at a time */
         size_t record_max;   /* bytes of a FASTQ record that is read whole, not in pieces */

@@ -98,7 +98,7 @@ void kc_store_abort(struct kc_store_writer *writer);
 
 /* As kc_store_warning, for the file that an append has opened; its references are repaired by now.
  * Owned by the writer. */
-const char *kc_store_writer_warning(const struct kc_store_writer *writer);
+const struct kc_error *kc_store_writer_warning(const struct kc_store_writer *writer);
 
 /* ---- reading ---- */
 
@@ -141,10 +141,10 @@ bool kc_store_is_tidy(const struct kc_store *store);
 
 /*
  * What the user should know about an opened file: a footer reference is damaged, and either no data
- * is lost, or what was added last may be missing. One sentence that names the file, owned by the
- * store; NULL if there is nothing to say.
+ * is lost (KC_EUNTIDY), or what was added last may be missing (KC_ECORRUPT). Owned by the store;
+ * NULL if there is nothing to say.
  */
-const char *kc_store_warning(const struct kc_store *store);
+const struct kc_error *kc_store_warning(const struct kc_store *store);
 
 /* KC_ECORRUPT if what was added last may be missing: changing or replacing the file would destroy
  * it for good. kc_store_append refuses such a file by itself. */

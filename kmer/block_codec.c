@@ -407,7 +407,7 @@ bool kc_block_decode(const uint64_t *words, size_t nwords, const uint64_t *first
 
 /* Position after the nth zero (1, 2, ...) of the high bits; 0 if nth is 0, the end of the high bits
  * if there are fewer zeros. */
-static uint32_t behind_zero(const uint64_t *high, uint32_t high_words, uint64_t nth)
+static uint32_t after_zero(const uint64_t *high, uint32_t high_words, uint64_t nth)
 {
         if (nth == 0)
                 return 0;
@@ -453,7 +453,7 @@ bool kc_block_find(const uint64_t *words, size_t nwords, const uint64_t *first, 
         uint64_t high = shifted_word(wanted, key_nwords, plan.low_nbits);
 
         /* k-mers with this high part lie between the high-th zero and the next one */
-        uint32_t at = behind_zero(s.high, plan.high_words, high);
+        uint32_t at = after_zero(s.high, plan.high_words, high);
         for (; at < 64 * plan.high_words && (s.high[at / 64] >> (at % 64) & 1) != 0; at++) {
                 uint32_t i = at - (uint32_t)high;
                 assemble(&plan, &s, key_nwords, i, high, false, value);

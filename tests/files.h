@@ -1,5 +1,5 @@
 /*
- * Files for tests. To be included behind cmocka.h.
+ * Files for tests. To be included after cmocka.h.
  */
 #ifndef KC_TESTS_FILES_H
 #define KC_TESTS_FILES_H

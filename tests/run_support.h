@@ -1,5 +1,5 @@
 /*
- * A sink that keeps the run it is given, for the tests of the engines. To be included behind
+ * A sink that keeps the run it is given, for the tests of the engines. To be included after
  * cmocka.h.
  */
 #ifndef KC_TESTS_RUN_SUPPORT_H

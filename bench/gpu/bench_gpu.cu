@@ -1,14 +1,14 @@
 /*
  * bench_gpu: the stages on the device by themselves, timed with CUDA events.
  *
- *      bench_gpu [-g GENOME] [-c COVERAGE] [-k K,K,...] [-n REPEAT] [-d DEVICE] [-C]
+ *      bench_gpu [-g GENOME] [-c COVERAGE] [-k K,K,...] [-n REPEAT] [-d DEVICE] [-C] [-J]
  *
  * The reads are made on the device: 150 bases, 0.5 % substitutions, by default 40-fold coverage of
  * a genome of 64 Mi bases (2.7 Gbases, 0.7 GB packed: larger than any cache). Each stage runs once
  * to warm up and then REPEAT times. A line of JSON reports all times, the least bytes that must
  * move, and their rate as a share of the bandwidth of a copy on the same device in the same run.
  * bench/gpu_stages.py keeps the lines. -C first checks the counts against all k-mers sorted with
- * CUB. Exit status 77 without a device.
+ * CUB. Exit status 77 without a device, and 3, unless -J, if the build has no machine code for it.
  */
 #include "bench/gpu/stages.cuh"
 #include "gpu/gpu.h"
@@ -26,7 +26,7 @@ struct settings {
         double coverage;
         int kmers[MAX_KMERS], nkmers;
         int repeat, device;
-        bool check;
+        bool check, may_jit;
 };
 
 static void usage(const char *why)
@@ -34,7 +34,7 @@ static void usage(const char *why)
         fprintf(stderr,
                 "bench_gpu: %s\n"
                 "usage: bench_gpu [-g GENOME] [-c COVERAGE] [-k K,K,...] [-n REPEAT] [-d DEVICE] "
-                "[-C]\n",
+                "[-C] [-J]\n",
                 why);
         exit(2);
 }
@@ -54,8 +54,8 @@ static void parse_kmers(struct settings *set, const char *text)
 
 static struct settings parse_arguments(int argc, char **argv)
 {
-        struct settings set = { 64 << 20, 40, { 31, 55 }, 2, 7, 0, false };
-        for (int c; (c = getopt(argc, argv, "g:c:k:n:d:C")) != -1;) {
+        struct settings set = { 64 << 20, 40, { 31, 55 }, 2, 7, 0, false, false };
+        for (int c; (c = getopt(argc, argv, "g:c:k:n:d:CJ")) != -1;) {
                 if (c == 'g')
                         set.genome_nbases = strtoull(optarg, NULL, 10);
                 else if (c == 'c')
@@ -68,6 +68,8 @@ static struct settings parse_arguments(int argc, char **argv)
                         set.device = atoi(optarg);
                 else if (c == 'C')
                         set.check = true;
+                else if (c == 'J')
+                        set.may_jit = true;
                 else
                         usage("no such option");
         }
@@ -100,6 +102,7 @@ int main(int argc, char **argv)
         struct settings set = parse_arguments(argc, argv);
         struct bench bench = {};
         struct kc_error err = {};
+        bench.may_jit = set.may_jit;
         bench_need_device(&bench, "bench_gpu", set.device);
         bench.repeat = set.repeat;
         bench.check = set.check;

@@ -6,19 +6,35 @@
 #include <cstdio>
 #include <cstdlib>
 
-enum { SKIPPED = 77 };
+enum { REFUSED = 3, SKIPPED = 77 };
+
+/* Code that the driver has compiled from PTX is not the code of a build for the device. */
+static void need_machine_code(struct bench *bench, const char *program,
+                              const struct kc_gpu_device *device)
+{
+        bench->jit = !device->compiled;
+        if (!bench->jit || bench->may_jit)
+                return;
+        fprintf(stderr,
+                "%s: refused: this build has no machine code for %s, so the driver would compile "
+                "the kernels at the start; build with -DKCOUNT_CUDA_ARCHS=%d%d, or add -J to see "
+                "results that are not kept\n",
+                program, device->name, device->major, device->minor);
+        exit(REFUSED);
+}
 
 void bench_need_device(struct bench *bench, const char *program, int device)
 {
         struct kc_gpu_device devices[64];
         struct kc_error err = {};
         int n = 0;
-        if (kc_gpu_devices(devices, 64, &n, &err) == KC_OK && device < n) {
-                snprintf(bench->device_name, sizeof bench->device_name, "%s", devices[device].name);
-                return;
+        if (kc_gpu_devices(devices, 64, &n, &err) != KC_OK || device >= n) {
+                fprintf(stderr, "%s: skipped: %s\n", program,
+                        n > 0 ? "no such device" : err.message);
+                exit(SKIPPED);
         }
-        fprintf(stderr, "%s: skipped: %s\n", program, n > 0 ? "no such device" : err.message);
-        exit(SKIPPED);
+        snprintf(bench->device_name, sizeof bench->device_name, "%s", devices[device].name);
+        need_machine_code(bench, program, &devices[device]);
 }
 
 enum kc_status bench_open(struct bench *bench, int device, struct kc_error *err)
@@ -94,6 +110,6 @@ void stage_print(const struct bench *bench, const struct stage *stage)
                bench->device_name, bench->reads.genome_nbases, bench->reads.nreads);
         for (int i = 0; i < stage->nruns; i++)
                 printf("%s%.4f", i > 0 ? ", " : "", stage->ms[i]);
-        printf("]}\n");
+        printf("]%s}\n", bench->jit ? ", \"jit\": true" : "");
         fflush(stdout);
 }

@@ -16,6 +16,8 @@ struct bench {
         struct workload reads;
         int repeat; /* timed runs of a stage, after one to warm up */
         bool check;
+        bool may_jit; /* run even if the driver compiles the kernels at the start */
+        bool jit;     /* it does: the lines say so, and are not to be kept */
         cudaEvent_t begin, end;
         double copy_rate; /* bytes per ms that a copy within the device reads and writes; 0: not
                              known yet */
@@ -45,7 +47,10 @@ static inline struct stage stage_of(const char *name, const char *unit, int k, u
         return stage;
 }
 
-/* Record the device's name; end the program with status 77 if there is no such device. */
+/*
+ * Record the device's name. End the program with status 77 if there is no such device; with status
+ * 3 if the build has no machine code for it, unless bench->may_jit.
+ */
 void bench_need_device(struct bench *bench, const char *program, int device);
 
 /* Open the device. Call bench_close even on failure; a zeroed bench is fine. */

@@ -44,7 +44,7 @@ static enum kc_status drain(void *ctx, int worker, struct kc_error *err)
                 if (!kc_source_fill(d->source, &chunk))
                         break;
                 if (chunk.error.status != KC_OK)
-                        status = kc_fail(err, chunk.error.status, "%s", chunk.error.message);
+                        status = kc_fail_as(err, &chunk.error);
                 atomic_fetch_add(&d->nbytes, chunk.end - chunk.text);
         }
         kc_chunk_free(&chunk);

@@ -1,13 +1,14 @@
 /*
  * bench_tables: the papers' evaluations, rerun on the device at hand.
  *
- *      bench_tables [-n REPEAT] [-s SHIFT] [-d DEVICE] [PAPER...]
+ *      bench_tables [-n REPEAT] [-s SHIFT] [-d DEVICE] [-J] [PAPER...]
  *
  * Runs all papers, or those named. A row of a table or figure is timed with CUDA events: the median
  * of REPEAT runs (5) after a warm-up run. A line of JSON reports it, with the paper's rate if its
  * text has one, and both as operations per second for each GB/s of memory bandwidth: here that of a
  * measured copy, for the paper's device that of its data sheet. -s divides all sizes by 2^SHIFT,
- * for a quick look. Exit status 77 without a device.
+ * for a quick look. Exit status 77 without a device, and 3, unless -J, if the build has no machine
+ * code for it.
  */
 #include "bench/gpu/stages.cuh"
 #include "bench/tables/tables.cuh"
@@ -35,7 +36,7 @@ static void usage(const char *why)
 {
         fprintf(stderr,
                 "bench_tables: %s\n"
-                "usage: bench_tables [-n REPEAT] [-s SHIFT] [-d DEVICE] [PAPER...]\npapers:",
+                "usage: bench_tables [-n REPEAT] [-s SHIFT] [-d DEVICE] [-J] [PAPER...]\npapers:",
                 why);
         for (const struct paper &paper : PAPERS)
                 fprintf(stderr, " %s", paper.name);
@@ -47,13 +48,15 @@ static int parse_arguments(int argc, char **argv, struct tables_bench *b)
 {
         int device = 0;
         b->base.repeat = 5;
-        for (int c; (c = getopt(argc, argv, "n:s:d:")) != -1;) {
+        for (int c; (c = getopt(argc, argv, "n:s:d:J")) != -1;) {
                 if (c == 'n')
                         b->base.repeat = atoi(optarg);
                 else if (c == 's')
                         b->shift = atoi(optarg);
                 else if (c == 'd')
                         device = atoi(optarg);
+                else if (c == 'J')
+                        b->base.may_jit = true;
                 else
                         usage("no such option");
         }

@@ -198,7 +198,8 @@ void tables_print(const struct tables_bench *b, const struct tables_row *row,
                 printf(", \"target_ops_per_s\": %.4g", row->target_ops_per_s);
         if (row->more != NULL)
                 printf(", %s", row->more);
-        printf(", \"shift\": %d, \"gpu\": \"%s\"}\n", b->shift, b->base.device_name);
+        printf(", \"shift\": %d, \"gpu\": \"%s\"%s}\n", b->shift, b->base.device_name,
+               b->base.jit ? ", \"jit\": true" : "");
         fflush(stdout);
 }
 

@@ -214,7 +214,7 @@ static __device__ bool put_pairs(const struct kc_decode_range<Key> *range, size_
         return all_lanes(sound);
 }
 
-static __device__ void tell(struct kc_decode_run *run, const struct found *found)
+static __device__ void report_run(struct kc_decode_run *run, const struct found *found)
 {
         uint64_t sum = found->sum;
         for (int d = 16; d > 0; d /= 2)
@@ -242,7 +242,7 @@ static __device__ bool decode_block(const struct kc_decode_range<Key> *range, si
                            read_counts(words, &plan, &bitmap, scratch->counts) &&
                            put_pairs(range, b, &plan, scratch, to, &found);
         if (sound)
-                tell(&range->runs[block->run], &found);
+                report_run(&range->runs[block->run], &found);
         __syncwarp(); /* before the scratch is reused for another block */
         return sound;
 }

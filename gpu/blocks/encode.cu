@@ -141,8 +141,8 @@ out:
 
 /* Wait for the kernels, and collect their results. */
 template <class Key>
-static enum kc_status learn(struct kc_gpu_encoder<Key> *e, size_t max_blocks, bool last,
-                            struct kc_error *err)
+static enum kc_status read_results(struct kc_gpu_encoder<Key> *e, size_t max_blocks, bool last,
+                                   struct kc_error *err)
 {
         enum kc_status status;
         size_t npairs;
@@ -175,7 +175,7 @@ enum kc_status kc_gpu_encoder_put(struct kc_gpu_encoder<Key> *e,
         const size_t max_blocks =
                 last ? kc_ceil_div(npairs, KC_BLOCK_NKMERS) : npairs / KC_BLOCK_NKMERS;
         if (range->n > e->caps.max_pairs)
-                return kc_fail(err, KC_EUSAGE, "%zu pairs to encode are more than %zu", range->n,
+                return kc_fail(err, KC_EUSAGE, "cannot encode %zu pairs: the most is %zu", range->n,
                                e->caps.max_pairs);
         KC_TRY(begin(e, range, last, &src, err));
         KC_TRY(encode(e, &e->stages[++e->nputs % ENCODE_NSTAGES], &src, max_blocks, err));
@@ -184,7 +184,7 @@ enum kc_status kc_gpu_encoder_put(struct kc_gpu_encoder<Key> *e,
                                                                                e->carry_counts);
                 KC_TRY(KC_LAUNCHED());
         }
-        KC_TRY(learn(e, max_blocks, last, err));
+        KC_TRY(read_results(e, max_blocks, last, err));
         *nparts = e->nblocks == 0 ? 1 : kc_ceil_div(e->nblocks, e->part_blocks);
 out:
         return status;
@@ -194,8 +194,8 @@ out:
 
 /* What describes the range as a whole; reported with its first part. */
 template <class Key>
-static enum kc_status tell_totals(struct kc_gpu_encoder<Key> *e, struct encode_slot<Key> *s,
-                                  struct kc_error *err)
+static enum kc_status report_totals(struct kc_gpu_encoder<Key> *e, struct encode_slot<Key> *s,
+                                    struct kc_error *err)
 {
         const struct encode_totals *totals = e->host.totals;
         const size_t nbig = totals->nbig;
@@ -253,7 +253,7 @@ enum kc_status kc_gpu_encoder_download(struct kc_gpu_encoder<Key> *e, int slot,
         struct encode_stage *stage = &e->stages[e->nputs % ENCODE_NSTAGES];
         describe(e, s);
         if (e->next_block == 0)
-                KC_TRY(tell_totals(e, s, err));
+                KC_TRY(report_totals(e, s, err));
         if (s->blocks.nwords > 0) {
                 size_t nbytes = s->blocks.nwords * sizeof *stage->words;
                 KC_TRY(kc_encode_grow(&s->words, nbytes, err));

@@ -44,7 +44,7 @@ static enum kc_status find(kc_gpu_counter<Key> *c, const kc_superkmer_setup *set
         KC_TRY(kc_counter_begin_time(c, err));
         KC_TRY(kc_superkmer_find(c->gpu, setup, reads, first, nspans, c->found, c->records_cap, n,
                                  err));
-        KC_TRY(KC_CUDA(cudaMemcpyAsync(&c->heard->nrecords, n, sizeof *n, cudaMemcpyDeviceToHost,
+        KC_TRY(KC_CUDA(cudaMemcpyAsync(&c->readback->nrecords, n, sizeof *n, cudaMemcpyDeviceToHost,
                                        c->gpu->stream)));
         KC_TRY(kc_counter_end_time(c, FIND, err));
 out:
@@ -61,7 +61,7 @@ static enum kc_status count_spans(kc_gpu_counter<Key> *c, const kc_superkmer_set
 {
         enum kc_status status;
         KC_TRY(find(c, setup, reads, first, nspans, err));
-        if (c->heard->nrecords > c->records_cap) {
+        if (c->readback->nrecords > c->records_cap) {
                 size_t half = nspans / 2;
                 KC_TRY(count_spans(c, setup, reads, first, half, taker, nsaturated, err));
                 KC_TRY(count_spans(c, setup, reads, first + half, nspans - half, taker, nsaturated,

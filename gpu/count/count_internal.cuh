@@ -14,7 +14,7 @@ enum { TASK_NRECORDS = 2048 }; /* a larger bin is cut into pieces of this many r
 enum count_stage { FIND, SPLIT, COUNT, ORDER, NSTAGES };
 
 /* What the device reports to the host while a batch is counted. */
-struct count_told {
+struct count_readback {
         uint64_t nrecords, npairs;
         uint32_t ntasks, last;
 };
@@ -42,7 +42,7 @@ template <class Key> struct kc_gpu_counter {
         uint32_t *last;    /* [1] end of the next wave of tasks */
         unsigned char *cub_memory;
         size_t cub_nbytes;
-        struct count_told *heard; /* pinned */
+        struct count_readback *readback; /* pinned */
 
         cudaEvent_t events[2];
         double ms[NSTAGES];
@@ -59,7 +59,7 @@ enum kc_status kc_counter_end_time(kc_gpu_counter<Key> *c, enum count_stage stag
                                    struct kc_error *err);
 
 /* The multisplit: sort the records found by bin, then set tasks, bounds (cumulative) and
- * heard->ntasks. */
+ * readback->ntasks. */
 template <class Key>
 enum kc_status kc_counter_split(kc_gpu_counter<Key> *c, const kc_superkmer_setup *setup,
                                 struct kc_error *err);

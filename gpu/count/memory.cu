@@ -82,7 +82,7 @@ template <class Key> static enum kc_status take_memory(kc_gpu_counter<Key> *c, s
         KC_TRY(kc_gpu_new(gpu, &c->cursors, 2, err));
         KC_TRY(kc_gpu_new(gpu, &c->last, 1, err));
         KC_TRY(kc_gpu_new(gpu, &c->cub_memory, c->cub_nbytes, err));
-        KC_TRY(KC_CUDA(cudaMallocHost((void **)&c->heard, sizeof *c->heard)));
+        KC_TRY(KC_CUDA(cudaMallocHost((void **)&c->readback, sizeof *c->readback)));
         for (cudaEvent_t &event : c->events)
                 KC_TRY(KC_CUDA(cudaEventCreate(&event)));
 out:
@@ -107,7 +107,7 @@ template <class Key> void kc_gpu_counter_free(struct kc_gpu_counter<Key> *c)
         kc_gpu_delete(gpu, c->cursors, 2);
         kc_gpu_delete(gpu, c->last, 1);
         kc_gpu_delete(gpu, c->cub_memory, c->cub_nbytes);
-        (void)cudaFreeHost(c->heard);
+        (void)cudaFreeHost(c->readback);
         for (cudaEvent_t event : c->events)
                 if (event != NULL)
                         (void)cudaEventDestroy(event);

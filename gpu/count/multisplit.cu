@@ -87,7 +87,7 @@ static __global__ void multisplit_tasks_kernel(const uint64_t *records, const ui
         }
 }
 
-/* From sorted records to tasks, bounds (cumulative) and heard->ntasks. */
+/* From sorted records to tasks, bounds (cumulative) and readback->ntasks. */
 template <class Key>
 static enum kc_status make_tasks(kc_gpu_counter<Key> *c, const kc_superkmer_setup *setup,
                                  struct kc_error *err)
@@ -95,23 +95,23 @@ static enum kc_status make_tasks(kc_gpu_counter<Key> *c, const kc_superkmer_setu
         enum kc_status status;
         cudaStream_t stream = c->gpu->stream;
         const uint32_t nbins = 1u << setup->bin_bits;
-        const uint64_t n = c->heard->nrecords;
+        const uint64_t n = c->readback->nrecords;
         size_t nbytes = c->cub_nbytes;
         multisplit_offsets_kernel<<<kc_ceil_div(n + 1, THREADS), THREADS, 0, stream>>>(
                 c->records, n, nbins, c->offsets);
         KC_TRY(KC_LAUNCHED());
         KC_TRY(sum_pieces(c, nbins, err));
-        KC_TRY(KC_CUDA(cudaMemcpyAsync(&c->heard->ntasks, c->pieces + nbins, sizeof(uint32_t),
+        KC_TRY(KC_CUDA(cudaMemcpyAsync(&c->readback->ntasks, c->pieces + nbins, sizeof(uint32_t),
                                        cudaMemcpyDeviceToHost, stream)));
         KC_TRY(KC_CUDA(cudaStreamSynchronize(stream)));
-        if (c->heard->ntasks == 0)
+        if (c->readback->ntasks == 0)
                 return KC_OK;
-        multisplit_tasks_kernel<<<kc_ceil_div((size_t)c->heard->ntasks * WARP, THREADS), THREADS, 0,
-                                  stream>>>(c->records, c->offsets, c->pieces, nbins, c->tasks,
-                                            c->bounds);
+        multisplit_tasks_kernel<<<kc_ceil_div((size_t)c->readback->ntasks * WARP, THREADS), THREADS,
+                                  0, stream>>>(c->records, c->offsets, c->pieces, nbins, c->tasks,
+                                               c->bounds);
         KC_TRY(KC_LAUNCHED());
         KC_TRY(KC_CUDA(cub::DeviceScan::InclusiveSum(c->cub_memory, nbytes, c->bounds, c->bounds,
-                                                     (int)c->heard->ntasks, stream)));
+                                                     (int)c->readback->ntasks, stream)));
 out:
         return status;
 }
@@ -130,7 +130,7 @@ enum kc_status kc_counter_split(kc_gpu_counter<Key> *c, const kc_superkmer_setup
         KC_TRY(kc_counter_begin_time(c, err));
         if (setup->bin_bits > 0) /* otherwise all are in one bin, in the order found */
                 KC_TRY(KC_CUDA(cub::DeviceRadixSort::SortKeys(
-                        c->cub_memory, nbytes, buffers, c->heard->nrecords, bin_shift,
+                        c->cub_memory, nbytes, buffers, c->readback->nrecords, bin_shift,
                         bin_shift + setup->bin_bits, c->gpu->stream)));
         c->records = buffers.Current();
         c->found = buffers.Alternate();

@@ -45,19 +45,19 @@ static enum kc_status count_wave(kc_gpu_counter<Key> *c, const kc_gpu_reads *rea
         cudaStream_t stream = c->gpu->stream;
         const pair_buffers<Key> pairs = get_pairs(c);
         const kc_pairs_out<Key> out = { pairs.kmers, pairs.counts, &c->cursors[1] };
-        count_wave_kernel<<<1, 1, 0, stream>>>(c->bounds, *first, c->heard->ntasks,
-                                               c->pairs_cap - c->heard->npairs, c->last);
+        count_wave_kernel<<<1, 1, 0, stream>>>(c->bounds, *first, c->readback->ntasks,
+                                               c->pairs_cap - c->readback->npairs, c->last);
         KC_TRY(KC_LAUNCHED());
-        KC_TRY(KC_CUDA(cudaMemcpyAsync(&c->heard->last, c->last, sizeof(uint32_t),
+        KC_TRY(KC_CUDA(cudaMemcpyAsync(&c->readback->last, c->last, sizeof(uint32_t),
                                        cudaMemcpyDeviceToHost, stream)));
         KC_TRY(KC_CUDA(cudaStreamSynchronize(stream)));
         KC_TRY(kc_counter_begin_time(c, err));
         KC_TRY(kc_count_tasks<Key>(c->gpu, c->kind, &c->table, c->k, c->stranded, reads->words,
-                                   c->records, c->tasks, *first, c->heard->last, &out, err));
-        KC_TRY(KC_CUDA(cudaMemcpyAsync(&c->heard->npairs, &c->cursors[1], sizeof(uint64_t),
+                                   c->records, c->tasks, *first, c->readback->last, &out, err));
+        KC_TRY(KC_CUDA(cudaMemcpyAsync(&c->readback->npairs, &c->cursors[1], sizeof(uint64_t),
                                        cudaMemcpyDeviceToHost, stream)));
         KC_TRY(kc_counter_end_time(c, COUNT, err));
-        *first = c->heard->last;
+        *first = c->readback->last;
 out:
         return status;
 }
@@ -73,10 +73,10 @@ static enum kc_status give_run(kc_gpu_counter<Key> *c, const struct kc_gpu_run_t
         pair_buffers<Key> p = get_pairs(c);
         KC_TRY(kc_counter_begin_time(c, err));
         KC_TRY(kc_gpu_order<Key>(c->gpu, c->k, p.kmers, p.counts, p.kmers_tmp, p.counts_tmp,
-                                 c->heard->npairs, &run, nsaturated, err));
+                                 c->readback->npairs, &run, nsaturated, err));
         KC_TRY(kc_counter_end_time(c, ORDER, err));
         KC_TRY(taker->take(taker->ctx, &run, err));
-        c->heard->npairs = 0;
+        c->readback->npairs = 0;
         KC_TRY(KC_CUDA(cudaMemsetAsync(&c->cursors[1], 0, sizeof(uint64_t), c->gpu->stream)));
 out:
         return status;
@@ -85,7 +85,7 @@ out:
 /* Whether there is room enough for another wave to be worthwhile. */
 template <class Key> static bool has_room(const kc_gpu_counter<Key> *c)
 {
-        return c->pairs_cap - c->heard->npairs >= c->pairs_cap / 8;
+        return c->pairs_cap - c->readback->npairs >= c->pairs_cap / 8;
 }
 
 template <class Key>
@@ -95,12 +95,12 @@ enum kc_status kc_counter_count_tasks(kc_gpu_counter<Key> *c, const kc_gpu_reads
 {
         enum kc_status status = KC_OK;
         uint32_t first = 0;
-        c->heard->npairs = 0;
+        c->readback->npairs = 0;
         KC_TRY(KC_CUDA(cudaMemsetAsync(&c->cursors[1], 0, sizeof(uint64_t), c->gpu->stream)));
-        while (first < c->heard->ntasks) {
+        while (first < c->readback->ntasks) {
                 uint32_t before = first;
                 KC_TRY(count_wave(c, reads, &first, err));
-                if (first == c->heard->ntasks || first == before || !has_room(c))
+                if (first == c->readback->ntasks || first == before || !has_room(c))
                         KC_TRY(give_run(c, taker, nsaturated, err));
         }
 out:

@@ -36,8 +36,8 @@ namespace
 /* The bases from a position on, 16 at a time; arbitrary bases follow the last one. */
 struct base_stream {
         const uint32_t *next;
-        uint32_t nleft;  /* words of the span from *next on */
-        uint32_t behind; /* *(next - 1); its bases from bit `shift` on are still to come */
+        uint32_t nleft;    /* words of the span from *next on */
+        uint32_t previous; /* *(next - 1); its bases from bit `shift` on are still to come */
         uint32_t shift, bits;
 };
 
@@ -49,7 +49,7 @@ __device__ static void stream_begin(base_stream *s, const uint64_t *words, uint6
         s->next = (const uint32_t *)words + position / 16;
         s->nleft = (uint32_t)(position % 16 + nbases + 15) / 16 - 1;
         s->shift = 2 * (uint32_t)(position % 16);
-        s->behind = *s->next++;
+        s->previous = *s->next++;
 }
 
 __device__ static void stream_refill(base_stream *s)
@@ -59,8 +59,8 @@ __device__ static void stream_refill(base_stream *s)
                 ahead = *s->next++;
                 s->nleft--;
         }
-        s->bits = __funnelshift_r(s->behind, ahead, s->shift);
-        s->behind = ahead;
+        s->bits = __funnelshift_r(s->previous, ahead, s->shift);
+        s->previous = ahead;
 }
 
 namespace

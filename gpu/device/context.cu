@@ -8,10 +8,8 @@ enum kc_status kc_cuda_check(cudaError_t code, const char *call, struct kc_error
                 return KC_OK;
         (void)cudaGetLastError();
         if (code == cudaErrorMemoryAllocation)
-                return kc_fail(err, KC_ENOMEM,
-                               "CUDA: %s: out of memory; use --device cpu, or see "
-                               "--gpu-memory",
-                               call);
+                return kc_fail_remedy(err, KC_ENOMEM, KC_REMEDY_OTHER_GPU_MEMORY | KC_REMEDY_CPU,
+                                      "CUDA: %s: out of memory", call);
         return kc_fail(err, KC_EDEVICE, "CUDA: %s: %s", call, cudaGetErrorString(code));
 }
 
@@ -35,10 +33,8 @@ enum kc_status kc_gpu_wake(int device, struct kc_error *err)
         int n;
         enum kc_status status = kc_gpu_devices(NULL, 0, &n, err);
         if (status == KC_OK && device >= n)
-                return kc_fail(err, KC_EDEVICE,
-                               "there is no device cuda:%d; 'kcount info --devices' lists those "
-                               "there are",
-                               device);
+                return kc_fail_remedy(err, KC_EDEVICE, KC_REMEDY_LIST_DEVICES,
+                                      "there is no device cuda:%d", device);
         return status == KC_OK ? wake(device, err) : status;
 }
 
@@ -55,10 +51,9 @@ static enum kc_status check_build(const struct kc_gpu *gpu, struct kc_error *err
         if (code == cudaSuccess)
                 return KC_OK;
         (void)cudaGetLastError();
-        return kc_fail(err, KC_EDEVICE,
-                       "this build has no code for the device cuda:%d (%s); build for it with "
-                       "-DKCOUNT_CUDA_ARCHS, or use --device cpu",
-                       gpu->device, cudaGetErrorString(code));
+        return kc_fail_remedy(err, KC_EDEVICE, KC_REMEDY_BUILD_ARCH | KC_REMEDY_CPU,
+                              "this build has no code for the device cuda:%d (%s)", gpu->device,
+                              cudaGetErrorString(code));
 }
 
 static enum kc_status describe(struct kc_gpu *gpu, struct kc_error *err)
@@ -141,16 +136,20 @@ static cudaError_t take(struct kc_gpu *gpu, void **memory, size_t nbytes)
         return cudaMallocFromPoolAsync(memory, nbytes, gpu->pool, gpu->stream);
 }
 
+enum kc_status kc_gpu_no_room(const struct kc_gpu *gpu, size_t nbytes, struct kc_error *err)
+{
+        return kc_fail_remedy(err, KC_ENOMEM, KC_REMEDY_MORE_GPU_MEMORY | KC_REMEDY_CPU,
+                              "%zu bytes of device memory are needed, but only %zu are left",
+                              nbytes, kc_gpu_room(gpu));
+}
+
 /* If the device refuses nbytes, assume that it has half of that left: then the next attempts ask
  * for less, or come after memory has been freed. */
 static enum kc_status try_alloc(struct kc_gpu *gpu, void **memory, size_t nbytes,
                                 struct kc_error *err)
 {
         if (nbytes > kc_gpu_room(gpu))
-                return kc_fail(err, KC_ENOMEM,
-                               "%zu bytes of device memory are wanted and %zu left; allow more "
-                               "with --gpu-memory, or use --device cpu",
-                               nbytes, kc_gpu_room(gpu));
+                return kc_gpu_no_room(gpu, nbytes, err);
         enum kc_status status = kc_cuda_check(take(gpu, memory, nbytes), "cudaMallocAsync", err);
         if (status == KC_ENOMEM)
                 gpu->limit_nbytes = gpu->used_nbytes + nbytes / 2;
@@ -179,7 +178,7 @@ enum kc_status kc_gpu_alloc(struct kc_gpu *gpu, void **memory, size_t nbytes, st
                                 return given;
                 }
                 if (!gave)
-                        return kc_fail(err, status, "%s", refusal.message);
+                        return kc_fail_as(err, &refusal);
         }
 }
 

@@ -99,6 +99,9 @@ static inline size_t kc_gpu_room(const struct kc_gpu *gpu)
         return gpu->limit_nbytes - gpu->used_nbytes;
 }
 
+/* Report that kc_gpu_room is less than the nbytes needed. Returns KC_ENOMEM. */
+enum kc_status kc_gpu_no_room(const struct kc_gpu *gpu, size_t nbytes, struct kc_error *err);
+
 /* Memory for n elements of type T. */
 template <class T>
 static inline enum kc_status kc_gpu_new(struct kc_gpu *gpu, T **pointer, size_t n,

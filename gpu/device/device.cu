@@ -1,10 +1,15 @@
 /*
  * Lists the devices.
  */
+#include "gpu/device/archs.h"
 #include "gpu/gpu.h"
 
 #include <cuda_runtime.h>
 #include <stdio.h>
+
+#ifndef KC_CUDA_ARCHS /* from CMake; the emulator has none */
+#define KC_CUDA_ARCHS ""
+#endif
 
 /* Clears CUDA's last error, so that it does not affect the next call. */
 static enum kc_status cuda_check(cudaError_t code, const char *call, struct kc_error *err)
@@ -30,7 +35,7 @@ static enum kc_status no_device(cudaError_t code, struct kc_error *err)
         if (code == cudaErrorInsufficientDriver)
                 return kc_fail(
                         err, KC_EDEVICE,
-                        "the NVIDIA driver serves CUDA %d.%d at most, this build needs %d.%d; "
+                        "the NVIDIA driver supports CUDA %d.%d at most, but this build needs %d.%d; "
                         "update the driver",
                         driver / 1000, driver % 1000 / 10, CUDART_VERSION / 1000,
                         CUDART_VERSION % 1000 / 10);
@@ -52,6 +57,7 @@ static enum kc_status look_at(struct kc_gpu_device *device, struct kc_error *err
         device->minor = properties.minor;
         device->memory_nbytes = properties.totalGlobalMem;
         device->nmultiprocessors = properties.multiProcessorCount;
+        device->compiled = kc_archs_cover(KC_CUDA_ARCHS, properties.major, properties.minor);
         CUDA_TRY(cudaSetDevice(device->index));
         CUDA_TRY(cudaMemGetInfo(&device->free_nbytes, &total));
 out:

@@ -32,7 +32,7 @@ enum kc_status kc_gpu_feed_attach(struct kc_gpu_feed *feed, struct kc_gpu *gpu,
         enum kc_status status;
         feed->caps = *caps;
         feed->gpu = gpu;
-        KC_TRY(kc_feed_lock(feed, err));
+        KC_TRY(kc_feed_pin(feed, err));
         KC_TRY(make_buffers(feed, gpu, err));
         kc_gate_enter(feed->gate);
         feed->attached = true;

@@ -108,7 +108,7 @@ static enum kc_status read_all(struct kc_gpu_feed *feed, int worker, int nahead,
         const struct kc_batch_source *source = feed->setup.source;
         struct feed_reader *r = &feed->readers[worker];
         for (int i = 0; i < nahead || !end; i++) {
-                struct feed_slot *slot = &r->slots[i % NLOCKED];
+                struct feed_slot *slot = &r->slots[i % NSLOTS];
                 KC_TRY(kc_gate_check(feed->gate, err));
                 KC_TRY(wait_for_slot(slot, err));
                 if (i < nahead) {

@@ -7,7 +7,7 @@
 
 #include "gpu/feed/feed.cuh"
 
-enum { NLOCKED = 2 }; /* slots per worker: one is filled while the other is copied */
+enum { NSLOTS = 2 }; /* slots per worker: one is filled while the other is copied */
 
 /* A host batch and its spans, in pinned memory, from which CUDA copies without a staging buffer. */
 struct feed_slot {
@@ -18,7 +18,7 @@ struct feed_slot {
 };
 
 struct feed_reader {
-        struct feed_slot slots[NLOCKED];
+        struct feed_slot slots[NSLOTS];
         struct kc_batch ahead[KC_FEED_NAHEAD]; /* batches read before the device is ready */
 };
 
@@ -42,7 +42,7 @@ struct kc_gpu_feed {
         struct kc_gpu_feed_caps caps;
         struct feed_reader *readers;
         char *memory; /* all slots, then the batches that are read ahead */
-        bool locked;  /* the slots in it are pinned */
+        bool pinned;  /* the slots in it are */
         /* guarded by the gate */
         bool attached;
         struct feed_buffer buffers[KC_FEED_MAX_BUFFERS]; /* [caps.nbuffers] */
@@ -65,7 +65,7 @@ void kc_feed_touch(struct kc_gpu_feed *feed, int worker);
 
 /* Pin the slots, and create their events. If the system does not allow pinning, CUDA still copies,
  * only slower. */
-enum kc_status kc_feed_lock(struct kc_gpu_feed *feed, struct kc_error *err);
+enum kc_status kc_feed_pin(struct kc_gpu_feed *feed, struct kc_error *err);
 
 /* Wait until a device buffer has room, and claim a place in it. A batch that does not fit closes
  * the buffer. KC_ECANCELED. */

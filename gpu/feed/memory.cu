@@ -47,7 +47,7 @@ static size_t slot_nbytes(uint32_t batch_words)
 /* Whole pages, so that no page belongs to two workers. */
 static size_t slots_nbytes(uint32_t batch_words)
 {
-        return NLOCKED * slot_nbytes(batch_words);
+        return NSLOTS * slot_nbytes(batch_words);
 }
 
 static size_t ahead_nbytes(uint32_t batch_words)
@@ -58,7 +58,7 @@ static size_t ahead_nbytes(uint32_t batch_words)
 size_t kc_gpu_feed_worker_nbytes(uint32_t batch_words)
 {
         return slots_nbytes(batch_words) + ahead_nbytes(batch_words) +
-               (NLOCKED + KC_FEED_NAHEAD) * most_segments(batch_words) * sizeof(struct kc_segment);
+               (NSLOTS + KC_FEED_NAHEAD) * most_segments(batch_words) * sizeof(struct kc_segment);
 }
 
 struct kc_gpu_feed_caps kc_gpu_feed_least(uint32_t batch_words)
@@ -187,7 +187,7 @@ void kc_gpu_feed_free(struct kc_gpu_feed *feed)
         kc_gpu_feed_detach(feed);
         for (int i = 0; feed->readers != NULL && i < feed->setup.nthreads; i++)
                 free_reader(&feed->readers[i]);
-        if (feed->locked)
+        if (feed->pinned)
                 (void)cudaHostUnregister(feed->memory);
         free(feed->memory);
         free(feed->readers);
@@ -201,13 +201,13 @@ void kc_feed_touch(struct kc_gpu_feed *feed, int worker)
                 slots[at] = 0;
 }
 
-enum kc_status kc_feed_lock(struct kc_gpu_feed *feed, struct kc_error *err)
+enum kc_status kc_feed_pin(struct kc_gpu_feed *feed, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         cudaError_t code =
                 cudaHostRegister(feed->memory, all_slots_nbytes(feed), cudaHostRegisterDefault);
-        feed->locked = code == cudaSuccess;
-        if (!feed->locked)
+        feed->pinned = code == cudaSuccess;
+        if (!feed->pinned)
                 (void)cudaGetLastError();
         for (int i = 0; i < feed->setup.nthreads; i++)
                 for (struct feed_slot &slot : feed->readers[i].slots)

@@ -196,7 +196,7 @@ static enum kc_status leave_own(struct kc_gpu *gpu, const struct kc_order_input<
         gpu->spare = spare;
         *fits = status == KC_OK;
         if (status != KC_OK && status != KC_ENOMEM)
-                return kc_fail(err, status, "%s", refusal.message);
+                return kc_fail_as(err, &refusal);
         if (*fits)
                 return KC_OK;
         KC_TRY(KC_CUDA(cudaMemcpyAsync(in->kmers_tmp, own->kmers, own->n * sizeof(Key),

@@ -150,7 +150,7 @@ static enum kc_status merge_levels(struct kc_gpu_lsm<Key> *lsm, struct kc_error 
                 if (status == KC_ENOMEM)
                         return KC_OK;
                 if (status != KC_OK)
-                        return kc_fail(err, status, "%s", error.message);
+                        return kc_fail_as(err, &error);
         }
 }
 
@@ -160,7 +160,7 @@ enum kc_status kc_gpu_lsm_insert(struct kc_gpu_lsm<Key> *lsm, struct kc_gpu_run<
 {
         enum kc_status status = KC_OK;
         if (lsm->ranges != NULL)
-                status = kc_fail(err, KC_EUSAGE, "a run is inserted after the merge has begun");
+                status = kc_fail(err, KC_EUSAGE, "a run was inserted after the merge had begun");
         else if (run->n > 0)
                 status = add_run(lsm, err);
         if (status != KC_OK || run->n == 0) {
@@ -214,14 +214,6 @@ static enum kc_status give_longest(void *ctx, bool *gave, struct kc_error *err)
         return run != NULL ? move_to_host(lsm, run, err) : KC_OK;
 }
 
-static enum kc_status no_room(size_t nbytes, size_t room, struct kc_error *err)
-{
-        return kc_fail(err, KC_ENOMEM,
-                       "%zu bytes of device memory are wanted and %zu left; allow more with "
-                       "--gpu-memory, or use --device cpu",
-                       nbytes, room);
-}
-
 template <class Key>
 enum kc_status kc_gpu_lsm_make_room(struct kc_gpu_lsm<Key> *lsm, size_t nbytes,
                                     struct kc_error *err)
@@ -234,7 +226,7 @@ enum kc_status kc_gpu_lsm_make_room(struct kc_gpu_lsm<Key> *lsm, size_t nbytes,
         if (!gave)
                 kc_gpu_forget_refusals(gpu);
         if (kc_gpu_room(gpu) < nbytes)
-                status = no_room(nbytes, kc_gpu_room(gpu), err);
+                status = kc_gpu_no_room(gpu, nbytes, err);
 out:
         return status;
 }
@@ -282,7 +274,7 @@ static enum kc_status find_room(struct kc_gpu_lsm<Key> *lsm, size_t max_pairs, s
                 if (status == KC_OK)
                         return KC_OK;
                 if (status != KC_ENOMEM)
-                        return kc_fail(err, status, "%s", refusal.message);
+                        return kc_fail_as(err, &refusal);
         }
 }
 
@@ -362,8 +354,8 @@ static enum kc_status plan_ranges(struct kc_gpu_lsm<Key> *lsm, size_t *max_pairs
                 if (n < good && run != NULL) {
                         status = move_to_host(lsm, run, err);
                 } else if (max_nruns < 2 && lsm->nruns > 0) {
-                        status = no_room(kc_ranges_nbytes(lsm->runs, lsm->nruns, good),
-                                         kc_gpu_room(lsm->gpu), err);
+                        status = kc_gpu_no_room(lsm->gpu,
+                                                kc_ranges_nbytes(lsm->runs, lsm->nruns, good), err);
                 } else if (lsm->nruns > max_nruns) {
                         size_t over = lsm->nruns - max_nruns + 1; /* merging these into one
                                                                      suffices */

@@ -86,7 +86,7 @@ template <class Key> struct range_share {
         struct kc_gpu_run<Key> *parts; /* [nruns] */
         Key split;
         bool is_last; /* it holds all remaining pairs */
-        bool is_there;
+        bool is_ready;
 };
 
 } // namespace
@@ -100,7 +100,7 @@ template <class Key> struct kc_ranges {
         uint64_t *nsaturated;
         struct range_share<Key> share, ahead;
         struct kc_gpu_run<Key> range; /* the one returned last; it owns its memory if cap > 0 */
-        struct below<Key> *questions; /* [nruns] pinned */
+        struct below<Key> *queries;   /* [nruns] pinned */
         cudaEvent_t taken, uploaded;
 };
 
@@ -131,7 +131,7 @@ static enum kc_status take_arrays(struct kc_ranges<Key> *ranges, struct kc_error
         ranges->fences = (const struct kc_fences<Key> **)calloc(n, sizeof *ranges->fences);
         if (!ranges->share.parts || !ranges->ahead.parts || !ranges->fences)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
-        KC_TRY(KC_CUDA(cudaHostAlloc((void **)&ranges->questions, n * sizeof *ranges->questions,
+        KC_TRY(KC_CUDA(cudaHostAlloc((void **)&ranges->queries, n * sizeof *ranges->queries,
                                      cudaHostAllocDefault)));
         KC_TRY(KC_CUDA(cudaEventCreateWithFlags(&ranges->taken, cudaEventDisableTiming)));
         KC_TRY(KC_CUDA(cudaEventCreateWithFlags(&ranges->uploaded, cudaEventDisableTiming)));
@@ -178,7 +178,7 @@ static void drop_share(struct kc_ranges<Key> *ranges, struct range_share<Key> *s
 {
         for (size_t i = 0; share->parts != NULL && i < ranges->nruns; i++)
                 drop_part(ranges->gpu, &share->parts[i]);
-        share->is_there = false;
+        share->is_ready = false;
 }
 
 template <class Key> void kc_ranges_free(struct kc_ranges<Key> *ranges)
@@ -191,8 +191,8 @@ template <class Key> void kc_ranges_free(struct kc_ranges<Key> *ranges)
         drop_share(ranges, &ranges->share);
         drop_share(ranges, &ranges->ahead);
         drop_part(ranges->gpu, &ranges->range);
-        if (ranges->questions != NULL)
-                (void)cudaFreeHost(ranges->questions);
+        if (ranges->queries != NULL)
+                (void)cudaFreeHost(ranges->queries);
         if (ranges->taken != NULL)
                 (void)cudaEventDestroy(ranges->taken);
         if (ranges->uploaded != NULL)
@@ -271,17 +271,17 @@ static enum kc_status fetch(struct kc_ranges<Key> *ranges, struct range_share<Ke
                                                 part->kmers, part->counts, err));
         }
         KC_TRY(KC_CUDA(cudaEventRecord(ranges->uploaded, ranges->gpu->upload)));
-        share->is_there = true;
+        share->is_ready = true;
 out:
         return status;
 }
 
 template <class Key>
-static __global__ void range_below_kernel(struct below<Key> *questions, size_t n, Key split)
+static __global__ void range_below_kernel(struct below<Key> *queries, size_t n, Key split)
 {
         size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
         if (i < n)
-                questions[i].nbelow = kc_count_below(questions[i].kmers, questions[i].n, split);
+                queries[i].nbelow = kc_count_below(queries[i].kmers, queries[i].n, split);
 }
 
 template <class Key>
@@ -291,13 +291,13 @@ static enum kc_status cut_parts(struct kc_ranges<Key> *ranges, struct range_shar
         enum kc_status status;
         cudaStream_t stream = ranges->gpu->stream;
         for (size_t i = 0; i < ranges->nruns; i++)
-                ranges->questions[i] = { share->parts[i].kmers, share->parts[i].n, 0 };
+                ranges->queries[i] = { share->parts[i].kmers, share->parts[i].n, 0 };
         range_below_kernel<<<kc_ceil_div(ranges->nruns, NTHREADS), NTHREADS, 0, stream>>>(
-                ranges->questions, ranges->nruns, share->split);
+                ranges->queries, ranges->nruns, share->split);
         KC_TRY(KC_LAUNCHED());
         KC_TRY(KC_CUDA(cudaStreamSynchronize(stream)));
         for (size_t i = 0; i < ranges->nruns; i++)
-                share->parts[i].n = ranges->questions[i].nbelow;
+                share->parts[i].n = ranges->queries[i].nbelow;
 out:
         return status;
 }
@@ -365,9 +365,9 @@ enum kc_status kc_ranges_next(struct kc_ranges<Key> *ranges, struct kc_gpu_run<K
         *range = {};
         drop_part(ranges->gpu, &ranges->range);
         KC_TRY(kc_host_store_check(ranges->store, err));
-        if (!ranges->ahead.is_there)
+        if (!ranges->ahead.is_ready)
                 KC_TRY(fetch(ranges, &ranges->ahead, err));
-        if (!ranges->ahead.is_there)
+        if (!ranges->ahead.is_ready)
                 return KC_OK;
         fetched = ranges->ahead;
         ranges->ahead = ranges->share;

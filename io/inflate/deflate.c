@@ -92,7 +92,7 @@ static enum kc_deflate_stop read_header(struct kc_deflate *d, const uint8_t *in,
                 kc_deflate_make_tables(d, &lengths);
                 break;
         default:
-                return bad(d, "a block of a type that does not exist");
+                return bad(d, "a block of an unknown type");
         }
         d->bit = bit;
         d->final = head & 1;

@@ -93,7 +93,7 @@ static uint64_t read_runs(uint8_t *lengths, unsigned n, const uint8_t *table, co
                 if (bit > end)
                         return 0;
                 if ((symbol == 16 && i == 0) || run > n - i) {
-                        *why = "wrong repeat of code lengths";
+                        *why = "invalid repeat of code lengths";
                         return 0;
                 }
                 memset(lengths + i, symbol == 16 ? lengths[i - 1] : 0, run);

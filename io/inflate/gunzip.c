@@ -85,13 +85,13 @@ void kc_piece_empty(struct kc_piece *piece)
 /* ---- between members ---- */
 
 enum verdict {
-        FINE,
+        SOUND,
         NEEDS_INPUT,
         BAD_DATA,
         NO_HEADER,
         BAD_FLAGS,
         BAD_HEADER,
-        BEHIND_PADDING,
+        AFTER_PADDING,
 };
 
 enum { FHCRC = 2, FEXTRA = 4, FNAME = 8, FCOMMENT = 16, RESERVED = 0xe0 };
@@ -133,7 +133,7 @@ static enum verdict begin_header(struct kc_gunzip_place *place, const uint8_t *b
                 place->header.left = (uint16_t)(bytes[taken - 2] | bytes[taken - 1] << 8);
         take(place, bytes, taken);
         place->phase = KC_IN_EXTRA;
-        return FINE;
+        return SOUND;
 }
 
 static enum verdict skip_extra(struct kc_gunzip_place *place, const uint8_t *bytes, size_t n)
@@ -144,7 +144,7 @@ static enum verdict skip_extra(struct kc_gunzip_place *place, const uint8_t *byt
         if (place->header.left > 0)
                 return NEEDS_INPUT;
         place->phase = KC_IN_NAME;
-        return FINE;
+        return SOUND;
 }
 
 /* Skip a string that ends with 0, if the header has it. */
@@ -158,7 +158,7 @@ static enum verdict skip_string(struct kc_gunzip_place *place, const uint8_t *by
                         return NEEDS_INPUT;
         }
         place->phase++;
-        return FINE;
+        return SOUND;
 }
 
 static enum verdict end_header(struct kc_gunzip_place *place, const uint8_t *bytes, size_t n)
@@ -174,7 +174,7 @@ static enum verdict end_header(struct kc_gunzip_place *place, const uint8_t *byt
         place->phase = KC_IN_DATA;
         place->between_blocks = true;
         kc_deflate_begin(place->deflate, 0);
-        return FINE;
+        return SOUND;
 }
 
 static enum verdict walk_header(struct kc_gunzip_place *place, const struct kc_view *view)
@@ -214,7 +214,7 @@ static enum verdict end_member(struct kc_gunzip_place *place, const struct kc_vi
         end->offset = place->bit / 8;
         place->phase = KC_IN_PADDING;
         place->padded = false;
-        return FINE;
+        return SOUND;
 }
 
 /* Skip zeros after a member. Another member or the file's end must follow; after zeros, only the
@@ -230,9 +230,9 @@ static enum verdict skip_padding(struct kc_gunzip_place *place, const struct kc_
         if (nzeros == n && !view->ends)
                 return NEEDS_INPUT;
         if (nzeros < n && place->padded)
-                return BEHIND_PADDING;
+                return AFTER_PADDING;
         place->phase = nzeros == n ? KC_AT_END : KC_AT_MEMBER;
-        return FINE;
+        return SOUND;
 }
 
 /* ---- inflating ---- */
@@ -317,7 +317,7 @@ out:
 }
 
 /* Does a block begin here with which a later piece should begin? */
-static bool is_the_end(const struct member_walk *walk)
+static bool is_piece_end(const struct member_walk *walk)
 {
         uint64_t offset = 8 * walk->view->offset, bit = walk->place->bit;
         if (walk->place->phase != KC_IN_DATA || !walk->place->between_blocks || bit + 16 < walk->to)
@@ -355,7 +355,7 @@ static enum kc_status walk_data(struct member_walk *walk, bool *done, struct kc_
                 place->phase = KC_AT_TRAILER;
                 place->bit = (place->bit + 7) / 8 * 8;
         }
-        *done = walk->verdict != FINE || is_the_end(walk) ||
+        *done = walk->verdict != SOUND || is_piece_end(walk) ||
                 text_nbytes(walk->piece) >= walk->max || has_ended(walk->limits);
         return KC_OK;
 }
@@ -369,7 +369,7 @@ static enum kc_status walk_trailer(struct member_walk *walk, struct kc_error *er
                 return status;
         struct kc_member_end *end = &piece->ends[piece->nends];
         walk->verdict = end_member(walk->place, walk->view, end);
-        if (walk->verdict != FINE)
+        if (walk->verdict != SOUND)
                 return KC_OK;
         end->text = text_nbytes(piece);
         piece->nends++;
@@ -382,7 +382,7 @@ static enum kc_status walk_on(struct member_walk *walk, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         bool done = false;
-        while (status == KC_OK && !done && walk->verdict == FINE) {
+        while (status == KC_OK && !done && walk->verdict == SOUND) {
                 switch (walk->place->phase) {
                 case KC_IN_DATA:
                         status = walk_data(walk, &done, err);
@@ -447,13 +447,13 @@ static enum kc_status complain(const struct kc_gunzip *gunzip, const struct memb
                 return kc_damage_corrupt(gunzip->name, "invalid compressed data, found before",
                                          byte + 1, err);
         case NO_HEADER:
-        case BEHIND_PADDING:
+        case AFTER_PADDING:
                 return kc_damage_trailing(&(struct kc_trailing){ gunzip->name, "gzip", byte,
                                                                  gunzip->size,
-                                                                 walk->verdict == BEHIND_PADDING },
+                                                                 walk->verdict == AFTER_PADDING },
                                           err);
         case BAD_FLAGS:
-                return kc_damage_corrupt(gunzip->name, "unknown flags of the gzip header at", byte,
+                return kc_damage_corrupt(gunzip->name, "unknown flags in the gzip header at", byte,
                                          err);
         case BAD_HEADER:
                 return kc_damage_corrupt(gunzip->name, "wrong checksum of the gzip header at",
@@ -467,8 +467,8 @@ static enum kc_status complain(const struct kc_gunzip *gunzip, const struct memb
  * Is the guess what comes next? If fewer than KC_WINDOW bytes precede it, its distances could reach
  * too far back, and only a decoder that knows the window notices.
  */
-static bool is_right(const struct kc_piece *piece, const struct kc_gunzip *gunzip,
-                     const struct kc_view *view)
+static bool is_guess_right(const struct kc_piece *piece, const struct kc_gunzip *gunzip,
+                           const struct kc_view *view)
 {
         const struct kc_gunzip_place *place = &gunzip->place;
         uint64_t offset = 8 * view->offset;
@@ -509,8 +509,8 @@ static void pass_window(const struct kc_piece *piece, struct kc_gunzip *gunzip,
 }
 
 /* Put the bytes before the place where they are needed to go on with a known window. */
-static enum kc_status know_window(struct kc_piece *piece, const struct kc_gunzip *gunzip,
-                                  struct kc_error *err)
+static enum kc_status put_window(struct kc_piece *piece, const struct kc_gunzip *gunzip,
+                                 struct kc_error *err)
 {
         if (piece->nbytes > 0)
                 return KC_OK;
@@ -532,7 +532,7 @@ enum kc_status kc_piece_accept(struct kc_piece *piece, struct kc_gunzip *gunzip,
                 .piece = piece, .place = &gunzip->place, .view = view, .to = 8 * to, .max = max
         };
         memcpy(window, gunzip->window, KC_WINDOW);
-        if (is_right(piece, gunzip, view)) {
+        if (is_guess_right(piece, gunzip, view)) {
                 struct kc_gunzip_place place = gunzip->place;
                 gunzip->place = piece->place;
                 piece->place = place;
@@ -541,12 +541,12 @@ enum kc_status kc_piece_accept(struct kc_piece *piece, struct kc_gunzip *gunzip,
                 kc_piece_empty(piece);
         }
         piece->key = KC_NO_BLOCK; /* no longer a guess */
-        *done = is_the_end(&walk);
+        *done = is_piece_end(&walk);
         if (text_nbytes(piece) >= max || *done)
                 return KC_OK;
-        KC_TRY(know_window(piece, gunzip, err));
+        KC_TRY(put_window(piece, gunzip, err));
         KC_TRY(walk_on(&walk, err));
-        *done = gunzip->place.phase == KC_AT_END || is_the_end(&walk);
+        *done = gunzip->place.phase == KC_AT_END || is_piece_end(&walk);
         pass_window(piece, gunzip, window, nwindow);
         KC_TRY(complain(gunzip, &walk, err));
 out:

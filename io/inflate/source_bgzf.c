@@ -90,11 +90,10 @@ static enum kc_status check_end(struct bgzf_source *bgzf, uint64_t offset, struc
                 text_nbytes = got == sizeof isize ? kc_bgzf_u32(isize) : 1;
         }
         if (text_nbytes != 0)
-                return kc_fail(err, KC_EINPUT,
-                               "%s is truncated: it ends at byte %llu without BGZF's end-of-file "
-                               "block" KC_DAMAGE_REMEDY
-                               "; if it is known to be whole, try: gzip -dc FILE | kcount ... -",
-                               in->name, (unsigned long long)offset);
+                return kc_fail_filter(err, KC_REMEDY_FILTER_WHOLE, "gzip -dc FILE",
+                                      "%s is truncated: it ends at byte %llu without BGZF's "
+                                      "end-of-file block" KC_DAMAGE_REMEDY,
+                                      in->name, (unsigned long long)offset);
         return KC_OK;
 }
 
@@ -202,7 +201,7 @@ static enum kc_status inflate_block(const struct kc_source *source, struct kc_ch
                 libdeflate_deflate_decompress_ex(chunk->inflater, block + header->header_nbytes,
                                                  packed_nbytes, text, isize, &used, NULL);
         if (result == LIBDEFLATE_SUCCESS && used < packed_nbytes)
-                return corrupt(source, offset, "bytes behind its compressed data", err);
+                return corrupt(source, offset, "bytes after its compressed data", err);
         if (result != LIBDEFLATE_SUCCESS)
                 return corrupt(source, offset, "invalid compressed data or a wrong length", err);
         if (libdeflate_crc32(0, text, isize) != crc)

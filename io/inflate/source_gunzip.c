@@ -23,22 +23,23 @@
 
 enum {
         MIN_REGION = 1 << 10,
-        CHUNKS_A_REGION = 2,     /* a region has as many bytes as this many chunks... */
-        REGIONS_A_WORKER = 4,    /* ...or fewer, so that each worker gets this many... */
-        MIN_CHUNKS_A_REGION = 1, /* ...but then no fewer than this */
-        MAX_EXPANSION = 16,      /* most text of a chunk, in sizes of a region */
-        EXPANSION = 4,           /* usual text of a chunk, likewise */
-        MIN_TEXT = 1 << 18,      /* text of a piece, however little memory there is */
-        MAX_FUTILE = 8,          /* successive regions without a block that make guesses rare... */
-        RARE = 16,               /* ...one region in this many */
-        BEYOND = 2 * KC_BLOCK_LOOKAHEAD, /* bytes seen after a region, where its last block ends */
+        CHUNKS_PER_REGION = 2,     /* a region has as many bytes as this many chunks... */
+        REGIONS_PER_WORKER = 4,    /* ...or fewer, so that each worker gets this many... */
+        MIN_CHUNKS_PER_REGION = 1, /* ...but then no fewer than this */
+        MAX_EXPANSION = 16,        /* most text of a chunk, in sizes of a region */
+        EXPANSION = 4,             /* usual text of a chunk, likewise */
+        MIN_TEXT = 1 << 18,        /* text of a piece, however little memory there is */
+        MAX_FUTILE = 8, /* successive regions without a block that make guesses rare... */
+        RARE = 16,      /* ...one region in this many */
+        LOOKAHEAD_NBYTES =
+                2 * KC_BLOCK_LOOKAHEAD, /* bytes seen after a region, where its last block ends */
 };
 
 /* A region in progress, and what its worker needs; reused for other regions. */
 struct room {
         struct room *next;
         uint64_t region;
-        bool hopeless; /* not worth a guess */
+        bool skips_guess; /* not worth a guess */
         struct kc_piece piece;
         uint8_t window[KC_WINDOW];
         struct kc_view view;
@@ -88,9 +89,9 @@ static size_t most_text(const struct kc_source *source)
 /* Long regions, because searching for a block costs as much as inflating ten times its bytes. */
 static size_t choose_region(const struct kc_source *source, size_t most_text)
 {
-        uint64_t most = (uint64_t)CHUNKS_A_REGION * source->chunk_nbytes;
-        uint64_t least = (uint64_t)MIN_CHUNKS_A_REGION * source->chunk_nbytes;
-        uint64_t nbytes = source->input.size / (REGIONS_A_WORKER * (unsigned)source->nworkers);
+        uint64_t most = (uint64_t)CHUNKS_PER_REGION * source->chunk_nbytes;
+        uint64_t least = (uint64_t)MIN_CHUNKS_PER_REGION * source->chunk_nbytes;
+        uint64_t nbytes = source->input.size / (REGIONS_PER_WORKER * (unsigned)source->nworkers);
         nbytes = nbytes > most ? most : nbytes < least ? least : nbytes;
         nbytes = nbytes > most_text / EXPANSION ? most_text / EXPANSION : nbytes;
         return nbytes < MIN_REGION ? MIN_REGION : (size_t)nbytes;
@@ -146,8 +147,8 @@ static void free_room(struct room *room)
 }
 
 /* Bring n bytes of the file from here on into view; fewer at its end. */
-static enum kc_status see(struct gunzip_source *gz, struct room *room, uint64_t from, size_t n,
-                          struct kc_error *err)
+static enum kc_status read_view(struct gunzip_source *gz, struct room *room, uint64_t from,
+                                size_t n, struct kc_error *err)
 {
         size_t got = 0;
         if (n > room->packed_cap) {
@@ -182,7 +183,7 @@ static enum task choose(struct gunzip_source *gz, struct room **room)
         *room = take_room(gz);
         if (*room != NULL) {
                 (*room)->region = gz->next++;
-                (*room)->hopeless = gz->nfutile >= MAX_FUTILE && (*room)->region % RARE != 0;
+                (*room)->skips_guess = gz->nfutile >= MAX_FUTILE && (*room)->region % RARE != 0;
         }
         return GUESS;
 }
@@ -265,14 +266,14 @@ static bool window_is_known(const void *ctx)
         return atomic_load_explicit(&guess->gz->head, memory_order_acquire) == guess->region;
 }
 
-static void note_futility(struct gunzip_source *gz, bool futile)
+static void note_guess(struct gunzip_source *gz, bool futile)
 {
         pthread_mutex_lock(&gz->base.lock);
         gz->nfutile = futile ? gz->nfutile + 1 : 0;
         pthread_mutex_unlock(&gz->base.lock);
 }
 
-/* A failure here is not reported: if it persists, the thread that accepts will see it. */
+/* A failure here is not reported: if it persists, the thread that accepts meets it again. */
 static void guess(struct gunzip_source *gz, struct room *room)
 {
         struct guess_ctx ctx = { gz, room->region };
@@ -282,31 +283,31 @@ static void guess(struct gunzip_source *gz, struct room *room)
         struct kc_guess_limits limits = { to, gz->max_text, window_is_known, &ctx };
         kc_piece_empty(&room->piece);
         room->view = (struct kc_view){ 0 };
-        if (room->hopeless || from >= to || window_is_known(&ctx))
+        if (room->skips_guess || from >= to || window_is_known(&ctx))
                 return;
-        if (see(gz, room, from, gz->region_nbytes + BEYOND, &unused) != KC_OK ||
+        if (read_view(gz, room, from, gz->region_nbytes + LOOKAHEAD_NBYTES, &unused) != KC_OK ||
             room->view.n < (size_t)(to - from))
                 return;
         if (kc_piece_guess(&room->piece, &room->view, from, &limits, &unused) != KC_OK)
                 kc_piece_empty(&room->piece);
         else
-                note_futility(gz, room->piece.key == KC_NO_BLOCK);
+                note_guess(gz, room->piece.key == KC_NO_BLOCK);
 }
 
 /* ---- accepting ---- */
 
 /* Is the place in view, with enough after it? */
-static bool sees_place(const struct room *room, uint64_t byte)
+static bool is_in_view(const struct room *room, uint64_t byte)
 {
         const struct kc_view *view = &room->view;
         return byte >= view->offset && byte - view->offset < view->n &&
                (view->ends || view->offset + view->n - byte >= KC_BLOCK_LOOKAHEAD);
 }
 
-static enum kc_status see_place(struct gunzip_source *gz, struct room *room, size_t n,
-                                struct kc_error *err)
+static enum kc_status read_next_view(struct gunzip_source *gz, struct room *room, size_t n,
+                                     struct kc_error *err)
 {
-        enum kc_status status = see(gz, room, gz->gunzip.place.bit / 8, n, err);
+        enum kc_status status = read_view(gz, room, gz->gunzip.place.bit / 8, n, err);
         if (status != KC_OK)
                 kc_piece_empty(&room->piece);
         return status;
@@ -318,20 +319,20 @@ static enum kc_status accept(struct gunzip_source *gz, struct room *room, bool *
 {
         const struct kc_gunzip_place *place = &gz->gunzip.place;
         uint64_t to = (room->region + 1) * gz->region_nbytes, before = place->bit;
-        size_t n = gz->region_nbytes + BEYOND;
+        size_t n = gz->region_nbytes + LOOKAHEAD_NBYTES;
         enum kc_gunzip_phase phase = place->phase;
         enum kc_status status = KC_OK;
         if (room->region + 1 == gz->nregions)
                 to = UINT64_MAX / 16;
-        if (!sees_place(room, before / 8))
-                KC_TRY(see_place(gz, room, n, err));
+        if (!is_in_view(room, before / 8))
+                KC_TRY(read_next_view(gz, room, n, err));
         for (;;) {
                 KC_TRY(kc_piece_accept(&room->piece, &gz->gunzip, room->window, &room->view, to,
                                        gz->max_text, done, err));
                 if (*done || place->bit > before || place->phase != phase || room->piece.nbytes > 0)
                         break;
                 n *= 2;
-                KC_TRY(see_place(gz, room, n, err));
+                KC_TRY(read_next_view(gz, room, n, err));
         }
 out:
         return status;

@@ -147,7 +147,7 @@ static enum kc_status read_header(struct header *h, struct kc_error *err)
         uint8_t flags = fixed[3];
         if (flags & RESERVED)
                 return kc_damage_corrupt(h->stream->input->name,
-                                         "unknown flags of the gzip header at", begin, err);
+                                         "unknown flags in the gzip header at", begin, err);
         if (flags & FEXTRA)
                 KC_TRY(get_u16(h, &length, err));
         for (; length > 0; length--)

@@ -40,7 +40,7 @@ static enum kc_status decode(struct kc_source *source, struct kc_chunk *chunk, s
                                                  chunk->packed_offset, &got, err);
         if (status == KC_OK && got < want)
                 return kc_fail(err, KC_EINPUT,
-                               "%s became shorter while it was read: it ends at byte %llu",
+                               "%s became shorter while it was being read: it ends at byte %llu",
                                in->name, (unsigned long long)(chunk->packed_offset + got));
         return status;
 }

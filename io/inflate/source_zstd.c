@@ -58,12 +58,11 @@ static unsigned long long place(const struct zstd_source *z)
 
 static enum kc_status window_too_large(const struct zstd_source *z, struct kc_error *err)
 {
-        return kc_fail(
-                err, KC_EINPUT,
-                "%s was compressed with a window of more than %d MiB, which zstd has to keep "
-                "in memory; %stry: zstd -dc --long=31 FILE | kcount -",
-                z->base.input.name, 1 << (z->window_log - 20),
-                z->window_log < MAX_WINDOW_LOG ? "allow more memory with -m, or " : "");
+        const unsigned memory = z->window_log < MAX_WINDOW_LOG ? KC_REMEDY_MORE_MEMORY : 0;
+        return kc_fail_filter(err, memory | KC_REMEDY_FILTER, "zstd -dc --long=31 FILE",
+                              "%s was compressed with a window of more than %d MiB, which must fit "
+                              "in memory",
+                              z->base.input.name, 1 << (z->window_log - 20));
 }
 
 static enum kc_status inflate_some(struct zstd_source *z, ZSTD_outBuffer *out, struct kc_error *err)

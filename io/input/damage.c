@@ -20,7 +20,7 @@ enum kc_status kc_damage_corrupt(const char *name, const char *what, uint64_t of
 enum kc_status kc_damage_trailing(const struct kc_trailing *trailing, struct kc_error *err)
 {
         unsigned long long offset = trailing->offset, n = 0;
-        char what[64];
+        char what[64], head[48];
         if (trailing->size > offset)
                 n = trailing->size - offset;
         size_t at = n > 0 ? (size_t)snprintf(what, sizeof what, "%llu ", n) : 0;
@@ -28,12 +28,12 @@ enum kc_status kc_damage_trailing(const struct kc_trailing *trailing, struct kc_
                  n == 1 ? "byte that is not %s" : "bytes that are not %s", trailing->format);
         if (trailing->padded)
                 snprintf(what + at, sizeof what - at, n == 1 ? "byte" : "bytes");
-        return kc_fail(
-                err, KC_EINPUT,
+        snprintf(head, sizeof head, "head -c %llu FILE", offset);
+        return kc_fail_filter(
+                err, KC_REMEDY_FILTER_HEAD, head,
                 "%s has %s %s %s data (offset %llu): the file is damaged there, or something "
-                "was added to it; to count what comes before: head -c %llu FILE | kcount "
-                "... -",
+                "was added to it",
                 trailing->name, what,
                 trailing->padded ? "after zeros that end the" : "after the end of its",
-                trailing->format, offset, offset);
+                trailing->format, offset);
 }

@@ -121,15 +121,14 @@ static enum kc_status found_alignments(const struct look *look, const char *form
 {
         struct kc_detected *found = look->found;
         if (found->container == KC_CONTAINER_ZSTD)
-                return kc_fail(err, KC_EINPUT,
-                               "%s is %s inside zstd, which kcount cannot read; try: zstd -dc FILE "
-                               "| kcount ... -",
-                               look->name, format);
+                return kc_fail_filter(err, KC_REMEDY_FILTER, "zstd -dc FILE",
+                                      "%s is %s inside zstd, which kcount cannot read", look->name,
+                                      format);
         if (bom)
-                return kc_fail(err, KC_EINPUT,
-                               "%s is SAM that begins with a UTF-8 byte order mark, which kcount "
-                               "cannot read; try: tail -c +4 FILE | kcount ... -",
-                               look->name);
+                return kc_fail_filter(err, KC_REMEDY_FILTER, "tail -c +4 FILE",
+                                      "%s is SAM that begins with a UTF-8 byte order mark, which "
+                                      "kcount cannot read",
+                                      look->name);
         found->container = KC_CONTAINER_ALIGNMENTS;
         return KC_OK;
 }

@@ -11,26 +11,26 @@ struct kind {
         uint16_t at;
         const char *what;
         const char *pipe;   /* the program that writes its content to a pipe, or NULL */
-        const char *advice; /* what to do if there is no such program */
+        const char *advice; /* what to do, or NULL */
+        unsigned remedies;  /* if there is no pipe */
+        const char *filter; /* of FILE only: the program cannot read a pipe */
 };
 
-#define PIPED(bytes, what, pipe) \
+#define KIND(bytes, at, what, ...) \
         { \
-                bytes, sizeof(bytes) - 1, 0, what, pipe, NULL \
+                bytes, sizeof(bytes) - 1, at, what, __VA_ARGS__ \
         }
-#define TARRED(bytes) \
-        { \
-                bytes, sizeof(bytes) - 1, 257, "a tar archive", "tar -xOf", NULL \
-        }
-#define OTHER(bytes, what, advice) \
-        { \
-                bytes, sizeof(bytes) - 1, 0, what, NULL, advice \
-        }
+#define PIPED(bytes, what, pipe)   KIND(bytes, 0, what, pipe, NULL, 0, NULL)
+#define TARRED(bytes)              KIND(bytes, 257, "a tar archive", "tar -xOf", NULL, 0, NULL)
+#define OTHER(bytes, what, advice) KIND(bytes, 0, what, NULL, advice, 0, NULL)
+#define ARCHIVE(bytes, what, filter) \
+        KIND(bytes, 0, what, NULL, NULL, KC_REMEDY_UNPACK | KC_REMEDY_FILTER, filter)
+#define CONVERTED(bytes, what, filter) KIND(bytes, 0, what, NULL, NULL, KC_REMEDY_FILTER, filter)
 
 #define NAME_READS   "name a file of reads: FASTQ, FASTA, SAM, BAM or CRAM"
 #define NAME_INDEXED "name the file that it belongs to"
 #define CRAM_ALONE   "decompress it to a file, since CRAM cannot be read from a pipe"
-#define BASECALL     "a basecaller makes FASTQ or BAM from it"
+#define BASECALL     "make FASTQ or BAM from it with a basecaller"
 
 /*
  * No entry may match the beginning of reads, or of a line of IUPAC letters: a magic number that
@@ -48,35 +48,32 @@ static const struct kind kinds[] = {
         PIPED("\x28\xb5\x2f\xfd", "compressed with zstd", "zstd -dc"),
         TARRED("ustar\0"),
         TARRED("ustar  \0"),
-        OTHER("PK\3\4", "a zip archive", "unpack it, or try: unzip -p FILE | kcount ... -"),
+        ARCHIVE("PK\3\4", "a zip archive", "unzip -p FILE"),
         OTHER("PK\5\6", "an empty zip archive", NAME_READS),
-        OTHER("7z\xbc\xaf\x27\x1c", "a 7z archive",
-              "unpack it, or try: 7z x -so FILE | kcount ... -"),
-        OTHER("Rar!\x1a\7", "a rar archive",
-              "unpack it, or try: unrar p -inul FILE | kcount ... -"),
-        OTHER("NCBI.sra", "an SRA archive", "try: fastq-dump -Z FILE | kcount ... -"),
+        ARCHIVE("7z\xbc\xaf\x27\x1c", "a 7z archive", "7z x -so FILE"),
+        ARCHIVE("Rar!\x1a\7", "a rar archive", "unrar p -inul FILE"),
+        CONVERTED("NCBI.sra", "an SRA archive", "fastq-dump -Z FILE"),
         OTHER("CRAM\2", "CRAM", CRAM_ALONE),
         OTHER("CRAM\3", "CRAM", CRAM_ALONE),
-        OTHER("\x89KC\r\n\x1a\n\0", "a .kc file, which holds counts and not reads",
-              "kcount dump prints them, kcount merge adds up several files"),
-        OTHER("KMCP\0\0\0\0", "part of a KMC database, which holds counts and not reads",
-              NAME_READS),
+        KIND("\x89KC\r\n\x1a\n\0", 0, "a .kc file, which holds counts, not reads", NULL, NULL,
+             KC_REMEDY_READ_COUNTS, ""),
+        OTHER("KMCP\0\0\0\0", "part of a KMC database, which holds counts, not reads", NAME_READS),
         OTHER("\x89HDF\r\n\x1a\n", "an HDF5 file (a fast5 file, if it comes from a sequencer)",
               BASECALL),
         OTHER("\x8bPOD\r\n\x1a\n", "a POD5 file, the raw signal of a sequencer", BASECALL),
         OTHER("BLOW5\1", "a BLOW5 file, the raw signal of a sequencer", BASECALL),
         OTHER("ABIF\0", "an ABIF file, the trace of a Sanger sequencer", "convert it to FASTQ"),
-        OTHER(".sff", "an SFF file of a 454 sequencer", "convert it to FASTQ"),
-        OTHER("\x43\x27\x41\x1a", "a 2bit file", "try: twoBitToFa FILE stdout | kcount ... -"),
-        OTHER("\x1a\x41\x27\x43", "a 2bit file", "try: twoBitToFa FILE stdout | kcount ... -"),
+        OTHER(".sff", "an SFF file from a 454 sequencer", "convert it to FASTQ"),
+        CONVERTED("\x43\x27\x41\x1a", "a 2bit file", "twoBitToFa FILE stdout"),
+        CONVERTED("\x1a\x41\x27\x43", "a 2bit file", "twoBitToFa FILE stdout"),
         OTHER("BAI\1", "the index of a BAM file", NAME_INDEXED),
         OTHER("CSI\1", "an index (CSI)", NAME_INDEXED),
         OTHER("TBI\1", "an index (tabix)", NAME_INDEXED),
-        OTHER("BCF\2", "a BCF file, which holds variants and not reads", NAME_READS),
-        OTHER("##fileformat=VCF", "a VCF file, which holds variants and not reads", NAME_READS),
-        OTHER("##gff", "a GFF file, which holds annotations and not reads", NAME_READS),
+        OTHER("BCF\2", "a BCF file, which holds variants, not reads", NAME_READS),
+        OTHER("##fileformat=VCF", "a VCF file, which holds variants, not reads", NAME_READS),
+        OTHER("##gff", "a GFF file, which holds annotations, not reads", NAME_READS),
         OTHER("LOCUS  ", "a GenBank file", "convert it to FASTA"),
-        OTHER("version https://git-lfs", "a Git LFS pointer and not the file itself",
+        OTHER("version https://git-lfs", "a Git LFS pointer, not the file itself",
               "fetch the file: git lfs pull"),
         OTHER("<", "an HTML or XML page, as left by a failed download",
               "look at it and download the file again"),
@@ -87,15 +84,15 @@ static const struct kind kinds[] = {
 
 /* ---- the message ---- */
 
-/* What to do about a file: a pipeline, whose first program reads FILE. */
-struct remedy {
+/* A program that makes of FILE what can be read. */
+struct pipe {
         const char *program;
         const char *file;  /* how FILE is passed to it */
         const char *stdin; /* how standard input is passed to it */
 };
 
 static enum kc_status refuse(const char *name, enum kc_container outer, const char *what,
-                             const struct remedy *remedy, struct kc_error *err)
+                             const struct pipe *pipe, struct kc_error *err)
 {
         static const struct {
                 const char *within, *pipe;
@@ -106,21 +103,23 @@ static enum kc_status refuse(const char *name, enum kc_container outer, const ch
                 [KC_CONTAINER_ZSTD] = { " inside zstd", "zstd -dc FILE | " },
                 [KC_CONTAINER_ALIGNMENTS] = { "", "" },
         };
-        return kc_fail(err, KC_EINPUT,
-                       "%s is %s%s, which kcount cannot read; try: %s%s%s | kcount ... -", name,
-                       what, outers[outer].within, outers[outer].pipe, remedy->program,
-                       *outers[outer].pipe ? remedy->stdin : remedy->file);
+        char filter[sizeof err->filter];
+        snprintf(filter, sizeof filter, "%s%s%s", outers[outer].pipe, pipe->program,
+                 *outers[outer].pipe ? pipe->stdin : pipe->file);
+        return kc_fail_filter(err, KC_REMEDY_FILTER, filter, "%s is %s%s, which kcount cannot read",
+                              name, what, outers[outer].within);
 }
 
 static enum kc_status refuse_kind(const char *name, enum kc_container outer,
                                   const struct kind *kind, struct kc_error *err)
 {
-        struct remedy remedy = { kind->pipe, " FILE", " -" };
+        const struct pipe pipe = { kind->pipe, " FILE", " -" };
+        const char *is = outer == KC_CONTAINER_PLAIN ? "is" : "is, once decompressed,";
         if (kind->pipe != NULL)
-                return refuse(name, outer, kind->what, &remedy, err);
-        return kc_fail(err, KC_EINPUT, "%s %s %s; %s", name,
-                       outer == KC_CONTAINER_PLAIN ? "is" : "is, once decompressed,", kind->what,
-                       kind->advice);
+                return refuse(name, outer, kind->what, &pipe, err);
+        if (kind->advice != NULL)
+                return kc_fail(err, KC_EINPUT, "%s %s %s; %s", name, is, kind->what, kind->advice);
+        return kc_fail_filter(err, kind->remedies, kind->filter, "%s %s %s", name, is, kind->what);
 }
 
 const char *kc_foreign_show(char shown[KC_SHOWN_NBYTES], const uint8_t *bytes, size_t n)
@@ -179,7 +178,7 @@ enum kc_status kc_foreign_check(const char *name, enum kc_container outer, const
                 char program[32], what[32];
                 snprintf(program, sizeof program, "iconv -f %s -t UTF-8", encoding);
                 snprintf(what, sizeof what, "%s text", encoding);
-                return refuse(name, outer, what, &(struct remedy){ program, " FILE", " -" }, err);
+                return refuse(name, outer, what, &(struct pipe){ program, " FILE", " -" }, err);
         }
         if (n > 0 && bytes[0] == 0)
                 return kc_fail(err, KC_EINPUT,
@@ -192,11 +191,11 @@ enum kc_status kc_foreign_check(const char *name, enum kc_container outer, const
 /* Whether the first line, or its first field, consists of bases only. */
 static bool is_sequence(const uint8_t *text, size_t n)
 {
-        enum { FEWEST = 4 };
+        enum { MIN_LETTERS = 4 };
         size_t nletters = 0;
         while (nletters < n && text[nletters] != 0 && strchr("ACGTUNacgtun", text[nletters]))
                 nletters++;
-        return nletters >= FEWEST && (nletters == n || isspace(text[nletters]));
+        return nletters >= MIN_LETTERS && (nletters == n || isspace(text[nletters]));
 }
 
 enum kc_status kc_foreign_refuse(const char *name, enum kc_container outer, const uint8_t *bytes,
@@ -210,8 +209,8 @@ enum kc_status kc_foreign_refuse(const char *name, enum kc_container outer, cons
         if (status != KC_OK)
                 return status;
         if (is_sequence(bytes, n)) {
-                struct remedy remedy = { "awk '{ print \">\" NR \"\\n\" $1 }'", " FILE", "" };
-                return refuse(name, outer, "a list of sequences without '>' lines", &remedy, err);
+                const struct pipe pipe = { "awk '{ print \">\" NR \"\\n\" $1 }'", " FILE", "" };
+                return refuse(name, outer, "a list of sequences without '>' lines", &pipe, err);
         }
         return kc_fail(err, KC_EINPUT,
                        "%s is neither FASTQ nor FASTA (nor SAM, BAM or CRAM): it does not begin "
@@ -222,10 +221,10 @@ enum kc_status kc_foreign_refuse(const char *name, enum kc_container outer, cons
 enum kc_status kc_foreign_check_lines(const char *name, enum kc_container outer,
                                       const uint8_t *text, size_t n, struct kc_error *err)
 {
-        const struct remedy remedy = { "tr '\\r' '\\n'", " < FILE", "" };
+        const struct pipe pipe = { "tr '\\r' '\\n'", " < FILE", "" };
         const uint8_t *cr = memchr(text, '\r', n);
         if (cr == NULL || cr + 1 == text + n || memchr(text, '\n', n) != NULL)
                 return KC_OK;
         return refuse(name, outer, "text whose lines end with a carriage return only (old Mac)",
-                      &remedy, err);
+                      &pipe, err);
 }

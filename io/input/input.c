@@ -15,10 +15,8 @@ const char *kc_input_name(const char *path)
 enum kc_status kc_input_open_failed(const char *path, int error, struct kc_error *err)
 {
         if (error == ENOENT && strstr(path, "://") != NULL)
-                return kc_fail(err, KC_EINPUT,
-                               "cannot open %s: kcount reads files, not URLs; try: curl -fL URL | "
-                               "kcount ... -",
-                               path);
+                return kc_fail_filter(err, KC_REMEDY_FILTER, "curl -fL URL",
+                                      "cannot open %s: kcount reads files, not URLs", path);
         return kc_fail(err, KC_EINPUT, "cannot open %s: %s", kc_input_name(path), strerror(error));
 }
 

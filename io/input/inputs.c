@@ -117,8 +117,7 @@ static enum kc_status add_list(struct kc_inputs *inputs, const char *list, struc
 {
         if (*list == 0)
                 return kc_fail(err, KC_EINPUT,
-                               "@ stands alone: it goes before the name of a list, as in "
-                               "@files.txt");
+                               "'@' stands alone: the name of a list follows it, as in @files.txt");
         FILE *file = fopen(list, "re");
         if (file == NULL)
                 return kc_fail(err, KC_EINPUT, "cannot open the list %s: %s", list,
@@ -139,7 +138,7 @@ enum kc_status kc_inputs_resolve(struct kc_inputs *inputs, const char *const *pa
                         KC_TRY(add(inputs, paths[i], (struct kc_input_place){ 0 }, err));
         }
         if (inputs->n == 0)
-                status = kc_fail(err, KC_EINPUT, "no input file is named");
+                status = kc_fail(err, KC_EINPUT, "no input file was given");
 out:
         return status;
 }
@@ -149,9 +148,12 @@ enum kc_status kc_inputs_blame(const struct kc_inputs *inputs, size_t i,
 {
         const struct kc_input_place *place = &inputs->places[i];
         if (place->list == NULL)
-                return kc_fail(err, failure->status, "%s", failure->message);
-        return kc_fail(err, failure->status, "line %llu of the list %s: %s",
-                       (unsigned long long)place->line, place->list, failure->message);
+                return kc_fail_as(err, failure);
+        struct kc_error placed = *failure; /* with its remedies */
+        placed.status = KC_OK;
+        kc_fail(&placed, failure->status, "line %llu of the list %s: %s",
+                (unsigned long long)place->line, place->list, failure->message);
+        return kc_fail_as(err, &placed);
 }
 
 void kc_inputs_free(struct kc_inputs *inputs)

@@ -55,10 +55,10 @@ static enum kc_status check_cram(const struct kc_alignments *a, struct kc_error 
         case 3:
                 return KC_OK;
         case 2:
-                return kc_fail(err, KC_EINPUT,
-                               "%s: CRAM is read from files only, because its end cannot be "
-                               "checked in a pipe; try: samtools fastq - | kcount ... -",
-                               a->name);
+                return kc_fail_filter(err, KC_REMEDY_FILTER, "samtools fastq -",
+                                      "%s: CRAM is read from files only, because its end cannot "
+                                      "be checked in a pipe",
+                                      a->name);
         default:
                 return kc_fail(err, KC_EINPUT,
                                "%s is truncated: it does not end with CRAM's end-of-file container "
@@ -91,12 +91,12 @@ static enum kc_status explain_cram(const struct kc_alignments *a, struct kc_erro
                                "%s is corrupt: damaged CRAM container at byte %llu (alignment "
                                "records read: %llu)" KC_DAMAGE_REMEDY,
                                a->name, (unsigned long long)offset, nread(a));
-        return kc_fail(err, KC_EINPUT,
-                       "%s: the reference sequence that this CRAM file needs is not found, or is a "
-                       "different one (alignment records read: %llu); name its place in REF_PATH "
-                       "or REF_CACHE (it is fetched from the network only if REF_PATH is a URL), "
-                       "or try: samtools fastq --reference REF.fa FILE | kcount ... -",
-                       a->name, nread(a));
+        return kc_fail_filter(
+                err, KC_REMEDY_REFERENCE | KC_REMEDY_FILTER,
+                "samtools fastq --reference REF.fa FILE",
+                "%s: the reference sequence that this CRAM file needs was not found, or is a "
+                "different one (alignment records read: %llu)",
+                a->name, nread(a));
 }
 
 /* What is wrong with the BGZF block after the last one that htslib could read, if anything. */
@@ -143,8 +143,8 @@ static enum kc_status explain(const struct kc_alignments *a, struct kc_error *er
                                a->name, nread(a) + 1, (long long)a->file->lineno,
                                sam_hdr_nref(a->header) > 0
                                        ? ""
-                                       : "; or the header that names its reference sequence "
-                                         "is missing: keep it (samtools view -h)");
+                                       : ", or the header that names its reference sequence "
+                                         "is missing (samtools view -h keeps it)");
         return kc_fail(err, KC_EINPUT,
                        "%s: alignment record %llu is truncated or damaged" KC_DAMAGE_REMEDY,
                        a->name, nread(a) + 1);
@@ -155,12 +155,10 @@ static enum kc_status explain(const struct kc_alignments *a, struct kc_error *er
 static enum kc_status check_end(const struct kc_alignments *a, struct kc_error *err)
 {
         if (is_compressed(a) && a->file->fp.bgzf->no_eof_block)
-                return kc_fail(err, KC_EINPUT,
-                               "%s is truncated: it ends without BGZF's end-of-file block "
-                               "(alignment records read: %llu)" KC_DAMAGE_REMEDY
-                               "; if it is known to be whole, try: samtools fastq FILE | kcount "
-                               "... -",
-                               a->name, nread(a));
+                return kc_fail_filter(err, KC_REMEDY_FILTER_WHOLE, "samtools fastq FILE",
+                                      "%s is truncated: it ends without BGZF's end-of-file block "
+                                      "(alignment records read: %llu)" KC_DAMAGE_REMEDY,
+                                      a->name, nread(a));
         return KC_OK;
 }
 

@@ -124,8 +124,8 @@ static void refuse(struct scan *s, const char *what)
 
 static void refuse_return(struct scan *s)
 {
-        refuse(s, "has a carriage return within a line, an old Mac line ending; try: "
-                  "tr '\\r' '\\n' < FILE | kcount ... -");
+        kc_problem_set_return(s->problem);
+        s->problem->record = s->chunk->nreads;
 }
 
 static void refuse_high(struct scan *s, const uint8_t *text, size_t n)
@@ -208,7 +208,7 @@ enum kc_status kc_fasta_scan(struct kc_chunk *chunk, const struct kc_fasta_state
         size_t end = rare.binary ? first_binary(chunk) : chunk->end;
         begin_scan(&s, state);
         s.has_returns = memchr(chunk->buffer + chunk->text, '\r', end - chunk->text) != NULL;
-        problem->what[0] = 0;
+        *problem = (struct kc_problem){ 0 };
         for (size_t at = chunk->text; at < end && problem->what[0] == 0;) {
                 const uint8_t *eol = memchr(chunk->buffer + at, '\n', end - at);
                 size_t stop = eol == NULL ? end : (size_t)(eol - chunk->buffer);

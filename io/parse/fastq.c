@@ -226,8 +226,7 @@ static enum outcome explain_truncated(const struct line_walk *w, const struct ex
                                       struct kc_problem *problem)
 {
         if (x->plus == 0 && has_returns_only(w, x))
-                return bad(problem, "has a carriage return within a line, an old Mac line ending; "
-                                    "try: tr '\\r' '\\n' < FILE | kcount ... -");
+                return kc_problem_set_return(problem), BAD;
         if (x->plus == 0)
                 return bad(problem, "is truncated: the file ends within it" KC_DAMAGE_REMEDY);
         const char *why = explain_lengths(w, x);
@@ -243,6 +242,13 @@ static struct kc_rare_bytes find_rare(const struct kc_kernels *kernels, const ui
         struct kc_rare_bytes rare = { false, false };
         kernels->count_lines(buffer + from, to - from, &rare);
         return rare;
+}
+
+void kc_problem_set_return(struct kc_problem *problem)
+{
+        snprintf(problem->what, sizeof problem->what,
+                 "has a carriage return within a line, an old Mac line ending");
+        problem->remedies = KC_REMEDY_FILTER;
 }
 
 void kc_problem_set_high(struct kc_problem *problem, const uint8_t *seq, size_t n)
@@ -285,7 +291,7 @@ enum kc_status kc_fastq_parse(struct kc_chunk *chunk, const struct kc_kernels *k
         struct extent x;
         enum kc_status status = KC_OK;
         enum outcome outcome;
-        problem->what[0] = 0;
+        *problem = (struct kc_problem){ 0 };
         while ((outcome = find_record(&w, &x, problem)) == RECORD) {
                 outcome = check_bytes(kernels, chunk->buffer, &x, problem);
                 if (outcome == BAD)

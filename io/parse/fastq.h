@@ -11,10 +11,15 @@
 
 /* What is wrong with which record. */
 struct kc_problem {
-        char what[192];  /* empty: nothing */
+        char what[192];    /* empty: nothing */
+        unsigned remedies; /* this and the next as in kc_error */
+        uint64_t needed_nbytes;
         uint64_t record; /* 1, 2, ... among those that begin in this chunk; FASTA: 0 is the one
                            before */
 };
+
+/* Report a carriage return within a line. */
+void kc_problem_set_return(struct kc_problem *problem);
 
 /* Report that a sequence [n] holds a byte over 127; shows the first one. */
 void kc_problem_set_high(struct kc_problem *problem, const uint8_t *seq, size_t n);

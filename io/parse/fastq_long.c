@@ -137,16 +137,15 @@ static void refuse(struct parse *p, const char *what)
 static void check_held(struct parse *p)
 {
         const struct kc_fastq_long *l = p->state;
-        char bound[64] = "";
         if (l->min_quality == 0 || l->nbases <= l->sequence_max)
                 return;
-        if (l->bound_factor > 0)
-                snprintf(bound, sizeof bound, "; that takes -m %" PRIu64 "M",
-                         ((l->bound_nbytes + l->bound_factor * l->nbases) >> 20) + 1);
         snprintf(p->problem->what, sizeof p->problem->what,
                  "has %" PRIu64 " bases, more than the %zu that memory can hold until their "
-                 "qualities are read, as --min-quality demands%s",
-                 l->nbases, l->sequence_max, bound);
+                 "qualities are read",
+                 l->nbases, l->sequence_max);
+        p->problem->remedies = KC_REMEDY_MORE_MEMORY | KC_REMEDY_IGNORE_QUALITIES;
+        if (l->bound_factor > 0)
+                p->problem->needed_nbytes = l->bound_nbytes + l->bound_factor * l->nbases;
 }
 
 /* A line of the sequence, or the one with the plus sign. */
@@ -292,8 +291,7 @@ enum kc_status kc_fastq_long_parse(struct kc_fastq_long *l, struct kc_chunk *chu
 {
         struct parse p = { .state = l, .chunk = chunk, .problem = problem };
         enum kc_status status;
-        problem->what[0] = 0;
-        problem->record = 1;
+        *problem = (struct kc_problem){ .record = 1 };
         KC_TRY(make_front(l, chunk, err));
         size_t next = put_rest(l, chunk);
         p.front = next;

@@ -29,7 +29,7 @@ struct kc_fastq_long {
         int k;
         uint8_t min_quality;   /* as a letter; 0: qualities are not wanted */
         size_t sequence_max;   /* most bases that may be held */
-        uint64_t bound_nbytes; /* for a message: -m must be this many bytes... */
+        uint64_t bound_nbytes; /* to report: the bound on memory must be this many bytes... */
         unsigned bound_factor; /* ...and this many more for each base; 0: unknown */
 
         enum kc_long_place place; /* KC_LONG_NONE: no record is being read */

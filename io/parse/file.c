@@ -91,7 +91,7 @@ enum kc_status kc_file_parse(struct kc_file *file, struct kc_chunk *chunk, struc
         if (chunk->error.status == KC_OK)
                 return KC_OK;
         chunk->nrecords = chunk->nreads = 0;
-        return kc_fail(err, chunk->error.status, "%s", chunk->error.message);
+        return kc_fail_as(err, &chunk->error);
 }
 
 void kc_file_close(struct kc_file *file)

@@ -23,7 +23,7 @@ struct kc_file_options {
         size_t chunk_nbytes;
         size_t memory_nbytes;  /* for all files open at once; 0: as much as is useful */
         int nfiles;            /* open at once, at most */
-        uint64_t bound_nbytes; /* for messages: -m must be this many bytes... */
+        uint64_t bound_nbytes; /* to report: the bound on memory must be this many bytes... */
         unsigned bound_factor; /* ...and this many for each byte of memory_nbytes; 0: unknown */
         size_t record_max, sequence_max; /* see struct kc_reader_options; 0: the default */
 };

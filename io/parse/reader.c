@@ -62,7 +62,7 @@ struct kc_reader {
 static enum kc_status record_failure(struct kc_reader *reader, const struct kc_error *own)
 {
         pthread_mutex_lock(&reader->lock);
-        kc_fail(&reader->error, own->status, "%s", own->message);
+        kc_fail_as(&reader->error, own);
         atomic_store(&reader->failed, true);
         pthread_cond_broadcast(&reader->changed);
         pthread_mutex_unlock(&reader->lock);
@@ -73,7 +73,7 @@ static enum kc_status record_failure(struct kc_reader *reader, const struct kc_e
 static enum kc_status give_failure(struct kc_reader *reader, struct kc_error *err)
 {
         pthread_mutex_lock(&reader->lock);
-        enum kc_status status = kc_fail(err, reader->error.status, "%s", reader->error.message);
+        enum kc_status status = kc_fail_as(err, &reader->error);
         pthread_mutex_unlock(&reader->lock);
         return status;
 }
@@ -111,10 +111,10 @@ static void leave(struct kc_reader *reader, struct active *a)
  */
 static int ninflaters(const struct kc_reader *reader)
 {
-        enum { FEWEST = 3 };
+        enum { MIN_WORKERS = 3 };
         size_t nfiles = reader->inputs.n - reader->next_input + (size_t)reader->nactive;
         size_t nworkers = (size_t)reader->nworkers;
-        bool together = nworkers >= FEWEST && (nfiles <= 1 || 2 * nfiles <= nworkers);
+        bool together = nworkers >= MIN_WORKERS && (nfiles <= 1 || 2 * nfiles <= nworkers);
         return together ? reader->nworkers : 1;
 }
 

@@ -2,6 +2,7 @@
 
 #include "io/input/foreign.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Longer records are read piece by piece and in order, so not by all workers at once. */
@@ -195,7 +196,7 @@ static void put_rest(const struct kc_fasta_state *fasta, struct kc_chunk *chunk)
 }
 
 /* Decide about the previous chunk's rest as soon as what follows shows whether it ends a line. */
-static void settle_rest(struct kc_fasta_state *fasta, struct kc_chunk *chunk)
+static void resolve_rest(struct kc_fasta_state *fasta, struct kc_chunk *chunk)
 {
         struct kc_line_rest *rest = &fasta->rest;
         size_t at = chunk->text;
@@ -230,7 +231,7 @@ static void take_rest(struct kc_line_rest *rest, struct kc_chunk *chunk)
 static void split_fasta(struct kc_text *text, struct kc_chunk *chunk, struct cut *cut)
 {
         bool at_begin = cut->tail == chunk->text;
-        settle_rest(&text->fasta, chunk);
+        resolve_rest(&text->fasta, chunk);
         if (at_begin)
                 cut->tail = chunk->text;
         take_rest(&text->fasta.rest, chunk);
@@ -286,10 +287,15 @@ static enum kc_status report(const struct kc_text *text, const struct kc_problem
         if (problem->what[0] == 0)
                 return KC_OK;
         uint64_t record = text->nreads + problem->record;
-        return kc_fail(err, KC_EINPUT, "%s: record %llu %s%s%s", text->name,
-                       (unsigned long long)(record > 0 ? record : 1), problem->what,
-                       text->checker ? "; to see whether the file is damaged: " : "",
-                       text->checker ? text->checker : "");
+        struct kc_error own = { .remedies = problem->remedies,
+                                .needed_nbytes = problem->needed_nbytes };
+        kc_fail(&own, KC_EINPUT, "%s: record %llu %s%s%s", text->name,
+                (unsigned long long)(record > 0 ? record : 1), problem->what,
+                text->checker ? "; to see whether the file is damaged: " : "",
+                text->checker ? text->checker : "");
+        if (problem->remedies & KC_REMEDY_FILTER)
+                snprintf(own.filter, sizeof own.filter, "tr '\\r' '\\n' < FILE");
+        return kc_fail_as(err, &own);
 }
 
 /* Continue a record that is read in pieces; *whole: it has ended, and others may follow. */
@@ -387,7 +393,7 @@ static enum kc_status confirm(struct kc_text *text, struct kc_chunk *chunk, cons
                 confirm_fasta(text, chunk, cut, own);
         if (!text->failed && own->status != KC_OK) {
                 text->failed = true;
-                status = kc_fail(err, own->status, "%s", own->message);
+                status = kc_fail_as(err, own);
         }
         if (text->failed)
                 chunk->nrecords = chunk->nreads = chunk->nblanks = 0;

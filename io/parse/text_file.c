@@ -22,10 +22,9 @@ static enum kc_status open_source(struct kc_text_file *file, const char *path, s
         KC_TRY(kc_detect(&in, true, &found, err));
         if (found.container != KC_CONTAINER_ALIGNMENTS)
                 return kc_source_open(&file->source, &in, found.container, CHUNK_NBYTES, 1, err);
-        status = kc_fail(err, KC_EINPUT,
-                         "%s is SAM, BAM or CRAM, which kcount reads for counting only; try: "
-                         "samtools fasta FILE | kcount ... -",
-                         in.name);
+        status =
+                kc_fail_filter(err, KC_REMEDY_FILTER, "samtools fasta FILE",
+                               "%s is SAM, BAM or CRAM, which kcount reads only to count", in.name);
 out:
         kc_input_close(&in);
         return status;
@@ -65,7 +64,7 @@ enum kc_status kc_text_file_read(struct kc_text_file *file, const char **text, s
                 if (!kc_source_fill(file->source, chunk))
                         break;
                 if (chunk->error.status != KC_OK)
-                        return kc_fail(err, chunk->error.status, "%s", chunk->error.message);
+                        return kc_fail_as(err, &chunk->error);
                 if (!file->begun)
                         skip_bom(chunk);
                 file->begun |= chunk->end > chunk->front;

@@ -118,9 +118,9 @@ static void stop_check(void *ctx)
 static enum kc_status run_is_wrong(const struct store_check *c, const char *what,
                                    struct kc_error *err)
 {
-        return kc_fail(err, KC_ECORRUPT, "%s is damaged: %s of run %d (footer at offset %llu)",
-                       c->store->path, what, (int)(c->run - c->store->runs),
-                       (unsigned long long)c->store->footer_offset);
+        return kc_fail(err, KC_ECORRUPT, "%s is damaged: in run %d (footer at offset %llu), %s",
+                       c->store->path, (int)(c->run - c->store->runs) + 1,
+                       (unsigned long long)c->store->footer_offset, what);
 }
 
 /* Check the histogram, the sum (opening has checked that the footer's rows add up to it) and the
@@ -140,12 +140,13 @@ static enum kc_status check_totals(struct store_check *c, const struct kc_tally 
                         (rows[0].count >= r->min_count && rows[nrows - 1].count <= r->max_count);
         free(rows);
         if (!same)
-                return run_is_wrong(c, "the counts are not those of the histogram", err);
+                return run_is_wrong(c, "the counts do not match the histogram", err);
         if (!filtered)
-                return run_is_wrong(c, "there are counts outside the filter's bounds", err);
+                return run_is_wrong(c, "some counts are outside the bounds of the filter", err);
         if (r->sum + r->ndropped_kmers + r->nsaturated != r->nkmers)
                 return run_is_wrong(
-                        c, "counts kept, dropped and saturated do not add up to the k-mers", err);
+                        c, "the counts kept, dropped and saturated do not add up to the k-mers",
+                        err);
         return KC_OK;
 }
 
@@ -172,17 +173,14 @@ static enum kc_status check_ends(const struct kc_store *store, struct kc_error *
 {
         const uint64_t end = store->footer_offset + store->footer_nbytes;
         if (store->footing != KC_FOOTING_SOUND)
-                return kc_fail(err,
-                               store->footing == KC_FOOTING_DOUBTFUL ? KC_ECORRUPT : KC_EUNTIDY,
-                               "%s", store->warning);
+                return kc_fail_as(err, &store->warning);
         if (kc_store_is_at_end(store))
                 return KC_OK;
-        return kc_fail(err, KC_EUNTIDY,
-                       "%s: %llu bytes from offset %llu on, after its footer, were left by an "
-                       "interrupted append; no data is lost, and the next add, remove or compact "
-                       "cuts them off",
-                       store->path, (unsigned long long)(store->nbytes - end),
-                       (unsigned long long)end);
+        return kc_fail_remedy(err, KC_EUNTIDY, KC_REMEDY_CHANGE,
+                              "%s: an interrupted append left %llu bytes after its footer, from "
+                              "offset %llu on; no data is lost",
+                              store->path, (unsigned long long)(store->nbytes - end),
+                              (unsigned long long)end);
 }
 
 enum kc_status kc_store_check(struct kc_store *store, int nthreads, struct kc_job *job,

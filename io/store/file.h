@@ -31,7 +31,7 @@ struct kc_store {
         const char **names; /* of all runs, in order */
         size_t nnames;
         enum kc_footing footing;
-        char *warning; /* what is wrong with the footing, or NULL */
+        struct kc_error warning; /* what is wrong with the footing, if anything */
 };
 
 /* Whether the file ends with its footer. */

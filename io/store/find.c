@@ -21,10 +21,9 @@ void kc_store_drop_footer(struct kc_store *store)
 {
         free(store->footer);
         free(store->runs);
-        free(store->warning);
         store->footer = NULL;
         store->runs = NULL;
-        store->warning = NULL;
+        store->warning = (struct kc_error){ 0 };
         store->nruns = 0;
         store->footing = KC_FOOTING_SOUND;
 }
@@ -58,9 +57,10 @@ static enum kc_status load_referenced(struct kc_store *store, const struct kc_fo
         KC_TRY(kc_footer_ref_check(ref, store->path, store->nbytes, err));
         KC_TRY(load(store, ref->offset, ref->nbytes, err));
         if (XXH3_64bits(store->footer, ref->nbytes) != ref->checksum)
-                status = kc_fail(err, KC_ECORRUPT,
-                                 "%s is damaged: its footer (offset %llu) has a wrong checksum; %s",
-                                 store->path, (unsigned long long)ref->offset, KC_RESCUE_ADVICE);
+                status = kc_fail_remedy(err, KC_ECORRUPT, KC_REMEDY_RESCUE,
+                                        "%s is damaged: its footer (offset %llu) has a wrong "
+                                        "checksum",
+                                        store->path, (unsigned long long)ref->offset);
 out:
         return status;
 }
@@ -76,7 +76,7 @@ static enum kc_status try_to_load(struct kc_store *store, uint64_t offset, uint6
         *found = status == KC_OK;
         if (status == KC_OK || status == KC_ECORRUPT)
                 return KC_OK;
-        return kc_fail(err, status, "%s", own.message);
+        return kc_fail_as(err, &own);
 }
 
 /* There is a footer's magic at offset: load the footer if it is sound. */
@@ -153,28 +153,22 @@ static uint64_t footer_end(const struct kc_store *store)
 }
 
 /* Set the footing and the warning that goes with it. */
-static enum kc_status settle(struct kc_store *store, const struct kc_store_header *header,
-                             enum kc_footing footing, struct kc_error *err)
+static void settle(struct kc_store *store, const struct kc_store_header *header,
+                   enum kc_footing footing)
 {
         const char *unsound = name_unsound(header);
-        int n = 0;
         store->footing = footing;
         if (footing == KC_FOOTING_MENDABLE)
-                n = asprintf(&store->warning,
-                             "%s: %s damaged, but no data is lost; add, remove or compact "
-                             "mends it",
-                             store->path, unsound);
+                kc_fail_remedy(&store->warning, KC_EUNTIDY, KC_REMEDY_CHANGE,
+                               "%s: %s damaged, but no data is lost", store->path, unsound);
         else if (footing == KC_FOOTING_DOUBTFUL)
-                n = asprintf(&store->warning,
-                             "%s: %s damaged or was never written, and the %llu bytes from offset "
-                             "%llu on belong to no footer: what was added last may be missing; %s",
-                             store->path, unsound,
-                             (unsigned long long)(store->nbytes - footer_end(store)),
-                             (unsigned long long)footer_end(store), KC_RESCUE_ADVICE);
-        if (n >= 0)
-                return KC_OK;
-        store->warning = NULL;
-        return kc_fail(err, KC_ENOMEM, "out of memory for opening %s", store->path);
+                kc_fail_remedy(&store->warning, KC_ECORRUPT, KC_REMEDY_RESCUE,
+                               "%s: %s damaged or was never written, and the %llu bytes from "
+                               "offset %llu on belong to no footer: what was added last may be "
+                               "missing",
+                               store->path, unsound,
+                               (unsigned long long)(store->nbytes - footer_end(store)),
+                               (unsigned long long)footer_end(store));
 }
 
 /* The only sound reference leads to the loaded footer, and the search found no newer one. */
@@ -185,18 +179,19 @@ static enum kc_status settle_for_reference(struct kc_store *store,
         const bool is_old = kc_footer_is_old(store->footer);
         if (kc_store_is_at_end(store))
                 /* in a file of an earlier version, the second reference is empty until an append */
-                return settle(store, header,
-                              is_old && kc_footer_ref_is_empty(other) ? KC_FOOTING_SOUND
-                                                                      : KC_FOOTING_MENDABLE,
-                              err);
-        if (is_old)
-                return settle(store, header, KC_FOOTING_DOUBTFUL, err);
-        return kc_fail(err, KC_ECORRUPT,
-                       "%s is damaged: %s wrong, and no sound footer is found in the %llu bytes "
-                       "from offset %llu on, which were added last; " KC_RESCUE_ADVICE,
-                       store->path, name_unsound(header),
-                       (unsigned long long)(store->nbytes - footer_end(store)),
-                       (unsigned long long)footer_end(store));
+                settle(store, header,
+                       is_old && kc_footer_ref_is_empty(other) ? KC_FOOTING_SOUND
+                                                               : KC_FOOTING_MENDABLE);
+        else if (is_old)
+                settle(store, header, KC_FOOTING_DOUBTFUL);
+        else
+                return kc_fail_remedy(err, KC_ECORRUPT, KC_REMEDY_RESCUE,
+                                      "%s is damaged: %s wrong, and no sound footer was found in "
+                                      "the %llu bytes from offset %llu on, which were added last",
+                                      store->path, name_unsound(header),
+                                      (unsigned long long)(store->nbytes - footer_end(store)),
+                                      (unsigned long long)footer_end(store));
+        return KC_OK;
 }
 
 enum kc_status kc_store_find_footer(struct kc_store *store, const struct kc_store_header *header,
@@ -213,17 +208,16 @@ enum kc_status kc_store_find_footer(struct kc_store *store, const struct kc_stor
         KC_TRY(search(store, ref == NULL ? sizeof *header : ref->offset + ref->nbytes, false,
                       &found, err));
         if (found) {
-                KC_TRY(settle(store, header,
-                              kc_store_is_at_end(store) ? KC_FOOTING_MENDABLE : KC_FOOTING_DOUBTFUL,
-                              err));
+                settle(store, header,
+                       kc_store_is_at_end(store) ? KC_FOOTING_MENDABLE : KC_FOOTING_DOUBTFUL);
         } else if (ref != NULL) {
                 KC_TRY(load_referenced(store, ref, err));
                 KC_TRY(settle_for_reference(store, header, &header->footer[1 - best], err));
         } else {
-                status = kc_fail(err, KC_ECORRUPT,
-                                 "%s is damaged: its header (offset 64) does not say where the "
-                                 "footer is, and no sound footer is found; " KC_RESCUE_ADVICE,
-                                 store->path);
+                status = kc_fail_remedy(err, KC_ECORRUPT, KC_REMEDY_RESCUE,
+                                        "%s is damaged: its header (offset 64) does not say where "
+                                        "the footer is, and no sound footer was found",
+                                        store->path);
         }
 out:
         return status;
@@ -266,7 +260,7 @@ static enum kc_status find_newest(struct kc_store *store, const struct kc_store_
                 if (status == KC_OK)
                         note(newest, store);
                 else if (status != KC_ECORRUPT)
-                        return kc_fail(err, status, "%s", own.message);
+                        return kc_fail_as(err, &own);
         }
         newest->is_surpassed = most > newest->offset;
         status = KC_OK;
@@ -274,22 +268,18 @@ out:
         return status;
 }
 
-static enum kc_status settle_for_newest(struct kc_store *store, const struct candidate *newest,
-                                        struct kc_error *err)
+static void settle_for_newest(struct kc_store *store, const struct candidate *newest)
 {
         if (!newest->is_surpassed && kc_store_is_at_end(store)) {
                 store->footing = KC_FOOTING_MENDABLE;
-                return KC_OK;
+                return;
         }
         store->footing = KC_FOOTING_DOUBTFUL;
-        if (asprintf(&store->warning,
-                     "%s: the newest sound footer is at offset %llu; what was added after it, in "
-                     "the bytes from offset %llu on, is lost",
-                     store->path, (unsigned long long)store->footer_offset,
-                     (unsigned long long)footer_end(store)) >= 0)
-                return KC_OK;
-        store->warning = NULL;
-        return kc_fail(err, KC_ENOMEM, "out of memory for opening %s", store->path);
+        kc_fail(&store->warning, KC_ECORRUPT,
+                "%s: the newest sound footer is at offset %llu; what was added after it, in the "
+                "bytes from offset %llu on, is lost",
+                store->path, (unsigned long long)store->footer_offset,
+                (unsigned long long)footer_end(store));
 }
 
 enum kc_status kc_store_find_any_footer(struct kc_store *store,
@@ -302,14 +292,14 @@ enum kc_status kc_store_find_any_footer(struct kc_store *store,
         if (status == KC_OK && store->footing != KC_FOOTING_DOUBTFUL)
                 return KC_OK;
         if (status != KC_OK && status != KC_ECORRUPT)
-                return kc_fail(err, status, "%s", own.message);
+                return kc_fail_as(err, &own);
         KC_TRY(find_newest(store, header, &newest, err));
         if (newest.offset == 0)
                 return kc_fail(err, KC_ECORRUPT,
-                               "%s is damaged beyond rescue: no footer in it is sound",
+                               "%s is damaged beyond rescue: none of its footers is sound",
                                store->path);
         KC_TRY(load(store, newest.offset, newest.nbytes, err));
-        KC_TRY(settle_for_newest(store, &newest, err));
+        settle_for_newest(store, &newest);
 out:
         return status;
 }

@@ -97,9 +97,8 @@ enum kc_status kc_header_check(const struct kc_store_header *header, const char 
                                path, header->version, KC_STORE_VERSION);
         if (header->checksum != XXH3_64bits(header, offsetof(struct kc_store_header, checksum)) ||
             header->k < 1 || header->k > KC_MAX_K || (header->flags & ~KC_STORE_STRANDED) != 0)
-                return kc_fail(err, KC_ECORRUPT,
-                               "%s is damaged: its header (offset 0) is wrong; " KC_RESCUE_ADVICE,
-                               path);
+                return kc_fail_remedy(err, KC_ECORRUPT, KC_REMEDY_RESCUE,
+                                      "%s is damaged: its header (offset 0) is wrong", path);
         return KC_OK;
 }
 
@@ -155,10 +154,11 @@ enum kc_status kc_footer_ref_check(const struct kc_footer_ref *ref, const char *
                 return kc_fail(err, KC_ECORRUPT,
                                "%s is damaged: its header (offset 64) points to no footer", path);
         if (ref->offset > file_nbytes || ref->nbytes > file_nbytes - ref->offset)
-                return kc_fail(err, KC_ECORRUPT,
-                               "%s is truncated: it has %llu bytes, its footer ends at %llu; %s",
-                               path, (unsigned long long)file_nbytes,
-                               (unsigned long long)(ref->offset + ref->nbytes), KC_RESCUE_ADVICE);
+                return kc_fail_remedy(err, KC_ECORRUPT, KC_REMEDY_RESCUE,
+                                      "%s is truncated: it has %llu bytes, but its footer ends at "
+                                      "%llu",
+                                      path, (unsigned long long)file_nbytes,
+                                      (unsigned long long)(ref->offset + ref->nbytes));
         return KC_OK;
 }
 
@@ -353,7 +353,7 @@ enum kc_status kc_footer_parse(const uint64_t *footer, size_t nwords,
         return KC_OK;
 damaged:
         free(out);
-        return kc_fail(err, KC_ECORRUPT,
-                       "%s is damaged: its footer (offset %llu) is wrong; " KC_RESCUE_ADVICE,
-                       file->path, (unsigned long long)file->footer_offset);
+        return kc_fail_remedy(err, KC_ECORRUPT, KC_REMEDY_RESCUE,
+                              "%s is damaged: its footer (offset %llu) is wrong", file->path,
+                              (unsigned long long)file->footer_offset);
 }

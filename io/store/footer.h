@@ -44,9 +44,6 @@ enum kc_status kc_footer_assemble(struct kc_words *footer, uint64_t offset,
 
 /* ---- reading ---- */
 
-/* Advice to the user of a damaged file, for the end of a message. */
-#define KC_RESCUE_ADVICE "'kcount check FILE --repair COPY.kc' copies what is sound"
-
 /* A run of an open file. Pointers are into the footer's words. */
 struct kc_run {
         struct kc_run_record record;

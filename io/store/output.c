@@ -123,10 +123,11 @@ static enum kc_status trim(struct kc_output *output, struct kc_error *err)
 static enum kc_status end_append(struct kc_output *output, struct kc_error *err)
 {
         if (!kc_file_has_name(output->file.fd, output->path))
-                return kc_fail(err, KC_EIO,
-                               "%s was removed or replaced by another process meanwhile: what this "
-                               "command added to it is lost; run the command again",
-                               output->path);
+                return kc_fail(
+                        err, KC_EIO,
+                        "%s was removed or replaced by another process in the meantime: what this "
+                        "command added to it is lost; run the command again",
+                        output->path);
         int fd = output->file.fd;
         output->file.fd = -1;
         if (close(fd) == 0)

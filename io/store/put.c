@@ -36,10 +36,10 @@ static void wake_all(struct kc_store_writer *w)
         }
 }
 
-void kc_writer_fail(struct kc_store_writer *w, enum kc_status status, const char *message)
+void kc_writer_fail(struct kc_store_writer *w, const struct kc_error *failure)
 {
         pthread_mutex_lock(&w->lock);
-        kc_fail(&w->failure, status, "%s", message);
+        kc_fail_as(&w->failure, failure);
         wake_all(w);
         pthread_mutex_unlock(&w->lock);
 }
@@ -49,7 +49,7 @@ static enum kc_status get_failure(const struct kc_store_writer *w, struct kc_err
 {
         if (w->failure.status == KC_OK)
                 return KC_OK;
-        return kc_fail(err, w->failure.status, "%s", w->failure.message);
+        return kc_fail_as(err, &w->failure);
 }
 
 /* ---- encoders ---- */
@@ -145,7 +145,8 @@ static enum kc_status check_pairs(const struct kc_store_writer *w, const struct 
 {
         if (are_positive(in->counts, in->n) && is_ascending(in->kmers, in->n, w->nwords))
                 return KC_OK;
-        return kc_fail(err, KC_EUSAGE, "%s was given a part that is out of order or counts 0",
+        return kc_fail(err, KC_EUSAGE,
+                       "%s was given a part that is out of order or has a count of 0",
                        w->output.path);
 }
 

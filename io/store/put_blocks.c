@@ -15,8 +15,7 @@
 
 static enum kc_status refuse(const struct kc_store_writer *w, const char *why, struct kc_error *err)
 {
-        return kc_fail(err, KC_EUSAGE, "%s was given blocks that cannot be: %s", w->output.path,
-                       why);
+        return kc_fail(err, KC_EUSAGE, "%s was given invalid blocks: %s", w->output.path, why);
 }
 
 /* ---- check ---- */
@@ -39,12 +38,12 @@ static enum kc_status check_sizes(const struct kc_store_writer *w, const struct 
         for (size_t i = 0; i < b->nblocks; i++) {
                 size_t nwords = b->block_nwords[i];
                 if (nwords < KC_BLOCK_MIN_WORDS || nwords > max_words || b->nwords - at <= nwords)
-                        return refuse(w, "their sizes", err);
+                        return refuse(w, "wrong sizes", err);
                 if ((b->words[at] & 0xffff) != block_n(b, i))
-                        return refuse(w, "their heads", err);
+                        return refuse(w, "wrong headers", err);
                 at += nwords + 1;
         }
-        return at == b->nwords ? KC_OK : refuse(w, "their sizes", err);
+        return at == b->nwords ? KC_OK : refuse(w, "wrong sizes", err);
 }
 
 static enum kc_status check_order(const struct kc_store_writer *w, const struct kc_run_blocks *b,
@@ -76,7 +75,7 @@ static enum kc_status check_counts(const struct kc_store_writer *w, const struct
                 kept &= b->rows[c] == 0 || keeps(w, c);
         for (size_t i = 0; i < b->nbig; i++)
                 kept &= b->big_counts[i] >= KC_RUN_NROWS && keeps(w, b->big_counts[i]);
-        return kept ? KC_OK : refuse(w, "counts that the filter leaves out", err);
+        return kept ? KC_OK : refuse(w, "counts that the filter drops", err);
 }
 
 /* Check that the blocks follow those so far; lock held. */
@@ -86,7 +85,7 @@ static enum kc_status check_follows(const struct kc_store_writer *w, const struc
         if (b->nblocks == 0 || w->ndistinct == 0)
                 return KC_OK;
         if (w->ndistinct % KC_BLOCK_NKMERS != 0)
-                return refuse(w, "some behind one that is not full", err);
+                return refuse(w, "one after another that is not full", err);
         if (kc_kmer_compare(w->last, b->firsts, w->nwords) >= 0)
                 return refuse(w, "parts out of order", err);
         return KC_OK;

@@ -84,7 +84,7 @@ static enum kc_status read_ends_at_rest(struct kc_store *store, struct kc_error 
                 if (status == KC_OK && store->footing == KC_FOOTING_SOUND)
                         return KC_OK;
                 if (attempt == NATTEMPTS || !has_changed(store, &header))
-                        return status == KC_OK ? KC_OK : kc_fail(err, status, "%s", own.message);
+                        return status == KC_OK ? KC_OK : kc_fail_as(err, &own);
                 kc_store_drop_footer(store);
         }
 }
@@ -219,17 +219,18 @@ bool kc_store_is_tidy(const struct kc_store *store)
         return store->footing == KC_FOOTING_SOUND && kc_store_is_at_end(store);
 }
 
-const char *kc_store_warning(const struct kc_store *store)
+const struct kc_error *kc_store_warning(const struct kc_store *store)
 {
-        return store->warning;
+        return store->warning.status == KC_OK ? NULL : &store->warning;
 }
 
 enum kc_status kc_store_check_writable(const struct kc_store *store, struct kc_error *err)
 {
         if (store->footing != KC_FOOTING_DOUBTFUL)
                 return KC_OK;
-        return kc_fail(err, KC_ECORRUPT, "%s is not changed because %s", store->path,
-                       store->warning);
+        return kc_fail_remedy(err, KC_ECORRUPT, store->warning.remedies,
+                              "%s was not changed, because %s", store->path,
+                              store->warning.message);
 }
 
 /* Each thread of a merge counts into a tally of its own. */

@@ -30,7 +30,7 @@ static enum kc_status lose(struct rescue *r, const struct kc_error *why, uint64_
                            const uint64_t *from, const uint64_t *to, struct kc_error *err)
 {
         if (!is_damage(why->status))
-                return kc_fail(err, why->status, "%s", why->message);
+                return kc_fail_as(err, why);
         const struct kc_loss loss = { .why = why->message,
                                       .run = r->number,
                                       .tombstones = r->run->kind == KC_RUN_TOMBSTONES,

@@ -19,7 +19,7 @@
 
 enum {
         MIN_NBYTES = 1 << 20, /* smallest piece that is worth a mapping */
-        FEW = 3,              /* up to this many writers, write() is fastest */
+        FEW_WRITERS = 3,      /* up to this many writers, write() is fastest */
         NWINDOWS = 1 << 14,   /* beyond them, from a terabyte on, write() is used */
 };
 
@@ -242,7 +242,7 @@ bool kc_reserve_begin(struct kc_reserve *r, const void *data, size_t nbytes, uin
 {
         int nothers = atomic_fetch_add(&r->nwriting, 1);
         note_end(r, offset + nbytes);
-        if (nothers < FEW || nbytes < MIN_NBYTES || !ensure(r, offset + nbytes))
+        if (nothers < FEW_WRITERS || nbytes < MIN_NBYTES || !ensure(r, offset + nbytes))
                 return false;
         while (sem_wait(&r->writers) != 0)
                 ; /* interrupted by a signal */

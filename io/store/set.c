@@ -16,6 +16,11 @@ enum {
 
 /* ---- before ---- */
 
+static const char *strands_name(const struct kc_store *store)
+{
+        return store->stranded ? "stranded" : "canonical";
+}
+
 static enum kc_status check_alike(const struct kc_set *set, struct kc_error *err)
 {
         const struct kc_store *first = set->stores[0];
@@ -27,15 +32,17 @@ static enum kc_status check_alike(const struct kc_set *set, struct kc_error *err
                         return kc_fail(err, KC_EUSAGE, "%s has k = %d, but %s has k = %d",
                                        first->path, first->k, store->path, store->k);
                 if (store->stranded != first->stranded)
-                        return kc_fail(err, KC_EUSAGE, "%s was counted %s --stranded, but %s %s it",
-                                       first->path, first->stranded ? "with" : "without",
-                                       store->path, store->stranded ? "with" : "without");
+                        return kc_fail_remedy(err, KC_EUSAGE, KC_REMEDY_SAME_STRANDS,
+                                              "%s holds %s k-mers, but %s holds %s ones",
+                                              first->path, strands_name(first), store->path,
+                                              strands_name(store));
         }
         if (set->nstores > MAX_FILES || nruns > MAX_RUNS)
-                return kc_fail(err, KC_EUSAGE,
-                               "%zu files of %llu runs are too many at once; at most %d files of "
-                               "%d runs",
-                               set->nstores, (unsigned long long)nruns, MAX_FILES, MAX_RUNS);
+                return kc_fail(
+                        err, KC_EUSAGE,
+                        "%zu files with %llu runs are too many at once; the most is %d files "
+                        "with %d runs",
+                        set->nstores, (unsigned long long)nruns, MAX_FILES, MAX_RUNS);
         return KC_OK;
 }
 
@@ -44,7 +51,7 @@ enum kc_status kc_set_check(const struct kc_set *set, struct kc_error *err)
         if (set->operation == KC_SET_SUBTRACT && set->rule != KC_RULE_LEFT &&
             set->rule != KC_RULE_DIFFERENCE)
                 return kc_fail(err, KC_EUSAGE,
-                               "of a subtraction, counts are those of the first file (left) or the "
+                               "a subtraction gives the counts of the first file (left) or the "
                                "difference");
         return check_alike(set, err);
 }
@@ -212,12 +219,12 @@ static enum kc_status add_totals(const struct kc_set *set, const struct kc_join_
 {
         const bool adds = set->operation == KC_SET_UNION && set->rule == KC_RULE_SUM;
         if (t->nread != sum)
-                return kc_fail(err, KC_ECORRUPT,
-                               "%s%s: the counts add up to %llu, but to %llu in the footer%s; "
-                               "'kcount check' tells more",
-                               set->stores[0]->path, set->nstores > 1 ? " and others" : "",
-                               (unsigned long long)t->nread, (unsigned long long)sum,
-                               set->nstores > 1 ? "s" : "");
+                return kc_fail_remedy(err, KC_ECORRUPT, KC_REMEDY_CHECK,
+                                      "%s%s: the counts add up to %llu, but the footer%s %llu",
+                                      set->stores[0]->path, set->nstores > 1 ? " and others" : "",
+                                      (unsigned long long)t->nread,
+                                      set->nstores > 1 ? "s say" : " says",
+                                      (unsigned long long)sum);
         origin->nsaturated += t->nsaturated;
         origin->ndropped_distinct += t->ndropped_distinct;
         origin->ndropped_kmers += adds ? t->nremoved : t->nread - t->nkept - t->nsaturated;

@@ -56,7 +56,7 @@ enum kc_status kc_walk_range(struct kc_walk *walk, const uint64_t *from, const u
         return status;
 }
 
-static bool is_behind(const struct kc_walk *walk, const uint64_t *first)
+static bool is_past_end(const struct kc_walk *walk, const uint64_t *first)
 {
         return walk->to != NULL && kc_kmer_compare(first, walk->to, walk->store->nwords) > 0;
 }
@@ -69,7 +69,7 @@ static enum kc_status read_chunk(struct kc_walk *walk, struct kc_error *err)
         size_t begin = (size_t)(walk->block - page_begin), end = begin;
         while (end < page->n && page_begin + end < walk->end &&
                page->offsets[end] - page->offsets[begin] < walk->chunk_nbytes &&
-               !is_behind(walk, page->firsts + end * (size_t)walk->store->nwords))
+               !is_past_end(walk, page->firsts + end * (size_t)walk->store->nwords))
                 end++;
         walk->chunk_begin = walk->chunk_end = 0;
         uint64_t offset = page->offsets[begin];
@@ -94,7 +94,7 @@ static void cut_to_range(struct kc_walk *walk)
                         begin++;
                 walk->from = NULL; /* all later blocks are above it */
         }
-        while (end > begin && is_behind(walk, walk->kmers + (end - 1) * (size_t)nw))
+        while (end > begin && is_past_end(walk, walk->kmers + (end - 1) * (size_t)nw))
                 end--;
         walk->kmers += begin * (size_t)nw;
         walk->counts += begin;
@@ -155,7 +155,7 @@ enum kc_status kc_walk_next(struct kc_walk *walk, struct kc_error *err)
         while (walk->n == 0 && walk->block < walk->end) {
                 uint64_t page = walk->block / KC_PAGE_NBLOCKS, i = walk->block % KC_PAGE_NBLOCKS;
                 KC_TRY(kc_page_load(&walk->page, walk->store, walk->run, page, err));
-                if (is_behind(walk, walk->page.firsts + i * (uint64_t)walk->store->nwords)) {
+                if (is_past_end(walk, walk->page.firsts + i * (uint64_t)walk->store->nwords)) {
                         walk->block = walk->end;
                         break;
                 }

@@ -19,8 +19,8 @@ static enum kc_status pass_on(struct kc_store_writer *w, const struct kc_error *
 {
         if (first->status == KC_OK)
                 return KC_OK;
-        kc_writer_fail(w, first->status, first->message);
-        return kc_fail(err, first->status, "%s", first->message);
+        kc_writer_fail(w, first);
+        return kc_fail_as(err, first);
 }
 
 static enum kc_status put(void *ctx, uint64_t part, bool last, const uint64_t *kmers,
@@ -58,7 +58,8 @@ static void expect(void *ctx, uint64_t npairs)
 
 static void cancel(void *ctx)
 {
-        kc_writer_fail(ctx, KC_ECANCELED, "canceled");
+        const struct kc_error canceled = { .status = KC_ECANCELED, .message = "canceled" };
+        kc_writer_fail(ctx, &canceled);
 }
 
 struct kc_run_sink kc_store_sink(struct kc_store_writer *writer)
@@ -99,7 +100,7 @@ static enum kc_status check_ndistinct(const struct kc_store_writer *w,
         if (r->ndistinct == ntallied)
                 return KC_OK;
         return kc_fail(err, KC_ECORRUPT,
-                       "the counts for %s do not add up: %llu k-mers, but counts of %llu; nothing "
+                       "the counts for %s do not add up: %llu k-mers, but a sum of %llu; nothing "
                        "was written; please report this",
                        w->output.path, (unsigned long long)r->ndistinct,
                        (unsigned long long)ntallied);
@@ -216,14 +217,14 @@ static void free_writer(struct kc_store_writer *w)
         kc_index_free(&w->index);
         free(w->records.data);
         free(w->kinds.data);
-        free(w->warning);
         free(w);
 }
 
 static enum kc_status check_options(const struct kc_store_options *o, struct kc_error *err)
 {
         if (o->k < 1 || o->k > KC_MAX_K)
-                return kc_fail(err, KC_EUSAGE, "k is %d, but must lie in 1 .. %d", o->k, KC_MAX_K);
+                return kc_fail(err, KC_EUSAGE, "k must be between 1 and %d, but is %d", KC_MAX_K,
+                               o->k);
         if (o->max_count != 0 && o->min_count > o->max_count)
                 return kc_fail(err, KC_EUSAGE,
                                "the lowest count to keep, %u, is above the highest, %u",
@@ -346,18 +347,15 @@ static enum kc_status append_to(struct kc_store_writer *w, const char *path,
         KC_TRY(kc_store_open(store, path, err));
         KC_TRY(kc_store_check_writable(*store, err));
         if ((*store)->nruns == KC_STORE_MAX_RUNS)
-                return kc_fail(
-                        err, KC_EUSAGE,
-                        "%s has %d runs, which is the most a file can hold; 'kcount compact' "
-                        "makes one of them",
-                        path, KC_STORE_MAX_RUNS);
+                return kc_fail_remedy(err, KC_EUSAGE, KC_REMEDY_COMPACT,
+                                      "%s has %d runs, which is the most a file can hold", path,
+                                      KC_STORE_MAX_RUNS);
         KC_TRY(mend_references(w, *store, err));
         KC_TRY(inherit_runs(w, *store, err));
         w->end = (*store)->footer_offset + (*store)->footer_nbytes;
         KC_TRY(kc_output_keep(&w->output, w->end, err));
         begin_run(w);
-        w->warning = (*store)->warning; /* ownership moves */
-        (*store)->warning = NULL;
+        w->warning = (*store)->warning;
 out:
         return status;
 }
@@ -446,9 +444,9 @@ void kc_store_abort(struct kc_store_writer *writer)
                 free_writer(writer);
 }
 
-const char *kc_store_writer_warning(const struct kc_store_writer *writer)
+const struct kc_error *kc_store_writer_warning(const struct kc_store_writer *writer)
 {
-        return writer->warning;
+        return writer->warning.status == KC_OK ? NULL : &writer->warning;
 }
 
 enum kc_status kc_store_lock(int *lock, const char *path, struct kc_error *err)

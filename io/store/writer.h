@@ -52,10 +52,10 @@ struct kc_encoder {
 struct kc_store_writer {
         struct kc_output output;
         struct kc_store_options options;
-        int nwords;      /* of a k-mer */
-        bool tombstones; /* the run holds tombstones */
-        int free_ref;    /* for an append: the footer reference that is not in force */
-        char *warning;   /* for an append: what was wrong with the file, or NULL */
+        int nwords;              /* of a k-mer */
+        bool tombstones;         /* the run holds tombstones */
+        int free_ref;            /* for an append: the footer reference that is not in force */
+        struct kc_error warning; /* for an append: what was wrong with the file, if anything */
 
         pthread_mutex_t lock; /* of all below */
         pthread_cond_t part_turn[KC_WRITER_NCONDITIONS], ticket_turn[KC_WRITER_NCONDITIONS];
@@ -99,7 +99,7 @@ enum kc_status kc_writer_put_carry(struct kc_store_writer *writer, struct kc_err
 
 /* Make all calls, including blocked ones, fail like this from now on; an earlier failure
  * prevails. */
-void kc_writer_fail(struct kc_store_writer *writer, enum kc_status status, const char *message);
+void kc_writer_fail(struct kc_store_writer *writer, const struct kc_error *failure);
 
 /* Take an encoder for a call, to be given back (NULL is fine there). Fails if any call has
  * failed. */

@@ -193,7 +193,7 @@ static const struct {
                 { 0, EPERM },  { 0, EACCES },     { EOPNOTSUPP, EPERM } };
 enum { NSYSTEMS = sizeof systems / sizeof *systems };
 
-static void be_system(int i)
+static void act_as_system(int i)
 {
         refuse.tmpfile = systems[i].tmpfile;
         refuse.link = systems[i].link;
@@ -207,7 +207,7 @@ static void test_names(void **state)
         struct kc_new_file file;
         struct kc_error err;
         for (int i = 0; i < NSYSTEMS; i++) {
-                be_system(i);
+                act_as_system(i);
                 const bool named = refuse.tmpfile || refuse.link;
                 assert_int_equal(create(&file, "a", &anew, &err), KC_OK);
                 if (named || file.temporary != NULL) { /* or the file system really lacks it */
@@ -235,7 +235,7 @@ static void test_modes(void **state)
         struct stat st;
         mode_t old = umask(027);
         for (int i = 0; i < 2; i++) {
-                be_system(i);
+                act_as_system(i);
                 make("a", &anew);
                 assert_int_equal(stat("a", &st), 0);
                 assert_int_equal(st.st_mode & 07777, 0640);
@@ -258,7 +258,7 @@ static void test_name_taken(void **state)
         struct kc_new_file file;
         struct kc_error err;
         for (int i = 0; i < NSYSTEMS; i++) {
-                be_system(i);
+                act_as_system(i);
                 assert_int_equal(create(&file, "a", &anew, &err), KC_OK);
                 write_file("a", "old");
                 assert_int_equal(commit(&file, &err), KC_EEXIST);
@@ -290,7 +290,7 @@ static void test_locks(void **state)
         struct kc_error err;
         for (int i = 0; i < 2; i++) {
                 int fd = -1;
-                be_system(i);
+                act_as_system(i);
                 write_file("a", "old");
                 assert_int_equal(create(&file, "a", &instead, &err), KC_OK);
                 assert_true(is_locked("a"));
@@ -341,7 +341,7 @@ static void test_lock_given(void **state)
         struct kc_error err = { 0 };
         for (int i = 0; i < 6; i++) {
                 int lock = -1;
-                be_system(i % 2);
+                act_as_system(i % 2);
                 write_file("a", "old");
                 assert_int_equal(kc_file_lock(&lock, "a", &err), KC_OK);
                 const struct kc_new_file_options given = { .replace = true, .lock = &lock };
@@ -398,7 +398,7 @@ static void test_links(void **state)
         assert_int_equal(symlink("loop", "loop"), 0);
         assert_int_equal(symlink("no/such/folder", "lost"), 0);
         for (int i = 0; i < NSYSTEMS; i++) {
-                be_system(i);
+                act_as_system(i);
                 make("a", &anew);
                 make("a", &carefully);
                 assert_int_equal(lstat("a", &st), 0);
@@ -442,7 +442,7 @@ static void test_long_names(void **state)
         for (int i = 0; i < NSYSTEMS; i++) {
                 struct kc_new_file file;
                 struct kc_error err;
-                be_system(i);
+                act_as_system(i);
                 make(name, &anew);
                 make(name, &carefully);
                 make(letters, &instead);
@@ -513,7 +513,7 @@ static void test_temporary_files(void **state)
         int fd;
         for (int i = 0; i < NSYSTEMS; i++) {
                 struct kc_error err = { 0 };
-                be_system(i);
+                act_as_system(i);
                 assert_int_equal(kc_temp_file_open(".", &fd, &err), KC_OK);
                 assert_int_equal(nnames(), 0);
                 assert_int_equal(kc_temp_file_write(".", fd, "hello", 5, 1000, &err), KC_OK);

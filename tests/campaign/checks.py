@@ -47,8 +47,8 @@ def check_range(case, name, counts, k):
     inside = model.between(counts, k, *bounds)
     got = case.kcount("range", name, *bounds).out
     same_text(got, model.lines(inside).encode(), f"range {name}")
-    told = f"{len(inside)}\t{sum(inside.values())}\n".encode()
-    same_text(case.kcount("range", name, *bounds, "--count").out, told, f"range {name} --count")
+    wanted = f"{len(inside)}\t{sum(inside.values())}\n".encode()
+    same_text(case.kcount("range", name, *bounds, "--count").out, wanted, f"range {name} --count")
 
 
 def check_file(case, name, counts, k, stranded):

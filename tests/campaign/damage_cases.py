@@ -10,7 +10,7 @@ from tools import Failure
 BYTES = (mutations.flip_bit, mutations.set_byte)
 KINDS = (*BYTES, *BYTES, mutations.truncate, mutations.truncate, mutations.zero, mutations.noise,
          mutations.overwrite, mutations.insert, mutations.delete, mutations.exchange)
-TOLD = ("k", "stranded", "runs", "tombstone_runs", "distinct", "sum", "kmers", "reads")
+FIELDS = ("k", "stranded", "runs", "tombstone_runs", "distinct", "sum", "kmers", "reads")
 CHECKED = (0, 1, 3)  # 3: sound, with bytes after it
 
 
@@ -92,11 +92,11 @@ class Damaged:
         if (case.folder / name).read_bytes() != self.bytes:
             raise Failure("a command that only reads changed the file")
 
-    def info(self, told):
+    def info(self, before):
         done = self.case.kcount("info", self.name, "--json", codes=(0, 1))
         if done.code == 0:
             now = json.loads(done.out)
-            wrong = [key for key in TOLD if now[key] != told[key]]
+            wrong = [key for key in FIELDS if now[key] != before[key]]
             if wrong:
                 raise Failure(f"info: {wrong} are wrong with exit 0: {now}")
 
@@ -136,7 +136,7 @@ class Damaged:
 def damage_case(case):
     rng = case.rng
     files, name, other = draw_store(case)
-    told = json.loads(case.kcount("info", name, "--json").out)
+    before = json.loads(case.kcount("info", name, "--json").out)
     good, foreign = (case.folder / name).read_bytes(), (case.folder / other).read_bytes()
     case.write("sound", good)  # to compare with after a failure
     bounds = checks.draw_bounds(rng, files.k)
@@ -144,7 +144,7 @@ def damage_case(case):
         (case.folder / name).write_bytes(damage(rng, good, foreign))
         damaged = Damaged(case, files, name, bounds)
         damaged.read()
-        damaged.info(told)
+        damaged.info(before)
         if rng.random() < 0.5:
             damaged.merge(other, files.files[other].counts)
         if rng.random() < 0.5:

@@ -37,7 +37,7 @@ RUN = {"count": counting_cases.count_case, "store": store_cases.store_case,
        "hostile": hostile_cases.hostile_case, "damage": damage_cases.damage_case,
        "signal": stopping_cases.signal_case, "full disk": stopping_cases.full_disk_case}
 RESULTS = ROOT / "bench" / "results" / "campaign.jsonl"
-TOLD_EVERY = 60  # seconds
+PROGRESS_SECONDS = 60
 
 
 def kind_of(seed, number):
@@ -84,7 +84,7 @@ def say(text):
     print(text, file=sys.stderr, flush=True)
 
 
-def tell(totals, begin):
+def show_progress(totals, begin):
     ncases, nfaults = totals.sum("cases"), totals.sum("faults")
     say(f"{time.monotonic() - begin:7.0f} s: {ncases} cases, {totals.sum('runs')} runs, "
         f"{totals.sum('kmers'):,} k-mers compared, {nfaults} faults")
@@ -100,7 +100,7 @@ def take(totals, futures):
 
 def run_cases(arguments, setting, totals, begin):
     """Run cases in parallel until the time is up or no cases are left."""
-    deadline, todo, told = begin + 3600 * arguments.hours, numbers(arguments), begin
+    deadline, todo, shown = begin + 3600 * arguments.hours, numbers(arguments), begin
     wait = concurrent.futures.wait
     with concurrent.futures.ProcessPoolExecutor(arguments.jobs) as pool:
         running = set()
@@ -113,9 +113,9 @@ def run_cases(arguments, setting, totals, begin):
                 return
             done, running = wait(running, return_when=concurrent.futures.FIRST_COMPLETED)
             take(totals, done)
-            if time.monotonic() - told > TOLD_EVERY:
-                told = time.monotonic()
-                tell(totals, begin)
+            if time.monotonic() - shown > PROGRESS_SECONDS:
+                shown = time.monotonic()
+                show_progress(totals, begin)
 
 
 def parse_arguments():
@@ -160,7 +160,7 @@ def campaign(arguments, work):
     swept = sweeps.run_all(setting, arguments.seed, arguments.keep) if arguments.sweeps else []
     swept_s = cpu_seconds()
     run_cases(arguments, setting, totals, time.monotonic())
-    tell(totals, begin)
+    show_progress(totals, begin)
     record.append(arguments.results, setting, totals, {
         "command": " ".join(["scripts/campaign.sh", *sys.argv[1:]]), "seed": arguments.seed,
         "device": setting.device, "wall_s": round(time.monotonic() - begin, 1),

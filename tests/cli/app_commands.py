@@ -106,11 +106,11 @@ def test_range():
 
 def test_info_and_check():
     s = counted()
-    told = json.loads(s.kcount("info", "a.kc", "--json"))
+    report = json.loads(s.kcount("info", "a.kc", "--json"))
     for key, value in {"k": 3, "stranded": False, "distinct": 7, "unique": 4, "largest_count": 6,
                        "sum": 15, "kmers": 15, "reads": 2, "bases": 22, "skipped_letters": 1,
                        "inputs": ["a.fq"], "file": "a.kc", "runs": 1}.items():
-        expect(told[key], value, f"info --json, {key}")
+        expect(report[key], value, f"info --json, {key}")
     expect("distinct k-mers        7\n" in s.kcount("info", "a.kc"), True, "info")
     expect(s.kcount("check", "a.kc"), "a.kc: ok, 7 distinct k-mers of 15 counted\n", "check")
     expect(json.loads(s.kcount("check", "a.kc", "--json")),
@@ -124,23 +124,23 @@ def test_summary():
                  "seen once                               4  (57.1%)\n", "wrote a.kc, ", "peak memory",
                  "Mbases/s", " a.fq -k 3\n"):
         expect(part in s.said, True, f"summary has {part!r} in {s.said!r}")
-    told = json.loads(s.kcount("count", "a.fq", "-k", 3, "--force", "--json", "--min", 2, "-q", 20,
+    report = json.loads(s.kcount("count", "a.fq", "-k", 3, "--force", "--json", "--min", 2, "-q", 20,
                                "--no-progress"))
     for key, value in {"k": 3, "reads": 2, "bases": 22, "skipped_letters": 1, "low_quality_bases": 1,
                        "distinct": 4, "dropped_distinct": 1, "output": "a.kc", "inputs": ["a.fq"]}.items():
-        expect(told[key], value, f"count --json, {key}")
-    expect(told["device"] == "cpu" or told["device"].startswith("cuda:"), True, "count --json, device")
-    told = json.loads(s.kcount("a.fq", "-k", 3, "--force", "--json", "--device", "cpu"))
-    expect(told["device"], "cpu", "count --json --device cpu, device")
+        expect(report[key], value, f"count --json, {key}")
+    expect(report["device"] == "cpu" or report["device"].startswith("cuda:"), True, "count --json, device")
+    report = json.loads(s.kcount("a.fq", "-k", 3, "--force", "--json", "--device", "cpu"))
+    expect(report["device"], "cpu", "count --json --device cpu, device")
     s.write("odd \"name\"\\\n.fq", READS)
-    told = json.loads(s.kcount("odd \"name\"\\\n.fq", "-k", 3, "--json"))
-    expect(told["inputs"], ["odd \"name\"\\\n.fq"], "a name with quotes, as JSON")
+    report = json.loads(s.kcount("odd \"name\"\\\n.fq", "-k", 3, "--json"))
+    expect(report["inputs"], ["odd \"name\"\\\n.fq"], "a name with quotes, as JSON")
 
 
 def test_reader_only():
     s = Session()
-    told = json.loads(s.kcount("a.fq", "-k", 3, "--reader-only", "--json"))
-    expect((told["reads"], told["bases"], "distinct" in told), (2, 22, False), "--reader-only --json")
+    report = json.loads(s.kcount("a.fq", "-k", 3, "--reader-only", "--json"))
+    expect((report["reads"], report["bases"], "distinct" in report), (2, 22, False), "--reader-only --json")
     expect("3-mers counted" in s.said or "wrote" in s.said, False, "--reader-only")
     expect(s.names(), ["a.fq"], "what --reader-only leaves behind")
 

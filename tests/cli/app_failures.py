@@ -46,7 +46,7 @@ def test_bad_inputs():
 def test_bad_outputs():
     s = Session()
     s.write("a.kc", "precious")
-    fails(s, "a.fq", "-k", 3, message="a.kc exists; --force")
+    fails(s, "a.fq", "-k", 3, message="a.kc already exists; name another")
     expect(s.read("a.kc"), "precious", "an existing output")
     s.write("bad.fq", "@r\nACGT\n+\nIII\n")
     fails(s, "bad.fq", "-k", 3, "-o", "a.kc", "--force", message="bad.fq")
@@ -56,7 +56,7 @@ def test_bad_outputs():
     os.mkdir(s.path / "folder")
     fails(s, "a.fq", "-k", 3, "-o", "folder", message="folder is a folder")
     fails(s, "a.fq", "-k", 3, "-o", "nowhere/a.kc", message="nowhere")
-    fails(s, "a.fq", "-k", 3, "-o", "/dev/null", "--force", message="/dev/null is no regular file")
+    fails(s, "a.fq", "-k", 3, "-o", "/dev/null", "--force", message="/dev/null is not a regular")
     fails(s, "a.fq", "-k", 3, "-o", "b.kc", "--tmp", "nowhere", message="nowhere")
     fails(s, "a.fq", "-k", 3, "-o", "b.kc", "--tmp", "a.fq", message="Not a directory")
     expect(os.path.exists("/dev/null") and not os.path.isfile("/dev/null"), True, "/dev/null")
@@ -162,8 +162,8 @@ def test_no_device():
                    ["--device", "cuda:0", "--table", "warpdrive", "--gpu-memory", "256M"]):
         fails(s, "a.fq", "-k", 3, *choice, message=reason)
     s.kcount("a.fq", "-k", 3, "--device", "auto", "--gpu-memory", "1G")
-    told = [line for line in s.said.splitlines() if line.endswith(": counting on the CPU")]
-    expect(told, [] if "no CUDA in this build" in reason else [f"{reason}: counting on the CPU"], "auto")
+    report = [line for line in s.said.splitlines() if line.endswith(": counting on the CPU")]
+    expect(report, [] if "no CUDA engine" in reason else [f"{reason}: counting on the CPU"], "auto")
     s.kcount("a.fq", "-k", 3, "--force", "--quiet")
     expect(s.said, "", "auto with --quiet")
     for call in (["compact", "a.kc", "--min", 2], ["merge", "a.kc", "-o", "b.kc"],
@@ -174,8 +174,8 @@ def test_no_device():
     expect("merging on the CPU" in s.said, False, "auto, merging")
     for _ in range(5):  # a file that others read in, and move on in, is not read from its beginning again
         with open(SOURCE / "data" / "human.bam", "rb") as bam:
-            told = json.loads(s.kcount("-", "-k", 3, "-o", "b.kc", "--force", "--json", stdin=bam))
-        expect(told["reads"], 569, "auto, a BAM file on standard input")
+            report = json.loads(s.kcount("-", "-k", 3, "-o", "b.kc", "--force", "--json", stdin=bam))
+        expect(report["reads"], 569, "auto, a BAM file on standard input")
 
 
 def test_large_k_on_the_cpu():
@@ -183,14 +183,14 @@ def test_large_k_on_the_cpu():
     s = Session()
     s.write("long.fa", ">r\n" + "ACGTTGCATT" * 10 + "\n")
     for device in ("cuda", "cuda:0", "auto"):
-        told = json.loads(s.kcount("long.fa", "-k", 65, "--device", device, "--force", "--json",
+        report = json.loads(s.kcount("long.fa", "-k", 65, "--device", device, "--force", "--json",
                                    message="counts up to k = 64: counting on the CPU"
                                    if device != "auto" else ""))
-        expect((told["device"], told["kmers"]), ("cpu", 36), f"k = 65 with --device {device}")
-        told = json.loads(s.kcount("merge", "long.kc", "-o", "m.kc", "--device", device, "--force", "--json",
+        expect((report["device"], report["kmers"]), ("cpu", 36), f"k = 65 with --device {device}")
+        report = json.loads(s.kcount("merge", "long.kc", "-o", "m.kc", "--device", device, "--force", "--json",
                                    message="merges up to k = 64: merging on the CPU"
                                    if device != "auto" else ""))
-        expect((told["device"], told["sum"]), ("cpu", 36), f"merge of k = 65 with --device {device}")
+        expect((report["device"], report["sum"]), ("cpu", 36), f"merge of k = 65 with --device {device}")
     s.kcount("add", "long.kc", "long.fa", "--table", "linear", code=2,
              message="--table linear counts up to k = 64")
     expect(json.loads(s.kcount("info", "long.kc", "--json"))["runs"], 1, "runs after that")
@@ -207,8 +207,8 @@ def test_bad_databases():
         for call in (["dump", name], ["hist", name], ["query", name, "ACG"], ["range", name, "A", "C"],
                      ["info", name], ["check", name]):
             fails(s, *call, message=name)
-    told = json.loads(s.kcount("check", "cut.kc", "--json", code=1))
-    expect((told["ok"], "cut.kc" in told["error"]), (False, True), "check --json of a damaged file")
+    report = json.loads(s.kcount("check", "cut.kc", "--json", code=1))
+    expect((report["ok"], "cut.kc" in report["error"]), (False, True), "check --json of a damaged file")
     missed = []
     for i in range(len(good)):
         s.write("bit.kc", good[:i] + bytes([good[i] ^ 4]) + good[i + 1:])

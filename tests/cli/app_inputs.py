@@ -59,7 +59,7 @@ def neither(shown):
 def trailing(what, size, kind="gzip"):
     return (f"in has {what} that {'is' if what == '1 byte' else 'are'} not {kind} after the end of "
             f"its {kind} data (offset {size}): the file is damaged there, or something was added "
-            f"to it; to count what comes before: head -c {size} FILE | kcount ... -")
+            f"to it; to read only what comes before: head -c {size} FILE | kcount ... -")
 
 
 def cut_gzip(size):
@@ -98,7 +98,7 @@ REFUSED = [
      "in is a zip archive; unpack it, or try: unzip -p FILE | kcount ... -"),
     (b"<!DOCTYPE html>\n<html></html>\n", "in " + PAGE),
     (b"version https://git-lfs.github.com/spec/v1\n",
-     "in is a Git LFS pointer and not the file itself; fetch the file: git lfs pull"),
+     "in is a Git LFS pointer, not the file itself; fetch the file: git lfs pull"),
     # text
     (FASTQ.decode().encode("utf-16"),
      unread("UTF-16 text", "iconv -f UTF-16 -t UTF-8 FILE")),
@@ -239,8 +239,8 @@ def test_lists():
 def test_database_as_reads():
     s = Session()
     s.kcount("a.fq", "-k", 3, "--quiet")
-    wanted = ("a.kc is a .kc file, which holds counts and not reads; kcount dump prints them, "
-              "kcount merge adds up several files")
+    wanted = ("a.kc is a .kc file, which holds counts, not reads; 'kcount dump' prints them, and "
+              "'kcount merge' adds up several files")
     refuse(s, wanted, "a.kc", "-k", 3, "-o", "b.kc", *CPU)
     refuse(s, wanted, "query", "a.kc", "-f", "a.kc")
 
@@ -269,12 +269,13 @@ def test_query_files():
              "in: line 3 is not a sequence: it contains the byte 0x3e"),
             (b">a\nACGT ACGT\n", "in: line 2 is not a sequence: it contains a space"),
             ((SOURCE / "data/human.bam").read_bytes(),
-             "in is SAM, BAM or CRAM, which kcount reads for counting only; try: samtools fasta "
-             "FILE | kcount ... -")):
+             "in is SAM, BAM or CRAM, which kcount reads only to count; try: samtools fasta FILE | "
+             "kcount ... -")):
         s.write("in", content)
         for call in ("query", "remove"):
             s.kcount(call, "db.kc", "-f", "in", code=1)
-            expect(s.said, f"kcount: {wanted}\n", call)
+            advised = wanted.replace("kcount ...", f"kcount {call} ... -f")
+            expect(s.said, f"kcount: {advised}\n", call)
 
 
 class Proxy:
@@ -314,8 +315,8 @@ def test_cram():
     cram = (SOURCE / "tests/alignments/reference.cram").read_bytes()
     proxy.environment["HOME"] = str(s.path)
     s.write("in", cram)
-    wanted = ("in: the reference sequence that this CRAM file needs is not found, or is a "
-              "different one (alignment records read: 0); name its place in REF_PATH or REF_CACHE "
+    wanted = ("in: the reference sequence that this CRAM file needs was not found, or is a "
+              "different one (alignment records read: 0); set REF_PATH or REF_CACHE to its place "
               "(it is fetched from the network only if REF_PATH is a URL), or try: samtools fastq "
               "--reference REF.fa FILE | kcount ... -")
     for path in ({}, {"REF_PATH": "/nonexistent/%s"}):

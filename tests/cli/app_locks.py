@@ -114,8 +114,8 @@ def test_replaced_by_others():
             action(s)
             names = s.names()
             code, said = finish(started)
-            told = "db.kc was removed or replaced" in said and "is lost" in said
-            expect((code, told, s.names()), (1, True, names), f"{command}: {said}")
+            reported = "db.kc was removed or replaced" in said and "is lost" in said
+            expect((code, reported, s.names()), (1, True, names), f"{command}: {said}")
 
 
 def test_compact_replaced_by_others():
@@ -137,8 +137,8 @@ def test_compact_replaced_by_others():
         expect((s.path / "db2.kc").read_bytes(), b"precious", "the file that replaced compact's")
         os.unlink(s.path / "db2.kc")
         if not finished and started.returncode != 0:
-            told = "db2.kc was removed or replaced" in said
-            expect((started.returncode, told), (1, True), f"compact: {said}")
+            reported = "db2.kc was removed or replaced" in said
+            expect((started.returncode, reported), (1, True), f"compact: {said}")
             return
     raise Failure("compact always finished before its file was replaced")
 

@@ -52,7 +52,7 @@ def test_closed_pipe():
     for call in (["dump", "big.kc"], ["dump", "big.kc", "-t", 4], ["range", "big.kc", "A", "T"],
                  ["dump", "big.kc", "-o", "/dev/stdout"]):
         expect(closed_pipe(s, False, *call), (-signal.SIGPIPE, b""), f"closed pipe, {call}")
-        said = b"kcount: /dev/stdout: Broken pipe\n" if "/dev/stdout" in call else b""
+        said = b"kcount: cannot write to /dev/stdout: Broken pipe\n" if "/dev/stdout" in call else b""
         expect(closed_pipe(s, True, *call), (1, said), f"closed pipe, SIGPIPE ignored, {call}")
 
 

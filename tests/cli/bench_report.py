@@ -18,6 +18,8 @@ from tools import Failure, main, same_text
 
 SOURCE = pathlib.Path(sys.argv[1]).resolve()
 sys.path.insert(0, str(SOURCE / "bench"))
+import compare  # noqa: E402
+import gpu_stages  # noqa: E402
 import report  # noqa: E402
 import report_basis  # noqa: E402
 import report_counts  # noqa: E402
@@ -36,7 +38,12 @@ print('{{"paper": "%s", "figure": "a", "ops_per_s": 1e9, "ops_per_GB": 1e6}}' % 
 if paper == "hangs":
     print('{{"paper": "ha', end="", flush=True)
     time.sleep(60)
-sys.exit({{"fails": 1, "nothing": 77}}.get(paper, 0))
+if "-J" in sys.argv:
+    print('{{"paper": "compiled at the start", "figure": "a", "jit": true}}', flush=True)
+sys.exit({{"fails": 1, "nothing": 77, "refused": 3}}.get(paper, 0))
+"""
+FAKE_KCOUNT = """#!/bin/sh
+[ "$*" = "info --devices --json" ] && echo '[{"compiled": %s}, {"index": 1}]'
 """
 
 
@@ -250,6 +257,42 @@ def test_runner():
         expect(kept(work, "fails,hangs,slab") == (
             1, ["fails", "hangs", "slab"]), "those that fail stop no others")
         expect(kept(work, "nothing,slab")[0] == 77, "no device")
+        expect(kept(work, "refused,slab")[0] == 3, "no machine code for the device")
 
 
-main([test_papers, test_counts, test_up_to_date, test_readme, test_runner])
+def test_no_record():
+    """Without recording nothing is kept, and a line of code compiled at the start never is."""
+    with tempfile.TemporaryDirectory() as work:
+        work, rows = pathlib.Path(work), []
+        program, log = work / "bench_tables", work / "log.jsonl"
+        program.write_text(FAKE.format(python=sys.executable))
+        program.chmod(0o755)
+        gpu_stages.keep([str(program), "lsm"], log, rows.append, record=False)
+        expect([row.get("jit", False) for row in rows] == [False, True], f"rows {rows}")
+        expect(not log.exists(), "a run that is not recorded")
+        gpu_stages.keep([str(program), "-J", "lsm"], log, rows.append)
+        expect([json.loads(line)["paper"] for line in log.read_text().splitlines()] == ["lsm"],
+               "a line with jit is not kept")
+
+
+def test_machine_code():
+    with tempfile.TemporaryDirectory() as work:
+        kcount, log = pathlib.Path(work) / "kcount", pathlib.Path(work) / "log.jsonl"
+        for compiled in ("true", "false"):
+            kcount.write_text(FAKE_KCOUNT % compiled)
+            kcount.chmod(0o755)
+            has_code = compare.has_machine_code(kcount)
+            expect(has_code == (compiled == "true"), f"compiled: {compiled}")
+            expect(compare.has_machine_code(kcount, 1), "an earlier build, which does not say it")
+        compare.open_log(log, True).close()
+        compare.open_log(log, False, kcount).close()
+        try:
+            compare.open_log(log, True, kcount)
+        except SystemExit as refused:
+            expect("not recorded" in str(refused) and "--no-record" in str(refused), str(refused))
+        else:
+            raise Failure("a build without machine code for the device was recorded")
+
+
+main([test_papers, test_counts, test_up_to_date, test_readme, test_runner, test_no_record,
+      test_machine_code])

@@ -62,13 +62,13 @@ def test_clean():
     with tempfile.TemporaryDirectory() as work:
         work = pathlib.Path(work)
         build = build_of(work, 'exec "$kcount" "$@"')
-        code, told, said = campaign(build, work, "--seed", "7", "--cases", str(NCASES))
-        if code != 0 or told["faults"]:
+        code, report, said = campaign(build, work, "--seed", "7", "--cases", str(NCASES))
+        if code != 0 or report["faults"]:
             raise Failure(f"a short campaign: exit {code}: {said}")
-        totals = told["kinds"].values()
+        totals = report["kinds"].values()
         for name in ("cases", "runs", "kmers", "bases", "kcount_s"):
             if sum(kind[name] for kind in totals) <= 0:
-                raise Failure(f"a short campaign: no {name} in {told}")
+                raise Failure(f"a short campaign: no {name} in {report}")
 
 
 def test_wrong_programs():
@@ -76,10 +76,10 @@ def test_wrong_programs():
         with tempfile.TemporaryDirectory() as work:
             work = pathlib.Path(work)
             options = ["--seed", "3", "--kinds", kinds, "--first-fault"]
-            code, told, said = campaign(build_of(work, script), work, *options, "--cases", "25")
-            if code != 1 or not told["faults"]:
+            code, report, said = campaign(build_of(work, script), work, *options, "--cases", "25")
+            if code != 1 or not report["faults"]:
                 raise Failure(f"{what}: not found by {kinds}: exit {code}: {said}")
-            number = told["faults"][0]["case"]
+            number = report["faults"][0]["case"]
             if f"--only-case {number}" not in (work / f"kept/case-{number}/case.txt").read_text():
                 raise Failure(f"{what}: case {number} is not kept")
 
@@ -89,11 +89,11 @@ def test_repeat():
     with tempfile.TemporaryDirectory() as work:
         work = pathlib.Path(work)
         build = build_of(work, WRONG["a count that is one too high"][1])
-        told = campaign(build, work, "--seed", "4", "--kinds", "count", "--cases", "4")[1]
-        first = told["faults"][0]
-        code, told, _ = campaign(build, work, "--seed", "4", "--only-case", str(first["case"]))
-        if (code, told["faults"]) != (1, [first]):
-            raise Failure(f"repeated: exit {code}, {told['faults']}, not {first}")
+        report = campaign(build, work, "--seed", "4", "--kinds", "count", "--cases", "4")[1]
+        first = report["faults"][0]
+        code, report, _ = campaign(build, work, "--seed", "4", "--only-case", str(first["case"]))
+        if (code, report["faults"]) != (1, [first]):
+            raise Failure(f"repeated: exit {code}, {report['faults']}, not {first}")
 
 
 main([test_clean, test_wrong_programs, test_repeat])

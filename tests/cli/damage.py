@@ -72,10 +72,10 @@ def test_damaged_reference():
             expect(got, wanted, call[0])
     expect(s.kcount("dump", "m.kc"), good, "what merge wrote")
     expect(json.loads(s.kcount("info", "d.kc", "--json"))["runs"], 3, "runs")
-    expect(s.kcount("check", "d.kc", code=3, message="mends it").split(":")[0], "d.kc", "check")
+    expect(s.kcount("check", "d.kc", code=3, message="repairs it").split(":")[0], "d.kc", "check")
     expect(len(s.said.splitlines()), 1, "lines of check")
-    told = json.loads(s.kcount("check", "d.kc", "--json", code=3))
-    expect((told["ok"], "offset 64" in told["warning"]), (True, True), "check --json")
+    report = json.loads(s.kcount("check", "d.kc", "--json", code=3))
+    expect((report["ok"], "offset 64" in report["warning"]), (True, True), "check --json")
 
     damaged = (s.path / "d.kc").read_bytes()
     for change in (["add", "d.kc", "r0.fa", "--quiet"], ["remove", "d.kc", "C" * K, "--quiet"],
@@ -109,7 +109,7 @@ def test_tail():
     expect(s.said, "", "messages of dump")
     s.kcount("check", "d.kc", code=3, message="800 bytes")
     expect(s.kcount("check", "d.kc", "--repair", "c.kc"),
-           "d.kc: nothing is lost; c.kc holds all of it\n", "repair")
+           "d.kc: nothing is lost; c.kc holds everything\n", "repair")
     expect(s.kcount("dump", "c.kc"), good, "the copy")
     s.kcount("add", "d.kc", "r2.fa", "--quiet")
     expect(s.said, "", "messages of add")
@@ -186,17 +186,18 @@ def test_repair():
     s.kcount("check", "d.kc", "--force", code=2, message="--repair")
     s.kcount("check", "d.kc", "--repair", "-", code=2, message="standard output")
     s.write("c.kc", "precious")
-    s.kcount("check", "d.kc", "--repair", "c.kc", code=1, message="c.kc exists")
+    s.kcount("check", "d.kc", "--repair", "c.kc", code=1,
+             message="c.kc already exists; name another file with --repair")
     expect(s.read("c.kc"), "precious", "a file that exists")
     s.kcount("check", "d.kc", "--repair", "c.kc", "--force", code=1,
              message="1,024 k-mers with counts of")
     first, behind = dump[0].split("\t")[0], dump[1024].split("\t")[0]
-    expect(f"1,024 k-mers of run 1 are lost, from {first} on, before {behind}\n" in s.said, True,
-           f"the interval of the loss in {s.said!r}")
+    loss = f"1,024 k-mers of run 1 are lost, from {first} up to, but not including, {behind}\n"
+    expect(loss in s.said, True, f"the interval of the loss in {s.said!r}")
     s.kcount("check", "c.kc")
     expect(s.kcount("dump", "c.kc").splitlines(), dump[1024:], "the copy")
-    told = json.loads(s.kcount("check", "d.kc", "--repair", "e.kc", "--json", code=1))
-    expect((told["lost_distinct"], told["lost_tombstones"], told["newest_state_lost"]),
+    report = json.loads(s.kcount("check", "d.kc", "--repair", "e.kc", "--json", code=1))
+    expect((report["lost_distinct"], report["lost_tombstones"], report["newest_state_lost"]),
            (1024, 0, False), "check --repair --json")
     # a run of tombstones
     shutil.copy(GOLDEN / "footer3-tombstones-k15.kc", s.path / "t.kc")

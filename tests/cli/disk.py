@@ -134,8 +134,8 @@ def ranges(numbers):
             runs[-1][1] = number
         else:
             runs.append([number, number])
-    told = ", ".join(f"{a}-{b}" if a < b else f"{a}" for a, b in runs)
-    return "sectors " + told if runs else "no sector"
+    text = ", ".join(f"{a}-{b}" if a < b else f"{a}" for a, b in runs)
+    return "sectors " + text if runs else "no sector"
 
 
 KEPT, LOST = Fate(True), Fate(False)

@@ -5,24 +5,15 @@ the dots, are in one message of the source, in this order.
     errors_page.py KCOUNT SOURCE
 """
 import re
+import sys
 
 from session import SOURCE, Session, expect
 from tools import Failure, main
 
-LITERAL = r'"(?:[^"\\\n]|\\.)*"'
-# A macro or PRIu64 between two literals joins them as well.
-JOINED = rf"{LITERAL}(?:\s*(?:[A-Z]\w+\s*)?{LITERAL})*"
-ROOMS = ("app", "base", "cpu", "gpu", "io", "kmer")
+sys.path.append(str(SOURCE / "tests/house"))
+import sources  # noqa: E402
+
 SYSTEM = ": No space left on device"  # the C library's words, not ours
-
-
-def literals():
-    """All string literals of the source; adjacent ones are one."""
-    for room in ROOMS:
-        for path in sorted((SOURCE / room).rglob("*.[ch]*")):
-            for joined in re.findall(JOINED, path.read_text()):
-                pieces = re.findall(LITERAL, joined)
-                yield "".join(piece[1:-1] for piece in pieces).replace('\\"', '"')
 
 
 def is_in(parts, text):
@@ -41,7 +32,7 @@ def test_messages():
     messages = re.findall(r"(?m)^\| `([^`]+)`", page)
     if len(messages) < 40:
         raise Failure(f"only {len(messages)} messages are found on docs/errors.md")
-    source = list(literals())
+    source = [text for path in sources.files(SOURCE) for text in sources.literals(path)]
     for message in messages:
         parts = [part.strip() for part in message.replace(SYSTEM, "").split("...")]
         if not any(is_in([part for part in parts if part], text) for text in source):

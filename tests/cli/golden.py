@@ -71,12 +71,12 @@ def test_read():
         shutil.copy(path, s.path)
         expect(quietly(s, "dump", path.name), dump, f"dump {path.name}")
         check_file(s, path.name, k, stranded, pairs(dump))
-        told = json.loads(quietly(s, "info", path.name, "--json"))
+        report = json.loads(quietly(s, "info", path.name, "--json"))
         nruns = 3 if "tombstones" in path.name else 2 if "two" in path.name else 1
-        expect((told["k"], told["stranded"], told["runs"], told["version"]),
+        expect((report["k"], report["stranded"], report["runs"], report["version"]),
                (k, stranded, nruns, 1), f"info {path.name}")
         names = INPUTS.get(path.stem.partition("-")[2], ["a.fa", "b.fa"])
-        expect(told["inputs"], names, f"inputs of {path.name}")
+        expect(report["inputs"], names, f"inputs of {path.name}")
         expect((s.path / path.name).read_bytes() == path.read_bytes(), True,
                "reading changes nothing")
 

@@ -27,7 +27,7 @@ from tools import SKIPPED, Failure
 FULL = "full" in sys.argv[4:]
 WANTED = [name for name in sys.argv[4:] if name not in ("full", "quick")]
 SHARE = 1 if FULL else 4  # one in this many runs is made, but all with errors of ordinary files
-TOLD = 8  # violations reported per case
+MOST_REPORTED = 8  # violations reported per case
 # Calls at which a fault must change nothing. Only libraries call read, and they do not retry after
 # an interrupt; as kcount has no signal handler, none ever comes.
 INVISIBLE = {"interrupt": {"pread", "write", "pwrite", "pwritev", "fallocate", "ftruncate", "fsync",
@@ -235,7 +235,7 @@ def work(number):
     except Exception:
         return 0, 1, [f"{case.name}: FAILED: {traceback.format_exc()}"]
     lines = [f"{case.name}: {nruns} runs, {len(violations)} violations"]
-    lines += [f"  VIOLATION: {violation}" for violation in violations[:TOLD]]
+    lines += [f"  VIOLATION: {violation}" for violation in violations[:MOST_REPORTED]]
     if FULL:
         ours = {what: n for what, n in harmless.items() if not any(p in what for p in SYSTEM)}
         lines.append("  errors that did no harm: "

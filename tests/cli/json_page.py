@@ -101,8 +101,8 @@ def test_check():
 
 def test_devices():
     s = Session()
-    told = s.kcount("info", "--devices", "--json", code=None)
-    for device in json.loads(told) if s.code == 0 else []:
+    report = s.kcount("info", "--devices", "--json", code=None)
+    for device in json.loads(report) if s.code == 0 else []:
         check_printed("info --devices", device)
 
 

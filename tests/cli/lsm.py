@@ -181,13 +181,13 @@ def test_operations():
                 least, most = rng.choice(((1, MOST), (1, MOST), (2, MOST), (1, 4), (2, 6)))
                 call = [operation, *(name + ".kc" for name in names), *(["--counts", given] if given else []),
                         *(["--min", least] if least > 1 else []), *(["--max", most] if most < MOST else [])]
-                told = json.loads(s.kcount(*call, "-o", "out.kc", "--force", "--json", "-t", rng.choice((1, 2, 5))))
+                report = json.loads(s.kcount(*call, "-o", "out.kc", "--force", "--json", "-t", rng.choice((1, 2, 5))))
                 kind = "union" if operation == "merge" else operation
                 wanted = {kmer: n for kmer, n in combine(kind, rule, [models[name] for name in names]).items()
                           if least <= n <= most}
                 what = f"k={k} {call}"
                 expect(s.kcount("dump", "out.kc"), lines(wanted), what)
-                expect((told["distinct"], told["sum"], told["operation"], told["counts"]),
+                expect((report["distinct"], report["sum"], report["operation"], report["counts"]),
                        (len(wanted), sum(wanted.values()), kind, rule), what)
                 if rng.random() < 0.3:
                     s.kcount("check", "out.kc")
@@ -216,8 +216,8 @@ def test_filtered_files():
     expect((s.path / "f.kc").read_bytes() == (s.path / "g.kc").read_bytes(), True, "merge of a filtered file")
     s.kcount("merge", "f.kc", "f.kc", "-o", "h.kc")
     s.kcount("check", "h.kc")
-    told = json.loads(s.kcount("info", "h.kc", "--json"))
-    expect((told["min_count"], told["max_count"]), (2, MOST), "bounds of two filtered files")
+    report = json.loads(s.kcount("info", "h.kc", "--json"))
+    expect((report["min_count"], report["max_count"]), (2, MOST), "bounds of two filtered files")
     for bounds in (["--max", 1], ["--min", 5]):
         s.kcount("merge", "f.kc", *bounds, "-o", "i.kc", "--force")
         expect(s.kcount("dump", "i.kc"), "", f"merge of a filtered file with {bounds}")
@@ -231,24 +231,24 @@ def test_summaries():
     s = Session()
     s.kcount("a.fq", "-k", 3)
     s.write("b.fa", ">b\nACGTACN\n")
-    told = json.loads(s.kcount("add", "a.kc", "b.fa", "--json"))
+    report = json.loads(s.kcount("add", "a.kc", "b.fa", "--json"))
     for key, value in {"output": "a.kc", "inputs": ["b.fa"], "runs": 2, "kmers": 4, "distinct": 2,
                        "reads": 1, "bases": 7, "skipped_letters": 1, "k": 3, "stranded": False}.items():
-        expect(told[key], value, f"add --json, {key}")
+        expect(report[key], value, f"add --json, {key}")
     expect("added to a.kc, now 2 runs" in s.said, True, "summary of add")
-    told = json.loads(s.kcount("remove", "a.kc", "ACG", "-f", "b.fa", "--json"))
+    report = json.loads(s.kcount("remove", "a.kc", "ACG", "-f", "b.fa", "--json"))
     for key, value in {"output": "a.kc", "runs": 3, "k": 3, "sequences": 2, "distinct": 2,
                        "skipped_letters": 1, "short_sequences": 0}.items():
-        expect(told[key], value, f"remove --json, {key}")
+        expect(report[key], value, f"remove --json, {key}")
     expect("1 letters outside ACGTU" in s.said and "removed from a.kc, now 3 runs" in s.said, True,
            "summary of remove")
-    told = json.loads(s.kcount("info", "a.kc", "--json"))
-    expect((told["runs"], told["tombstone_runs"], told["tombstones"], told["inputs"]),
+    report = json.loads(s.kcount("info", "a.kc", "--json"))
+    expect((report["runs"], report["tombstone_runs"], report["tombstones"], report["inputs"]),
            (3, 1, 2, ["a.fq", "b.fa"]), "info --json")
     expect("k-mers in these        2\n" in s.kcount("info", "a.kc"), True, "info")
-    told = json.loads(s.kcount("compact", "a.kc", "--json"))
+    report = json.loads(s.kcount("compact", "a.kc", "--json"))
     for key, value in {"output": "a.kc", "runs_read": 3, "written": True, "dropped_distinct": 2}.items():
-        expect(told[key], value, f"compact --json, {key}")
+        expect(report[key], value, f"compact --json, {key}")
     expect(json.loads(s.kcount("compact", "a.kc", "--json"))["written"], False, "compact of one run")
     for call in (["add", "a.kc", "b.fa"], ["remove", "a.kc", "ACG"], ["compact", "a.kc"],
                  ["merge", "a.kc", "-o", "c.kc"]):
@@ -275,18 +275,18 @@ def test_failures():
     s.write("short.fa", ">x\nAC\n")
     for call in (["merge"], ["union"], ["intersect"], ["subtract"]):
         fails(s, *call, "a.kc", "four.kc", "-o", "x.kc", message="four.kc has k = 4", code=2)
-        fails(s, *call, "a.kc", "strands.kc", "-o", "x.kc", message="strands.kc with it", code=2)
+        fails(s, *call, "a.kc", "strands.kc", "-o", "x.kc", message="strands.kc holds stranded ones", code=2)
         fails(s, *call, "a.kc", "cut.kc", "-o", "x.kc", message="cut.kc")
         fails(s, *call, "a.kc", "flipped.kc", "-o", "x.kc", message="flipped.kc")
         fails(s, *call, "a.kc", "nowhere.kc", "-o", "x.kc", message="nowhere.kc")
-        fails(s, *call, "a.kc", "a.kc", "-o", "four.kc", message="four.kc exists")
+        fails(s, *call, "a.kc", "a.kc", "-o", "four.kc", message="four.kc already exists")
         fails(s, *call, "four.kc", "four.kc", "-o", "four.kc", "--force", message="four.kc is an input", code=2)
         fails(s, *call, "a.kc", "a.kc", "-o", "nowhere/x.kc", message="nowhere")
         fails(s, *call, "a.kc", "a.kc", message="output", code=2)
         fails(s, *call, "a.kc", "a.kc", "-o", "-", message="standard output", code=2)
         fails(s, *call, "a.kc", "a.kc", "-o", "x.kc", "--min", 5, "--max", 4, message="--min", code=2)
         fails(s, *call, "-o", "x.kc", message="", code=2)
-    fails(s, "union", "a.kc", "--counts", "mean", "-o", "x.kc", message="'mean' is none of", code=2)
+    fails(s, "union", "a.kc", "--counts", "mean", "-o", "x.kc", message="'mean' is not one of", code=2)
     fails(s, "subtract", "a.kc", "a.kc", "--counts", "max", "-o", "x.kc", message="subtraction", code=2)
     fails(s, "subtract", "a.kc", "-o", "x.kc", message="", code=2)
     for call in (["add", "DB", "a.fq"], ["remove", "DB", "ACG"], ["compact", "DB"]):

@@ -29,7 +29,7 @@ WANTED = [name for name in sys.argv[4:] if name not in ("full", "quick")]
 LEAST = 10000  # states of a full run
 BOUND = 1500 if FULL else 100  # states at a flush
 NSECOND = 40 if FULL else 4  # files left by earlier power failures
-TOLD = 5  # violations reported per case
+MOST_REPORTED = 5  # violations reported per case
 REFERENCES, HEADER = 64, 128  # offsets in a .kc file: see docs/format.md
 # Where states are examined: thousands of flushes would take long on a disk.
 MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
@@ -252,15 +252,15 @@ def unnoticed(case, flushes):
 
 
 def report(case, nstates, nsnapshots, verdicts, violations):
-    told = ", ".join(f"{count} {what}" + (" on return" if moment == "returned" else "")
+    text = ", ".join(f"{count} {what}" + (" on return" if moment == "returned" else "")
                      for (moment, what), count in sorted(verdicts.items()))
-    lines = [f"{case.name}: {nstates} states at {nsnapshots} flushes and the end: {told}"]
-    for number, (what, moment, trouble, state) in enumerate(violations[:TOLD]):
+    lines = [f"{case.name}: {nstates} states at {nsnapshots} flushes and the end: {text}"]
+    for number, (what, moment, trouble, state) in enumerate(violations[:MOST_REPORTED]):
         lines.append(f"  VIOLATION, {moment}: {what}" + (f": {trouble}" if trouble else ""))
         lines.append(f"    {state.story}")
         keep(case, number, state)
-    if len(violations) > TOLD:
-        lines.append(f"  and {len(violations) - TOLD} more violations")
+    if len(violations) > MOST_REPORTED:
+        lines.append(f"  and {len(violations) - MOST_REPORTED} more violations")
     return lines
 
 

@@ -45,10 +45,10 @@ class Counts:
     def count(self, threads, memory, form, output):
         bound = ["--engine-memory", f"{memory}M", "--tmp", self.s.path] if memory else []
         device = DEVICE if threads % 3 == 0 else "cpu"
-        told = self.s.kcount("count", "reads", "-k", self.k, *self.options, "-t", threads, *bound,
+        report = self.s.kcount("count", "reads", "-k", self.k, *self.options, "-t", threads, *bound,
                              "--device", device, "-o", self.s.path / output, "--force", "--json",
                              "--quiet", cwd=self.s.path / "in" / form)
-        return json.loads(told)["spilled_bytes"]
+        return json.loads(report)["spilled_bytes"]
 
     def check(self, threads, memory, form):
         """Returns the bytes that were spilled."""

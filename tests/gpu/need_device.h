@@ -13,8 +13,9 @@ enum { TEST_SKIPPED = 77 }; /* to ctest */
 static inline void need_device(void)
 {
         struct kc_gpu_device device;
-        struct kc_error err = { KC_OK, "" };
+        struct kc_error err;
         int n;
+        err.status = KC_OK;
         bool listed = kc_gpu_devices(&device, 1, &n, &err) == KC_OK;
         if (listed && device.trouble[0] == '\0')
                 return;

@@ -41,7 +41,7 @@ static void devices_or_a_reason(void **state)
         }
 }
 
-static void no_room_still_tells_how_many(void **state)
+static void no_room_still_reports_how_many(void **state)
 {
         struct kc_error err = { 0 };
         int n = -1;
@@ -69,7 +69,7 @@ static void compare(int k, bool stranded, uint64_t nreads, void (*change)(struct
         run_free(&device.run);
 }
 
-static void as_it_likes(struct work *work)
+static void by_default(struct work *work)
 {
         (void)work;
 }
@@ -105,7 +105,7 @@ static void same_run_as_the_host(void **state)
         for (int stranded = 0; stranded < 2; stranded++) {
                 static const int ks[] = { 1, 2, 12, 16, 21, 31, 32, 33, 55, 63, 64 };
                 for (size_t i = 0; i < sizeof ks / sizeof *ks; i++) {
-                        compare(ks[i], stranded, scaled(3000), as_it_likes);
+                        compare(ks[i], stranded, scaled(3000), by_default);
                         compare(ks[i], stranded, scaled(3000), in_small_batches);
                         compare(ks[i], stranded, scaled(3000), with_linear_probing);
                         compare(ks[i], stranded, scaled(3000), with_hopscotch);
@@ -119,7 +119,7 @@ static void nothing_and_next_to_nothing(void **state)
 {
         (void)state;
         for (uint64_t nreads = 0; nreads < 4; nreads++)
-                compare(31, false, nreads, as_it_likes);
+                compare(31, false, nreads, by_default);
 }
 
 /* ---- failures ---- */
@@ -228,7 +228,7 @@ int main(int argc, char **argv)
 {
         const struct CMUnitTest anywhere[] = {
                 cmocka_unit_test(devices_or_a_reason),
-                cmocka_unit_test(no_room_still_tells_how_many),
+                cmocka_unit_test(no_room_still_reports_how_many),
                 cmocka_unit_test(wrong_k),
                 cmocka_unit_test(device_that_is_not_there),
         };

@@ -140,7 +140,7 @@ template <class Key> static sight look(const host_slab<Key> *slab, Key mixed)
 
 /* Words of a key become visible in any order: it is pending until all are, and no other key is
  * found in the meantime. */
-template <class Key> static void check_sights(void)
+template <class Key> static void check_visible_words(void)
 {
         enum : uint32_t { BITS = 8, NWORDS = kc_slab_layout<Key>::NWORDS };
         uint64_t state = 3;
@@ -175,8 +175,8 @@ template <class Key> static void check_sights(void)
 static void test_sights(void **unused)
 {
         (void)unused;
-        check_sights<kc_key64>();
-        check_sights<kc_key128>();
+        check_visible_words<kc_key64>();
+        check_visible_words<kc_key128>();
 }
 
 template <class Key> static void check_layout(void)

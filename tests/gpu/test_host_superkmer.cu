@@ -65,7 +65,7 @@ static void keys_are_what_the_host_says(void **state)
 }
 
 /* A fed m-mer hashes like the same m-mer fed from the other strand. */
-static void minimizers_know_no_strand(void **state)
+static void minimizers_ignore_strands(void **state)
 {
         uint64_t random = 2;
         (void)state;
@@ -151,7 +151,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(keys_are_what_the_host_says),
-                cmocka_unit_test(minimizers_know_no_strand),
+                cmocka_unit_test(minimizers_ignore_strands),
                 cmocka_unit_test(bins_are_in_range_and_even),
                 cmocka_unit_test(records_keep_what_they_are_given),
                 cmocka_unit_test(stretches_are_read_and_canonical),

@@ -1,6 +1,6 @@
 /*
  * Work for the tests of the CUDA engine: reads made up from their numbers, counted by it or by the
- * host engine, and the two runs compared. To be included behind cmocka.h.
+ * host engine, and the two runs compared. To be included after cmocka.h.
  */
 #ifndef KC_TESTS_GPU_WORK_H
 #define KC_TESTS_GPU_WORK_H

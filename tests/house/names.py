@@ -12,21 +12,19 @@ import pathlib
 import re
 import sys
 
-SOURCE = pathlib.Path(sys.argv[1])
-ROOMS = ("app", "base", "cpu", "gpu", "io", "kmer")
-SUFFIXES = {".c", ".h", ".cu", ".cuh"}
+import sources
 
-COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
+SOURCE = pathlib.Path(sys.argv[1])
 TYPE = re.compile(r"^(?:template <[^;{}]*?>\s)?(?:static )?(?:struct|union|enum|class) "
                   r"(?:__align__\(\w+\) )?(\w+)[^;{}()=]*\{", re.MULTILINE)
 KERNEL = re.compile(r"__global__\s[^;{}]*?\b(\w+_kernel)\s*\(")
-TEMPLATE = re.compile(r"^template <[^;{}]*?>\s(?!static|struct|union|class|__global__)[^;{}=]*?\b(\w+)\([^;{}]*\)\s\{",
-                      re.MULTILINE)
+TEMPLATE = re.compile(r"^template <[^;{}]*?>\s(?!static|struct|union|class|__global__)"
+                      r"[^;{}=]*?\b(\w+)\([^;{}]*\)\s\{", re.MULTILINE)
 
 
 def definitions(path):
     """What the file defines: (kind, name)."""
-    text = COMMENT.sub("", path.read_text())
+    text = sources.without_comments(path)
     for kind, pattern in (("type", TYPE), ("kernel", KERNEL), ("template", TEMPLATE)):
         if kind == "type" or path.suffix in (".cu", ".cuh"):
             for name in set(pattern.findall(text)):
@@ -35,11 +33,9 @@ def definitions(path):
 
 def main():
     places = collections.defaultdict(list)
-    for room in ROOMS:
-        for path in sorted((SOURCE / room).rglob("*")):
-            if path.suffix in SUFFIXES:
-                for kind, name in definitions(path):
-                    places[kind, name].append(str(path.relative_to(SOURCE)))
+    for path in sources.files(SOURCE):
+        for kind, name in definitions(path):
+            places[kind, name].append(str(path.relative_to(SOURCE)))
     twice = {key: files for key, files in places.items() if len(files) > 1}
     for (kind, name), files in sorted(twice.items()):
         print(f"{kind} {name}: defined in {', '.join(files)}")

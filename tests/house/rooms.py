@@ -10,11 +10,12 @@ import pathlib
 import re
 import sys
 
+from sources import files
+
 SOURCE = pathlib.Path(sys.argv[1])
 PAGE = SOURCE / "docs/design.md"
 ROW = re.compile(r"^\| `([\w/]+)` \|[^|]*\|([^|]*)\|$", re.MULTILINE)
 INCLUDE = re.compile(r'^\s*#\s*include "([^"]+)"', re.MULTILINE)
-SUFFIXES = {".c", ".h", ".cu", ".cuh"}
 
 
 def table():
@@ -43,20 +44,17 @@ def headers_of(path):
 
 
 def violations(rows):
-    for top in sorted({room.split("/")[0] for room in rows}):
-        for path in sorted((SOURCE / top).rglob("*")):
-            if path.suffix not in SUFFIXES:
-                continue
-            folder = str(path.relative_to(SOURCE).parent)
-            room = room_of(folder, rows)
-            for header in headers_of(path):
-                target = str(pathlib.PurePosixPath(header).parent)
-                if not (SOURCE / header).is_file():
-                    yield f"{folder}/{path.name}: {header} is not a path from the root"
-                elif room is None:
-                    yield f"{folder}/{path.name}: its folder is in no room"
-                elif target != folder and room_of(target, rows) not in rows[room]:
-                    yield f"{folder}/{path.name} includes {header}, which {room} may not"
+    for path in files(SOURCE, sorted({room.split("/")[0] for room in rows})):
+        folder = str(path.relative_to(SOURCE).parent)
+        room = room_of(folder, rows)
+        for header in headers_of(path):
+            target = str(pathlib.PurePosixPath(header).parent)
+            if not (SOURCE / header).is_file():
+                yield f"{folder}/{path.name}: {header} is not a path from the root"
+            elif room is None:
+                yield f"{folder}/{path.name}: its folder is in no room"
+            elif target != folder and room_of(target, rows) not in rows[room]:
+                yield f"{folder}/{path.name} includes {header}, which {room} may not"
 
 
 def main():

@@ -53,14 +53,14 @@ struct place {
                 __func__, file, line \
         }
 
-/* What lanes told each other: values[i] of those in `lanes`. Valid until the lane next meets. */
-struct told {
+/* What lanes exchange: values[i] of those in `lanes`. Valid until the lane next meets. */
+struct exchange {
         uint32_t lanes, nonzero; /* nonzero: those that brought another value than 0 */
         const uint64_t *values;
 };
 
 /* Wait for the lanes of mask that have not returned from the kernel, and exchange values. */
-struct told meet_warp(uint32_t mask, uint64_t value, const place &place);
+struct exchange meet_warp(uint32_t mask, uint64_t value, const place &place);
 
 /* Wait for all threads of the block; whether any of them brought true. */
 bool meet_block(bool value, const place &place);
@@ -70,7 +70,7 @@ void pass(void);
 
 /* At an access to memory whose order counts (gpu/device/atomic.cuh): other threads go on first; with a
  * seed, now and then. Outside of kernels nothing happens. */
-void let_others_go_on(void);
+void let_others_continue(void);
 
 /* Ends the program. */
 [[noreturn]] void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -78,7 +78,7 @@ switch_stack:
         .size switch_stack, . - switch_stack
 )");
 
-/* Around a switch: the sanitizer is told of the new stack, and afterwards reports the old one. */
+/* Around a switch: report the new stack to the sanitizer, which reports the old one afterwards. */
 #ifdef __SANITIZE_ADDRESS__
 static struct fiber *left;
 
@@ -216,7 +216,7 @@ void pass(void)
         run_others();
 }
 
-void let_others_go_on(void)
+void let_others_continue(void)
 {
         if (block.config == NULL || (seed != 0 && draw(2) == 0))
                 return;
@@ -265,7 +265,7 @@ static bool end_meeting(const struct warp *warp, struct meeting *meeting)
         return true;
 }
 
-struct told meet_warp(uint32_t mask, uint64_t value, const struct place &place)
+struct exchange meet_warp(uint32_t mask, uint64_t value, const struct place &place)
 {
         unsigned thread = block.current, lane = thread % WARP;
         struct warp *warp = &block.warps[thread / WARP];

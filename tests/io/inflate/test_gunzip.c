@@ -60,7 +60,7 @@ struct setting {
         int patience;     /* a guess ends when it has asked so often; 0: it does not ask */
 };
 
-static bool loses_patience(const void *ctx)
+static bool gives_up_waiting(const void *ctx)
 {
         int *left = (int *)ctx;
         return --*left == 0;
@@ -125,7 +125,7 @@ static struct outcome gunzip_pieces(const struct buffer *file, struct setting se
                         struct kc_guess_limits limits = { .to = to < file->n ? to : file->n,
                                                           .max = setting.max };
                         if (setting.patience > 0) {
-                                limits.has_ended = loses_patience;
+                                limits.has_ended = gives_up_waiting;
                                 limits.ctx = &left;
                         }
                         assert_int_equal(kc_piece_guess(&piece, &view, from, &limits, NULL), KC_OK);

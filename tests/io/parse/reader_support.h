@@ -110,7 +110,7 @@ static inline void digest_sequence(struct digest *d, const char *seq, const char
 
 struct outcome {
         enum kc_status status;
-        char message[1024];
+        char message[1200]; /* "MESSAGE", or "MESSAGE [FILTER]" */
         struct digest digest;
         struct kc_reader_totals totals;
         uint64_t done, total, expected_nbases;
@@ -203,7 +203,8 @@ static inline struct outcome read_paths(const char *const *paths, size_t npaths,
                 kc_reader_close(reader);
         }
         assert_int_equal(out.status, err.status);
-        memcpy(out.message, err.message, sizeof out.message);
+        snprintf(out.message, sizeof out.message, err.filter[0] ? "%s [%s]" : "%s", err.message,
+                 err.filter);
         return out;
 }
 

@@ -219,7 +219,7 @@ static void test_cut_member(void **state)
                 put(&twice, packed.data, packed.n);
                 twice.data[packed.n + 3] |= (char)0x80;
                 refuse_bytes(&twice,
-                             packing == BLOCKS ? "is corrupt" : "unknown flags of the gzip");
+                             packing == BLOCKS ? "is corrupt" : "unknown flags in the gzip");
                 drop(&twice);
                 drop(&packed);
         }
@@ -420,8 +420,7 @@ static void check_long(size_t nbytes, size_t width)
                         got = read_bytes(&text, &setting);
                         assert_refused(&got, ": record 2 has ");
                         assert_refused(&got, " bases, more than the 524288 that memory can hold "
-                                             "until their qualities are read, as --min-quality "
-                                             "demands");
+                                             "until their qualities are read");
                 }
         drop(&text);
 }

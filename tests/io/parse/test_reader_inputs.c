@@ -138,7 +138,7 @@ static void test_bad_lists(void **state)
         unlink(LIST "-bad");
         static const char *const paths[] = { "@", "@" LIST "-none", "@/tmp", "" };
         static const char *const wants[] = {
-                "@ stands alone: it goes before the name of a list, as in @files.txt",
+                "'@' stands alone: the name of a list follows it, as in @files.txt",
                 "cannot open the list " LIST "-none: No such file or directory",
                 "cannot read the list /tmp: Is a directory",
                 "the name of an input is empty; is it an unset variable?",
@@ -237,7 +237,7 @@ static void test_bad_paths(void **state)
         const char *url = "https://example.org/reads.fq.gz";
         got = read_paths(&url, 1, &usual);
         assert_refused(&got, "cannot open https://example.org/reads.fq.gz: kcount reads files, not "
-                             "URLs; try: curl -fL URL | kcount ... -");
+                             "URLs [curl -fL URL]");
         const char *twice[] = { "-", "-" };
         got = read_paths(twice, 2, &usual);
         assert_refused(&got, "twice");

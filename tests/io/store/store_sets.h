@@ -34,9 +34,9 @@ static inline void add_pair(struct pair_set *s, const uint64_t *kmer, uint64_t c
         s->counts[s->n++] = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
 }
 
-static inline struct pair_set empty_set(const struct pair_set *like, size_t cap)
+static inline struct pair_set empty_set(const struct pair_set *model, size_t cap)
 {
-        struct pair_set s = { .k = like->k, .stranded = like->stranded, .nw = like->nw };
+        struct pair_set s = { .k = model->k, .stranded = model->stranded, .nw = model->nw };
         s.kmers = malloc((cap + 1) * s.nw * sizeof *s.kmers);
         s.counts = malloc((cap + 1) * sizeof *s.counts);
         assert_true(s.kmers != NULL && s.counts != NULL);

@@ -76,7 +76,7 @@ static size_t block_nbytes(const struct image *im, size_t block)
 }
 
 /* Another block of nbytes, from the given one on; NBLOCKS: there is none. */
-static size_t like(const struct image *im, size_t from, size_t nbytes, size_t but)
+static size_t find_block_of_size(const struct image *im, size_t from, size_t nbytes, size_t but)
 {
         while (from < NBLOCKS && (from == but || block_nbytes(im, from) != nbytes))
                 from++;
@@ -210,7 +210,8 @@ static void swap_blocks(struct image *im, const struct image *good)
         int ncases = 0;
         for (int i = 0; i < NCASES; i++) {
                 const size_t a = next_random(&rng) % NBLOCKS;
-                const size_t b = like(im, next_random(&rng) % NBLOCKS, block_nbytes(im, a), a);
+                const size_t b =
+                        find_block_of_size(im, next_random(&rng) % NBLOCKS, block_nbytes(im, a), a);
                 if (b == NBLOCKS)
                         continue;
                 put_block(im, a, good, b);
@@ -231,8 +232,9 @@ static void plant_blocks(struct image *im, const struct image *good, const struc
         int ncases = 0;
         for (int i = 0; i < NCASES; i++) {
                 const size_t a = next_random(&rng) % NBLOCKS;
-                const size_t b = like(from, next_random(&rng) % NBLOCKS, block_nbytes(im, a),
-                                      from == good ? a : NBLOCKS);
+                const size_t b =
+                        find_block_of_size(from, next_random(&rng) % NBLOCKS, block_nbytes(im, a),
+                                           from == good ? a : NBLOCKS);
                 if (b == NBLOCKS)
                         continue;
                 put_block(im, a, from, b);
@@ -260,7 +262,8 @@ static void plant_everywhere(const struct image *im, const struct image *from)
         for (size_t a = 0; a < NBLOCKS; a++) {
                 const size_t nbytes = block_nbytes(im, a), but = im == from ? a : NBLOCKS;
                 const uint64_t *kmer = im->set.kmers + a * KC_BLOCK_NKMERS;
-                for (size_t b = 0; (b = like(from, b, nbytes, but)) < NBLOCKS; b++, ncases++) {
+                for (size_t b = 0; (b = find_block_of_size(from, b, nbytes, but)) < NBLOCKS;
+                     b++, ncases++) {
                         put_bytes(fd, from, b, im->offsets[a]);
                         assert_int_equal(look_up(store, kmer), KC_ECORRUPT);
                 }

@@ -206,7 +206,7 @@ static size_t block_nbytes(const struct kc_page *page, size_t i)
 }
 
 /* Two blocks of a page that have the same length; *a < *b. */
-static void find_like(const struct kc_page *page, size_t *a, size_t *b)
+static void find_similar(const struct kc_page *page, size_t *a, size_t *b)
 {
         for (*b = 1; *b < page->n; ++*b)
                 for (*a = 0; *a < *b; ++*a)
@@ -241,7 +241,7 @@ static void test_misplaced(void **state)
         struct kc_store *store = open_store("s.kc");
         assert_ok(kc_page_load(&page, store, &store->runs[0], 0, &err), err);
         kc_store_close(store);
-        find_like(&page, &a, &b);
+        find_similar(&page, &a, &b);
         swap_blocks(&page, a, b);
         struct outcome o = rescue();
         assert_int_equal(o.status, KC_OK);

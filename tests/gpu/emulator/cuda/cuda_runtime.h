@@ -19,7 +19,7 @@
 #define __grid_constant__
 #define __align__(n) alignas(n)
 
-#define KC_ATOMIC_STEP() emulator::let_others_go_on()
+#define KC_ATOMIC_STEP() emulator::let_others_continue()
 
 /* ---- the host's side: ../runtime.cpp ---- */
 
@@ -183,38 +183,38 @@ static inline int __any_sync(unsigned mask, int predicate, KC_CALLER)
 /* The lanes that brought the same value. */
 template <class T> unsigned __match_any_sync(unsigned mask, T value, KC_CALLER)
 {
-        emulator::told told = emulator::meet_warp(mask, (uint64_t)value, KC_PLACE);
+        emulator::exchange exchange = emulator::meet_warp(mask, (uint64_t)value, KC_PLACE);
         unsigned same = 0;
-        for (unsigned left = told.lanes; left != 0; left &= left - 1)
-                if (told.values[__builtin_ctz(left)] == (uint64_t)value)
+        for (unsigned left = exchange.lanes; left != 0; left &= left - 1)
+                if (exchange.values[__builtin_ctz(left)] == (uint64_t)value)
                         same |= left & (0 - left);
         return same;
 }
 
 static inline unsigned __reduce_add_sync(unsigned mask, unsigned value, KC_CALLER)
 {
-        emulator::told told = emulator::meet_warp(mask, value, KC_PLACE);
+        emulator::exchange exchange = emulator::meet_warp(mask, value, KC_PLACE);
         unsigned sum = 0;
-        for (unsigned left = told.lanes; left != 0; left &= left - 1)
-                sum += (unsigned)told.values[__builtin_ctz(left)];
+        for (unsigned left = exchange.lanes; left != 0; left &= left - 1)
+                sum += (unsigned)exchange.values[__builtin_ctz(left)];
         return sum;
 }
 
 static inline unsigned __reduce_or_sync(unsigned mask, unsigned value, KC_CALLER)
 {
-        emulator::told told = emulator::meet_warp(mask, value, KC_PLACE);
+        emulator::exchange exchange = emulator::meet_warp(mask, value, KC_PLACE);
         unsigned all = 0;
-        for (unsigned left = told.lanes; left != 0; left &= left - 1)
-                all |= (unsigned)told.values[__builtin_ctz(left)];
+        for (unsigned left = exchange.lanes; left != 0; left &= left - 1)
+                all |= (unsigned)exchange.values[__builtin_ctz(left)];
         return all;
 }
 
 static inline unsigned __reduce_max_sync(unsigned mask, unsigned value, KC_CALLER)
 {
-        emulator::told told = emulator::meet_warp(mask, value, KC_PLACE);
+        emulator::exchange exchange = emulator::meet_warp(mask, value, KC_PLACE);
         unsigned most = 0;
-        for (unsigned left = told.lanes; left != 0; left &= left - 1)
-                most = max(most, (unsigned)told.values[__builtin_ctz(left)]);
+        for (unsigned left = exchange.lanes; left != 0; left &= left - 1)
+                most = max(most, (unsigned)exchange.values[__builtin_ctz(left)]);
         return most;
 }
 
@@ -224,13 +224,13 @@ namespace emulator
 /* Lane `lane`'s value, own where there is no such lane. */
 template <class T> T take_from(unsigned mask, T value, int lane, const place &place)
 {
-        struct told told = meet_warp(mask, (uint64_t)value, place);
+        struct exchange exchange = meet_warp(mask, (uint64_t)value, place);
         if (lane < 0 || lane >= WARP)
                 return value;
-        if (!(told.lanes >> lane & 1))
+        if (!(exchange.lanes >> lane & 1))
                 fail("in %s, %s:%d: lane %d is not there", place.function, place.file, place.line,
                      lane);
-        return (T)told.values[lane];
+        return (T)exchange.values[lane];
 }
 
 } // namespace emulator

@@ -1,0 +1,21 @@
+/*
+ * What the user can do about a failure: libraries report what would help, and the table of advice
+ * names the options and commands that do it.
+ */
+#ifndef APP_ADVICE_H
+#define APP_ADVICE_H
+
+#include "app/options.h"
+
+enum { ADVICE_NBYTES = 512 };
+
+/*
+ * What the user of a command can do about a failure, to be printed after its message: "; this, or
+ * that", or "". A remedy that takes an option which the command does not have is left out; command
+ * NULL has none.
+ * Returns text.
+ */
+const char *advice_text(const struct command *command, const struct kc_error *failure,
+                        char text[ADVICE_NBYTES]);
+
+#endif

@@ -1,0 +1,50 @@
+"""
+Libraries report facts: no message outside app/ names an option or a command of kcount.
+
+    messages.py SOURCE
+
+The options are those of the tables in app/. Options of other programs, as in "gzip -t FILE", are
+left alone.
+"""
+import pathlib
+import re
+import sys
+
+from sources import LIBRARIES, files, literals
+
+SOURCE = pathlib.Path(sys.argv[1])
+ROW = re.compile(r"\.type = OPTION_.*?\.help", re.DOTALL)
+NAME = re.compile(r'\.name = "([\w-]+)"')
+LETTER = re.compile(r"\.letter = '(\w)'")
+OTHERS = re.compile(r"\b(?:curl|fastq-dump|gzip|head|iconv|samtools|tail|tar|ulimit|unrar|unzip"
+                    r"|zstd)(?: \w+)? -[^|;]*")
+
+
+def options():
+    """What a message could call an option: -m, --memory, ..."""
+    names, letters = {"help", "version"}, {"h", "V"}
+    for path in files(SOURCE, ["app"]):
+        for row in ROW.findall(path.read_text()):
+            names.update(NAME.findall(row))
+            letters.update(LETTER.findall(row))
+    if not {"memory", "tmp", "gpu-memory", "threads"} <= names or not {"m", "o", "t"} <= letters:
+        sys.exit(f"the option tables of app/ hold only {sorted(names)} and {sorted(letters)}")
+    return [f"--{name}" for name in names] + [f"-{letter}" for letter in letters]
+
+
+def main():
+    call = "|".join(map(re.escape, sorted(options(), reverse=True)))
+    forbidden = re.compile(rf"(?<![\w-])(?:{call})(?![\w-])|'kcount |\bkcount (?:\.\.\.|-)")
+    wrong, count = [], 0
+    for path in files(SOURCE, LIBRARIES):
+        for literal in literals(path):
+            count += 1
+            for found in forbidden.findall(OTHERS.sub("", literal)):
+                wrong.append(f'{path.relative_to(SOURCE)}: "{literal}" names {found}')
+    print("\n".join(wrong) or f"{count} literals")
+    if count < 1000:
+        sys.exit("too few literals: this test is blind")
+    sys.exit(bool(wrong))
+
+
+main()
