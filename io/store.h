@@ -23,8 +23,8 @@ struct kc_store_options {
                                  takes the name, flush the name, and keep the old file's mode */
         const int *lock;      /* the caller's kc_store_lock on the file to replace, or NULL */
         kc_name_guard *guard; /* see base/new_file.h; may be NULL */
-        uint32_t min_count;   /* pairs outside [min_count, max_count] are dropped, and counted */
-        uint32_t max_count;   /* 0: no upper bound */
+        uint32_t min_count;   /* the sink's filter: k-mers with lower counts are dropped */
+        uint32_t max_count;   /* those with higher counts, too; 0: no upper bound */
 };
 
 /* What is known about the input after counting; goes into the footer. */
@@ -34,7 +34,7 @@ struct kc_store_origin {
         uint64_t nreads, nbases, nskipped, nlow_quality;
         uint64_t nkmers;     /* k-mers counted */
         uint64_t nsaturated; /* see kc_count_totals */
-        /* left out before the run reached the writer, which adds what its own filter drops */
+        /* left out before the filter; the writer adds what the filter dropped */
         uint64_t ndropped_distinct, ndropped_kmers;
 };
 

@@ -35,7 +35,7 @@ struct kc_count_params {
 
 struct kc_count_totals {
         uint64_t nkmers;     /* k-mers counted */
-        uint64_t ndistinct;  /* pairs passed to the sink */
+        uint64_t ndistinct;  /* pairs, including those that the sink's filter drops */
         uint64_t nsaturated; /* nkmers minus the sum of counts, which saturate at UINT32_MAX */
         uint64_t spilled_nbytes;
         double stage_seconds[KC_NSTAGES]; /* wall */

@@ -99,23 +99,28 @@ static enum kc_status give_parts(void *ctx, int worker, struct kc_error *err)
                 if (part >= b->nparts)
                         break;
                 uint64_t nleft = b->npairs - part * PART_NPAIRS;
-                size_t n = nleft < PART_NPAIRS ? (size_t)nleft : PART_NPAIRS;
-                make_part(b, part, kmers, counts, n);
-                status = b->sink->put(b->sink->ctx, part, true, kmers, counts, n, err);
+                const struct kc_run_pairs pairs = {
+                        .part = part,
+                        .last = true,
+                        .kmers = kmers,
+                        .counts = counts,
+                        .n = nleft < PART_NPAIRS ? (size_t)nleft : PART_NPAIRS,
+                };
+                make_part(b, part, kmers, counts, pairs.n);
+                status = b->sink->put(b->sink->ctx, &pairs, err);
         }
         free(kmers);
         free(counts);
         return status;
 }
 
-static enum kc_status drop(void *ctx, uint64_t part, bool last, const uint64_t *kmers,
-                           const uint32_t *counts, size_t n, struct kc_error *err)
+static enum kc_status drop(void *ctx, const struct kc_run_pairs *pairs, struct kc_error *err)
 {
-        (void)part, (void)last, (void)kmers, (void)err;
+        (void)err;
         struct bench *b = ctx;
         uint64_t sum = 0;
-        for (size_t i = 0; i < n; i++)
-                sum += counts[i];
+        for (size_t i = 0; i < pairs->n; i++)
+                sum += pairs->counts[i];
         atomic_fetch_add(&b->sum, sum);
         return KC_OK;
 }
@@ -155,7 +160,7 @@ static void bench_generator(struct bench *b)
 {
         struct clocks begin = now();
         atomic_store(&b->sum, 0);
-        give_all(b, &(struct kc_run_sink){ .ctx = b, .put = drop });
+        give_all(b, &(struct kc_run_sink){ .ctx = b, .filter = { 1, UINT32_MAX }, .put = drop });
         report("generator alone", begin, (double)b->npairs);
 }
 

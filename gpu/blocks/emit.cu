@@ -81,8 +81,7 @@ enum kc_status kc_gpu_emitter_attach(struct kc_gpu_emitter<Key> *e, struct kc_gp
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         if (e->sink->put_blocks == NULL)
                 return make_pairs(e, err);
-        return kc_gpu_encoder_new(&e->encoder, gpu, e->k, e->sink->min_count, e->sink->max_count,
-                                  caps, err);
+        return kc_gpu_encoder_new(&e->encoder, gpu, e->k, &e->sink->filter, caps, err);
 }
 
 template <class Key> void kc_gpu_emitter_free(struct kc_gpu_emitter<Key> *e)
@@ -230,25 +229,31 @@ static enum kc_status put_pairs(struct kc_gpu_emitter<Key> *e, uint64_t part, in
                                 struct kc_gpu_emit_totals *totals, struct kc_error *err)
 {
         const struct pairs<Key> *p = &e->pairs[slot];
+        struct kc_run_pairs out = {};
         kc_gpu_trace_end(e->trace, e->traces[slot], NULL);
         int trace = kc_gpu_trace_begin(e->trace, "write", part, NULL);
         totals->ndistinct += p->n;
         add_counts(totals, p->counts, p->n);
-        enum kc_status status = e->sink->put(e->sink->ctx, part, true, (const uint64_t *)p->kmers,
-                                             p->counts, p->n, err);
+        out.part = part;
+        out.last = true;
+        out.kmers = (const uint64_t *)p->kmers;
+        out.counts = p->counts;
+        out.n = kc_run_filter_pairs(&e->sink->filter, (uint64_t *)p->kmers, p->counts, p->n,
+                                    sizeof(Key) / sizeof(uint64_t), &out.dropped);
+        enum kc_status status = e->sink->put(e->sink->ctx, &out, err);
         kc_gpu_trace_end(e->trace, trace, NULL);
         return status;
 }
 
 static void add_blocks(struct kc_gpu_emit_totals *totals, const struct kc_run_blocks *blocks)
 {
-        totals->ndistinct += blocks->nbig + blocks->ndropped_distinct;
+        totals->ndistinct += blocks->nbig + blocks->dropped.ndistinct;
         for (uint64_t count = 1; count < KC_RUN_NROWS; count++) {
                 totals->ndistinct += blocks->rows[count];
                 totals->sum += count * blocks->rows[count];
         }
         add_counts(totals, blocks->big_counts, blocks->nbig);
-        totals->sum += blocks->ndropped_kmers;
+        totals->sum += blocks->dropped.nkmers;
 }
 
 template <class Key>

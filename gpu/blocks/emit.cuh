@@ -14,7 +14,7 @@
 template <class Key> struct kc_gpu_emitter;
 
 struct kc_gpu_emit_totals {
-        uint64_t ndistinct; /* pairs given to the sink or dropped by its filter */
+        uint64_t ndistinct; /* pairs given to the sink or dropped by the filter */
         uint64_t sum;       /* of their counts */
 };
 

@@ -154,8 +154,7 @@ static enum kc_status tally_blocks(struct kc_encoder *e, const struct kc_run_blo
 {
         _Static_assert((int)KC_TALLY_NSMALL == (int)KC_RUN_NROWS, "rows are added as they are");
         kc_tally_add_rows(&e->tally, b->rows);
-        e->ndropped_distinct += b->ndropped_distinct;
-        e->ndropped_kmers += b->ndropped_kmers;
+        kc_encoder_add_dropped(e, &b->dropped);
         return kc_tally_add(&e->tally, b->big_counts, b->nbig, err);
 }
 

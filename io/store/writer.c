@@ -23,11 +23,10 @@ static enum kc_status pass_on(struct kc_store_writer *w, const struct kc_error *
         return kc_fail(err, first->status, "%s", first->message);
 }
 
-static enum kc_status put(void *ctx, uint64_t part, bool last, const uint64_t *kmers,
-                          const uint32_t *counts, size_t n, struct kc_error *err)
+static enum kc_status put(void *ctx, const struct kc_run_pairs *pairs, struct kc_error *err)
 {
         struct kc_error first = { 0 };
-        kc_writer_put(ctx, part, last, (struct kc_pairs){ kmers, counts, n }, &first);
+        kc_writer_put(ctx, pairs, &first);
         return pass_on(ctx, &first, err);
 }
 
@@ -48,7 +47,8 @@ static void expect(void *ctx, uint64_t npairs)
 {
         struct kc_store_writer *w = ctx;
         unsigned nbits = 2 * (unsigned)w->options.k + 4, log2n = 0;
-        if (w->options.min_count > 1 || w->options.max_count != UINT32_MAX)
+        const struct kc_run_filter filter = kc_writer_filter(w);
+        if (!kc_run_keeps_all(&filter))
                 return;
         while (log2n < 63 && npairs >> log2n > 1)
                 log2n++;
@@ -64,10 +64,9 @@ static void cancel(void *ctx)
 struct kc_run_sink kc_store_sink(struct kc_store_writer *writer)
 {
         return (struct kc_run_sink){ .ctx = writer,
+                                     .filter = kc_writer_filter(writer),
                                      .put = put,
                                      .put_blocks = put_blocks,
-                                     .min_count = writer->options.min_count,
-                                     .max_count = writer->options.max_count,
                                      .expect = expect,
                                      .cancel = cancel };
 }
@@ -81,11 +80,11 @@ static enum kc_status collect_tallies(struct kc_store_writer *w, struct kc_run_r
         enum kc_status status = KC_OK;
         for (struct kc_encoder *e = w->made; e != NULL; e = e->next_made) {
                 KC_TRY(kc_tally_merge(total, &e->tally, err));
-                record->ndropped_distinct += e->ndropped_distinct;
-                record->ndropped_kmers += e->ndropped_kmers;
+                record->ndropped_distinct += e->dropped.ndistinct;
+                record->ndropped_kmers += e->dropped.nkmers;
                 kc_tally_free(&e->tally);
                 memset(&e->tally, 0, sizeof e->tally);
-                e->ndropped_distinct = e->ndropped_kmers = 0;
+                e->dropped = (struct kc_run_dropped){ 0 };
         }
 out:
         return status;

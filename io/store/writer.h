@@ -30,13 +30,10 @@ struct kc_pairs {
 /* What a call works with; kept for later calls from any thread. */
 struct kc_encoder {
         struct kc_encoder *next_idle, *next_made;
-        struct kc_tally tally;
-        uint64_t ndropped_distinct, ndropped_kmers;
+        struct kc_tally tally; /* of the run's pairs so far, as is dropped */
+        struct kc_run_dropped dropped;
         uint64_t *head_kmers; /* a block that begins with the carry [KC_BLOCK_NKMERS * nwords] */
         uint32_t head_counts[KC_BLOCK_NKMERS];
-        uint64_t *kept_kmers; /* pairs that pass the filter */
-        uint32_t *kept_counts;
-        size_t kept_cap;
         struct kc_block_plan *plans;
         uint64_t *checksums; /* of the call's blocks */
         size_t nplans_cap;   /* of both */
@@ -78,12 +75,19 @@ struct kc_store_writer {
         struct kc_words records, kinds; /* of the footer; one kind per run */
 };
 
-/* Before the first pairs of a run: set its kind and bounds in place of the writer's. */
+/* Before the first pairs of a run: set its kind and bounds in place of the writer's. Sinks taken
+ * before have the old bounds. */
 void kc_writer_set_run(struct kc_store_writer *writer, bool tombstones, uint32_t min_count,
                        uint32_t max_count);
 
-enum kc_status kc_writer_put(struct kc_store_writer *writer, uint64_t part, bool last,
-                             struct kc_pairs pairs, struct kc_error *err);
+/* The sink's filter of the current run. */
+static inline struct kc_run_filter kc_writer_filter(const struct kc_store_writer *w)
+{
+        return (struct kc_run_filter){ w->options.min_count, w->options.max_count };
+}
+
+enum kc_status kc_writer_put(struct kc_store_writer *writer, const struct kc_run_pairs *pairs,
+                             struct kc_error *err);
 
 enum kc_status kc_writer_put_blocks(struct kc_store_writer *writer,
                                     const struct kc_run_blocks *blocks, struct kc_error *err);
@@ -107,5 +111,13 @@ enum kc_status kc_writer_take_encoder(struct kc_store_writer *writer, struct kc_
                                       struct kc_error *err);
 void kc_writer_give_encoder(struct kc_store_writer *writer, struct kc_encoder *encoder);
 void kc_encoder_free(struct kc_encoder *encoder);
+
+static inline void kc_encoder_add_dropped(struct kc_encoder *e,
+                                          const struct kc_run_dropped *dropped)
+{
+        e->dropped.ndistinct += dropped->ndistinct;
+        e->dropped.nkmers += dropped->nkmers;
+        e->dropped.nunique += dropped->nunique;
+}
 
 #endif

@@ -100,6 +100,37 @@ static inline uint64_t sum_of_counts(const struct pair_set *s)
         return sum;
 }
 
+/* A part in a single call, as it is. */
+static inline enum kc_status put_part(const struct kc_run_sink *sink, uint64_t part,
+                                      const uint64_t *kmers, const uint32_t *counts, size_t n,
+                                      struct kc_error *err)
+{
+        const struct kc_run_pairs pairs = {
+                .part = part, .last = true, .kmers = kmers, .counts = counts, .n = n
+        };
+        return sink->put(sink->ctx, &pairs, err);
+}
+
+/* Filter n pairs of the set like an engine, and hand over the rest. */
+static inline enum kc_status put_filtered(const struct kc_run_sink *sink, uint64_t part, bool last,
+                                          const struct pair_set *s, size_t at, size_t n,
+                                          struct kc_error *err)
+{
+        uint64_t *kmers = malloc(n * s->nw * sizeof *kmers + 1);
+        uint32_t *counts = malloc(n * sizeof *counts + 1);
+        assert_true(kmers != NULL && counts != NULL);
+        memcpy(kmers, s->kmers + at * s->nw, n * s->nw * sizeof *kmers);
+        memcpy(counts, s->counts + at, n * sizeof *counts);
+        struct kc_run_pairs pairs = {
+                .part = part, .last = last, .kmers = kmers, .counts = counts
+        };
+        pairs.n = kc_run_filter_pairs(&sink->filter, kmers, counts, n, (int)s->nw, &pairs.dropped);
+        const enum kc_status status = sink->put(sink->ctx, &pairs, err);
+        free(kmers);
+        free(counts);
+        return status;
+}
+
 /* A set in random parts of random calls, given by several threads. */
 struct feed {
         const struct pair_set *set;
@@ -125,8 +156,7 @@ static inline enum kc_status feed_parts(void *ctx, int worker, struct kc_error *
                         if (next_random(&rng) % 4 == 0)
                                 n = next_random(&rng) % (n + 1);
                         last = at + n == f->ends[p] && next_random(&rng) % 8 != 0;
-                        status = f->sink.put(f->sink.ctx, p, last, s->kmers + at * s->nw,
-                                             s->counts + at, n, err);
+                        status = put_filtered(&f->sink, p, last, s, at, n, err);
                         at += n;
                 } while (!last && status == KC_OK);
         }

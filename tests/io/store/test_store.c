@@ -212,12 +212,35 @@ static void test_filter(void **state)
         unlink("s.kc");
 }
 
+/* The engine filters; the writer refuses what its filter does not keep. */
+static void test_unfiltered(void **state)
+{
+        (void)state;
+        static const uint64_t kmers[] = { 4, 5 };
+        static const uint32_t wrong[][2] = { { 2, 3 }, { 3, 2 }, { 20, 21 }, { 21, 20 }, { 3, 0 } };
+        static const uint32_t right[2] = { 3, 20 };
+        struct kc_store_options options = { .k = 31, .min_count = 3, .max_count = 20 };
+        for (size_t i = 0; i <= sizeof wrong / sizeof *wrong; i++) {
+                const bool is_wrong = i < sizeof wrong / sizeof *wrong;
+                struct kc_error err = { 0 };
+                struct kc_store_writer *w = NULL;
+                assert_ok(kc_store_create(&w, "s.kc", &options, &err), err);
+                struct kc_run_sink sink = kc_store_sink(w);
+                assert_int_equal(sink.filter.min_count, 3);
+                assert_int_equal(sink.filter.max_count, 20);
+                assert_int_equal(put_part(&sink, 0, kmers, is_wrong ? wrong[i] : right, 2, &err),
+                                 is_wrong ? KC_EUSAGE : KC_OK);
+                kc_store_abort(w);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_sizes), cmocka_unit_test(test_pages),
-                cmocka_unit_test(test_info),  cmocka_unit_test(test_bytes),
-                cmocka_unit_test(test_runs),  cmocka_unit_test(test_filter),
+                cmocka_unit_test(test_sizes),      cmocka_unit_test(test_pages),
+                cmocka_unit_test(test_info),       cmocka_unit_test(test_bytes),
+                cmocka_unit_test(test_runs),       cmocka_unit_test(test_filter),
+                cmocka_unit_test(test_unfiltered),
         };
         return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }

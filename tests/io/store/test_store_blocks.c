@@ -33,10 +33,10 @@ static void take_pairs(struct run *run, struct part *part, size_t begin, size_t 
         const struct pair_set *s = run->set;
         for (size_t i = begin; i < end; i++) {
                 uint32_t c = s->counts[i];
-                part->blocks.nunique += c == 1;
                 if (c < run->min || c > run->max) {
-                        part->blocks.ndropped_distinct++;
-                        part->blocks.ndropped_kmers += c;
+                        part->blocks.dropped.ndistinct++;
+                        part->blocks.dropped.nkmers += c;
+                        part->blocks.dropped.nunique += c == 1;
                         continue;
                 }
                 if (c < KC_RUN_NROWS)
@@ -189,8 +189,8 @@ static void write_blocks(const struct run *run, const uint32_t filter[2], const 
         struct kc_store_writer *w = NULL;
         assert_ok(kc_store_create(&w, path, &options, &err), err);
         struct block_feed f = { .run = run, .sink = kc_store_sink(w) };
-        assert_int_equal(f.sink.min_count, run->min ? run->min : 1);
-        assert_int_equal(f.sink.max_count, run->max);
+        assert_int_equal(f.sink.filter.min_count, run->min ? run->min : 1);
+        assert_int_equal(f.sink.filter.max_count, run->max);
         assert_ok(kc_parallel(nthreads, feed_blocks, cancel_blocks, &f, &err), err);
         assert_ok(kc_store_commit(w, &origin, &err), err);
 }
@@ -249,8 +249,7 @@ static void test_forms(void **state)
                 struct kc_error err = { 0 };
                 assert_ok(kc_store_create(&w, "s.kc", &options, &err), err);
                 struct kc_run_sink sink = kc_store_sink(w);
-                assert_ok(sink.put(sink.ctx, 0, true, s.kmers, s.counts, mixed ? 1 : s.n, &err),
-                          err);
+                assert_ok(put_part(&sink, 0, s.kmers, s.counts, mixed ? 1 : s.n, &err), err);
                 if (!mixed)
                         assert_ok(kc_store_end_run(w, &origin, &err), err);
                 run.parts[0].blocks.part = (uint64_t)mixed;

@@ -299,10 +299,10 @@ static void assert_put_fails(const uint64_t *kmers, const uint32_t *counts, size
         uint32_t one = 1;
         assert_int_equal(create(&w, "s.kc", true), KC_OK);
         struct kc_run_sink sink = kc_store_sink(w);
-        assert_ok(sink.put(sink.ctx, 0, true, &low, &one, 1, &err), err);
-        assert_int_equal(sink.put(sink.ctx, part, true, kmers, counts, n, &err), KC_EUSAGE);
+        assert_ok(put_part(&sink, 0, &low, &one, 1, &err), err);
+        assert_int_equal(put_part(&sink, part, kmers, counts, n, &err), KC_EUSAGE);
         err = (struct kc_error){ 0 };
-        assert_int_equal(sink.put(sink.ctx, 9, true, NULL, NULL, 0, &err), KC_EUSAGE);
+        assert_int_equal(put_part(&sink, 9, NULL, NULL, 0, &err), KC_EUSAGE);
         kc_store_abort(w);
         assert_int_equal(nfiles_here(), 0);
 }
@@ -336,7 +336,7 @@ static void *put_too_early(void *arg)
         struct kc_error err = { 0 };
         uint64_t kmer = 1;
         uint32_t count = 1;
-        b->status = b->sink.put(b->sink.ctx, 1, true, &kmer, &count, 1, &err);
+        b->status = put_part(&b->sink, 1, &kmer, &count, 1, &err);
         return NULL;
 }
 

@@ -502,11 +502,10 @@ static void test_sum(void **state)
         unlink("n.kc");
 }
 
-static enum kc_status refuse(void *ctx, uint64_t part, bool last, const uint64_t *kmers,
-                             const uint32_t *counts, size_t n, struct kc_error *err)
+static enum kc_status refuse(void *ctx, const struct kc_run_pairs *pairs, struct kc_error *err)
 {
-        (void)ctx, (void)last, (void)kmers, (void)counts, (void)n;
-        return part < 1 ? KC_OK : kc_fail(err, KC_EIO, "refused");
+        (void)ctx;
+        return pairs->part < 1 ? KC_OK : kc_fail(err, KC_EIO, "refused");
 }
 
 static void ignore(void *ctx)
@@ -525,7 +524,7 @@ static void test_failed_operations(void **state)
         struct kc_error err = { 0 };
         struct kc_store_origin origin;
         const char **names;
-        struct kc_run_sink sink = { .put = refuse, .cancel = ignore };
+        struct kc_run_sink sink = { .filter = { 1, UINT32_MAX }, .put = refuse, .cancel = ignore };
         assert_int_equal(kc_set_run(&set, NTHREADS, NULL, &sink, &origin, &names, &err), KC_EIO);
         assert_string_equal(err.message, "refused");
         struct kc_job job = { 0 };
