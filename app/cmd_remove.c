@@ -43,6 +43,7 @@ struct removing {
         struct kc_count_totals totals;
         struct device_choice device;
         struct kc_gpu_report gpu; /* valid if device.cuda */
+        struct kc_store_written written;
 };
 
 /* A sequence typed by hand that is too short or holds other letters must be a mistake. */
@@ -128,14 +129,14 @@ static enum kc_status commit(struct removing *r, struct kc_error *err)
                                                 .nkmers = r->totals.ndistinct };
         struct kc_store_writer *writer = r->writer;
         r->writer = NULL; /* commit frees it, even on failure */
-        return kc_store_commit(writer, &origin, err);
+        return kc_store_commit(writer, &origin, &r->written, err);
 }
 
 /* ---- the report ---- */
 
-static void put_text(const struct removing *r, const struct invocation *call,
-                     const struct kc_store_info *info)
+static void put_text(const struct removing *r, const struct invocation *call)
 {
+        const struct kc_store_info *info = &r->written.info;
         char number[FORMATTED_NBYTES], size[FORMATTED_NBYTES];
         struct text_out out;
         text_out_stderr(&out);
@@ -149,9 +150,9 @@ static void put_text(const struct removing *r, const struct invocation *call,
         text_out_flush(&out);
 }
 
-static void put_json(const struct removing *r, const struct invocation *call,
-                     const struct kc_store_info *info)
+static void put_json(const struct removing *r, const struct invocation *call)
 {
+        const struct kc_store_info *info = &r->written.info;
         struct json json = { .out = call->out };
         char device[16];
         json_begin(&json, NULL, '{');
@@ -174,22 +175,14 @@ static void put_json(const struct removing *r, const struct invocation *call,
         json_end(&json, '}');
 }
 
-static enum kc_status tell(struct removing *r, const struct invocation *call, struct kc_error *err)
+static void report(const struct removing *r, const struct invocation *call)
 {
-        struct kc_store *store;
-        struct kc_store_info info;
-        enum kc_status status = stores_open(&store, r->path, err);
-        if (status != KC_OK)
-                return status;
-        kc_store_get_info(store, &info);
         if (!r->settings->quiet) {
                 sequences_tell_skipped(r->k, r->removals.nshort, r->removals.nskipped);
-                put_text(r, call, &info);
+                put_text(r, call);
         }
         if (r->settings->json)
-                put_json(r, call, &info);
-        kc_store_close(store);
-        return KC_OK;
+                put_json(r, call);
 }
 
 static void close_all(struct removing *r)
@@ -228,7 +221,7 @@ static enum kc_status run_remove(const struct invocation *call, struct kc_error 
                 goto out;
         }
         KC_TRY(commit(&r, err));
-        KC_TRY(tell(&r, call, err));
+        report(&r, call);
 out:
         close_all(&r);
         return status;

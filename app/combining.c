@@ -37,7 +37,7 @@ struct combining {
         struct device_choice device;
         struct kc_gpu_report gpu; /* valid if device.cuda */
         struct kc_store_writer *writer;
-        struct kc_store_info written;
+        struct kc_store_info result; /* of the output */
 };
 
 static enum kc_status check_settings(const struct combine_settings *s, struct kc_error *err)
@@ -180,8 +180,10 @@ static enum kc_status write_result(struct combining *c, const struct kc_store_op
         KC_TRY(kc_store_create(&c->writer, c->plan->output, options, err));
         KC_TRY(run_set(c, &origin, &names, err));
         struct kc_store_writer *writer = c->writer;
+        struct kc_store_written written;
         c->writer = NULL; /* commit frees it, even on failure */
-        status = kc_store_commit(writer, &origin, err);
+        KC_TRY(kc_store_commit(writer, &origin, &written, err));
+        c->result = written.info;
 out:
         free(names);
         return status;
@@ -197,7 +199,7 @@ static void put_number(struct text_out *out, const char *label, uint64_t number)
 
 static void put_text(const struct combining *c, const struct invocation *call, bool idle)
 {
-        const struct kc_store_info *w = &c->written;
+        const struct kc_store_info *w = &c->result;
         char size[FORMATTED_NBYTES], peak[FORMATTED_NBYTES], label[64], device[16];
         struct text_out out;
         text_out_stderr(&out);
@@ -223,7 +225,7 @@ static void put_text(const struct combining *c, const struct invocation *call, b
 
 static void put_json(const struct combining *c, const struct invocation *call, bool idle)
 {
-        const struct kc_store_info *w = &c->written;
+        const struct kc_store_info *w = &c->result;
         struct json json = { .out = call->out };
         char device[16];
         json_begin(&json, NULL, '{');
@@ -264,20 +266,12 @@ static void put_json(const struct combining *c, const struct invocation *call, b
         json_end(&json, '}');
 }
 
-static enum kc_status tell(struct combining *c, const struct invocation *call, bool idle,
-                           struct kc_error *err)
+static void report(const struct combining *c, const struct invocation *call, bool idle)
 {
-        struct kc_store *store = NULL;
-        enum kc_status status = stores_open(&store, c->plan->output, err);
-        if (status != KC_OK)
-                return status;
-        kc_store_get_info(store, &c->written);
         if (!c->settings->quiet)
                 put_text(c, call, idle);
         if (c->settings->json)
                 put_json(c, call, idle);
-        kc_store_close(store);
-        return KC_OK;
 }
 
 static enum kc_status check_output(const struct combine_plan *plan, bool force,
@@ -318,9 +312,11 @@ enum kc_status combine(const struct invocation *call, const struct combine_plan 
         options.lock = plan->lock;
         options.guard = signals_guard;
         const bool idle = is_done_already(&c, &options);
-        if (!idle)
+        if (idle)
+                kc_store_get_info(c.stores[0], &c.result);
+        else
                 KC_TRY(write_result(&c, &options, err));
-        KC_TRY(tell(&c, call, idle, err));
+        report(&c, call, idle);
 out:
         close_all(&c);
         return status;

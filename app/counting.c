@@ -39,6 +39,7 @@ struct count {
         struct tally tally;
         struct kc_count_totals totals;
         struct kc_gpu_report gpu;
+        struct kc_store_written written;
 };
 
 /* Two thirds of the default bound, which is half of the available memory. Pinned memory cannot be
@@ -255,10 +256,10 @@ static enum kc_status commit(struct count *count, struct kc_error *err)
                 kc_store_abort(writer);
                 return kc_fail(err, KC_ECANCELED, "interrupted");
         }
-        return kc_store_commit(writer, &origin, err);
+        return kc_store_commit(writer, &origin, &count->written, err);
 }
 
-static struct summary summarize(struct count *count, const struct invocation *call)
+static struct summary summarize(const struct count *count, const struct invocation *call)
 {
         struct summary summary = { .command_line = call->line,
                                    .adds = count->adds,
@@ -269,6 +270,7 @@ static struct summary summarize(struct count *count, const struct invocation *ca
                                    .device = count->device,
                                    .gpu = count->gpu,
                                    .counted = count->totals,
+                                   .stored = count->written.info,
                                    .nunique = atomic_load(&count->tally.nunique),
                                    .wall_seconds = kc_clock_seconds() - call->start_seconds,
                                    .user_seconds = machine_user_seconds(),
@@ -279,8 +281,8 @@ static struct summary summarize(struct count *count, const struct invocation *ca
         return summary;
 }
 
-static void tell_both(const struct count_settings *settings, const struct invocation *call,
-                      const struct summary *summary)
+static void report(const struct count_settings *settings, const struct invocation *call,
+                   const struct summary *summary)
 {
         if (!settings->quiet) {
                 struct text_out messages;
@@ -292,13 +294,9 @@ static void tell_both(const struct count_settings *settings, const struct invoca
                 summary_json(call->out, summary);
 }
 
-static enum kc_status tell(struct count *count, const struct invocation *call, struct kc_error *err)
+static void report_count(const struct count *count, const struct invocation *call)
 {
         struct summary summary = summarize(count, call);
-        struct kc_store *store = NULL;
-        enum kc_status status;
-        KC_TRY(stores_open(&store, count->output, err));
-        kc_store_get_info(store, &summary.stored);
         if (count->adds) /* nothing is dropped from an added run */
                 summary.stored.ndropped_distinct = summary.stored.ndropped_kmers = 0;
         if (summary.counted.nkmers == 0)
@@ -306,10 +304,7 @@ static enum kc_status tell(struct count *count, const struct invocation *call, s
                         "kcount: warning: no k-mer was counted: no stretch of usable bases "
                         "is %d long\n",
                         summary.stored.k);
-        tell_both(count->settings, call, &summary);
-out:
-        kc_store_close(store);
-        return status;
+        report(count->settings, call, &summary);
 }
 
 /* --reader-only */
@@ -322,7 +317,7 @@ static enum kc_status only_read(struct count *count, const struct invocation *ca
         KC_TRY(reader_only(count->reader, count->nthreads, err));
         struct summary summary = summarize(count, call);
         summary.reader_only = true;
-        tell_both(count->settings, call, &summary);
+        report(count->settings, call, &summary);
 out:
         return status;
 }
@@ -340,7 +335,7 @@ static enum kc_status count_all(struct count *count, const struct invocation *ca
         KC_TRY(open_all(count, err));
         KC_TRY(run_some_engine(count, err));
         KC_TRY(commit(count, err));
-        KC_TRY(tell(count, call, err));
+        report_count(count, call);
 out:
         return status;
 }

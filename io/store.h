@@ -14,6 +14,7 @@
 /* ---- writing ---- */
 
 struct kc_store_writer;
+struct kc_store_written; /* defined after kc_store_info */
 
 struct kc_store_options {
         int k;
@@ -89,9 +90,10 @@ enum kc_status kc_store_end_run(struct kc_store_writer *writer,
  * and switch the file over to the new footer. KC_ECORRUPT, and nothing is left behind, if the
  * identity does not hold: sum of counts + dropped + saturated = nkmers. KC_EIO, also if another
  * file has meanwhile taken the name of the one appended to; KC_ENOMEM. The writer is always freed.
+ *   written  out: what the file holds now; not set on failure. NULL if the caller does not need it
  */
 enum kc_status kc_store_commit(struct kc_store_writer *writer, const struct kc_store_origin *origin,
-                               struct kc_error *err);
+                               struct kc_store_written *written, struct kc_error *err);
 
 /* Discard the new file, or what was appended, and free the writer. NULL is fine. */
 void kc_store_abort(struct kc_store_writer *writer);
@@ -123,6 +125,11 @@ struct kc_store_info {
         uint64_t nreads, nbases, nskipped, nlow_quality;
         const char *const *names; /* of the inputs of all runs of counts; owned by the store */
         size_t nnames;
+};
+
+/* What kc_store_commit has written. */
+struct kc_store_written {
+        struct kc_store_info info; /* as of the file when it is opened again, but without names */
 };
 
 /*

@@ -159,7 +159,7 @@ static enum kc_status append(const char *path, struct kc_error *err)
         struct kc_run_sink sink = kc_store_sink(writer);
         status = sink.put(sink.ctx, &pairs, err);
         if (status == KC_OK)
-                return kc_store_commit(writer, &origin, err);
+                return kc_store_commit(writer, &origin, NULL, err);
         kc_store_abort(writer);
         return status;
 }

@@ -151,7 +151,7 @@ static void write_store(struct bench *b, const char *path)
         struct kc_run_sink sink = kc_store_sink(writer);
         give_all(b, &sink);
         origin = (struct kc_store_origin){ .nkmers = b->sum };
-        if (kc_store_commit(writer, &origin, &err) != KC_OK)
+        if (kc_store_commit(writer, &origin, NULL, &err) != KC_OK)
                 die(&err);
 }
 
@@ -192,7 +192,7 @@ static void merge_files(const struct bench *b, const char *const *inputs, const 
                 die(&err);
         struct kc_run_sink sink = kc_store_sink(writer);
         if (kc_set_run(&set, b->nthreads, NULL, &sink, &origin, &names, &err) != KC_OK ||
-            kc_store_commit(writer, &origin, &err) != KC_OK)
+            kc_store_commit(writer, &origin, NULL, &err) != KC_OK)
                 die(&err);
         free(names);
         for (int i = 0; i < 2; i++)

@@ -178,7 +178,7 @@ static enum kc_status end_run(struct rescue *r, struct kc_error *err)
         } else {
                 struct kc_store_writer *writer = r->writer;
                 r->writer = NULL; /* commit frees it in any case */
-                KC_TRY(kc_store_commit(writer, &origin, err));
+                KC_TRY(kc_store_commit(writer, &origin, NULL, err));
         }
 out:
         free(names);

@@ -408,13 +408,37 @@ out:
         return status;
 }
 
-static enum kc_status store_ends(struct kc_store_writer *w, struct kc_error *err)
+/* What the file will hold, by its footer. Also proves that the footer can be read. */
+static enum kc_status describe(const struct kc_store_writer *w, const struct kc_words *footer,
+                               struct kc_store_written *written, struct kc_error *err)
+{
+        const struct kc_file_shape shape = { .path = w->output.path,
+                                             .nbytes = w->end + footer->n * sizeof *footer->data,
+                                             .footer_offset = w->end,
+                                             .key_nwords = w->nwords };
+        struct kc_run *runs;
+        uint32_t nruns;
+        enum kc_status status =
+                kc_footer_parse(footer->data, footer->n, &shape, &runs, &nruns, err);
+        if (status != KC_OK)
+                return status;
+        kc_runs_info(runs, nruns, &written->info);
+        written->info.k = w->options.k;
+        written->info.stranded = w->options.stranded;
+        written->info.file_nbytes = shape.nbytes;
+        free(runs);
+        return KC_OK;
+}
+
+static enum kc_status store_ends(struct kc_store_writer *w, struct kc_store_written *written,
+                                 struct kc_error *err)
 {
         enum kc_status status;
         const bool appends = w->output.appends;
         struct kc_words footer = { 0 };
         struct kc_footer_ref ref;
         KC_TRY(kc_footer_assemble(&footer, w->end, &w->kinds, &w->records, err));
+        KC_TRY(describe(w, &footer, written, err));
         size_t nbytes = footer.n * sizeof *footer.data;
         kc_footer_ref_fill(&ref, w->end, footer.data, nbytes);
         /* A search trusts a sound footer: write it only when what it refers to is on the disk. */
@@ -428,12 +452,15 @@ out:
 }
 
 enum kc_status kc_store_commit(struct kc_store_writer *w, const struct kc_store_origin *origin,
-                               struct kc_error *err)
+                               struct kc_store_written *written, struct kc_error *err)
 {
         enum kc_status status;
+        struct kc_store_written file = { 0 };
         KC_TRY(kc_store_end_run(w, origin, err));
-        KC_TRY(store_ends(w, err));
+        KC_TRY(store_ends(w, &file, err));
         KC_TRY(kc_output_commit(&w->output, err));
+        if (written != NULL)
+                *written = file;
 out:
         free_writer(w);
         return status;

@@ -246,7 +246,7 @@ static enum kc_status combine_on_host(const struct kc_set *set)
         struct kc_run_sink sink = kc_store_sink(w);
         enum kc_status status = kc_set_run(set, 1, NULL, &sink, &origin, &names, &err);
         if (status == KC_OK)
-                status = kc_store_commit(w, &origin, &err);
+                status = kc_store_commit(w, &origin, NULL, &err);
         else
                 kc_store_abort(w);
         free(names);

@@ -202,6 +202,26 @@ static inline struct kc_store_origin make_origin(uint64_t nkmers)
                                          .nkmers = nkmers };
 }
 
+/* What a commit reports is what the file says when it is opened again. */
+static inline void check_written(const struct kc_store_written *written, const char *path)
+{
+        const struct kc_store_info *w = &written->info;
+        struct kc_store *store = NULL;
+        struct kc_store_info info;
+        struct kc_error err = { 0 };
+        assert_ok(kc_store_open(&store, path, &err), err);
+        kc_store_get_info(store, &info);
+#define SAME(field) assert_int_equal(w->field, info.field)
+        SAME(version), SAME(k), SAME(stranded), SAME(nruns), SAME(ntombstone_runs);
+        SAME(nlinked_runs), SAME(ntombstones), SAME(file_nbytes), SAME(ndistinct), SAME(nunique);
+        SAME(max_count), SAME(sum), SAME(nkmers), SAME(nsaturated), SAME(ndropped_kmers);
+        SAME(ndropped_distinct), SAME(min_count), SAME(max_count_kept), SAME(nreads);
+        SAME(nbases), SAME(nskipped), SAME(nlow_quality);
+#undef SAME
+        assert_true(w->names == NULL && w->nnames == 0);
+        kc_store_close(store);
+}
+
 /* One run, one file. */
 static inline void write_set(const struct pair_set *s, const char *path, int nthreads,
                              size_t mean_part, uint64_t seed)
@@ -212,7 +232,9 @@ static inline void write_set(const struct pair_set *s, const char *path, int nth
         struct kc_store_writer *w = NULL;
         assert_ok(kc_store_create(&w, path, &options, &err), err);
         assert_ok(feed_set(s, kc_store_sink(w), nthreads, mean_part, seed, &err), err);
-        assert_ok(kc_store_commit(w, &origin, &err), err);
+        struct kc_store_written written;
+        assert_ok(kc_store_commit(w, &origin, &written, &err), err);
+        check_written(&written, path);
 }
 
 static inline uint8_t *read_file(const char *path, size_t *nbytes)

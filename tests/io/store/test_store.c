@@ -159,7 +159,7 @@ static void test_runs(void **state)
                 assert_ok(kc_store_end_run(w, &of_b, &err), err);
                 assert_ok(kc_store_end_run(w, &of_none, &err), err);
                 assert_ok(feed_set(&a, kc_store_sink(w), 1, 5000, 3, &err), err);
-                assert_ok(kc_store_commit(w, &of_a, &err), err);
+                assert_ok(kc_store_commit(w, &of_a, NULL, &err), err);
                 check_all("s.kc", &aab);
 
                 struct kc_store *store = NULL;
@@ -195,7 +195,7 @@ static void test_filter(void **state)
         struct kc_store_writer *w = NULL;
         assert_ok(kc_store_create(&w, "s.kc", &options, &err), err);
         assert_ok(feed_set(&s, kc_store_sink(w), 3, 800, 1, &err), err);
-        assert_ok(kc_store_commit(w, &origin, &err), err);
+        assert_ok(kc_store_commit(w, &origin, NULL, &err), err);
         check_all("s.kc", &kept);
 
         struct kc_store *store = NULL;

@@ -177,7 +177,7 @@ static void write_pairs(const struct pair_set *s, const uint32_t filter[2], cons
         struct kc_store_writer *w = NULL;
         assert_ok(kc_store_create(&w, path, &options, &err), err);
         assert_ok(feed_set(s, kc_store_sink(w), 2, 3000, 1, &err), err);
-        assert_ok(kc_store_commit(w, &origin, &err), err);
+        assert_ok(kc_store_commit(w, &origin, NULL, &err), err);
 }
 
 static void write_blocks(const struct run *run, const uint32_t filter[2], const char *path,
@@ -192,7 +192,7 @@ static void write_blocks(const struct run *run, const uint32_t filter[2], const 
         assert_int_equal(f.sink.filter.min_count, run->min ? run->min : 1);
         assert_int_equal(f.sink.filter.max_count, run->max);
         assert_ok(kc_parallel(nthreads, feed_blocks, cancel_blocks, &f, &err), err);
-        assert_ok(kc_store_commit(w, &origin, &err), err);
+        assert_ok(kc_store_commit(w, &origin, NULL, &err), err);
 }
 
 static void check_set(const struct pair_set *s, size_t mean_part, int nthreads, uint64_t seed)
@@ -258,7 +258,7 @@ static void test_forms(void **state)
                 if (mixed)
                         kc_store_abort(w);
                 else
-                        assert_ok(kc_store_commit(w, &origin, &err), err);
+                        assert_ok(kc_store_commit(w, &origin, NULL, &err), err);
         }
         free_run(&run);
         free_set(&s);
@@ -382,7 +382,7 @@ static void test_wrong_tally(void **state)
                 assert_ok(kc_store_create(&w, "s.kc", &options, &err), err);
                 struct block_feed f = { .run = &run, .sink = kc_store_sink(w) };
                 assert_ok(kc_parallel(1, feed_blocks, cancel_blocks, &f, &err), err);
-                assert_int_equal(kc_store_commit(w, &origin, &err), KC_ECORRUPT);
+                assert_int_equal(kc_store_commit(w, &origin, NULL, &err), KC_ECORRUPT);
                 free_run(&run);
         }
         free_set(&s);

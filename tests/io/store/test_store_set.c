@@ -242,7 +242,7 @@ static void test_most_runs(void **state)
                 if (r < 254)
                         assert_ok(kc_store_end_run(w, &origin, &err), err);
         }
-        assert_ok(kc_store_commit(w, &origin, &err), err);
+        assert_ok(kc_store_commit(w, &origin, NULL, &err), err);
         append_set("s.kc", &s, true, 1);
         int k;
         bool stranded;
@@ -285,7 +285,7 @@ static void test_failed_append(void **state)
                         setrlimit(RLIMIT_FSIZE, &tight);
                 enum kc_status status = feed_set(&r, kc_store_sink(w), 2, 3000, 1, &err);
                 if (status == KC_OK && i > 0)
-                        status = kc_store_commit(w, &origin, &err);
+                        status = kc_store_commit(w, &origin, NULL, &err);
                 else
                         kc_store_abort(w);
                 setrlimit(RLIMIT_FSIZE, &old);
@@ -491,7 +491,7 @@ static void test_sum(void **state)
                                           0,     0 };
         assert_ok(kc_store_create(&w, "n.kc", &options, &err), err);
         assert_ok(feed_set(&ab, kc_store_sink(w), 2, 900, 1, &err), err);
-        assert_ok(kc_store_commit(w, &origin, &err), err);
+        assert_ok(kc_store_commit(w, &origin, NULL, &err), err);
         assert_same_files("m.kc", "n.kc");
         free_set(&a);
         free_set(&b);
