@@ -8,7 +8,6 @@
 #include "app/signals.h"
 #include "app/stores.h"
 #include "app/summary.h"
-#include "app/tally.h"
 #include "base/clock.h"
 #include "base/temp_file.h"
 #include "cpu/cpu_engine.h"
@@ -36,7 +35,6 @@ struct count {
         struct device_choice device;
         struct kc_reader *reader;
         struct kc_store_writer *writer;
-        struct tally tally;
         struct kc_count_totals totals;
         struct kc_gpu_report gpu;
         struct kc_store_written written;
@@ -203,7 +201,7 @@ static enum kc_status run_engine(struct count *count, struct kc_error *err)
         };
         static const char *const names[KC_NSTAGES] = { "read", "count", "order" };
         struct kc_batch_source source = kc_reader_source(count->reader);
-        struct kc_run_sink sink = tally_sink(&count->tally, kc_store_sink(count->writer));
+        struct kc_run_sink sink = kc_store_sink(count->writer);
         struct progress *progress =
                 progress_start(count->job, names, true, !s->quiet && !s->no_progress);
         enum kc_status status;
@@ -271,7 +269,7 @@ static struct summary summarize(const struct count *count, const struct invocati
                                    .gpu = count->gpu,
                                    .counted = count->totals,
                                    .stored = count->written.info,
-                                   .nunique = atomic_load(&count->tally.nunique),
+                                   .nunique = count->written.nunique,
                                    .wall_seconds = kc_clock_seconds() - call->start_seconds,
                                    .user_seconds = machine_user_seconds(),
                                    .system_seconds = machine_system_seconds(),

@@ -38,6 +38,13 @@ struct kc_run_dropped {
         uint64_t nunique;   /* those with count 1 */
 };
 
+static inline void kc_run_add_dropped(struct kc_run_dropped *to, const struct kc_run_dropped *from)
+{
+        to->ndistinct += from->ndistinct;
+        to->nkmers += from->nkmers;
+        to->nunique += from->nunique;
+}
+
 /*
  * Remove from the pairs, in place, those that the filter does not keep, and add them to *dropped.
  * Returns how many are left.

@@ -58,9 +58,7 @@ static inline enum kc_status run_put(void *ctx, const struct kc_run_pairs *in, s
                 memcpy(part->counts + part->n, in->counts, n * sizeof *in->counts);
         }
         part->n += n;
-        run->dropped.ndistinct += in->dropped.ndistinct;
-        run->dropped.nkmers += in->dropped.nkmers;
-        run->dropped.nunique += in->dropped.nunique;
+        kc_run_add_dropped(&run->dropped, &in->dropped);
         part->last = in->last;
         atomic_flag_clear(&run->lock);
         return KC_OK;

@@ -385,7 +385,7 @@ enum kc_status kc_writer_put(struct kc_store_writer *w, const struct kc_run_pair
         KC_TRY(kc_writer_take_encoder(w, &e, err));
         KC_TRY(check_pairs(w, pairs, err));
         KC_TRY(kc_tally_add(&e->tally, pairs->counts, pairs->n, err));
-        kc_encoder_add_dropped(e, &pairs->dropped);
+        kc_run_add_dropped(&e->dropped, &pairs->dropped);
         KC_TRY(cut(w, e, pairs, err));
         KC_TRY(store_blocks(w, e, err));
 out:

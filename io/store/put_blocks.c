@@ -154,7 +154,7 @@ static enum kc_status tally_blocks(struct kc_encoder *e, const struct kc_run_blo
 {
         _Static_assert((int)KC_TALLY_NSMALL == (int)KC_RUN_NROWS, "rows are added as they are");
         kc_tally_add_rows(&e->tally, b->rows);
-        kc_encoder_add_dropped(e, &b->dropped);
+        kc_run_add_dropped(&e->dropped, &b->dropped);
         return kc_tally_add(&e->tally, b->big_counts, b->nbig, err);
 }
 

@@ -73,15 +73,14 @@ struct kc_run_sink kc_store_sink(struct kc_store_writer *writer)
 
 /* ---- the end of a run ---- */
 
-/* Merge what the encoders have counted, and reset them. */
-static enum kc_status collect_tallies(struct kc_store_writer *w, struct kc_run_record *record,
-                                      struct kc_tally *total, struct kc_error *err)
+/* Add up what the encoders have counted, and reset them. */
+static enum kc_status collect_tallies(struct kc_store_writer *w, struct kc_tally *total,
+                                      struct kc_run_dropped *dropped, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         for (struct kc_encoder *e = w->made; e != NULL; e = e->next_made) {
                 KC_TRY(kc_tally_merge(total, &e->tally, err));
-                record->ndropped_distinct += e->dropped.ndistinct;
-                record->ndropped_kmers += e->dropped.nkmers;
+                kc_run_add_dropped(dropped, &e->dropped);
                 kc_tally_free(&e->tally);
                 memset(&e->tally, 0, sizeof e->tally);
                 e->dropped = (struct kc_run_dropped){ 0 };
@@ -122,13 +121,17 @@ static enum kc_status append_record(struct kc_store_writer *w, struct kc_run_rec
 {
         enum kc_status status;
         struct kc_tally *total = calloc(1, sizeof *total);
+        struct kc_run_dropped dropped = { 0 };
         struct kc_histogram_row *rows = NULL;
         size_t nrows;
         uint64_t ndistinct;
         if (total == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for the histogram of counts");
-        KC_TRY(collect_tallies(w, record, total, err));
+        KC_TRY(collect_tallies(w, total, &dropped, err));
+        record->ndropped_distinct += dropped.ndistinct;
+        record->ndropped_kmers += dropped.nkmers;
         KC_TRY(kc_tally_rows(total, &rows, &nrows, err));
+        w->nunique = dropped.nunique + (nrows > 0 && rows[0].count == 1 ? rows[0].ndistinct : 0);
         kc_rows_totals(rows, nrows, &ndistinct, &record->sum);
         KC_TRY(check_ndistinct(w, record, ndistinct, err));
         KC_TRY(check_identity(w, record, err));
@@ -426,6 +429,7 @@ static enum kc_status describe(const struct kc_store_writer *w, const struct kc_
         written->info.k = w->options.k;
         written->info.stranded = w->options.stranded;
         written->info.file_nbytes = shape.nbytes;
+        written->nunique = w->nunique;
         free(runs);
         return KC_OK;
 }

@@ -73,6 +73,7 @@ struct kc_store_writer {
         uint64_t blocks_offset, end; /* of the run; of the file so far */
 
         struct kc_words records, kinds; /* of the footer; one kind per run */
+        uint64_t nunique;               /* of the run ended last, before its filter */
 };
 
 /* Before the first pairs of a run: set its kind and bounds in place of the writer's. Sinks taken
@@ -111,13 +112,5 @@ enum kc_status kc_writer_take_encoder(struct kc_store_writer *writer, struct kc_
                                       struct kc_error *err);
 void kc_writer_give_encoder(struct kc_store_writer *writer, struct kc_encoder *encoder);
 void kc_encoder_free(struct kc_encoder *encoder);
-
-static inline void kc_encoder_add_dropped(struct kc_encoder *e,
-                                          const struct kc_run_dropped *dropped)
-{
-        e->dropped.ndistinct += dropped->ndistinct;
-        e->dropped.nkmers += dropped->nkmers;
-        e->dropped.nunique += dropped->nunique;
-}
 
 #endif

@@ -72,9 +72,7 @@ static void collect(struct expected<Key> *got, const struct kc_run_blocks *b)
         got->big_counts.insert(got->big_counts.end(), b->big_counts, b->big_counts + b->nbig);
         for (int i = 0; i < KC_RUN_NROWS; i++)
                 got->rows[i] += b->rows[i];
-        got->dropped.ndistinct += b->dropped.ndistinct;
-        got->dropped.nkmers += b->dropped.nkmers;
-        got->dropped.nunique += b->dropped.nunique;
+        kc_run_add_dropped(&got->dropped, &b->dropped);
 }
 
 /* The k-mers that come with a part's blocks. */

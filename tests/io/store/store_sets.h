@@ -116,6 +116,7 @@ static inline void append_set(const char *path, const struct pair_set *s, bool t
         assert_ok(feed_set(&ones, kc_store_sink(w), NTHREADS, 700, seed, &err), err);
         assert_ok(kc_store_commit(w, &origin, &written, &err), err);
         check_written(&written, path);
+        assert_int_equal(written.nunique, count_unique(&ones));
         free_set(&ones);
 }
 

@@ -100,6 +100,14 @@ static inline uint64_t sum_of_counts(const struct pair_set *s)
         return sum;
 }
 
+static inline uint64_t count_unique(const struct pair_set *s)
+{
+        uint64_t nunique = 0;
+        for (size_t i = 0; i < s->n; i++)
+                nunique += s->counts[i] == 1;
+        return nunique;
+}
+
 /* A part in a single call, as it is. */
 static inline enum kc_status put_part(const struct kc_run_sink *sink, uint64_t part,
                                       const uint64_t *kmers, const uint32_t *counts, size_t n,
@@ -235,6 +243,7 @@ static inline void write_set(const struct pair_set *s, const char *path, int nth
         struct kc_store_written written;
         assert_ok(kc_store_commit(w, &origin, &written, &err), err);
         check_written(&written, path);
+        assert_int_equal(written.nunique, count_unique(s));
 }
 
 static inline uint8_t *read_file(const char *path, size_t *nbytes)

@@ -195,7 +195,10 @@ static void test_filter(void **state)
         struct kc_store_writer *w = NULL;
         assert_ok(kc_store_create(&w, "s.kc", &options, &err), err);
         assert_ok(feed_set(&s, kc_store_sink(w), 3, 800, 1, &err), err);
-        assert_ok(kc_store_commit(w, &origin, NULL, &err), err);
+        struct kc_store_written written;
+        assert_ok(kc_store_commit(w, &origin, &written, &err), err);
+        assert_int_equal(written.nunique, count_unique(&s));
+        check_written(&written, "s.kc");
         check_all("s.kc", &kept);
 
         struct kc_store *store = NULL;

@@ -192,7 +192,9 @@ static void write_blocks(const struct run *run, const uint32_t filter[2], const 
         assert_int_equal(f.sink.filter.min_count, run->min ? run->min : 1);
         assert_int_equal(f.sink.filter.max_count, run->max);
         assert_ok(kc_parallel(nthreads, feed_blocks, cancel_blocks, &f, &err), err);
-        assert_ok(kc_store_commit(w, &origin, NULL, &err), err);
+        struct kc_store_written written;
+        assert_ok(kc_store_commit(w, &origin, &written, &err), err);
+        assert_int_equal(written.nunique, count_unique(run->set));
 }
 
 static void check_set(const struct pair_set *s, size_t mean_part, int nthreads, uint64_t seed)
