@@ -28,19 +28,12 @@ enum {
 
 /* ---- failure ---- */
 
-static void wake_all(struct kc_store_writer *w)
-{
-        for (int i = 0; i < KC_WRITER_NCONDITIONS; i++) {
-                pthread_cond_broadcast(&w->part_turn[i]);
-                pthread_cond_broadcast(&w->ticket_turn[i]);
-        }
-}
-
 void kc_writer_fail(struct kc_store_writer *w, enum kc_status status, const char *message)
 {
         pthread_mutex_lock(&w->lock);
         kc_fail(&w->failure, status, "%s", message);
-        wake_all(w);
+        kc_turn_stop(&w->parts);
+        kc_turn_stop(&w->tickets);
         pthread_mutex_unlock(&w->lock);
 }
 
@@ -223,24 +216,18 @@ static enum kc_status check_form(struct kc_store_writer *w, enum kc_run_form for
                        w->output.path);
 }
 
-enum kc_status kc_writer_wait_for_part(struct kc_store_writer *w, uint64_t part,
-                                       enum kc_run_form form, struct kc_error *err)
+enum kc_status kc_writer_enter_part(struct kc_store_writer *w, uint64_t part, enum kc_run_form form,
+                                    struct kc_error *err)
 {
-        while (w->failure.status == KC_OK && w->part < part)
-                pthread_cond_wait(&w->part_turn[part % KC_WRITER_NCONDITIONS], &w->lock);
+        const bool is_its_turn = kc_turn_wait(&w->parts, part);
+        pthread_mutex_lock(&w->lock);
         enum kc_status status = get_failure(w, err);
         if (status != KC_OK)
                 return status;
-        if (w->part != part)
+        if (!is_its_turn)
                 return kc_fail(err, KC_EUSAGE, "%s was given part %llu twice", w->output.path,
                                (unsigned long long)part);
         return check_form(w, form, err);
-}
-
-void kc_writer_end_part(struct kc_store_writer *w)
-{
-        w->part++;
-        pthread_cond_broadcast(&w->part_turn[w->part % KC_WRITER_NCONDITIONS]);
 }
 
 /* Wait for the part's turn, cut its blocks, pass the turn on. */
@@ -248,12 +235,11 @@ static enum kc_status cut(struct kc_store_writer *w, struct kc_encoder *e,
                           const struct kc_run_pairs *in, struct kc_error *err)
 {
         enum kc_status status;
-        pthread_mutex_lock(&w->lock);
-        KC_TRY(kc_writer_wait_for_part(w, in->part, KC_FORM_PAIRS, err));
+        KC_TRY(kc_writer_enter_part(w, in->part, KC_FORM_PAIRS, err));
         KC_TRY(check_follows(w, in, err));
         cut_blocks(w, e, (struct kc_pairs){ in->kmers, in->counts, in->n });
         if (in->last)
-                kc_writer_end_part(w);
+                kc_turn_pass(&w->parts);
 out:
         pthread_mutex_unlock(&w->lock);
         return status;
@@ -326,13 +312,11 @@ static enum kc_status claim(struct kc_store_writer *w, struct kc_encoder *e, uin
                             struct kc_error *err)
 {
         enum kc_status status;
+        kc_turn_wait(&w->tickets, e->ticket); /* its turn comes, unless there was a failure */
         pthread_mutex_lock(&w->lock);
-        while (w->failure.status == KC_OK && w->ticket != e->ticket)
-                pthread_cond_wait(&w->ticket_turn[e->ticket % KC_WRITER_NCONDITIONS], &w->lock);
         KC_TRY(get_failure(w, err));
         KC_TRY(enter_blocks(w, e, offset, err));
-        w->ticket++;
-        pthread_cond_broadcast(&w->ticket_turn[w->ticket % KC_WRITER_NCONDITIONS]);
+        kc_turn_pass(&w->tickets);
 out:
         pthread_mutex_unlock(&w->lock);
         return status;

@@ -152,7 +152,9 @@ out:
 static void begin_run(struct kc_store_writer *w)
 {
         w->form = KC_FORM_NONE;
-        w->part = w->next_ticket = w->ticket = 0;
+        kc_turn_restart(&w->parts);
+        kc_turn_restart(&w->tickets);
+        w->next_ticket = 0;
         w->ndistinct = 0;
         kc_index_begin(&w->index);
         w->blocks_offset = w->end;
@@ -209,10 +211,8 @@ static void free_writer(struct kc_store_writer *w)
                 w->made = e->next_made;
                 kc_encoder_free(e);
         }
-        for (int i = 0; i < KC_WRITER_NCONDITIONS; i++) {
-                pthread_cond_destroy(&w->part_turn[i]);
-                pthread_cond_destroy(&w->ticket_turn[i]);
-        }
+        kc_turn_destroy(&w->parts);
+        kc_turn_destroy(&w->tickets);
         pthread_mutex_destroy(&w->lock);
         free(w->carry_kmers);
         kc_index_free(&w->index);
@@ -245,10 +245,8 @@ static enum kc_status new_writer(struct kc_store_writer **writer, const char *pa
                 return kc_fail(err, KC_ENOMEM, "out of memory for writing %s", path);
         w->output.file.fd = w->output.file.lock = w->index.fd = -1;
         pthread_mutex_init(&w->lock, NULL);
-        for (int i = 0; i < KC_WRITER_NCONDITIONS; i++) {
-                pthread_cond_init(&w->part_turn[i], NULL);
-                pthread_cond_init(&w->ticket_turn[i], NULL);
-        }
+        kc_turn_init(&w->parts);
+        kc_turn_init(&w->tickets);
         w->options = *options;
         if (options->min_count == 0)
                 w->options.min_count = 1;

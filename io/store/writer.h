@@ -5,17 +5,13 @@
 #ifndef KC_IO_STORE_WRITER_H
 #define KC_IO_STORE_WRITER_H
 
+#include "base/turn.h"
 #include "io/store/footer.h"
 #include "io/store/index.h"
 #include "io/store/output.h"
 #include "io/store/tally.h"
 
 #include <pthread.h>
-
-enum {
-        KC_WRITER_NCONDITIONS = 64, /* waiting calls are spread over these, so that few wake
-                                       needlessly */
-};
 
 /* How a run is given: by put or by put_blocks, never both. */
 enum kc_run_form { KC_FORM_NONE, KC_FORM_PAIRS, KC_FORM_BLOCKS };
@@ -54,16 +50,15 @@ struct kc_store_writer {
         int free_ref;    /* for an append: the footer reference that is not in force */
         char *warning;   /* for an append: what was wrong with the file, or NULL */
 
-        pthread_mutex_t lock; /* of all below */
-        pthread_cond_t part_turn[KC_WRITER_NCONDITIONS], ticket_turn[KC_WRITER_NCONDITIONS];
+        struct kc_turn parts;    /* to be cut */
+        struct kc_turn tickets;  /* of calls with blocks: to claim space */
+        pthread_mutex_t lock;    /* of all below */
         struct kc_error failure; /* the first; all calls end with it */
         struct kc_encoder *idle, *made;
 
         /* the run */
         enum kc_run_form form;
-        uint64_t part;                /* the part whose turn it is to be cut */
-        uint64_t next_ticket, ticket; /* number for the next call with blocks; the one whose turn it
-                                         is to claim */
+        uint64_t next_ticket; /* for the next call with blocks */
         uint64_t ndistinct;
         uint64_t last[KC_MAX_WORDS]; /* last k-mer of the run so far */
         uint64_t *carry_kmers;
@@ -93,11 +88,11 @@ enum kc_status kc_writer_put(struct kc_store_writer *writer, const struct kc_run
 enum kc_status kc_writer_put_blocks(struct kc_store_writer *writer,
                                     const struct kc_run_blocks *blocks, struct kc_error *err);
 
-/* Wait for the part's turn; end_part passes it on to the next part. Lock held. KC_EUSAGE if the
- * part is given twice or the form differs; or the writer's failure. */
-enum kc_status kc_writer_wait_for_part(struct kc_store_writer *writer, uint64_t part,
-                                       enum kc_run_form form, struct kc_error *err);
-void kc_writer_end_part(struct kc_store_writer *writer);
+/* Wait for the part's turn, and lock; the caller unlocks even after a failure, and passes the turn
+ * on at the end of the part. KC_EUSAGE if the part is given twice or the form differs; or the
+ * writer's failure. */
+enum kc_status kc_writer_enter_part(struct kc_store_writer *writer, uint64_t part,
+                                    enum kc_run_form form, struct kc_error *err);
 
 /* Write the carry as the last block of the run. */
 enum kc_status kc_writer_put_carry(struct kc_store_writer *writer, struct kc_error *err);
