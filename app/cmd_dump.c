@@ -177,14 +177,13 @@ static enum kc_status run_dump(const struct invocation *call, struct kc_error *e
         const struct dump_settings *s = call->settings;
         const char *input = call->operands[0];
         bool to_stdout = s->output == NULL || strcmp(s->output, "-") == 0;
-        int nthreads = s->nthreads ? (int)s->nthreads : machine_ncores();
+        int nthreads = machine_nthreads(s->nthreads);
         struct dump dump = { .format = { .fasta = s->fasta,
                                          .min_count = (uint32_t)s->min_count,
                                          .max_count = (uint32_t)s->max_count },
                              .out = call->out };
         enum kc_status status;
-        if (s->min_count > s->max_count)
-                return kc_fail(err, KC_EUSAGE, "--min is above --max");
+        KC_TRY(options_check_range(s->min_count, s->max_count, err));
         if (!to_stdout)
                 KC_TRY(output_check_inputs(s->output, &input, 1, err));
         KC_TRY(stores_open(&dump.store, input, err));

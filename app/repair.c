@@ -10,7 +10,6 @@
 #include "kmer/kmer.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 struct repairing {
@@ -38,10 +37,7 @@ static void tell_loss(void *ctx, const struct kc_loss *loss)
 static enum kc_status check_copy(const struct repair_plan *plan, struct kc_error *err)
 {
         enum kc_status status;
-        if (strcmp(plan->copy, "-") == 0)
-                return kc_fail(err, KC_EUSAGE,
-                               "a .kc file cannot be written to standard output; name a file with "
-                               "--repair");
+        KC_TRY(output_check_stdout(plan->copy, "--repair", err));
         KC_TRY(output_check_inputs(plan->copy, &plan->path, 1, err));
         if (!plan->force && access(plan->copy, F_OK) == 0)
                 return kc_fail(err, KC_EEXIST,
