@@ -568,5 +568,6 @@ int main(void)
                 cmocka_unit_test(crowded_kmers_are_sorted_in_little_memory),
                 cmocka_unit_test(filter_is_applied),
         };
+        cmocka_set_test_filter(getenv("KC_TEST"));
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
