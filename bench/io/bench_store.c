@@ -12,6 +12,7 @@
 #include "base/parallel.h"
 #include "io/store.h"
 #include "kmer/block_codec.h"
+#include "tests/random.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,13 +62,6 @@ static void die(const struct kc_error *err)
         exit(1);
 }
 
-static uint64_t hash(uint64_t z)
-{
-        z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-        z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-        return z ^ z >> 31;
-}
-
 /* Pair i of the set: its key lies in the i-th of npairs equal ranges of the upper word. */
 static void make_part(const struct bench *b, uint64_t part, uint64_t *kmers, uint32_t *counts,
                       size_t n)
@@ -76,7 +70,7 @@ static void make_part(const struct bench *b, uint64_t part, uint64_t *kmers, uin
         const uint64_t step = (uint64_t)(((__uint128_t)1 << (top_nbits - 1)) / b->npairs);
         for (size_t i = 0; i < n; i++) {
                 uint64_t index = part * PART_NPAIRS + i,
-                         r = hash(index ^ (index % 2 ? b->variant << 40 : 0));
+                         r = random_mix(index ^ (index % 2 ? b->variant << 40 : 0));
                 uint64_t *kmer = kmers + i * (size_t)b->nwords;
                 for (int w = 0; w + 1 < b->nwords; w++)
                         kmer[w] = r * (uint64_t)(2 * w + 3);
@@ -288,7 +282,7 @@ static void bench_lookup(struct bench *b)
         if (kc_lookup_open(&lookup, b->store, &err) != KC_OK)
                 die(&err);
         for (int i = 0; i < NLOOKUPS; i++) {
-                kmer[b->nwords - 1] = hash((uint64_t)i) >> (64 - top_nbits);
+                kmer[b->nwords - 1] = random_mix((uint64_t)i) >> (64 - top_nbits);
                 if (kc_lookup_count(lookup, kmer, &count, &err) != KC_OK)
                         die(&err);
         }

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "tests/files.h"
+#include "tests/random.h"
 
 struct pair_set {
         int k;
@@ -35,15 +36,6 @@ struct pair_set {
                 if ((expr) != KC_OK) \
                         fail_msg("%s", (err).message); \
         } while (0)
-
-static inline uint64_t next_random(uint64_t *state)
-{
-        *state += UINT64_C(0x9e3779b97f4a7c15);
-        uint64_t z = *state;
-        z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-        z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-        return z ^ z >> 31;
-}
 
 static inline int compare_kmers(const void *a, const void *b, void *nw)
 {
