@@ -272,8 +272,8 @@ template <class Key> static enum kc_status combine_all(void *ctx, struct kc_erro
         struct kc_decode_range<Key> range;
         const struct kc_gpu_run<Key> none = {
         };
-        kc_gate_begin_stage(&c->crew.gate, KC_STAGE_ORDER,
-                            c->source->npairs / c->parts.part_pairs + 1);
+        kc_job_expect(c->crew.job, c->source->npairs / c->parts.part_pairs + 1);
+        kc_job_set_stage(c->crew.job, KC_STAGE_ORDER);
         for (;; c->nranges++) {
                 int trace = kc_gpu_trace_begin(&c->crew.trace, "wait", c->nranges, NULL);
                 KC_TRY(kc_join_feed_next(c->feed, &in, &range, err));
@@ -352,6 +352,7 @@ static enum kc_status combine_with(const struct kc_gpu_params *params, int nthre
         c.source = source;
         c.crew.params = params;
         c.crew.sink = sink;
+        c.crew.job = job;
         c.crew.ctx = &c;
         c.crew.take_memory = take_memory<Key>;
         c.crew.drive = combine_all<Key>;
@@ -359,7 +360,7 @@ static enum kc_status combine_with(const struct kc_gpu_params *params, int nthre
         /* No worker can do both: with a single worker, the driver would wait forever. */
         c.crew.nworkers = nthreads > 2 ? nthreads : 2;
         c.crew.nreaders = c.crew.nworkers / 2;
-        kc_gpu_crew_init(&c.crew, job);
+        kc_gpu_crew_init(&c.crew);
         enum kc_status status = combine(&c, totals, err);
         kc_gpu_crew_stop(&c.crew, c.nranges, report);
         free_memory(&c);

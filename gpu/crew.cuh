@@ -15,10 +15,11 @@
 #include "gpu/device/trace.cuh"
 #include "gpu/gpu.h"
 
-/* Set params, sink and all from nworkers on, then call kc_gpu_crew_init; the rest is 0 before. */
+/* Set params, sink, job and all from nworkers on, then call kc_gpu_crew_init; the rest is 0 before. */
 template <class Key> struct kc_gpu_crew {
         const struct kc_gpu_params *params;
         const struct kc_run_sink *sink;
+        struct kc_job *job;
         struct kc_gate gate;
         struct kc_gpu_trace trace;
         struct kc_gpu gpu; /* open from take_memory on */
@@ -31,10 +32,9 @@ template <class Key> struct kc_gpu_crew {
         enum kc_status (*read)(void *ctx, int reader, struct kc_error *err); /* workers */
 };
 
-template <class Key>
-static inline void kc_gpu_crew_init(struct kc_gpu_crew<Key> *crew, struct kc_job *job)
+template <class Key> static inline void kc_gpu_crew_init(struct kc_gpu_crew<Key> *crew)
 {
-        kc_gate_init(&crew->gate, job);
+        kc_gate_init(&crew->gate, crew->job);
         kc_gpu_trace_open(&crew->trace, crew->params->trace);
 }
 
@@ -88,7 +88,8 @@ static inline enum kc_status kc_gpu_crew_run(struct kc_gpu_crew<Key> *crew, int 
                                              struct kc_error *err)
 {
         enum kc_status status;
-        KC_TRY(kc_gpu_emitter_new(&crew->emitter, k, crew->sink, &crew->gate, &crew->trace, err));
+        KC_TRY(kc_gpu_emitter_new(&crew->emitter, k, crew->sink, crew->job, &crew->gate,
+                                  &crew->trace, err));
         KC_TRY(kc_parallel(crew->nworkers + 1, kc_gpu_crew_work<Key>, kc_gpu_crew_fail<Key>, crew,
                            err));
 out:

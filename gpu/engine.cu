@@ -114,7 +114,8 @@ static enum kc_status count_all(struct gpu_engine<Key> *e, struct kc_error *err)
                         break;
                 if (reading && kc_gpu_feed_end_seconds(e->feed) > 0) {
                         reading = false;
-                        kc_gate_begin_stage(&e->crew.gate, KC_STAGE_COUNT, 0);
+                        kc_job_expect(e->crew.job, 0);
+                        kc_job_set_stage(e->crew.job, KC_STAGE_COUNT);
                 }
                 KC_TRY(count_batch(e, &reads, err));
                 kc_gpu_feed_give_back(e->feed);
@@ -133,7 +134,8 @@ static enum kc_status merge_all(struct gpu_engine<Key> *e, struct kc_error *err)
         enum kc_status status;
         struct kc_gpu_run<Key> range;
         uint64_t nsaturated, nparts = kc_gpu_lsm_npairs(e->lsm) / e->plan.parts.part_pairs + 1;
-        kc_gate_begin_stage(&e->crew.gate, KC_STAGE_ORDER, nparts);
+        kc_job_expect(e->crew.job, nparts);
+        kc_job_set_stage(e->crew.job, KC_STAGE_ORDER);
         for (uint64_t i = 0;; i++) {
                 int trace = kc_gpu_trace_begin(&e->crew.trace, "merge", i, NULL);
                 KC_TRY(kc_gpu_lsm_next(e->lsm, RANGE_NPAIRS, &range, err));
@@ -255,15 +257,16 @@ static enum kc_status count_with(const struct kc_count_params *params,
         e.totals = totals;
         e.crew.params = gpu_params;
         e.crew.sink = sink;
+        e.crew.job = job;
         e.crew.ctx = &e;
         e.crew.take_memory = take_memory<Key>;
         e.crew.drive = drive<Key>;
         e.crew.read = read_batches<Key>;
         count_workers(&e, params->nthreads);
         e.start = kc_clock_seconds();
-        kc_gpu_crew_init(&e.crew, job);
+        kc_gpu_crew_init(&e.crew);
         kc_gpu_plan_host(&e.plan, params, gpu_params);
-        kc_gate_begin_stage(&e.crew.gate, KC_STAGE_PARTITION, 0);
+        kc_job_set_stage(job, KC_STAGE_PARTITION);
         enum kc_status status = count(&e, err);
         kc_gpu_crew_stop(&e.crew, e.nbatches, report);
         kc_gpu_lsm_free(e.lsm);

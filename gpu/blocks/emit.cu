@@ -18,6 +18,7 @@ template <class Key> struct pairs {
 template <class Key> struct kc_gpu_emitter {
         int k;
         const struct kc_run_sink *sink;
+        struct kc_job *job;
         struct kc_gate *gate;
         struct kc_gpu_trace *trace;
         struct kc_gpu *gpu; /* NULL: not attached */
@@ -36,14 +37,16 @@ template <class Key> struct kc_gpu_emitter {
 
 template <class Key>
 enum kc_status kc_gpu_emitter_new(struct kc_gpu_emitter<Key> **emitter, int k,
-                                  const struct kc_run_sink *sink, struct kc_gate *gate,
-                                  struct kc_gpu_trace *trace, struct kc_error *err)
+                                  const struct kc_run_sink *sink, struct kc_job *job,
+                                  struct kc_gate *gate, struct kc_gpu_trace *trace,
+                                  struct kc_error *err)
 {
         *emitter = (struct kc_gpu_emitter<Key> *)calloc(1, sizeof **emitter);
         if (*emitter == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         (*emitter)->k = k;
         (*emitter)->sink = sink;
+        (*emitter)->job = job;
         (*emitter)->gate = gate;
         (*emitter)->trace = trace;
         return KC_OK;
@@ -279,7 +282,7 @@ template <class Key> static void done(struct kc_gpu_emitter<Key> *e, int slot)
         e->busy[slot] = false;
         kc_gate_wake(e->gate, KC_GATE_DRIVER);
         kc_gate_leave(e->gate);
-        kc_gate_advance(e->gate, 1);
+        kc_job_advance(e->job, 1);
 }
 
 template <class Key>
@@ -316,8 +319,8 @@ void kc_gpu_emitter_totals(const struct kc_gpu_emitter<Key> *e, struct kc_gpu_em
 
 #define INSTANTIATE(Key) \
         template enum kc_status kc_gpu_emitter_new<Key>( \
-                struct kc_gpu_emitter<Key> **, int, const struct kc_run_sink *, struct kc_gate *, \
-                struct kc_gpu_trace *, struct kc_error *); \
+                struct kc_gpu_emitter<Key> **, int, const struct kc_run_sink *, struct kc_job *, \
+                struct kc_gate *, struct kc_gpu_trace *, struct kc_error *); \
         template enum kc_status kc_gpu_emitter_attach<Key>( \
                 struct kc_gpu_emitter<Key> *, struct kc_gpu *, const struct kc_gpu_encoder_caps *, \
                 struct kc_error *); \

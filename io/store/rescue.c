@@ -95,7 +95,7 @@ static enum kc_status rescue_page(struct rescue *r, uint64_t page, struct kc_err
 {
         struct kc_error own = { 0 };
         enum kc_status status = KC_OK;
-        if (r->job != NULL && atomic_load(&r->job->cancel))
+        if (kc_job_is_canceled(r->job))
                 return kc_fail(err, KC_ECANCELED, "canceled");
         if (kc_page_load(&r->page, r->store, r->run, page, &own) != KC_OK)
                 return lose_page(r, page, &own, err);
@@ -107,8 +107,7 @@ static enum kc_status rescue_page(struct rescue *r, uint64_t page, struct kc_err
                 else
                         KC_TRY(lose_block(r, block, &own, err));
         }
-        if (r->job != NULL)
-                atomic_fetch_add(&r->job->done, 1);
+        kc_job_advance(r->job, 1);
 out:
         return status;
 }
@@ -214,8 +213,10 @@ enum kc_status kc_store_rescue(struct kc_store *store, struct kc_store_writer *w
         };
         *totals =
                 (struct kc_rescue_totals){ .misses_newest = store->footing == KC_FOOTING_DOUBTFUL };
-        for (uint32_t i = 0; job != NULL && i < store->nruns; i++)
-                atomic_fetch_add(&job->total, store->runs[i].npages);
+        uint64_t npages = 0;
+        for (uint32_t i = 0; i < store->nruns; i++)
+                npages += store->runs[i].npages;
+        kc_job_expect(job, npages);
         for (r.number = 0; r.number < store->nruns; r.number++) {
                 r.run = &store->runs[r.number];
                 KC_TRY(rescue_run(&r, err));
