@@ -36,7 +36,7 @@ struct writing_work {
         enum kc_status (*on_device)(void *ctx, struct kc_error *err);
         enum kc_status (*on_cpu)(void *ctx, struct kc_error *err);
         enum device_work kind;
-        const char *const *stages; /* for the progress bar */
+        const char *const *stages; /* their names, for the progress bar */
         bool first_in_bytes;
 };
 
