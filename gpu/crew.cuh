@@ -15,7 +15,7 @@
 #include "gpu/device/trace.cuh"
 #include "gpu/gpu.h"
 
-/* Set params, sink, job and all from nworkers on, then call kc_gpu_crew_init; the rest is 0 before. */
+/* Zero-initialise, set params, sink, job and all from nworkers on, and call kc_gpu_crew_init. */
 template <class Key> struct kc_gpu_crew {
         const struct kc_gpu_params *params;
         const struct kc_run_sink *sink;
