@@ -14,8 +14,8 @@
 extern "C" {
 #endif
 
-/* Stages, in the order in which they run; each is timed and shown by the progress bar. A job's units
- * are input bytes in the first, which the reader counts, and parts in the others. */
+/* Stages, in the order in which they run; each is timed and shown by the progress bar. A job's
+ * units are input bytes in the first, which the reader counts, and parts in the others. */
 enum kc_stage {
         KC_STAGE_PARTITION, /* read, parse, pack, cut into super-k-mers */
         KC_STAGE_COUNT,     /* count each partition */
