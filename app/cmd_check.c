@@ -20,7 +20,7 @@ static enum kc_status check(const char *path, const struct check_settings *s,
 {
         static const char *const names[KC_NSTAGES] = { "check", "check", "check" };
         struct kc_job job = { 0 };
-        int nthreads = s->nthreads ? (int)s->nthreads : machine_ncores();
+        int nthreads = machine_nthreads(s->nthreads);
         enum kc_status status = kc_store_open(store, path, err);
         if (status != KC_OK)
                 return status;

@@ -25,12 +25,13 @@ static enum kc_status run_compact(const struct invocation *call, struct kc_error
 static const struct option_spec compact_options[] = {
         OPTION_MIN(COMBINE_FIELD(min_count)),
         OPTION_MAX(COMBINE_FIELD(max_count)),
-        OPTION_THREADS(COMBINE_FIELD(nthreads)),
+        OPTION_THREADS(COMBINE_FIELD(common.nthreads)),
         COMBINE_MEMORY_OPTION,
         COMBINE_DEVICE_OPTIONS,
-        OPTION_JSON(COMBINE_FIELD(json), "Print the summary as JSON on standard output as well."),
-        OPTION_QUIET(COMBINE_FIELD(quiet)),
-        OPTION_NO_PROGRESS(COMBINE_FIELD(no_progress)),
+        OPTION_JSON(COMBINE_FIELD(common.json),
+                    "Print the summary as JSON on standard output as well."),
+        OPTION_QUIET(COMBINE_FIELD(common.quiet)),
+        OPTION_NO_PROGRESS(COMBINE_FIELD(common.no_progress)),
         { 0 },
 };
 

@@ -11,9 +11,9 @@
 #include "app/signals.h"
 #include "app/stores.h"
 #include "base/parallel.h"
+#include "base/turn.h"
 #include "kmer/kmer.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,10 +33,7 @@ struct dump {
         uint64_t *bounds; /* part p is [bounds[p - 1], bounds[p]) */
         size_t nbounds;
         atomic_size_t next_part;
-        pthread_mutex_t lock; /* guards the fields below */
-        pthread_cond_t changed;
-        size_t turn; /* the part that may be written now */
-        bool failed;
+        struct kc_turn turn; /* the part that may be written now */
 };
 
 /* The text of the part that a thread has taken. */
@@ -46,36 +43,15 @@ struct dump_part {
         size_t used;
 };
 
-static bool wait_for_turn(struct dump *dump, size_t part)
-{
-        pthread_mutex_lock(&dump->lock);
-        while (dump->turn != part && !dump->failed)
-                pthread_cond_wait(&dump->changed, &dump->lock);
-        bool failed = dump->failed;
-        pthread_mutex_unlock(&dump->lock);
-        return !failed;
-}
-
-static void end_turn(struct dump *dump)
-{
-        pthread_mutex_lock(&dump->lock);
-        dump->turn++;
-        pthread_cond_broadcast(&dump->changed);
-        pthread_mutex_unlock(&dump->lock);
-}
-
 static void give_up(void *ctx)
 {
         struct dump *dump = ctx;
-        pthread_mutex_lock(&dump->lock);
-        dump->failed = true;
-        pthread_cond_broadcast(&dump->changed);
-        pthread_mutex_unlock(&dump->lock);
+        kc_turn_stop(&dump->turn);
 }
 
 static enum kc_status write_text(struct dump *dump, struct dump_part *part, struct kc_error *err)
 {
-        if (!wait_for_turn(dump, part->number))
+        if (!kc_turn_wait(&dump->turn, part->number))
                 return kc_fail(err, KC_ECANCELED, "another thread failed");
         text_out_write(dump->out, part->text, part->used);
         part->used = 0;
@@ -130,7 +106,7 @@ static enum kc_status dump_part(struct dump *dump, struct dump_part *part, struc
                 KC_TRY(put_pairs(dump, part, kmers, counts, n, err));
         }
         KC_TRY(write_text(dump, part, err));
-        end_turn(dump);
+        kc_turn_pass(&dump->turn);
 out:
         kc_cursor_close(cursor);
         return status;
@@ -166,13 +142,11 @@ static enum kc_status dump_store(struct dump *dump, int nthreads, struct kc_erro
         enum kc_status status;
         if (nthreads > 1)
                 KC_TRY(kc_store_split(dump->store, nparts, &dump->bounds, &dump->nbounds, err));
-        pthread_mutex_init(&dump->lock, NULL);
-        pthread_cond_init(&dump->changed, NULL);
+        kc_turn_init(&dump->turn);
         if ((size_t)nthreads > dump->nbounds + 1)
                 nthreads = (int)dump->nbounds + 1;
         status = kc_parallel(nthreads, work, give_up, dump, err);
-        pthread_cond_destroy(&dump->changed);
-        pthread_mutex_destroy(&dump->lock);
+        kc_turn_destroy(&dump->turn);
 out:
         free(dump->bounds);
         return status;
@@ -203,14 +177,13 @@ static enum kc_status run_dump(const struct invocation *call, struct kc_error *e
         const struct dump_settings *s = call->settings;
         const char *input = call->operands[0];
         bool to_stdout = s->output == NULL || strcmp(s->output, "-") == 0;
-        int nthreads = s->nthreads ? (int)s->nthreads : machine_ncores();
+        int nthreads = machine_nthreads(s->nthreads);
         struct dump dump = { .format = { .fasta = s->fasta,
                                          .min_count = (uint32_t)s->min_count,
                                          .max_count = (uint32_t)s->max_count },
                              .out = call->out };
         enum kc_status status;
-        if (s->min_count > s->max_count)
-                return kc_fail(err, KC_EUSAGE, "--min is above --max");
+        KC_TRY(options_check_range(s->min_count, s->max_count, err));
         if (!to_stdout)
                 KC_TRY(output_check_inputs(s->output, &input, 1, err));
         KC_TRY(stores_open(&dump.store, input, err));

@@ -39,7 +39,7 @@ static enum kc_status run_hist(const struct invocation *call, struct kc_error *e
         size_t nrows;
         enum kc_status status;
         KC_TRY(stores_open(&store, call->operands[0], err));
-        int nthreads = s->nthreads ? (int)s->nthreads : machine_ncores();
+        int nthreads = machine_nthreads(s->nthreads);
         KC_TRY(kc_store_histogram(store, nthreads, &rows, &nrows, err));
         put_rows(call->out, rows, nrows, s);
 out:

@@ -170,8 +170,7 @@ static void close_query(struct query *q)
 static enum kc_status run_query(const struct invocation *call, struct kc_error *err)
 {
         const struct query_settings *s = call->settings;
-        struct query query = { .nthreads = s->nthreads ? (int)s->nthreads : machine_ncores(),
-                               .out = call->out };
+        struct query query = { .nthreads = machine_nthreads(s->nthreads), .out = call->out };
         enum kc_status status;
         if (call->noperands < 2 && s->file == NULL)
                 return kc_fail(err, KC_EUSAGE, "query needs a SEQUENCE, or -f FILE");

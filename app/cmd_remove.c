@@ -2,17 +2,15 @@
  * kcount remove: remove k-mers from a .kc file, by a run of tombstones.
  */
 #include "app/command.h"
-#include "app/device.h"
-#include "app/json.h"
 #include "app/kmer_text.h"
 #include "app/machine.h"
 #include "app/memory.h"
 #include "app/output_name.h"
-#include "app/progress.h"
 #include "app/removals.h"
 #include "app/signals.h"
 #include "app/size.h"
 #include "app/stores.h"
+#include "app/writing.h"
 #include "base/clock.h"
 #include "cpu/cpu_engine.h"
 #include "kmer/kmer.h"
@@ -25,24 +23,21 @@
 enum { USUAL_MIB = 1024 }; /* the bound without -m */
 
 struct remove_settings {
-        uint64_t nthreads, memory_nbytes, gpu_memory_nbytes, gpu_batch_nkmers;
+        struct writing_settings common;
+        uint64_t memory_nbytes, gpu_memory_nbytes, gpu_batch_nkmers;
         const char *file, *device;
-        bool json, quiet, no_progress;
 };
 
 struct removing {
         const struct remove_settings *settings;
+        struct writing writing;
         const char *path;
-        int nthreads, k;
+        int k;
         bool stranded;
         char *tmp_dir;
-        struct kc_job *job;
-        struct kc_store_writer *writer;
         struct removals removals;
         struct tombstones tombstones;
         struct kc_count_totals totals;
-        struct device_choice device;
-        struct kc_gpu_report gpu; /* valid if device.cuda */
 };
 
 /* A sequence typed by hand that is too short or holds other letters must be a mistake. */
@@ -64,55 +59,67 @@ static enum kc_status open_all(struct removing *r, const struct invocation *call
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         if (r->settings->file != NULL)
                 KC_TRY(output_check_inputs(r->path, &r->settings->file, 1, err));
-        KC_TRY(stores_append(&r->writer, r->path, true, &r->k, &r->stranded, err));
+        KC_TRY(stores_append(&r->writing.writer, r->path, true, &r->k, &r->stranded, err));
         r->removals.arguments = call->operands + 1;
         r->removals.narguments = (size_t)call->noperands - 1;
         r->removals.k = r->k;
         KC_TRY(check_arguments(&r->removals, err));
         if (r->settings->file != NULL)
                 KC_TRY(sequences_open(&r->removals.file, r->settings->file, err));
-        KC_TRY(tombstones_init(&r->tombstones, kc_store_sink(r->writer), r->k, err));
+        KC_TRY(tombstones_init(&r->tombstones, kc_store_sink(r->writing.writer), r->k, err));
 out:
         return status;
 }
 
-static enum kc_status run_engine(struct removing *r, struct kc_error *err)
+static struct kc_count_params engine_params(const struct removing *r)
 {
         const uint64_t wanted = r->settings->memory_nbytes;
-        const struct memory_plan plan = memory_plan_count(wanted ? wanted : USUAL_MIB * MEMORY_MIB,
-                                                          r->nthreads, r->device.cuda);
-        const struct kc_count_params params = { .k = r->k,
-                                                .stranded = r->stranded,
-                                                .nthreads = plan.nthreads,
-                                                .memory_nbytes = plan.engine_nbytes,
-                                                .tmp_dir = r->tmp_dir };
-        const struct kc_gpu_params gpu = { .device = r->device.index,
-                                           .table = r->device.table,
+        const struct memory_plan plan =
+                memory_plan_count(wanted ? wanted : USUAL_MIB * MEMORY_MIB, r->writing.nthreads,
+                                  r->writing.device.cuda);
+        return (struct kc_count_params){ .k = r->k,
+                                         .stranded = r->stranded,
+                                         .nthreads = plan.nthreads,
+                                         .memory_nbytes = plan.engine_nbytes,
+                                         .tmp_dir = r->tmp_dir };
+}
+
+static enum kc_status sort_on_device(void *ctx, struct kc_error *err)
+{
+        struct removing *r = ctx;
+        struct writing *w = &r->writing;
+        const struct kc_count_params params = engine_params(r);
+        const struct kc_gpu_params gpu = { .device = w->device.index,
+                                           .table = w->device.table,
                                            .memory_nbytes = r->settings->gpu_memory_nbytes,
                                            .batch_nkmers = r->settings->gpu_batch_nkmers };
         const struct kc_batch_source source = removals_source(&r->removals);
         const struct kc_run_sink sink = tombstones_sink(&r->tombstones);
-        return r->device.cuda ? kc_gpu_count(&params, &gpu, &source, &sink, r->job, &r->totals,
-                                             &r->gpu, err)
-                              : kc_cpu_count(&params, &source, &sink, r->job, &r->totals, err);
+        return kc_gpu_count(&params, &gpu, &source, &sink, w->job, &r->totals, &w->gpu, err);
+}
+
+static enum kc_status sort_on_cpu(void *ctx, struct kc_error *err)
+{
+        struct removing *r = ctx;
+        const struct kc_count_params params = engine_params(r);
+        const struct kc_batch_source source = removals_source(&r->removals);
+        const struct kc_run_sink sink = tombstones_sink(&r->tombstones);
+        return kc_cpu_count(&params, &source, &sink, r->writing.job, &r->totals, err);
 }
 
 static enum kc_status sort_kmers(struct removing *r, struct kc_error *err)
 {
-        static const char *const names[KC_NSTAGES] = { "read", "sort", "write" };
-        const bool quiet = r->settings->quiet;
-        struct kc_error own = { 0 };
+        static const char *const stages[KC_NSTAGES] = { "read", "sort", "write" };
+        const struct writing_work work = { .ctx = r,
+                                           .on_device = sort_on_device,
+                                           .on_cpu = sort_on_cpu,
+                                           .kind = DEVICE_COUNTS,
+                                           .stages = stages };
+        const struct remove_settings *s = r->settings;
         enum kc_status status;
-        KC_TRY(device_choose(&r->device, device_if_named(r->settings->device), NULL, r->k,
-                             DEVICE_COUNTS, quiet, err));
-        struct progress *progress =
-                progress_start(r->job, names, false, !quiet && !r->settings->no_progress);
-        status = run_engine(r, &own);
-        progress_stop(progress);
-        if (status != KC_OK)
-                kc_fail_as(err, &own);
-        else if (signals_caught())
-                status = kc_fail(err, KC_ECANCELED, "interrupted");
+        KC_TRY(device_choose(&r->writing.device, device_if_named(s->device), NULL, r->k,
+                             DEVICE_COUNTS, s->common.quiet, err));
+        KC_TRY(writing_run(&r->writing, &work, err));
 out:
         return status;
 }
@@ -126,75 +133,54 @@ static enum kc_status commit(struct removing *r, struct kc_error *err)
                                                 .nbases = r->removals.nbases,
                                                 .nskipped = r->removals.nskipped,
                                                 .nkmers = r->totals.ndistinct };
-        struct kc_store_writer *writer = r->writer;
-        r->writer = NULL; /* commit frees it, even on failure */
-        return kc_store_commit(writer, &origin, err);
+        return writing_commit(&r->writing, &origin, err);
 }
 
-/* ---- the report ---- */
+/* ---- the report: ctx is a struct removing ---- */
 
-static void put_text(const struct removing *r, const struct invocation *call,
-                     const struct kc_store_info *info)
+static void put_text(const void *ctx, struct text_out *out)
 {
-        char number[FORMATTED_NBYTES], size[FORMATTED_NBYTES];
-        struct text_out out;
-        text_out_stderr(&out);
-        text_out_printf(&out, "  %-22s %18s\n", "sequences",
-                        format_number(r->removals.nsequences, number));
-        text_out_printf(&out, "  %-22s %18s\n", "k-mers to remove",
-                        format_number(r->totals.ndistinct, number));
-        text_out_printf(&out, "wall %.2f s\nremoved from %s, now %u runs, %s\nkcount %s: %s\n",
-                        kc_clock_seconds() - call->start_seconds, r->path, info->nruns,
-                        format_size(info->file_nbytes, size), KCOUNT_VERSION, call->line);
-        text_out_flush(&out);
+        const struct removing *r = ctx;
+        const struct kc_store_info *info = &r->writing.written.info;
+        char size[FORMATTED_NBYTES];
+        writing_put_number(out, "sequences", r->removals.nsequences);
+        writing_put_number(out, "k-mers to remove", r->totals.ndistinct);
+        text_out_printf(out, "wall %.2f s\nremoved from %s, now %u runs, %s\n",
+                        kc_clock_seconds() - r->writing.call->start_seconds, r->path, info->nruns,
+                        format_size(info->file_nbytes, size));
 }
 
-static void put_json(const struct removing *r, const struct invocation *call,
-                     const struct kc_store_info *info)
+static void put_json(const void *ctx, struct json *json)
 {
-        struct json json = { .out = call->out };
+        const struct removing *r = ctx;
+        const struct kc_store_info *info = &r->writing.written.info;
         char device[16];
-        json_begin(&json, NULL, '{');
-        json_string(&json, "version", KCOUNT_VERSION);
-        json_string(&json, "command", call->line);
-        json_string(&json, "output", r->path);
-        json_number(&json, "output_bytes", info->file_nbytes);
-        json_number(&json, "runs", info->nruns);
-        json_number(&json, "k", (uint64_t)info->k);
-        json_bool(&json, "stranded", info->stranded);
-        json_string(&json, "device", device_name(&r->device, device));
-        json_number(&json, "sequences", r->removals.nsequences);
-        json_number(&json, "short_sequences", r->removals.nshort);
-        json_number(&json, "skipped_letters", r->removals.nskipped);
-        json_number(&json, "distinct", r->totals.ndistinct);
-        json_begin(&json, "seconds", '{');
-        json_real(&json, "wall", kc_clock_seconds() - call->start_seconds);
-        json_end(&json, '}');
-        json_number(&json, "peak_memory_bytes", machine_peak_nbytes());
-        json_end(&json, '}');
+        json_string(json, "output", r->path);
+        json_number(json, "output_bytes", info->file_nbytes);
+        json_number(json, "runs", info->nruns);
+        json_number(json, "k", (uint64_t)info->k);
+        json_bool(json, "stranded", info->stranded);
+        json_string(json, "device", device_name(&r->writing.device, device));
+        json_number(json, "sequences", r->removals.nsequences);
+        json_number(json, "short_sequences", r->removals.nshort);
+        json_number(json, "skipped_letters", r->removals.nskipped);
+        json_number(json, "distinct", r->totals.ndistinct);
+        json_begin(json, "seconds", '{');
+        json_real(json, "wall", kc_clock_seconds() - r->writing.call->start_seconds);
+        json_end(json, '}');
+        json_number(json, "peak_memory_bytes", machine_peak_nbytes());
 }
 
-static enum kc_status tell(struct removing *r, const struct invocation *call, struct kc_error *err)
+static void report(const struct removing *r)
 {
-        struct kc_store *store;
-        struct kc_store_info info;
-        enum kc_status status = stores_open(&store, r->path, err);
-        if (status != KC_OK)
-                return status;
-        kc_store_get_info(store, &info);
-        if (!r->settings->quiet) {
+        if (!r->settings->common.quiet)
                 sequences_report_skipped(r->k, r->removals.nshort, r->removals.nskipped);
-                put_text(r, call, &info);
-        }
-        if (r->settings->json)
-                put_json(r, call, &info);
-        kc_store_close(store);
-        return KC_OK;
+        writing_report(&r->writing, &(struct writing_report){ r, put_text, put_json });
 }
 
 static void close_all(struct removing *r)
 {
-        kc_store_abort(r->writer);
+        kc_store_abort(r->writing.writer);
         sequences_close(r->removals.file);
         removals_destroy(&r->removals);
         free(r->tombstones.ones);
@@ -203,13 +189,10 @@ static void close_all(struct removing *r)
 
 static enum kc_status run_remove(const struct invocation *call, struct kc_error *err)
 {
-        /* static, because the signal thread uses it until the process ends */
-        static struct kc_job job;
         const struct remove_settings *s = call->settings;
         struct removing r = { .settings = s,
-                              .path = call->operands[0],
-                              .nthreads = s->nthreads ? (int)s->nthreads : machine_ncores(),
-                              .job = &job };
+                              .writing = writing_of(call, &s->common),
+                              .path = call->operands[0] };
         enum kc_status status;
         if (call->noperands < 2 && s->file == NULL)
                 return kc_fail(err, KC_EUSAGE, "remove needs a SEQUENCE, or -f FILE");
@@ -217,7 +200,7 @@ static enum kc_status run_remove(const struct invocation *call, struct kc_error 
         if (status != KC_OK)
                 return status;
         removals_init(&r.removals);
-        signals_install(&job);
+        signals_install(r.writing.job);
         KC_TRY(open_all(&r, call, err));
         KC_TRY(sort_kmers(&r, err));
         if (r.totals.ndistinct == 0) {
@@ -228,7 +211,7 @@ static enum kc_status run_remove(const struct invocation *call, struct kc_error 
                 goto out;
         }
         KC_TRY(commit(&r, err));
-        KC_TRY(tell(&r, call, err));
+        report(&r);
 out:
         close_all(&r);
         return status;
@@ -246,7 +229,7 @@ static const struct option_spec remove_options[] = {
                   "first field is used (as dump prints them); plain or compressed with gzip, BGZF "
                   "or zstd; - is standard input. Sequences shorter than k and letters outside ACGTU "
                   "are reported on standard error." },
-        OPTION_THREADS(FIELD(nthreads)),
+        OPTION_THREADS(FIELD(common.nthreads)),
         OPTION_MEMORY(
                 FIELD(memory_nbytes),
                 "Bound on the memory of the whole process, such as 512M (at least 256M). What "
@@ -262,9 +245,9 @@ static const struct option_spec remove_options[] = {
                           "Bound on the device memory that is taken, at least 256M. Default: nine "
                           "tenths of what is free on the device."),
         OPTION_GPU_BATCH(FIELD(gpu_batch_nkmers)),
-        OPTION_JSON(FIELD(json), "Print the summary as JSON on standard output as well."),
-        OPTION_QUIET(FIELD(quiet)),
-        OPTION_NO_PROGRESS(FIELD(no_progress)),
+        OPTION_JSON(FIELD(common.json), "Print the summary as JSON on standard output as well."),
+        OPTION_QUIET(FIELD(common.quiet)),
+        OPTION_NO_PROGRESS(FIELD(common.no_progress)),
         { 0 },
 };
 

@@ -4,31 +4,6 @@
 #include "app/combining.h"
 #include "app/command.h"
 
-#include <string.h>
-
-static const struct {
-        const char *name;
-        enum kc_count_rule rule;
-} rules[] = {
-        { "sum", KC_RULE_SUM },   { "min", KC_RULE_MIN },
-        { "max", KC_RULE_MAX },   { "difference", KC_RULE_DIFFERENCE },
-        { "left", KC_RULE_LEFT }, { "right", KC_RULE_RIGHT },
-};
-
-static enum kc_status parse_rule(const char *text, enum kc_count_rule *rule, struct kc_error *err)
-{
-        for (size_t i = 0; text != NULL && i < sizeof rules / sizeof *rules; i++)
-                if (strcmp(rules[i].name, text) == 0) {
-                        *rule = rules[i].rule;
-                        return KC_OK;
-                }
-        if (text == NULL)
-                return KC_OK;
-        return kc_fail(err, KC_EUSAGE,
-                       "--counts: '%s' is not one of min, max, sum, difference, left or right",
-                       text);
-}
-
 static enum kc_status run(const struct invocation *call, enum kc_set_operation operation,
                           enum kc_count_rule rule, struct kc_error *err)
 {
@@ -38,7 +13,7 @@ static enum kc_status run(const struct invocation *call, enum kc_set_operation o
                                      .operation = operation,
                                      .rule = rule,
                                      .output = s->output };
-        enum kc_status status = parse_rule(s->counts, &plan.rule, err);
+        enum kc_status status = combine_parse_rule(s->counts, &plan.rule, err);
         return status == KC_OK ? combine(call, &plan, err) : status;
 }
 
@@ -70,12 +45,12 @@ static enum kc_status run_subtract(const struct invocation *call, struct kc_erro
 #define COMMON_OPTIONS \
         OPTION_MIN(FIELD(min_count)), \
         OPTION_MAX(FIELD(max_count)), \
-        OPTION_THREADS(FIELD(nthreads)), \
+        OPTION_THREADS(FIELD(common.nthreads)), \
         COMBINE_MEMORY_OPTION, \
         COMBINE_DEVICE_OPTIONS, \
-        OPTION_JSON(FIELD(json), "Print the summary as JSON on standard output as well."), \
-        OPTION_QUIET(FIELD(quiet)), \
-        OPTION_NO_PROGRESS(FIELD(no_progress)), \
+        OPTION_JSON(FIELD(common.json), "Print the summary as JSON on standard output as well."), \
+        OPTION_QUIET(FIELD(common.quiet)), \
+        OPTION_NO_PROGRESS(FIELD(common.no_progress)), \
         { .type = OPTION_FLAG, .name = "force", .offset = FIELD(force), \
           .help = "Replace the output if it exists." }
 /* clang-format on */

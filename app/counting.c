@@ -1,14 +1,11 @@
 #include "app/counting.h"
 
-#include "app/device.h"
 #include "app/machine.h"
 #include "app/output_name.h"
-#include "app/progress.h"
 #include "app/reader_only.h"
 #include "app/signals.h"
 #include "app/stores.h"
 #include "app/summary.h"
-#include "app/tally.h"
 #include "base/clock.h"
 #include "base/temp_file.h"
 #include "cpu/cpu_engine.h"
@@ -23,22 +20,18 @@
 /* A count in progress: what was opened, and what will be reported. */
 struct count {
         const struct count_settings *settings;
+        struct writing writing;
         bool adds; /* output is a .kc file to which a run is added */
         int k;
         bool stranded;
         const char *const *inputs;
         size_t ninputs;
         char *output, *tmp_dir;
-        int nthreads;
         uint64_t memory_nbytes;
         struct memory_plan plan; /* how memory_nbytes is divided */
-        struct kc_job *job;
-        struct device_choice device;
+        bool tried_device;
         struct kc_reader *reader;
-        struct kc_store_writer *writer;
-        struct tally tally;
         struct kc_count_totals totals;
-        struct kc_gpu_report gpu;
 };
 
 /* Two thirds of the default bound, which is half of the available memory. Pinned memory cannot be
@@ -50,22 +43,20 @@ static uint64_t pinned_memory(uint64_t memory_nbytes)
 
 static enum kc_status check_settings(const struct count_settings *s, struct kc_error *err)
 {
-        if (s->min_count > s->max_count)
-                return kc_fail(err, KC_EUSAGE, "--min %llu is above --max %llu",
-                               (unsigned long long)s->min_count, (unsigned long long)s->max_count);
-        if (s->output && strcmp(s->output, "-") == 0)
-                return kc_fail(err, KC_EUSAGE,
-                               "a .kc file cannot be written to standard output; name a file with "
-                               "-o");
+        enum kc_status status;
+        KC_TRY(options_check_range(s->min_count, s->max_count, err));
+        if (s->output)
+                KC_TRY(output_check_stdout(s->output, "-o", err));
         if (s->output && *s->output == '\0')
                 return kc_fail(err, KC_EUSAGE, "-o/--output: the file's name is empty");
-        return device_check(s->device, s->table, err);
+        KC_TRY(device_check(s->device, s->table, err));
+out:
+        return status;
 }
 
 static enum kc_status resolve(struct count *count, struct kc_error *err)
 {
         const struct count_settings *s = count->settings;
-        count->nthreads = s->nthreads ? (int)s->nthreads : machine_ncores();
         count->memory_nbytes = s->memory_nbytes ? s->memory_nbytes : memory_default_nbytes();
         if (!count->adds) {
                 count->k = (int)s->k;
@@ -84,12 +75,13 @@ static enum kc_status resolve(struct count *count, struct kc_error *err)
 static void plan_memory(struct count *count)
 {
         const struct count_settings *s = count->settings;
-        count->plan = memory_plan_count(count->memory_nbytes, count->nthreads, count->device.cuda);
+        struct writing *w = &count->writing;
+        count->plan = memory_plan_count(count->memory_nbytes, w->nthreads, w->device.cuda);
         if (s->engine_memory_nbytes)
                 count->plan.engine_nbytes = s->engine_memory_nbytes;
         else
-                count->nthreads = count->plan.nthreads;
-        if (count->device.cuda && !s->memory_nbytes)
+                w->nthreads = count->plan.nthreads;
+        if (w->device.cuda && !s->memory_nbytes)
                 count->plan.reader_nbytes = 0; /* pinned_memory leaves enough for any reader */
 }
 
@@ -98,10 +90,10 @@ static enum kc_status open_reader(struct count *count, struct kc_error *err)
         const struct count_settings *s = count->settings;
         struct kc_reader_options reading = { .k = count->k,
                                              .min_quality = (int)s->min_quality,
-                                             .nworkers = count->nthreads,
+                                             .nworkers = count->writing.nthreads,
                                              .memory_nbytes = count->plan.reader_nbytes,
                                              .bound = count->plan.reader_bound,
-                                             .job = count->job };
+                                             .job = count->writing.job };
         return kc_reader_open(&count->reader, count->inputs, count->ninputs, &reading, err);
 }
 
@@ -114,7 +106,7 @@ static enum kc_status create_store(struct count *count, struct kc_error *err)
                                             .guard = signals_guard,
                                             .min_count = (uint32_t)s->min_count,
                                             .max_count = (uint32_t)s->max_count };
-        return kc_store_create(&count->writer, count->output, &storing, err);
+        return kc_store_create(&count->writing.writer, count->output, &storing, err);
 }
 
 /* Report an unusable folder now, not when memory is used up. */
@@ -168,74 +160,78 @@ static bool is_rereadable(const struct count *count)
         for (size_t i = 0; i < n; i++)
                 if (strcmp(names[i], "-") == 0)
                         return false;
-        return atomic_load(&count->job->total) > 0;
+        return atomic_load(&count->writing.job->total) > 0;
 }
 
-static enum kc_status run_cuda(struct count *count, const struct kc_count_params *params,
-                               const struct kc_batch_source *source, const struct kc_run_sink *sink,
-                               struct kc_error *err)
+static struct kc_count_params engine_params(const struct count *count)
 {
+        return (struct kc_count_params){
+                .k = count->k,
+                .stranded = count->stranded,
+                .nthreads = count->writing.nthreads,
+                .memory_nbytes = count->plan.engine_nbytes,
+                .tmp_dir = count->tmp_dir,
+                .expected_nbases = kc_reader_expected_nbases(count->reader),
+        };
+}
+
+static enum kc_status count_on_device(void *ctx, struct kc_error *err)
+{
+        struct count *count = ctx;
+        struct writing *w = &count->writing;
         const struct count_settings *s = count->settings;
-        struct kc_gpu_params gpu = {
-                .device = count->device.index,
-                .table = count->device.table,
+        const struct kc_count_params params = engine_params(count);
+        const struct kc_gpu_params gpu = {
+                .device = w->device.index,
+                .table = w->device.table,
                 .memory_nbytes = s->gpu_memory_nbytes,
                 .pinned_nbytes = s->memory_nbytes ? 0 : pinned_memory(count->memory_nbytes),
                 .batch_nkmers = s->gpu_batch_nkmers,
                 .read_ahead = is_rereadable(count),
                 .trace = s->gpu_trace,
         };
-        return kc_gpu_count(params, &gpu, source, sink, count->job, &count->totals, &count->gpu,
-                            err);
+        const struct kc_batch_source source = kc_reader_source(count->reader);
+        const struct kc_run_sink sink = kc_store_sink(w->writer);
+        count->tried_device = true;
+        return kc_gpu_count(&params, &gpu, &source, &sink, w->job, &count->totals, &w->gpu, err);
 }
 
-static enum kc_status run_engine(struct count *count, struct kc_error *err)
+/* After a device that could not start: plan for the CPU, from the beginning of the input. */
+static enum kc_status begin_again(struct count *count, struct kc_error *err)
 {
-        const struct count_settings *s = count->settings;
-        struct kc_count_params params = {
-                .k = count->k,
-                .stranded = count->stranded,
-                .nthreads = count->nthreads,
-                .memory_nbytes = count->plan.engine_nbytes,
-                .tmp_dir = count->tmp_dir,
-                .expected_nbases = kc_reader_expected_nbases(count->reader),
-        };
-        static const char *const names[KC_NSTAGES] = { "read", "count", "order" };
-        struct kc_batch_source source = kc_reader_source(count->reader);
-        struct kc_run_sink sink = tally_sink(&count->tally, kc_store_sink(count->writer));
-        struct progress *progress =
-                progress_start(count->job, names, true, !s->quiet && !s->no_progress);
+        plan_memory(count);
+        if (!is_rereadable(count))
+                return KC_OK;
+        kc_reader_close(count->reader);
+        count->reader = NULL;
+        return open_reader(count, err);
+}
+
+static enum kc_status count_on_cpu(void *ctx, struct kc_error *err)
+{
+        struct count *count = ctx;
+        struct writing *w = &count->writing;
         enum kc_status status;
-        if (count->device.cuda)
-                status = run_cuda(count, &params, &source, &sink, err);
-        else
-                status = kc_cpu_count(&params, &source, &sink, count->job, &count->totals, err);
-        progress_stop(progress);
+        if (count->tried_device)
+                KC_TRY(begin_again(count, err));
+        const struct kc_count_params params = engine_params(count);
+        const struct kc_batch_source source = kc_reader_source(count->reader);
+        const struct kc_run_sink sink = kc_store_sink(w->writer);
+        KC_TRY(kc_cpu_count(&params, &source, &sink, w->job, &count->totals, err));
+out:
         return status;
 }
 
-/* Count on the CPU, from the beginning of the input. */
-static enum kc_status run_again(struct count *count, struct kc_error *err)
+static enum kc_status count_somewhere(struct count *count, struct kc_error *err)
 {
-        plan_memory(count);
-        if (is_rereadable(count)) {
-                kc_reader_close(count->reader);
-                count->reader = NULL;
-                enum kc_status status = open_reader(count, err);
-                if (status != KC_OK)
-                        return status;
-        }
-        return run_engine(count, err);
-}
-
-static enum kc_status run_some_engine(struct count *count, struct kc_error *err)
-{
-        struct kc_error own = { 0 };
-        enum kc_status status = run_engine(count, &own);
-        if (device_fall_back(&count->device, DEVICE_COUNTS, &count->gpu, &own,
-                             count->settings->quiet))
-                return run_again(count, err);
-        return status == KC_OK ? KC_OK : kc_fail_as(err, &own);
+        static const char *const stages[KC_NSTAGES] = { "read", "count", "order" };
+        const struct writing_work work = { .ctx = count,
+                                           .on_device = count_on_device,
+                                           .on_cpu = count_on_cpu,
+                                           .kind = DEVICE_COUNTS,
+                                           .stages = stages,
+                                           .first_in_bytes = true };
+        return writing_run(&count->writing, &work, err);
 }
 
 static enum kc_status commit(struct count *count, struct kc_error *err)
@@ -249,122 +245,97 @@ static enum kc_status commit(struct count *count, struct kc_error *err)
                                           .nkmers = count->totals.nkmers,
                                           .nsaturated = count->totals.nsaturated };
         origin.nnames = kc_reader_names(count->reader, &origin.names);
-        struct kc_store_writer *writer = count->writer;
-        count->writer = NULL; /* commit frees it, even on failure */
-        if (signals_caught()) {
-                kc_store_abort(writer);
-                return kc_fail(err, KC_ECANCELED, "interrupted");
-        }
-        return kc_store_commit(writer, &origin, err);
+        return writing_commit(&count->writing, &origin, err);
 }
 
-static struct summary summarize(struct count *count, const struct invocation *call)
+static void report(const struct count *count)
 {
-        struct summary summary = { .command_line = call->line,
-                                   .adds = count->adds,
+        const struct writing *w = &count->writing;
+        struct summary summary = { .adds = count->adds,
                                    .output = count->output,
-                                   .nthreads = count->nthreads,
+                                   .nthreads = w->nthreads,
                                    .min_quality = (int)count->settings->min_quality,
                                    .memory_nbytes = count->memory_nbytes,
-                                   .device = count->device,
-                                   .gpu = count->gpu,
+                                   .device = w->device,
+                                   .gpu = w->gpu,
+                                   .reader_only = count->settings->reader_only,
                                    .counted = count->totals,
-                                   .nunique = atomic_load(&count->tally.nunique),
-                                   .wall_seconds = kc_clock_seconds() - call->start_seconds,
+                                   .stored = w->written.info,
+                                   .nunique = w->written.nunique,
+                                   .wall_seconds = kc_clock_seconds() - w->call->start_seconds,
                                    .user_seconds = machine_user_seconds(),
                                    .system_seconds = machine_system_seconds(),
                                    .peak_nbytes = machine_peak_nbytes() };
         kc_reader_totals(count->reader, &summary.read);
         summary.ninputs = kc_reader_names(count->reader, &summary.inputs);
-        return summary;
-}
-
-static void tell_both(const struct count_settings *settings, const struct invocation *call,
-                      const struct summary *summary)
-{
-        if (!settings->quiet) {
-                struct text_out messages;
-                text_out_stderr(&messages);
-                summary_text(&messages, summary);
-                text_out_flush(&messages);
-        }
-        if (settings->json)
-                summary_json(call->out, summary);
-}
-
-static enum kc_status tell(struct count *count, const struct invocation *call, struct kc_error *err)
-{
-        struct summary summary = summarize(count, call);
-        struct kc_store *store = NULL;
-        enum kc_status status;
-        KC_TRY(stores_open(&store, count->output, err));
-        kc_store_get_info(store, &summary.stored);
         if (count->adds) /* nothing is dropped from an added run */
                 summary.stored.ndropped_distinct = summary.stored.ndropped_kmers = 0;
-        if (summary.counted.nkmers == 0)
+        writing_report(w, &(struct writing_report){ &summary, summary_put_text, summary_put_json });
+}
+
+static void warn_if_nothing(const struct count *count)
+{
+        if (count->totals.nkmers == 0)
                 fprintf(stderr,
                         "kcount: warning: no k-mer was counted: no read has %d usable bases "
                         "in a row\n",
-                        summary.stored.k);
-        tell_both(count->settings, call, &summary);
-out:
-        kc_store_close(store);
-        return status;
+                        count->k);
 }
 
 /* --reader-only */
-static enum kc_status only_read(struct count *count, const struct invocation *call,
-                                struct kc_error *err)
+static enum kc_status only_read(struct count *count, struct kc_error *err)
 {
         enum kc_status status;
         plan_memory(count);
         KC_TRY(open_reader(count, err));
-        KC_TRY(reader_only(count->reader, count->nthreads, err));
-        struct summary summary = summarize(count, call);
-        summary.reader_only = true;
-        tell_both(count->settings, call, &summary);
+        KC_TRY(reader_only(count->reader, count->writing.nthreads, err));
+        report(count);
 out:
         return status;
 }
 
-static enum kc_status count_all(struct count *count, const struct invocation *call,
-                                struct kc_error *err)
+static enum kc_status count_all(struct count *count, struct kc_error *err)
 {
         const struct count_settings *s = count->settings;
         enum kc_status status;
         KC_TRY(resolve(count, err));
         if (s->reader_only)
-                return only_read(count, call, err);
-        KC_TRY(device_choose(&count->device, s->device, s->table, count->k, DEVICE_COUNTS, s->quiet,
-                             err));
+                return only_read(count, err);
+        KC_TRY(device_choose(&count->writing.device, s->device, s->table, count->k, DEVICE_COUNTS,
+                             s->common.quiet, err));
         KC_TRY(open_all(count, err));
-        KC_TRY(run_some_engine(count, err));
+        KC_TRY(count_somewhere(count, err));
         KC_TRY(commit(count, err));
-        KC_TRY(tell(count, call, err));
+        warn_if_nothing(count);
+        report(count);
 out:
         return status;
 }
 
 static void close_count(struct count *count)
 {
-        kc_store_abort(count->writer);
+        kc_store_abort(count->writing.writer);
         kc_reader_close(count->reader);
         free(count->tmp_dir);
         free(count->output);
 }
 
+static struct count begin(const struct invocation *call)
+{
+        const struct count_settings *settings = call->settings;
+        return (struct count){ .settings = settings,
+                               .writing = writing_of(call, &settings->common) };
+}
+
 enum kc_status counting_create(const struct invocation *call, struct kc_error *err)
 {
-        /* static, because the signal thread uses it until the process ends */
-        static struct kc_job job;
-        struct count count = { .settings = call->settings,
-                               .job = &job,
-                               .inputs = call->operands,
-                               .ninputs = (size_t)call->noperands };
+        struct count count = begin(call);
         enum kc_status status;
+        count.inputs = call->operands;
+        count.ninputs = (size_t)call->noperands;
         KC_TRY(check_settings(count.settings, err));
-        signals_install(&job);
-        KC_TRY(count_all(&count, call, err));
+        signals_install(count.writing.job);
+        KC_TRY(count_all(&count, err));
 out:
         close_count(&count);
         return status;
@@ -372,20 +343,19 @@ out:
 
 enum kc_status counting_add(const struct invocation *call, struct kc_error *err)
 {
-        static struct kc_job job;
-        struct count count = { .settings = call->settings,
-                               .adds = true,
-                               .job = &job,
-                               .inputs = call->operands + 1,
-                               .ninputs = (size_t)call->noperands - 1 };
+        struct count count = begin(call);
         enum kc_status status;
+        count.adds = true;
+        count.inputs = call->operands + 1;
+        count.ninputs = (size_t)call->noperands - 1;
         KC_TRY(check_settings(count.settings, err));
         count.output = strdup(call->operands[0]);
         if (count.output == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
-        signals_install(&job);
-        KC_TRY(stores_append(&count.writer, count.output, false, &count.k, &count.stranded, err));
-        KC_TRY(count_all(&count, call, err));
+        signals_install(count.writing.job);
+        KC_TRY(stores_append(&count.writing.writer, count.output, false, &count.k, &count.stranded,
+                             err));
+        KC_TRY(count_all(&count, err));
 out:
         close_count(&count);
         return status;

@@ -5,16 +5,17 @@
 #define APP_COUNTING_H
 
 #include "app/memory.h"
-#include "app/options.h"
+#include "app/writing.h"
 
 enum { COUNTING_MAX_QUALITY = 93 };
 
 /* Of both commands; a field is zero if the command has no such option. */
 struct count_settings {
-        uint64_t k, nthreads, memory_nbytes, engine_memory_nbytes, min_count, max_count,
-                min_quality, gpu_memory_nbytes, gpu_batch_nkmers;
+        struct writing_settings common;
+        uint64_t k, memory_nbytes, engine_memory_nbytes, min_count, max_count, min_quality,
+                gpu_memory_nbytes, gpu_batch_nkmers;
         const char *output, *tmp_dir, *device, *table, *gpu_trace;
-        bool stranded, json, quiet, no_progress, force, reader_only;
+        bool stranded, force, reader_only;
 };
 
 /* count: the operands are reads; the output is settings->output, or named after the first of
@@ -30,7 +31,7 @@ enum kc_status counting_add(const struct invocation *call, struct kc_error *err)
 
 /* clang-format off */
 #define COUNTING_OPTIONS \
-        OPTION_THREADS(COUNTING_FIELD(nthreads)), \
+        OPTION_THREADS(COUNTING_FIELD(common.nthreads)), \
         OPTION_MEMORY(COUNTING_FIELD(memory_nbytes), \
           "Bound on the memory of the whole process, such as 8G, 1.5G or 500M (powers of 1024; at " \
           "least 256M). It is kept: what does not fit is spilled to files in --tmp, and with a " \
@@ -76,9 +77,10 @@ enum kc_status counting_add(const struct invocation *call, struct kc_error *err)
           .offset = COUNTING_FIELD(min_quality), \
           .help = "A base with a Phred quality under Q breaks the k-mer (FASTQ and BAM; offset " \
                   "33)." }, \
-        OPTION_JSON(COUNTING_FIELD(json), "Print the summary as JSON on standard output as well."), \
-        OPTION_QUIET(COUNTING_FIELD(quiet)), \
-        OPTION_NO_PROGRESS(COUNTING_FIELD(no_progress))
+        OPTION_JSON(COUNTING_FIELD(common.json), \
+          "Print the summary as JSON on standard output as well."), \
+        OPTION_QUIET(COUNTING_FIELD(common.quiet)), \
+        OPTION_NO_PROGRESS(COUNTING_FIELD(common.no_progress))
 /* clang-format on */
 
 #endif

@@ -133,6 +133,11 @@ int machine_ncores(void)
         return n < 1 ? 1 : n > 1024 ? 1024 : (int)n;
 }
 
+int machine_nthreads(uint64_t wanted)
+{
+        return wanted ? (int)wanted : machine_ncores();
+}
+
 /* Total memory, for systems that do not report how much is available. UINT64_MAX: unknown. */
 static uint64_t physical_nbytes(void)
 {

@@ -9,6 +9,9 @@
 /* Number of cores in the affinity mask, limited by the control group's CPU quota. At least 1. */
 int machine_ncores(void);
 
+/* The number of threads that the user wants, or all cores if 0. */
+int machine_nthreads(uint64_t wanted);
+
 /*
  * Bytes of memory that can be allocated without swapping: the least of what the kernel calls
  * available, the control group's limit and the address-space limit (ulimit -v). 0 if unknown.

@@ -194,3 +194,11 @@ void invocation_free(struct invocation *call)
         free(call->operands);
         free(call->line);
 }
+
+enum kc_status options_check_range(uint64_t min, uint64_t max, struct kc_error *err)
+{
+        if (min <= max)
+                return KC_OK;
+        return kc_fail(err, KC_EUSAGE, "--min %llu is above --max %llu", (unsigned long long)min,
+                       (unsigned long long)max);
+}

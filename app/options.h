@@ -36,6 +36,9 @@ struct option_spec {
 
 enum { OPTION_MIN_MEMORY_MIB = 256 }; /* the smallest -m */
 
+/* KC_EUSAGE if --min is above --max. */
+enum kc_status options_check_range(uint64_t min, uint64_t max, struct kc_error *err);
+
 /* Options that several commands have in common. */
 #define OPTION_THREADS(field) \
         { \

@@ -43,6 +43,15 @@ char *output_name(const char *input)
         return asprintf(&path, "%.*s.kc", (int)length, name) < 0 ? NULL : path;
 }
 
+enum kc_status output_check_stdout(const char *path, const char *option, struct kc_error *err)
+{
+        if (strcmp(path, "-") != 0)
+                return KC_OK;
+        return kc_fail(err, KC_EUSAGE,
+                       "a .kc file cannot be written to standard output; name a file with %s",
+                       option);
+}
+
 enum kc_status output_check(const char *path, bool force, struct kc_error *err)
 {
         struct stat found;

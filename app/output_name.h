@@ -15,6 +15,10 @@
  */
 char *output_name(const char *input);
 
+/* KC_EUSAGE if path is "-", because a .kc file cannot be written to standard output. option: the
+ * one that names the output. */
+enum kc_status output_check_stdout(const char *path, const char *option, struct kc_error *err);
+
 /* KC_EEXIST or KC_EIO if path cannot become a .kc file: it exists and !force, or it is not a
  * regular file. */
 enum kc_status output_check(const char *path, bool force, struct kc_error *err);

@@ -114,18 +114,20 @@ struct kc_batch_source removals_source(struct removals *r)
 
 enum { ONES_CAP = 1 << 16 };
 
-static enum kc_status put(void *ctx, uint64_t part, bool last, const uint64_t *kmers,
-                          const uint32_t *counts, size_t n, struct kc_error *err)
+static enum kc_status put(void *ctx, const struct kc_run_pairs *pairs, struct kc_error *err)
 {
         struct tombstones *t = ctx;
+        struct kc_run_pairs ones = *pairs;
         enum kc_status status;
-        (void)counts;
+        size_t nleft = pairs->n;
+        ones.counts = t->ones;
         do {
-                size_t m = n < ONES_CAP ? n : ONES_CAP;
-                KC_TRY(t->inner.put(t->inner.ctx, part, last && m == n, kmers, t->ones, m, err));
-                kmers += m * t->nwords;
-                n -= m;
-        } while (n > 0);
+                ones.n = nleft < ONES_CAP ? nleft : ONES_CAP;
+                ones.last = pairs->last && ones.n == nleft;
+                KC_TRY(t->inner.put(t->inner.ctx, &ones, err));
+                ones.kmers += ones.n * t->nwords;
+                nleft -= ones.n;
+        } while (nleft > 0);
 out:
         return status;
 }
@@ -152,6 +154,6 @@ enum kc_status tombstones_init(struct tombstones *t, struct kc_run_sink inner, i
 struct kc_run_sink tombstones_sink(struct tombstones *t)
 {
         return (struct kc_run_sink){
-                .ctx = t, .put = put, .min_count = 1, .max_count = UINT32_MAX, .cancel = cancel
+                .ctx = t, .filter = { 1, UINT32_MAX }, .put = put, .cancel = cancel
         };
 }

@@ -10,7 +10,6 @@
 #include "kmer/kmer.h"
 
 #include <stdio.h>
-#include <string.h>
 
 struct repairing {
         const struct repair_plan *plan;
@@ -36,10 +35,7 @@ static void report_loss(void *ctx, const struct kc_loss *loss)
 static enum kc_status check_copy(const struct repair_plan *plan, struct kc_error *err)
 {
         enum kc_status status;
-        if (strcmp(plan->copy, "-") == 0)
-                return kc_fail(err, KC_EUSAGE,
-                               "a .kc file cannot be written to standard output; name a file with "
-                               "--repair");
+        KC_TRY(output_check_stdout(plan->copy, "--repair", err));
         KC_TRY(output_check_inputs(plan->copy, &plan->path, 1, err));
         KC_TRY(output_check(plan->copy, plan->force, err));
 out:

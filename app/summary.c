@@ -1,20 +1,14 @@
 #include "app/summary.h"
 
-#include "app/json.h"
 #include "app/size.h"
+#include "app/writing.h"
 
 #include <stdio.h>
-
-static void put_number(struct text_out *out, const char *label, uint64_t number)
-{
-        char text[FORMATTED_NBYTES];
-        text_out_printf(out, "  %-22s %18s\n", label, format_number(number, text));
-}
 
 static void put_number_if(struct text_out *out, const char *label, uint64_t number)
 {
         if (number)
-                put_number(out, label, number);
+                writing_put_number(out, label, number);
 }
 
 static void put_share(struct text_out *out, const char *label, uint64_t part, uint64_t whole)
@@ -33,22 +27,22 @@ static double mbases_per_second(const struct summary *s)
 
 static void put_read(struct text_out *out, const struct summary *s)
 {
-        put_number(out, "reads", s->read.nreads);
-        put_number(out, "bases", s->read.nbases);
+        writing_put_number(out, "reads", s->read.nreads);
+        writing_put_number(out, "bases", s->read.nbases);
 }
 
 static void put_numbers(struct text_out *out, const struct summary *s)
 {
         char label[64];
         snprintf(label, sizeof label, "%d-mers counted", s->stored.k);
-        put_number(out, label, s->counted.nkmers);
+        writing_put_number(out, label, s->counted.nkmers);
         snprintf(label, sizeof label, "distinct %d-mers", s->stored.k);
-        put_number(out, label, s->counted.ndistinct);
+        writing_put_number(out, label, s->counted.ndistinct);
         put_share(out, "seen once", s->nunique, s->counted.ndistinct);
-        put_number(out, "letters skipped", s->read.nskipped);
+        writing_put_number(out, "letters skipped", s->read.nskipped);
         if (s->min_quality) {
                 snprintf(label, sizeof label, "bases under quality %d", s->min_quality);
-                put_number(out, label, s->read.nlow_quality);
+                writing_put_number(out, label, s->read.nlow_quality);
         }
         put_number_if(out, "distinct dropped", s->stored.ndropped_distinct);
         put_number_if(out, "counts dropped", s->stored.ndropped_kmers);
@@ -81,8 +75,9 @@ static void put_output(struct text_out *out, const struct summary *s)
                 text_out_printf(out, "wrote %s, %s\n", s->output, size);
 }
 
-void summary_text(struct text_out *out, const struct summary *s)
+void summary_put_text(const void *summary, struct text_out *out)
 {
+        const struct summary *s = summary;
         char peak[FORMATTED_NBYTES];
         put_read(out, s);
         if (!s->reader_only) {
@@ -94,7 +89,6 @@ void summary_text(struct text_out *out, const struct summary *s)
                         format_size(s->peak_nbytes, peak), mbases_per_second(s));
         if (!s->reader_only)
                 put_output(out, s);
-        text_out_printf(out, "kcount %s: %s\n", KCOUNT_VERSION, s->command_line);
 }
 
 static void put_json_device(struct json *json, const struct summary *s)
@@ -106,13 +100,6 @@ static void put_json_device(struct json *json, const struct summary *s)
         json_string(json, "table", s->device.table_name);
         json_number(json, "device_peak_memory_bytes", s->gpu.peak_nbytes);
         json_number(json, "device_batches", s->gpu.nbatches);
-}
-
-static void put_json_call(struct json *json, const struct summary *s)
-{
-        json_string(json, "version", KCOUNT_VERSION);
-        json_string(json, "command", s->command_line);
-        json_number(json, "threads", (uint64_t)s->nthreads);
 }
 
 static void put_json_settings(struct json *json, const struct summary *s)
@@ -166,18 +153,16 @@ static void put_json_seconds(struct json *json, const struct summary *s)
         json_end(json, '}');
 }
 
-void summary_json(struct text_out *out, const struct summary *s)
+void summary_put_json(const void *summary, struct json *json)
 {
-        struct json json = { .out = out };
-        json_begin(&json, NULL, '{');
-        put_json_call(&json, s);
+        const struct summary *s = summary;
+        json_number(json, "threads", (uint64_t)s->nthreads);
         if (!s->reader_only)
-                put_json_settings(&json, s);
-        put_json_read(&json, s);
+                put_json_settings(json, s);
+        put_json_read(json, s);
         if (!s->reader_only)
-                put_json_counted(&json, s);
-        put_json_seconds(&json, s);
-        json_number(&json, "peak_memory_bytes", s->peak_nbytes);
-        json_real(&json, "mbases_per_second", mbases_per_second(s));
-        json_end(&json, '}');
+                put_json_counted(json, s);
+        put_json_seconds(json, s);
+        json_number(json, "peak_memory_bytes", s->peak_nbytes);
+        json_real(json, "mbases_per_second", mbases_per_second(s));
 }

@@ -5,11 +5,11 @@
 #define APP_SUMMARY_H
 
 #include "app/device.h"
+#include "app/json.h"
 #include "io/reader.h"
 #include "io/store.h"
 
 struct summary {
-        const char *command_line;
         bool adds; /* a run was added to an existing output; stored describes all its runs */
         const char *output;
         const char *const *inputs; /* what this command read */
@@ -28,7 +28,8 @@ struct summary {
         uint64_t peak_nbytes;
 };
 
-void summary_text(struct text_out *out, const struct summary *summary);
-void summary_json(struct text_out *out, const struct summary *summary);
+/* For a writing_report; summary: a struct summary. */
+void summary_put_text(const void *summary, struct text_out *out);
+void summary_put_json(const void *summary, struct json *json);
 
 #endif

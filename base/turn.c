@@ -6,6 +6,7 @@ enum { NSPINS = 200 };
 void kc_turn_init(struct kc_turn *turn)
 {
         atomic_init(&turn->next, 0);
+        atomic_init(&turn->stopped, false);
         for (int i = 0; i < KC_TURN_NQUEUES; i++) {
                 struct kc_turn_queue *queue = &turn->queues[i];
                 atomic_init(&queue->nsleepers, 0);
@@ -31,19 +32,35 @@ static void pause_cpu(void)
 #endif
 }
 
-void kc_turn_wait(struct kc_turn *turn, uint64_t number)
+static bool must_wait(struct kc_turn *turn, uint64_t number)
 {
-        for (int i = 0; i < NSPINS; i++) {
-                if (atomic_load_explicit(&turn->next, memory_order_acquire) == number)
-                        return;
-                pause_cpu();
-        }
+        return atomic_load(&turn->next) < number && !atomic_load(&turn->stopped);
+}
+
+static void sleep_until(struct kc_turn *turn, uint64_t number)
+{
         struct kc_turn_queue *queue = &turn->queues[number % KC_TURN_NQUEUES];
         pthread_mutex_lock(&queue->lock);
         atomic_fetch_add(&queue->nsleepers, 1);
-        while (atomic_load(&turn->next) != number)
+        while (must_wait(turn, number))
                 pthread_cond_wait(&queue->moved, &queue->lock);
         atomic_fetch_sub(&queue->nsleepers, 1);
+        pthread_mutex_unlock(&queue->lock);
+}
+
+bool kc_turn_wait(struct kc_turn *turn, uint64_t number)
+{
+        for (int i = 0; i < NSPINS && must_wait(turn, number); i++)
+                pause_cpu();
+        if (must_wait(turn, number))
+                sleep_until(turn, number);
+        return atomic_load(&turn->next) == number && !atomic_load(&turn->stopped);
+}
+
+static void wake(struct kc_turn_queue *queue)
+{
+        pthread_mutex_lock(&queue->lock);
+        pthread_cond_broadcast(&queue->moved);
         pthread_mutex_unlock(&queue->lock);
 }
 
@@ -53,9 +70,18 @@ void kc_turn_pass(struct kc_turn *turn)
 {
         uint64_t number = atomic_fetch_add(&turn->next, 1) + 1;
         struct kc_turn_queue *queue = &turn->queues[number % KC_TURN_NQUEUES];
-        if (atomic_load(&queue->nsleepers) == 0)
-                return;
-        pthread_mutex_lock(&queue->lock);
-        pthread_cond_broadcast(&queue->moved);
-        pthread_mutex_unlock(&queue->lock);
+        if (atomic_load(&queue->nsleepers) > 0)
+                wake(queue);
+}
+
+void kc_turn_stop(struct kc_turn *turn)
+{
+        atomic_store(&turn->stopped, true);
+        for (int i = 0; i < KC_TURN_NQUEUES; i++)
+                wake(&turn->queues[i]);
+}
+
+void kc_turn_restart(struct kc_turn *turn)
+{
+        atomic_store(&turn->next, 0);
 }

@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 enum {
@@ -14,7 +15,8 @@ enum {
 
 struct kc_turn {
         atomic_uint_fast64_t next; /* the number whose turn it is */
-        struct kc_turn_queue {     /* number n waits in queue n % KC_TURN_NQUEUES */
+        atomic_bool stopped;
+        struct kc_turn_queue { /* number n waits in queue n % KC_TURN_NQUEUES */
                 atomic_int nsleepers;
                 pthread_mutex_t lock;
                 pthread_cond_t moved;
@@ -24,9 +26,19 @@ struct kc_turn {
 void kc_turn_init(struct kc_turn *turn);
 void kc_turn_destroy(struct kc_turn *turn);
 
-/* wait: block until all lower numbers have passed. pass: end the turn; only the thread whose turn
- * it is may call it. Every number must pass exactly once, or higher numbers wait forever. */
-void kc_turn_wait(struct kc_turn *turn, uint64_t number);
+/*
+ * wait: block until all lower numbers have passed. False if the turn will not come, because the
+ * number has passed before or all turns are stopped.
+ * pass: end the turn; only the thread whose turn it is may call it. Every number must pass exactly
+ * once, or higher numbers wait until kc_turn_stop.
+ */
+bool kc_turn_wait(struct kc_turn *turn, uint64_t number);
 void kc_turn_pass(struct kc_turn *turn);
+
+/* From any thread: wake all waiters; their calls and all later ones return false. */
+void kc_turn_stop(struct kc_turn *turn);
+
+/* Begin at 0 again; no thread may be waiting. */
+void kc_turn_restart(struct kc_turn *turn);
 
 #endif

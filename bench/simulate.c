@@ -13,6 +13,7 @@
  */
 #include "base/clock.h"
 #include "base/parallel.h"
+#include "tests/random.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -61,37 +62,25 @@ struct simulation {
         bool failed;
 };
 
-/* ---- random numbers: splitmix64 (Steele et al. 2014), a stream for each (seed, purpose, number)
- */
+/* ---- random numbers: a stream for each (seed, purpose, number) ---- */
 
 enum purpose { FOR_BLOCK, FOR_UNIT, FOR_READ, FOR_WALK };
 
-static uint64_t mix(uint64_t x)
-{
-        x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-        x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-        return x ^ x >> 31;
-}
-
 static uint64_t stream(uint64_t seed, enum purpose purpose, uint64_t number)
 {
-        return mix(mix(seed + (uint64_t)purpose * UINT64_C(0x632be59bd9b4e019)) + number);
-}
-
-static uint64_t draw(uint64_t *state)
-{
-        return mix(*state += UINT64_C(0x9e3779b97f4a7c15));
+        return random_mix(random_mix(seed + (uint64_t)purpose * UINT64_C(0x632be59bd9b4e019)) +
+                          number);
 }
 
 static uint64_t draw_below(uint64_t *state, uint64_t n)
 {
-        return (uint64_t)((unsigned __int128)draw(state) * n >> 64);
+        return (uint64_t)((unsigned __int128)next_random(state) * n >> 64);
 }
 
 /* In (0, 1]. */
 static double draw_unit(uint64_t *state)
 {
-        return (double)((draw(state) >> 11) + 1) * 0x1p-53;
+        return (double)((next_random(state) >> 11) + 1) * 0x1p-53;
 }
 
 /* Number of letters to skip before the next event of the given rate. */
@@ -120,7 +109,7 @@ static void fill_block(const struct settings *set, uint64_t block, char *bases)
         uint64_t bits = 0;
         for (int i = 0; i < BLOCK; i++, bits >>= 2) {
                 if (i % 32 == 0)
-                        bits = draw(&state);
+                        bits = next_random(&state);
                 bases[i] = LETTERS[bits & 3];
         }
 }
@@ -158,7 +147,7 @@ static enum kc_status make_walk(struct simulation *sim, struct kc_error *err)
         if (sim->walk == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for qualities");
         for (uint64_t i = 0; i < n; i++) {
-                uint64_t bits = draw(&state);
+                uint64_t bits = next_random(&state);
                 if (level == top && bits % 32 == 0)
                         level = top - 1 - (int)((bits >> 32) % 4);
                 else if (level < top && bits % 4 == 0)
@@ -230,7 +219,7 @@ static char *put_read(const struct simulation *sim, uint64_t number, char *scrat
         const struct settings *set = &sim->set;
         uint64_t state = stream(set->seed, FOR_READ, number);
         uint64_t start = draw_below(&state, set->genome_nbases - set->length + 1);
-        uint64_t bits = draw(&state);
+        uint64_t bits = next_random(&state);
         char *bases = scratch, *qualities = scratch + set->length;
 
         copy_strand(sim->genome + start, set->length, bits & 1, bases);

@@ -62,8 +62,7 @@ static void on_failure(void *ctx)
 
 static enum kc_status check_canceled(const struct cpu_engine *e, struct kc_error *err)
 {
-        if (atomic_load_explicit(&e->job->cancel, memory_order_relaxed) ||
-            atomic_load_explicit(&e->failed, memory_order_relaxed))
+        if (kc_job_is_canceled(e->job) || atomic_load_explicit(&e->failed, memory_order_relaxed))
                 return kc_fail(err, KC_ECANCELED, "canceled");
         return KC_OK;
 }
@@ -71,11 +70,9 @@ static enum kc_status check_canceled(const struct cpu_engine *e, struct kc_error
 static void begin_stage(struct cpu_engine *e, enum kc_stage stage, uint64_t total)
 {
         atomic_store(&e->next, 0);
-        if (stage != KC_STAGE_PARTITION) {
-                atomic_store(&e->job->done, 0);
-                atomic_store(&e->job->total, total);
-        }
-        atomic_store(&e->job->stage, (int)stage);
+        if (stage != KC_STAGE_PARTITION)
+                kc_job_expect(e->job, total);
+        kc_job_set_stage(e->job, (int)stage);
 }
 
 static uint32_t power_of_two_above(uint64_t n, uint32_t low, uint32_t high)
@@ -209,7 +206,7 @@ static enum kc_status count_bins(struct cpu_engine *e, int worker, void *counter
                 KC_TRY(check_canceled(e, err));
                 KC_TRY(e->width->count(counter, reader, bin, worker, &totals, err));
                 atomic_fetch_add(&e->pool, kc_lists_drop(&e->bins, worker, bin));
-                atomic_fetch_add_explicit(&e->job->done, 1, memory_order_relaxed);
+                kc_job_advance(e->job, 1);
         }
         KC_TRY(e->width->flush(counter, worker, err));
         kc_lists_seal(&e->pairs, worker);
@@ -282,7 +279,7 @@ static enum kc_status sort_lists(struct cpu_engine *e, int worker, void *sorter,
                 KC_TRY(check_canceled(e, err));
                 KC_TRY(e->width->sort(sorter, reader, list, e->sink, err));
                 kc_lists_drop(&e->pairs, worker, list);
-                atomic_fetch_add_explicit(&e->job->done, 1, memory_order_relaxed);
+                kc_job_advance(e->job, 1);
         }
 out:
         return status;

@@ -249,8 +249,13 @@ static enum kc_status W(put_buckets)(struct W(sorter) *s, const struct W(order) 
         size_t begin = 0;
         for (uint32_t b = first; b < end; begin = bucket_end[b++])
                 W(sort_bucket)(s, begin, bucket_end[b] - begin, bucket_low);
-        const uint64_t *kmers = (const uint64_t *)s->keys; /* NULL if there never was a pair */
-        return o->sink->put(o->sink->ctx, o->list, last, kmers, s->counts, begin, err);
+        uint64_t *kmers = (uint64_t *)s->keys; /* NULL if there never was a pair */
+        struct kc_run_pairs pairs = {
+                .part = o->list, .last = last, .kmers = kmers, .counts = s->counts
+        };
+        pairs.n = kc_run_filter_pairs(&o->sink->filter, kmers, s->counts, begin, KC_WORDS,
+                                      &pairs.dropped);
+        return o->sink->put(o->sink->ctx, &pairs, err);
 }
 
 /* For each bucket of a range: its number of pairs, and where its next pair goes in items. */
@@ -349,6 +354,7 @@ static enum kc_status W(sort)(void *sorter, struct kc_list_reader *reader, uint3
         struct W(range) all = { .prefix = d.prefix, .low = 2 * s->setup.k - s->setup.prefix_bits };
         uint64_t n_max = kc_lists_nbytes(reader->lists, list) / (d.key_nbytes + 1);
         if (n_max == 0)
-                return sink->put(sink->ctx, list, true, NULL, NULL, 0, err);
+                return sink->put(sink->ctx, &(struct kc_run_pairs){ .part = list, .last = true },
+                                 err);
         return W(sort_range)(s, &o, &all, n_max, true, err);
 }

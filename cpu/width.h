@@ -36,7 +36,8 @@ struct kc_width {
         void (*counter_free)(void *counter);
 
         /*
-         * Ordering: sort the pairs of one list and pass them to the sink as part `list` of the run.
+         * Ordering: sort the pairs of one list, filter them, and pass them to the sink as part
+         * `list` of the run.
          */
         enum kc_status (*sorter_new)(void **sorter, const struct kc_width_setup *setup,
                                      struct kc_error *err);

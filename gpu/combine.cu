@@ -1,5 +1,6 @@
 /*
- * Set operations on .kc files: the threads and memory for the joins of kmer/join.h.
+ * Set operations on .kc files: memory for the joins of kmer/join.h, and the driver's way through
+ * them (threads: crew.cuh).
  *
  *      workers:  blocks of a range ──▶ pinned ──▶ device        gpu/runs/join_feed.cuh
  *      driver:   blocks ──▶ pairs                               gpu/blocks/decode.cuh
@@ -10,9 +11,7 @@
  * Blocks cross the bus encoded as in the files, a third of the size of their pairs. The host only
  * reads, writes, and computes and verifies checksums.
  */
-#include "base/parallel.h"
-#include "gpu/blocks/emit.cuh"
-#include "gpu/gpu.h"
+#include "gpu/crew.cuh"
 #include "gpu/plan.cuh"
 #include "gpu/runs/join.cuh"
 #include "gpu/runs/join_feed.cuh"
@@ -38,15 +37,9 @@ template <class Key> struct node_run {
 };
 
 template <class Key> struct combiner {
-        const struct kc_gpu_params *params;
         const struct kc_join_source *source;
-        const struct kc_run_sink *sink;
-        struct kc_gate gate;
-        struct kc_gpu_trace trace;
-        struct kc_gpu gpu;
+        struct kc_gpu_crew<Key> crew;
         struct kc_join_feed<Key> *feed;
-        struct kc_gpu_emitter<Key> *emitter;
-        int nreaders, nworkers;
         size_t max_blocks;
         struct kc_gpu_encoder_caps parts;
         struct kc_gpu_run<Key, uint64_t> pairs; /* decoded, of one range */
@@ -57,7 +50,6 @@ template <class Key> struct combiner {
         struct node_run<Key> *nodes;            /* [nnodes] as in the plan, for one range */
         uint64_t nread, nranges;
         struct kc_join_totals found; /* copied from *totals at the end */
-        bool began;
 };
 
 } // namespace
@@ -95,30 +87,30 @@ template <class Key> static size_t range_nbytes(size_t nblocks)
 template <class Key>
 static enum kc_status plan_memory(struct combiner<Key> *c, struct kc_error *err)
 {
-        const size_t limit = c->gpu.limit_nbytes, nruns = c->source->plan->nruns;
+        const size_t limit = c->crew.gpu.limit_nbytes, nruns = c->source->plan->nruns;
         size_t n = BLOCKS_PER_RUN * nruns > USUAL_BLOCKS ? BLOCKS_PER_RUN * nruns
                                                          : (size_t)USUAL_BLOCKS;
         const size_t all = c->source->npairs / KC_BLOCK_NKMERS + nruns + 1;
         n = n < all ? n : all;
-        if (c->params->batch_nkmers != 0 && n > c->params->batch_nkmers / KC_BLOCK_NKMERS)
-                n = c->params->batch_nkmers / KC_BLOCK_NKMERS;
+        if (c->crew.params->batch_nkmers != 0 && n > c->crew.params->batch_nkmers / KC_BLOCK_NKMERS)
+                n = c->crew.params->batch_nkmers / KC_BLOCK_NKMERS;
         n = n > nruns ? n : nruns + 1;
         while (n > nruns + 1 && range_nbytes<Key>(n) > limit / 8 * 5)
                 n = n / 4 * 3 > nruns ? n / 4 * 3 : nruns + 1;
         c->max_blocks = n;
-        c->parts = kc_gpu_plan_encoder<Key>(c->nworkers, c->source->npairs, limit / 4,
+        c->parts = kc_gpu_plan_encoder<Key>(c->crew.nworkers, c->source->npairs, limit / 4,
                                             PINNED_MIB * MIB);
         if (range_nbytes<Key>(n) > limit / 8 * 5 ||
             kc_gpu_encoder_nbytes<Key>(c->parts.max_pairs) > limit / 4)
-                return too_little(&c->gpu, nruns, err);
+                return too_little(&c->crew.gpu, nruns, err);
         return KC_OK;
 }
 
-template <class Key>
-static enum kc_status take_memory(struct combiner<Key> *c, struct kc_error *err)
+template <class Key> static enum kc_status take_memory(void *ctx, struct kc_error *err)
 {
+        struct combiner<Key> *c = (struct combiner<Key> *)ctx;
         enum kc_status status;
-        struct kc_gpu *gpu = &c->gpu;
+        struct kc_gpu *gpu = &c->crew.gpu;
         const struct kc_join_plan *plan = c->source->plan;
         KC_TRY(plan_memory(c, err));
         KC_TRY(kc_gpu_run_new(gpu, &c->pairs, c->max_blocks * KC_BLOCK_NKMERS, err));
@@ -127,13 +119,12 @@ static enum kc_status take_memory(struct combiner<Key> *c, struct kc_error *err)
         KC_TRY(kc_gpu_new(gpu, &c->totals, 1, err));
         KC_TRY(KC_CUDA(cudaMemsetAsync(c->totals, 0, sizeof *c->totals, gpu->stream)));
         KC_TRY(KC_CUDA(cudaMallocHost((void **)&c->host_runs, plan->nruns * sizeof *c->host_runs)));
-        KC_TRY(kc_gpu_emitter_attach(c->emitter, gpu, &c->parts, err));
+        KC_TRY(kc_gpu_emitter_attach(c->crew.emitter, gpu, &c->parts, err));
         KC_TRY(kc_join_feed_attach(c->feed, gpu, c->max_blocks, err));
         KC_TRY(kc_gpu_hold(gpu, joins_nbytes<Key>(c->max_blocks), err));
         c->nodes = (struct node_run<Key> *)calloc(plan->nnodes, sizeof *c->nodes);
         if (c->nodes == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
-        __atomic_store_n(&c->began, true, __ATOMIC_RELEASE);
 out:
         return status;
 }
@@ -160,17 +151,17 @@ static enum kc_status decode(struct combiner<Key> *c, const struct kc_join_range
                              struct kc_decode_range<Key> *range, struct kc_error *err)
 {
         enum kc_status status;
-        cudaStream_t stream = c->gpu.stream;
+        cudaStream_t stream = c->crew.gpu.stream;
         const size_t nbytes = c->source->plan->nruns * sizeof *c->runs;
         unsigned long long refused;
         describe_runs(c);
         range->runs = c->runs;
         KC_TRY(KC_CUDA(
                 cudaMemcpyAsync(c->runs, c->host_runs, nbytes, cudaMemcpyHostToDevice, stream)));
-        KC_TRY(kc_gpu_decode(&c->gpu, range, &c->pairs, c->refused, err));
+        KC_TRY(kc_gpu_decode(&c->crew.gpu, range, &c->pairs, c->refused, err));
         KC_TRY(KC_CUDA(
                 cudaMemcpyAsync(c->host_runs, c->runs, nbytes, cudaMemcpyDeviceToHost, stream)));
-        KC_TRY(kc_gpu_read(&c->gpu, &refused, c->refused, 1, err));
+        KC_TRY(kc_gpu_read(&c->crew.gpu, &refused, c->refused, 1, err));
         if (refused != 0)
                 status = c->source->refuse(c->source->ctx, in, in->nblocks - refused, err);
 out:
@@ -202,7 +193,7 @@ template <class Key> static void set_leaves(struct combiner<Key> *c, const struc
 template <class Key> static void drop(struct combiner<Key> *c, struct node_run<Key> *node)
 {
         if (node->is_own)
-                kc_gpu_run_free(&c->gpu, &node->run);
+                kc_gpu_run_free(&c->crew.gpu, &node->run);
         *node = {};
 }
 
@@ -220,7 +211,7 @@ static enum kc_status join_node(struct combiner<Key> *c, size_t number, struct k
                 *to = *full;
                 *full = {};
         } else {
-                KC_TRY(kc_gpu_join(&c->gpu, c->source->plan, node, &left->run, &right->run,
+                KC_TRY(kc_gpu_join(&c->crew.gpu, c->source->plan, node, &left->run, &right->run,
                                    c->totals, &to->run, err));
                 to->is_own = true;
         }
@@ -246,7 +237,8 @@ static enum kc_status join_range(struct combiner<Key> *c, struct kc_gpu_run<Key>
                 left = &c->nodes[plan->nodes[root].left];
                 right = &c->nodes[plan->nodes[root].right];
         }
-        KC_TRY(kc_gpu_join_root(&c->gpu, plan, &left->run, &right->run, c->totals, range, err));
+        KC_TRY(kc_gpu_join_root(&c->crew.gpu, plan, &left->run, &right->run, c->totals, range,
+                                err));
         drop(c, left);
         drop(c, right);
 out:
@@ -260,79 +252,47 @@ static enum kc_status combine_range(struct combiner<Key> *c, const struct kc_joi
         enum kc_status status;
         struct kc_gpu_run<Key> joined = {
         };
-        int trace = kc_gpu_trace_begin(&c->trace, "join", c->nranges, NULL);
+        int trace = kc_gpu_trace_begin(&c->crew.trace, "join", c->nranges, NULL);
         KC_TRY(decode(c, in, range, err));
         set_leaves(c, in);
         KC_TRY(join_range(c, &joined, err));
-        kc_gpu_trace_end(&c->trace, trace, NULL);
-        KC_TRY(kc_gpu_emitter_put_range(c->emitter, &joined, err));
+        kc_gpu_trace_end(&c->crew.trace, trace, NULL);
+        KC_TRY(kc_gpu_emitter_put_range(c->crew.emitter, &joined, err));
 out:
-        kc_gpu_run_free(&c->gpu, &joined);
+        kc_gpu_run_free(&c->crew.gpu, &joined);
         return status;
 }
 
-template <class Key>
-static enum kc_status combine_all(struct combiner<Key> *c, struct kc_error *err)
+template <class Key> static enum kc_status combine_all(void *ctx, struct kc_error *err)
 {
+        struct combiner<Key> *c = (struct combiner<Key> *)ctx;
         enum kc_status status;
         struct kc_join_range in;
         struct kc_decode_range<Key> range;
         const struct kc_gpu_run<Key> none = {
         };
-        kc_gate_begin_stage(&c->gate, KC_STAGE_ORDER, c->source->npairs / c->parts.part_pairs + 1);
+        kc_job_expect(c->crew.job, c->source->npairs / c->parts.part_pairs + 1);
+        kc_job_set_stage(c->crew.job, KC_STAGE_ORDER);
         for (;; c->nranges++) {
-                int trace = kc_gpu_trace_begin(&c->trace, "wait", c->nranges, NULL);
+                int trace = kc_gpu_trace_begin(&c->crew.trace, "wait", c->nranges, NULL);
                 KC_TRY(kc_join_feed_next(c->feed, &in, &range, err));
-                kc_gpu_trace_end(&c->trace, trace, NULL);
+                kc_gpu_trace_end(&c->crew.trace, trace, NULL);
                 if (in.nblocks == 0)
                         break;
                 KC_TRY(combine_range(c, &in, &range, err));
         }
-        KC_TRY(kc_gpu_emitter_put(c->emitter, &none, err)); /* an empty range: the end */
-        KC_TRY(kc_gpu_read(&c->gpu, &c->found, c->totals, 1, err));
+        KC_TRY(kc_gpu_emitter_put(c->crew.emitter, &none, err)); /* an empty range: the end */
+        KC_TRY(kc_gpu_read(&c->crew.gpu, &c->found, c->totals, 1, err));
 out:
         return status;
 }
 
 /* ---- threads ---- */
 
-template <class Key> static enum kc_status drive(struct combiner<Key> *c, struct kc_error *err)
-{
-        enum kc_status status;
-        int trace = kc_gpu_trace_begin(&c->trace, "open device", 0, NULL);
-        KC_TRY(kc_gpu_wake(c->params->device, err));
-        KC_TRY(kc_gpu_open(&c->gpu, c->params->device, c->params->memory_nbytes, err));
-        KC_TRY(kc_gpu_trace_attach(&c->trace, &c->gpu, err));
-        kc_gpu_trace_end(&c->trace, trace, NULL);
-        trace = kc_gpu_trace_begin(&c->trace, "take memory", 0, NULL);
-        KC_TRY(take_memory(c, err));
-        kc_gpu_trace_end(&c->trace, trace, NULL);
-        KC_TRY(combine_all(c, err));
-out:
-        return status;
-}
-
-/* Thread 0 is the driver, the others are workers. The first nreaders of these read before they
- * write. */
-template <class Key> static enum kc_status run(void *ctx, int thread, struct kc_error *err)
+template <class Key> static enum kc_status read_ranges(void *ctx, int reader, struct kc_error *err)
 {
         struct combiner<Key> *c = (struct combiner<Key> *)ctx;
-        enum kc_status status;
-        if (thread == 0)
-                return drive(c, err);
-        if (thread <= c->nreaders)
-                KC_TRY(kc_join_feed_read(c->feed, thread - 1, err));
-        KC_TRY(kc_gpu_emitter_write(c->emitter, err));
-out:
-        return status;
-}
-
-template <class Key> static void on_failure(void *ctx)
-{
-        struct combiner<Key> *c = (struct combiner<Key> *)ctx;
-        kc_gate_stop(&c->gate);
-        if (__atomic_load_n(&c->began, __ATOMIC_ACQUIRE))
-                c->sink->cancel(c->sink->ctx);
+        return kc_join_feed_read(c->feed, reader, err);
 }
 
 /* Check that the counts that left the device add up to those that the joins kept. */
@@ -341,7 +301,7 @@ static enum kc_status add_up(struct combiner<Key> *c, struct kc_join_totals *tot
                              struct kc_error *err)
 {
         struct kc_gpu_emit_totals out;
-        kc_gpu_emitter_totals(c->emitter, &out);
+        kc_gpu_emitter_totals(c->crew.emitter, &out);
         if (out.sum != c->found.nkept)
                 return kc_fail_remedy(err, KC_EDEVICE, KC_REMEDY_CPU,
                                       "the counts from the device add up to %" PRIu64
@@ -357,36 +317,26 @@ static enum kc_status combine(struct combiner<Key> *c, struct kc_join_totals *to
                               struct kc_error *err)
 {
         enum kc_status status;
-        KC_TRY(kc_join_feed_new(&c->feed, c->source, c->nreaders, &c->gate, err));
-        KC_TRY(kc_gpu_emitter_new(&c->emitter, c->source->k, c->sink, &c->gate, &c->trace, err));
-        KC_TRY(kc_parallel(c->nworkers + 1, run<Key>, on_failure<Key>, c, err));
+        KC_TRY(kc_join_feed_new(&c->feed, c->source, c->crew.nreaders, &c->crew.gate, err));
+        KC_TRY(kc_gpu_crew_run(&c->crew, c->source->k, err));
         KC_TRY(add_up(c, totals, err));
-        KC_TRY(kc_gpu_trace_write(&c->trace, err));
+        KC_TRY(kc_gpu_trace_write(&c->crew.trace, err));
 out:
         return status;
 }
 
-/* The order matters: memory must not be freed while a copy into it is in progress. */
-template <class Key> static void close_all(struct combiner<Key> *c)
+template <class Key> static void free_memory(struct combiner<Key> *c)
 {
-        struct kc_gpu *gpu = &c->gpu;
-        cudaStream_t streams[] = { gpu->upload, gpu->stream, gpu->download };
-        for (cudaStream_t stream : streams)
-                if (stream != NULL)
-                        (void)cudaStreamSynchronize(stream);
-        kc_gpu_trace_close(&c->trace);
+        struct kc_gpu *gpu = &c->crew.gpu;
         for (size_t i = 0; c->nodes != NULL && i < c->source->plan->nnodes; i++)
                 drop(c, &c->nodes[i]);
         free(c->nodes);
-        kc_gpu_emitter_free(c->emitter);
         kc_join_feed_free(c->feed);
         kc_gpu_run_free(gpu, &c->pairs);
         kc_gpu_delete(gpu, c->runs, c->source->plan->nruns);
         kc_gpu_delete(gpu, c->refused, 1);
         kc_gpu_delete(gpu, c->totals, 1);
         (void)cudaFreeHost(c->host_runs);
-        kc_gpu_close(gpu);
-        kc_gate_destroy(&c->gate);
 }
 
 template <class Key>
@@ -398,19 +348,22 @@ static enum kc_status combine_with(const struct kc_gpu_params *params, int nthre
 {
         struct combiner<Key> c = {
         };
-        c.params = params;
         c.source = source;
-        c.sink = sink;
+        c.crew.params = params;
+        c.crew.sink = sink;
+        c.crew.job = job;
+        c.crew.ctx = &c;
+        c.crew.take_memory = take_memory<Key>;
+        c.crew.drive = combine_all<Key>;
+        c.crew.read = read_ranges<Key>;
         /* No worker can do both: with a single worker, the driver would wait forever. */
-        c.nworkers = nthreads > 2 ? nthreads : 2;
-        c.nreaders = c.nworkers / 2;
-        kc_gate_init(&c.gate, job);
-        kc_gpu_trace_open(&c.trace, params->trace);
+        c.crew.nworkers = nthreads > 2 ? nthreads : 2;
+        c.crew.nreaders = c.crew.nworkers / 2;
+        kc_gpu_crew_init(&c.crew);
         enum kc_status status = combine(&c, totals, err);
-        report->began = c.began;
-        report->peak_nbytes = c.gpu.peak_nbytes;
-        report->nbatches = c.nranges;
-        close_all(&c);
+        kc_gpu_crew_stop(&c.crew, c.nranges, report);
+        free_memory(&c);
+        kc_gpu_crew_close(&c.crew);
         return status;
 }
 

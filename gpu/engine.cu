@@ -1,23 +1,19 @@
 /*
- * The CUDA engine: threads and memory for the stages.
+ * The CUDA engine: memory for the stages, and the driver's way through them (threads: crew.cuh).
  *
- *      workers:  source ──▶ pinned ──▶ a device buffer of two         gpu/feed/feed.cuh
+ *      workers:  source ──▶ pinned ──▶ a device buffer                gpu/feed/feed.cuh
  *      driver:   buffer ──▶ sorted runs                               gpu/count/count.cuh
  *                runs   ──▶ the LSM                                   gpu/runs/lsm.cuh
  *      driver:   the LSM, range by range ──▶ blocks ──▶ pinned        gpu/blocks/encode.cuh
  *      workers:  pinned ──▶ sink                                      gpu/blocks/emit.cuh
  *
- * One thread, the driver, makes all calls to the device except the workers' copies, and sleeps
- * while it waits. This leaves all cores to reading, the slowest stage.
+ * The driver sleeps while it waits for the device, so all cores are left to reading, the slowest
+ * stage.
  */
 #include "base/clock.h"
-#include "base/parallel.h"
-#include "gpu/blocks/emit.cuh"
 #include "gpu/count/count.cuh"
-#include "gpu/device/gate.h"
-#include "gpu/device/trace.cuh"
+#include "gpu/crew.cuh"
 #include "gpu/feed/feed.cuh"
-#include "gpu/gpu.h"
 #include "gpu/plan.cuh"
 #include "gpu/runs/lsm.cuh"
 
@@ -28,69 +24,47 @@ namespace
 
 template <class Key> struct gpu_engine {
         const struct kc_count_params *params;
-        const struct kc_gpu_params *gpu_params;
         const struct kc_batch_source *source;
-        const struct kc_run_sink *sink;
-        struct kc_gate gate;
-        struct kc_gpu_trace trace;
+        struct kc_gpu_crew<Key> crew;
         struct kc_gpu_plan plan;
-        struct kc_gpu gpu;
         struct kc_gpu_feed *feed;
         struct kc_gpu_counter<Key> *counter;
         struct kc_gpu_lsm<Key> *lsm;
-        struct kc_gpu_emitter<Key> *emitter;
         double start;
-        int nworkers, nreaders;
         uint64_t nkmers, nbatches;
         uint64_t nsaturated; /* within batches; at the end, in all */
-        bool began;          /* the device is ready: sink and job are in use */
         struct kc_count_totals *totals;
 };
 
 } // namespace
 
-/* ---- the device ---- */
-
-template <class Key>
-static enum kc_status open_device(struct gpu_engine<Key> *e, struct kc_error *err)
-{
-        enum kc_status status;
-        int trace = kc_gpu_trace_begin(&e->trace, "open device", 0, NULL);
-        KC_TRY(kc_gpu_wake(e->gpu_params->device, err));
-        KC_TRY(kc_gpu_open(&e->gpu, e->gpu_params->device, e->gpu_params->memory_nbytes, err));
-        KC_TRY(kc_gpu_trace_attach(&e->trace, &e->gpu, err));
-        kc_gpu_trace_end(&e->trace, trace, NULL);
-out:
-        return status;
-}
+/* ---- memory ---- */
 
 /* With read_ahead, uploads begin while the rest of the memory is allocated. Otherwise the workers
  * have read nothing yet and must not read until nothing can fail any more: sequences taken from the
  * source are lost to another engine. */
-template <class Key>
-static enum kc_status take_memory(struct gpu_engine<Key> *e, struct kc_error *err)
+template <class Key> static enum kc_status take_memory(void *ctx, struct kc_error *err)
 {
+        struct gpu_engine<Key> *e = (struct gpu_engine<Key> *)ctx;
         enum kc_status status;
         const struct kc_count_params *p = e->params;
-        const bool early = e->gpu_params->read_ahead;
+        const struct kc_gpu_params *gpu_params = e->crew.params;
+        const bool early = gpu_params->read_ahead;
         struct kc_gpu_lsm_setup lsm = {};
-        int trace = kc_gpu_trace_begin(&e->trace, "take memory", 0, NULL);
-        KC_TRY(kc_gpu_plan_batch<Key>(&e->plan, p, e->gpu.limit_nbytes, err));
+        KC_TRY(kc_gpu_plan_batch<Key>(&e->plan, p, e->crew.gpu.limit_nbytes, err));
         if (early)
-                KC_TRY(kc_gpu_feed_attach(e->feed, &e->gpu, &e->plan.batch, err));
-        KC_TRY(kc_gpu_counter_new(&e->counter, &e->gpu, p->k, p->stranded, e->gpu_params->table,
+                KC_TRY(kc_gpu_feed_attach(e->feed, &e->crew.gpu, &e->plan.batch, err));
+        KC_TRY(kc_gpu_counter_new(&e->counter, &e->crew.gpu, p->k, p->stranded, gpu_params->table,
                                   e->plan.batch.nkmers, err));
-        KC_TRY(kc_gpu_plan_parts<Key>(&e->plan, p, e->gpu.limit_nbytes, err));
+        KC_TRY(kc_gpu_plan_parts<Key>(&e->plan, p, e->crew.gpu.limit_nbytes, err));
         lsm.host_nbytes = e->plan.host_nbytes;
         lsm.tmp_dir = p->tmp_dir;
         lsm.nthreads = p->nthreads;
-        lsm.gate = &e->gate;
-        KC_TRY(kc_gpu_lsm_new(&e->lsm, &e->gpu, &lsm, err));
-        KC_TRY(kc_gpu_emitter_attach(e->emitter, &e->gpu, &e->plan.parts, err));
+        lsm.gate = &e->crew.gate;
+        KC_TRY(kc_gpu_lsm_new(&e->lsm, &e->crew.gpu, &lsm, err));
+        KC_TRY(kc_gpu_emitter_attach(e->crew.emitter, &e->crew.gpu, &e->plan.parts, err));
         if (!early)
-                KC_TRY(kc_gpu_feed_attach(e->feed, &e->gpu, &e->plan.batch, err));
-        kc_gpu_trace_end(&e->trace, trace, NULL);
-        __atomic_store_n(&e->began, true, __ATOMIC_RELEASE);
+                KC_TRY(kc_gpu_feed_attach(e->feed, &e->crew.gpu, &e->plan.batch, err));
 out:
         return status;
 }
@@ -101,11 +75,11 @@ template <class Key>
 static enum kc_status insert(void *ctx, struct kc_gpu_run<Key> *run, struct kc_error *err)
 {
         struct gpu_engine<Key> *e = (struct gpu_engine<Key> *)ctx;
-        int trace = kc_gpu_trace_begin(&e->trace, "insert", e->nbatches, NULL);
+        int trace = kc_gpu_trace_begin(&e->crew.trace, "insert", e->nbatches, NULL);
         enum kc_status status = kc_gpu_lsm_insert(e->lsm, run, err);
-        kc_gpu_trace_end(&e->trace, trace, NULL);
-        if (status == KC_OK && e->sink->expect != NULL)
-                e->sink->expect(e->sink->ctx, kc_gpu_lsm_npairs(e->lsm));
+        kc_gpu_trace_end(&e->crew.trace, trace, NULL);
+        if (status == KC_OK && e->crew.sink->expect != NULL)
+                e->crew.sink->expect(e->crew.sink->ctx, kc_gpu_lsm_npairs(e->lsm));
         return status;
 }
 
@@ -119,9 +93,9 @@ static enum kc_status count_batch(struct gpu_engine<Key> *e, const struct kc_gpu
         };
         int trace;
         KC_TRY(kc_gpu_lsm_make_room(e->lsm, kc_gpu_plan_room<Key>(reads->nkmers), err));
-        trace = kc_gpu_trace_begin(&e->trace, "count", e->nbatches, e->gpu.stream);
+        trace = kc_gpu_trace_begin(&e->crew.trace, "count", e->nbatches, e->crew.gpu.stream);
         KC_TRY(kc_gpu_counter_count(e->counter, reads, &taker, &e->nsaturated, err));
-        kc_gpu_trace_end(&e->trace, trace, e->gpu.stream);
+        kc_gpu_trace_end(&e->crew.trace, trace, e->crew.gpu.stream);
         e->nkmers += reads->nkmers;
         e->nbatches++;
 out:
@@ -140,7 +114,8 @@ static enum kc_status count_all(struct gpu_engine<Key> *e, struct kc_error *err)
                         break;
                 if (reading && kc_gpu_feed_end_seconds(e->feed) > 0) {
                         reading = false;
-                        kc_gate_begin_stage(&e->gate, KC_STAGE_COUNT, 0);
+                        kc_job_expect(e->crew.job, 0);
+                        kc_job_set_stage(e->crew.job, KC_STAGE_COUNT);
                 }
                 KC_TRY(count_batch(e, &reads, err));
                 kc_gpu_feed_give_back(e->feed);
@@ -159,16 +134,17 @@ static enum kc_status merge_all(struct gpu_engine<Key> *e, struct kc_error *err)
         enum kc_status status;
         struct kc_gpu_run<Key> range;
         uint64_t nsaturated, nparts = kc_gpu_lsm_npairs(e->lsm) / e->plan.parts.part_pairs + 1;
-        kc_gate_begin_stage(&e->gate, KC_STAGE_ORDER, nparts);
+        kc_job_expect(e->crew.job, nparts);
+        kc_job_set_stage(e->crew.job, KC_STAGE_ORDER);
         for (uint64_t i = 0;; i++) {
-                int trace = kc_gpu_trace_begin(&e->trace, "merge", i, NULL);
+                int trace = kc_gpu_trace_begin(&e->crew.trace, "merge", i, NULL);
                 KC_TRY(kc_gpu_lsm_next(e->lsm, RANGE_NPAIRS, &range, err));
-                kc_gpu_trace_end(&e->trace, trace, NULL);
+                kc_gpu_trace_end(&e->crew.trace, trace, NULL);
                 if (range.n == 0)
                         break;
-                KC_TRY(kc_gpu_emitter_put_range(e->emitter, &range, err));
+                KC_TRY(kc_gpu_emitter_put_range(e->crew.emitter, &range, err));
         }
-        KC_TRY(kc_gpu_emitter_put(e->emitter, &range, err)); /* an empty range: the end */
+        KC_TRY(kc_gpu_emitter_put(e->crew.emitter, &range, err)); /* an empty range: the end */
         KC_TRY(kc_gpu_lsm_nsaturated(e->lsm, &nsaturated, err));
         e->nsaturated += nsaturated;
 out:
@@ -177,12 +153,11 @@ out:
 
 /* ---- threads ---- */
 
-template <class Key> static enum kc_status drive(struct gpu_engine<Key> *e, struct kc_error *err)
+template <class Key> static enum kc_status drive(void *ctx, struct kc_error *err)
 {
+        struct gpu_engine<Key> *e = (struct gpu_engine<Key> *)ctx;
         enum kc_status status;
         double read, counted;
-        KC_TRY(open_device(e, err));
-        KC_TRY(take_memory(e, err));
         KC_TRY(count_all(e, err));
         counted = kc_clock_seconds();
         read = kc_gpu_feed_end_seconds(e->feed);
@@ -196,27 +171,10 @@ out:
         return status;
 }
 
-/* Thread 0 is the driver, the others are workers 0 .. nworkers-1. The first nreaders of these
- * read. */
-template <class Key> static enum kc_status run(void *ctx, int thread, struct kc_error *err)
+template <class Key> static enum kc_status read_batches(void *ctx, int reader, struct kc_error *err)
 {
         struct gpu_engine<Key> *e = (struct gpu_engine<Key> *)ctx;
-        enum kc_status status;
-        if (thread == 0)
-                return drive(e, err);
-        if (thread <= e->nreaders)
-                KC_TRY(kc_gpu_feed_read(e->feed, thread - 1, err));
-        KC_TRY(kc_gpu_emitter_write(e->emitter, err));
-out:
-        return status;
-}
-
-template <class Key> static void on_failure(void *ctx)
-{
-        struct gpu_engine<Key> *e = (struct gpu_engine<Key> *)ctx;
-        kc_gate_stop(&e->gate);
-        if (__atomic_load_n(&e->began, __ATOMIC_ACQUIRE))
-                e->sink->cancel(e->sink->ctx);
+        return kc_gpu_feed_read(e->feed, reader, err);
 }
 
 /*
@@ -226,7 +184,7 @@ template <class Key> static void on_failure(void *ctx)
 template <class Key> static enum kc_status add_up(struct gpu_engine<Key> *e, struct kc_error *err)
 {
         struct kc_gpu_emit_totals out;
-        kc_gpu_emitter_totals(e->emitter, &out);
+        kc_gpu_emitter_totals(e->crew.emitter, &out);
         if (out.sum + e->nsaturated != e->nkmers)
                 return kc_fail_remedy(err, KC_EDEVICE, KC_REMEDY_CPU,
                                       "the device counted %" PRIu64 " of %" PRIu64
@@ -247,8 +205,8 @@ template <class Key> static enum kc_status add_up(struct gpu_engine<Key> *e, str
 template <class Key> static void count_workers(struct gpu_engine<Key> *e, int nthreads)
 {
         enum { MANY = 8 };
-        e->nworkers = nthreads > MANY ? nthreads - 1 : nthreads;
-        e->nreaders = nthreads > MANY ? nthreads - 2 : nthreads;
+        e->crew.nworkers = nthreads > MANY ? nthreads - 1 : nthreads;
+        e->crew.nreaders = nthreads > MANY ? nthreads - 2 : nthreads;
 }
 
 /* At usual coverage and error rates, one base in NBASES_PER_PAIR begins a k-mer not seen before.
@@ -259,8 +217,8 @@ template <class Key> static void expect_pairs(const struct gpu_engine<Key> *e)
         enum { NBASES_PER_PAIR = 8 };
         const uint64_t most = UINT64_C(1) << 29; /* in case the estimate is far too high */
         uint64_t npairs = e->params->expected_nbases / NBASES_PER_PAIR;
-        if (e->sink->expect != NULL && npairs > 0)
-                e->sink->expect(e->sink->ctx, npairs < most ? npairs : most);
+        if (e->crew.sink->expect != NULL && npairs > 0)
+                e->crew.sink->expect(e->crew.sink->ctx, npairs < most ? npairs : most);
 }
 
 template <class Key> static enum kc_status count(struct gpu_engine<Key> *e, struct kc_error *err)
@@ -268,37 +226,20 @@ template <class Key> static enum kc_status count(struct gpu_engine<Key> *e, stru
         enum kc_status status;
         struct kc_gpu_feed_setup feed = {};
         feed.k = e->params->k;
-        feed.nthreads = e->nreaders;
+        feed.nthreads = e->crew.nreaders;
         feed.source = e->source;
         feed.batch_words = e->plan.host_words;
-        feed.read_ahead = e->gpu_params->read_ahead;
+        feed.read_ahead = e->crew.params->read_ahead;
         expect_pairs(e);
-        KC_TRY(kc_gpu_feed_new(&e->feed, &feed, &e->gate, &e->trace, err));
-        KC_TRY(kc_gpu_emitter_new(&e->emitter, e->params->k, e->sink, &e->gate, &e->trace, err));
-        KC_TRY(kc_parallel(e->nworkers + 1, run<Key>, on_failure<Key>, e, err));
+        KC_TRY(kc_gpu_feed_new(&e->feed, &feed, &e->crew.gate, &e->crew.trace, err));
+        KC_TRY(kc_gpu_crew_run(&e->crew, e->params->k, err));
         KC_TRY(add_up(e, err));
         e->totals->stage_seconds[KC_STAGE_ORDER] = kc_clock_seconds() - e->start -
                                                    e->totals->stage_seconds[KC_STAGE_PARTITION] -
                                                    e->totals->stage_seconds[KC_STAGE_COUNT];
-        KC_TRY(kc_gpu_trace_write(&e->trace, err));
+        KC_TRY(kc_gpu_trace_write(&e->crew.trace, err));
 out:
         return status;
-}
-
-/* The order matters: memory must not be freed while a copy into it is in progress. */
-template <class Key> static void close_all(struct gpu_engine<Key> *e)
-{
-        cudaStream_t streams[] = { e->gpu.upload, e->gpu.stream, e->gpu.download };
-        for (cudaStream_t stream : streams)
-                if (stream != NULL)
-                        (void)cudaStreamSynchronize(stream);
-        kc_gpu_trace_close(&e->trace);
-        kc_gpu_emitter_free(e->emitter);
-        kc_gpu_lsm_free(e->lsm);
-        kc_gpu_counter_free(e->counter);
-        kc_gpu_feed_free(e->feed);
-        kc_gpu_close(&e->gpu);
-        kc_gate_destroy(&e->gate);
 }
 
 template <class Key>
@@ -312,21 +253,26 @@ static enum kc_status count_with(const struct kc_count_params *params,
         struct gpu_engine<Key> e = {
         };
         e.params = params;
-        e.gpu_params = gpu_params;
         e.source = source;
-        e.sink = sink;
         e.totals = totals;
+        e.crew.params = gpu_params;
+        e.crew.sink = sink;
+        e.crew.job = job;
+        e.crew.ctx = &e;
+        e.crew.take_memory = take_memory<Key>;
+        e.crew.drive = drive<Key>;
+        e.crew.read = read_batches<Key>;
         count_workers(&e, params->nthreads);
         e.start = kc_clock_seconds();
-        kc_gate_init(&e.gate, job);
-        kc_gpu_trace_open(&e.trace, gpu_params->trace);
+        kc_gpu_crew_init(&e.crew);
         kc_gpu_plan_host(&e.plan, params, gpu_params);
-        kc_gate_begin_stage(&e.gate, KC_STAGE_PARTITION, 0);
+        kc_job_set_stage(job, KC_STAGE_PARTITION);
         enum kc_status status = count(&e, err);
-        report->began = e.began;
-        report->peak_nbytes = e.gpu.peak_nbytes;
-        report->nbatches = e.nbatches;
-        close_all(&e);
+        kc_gpu_crew_stop(&e.crew, e.nbatches, report);
+        kc_gpu_lsm_free(e.lsm);
+        kc_gpu_counter_free(e.counter);
+        kc_gpu_feed_free(e.feed);
+        kc_gpu_crew_close(&e.crew);
         return status;
 }
 

@@ -14,6 +14,7 @@
 /* ---- writing ---- */
 
 struct kc_store_writer;
+struct kc_store_written; /* defined after kc_store_info */
 
 struct kc_store_options {
         int k;
@@ -23,8 +24,8 @@ struct kc_store_options {
                                  takes the name, flush the name, and keep the old file's mode */
         const int *lock;      /* the caller's kc_store_lock on the file to replace, or NULL */
         kc_name_guard *guard; /* see base/new_file.h; may be NULL */
-        uint32_t min_count;   /* pairs outside [min_count, max_count] are dropped, and counted */
-        uint32_t max_count;   /* 0: no upper bound */
+        uint32_t min_count;   /* the sink's filter: k-mers with lower counts are dropped */
+        uint32_t max_count;   /* those with higher counts, too; 0: no upper bound */
 };
 
 /* What is known about the input after counting; goes into the footer. */
@@ -34,7 +35,7 @@ struct kc_store_origin {
         uint64_t nreads, nbases, nskipped, nlow_quality;
         uint64_t nkmers;     /* k-mers counted */
         uint64_t nsaturated; /* see kc_count_totals */
-        /* left out before the run reached the writer, which adds what its own filter drops */
+        /* left out before the filter; the writer adds what the filter dropped */
         uint64_t ndropped_distinct, ndropped_kmers;
 };
 
@@ -89,9 +90,10 @@ enum kc_status kc_store_end_run(struct kc_store_writer *writer,
  * and switch the file over to the new footer. KC_ECORRUPT, and nothing is left behind, if the
  * identity does not hold: sum of counts + dropped + saturated = nkmers. KC_EIO, also if another
  * file has meanwhile taken the name of the one appended to; KC_ENOMEM. The writer is always freed.
+ *   written  out: what the file holds now; not set on failure. NULL if the caller does not need it
  */
 enum kc_status kc_store_commit(struct kc_store_writer *writer, const struct kc_store_origin *origin,
-                               struct kc_error *err);
+                               struct kc_store_written *written, struct kc_error *err);
 
 /* Discard the new file, or what was appended, and free the writer. NULL is fine. */
 void kc_store_abort(struct kc_store_writer *writer);
@@ -123,6 +125,13 @@ struct kc_store_info {
         uint64_t nreads, nbases, nskipped, nlow_quality;
         const char *const *names; /* of the inputs of all runs of counts; owned by the store */
         size_t nnames;
+};
+
+/* What kc_store_commit has written. */
+struct kc_store_written {
+        struct kc_store_info info; /* as of the file when it is opened again, but without names */
+        uint64_t nunique;          /* k-mers with count 1 in the last run, including those that the
+                                      filter dropped */
 };
 
 /*

@@ -4,11 +4,9 @@
 #ifndef KC_ENGINE_H
 #define KC_ENGINE_H
 
+#include "base/job.h"
 #include "base/status.h"
 
-#ifndef __cplusplus
-#include <stdatomic.h>
-#endif
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -16,7 +14,8 @@
 extern "C" {
 #endif
 
-/* Stages, in the order in which they run; each is timed and shown by the progress bar. */
+/* Stages, in the order in which they run; each is timed and shown by the progress bar. A job's
+ * units are input bytes in the first, which the reader counts, and parts in the others. */
 enum kc_stage {
         KC_STAGE_PARTITION, /* read, parse, pack, cut into super-k-mers */
         KC_STAGE_COUNT,     /* count each partition */
@@ -35,23 +34,11 @@ struct kc_count_params {
 
 struct kc_count_totals {
         uint64_t nkmers;     /* k-mers counted */
-        uint64_t ndistinct;  /* pairs passed to the sink */
+        uint64_t ndistinct;  /* pairs, including those that the sink's filter drops */
         uint64_t nsaturated; /* nkmers minus the sum of counts, which saturate at UINT32_MAX */
         uint64_t spilled_nbytes;
         double stage_seconds[KC_NSTAGES]; /* wall */
 };
-
-#ifndef __cplusplus
-/* A running job, shared with its watchers. Any thread may read all fields and set cancel at any
- * time. */
-struct kc_job {
-        atomic_bool cancel; /* set by a watcher: the engine soon stops with KC_ECANCELED */
-        atomic_int stage;   /* enum kc_stage */
-        atomic_uint_fast64_t
-                done; /* units of the current stage: input bytes (PARTITION), otherwise parts */
-        atomic_uint_fast64_t total; /* 0 if unknown */
-};
-#endif
 
 #ifdef __cplusplus
 }

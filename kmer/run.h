@@ -20,15 +20,59 @@ extern "C" {
 
 enum { KC_RUN_NROWS = 512 };
 
+/* Which pairs of a run a sink wants: those with counts in min_count .. max_count; min_count is at
+ * least 1. { 1, UINT32_MAX } keeps all. */
+struct kc_run_filter {
+        uint32_t min_count, max_count;
+};
+
+static inline bool kc_run_keeps_all(const struct kc_run_filter *filter)
+{
+        return filter->min_count <= 1 && filter->max_count == UINT32_MAX;
+}
+
+/* What the filter has dropped. */
+struct kc_run_dropped {
+        uint64_t ndistinct; /* pairs */
+        uint64_t nkmers;    /* sum of their counts */
+        uint64_t nunique;   /* those with count 1 */
+};
+
+static inline void kc_run_add_dropped(struct kc_run_dropped *to, const struct kc_run_dropped *from)
+{
+        to->ndistinct += from->ndistinct;
+        to->nkmers += from->nkmers;
+        to->nunique += from->nunique;
+}
+
+/*
+ * Remove from the pairs, in place, those that the filter does not keep, and add them to *dropped.
+ * Returns how many are left.
+ *   kmers, counts  in/out [n * nwords], [n]: the order stays
+ */
+size_t kc_run_filter_pairs(const struct kc_run_filter *filter, uint64_t *kmers, uint32_t *counts,
+                           size_t n, int nwords, struct kc_run_dropped *dropped);
+
+/* Pairs of a part, which comes in one or more calls. */
+struct kc_run_pairs {
+        uint64_t part; /* 0, 1, 2, ...: all k-mers of part p are below those of part p+1. No number
+                          is skipped. */
+        bool last;     /* true in the part's final call; one thread makes all calls for a part */
+        size_t n;      /* may be 0 */
+        const uint64_t *kmers;         /* [n * kc_kmer_nwords(k)] ascending, distinct; as in
+                                          kmer.h */
+        const uint32_t *counts;        /* [n], within the filter */
+        struct kc_run_dropped dropped; /* since the previous call for the part */
+};
+
 /*
  * A part of a run that the engine has encoded as blocks of a .kc file (kmer/block_codec.h). Blocks
- * continue across parts: all hold KC_BLOCK_NKMERS k-mers except the last one of the run. Pairs with
- * counts outside the sink's min_count .. max_count have been dropped; rows and big_counts do not
- * include them. Rows and big_counts may be ahead of the blocks, because k-mers wait until their
- * block is full; over the whole run they agree.
+ * continue across parts: all hold KC_BLOCK_NKMERS k-mers except the last one of the run. What
+ * describes the pairs (rows, big_counts, dropped) may be ahead of the blocks, because k-mers wait
+ * until their block is full; over the whole run they agree.
  */
 struct kc_run_blocks {
-        uint64_t part; /* as in put, but each part in a single call */
+        uint64_t part; /* as in kc_run_pairs, but each part in a single call */
         size_t n;      /* k-mers in the blocks */
         size_t nblocks;
         const uint64_t *firsts;       /* [nblocks * kc_kmer_nwords(k)] first k-mer of each block */
@@ -41,33 +85,28 @@ struct kc_run_blocks {
                                        KC_RUN_NROWS */
         const uint32_t *big_counts; /* [nbig] counts of the other kept k-mers, in any order */
         size_t nbig;
-        uint64_t ndropped_distinct, ndropped_kmers; /* dropped k-mers, and the sum of their
-                                                       counts */
-        uint64_t nunique;                           /* pairs with count 1, dropped or not */
+        struct kc_run_dropped dropped;
 };
 
 /*
- * put(ctx, part, last, kmers, counts, n, err): hand over the next n pairs of a part.
- *   part    0, 1, 2, ...: all k-mers of part p are below those of part p+1. No number is skipped.
- *   last    true on the part's final call; one thread hands over a part, in one or more calls
- *   kmers   [n * nwords] ascending, distinct; kc_kmer_nwords(k) words each, as in kmer.h
- *   counts  [n], each at least 1
- *   n       may be 0
- * May be called by several threads at once, for different parts. A call may block until all calls
- * for lower parts have been made, so threads must begin parts in ascending order. The caller may
- * reuse the arrays on return. After a failure in any thread, blocked calls return that failure.
+ * Where a run goes. The engine filters, whichever form it uses: only pairs that `filter` keeps are
+ * handed over, and each call says what was dropped on the way. So an engine that encodes blocks on
+ * a device and one that hands over pairs do the same, and the sink only checks. The totals that an
+ * engine returns (kc_count_totals) include what was dropped.
+ *
+ * put and put_blocks may be called by several threads at once, for different parts, and may block
+ * until all calls for lower parts have been made, so threads must begin parts in ascending order.
+ * The caller may reuse the arrays on return. After a failure in any thread, blocked calls return
+ * that failure.
  */
 struct kc_run_sink {
         void *ctx;
-        enum kc_status (*put)(void *ctx, uint64_t part, bool last, const uint64_t *kmers,
-                              const uint32_t *counts, size_t n, struct kc_error *err);
-        /* Instead of put for a whole run: parts that the engine has encoded. The same rules hold;
-         * the caller may reuse blocks on return. NULL if the sink takes only pairs. */
+        struct kc_run_filter filter;
+        enum kc_status (*put)(void *ctx, const struct kc_run_pairs *pairs, struct kc_error *err);
+        /* Instead of put for a whole run: parts that the engine has encoded. NULL if the sink takes
+         * only pairs. */
         enum kc_status (*put_blocks)(void *ctx, const struct kc_run_blocks *blocks,
                                      struct kc_error *err);
-        /* The count filter for engines that encode blocks; put takes all pairs, whatever their
-         * count. */
-        uint32_t min_count, max_count;
         /* Announces that the run will have about npairs pairs, so that the sink can prepare. Called
          * before the first part, by one thread at a time. NULL if the sink does not need it. */
         void (*expect)(void *ctx, uint64_t npairs);

@@ -155,10 +155,11 @@ static enum kc_status append(const char *path, struct kc_error *err)
         enum kc_status status = kc_store_append(&writer, path, false, &k, &stranded, err);
         if (status != KC_OK)
                 return status;
+        const struct kc_run_pairs pairs = { .last = true, .kmers = kmer, .counts = &twice, .n = 1 };
         struct kc_run_sink sink = kc_store_sink(writer);
-        status = sink.put(sink.ctx, 0, true, kmer, &twice, 1, err);
+        status = sink.put(sink.ctx, &pairs, err);
         if (status == KC_OK)
-                return kc_store_commit(writer, &origin, err);
+                return kc_store_commit(writer, &origin, NULL, err);
         kc_store_abort(writer);
         return status;
 }

@@ -19,8 +19,10 @@ struct pairs {
         bool last;
 };
 
-/* Zeroed but for nwords and fail_at, it is empty. */
+/* Zeroed except for nwords and fail_at, it is empty, and its sink keeps all pairs. */
 struct run {
+        struct kc_run_filter filter; /* of the sink; max_count 0: keep all */
+        struct kc_run_dropped dropped;
         struct pairs *parts;
         size_t nparts;
         int nwords;
@@ -39,25 +41,25 @@ static inline struct pairs *run_part(struct run *run, uint64_t part)
         return &run->parts[part];
 }
 
-static inline enum kc_status run_put(void *ctx, uint64_t number, bool last, const uint64_t *kmers,
-                                     const uint32_t *counts, size_t n, struct kc_error *err)
+static inline enum kc_status run_put(void *ctx, const struct kc_run_pairs *in, struct kc_error *err)
 {
         struct run *run = ctx;
-        size_t nwords = (size_t)run->nwords;
+        const size_t nwords = (size_t)run->nwords, n = in->n;
         if (atomic_fetch_add(&run->ncalls, 1) == run->fail_at)
                 return kc_fail(err, KC_EIO, "the sink is full");
         while (atomic_flag_test_and_set(&run->lock))
                 ;
-        struct pairs *part = run_part(run, number);
+        struct pairs *part = run_part(run, in->part);
         assert_false(part->last);
-        part->kmers = realloc(part->kmers, (part->n + n) * nwords * sizeof *kmers + 1);
-        part->counts = realloc(part->counts, (part->n + n) * sizeof *counts + 1);
+        part->kmers = realloc(part->kmers, (part->n + n) * nwords * sizeof *in->kmers + 1);
+        part->counts = realloc(part->counts, (part->n + n) * sizeof *in->counts + 1);
         if (n > 0) {
-                memcpy(part->kmers + part->n * nwords, kmers, n * nwords * sizeof *kmers);
-                memcpy(part->counts + part->n, counts, n * sizeof *counts);
+                memcpy(part->kmers + part->n * nwords, in->kmers, n * nwords * sizeof *in->kmers);
+                memcpy(part->counts + part->n, in->counts, n * sizeof *in->counts);
         }
         part->n += n;
-        part->last = last;
+        kc_run_add_dropped(&run->dropped, &in->dropped);
+        part->last = in->last;
         atomic_flag_clear(&run->lock);
         return KC_OK;
 }
@@ -106,7 +108,11 @@ static inline void run_free(struct run *run)
 
 static inline struct kc_run_sink run_sink(struct run *run)
 {
-        return (struct kc_run_sink){ .ctx = run, .put = run_put, .cancel = run_cancel };
+        const struct kc_run_filter all = { 1, UINT32_MAX };
+        return (struct kc_run_sink){ .ctx = run,
+                                     .filter = run->filter.max_count != 0 ? run->filter : all,
+                                     .put = run_put,
+                                     .cancel = run_cancel };
 }
 
 #endif

@@ -145,7 +145,8 @@ static enum kc_status prepare_encode(struct bench *bench, void *ctx, struct kc_e
         kc_gpu_encoder_free(e->encoder);
         e->encoder = NULL;
         const struct kc_gpu_encoder_caps caps = { ENCODE_NPAIRS, PART_NPAIRS, NSLOTS };
-        return kc_gpu_encoder_new(&e->encoder, &bench->gpu, e->k, 1, UINT32_MAX, &caps, err);
+        const struct kc_run_filter all = { 1, UINT32_MAX };
+        return kc_gpu_encoder_new(&e->encoder, &bench->gpu, e->k, &all, &caps, err);
 }
 
 template <class Key>

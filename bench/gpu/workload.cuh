@@ -10,6 +10,7 @@
 #include "gpu/device/context.cuh"
 #include "gpu/device/key.cuh"
 #include "gpu/device/reads.cuh"
+#include "tests/random.h"
 
 struct workload {
         uint64_t genome_nbases, nreads, seed;
@@ -40,36 +41,23 @@ static inline uint64_t workload_nbytes(const struct workload *w, int k)
                             workload_spans_per_read(w, k) * sizeof(struct kc_span));
 }
 
-KC_HD uint64_t workload_mix(uint64_t x)
-{
-        x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-        x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-        return x ^ x >> 31;
-}
-
-/* splitmix64 */
-KC_HD uint64_t workload_draw(uint64_t *state)
-{
-        return workload_mix(*state += UINT64_C(0x9e3779b97f4a7c15));
-}
-
 KC_HD uint32_t workload_genome(const struct workload *w, uint64_t position)
 {
-        uint64_t bases = workload_mix(w->seed + (position / 32 + 1) * UINT64_C(0x632be59bd9b4e019));
+        uint64_t bases = random_mix(w->seed + (position / 32 + 1) * UINT64_C(0x632be59bd9b4e019));
         return (uint32_t)(bases >> 2 * (position % 32)) & 3;
 }
 
 /* Write read `number`, packed as in kmer/batch.h, to words [workload_words_per_read]. */
 KC_HD void workload_read(const struct workload *w, uint64_t number, uint64_t *words)
 {
-        uint64_t state = workload_mix(~w->seed) + number * UINT64_C(0xd6e8feb86659fd93);
-        uint64_t start = workload_draw(&state) % (w->genome_nbases - w->length + 1);
-        bool reverse = workload_draw(&state) & 1;
+        uint64_t state = random_mix(~w->seed) + number * UINT64_C(0xd6e8feb86659fd93);
+        uint64_t start = next_random(&state) % (w->genome_nbases - w->length + 1);
+        bool reverse = next_random(&state) & 1;
         uint64_t word = 0;
         for (uint32_t i = 0; i < w->length; i++) {
                 uint32_t base = reverse ? 3 ^ workload_genome(w, start + w->length - 1 - i)
                                         : workload_genome(w, start + i);
-                uint64_t luck = workload_draw(&state);
+                uint64_t luck = next_random(&state);
                 if ((uint32_t)luck < w->error_q32)
                         base = base + 1 + (uint32_t)(luck >> 32) % 3;
                 word |= (uint64_t)(base & 3) << 2 * (i % 32);

@@ -12,6 +12,7 @@
 #include "base/parallel.h"
 #include "io/store.h"
 #include "kmer/block_codec.h"
+#include "tests/random.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,13 +62,6 @@ static void die(const struct kc_error *err)
         exit(1);
 }
 
-static uint64_t hash(uint64_t z)
-{
-        z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-        z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-        return z ^ z >> 31;
-}
-
 /* Pair i of the set: its key lies in the i-th of npairs equal ranges of the upper word. */
 static void make_part(const struct bench *b, uint64_t part, uint64_t *kmers, uint32_t *counts,
                       size_t n)
@@ -76,7 +70,7 @@ static void make_part(const struct bench *b, uint64_t part, uint64_t *kmers, uin
         const uint64_t step = (uint64_t)(((__uint128_t)1 << (top_nbits - 1)) / b->npairs);
         for (size_t i = 0; i < n; i++) {
                 uint64_t index = part * PART_NPAIRS + i,
-                         r = hash(index ^ (index % 2 ? b->variant << 40 : 0));
+                         r = random_mix(index ^ (index % 2 ? b->variant << 40 : 0));
                 uint64_t *kmer = kmers + i * (size_t)b->nwords;
                 for (int w = 0; w + 1 < b->nwords; w++)
                         kmer[w] = r * (uint64_t)(2 * w + 3);
@@ -99,23 +93,28 @@ static enum kc_status give_parts(void *ctx, int worker, struct kc_error *err)
                 if (part >= b->nparts)
                         break;
                 uint64_t nleft = b->npairs - part * PART_NPAIRS;
-                size_t n = nleft < PART_NPAIRS ? (size_t)nleft : PART_NPAIRS;
-                make_part(b, part, kmers, counts, n);
-                status = b->sink->put(b->sink->ctx, part, true, kmers, counts, n, err);
+                const struct kc_run_pairs pairs = {
+                        .part = part,
+                        .last = true,
+                        .kmers = kmers,
+                        .counts = counts,
+                        .n = nleft < PART_NPAIRS ? (size_t)nleft : PART_NPAIRS,
+                };
+                make_part(b, part, kmers, counts, pairs.n);
+                status = b->sink->put(b->sink->ctx, &pairs, err);
         }
         free(kmers);
         free(counts);
         return status;
 }
 
-static enum kc_status drop(void *ctx, uint64_t part, bool last, const uint64_t *kmers,
-                           const uint32_t *counts, size_t n, struct kc_error *err)
+static enum kc_status drop(void *ctx, const struct kc_run_pairs *pairs, struct kc_error *err)
 {
-        (void)part, (void)last, (void)kmers, (void)err;
+        (void)err;
         struct bench *b = ctx;
         uint64_t sum = 0;
-        for (size_t i = 0; i < n; i++)
-                sum += counts[i];
+        for (size_t i = 0; i < pairs->n; i++)
+                sum += pairs->counts[i];
         atomic_fetch_add(&b->sum, sum);
         return KC_OK;
 }
@@ -146,7 +145,7 @@ static void write_store(struct bench *b, const char *path)
         struct kc_run_sink sink = kc_store_sink(writer);
         give_all(b, &sink);
         origin = (struct kc_store_origin){ .nkmers = b->sum };
-        if (kc_store_commit(writer, &origin, &err) != KC_OK)
+        if (kc_store_commit(writer, &origin, NULL, &err) != KC_OK)
                 die(&err);
 }
 
@@ -155,7 +154,7 @@ static void bench_generator(struct bench *b)
 {
         struct clocks begin = now();
         atomic_store(&b->sum, 0);
-        give_all(b, &(struct kc_run_sink){ .ctx = b, .put = drop });
+        give_all(b, &(struct kc_run_sink){ .ctx = b, .filter = { 1, UINT32_MAX }, .put = drop });
         report("generator alone", begin, (double)b->npairs);
 }
 
@@ -187,7 +186,7 @@ static void merge_files(const struct bench *b, const char *const *inputs, const 
                 die(&err);
         struct kc_run_sink sink = kc_store_sink(writer);
         if (kc_set_run(&set, b->nthreads, NULL, &sink, &origin, &names, &err) != KC_OK ||
-            kc_store_commit(writer, &origin, &err) != KC_OK)
+            kc_store_commit(writer, &origin, NULL, &err) != KC_OK)
                 die(&err);
         free(names);
         for (int i = 0; i < 2; i++)
@@ -283,7 +282,7 @@ static void bench_lookup(struct bench *b)
         if (kc_lookup_open(&lookup, b->store, &err) != KC_OK)
                 die(&err);
         for (int i = 0; i < NLOOKUPS; i++) {
-                kmer[b->nwords - 1] = hash((uint64_t)i) >> (64 - top_nbits);
+                kmer[b->nwords - 1] = random_mix((uint64_t)i) >> (64 - top_nbits);
                 if (kc_lookup_count(lookup, kmer, &count, &err) != KC_OK)
                         die(&err);
         }

@@ -257,7 +257,7 @@ static const struct mix MIXES[] = {
 
 KC_HD uint8_t op_of(uint64_t i, uint32_t insert, uint32_t erase)
 {
-        uint64_t luck = workload_mix(workload_mix(i + 1)) % 100;
+        uint64_t luck = random_mix(random_mix(i + 1)) % 100;
         return luck < insert           ? KC_HOPSCOTCH_INSERT
                : luck < insert + erase ? KC_HOPSCOTCH_ERASE
                                        : KC_HOPSCOTCH_FIND;

@@ -36,7 +36,7 @@ static __global__ void elements_kernel(uint32_t *words, uint32_t *values, uint32
         if (i >= n)
                 return;
         uint32_t number = first + i;
-        uint64_t luck = workload_mix(number);
+        uint64_t luck = random_mix(number);
         if (number > 0 && luck % 100 < stale)
                 number = (uint32_t)(luck >> 32) % number;
         words[i] = kc_lsm_insertion(key_of(number));
@@ -63,7 +63,7 @@ static __global__ void intervals_kernel(uint32_t *from, uint32_t *to, uint32_t n
         if (i >= n)
                 return;
         uint32_t room = MASK - (width - 1);
-        from[i] = (uint32_t)(workload_mix(i) % ((uint64_t)room + 1));
+        from[i] = (uint32_t)(random_mix(i) % ((uint64_t)room + 1));
         to[i] = from[i] + (width - 1);
 }
 

@@ -402,7 +402,7 @@ __global__ static void mix_kernel(Key *keys, uint8_t *kinds, uint64_t n, const K
         uint64_t i = blockIdx.x * (uint64_t)THREADS + threadIdx.x;
         if (i >= n)
                 return;
-        uint64_t luck = workload_mix(i + 1);
+        uint64_t luck = random_mix(i + 1);
         unsigned percent = (unsigned)(luck % 100), kind = 0;
         for (; kind < 3 && percent >= mix.percent[kind]; kind++)
                 percent -= mix.percent[kind];

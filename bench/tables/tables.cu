@@ -25,7 +25,7 @@ KC_HD uint32_t permute(uint32_t x, uint64_t seed)
 
 KC_HD kc_key64 permute(kc_key64 x, uint64_t seed)
 {
-        return workload_mix(x + workload_mix(seed));
+        return random_mix(x + random_mix(seed));
 }
 
 KC_HD kc_key128 permute(kc_key128 x, uint64_t seed)
@@ -85,8 +85,8 @@ KC_HD uint64_t zipf_rank(const struct zipf *z, uint64_t universe, uint64_t *stat
 {
         double rank = 1;
         for (int i = 0; i < ZIPF_MAX_TRIES; i++) {
-                double u = z->end +
-                           (double)(workload_draw(state) >> 11) * 0x1p-53 * (z->begin - z->end);
+                double u =
+                        z->end + (double)(next_random(state) >> 11) * 0x1p-53 * (z->begin - z->end);
                 double x = z->inverse(u);
                 rank = floor(x + 0.5);
                 rank = rank < 1 ? 1 : rank > (double)universe ? (double)universe : rank;
@@ -101,8 +101,8 @@ KC_HD uint64_t zipf_rank(const struct zipf *z, uint64_t universe, uint64_t *stat
 /* The position of key i of n in the permutation. */
 KC_HD uint64_t rank_of(const struct tables_draw *draw, const struct zipf *z, uint64_t n, uint64_t i)
 {
-        uint64_t state = workload_mix(draw->seed) ^ workload_mix(i + 1);
-        uint64_t luck = workload_draw(&state);
+        uint64_t state = random_mix(draw->seed) ^ random_mix(i + 1);
+        uint64_t luck = next_random(&state);
         if (draw->kind == TABLES_UNIFORM)
                 return luck % draw->universe;
         if (draw->kind == TABLES_ZIPF)
@@ -141,7 +141,7 @@ __global__ static void values_kernel(uint32_t *values, uint64_t n, uint64_t seed
 {
         uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x;
         if (i < n)
-                values[i] = (uint32_t)(workload_mix(workload_mix(seed) + i) >> 33);
+                values[i] = (uint32_t)(random_mix(random_mix(seed) + i) >> 33);
 }
 
 enum kc_status tables_values(struct kc_gpu *gpu, uint32_t *values, uint64_t n, uint64_t seed,

@@ -18,6 +18,7 @@ template <class Key> struct pairs {
 template <class Key> struct kc_gpu_emitter {
         int k;
         const struct kc_run_sink *sink;
+        struct kc_job *job;
         struct kc_gate *gate;
         struct kc_gpu_trace *trace;
         struct kc_gpu *gpu; /* NULL: not attached */
@@ -36,14 +37,16 @@ template <class Key> struct kc_gpu_emitter {
 
 template <class Key>
 enum kc_status kc_gpu_emitter_new(struct kc_gpu_emitter<Key> **emitter, int k,
-                                  const struct kc_run_sink *sink, struct kc_gate *gate,
-                                  struct kc_gpu_trace *trace, struct kc_error *err)
+                                  const struct kc_run_sink *sink, struct kc_job *job,
+                                  struct kc_gate *gate, struct kc_gpu_trace *trace,
+                                  struct kc_error *err)
 {
         *emitter = (struct kc_gpu_emitter<Key> *)calloc(1, sizeof **emitter);
         if (*emitter == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         (*emitter)->k = k;
         (*emitter)->sink = sink;
+        (*emitter)->job = job;
         (*emitter)->gate = gate;
         (*emitter)->trace = trace;
         return KC_OK;
@@ -81,8 +84,7 @@ enum kc_status kc_gpu_emitter_attach(struct kc_gpu_emitter<Key> *e, struct kc_gp
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         if (e->sink->put_blocks == NULL)
                 return make_pairs(e, err);
-        return kc_gpu_encoder_new(&e->encoder, gpu, e->k, e->sink->min_count, e->sink->max_count,
-                                  caps, err);
+        return kc_gpu_encoder_new(&e->encoder, gpu, e->k, &e->sink->filter, caps, err);
 }
 
 template <class Key> void kc_gpu_emitter_free(struct kc_gpu_emitter<Key> *e)
@@ -230,25 +232,31 @@ static enum kc_status put_pairs(struct kc_gpu_emitter<Key> *e, uint64_t part, in
                                 struct kc_gpu_emit_totals *totals, struct kc_error *err)
 {
         const struct pairs<Key> *p = &e->pairs[slot];
+        struct kc_run_pairs out = {};
         kc_gpu_trace_end(e->trace, e->traces[slot], NULL);
         int trace = kc_gpu_trace_begin(e->trace, "write", part, NULL);
         totals->ndistinct += p->n;
         add_counts(totals, p->counts, p->n);
-        enum kc_status status = e->sink->put(e->sink->ctx, part, true, (const uint64_t *)p->kmers,
-                                             p->counts, p->n, err);
+        out.part = part;
+        out.last = true;
+        out.kmers = (const uint64_t *)p->kmers;
+        out.counts = p->counts;
+        out.n = kc_run_filter_pairs(&e->sink->filter, (uint64_t *)p->kmers, p->counts, p->n,
+                                    sizeof(Key) / sizeof(uint64_t), &out.dropped);
+        enum kc_status status = e->sink->put(e->sink->ctx, &out, err);
         kc_gpu_trace_end(e->trace, trace, NULL);
         return status;
 }
 
 static void add_blocks(struct kc_gpu_emit_totals *totals, const struct kc_run_blocks *blocks)
 {
-        totals->ndistinct += blocks->nbig + blocks->ndropped_distinct;
+        totals->ndistinct += blocks->nbig + blocks->dropped.ndistinct;
         for (uint64_t count = 1; count < KC_RUN_NROWS; count++) {
                 totals->ndistinct += blocks->rows[count];
                 totals->sum += count * blocks->rows[count];
         }
         add_counts(totals, blocks->big_counts, blocks->nbig);
-        totals->sum += blocks->ndropped_kmers;
+        totals->sum += blocks->dropped.nkmers;
 }
 
 template <class Key>
@@ -274,7 +282,7 @@ template <class Key> static void done(struct kc_gpu_emitter<Key> *e, int slot)
         e->busy[slot] = false;
         kc_gate_wake(e->gate, KC_GATE_DRIVER);
         kc_gate_leave(e->gate);
-        kc_gate_advance(e->gate, 1);
+        kc_job_advance(e->job, 1);
 }
 
 template <class Key>
@@ -311,8 +319,8 @@ void kc_gpu_emitter_totals(const struct kc_gpu_emitter<Key> *e, struct kc_gpu_em
 
 #define INSTANTIATE(Key) \
         template enum kc_status kc_gpu_emitter_new<Key>( \
-                struct kc_gpu_emitter<Key> **, int, const struct kc_run_sink *, struct kc_gate *, \
-                struct kc_gpu_trace *, struct kc_error *); \
+                struct kc_gpu_emitter<Key> **, int, const struct kc_run_sink *, struct kc_job *, \
+                struct kc_gate *, struct kc_gpu_trace *, struct kc_error *); \
         template enum kc_status kc_gpu_emitter_attach<Key>( \
                 struct kc_gpu_emitter<Key> *, struct kc_gpu *, const struct kc_gpu_encoder_caps *, \
                 struct kc_error *); \

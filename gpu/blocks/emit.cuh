@@ -5,6 +5,7 @@
 #ifndef KC_GPU_BLOCKS_EMIT_CUH
 #define KC_GPU_BLOCKS_EMIT_CUH
 
+#include "base/job.h"
 #include "gpu/blocks/encode.cuh"
 #include "gpu/device/gate.h"
 #include "gpu/device/run.cuh"
@@ -14,16 +15,17 @@
 template <class Key> struct kc_gpu_emitter;
 
 struct kc_gpu_emit_totals {
-        uint64_t ndistinct; /* pairs given to the sink or dropped by its filter */
+        uint64_t ndistinct; /* pairs given to the sink or dropped by the filter */
         uint64_t sum;       /* of their counts */
 };
 
-/* Create an emitter. Uses no device yet, so workers may already wait in kc_gpu_emitter_write.
- * KC_ENOMEM. */
+/* Create an emitter, which counts the parts that are written as units of the job. Uses no device
+ * yet, so workers may already wait in kc_gpu_emitter_write. KC_ENOMEM. */
 template <class Key>
 enum kc_status kc_gpu_emitter_new(struct kc_gpu_emitter<Key> **emitter, int k,
-                                  const struct kc_run_sink *sink, struct kc_gate *gate,
-                                  struct kc_gpu_trace *trace, struct kc_error *err);
+                                  const struct kc_run_sink *sink, struct kc_job *job,
+                                  struct kc_gate *gate, struct kc_gpu_trace *trace,
+                                  struct kc_error *err);
 
 /* Driver only: allocate memory. KC_ENOMEM, KC_EDEVICE. */
 template <class Key>

@@ -77,7 +77,7 @@ static enum kc_status begin(struct kc_gpu_encoder<Key> *e, const struct kc_gpu_r
                  e->ncarry,      last,         e->found.totals };
         encode_begin_kernel<<<1, THREADS, 0, e->gpu->stream>>>(e->found.totals, range->n);
         KC_TRY(KC_LAUNCHED());
-        if (range->n > 0 && !keeps_all(&e->filter)) {
+        if (range->n > 0 && !kc_run_keeps_all(&e->filter)) {
                 KC_TRY(filter_range(e, range, err));
                 src->kmers = e->kept_kmers;
                 src->counts = e->kept_counts;
@@ -213,9 +213,8 @@ static enum kc_status report_totals(struct kc_gpu_encoder<Key> *e, struct encode
                 s->rows[i] = totals->rows[i];
         s->blocks.big_counts = s->big_counts;
         s->blocks.nbig = nbig;
-        s->blocks.ndropped_distinct = totals->ndropped_distinct;
-        s->blocks.ndropped_kmers = totals->ndropped_kmers;
-        s->blocks.nunique = keeps_all(&e->filter) ? totals->rows[1] : totals->nunique;
+        s->blocks.dropped = { totals->ndropped_distinct, totals->ndropped_kmers,
+                              totals->ndropped_unique };
         return KC_OK;
 }
 

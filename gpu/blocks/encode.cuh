@@ -19,11 +19,10 @@ struct kc_gpu_encoder_caps {
         int nslots;        /* parts that can be downloaded at once */
 };
 
-/* Pairs with counts outside min_count .. max_count are dropped, and counted. KC_ENOMEM,
- * KC_EDEVICE. */
+/* The encoder applies the filter to all pairs. KC_ENOMEM, KC_EDEVICE. */
 template <class Key>
 enum kc_status kc_gpu_encoder_new(struct kc_gpu_encoder<Key> **encoder, struct kc_gpu *gpu, int k,
-                                  uint32_t min_count, uint32_t max_count,
+                                  const struct kc_run_filter *filter,
                                   const struct kc_gpu_encoder_caps *caps, struct kc_error *err);
 /* NULL is fine. */
 template <class Key> void kc_gpu_encoder_free(struct kc_gpu_encoder<Key> *encoder);

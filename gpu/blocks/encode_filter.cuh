@@ -25,14 +25,14 @@ static __device__ void add_all(unsigned long long *sum, unsigned long long x)
                 atomicAdd(sum, x);
 }
 
-static __device__ bool passes(const struct encode_filter *filter, uint32_t count)
+static __device__ bool passes(const struct kc_run_filter *filter, uint32_t count)
 {
         return count >= filter->min_count && count <= filter->max_count;
 }
 
 /* sizes[tile]: how many of each KC_BLOCK_NKMERS pairs pass; one more element, 0, at the end. */
 static __global__ void __launch_bounds__(THREADS)
-        encode_count_passing_kernel(const uint32_t *counts, uint64_t n, struct encode_filter filter,
+        encode_count_passing_kernel(const uint32_t *counts, uint64_t n, struct kc_run_filter filter,
                                     size_t ntiles, uint64_t *sizes, struct encode_totals *totals)
 {
         unsigned long long ndropped = 0, sum_dropped = 0, nunique = 0;
@@ -44,7 +44,7 @@ static __global__ void __launch_bounds__(THREADS)
                         uint32_t count = i < n ? counts[i] : 0;
                         bool pass = i < n && passes(&filter, count);
                         npassing += (uint32_t)__popc(ballot_of(pass));
-                        nunique += count == 1;
+                        nunique += count == 1 && !pass;
                         ndropped += i < n && !pass;
                         sum_dropped += pass ? 0 : count;
                 }
@@ -53,13 +53,13 @@ static __global__ void __launch_bounds__(THREADS)
         }
         add_all(&totals->ndropped_distinct, ndropped);
         add_all(&totals->ndropped_kmers, sum_dropped);
-        add_all(&totals->nunique, nunique);
+        add_all(&totals->ndropped_unique, nunique);
 }
 
 template <class Key>
 static __global__ void __launch_bounds__(THREADS)
         encode_move_passing_kernel(const Key *kmers, const uint32_t *counts, uint64_t n,
-                                   struct encode_filter filter, size_t ntiles,
+                                   struct kc_run_filter filter, size_t ntiles,
                                    const uint64_t *offsets, Key *out_kmers, uint32_t *out_counts,
                                    struct encode_totals *totals)
 {

@@ -11,13 +11,9 @@
 struct encode_totals {
         unsigned long long npairs; /* pairs that pass the filter */
         unsigned long long nbig;   /* counts of at least KC_RUN_NROWS */
-        unsigned long long ndropped_distinct, ndropped_kmers, nunique; /* counted by the filter */
+        /* dropped by the filter: pairs, the sum of their counts, those with count 1 */
+        unsigned long long ndropped_distinct, ndropped_kmers, ndropped_unique;
         unsigned long long rows[KC_RUN_NROWS];
-};
-
-/* Pairs with counts outside are dropped. */
-struct encode_filter {
-        uint32_t min_count, max_count;
 };
 
 /* Pinned memory that grows. */
@@ -61,7 +57,7 @@ template <class Key> struct encode_slot {
 
 template <class Key> struct kc_gpu_encoder {
         struct kc_gpu *gpu;
-        struct encode_filter filter;
+        struct kc_run_filter filter;
         struct kc_gpu_encoder_caps caps;
         size_t max_blocks, part_blocks; /* maximum of a range, of a part */
         int k;
@@ -81,11 +77,6 @@ template <class Key> struct kc_gpu_encoder {
         void *scan_scratch;
         size_t scan_nbytes;
 };
-
-static inline bool keeps_all(const struct encode_filter *filter)
-{
-        return filter->min_count <= 1 && filter->max_count == UINT32_MAX;
-}
 
 /* Make it at least nbytes large; if it grows, its contents are lost. KC_ENOMEM. */
 enum kc_status kc_encode_grow(struct encode_pinned *pinned, size_t nbytes, struct kc_error *err);

@@ -168,7 +168,7 @@ static enum kc_status make_memory(struct kc_gpu_encoder<Key> *e, struct kc_error
         enum kc_status status = KC_OK;
         struct kc_gpu *gpu = e->gpu;
         const size_t n = e->max_blocks + 1;
-        const size_t nkept = keeps_all(&e->filter) ? 0 : e->caps.max_pairs;
+        const size_t nkept = kc_run_keeps_all(&e->filter) ? 0 : e->caps.max_pairs;
         KC_TRY(kc_gpu_new(gpu, &e->carry_kmers, KC_BLOCK_NKMERS, err));
         KC_TRY(kc_gpu_new(gpu, &e->carry_counts, KC_BLOCK_NKMERS, err));
         KC_TRY(kc_gpu_new(gpu, &e->kept_kmers, nkept, err));
@@ -211,7 +211,7 @@ template <class Key> void kc_gpu_encoder_free(struct kc_gpu_encoder<Key> *e)
 
 template <class Key>
 enum kc_status kc_gpu_encoder_new(struct kc_gpu_encoder<Key> **encoder, struct kc_gpu *gpu, int k,
-                                  uint32_t min_count, uint32_t max_count,
+                                  const struct kc_run_filter *filter,
                                   const struct kc_gpu_encoder_caps *caps, struct kc_error *err)
 {
         struct kc_gpu_encoder<Key> *e = (struct kc_gpu_encoder<Key> *)calloc(1, sizeof *e);
@@ -220,7 +220,7 @@ enum kc_status kc_gpu_encoder_new(struct kc_gpu_encoder<Key> **encoder, struct k
                 return kc_fail(err, KC_ENOMEM, "out of memory for encoding blocks");
         e->gpu = gpu;
         e->k = k;
-        e->filter = { min_count, max_count };
+        e->filter = *filter;
         e->caps = *caps;
         e->max_blocks = most_blocks(caps->max_pairs);
         e->part_blocks = part_blocks_of(caps);
@@ -239,7 +239,7 @@ enum kc_status kc_gpu_encoder_new(struct kc_gpu_encoder<Key> **encoder, struct k
 
 #define INSTANTIATE(Key) \
         template enum kc_status kc_gpu_encoder_new<Key>( \
-                struct kc_gpu_encoder<Key> **, struct kc_gpu *, int, uint32_t, uint32_t, \
+                struct kc_gpu_encoder<Key> **, struct kc_gpu *, int, const struct kc_run_filter *, \
                 const struct kc_gpu_encoder_caps *, struct kc_error *); \
         template void kc_gpu_encoder_free<Key>(struct kc_gpu_encoder<Key> *); \
         template size_t kc_gpu_encoder_nbytes<Key>(size_t); \

@@ -4,7 +4,7 @@
 
 enum { WAIT_NS = 50 * 1000 * 1000 };
 
-void kc_gate_init(struct kc_gate *gate, struct kc_job *job)
+void kc_gate_init(struct kc_gate *gate, const struct kc_job *job)
 {
         pthread_condattr_t clock;
         pthread_mutex_init(&gate->lock, NULL);
@@ -36,8 +36,7 @@ void kc_gate_leave(struct kc_gate *gate)
 
 enum kc_status kc_gate_check(struct kc_gate *gate, struct kc_error *err)
 {
-        if (atomic_load_explicit(&gate->job->cancel, memory_order_relaxed) ||
-            __atomic_load_n(&gate->stopped, __ATOMIC_RELAXED))
+        if (kc_job_is_canceled(gate->job) || __atomic_load_n(&gate->stopped, __ATOMIC_RELAXED))
                 return kc_fail(err, KC_ECANCELED, "canceled");
         return KC_OK;
 }
@@ -70,18 +69,4 @@ void kc_gate_stop(struct kc_gate *gate)
         pthread_mutex_lock(&gate->lock);
         kc_gate_wake_all(gate);
         pthread_mutex_unlock(&gate->lock);
-}
-
-void kc_gate_begin_stage(struct kc_gate *gate, enum kc_stage stage, uint64_t total)
-{
-        if (stage != KC_STAGE_PARTITION) {
-                atomic_store(&gate->job->done, 0);
-                atomic_store(&gate->job->total, total);
-        }
-        atomic_store(&gate->job->stage, (int)stage);
-}
-
-void kc_gate_advance(struct kc_gate *gate, uint64_t n)
-{
-        atomic_fetch_add_explicit(&gate->job->done, n, memory_order_relaxed);
 }

@@ -1,19 +1,17 @@
 /*
- * Where the threads of the CUDA engine wait for each other, and the way to the job for C++ code,
- * which does not see the definition of struct kc_job.
+ * Where the threads of the CUDA engine wait for each other, until the job is canceled.
  */
 #ifndef KC_GPU_DEVICE_GATE_H
 #define KC_GPU_DEVICE_GATE_H
 
-#include "kmer/engine.h"
+#include "base/job.h"
+#include "base/status.h"
 
 #include <pthread.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-struct kc_job;
 
 /* What a thread waits for. Threads that wait for parts usually have a bell each: waking all of them
  * for an event that concerns one costs more than most parts take. */
@@ -35,11 +33,11 @@ static inline enum kc_gate_bell kc_gate_part(uint64_t part)
 struct kc_gate {
         pthread_mutex_t lock;
         pthread_cond_t bells[KC_GATE_NBELLS];
-        struct kc_job *job;
+        const struct kc_job *job;
         bool stopped;
 };
 
-void kc_gate_init(struct kc_gate *gate, struct kc_job *job);
+void kc_gate_init(struct kc_gate *gate, const struct kc_job *job);
 void kc_gate_destroy(struct kc_gate *gate);
 
 void kc_gate_enter(struct kc_gate *gate);
@@ -59,11 +57,6 @@ void kc_gate_wake_all(struct kc_gate *gate);
 
 /* Outside: make all waits and checks fail from now on. */
 void kc_gate_stop(struct kc_gate *gate);
-
-/* Report the current stage to the job's watcher. In KC_STAGE_PARTITION the reader reports done and
- * total, and the argument is ignored. */
-void kc_gate_begin_stage(struct kc_gate *gate, enum kc_stage stage, uint64_t total);
-void kc_gate_advance(struct kc_gate *gate, uint64_t n);
 
 #ifdef __cplusplus
 }

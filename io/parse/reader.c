@@ -214,9 +214,7 @@ static void count_input(struct kc_reader *reader, struct worker *w)
 {
         add_to(&w->input_nbytes, w->chunk.input_nbytes);
         add_to(&w->text_nbytes, w->chunk.end - w->chunk.text);
-        if (reader->job != NULL)
-                atomic_fetch_add_explicit(&reader->job->done, w->chunk.input_nbytes,
-                                          memory_order_relaxed);
+        kc_job_advance(reader->job, w->chunk.input_nbytes);
 }
 
 static void publish(struct worker *w)
@@ -250,11 +248,6 @@ static enum kc_status refill(struct kc_reader *reader, struct worker *w, bool *e
         return status;
 }
 
-static bool is_canceled(const struct kc_reader *reader)
-{
-        return reader->job != NULL && atomic_load(&reader->job->cancel);
-}
-
 static enum kc_status fill_batch(struct kc_reader *reader, struct worker *w, struct kc_batch *batch,
                                  struct kc_error *err)
 {
@@ -263,7 +256,7 @@ static enum kc_status fill_batch(struct kc_reader *reader, struct worker *w, str
         while (!end && kc_segmenter_pack(&w->segmenter, &w->chunk, batch)) {
                 if (atomic_load(&reader->failed))
                         return KC_OK;
-                if (is_canceled(reader))
+                if (kc_job_is_canceled(reader->job))
                         return kc_fail(err, KC_ECANCELED, "stopped");
                 enum kc_status status = refill(reader, w, &end, err);
                 if (status != KC_OK)
@@ -341,10 +334,7 @@ static enum kc_status inspect_all(struct kc_reader *reader, struct kc_error *err
         }
         if (!size_known)
                 reader->expected_nbases = 0;
-        if (reader->job != NULL) {
-                atomic_store(&reader->job->done, 0);
-                atomic_store(&reader->job->total, size_known ? total : 0);
-        }
+        kc_job_expect(reader->job, size_known ? total : 0);
         return KC_OK;
 }
 

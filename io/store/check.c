@@ -96,13 +96,12 @@ static enum kc_status check_pages(void *ctx, int worker, struct kc_error *err)
                 uint64_t page = atomic_fetch_add(&c->next_page, 1);
                 if (page >= c->run->npages)
                         break;
-                if (c->job != NULL && atomic_load(&c->job->cancel)) {
+                if (kc_job_is_canceled(c->job)) {
                         status = kc_fail(err, KC_ECANCELED, "canceled");
                         break;
                 }
                 KC_TRY(check_page(c, &walk, page, &c->tallies[worker], err));
-                if (c->job != NULL)
-                        atomic_fetch_add(&c->job->done, 1);
+                kc_job_advance(c->job, 1);
         }
 out:
         kc_walk_free(&walk);
@@ -190,10 +189,7 @@ enum kc_status kc_store_check(struct kc_store *store, int nthreads, struct kc_jo
         uint64_t npages = 0;
         for (uint32_t r = 0; r < store->nruns; r++)
                 npages += store->runs[r].npages;
-        if (job != NULL) {
-                atomic_store(&job->done, 0);
-                atomic_store(&job->total, npages);
-        }
+        kc_job_expect(job, npages);
         for (uint32_t r = 0; r < store->nruns; r++) {
                 struct store_check c = { .store = store, .run = &store->runs[r], .job = job };
                 KC_TRY(check_run(&c, nthreads, err));

@@ -357,3 +357,49 @@ damaged:
                               "%s is damaged: its footer (offset %llu) is wrong", file->path,
                               (unsigned long long)file->footer_offset);
 }
+
+/* ---- what the runs hold ---- */
+
+static void add_run_info(struct kc_store_info *info, const struct kc_run *run)
+{
+        const struct kc_run_record *r = &run->record;
+        info->nlinked_runs += run->linked;
+        if (run->kind == KC_RUN_TOMBSTONES) {
+                info->ntombstone_runs++;
+                info->ntombstones += r->ndistinct;
+                return;
+        }
+        if (r->min_count < info->min_count)
+                info->min_count = (uint32_t)r->min_count;
+        if (r->max_count > info->max_count_kept)
+                info->max_count_kept = (uint32_t)r->max_count;
+        info->ndistinct += r->ndistinct;
+        info->sum += r->sum;
+        info->nkmers += r->nkmers;
+        info->nsaturated += r->nsaturated;
+        info->ndropped_kmers += r->ndropped_kmers;
+        info->ndropped_distinct += r->ndropped_distinct;
+        info->nreads += r->nreads;
+        info->nbases += r->nbases;
+        info->nskipped += r->nskipped;
+        info->nlow_quality += r->nlow_quality;
+        if (r->nhistogram == 0)
+                return;
+        if (run->rows[0].count == 1)
+                info->nunique += run->rows[0].ndistinct;
+        uint64_t most = run->rows[r->nhistogram - 1].count;
+        info->max_count = most > info->max_count ? most : info->max_count;
+}
+
+void kc_runs_info(const struct kc_run *runs, uint32_t nruns, struct kc_store_info *info)
+{
+        *info = (struct kc_store_info){ .version = KC_STORE_VERSION,
+                                        .nruns = nruns,
+                                        .min_count = UINT32_MAX };
+        for (uint32_t r = 0; r < nruns; r++)
+                add_run_info(info, &runs[r]);
+        if (info->ntombstone_runs == info->nruns) { /* no run has bounds */
+                info->min_count = 1;
+                info->max_count_kept = UINT32_MAX;
+        }
+}

@@ -100,4 +100,8 @@ enum kc_status kc_footer_parse(const uint64_t *footer, size_t nwords,
                                const struct kc_file_shape *file, struct kc_run **runs,
                                uint32_t *nruns, struct kc_error *err);
 
+/* Sum up what the runs of a file hold. Sets all of *info except k, stranded, file_nbytes and the
+ * names, which are 0. */
+void kc_runs_info(const struct kc_run *runs, uint32_t nruns, struct kc_store_info *info);
+
 #endif

@@ -68,13 +68,12 @@ static enum kc_status merge_parts(void *ctx, int worker, struct kc_error *err)
                 size_t part = atomic_fetch_add(&p->next, 1);
                 if (part > p->nbounds)
                         break;
-                if (p->job != NULL && atomic_load(&p->job->cancel)) {
+                if (kc_job_is_canceled(p->job)) {
                         status = kc_fail(err, KC_ECANCELED, "canceled");
                         goto out;
                 }
                 KC_TRY(merge_part(p, merge, worker, part, err));
-                if (p->job != NULL)
-                        atomic_fetch_add(&p->job->done, 1);
+                kc_job_advance(p->job, 1);
         }
         add_totals(p, kc_merge_get_totals(merge));
 out:
@@ -100,10 +99,7 @@ enum kc_status kc_parts_merge(const struct kc_set *set, int nthreads, struct kc_
                 nparts = MAX_PARTS;
         enum kc_status status;
         KC_TRY(kc_stores_split(set->stores, set->nstores, nparts, &p.bounds, &p.nbounds, err));
-        if (job != NULL) {
-                atomic_store(&job->done, 0);
-                atomic_store(&job->total, p.nbounds + 1);
-        }
+        kc_job_expect(job, p.nbounds + 1);
         if ((size_t)nthreads > p.nbounds + 1)
                 nthreads = (int)p.nbounds + 1;
         pthread_mutex_init(&p.lock, NULL);

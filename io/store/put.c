@@ -5,7 +5,7 @@
  * many k-mers came before it, and where it goes depends on how long their blocks are. Both are
  * decided in short serial sections, in the order of the parts; the work is done outside them:
  *
- *      check, filter, tally        in parallel
+ *      check, tally                in parallel
  *      cut:   carry in, carry out  in turn: copies less than two blocks
  *      plan the blocks' layouts    in parallel
  *      claim: file space, index    in turn: a few words per block
@@ -28,19 +28,12 @@ enum {
 
 /* ---- failure ---- */
 
-static void wake_all(struct kc_store_writer *w)
-{
-        for (int i = 0; i < KC_WRITER_NCONDITIONS; i++) {
-                pthread_cond_broadcast(&w->part_turn[i]);
-                pthread_cond_broadcast(&w->ticket_turn[i]);
-        }
-}
-
 void kc_writer_fail(struct kc_store_writer *w, const struct kc_error *failure)
 {
         pthread_mutex_lock(&w->lock);
         kc_fail_as(&w->failure, failure);
-        wake_all(w);
+        kc_turn_stop(&w->parts);
+        kc_turn_stop(&w->tickets);
         pthread_mutex_unlock(&w->lock);
 }
 
@@ -60,8 +53,6 @@ void kc_encoder_free(struct kc_encoder *e)
                 return;
         kc_tally_free(&e->tally);
         free(e->head_kmers);
-        free(e->kept_kmers);
-        free(e->kept_counts);
         free(e->plans);
         free(e->checksums);
         free(e->words);
@@ -114,7 +105,7 @@ void kc_writer_give_encoder(struct kc_store_writer *w, struct kc_encoder *e)
         pthread_mutex_unlock(&w->lock);
 }
 
-/* ---- check and filter ---- */
+/* ---- check ---- */
 
 KC_SIMD_CLONES
 static bool is_ascending(const uint64_t *kmers, size_t n, int nwords)
@@ -131,77 +122,25 @@ static bool is_ascending(const uint64_t *kmers, size_t n, int nwords)
 }
 
 KC_SIMD_CLONES
-static bool are_positive(const uint32_t *counts, size_t n)
+static bool are_kept(const struct kc_run_filter *filter, const uint32_t *counts, size_t n)
 {
-        bool positive = true;
+        bool kept = true;
         for (size_t i = 0; i < n; i++)
-                positive &= counts[i] != 0;
-        return positive;
+                kept &= counts[i] >= filter->min_count && counts[i] <= filter->max_count;
+        return kept;
 }
 
-/* Checked so that an engine that breaks its contract cannot cause a wrong file. */
-static enum kc_status check_pairs(const struct kc_store_writer *w, const struct kc_pairs *in,
+/* Checked so that an engine that breaks its contract cannot cause a wrong file. The lowest bound is
+ * at least 1, so a count of 0 is refused, too. */
+static enum kc_status check_pairs(const struct kc_store_writer *w, const struct kc_run_pairs *in,
                                   struct kc_error *err)
 {
-        if (are_positive(in->counts, in->n) && is_ascending(in->kmers, in->n, w->nwords))
+        const struct kc_run_filter filter = kc_writer_filter(w);
+        if (are_kept(&filter, in->counts, in->n) && is_ascending(in->kmers, in->n, w->nwords))
                 return KC_OK;
         return kc_fail(err, KC_EUSAGE,
-                       "%s was given a part that is out of order or has a count of 0",
-                       w->output.path);
-}
-
-static bool keeps_all(const struct kc_store_options *o)
-{
-        return o->min_count <= 1 && o->max_count == UINT32_MAX;
-}
-
-static enum kc_status reserve_kept(struct kc_encoder *e, size_t n, int nwords, struct kc_error *err)
-{
-        if (n <= e->kept_cap)
-                return KC_OK;
-        free(e->kept_kmers);
-        free(e->kept_counts);
-        e->kept_cap = 0;
-        e->kept_kmers = malloc(n * (size_t)nwords * sizeof *e->kept_kmers);
-        e->kept_counts = malloc(n * sizeof *e->kept_counts);
-        if (e->kept_kmers == NULL || e->kept_counts == NULL)
-                return kc_fail(err, KC_ENOMEM, "out of memory for %zu k-mers", n);
-        e->kept_cap = n;
-        return KC_OK;
-}
-
-KC_SIMD_CLONES
-static size_t count_passing(const struct kc_store_options *o, const uint32_t *counts, size_t n)
-{
-        size_t npassing = 0;
-        for (size_t i = 0; i < n; i++)
-                npassing += counts[i] >= o->min_count && counts[i] <= o->max_count;
-        return npassing;
-}
-
-/* Leave in pairs what passes min_count and max_count. Usually most is filtered out, so the room for
- * the rest is only as large as needed. */
-static enum kc_status filter_pairs(const struct kc_store_writer *w, struct kc_encoder *e,
-                                   struct kc_pairs *pairs, struct kc_error *err)
-{
-        const size_t nkept = count_passing(&w->options, pairs->counts, pairs->n);
-        enum kc_status status = reserve_kept(e, nkept, w->nwords, err);
-        if (status != KC_OK)
-                return status;
-        const size_t nw = (size_t)w->nwords;
-        size_t n = 0;
-        for (size_t i = 0; i < pairs->n; i++) {
-                uint32_t count = pairs->counts[i];
-                if (count < w->options.min_count || count > w->options.max_count) {
-                        e->ndropped_distinct++;
-                        e->ndropped_kmers += count;
-                        continue;
-                }
-                memcpy(e->kept_kmers + n * nw, pairs->kmers + i * nw, nw * sizeof *pairs->kmers);
-                e->kept_counts[n++] = count;
-        }
-        *pairs = (struct kc_pairs){ e->kept_kmers, e->kept_counts, n };
-        return KC_OK;
+                       "%s was given a part that is out of order, or a count outside %u .. %u",
+                       w->output.path, filter.min_count, filter.max_count);
 }
 
 /* ---- cut ---- */
@@ -252,7 +191,7 @@ static void cut_blocks(struct kc_store_writer *w, struct kc_encoder *e, struct k
         e->ticket = w->next_ticket++;
 }
 
-static enum kc_status check_follows(struct kc_store_writer *w, const struct kc_pairs *in,
+static enum kc_status check_follows(struct kc_store_writer *w, const struct kc_run_pairs *in,
                                     struct kc_error *err)
 {
         const size_t nw = (size_t)w->nwords;
@@ -277,37 +216,30 @@ static enum kc_status check_form(struct kc_store_writer *w, enum kc_run_form for
                        w->output.path);
 }
 
-enum kc_status kc_writer_wait_for_part(struct kc_store_writer *w, uint64_t part,
-                                       enum kc_run_form form, struct kc_error *err)
+enum kc_status kc_writer_enter_part(struct kc_store_writer *w, uint64_t part, enum kc_run_form form,
+                                    struct kc_error *err)
 {
-        while (w->failure.status == KC_OK && w->part < part)
-                pthread_cond_wait(&w->part_turn[part % KC_WRITER_NCONDITIONS], &w->lock);
+        const bool is_its_turn = kc_turn_wait(&w->parts, part);
+        pthread_mutex_lock(&w->lock);
         enum kc_status status = get_failure(w, err);
         if (status != KC_OK)
                 return status;
-        if (w->part != part)
+        if (!is_its_turn)
                 return kc_fail(err, KC_EUSAGE, "%s was given part %llu twice", w->output.path,
                                (unsigned long long)part);
         return check_form(w, form, err);
 }
 
-void kc_writer_end_part(struct kc_store_writer *w)
-{
-        w->part++;
-        pthread_cond_broadcast(&w->part_turn[w->part % KC_WRITER_NCONDITIONS]);
-}
-
 /* Wait for the part's turn, cut its blocks, pass the turn on. */
-static enum kc_status cut(struct kc_store_writer *w, struct kc_encoder *e, uint64_t part, bool last,
-                          const struct kc_pairs *in, struct kc_error *err)
+static enum kc_status cut(struct kc_store_writer *w, struct kc_encoder *e,
+                          const struct kc_run_pairs *in, struct kc_error *err)
 {
         enum kc_status status;
-        pthread_mutex_lock(&w->lock);
-        KC_TRY(kc_writer_wait_for_part(w, part, KC_FORM_PAIRS, err));
+        KC_TRY(kc_writer_enter_part(w, in->part, KC_FORM_PAIRS, err));
         KC_TRY(check_follows(w, in, err));
-        cut_blocks(w, e, *in);
-        if (last)
-                kc_writer_end_part(w);
+        cut_blocks(w, e, (struct kc_pairs){ in->kmers, in->counts, in->n });
+        if (in->last)
+                kc_turn_pass(&w->parts);
 out:
         pthread_mutex_unlock(&w->lock);
         return status;
@@ -380,13 +312,11 @@ static enum kc_status claim(struct kc_store_writer *w, struct kc_encoder *e, uin
                             struct kc_error *err)
 {
         enum kc_status status;
+        kc_turn_wait(&w->tickets, e->ticket); /* its turn comes, unless there was a failure */
         pthread_mutex_lock(&w->lock);
-        while (w->failure.status == KC_OK && w->ticket != e->ticket)
-                pthread_cond_wait(&w->ticket_turn[e->ticket % KC_WRITER_NCONDITIONS], &w->lock);
         KC_TRY(get_failure(w, err));
         KC_TRY(enter_blocks(w, e, offset, err));
-        w->ticket++;
-        pthread_cond_broadcast(&w->ticket_turn[w->ticket % KC_WRITER_NCONDITIONS]);
+        kc_turn_pass(&w->tickets);
 out:
         pthread_mutex_unlock(&w->lock);
         return status;
@@ -431,27 +361,17 @@ out:
         return status;
 }
 
-static enum kc_status take_pairs(struct kc_store_writer *w, struct kc_encoder *e, uint64_t part,
-                                 bool last, struct kc_pairs pairs, struct kc_error *err)
-{
-        enum kc_status status;
-        KC_TRY(check_pairs(w, &pairs, err));
-        if (!keeps_all(&w->options))
-                KC_TRY(filter_pairs(w, e, &pairs, err));
-        KC_TRY(kc_tally_add(&e->tally, pairs.counts, pairs.n, err));
-        KC_TRY(cut(w, e, part, last, &pairs, err));
-        KC_TRY(store_blocks(w, e, err));
-out:
-        return status;
-}
-
-enum kc_status kc_writer_put(struct kc_store_writer *w, uint64_t part, bool last,
-                             struct kc_pairs pairs, struct kc_error *err)
+enum kc_status kc_writer_put(struct kc_store_writer *w, const struct kc_run_pairs *pairs,
+                             struct kc_error *err)
 {
         struct kc_encoder *e = NULL;
         enum kc_status status;
         KC_TRY(kc_writer_take_encoder(w, &e, err));
-        KC_TRY(take_pairs(w, e, part, last, pairs, err));
+        KC_TRY(check_pairs(w, pairs, err));
+        KC_TRY(kc_tally_add(&e->tally, pairs->counts, pairs->n, err));
+        kc_run_add_dropped(&e->dropped, &pairs->dropped);
+        KC_TRY(cut(w, e, pairs, err));
+        KC_TRY(store_blocks(w, e, err));
 out:
         kc_writer_give_encoder(w, e);
         return status;

@@ -129,11 +129,10 @@ static enum kc_status claim(struct kc_store_writer *w, const struct kc_run_block
                             uint64_t *offset, struct kc_error *err)
 {
         enum kc_status status;
-        pthread_mutex_lock(&w->lock);
-        KC_TRY(kc_writer_wait_for_part(w, b->part, KC_FORM_BLOCKS, err));
+        KC_TRY(kc_writer_enter_part(w, b->part, KC_FORM_BLOCKS, err));
         KC_TRY(check_follows(w, b, err));
         KC_TRY(enter_blocks(w, b, offset, err));
-        kc_writer_end_part(w);
+        kc_turn_pass(&w->parts);
 out:
         pthread_mutex_unlock(&w->lock);
         return status;
@@ -153,8 +152,7 @@ static enum kc_status tally_blocks(struct kc_encoder *e, const struct kc_run_blo
 {
         _Static_assert((int)KC_TALLY_NSMALL == (int)KC_RUN_NROWS, "rows are added as they are");
         kc_tally_add_rows(&e->tally, b->rows);
-        e->ndropped_distinct += b->ndropped_distinct;
-        e->ndropped_kmers += b->ndropped_kmers;
+        kc_run_add_dropped(&e->dropped, &b->dropped);
         return kc_tally_add(&e->tally, b->big_counts, b->nbig, err);
 }
 

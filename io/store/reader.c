@@ -165,53 +165,14 @@ void kc_store_close(struct kc_store *store)
         free(store);
 }
 
-static void add_run_info(struct kc_store_info *info, const struct kc_run *run)
-{
-        const struct kc_run_record *r = &run->record;
-        info->nlinked_runs += run->linked;
-        if (run->kind == KC_RUN_TOMBSTONES) {
-                info->ntombstone_runs++;
-                info->ntombstones += r->ndistinct;
-                return;
-        }
-        if (r->min_count < info->min_count)
-                info->min_count = (uint32_t)r->min_count;
-        if (r->max_count > info->max_count_kept)
-                info->max_count_kept = (uint32_t)r->max_count;
-        info->ndistinct += r->ndistinct;
-        info->sum += r->sum;
-        info->nkmers += r->nkmers;
-        info->nsaturated += r->nsaturated;
-        info->ndropped_kmers += r->ndropped_kmers;
-        info->ndropped_distinct += r->ndropped_distinct;
-        info->nreads += r->nreads;
-        info->nbases += r->nbases;
-        info->nskipped += r->nskipped;
-        info->nlow_quality += r->nlow_quality;
-        if (r->nhistogram == 0)
-                return;
-        if (run->rows[0].count == 1)
-                info->nunique += run->rows[0].ndistinct;
-        uint64_t most = run->rows[r->nhistogram - 1].count;
-        info->max_count = most > info->max_count ? most : info->max_count;
-}
-
 void kc_store_get_info(const struct kc_store *store, struct kc_store_info *info)
 {
-        *info = (struct kc_store_info){ .version = KC_STORE_VERSION,
-                                        .k = store->k,
-                                        .stranded = store->stranded,
-                                        .nruns = store->nruns,
-                                        .file_nbytes = store->nbytes,
-                                        .min_count = UINT32_MAX,
-                                        .names = store->names,
-                                        .nnames = store->nnames };
-        for (uint32_t r = 0; r < store->nruns; r++)
-                add_run_info(info, &store->runs[r]);
-        if (info->ntombstone_runs == info->nruns) { /* no run has bounds */
-                info->min_count = 1;
-                info->max_count_kept = UINT32_MAX;
-        }
+        kc_runs_info(store->runs, store->nruns, info);
+        info->k = store->k;
+        info->stranded = store->stranded;
+        info->file_nbytes = store->nbytes;
+        info->names = store->names;
+        info->nnames = store->nnames;
 }
 
 bool kc_store_is_tidy(const struct kc_store *store)

@@ -84,14 +84,18 @@ static enum kc_status keep_block(struct rescue *r, struct kc_error *err)
         r->ndistinct += walk->n;
         for (size_t i = 0; i < walk->n; i++)
                 r->sum += walk->counts[i];
-        return r->sink.put(r->sink.ctx, 0, false, walk->kmers, walk->counts, walk->n, err);
+        /* the walk has no bounds: its pairs begin where its buffers do */
+        struct kc_run_pairs pairs = { .kmers = walk->kmers, .counts = walk->counts };
+        pairs.n = kc_run_filter_pairs(&r->sink.filter, walk->kmers_buffer, walk->counts_buffer,
+                                      walk->n, r->store->nwords, &pairs.dropped);
+        return r->sink.put(r->sink.ctx, &pairs, err);
 }
 
 static enum kc_status rescue_page(struct rescue *r, uint64_t page, struct kc_error *err)
 {
         struct kc_error own = { 0 };
         enum kc_status status = KC_OK;
-        if (r->job != NULL && atomic_load(&r->job->cancel))
+        if (kc_job_is_canceled(r->job))
                 return kc_fail(err, KC_ECANCELED, "canceled");
         if (kc_page_load(&r->page, r->store, r->run, page, &own) != KC_OK)
                 return lose_page(r, page, &own, err);
@@ -103,8 +107,7 @@ static enum kc_status rescue_page(struct rescue *r, uint64_t page, struct kc_err
                 else
                         KC_TRY(lose_block(r, block, &own, err));
         }
-        if (r->job != NULL)
-                atomic_fetch_add(&r->job->done, 1);
+        kc_job_advance(r->job, 1);
 out:
         return status;
 }
@@ -174,7 +177,7 @@ static enum kc_status end_run(struct rescue *r, struct kc_error *err)
         } else {
                 struct kc_store_writer *writer = r->writer;
                 r->writer = NULL; /* commit frees it in any case */
-                KC_TRY(kc_store_commit(writer, &origin, err));
+                KC_TRY(kc_store_commit(writer, &origin, NULL, err));
         }
 out:
         free(names);
@@ -189,9 +192,10 @@ static enum kc_status rescue_run(struct rescue *r, struct kc_error *err)
         r->page.n = 0;
         kc_writer_set_run(r->writer, r->run->kind == KC_RUN_TOMBSTONES, (uint32_t)record->min_count,
                           (uint32_t)record->max_count);
+        r->sink = kc_store_sink(r->writer);
         for (uint64_t page = 0; page < r->run->npages; page++)
                 KC_TRY(rescue_page(r, page, err));
-        KC_TRY(r->sink.put(r->sink.ctx, 0, true, NULL, NULL, 0, err));
+        KC_TRY(r->sink.put(r->sink.ctx, &(struct kc_run_pairs){ .last = true }, err));
         KC_TRY(end_run(r, err));
 out:
         kc_walk_free(&r->walk); /* it belongs to one run */
@@ -204,16 +208,15 @@ enum kc_status kc_store_rescue(struct kc_store *store, struct kc_store_writer *w
                                struct kc_rescue_totals *totals, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        struct rescue r = { .store = store,
-                            .writer = writer,
-                            .sink = kc_store_sink(writer),
-                            .job = job,
-                            .report = report,
-                            .totals = totals };
+        struct rescue r = {
+                .store = store, .writer = writer, .job = job, .report = report, .totals = totals
+        };
         *totals =
                 (struct kc_rescue_totals){ .misses_newest = store->footing == KC_FOOTING_DOUBTFUL };
-        for (uint32_t i = 0; job != NULL && i < store->nruns; i++)
-                atomic_fetch_add(&job->total, store->runs[i].npages);
+        uint64_t npages = 0;
+        for (uint32_t i = 0; i < store->nruns; i++)
+                npages += store->runs[i].npages;
+        kc_job_expect(job, npages);
         for (r.number = 0; r.number < store->nruns; r.number++) {
                 r.run = &store->runs[r.number];
                 KC_TRY(rescue_run(&r, err));

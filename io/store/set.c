@@ -109,10 +109,13 @@ struct feed {
 static enum kc_status flush(struct feed *f, struct buffer *b, uint64_t part, bool last,
                             struct kc_error *err)
 {
-        enum kc_status status =
-                f->sink->put(f->sink->ctx, part, last, b->kmers, b->counts, b->n, err);
+        struct kc_run_pairs pairs = {
+                .part = part, .last = last, .kmers = b->kmers, .counts = b->counts
+        };
+        pairs.n = kc_run_filter_pairs(&f->sink->filter, b->kmers, b->counts, b->n, (int)f->nwords,
+                                      &pairs.dropped);
         b->n = 0;
-        return status;
+        return f->sink->put(f->sink->ctx, &pairs, err);
 }
 
 static enum kc_status take(void *ctx, int worker, uint64_t part, bool last, const uint64_t *kmers,

@@ -23,11 +23,10 @@ static enum kc_status pass_on(struct kc_store_writer *w, const struct kc_error *
         return kc_fail_as(err, first);
 }
 
-static enum kc_status put(void *ctx, uint64_t part, bool last, const uint64_t *kmers,
-                          const uint32_t *counts, size_t n, struct kc_error *err)
+static enum kc_status put(void *ctx, const struct kc_run_pairs *pairs, struct kc_error *err)
 {
         struct kc_error first = { 0 };
-        kc_writer_put(ctx, part, last, (struct kc_pairs){ kmers, counts, n }, &first);
+        kc_writer_put(ctx, pairs, &first);
         return pass_on(ctx, &first, err);
 }
 
@@ -48,7 +47,8 @@ static void expect(void *ctx, uint64_t npairs)
 {
         struct kc_store_writer *w = ctx;
         unsigned nbits = 2 * (unsigned)w->options.k + 4, log2n = 0;
-        if (w->options.min_count > 1 || w->options.max_count != UINT32_MAX)
+        const struct kc_run_filter filter = kc_writer_filter(w);
+        if (!kc_run_keeps_all(&filter))
                 return;
         while (log2n < 63 && npairs >> log2n > 1)
                 log2n++;
@@ -65,28 +65,26 @@ static void cancel(void *ctx)
 struct kc_run_sink kc_store_sink(struct kc_store_writer *writer)
 {
         return (struct kc_run_sink){ .ctx = writer,
+                                     .filter = kc_writer_filter(writer),
                                      .put = put,
                                      .put_blocks = put_blocks,
-                                     .min_count = writer->options.min_count,
-                                     .max_count = writer->options.max_count,
                                      .expect = expect,
                                      .cancel = cancel };
 }
 
 /* ---- the end of a run ---- */
 
-/* Merge what the encoders have counted, and reset them. */
-static enum kc_status collect_tallies(struct kc_store_writer *w, struct kc_run_record *record,
-                                      struct kc_tally *total, struct kc_error *err)
+/* Add up what the encoders have counted, and reset them. */
+static enum kc_status collect_tallies(struct kc_store_writer *w, struct kc_tally *total,
+                                      struct kc_run_dropped *dropped, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         for (struct kc_encoder *e = w->made; e != NULL; e = e->next_made) {
                 KC_TRY(kc_tally_merge(total, &e->tally, err));
-                record->ndropped_distinct += e->ndropped_distinct;
-                record->ndropped_kmers += e->ndropped_kmers;
+                kc_run_add_dropped(dropped, &e->dropped);
                 kc_tally_free(&e->tally);
                 memset(&e->tally, 0, sizeof e->tally);
-                e->ndropped_distinct = e->ndropped_kmers = 0;
+                e->dropped = (struct kc_run_dropped){ 0 };
         }
 out:
         return status;
@@ -124,13 +122,17 @@ static enum kc_status append_record(struct kc_store_writer *w, struct kc_run_rec
 {
         enum kc_status status;
         struct kc_tally *total = calloc(1, sizeof *total);
+        struct kc_run_dropped dropped = { 0 };
         struct kc_histogram_row *rows = NULL;
         size_t nrows;
         uint64_t ndistinct;
         if (total == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for the histogram of counts");
-        KC_TRY(collect_tallies(w, record, total, err));
+        KC_TRY(collect_tallies(w, total, &dropped, err));
+        record->ndropped_distinct += dropped.ndistinct;
+        record->ndropped_kmers += dropped.nkmers;
         KC_TRY(kc_tally_rows(total, &rows, &nrows, err));
+        w->nunique = dropped.nunique + (nrows > 0 && rows[0].count == 1 ? rows[0].ndistinct : 0);
         kc_rows_totals(rows, nrows, &ndistinct, &record->sum);
         KC_TRY(check_ndistinct(w, record, ndistinct, err));
         KC_TRY(check_identity(w, record, err));
@@ -151,7 +153,9 @@ out:
 static void begin_run(struct kc_store_writer *w)
 {
         w->form = KC_FORM_NONE;
-        w->part = w->next_ticket = w->ticket = 0;
+        kc_turn_restart(&w->parts);
+        kc_turn_restart(&w->tickets);
+        w->next_ticket = 0;
         w->ndistinct = 0;
         kc_index_begin(&w->index);
         w->blocks_offset = w->end;
@@ -208,10 +212,8 @@ static void free_writer(struct kc_store_writer *w)
                 w->made = e->next_made;
                 kc_encoder_free(e);
         }
-        for (int i = 0; i < KC_WRITER_NCONDITIONS; i++) {
-                pthread_cond_destroy(&w->part_turn[i]);
-                pthread_cond_destroy(&w->ticket_turn[i]);
-        }
+        kc_turn_destroy(&w->parts);
+        kc_turn_destroy(&w->tickets);
         pthread_mutex_destroy(&w->lock);
         free(w->carry_kmers);
         kc_index_free(&w->index);
@@ -244,10 +246,8 @@ static enum kc_status new_writer(struct kc_store_writer **writer, const char *pa
                 return kc_fail(err, KC_ENOMEM, "out of memory for writing %s", path);
         w->output.file.fd = w->output.file.lock = w->index.fd = -1;
         pthread_mutex_init(&w->lock, NULL);
-        for (int i = 0; i < KC_WRITER_NCONDITIONS; i++) {
-                pthread_cond_init(&w->part_turn[i], NULL);
-                pthread_cond_init(&w->ticket_turn[i], NULL);
-        }
+        kc_turn_init(&w->parts);
+        kc_turn_init(&w->tickets);
         w->options = *options;
         if (options->min_count == 0)
                 w->options.min_count = 1;
@@ -407,13 +407,38 @@ out:
         return status;
 }
 
-static enum kc_status store_ends(struct kc_store_writer *w, struct kc_error *err)
+/* What the file will hold, by its footer. Also proves that the footer can be read. */
+static enum kc_status describe(const struct kc_store_writer *w, const struct kc_words *footer,
+                               struct kc_store_written *written, struct kc_error *err)
+{
+        const struct kc_file_shape shape = { .path = w->output.path,
+                                             .nbytes = w->end + footer->n * sizeof *footer->data,
+                                             .footer_offset = w->end,
+                                             .key_nwords = w->nwords };
+        struct kc_run *runs;
+        uint32_t nruns;
+        enum kc_status status =
+                kc_footer_parse(footer->data, footer->n, &shape, &runs, &nruns, err);
+        if (status != KC_OK)
+                return status;
+        kc_runs_info(runs, nruns, &written->info);
+        written->info.k = w->options.k;
+        written->info.stranded = w->options.stranded;
+        written->info.file_nbytes = shape.nbytes;
+        written->nunique = w->nunique;
+        free(runs);
+        return KC_OK;
+}
+
+static enum kc_status store_ends(struct kc_store_writer *w, struct kc_store_written *written,
+                                 struct kc_error *err)
 {
         enum kc_status status;
         const bool appends = w->output.appends;
         struct kc_words footer = { 0 };
         struct kc_footer_ref ref;
         KC_TRY(kc_footer_assemble(&footer, w->end, &w->kinds, &w->records, err));
+        KC_TRY(describe(w, &footer, written, err));
         size_t nbytes = footer.n * sizeof *footer.data;
         kc_footer_ref_fill(&ref, w->end, footer.data, nbytes);
         /* A search trusts a sound footer: write it only when what it refers to is on the disk. */
@@ -427,12 +452,15 @@ out:
 }
 
 enum kc_status kc_store_commit(struct kc_store_writer *w, const struct kc_store_origin *origin,
-                               struct kc_error *err)
+                               struct kc_store_written *written, struct kc_error *err)
 {
         enum kc_status status;
+        struct kc_store_written file = { 0 };
         KC_TRY(kc_store_end_run(w, origin, err));
-        KC_TRY(store_ends(w, err));
+        KC_TRY(store_ends(w, &file, err));
         KC_TRY(kc_output_commit(&w->output, err));
+        if (written != NULL)
+                *written = file;
 out:
         free_writer(w);
         return status;

@@ -5,17 +5,13 @@
 #ifndef KC_IO_STORE_WRITER_H
 #define KC_IO_STORE_WRITER_H
 
+#include "base/turn.h"
 #include "io/store/footer.h"
 #include "io/store/index.h"
 #include "io/store/output.h"
 #include "io/store/tally.h"
 
 #include <pthread.h>
-
-enum {
-        KC_WRITER_NCONDITIONS = 64, /* waiting calls are spread over these, so that few wake
-                                       needlessly */
-};
 
 /* How a run is given: by put or by put_blocks, never both. */
 enum kc_run_form { KC_FORM_NONE, KC_FORM_PAIRS, KC_FORM_BLOCKS };
@@ -30,13 +26,10 @@ struct kc_pairs {
 /* What a call works with; kept for later calls from any thread. */
 struct kc_encoder {
         struct kc_encoder *next_idle, *next_made;
-        struct kc_tally tally;
-        uint64_t ndropped_distinct, ndropped_kmers;
+        struct kc_tally tally; /* of the run's pairs so far, as is dropped */
+        struct kc_run_dropped dropped;
         uint64_t *head_kmers; /* a block that begins with the carry [KC_BLOCK_NKMERS * nwords] */
         uint32_t head_counts[KC_BLOCK_NKMERS];
-        uint64_t *kept_kmers; /* pairs that pass the filter */
-        uint32_t *kept_counts;
-        size_t kept_cap;
         struct kc_block_plan *plans;
         uint64_t *checksums; /* of the call's blocks */
         size_t nplans_cap;   /* of both */
@@ -57,16 +50,15 @@ struct kc_store_writer {
         int free_ref;            /* for an append: the footer reference that is not in force */
         struct kc_error warning; /* for an append: what was wrong with the file, if anything */
 
-        pthread_mutex_t lock; /* of all below */
-        pthread_cond_t part_turn[KC_WRITER_NCONDITIONS], ticket_turn[KC_WRITER_NCONDITIONS];
+        struct kc_turn parts;    /* to be cut */
+        struct kc_turn tickets;  /* of calls with blocks: to claim space */
+        pthread_mutex_t lock;    /* of all below */
         struct kc_error failure; /* the first; all calls end with it */
         struct kc_encoder *idle, *made;
 
         /* the run */
         enum kc_run_form form;
-        uint64_t part;                /* the part whose turn it is to be cut */
-        uint64_t next_ticket, ticket; /* number for the next call with blocks; the one whose turn it
-                                         is to claim */
+        uint64_t next_ticket; /* for the next call with blocks */
         uint64_t ndistinct;
         uint64_t last[KC_MAX_WORDS]; /* last k-mer of the run so far */
         uint64_t *carry_kmers;
@@ -76,23 +68,31 @@ struct kc_store_writer {
         uint64_t blocks_offset, end; /* of the run; of the file so far */
 
         struct kc_words records, kinds; /* of the footer; one kind per run */
+        uint64_t nunique;               /* of the run ended last, before its filter */
 };
 
-/* Before the first pairs of a run: set its kind and bounds in place of the writer's. */
+/* Before the first pairs of a run: set its kind and bounds in place of the writer's. Sinks taken
+ * before have the old bounds. */
 void kc_writer_set_run(struct kc_store_writer *writer, bool tombstones, uint32_t min_count,
                        uint32_t max_count);
 
-enum kc_status kc_writer_put(struct kc_store_writer *writer, uint64_t part, bool last,
-                             struct kc_pairs pairs, struct kc_error *err);
+/* The sink's filter of the current run. */
+static inline struct kc_run_filter kc_writer_filter(const struct kc_store_writer *w)
+{
+        return (struct kc_run_filter){ w->options.min_count, w->options.max_count };
+}
+
+enum kc_status kc_writer_put(struct kc_store_writer *writer, const struct kc_run_pairs *pairs,
+                             struct kc_error *err);
 
 enum kc_status kc_writer_put_blocks(struct kc_store_writer *writer,
                                     const struct kc_run_blocks *blocks, struct kc_error *err);
 
-/* Wait for the part's turn; end_part passes it on to the next part. Lock held. KC_EUSAGE if the
- * part is given twice or the form differs; or the writer's failure. */
-enum kc_status kc_writer_wait_for_part(struct kc_store_writer *writer, uint64_t part,
-                                       enum kc_run_form form, struct kc_error *err);
-void kc_writer_end_part(struct kc_store_writer *writer);
+/* Wait for the part's turn, and lock; the caller unlocks even after a failure, and passes the turn
+ * on at the end of the part. KC_EUSAGE if the part is given twice or the form differs; or the
+ * writer's failure. */
+enum kc_status kc_writer_enter_part(struct kc_store_writer *writer, uint64_t part,
+                                    enum kc_run_form form, struct kc_error *err);
 
 /* Write the carry as the last block of the run. */
 enum kc_status kc_writer_put_carry(struct kc_store_writer *writer, struct kc_error *err);

@@ -4,6 +4,7 @@ Signals: the program ends by the signal that it is sent, and leaves nothing behi
     app_signals.py KCOUNT SOURCE [DEVICE [LIBRARY]]
         LIBRARY: one to be preloaded, made of tests/fault: outputs have temporary names
 """
+import errno
 import os
 import pathlib
 import platform
@@ -21,7 +22,7 @@ DEVICE = sys.argv[3] if len(sys.argv) > 3 else "cpu"
 if DEVICE != "cpu" and subprocess.run([sys.argv[1], "info", "--devices"]).returncode != 0:
     sys.exit(SKIPPED)
 if len(sys.argv) > 4:
-    os.environ.update(LD_PRELOAD=sys.argv[4], KC_FAULT_NAMED="1")
+    os.environ.update(LD_PRELOAD=sys.argv[4], KC_FAULT_NAMED=str(errno.EOPNOTSUPP))
 
 # All that end a process, and can be caught, and are not the sign of a crash.
 DEADLY = [getattr(signal, "SIG" + name) for name in

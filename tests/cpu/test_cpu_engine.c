@@ -455,12 +455,11 @@ struct largest {
         size_t n;
 };
 
-static enum kc_status put_largest(void *ctx, uint64_t part, bool last, const uint64_t *kmers,
-                                  const uint32_t *counts, size_t n, struct kc_error *err)
+static enum kc_status put_largest(void *ctx, const struct kc_run_pairs *pairs, struct kc_error *err)
 {
         struct largest *largest = ctx;
-        largest->n = n > largest->n ? n : largest->n;
-        return largest->to.put(largest->to.ctx, part, last, kmers, counts, n, err);
+        largest->n = pairs->n > largest->n ? pairs->n : largest->n;
+        return largest->to.put(largest->to.ctx, pairs, err);
 }
 
 static void cancel_largest(void *ctx)
@@ -490,9 +489,8 @@ static void crowded_kmers_are_sorted_in_little_memory(void **state)
                         struct run run = { .fail_at = -1 };
                         struct largest largest = { .to = run_sink(&run) };
                         struct kc_run_sink sink = { .ctx = &largest,
+                                                    .filter = largest.to.filter,
                                                     .put = put_largest,
-                                                    .min_count = largest.to.min_count,
-                                                    .max_count = largest.to.max_count,
                                                     .cancel = cancel_largest };
                         struct kc_batch_source source = { &reads, next_batch };
                         struct kc_count_params params = { .k = all_k[i],
@@ -518,6 +516,44 @@ static void crowded_kmers_are_sorted_in_little_memory(void **state)
                 }
 }
 
+/* The engine drops what the sink's filter does not keep, and says so; its totals include it. */
+static void filter_is_applied(void **state)
+{
+        (void)state;
+        static const struct kc_run_filter filters[] = { { 2, UINT32_MAX }, { 1, 1 }, { 2, 3 } };
+        for (size_t f = 0; f < sizeof filters / sizeof *filters; f++)
+                for (int k = 31; k <= 40; k += 9) {
+                        struct kc_count_params params = {
+                                .k = k, .nthreads = 3, .memory_nbytes = 1 << 20, .tmp_dir = "/tmp"
+                        };
+                        struct reads reads = { .n = 0, .fail_at = -1 };
+                        struct run whole = { .fail_at = -1 };
+                        struct run some = { .filter = filters[f], .fail_at = -1 };
+                        struct kc_count_totals all, totals;
+                        struct kc_run_dropped dropped = { 0 };
+                        struct kc_error err = { 0 };
+                        sequenced(&reads, 3000, MAX_SEQUENCES, 100);
+                        assert_int_equal(count(&reads, &params, &whole, &all, &err), KC_OK);
+                        assert_int_equal(count(&reads, &params, &some, &totals, &err), KC_OK);
+                        struct pairs wanted = run_join(&whole), got = run_join(&some);
+                        wanted.n = kc_run_filter_pairs(&filters[f], wanted.kmers, wanted.counts,
+                                                       wanted.n, some.nwords, &dropped);
+                        assert_true(wanted.n > 0 && dropped.ndistinct > 0);
+                        assert_int_equal(got.n, wanted.n);
+                        assert_memory_equal(got.kmers, wanted.kmers,
+                                            got.n * (size_t)some.nwords * sizeof *got.kmers);
+                        assert_memory_equal(got.counts, wanted.counts, got.n * sizeof *got.counts);
+                        assert_memory_equal(&some.dropped, &dropped, sizeof dropped);
+                        assert_int_equal(totals.ndistinct, all.ndistinct);
+                        assert_int_equal(totals.nkmers, all.nkmers);
+                        pairs_free(&wanted);
+                        pairs_free(&got);
+                        run_free(&whole);
+                        run_free(&some);
+                        free_reads(&reads);
+                }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -530,6 +566,8 @@ int main(void)
                 cmocka_unit_test(lists_keep_every_record),
                 cmocka_unit_test(both_strands_share_bins),
                 cmocka_unit_test(crowded_kmers_are_sorted_in_little_memory),
+                cmocka_unit_test(filter_is_applied),
         };
+        cmocka_set_test_filter(getenv("KC_TEST"));
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

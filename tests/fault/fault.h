@@ -12,7 +12,8 @@
  *                      short      half of this read or write
  *                      lie        this flush succeeds, but does nothing and is not in the journal
  *      KC_FAULT_LOG    a file to which a line is appended for each call: its name, a tab, the file
- *      KC_FAULT_NAMED  if set, files without a name (O_TMPFILE) cannot be created
+ *      KC_FAULT_NAMED  the number of the error (errno) with which files without a name (O_TMPFILE)
+ *                      cannot be created
  *      KC_FAULT_JOURNAL  see journal.h; nothing is reserved or mapped then, so that every
  *                      change is a call that can be recorded
  *

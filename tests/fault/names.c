@@ -38,7 +38,7 @@ static int open_at(int folder, const char *path, int flags, mode_t mode)
         const bool changes = (flags & (O_CREAT | O_TRUNC)) || nameless;
         struct stat st;
         if (nameless && getenv("KC_FAULT_NAMED") != NULL) {
-                errno = EOPNOTSUPP;
+                errno = atoi(getenv("KC_FAULT_NAMED"));
                 return -1;
         }
         if (fault_fails(changes ? "create" : "open", changes ? CHANGES | WANTS_SPACE : 0, -1, path))

@@ -56,12 +56,11 @@ static void look_up(struct kc_store *store)
         kc_lookup_close(lookup);
 }
 
-static enum kc_status swallow(void *ctx, uint64_t part, bool last, const uint64_t *kmers,
-                              const uint32_t *counts, size_t n, struct kc_error *err)
+static enum kc_status swallow(void *ctx, const struct kc_run_pairs *pairs, struct kc_error *err)
 {
-        (void)part, (void)last, (void)kmers, (void)err;
-        for (size_t i = 0; i < n; i++)
-                *(uint64_t *)ctx += counts[i];
+        (void)err;
+        for (size_t i = 0; i < pairs->n; i++)
+                *(uint64_t *)ctx += pairs->counts[i];
         return KC_OK;
 }
 
@@ -77,7 +76,9 @@ static void combine(struct kc_store *store, bool sound)
         struct kc_store_origin origin;
         const char **names;
         uint64_t sum = 0;
-        const struct kc_run_sink sink = { .ctx = &sum, .put = swallow, .cancel = ignore };
+        const struct kc_run_sink sink = {
+                .ctx = &sum, .filter = { 1, UINT32_MAX }, .put = swallow, .cancel = ignore
+        };
         struct kc_set set = { stores, 1, KC_SET_UNION, KC_RULE_SUM };
         if (kc_set_run(&set, 1, NULL, &sink, &origin, &names, NULL) == KC_OK) {
                 if (sound && sum + origin.ndropped_kmers + origin.nsaturated != origin.nkmers)

@@ -38,10 +38,7 @@ static void expect(enum kc_status status)
 
 static __device__ uint64_t mix(uint64_t x)
 {
-        x += UINT64_C(0x9e3779b97f4a7c15);
-        x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-        x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-        return x ^ x >> 31;
+        return next_random(&x);
 }
 
 template <class Key> static __device__ Key random_kmer(uint64_t i, int k)

@@ -39,7 +39,7 @@ static inline enum kc_status combine(struct device *device, const struct kc_set 
         struct kc_run_sink sink = kc_store_sink(w);
         enum kc_status status = kc_set_run_by(set, &joiner, &sink, &origin, &names, err);
         if (status == KC_OK)
-                status = kc_store_commit(w, &origin, err);
+                status = kc_store_commit(w, &origin, NULL, err);
         else
                 kc_store_abort(w);
         free(names);

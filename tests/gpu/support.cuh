@@ -9,6 +9,7 @@
 #include "gpu/device/context.cuh"
 #include "gpu/gpu.h"
 #include "tests/gpu/need_device.h"
+#include "tests/random.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -44,15 +45,6 @@ static inline size_t test_size(size_t n)
 static inline bool test_takes(size_t number, size_t per)
 {
         return !test_small() || number % per == 0;
-}
-
-/* splitmix64: the same numbers on every machine. */
-static inline uint64_t next_random(uint64_t *state)
-{
-        uint64_t x = *state += UINT64_C(0x9e3779b97f4a7c15);
-        x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-        x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-        return x ^ x >> 31;
 }
 
 #endif

@@ -19,7 +19,7 @@ template <class Key> struct expected {
         std::vector<Key> kmers;
         std::vector<uint32_t> counts;
         uint64_t rows[KC_RUN_NROWS];
-        uint64_t ndropped_distinct, ndropped_kmers, nunique;
+        struct kc_run_dropped dropped;
 };
 
 template <class Key> static void encode_on_host(struct expected<Key> *e)
@@ -44,10 +44,10 @@ static struct expected<Key> expect(const std::vector<Key> &kmers,
         struct expected<Key> e = {
         };
         for (size_t i = 0; i < kmers.size(); i++) {
-                e.nunique += counts[i] == 1;
                 if (counts[i] < min || counts[i] > max) {
-                        e.ndropped_distinct++;
-                        e.ndropped_kmers += counts[i];
+                        e.dropped.ndistinct++;
+                        e.dropped.nkmers += counts[i];
+                        e.dropped.nunique += counts[i] == 1;
                         continue;
                 }
                 e.kmers.push_back(kmers[i]);
@@ -72,9 +72,7 @@ static void collect(struct expected<Key> *got, const struct kc_run_blocks *b)
         got->big_counts.insert(got->big_counts.end(), b->big_counts, b->big_counts + b->nbig);
         for (int i = 0; i < KC_RUN_NROWS; i++)
                 got->rows[i] += b->rows[i];
-        got->ndropped_distinct += b->ndropped_distinct;
-        got->ndropped_kmers += b->ndropped_kmers;
-        got->nunique += b->nunique;
+        kc_run_add_dropped(&got->dropped, &b->dropped);
 }
 
 /* The k-mers that come with a part's blocks. */
@@ -106,9 +104,9 @@ template <class Key> static void check_all(struct expected<Key> *want, struct ex
         std::sort(got->big_counts.begin(), got->big_counts.end());
         assert_same(got->big_counts, want->big_counts);
         assert_memory_equal(got->rows, want->rows, sizeof want->rows);
-        assert_int_equal(got->ndropped_distinct, want->ndropped_distinct);
-        assert_int_equal(got->ndropped_kmers, want->ndropped_kmers);
-        assert_int_equal(got->nunique, want->nunique);
+        assert_int_equal(got->dropped.ndistinct, want->dropped.ndistinct);
+        assert_int_equal(got->dropped.nkmers, want->dropped.nkmers);
+        assert_int_equal(got->dropped.nunique, want->dropped.nunique);
 }
 
 template <class Key>
@@ -203,7 +201,8 @@ static void check_pairs(int k, const std::vector<Key> &kmers, const std::vector<
         struct kc_gpu_encoder<Key> *encoder = NULL;
         struct expected<Key> want = expect(kmers, counts, min, max);
         const struct kc_gpu_encoder_caps caps = { max_pairs, part_pairs, NSLOTS };
-        expect_ok(kc_gpu_encoder_new(&encoder, &gpu, k, min, max, &caps, &err), &err);
+        const struct kc_run_filter filter = { min, max };
+        expect_ok(kc_gpu_encoder_new(&encoder, &gpu, k, &filter, &caps, &err), &err);
         assert_true(gpu.used_nbytes <= kc_gpu_encoder_nbytes<Key>(max_pairs));
         for (uint64_t seed = 1; seed <= 2; seed++) /* one run after another */
                 encode_ranges(encoder, kmers, counts, &caps, seed, &want);
@@ -310,17 +309,17 @@ static void too_many_pairs(void **state)
         struct kc_gpu_run<kc_key64> range = {
         };
         struct kc_gpu_encoder_caps caps = { 1000, 1000, 1 };
+        const struct kc_run_filter all = { 1, UINT32_MAX };
         size_t limit = gpu.limit_nbytes, nparts;
         range.n = 1001;
-        expect_ok(kc_gpu_encoder_new(&encoder, &gpu, 31, 1, UINT32_MAX, &caps, &err), &err);
+        expect_ok(kc_gpu_encoder_new(&encoder, &gpu, 31, &all, &caps, &err), &err);
         assert_int_equal(kc_gpu_encoder_put(encoder, &range, true, &nparts, &err), KC_EUSAGE);
         kc_gpu_encoder_free(encoder);
         err = {};
         encoder = NULL;
         gpu.limit_nbytes = 1 << 20;
         caps.max_pairs = 1 << 20;
-        assert_int_equal(kc_gpu_encoder_new(&encoder, &gpu, 31, 1, UINT32_MAX, &caps, &err),
-                         KC_ENOMEM);
+        assert_int_equal(kc_gpu_encoder_new(&encoder, &gpu, 31, &all, &caps, &err), KC_ENOMEM);
         assert_null(encoder);
         assert_int_equal(gpu.used_nbytes, 0);
         gpu.limit_nbytes = limit;
@@ -375,7 +374,8 @@ template <class Key> static void time_encoder(int k, size_t n, uint32_t min)
         struct timing best = { 1e9, 1e9 };
         expect_ok(kc_gpu_run_new(&gpu, &run, n, err), err);
         const struct kc_gpu_encoder_caps caps = { n, n, 1 };
-        expect_ok(kc_gpu_encoder_new(&encoder, &gpu, k, min, UINT32_MAX, &caps, err), err);
+        const struct kc_run_filter filter = { min, UINT32_MAX };
+        expect_ok(kc_gpu_encoder_new(&encoder, &gpu, k, &filter, &caps, err), err);
         run.n = n;
         make_run_kernel<<<kc_ceil_div(n, 256), 256, 0, gpu.stream>>>(
                 run, (Key)(kc_key_mask<Key>(k) / (Key)n));

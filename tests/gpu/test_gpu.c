@@ -115,6 +115,28 @@ static void same_run_as_the_host(void **state)
         }
 }
 
+/* Pairs and what was dropped of them are the host's, too, if the sink has a filter. */
+static void same_filtered_run_as_the_host(void **state)
+{
+        (void)state;
+        static const struct kc_run_filter filters[] = { { 2, UINT32_MAX }, { 1, 1 }, { 2, 3 } };
+        static struct work host, device;
+        for (size_t f = 0; f < sizeof filters / sizeof *filters; f++)
+                for (int k = 31; k <= 33; k += 2) {
+                        prepare(&host, k, scaled(3000));
+                        prepare(&device, k, scaled(3000));
+                        host.run.filter = device.run.filter = filters[f];
+                        count_on_host(&host);
+                        expect(count_on_device(&device), KC_OK, &device);
+                        expect_same(&device, &host);
+                        assert_true(host.run.dropped.ndistinct > 0);
+                        assert_memory_equal(&device.run.dropped, &host.run.dropped,
+                                            sizeof host.run.dropped);
+                        run_free(&host.run);
+                        run_free(&device.run);
+                }
+}
+
 static void nothing_and_next_to_nothing(void **state)
 {
         (void)state;
@@ -234,6 +256,7 @@ int main(int argc, char **argv)
         };
         const struct CMUnitTest engine[] = {
                 cmocka_unit_test(same_run_as_the_host),
+                cmocka_unit_test(same_filtered_run_as_the_host),
                 cmocka_unit_test(nothing_and_next_to_nothing),
                 cmocka_unit_test(too_little_memory),
                 cmocka_unit_test(failing_source_and_sink),

@@ -161,9 +161,9 @@ static enum kc_status fail_to_combine(struct device *device, const struct kc_set
                                       struct kc_error *err)
 {
         const struct kc_set_joiner joiner = { device, join_on_device };
-        struct kc_run_sink sink = {
-                .put_blocks = refuse, .min_count = 1, .max_count = UINT32_MAX, .cancel = ignore
-        };
+        struct kc_run_sink sink = { .filter = { 1, UINT32_MAX },
+                                    .put_blocks = refuse,
+                                    .cancel = ignore };
         struct kc_store_origin origin;
         const char **names;
         enum kc_status status = kc_set_run_by(set, &joiner, &sink, &origin, &names, err);
@@ -246,7 +246,7 @@ static enum kc_status combine_on_host(const struct kc_set *set)
         struct kc_run_sink sink = kc_store_sink(w);
         enum kc_status status = kc_set_run(set, 1, NULL, &sink, &origin, &names, &err);
         if (status == KC_OK)
-                status = kc_store_commit(w, &origin, &err);
+                status = kc_store_commit(w, &origin, NULL, &err);
         else
                 kc_store_abort(w);
         free(names);

@@ -8,6 +8,7 @@
 #include "cpu/cpu_engine.h"
 #include "gpu/gpu.h"
 #include "kmer/kmer.h"
+#include "tests/random.h"
 #include "tests/run_support.h"
 
 #include <stdint.h>
@@ -30,10 +31,7 @@ static inline uint64_t scaled(uint64_t nreads)
 
 static inline uint64_t random_of(uint64_t number)
 {
-        uint64_t x = (number + 1) * UINT64_C(0x9e3779b97f4a7c15);
-        x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-        x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-        return x ^ x >> 31;
+        return random_mix((number + 1) * UINT64_C(0x9e3779b97f4a7c15));
 }
 
 /* Base `at` of the genome lies in its word at / 32; a read is as many as its number says. */

@@ -11,6 +11,8 @@
 
 #include "kmer/block_codec.h"
 
+#include "tests/random.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,15 +27,6 @@ struct block {
 
 static const int ks[] = { 1, 2, 5, 16, 31, 32, 33, 63, 64, 65, 96, 127, 128, 129, 200, 255 };
 #define NKS (sizeof ks / sizeof *ks)
-
-static uint64_t next_random(uint64_t *state)
-{
-        *state += UINT64_C(0x9e3779b97f4a7c15);
-        uint64_t z = *state;
-        z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-        z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-        return z ^ z >> 31;
-}
 
 static int compare(const void *a, const void *b, void *nw)
 {

@@ -14,20 +14,13 @@
 
 #include <cmocka.h> /* wants the ones above */
 
+#include "tests/random.h"
+
 struct buffer {
         uint8_t *data;
         size_t n;
         size_t room; /* for put(): bytes at data, if it is known */
 };
-
-static inline uint64_t draw(uint64_t *seed)
-{
-        *seed += UINT64_C(0x9e3779b97f4a7c15);
-        uint64_t x = *seed;
-        x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-        x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-        return x ^ x >> 31;
-}
 
 /* Zeros, one more than asked for: a text is a string, too. */
 static inline void *alloc(size_t nbytes)
@@ -63,10 +56,10 @@ static inline void fill_fastq(uint8_t *text, size_t n, int nbases, uint64_t *see
         for (unsigned number = 1; at < n; number++) {
                 int length = sprintf(record, "@read.%u/1\n", number);
                 for (int i = 0; i < nbases; i++)
-                        record[length++] = "ACGT"[draw(seed) % 4];
+                        record[length++] = "ACGT"[next_random(seed) % 4];
                 length += sprintf(record + length, "\n+\n");
                 for (int i = 0; i < nbases; i++)
-                        record[length++] = "IIIIIIIIFFFFF:#"[draw(seed) % 15];
+                        record[length++] = "IIIIIIIIFFFFF:#"[next_random(seed) % 15];
                 record[length++] = '\n';
                 size_t take = (size_t)length < n - at ? (size_t)length : n - at;
                 memcpy(text + at, record, take);
@@ -86,7 +79,7 @@ static inline struct buffer make_random(size_t n, uint64_t seed, unsigned values
 {
         struct buffer text = { .data = alloc(n), .n = n };
         for (size_t i = 0; values > 1 && i < n; i++)
-                text.data[i] = (uint8_t)(draw(&seed) % values);
+                text.data[i] = (uint8_t)(next_random(&seed) % values);
         return text;
 }
 

@@ -15,11 +15,11 @@ static void fill_words(uint8_t *text, size_t n, uint64_t *seed)
 {
         static const char *const words[] = { "the ", "of ", "genome ", "k-mer ", "and ", "\n" };
         for (size_t i = 0; i < n;) {
-                if (draw(seed) % 8 == 0) {
-                        text[i++] = (uint8_t)('a' + draw(seed) % 26);
+                if (next_random(seed) % 8 == 0) {
+                        text[i++] = (uint8_t)('a' + next_random(seed) % 26);
                         continue;
                 }
-                for (const char *word = words[draw(seed) % 6]; *word != 0 && i < n; word++)
+                for (const char *word = words[next_random(seed) % 6]; *word != 0 && i < n; word++)
                         text[i++] = (uint8_t)*word;
         }
 }
@@ -33,7 +33,8 @@ static struct buffer make_text(enum kind kind, size_t n, uint64_t seed)
         if (kind == WORDS)
                 fill_words(text.data, n, &seed);
         for (size_t i = 0; i < n && (kind == RANDOM || kind == FEW); i++)
-                text.data[i] = (uint8_t)(kind == RANDOM ? draw(&seed) : draw(&seed) % 5 / 4);
+                text.data[i] =
+                        (uint8_t)(kind == RANDOM ? next_random(&seed) : next_random(&seed) % 5 / 4);
         return text;
 }
 
@@ -272,8 +273,8 @@ static void test_flipped_bits(void **state)
                         struct buffer text = make_text(kind, 5000, 8);
                         struct buffer packed = compress_text(&text, 6, strategies[s], 1);
                         for (size_t i = 0; i < 3000; i++) {
-                                size_t bit =
-                                        i < 800 ? i % (8 * packed.n) : draw(&seed) % (8 * packed.n);
+                                size_t bit = i < 800 ? i % (8 * packed.n)
+                                                     : next_random(&seed) % (8 * packed.n);
                                 packed.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
                                 check_verdict(&packed, 1 << 15);
                                 packed.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
@@ -291,7 +292,8 @@ static void test_random_streams(void **state)
         for (unsigned i = 0; i < 200000; i++) {
                 uint8_t bytes[48];
                 for (size_t b = 0; b < sizeof bytes; b++)
-                        bytes[b] = (uint8_t)(draw(&seed) & (i % 3 ? 0xff : draw(&seed)));
+                        bytes[b] =
+                                (uint8_t)(next_random(&seed) & (i % 3 ? 0xff : next_random(&seed)));
                 bytes[0] = (uint8_t)((bytes[0] & ~7) | (i % 2 ? 4 : 2) | i / 2 % 2);
                 struct buffer packed = { .data = bytes, .n = sizeof bytes };
                 check_verdict(&packed, 1 << 15);
@@ -370,12 +372,12 @@ static void test_resolve(void **state)
         uint16_t symbols[200] = { 0 };
         uint64_t seed = 1;
         for (size_t i = 0; i < KC_WINDOW; i++)
-                window[i] = (uint8_t)draw(&seed);
+                window[i] = (uint8_t)next_random(&seed);
         kc_deflate_give_meaning(&meanings, window);
         for (size_t n = 0; n <= 200; n++) {
                 size_t last = 0;
                 for (size_t i = 0; i < n; i++) {
-                        symbols[i] = draw(&seed) & (draw(&seed) % 16 ? 0xff : 0xffff);
+                        symbols[i] = next_random(&seed) & (next_random(&seed) % 16 ? 0xff : 0xffff);
                         symbols[i] &= symbols[i] & KC_MARK ? 0xffff : 0xff;
                         last = symbols[i] & KC_MARK ? i + 1 : last;
                 }

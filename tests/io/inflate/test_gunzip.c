@@ -119,7 +119,7 @@ static struct outcome gunzip_pieces(const struct buffer *file, struct setting se
              from += setting.piece_nbytes) {
                 uint64_t to = from + setting.piece_nbytes;
                 piece.key = KC_NO_BLOCK;
-                if (from < file->n && draw(&(uint64_t){ from }) % 4 < setting.guesses) {
+                if (from < file->n && next_random(&(uint64_t){ from }) % 4 < setting.guesses) {
                         struct kc_view view = see(file, from, to);
                         int left = setting.patience;
                         struct kc_guess_limits limits = { .to = to < file->n ? to : file->n,
@@ -251,7 +251,7 @@ static void test_flipped_bits(void **state)
         struct buffer file = pack(&text, (struct packing){ 6, 0, 2, false, true }, 70000);
         size_t ngood = 0;
         for (size_t i = 0; i < 1500; i++) {
-                size_t bit = i < 160 ? i : draw(&seed) % (8 * file.n);
+                size_t bit = i < 160 ? i : next_random(&seed) % (8 * file.n);
                 if (!is_sampled())
                         continue;
                 file.data[bit / 8] ^= (uint8_t)(1 << bit % 8);

@@ -276,7 +276,7 @@ static void test_members(void **state)
         uint64_t seed = 1;
         struct buffer file = { 0 }, text = { 0 }, none = { 0 };
         for (unsigned i = 0; i < 100; i++) {
-                struct buffer part = make_fastq(draw(&seed) % (i % 10 ? 3000 : 60000), i);
+                struct buffer part = make_fastq(next_random(&seed) % (i % 10 ? 3000 : 60000), i);
                 put_member(&file, &part, i);
                 put(&text, part.data, part.n);
                 drop(&part);
@@ -415,7 +415,7 @@ static void test_flipped_bits(void **state)
         struct buffer text = make_fastq(120000, 5), file = pack_zlib(&text, 6, 0, 2, Z_NO_FLUSH, 0);
         size_t ngood = 0;
         for (size_t i = 0; i < 250; i++) {
-                size_t bit = i < 160 ? i : draw(&seed) % (8 * file.n);
+                size_t bit = i < 160 ? i : next_random(&seed) % (8 * file.n);
                 if (!is_sampled())
                         continue;
                 file.data[bit / 8] ^= (uint8_t)(1 << bit % 8);

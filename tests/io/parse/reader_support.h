@@ -23,6 +23,7 @@
 #include <cmocka.h> /* wants the ones above */
 
 #include "tests/files.h"
+#include "tests/random.h"
 
 /* ---- a growing text ---- */
 
@@ -53,17 +54,6 @@ static inline void drop(struct buffer *b)
 {
         free(b->data);
         *b = (struct buffer){ 0 };
-}
-
-/* ---- random numbers ---- */
-
-static inline uint64_t draw(uint64_t *seed)
-{
-        *seed += UINT64_C(0x9e3779b97f4a7c15);
-        uint64_t x = *seed;
-        x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-        x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-        return x ^ x >> 31;
 }
 
 /* ---- k-mers, reduced to their number and the sum of their hashes ---- */
@@ -345,13 +335,13 @@ static inline struct reads make_reads(struct reads_shape shape, uint64_t seed)
         reads.seq = calloc(shape.n, sizeof *reads.seq);
         reads.qual = calloc(shape.n, sizeof *reads.qual);
         for (size_t r = 0; r < shape.n; r++) {
-                size_t n = draw(&seed) % (shape.max_nbases + 1);
-                if (draw(&seed) % 8 == 0)
-                        n = draw(&seed) % 3;
+                size_t n = next_random(&seed) % (shape.max_nbases + 1);
+                if (next_random(&seed) % 8 == 0)
+                        n = next_random(&seed) % 3;
                 reads.seq[r] = calloc(1, n + 1);
                 reads.qual[r] = calloc(1, n + 1);
                 for (size_t i = 0; i < n; i++) {
-                        uint64_t x = draw(&seed);
+                        uint64_t x = next_random(&seed);
                         reads.seq[r][i] = "ACGT"[x & 3];
                         if (shape.odd_letters && x >> 8 & 1)
                                 reads.seq[r][i] |= 0x20;

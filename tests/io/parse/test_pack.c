@@ -36,10 +36,10 @@ static void test_pack_lengths(void **state)
         for (size_t i = 0; (kernels = kc_kernels_get(i)) != NULL; i++)
                 for (size_t n = 0; n <= 300; n++) {
                         for (size_t j = 0; j < sizeof seq; j++)
-                                seq[j] = (uint8_t) "ACGTUacgtu"[draw(&seed) % 10];
+                                seq[j] = (uint8_t) "ACGTUacgtu"[next_random(&seed) % 10];
                         check_pack(kernels, seq, n);
                         if (n > 0) {
-                                seq[draw(&seed) % n] = 'N';
+                                seq[next_random(&seed) % n] = 'N';
                                 check_pack(kernels, seq, n);
                         }
                 }
@@ -69,7 +69,7 @@ static void test_count_lines(void **state)
                 for (size_t n = 0; n < sizeof text; n++) {
                         size_t nlines = 0;
                         for (size_t j = 0; j < n; j++) {
-                                text[j] = (uint8_t)(9 + draw(&seed) % 4);
+                                text[j] = (uint8_t)(9 + next_random(&seed) % 4);
                                 nlines += text[j] == '\n';
                         }
                         struct kc_rare_bytes rare = { false, false };
@@ -77,11 +77,11 @@ static void test_count_lines(void **state)
                         assert_false(rare.binary || rare.high);
                         if (n == 0)
                                 continue;
-                        uint8_t *byte = &text[draw(&seed) % n];
-                        *byte = (uint8_t)(draw(&seed) % 9);
+                        uint8_t *byte = &text[next_random(&seed) % n];
+                        *byte = (uint8_t)(next_random(&seed) % 9);
                         kernels->count_lines(text, n, &rare);
                         assert_true(rare.binary && !rare.high);
-                        *byte = (uint8_t)(128 + draw(&seed) % 128);
+                        *byte = (uint8_t)(128 + next_random(&seed) % 128);
                         kernels->count_lines(text, n, &rare);
                         assert_true(rare.high);
                         rare = (struct kc_rare_bytes){ false, false };
@@ -102,8 +102,8 @@ static void test_mask_quality(void **state)
                         uint8_t want[300];
                         size_t nlow = 0;
                         for (size_t j = 0; j < n; j++) {
-                                seq[j] = (uint8_t)draw(&seed);
-                                qual[j] = (uint8_t)draw(&seed);
+                                seq[j] = (uint8_t)next_random(&seed);
+                                qual[j] = (uint8_t)next_random(&seed);
                                 bool low = qual[j] < 53 && kc_base_code(seq[j]) >= 0;
                                 want[j] = low ? KC_CHUNK_LOW_QUALITY : seq[j];
                                 nlow += low;

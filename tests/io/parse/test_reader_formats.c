@@ -25,13 +25,13 @@ static void check_layout(const struct layout *layout, struct reads_shape shape, 
                 for (size_t c = 0; c < sizeof chunk_sizes / sizeof chunk_sizes[0]; c++)
                         for (int t = 1; t <= 4; t++) {
                                 struct setting setting = {
-                                        .k = ks[draw(&seed) % 7],
-                                        .min_quality = draw(&seed) & 1 ? 20 : 0,
+                                        .k = ks[next_random(&seed) % 7],
+                                        .min_quality = next_random(&seed) & 1 ? 20 : 0,
                                         .nworkers = t,
                                         .chunk_nbytes = chunk_sizes[c],
-                                        .words_cap = draw(&seed) & 1 ? 64 : 1000,
-                                        .segments_cap = 1 + draw(&seed) % 100,
-                                        .record_max = record_maxima[draw(&seed) % 4],
+                                        .words_cap = next_random(&seed) & 1 ? 64 : 1000,
+                                        .segments_cap = 1 + next_random(&seed) % 100,
+                                        .record_max = record_maxima[next_random(&seed) % 4],
                                 };
                                 check_text(&packed, &reads, !layout->fasta, setting);
                         }
@@ -121,7 +121,8 @@ static void test_fasta_one_line(void **state)
         free(reads.seq[0]);
         reads.seq[0] = calloc(1, n + 1);
         for (size_t i = 0; i < n; i++)
-                reads.seq[0][i] = draw(&seed) % 5000 == 0 ? 'N' : "ACGT"[draw(&seed) & 3];
+                reads.seq[0][i] =
+                        next_random(&seed) % 5000 == 0 ? 'N' : "ACGT"[next_random(&seed) & 3];
         struct buffer text = format_reads(&reads, &(struct layout){ .fasta = true });
         for (int t = 1; t <= 4; t++) {
                 struct setting setting = { .k = 255, .nworkers = t, .chunk_nbytes = 1000 };

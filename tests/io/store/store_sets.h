@@ -105,6 +105,7 @@ static inline void append_set(const char *path, const struct pair_set *s, bool t
         struct kc_store_writer *w = NULL;
         int k;
         bool stranded;
+        struct kc_store_written written;
         struct pair_set ones = empty_set(s, s->n);
         for (size_t i = 0; i < s->n; i++)
                 add_pair(&ones, s->kmers + i * s->nw, tombstones ? 1 : s->counts[i]);
@@ -113,7 +114,9 @@ static inline void append_set(const char *path, const struct pair_set *s, bool t
         assert_int_equal(k, s->k);
         assert_int_equal(stranded, s->stranded);
         assert_ok(feed_set(&ones, kc_store_sink(w), NTHREADS, 700, seed, &err), err);
-        assert_ok(kc_store_commit(w, &origin, &err), err);
+        assert_ok(kc_store_commit(w, &origin, &written, &err), err);
+        check_written(&written, path);
+        assert_int_equal(written.nunique, count_unique(&ones));
         free_set(&ones);
 }
 
@@ -129,7 +132,7 @@ static inline void run_set_into(const struct kc_set *set, const char *path, int 
         assert_ok(kc_store_create(&w, path, &options, &err), err);
         struct kc_run_sink sink = kc_store_sink(w);
         assert_ok(kc_set_run(set, nthreads, NULL, &sink, &origin, &names, &err), err);
-        assert_ok(kc_store_commit(w, &origin, &err), err);
+        assert_ok(kc_store_commit(w, &origin, NULL, &err), err);
         free(names);
 }
 

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "tests/files.h"
+#include "tests/random.h"
 
 struct pair_set {
         int k;
@@ -35,15 +36,6 @@ struct pair_set {
                 if ((expr) != KC_OK) \
                         fail_msg("%s", (err).message); \
         } while (0)
-
-static inline uint64_t next_random(uint64_t *state)
-{
-        *state += UINT64_C(0x9e3779b97f4a7c15);
-        uint64_t z = *state;
-        z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-        z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-        return z ^ z >> 31;
-}
 
 static inline int compare_kmers(const void *a, const void *b, void *nw)
 {
@@ -100,6 +92,45 @@ static inline uint64_t sum_of_counts(const struct pair_set *s)
         return sum;
 }
 
+static inline uint64_t count_unique(const struct pair_set *s)
+{
+        uint64_t nunique = 0;
+        for (size_t i = 0; i < s->n; i++)
+                nunique += s->counts[i] == 1;
+        return nunique;
+}
+
+/* A part in a single call, as it is. */
+static inline enum kc_status put_part(const struct kc_run_sink *sink, uint64_t part,
+                                      const uint64_t *kmers, const uint32_t *counts, size_t n,
+                                      struct kc_error *err)
+{
+        const struct kc_run_pairs pairs = {
+                .part = part, .last = true, .kmers = kmers, .counts = counts, .n = n
+        };
+        return sink->put(sink->ctx, &pairs, err);
+}
+
+/* Filter n pairs of the set like an engine, and hand over the rest. */
+static inline enum kc_status put_filtered(const struct kc_run_sink *sink, uint64_t part, bool last,
+                                          const struct pair_set *s, size_t at, size_t n,
+                                          struct kc_error *err)
+{
+        uint64_t *kmers = malloc(n * s->nw * sizeof *kmers + 1);
+        uint32_t *counts = malloc(n * sizeof *counts + 1);
+        assert_true(kmers != NULL && counts != NULL);
+        memcpy(kmers, s->kmers + at * s->nw, n * s->nw * sizeof *kmers);
+        memcpy(counts, s->counts + at, n * sizeof *counts);
+        struct kc_run_pairs pairs = {
+                .part = part, .last = last, .kmers = kmers, .counts = counts
+        };
+        pairs.n = kc_run_filter_pairs(&sink->filter, kmers, counts, n, (int)s->nw, &pairs.dropped);
+        const enum kc_status status = sink->put(sink->ctx, &pairs, err);
+        free(kmers);
+        free(counts);
+        return status;
+}
+
 /* A set in random parts of random calls, given by several threads. */
 struct feed {
         const struct pair_set *set;
@@ -125,8 +156,7 @@ static inline enum kc_status feed_parts(void *ctx, int worker, struct kc_error *
                         if (next_random(&rng) % 4 == 0)
                                 n = next_random(&rng) % (n + 1);
                         last = at + n == f->ends[p] && next_random(&rng) % 8 != 0;
-                        status = f->sink.put(f->sink.ctx, p, last, s->kmers + at * s->nw,
-                                             s->counts + at, n, err);
+                        status = put_filtered(&f->sink, p, last, s, at, n, err);
                         at += n;
                 } while (!last && status == KC_OK);
         }
@@ -172,6 +202,26 @@ static inline struct kc_store_origin make_origin(uint64_t nkmers)
                                          .nkmers = nkmers };
 }
 
+/* What a commit reports is what the file says when it is opened again. */
+static inline void check_written(const struct kc_store_written *written, const char *path)
+{
+        const struct kc_store_info *w = &written->info;
+        struct kc_store *store = NULL;
+        struct kc_store_info info;
+        struct kc_error err = { 0 };
+        assert_ok(kc_store_open(&store, path, &err), err);
+        kc_store_get_info(store, &info);
+#define SAME(field) assert_int_equal(w->field, info.field)
+        SAME(version), SAME(k), SAME(stranded), SAME(nruns), SAME(ntombstone_runs);
+        SAME(nlinked_runs), SAME(ntombstones), SAME(file_nbytes), SAME(ndistinct), SAME(nunique);
+        SAME(max_count), SAME(sum), SAME(nkmers), SAME(nsaturated), SAME(ndropped_kmers);
+        SAME(ndropped_distinct), SAME(min_count), SAME(max_count_kept), SAME(nreads);
+        SAME(nbases), SAME(nskipped), SAME(nlow_quality);
+#undef SAME
+        assert_true(w->names == NULL && w->nnames == 0);
+        kc_store_close(store);
+}
+
 /* One run, one file. */
 static inline void write_set(const struct pair_set *s, const char *path, int nthreads,
                              size_t mean_part, uint64_t seed)
@@ -182,7 +232,10 @@ static inline void write_set(const struct pair_set *s, const char *path, int nth
         struct kc_store_writer *w = NULL;
         assert_ok(kc_store_create(&w, path, &options, &err), err);
         assert_ok(feed_set(s, kc_store_sink(w), nthreads, mean_part, seed, &err), err);
-        assert_ok(kc_store_commit(w, &origin, &err), err);
+        struct kc_store_written written;
+        assert_ok(kc_store_commit(w, &origin, &written, &err), err);
+        check_written(&written, path);
+        assert_int_equal(written.nunique, count_unique(s));
 }
 
 static inline uint8_t *read_file(const char *path, size_t *nbytes)

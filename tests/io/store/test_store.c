@@ -159,7 +159,7 @@ static void test_runs(void **state)
                 assert_ok(kc_store_end_run(w, &of_b, &err), err);
                 assert_ok(kc_store_end_run(w, &of_none, &err), err);
                 assert_ok(feed_set(&a, kc_store_sink(w), 1, 5000, 3, &err), err);
-                assert_ok(kc_store_commit(w, &of_a, &err), err);
+                assert_ok(kc_store_commit(w, &of_a, NULL, &err), err);
                 check_all("s.kc", &aab);
 
                 struct kc_store *store = NULL;
@@ -195,7 +195,10 @@ static void test_filter(void **state)
         struct kc_store_writer *w = NULL;
         assert_ok(kc_store_create(&w, "s.kc", &options, &err), err);
         assert_ok(feed_set(&s, kc_store_sink(w), 3, 800, 1, &err), err);
-        assert_ok(kc_store_commit(w, &origin, &err), err);
+        struct kc_store_written written;
+        assert_ok(kc_store_commit(w, &origin, &written, &err), err);
+        assert_int_equal(written.nunique, count_unique(&s));
+        check_written(&written, "s.kc");
         check_all("s.kc", &kept);
 
         struct kc_store *store = NULL;
@@ -212,12 +215,35 @@ static void test_filter(void **state)
         unlink("s.kc");
 }
 
+/* The engine filters; the writer refuses what its filter does not keep. */
+static void test_unfiltered(void **state)
+{
+        (void)state;
+        static const uint64_t kmers[] = { 4, 5 };
+        static const uint32_t wrong[][2] = { { 2, 3 }, { 3, 2 }, { 20, 21 }, { 21, 20 }, { 3, 0 } };
+        static const uint32_t right[2] = { 3, 20 };
+        struct kc_store_options options = { .k = 31, .min_count = 3, .max_count = 20 };
+        for (size_t i = 0; i <= sizeof wrong / sizeof *wrong; i++) {
+                const bool is_wrong = i < sizeof wrong / sizeof *wrong;
+                struct kc_error err = { 0 };
+                struct kc_store_writer *w = NULL;
+                assert_ok(kc_store_create(&w, "s.kc", &options, &err), err);
+                struct kc_run_sink sink = kc_store_sink(w);
+                assert_int_equal(sink.filter.min_count, 3);
+                assert_int_equal(sink.filter.max_count, 20);
+                assert_int_equal(put_part(&sink, 0, kmers, is_wrong ? wrong[i] : right, 2, &err),
+                                 is_wrong ? KC_EUSAGE : KC_OK);
+                kc_store_abort(w);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_sizes), cmocka_unit_test(test_pages),
-                cmocka_unit_test(test_info),  cmocka_unit_test(test_bytes),
-                cmocka_unit_test(test_runs),  cmocka_unit_test(test_filter),
+                cmocka_unit_test(test_sizes),      cmocka_unit_test(test_pages),
+                cmocka_unit_test(test_info),       cmocka_unit_test(test_bytes),
+                cmocka_unit_test(test_runs),       cmocka_unit_test(test_filter),
+                cmocka_unit_test(test_unfiltered),
         };
         return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }

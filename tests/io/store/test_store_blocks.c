@@ -33,10 +33,10 @@ static void take_pairs(struct run *run, struct part *part, size_t begin, size_t 
         const struct pair_set *s = run->set;
         for (size_t i = begin; i < end; i++) {
                 uint32_t c = s->counts[i];
-                part->blocks.nunique += c == 1;
                 if (c < run->min || c > run->max) {
-                        part->blocks.ndropped_distinct++;
-                        part->blocks.ndropped_kmers += c;
+                        part->blocks.dropped.ndistinct++;
+                        part->blocks.dropped.nkmers += c;
+                        part->blocks.dropped.nunique += c == 1;
                         continue;
                 }
                 if (c < KC_RUN_NROWS)
@@ -177,7 +177,7 @@ static void write_pairs(const struct pair_set *s, const uint32_t filter[2], cons
         struct kc_store_writer *w = NULL;
         assert_ok(kc_store_create(&w, path, &options, &err), err);
         assert_ok(feed_set(s, kc_store_sink(w), 2, 3000, 1, &err), err);
-        assert_ok(kc_store_commit(w, &origin, &err), err);
+        assert_ok(kc_store_commit(w, &origin, NULL, &err), err);
 }
 
 static void write_blocks(const struct run *run, const uint32_t filter[2], const char *path,
@@ -189,10 +189,12 @@ static void write_blocks(const struct run *run, const uint32_t filter[2], const 
         struct kc_store_writer *w = NULL;
         assert_ok(kc_store_create(&w, path, &options, &err), err);
         struct block_feed f = { .run = run, .sink = kc_store_sink(w) };
-        assert_int_equal(f.sink.min_count, run->min ? run->min : 1);
-        assert_int_equal(f.sink.max_count, run->max);
+        assert_int_equal(f.sink.filter.min_count, run->min ? run->min : 1);
+        assert_int_equal(f.sink.filter.max_count, run->max);
         assert_ok(kc_parallel(nthreads, feed_blocks, cancel_blocks, &f, &err), err);
-        assert_ok(kc_store_commit(w, &origin, &err), err);
+        struct kc_store_written written;
+        assert_ok(kc_store_commit(w, &origin, &written, &err), err);
+        assert_int_equal(written.nunique, count_unique(run->set));
 }
 
 static void check_set(const struct pair_set *s, size_t mean_part, int nthreads, uint64_t seed)
@@ -249,8 +251,7 @@ static void test_forms(void **state)
                 struct kc_error err = { 0 };
                 assert_ok(kc_store_create(&w, "s.kc", &options, &err), err);
                 struct kc_run_sink sink = kc_store_sink(w);
-                assert_ok(sink.put(sink.ctx, 0, true, s.kmers, s.counts, mixed ? 1 : s.n, &err),
-                          err);
+                assert_ok(put_part(&sink, 0, s.kmers, s.counts, mixed ? 1 : s.n, &err), err);
                 if (!mixed)
                         assert_ok(kc_store_end_run(w, &origin, &err), err);
                 run.parts[0].blocks.part = (uint64_t)mixed;
@@ -259,7 +260,7 @@ static void test_forms(void **state)
                 if (mixed)
                         kc_store_abort(w);
                 else
-                        assert_ok(kc_store_commit(w, &origin, &err), err);
+                        assert_ok(kc_store_commit(w, &origin, NULL, &err), err);
         }
         free_run(&run);
         free_set(&s);
@@ -383,7 +384,7 @@ static void test_wrong_tally(void **state)
                 assert_ok(kc_store_create(&w, "s.kc", &options, &err), err);
                 struct block_feed f = { .run = &run, .sink = kc_store_sink(w) };
                 assert_ok(kc_parallel(1, feed_blocks, cancel_blocks, &f, &err), err);
-                assert_int_equal(kc_store_commit(w, &origin, &err), KC_ECORRUPT);
+                assert_int_equal(kc_store_commit(w, &origin, NULL, &err), KC_ECORRUPT);
                 free_run(&run);
         }
         free_set(&s);

@@ -187,7 +187,7 @@ static void test_targets(void **state)
         /* a file that came up meanwhile */
         assert_int_equal(create(&w, "new.kc", false), KC_OK);
         write_file("new.kc", "precious", 8);
-        assert_int_equal(kc_store_commit(w, &origin, &err), KC_EEXIST);
+        assert_int_equal(kc_store_commit(w, &origin, NULL, &err), KC_EEXIST);
         data = read_file("new.kc", &nbytes);
         assert_int_equal(nbytes, 8);
         free(data);
@@ -197,7 +197,7 @@ static void test_targets(void **state)
         assert_int_equal(create(&w, "link.kc", false), KC_EEXIST);
         assert_int_equal(create(&w, "link.kc", true), KC_OK);
         err = (struct kc_error){ 0 };
-        assert_ok(kc_store_commit(w, &origin, &err), err);
+        assert_ok(kc_store_commit(w, &origin, NULL, &err), err);
         assert_ok(read_all("new.kc", &err), err);
         struct stat st;
         assert_int_equal(lstat("link.kc", &st), 0);
@@ -216,7 +216,7 @@ static void test_mode(void **state)
         struct kc_store_origin origin = { 0 };
         mode_t old = umask(027);
         assert_int_equal(create(&w, "s.kc", false), KC_OK);
-        assert_ok(kc_store_commit(w, &origin, &err), err);
+        assert_ok(kc_store_commit(w, &origin, NULL, &err), err);
         umask(old);
         struct stat st;
         assert_int_equal(stat("s.kc", &st), 0);
@@ -254,7 +254,7 @@ static void test_full(void **state)
                         limit_file_size(50000);
                 }
                 if (status == KC_OK)
-                        status = kc_store_commit(w, &origin, &err);
+                        status = kc_store_commit(w, &origin, NULL, &err);
                 else
                         kc_store_abort(w);
                 limit_file_size(RLIM_INFINITY);
@@ -278,14 +278,14 @@ static void test_identity(void **state)
         struct kc_error err = { 0 };
         assert_int_equal(create(&w, "s.kc", true), KC_OK);
         assert_ok(feed_set(&s, kc_store_sink(w), 1, 3000, 1, &err), err);
-        assert_int_equal(kc_store_commit(w, &origin, &err), KC_ECORRUPT);
+        assert_int_equal(kc_store_commit(w, &origin, NULL, &err), KC_ECORRUPT);
         assert_int_equal(nfiles_here(), 0);
 
         origin.nsaturated = 1; /* with which it holds */
         err = (struct kc_error){ 0 };
         assert_int_equal(create(&w, "s.kc", true), KC_OK);
         assert_ok(feed_set(&s, kc_store_sink(w), 1, 3000, 1, &err), err);
-        assert_ok(kc_store_commit(w, &origin, &err), err);
+        assert_ok(kc_store_commit(w, &origin, NULL, &err), err);
         assert_ok(read_all("s.kc", &err), err);
         free_set(&s);
         unlink("s.kc");
@@ -299,10 +299,10 @@ static void assert_put_fails(const uint64_t *kmers, const uint32_t *counts, size
         uint32_t one = 1;
         assert_int_equal(create(&w, "s.kc", true), KC_OK);
         struct kc_run_sink sink = kc_store_sink(w);
-        assert_ok(sink.put(sink.ctx, 0, true, &low, &one, 1, &err), err);
-        assert_int_equal(sink.put(sink.ctx, part, true, kmers, counts, n, &err), KC_EUSAGE);
+        assert_ok(put_part(&sink, 0, &low, &one, 1, &err), err);
+        assert_int_equal(put_part(&sink, part, kmers, counts, n, &err), KC_EUSAGE);
         err = (struct kc_error){ 0 };
-        assert_int_equal(sink.put(sink.ctx, 9, true, NULL, NULL, 0, &err), KC_EUSAGE);
+        assert_int_equal(put_part(&sink, 9, NULL, NULL, 0, &err), KC_EUSAGE);
         kc_store_abort(w);
         assert_int_equal(nfiles_here(), 0);
 }
@@ -336,7 +336,7 @@ static void *put_too_early(void *arg)
         struct kc_error err = { 0 };
         uint64_t kmer = 1;
         uint32_t count = 1;
-        b->status = b->sink.put(b->sink.ctx, 1, true, &kmer, &count, 1, &err);
+        b->status = put_part(&b->sink, 1, &kmer, &count, 1, &err);
         return NULL;
 }
 
@@ -360,7 +360,7 @@ static void test_cancel(void **state)
                 pthread_join(threads[i], NULL);
                 assert_int_equal(b[i].status, KC_ECANCELED);
         }
-        assert_int_equal(kc_store_commit(w, &origin, &err), KC_ECANCELED);
+        assert_int_equal(kc_store_commit(w, &origin, NULL, &err), KC_ECANCELED);
         assert_int_equal(nfiles_here(), 0);
 }
 

@@ -113,10 +113,9 @@ static enum kc_status look_up(struct kc_store *store, const uint64_t *kmer)
         return status;
 }
 
-static enum kc_status swallow(void *ctx, uint64_t part, bool last, const uint64_t *kmers,
-                              const uint32_t *counts, size_t n, struct kc_error *err)
+static enum kc_status swallow(void *ctx, const struct kc_run_pairs *pairs, struct kc_error *err)
 {
-        (void)ctx, (void)part, (void)last, (void)kmers, (void)counts, (void)n, (void)err;
+        (void)ctx, (void)pairs, (void)err;
         return KC_OK;
 }
 
@@ -127,7 +126,9 @@ static void ignore(void *ctx)
 
 static enum kc_status combine(const struct kc_set *set)
 {
-        const struct kc_run_sink sink = { .put = swallow, .cancel = ignore };
+        const struct kc_run_sink sink = { .filter = { 1, UINT32_MAX },
+                                          .put = swallow,
+                                          .cancel = ignore };
         struct kc_store_origin origin;
         const char **names = NULL;
         const enum kc_status status = kc_set_run(set, 2, NULL, &sink, &origin, &names, NULL);

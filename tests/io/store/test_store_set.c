@@ -242,7 +242,7 @@ static void test_most_runs(void **state)
                 if (r < 254)
                         assert_ok(kc_store_end_run(w, &origin, &err), err);
         }
-        assert_ok(kc_store_commit(w, &origin, &err), err);
+        assert_ok(kc_store_commit(w, &origin, NULL, &err), err);
         append_set("s.kc", &s, true, 1);
         int k;
         bool stranded;
@@ -285,7 +285,7 @@ static void test_failed_append(void **state)
                         setrlimit(RLIMIT_FSIZE, &tight);
                 enum kc_status status = feed_set(&r, kc_store_sink(w), 2, 3000, 1, &err);
                 if (status == KC_OK && i > 0)
-                        status = kc_store_commit(w, &origin, &err);
+                        status = kc_store_commit(w, &origin, NULL, &err);
                 else
                         kc_store_abort(w);
                 setrlimit(RLIMIT_FSIZE, &old);
@@ -491,7 +491,7 @@ static void test_sum(void **state)
                                           0,     0 };
         assert_ok(kc_store_create(&w, "n.kc", &options, &err), err);
         assert_ok(feed_set(&ab, kc_store_sink(w), 2, 900, 1, &err), err);
-        assert_ok(kc_store_commit(w, &origin, &err), err);
+        assert_ok(kc_store_commit(w, &origin, NULL, &err), err);
         assert_same_files("m.kc", "n.kc");
         free_set(&a);
         free_set(&b);
@@ -502,11 +502,10 @@ static void test_sum(void **state)
         unlink("n.kc");
 }
 
-static enum kc_status refuse(void *ctx, uint64_t part, bool last, const uint64_t *kmers,
-                             const uint32_t *counts, size_t n, struct kc_error *err)
+static enum kc_status refuse(void *ctx, const struct kc_run_pairs *pairs, struct kc_error *err)
 {
-        (void)ctx, (void)last, (void)kmers, (void)counts, (void)n;
-        return part < 1 ? KC_OK : kc_fail(err, KC_EIO, "refused");
+        (void)ctx;
+        return pairs->part < 1 ? KC_OK : kc_fail(err, KC_EIO, "refused");
 }
 
 static void ignore(void *ctx)
@@ -525,7 +524,7 @@ static void test_failed_operations(void **state)
         struct kc_error err = { 0 };
         struct kc_store_origin origin;
         const char **names;
-        struct kc_run_sink sink = { .put = refuse, .cancel = ignore };
+        struct kc_run_sink sink = { .filter = { 1, UINT32_MAX }, .put = refuse, .cancel = ignore };
         assert_int_equal(kc_set_run(&set, NTHREADS, NULL, &sink, &origin, &names, &err), KC_EIO);
         assert_string_equal(err.message, "refused");
         struct kc_job job = { 0 };

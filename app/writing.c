@@ -1,0 +1,74 @@
+#include "app/writing.h"
+
+#include "app/machine.h"
+#include "app/progress.h"
+#include "app/signals.h"
+#include "app/size.h"
+
+struct writing writing_of(const struct invocation *call, const struct writing_settings *settings)
+{
+        /* static, because the signal thread uses it until the process ends */
+        static struct kc_job job;
+        return (struct writing){ .call = call,
+                                 .settings = settings,
+                                 .nthreads = machine_nthreads(settings->nthreads),
+                                 .job = &job };
+}
+
+static enum kc_status run_once(struct writing *w, const struct writing_work *work,
+                               struct kc_error *err)
+{
+        const bool wanted = !w->settings->quiet && !w->settings->no_progress;
+        struct progress *progress =
+                progress_start(w->job, work->stages, work->first_in_bytes, wanted);
+        enum kc_status status =
+                w->device.cuda ? work->on_device(work->ctx, err) : work->on_cpu(work->ctx, err);
+        progress_stop(progress);
+        return status;
+}
+
+enum kc_status writing_run(struct writing *w, const struct writing_work *work, struct kc_error *err)
+{
+        struct kc_error own = { 0 };
+        enum kc_status status = run_once(w, work, &own);
+        if (device_fall_back(&w->device, work->kind, &w->gpu, &own, w->settings->quiet)) {
+                own = (struct kc_error){ 0 };
+                status = run_once(w, work, &own);
+        }
+        if (status == KC_OK && signals_caught())
+                return kc_fail(err, KC_ECANCELED, "interrupted");
+        return status == KC_OK ? KC_OK : kc_fail_as(err, &own);
+}
+
+enum kc_status writing_commit(struct writing *w, const struct kc_store_origin *origin,
+                              struct kc_error *err)
+{
+        struct kc_store_writer *writer = w->writer;
+        w->writer = NULL; /* commit frees it, even on failure */
+        return kc_store_commit(writer, origin, &w->written, err);
+}
+
+void writing_report(const struct writing *w, const struct writing_report *report)
+{
+        if (!w->settings->quiet) {
+                struct text_out messages;
+                text_out_stderr(&messages);
+                report->put_text(report->ctx, &messages);
+                text_out_printf(&messages, "kcount %s: %s\n", KCOUNT_VERSION, w->call->line);
+                text_out_flush(&messages);
+        }
+        if (w->settings->json) {
+                struct json json = { .out = w->call->out };
+                json_begin(&json, NULL, '{');
+                json_string(&json, "version", KCOUNT_VERSION);
+                json_string(&json, "command", w->call->line);
+                report->put_json(report->ctx, &json);
+                json_end(&json, '}');
+        }
+}
+
+void writing_put_number(struct text_out *out, const char *label, uint64_t number)
+{
+        char text[FORMATTED_NBYTES];
+        text_out_printf(out, "  %-22s %18s\n", label, format_number(number, text));
+}

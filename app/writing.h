@@ -1,0 +1,66 @@
+/*
+ * What the commands that write a .kc file have in common: the job that signals and the progress bar
+ * watch, the choice between a device and the CPU, the commit, and the report.
+ */
+#ifndef APP_WRITING_H
+#define APP_WRITING_H
+
+#include "app/device.h"
+#include "app/json.h"
+#include "app/options.h"
+#include "io/store.h"
+
+/* The options of all these commands. */
+struct writing_settings {
+        uint64_t nthreads; /* 0: all cores */
+        bool json, quiet, no_progress;
+};
+
+struct writing {
+        const struct invocation *call;
+        const struct writing_settings *settings;
+        int nthreads;
+        struct kc_job *job;
+        struct device_choice device;
+        struct kc_gpu_report gpu; /* valid if device.cuda */
+        struct kc_store_writer *writer;
+        struct kc_store_written written; /* after writing_commit */
+};
+
+/* Only one at a time: all share a job, which must live as long as the process. */
+struct writing writing_of(const struct invocation *call, const struct writing_settings *settings);
+
+/* The work of filling the writer. ctx: for the calls. */
+struct writing_work {
+        void *ctx;
+        enum kc_status (*on_device)(void *ctx, struct kc_error *err);
+        enum kc_status (*on_cpu)(void *ctx, struct kc_error *err);
+        enum device_work kind;
+        const char *const *stages; /* their names, for the progress bar */
+        bool first_in_bytes;
+};
+
+/*
+ * Do the work where writing->device says, or on the CPU if the device fails at the start and the
+ * CPU may take over (device_fall_back). KC_ECANCELED if a signal was caught; otherwise the work's
+ * error.
+ */
+enum kc_status writing_run(struct writing *writing, const struct writing_work *work,
+                           struct kc_error *err);
+
+/* kc_store_commit of the writer, which is then NULL even if this fails. */
+enum kc_status writing_commit(struct writing *writing, const struct kc_store_origin *origin,
+                              struct kc_error *err);
+
+/* The summary on standard error and, if it was asked for, as JSON on standard output. */
+struct writing_report {
+        const void *ctx;
+        void (*put_text)(const void *ctx, struct text_out *out);
+        void (*put_json)(const void *ctx, struct json *json);
+};
+void writing_report(const struct writing *writing, const struct writing_report *report);
+
+/* A line of the text: a label and a number. */
+void writing_put_number(struct text_out *out, const char *label, uint64_t number);
+
+#endif

@@ -1,0 +1,123 @@
+/*
+ * The threads that count (engine.cu) or join files (combine.cu) on a device.
+ *
+ * One thread, the driver, makes all calls to the device except the workers' copies. The workers
+ * read what goes to the device, and later write the parts of the run that come back. Both tasks
+ * bring their own way of taking memory, driving and reading; opening the device, writing, failing,
+ * the timeline and the report are the same.
+ */
+#ifndef KC_GPU_CREW_CUH
+#define KC_GPU_CREW_CUH
+
+#include "base/parallel.h"
+#include "gpu/blocks/emit.cuh"
+#include "gpu/device/gate.h"
+#include "gpu/device/trace.cuh"
+#include "gpu/gpu.h"
+
+/* Zero-initialise, set params, sink, job and all from nworkers on, and call kc_gpu_crew_init. */
+template <class Key> struct kc_gpu_crew {
+        const struct kc_gpu_params *params;
+        const struct kc_run_sink *sink;
+        struct kc_job *job;
+        struct kc_gate gate;
+        struct kc_gpu_trace trace;
+        struct kc_gpu gpu; /* open from take_memory on */
+        struct kc_gpu_emitter<Key> *emitter;
+        bool began;             /* the device is ready: sink and job are in use */
+        int nworkers, nreaders; /* workers; the first nreaders of these read before they write */
+        void *ctx;              /* for the calls below */
+        enum kc_status (*take_memory)(void *ctx, struct kc_error *err);      /* driver */
+        enum kc_status (*drive)(void *ctx, struct kc_error *err);            /* driver */
+        enum kc_status (*read)(void *ctx, int reader, struct kc_error *err); /* workers */
+};
+
+template <class Key> static inline void kc_gpu_crew_init(struct kc_gpu_crew<Key> *crew)
+{
+        kc_gate_init(&crew->gate, crew->job);
+        kc_gpu_trace_open(&crew->trace, crew->params->trace);
+}
+
+template <class Key>
+static inline enum kc_status kc_gpu_crew_open_device(struct kc_gpu_crew<Key> *crew,
+                                                     struct kc_error *err)
+{
+        enum kc_status status;
+        int trace = kc_gpu_trace_begin(&crew->trace, "open device", 0, NULL);
+        KC_TRY(kc_gpu_wake(crew->params->device, err));
+        KC_TRY(kc_gpu_open(&crew->gpu, crew->params->device, crew->params->memory_nbytes, err));
+        KC_TRY(kc_gpu_trace_attach(&crew->trace, &crew->gpu, err));
+        kc_gpu_trace_end(&crew->trace, trace, NULL);
+out:
+        return status;
+}
+
+/* Thread 0 is the driver, the others are workers 0 .. nworkers-1. */
+template <class Key>
+static enum kc_status kc_gpu_crew_work(void *ctx, int thread, struct kc_error *err)
+{
+        struct kc_gpu_crew<Key> *crew = (struct kc_gpu_crew<Key> *)ctx;
+        enum kc_status status;
+        int trace;
+        if (thread > 0) {
+                if (thread <= crew->nreaders)
+                        KC_TRY(crew->read(crew->ctx, thread - 1, err));
+                return kc_gpu_emitter_write(crew->emitter, err);
+        }
+        KC_TRY(kc_gpu_crew_open_device(crew, err));
+        trace = kc_gpu_trace_begin(&crew->trace, "take memory", 0, NULL);
+        KC_TRY(crew->take_memory(crew->ctx, err));
+        kc_gpu_trace_end(&crew->trace, trace, NULL);
+        __atomic_store_n(&crew->began, true, __ATOMIC_RELEASE);
+        KC_TRY(crew->drive(crew->ctx, err));
+out:
+        return status;
+}
+
+template <class Key> static void kc_gpu_crew_fail(void *ctx)
+{
+        struct kc_gpu_crew<Key> *crew = (struct kc_gpu_crew<Key> *)ctx;
+        kc_gate_stop(&crew->gate);
+        if (__atomic_load_n(&crew->began, __ATOMIC_ACQUIRE))
+                crew->sink->cancel(crew->sink->ctx);
+}
+
+/* Start the threads, and wait for all of them; k: of the sink's run. Returns the first error. */
+template <class Key>
+static inline enum kc_status kc_gpu_crew_run(struct kc_gpu_crew<Key> *crew, int k,
+                                             struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(kc_gpu_emitter_new(&crew->emitter, k, crew->sink, crew->job, &crew->gate,
+                                  &crew->trace, err));
+        KC_TRY(kc_parallel(crew->nworkers + 1, kc_gpu_crew_work<Key>, kc_gpu_crew_fail<Key>, crew,
+                           err));
+out:
+        return status;
+}
+
+/* Call it even after a failure. Waits for the device, because memory must not be freed while a copy
+ * into it is in progress; frees the emitter. The task's own memory comes next, and then
+ * kc_gpu_crew_close. */
+template <class Key>
+static inline void kc_gpu_crew_stop(struct kc_gpu_crew<Key> *crew, uint64_t nbatches,
+                                    struct kc_gpu_report *report)
+{
+        cudaStream_t streams[] = { crew->gpu.upload, crew->gpu.stream, crew->gpu.download };
+        report->began = crew->began;
+        report->peak_nbytes = crew->gpu.peak_nbytes;
+        report->nbatches = nbatches;
+        for (cudaStream_t stream : streams)
+                if (stream != NULL)
+                        (void)cudaStreamSynchronize(stream);
+        kc_gpu_trace_close(&crew->trace);
+        kc_gpu_emitter_free(crew->emitter);
+}
+
+template <class Key> static inline void kc_gpu_crew_close(struct kc_gpu_crew<Key> *crew)
+{
+        kc_gpu_close(&crew->gpu);
+        kc_gate_destroy(&crew->gate);
+}
+
+#endif
