@@ -134,3 +134,16 @@ void kc_bytes_free(struct kc_bytes *bytes)
         free(bytes->data);
         *bytes = (struct kc_bytes){ 0 };
 }
+
+enum kc_status kc_chunk_take_over(struct kc_chunk *chunk, struct kc_bytes *kept,
+                                  struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(kc_chunk_reserve_front(chunk, kept->nbytes, err));
+        chunk->start = chunk->text - kept->nbytes;
+        if (kept->nbytes > 0)
+                memcpy(chunk->buffer + chunk->start, kept->data, kept->nbytes);
+        kept->nbytes = 0;
+out:
+        return status;
+}

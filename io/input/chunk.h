@@ -103,4 +103,8 @@ enum kc_status kc_bytes_append(struct kc_bytes *bytes, const void *data, size_t 
                                struct kc_error *err);
 void kc_bytes_free(struct kc_bytes *bytes);
 
+/* Move bytes kept from an earlier chunk to the front of this one's text. KC_ENOMEM. */
+enum kc_status kc_chunk_take_over(struct kc_chunk *chunk, struct kc_bytes *kept,
+                                  struct kc_error *err);
+
 #endif

@@ -2,26 +2,34 @@
 
 enum { MAX_HTS_THREADS = 4 };
 
-/* Limit what is held of a record by the memory for one file. */
-static void limit_records(struct kc_text *text, const struct kc_file_options *options)
+/* What may be held of a record: its share of the memory. */
+static struct kc_limits limits_of(const struct kc_file_options *options)
 {
         enum { CHUNK_SHARES = 6, SEQUENCE_SHARES = 3 }; /* buffers have room to spare, or grow */
-        if (options->min_quality > 0)
-                text->piecewise.min_quality = kc_quality_letter(options->min_quality);
+        struct kc_limits limits = kc_limits_usual();
         if (options->memory_nbytes > 0) {
                 size_t worker = options->memory_nbytes / (unsigned)options->nworkers / CHUNK_SHARES;
-                text->record_max = worker < text->record_max ? worker : text->record_max;
                 size_t file = options->memory_nbytes / (unsigned)options->nfiles / SEQUENCE_SHARES;
-                if (file < text->piecewise.sequence_max)
-                        text->piecewise.sequence_max = file;
-                text->piecewise.bound_nbytes = options->bound_nbytes;
-                text->piecewise.bound_factor =
+                limits.record_max = worker < limits.record_max ? worker : limits.record_max;
+                limits.held.nbytes = file < limits.held.nbytes ? file : limits.held.nbytes;
+                limits.held.bound_nbytes = options->bound_nbytes;
+                limits.held.bound_factor =
                         options->bound_factor * (unsigned)options->nfiles * SEQUENCE_SHARES;
         }
         if (options->record_max > 0)
-                text->record_max = options->record_max;
+                limits.record_max = options->record_max;
         if (options->sequence_max > 0)
-                text->piecewise.sequence_max = options->sequence_max;
+                limits.held.nbytes = options->sequence_max;
+        return limits;
+}
+
+static void limit_text(struct kc_text *text, const struct kc_file_options *options)
+{
+        struct kc_limits limits = limits_of(options);
+        if (options->min_quality > 0)
+                text->piecewise.min_quality = kc_quality_letter(options->min_quality);
+        text->record_max = limits.record_max;
+        text->piecewise.held = limits.held;
 }
 
 static enum kc_status open_source(struct kc_file *file, struct kc_input *in,
@@ -30,7 +38,7 @@ static enum kc_status open_source(struct kc_file *file, struct kc_input *in,
 {
         enum kc_status status = kc_source_open(&file->source, in, container, options->chunk_nbytes,
                                                options->ninflaters, err);
-        limit_records(&file->text, options);
+        limit_text(&file->text, options);
         if (status == KC_OK && options->memory_nbytes > 0)
                 file->source->memory_nbytes = options->memory_nbytes / (unsigned)options->nfiles;
         return status;

@@ -1,0 +1,23 @@
+/*
+ * What is wrong with a record, as far as its parser can say: it knows neither the file's name nor
+ * how many records precede its chunk.
+ */
+#ifndef KC_IO_PARSE_PROBLEM_H
+#define KC_IO_PARSE_PROBLEM_H
+
+#include "io/parse/limits.h"
+
+struct kc_problem {
+        char what[192];  /* empty: nothing */
+        uint64_t record; /* 1, 2, ... among those that begin in this chunk; FASTA: 0 is the one
+                           before */
+};
+
+/* Report that a sequence [n] holds a byte over 127; shows the first one. */
+void kc_problem_set_high(struct kc_problem *problem, const uint8_t *seq, size_t n);
+
+/* Report that a sequence is longer than that; bases_per_byte: how many bases a byte holds. */
+void kc_problem_set_held(struct kc_problem *problem, const struct kc_held_limit *limit,
+                         uint64_t nbases, unsigned bases_per_byte);
+
+#endif
