@@ -23,25 +23,32 @@ static struct kc_limits limits_of(const struct kc_file_options *options)
         return limits;
 }
 
-static void limit_text(struct kc_text *text, const struct kc_file_options *options)
+static void limit_text(struct kc_text *text, const struct kc_limits *limits,
+                       const struct kc_file_options *options)
 {
-        struct kc_limits limits = limits_of(options);
         if (options->min_quality > 0)
                 text->piecewise.min_quality = kc_quality_letter(options->min_quality);
-        text->record_max = limits.record_max;
-        text->piecewise.held = limits.held;
+        text->record_max = limits->record_max;
+        text->piecewise.held = limits->held;
 }
 
 static enum kc_status open_source(struct kc_file *file, struct kc_input *in,
                                   enum kc_container container,
                                   const struct kc_file_options *options, struct kc_error *err)
 {
+        struct kc_limits limits = limits_of(options);
         enum kc_status status = kc_source_open(&file->source, in, container, options->chunk_nbytes,
                                                options->ninflaters, err);
-        limit_text(&file->text, options);
-        if (status == KC_OK && options->memory_nbytes > 0)
+        if (status != KC_OK)
+                return status;
+        if (options->memory_nbytes > 0)
                 file->source->memory_nbytes = options->memory_nbytes / (unsigned)options->nfiles;
-        return status;
+        limit_text(&file->text, &limits, options);
+        if (container != KC_CONTAINER_BAM)
+                return KC_OK;
+        file->bam = kc_bam_new(file->text.name, options->kernels, options->k, options->min_quality,
+                               &limits);
+        return file->bam != NULL ? KC_OK : kc_fail(err, KC_ENOMEM, "out of memory for reading");
 }
 
 /* BGZF needs no entry: its blocks are checked before anything looks at their text. */
@@ -94,6 +101,8 @@ bool kc_file_is_serial(const struct kc_file *file)
 
 enum kc_status kc_file_parse(struct kc_file *file, struct kc_chunk *chunk, struct kc_error *err)
 {
+        if (file->bam != NULL)
+                return kc_bam_parse(file->bam, chunk, err);
         if (file->source != NULL)
                 return kc_text_parse(&file->text, chunk, err);
         if (chunk->error.status == KC_OK)
@@ -106,6 +115,7 @@ void kc_file_close(struct kc_file *file)
 {
         kc_source_close(file->source);
         kc_alignments_close(file->alignments);
+        kc_bam_free(file->bam);
         kc_text_destroy(&file->text);
         *file = (struct kc_file){ 0 };
 }

@@ -22,6 +22,6 @@ enum kc_status kc_order_settle(struct kc_order *order, struct kc_chunk *chunk,
                 status = kc_fail(err, own->status, "%s", own->message);
         }
         if (order->failed)
-                chunk->nrecords = chunk->nreads = chunk->nblanks = 0;
+                chunk->nrecords = chunk->nreads = chunk->nblanks = chunk->nlow_quality = 0;
         return status;
 }
