@@ -134,12 +134,12 @@ static enum kc_status split(struct kc_bam *bam, struct kc_chunk *chunk, struct b
                             struct kc_error *err)
 {
         enum kc_status status;
-        size_t n = chunk->end - chunk->text, end = chunk->end;
+        size_t n = chunk->end - chunk->text;
         if (bam->carry.nbytes + n < bam->need && !chunk->last)
                 return kc_bytes_append(&bam->carry, chunk->buffer + chunk->text, n, err);
         bam->need = 0;
         KC_TRY(kc_chunk_take_over(chunk, &bam->carry, err));
-        end = chunk->end;
+        size_t end = chunk->end; /* a record in pieces puts letters after it */
         size_t at = kc_bam_header_read(&bam->header, chunk, chunk->start, &cut->problem);
         cut->in_header = is_refused(cut);
         if (bam->header.place == KC_BAM_RECORDS)
@@ -160,10 +160,9 @@ static void split_in_turn(struct kc_bam *bam, struct kc_chunk *chunk, struct bam
         if (bam->stopped)
                 return;
         split(bam, chunk, cut, &failure);
-        if (own->status == KC_EINPUT) {
+        if (own->status == KC_EINPUT)
                 kc_fail(&failure, KC_EINPUT, "%s (alignment records read: %llu)", own->message,
                         (unsigned long long)bam->nrecords);
-        }
         if (own->status == KC_OK || own->status == KC_EINPUT)
                 *own = failure;
         bam->stopped = own->status != KC_OK || is_refused(cut);
