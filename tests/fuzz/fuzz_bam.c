@@ -108,11 +108,29 @@ static unsigned long long blamed_record(const struct kc_error *error)
         return sscanf(error->message, "fuzz: alignment record %llu", &record) == 1 ? record : 0;
 }
 
-/* htslib allocates what a record claims; one that ends within the file claims little. */
+/* htslib allocates what a header or a record claims. Whether all of them end within the text, so
+ * that they claim little. */
+static bool claims_little(uint8_t *text, size_t n)
+{
+        struct kc_chunk chunk = { .buffer = text, .end = n };
+        struct kc_bam_header header = { 0 };
+        struct kc_problem problem;
+        size_t at = kc_bam_header_read(&header, &chunk, 0, &problem);
+        if (header.place != KC_BAM_RECORDS)
+                return false;
+        while (n - at >= KC_BAM_LENGTH_NBYTES) {
+                uint64_t nbytes = kc_bam_record_nbytes(text + at);
+                if (nbytes == 0)
+                        return true;
+                if (nbytes > n - at)
+                        return false;
+                at += nbytes;
+        }
+        return true;
+}
+
 static void compare_with_htslib(int fd, const struct setting *setting, const struct result *result)
 {
-        if (strstr(result->error.message, "is truncated") != NULL)
-                return;
         struct result theirs = read_with_htslib(fd, setting);
         if (theirs.error.status != KC_OK)
                 return;
@@ -138,7 +156,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         REQUIRE(blamed_record(&whole.error) == blamed_record(&cut.error));
         if (whole.error.status == KC_OK)
                 require_same(&whole, &cut);
-        compare_with_htslib(fd, &large, &whole);
+        if (claims_little(text, size))
+                compare_with_htslib(fd, &large, &whole);
         close(fd);
         free(text);
         return 0;
