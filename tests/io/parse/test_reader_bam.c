@@ -67,6 +67,8 @@ static void make_record(bam1_t *record, const struct shape *shape, uint64_t *see
                 seq[i] = letters[draw(seed) % (draw(seed) % 8 == 0 ? 43 : 32)];
                 qual[i] = (char)(draw(seed) % 94);
         }
+        if (draw(seed) % 8 == 0)
+                qual[0] = (char)0xff; /* no qualities, whatever follows */
         uint16_t flag = flags[draw(seed) % 10];
         bool mapped = shape->nrefs > 0 && (flag & 4) == 0;
         if (!mapped)
@@ -218,7 +220,7 @@ static void test_random(void **state)
 {
         (void)state;
         static const size_t max_blocks[] = { 7, 100, 3000, 60000 };
-        enum { NROUNDS = 24, MAX_RECORDS = 60 };
+        enum { NROUNDS = 16, MAX_RECORDS = 60 };
         uint64_t seed = 12;
         for (uint64_t round = 0; round < NROUNDS; round++) {
                 size_t nbases[MAX_RECORDS], n = draw(&seed) % MAX_RECORDS;
@@ -317,7 +319,7 @@ static void test_changed_bytes(void **state)
                 for (size_t i = 0; i < sizeof changes; i++) {
                         struct setting setting = { .k = 2,
                                                    .min_quality = i % 2 ? 10 : 0,
-                                                   .nworkers = 1 + (int)i % 2,
+                                                   .nworkers = at % 16 == 0 ? 2 : 1,
                                                    .record_max = i == 4 ? 1 : 0 };
                         char byte = raw.data[at];
                         raw.data[at] = (char)(byte ^ changes[i]);
@@ -487,6 +489,8 @@ static void test_first_damage(void **state)
         assert_int_equal(at, raw.n);
         for (int t = 1; t <= 8; t++) {
                 struct setting setting = { .k = 21, .nworkers = t, .chunk_nbytes = 1 };
+                setting.record_max =
+                        t % 2 ? 100 : 0; /* with it, records that are cut come in pieces */
                 struct buffer bam = pack_bam(&raw, 2000, (uint64_t)t);
                 struct outcome got = read_bytes(&bam, &setting);
                 assert_refused(&got, ": alignment record 41 has a name of length 0");
