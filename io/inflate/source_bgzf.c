@@ -19,7 +19,7 @@ enum { MAX_HEADER = 256 };
 
 struct bgzf_source {
         struct kc_source base;
-        bool alone;                  /* BGZF only */
+        bool alone;                  /* BAM: BGZF only */
         struct kc_gzip_stream *rest; /* set once a member was not BGZF */
         uint32_t last_isize;         /* text in the last block read from a pipe */
 };
@@ -94,8 +94,9 @@ static enum kc_status check_end(struct bgzf_source *bgzf, uint64_t offset, struc
                 return kc_fail(err, KC_EINPUT,
                                "%s is truncated: it ends at byte %llu without BGZF's end-of-file "
                                "block" KC_DAMAGE_REMEDY
-                               "; if it is known to be whole, try: gzip -dc FILE | kcount ... -",
-                               in->name, (unsigned long long)offset);
+                               "; if it is known to be whole, try: %s FILE | kcount ... -",
+                               in->name, (unsigned long long)offset,
+                               bgzf->alone ? "samtools fastq" : "gzip -dc");
         return KC_OK;
 }
 

@@ -344,8 +344,8 @@ def test_bam():
     for content, wanted in (
             (bam[:-28],
              f"in is truncated: it ends at byte {len(bam) - 28} without BGZF's end-of-file block"
-             + AGAIN + "; if it is known to be whole, try: gzip -dc FILE | kcount ... - (alignment "
-             "records read: 569)"),
+             + AGAIN + "; if it is known to be whole, try: samtools fastq FILE | kcount ... - "
+             "(alignment records read: 569)"),
             (bam[:-100],
              "in is truncated: the BGZF block at byte 67671 is not complete" + AGAIN
              + " (alignment records read: 536)"),

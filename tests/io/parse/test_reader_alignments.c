@@ -216,7 +216,7 @@ static void test_bam_messages(void **state)
         refuse(&bam, bam.n - 40, want);
         snprintf(want, sizeof want,
                  " is truncated: it ends at byte %zu without BGZF's end-of-file block" AGAIN
-                 "; if it is known to be whole, try: gzip -dc FILE | kcount ... - (alignment "
+                 "; if it is known to be whole, try: samtools fastq FILE | kcount ... - (alignment "
                  "records read: 18000)",
                  bam.n - BGZF_END_NBYTES);
         refuse(&bam, bam.n - BGZF_END_NBYTES, want);

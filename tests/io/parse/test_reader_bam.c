@@ -272,6 +272,26 @@ static struct outcome read_pipe(const struct buffer *bytes, const struct setting
         return got;
 }
 
+/* BAM in plain gzip, or not compressed: htslib reads it from pipes; a file needs BGZF's end mark. */
+static void test_not_bgzf(void **state)
+{
+        (void)state;
+        static const size_t nbases[] = { 150, 0, 151, 7, 1000, 2 };
+        struct buffer raw = make_bam(nbases, 6, (struct shape){ .nrefs = 2, .max_nops = 9 }, 3);
+        struct setting setting = { .k = 5, .min_quality = 20, .nworkers = 2 };
+        struct outcome want = expect(&raw, &setting);
+        for (enum packing packing = PLAIN; packing <= GZIP; packing++) {
+                struct buffer packed = pack_text(&raw, packing, 0);
+                struct outcome got = read_pipe(&packed, &setting);
+                assert_as(&got, &want, "packing", packing);
+                got = read_bytes(&packed, &setting);
+                assert_refused(&got, "ends without BGZF's end-of-file block (alignment records "
+                                     "read: 6)");
+                drop(&packed);
+        }
+        drop(&raw);
+}
+
 static void test_pipe(void **state)
 {
         (void)state;
@@ -580,12 +600,19 @@ static int quiet(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_random),         cmocka_unit_test(test_large),
-                cmocka_unit_test(test_no_reads),       cmocka_unit_test(test_pipe),
-                cmocka_unit_test(test_changed_bytes),  cmocka_unit_test(test_truncated_text),
-                cmocka_unit_test(test_truncated_file), cmocka_unit_test(test_damaged_records),
-                cmocka_unit_test(test_damaged_header), cmocka_unit_test(test_first_damage),
-                cmocka_unit_test(test_damaged_block),  cmocka_unit_test(test_concatenated),
+                cmocka_unit_test(test_random),
+                cmocka_unit_test(test_large),
+                cmocka_unit_test(test_no_reads),
+                cmocka_unit_test(test_not_bgzf),
+                cmocka_unit_test(test_pipe),
+                cmocka_unit_test(test_changed_bytes),
+                cmocka_unit_test(test_truncated_text),
+                cmocka_unit_test(test_truncated_file),
+                cmocka_unit_test(test_damaged_records),
+                cmocka_unit_test(test_damaged_header),
+                cmocka_unit_test(test_first_damage),
+                cmocka_unit_test(test_damaged_block),
+                cmocka_unit_test(test_concatenated),
                 cmocka_unit_test(test_held),
         };
         return cmocka_run_group_tests(tests, quiet, NULL);
