@@ -58,7 +58,7 @@ def text_of(rng, reads, form):
     return line_ends(rng, make(rng, reads, rng.choice(widths)))
 
 
-# ---- BAM ----
+# ---- CRAM ----
 
 def cram(reads):
     with tempfile.NamedTemporaryFile() as file:
