@@ -32,7 +32,8 @@ enum kc_status combine_parse_rule(const char *text, enum kc_count_rule *rule, st
                         return KC_OK;
                 }
         return kc_fail(err, KC_EUSAGE,
-                       "--counts: '%s' is not one of min, max, sum, difference, left or right", text);
+                       "--counts: '%s' is not one of min, max, sum, difference, left or right",
+                       text);
 }
 
 struct combining {

@@ -1,5 +1,5 @@
 /*
- * Settings of htslib, which reads SAM, BAM and CRAM.
+ * Settings of htslib, which reads SAM and CRAM.
  */
 #ifndef APP_REFERENCES_H
 #define APP_REFERENCES_H

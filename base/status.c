@@ -57,6 +57,17 @@ enum kc_status kc_fail_as(struct kc_error *err, const struct kc_error *failure)
         return failure->status;
 }
 
+enum kc_status kc_fail_reworded(struct kc_error *err, const struct kc_error *failure,
+                                const char *format, ...)
+{
+        struct kc_error reworded = *failure;
+        va_list args;
+        va_start(args, format);
+        vsnprintf(reworded.message, sizeof reworded.message, format, args);
+        va_end(args);
+        return kc_fail_as(err, &reworded);
+}
+
 const char *kc_strerror(int code)
 {
         struct rlimit limit;

@@ -90,6 +90,10 @@ enum kc_status kc_fail_filter(struct kc_error *err, unsigned remedies, const cha
 /* Record a failure that another kc_error holds, as kc_fail would, and return its status. */
 enum kc_status kc_fail_as(struct kc_error *err, const struct kc_error *failure);
 
+/* Likewise, with its remedies but another message, which may quote its own. */
+enum kc_status kc_fail_reworded(struct kc_error *err, const struct kc_error *failure,
+                                const char *format, ...) __attribute__((format(printf, 3, 4)));
+
 /* strerror(code), but for EFBIG it names the process's limit on file sizes, if there is one. */
 const char *kc_strerror(int code);
 

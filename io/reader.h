@@ -2,7 +2,7 @@
  * The reader: files of reads in, sequence batches out.
  *
  * FASTQ and FASTA (either may be multi-line), plain or compressed with gzip (any number of
- * members), BGZF or zstd, and SAM/BAM/CRAM through htslib; detected by content, never by name. The
+ * members), BGZF or zstd, BAM, and through htslib SAM and CRAM; detected by content, never by name. The
  * engine's worker threads do the work themselves inside next(): a thread that needs a batch
  * inflates, parses and packs it. See docs/design.md, "Reading".
  */
@@ -31,8 +31,9 @@ struct kc_reader_options {
         struct kc_reader_bound bound; /* for kc_error.needed_nbytes */
         /* For tests; 0: the default. */
         size_t chunk_nbytes; /* text that a worker takes at a time */
-        size_t record_max;   /* bytes of a FASTQ record that is read whole, not in pieces */
-        size_t sequence_max; /* bases of a longer record that are held until its qualities come */
+        size_t record_max;   /* bytes of a FASTQ or BAM record that is read whole, not in pieces */
+        size_t sequence_max; /* bytes held of a longer record's bases until its qualities come: one
+                                a base in FASTQ, half of one in BAM */
 };
 
 struct kc_reader_totals {

@@ -14,7 +14,9 @@ static struct kc_source *new_source(const struct kc_input *in, enum kc_container
                         return kc_source_new_gunzip();
                 return kc_source_new_gzip();
         case KC_CONTAINER_BGZF:
-                return kc_source_new_bgzf();
+                return kc_source_new_bgzf(false);
+        case KC_CONTAINER_BAM:
+                return kc_source_new_bgzf(true);
         case KC_CONTAINER_ZSTD:
                 return kc_source_new_zstd();
         default:
@@ -55,6 +57,16 @@ static bool take(struct kc_source *source, struct kc_chunk *chunk)
         return true;
 }
 
+/* Blocks that were taken before a failure are decoded, too: theirs would come first in the file. */
+static void decode_taken(struct kc_source *source, struct kc_chunk *chunk)
+{
+        struct kc_error earlier = { .status = KC_OK };
+        if (chunk->error.status == KC_OK)
+                source->ops->decode(source, chunk, &chunk->error);
+        else if (chunk->packed_nbytes > 0 && source->ops->decode(source, chunk, &earlier) != KC_OK)
+                chunk->error = earlier;
+}
+
 bool kc_source_fill(struct kc_source *source, struct kc_chunk *chunk)
 {
         if (source->ops->fill != NULL)
@@ -62,8 +74,8 @@ bool kc_source_fill(struct kc_source *source, struct kc_chunk *chunk)
         pthread_mutex_lock(&source->lock);
         bool taken = take(source, chunk);
         pthread_mutex_unlock(&source->lock);
-        if (taken && chunk->error.status == KC_OK && source->ops->decode != NULL)
-                source->ops->decode(source, chunk, &chunk->error);
+        if (taken && source->ops->decode != NULL)
+                decode_taken(source, chunk);
         return taken;
 }
 

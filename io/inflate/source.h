@@ -52,7 +52,7 @@ enum kc_status kc_source_open(struct kc_source **source, struct kc_input *in,
 
 /*
  * Fill a cleared chunk with the next text; from any thread. A failure is left in chunk->error, and
- * the file ends there; the chunk's number still takes its turn, so that the first failure in the
+ * the file ends there; of BGZF, the text before it is still in the chunk. The chunk's number still takes its turn, so that the first failure in the
  * file's order is the one reported. Returns false, with nothing done, after the last chunk.
  */
 bool kc_source_fill(struct kc_source *source, struct kc_chunk *chunk);
@@ -61,7 +61,7 @@ void kc_source_close(struct kc_source *source);
 
 /* The five kinds; each allocates a struct that begins with struct kc_source. NULL: no memory. */
 struct kc_source *kc_source_new_plain(void);
-struct kc_source *kc_source_new_bgzf(void);
+struct kc_source *kc_source_new_bgzf(bool alone); /* alone: nothing but BGZF may follow */
 struct kc_source *kc_source_new_gzip(void);
 struct kc_source *kc_source_new_gunzip(void); /* of regular files, by many threads */
 struct kc_source *kc_source_new_zstd(void);

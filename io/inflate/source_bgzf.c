@@ -4,7 +4,7 @@
  * blocks are read (pipes); inflating with libdeflate and checking follow without the lock.
  *
  * If a file goes on with gzip members that are not BGZF (`cat a.bgz b.gz`), or with anything else,
- * the gzip reader takes over from there.
+ * the gzip reader takes over from there; in BAM, which nothing can continue, that is an error.
  */
 #include "io/inflate/gzip_stream.h"
 #include "io/inflate/source.h"
@@ -19,6 +19,7 @@ enum { MAX_HEADER = 256 };
 
 struct bgzf_source {
         struct kc_source base;
+        bool alone;                  /* BAM: BGZF only */
         struct kc_gzip_stream *rest; /* set once a member was not BGZF */
         uint32_t last_isize;         /* text in the last block read from a pipe */
 };
@@ -90,7 +91,8 @@ static enum kc_status check_end(struct bgzf_source *bgzf, uint64_t offset, struc
                 text_nbytes = got == sizeof isize ? kc_bgzf_u32(isize) : 1;
         }
         if (text_nbytes != 0)
-                return kc_fail_filter(err, KC_REMEDY_FILTER_WHOLE, "gzip -dc FILE",
+                return kc_fail_filter(err, KC_REMEDY_FILTER_WHOLE,
+                                      bgzf->alone ? "samtools fastq FILE" : "gzip -dc FILE",
                                       "%s is truncated: it ends at byte %llu without BGZF's "
                                       "end-of-file block" KC_DAMAGE_REMEDY,
                                       in->name, (unsigned long long)offset);
@@ -138,6 +140,12 @@ static enum kc_status leave_to_gzip(struct bgzf_source *bgzf, struct kc_chunk *c
         enum kc_status status = KC_OK;
         if (have < KC_BGZF_USUAL_NBYTES && first == 0x1f)
                 return truncated(source, offset, err);
+        if (bgzf->alone)
+                return kc_damage_trailing(
+                        &(struct kc_trailing){ source->input.name, "BGZF", offset,
+                                               source->input.regular ? source->input.size : 0,
+                                               false },
+                        err);
         if (first == 0)
                 status = check_end(bgzf, offset, err);
         if (status != KC_OK)
@@ -256,11 +264,12 @@ static void free_bgzf(struct kc_source *source)
 
 static const struct kc_source_ops bgzf_ops = { .take = take, .decode = decode, .free = free_bgzf };
 
-struct kc_source *kc_source_new_bgzf(void)
+struct kc_source *kc_source_new_bgzf(bool alone)
 {
         struct bgzf_source *bgzf = calloc(1, sizeof *bgzf);
         if (bgzf == NULL)
                 return NULL;
         bgzf->base.ops = &bgzf_ops;
+        bgzf->alone = alone;
         return &bgzf->base;
 }

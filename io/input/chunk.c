@@ -58,7 +58,7 @@ void kc_chunk_clear(struct kc_chunk *chunk)
 {
         chunk->start = chunk->text = chunk->end = chunk->front;
         chunk->nrecords = chunk->next = 0;
-        chunk->nreads = chunk->nblanks = 0;
+        chunk->nreads = chunk->nblanks = chunk->nlow_quality = 0;
         chunk->last = false;
         chunk->input_nbytes = 0;
         chunk->packed_nbytes = 0;
@@ -133,4 +133,17 @@ void kc_bytes_free(struct kc_bytes *bytes)
 {
         free(bytes->data);
         *bytes = (struct kc_bytes){ 0 };
+}
+
+enum kc_status kc_chunk_take_over(struct kc_chunk *chunk, struct kc_bytes *kept,
+                                  struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(kc_chunk_reserve_front(chunk, kept->nbytes, err));
+        chunk->start = chunk->text - kept->nbytes;
+        if (kept->nbytes > 0)
+                memcpy(chunk->buffer + chunk->start, kept->data, kept->nbytes);
+        kept->nbytes = 0;
+out:
+        return status;
 }

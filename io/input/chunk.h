@@ -35,7 +35,8 @@ enum {
 struct kc_record {
         uint32_t seq, nbases;
         uint32_t qual;     /* as many letters, or KC_NO_QUALITY */
-        uint32_t ncontext; /* leading letters that the previous chunk has counted already */
+        uint32_t ncontext; /* leading letters that the previous chunk has counted already; trailing
+                              ones of a read that is turned */
 };
 
 struct libdeflate_decompressor;
@@ -53,7 +54,8 @@ struct kc_chunk {
         size_t nrecords, records_cap;
         size_t next; /* record to pack next */
         uint64_t nreads;
-        uint64_t nblanks; /* letters that are in no record: blanks within a FASTA sequence */
+        uint64_t nblanks;      /* letters that are in no record: blanks within a FASTA sequence */
+        uint64_t nlow_quality; /* bases that are KC_CHUNK_LOW_QUALITY in the buffer already */
 
         /* BGZF: blocks as they are in the file */
         uint8_t *packed;
@@ -102,5 +104,9 @@ struct kc_bytes {
 enum kc_status kc_bytes_append(struct kc_bytes *bytes, const void *data, size_t nbytes,
                                struct kc_error *err);
 void kc_bytes_free(struct kc_bytes *bytes);
+
+/* Move bytes kept from an earlier chunk to the front of this one's text. KC_ENOMEM. */
+enum kc_status kc_chunk_take_over(struct kc_chunk *chunk, struct kc_bytes *kept,
+                                  struct kc_error *err);
 
 #endif

@@ -162,7 +162,10 @@ static enum kc_status detect_text(const struct look *look, const uint8_t *text, 
         enum kc_status status;
         if (n >= 4 && memcmp(text, "BAM\1", 4) == 0) {
                 found->bases_per_byte = 1;
-                return found_alignments(look, "BAM", false, err);
+                if (found->container != KC_CONTAINER_BGZF)
+                        return found_alignments(look, "BAM", false, err);
+                found->container = KC_CONTAINER_BAM;
+                return KC_OK;
         }
         KC_TRY(kc_foreign_check(look->name, found->container, text, n, err));
         size_t bom =
@@ -191,6 +194,7 @@ static enum kc_status detect_in(struct look *look, const uint8_t *bytes, size_t 
                 return KC_OK;
         case KC_CONTAINER_GZIP:
         case KC_CONTAINER_BGZF:
+        case KC_CONTAINER_BAM:
                 status = inflate_head(bytes, n, text, &ntext, &used, err);
                 break;
         case KC_CONTAINER_ZSTD:

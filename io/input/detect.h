@@ -11,7 +11,8 @@ enum kc_container {
         KC_CONTAINER_GZIP,
         KC_CONTAINER_BGZF,
         KC_CONTAINER_ZSTD,
-        KC_CONTAINER_ALIGNMENTS, /* SAM, BAM, CRAM: htslib opens it */
+        KC_CONTAINER_BAM,        /* BAM in BGZF blocks, and nothing else in the file */
+        KC_CONTAINER_ALIGNMENTS, /* SAM, CRAM, and BAM without BGZF: htslib opens it */
 };
 
 struct kc_detected {

@@ -149,11 +149,8 @@ enum kc_status kc_inputs_blame(const struct kc_inputs *inputs, size_t i,
         const struct kc_input_place *place = &inputs->places[i];
         if (place->list == NULL)
                 return kc_fail_as(err, failure);
-        struct kc_error placed = *failure; /* with its remedies */
-        placed.status = KC_OK;
-        kc_fail(&placed, failure->status, "line %llu of the list %s: %s",
-                (unsigned long long)place->line, place->list, failure->message);
-        return kc_fail_as(err, &placed);
+        return kc_fail_reworded(err, failure, "line %llu of the list %s: %s",
+                                (unsigned long long)place->line, place->list, failure->message);
 }
 
 void kc_inputs_free(struct kc_inputs *inputs)

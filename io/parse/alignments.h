@@ -1,7 +1,7 @@
 /*
- * SAM, BAM and CRAM through htslib. Each read is given once: secondary and supplementary alignments
- * are left out. A read stored as its reverse complement is turned back, so that stranded counts
- * equal those of the FASTQ it came from.
+ * SAM, CRAM, and BAM that is not in BGZF, through htslib. Each read is given once: secondary and
+ * supplementary alignments are left out. A read stored as its reverse complement is turned back, so
+ * that stranded counts equal those of the FASTQ it came from.
  */
 #ifndef KC_IO_PARSE_ALIGNMENTS_H
 #define KC_IO_PARSE_ALIGNMENTS_H

@@ -7,8 +7,9 @@
 #define KC_IO_PARSE_FASTA_H
 
 #include "io/input/chunk.h"
-#include "io/parse/fastq.h"
 #include "io/parse/line.h"
+#include "io/parse/pack.h"
+#include "io/parse/problem.h"
 #include "kmer/kmer.h"
 
 enum kc_fasta_place { KC_FASTA_LINE_START, KC_FASTA_HEADER, KC_FASTA_COMMENT, KC_FASTA_SEQUENCE };

@@ -244,23 +244,6 @@ static struct kc_rare_bytes find_rare(const struct kc_kernels *kernels, const ui
         return rare;
 }
 
-void kc_problem_set_return(struct kc_problem *problem)
-{
-        snprintf(problem->what, sizeof problem->what,
-                 "has a carriage return within a line, an old Mac line ending");
-        problem->remedies = KC_REMEDY_FILTER;
-}
-
-void kc_problem_set_high(struct kc_problem *problem, const uint8_t *seq, size_t n)
-{
-        size_t at = 0;
-        while (at + 1 < n && seq[at] < 128)
-                at++;
-        snprintf(problem->what, sizeof problem->what,
-                 "has the byte 0x%02x in its sequence: the file is damaged, or not FASTQ or FASTA",
-                 (unsigned)seq[at]);
-}
-
 static void refuse_binary(const uint8_t *text, struct kc_problem *problem)
 {
         while (*text >= 9)

@@ -8,21 +8,7 @@
 
 #include "io/input/chunk.h"
 #include "io/parse/pack.h"
-
-/* What is wrong with which record. */
-struct kc_problem {
-        char what[192];    /* empty: nothing */
-        unsigned remedies; /* this and the next as in kc_error */
-        uint64_t needed_nbytes;
-        uint64_t record; /* 1, 2, ... among those that begin in this chunk; FASTA: 0 is the one
-                           before */
-};
-
-/* Report a carriage return within a line. */
-void kc_problem_set_return(struct kc_problem *problem);
-
-/* Report that a sequence [n] holds a byte over 127; shows the first one. */
-void kc_problem_set_high(struct kc_problem *problem, const uint8_t *seq, size_t n);
+#include "io/parse/problem.h"
 
 /*
  * Index the records in [start, end) of the chunk's buffer, which begins and ends with whole lines.

@@ -108,7 +108,7 @@ static enum kc_status give_with_qualities(struct parse *p, struct kc_error *err)
 static enum kc_status hold_sequence(struct parse *p, struct kc_error *err)
 {
         struct kc_fastq_long *l = p->state;
-        if (l->nbases <= l->sequence_max)
+        if (l->nbases <= l->held.nbytes)
                 return kc_bytes_append(&l->sequence, p->chunk->buffer + p->seq.begin, p->seq.n,
                                        err);
         kc_bytes_free(&l->sequence);
@@ -137,15 +137,8 @@ static void refuse(struct parse *p, const char *what)
 static void check_held(struct parse *p)
 {
         const struct kc_fastq_long *l = p->state;
-        if (l->min_quality == 0 || l->nbases <= l->sequence_max)
-                return;
-        snprintf(p->problem->what, sizeof p->problem->what,
-                 "has %" PRIu64 " bases, more than the %zu that memory can hold until their "
-                 "qualities are read",
-                 l->nbases, l->sequence_max);
-        p->problem->remedies = KC_REMEDY_MORE_MEMORY | KC_REMEDY_IGNORE_QUALITIES;
-        if (l->bound_factor > 0)
-                p->problem->needed_nbytes = l->bound_nbytes + l->bound_factor * l->nbases;
+        if (l->min_quality > 0 && l->nbases > l->held.nbytes)
+                kc_problem_set_held(p->problem, &l->held, l->nbases, 1);
 }
 
 /* A line of the sequence, or the one with the plus sign. */

@@ -10,9 +10,9 @@
 #define KC_IO_PARSE_FASTQ_LONG_H
 
 #include "io/input/chunk.h"
-#include "io/parse/fastq.h"
 #include "io/parse/line.h"
 #include "io/parse/pack.h"
+#include "io/parse/problem.h"
 #include "kmer/kmer.h"
 
 enum kc_long_place {
@@ -27,10 +27,8 @@ struct kc_fastq_long {
         /* Set once, by the caller. */
         const struct kc_kernels *kernels;
         int k;
-        uint8_t min_quality;   /* as a letter; 0: qualities are not wanted */
-        size_t sequence_max;   /* most bases that may be held */
-        uint64_t bound_nbytes; /* to report: the bound on memory must be this many bytes... */
-        unsigned bound_factor; /* ...and this many more for each base; 0: unknown */
+        uint8_t min_quality;       /* as a letter; 0: qualities are not wanted */
+        struct kc_held_limit held; /* a byte holds one base */
 
         enum kc_long_place place; /* KC_LONG_NONE: no record is being read */
         bool in_line;             /* the previous chunk ended within a line */

@@ -2,38 +2,53 @@
 
 enum { MAX_HTS_THREADS = 4 };
 
-/* Limit what is held of a record by the memory for one file. */
-static void limit_records(struct kc_text *text, const struct kc_file_options *options)
+/* What may be held of a record: its share of the memory. */
+static struct kc_limits limits_of(const struct kc_file_options *options)
 {
         enum { CHUNK_SHARES = 6, SEQUENCE_SHARES = 3 }; /* buffers have room to spare, or grow */
-        if (options->min_quality > 0)
-                text->piecewise.min_quality = kc_quality_letter(options->min_quality);
+        struct kc_limits limits = kc_limits_usual();
         if (options->memory_nbytes > 0) {
                 size_t worker = options->memory_nbytes / (unsigned)options->nworkers / CHUNK_SHARES;
-                text->record_max = worker < text->record_max ? worker : text->record_max;
                 size_t file = options->memory_nbytes / (unsigned)options->nfiles / SEQUENCE_SHARES;
-                if (file < text->piecewise.sequence_max)
-                        text->piecewise.sequence_max = file;
-                text->piecewise.bound_nbytes = options->bound_nbytes;
-                text->piecewise.bound_factor =
+                limits.record_max = worker < limits.record_max ? worker : limits.record_max;
+                limits.held.nbytes = file < limits.held.nbytes ? file : limits.held.nbytes;
+                limits.held.bound_nbytes = options->bound_nbytes;
+                limits.held.bound_factor =
                         options->bound_factor * (unsigned)options->nfiles * SEQUENCE_SHARES;
         }
         if (options->record_max > 0)
-                text->record_max = options->record_max;
+                limits.record_max = options->record_max;
         if (options->sequence_max > 0)
-                text->piecewise.sequence_max = options->sequence_max;
+                limits.held.nbytes = options->sequence_max;
+        return limits;
+}
+
+static void limit_text(struct kc_text *text, const struct kc_limits *limits,
+                       const struct kc_file_options *options)
+{
+        if (options->min_quality > 0)
+                text->piecewise.min_quality = kc_quality_letter(options->min_quality);
+        text->record_max = limits->record_max;
+        text->piecewise.held = limits->held;
 }
 
 static enum kc_status open_source(struct kc_file *file, struct kc_input *in,
                                   enum kc_container container,
                                   const struct kc_file_options *options, struct kc_error *err)
 {
+        struct kc_limits limits = limits_of(options);
         enum kc_status status = kc_source_open(&file->source, in, container, options->chunk_nbytes,
                                                options->ninflaters, err);
-        limit_records(&file->text, options);
-        if (status == KC_OK && options->memory_nbytes > 0)
+        if (status != KC_OK)
+                return status;
+        if (options->memory_nbytes > 0)
                 file->source->memory_nbytes = options->memory_nbytes / (unsigned)options->nfiles;
-        return status;
+        limit_text(&file->text, &limits, options);
+        if (container != KC_CONTAINER_BAM)
+                return KC_OK;
+        file->bam = kc_bam_new(file->text.name, options->kernels, options->k, options->min_quality,
+                               &limits);
+        return file->bam != NULL ? KC_OK : kc_fail(err, KC_ENOMEM, "out of memory for reading");
 }
 
 /* BGZF needs no entry: its blocks are checked before anything looks at their text. */
@@ -86,6 +101,8 @@ bool kc_file_is_serial(const struct kc_file *file)
 
 enum kc_status kc_file_parse(struct kc_file *file, struct kc_chunk *chunk, struct kc_error *err)
 {
+        if (file->bam != NULL)
+                return kc_bam_parse(file->bam, chunk, err);
         if (file->source != NULL)
                 return kc_text_parse(&file->text, chunk, err);
         if (chunk->error.status == KC_OK)
@@ -98,6 +115,7 @@ void kc_file_close(struct kc_file *file)
 {
         kc_source_close(file->source);
         kc_alignments_close(file->alignments);
+        kc_bam_free(file->bam);
         kc_text_destroy(&file->text);
         *file = (struct kc_file){ 0 };
 }

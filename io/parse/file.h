@@ -6,12 +6,14 @@
 
 #include "io/inflate/source.h"
 #include "io/parse/alignments.h"
+#include "io/parse/bam.h"
 #include "io/parse/text.h"
 
 struct kc_file {
-        struct kc_source *source; /* text; NULL if alignments */
-        struct kc_alignments *alignments;
-        struct kc_text text;
+        struct kc_source *source;         /* of text or BAM; NULL if htslib reads the file */
+        struct kc_alignments *alignments; /* if htslib reads it */
+        struct kc_bam *bam;               /* if the source is of BAM */
+        struct kc_text text;              /* if it is of text */
 };
 
 struct kc_file_options {

@@ -76,7 +76,8 @@ bool kc_segmenter_pack(struct kc_segmenter *s, struct kc_chunk *chunk, struct kc
 {
         s->nbases += chunk->nblanks;
         s->nskipped += chunk->nblanks;
-        chunk->nblanks = 0;
+        s->nlow_quality += chunk->nlow_quality;
+        chunk->nblanks = chunk->nlow_quality = 0;
         for (; chunk->next < chunk->nrecords; chunk->next++) {
                 const struct kc_record *record = &chunk->records[chunk->next];
                 if (!s->begun)

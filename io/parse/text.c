@@ -2,11 +2,7 @@
 
 #include "io/input/foreign.h"
 
-#include <stdio.h>
 #include <string.h>
-
-/* Longer records are read piece by piece and in order, so not by all workers at once. */
-enum { USUAL_RECORD_MAX = 16 << 20 };
 
 /* What the split decided about one chunk. */
 struct cut {
@@ -27,18 +23,16 @@ void kc_text_init(struct kc_text *text, const char *name, const struct kc_kernel
                 .name = name,
                 .kernels = kernels,
                 .k = k,
-                .record_max = USUAL_RECORD_MAX,
+                .record_max = kc_limits_usual().record_max,
                 .at_begin = true,
-                .piecewise = { .kernels = kernels, .k = k, .sequence_max = KC_CHUNK_RECORD_MAX }
+                .piecewise = { .kernels = kernels, .k = k, .held = kc_limits_usual().held },
         };
-        kc_turn_init(&text->split);
-        kc_turn_init(&text->confirm);
+        kc_order_init(&text->order);
 }
 
 void kc_text_destroy(struct kc_text *text)
 {
-        kc_turn_destroy(&text->split);
-        kc_turn_destroy(&text->confirm);
+        kc_order_destroy(&text->order);
         kc_bytes_free(&text->carry);
         kc_bytes_free(&text->held);
         kc_fastq_long_free(&text->piecewise);
@@ -121,19 +115,6 @@ static enum kc_status find_format(struct kc_text *text, struct kc_chunk *chunk, 
         return KC_OK;
 }
 
-/* Move the bytes kept from before to the front of the chunk's text. */
-static enum kc_status take_over(struct kc_bytes *kept, struct kc_chunk *chunk, struct kc_error *err)
-{
-        enum kc_status status;
-        KC_TRY(kc_chunk_reserve_front(chunk, kept->nbytes, err));
-        chunk->start = chunk->text - kept->nbytes;
-        if (kept->nbytes > 0)
-                memcpy(chunk->buffer + chunk->start, kept->data, kept->nbytes);
-        kept->nbytes = 0;
-out:
-        return status;
-}
-
 /* Keep what lies between the last whole record and the end of the chunk: the next record. */
 static enum kc_status keep(struct kc_bytes *kept, const struct kc_chunk *chunk, size_t from,
                            struct kc_error *err)
@@ -167,7 +148,7 @@ static enum kc_status split_fastq(struct kc_text *text, struct kc_chunk *chunk, 
                 text->carry_nlines = nlines;
                 return keep(&text->carry, chunk, chunk->text, err);
         }
-        KC_TRY(take_over(&text->carry, chunk, err));
+        KC_TRY(kc_chunk_take_over(chunk, &text->carry, err));
         cut->whole = chunk->start;
         if (cut->whole_nlines > 0)
                 cut->whole = line_from_end(chunk->buffer, chunk->end, rest);
@@ -287,15 +268,10 @@ static enum kc_status report(const struct kc_text *text, const struct kc_problem
         if (problem->what[0] == 0)
                 return KC_OK;
         uint64_t record = text->nreads + problem->record;
-        struct kc_error own = { .remedies = problem->remedies,
-                                .needed_nbytes = problem->needed_nbytes };
-        kc_fail(&own, KC_EINPUT, "%s: record %llu %s%s%s", text->name,
-                (unsigned long long)(record > 0 ? record : 1), problem->what,
-                text->checker ? "; to see whether the file is damaged: " : "",
-                text->checker ? text->checker : "");
-        if (problem->remedies & KC_REMEDY_FILTER)
-                snprintf(own.filter, sizeof own.filter, "tr '\\r' '\\n' < FILE");
-        return kc_fail_as(err, &own);
+        return kc_problem_fail(problem, err, "%s: record %llu %s%s%s", text->name,
+                               (unsigned long long)(record > 0 ? record : 1), problem->what,
+                               text->checker ? "; to see whether the file is damaged: " : "",
+                               text->checker ? text->checker : "");
 }
 
 /* Continue a record that is read in pieces; *whole: it has ended, and others may follow. */
@@ -342,7 +318,7 @@ static enum kc_status parse_general(struct kc_text *text, struct kc_chunk *chunk
                 chunk->start = chunk->text;
                 if (whole && !chunk->last && nbytes < text->retry_nbytes)
                         return keep(&text->held, chunk, chunk->text, err);
-                KC_TRY(take_over(&text->held, chunk, err));
+                KC_TRY(kc_chunk_take_over(chunk, &text->held, err));
         }
         atomic_store_explicit(&text->general, true, memory_order_relaxed);
         if (!whole)
@@ -382,22 +358,16 @@ static enum kc_status scan(struct kc_chunk *chunk, struct cut *cut, bool *strict
         return KC_OK;
 }
 
-/* In confirm's order. On failure, and after one, nothing is left of the chunk. */
+/* In confirm's order. */
 static enum kc_status confirm(struct kc_text *text, struct kc_chunk *chunk, const struct cut *cut,
                               bool strict, struct kc_error *own, struct kc_error *err)
 {
-        enum kc_status status = KC_OK;
-        if (!text->failed && own->status == KC_OK && cut->format == KC_FORMAT_FASTQ)
+        bool sound = !text->order.failed && own->status == KC_OK;
+        if (sound && cut->format == KC_FORMAT_FASTQ)
                 confirm_fastq(text, chunk, strict, own);
-        if (!text->failed && own->status == KC_OK && cut->format == KC_FORMAT_FASTA)
+        if (sound && cut->format == KC_FORMAT_FASTA)
                 confirm_fasta(text, chunk, cut, own);
-        if (!text->failed && own->status != KC_OK) {
-                text->failed = true;
-                status = kc_fail_as(err, own);
-        }
-        if (text->failed)
-                chunk->nrecords = chunk->nreads = chunk->nblanks = 0;
-        return status;
+        return kc_order_settle(&text->order, chunk, own, err);
 }
 
 enum kc_status kc_text_parse(struct kc_text *text, struct kc_chunk *chunk, struct kc_error *err)
@@ -407,16 +377,16 @@ enum kc_status kc_text_parse(struct kc_text *text, struct kc_chunk *chunk, struc
         struct kc_error own = chunk->error; /* kept until it is this chunk's turn to report it */
         count_lines(text, chunk, &cut);
 
-        kc_turn_wait(&text->split, chunk->seq);
+        kc_turn_wait(&text->order.split, chunk->seq);
         if (own.status == KC_OK)
                 split(text, chunk, &cut, &own);
-        kc_turn_pass(&text->split);
+        kc_turn_pass(&text->order.split);
 
         if (own.status == KC_OK)
                 scan(chunk, &cut, &strict, &own);
 
-        kc_turn_wait(&text->confirm, chunk->seq);
+        kc_turn_wait(&text->order.confirm, chunk->seq);
         enum kc_status status = confirm(text, chunk, &cut, strict, &own, err);
-        kc_turn_pass(&text->confirm);
+        kc_turn_pass(&text->order.confirm);
         return status;
 }

@@ -17,10 +17,11 @@
 #ifndef KC_IO_PARSE_TEXT_H
 #define KC_IO_PARSE_TEXT_H
 
-#include "base/turn.h"
 #include "io/input/chunk.h"
 #include "io/parse/fasta.h"
+#include "io/parse/fastq.h"
 #include "io/parse/fastq_long.h"
+#include "io/parse/order.h"
 #include "io/parse/pack.h"
 
 enum kc_format { KC_FORMAT_UNKNOWN, KC_FORMAT_FASTQ, KC_FORMAT_FASTA };
@@ -33,7 +34,9 @@ struct kc_text {
         size_t record_max; /* bytes of a FASTQ record that is held; a longer one is read in
                               pieces */
 
-        struct kc_turn split;
+        struct kc_order order;
+
+        /* In the split's turn. */
         enum kc_format format;
         bool at_begin; /* only the first nbom bytes of a byte order mark were seen so far */
         unsigned nbom;
@@ -44,14 +47,13 @@ struct kc_text {
         bool high; /* FASTQ: there are bytes over 127 in the text so far */
         struct kc_fasta_state fasta;
 
-        struct kc_turn confirm;
+        /* In confirm's turn. */
         atomic_bool general;  /* FASTQ: records are not all of four lines */
         struct kc_bytes held; /* then: the text after the last whole record */
         size_t retry_nbytes;  /* an incomplete record is not parsed again before there are this
                                  many */
         struct kc_fastq_long piecewise; /* the record that begins with what is held, or earlier */
         uint64_t nreads;                /* confirmed */
-        bool failed;                    /* a chunk was refused: all later ones are dropped */
 };
 
 void kc_text_init(struct kc_text *text, const char *name, const struct kc_kernels *kernels, int k);

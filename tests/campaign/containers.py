@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import zlib
 
-from tools import bgzf, bgzf_block, sam, wrapped
+from tools import bam_text, bgzf, bgzf_block, sam, wrapped
 
 # ---- text ----
 
@@ -58,25 +58,7 @@ def text_of(rng, reads, form):
     return line_ends(rng, make(rng, reads, rng.choice(widths)))
 
 
-# ---- BAM ----
-
-NT16 = {letter: code for code, letter in enumerate("=ACMGRSVTWYHKDBN")}
-
-
-def bam_record(number, bases, quality):
-    name = b"r%d\0" % number
-    codes = [NT16.get(letter, 15) for letter in bases.decode().upper().replace("U", "T")]
-    packed = bytes(high << 4 | low for high, low in zip(codes[::2], codes[1::2] + [0]))
-    body = struct.pack("<iiBBHHHiiii", -1, -1, len(name), 0, 4680, 0, 4, len(bases), -1, -1, 0)
-    body += name + packed + bytes(letter - 33 for letter in quality)
-    return struct.pack("<i", len(body)) + body
-
-
-def bam_text(reads):
-    header = b"@HD\tVN:1.6\n"
-    parts = [b"BAM\1", struct.pack("<i", len(header)), header, struct.pack("<i", 0)]
-    return b"".join(parts + [bam_record(i, *read) for i, read in enumerate(reads)])
-
+# ---- CRAM ----
 
 def cram(reads):
     with tempfile.NamedTemporaryFile() as file:

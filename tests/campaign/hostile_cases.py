@@ -9,7 +9,7 @@ import mutations
 import options
 import reading
 import reference
-from tools import Failure, same_text
+from tools import Failure, bam_text, same_text
 
 
 def draw_file(case, k):
@@ -19,7 +19,7 @@ def draw_file(case, k):
     reads, others = (inputs.reads(rng, k, rng.choice((100, 1000, 20000))) for _ in "ab")
     if text in ("bam", "cram") or rng.random() < 0.5:
         if text == "bam" and rng.random() < 0.4:
-            records = mutations.mutate(rng, *map(containers.bam_text, (reads, others)))
+            records = mutations.mutate(rng, *map(bam_text, (reads, others)))
             return containers.bgzf_file(rng, records)
         packed = [containers.render(rng, case.setting, some, (text, packer))
                   for some in (reads, others)]

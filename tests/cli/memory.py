@@ -16,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tools import Failure, main, run
+from tools import Failure, bam_text, bgzf, main, run
 
 KCOUNT, SIMULATE, LIBRARY = (Path(path).resolve() for path in sys.argv[1:4])
 LONG = os.environ.get("KC_TEST_LONG") == "1"
@@ -89,6 +89,10 @@ def test_count(folder):
     with open(folder / "small.fq.gz", "wb") as packed:
         subprocess.run(["gzip", "-1", "-c", small], stdout=packed, check=True)
     count(folder, "256M", 16, folder / "small.fq.gz", "gz.kc")
+    lines = simulate(folder, "few.fq", 12).read_bytes().split(b"\n")
+    (folder / "small.bam").write_bytes(bgzf(bam_text(zip(lines[1::4], lines[3::4])), 65280))
+    for options in ((), ("-q", "20")):
+        count(folder, "256M", 16, folder / "small.bam", "bam.kc", *options)
     wide = count(folder, "256M", 16, small, "wide.kc", "-k", "101")
     run(KCOUNT, "check", wide)
 
@@ -124,23 +128,42 @@ def write_record(path, bases, quality):
         file.write(b"\n")
 
 
-def test_one_record(folder):
-    """A FASTQ record is held in memory only if its qualities are wanted."""
-    text = simulate(folder, "reads.fa", 900 if LONG else 60, "--format", "fasta").read_bytes()
+def one_sequence(folder, mbases):
+    """A sequence of that many bases, and the .kc file of its k-mers."""
+    text = simulate(folder, "reads.fa", mbases, "--format", "fasta").read_bytes()
     bases = b"".join(line for line in text.split(b"\n") if not line.startswith(b">"))
-    del text
-    write_record(folder / "one.fq", bases, b"I")
     (folder / "one.fa").write_bytes(b">one\n" + bases + b"\n")
-    whole = count(folder, "256M", 2, folder / "one.fa", "fasta.kc")
-    pieces = count(folder, "256M", 2, folder / "one.fq", "fastq.kc")
+    return bases, count(folder, "256M", 2, folder / "one.fa", "fasta.kc")
+
+
+def read_in_pieces(folder, name, nbases, whole):
+    """Count a file of one record; with -q, as much memory as the message names is enough."""
+    pieces = count(folder, "256M", 2, folder / name, "pieces.kc")
     if run(KCOUNT, "hist", whole) != run(KCOUNT, "hist", pieces):
-        raise Failure("a FASTQ record in pieces does not give the k-mers of the FASTA one")
-    arguments = ("count", folder / "one.fq", "-k", "31", "-q", "20", "-t", "2", "-o",
+        raise Failure(f"{name}: a record in pieces does not give the k-mers of the FASTA one")
+    arguments = ("count", folder / name, "-k", "31", "-q", "20", "-t", "2", "-o",
                  folder / "q.kc", "--device", "cpu", "--force", "--tmp", folder)
-    messages = bounded("256M", *arguments, "-m", "256M", fails=f"record 1 has {len(bases)} bases")
+    messages = bounded("256M", *arguments, "-m", "256M", fails=f"record 1 has {nbases} bases")
     wanted = re.search(r"allow more memory with -m (\w+), or count without", messages).group(1)
     SIZES[wanted] = int(wanted[:-1]) * MIB
     bounded(wanted, *arguments, "-m", wanted)
+    if run(KCOUNT, "hist", whole) != run(KCOUNT, "hist", folder / "q.kc"):
+        raise Failure(f"{name}: -q changes the k-mers of a record without low qualities")
+
+
+def test_one_record(folder):
+    """A FASTQ record is held in memory only if its qualities are wanted."""
+    bases, whole = one_sequence(folder, 900 if LONG else 60)
+    write_record(folder / "one.fq", bases, b"I")
+    read_in_pieces(folder, "one.fq", len(bases), whole)
+
+
+def test_one_bam_record(folder):
+    """Likewise of BAM."""
+    bases, whole = one_sequence(folder, 60)
+    record = bam_text([(bases, b"I" * len(bases))])
+    (folder / "one.bam").write_bytes(bgzf(record, 65280))
+    read_in_pieces(folder, "one.bam", len(bases), whole)
 
 
 def test_other_commands(folder):
@@ -197,4 +220,5 @@ def in_a_folder(test):
 
 if __name__ == "__main__":
     main([test_limit, *(in_a_folder(test) for test in (
-        test_count, test_address_space, test_one_record, test_other_commands))])
+        test_count, test_address_space, test_one_record, test_one_bam_record,
+        test_other_commands))])

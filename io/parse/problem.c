@@ -1,0 +1,51 @@
+#include "io/parse/problem.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+void kc_problem_set_return(struct kc_problem *problem)
+{
+        snprintf(problem->what, sizeof problem->what,
+                 "has a carriage return within a line, an old Mac line ending");
+        problem->remedies = KC_REMEDY_FILTER;
+        problem->filter = "tr '\\r' '\\n' < FILE";
+}
+
+void kc_problem_set_high(struct kc_problem *problem, const uint8_t *seq, size_t n)
+{
+        size_t at = 0;
+        while (at + 1 < n && seq[at] < 128)
+                at++;
+        snprintf(problem->what, sizeof problem->what,
+                 "has the byte 0x%02x in its sequence: the file is damaged, or not FASTQ or FASTA",
+                 (unsigned)seq[at]);
+}
+
+void kc_problem_set_held(struct kc_problem *problem, const struct kc_held_limit *limit,
+                         uint64_t nbases, unsigned bases_per_byte)
+{
+        uint64_t nbytes = nbases / bases_per_byte + 1;
+        snprintf(problem->what, sizeof problem->what,
+                 "has %" PRIu64 " bases, more than the %" PRIu64 " that memory can hold until "
+                 "their qualities are read",
+                 nbases, (uint64_t)limit->nbytes * bases_per_byte);
+        problem->remedies = KC_REMEDY_MORE_MEMORY | KC_REMEDY_IGNORE_QUALITIES;
+        if (limit->bound_factor > 0)
+                problem->needed_nbytes = limit->bound_nbytes + limit->bound_factor * nbytes;
+}
+
+enum kc_status kc_problem_fail(const struct kc_problem *problem, struct kc_error *err,
+                               const char *format, ...)
+{
+        struct kc_error own = { .status = KC_EINPUT,
+                                .remedies = problem->remedies,
+                                .needed_nbytes = problem->needed_nbytes };
+        va_list args;
+        va_start(args, format);
+        vsnprintf(own.message, sizeof own.message, format, args);
+        va_end(args);
+        if (problem->filter != NULL)
+                snprintf(own.filter, sizeof own.filter, "%s", problem->filter);
+        return kc_fail_as(err, &own);
+}

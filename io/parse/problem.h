@@ -1,0 +1,33 @@
+/*
+ * What is wrong with a record, as far as its parser can say: it knows neither the file's name nor
+ * how many records precede its chunk.
+ */
+#ifndef KC_IO_PARSE_PROBLEM_H
+#define KC_IO_PARSE_PROBLEM_H
+
+#include "io/parse/limits.h"
+
+struct kc_problem {
+        char what[192];    /* empty: nothing */
+        unsigned remedies; /* this and the next two as in kc_error; NULL: no filter */
+        uint64_t needed_nbytes;
+        const char *filter;
+        uint64_t record; /* 1, 2, ... among those that begin in this chunk; FASTA: 0 is the one
+                           before */
+};
+
+/* Report a carriage return within a line. */
+void kc_problem_set_return(struct kc_problem *problem);
+
+/* Report that a sequence [n] holds a byte over 127; shows the first one. */
+void kc_problem_set_high(struct kc_problem *problem, const uint8_t *seq, size_t n);
+
+/* Report that a sequence is longer than that; bases_per_byte: how many bases a byte holds. */
+void kc_problem_set_held(struct kc_problem *problem, const struct kc_held_limit *limit,
+                         uint64_t nbases, unsigned bases_per_byte);
+
+/* Record a failure with this message and the problem's remedies. Returns KC_EINPUT. */
+enum kc_status kc_problem_fail(const struct kc_problem *problem, struct kc_error *err,
+                               const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+#endif
