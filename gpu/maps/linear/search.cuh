@@ -55,8 +55,8 @@ enum kc_linear_outcome {
         KC_LINEAR_SEEKING,
         KC_LINEAR_FOUND,
         KC_LINEAR_CLAIMED,
-        KC_LINEAR_ABSENT, /* for an insertion: refused */
-        KC_LINEAR_IDLE,   /* the lane has no operation */
+        KC_LINEAR_NOWHERE, /* no such key; for an insertion: refused */
+        KC_LINEAR_IDLE,    /* the lane has no operation */
 };
 
 template <class Key> struct kc_linear_search {
@@ -75,7 +75,7 @@ static __device__ void kc_linear_pass(const kc_linear_view<Key> &map, kc_linear_
         s->slot = (s->slot + n) & map.mask;
         s->left -= min(n, s->left);
         if (s->left == 0)
-                s->outcome = KC_LINEAR_ABSENT;
+                s->outcome = KC_LINEAR_NOWHERE;
 }
 
 /* Do the operation at s->slot, where this key (the search's or KC_LINEAR_FREE) and value were seen.
@@ -92,9 +92,9 @@ static __device__ void kc_linear_settle(const kc_linear_view<Key> &map, kc_linea
                 if (there != s->key)
                         return;
         }
-        s->outcome = there == s->key ? KC_LINEAR_FOUND : KC_LINEAR_ABSENT;
-        if (there == s->key && OP != KC_LINEAR_LOOKUP)
-                slot->value = OP == KC_LINEAR_INSERT ? s->value : (uint32_t)KC_LINEAR_EMPTY;
+        s->outcome = there == s->key ? KC_LINEAR_FOUND : KC_LINEAR_NOWHERE;
+        if (there == s->key && OP != KC_LINEAR_FIND)
+                slot->value = OP == KC_LINEAR_INSERT ? s->value : (uint32_t)KC_LINEAR_ABSENT;
         else if (there == s->key)
                 s->value = value;
 }
@@ -171,7 +171,7 @@ static __device__ void kc_linear_look_together(const kc_linear_view<Key> &map,
 /*
  * Do one operation for each lane with has_any; called by all lanes of a warp. Never returns
  * KC_LINEAR_SEEKING.
- *   value  in for an insertion; out for a lookup: KC_LINEAR_EMPTY if there is no such key
+ *   value  in for an insertion; out for a lookup: KC_LINEAR_ABSENT if there is no such key
  */
 template <enum kc_linear_op OP, class Key>
 static __device__ enum kc_linear_outcome kc_linear_do(const kc_linear_view<Key> &map, bool has_any,
@@ -180,7 +180,7 @@ static __device__ enum kc_linear_outcome kc_linear_do(const kc_linear_view<Key> 
         kc_linear_search<Key> s = {
                 has_any ? KC_LINEAR_SEEKING : KC_LINEAR_IDLE,
                 key,
-                OP == KC_LINEAR_INSERT ? *value : (uint32_t)KC_LINEAR_EMPTY,
+                OP == KC_LINEAR_INSERT ? *value : (uint32_t)KC_LINEAR_ABSENT,
                 map.max_probes,
                 kc_linear_hash(key) & map.mask,
         };

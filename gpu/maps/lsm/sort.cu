@@ -459,16 +459,16 @@ template <class Word>
 static enum kc_status reserve_sorter(struct kc_lsm_map<Word> *map, struct kc_error *err)
 {
         enum kc_status status;
-        struct kc_gpu *gpu = map->gpu;
+        struct kc_gpu_stream on = map->on;
         struct kc_lsm_sorter *sorter = &map->sorter;
         int cooperates;
-        if (sorter->told != NULL)
+        if (sorter->messages != NULL)
                 return KC_OK;
         KC_TRY(KC_CUDA(
-                cudaDeviceGetAttribute(&cooperates, cudaDevAttrCooperativeLaunch, gpu->device)));
-        sorter->most_blocks = cooperates ? (unsigned)gpu->nmultiprocessors : 1;
+                cudaDeviceGetAttribute(&cooperates, cudaDevAttrCooperativeLaunch, on.gpu->device)));
+        sorter->most_blocks = cooperates ? (unsigned)on.gpu->nmultiprocessors : 1;
         sorter->nwords = (size_t)sorter->most_blocks * NDIGITS + NAHEAD;
-        KC_TRY(kc_gpu_new(gpu, &sorter->told, sorter->nwords, err));
+        KC_TRY(kc_gpu_new(on, &sorter->messages, sorter->nwords, err));
         sorter->serial = MAX_SERIAL;
 out:
         return status;
@@ -483,12 +483,13 @@ static enum kc_status take_serials(struct kc_lsm_map<Word> *map, unsigned nblock
         struct kc_lsm_sorter *sorter = &map->sorter;
         uint32_t nwaits = count_waits(s->nbits);
         if (sorter->serial + nwaits > MAX_SERIAL) {
-                KC_TRY(KC_CUDA(cudaMemsetAsync(
-                        sorter->told, 0, sorter->nwords * sizeof *sorter->told, map->gpu->stream)));
+                KC_TRY(KC_CUDA(cudaMemsetAsync(sorter->messages, 0,
+                                               sorter->nwords * sizeof *sorter->messages,
+                                               map->on.stream)));
                 sorter->serial = sorter->arrived = 0;
         }
-        s->narrived = sorter->told;
-        s->told = sorter->told + NAHEAD;
+        s->narrived = sorter->messages;
+        s->told = sorter->messages + NAHEAD;
         s->serial = sorter->serial;
         s->arrived = sorter->arrived;
         if (nblocks > 1) {
@@ -507,8 +508,8 @@ static enum kc_status launch(struct kc_lsm_map<Word> *map, struct lsm_sorting<Wo
         typedef shape<Word, NITEMS> shape;
         unsigned nblocks = kc_ceil_div(s->n, s->each);
         void *arguments[] = { s };
-        cudaStream_t stream = map->gpu->stream;
-        KC_TRY(kc_lsm_scratch_reserve(map->gpu, &map->scratch,
+        cudaStream_t stream = map->on.stream;
+        KC_TRY(kc_lsm_scratch_reserve(map->on, &map->scratch,
                                       s->n * (sizeof(Word) + sizeof(uint32_t)), err));
         s->runs[1].words = (Word *)map->scratch.memory;
         s->runs[1].values = (uint32_t *)(s->runs[1].words + s->n);
@@ -538,7 +539,7 @@ static bool takes(const struct kc_lsm_map<Word> *map, uint32_t part, struct lsm_
         s->each = s->n <= shape::LENGTH ? s->n : (uint32_t)shape::LENGTH / part;
         s->is_roomy = part > 1;
         return s->n <= (size_t)map->sorter.most_blocks * s->each &&
-               shape::SHARED_NBYTES <= map->gpu->shared_nbytes;
+               shape::SHARED_NBYTES <= map->on.gpu->shared_nbytes;
 }
 
 /* Launch with the fewest items per thread that suffice; *done = false if none do. */
