@@ -128,17 +128,18 @@ void kc_gpu_close(struct kc_gpu *gpu)
 }
 
 /* If the pool cannot satisfy a request, return its cached memory, which may be in pieces of the
- * wrong size, to the device and try again. Releases are pending on both streams. */
+ * wrong size, to the device and try again. A caller with a stream of its own shares the pool with
+ * streams not known here, on which releases may be pending. */
 static cudaError_t take(struct kc_gpu_stream on, void **memory, size_t nbytes)
 {
         cudaMemPool_t pool = on.gpu->pool;
+        const bool is_alone = on.stream == on.gpu->stream;
         cudaError_t code = cudaMallocFromPoolAsync(memory, nbytes, pool, on.stream);
         if (code != cudaErrorMemoryAllocation)
                 return code;
         (void)cudaGetLastError();
-        if ((code = cudaStreamSynchronize(on.stream)) != cudaSuccess ||
-            (code = cudaStreamSynchronize(on.gpu->stream)) != cudaSuccess ||
-            (code = cudaMemPoolTrimTo(pool, 0)) != cudaSuccess)
+        code = is_alone ? cudaStreamSynchronize(on.stream) : cudaDeviceSynchronize();
+        if (code != cudaSuccess || (code = cudaMemPoolTrimTo(pool, 0)) != cudaSuccess)
                 return code;
         return cudaMallocFromPoolAsync(memory, nbytes, pool, on.stream);
 }
