@@ -206,6 +206,16 @@ template <class Layout> static void saturation(int nlanes)
         map.run_ok(ops);
         assert_int_equal(ops[0].result, UINT32_MAX);
         assert_int_equal(map.dump()[0].second, UINT32_MAX);
+        ops.clear(); /* searches in the same launch may see sums that have wrapped, others not */
+        for (uint32_t i = 0; i < 300; i++) {
+                ops.push_back({ KC_SLAB_ADD, 10, UINT32_MAX / 100, 0, 0, false });
+                ops.push_back({ KC_SLAB_SEARCH, 10, 0, 0, 0, false });
+        }
+        map.run_ok(ops);
+        ops.assign(40, { KC_SLAB_SEARCH, 10, 0, 0, 0, false });
+        map.run_ok(ops, true);
+        for (const test_op<Layout> &op : ops)
+                assert_int_equal(op.result, UINT32_MAX);
 }
 
 static void test_saturation(void **unused)

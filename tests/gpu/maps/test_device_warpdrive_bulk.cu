@@ -86,10 +86,18 @@ template <class Layout> static void bulk_by_turns(uint32_t group)
 }
 FOR_ALL(bulk_by_turns)
 
-/* Parts that overflow: the map is rebuilt, and all keys are in, as long as there are slots. */
+/* Bound the device's memory: room for a batch of n keys and what insert() needs, and for `more`. */
+template <class Layout> static void leave(both<Layout> *b, size_t n, size_t more)
+{
+        size_t batch = n * (sizeof(typename Layout::key) + sizeof(uint32_t) + 1), lookups = 5 * n;
+        b->gpu.limit_nbytes = b->gpu.used_nbytes + batch + lookups + more;
+}
+
+/* Parts that overflow: the map is rebuilt, and all keys are in, as long as there are slots. So it
+ * is with memory for a second table, but not for slices of the batch beside it. */
 template <class Layout> static void bulk_overflow(uint32_t group)
 {
-        uint64_t nrebuilds = 0;
+        uint64_t nrebuilds[2] = {};
         for (int i = 0; i < 16; i++) {
                 both<Layout> b;
                 struct kc_wd_options options = options_of(8 * 160, group);
@@ -99,15 +107,42 @@ template <class Layout> static void bulk_overflow(uint32_t group)
                 double part = (double)b.map->nslots / 8;
                 size_t n = (size_t)(8 * (part - 1.6 * sqrt(part)));
                 std::vector<typename Layout::key> keys = some_keys<Layout>(n, i + 1);
-                insert(&b, keys, some_values(keys.size(), i), BULK);
+                std::vector<uint32_t> values = some_values(n, i);
+                size_t limit_nbytes = b.gpu.limit_nbytes, table_nbytes = b.gpu.used_nbytes;
+                size_t moved_nbytes = b.map->nslots * (sizeof(keys[0]) + sizeof(uint32_t));
+                if (Layout::COUNTS_ONLY) /* wraps take memory, too */
+                        values.assign(n, 1);
+                if (i % 2 == 1)
+                        leave(&b, n, (table_nbytes + moved_nbytes) * 6 / 5);
+                insert(&b, keys, values, BULK);
+                b.gpu.limit_nbytes = limit_nbytes;
                 expect_same(&b);
                 expect_retrieved(&b, keys, BULK);
-                nrebuilds += b.map->nrebuilds;
+                nrebuilds[i % 2] += b.map->nrebuilds;
                 close_both(&b);
         }
-        assert_true(nrebuilds > 0);
+        assert_true(nrebuilds[0] > 0 && nrebuilds[1] > 0);
 }
 FOR_ALL(bulk_overflow)
+
+/* Without memory for slices that would pay, keys are put and sought directly. */
+template <class Layout> static void bulk_scarce(uint32_t group)
+{
+        size_t n = 4000;
+        both<Layout> b;
+        struct kc_wd_options options = options_of(2 * n, group);
+        options.part_bits = 2;
+        open_both(&b, &options);
+        std::vector<typename Layout::key> keys = some_keys<Layout>(n, 41);
+        size_t limit_nbytes = b.gpu.limit_nbytes;
+        leave(&b, n, 3000);
+        insert(&b, keys, std::vector<uint32_t>(n, 1), BULK);
+        expect_retrieved(&b, keys, BULK);
+        b.gpu.limit_nbytes = limit_nbytes;
+        expect_same(&b);
+        close_both(&b);
+}
+FOR_ALL(bulk_scarce)
 
 /* More keys than slots, each several times, in slices: which were refused is reported, all others
  * are in, and a retry with the refused ones alone makes each count once. */
@@ -156,7 +191,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 TESTS(bulk),          TESTS(bulk_many_parts), TESTS(bulk_by_turns),
-                TESTS(bulk_overflow), TESTS(bulk_full),
+                TESTS(bulk_overflow), TESTS(bulk_scarce),     TESTS(bulk_full),
         };
         need_device();
         cmocka_set_test_filter(getenv("KC_TEST"));

@@ -214,6 +214,28 @@ template <class Layout> static void full(uint32_t group)
 }
 FOR_ALL(full)
 
+/* Without memory to begin, all keys are refused, and nothing is put. */
+template <class Layout> static void refused_all(uint32_t group)
+{
+        both<Layout> b;
+        struct kc_wd_options options = options_of(500, group);
+        open_both(&b, &options);
+        std::vector<typename Layout::key> keys = some_keys<Layout>(400, 1);
+        std::vector<uint32_t> refused;
+        size_t limit_nbytes = b.gpu.limit_nbytes;
+        b.gpu.limit_nbytes = b.gpu.used_nbytes + keys.size() * sizeof(keys[0]) + 13 * 4;
+        for (enum how how : { DIRECT, BULK }) {
+                assert_int_equal(put(&b, KC_WD_ADD, keys, {}, how, &refused), KC_ENOMEM);
+                b.err = {};
+                for (size_t i = 0; i < keys.size(); i++)
+                        assert_true(refused[i / 32] >> i % 32 & 1);
+        }
+        b.gpu.limit_nbytes = limit_nbytes;
+        expect_same(&b);
+        close_both(&b);
+}
+FOR_ALL(refused_all)
+
 /* No slot is free any more, all are tombstones: nothing is found, and there is room for all. */
 template <class Layout> static void tombstones(uint32_t group)
 {
@@ -259,11 +281,17 @@ static void wrong_options(void **unused)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                TESTS(few_keys),   TESTS(loads),
-                TESTS(duplicates), TESTS(saturated),
-                TESTS(histories),  TESTS(crowded),
-                TESTS(marks),      TESTS(full),
-                TESTS(tombstones), cmocka_unit_test(wrong_options),
+                TESTS(few_keys),
+                TESTS(loads),
+                TESTS(duplicates),
+                TESTS(saturated),
+                TESTS(histories),
+                TESTS(crowded),
+                TESTS(marks),
+                TESTS(full),
+                TESTS(tombstones),
+                TESTS(refused_all),
+                cmocka_unit_test(wrong_options),
         };
         need_device();
         cmocka_set_test_filter(getenv("KC_TEST"));
