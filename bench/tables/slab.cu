@@ -525,7 +525,7 @@ static enum kc_status expect_total(struct hash_work<Layout> *work,
         KC_TRY(KC_CUDA(
                 cudaMemcpyAsync(&host, sum, sizeof host, cudaMemcpyDeviceToHost, gpu->stream)));
         KC_TRY(KC_CUDA(cudaStreamSynchronize(gpu->stream)));
-        tables_expect(work->bench, "elements told", n, stats->nelements);
+        tables_expect(work->bench, "elements exported", n, stats->nelements);
         tables_expect(work->bench, "sum of the counts", host, work->n);
 out:
         kc_gpu_delete(gpu, sum, 1);

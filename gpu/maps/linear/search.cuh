@@ -102,7 +102,7 @@ static __device__ void kc_linear_settle(const kc_linear_view<Key> &map, kc_linea
 }
 
 /* Broadcast lane `lane`'s x to all NLANES lanes. */
-template <int NLANES, class T> static __device__ T kc_linear_told(T x, int lane)
+template <int NLANES, class T> static __device__ T kc_linear_shuffle(T x, int lane)
 {
         return NLANES == 1 ? x : __shfl_sync(UINT32_MAX, x, lane);
 }
@@ -137,11 +137,11 @@ static __device__ void kc_linear_look(const kc_linear_view<Key> &map, kc_linear_
                 return;
         }
         int first = __ffs(with) - 1;
-        kc_linear_pass(map, s, (uint32_t)kc_linear_told<NLANES>(at, first));
+        kc_linear_pass(map, s, (uint32_t)kc_linear_shuffle<NLANES>(at, first));
         if (lane == first)
                 kc_linear_settle<OP>(map, s, there, value);
-        s->outcome = (enum kc_linear_outcome)kc_linear_told<NLANES>((int)s->outcome, first);
-        s->value = kc_linear_told<NLANES>(s->value, first);
+        s->outcome = (enum kc_linear_outcome)kc_linear_shuffle<NLANES>((int)s->outcome, first);
+        s->value = kc_linear_shuffle<NLANES>(s->value, first);
         if (s->outcome == KC_LINEAR_SEEKING)
                 kc_linear_pass(map, s, 1);
 }

@@ -51,7 +51,7 @@ template <class Word> struct lsm_sorting {
         int nbits;
         bool is_roomy;                /* a tile has room for twice that */
         kc_lsm_map_run<Word> runs[2]; /* the result goes to runs[0]; runs[1] is room for as many */
-        uint32_t *told;               /* [blocks][NDIGITS] */
+        uint32_t *published;          /* [blocks][NDIGITS] */
         uint32_t *narrived;           /* total arrivals of blocks at waits */
         uint32_t serial, arrived;     /* last serial number published; *narrived at the start */
         Word *fences;                 /* of the result; NULL: not wanted */
@@ -105,16 +105,16 @@ template <class Word> static __device__ uint32_t digit_of(Word word, struct digi
 /* ---- exchange between blocks */
 
 /* Read the published counts of four digits; they may be outdated. */
-static __device__ uint4 listen(const uint32_t *told)
+static __device__ uint4 read_four(const uint32_t *published)
 {
         uint4 counts;
 #ifdef __CUDA_ARCH__
         asm volatile("ld.relaxed.gpu.v4.u32 {%0, %1, %2, %3}, [%4];"
                      : "=r"(counts.x), "=r"(counts.y), "=r"(counts.z), "=r"(counts.w)
-                     : "l"(told)
+                     : "l"(published)
                      : "memory");
 #else
-        counts = *(const uint4 *)told;
+        counts = *(const uint4 *)published;
 #endif
         return counts;
 }
@@ -134,9 +134,9 @@ static KC_HD uint32_t count_waits(int nbits)
         return (uint32_t)count_digits(nbits) + 1;
 }
 
-static __device__ void tell(uint32_t *told, uint32_t serial, uint32_t count)
+static __device__ void publish(uint32_t *published, uint32_t serial, uint32_t count)
 {
-        *(volatile uint32_t *)told = serial << COUNT_NBITS | count;
+        *(volatile uint32_t *)published = serial << COUNT_NBITS | count;
 }
 
 /* Wait until all blocks are here, that is, until *narrived is `goal`. */
@@ -185,10 +185,10 @@ static __device__ uint32_t scan_digits(uint32_t x, uint32_t *of_warps)
         return sum - x;
 }
 
-/* Turn heads into the number of elements in preceding warps, and publish the tile's counts if told
+/* Turn heads into the number of elements in preceding warps, and publish the tile's counts if published
  * is not NULL. Each thread sums NWARPS_EACH warps of a digit. */
 template <class Word, int NITEMS>
-static __device__ void sum_warps(tile<Word, NITEMS> *t, uint32_t *told, uint32_t serial)
+static __device__ void sum_warps(tile<Word, NITEMS> *t, uint32_t *published, uint32_t serial)
 {
         uint32_t digit = threadIdx.x % NDIGITS, part = threadIdx.x / NDIGITS, n[NWARPS_EACH];
         uint32_t mine = 0, sum = 0, before = 0;
@@ -205,8 +205,8 @@ static __device__ void sum_warps(tile<Word, NITEMS> *t, uint32_t *told, uint32_t
                 before += i < part ? of_part : 0;
                 sum += of_part;
         }
-        if (part == 0 && told != NULL)
-                tell(&told[blockIdx.x * NDIGITS + digit], serial, sum);
+        if (part == 0 && published != NULL)
+                publish(&published[blockIdx.x * NDIGITS + digit], serial, sum);
 #pragma unroll
         for (uint32_t i = 0; i < NWARPS_EACH; i++) {
                 t->heads[part * NWARPS_EACH + i][digit] = before;
@@ -228,17 +228,17 @@ static __device__ void add_counts(uint4 *sum, uint4 n, bool wanted)
 
 /* Sum the counts of all blocks, by NREADERS groups of threads. */
 template <class Word, int NITEMS>
-static __device__ void hear_all(tile<Word, NITEMS> *t, const uint32_t *told, uint32_t serial)
+static __device__ void read_all(tile<Word, NITEMS> *t, const uint32_t *published, uint32_t serial)
 {
         uint32_t quad = threadIdx.x % NQUADS, reader = threadIdx.x / NQUADS;
-        const uint32_t *mine = told + quad * 4;
+        const uint32_t *mine = published + quad * 4;
         uint4 all = make_uint4(0, 0, 0, 0), before = all;
         for (uint32_t first = reader; first < gridDim.x; first += NREADERS * AT_ONCE) {
                 uint4 n[AT_ONCE];
 #pragma unroll
                 for (uint32_t i = 0; i < AT_ONCE; i++) {
                         uint32_t block = first + i * NREADERS;
-                        n[i] = listen(&mine[(block < gridDim.x ? block : first) * NDIGITS]);
+                        n[i] = read_four(&mine[(block < gridDim.x ? block : first) * NDIGITS]);
                 }
 #pragma unroll
                 for (uint32_t i = 0; i < AT_ONCE; i++) {
@@ -246,7 +246,7 @@ static __device__ void hear_all(tile<Word, NITEMS> *t, const uint32_t *told, uin
                         if (block >= gridDim.x)
                                 break;
                         while (!understand(&n[i], serial))
-                                n[i] = listen(&mine[block * NDIGITS]);
+                                n[i] = read_four(&mine[block * NDIGITS]);
                         add_counts(&all, n[i], true);
                         add_counts(&before, n[i], block < blockIdx.x);
                 }
@@ -297,7 +297,8 @@ template <int NITEMS> static __device__ uint32_t item_at(int i)
 /* Sort n elements by the digit into the tile. They may already lie in the tile. */
 template <class Word, int NITEMS>
 static __device__ void order_tile(tile<Word, NITEMS> *t, const Word *words, const uint32_t *values,
-                                  uint32_t n, struct digit digit, uint32_t *told, uint32_t serial)
+                                  uint32_t n, struct digit digit, uint32_t *published,
+                                  uint32_t serial)
 {
         const uint32_t warp = threadIdx.x / 32;
         uint32_t *heads = t->heads[warp], *masks = t->masks[warp], ranks[NITEMS], my_values[NITEMS];
@@ -317,7 +318,7 @@ static __device__ void order_tile(tile<Word, NITEMS> *t, const Word *words, cons
                 ranks[i] = rank_in_warp(digit_of(my_words[i], digit), item_at<NITEMS>(i) < n, heads,
                                         masks);
         __syncthreads();
-        sum_warps(t, told, serial);
+        sum_warps(t, published, serial);
 #pragma unroll
         for (int i = 0; i < NITEMS; i++) {
                 if (item_at<NITEMS>(i) >= n)
@@ -387,8 +388,8 @@ static __device__ bool sort_apart(tile<Word, NITEMS> *t, const lsm_sorting<Word>
                                   uint32_t n)
 {
         const struct digit digit = { s.nbits - (int)DIGIT_NBITS, NDIGITS - 1 };
-        order_tile(t, s.words + first, s.values + first, n, digit, s.told, s.serial + 1);
-        hear_all(t, s.told, s.serial + 1);
+        order_tile(t, s.words + first, s.values + first, n, digit, s.published, s.serial + 1);
+        read_all(t, s.published, s.serial + 1);
         bool is_skewed = find_places(t, s.n, s.each, t->LENGTH - s.each);
         if (!is_skewed)
                 write_tile(t, s, s.runs[1], n, digit, false);
@@ -413,8 +414,8 @@ static __device__ void sort_together(tile<Word, NITEMS> *t, const lsm_sorting<Wo
                 const struct digit digit = digit_number(i, s.nbits);
                 const bool is_last = i == ndigits - 1;
                 const uint32_t serial = s.serial + nwaits + 1;
-                order_tile(t, words + first, values + first, n, digit, s.told, serial);
-                hear_all(t, s.told, serial);
+                order_tile(t, words + first, values + first, n, digit, s.published, serial);
+                read_all(t, s.published, serial);
                 (void)find_places(t, s.n, s.each, s.n);
                 write_tile(t, s, out, n, digit, is_last && s.fences != NULL);
                 words = out.words;
@@ -489,7 +490,7 @@ static enum kc_status take_serials(struct kc_lsm_map<Word> *map, unsigned nblock
                 sorter->serial = sorter->arrived = 0;
         }
         s->narrived = sorter->messages;
-        s->told = sorter->messages + NAHEAD;
+        s->published = sorter->messages + NAHEAD;
         s->serial = sorter->serial;
         s->arrived = sorter->arrived;
         if (nblocks > 1) {

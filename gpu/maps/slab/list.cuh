@@ -418,7 +418,7 @@ template <class Layout, uint32_t NLANES> struct kc_slab_list_warp {
                 answer->counted = done && task->kind == KC_SLAB_DELETE_ALL;
                 if (KIND == KC_SLAB_ANY &&
                     __any_sync(KC_SLAB_ALL_LANES, task->kind == KC_SLAB_SEARCH_ALL && view->hit))
-                        answer->counted += tell_all(task, view, answer->before, found);
+                        answer->counted += report_all(task, view, answer->before, found);
                 if (unwritten || (view->hit && task->kind == KC_SLAB_SEARCH))
                         return DONE;
                 if (changes)
@@ -481,8 +481,8 @@ template <class Layout, uint32_t NLANES> struct kc_slab_list_warp {
         }
 
         /* Count the matches in the slab for KC_SLAB_SEARCH_ALL, and write them if wanted. */
-        __device__ uint32_t tell_all(const struct task *task, const struct view *view,
-                                     uint32_t before, const struct kc_slab_found &found) const
+        __device__ uint32_t report_all(const struct task *task, const struct view *view,
+                                       uint32_t before, const struct kc_slab_found &found) const
         {
                 bool wanted = task->kind == KC_SLAB_SEARCH_ALL && view->hit;
                 uint32_t mine =

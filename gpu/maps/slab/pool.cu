@@ -28,10 +28,10 @@ static enum kc_status check(const struct kc_slab_pool_params *params, struct kc_
             params->max_supers <= KC_SLAB_POOL_MAX_SUPERS)
                 return KC_OK;
         return kc_fail(err, KC_EUSAGE,
-                       "a slab pool has at most %u super blocks of %u memory blocks; %u to %u of "
-                       "%u were asked for",
-                       (unsigned)KC_SLAB_POOL_MAX_SUPERS, (unsigned)KC_SLAB_POOL_MAX_BLOCKS,
-                       params->nsupers, params->max_supers, params->nblocks);
+                       "slab pool: %u to %u super blocks of %u memory blocks are too many, the "
+                       "limits are %u and %u",
+                       params->nsupers, params->max_supers, params->nblocks,
+                       (unsigned)KC_SLAB_POOL_MAX_SUPERS, (unsigned)KC_SLAB_POOL_MAX_BLOCKS);
 }
 
 /* Allocate a zeroed piece of `nbytes`. */
@@ -142,10 +142,11 @@ out:
 enum kc_status kc_slab_pool_grow(struct kc_slab_pool *pool, struct kc_error *err)
 {
         if (pool->nsupers == pool->params.max_supers)
-                return kc_fail(err, KC_ENOMEM,
-                               "the slab pool is full: it may have no more than %u super blocks "
-                               "of %zu bytes",
-                               pool->nsupers, super_nbytes(pool));
+                return kc_fail(
+                        err, KC_ENOMEM,
+                        "slab pool: full, as it may not have more than %u super blocks of %zu "
+                        "bytes",
+                        pool->nsupers, super_nbytes(pool));
         uint32_t n = std::min(2 * pool->nsupers, pool->params.max_supers);
         struct kc_error refusal = {};
         enum kc_status status = grow_to(pool, n, &refusal);
@@ -247,7 +248,8 @@ enum kc_status kc_slab_pool_take(struct kc_slab_pool *pool, uint32_t *addresses,
         if (n == 0)
                 return KC_OK;
         if (at_a_time < 1 || at_a_time > 32)
-                return kc_fail(err, KC_EUSAGE, "a warp has 1 to 32 lanes at a time");
+                return kc_fail(err, KC_EUSAGE,
+                               "slab pool: 1 to 32 lanes take slabs at a time, not %d", at_a_time);
         KC_TRY(take_once(pool, addresses, n, at_a_time, false, &all, err));
         while (!all) {
                 KC_TRY(kc_slab_pool_grow(pool, err));

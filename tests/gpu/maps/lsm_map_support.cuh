@@ -36,7 +36,7 @@ static void close_gpu(struct kc_gpu *gpu)
 }
 
 /* The default stream's work is done: a gpu's streams do not wait for it, and neither does the host,
- * which is told that a memset or a copy to the device is done before it is. */
+ * as a memset or a copy to the device may return before it is done. */
 static void wait_for_default_stream(void)
 {
         check(cudaStreamSynchronize(NULL));

@@ -20,7 +20,7 @@ static inline void expect_cuda(cudaError_t code)
 }
 
 /* An array on the device, for as long as the variable lives. It is filled on the default stream,
- * which neither the host nor the streams of a kc_gpu wait for unless they are told to. */
+ * which neither the host nor the streams of a kc_gpu wait for by themselves. */
 template <class T> struct device_array {
         T *data = NULL;
         size_t n = 0;

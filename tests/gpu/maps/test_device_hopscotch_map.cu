@@ -43,7 +43,7 @@ template <class T> static std::vector<T> download(const T *memory, size_t n)
         return to_host(memory, n);
 }
 
-/* For other keys and operations than in the last run, and all of them told by one number. */
+/* A seed for a test. KC_TEST_SEED=N in the environment gives other keys and operations. */
 static uint64_t seed_of(uint64_t number)
 {
         const char *first = getenv("KC_TEST_SEED");
@@ -260,7 +260,7 @@ template <int G> static void mixed_calls(void)
 }
 ALL_GROUPS(mixed_calls)
 
-/* What finds no room is told, and has room after a rebuild. */
+/* Keys that find no room are reported, and find it after a rebuild. */
 template <int G> static void full_tables(void)
 {
         struct kc_error err = {};

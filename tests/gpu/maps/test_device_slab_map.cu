@@ -229,7 +229,7 @@ static void test_saturation(void **unused)
 
 /* ---- elements with equal keys */
 
-/* The oldest is found and deleted first; all are found; what is told of them is complete. */
+/* The oldest is found and deleted first; all are found; what is reported of them is complete. */
 template <class Layout> static void equal_keys(int nlanes)
 {
         if (Layout::APART)
@@ -481,7 +481,8 @@ SLAB_TESTS(named_lists)
 
 /* ---- too little memory */
 
-/* Those that found no slab are told, the others are done; and all are once there is room. */
+/* Operations that find no slab are reported, and the others are done; so are all once there is
+ * room. */
 template <class Layout> static void exhaustion(int nlanes)
 {
         open_gpu gpu;
@@ -547,7 +548,8 @@ static void test_resume(void **unused)
         ops.pop_back();
         gpu.gpu.limit_nbytes = limit;
         assert_int_equal(map.dump().size(), ops.size() - map.map->npending);
-        assert_int_equal(map.run(ops, false, true), KC_EUSAGE); /* as told before */
+        assert_int_equal(map.run(ops, false, true),
+                         KC_EUSAGE); /* the invalid one counts as before */
         assert_int_equal(map.nrefused, 1);
         assert_int_equal(map.map->npending, 0);
         auto elements = map.dump();

@@ -179,7 +179,7 @@ template <class Layout> static void marks(uint32_t group)
 }
 FOR_ALL(marks)
 
-/* More keys than slots: who was refused is told, all others are in; with more room, all. */
+/* More keys than slots: the refused ones are reported, all others are in; with more room, all. */
 template <class Layout> static void full(uint32_t group)
 {
         typedef typename Layout::key Key;

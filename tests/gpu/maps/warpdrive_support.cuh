@@ -1,6 +1,6 @@
 /*
- * What the tests of the WarpDrive map share: a map on the device beside one of the host, which is
- * told the same.
+ * What the tests of the WarpDrive map share: a map on the device beside one of the host, which gets
+ * the same operations.
  */
 #ifndef KC_TESTS_GPU_MAPS_WARPDRIVE_SUPPORT_CUH
 #define KC_TESTS_GPU_MAPS_WARPDRIVE_SUPPORT_CUH
