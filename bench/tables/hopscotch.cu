@@ -92,19 +92,32 @@ struct hopscotch_bench {
 
 static enum kc_status clear_map(struct bench *, void *ctx, struct kc_error *err)
 {
-        return kc_hopscotch_map_clear(((struct hopscotch_bench *)ctx)->map, err);
+        return kc_hopscotch_clear(((struct hopscotch_bench *)ctx)->map, err);
+}
+
+static enum kc_status map_of(struct hopscotch_bench *h, uint64_t nslots, struct kc_error *err)
+{
+        struct kc_hopscotch_options options = {};
+        options.capacity = nslots;
+        kc_hopscotch_free(h->map);
+        return kc_hopscotch_new(&h->map, h->gpu, &options, h->gpu->stream, err);
 }
 
 /* Create an empty table of the initial size. */
 static enum kc_status new_map(struct bench *, void *ctx, struct kc_error *err)
 {
         struct hopscotch_bench *h = (struct hopscotch_bench *)ctx;
-        kc_hopscotch_map_free(h->map);
-        h->map = NULL;
-        enum kc_status status = kc_hopscotch_map_new(&h->map, h->gpu, UINT64_C(1) << h->bits, err);
+        enum kc_status status = map_of(h, UINT64_C(1) << h->bits, err);
         if (status == KC_OK)
                 h->map->group = h->group;
         return status;
+}
+
+/* *nfull: how many keys find no room. */
+static enum kc_status insert_keys(struct hopscotch_bench *h, uint64_t *nfull, struct kc_error *err)
+{
+        return kc_hopscotch_mixed(h->map, NULL, KC_HOPSCOTCH_INSERT, h->keys, h->n, h->results,
+                                  nfull, err);
 }
 
 /* If a key finds no room, rebuild with another hash function, as in the paper; if that does not
@@ -115,10 +128,10 @@ static enum kc_status build_map(struct bench *, void *ctx, struct kc_error *err)
         struct hopscotch_bench *h = (struct hopscotch_bench *)ctx;
         uint64_t nfull;
         unsigned nbuilt = 1;
-        KC_TRY(kc_hopscotch_map_insert(h->map, h->keys, h->n, h->results, &nfull, err));
+        KC_TRY(insert_keys(h, &nfull, err));
         for (; nfull > 0; nbuilt++) {
-                KC_TRY(kc_hopscotch_map_rebuild(h->map, UINT64_C(1) << h->bits, err));
-                KC_TRY(kc_hopscotch_map_insert(h->map, h->keys, h->n, h->results, &nfull, err));
+                KC_TRY(kc_hopscotch_rebuild(h->map, UINT64_C(1) << h->bits, err));
+                KC_TRY(insert_keys(h, &nfull, err));
         }
         snprintf(h->built, sizeof h->built, "\"rebuilds\": %u, \"load\": %.3g", nbuilt - 1,
                  (double)h->n / (double)(UINT64_C(1) << h->map->hash.bits));
@@ -129,7 +142,7 @@ out:
 static enum kc_status retrieve_map(struct bench *, void *ctx, struct kc_error *err)
 {
         struct hopscotch_bench *h = (struct hopscotch_bench *)ctx;
-        return kc_hopscotch_map_find(h->map, h->keys, h->n, h->results, err);
+        return kc_hopscotch_find(h->map, h->keys, h->results, h->n, err);
 }
 
 static enum kc_status clear_static(struct bench *, void *ctx, struct kc_error *err)
@@ -234,7 +247,7 @@ static enum kc_status bench_static(struct hopscotch_bench *h, uint32_t bits, str
         KC_TRY(time_static(h, true, err));
 out:
         kc_gpu_delete(h->gpu, h->slots, (size_t)1 << bits);
-        kc_hopscotch_map_free(h->map);
+        kc_hopscotch_free(h->map);
         h->slots = NULL;
         h->map = NULL;
         return status;
@@ -273,8 +286,8 @@ __global__ static void make_ops(uint8_t *ops, uint64_t n, uint32_t insert, uint3
 static enum kc_status run_mixed(struct bench *, void *ctx, struct kc_error *err)
 {
         struct hopscotch_bench *h = (struct hopscotch_bench *)ctx;
-        return kc_hopscotch_map_mixed(h->map, h->ops, KC_HOPSCOTCH_FIND, h->keys, h->n, h->results,
-                                      NULL, err);
+        return kc_hopscotch_mixed(h->map, h->ops, KC_HOPSCOTCH_FIND, h->keys, h->n, h->results,
+                                  NULL, err);
 }
 
 /* Check that the table holds exactly what was inserted and not erased. */
@@ -571,12 +584,12 @@ static enum kc_status bench_mixes(struct hopscotch_bench *h, struct kc_error *er
         h->n = tables_scaled(h->b, 100000);
         for (h->bits = KC_HOPSCOTCH_MIN_BITS; (UINT64_C(1) << h->bits) < h->n * 5 / 4; h->bits++)
                 ;
-        KC_TRY(kc_hopscotch_map_new(&h->map, h->gpu, UINT64_C(1) << h->bits, err));
+        KC_TRY(map_of(h, UINT64_C(1) << h->bits, err));
         for (const struct mix &mix : MIXES)
                 for (uint64_t range : { 100, 1000, 10000, 100000 })
                         KC_TRY(bench_mix(h, &mix, tables_scaled(h->b, range), err));
 out:
-        kc_hopscotch_map_free(h->map);
+        kc_hopscotch_free(h->map);
         h->map = NULL;
         return status;
 }
@@ -589,7 +602,7 @@ static enum kc_status bench_many(struct hopscotch_bench *h, uint64_t n, struct k
         enum kc_status status;
         double ms;
         h->n = tables_scaled(h->b, n);
-        KC_TRY(kc_hopscotch_map_new(&h->map, h->gpu, 2 * h->n, err));
+        KC_TRY(map_of(h, 2 * h->n, err));
         h->bits = h->map->hash.bits;
         for (const struct mix &mix : MIXES) {
                 char figure[64];
@@ -599,7 +612,7 @@ static enum kc_status bench_many(struct hopscotch_bench *h, uint64_t n, struct k
                 KC_TRY(time_mixed(h, &row, &mix, h->n, &ms, err));
         }
 out:
-        kc_hopscotch_map_free(h->map);
+        kc_hopscotch_free(h->map);
         h->map = NULL;
         return status;
 }

@@ -21,7 +21,7 @@ static const double PAPER_MS[NROWS] = {
 };
 
 template <class Key> struct job {
-        kc_linear_map<Key> map;
+        kc_linear_map<Key> *map;
         Key *keys;                  /* [cap] */
         uint32_t *values, *answers; /* [cap] */
         uint64_t cap;
@@ -45,7 +45,7 @@ static enum kc_status job_new(struct tables_bench *b, job<Key> *j, uint64_t cap,
         KC_TRY(kc_gpu_new(gpu, &j->answers, cap, err));
         KC_TRY(tables_keys(gpu, j->keys, cap, &draw, err));
         KC_TRY(tables_values(gpu, j->values, cap, 1, err));
-        KC_TRY(kc_linear_new(&j->map, gpu, &options, err));
+        KC_TRY(kc_linear_new(&j->map, gpu, &options, gpu->stream, err));
 out:
         return status;
 }
@@ -53,7 +53,7 @@ out:
 template <class Key> static void job_free(struct tables_bench *b, job<Key> *j)
 {
         struct kc_gpu *gpu = &b->base.gpu;
-        kc_linear_free(&j->map);
+        kc_linear_free(j->map);
         kc_gpu_delete(gpu, j->answers, j->cap);
         kc_gpu_delete(gpu, j->values, j->cap);
         kc_gpu_delete(gpu, j->keys, j->cap);
@@ -61,7 +61,7 @@ template <class Key> static void job_free(struct tables_bench *b, job<Key> *j)
 
 template <class Key> static enum kc_status clear(struct bench *, void *ctx, struct kc_error *err)
 {
-        return kc_linear_clear(&((job<Key> *)ctx)->map, err);
+        return kc_linear_clear(((job<Key> *)ctx)->map, err);
 }
 
 /* Prepare a map that holds the first j->fill keys, and no others. */
@@ -69,8 +69,8 @@ template <class Key> static enum kc_status fill(struct bench *, void *ctx, struc
 {
         enum kc_status status;
         job<Key> *j = (job<Key> *)ctx;
-        KC_TRY(kc_linear_clear(&j->map, err));
-        KC_TRY(kc_linear_insert(&j->map, j->keys, j->values, j->fill, err));
+        KC_TRY(kc_linear_clear(j->map, err));
+        KC_TRY(kc_linear_insert(j->map, j->keys, j->values, j->fill, err));
 out:
         return status;
 }
@@ -78,19 +78,19 @@ out:
 template <class Key> static enum kc_status insert(struct bench *, void *ctx, struct kc_error *err)
 {
         job<Key> *j = (job<Key> *)ctx;
-        return kc_linear_insert(&j->map, j->keys + j->at, j->values + j->at, j->n, err);
+        return kc_linear_insert(j->map, j->keys + j->at, j->values + j->at, j->n, err);
 }
 
 template <class Key> static enum kc_status lookup(struct bench *, void *ctx, struct kc_error *err)
 {
         job<Key> *j = (job<Key> *)ctx;
-        return kc_linear_lookup(&j->map, j->keys + j->at, j->answers, j->n, err);
+        return kc_linear_find(j->map, j->keys + j->at, j->answers, j->n, err);
 }
 
 template <class Key> static enum kc_status erase(struct bench *, void *ctx, struct kc_error *err)
 {
         job<Key> *j = (job<Key> *)ctx;
-        return kc_linear_delete(&j->map, j->keys + j->at, j->n, err);
+        return kc_linear_erase(j->map, j->keys + j->at, j->n, err);
 }
 
 /* Probe lengths for keys that are present: mean, maximum and 99th percentile. */
@@ -100,7 +100,7 @@ static enum kc_status describe(const job<uint32_t> *j, char *more, size_t size,
         enum kc_status status;
         struct kc_linear_stats stats;
         uint64_t below = 0, bucket = 0;
-        KC_TRY(kc_linear_get_stats(&j->map, &stats, err));
+        KC_TRY(kc_linear_get_stats(j->map, &stats, err));
         while (bucket + 1 < KC_LINEAR_NBUCKETS &&
                (below += stats.buckets[bucket]) < stats.nkeys - stats.nkeys / 100)
                 bucket++;
@@ -131,7 +131,7 @@ static enum kc_status utilization_row(struct tables_bench *b, job<uint32_t> *j, 
         KC_TRY(insert<uint32_t>(&b->base, j, err));
         KC_TRY(describe(j, more, sizeof more, err));
         KC_TRY(tables_time(b, &row, fill<uint32_t>, insert<uint32_t>, j, NULL, err));
-        tables_expect(b, "slots used", j->map.nused, j->at + j->n);
+        tables_expect(b, "slots used", j->map->nused, j->at + j->n);
         row.figure = "utilization: lookup";
         row.paper_ops_per_s = 0;
         KC_TRY(tables_time(b, &row, NULL, lookup<uint32_t>, j, NULL, err));
@@ -168,7 +168,7 @@ static enum kc_status operations(struct tables_bench *b, job<Key> *j, const stru
         row.target_ops_per_s = target_insert;
         snprintf(figure, sizeof figure, "%s: insert", of->figure);
         KC_TRY(tables_time(b, &row, clear<Key>, insert<Key>, j, NULL, err));
-        tables_expect(b, "slots used", j->map.nused, all);
+        tables_expect(b, "slots used", j->map->nused, all);
         row.paper_ops_per_s = 0;
         row.target_ops_per_s = target_lookup;
         snprintf(figure, sizeof figure, "%s: lookup", of->figure);

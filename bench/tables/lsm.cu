@@ -141,7 +141,7 @@ static enum kc_status bench_array_insertions(struct work *w, const struct table2
         enum kc_status status;
         size_t nbatches = w->n / w->batch, nsizes = std::min(nbatches, (size_t)NSIZES);
         struct rates rates = {};
-        KC_TRY(kc_lsm_reserve(w->gpu, &w->sorted, w->batch, false, err));
+        KC_TRY(kc_lsm_reserve(on_gpu(w), &w->sorted, w->batch, false, err));
         for (size_t i = 0; i < nsizes; i++) {
                 double ms = 0;
                 size_t r = nsizes > 1 ? i * (nbatches - 1) / (nsizes - 1) : 0;
@@ -158,8 +158,8 @@ static enum kc_status bench_table2_arrays(struct work *w, struct kc_error *err)
 {
         enum kc_status status;
         kc_lsm_level<uint32_t> array = {}, merged = {};
-        KC_TRY(kc_lsm_reserve(w->gpu, &array, w->n, false, err));
-        KC_TRY(kc_lsm_reserve(w->gpu, &merged, w->n, false, err));
+        KC_TRY(kc_lsm_reserve(on_gpu(w), &array, w->n, false, err));
+        KC_TRY(kc_lsm_reserve(on_gpu(w), &merged, w->n, false, err));
         w->batch = w->n;
         KC_TRY(new_map(w, err));
         w->array = array.run;
@@ -171,9 +171,9 @@ static enum kc_status bench_table2_arrays(struct work *w, struct kc_error *err)
                 KC_TRY(bench_array_insertions(w, &row, err));
         }
 out:
-        kc_lsm_release(w->gpu, &array);
-        kc_lsm_release(w->gpu, &merged);
-        kc_lsm_release(w->gpu, &w->sorted);
+        kc_lsm_release(on_gpu(w), &array);
+        kc_lsm_release(on_gpu(w), &merged);
+        kc_lsm_release(on_gpu(w), &w->sorted);
         return status;
 }
 
@@ -414,7 +414,7 @@ static enum kc_status bench_lookups_around(struct work *w, const struct cleanup_
         lookups.n = w->nqueries;
         KC_TRY(prepare_full(&w->b->base, w, err));
         KC_TRY(tables_time(w->b, &lookups, NULL, find, w, NULL, err));
-        KC_TRY(kc_lsm_map_cleanup(w->map, err));
+        KC_TRY(kc_lsm_cleanup(w->map, err));
         lookups.series = "after cleanup";
         lookups.paper_ops_per_s = 32e6 / 132.5e-3;
         KC_TRY(tables_time(w->b, &lookups, NULL, find, w, NULL, err));
@@ -487,7 +487,7 @@ static enum kc_status bench_targets(struct work *w, struct kc_error *err)
                 row.figure = target.figure;
                 row.series = "GPU LSM";
                 row.x_name = "resident batches";
-                row.x = (double)kc_lsm_map_nbatches(w->map);
+                row.x = (double)w->map->nbatches;
                 row.n = w->nqueries;
                 row.target_ops_per_s = target.target;
                 KC_TRY(tables_time(w->b, &row, NULL, asked->run, w, NULL, err));

@@ -124,16 +124,23 @@ static enum kc_status launch_intervals(struct work *w, size_t m, uint64_t length
         return KC_LAUNCHED();
 }
 
+static inline struct kc_gpu_stream on_gpu(const struct work *w)
+{
+        return { w->gpu, w->gpu->stream };
+}
+
 static void drop_map(struct work *w)
 {
-        kc_lsm_map_free(w->map);
+        kc_lsm_free(w->map);
         w->map = NULL;
 }
 
 static enum kc_status new_map(struct work *w, struct kc_error *err)
 {
+        struct kc_lsm_options options = {};
+        options.batch = w->batch;
         drop_map(w);
-        return kc_lsm_map_new(&w->map, w->gpu, w->batch, 31, err);
+        return kc_lsm_new(&w->map, w->gpu, &options, w->gpu->stream, err);
 }
 
 static size_t count_batches(const struct work *w)
@@ -144,7 +151,7 @@ static size_t count_batches(const struct work *w)
 static enum kc_status insert_batch(struct work *w, size_t i, struct kc_error *err)
 {
         size_t at = i * w->batch, n = std::min(w->batch, w->n - at);
-        return kc_lsm_map_update(w->map, w->words + at, w->values + at, n, err);
+        return kc_lsm_update(w->map, w->words + at, w->values + at, n, err);
 }
 
 static enum kc_status prepare_map(struct bench *, void *ctx, struct kc_error *err)
@@ -169,30 +176,30 @@ out:
 static enum kc_status build(struct bench *, void *ctx, struct kc_error *err)
 {
         struct work *w = (struct work *)ctx;
-        return kc_lsm_map_build(w->map, w->words, w->values, w->n, err);
+        return kc_lsm_build(w->map, w->words, w->values, w->n, err);
 }
 
 static enum kc_status find(struct bench *, void *ctx, struct kc_error *err)
 {
         struct work *w = (struct work *)ctx;
-        return kc_lsm_map_find(w->map, w->from, w->nqueries, w->order, w->out, w->found, err);
+        return kc_lsm_retrieve(w->map, w->from, w->out, w->nqueries, w->order, w->found, err);
 }
 
 static enum kc_status count(struct bench *, void *ctx, struct kc_error *err)
 {
         struct work *w = (struct work *)ctx;
-        return kc_lsm_map_count(w->map, w->from, w->to, w->nqueries, w->ranges.counts, err);
+        return kc_lsm_count(w->map, w->from, w->to, w->ranges.counts, w->nqueries, err);
 }
 
 static enum kc_status range(struct bench *, void *ctx, struct kc_error *err)
 {
         struct work *w = (struct work *)ctx;
-        return kc_lsm_map_range(w->map, w->from, w->to, w->nqueries, &w->ranges, err);
+        return kc_lsm_range(w->map, w->from, w->to, w->nqueries, &w->ranges, err);
 }
 
 static enum kc_status clean(struct bench *, void *ctx, struct kc_error *err)
 {
-        return kc_lsm_map_cleanup(((struct work *)ctx)->map, err);
+        return kc_lsm_cleanup(((struct work *)ctx)->map, err);
 }
 
 static enum kc_status prepare_full(struct bench *bench, void *ctx, struct kc_error *err)

@@ -29,8 +29,8 @@ static const double LOADS[] = {
 template <class Layout> struct hash_work {
         typedef typename Layout::key key;
         struct tables_bench *bench;
-        struct kc_slab_map<Layout> map;
-        struct kc_slab_map_params params;
+        struct kc_slab_map<Layout> *map;
+        struct kc_slab_options options;
         uint64_t n, batch;  /* operations; operations per kernel, the last of which may have
                                fewer */
         key *keys, *absent; /* [n] each: keys to insert, and others */
@@ -74,7 +74,7 @@ out:
 template <class Layout> static void work_free(struct hash_work<Layout> *work)
 {
         struct kc_gpu *gpu = gpu_of(work);
-        kc_slab_map_free(&work->map);
+        kc_slab_free(work->map);
         kc_gpu_delete(gpu, work->keys, work->n);
         kc_gpu_delete(gpu, work->absent, work->n);
         kc_gpu_delete(gpu, work->values, work->n);
@@ -91,7 +91,7 @@ static enum kc_status work_new(struct hash_work<Layout> *work, struct tables_ben
         *work = {};
         work->bench = b;
         work->n = work->batch = n;
-        work->params.pool = paper_pool(b, true);
+        work->options.pool = paper_pool(b, true);
         KC_TRY(kc_gpu_new(gpu, &work->keys, n, err));
         KC_TRY(kc_gpu_new(gpu, &work->absent, n, err));
         KC_TRY(kc_gpu_new(gpu, &work->values, n, err));
@@ -106,16 +106,16 @@ out:
 template <class Layout>
 static enum kc_status new_map(struct hash_work<Layout> *work, uint32_t nlists, struct kc_error *err)
 {
-        kc_slab_map_free(&work->map);
-        work->params.nlists = nlists;
-        return kc_slab_map_init(&work->map, gpu_of(work), &work->params, err);
+        kc_slab_free(work->map);
+        work->options.nlists = nlists;
+        return kc_slab_new(&work->map, gpu_of(work), &work->options, gpu_of(work)->stream, err);
 }
 
 /* ---- what is timed: stage_steps */
 
 template <class Layout> static enum kc_status clear(struct bench *, void *ctx, struct kc_error *err)
 {
-        return kc_slab_map_clear(&((struct hash_work<Layout> *)ctx)->map, err);
+        return kc_slab_clear(((struct hash_work<Layout> *)ctx)->map, err);
 }
 
 /* The operations, batch by batch. */
@@ -128,7 +128,7 @@ template <class Layout> static enum kc_status run(struct bench *, void *ctx, str
                 ops.n = std::min(work->batch, work->ops.n - i);
                 ops.keys += i;
                 ops.values = ops.values != NULL ? ops.values + i : NULL;
-                KC_TRY(kc_slab_map_run(&work->map, &ops, err));
+                KC_TRY(kc_slab_run(work->map, &ops, err));
         }
 out:
         return status;
@@ -170,9 +170,9 @@ static struct tables_row row_of(const char *figure, const char *series, uint64_t
 
 template <class Layout>
 static enum kc_status measure(struct hash_work<Layout> *work, uint64_t nelements,
-                              struct kc_slab_map_stats *stats, struct kc_error *err)
+                              struct kc_slab_stats *stats, struct kc_error *err)
 {
-        enum kc_status status = kc_slab_map_measure(&work->map, stats, err);
+        enum kc_status status = kc_slab_measure(work->map, stats, err);
         if (status == KC_OK)
                 tables_expect(work->bench, "elements", stats->nelements, nelements);
         return status;
@@ -224,7 +224,7 @@ static enum kc_status build_and_search(struct hash_work<Layout> *work,
                                        struct kc_error *err)
 {
         enum kc_status status;
-        struct kc_slab_map_stats stats;
+        struct kc_slab_stats stats;
         char more[128];
         KC_TRY(new_map(work, nlists, err));
         KC_TRY(insert_keys(work, work->n, err));
@@ -286,7 +286,7 @@ static enum kc_status bench_alloc(struct tables_bench *b, bool light, int at_a_t
         snprintf(series, sizeof series, "%s, %d at a time", light ? "light" : "regular", at_a_time);
         row = row_of("V: slabs taken", series, a.n, PAPER_ALLOC);
         KC_TRY(kc_gpu_new(&b->base.gpu, &a.addresses, a.n, err));
-        KC_TRY(kc_slab_pool_init(&a.pool, &b->base.gpu, &params, err));
+        KC_TRY(kc_slab_pool_init(&a.pool, { &b->base.gpu, b->base.gpu.stream }, &params, err));
         KC_TRY(tables_time(b, &row, clear_pool, take, &a, NULL, err));
         KC_TRY(kc_slab_pool_nused(&a.pool, &nused, err));
         tables_expect(b, "slabs in use", nused, a.n);
@@ -310,11 +310,11 @@ static enum kc_status figure_4(struct tables_bench *b, int nlanes, bool light, s
                                    {},
                                    true };
         KC_TRY(work_new(&work, b, tables_scaled(b, 1 << 22), TABLES_UNIQUE, err));
-        work.params.nlanes = nlanes;
-        work.params.pool.light = light;
+        work.options.nlanes = nlanes;
+        work.options.pool.light = light;
         for (double load : LOADS)
-                KC_TRY(build_and_search(&work, &rows,
-                                        kc_slab_map_nlists<kc_slab_pair32>(work.n, load), err));
+                KC_TRY(build_and_search(&work, &rows, kc_slab_nlists<kc_slab_pair32>(work.n, load),
+                                        err));
 out:
         work_free(&work);
         return status;
@@ -335,7 +335,7 @@ static enum kc_status figure_5(struct tables_bench *b, struct kc_error *err)
                 status = work_new(&work, b, n, TABLES_UNIQUE, err);
                 if (status == KC_OK)
                         status = build_and_search(&work, &rows,
-                                                  kc_slab_map_nlists<kc_slab_pair32>(n, 0.7), err);
+                                                  kc_slab_nlists<kc_slab_pair32>(n, 0.7), err);
                 work_free(&work);
                 if (status != KC_OK)
                         break;
@@ -349,7 +349,7 @@ static enum kc_status figure_5(struct tables_bench *b, struct kc_error *err)
 static enum kc_status batches(struct hash_work<kc_slab_pair32> *work, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        struct kc_slab_map_stats stats;
+        struct kc_slab_stats stats;
         char series[64];
         snprintf(series, sizeof series, "batches of %u", (unsigned)work->batch);
         for (int eighths = 1; eighths <= 8; eighths++) {
@@ -371,7 +371,7 @@ static enum kc_status figure_6(struct tables_bench *b, struct kc_error *err)
         enum kc_status status;
         struct hash_work<kc_slab_pair32> work;
         KC_TRY(work_new(&work, b, tables_scaled(b, 2 << 20), TABLES_UNIQUE, err));
-        KC_TRY(new_map(&work, kc_slab_map_nlists<kc_slab_pair32>(work.n, 0.75), err));
+        KC_TRY(new_map(&work, kc_slab_nlists<kc_slab_pair32>(work.n, 0.75), err));
         for (uint64_t batch : { 32 << 10, 64 << 10, 128 << 10 }) {
                 work.batch = tables_scaled(b, batch);
                 KC_TRY(batches(&work, err));
@@ -421,7 +421,7 @@ static enum kc_status prepare_mix(struct bench *, void *ctx, struct kc_error *er
         enum kc_status status;
         struct hash_work<Layout> *work = (struct hash_work<Layout> *)ctx;
         struct kc_slab_ops<Layout> ops = work->ops;
-        KC_TRY(kc_slab_map_clear(&work->map, err));
+        KC_TRY(kc_slab_clear(work->map, err));
         KC_TRY(insert_keys(work, work->n / 4 * 3, err));
         work->ops = ops;
 out:
@@ -434,7 +434,7 @@ static enum kc_status bench_mix(struct hash_work<Layout> *work, const char *figu
                                 struct kc_error *err)
 {
         enum kc_status status;
-        struct kc_slab_map_stats stats;
+        struct kc_slab_stats stats;
         uint64_t n = work->n / 4;
         struct tables_row row = row_of(figure, mix.name, n, 0);
         KC_TRY(new_map(work, nlists, err));
@@ -463,8 +463,8 @@ static enum kc_status figure_7a(struct tables_bench *b, struct kc_error *err)
         for (const struct mix &mix : MIXES)
                 for (double load : LOADS)
                         KC_TRY(bench_mix(&work, "7a: mixed", mix,
-                                         kc_slab_map_nlists<kc_slab_pair32>(work.n / 4 * 3, load),
-                                         true, err));
+                                         kc_slab_nlists<kc_slab_pair32>(work.n / 4 * 3, load), true,
+                                         err));
 out:
         work_free(&work);
         return status;
@@ -500,9 +500,9 @@ static enum kc_status targets(struct tables_bench *b, const char *series, int nl
                                    { TARGET_INSERT, TARGET_SEARCH, TARGET_SEARCH },
                                    true };
         KC_TRY(work_new(&work, b, tables_scaled(b, 1 << 26), TABLES_UNIQUE, err));
-        work.params.nlanes = nlanes;
-        work.params.pool.light = light;
-        KC_TRY(build_and_search(&work, &rows, kc_slab_map_nlists<Layout>(work.n, 0.7), err));
+        work.options.nlanes = nlanes;
+        work.options.pool.light = light;
+        KC_TRY(build_and_search(&work, &rows, kc_slab_nlists<Layout>(work.n, 0.7), err));
 out:
         work_free(&work);
         return status;
@@ -511,7 +511,7 @@ out:
 /* Check that the map's values add up to the number of operations. */
 template <class Layout>
 static enum kc_status expect_total(struct hash_work<Layout> *work,
-                                   const struct kc_slab_map_stats *stats, struct kc_error *err)
+                                   const struct kc_slab_stats *stats, struct kc_error *err)
 {
         enum kc_status status;
         struct kc_gpu *gpu = gpu_of(work);
@@ -519,13 +519,13 @@ static enum kc_status expect_total(struct hash_work<Layout> *work,
         unsigned long long *sum = NULL, host = 0;
         KC_TRY(kc_gpu_new(gpu, &sum, 1, err));
         KC_TRY(KC_CUDA(cudaMemsetAsync(sum, 0, sizeof *sum, gpu->stream)));
-        KC_TRY(kc_slab_map_dump(&work->map, work->absent, work->values, NULL, work->n, &n, err));
+        KC_TRY(kc_slab_export_lists(work->map, work->absent, work->values, NULL, work->n, &n, err));
         sum_kernel<<<512, THREADS, 0, gpu->stream>>>(work->values, n, sum);
         KC_TRY(KC_LAUNCHED());
         KC_TRY(KC_CUDA(
                 cudaMemcpyAsync(&host, sum, sizeof host, cudaMemcpyDeviceToHost, gpu->stream)));
         KC_TRY(KC_CUDA(cudaStreamSynchronize(gpu->stream)));
-        tables_expect(work->bench, "elements told", n, stats->nelements);
+        tables_expect(work->bench, "elements exported", n, stats->nelements);
         tables_expect(work->bench, "sum of the counts", host, work->n);
 out:
         kc_gpu_delete(gpu, sum, 1);
@@ -538,13 +538,13 @@ static enum kc_status counting(struct tables_bench *b, const char *series, struc
 {
         enum kc_status status;
         struct hash_work<Layout> work;
-        struct kc_slab_map_stats stats;
+        struct kc_slab_stats stats;
         struct tables_row row = row_of("H200: counting", series, tables_scaled(b, 1 << 28), 0);
         KC_TRY(work_new(&work, b, row.n, TABLES_READS, err));
-        KC_TRY(new_map(&work, kc_slab_map_nlists<Layout>(work.n * 13 / 100, 0.7), err));
+        KC_TRY(new_map(&work, kc_slab_nlists<Layout>(work.n * 13 / 100, 0.7), err));
         set_ops(&work, KC_SLAB_ADD, work.keys, work.n);
         KC_TRY(tables_time(b, &row, clear<Layout>, run<Layout>, &work, NULL, err));
-        KC_TRY(kc_slab_map_measure(&work.map, &stats, err));
+        KC_TRY(kc_slab_measure(work.map, &stats, err));
         KC_TRY(expect_total(&work, &stats, err));
 out:
         work_free(&work);

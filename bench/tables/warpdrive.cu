@@ -22,7 +22,7 @@ static const double LOADS[] = { 0.4, 0.6, 0.8, 0.9, 0.95, 0.97, 0.99 },
 /* ---- a map at work ---- */
 
 template <class Layout> struct job {
-        kc_wd_map<Layout> map;
+        kc_wd_map<Layout> *map;
         typename Layout::key *keys, *others; /* [n] others: keys not inserted; may be NULL */
         uint32_t *values, *answers;          /* [n] */
         uint64_t n;
@@ -34,7 +34,7 @@ template <class Layout> struct job {
 
 template <class Layout> static enum kc_status clear(struct bench *, void *ctx, struct kc_error *err)
 {
-        return kc_wd_clear(&((job<Layout> *)ctx)->map, err);
+        return kc_wd_clear(((job<Layout> *)ctx)->map, err);
 }
 
 template <class Layout> static enum kc_status put(struct bench *, void *ctx, struct kc_error *err)
@@ -42,8 +42,8 @@ template <class Layout> static enum kc_status put(struct bench *, void *ctx, str
         job<Layout> *j = (job<Layout> *)ctx;
         const uint32_t *values = j->mode == KC_WD_ADD ? NULL : j->values;
         if (j->bulk)
-                return kc_wd_bulk_put(&j->map, j->mode, j->keys, values, j->n, err);
-        return kc_wd_put(&j->map, j->mode, j->keys, values, j->n, NULL, err);
+                return kc_wd_bulk_put(j->map, j->keys, values, j->n, j->mode, NULL, err);
+        return kc_wd_put(j->map, j->keys, values, j->n, j->mode, NULL, err);
 }
 
 template <class Layout>
@@ -51,9 +51,8 @@ static enum kc_status retrieve(struct bench *, void *ctx, struct kc_error *err)
 {
         job<Layout> *j = (job<Layout> *)ctx;
         if (j->bulk)
-                return kc_wd_bulk_retrieve(&j->map, j->sought, j->n, 0, j->answers, &j->nfound,
-                                           err);
-        return kc_wd_retrieve(&j->map, j->sought, j->n, 0, j->answers, NULL, &j->nfound, err);
+                return kc_wd_bulk_retrieve(j->map, j->sought, j->answers, j->n, 0, &j->nfound, err);
+        return kc_wd_retrieve(j->map, j->sought, j->answers, j->n, 0, NULL, &j->nfound, err);
 }
 
 template <class Layout>
@@ -77,7 +76,8 @@ out:
 template <class Layout> static void job_free(struct tables_bench *b, job<Layout> *j)
 {
         struct kc_gpu *gpu = &b->base.gpu;
-        kc_wd_free(&j->map);
+        kc_wd_free(j->map);
+        j->map = NULL;
         if (j->others != NULL)
                 kc_gpu_delete(gpu, j->others, j->n);
         kc_gpu_delete(gpu, j->answers, j->n);
@@ -106,11 +106,11 @@ static enum kc_status time_one(struct tables_bench *b, job<Layout> *j, const str
         bool puts = what[0] != 'r', absent = !puts && j->sought == j->others;
         int repeat = b->base.repeat;
         snprintf(figure, sizeof figure, "%s: %s", set->figure, what);
-        snprintf(series, sizeof series, "%s, |g| = %u", set->layout, j->map.options.group);
+        snprintf(series, sizeof series, "%s, |g| = %u", set->layout, j->map->options.group);
         snprintf(more, sizeof more,
                  "\"group\": %u, \"layout\": \"%s\", \"slots\": %llu, \"part_bits\": %d",
-                 j->map.options.group, set->layout, (unsigned long long)j->map.nslots,
-                 j->map.options.part_bits);
+                 j->map->options.group, set->layout, (unsigned long long)j->map->nslots,
+                 j->map->options.part_bits);
         row.figure = figure;
         row.series = series;
         row.more = more;
@@ -135,9 +135,9 @@ static enum kc_status time_map(struct tables_bench *b, job<Layout> *j, const str
                                uint64_t ndistinct, struct kc_error *err)
 {
         enum kc_status status;
-        KC_TRY(kc_wd_new(&j->map, &b->base.gpu, &set->options, err));
+        KC_TRY(kc_wd_new(&j->map, &b->base.gpu, &set->options, b->base.gpu.stream, err));
         KC_TRY(time_one(b, j, set, j->mode == KC_WD_ADD ? "count" : "insert", err));
-        tables_expect(b, "keys in the map", j->map.nkeys, ndistinct);
+        tables_expect(b, "keys in the map", j->map->nkeys, ndistinct);
         j->sought = j->keys;
         KC_TRY(time_one(b, j, set, "retrieve", err));
         tables_expect(b, "keys found", j->nfound, j->n);
@@ -147,7 +147,8 @@ static enum kc_status time_map(struct tables_bench *b, job<Layout> *j, const str
                 tables_expect(b, "others found", j->nfound, 0);
         }
 out:
-        kc_wd_free(&j->map);
+        kc_wd_free(j->map);
+        j->map = NULL;
         return status;
 }
 
@@ -168,11 +169,12 @@ static enum kc_status count_distinct(struct tables_bench *b, job<Layout> *j, uin
 {
         enum kc_status status;
         struct kc_wd_options options = options_of(j->n, 0.9, 4);
-        KC_TRY(kc_wd_new(&j->map, &b->base.gpu, &options, err));
-        KC_TRY(kc_wd_put(&j->map, KC_WD_ADD, j->keys, NULL, j->n, NULL, err));
-        *ndistinct = j->map.nkeys;
+        KC_TRY(kc_wd_new(&j->map, &b->base.gpu, &options, b->base.gpu.stream, err));
+        KC_TRY(kc_wd_put(j->map, j->keys, NULL, j->n, KC_WD_ADD, NULL, err));
+        *ndistinct = j->map->nkeys;
 out:
-        kc_wd_free(&j->map);
+        kc_wd_free(j->map);
+        j->map = NULL;
         return status;
 }
 

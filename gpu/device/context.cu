@@ -123,17 +123,20 @@ void kc_gpu_close(struct kc_gpu *gpu)
 }
 
 /* If the pool cannot satisfy a request, return its cached memory, which may be in pieces of the
- * wrong size, to the device and try again. */
-static cudaError_t take(struct kc_gpu *gpu, void **memory, size_t nbytes)
+ * wrong size, to the device and try again. A caller with a stream of its own shares the pool with
+ * streams not known here, on which releases may be pending. */
+static cudaError_t take(struct kc_gpu_stream on, void **memory, size_t nbytes)
 {
-        cudaError_t code = cudaMallocFromPoolAsync(memory, nbytes, gpu->pool, gpu->stream);
+        cudaMemPool_t pool = on.gpu->pool;
+        const bool is_alone = on.stream == on.gpu->stream;
+        cudaError_t code = cudaMallocFromPoolAsync(memory, nbytes, pool, on.stream);
         if (code != cudaErrorMemoryAllocation)
                 return code;
         (void)cudaGetLastError();
-        if ((code = cudaStreamSynchronize(gpu->stream)) != cudaSuccess ||
-            (code = cudaMemPoolTrimTo(gpu->pool, 0)) != cudaSuccess)
+        code = is_alone ? cudaStreamSynchronize(on.stream) : cudaDeviceSynchronize();
+        if (code != cudaSuccess || (code = cudaMemPoolTrimTo(pool, 0)) != cudaSuccess)
                 return code;
-        return cudaMallocFromPoolAsync(memory, nbytes, gpu->pool, gpu->stream);
+        return cudaMallocFromPoolAsync(memory, nbytes, pool, on.stream);
 }
 
 enum kc_status kc_gpu_no_room(const struct kc_gpu *gpu, size_t nbytes, struct kc_error *err)
@@ -145,12 +148,13 @@ enum kc_status kc_gpu_no_room(const struct kc_gpu *gpu, size_t nbytes, struct kc
 
 /* If the device refuses nbytes, assume that it has half of that left: then the next attempts ask
  * for less, or come after memory has been freed. */
-static enum kc_status try_alloc(struct kc_gpu *gpu, void **memory, size_t nbytes,
+static enum kc_status try_alloc(struct kc_gpu_stream on, void **memory, size_t nbytes,
                                 struct kc_error *err)
 {
+        struct kc_gpu *gpu = on.gpu;
         if (nbytes > kc_gpu_room(gpu))
                 return kc_gpu_no_room(gpu, nbytes, err);
-        enum kc_status status = kc_cuda_check(take(gpu, memory, nbytes), "cudaMallocAsync", err);
+        enum kc_status status = kc_cuda_check(take(on, memory, nbytes), "cudaMallocAsync", err);
         if (status == KC_ENOMEM)
                 gpu->limit_nbytes = gpu->used_nbytes + nbytes / 2;
         if (status != KC_OK)
@@ -161,14 +165,16 @@ static enum kc_status try_alloc(struct kc_gpu *gpu, void **memory, size_t nbytes
         return KC_OK;
 }
 
-enum kc_status kc_gpu_alloc(struct kc_gpu *gpu, void **memory, size_t nbytes, struct kc_error *err)
+enum kc_status kc_gpu_alloc(struct kc_gpu_stream on, void **memory, size_t nbytes,
+                            struct kc_error *err)
 {
+        struct kc_gpu *gpu = on.gpu;
         *memory = NULL;
         if (nbytes == 0)
                 return KC_OK;
         for (;;) {
                 struct kc_error refusal = {};
-                enum kc_status status = try_alloc(gpu, memory, nbytes, &refusal);
+                enum kc_status status = try_alloc(on, memory, nbytes, &refusal);
                 if (status == KC_OK)
                         return KC_OK;
                 bool gave = false;
@@ -192,10 +198,10 @@ enum kc_status kc_gpu_hold(struct kc_gpu *gpu, size_t nbytes, struct kc_error *e
         return status;
 }
 
-void kc_gpu_release(struct kc_gpu *gpu, void *memory, size_t nbytes)
+void kc_gpu_release(struct kc_gpu_stream on, void *memory, size_t nbytes)
 {
         if (memory == NULL)
                 return;
-        (void)cudaFreeAsync(memory, gpu->stream);
-        gpu->used_nbytes -= nbytes;
+        (void)cudaFreeAsync(memory, on.stream);
+        on.gpu->used_nbytes -= nbytes;
 }

@@ -38,6 +38,14 @@ struct kc_gpu {
         struct kc_gpu_spare spare;
 };
 
+/* A stream of an open device. Memory that is allocated on it may be used, and released, in work on
+ * the same stream; elsewhere only after waiting for it. All streams share the device's pool and its
+ * bound. */
+struct kc_gpu_stream {
+        struct kc_gpu *gpu;
+        cudaStream_t stream;
+};
+
 /* Returns KC_OK, KC_ENOMEM for lack of memory, otherwise KC_EDEVICE, with the call and CUDA's
  * message in err. Clears CUDA's last error. */
 enum kc_status kc_cuda_check(cudaError_t code, const char *call, struct kc_error *err);
@@ -66,13 +74,28 @@ enum kc_status kc_gpu_open(struct kc_gpu *gpu, int device, size_t limit_nbytes,
 void kc_gpu_close(struct kc_gpu *gpu);
 
 /*
- * Allocate device memory, in the order of gpu->stream: use it in work on that stream, or after
+ * Allocate device memory, in the order of the stream: use it in work on that stream, or after
  * waiting for the stream. Aligned to 256 bytes. KC_ENOMEM if the bound or the device leaves too
  * little and gpu->spare has nothing left to free; KC_EDEVICE. nbytes = 0 gives NULL. Release with
- * the same nbytes; NULL is fine.
+ * the same stream and nbytes; NULL is fine.
  */
-enum kc_status kc_gpu_alloc(struct kc_gpu *gpu, void **memory, size_t nbytes, struct kc_error *err);
-void kc_gpu_release(struct kc_gpu *gpu, void *memory, size_t nbytes);
+enum kc_status kc_gpu_alloc(struct kc_gpu_stream on, void **memory, size_t nbytes,
+                            struct kc_error *err);
+void kc_gpu_release(struct kc_gpu_stream on, void *memory, size_t nbytes);
+
+/* The same on gpu->stream, like all functions below that take a kc_gpu in place of a stream. */
+static inline enum kc_status kc_gpu_alloc(struct kc_gpu *gpu, void **memory, size_t nbytes,
+                                          struct kc_error *err)
+{
+        return kc_gpu_alloc({ gpu, gpu->stream }, memory, nbytes, err);
+}
+
+/* Without memory to release, gpu may be NULL, too. */
+static inline void kc_gpu_release(struct kc_gpu *gpu, void *memory, size_t nbytes)
+{
+        if (memory != NULL)
+                kc_gpu_release({ gpu, gpu->stream }, memory, nbytes);
+}
 
 /* Move nbytes from the device into the pool, where kc_gpu_alloc can use them and other processes
  * cannot. KC_ENOMEM if the device or the bound refuses; gpu->spare is not called. */
@@ -102,30 +125,36 @@ static inline size_t kc_gpu_room(const struct kc_gpu *gpu)
 /* Report that kc_gpu_room is less than the nbytes needed. Returns KC_ENOMEM. */
 enum kc_status kc_gpu_no_room(const struct kc_gpu *gpu, size_t nbytes, struct kc_error *err);
 
-/* Memory for n elements of type T. */
-template <class T>
-static inline enum kc_status kc_gpu_new(struct kc_gpu *gpu, T **pointer, size_t n,
-                                        struct kc_error *err)
+/* Memory for n elements of type T. Place: struct kc_gpu_stream or struct kc_gpu *. */
+template <class Place, class T>
+static inline enum kc_status kc_gpu_new(Place place, T **pointer, size_t n, struct kc_error *err)
 {
-        return kc_gpu_alloc(gpu, (void **)pointer, n * sizeof(T), err);
+        return kc_gpu_alloc(place, (void **)pointer, n * sizeof(T), err);
 }
 
-template <class T> static inline void kc_gpu_delete(struct kc_gpu *gpu, T *pointer, size_t n)
+template <class Place, class T> static inline void kc_gpu_delete(Place place, T *pointer, size_t n)
 {
-        kc_gpu_release(gpu, (void *)pointer, n * sizeof(T));
+        kc_gpu_release(place, (void *)pointer, n * sizeof(T));
 }
 
-/* Copy n elements to the host, after waiting for the work enqueued on gpu->stream so far. */
+/* Copy n elements to the host, after waiting for the work enqueued on the stream so far. */
 template <class T>
-static inline enum kc_status kc_gpu_read(struct kc_gpu *gpu, T *to, const T *from, size_t n,
+static inline enum kc_status kc_gpu_read(struct kc_gpu_stream on, T *to, const T *from, size_t n,
                                          struct kc_error *err)
 {
         enum kc_status status;
         KC_TRY(KC_CUDA(
-                cudaMemcpyAsync(to, from, n * sizeof(T), cudaMemcpyDeviceToHost, gpu->stream)));
-        KC_TRY(KC_CUDA(cudaStreamSynchronize(gpu->stream)));
+                cudaMemcpyAsync(to, from, n * sizeof(T), cudaMemcpyDeviceToHost, on.stream)));
+        KC_TRY(KC_CUDA(cudaStreamSynchronize(on.stream)));
 out:
         return status;
+}
+
+template <class T>
+static inline enum kc_status kc_gpu_read(struct kc_gpu *gpu, T *to, const T *from, size_t n,
+                                         struct kc_error *err)
+{
+        return kc_gpu_read(kc_gpu_stream{ gpu, gpu->stream }, to, from, n, err);
 }
 
 /* An event without timing; threads that wait for it sleep. */

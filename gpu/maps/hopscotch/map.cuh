@@ -11,6 +11,18 @@
  * in a single warp. So a call ends, however the device schedules its threads.
  *
  * Source: Zhang and Sun, GLHT; for the differences see docs/papers.md.
+ *
+ * Example:
+ *
+ *      struct kc_hopscotch_options options = {};
+ *      struct kc_hopscotch_map *map = NULL;
+ *      options.capacity = 2 * n;
+ *      KC_TRY(kc_hopscotch_new(&map, gpu, &options, stream, err));
+ *      KC_TRY(kc_hopscotch_insert(map, keys, NULL, n, err));     arrays in device memory
+ *      KC_TRY(kc_hopscotch_find(map, sought, found, nsought, err));
+ *      ... found[i] is KC_HOPSCOTCH_ABSENT if there is no key sought[i], and 1 if there is
+ *   out:
+ *      kc_hopscotch_free(map);
  */
 #ifndef KC_GPU_MAPS_HOPSCOTCH_MAP_CUH
 #define KC_GPU_MAPS_HOPSCOTCH_MAP_CUH
@@ -19,6 +31,9 @@
 #include "gpu/tables/hopscotch_core.cuh"
 
 enum kc_hopscotch_op : uint8_t { KC_HOPSCOTCH_FIND, KC_HOPSCOTCH_INSERT, KC_HOPSCOTCH_ERASE };
+
+/* The value of an absent key. The map is a set, so the value of a present one is 1. */
+enum : uint8_t { KC_HOPSCOTCH_ABSENT = KC_HOP_NO };
 
 enum : uint32_t {
         KC_HOPSCOTCH_MIN_BITS = 8,
@@ -98,28 +113,34 @@ KC_HD enum kc_hop_result kc_hopscotch_do(const Hop &hop, kc_hopscotch_hash hash,
 
 /* ---- the table ---- */
 
-/* What a launch reports to the host. */
-struct kc_hopscotch_told {
+/* Over the operations of a launch. */
+struct kc_hopscotch_totals {
         unsigned long long nbusy, nfull;
         long long grown; /* inserted minus erased */
 };
 
 /* Sums of a launch in progress; all 0 between launches. */
 struct kc_hopscotch_sums {
-        struct kc_hopscotch_told told;
+        struct kc_hopscotch_totals totals;
         unsigned nblocks; /* blocks that are done */
         unsigned long long nkeys;
 };
 
+struct kc_hopscotch_options {
+        uint64_t capacity; /* minimum number of slots, 8 bytes each; rounded up to a power of two,
+                              at least 2^KC_HOPSCOTCH_MIN_BITS */
+};
+
+/* Callers may read the fields. */
 struct kc_hopscotch_map {
-        struct kc_gpu *gpu;
+        struct kc_gpu_stream on;
         struct kc_hopscotch_hash hash; /* 2^hash.bits slots */
         uint64_t size;                 /* keys in it */
         uint64_t *words;
         uint8_t *results; /* [results_cap] device, for callers that pass none */
         size_t results_cap;
-        struct kc_hopscotch_sums *sums; /* device */
-        struct kc_hopscotch_told *told; /* pinned */
+        struct kc_hopscotch_sums *sums;     /* device */
+        struct kc_hopscotch_totals *totals; /* pinned */
         /* For tuning and tests; may be changed between calls. */
         uint32_t reach;     /* in slots; less than the table has */
         int group;          /* lanes per operation: 1 or 32 */
@@ -128,20 +149,80 @@ struct kc_hopscotch_map {
 };
 
 /*
- * An empty table with at least `nslots` slots, rounded up to a power of two; it takes 8 bytes per
- * slot. Up to a load of 0.7 it has room for all keys, at 0.8 for all but 3 in 10 million, at 0.9
- * for all but one in 7000: with H = 31, no item can be moved past 31 others that are as far from
- * home as possible. The caller frees it. gpu must outlive it; one host thread at a time uses it.
- * KC_EUSAGE: nslots is above 2^31; KC_ENOMEM, KC_EDEVICE.
+ * ---- the common part: the same functions in all five maps ----
+ *
+ * Arrays are in device memory and remain the caller's; n is in elements and may be 0. A map belongs
+ * to one stream: its work and its memory are ordered there, and arrays must be ready in that order.
+ * All calls of this map wait for their work, except kc_hopscotch_clear and kc_hopscotch_export. One
+ * host thread at a time uses a map and its kc_gpu. Every call may return KC_EDEVICE; the contents
+ * of the map are then undefined, and it can only be freed.
  */
-enum kc_status kc_hopscotch_map_new(struct kc_hopscotch_map **map, struct kc_gpu *gpu,
-                                    uint64_t nslots, struct kc_error *err);
+
+/*
+ * Make an empty map. Up to a load of 0.7 it has room for all keys, at 0.8 for all but 3 in 10
+ * million, at 0.9 for all but one in 7000: with H = 31, no item can be moved past 31 others that
+ * are as far from home as possible.
+ *   map      out: to be freed with kc_hopscotch_free; NULL on failure
+ *   gpu      an open device, which must outlive the map
+ *   options  copied
+ *   stream   of that device; must outlive the map
+ * KC_EUSAGE if the capacity is above 2^31 slots; KC_ENOMEM.
+ */
+enum kc_status kc_hopscotch_new(struct kc_hopscotch_map **map, struct kc_gpu *gpu,
+                                const struct kc_hopscotch_options *options, cudaStream_t stream,
+                                struct kc_error *err);
 
 /* NULL is fine. */
-void kc_hopscotch_map_free(struct kc_hopscotch_map *map);
+void kc_hopscotch_free(struct kc_hopscotch_map *map);
 
-/* Remove all keys. */
-enum kc_status kc_hopscotch_map_clear(struct kc_hopscotch_map *map, struct kc_error *err);
+/* Remove all keys; the slots stay. */
+enum kc_status kc_hopscotch_clear(struct kc_hopscotch_map *map, struct kc_error *err);
+
+/*
+ * Insert n keys; those that are present already, or occur several times, are there once.
+ *   keys    in, [n]
+ *   values  NULL: keys have no values
+ * KC_ENOMEM if keys found no room, or there is no memory for n results of a byte each: all others
+ * are in, no key that was present is lost, and the whole batch may be inserted again after
+ * kc_hopscotch_rebuild. To learn which keys found no room, use kc_hopscotch_mixed.
+ */
+enum kc_status kc_hopscotch_insert(struct kc_hopscotch_map *map, const uint32_t *keys,
+                                   const uint8_t *values, uint64_t n, struct kc_error *err);
+
+/*
+ * Look n keys up.
+ *   keys    in, [n]
+ *   values  out, [n]: 1 for a present key, KC_HOPSCOTCH_ABSENT for an absent one
+ */
+enum kc_status kc_hopscotch_find(const struct kc_hopscotch_map *map, const uint32_t *keys,
+                                 uint8_t *values, uint64_t n, struct kc_error *err);
+
+/* Erase n keys [n]; absent ones are ignored. KC_ENOMEM if there is no memory for n results of a
+ * byte each; nothing is erased then. */
+enum kc_status kc_hopscotch_erase(struct kc_hopscotch_map *map, const uint32_t *keys, uint64_t n,
+                                  struct kc_error *err);
+
+/*
+ * Copy all keys, in no particular order.
+ *   keys    out, [cap]
+ *   values  NULL: keys have no values
+ *   n       out, host: how many there are (map->size), even if more than cap
+ */
+enum kc_status kc_hopscotch_export(const struct kc_hopscotch_map *map, uint32_t *keys,
+                                   uint8_t *values, uint64_t cap, uint64_t *n,
+                                   struct kc_error *err);
+
+/*
+ * Move all keys to a table with another hash function.
+ *   capacity  as in the options, 0: as now; if the keys find no room with two hash functions, it is
+ *             doubled, and so on
+ * The old table and a copy of the keys exist meanwhile. On failure the old table is kept: KC_EUSAGE
+ * as in kc_hopscotch_new; KC_ENOMEM.
+ */
+enum kc_status kc_hopscotch_rebuild(struct kc_hopscotch_map *map, uint64_t capacity,
+                                    struct kc_error *err);
+
+/* ---- beyond the common part ---- */
 
 /*
  * Do n operations concurrently, in no particular order. Section 4.
@@ -151,46 +232,12 @@ enum kc_status kc_hopscotch_map_clear(struct kc_hopscotch_map *map, struct kc_er
  *            KC_HOP_NO if it was absent (insert: already present); KC_HOP_FULL_TABLE if there is no
  *            room for it
  *   nfull    out, host, may be NULL: how many found no room; they changed nothing, and can be
- *            repeated after kc_hopscotch_map_rebuild
- * Blocks until they are done. KC_OK even if *nfull > 0; KC_ENOMEM, KC_EDEVICE.
+ *            repeated after kc_hopscotch_rebuild
+ * KC_OK even if *nfull > 0. KC_ENOMEM if results is NULL and there is no memory for them; nothing is
+ * done then.
  */
-enum kc_status kc_hopscotch_map_mixed(struct kc_hopscotch_map *map, const uint8_t *ops,
-                                      enum kc_hopscotch_op op, const uint32_t *keys, size_t n,
-                                      uint8_t *results, uint64_t *nfull, struct kc_error *err);
-
-/* The same for operations of one kind. */
-static inline enum kc_status kc_hopscotch_map_insert(struct kc_hopscotch_map *map,
-                                                     const uint32_t *keys, size_t n,
-                                                     uint8_t *results, uint64_t *nfull,
-                                                     struct kc_error *err)
-{
-        return kc_hopscotch_map_mixed(map, NULL, KC_HOPSCOTCH_INSERT, keys, n, results, nfull, err);
-}
-
-static inline enum kc_status kc_hopscotch_map_find(struct kc_hopscotch_map *map,
-                                                   const uint32_t *keys, size_t n, uint8_t *results,
-                                                   struct kc_error *err)
-{
-        return kc_hopscotch_map_mixed(map, NULL, KC_HOPSCOTCH_FIND, keys, n, results, NULL, err);
-}
-
-static inline enum kc_status kc_hopscotch_map_erase(struct kc_hopscotch_map *map,
-                                                    const uint32_t *keys, size_t n,
-                                                    uint8_t *results, struct kc_error *err)
-{
-        return kc_hopscotch_map_mixed(map, NULL, KC_HOPSCOTCH_ERASE, keys, n, results, NULL, err);
-}
-
-/* All keys, in no particular order: keys out [map->size] device. */
-enum kc_status kc_hopscotch_map_keys(struct kc_hopscotch_map *map, uint32_t *keys,
-                                     struct kc_error *err);
-
-/*
- * Move all keys to a table of at least `nslots` slots, with another hash function; if they do not
- * fit, with a third one, then to a table of twice as many slots, and so on. On failure (KC_ENOMEM,
- * KC_EDEVICE; KC_EUSAGE as above) the table is unchanged.
- */
-enum kc_status kc_hopscotch_map_rebuild(struct kc_hopscotch_map *map, uint64_t nslots,
-                                        struct kc_error *err);
+enum kc_status kc_hopscotch_mixed(struct kc_hopscotch_map *map, const uint8_t *ops,
+                                  enum kc_hopscotch_op op, const uint32_t *keys, uint64_t n,
+                                  uint8_t *results, uint64_t *nfull, struct kc_error *err);
 
 #endif

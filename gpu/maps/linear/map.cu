@@ -3,8 +3,10 @@
 #include "gpu/maps/linear/search.cuh"
 
 #include <algorithm>
+#include <new>
 
 enum { THREADS = 256, BLOCKS_PER_SM = 6, MAX_PROBES = 65536 };
+static const uint64_t MAX_CAPACITY = UINT64_C(1) << 40;
 
 /* What a launch adds to map->totals. */
 enum { NCLAIMED, NREFUSED, NTOTALS };
@@ -37,7 +39,7 @@ struct linear_tally {
         __device__ void add(enum kc_linear_outcome outcome)
         {
                 nclaimed += outcome == KC_LINEAR_CLAIMED;
-                nrefused += outcome == KC_LINEAR_ABSENT;
+                nrefused += outcome == KC_LINEAR_NOWHERE;
         }
 };
 
@@ -72,11 +74,11 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
 
 template <class Key>
 static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
-        linear_lookup_kernel(kc_linear_view<Key> map, const Key *keys, uint32_t *values, uint64_t n)
+        linear_find_kernel(kc_linear_view<Key> map, const Key *keys, uint32_t *values, uint64_t n)
 {
         for (uint64_t i = thread_number(); i < whole_blocks(n); i += nthreads()) {
                 uint32_t value;
-                kc_linear_do<KC_LINEAR_LOOKUP>(map, i < n, i < n ? __ldcs(&keys[i]) : 0, &value);
+                kc_linear_do<KC_LINEAR_FIND>(map, i < n, i < n ? __ldcs(&keys[i]) : 0, &value);
                 if (i < n)
                         __stcs(&values[i], value);
         }
@@ -84,11 +86,11 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
 
 template <class Key>
 static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
-        linear_delete_kernel(kc_linear_view<Key> map, const Key *keys, uint64_t n)
+        linear_erase_kernel(kc_linear_view<Key> map, const Key *keys, uint64_t n)
 {
         for (uint64_t i = thread_number(); i < whole_blocks(n); i += nthreads()) {
                 uint32_t value;
-                kc_linear_do<KC_LINEAR_DELETE>(map, i < n, i < n ? __ldcs(&keys[i]) : 0, &value);
+                kc_linear_do<KC_LINEAR_ERASE>(map, i < n, i < n ? __ldcs(&keys[i]) : 0, &value);
         }
 }
 
@@ -99,13 +101,13 @@ static __global__ void __launch_bounds__(THREADS)
 {
         struct linear_tally tally = {};
         for (uint64_t i = thread_number(); i < whole_blocks(n); i += nthreads()) {
-                enum kc_linear_op op = i < n ? ops[i] : KC_LINEAR_LOOKUP;
+                enum kc_linear_op op = i < n ? ops[i] : KC_LINEAR_FIND;
                 Key key = i < n ? keys[i] : 0;
                 uint32_t value = op == KC_LINEAR_INSERT ? values[i] : 0;
                 tally.add(kc_linear_do<KC_LINEAR_INSERT>(map, op == KC_LINEAR_INSERT, key, &value));
-                kc_linear_do<KC_LINEAR_DELETE>(map, op == KC_LINEAR_DELETE, key, &value);
-                kc_linear_do<KC_LINEAR_LOOKUP>(map, i < n && op == KC_LINEAR_LOOKUP, key, &value);
-                if (i < n && op == KC_LINEAR_LOOKUP)
+                kc_linear_do<KC_LINEAR_ERASE>(map, op == KC_LINEAR_ERASE, key, &value);
+                kc_linear_do<KC_LINEAR_FIND>(map, i < n && op == KC_LINEAR_FIND, key, &value);
+                if (i < n && op == KC_LINEAR_FIND)
                         values[i] = value;
         }
         add_totals(totals, tally);
@@ -114,14 +116,14 @@ static __global__ void __launch_bounds__(THREADS)
 /* Whether slot i holds a pair, and which. The last slot is that of the key that looks empty. */
 template <class Key> static __device__ bool is_pair(const kc_linear_view<Key> &map, uint64_t i)
 {
-        return i <= map.mask + 1 && map.slots[i].value != KC_LINEAR_EMPTY &&
+        return i <= map.mask + 1 && map.slots[i].value != KC_LINEAR_ABSENT &&
                (map.slots[i].key != (Key) ~(Key)0 || i == map.mask + 1);
 }
 
 template <class Key>
 static __global__ void __launch_bounds__(THREADS)
-        linear_iterate_kernel(kc_linear_view<Key> map, Key *keys, uint32_t *values, uint64_t cap,
-                              unsigned long long *n)
+        linear_export_kernel(kc_linear_view<Key> map, Key *keys, uint32_t *values, uint64_t cap,
+                             unsigned long long *n)
 {
         uint64_t i = thread_number();
         uint32_t with = __ballot_sync(UINT32_MAX, is_pair(map, i));
@@ -137,8 +139,8 @@ static __global__ void __launch_bounds__(THREADS)
 
 template <class Key>
 static __global__ void __launch_bounds__(THREADS)
-        linear_rehash_kernel(kc_linear_view<Key> from, kc_linear_view<Key> to,
-                             unsigned long long *totals)
+        linear_rebuild_kernel(kc_linear_view<Key> from, kc_linear_view<Key> to,
+                              unsigned long long *totals)
 {
         struct linear_tally tally = {};
         for (uint64_t i = thread_number(); i < whole_blocks(from.mask + 2); i += nthreads()) {
@@ -183,51 +185,66 @@ static __global__ void __launch_bounds__(THREADS)
 
 /* ---- making ---- */
 
-static unsigned grid_for(const struct kc_gpu *gpu, uint64_t n)
+static unsigned grid_for(struct kc_gpu_stream on, uint64_t n)
 {
         return (unsigned)std::min((n + THREADS - 1) / THREADS,
-                                  (uint64_t)BLOCKS_PER_SM * gpu->nmultiprocessors);
+                                  (uint64_t)BLOCKS_PER_SM * on.gpu->nmultiprocessors);
 }
 
-static enum kc_status clear_totals(struct kc_gpu *gpu, unsigned long long *totals, size_t n,
+static enum kc_status clear_totals(struct kc_gpu_stream on, unsigned long long *totals, size_t n,
                                    struct kc_error *err)
 {
-        return KC_CUDA(cudaMemsetAsync(totals, 0, n * sizeof *totals, gpu->stream));
+        return KC_CUDA(cudaMemsetAsync(totals, 0, n * sizeof *totals, on.stream));
 }
 
 template <class Key>
-enum kc_status kc_linear_new(kc_linear_map<Key> *map, struct kc_gpu *gpu,
-                             const struct kc_linear_options *options, struct kc_error *err)
+static enum kc_status take_memory(kc_linear_map<Key> *map, struct kc_error *err)
 {
         enum kc_status status;
-        uint32_t most = options->max_probes != 0 ? options->max_probes : (uint32_t)MAX_PROBES;
-        *map = {};
-        map->gpu = gpu;
-        map->options = *options;
+        uint32_t most =
+                map->options.max_probes != 0 ? map->options.max_probes : (uint32_t)MAX_PROBES;
         map->capacity = 32;
-        if (options->capacity > UINT64_C(1) << 40)
-                return kc_fail(err, KC_EUSAGE, "a table of %llu slots cannot be",
-                               (unsigned long long)options->capacity);
-        while (map->capacity < options->capacity)
+        while (map->capacity < map->options.capacity)
                 map->capacity *= 2;
         map->view.mask = map->capacity - 1;
         map->view.max_probes = (uint32_t)std::min((uint64_t)most, map->capacity);
-        KC_TRY(kc_gpu_new(gpu, &map->view.slots, map->capacity + 1, err));
-        KC_TRY(kc_gpu_new(gpu, &map->totals, NTOTALS, err));
+        KC_TRY(kc_gpu_new(map->on, &map->view.slots, map->capacity + 1, err));
+        KC_TRY(kc_gpu_new(map->on, &map->totals, NTOTALS, err));
         KC_TRY(kc_linear_clear(map, err));
 out:
-        if (status != KC_OK)
-                kc_linear_free(map);
+        return status;
+}
+
+template <class Key>
+enum kc_status kc_linear_new(kc_linear_map<Key> **map, struct kc_gpu *gpu,
+                             const struct kc_linear_options *options, cudaStream_t stream,
+                             struct kc_error *err)
+{
+        *map = NULL;
+        if (options->capacity > MAX_CAPACITY)
+                return kc_fail(
+                        err, KC_EUSAGE, "linear map: %llu slots are too many, the limit is %llu",
+                        (unsigned long long)options->capacity, (unsigned long long)MAX_CAPACITY);
+        kc_linear_map<Key> *fresh = new (std::nothrow) kc_linear_map<Key>();
+        if (fresh == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        fresh->on = { gpu, stream };
+        fresh->options = *options;
+        enum kc_status status = take_memory(fresh, err);
+        if (status == KC_OK)
+                *map = fresh;
+        else
+                kc_linear_free(fresh);
         return status;
 }
 
 template <class Key> void kc_linear_free(kc_linear_map<Key> *map)
 {
-        if (map->gpu != NULL) {
-                kc_gpu_delete(map->gpu, map->view.slots, map->capacity + 1);
-                kc_gpu_delete(map->gpu, map->totals, NTOTALS);
-        }
-        *map = {};
+        if (map == NULL)
+                return;
+        kc_gpu_delete(map->on, map->view.slots, map->capacity + 1);
+        kc_gpu_delete(map->on, map->totals, NTOTALS);
+        delete map;
 }
 
 template <class Key> enum kc_status kc_linear_clear(kc_linear_map<Key> *map, struct kc_error *err)
@@ -235,7 +252,7 @@ template <class Key> enum kc_status kc_linear_clear(kc_linear_map<Key> *map, str
         map->nused = 0;
         return KC_CUDA(cudaMemsetAsync(map->view.slots, 0xff,
                                        (map->capacity + 1) * sizeof *map->view.slots,
-                                       map->gpu->stream));
+                                       map->on.stream));
 }
 
 /* ---- batches ---- */
@@ -244,7 +261,7 @@ static enum kc_status fail_full(struct kc_error *err, uint64_t nrefused, uint64_
                                 uint64_t capacity)
 {
         return kc_fail(err, KC_ENOMEM,
-                       "linear table: %llu keys find no room beside %llu others in %llu slots",
+                       "linear map: %llu keys find no room beside %llu others in %llu slots",
                        (unsigned long long)nrefused, (unsigned long long)nused,
                        (unsigned long long)capacity);
 }
@@ -256,7 +273,7 @@ static enum kc_status take_totals(kc_linear_map<Key> *map, uint64_t *nrefused, s
         enum kc_status status;
         unsigned long long totals[NTOTALS];
         KC_TRY(KC_LAUNCHED());
-        KC_TRY(kc_gpu_read(map->gpu, totals, map->totals, NTOTALS, err));
+        KC_TRY(kc_gpu_read(map->on, totals, map->totals, NTOTALS, err));
         map->nused += totals[NCLAIMED];
         *nrefused = totals[NREFUSED];
 out:
@@ -270,14 +287,14 @@ enum kc_status kc_linear_insert(kc_linear_map<Key> *map, const Key *keys, const 
         enum kc_status status = KC_OK;
         uint64_t nrefused = n;
         while (nrefused != 0) {
-                KC_TRY(clear_totals(map->gpu, map->totals, NTOTALS, err));
-                linear_insert_kernel<<<grid_for(map->gpu, n), THREADS, 0, map->gpu->stream>>>(
+                KC_TRY(clear_totals(map->on, map->totals, NTOTALS, err));
+                linear_insert_kernel<<<grid_for(map->on, n), THREADS, 0, map->on.stream>>>(
                         map->view, keys, values, n, map->totals);
                 KC_TRY(take_totals(map, &nrefused, err));
                 if (nrefused != 0 && !map->options.grows)
                         return fail_full(err, nrefused, map->nused, map->capacity);
                 if (nrefused != 0)
-                        KC_TRY(kc_linear_rehash(map, 2 * map->capacity, err));
+                        KC_TRY(kc_linear_rebuild(map, 2 * map->capacity, err));
         }
 out:
         return status;
@@ -291,8 +308,8 @@ enum kc_status kc_linear_mixed(kc_linear_map<Key> *map, const enum kc_linear_op 
         uint64_t nrefused = 0;
         if (n == 0)
                 return KC_OK;
-        KC_TRY(clear_totals(map->gpu, map->totals, NTOTALS, err));
-        linear_mixed_kernel<<<grid_for(map->gpu, n), THREADS, 0, map->gpu->stream>>>(
+        KC_TRY(clear_totals(map->on, map->totals, NTOTALS, err));
+        linear_mixed_kernel<<<grid_for(map->on, n), THREADS, 0, map->on.stream>>>(
                 map->view, ops, keys, values, n, map->totals);
         KC_TRY(take_totals(map, &nrefused, err));
         if (nrefused != 0)
@@ -302,72 +319,72 @@ out:
 }
 
 template <class Key>
-enum kc_status kc_linear_lookup(const kc_linear_map<Key> *map, const Key *keys, uint32_t *values,
-                                uint64_t n, struct kc_error *err)
+enum kc_status kc_linear_find(const kc_linear_map<Key> *map, const Key *keys, uint32_t *values,
+                              uint64_t n, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         if (n == 0)
                 return KC_OK;
-        linear_lookup_kernel<<<grid_for(map->gpu, n), THREADS, 0, map->gpu->stream>>>(
-                map->view, keys, values, n);
+        linear_find_kernel<<<grid_for(map->on, n), THREADS, 0, map->on.stream>>>(map->view, keys,
+                                                                                 values, n);
         KC_TRY(KC_LAUNCHED());
-        KC_TRY(KC_CUDA(cudaStreamSynchronize(map->gpu->stream)));
+        KC_TRY(KC_CUDA(cudaStreamSynchronize(map->on.stream)));
 out:
         return status;
 }
 
 template <class Key>
-enum kc_status kc_linear_delete(kc_linear_map<Key> *map, const Key *keys, uint64_t n,
-                                struct kc_error *err)
+enum kc_status kc_linear_erase(kc_linear_map<Key> *map, const Key *keys, uint64_t n,
+                               struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         if (n == 0)
                 return KC_OK;
-        linear_delete_kernel<<<grid_for(map->gpu, n), THREADS, 0, map->gpu->stream>>>(map->view,
-                                                                                      keys, n);
+        linear_erase_kernel<<<grid_for(map->on, n), THREADS, 0, map->on.stream>>>(map->view, keys,
+                                                                                  n);
         KC_TRY(KC_LAUNCHED());
-        KC_TRY(KC_CUDA(cudaStreamSynchronize(map->gpu->stream)));
+        KC_TRY(KC_CUDA(cudaStreamSynchronize(map->on.stream)));
 out:
         return status;
 }
 
 template <class Key>
-enum kc_status kc_linear_iterate(const kc_linear_map<Key> *map, Key *keys, uint32_t *values,
-                                 uint64_t cap, uint64_t *n, struct kc_error *err)
+enum kc_status kc_linear_export(const kc_linear_map<Key> *map, Key *keys, uint32_t *values,
+                                uint64_t cap, uint64_t *n, struct kc_error *err)
 {
         enum kc_status status;
         unsigned long long totals[NTOTALS];
-        KC_TRY(clear_totals(map->gpu, map->totals, NTOTALS, err));
-        linear_iterate_kernel<<<kc_ceil_div(map->capacity + 1, THREADS), THREADS, 0,
-                                map->gpu->stream>>>(map->view, keys, values, cap, map->totals);
+        KC_TRY(clear_totals(map->on, map->totals, NTOTALS, err));
+        linear_export_kernel<<<kc_ceil_div(map->capacity + 1, THREADS), THREADS, 0,
+                               map->on.stream>>>(map->view, keys, values, cap, map->totals);
         KC_TRY(KC_LAUNCHED());
-        KC_TRY(kc_gpu_read(map->gpu, totals, map->totals, NTOTALS, err));
+        KC_TRY(kc_gpu_read(map->on, totals, map->totals, NTOTALS, err));
         *n = totals[0];
 out:
         return status;
 }
 
 template <class Key>
-enum kc_status kc_linear_rehash(kc_linear_map<Key> *map, uint64_t capacity, struct kc_error *err)
+enum kc_status kc_linear_rebuild(kc_linear_map<Key> *map, uint64_t capacity, struct kc_error *err)
 {
         enum kc_status status;
-        kc_linear_map<Key> to = {};
+        kc_linear_map<Key> *to = NULL;
         struct kc_linear_options options = map->options;
         uint64_t nrefused = 0;
-        options.capacity = capacity;
+        options.capacity = capacity != 0 ? capacity : map->capacity;
         do {
-                kc_linear_free(&to);
-                KC_TRY(kc_linear_new(&to, map->gpu, &options, err));
-                KC_TRY(clear_totals(map->gpu, to.totals, NTOTALS, err));
-                linear_rehash_kernel<<<grid_for(map->gpu, map->capacity + 1), THREADS, 0,
-                                       map->gpu->stream>>>(map->view, to.view, to.totals);
-                KC_TRY(take_totals(&to, &nrefused, err));
-                options.capacity = 2 * to.capacity;
+                kc_linear_free(to);
+                KC_TRY(kc_linear_new(&to, map->on.gpu, &options, map->on.stream, err));
+                KC_TRY(clear_totals(map->on, to->totals, NTOTALS, err));
+                linear_rebuild_kernel<<<grid_for(map->on, map->capacity + 1), THREADS, 0,
+                                        map->on.stream>>>(map->view, to->view, to->totals);
+                KC_TRY(take_totals(to, &nrefused, err));
+                options.capacity = 2 * to->capacity;
         } while (nrefused != 0);
-        to.options = map->options;
-        std::swap(*map, to);
+        to->options = map->options;
+        std::swap(*map, *to);
 out:
-        kc_linear_free(&to);
+        kc_linear_free(to);
         return status;
 }
 
@@ -378,40 +395,40 @@ enum kc_status kc_linear_get_stats(const kc_linear_map<Key> *map, struct kc_line
         enum { N = 3 + KC_LINEAR_NBUCKETS };
         enum kc_status status;
         unsigned long long *sums = NULL, host[N];
-        KC_TRY(kc_gpu_new(map->gpu, &sums, N, err));
-        KC_TRY(clear_totals(map->gpu, sums, N, err));
-        linear_stats_kernel<<<grid_for(map->gpu, map->capacity), THREADS, 0, map->gpu->stream>>>(
+        KC_TRY(kc_gpu_new(map->on, &sums, N, err));
+        KC_TRY(clear_totals(map->on, sums, N, err));
+        linear_stats_kernel<<<grid_for(map->on, map->capacity), THREADS, 0, map->on.stream>>>(
                 map->view, sums);
         KC_TRY(KC_LAUNCHED());
-        KC_TRY(kc_gpu_read(map->gpu, host, sums, N, err));
+        KC_TRY(kc_gpu_read(map->on, host, sums, N, err));
         stats->nkeys = host[0];
         stats->sum = host[1];
         stats->most = host[2];
         std::copy(host + 3, host + N, stats->buckets);
 out:
-        kc_gpu_delete(map->gpu, sums, N);
+        kc_gpu_delete(map->on, sums, N);
         return status;
 }
 
 #define INSTANTIATE(Key) \
-        template enum kc_status kc_linear_new(kc_linear_map<Key> *, struct kc_gpu *, \
-                                              const struct kc_linear_options *, \
+        template enum kc_status kc_linear_new(kc_linear_map<Key> **, struct kc_gpu *, \
+                                              const struct kc_linear_options *, cudaStream_t, \
                                               struct kc_error *); \
         template void kc_linear_free(kc_linear_map<Key> *); \
         template enum kc_status kc_linear_clear(kc_linear_map<Key> *, struct kc_error *); \
         template enum kc_status kc_linear_insert(kc_linear_map<Key> *, const Key *, \
                                                  const uint32_t *, uint64_t, struct kc_error *); \
-        template enum kc_status kc_linear_lookup(const kc_linear_map<Key> *, const Key *, \
-                                                 uint32_t *, uint64_t, struct kc_error *); \
-        template enum kc_status kc_linear_delete(kc_linear_map<Key> *, const Key *, uint64_t, \
-                                                 struct kc_error *); \
+        template enum kc_status kc_linear_find(const kc_linear_map<Key> *, const Key *, \
+                                               uint32_t *, uint64_t, struct kc_error *); \
+        template enum kc_status kc_linear_erase(kc_linear_map<Key> *, const Key *, uint64_t, \
+                                                struct kc_error *); \
         template enum kc_status kc_linear_mixed(kc_linear_map<Key> *, const enum kc_linear_op *, \
                                                 const Key *, uint32_t *, uint64_t, \
                                                 struct kc_error *); \
-        template enum kc_status kc_linear_iterate(const kc_linear_map<Key> *, Key *, uint32_t *, \
-                                                  uint64_t, uint64_t *, struct kc_error *); \
-        template enum kc_status kc_linear_rehash(kc_linear_map<Key> *, uint64_t, \
-                                                 struct kc_error *); \
+        template enum kc_status kc_linear_export(const kc_linear_map<Key> *, Key *, uint32_t *, \
+                                                 uint64_t, uint64_t *, struct kc_error *); \
+        template enum kc_status kc_linear_rebuild(kc_linear_map<Key> *, uint64_t, \
+                                                  struct kc_error *); \
         template enum kc_status kc_linear_get_stats(const kc_linear_map<Key> *, \
                                                     struct kc_linear_stats *, struct kc_error *);
 INSTANTIATE(uint32_t)

@@ -16,7 +16,9 @@ enum { KC_LINEAR_NLOOKS = 8, KC_LINEAR_NLANES = 32 };
 
 template <class Key> constexpr Key KC_LINEAR_FREE = (Key) ~(Key)0;
 
-/* What a lane reads at once: two slots, or one. */
+/* What a lane reads at once: two slots, or one. That no key is seen with one half in place and the
+ * other not relies on the hardware, which serves aligned 16 bytes in one access to a sector: PTX
+ * promises it for 32 bits each. */
 template <class Key> union kc_linear_window {
         enum { NSLOTS = sizeof(uint4) / sizeof(kc_linear_slot<Key>) };
         uint4 all;
@@ -55,8 +57,8 @@ enum kc_linear_outcome {
         KC_LINEAR_SEEKING,
         KC_LINEAR_FOUND,
         KC_LINEAR_CLAIMED,
-        KC_LINEAR_ABSENT, /* for an insertion: refused */
-        KC_LINEAR_IDLE,   /* the lane has no operation */
+        KC_LINEAR_NOWHERE, /* no such key; for an insertion: refused */
+        KC_LINEAR_IDLE,    /* the lane has no operation */
 };
 
 template <class Key> struct kc_linear_search {
@@ -75,7 +77,7 @@ static __device__ void kc_linear_pass(const kc_linear_view<Key> &map, kc_linear_
         s->slot = (s->slot + n) & map.mask;
         s->left -= min(n, s->left);
         if (s->left == 0)
-                s->outcome = KC_LINEAR_ABSENT;
+                s->outcome = KC_LINEAR_NOWHERE;
 }
 
 /* Do the operation at s->slot, where this key (the search's or KC_LINEAR_FREE) and value were seen.
@@ -92,15 +94,15 @@ static __device__ void kc_linear_settle(const kc_linear_view<Key> &map, kc_linea
                 if (there != s->key)
                         return;
         }
-        s->outcome = there == s->key ? KC_LINEAR_FOUND : KC_LINEAR_ABSENT;
-        if (there == s->key && OP != KC_LINEAR_LOOKUP)
-                slot->value = OP == KC_LINEAR_INSERT ? s->value : (uint32_t)KC_LINEAR_EMPTY;
+        s->outcome = there == s->key ? KC_LINEAR_FOUND : KC_LINEAR_NOWHERE;
+        if (there == s->key && OP != KC_LINEAR_FIND)
+                slot->value = OP == KC_LINEAR_INSERT ? s->value : (uint32_t)KC_LINEAR_ABSENT;
         else if (there == s->key)
                 s->value = value;
 }
 
 /* Broadcast lane `lane`'s x to all NLANES lanes. */
-template <int NLANES, class T> static __device__ T kc_linear_told(T x, int lane)
+template <int NLANES, class T> static __device__ T kc_linear_shuffle(T x, int lane)
 {
         return NLANES == 1 ? x : __shfl_sync(UINT32_MAX, x, lane);
 }
@@ -135,11 +137,11 @@ static __device__ void kc_linear_look(const kc_linear_view<Key> &map, kc_linear_
                 return;
         }
         int first = __ffs(with) - 1;
-        kc_linear_pass(map, s, (uint32_t)kc_linear_told<NLANES>(at, first));
+        kc_linear_pass(map, s, (uint32_t)kc_linear_shuffle<NLANES>(at, first));
         if (lane == first)
                 kc_linear_settle<OP>(map, s, there, value);
-        s->outcome = (enum kc_linear_outcome)kc_linear_told<NLANES>((int)s->outcome, first);
-        s->value = kc_linear_told<NLANES>(s->value, first);
+        s->outcome = (enum kc_linear_outcome)kc_linear_shuffle<NLANES>((int)s->outcome, first);
+        s->value = kc_linear_shuffle<NLANES>(s->value, first);
         if (s->outcome == KC_LINEAR_SEEKING)
                 kc_linear_pass(map, s, 1);
 }
@@ -171,7 +173,7 @@ static __device__ void kc_linear_look_together(const kc_linear_view<Key> &map,
 /*
  * Do one operation for each lane with has_any; called by all lanes of a warp. Never returns
  * KC_LINEAR_SEEKING.
- *   value  in for an insertion; out for a lookup: KC_LINEAR_EMPTY if there is no such key
+ *   value  in for an insertion; out for a lookup: KC_LINEAR_ABSENT if there is no such key
  */
 template <enum kc_linear_op OP, class Key>
 static __device__ enum kc_linear_outcome kc_linear_do(const kc_linear_view<Key> &map, bool has_any,
@@ -180,7 +182,7 @@ static __device__ enum kc_linear_outcome kc_linear_do(const kc_linear_view<Key> 
         kc_linear_search<Key> s = {
                 has_any ? KC_LINEAR_SEEKING : KC_LINEAR_IDLE,
                 key,
-                OP == KC_LINEAR_INSERT ? *value : (uint32_t)KC_LINEAR_EMPTY,
+                OP == KC_LINEAR_INSERT ? *value : (uint32_t)KC_LINEAR_ABSENT,
                 map.max_probes,
                 kc_linear_hash(key) & map.mask,
         };

@@ -90,25 +90,25 @@ template <class Word> static __global__ void lsm_placebo_kernel(kc_lsm_map_run<W
 /* Set counts [nstretches + 1] to the valid elements before each stretch; the last one, also
  * *nvalid, is the total. */
 template <class Word>
-static enum kc_status count_valid(struct kc_gpu *gpu, const kc_lsm_map_run<Word> *run,
+static enum kc_status count_valid(struct kc_gpu_stream on, const kc_lsm_map_run<Word> *run,
                                   size_t nstretches, uint64_t *counts, uint64_t *nvalid,
                                   struct kc_error *err)
 {
         enum kc_status status;
         void *temporary = NULL;
         size_t nbytes = 0;
-        KC_TRY(KC_CUDA(cudaMemsetAsync(counts + nstretches, 0, sizeof *counts, gpu->stream)));
-        lsm_count_kernel<<<kc_ceil_div(nstretches * 32, NTHREADS), NTHREADS, 0, gpu->stream>>>(
+        KC_TRY(KC_CUDA(cudaMemsetAsync(counts + nstretches, 0, sizeof *counts, on.stream)));
+        lsm_count_kernel<<<kc_ceil_div(nstretches * 32, NTHREADS), NTHREADS, 0, on.stream>>>(
                 *run, counts);
         KC_TRY(KC_LAUNCHED());
         KC_TRY(KC_CUDA(cub::DeviceScan::ExclusiveSum(NULL, nbytes, counts, counts, nstretches + 1,
-                                                     gpu->stream)));
-        KC_TRY(kc_gpu_alloc(gpu, &temporary, nbytes, err));
+                                                     on.stream)));
+        KC_TRY(kc_gpu_alloc(on, &temporary, nbytes, err));
         KC_TRY(KC_CUDA(cub::DeviceScan::ExclusiveSum(temporary, nbytes, counts, counts,
-                                                     nstretches + 1, gpu->stream)));
-        KC_TRY(kc_gpu_read(gpu, nvalid, counts + nstretches, 1, err));
+                                                     nstretches + 1, on.stream)));
+        KC_TRY(kc_gpu_read(on, nvalid, counts + nstretches, 1, err));
 out:
-        kc_gpu_release(gpu, temporary, nbytes);
+        kc_gpu_release(on, temporary, nbytes);
         return status;
 }
 
@@ -120,12 +120,12 @@ static enum kc_status reserve_levels(struct kc_lsm_map<Word> *map, uint64_t nbat
         enum kc_status status = KC_OK;
         int nlevels = kc_lsm_nlevels(nbatches);
         if (nlevels > 0 && (uint64_t)map->batch << (nlevels - 1) > UINT32_MAX)
-                return kc_fail(err, KC_EUSAGE,
-                               "the LSM is full: level %d would have 2^32 elements or more",
+                return kc_fail(err, KC_ENOMEM,
+                               "LSM map: full, as level %d would have 2^32 elements or more",
                                nlevels - 1);
         for (int i = 0; i < nlevels; i++)
                 if (kc_lsm_is_occupied(nbatches, i))
-                        KC_TRY(kc_lsm_reserve(map->gpu, &map->levels[i], map->batch << i, true,
+                        KC_TRY(kc_lsm_reserve(map->on, &map->levels[i], map->batch << i, true,
                                               err));
 out:
         return status;
@@ -156,7 +156,7 @@ static enum kc_status fill_levels(struct kc_lsm_map<Word> *map, const kc_lsm_map
                                   uint64_t nbatches, struct kc_error *err)
 {
         enum kc_status status;
-        cudaStream_t stream = map->gpu->stream;
+        cudaStream_t stream = map->on.stream;
         targets<Word> targets = take_levels(map, nbatches);
         size_t nplacebos = (size_t)(nbatches * map->batch - nvalid);
         lsm_distribute_kernel<<<kc_ceil_div(nstretches * 32, NTHREADS), NTHREADS, 0, stream>>>(
@@ -167,7 +167,7 @@ static enum kc_status fill_levels(struct kc_lsm_map<Word> *map, const kc_lsm_map
                         targets.runs[targets.n - 1], nplacebos);
         KC_TRY(KC_LAUNCHED());
         for (kc_lsm_level<Word> &level : map->levels)
-                KC_TRY(kc_lsm_fence(map->gpu, &level.run, level.fences, err));
+                KC_TRY(kc_lsm_fence(map->on, &level.run, level.fences, err));
 out:
         return status;
 }
@@ -179,8 +179,8 @@ enum kc_status kc_lsm_distribute(struct kc_lsm_map<Word> *map, const kc_lsm_map_
         enum kc_status status;
         size_t nstretches = kc_ceil_div(run->n, STRETCH);
         uint64_t *counts = NULL, nvalid, nbatches;
-        KC_TRY(kc_gpu_new(map->gpu, &counts, nstretches + 1, err));
-        KC_TRY(count_valid(map->gpu, run, nstretches, counts, &nvalid, err));
+        KC_TRY(kc_gpu_new(map->on, &counts, nstretches + 1, err));
+        KC_TRY(count_valid(map->on, run, nstretches, counts, &nvalid, err));
         nbatches = (nvalid + map->batch - 1) / map->batch;
         KC_TRY(reserve_levels(map, nbatches, err));
         if (nbatches > 0)
@@ -188,7 +188,7 @@ enum kc_status kc_lsm_distribute(struct kc_lsm_map<Word> *map, const kc_lsm_map_
         else
                 (void)take_levels(map, 0);
 out:
-        kc_gpu_delete(map->gpu, counts, nstretches + 1);
+        kc_gpu_delete(map->on, counts, nstretches + 1);
         return status;
 }
 

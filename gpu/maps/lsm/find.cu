@@ -43,7 +43,7 @@ void kc_lsm_look(const struct kc_lsm_map<Word> *map, size_t n, kc_lsm_view<Word>
                 kc_lsm_tiers tiers = kc_lsm_tiers_of<Word>(to->n);
                 memcpy(to->begin, tiers.begin, sizeof to->begin);
         }
-        size_t per_block = n / (kc_lsm_nblocks(map->gpu, n) + 1);
+        size_t per_block = n / (kc_lsm_nblocks(map->on, n) + 1);
         uint32_t room = room_for_tops(view->nlevels, kc_lsm_fan<Word>::N * sizeof(Word), per_block);
         kc_lsm_choose_tops(view, room / (uint32_t)sizeof(Word));
         *shared_nbytes = view->ntops * sizeof(Word);
@@ -62,7 +62,7 @@ static __global__ void __launch_bounds__(NTHREADS, KC_LSM_FIND_NBLOCKS)
         kc_lsm_load_tops(&view, tops);
         size_t step = (size_t)gridDim.x * NTHREADS;
         for (size_t i = blockIdx.x * (size_t)NTHREADS + threadIdx.x; i < n; i += step) {
-                kc_lsm_answer answer = kc_lsm_find(&view, tops, keys[i]);
+                kc_lsm_answer answer = kc_lsm_seek(&view, tops, keys[i]);
                 size_t to = numbers != NULL ? numbers[i] : i;
                 values[to] = answer.value;
                 if (found != NULL)
@@ -78,12 +78,12 @@ static enum kc_status find(const struct kc_lsm_map<Word> *map, const Word *keys,
         enum kc_status status;
         kc_lsm_view<Word> view;
         size_t shared_nbytes;
-        unsigned nblocks = kc_lsm_nblocks(map->gpu, n);
+        unsigned nblocks = kc_lsm_nblocks(map->on, n);
         kc_lsm_look(map, n, &view, &shared_nbytes);
         KC_TRY(KC_CUDA(cudaFuncSetAttribute(lsm_find_kernel<Word>,
                                             cudaFuncAttributeMaxDynamicSharedMemorySize,
                                             KC_LSM_TOPS_NBYTES)));
-        lsm_find_kernel<Word><<<nblocks, NTHREADS, shared_nbytes, map->gpu->stream>>>(
+        lsm_find_kernel<Word><<<nblocks, NTHREADS, shared_nbytes, map->on.stream>>>(
                 view, keys, numbers, n, values, found);
         KC_TRY(KC_LAUNCHED());
 out:
@@ -119,7 +119,7 @@ static cudaError_t sort(const struct kc_lsm_map<Word> *map, struct queries<Word>
         int end = map->key_nbits, begin = end > ORDER_NBITS ? end - ORDER_NBITS : 0;
         return cub::DeviceRadixSort::SortPairs(temporary, *nbytes, keys, queries->keys,
                                                (const uint32_t *)queries->unsorted, queries->sorted,
-                                               n, begin, end, map->gpu->stream);
+                                               n, begin, end, map->on.stream);
 }
 
 template <class Word>
@@ -127,27 +127,28 @@ static enum kc_status take_queries(const struct kc_lsm_map<Word> *map,
                                    struct queries<Word> *queries, size_t cap, struct kc_error *err)
 {
         enum kc_status status;
-        struct kc_gpu *gpu = map->gpu;
+        struct kc_gpu_stream on = map->on;
         queries->cap = cap;
-        KC_TRY(kc_gpu_new(gpu, &queries->keys, cap, err));
-        KC_TRY(kc_gpu_new(gpu, &queries->unsorted, cap, err));
-        KC_TRY(kc_gpu_new(gpu, &queries->sorted, cap, err));
+        KC_TRY(kc_gpu_new(on, &queries->keys, cap, err));
+        KC_TRY(kc_gpu_new(on, &queries->unsorted, cap, err));
+        KC_TRY(kc_gpu_new(on, &queries->sorted, cap, err));
         KC_TRY(KC_CUDA(
                 sort(map, queries, (const Word *)NULL, cap, NULL, &queries->temporary_nbytes)));
-        KC_TRY(kc_gpu_alloc(gpu, &queries->temporary, queries->temporary_nbytes, err));
-        lsm_number_kernel<<<kc_ceil_div(cap, NTHREADS), NTHREADS, 0, gpu->stream>>>(
-                queries->unsorted, cap);
+        KC_TRY(kc_gpu_alloc(on, &queries->temporary, queries->temporary_nbytes, err));
+        lsm_number_kernel<<<kc_ceil_div(cap, NTHREADS), NTHREADS, 0, on.stream>>>(queries->unsorted,
+                                                                                  cap);
         KC_TRY(KC_LAUNCHED());
 out:
         return status;
 }
 
-template <class Word> static void free_queries(struct kc_gpu *gpu, struct queries<Word> *queries)
+template <class Word>
+static void free_queries(struct kc_gpu_stream on, struct queries<Word> *queries)
 {
-        kc_gpu_delete(gpu, queries->keys, queries->cap);
-        kc_gpu_delete(gpu, queries->unsorted, queries->cap);
-        kc_gpu_delete(gpu, queries->sorted, queries->cap);
-        kc_gpu_release(gpu, queries->temporary, queries->temporary_nbytes);
+        kc_gpu_delete(on, queries->keys, queries->cap);
+        kc_gpu_delete(on, queries->unsorted, queries->cap);
+        kc_gpu_delete(on, queries->sorted, queries->cap);
+        kc_gpu_release(on, queries->temporary, queries->temporary_nbytes);
 }
 
 template <class Word>
@@ -166,13 +167,13 @@ static enum kc_status find_sorted(const struct kc_lsm_map<Word> *map, const Word
                             found != NULL ? found + at : NULL, err));
         }
 out:
-        free_queries(map->gpu, &queries);
+        free_queries(map->on, &queries);
         return status;
 }
 
 template <class Word>
-enum kc_status kc_lsm_map_find(const struct kc_lsm_map<Word> *map, const Word *keys, size_t n,
-                               enum kc_lsm_order order, uint32_t *values, uint8_t *found,
+enum kc_status kc_lsm_retrieve(const struct kc_lsm_map<Word> *map, const Word *keys,
+                               uint32_t *values, size_t n, enum kc_lsm_order order, uint8_t *found,
                                struct kc_error *err)
 {
         if (n == 0)
@@ -182,10 +183,19 @@ enum kc_status kc_lsm_map_find(const struct kc_lsm_map<Word> *map, const Word *k
         return find(map, keys, (const uint32_t *)NULL, n, values, found, err);
 }
 
+template <class Word>
+enum kc_status kc_lsm_find(const struct kc_lsm_map<Word> *map, const Word *keys, uint32_t *values,
+                           uint64_t n, struct kc_error *err)
+{
+        return kc_lsm_retrieve(map, keys, values, n, KC_LSM_AS_GIVEN, NULL, err);
+}
+
 #define INSTANTIATE(Word) \
         template void kc_lsm_look(const struct kc_lsm_map<Word> *, size_t, kc_lsm_view<Word> *, \
                                   size_t *); \
-        template enum kc_status kc_lsm_map_find(const struct kc_lsm_map<Word> *, const Word *, \
-                                                size_t, enum kc_lsm_order, uint32_t *, uint8_t *, \
-                                                struct kc_error *);
+        template enum kc_status kc_lsm_retrieve(const struct kc_lsm_map<Word> *, const Word *, \
+                                                uint32_t *, size_t, enum kc_lsm_order, uint8_t *, \
+                                                struct kc_error *); \
+        template enum kc_status kc_lsm_find(const struct kc_lsm_map<Word> *, const Word *, \
+                                            uint32_t *, uint64_t, struct kc_error *);
 KC_LSM_WORDS(INSTANTIATE)

@@ -7,73 +7,31 @@
 #include "gpu/maps/lsm/search.cuh"
 #include "gpu/runs/merge_tile.cuh"
 
-/* Ordered elements, in memory owned elsewhere. */
-template <class Word> struct kc_lsm_map_run {
-        Word *words;
-        uint32_t *values;
-        size_t n;
-};
-
-/* A level's memory; kept when the level is emptied, for the next batch. */
-template <class Word> struct kc_lsm_level {
-        kc_lsm_map_run<Word> run; /* run.n = 0: empty */
-        Word *fences;             /* NULL if reserved without fences */
-        size_t cap;               /* 0: no memory yet */
-        size_t nfences;
-};
-
-/* Scratch memory of a step, in stream order. It is kept for the next step, since host calls
- * dominate the time of small batches. */
-struct kc_lsm_scratch {
-        void *memory;
-        size_t nbytes;
-};
-
 /* Make room for nbytes; the contents are lost. KC_ENOMEM. */
-static inline enum kc_status kc_lsm_scratch_reserve(struct kc_gpu *gpu,
+static inline enum kc_status kc_lsm_scratch_reserve(struct kc_gpu_stream on,
                                                     struct kc_lsm_scratch *scratch, size_t nbytes,
                                                     struct kc_error *err)
 {
         if (nbytes <= scratch->nbytes)
                 return KC_OK;
-        kc_gpu_release(gpu, scratch->memory, scratch->nbytes);
+        kc_gpu_release(on, scratch->memory, scratch->nbytes);
         *scratch = {};
-        enum kc_status status = kc_gpu_alloc(gpu, &scratch->memory, nbytes, err);
+        enum kc_status status = kc_gpu_alloc(on, &scratch->memory, nbytes, err);
         scratch->nbytes = status == KC_OK ? nbytes : 0;
         return status;
 }
 
-static inline void kc_lsm_scratch_release(struct kc_gpu *gpu, struct kc_lsm_scratch *scratch)
+static inline void kc_lsm_scratch_release(struct kc_gpu_stream on, struct kc_lsm_scratch *scratch)
 {
-        kc_gpu_release(gpu, scratch->memory, scratch->nbytes);
+        kc_gpu_release(on, scratch->memory, scratch->nbytes);
         *scratch = {};
 }
 
-/* How the blocks of a sort communicate, see sort.cu. */
-struct kc_lsm_sorter {
-        uint32_t *told; /* NULL: no memory yet */
-        size_t nwords;
-        unsigned most_blocks;     /* blocks that can be resident at once */
-        uint32_t serial, arrived; /* the last serial number published; how often blocks have
-                                     waited */
-};
-
-template <class Word> struct kc_lsm_map {
-        struct kc_gpu *gpu;
-        size_t batch;
-        int key_nbits;
-        uint64_t nbatches; /* bit i: level i is occupied */
-        kc_lsm_level<Word> levels[KC_LSM_MAX_LEVELS];
-        kc_lsm_level<Word> spares[2]; /* for elements on their way to a level; without fences */
-        struct kc_lsm_scratch scratch;
-        struct kc_lsm_sorter sorter;
-};
-
 /* Make room for cap elements; the contents are lost. KC_ENOMEM leaves it without memory. */
 template <class Word>
-enum kc_status kc_lsm_reserve(struct kc_gpu *gpu, kc_lsm_level<Word> *level, size_t cap,
+enum kc_status kc_lsm_reserve(struct kc_gpu_stream on, kc_lsm_level<Word> *level, size_t cap,
                               bool with_fences, struct kc_error *err);
-template <class Word> void kc_lsm_release(struct kc_gpu *gpu, kc_lsm_level<Word> *level);
+template <class Word> void kc_lsm_release(struct kc_gpu_stream on, kc_lsm_level<Word> *level);
 
 /* One more than the highest level that a dictionary of nbatches batches occupies. */
 static inline int kc_lsm_nlevels(uint64_t nbatches)
@@ -110,7 +68,7 @@ enum kc_status kc_lsm_merge(struct kc_lsm_map<Word> *map, const kc_lsm_map_run<W
 
 /* Make a run's fences, if it has elements. */
 template <class Word>
-enum kc_status kc_lsm_fence(struct kc_gpu *gpu, const kc_lsm_map_run<Word> *run, Word *fences,
+enum kc_status kc_lsm_fence(struct kc_gpu_stream on, const kc_lsm_map_run<Word> *run, Word *fences,
                             struct kc_error *err);
 
 /* ---- sort.cu */
@@ -147,10 +105,10 @@ enum { KC_LSM_FIND_NTHREADS = 512, KC_LSM_FIND_NBLOCKS = 3 }; /* per block; per 
 enum { KC_LSM_TOPS_NBYTES = 64 << 10 };
 
 /* Blocks for n queries: no more than are resident at once, as each loads the tops. */
-static inline unsigned kc_lsm_nblocks(const struct kc_gpu *gpu, size_t n)
+static inline unsigned kc_lsm_nblocks(struct kc_gpu_stream on, size_t n)
 {
         unsigned nblocks = kc_ceil_div(n, KC_LSM_FIND_NTHREADS);
-        unsigned most = (unsigned)gpu->nmultiprocessors * KC_LSM_FIND_NBLOCKS;
+        unsigned most = (unsigned)on.gpu->nmultiprocessors * KC_LSM_FIND_NBLOCKS;
         return nblocks < most ? nblocks : most;
 }
 

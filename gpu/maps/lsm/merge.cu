@@ -33,7 +33,7 @@ static cudaError_t sort(const struct kc_lsm_map<Word> *map, const Word *words,
 {
         int end_bit = map->key_nbits + (kc_lsm_kind<Word>::SUMS ? 0 : 1);
         return cub::DeviceRadixSort::SortPairs(temporary, *nbytes, words, out->words, values,
-                                               out->values, n, 0, end_bit, map->gpu->stream);
+                                               out->values, n, 0, end_bit, map->on.stream);
 }
 
 template <class Word>
@@ -43,7 +43,7 @@ static cudaError_t fold(const struct kc_lsm_map<Word> *map, const kc_lsm_map_run
 {
         return cub::DeviceReduce::ReduceByKey(temporary, *nbytes, in->words, out->words, in->values,
                                               out->values, nout, add_counts(), (int64_t)in->n,
-                                              map->gpu->stream);
+                                              map->on.stream);
 }
 
 template <class Word>
@@ -59,11 +59,11 @@ static enum kc_status sort_run(struct kc_lsm_map<Word> *map, const Word *words,
         if (done)
                 return KC_OK;
         KC_TRY(KC_CUDA(sort(map, words, values, n, out, NULL, &nbytes)));
-        KC_TRY(kc_lsm_scratch_reserve(map->gpu, scratch, nbytes, err));
+        KC_TRY(kc_lsm_scratch_reserve(map->on, scratch, nbytes, err));
         KC_TRY(KC_CUDA(sort(map, words, values, n, out, scratch->memory, &nbytes)));
         out->n = n;
         if (fences != NULL)
-                KC_TRY(kc_lsm_fence(map->gpu, out, fences, err));
+                KC_TRY(kc_lsm_fence(map->on, out, fences, err));
 out:
         return status;
 }
@@ -73,20 +73,20 @@ static enum kc_status fold_run(struct kc_lsm_map<Word> *map, const kc_lsm_map_ru
                                kc_lsm_map_run<Word> *out, Word *fences, struct kc_error *err)
 {
         enum kc_status status;
-        struct kc_gpu *gpu = map->gpu;
+        struct kc_gpu_stream on = map->on;
         struct kc_lsm_scratch *scratch = &map->scratch;
         unsigned long long *nout = NULL, n;
         size_t nbytes = 0;
-        KC_TRY(kc_gpu_new(gpu, &nout, 1, err));
+        KC_TRY(kc_gpu_new(on, &nout, 1, err));
         KC_TRY(KC_CUDA(fold(map, in, out, nout, NULL, &nbytes)));
-        KC_TRY(kc_lsm_scratch_reserve(gpu, scratch, nbytes, err));
+        KC_TRY(kc_lsm_scratch_reserve(on, scratch, nbytes, err));
         KC_TRY(KC_CUDA(fold(map, in, out, nout, scratch->memory, &nbytes)));
-        KC_TRY(kc_gpu_read(gpu, &n, nout, 1, err));
+        KC_TRY(kc_gpu_read(on, &n, nout, 1, err));
         out->n = (size_t)n;
         if (fences != NULL)
-                KC_TRY(kc_lsm_fence(gpu, out, fences, err));
+                KC_TRY(kc_lsm_fence(on, out, fences, err));
 out:
-        kc_gpu_delete(gpu, nout, 1);
+        kc_gpu_delete(on, nout, 1);
         return status;
 }
 
@@ -221,7 +221,7 @@ enum kc_status kc_lsm_merge(struct kc_lsm_map<Word> *map, const kc_lsm_map_run<W
         size_t ntiles = kc_merge_count_tiles<Word>(out->n);
         if (ntiles == 0)
                 return KC_OK;
-        lsm_merge_kernel<<<(unsigned)ntiles, kc_merge_shape<Word>::NTHREADS, 0, map->gpu->stream>>>(
+        lsm_merge_kernel<<<(unsigned)ntiles, kc_merge_shape<Word>::NTHREADS, 0, map->on.stream>>>(
                 *newer, *older, *out, kc_lsm_tiers_of<Word>((uint32_t)out->n), fences);
         return KC_LAUNCHED();
 }
@@ -244,13 +244,13 @@ static __global__ void lsm_fence_kernel(const Word *words, kc_lsm_tiers tiers, W
 }
 
 template <class Word>
-enum kc_status kc_lsm_fence(struct kc_gpu *gpu, const kc_lsm_map_run<Word> *run, Word *fences,
+enum kc_status kc_lsm_fence(struct kc_gpu_stream on, const kc_lsm_map_run<Word> *run, Word *fences,
                             struct kc_error *err)
 {
         kc_lsm_tiers tiers = kc_lsm_tiers_of<Word>((uint32_t)run->n);
         if (tiers.nfences == 0)
                 return KC_OK;
-        lsm_fence_kernel<<<kc_ceil_div(tiers.nfences, NTHREADS), NTHREADS, 0, gpu->stream>>>(
+        lsm_fence_kernel<<<kc_ceil_div(tiers.nfences, NTHREADS), NTHREADS, 0, on.stream>>>(
                 run->words, tiers, fences);
         return KC_LAUNCHED();
 }
@@ -262,6 +262,6 @@ enum kc_status kc_lsm_fence(struct kc_gpu *gpu, const kc_lsm_map_run<Word> *run,
         template enum kc_status kc_lsm_merge( \
                 struct kc_lsm_map<Word> *, const kc_lsm_map_run<Word> *, \
                 const kc_lsm_map_run<Word> *, kc_lsm_map_run<Word> *, Word *, struct kc_error *); \
-        template enum kc_status kc_lsm_fence(struct kc_gpu *, const kc_lsm_map_run<Word> *, \
+        template enum kc_status kc_lsm_fence(struct kc_gpu_stream, const kc_lsm_map_run<Word> *, \
                                              Word *, struct kc_error *);
 KC_LSM_WORDS(INSTANTIATE)

@@ -46,12 +46,12 @@ static enum kc_status find_bounds(const struct kc_lsm_map<Word> *map, const Word
 {
         enum kc_status status;
         size_t shared_nbytes;
-        unsigned nblocks = kc_lsm_nblocks(map->gpu, n);
+        unsigned nblocks = kc_lsm_nblocks(map->on, n);
         kc_lsm_look(map, n, view, &shared_nbytes);
         KC_TRY(KC_CUDA(cudaFuncSetAttribute(lsm_bounds_kernel<Word>,
                                             cudaFuncAttributeMaxDynamicSharedMemorySize,
                                             KC_LSM_TOPS_NBYTES)));
-        lsm_bounds_kernel<Word><<<nblocks, KC_LSM_FIND_NTHREADS, shared_nbytes, map->gpu->stream>>>(
+        lsm_bounds_kernel<Word><<<nblocks, KC_LSM_FIND_NTHREADS, shared_nbytes, map->on.stream>>>(
                 *view, from, to, (uint32_t)n, bounds, sizes);
         KC_TRY(KC_LAUNCHED());
 out:
@@ -59,19 +59,19 @@ out:
 }
 
 template <class Word, bool WRITES>
-static enum kc_status select(struct kc_gpu *gpu, const kc_lsm_view<Word> *view,
+static enum kc_status select(struct kc_gpu_stream on, const kc_lsm_view<Word> *view,
                              const kc_lsm_bounds *bounds, size_t n,
                              const kc_lsm_ranges<Word> *ranges, struct kc_error *err)
 {
         enum kc_status status;
         unsigned nfew = kc_ceil_div(n, KC_LSM_FEW_NWARPS);
         unsigned nmany = kc_ceil_div(n, KC_LSM_GROUP * KC_LSM_MANY_NWARPS);
-        unsigned most = (unsigned)gpu->nmultiprocessors * KC_LSM_MANY_NBLOCKS;
-        lsm_few_kernel<Word, WRITES><<<nfew, KC_LSM_FEW_NTHREADS, 0, gpu->stream>>>(
-                *view, bounds, (uint32_t)n, *ranges);
+        unsigned most = (unsigned)on.gpu->nmultiprocessors * KC_LSM_MANY_NBLOCKS;
+        lsm_few_kernel<Word, WRITES>
+                <<<nfew, KC_LSM_FEW_NTHREADS, 0, on.stream>>>(*view, bounds, (uint32_t)n, *ranges);
         KC_TRY(KC_LAUNCHED());
         nmany = nmany < most ? nmany : most;
-        lsm_many_kernel<Word, WRITES><<<nmany, KC_LSM_MANY_NTHREADS, 0, gpu->stream>>>(
+        lsm_many_kernel<Word, WRITES><<<nmany, KC_LSM_MANY_NTHREADS, 0, on.stream>>>(
                 *view, bounds, (uint32_t)n, *ranges);
         KC_TRY(KC_LAUNCHED());
 out:
@@ -104,20 +104,20 @@ static enum kc_status take_memory(const struct kc_lsm_map<Word> *map, size_t n,
                                   struct range_memory *memory, struct kc_error *err)
 {
         enum kc_status status;
-        struct kc_gpu *gpu = map->gpu;
+        struct kc_gpu_stream on = map->on;
         for (const kc_lsm_level<Word> &level : map->levels)
                 memory->nbounds += level.run.n > 0 ? n : 0;
-        KC_TRY(kc_gpu_new(gpu, &memory->bounds, memory->nbounds, err));
-        KC_TRY(KC_CUDA(sum_sizes(NULL, n, NULL, &memory->temporary_nbytes, gpu->stream)));
-        KC_TRY(kc_gpu_alloc(gpu, &memory->temporary, memory->temporary_nbytes, err));
+        KC_TRY(kc_gpu_new(on, &memory->bounds, memory->nbounds, err));
+        KC_TRY(KC_CUDA(sum_sizes(NULL, n, NULL, &memory->temporary_nbytes, on.stream)));
+        KC_TRY(kc_gpu_alloc(on, &memory->temporary, memory->temporary_nbytes, err));
 out:
         return status;
 }
 
-static void free_memory(struct kc_gpu *gpu, struct range_memory *memory)
+static void free_memory(struct kc_gpu_stream on, struct range_memory *memory)
 {
-        kc_gpu_delete(gpu, memory->bounds, memory->nbounds);
-        kc_gpu_release(gpu, memory->temporary, memory->temporary_nbytes);
+        kc_gpu_delete(on, memory->bounds, memory->nbounds);
+        kc_gpu_release(on, memory->temporary, memory->temporary_nbytes);
 }
 
 template <class Word>
@@ -130,7 +130,7 @@ static enum kc_status count_slice(const struct kc_lsm_map<Word> *map, const Word
         kc_lsm_ranges<Word> ranges = {};
         ranges.counts = counts;
         KC_TRY(find_bounds(map, from, to, n, &view, memory->bounds, (uint64_t *)NULL, err));
-        status = select<Word, false>(map->gpu, &view, memory->bounds, n, &ranges, err);
+        status = select<Word, false>(map->on, &view, memory->bounds, n, &ranges, err);
 out:
         return status;
 }
@@ -144,15 +144,15 @@ static enum kc_status range_slice(const struct kc_lsm_map<Word> *map, const Word
         kc_lsm_view<Word> view;
         KC_TRY(find_bounds(map, from, to, n, &view, memory->bounds, ranges->starts + 1, err));
         KC_TRY(KC_CUDA(sum_sizes(ranges->starts, n, memory->temporary, &memory->temporary_nbytes,
-                                 map->gpu->stream)));
-        status = select<Word, true>(map->gpu, &view, memory->bounds, n, ranges, err);
+                                 map->on.stream)));
+        status = select<Word, true>(map->on, &view, memory->bounds, n, ranges, err);
 out:
         return status;
 }
 
 template <class Word>
-enum kc_status kc_lsm_map_count(const struct kc_lsm_map<Word> *map, const Word *from,
-                                const Word *to, size_t n, uint64_t *counts, struct kc_error *err)
+enum kc_status kc_lsm_count(const struct kc_lsm_map<Word> *map, const Word *from, const Word *to,
+                            uint64_t *counts, size_t n, struct kc_error *err)
 {
         enum kc_status status;
         struct range_memory memory = {};
@@ -162,17 +162,16 @@ enum kc_status kc_lsm_map_count(const struct kc_lsm_map<Word> *map, const Word *
                 KC_TRY(count_slice(map, from + at, to + at, m, counts + at, &memory, err));
         }
 out:
-        free_memory(map->gpu, &memory);
+        free_memory(map->on, &memory);
         return status;
 }
 
 template <class Word>
-enum kc_status kc_lsm_map_range(const struct kc_lsm_map<Word> *map, const Word *from,
-                                const Word *to, size_t n, struct kc_lsm_ranges<Word> *out,
-                                struct kc_error *err)
+enum kc_status kc_lsm_range(const struct kc_lsm_map<Word> *map, const Word *from, const Word *to,
+                            size_t n, struct kc_lsm_ranges<Word> *out, struct kc_error *err)
 {
         enum kc_status status;
-        cudaStream_t stream = map->gpu->stream;
+        cudaStream_t stream = map->on.stream;
         struct range_memory memory = {};
         KC_TRY(take_memory(map, n < SLICE ? n : (size_t)SLICE, &memory, err));
         KC_TRY(KC_CUDA(cudaMemsetAsync(out->starts, 0, sizeof *out->starts, stream)));
@@ -183,22 +182,21 @@ enum kc_status kc_lsm_map_range(const struct kc_lsm_map<Word> *map, const Word *
                 slice.counts += at;
                 KC_TRY(range_slice(map, from + at, to + at, m, &slice, &memory, err));
         }
-        KC_TRY(kc_gpu_read(map->gpu, &out->needed, out->starts + n, 1, err));
+        KC_TRY(kc_gpu_read(map->on, &out->needed, out->starts + n, 1, err));
         if (out->needed > out->cap)
                 status = kc_fail(err, KC_ENOMEM,
-                                 "ranges have up to %llu pairs, and there is room "
+                                 "LSM map: the ranges have up to %llu pairs, and there is room "
                                  "for %zu",
                                  (unsigned long long)out->needed, out->cap);
 out:
-        free_memory(map->gpu, &memory);
+        free_memory(map->on, &memory);
         return status;
 }
 
 #define INSTANTIATE(Word) \
-        template enum kc_status kc_lsm_map_count(const struct kc_lsm_map<Word> *, const Word *, \
-                                                 const Word *, size_t, uint64_t *, \
-                                                 struct kc_error *); \
-        template enum kc_status kc_lsm_map_range(const struct kc_lsm_map<Word> *, const Word *, \
-                                                 const Word *, size_t, \
-                                                 struct kc_lsm_ranges<Word> *, struct kc_error *);
+        template enum kc_status kc_lsm_count(const struct kc_lsm_map<Word> *, const Word *, \
+                                             const Word *, uint64_t *, size_t, struct kc_error *); \
+        template enum kc_status kc_lsm_range(const struct kc_lsm_map<Word> *, const Word *, \
+                                             const Word *, size_t, struct kc_lsm_ranges<Word> *, \
+                                             struct kc_error *);
 KC_LSM_WORDS(INSTANTIATE)

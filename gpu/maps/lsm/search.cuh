@@ -21,7 +21,7 @@
 
 #include <cstring>
 
-enum { KC_LSM_MAX_LEVELS = 32, KC_LSM_MAX_TIERS = 16 };
+enum { KC_LSM_MAX_TIERS = 16 };
 
 /* What a kind of words means. */
 template <class Word> struct kc_lsm_kind {
@@ -275,7 +275,7 @@ KC_HD bool kc_lsm_is_valid(const Word *words, const uint32_t *values, Index at, 
 
 /* Search levels, newest first, until one has the key or, for counts, its tombstone. */
 template <class Word>
-KC_HD kc_lsm_answer kc_lsm_find(const kc_lsm_view<Word> *view, const Word *tops, Word key)
+KC_HD kc_lsm_answer kc_lsm_seek(const kc_lsm_view<Word> *view, const Word *tops, Word key)
 {
         kc_lsm_answer answer = { 0, false };
         const Word least = kc_lsm_kind<Word>::least(key);

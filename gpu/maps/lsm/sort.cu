@@ -51,7 +51,7 @@ template <class Word> struct lsm_sorting {
         int nbits;
         bool is_roomy;                /* a tile has room for twice that */
         kc_lsm_map_run<Word> runs[2]; /* the result goes to runs[0]; runs[1] is room for as many */
-        uint32_t *told;               /* [blocks][NDIGITS] */
+        uint32_t *published;          /* [blocks][NDIGITS] */
         uint32_t *narrived;           /* total arrivals of blocks at waits */
         uint32_t serial, arrived;     /* last serial number published; *narrived at the start */
         Word *fences;                 /* of the result; NULL: not wanted */
@@ -105,16 +105,16 @@ template <class Word> static __device__ uint32_t digit_of(Word word, struct digi
 /* ---- exchange between blocks */
 
 /* Read the published counts of four digits; they may be outdated. */
-static __device__ uint4 listen(const uint32_t *told)
+static __device__ uint4 read_four(const uint32_t *published)
 {
         uint4 counts;
 #ifdef __CUDA_ARCH__
         asm volatile("ld.relaxed.gpu.v4.u32 {%0, %1, %2, %3}, [%4];"
                      : "=r"(counts.x), "=r"(counts.y), "=r"(counts.z), "=r"(counts.w)
-                     : "l"(told)
+                     : "l"(published)
                      : "memory");
 #else
-        counts = *(const uint4 *)told;
+        counts = *(const uint4 *)published;
 #endif
         return counts;
 }
@@ -134,9 +134,9 @@ static KC_HD uint32_t count_waits(int nbits)
         return (uint32_t)count_digits(nbits) + 1;
 }
 
-static __device__ void tell(uint32_t *told, uint32_t serial, uint32_t count)
+static __device__ void publish(uint32_t *published, uint32_t serial, uint32_t count)
 {
-        *(volatile uint32_t *)told = serial << COUNT_NBITS | count;
+        *(volatile uint32_t *)published = serial << COUNT_NBITS | count;
 }
 
 /* Wait until all blocks are here, that is, until *narrived is `goal`. */
@@ -185,10 +185,10 @@ static __device__ uint32_t scan_digits(uint32_t x, uint32_t *of_warps)
         return sum - x;
 }
 
-/* Turn heads into the number of elements in preceding warps, and publish the tile's counts if told
+/* Turn heads into the number of elements in preceding warps, and publish the tile's counts if published
  * is not NULL. Each thread sums NWARPS_EACH warps of a digit. */
 template <class Word, int NITEMS>
-static __device__ void sum_warps(tile<Word, NITEMS> *t, uint32_t *told, uint32_t serial)
+static __device__ void sum_warps(tile<Word, NITEMS> *t, uint32_t *published, uint32_t serial)
 {
         uint32_t digit = threadIdx.x % NDIGITS, part = threadIdx.x / NDIGITS, n[NWARPS_EACH];
         uint32_t mine = 0, sum = 0, before = 0;
@@ -205,8 +205,8 @@ static __device__ void sum_warps(tile<Word, NITEMS> *t, uint32_t *told, uint32_t
                 before += i < part ? of_part : 0;
                 sum += of_part;
         }
-        if (part == 0 && told != NULL)
-                tell(&told[blockIdx.x * NDIGITS + digit], serial, sum);
+        if (part == 0 && published != NULL)
+                publish(&published[blockIdx.x * NDIGITS + digit], serial, sum);
 #pragma unroll
         for (uint32_t i = 0; i < NWARPS_EACH; i++) {
                 t->heads[part * NWARPS_EACH + i][digit] = before;
@@ -228,17 +228,17 @@ static __device__ void add_counts(uint4 *sum, uint4 n, bool wanted)
 
 /* Sum the counts of all blocks, by NREADERS groups of threads. */
 template <class Word, int NITEMS>
-static __device__ void hear_all(tile<Word, NITEMS> *t, const uint32_t *told, uint32_t serial)
+static __device__ void read_all(tile<Word, NITEMS> *t, const uint32_t *published, uint32_t serial)
 {
         uint32_t quad = threadIdx.x % NQUADS, reader = threadIdx.x / NQUADS;
-        const uint32_t *mine = told + quad * 4;
+        const uint32_t *mine = published + quad * 4;
         uint4 all = make_uint4(0, 0, 0, 0), before = all;
         for (uint32_t first = reader; first < gridDim.x; first += NREADERS * AT_ONCE) {
                 uint4 n[AT_ONCE];
 #pragma unroll
                 for (uint32_t i = 0; i < AT_ONCE; i++) {
                         uint32_t block = first + i * NREADERS;
-                        n[i] = listen(&mine[(block < gridDim.x ? block : first) * NDIGITS]);
+                        n[i] = read_four(&mine[(block < gridDim.x ? block : first) * NDIGITS]);
                 }
 #pragma unroll
                 for (uint32_t i = 0; i < AT_ONCE; i++) {
@@ -246,7 +246,7 @@ static __device__ void hear_all(tile<Word, NITEMS> *t, const uint32_t *told, uin
                         if (block >= gridDim.x)
                                 break;
                         while (!understand(&n[i], serial))
-                                n[i] = listen(&mine[block * NDIGITS]);
+                                n[i] = read_four(&mine[block * NDIGITS]);
                         add_counts(&all, n[i], true);
                         add_counts(&before, n[i], block < blockIdx.x);
                 }
@@ -297,7 +297,8 @@ template <int NITEMS> static __device__ uint32_t item_at(int i)
 /* Sort n elements by the digit into the tile. They may already lie in the tile. */
 template <class Word, int NITEMS>
 static __device__ void order_tile(tile<Word, NITEMS> *t, const Word *words, const uint32_t *values,
-                                  uint32_t n, struct digit digit, uint32_t *told, uint32_t serial)
+                                  uint32_t n, struct digit digit, uint32_t *published,
+                                  uint32_t serial)
 {
         const uint32_t warp = threadIdx.x / 32;
         uint32_t *heads = t->heads[warp], *masks = t->masks[warp], ranks[NITEMS], my_values[NITEMS];
@@ -317,7 +318,7 @@ static __device__ void order_tile(tile<Word, NITEMS> *t, const Word *words, cons
                 ranks[i] = rank_in_warp(digit_of(my_words[i], digit), item_at<NITEMS>(i) < n, heads,
                                         masks);
         __syncthreads();
-        sum_warps(t, told, serial);
+        sum_warps(t, published, serial);
 #pragma unroll
         for (int i = 0; i < NITEMS; i++) {
                 if (item_at<NITEMS>(i) >= n)
@@ -387,8 +388,8 @@ static __device__ bool sort_apart(tile<Word, NITEMS> *t, const lsm_sorting<Word>
                                   uint32_t n)
 {
         const struct digit digit = { s.nbits - (int)DIGIT_NBITS, NDIGITS - 1 };
-        order_tile(t, s.words + first, s.values + first, n, digit, s.told, s.serial + 1);
-        hear_all(t, s.told, s.serial + 1);
+        order_tile(t, s.words + first, s.values + first, n, digit, s.published, s.serial + 1);
+        read_all(t, s.published, s.serial + 1);
         bool is_skewed = find_places(t, s.n, s.each, t->LENGTH - s.each);
         if (!is_skewed)
                 write_tile(t, s, s.runs[1], n, digit, false);
@@ -413,8 +414,8 @@ static __device__ void sort_together(tile<Word, NITEMS> *t, const lsm_sorting<Wo
                 const struct digit digit = digit_number(i, s.nbits);
                 const bool is_last = i == ndigits - 1;
                 const uint32_t serial = s.serial + nwaits + 1;
-                order_tile(t, words + first, values + first, n, digit, s.told, serial);
-                hear_all(t, s.told, serial);
+                order_tile(t, words + first, values + first, n, digit, s.published, serial);
+                read_all(t, s.published, serial);
                 (void)find_places(t, s.n, s.each, s.n);
                 write_tile(t, s, out, n, digit, is_last && s.fences != NULL);
                 words = out.words;
@@ -459,16 +460,16 @@ template <class Word>
 static enum kc_status reserve_sorter(struct kc_lsm_map<Word> *map, struct kc_error *err)
 {
         enum kc_status status;
-        struct kc_gpu *gpu = map->gpu;
+        struct kc_gpu_stream on = map->on;
         struct kc_lsm_sorter *sorter = &map->sorter;
         int cooperates;
-        if (sorter->told != NULL)
+        if (sorter->messages != NULL)
                 return KC_OK;
         KC_TRY(KC_CUDA(
-                cudaDeviceGetAttribute(&cooperates, cudaDevAttrCooperativeLaunch, gpu->device)));
-        sorter->most_blocks = cooperates ? (unsigned)gpu->nmultiprocessors : 1;
+                cudaDeviceGetAttribute(&cooperates, cudaDevAttrCooperativeLaunch, on.gpu->device)));
+        sorter->most_blocks = cooperates ? (unsigned)on.gpu->nmultiprocessors : 1;
         sorter->nwords = (size_t)sorter->most_blocks * NDIGITS + NAHEAD;
-        KC_TRY(kc_gpu_new(gpu, &sorter->told, sorter->nwords, err));
+        KC_TRY(kc_gpu_new(on, &sorter->messages, sorter->nwords, err));
         sorter->serial = MAX_SERIAL;
 out:
         return status;
@@ -483,12 +484,13 @@ static enum kc_status take_serials(struct kc_lsm_map<Word> *map, unsigned nblock
         struct kc_lsm_sorter *sorter = &map->sorter;
         uint32_t nwaits = count_waits(s->nbits);
         if (sorter->serial + nwaits > MAX_SERIAL) {
-                KC_TRY(KC_CUDA(cudaMemsetAsync(
-                        sorter->told, 0, sorter->nwords * sizeof *sorter->told, map->gpu->stream)));
+                KC_TRY(KC_CUDA(cudaMemsetAsync(sorter->messages, 0,
+                                               sorter->nwords * sizeof *sorter->messages,
+                                               map->on.stream)));
                 sorter->serial = sorter->arrived = 0;
         }
-        s->narrived = sorter->told;
-        s->told = sorter->told + NAHEAD;
+        s->narrived = sorter->messages;
+        s->published = sorter->messages + NAHEAD;
         s->serial = sorter->serial;
         s->arrived = sorter->arrived;
         if (nblocks > 1) {
@@ -507,8 +509,8 @@ static enum kc_status launch(struct kc_lsm_map<Word> *map, struct lsm_sorting<Wo
         typedef shape<Word, NITEMS> shape;
         unsigned nblocks = kc_ceil_div(s->n, s->each);
         void *arguments[] = { s };
-        cudaStream_t stream = map->gpu->stream;
-        KC_TRY(kc_lsm_scratch_reserve(map->gpu, &map->scratch,
+        cudaStream_t stream = map->on.stream;
+        KC_TRY(kc_lsm_scratch_reserve(map->on, &map->scratch,
                                       s->n * (sizeof(Word) + sizeof(uint32_t)), err));
         s->runs[1].words = (Word *)map->scratch.memory;
         s->runs[1].values = (uint32_t *)(s->runs[1].words + s->n);
@@ -538,7 +540,7 @@ static bool takes(const struct kc_lsm_map<Word> *map, uint32_t part, struct lsm_
         s->each = s->n <= shape::LENGTH ? s->n : (uint32_t)shape::LENGTH / part;
         s->is_roomy = part > 1;
         return s->n <= (size_t)map->sorter.most_blocks * s->each &&
-               shape::SHARED_NBYTES <= map->gpu->shared_nbytes;
+               shape::SHARED_NBYTES <= map->on.gpu->shared_nbytes;
 }
 
 /* Launch with the fewest items per thread that suffice; *done = false if none do. */

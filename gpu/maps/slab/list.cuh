@@ -418,7 +418,7 @@ template <class Layout, uint32_t NLANES> struct kc_slab_list_warp {
                 answer->counted = done && task->kind == KC_SLAB_DELETE_ALL;
                 if (KIND == KC_SLAB_ANY &&
                     __any_sync(KC_SLAB_ALL_LANES, task->kind == KC_SLAB_SEARCH_ALL && view->hit))
-                        answer->counted += tell_all(task, view, answer->before, found);
+                        answer->counted += report_all(task, view, answer->before, found);
                 if (unwritten || (view->hit && task->kind == KC_SLAB_SEARCH))
                         return DONE;
                 if (changes)
@@ -445,8 +445,14 @@ template <class Layout, uint32_t NLANES> struct kc_slab_list_warp {
                 return true;
         }
 
-        /* Add to the value in the upper half of a place; false if its element is gone. A sum that
-         * overflows has wrapped, and is then set to the maximum. */
+        /*
+         * Add to the value in the upper half of a place; false if its element is gone. A sum that
+         * overflows has wrapped, and is then set to the maximum. In between, other operations of
+         * the launch may see the wrapped sum, and a REPLACE is overwritten: only from the next
+         * launch on is the sum exact for all. The mend would be a swap in place of the addition,
+         * which fails whenever another thread has changed the value: too slow for frequent keys.
+         * It is the same in write_apart.
+         */
         static __device__ bool add(const struct task *task, word *place, uint32_t *before)
         {
                 if (*before == UINT32_MAX)
@@ -475,8 +481,8 @@ template <class Layout, uint32_t NLANES> struct kc_slab_list_warp {
         }
 
         /* Count the matches in the slab for KC_SLAB_SEARCH_ALL, and write them if wanted. */
-        __device__ uint32_t tell_all(const struct task *task, const struct view *view,
-                                     uint32_t before, const struct kc_slab_found &found) const
+        __device__ uint32_t report_all(const struct task *task, const struct view *view,
+                                       uint32_t before, const struct kc_slab_found &found) const
         {
                 bool wanted = task->kind == KC_SLAB_SEARCH_ALL && view->hit;
                 uint32_t mine =

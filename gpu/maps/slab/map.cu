@@ -3,6 +3,7 @@
 #include "gpu/device/warp.cuh"
 
 #include <algorithm>
+#include <new>
 
 enum { THREADS = 256, WALK_BLOCKS = 8 };
 
@@ -16,8 +17,8 @@ template <class Layout> KC_HD constexpr int min_blocks(uint32_t kind)
 }
 
 /* Sums computed by kernels: of operations, and of walks over the lists between them. */
-struct kc_slab_map_state {
-        struct kc_slab_map_sums sums;
+struct kc_slab_state {
+        struct kc_slab_sums sums;
         struct walk_sums {
                 unsigned long long nslabs, nelements, ndeleted, longest;
         } walk;
@@ -36,8 +37,8 @@ template <class Layout> struct run_args {
         bool named, resume;
         uint64_t seed;
         uint32_t *pending;
-        struct kc_slab_map_sums *sums;
-        uint32_t *told; /* set if the host must look at the sums */
+        struct kc_slab_sums *sums;
+        uint32_t *news; /* set if the host must look at the sums */
 };
 
 } // namespace
@@ -88,7 +89,7 @@ static __device__ void add_count(const struct run_args<Layout> &args, unsigned l
         if (ballot == 0 || kc_warp_lane() != 0)
                 return;
         atomicAdd(sum, (unsigned long long)__popc(ballot));
-        *args.told = 1;
+        *args.news = 1;
 }
 
 /* Write the results of 32 operations; `mine`: this lane has one to write. */
@@ -139,7 +140,7 @@ struct walk_args {
         struct kc_slab_lists lists;
         struct kc_slab_pool_view pool;
         uint32_t first, end; /* lists */
-        struct kc_slab_map_state *state;
+        struct kc_slab_state *state;
 };
 
 } // namespace
@@ -212,7 +213,7 @@ static __global__ void __launch_bounds__(THREADS) slab_measure_kernel(struct wal
 namespace
 {
 
-template <class Layout> struct dump_args {
+template <class Layout> struct export_args {
         typename Layout::key *keys;
         uint32_t *values, *lists;
         uint64_t cap;
@@ -223,7 +224,7 @@ template <class Layout> struct dump_args {
 } // namespace
 
 template <class Layout>
-static __device__ void put_element(const struct dump_args<Layout> &to, uint64_t i,
+static __device__ void put_element(const struct export_args<Layout> &to, uint64_t i,
                                    typename Layout::key stored, uint32_t value, uint32_t list)
 {
         typedef typename Layout::key key;
@@ -238,7 +239,7 @@ static __device__ void put_element(const struct dump_args<Layout> &to, uint64_t 
 
 template <class Layout, uint32_t NLANES>
 static __global__ void __launch_bounds__(THREADS)
-        slab_dump_kernel(struct walk_args args, struct dump_args<Layout> to)
+        slab_export_kernel(struct walk_args args, struct export_args<Layout> to)
 {
         __shared__ struct kc_slab_pool_shared shared;
         typedef struct kc_slab_list_warp<Layout, NLANES> list_warp;
@@ -264,67 +265,84 @@ static __global__ void __launch_bounds__(THREADS)
 /* ---- making */
 
 template <class Layout>
-static enum kc_status check(const struct kc_slab_map_params *params, struct kc_error *err)
+static enum kc_status check(const struct kc_slab_options *options, struct kc_error *err)
 {
-        uint32_t least = params->named ? 1 : 2;
-        if (params->nlists < least || params->nlists > KC_SLAB_MAP_MAX_LISTS)
-                return kc_fail(err, KC_EUSAGE, "a slab hash has %u to 2^31 lists, not %u", least,
-                               params->nlists);
-        if (params->nlanes != 8 && params->nlanes != 4)
-                return kc_fail(err, KC_EUSAGE, "no slab hash has groups of %d lanes",
-                               params->nlanes);
-        if (params->reuse && Layout::APART)
-                return kc_fail(err, KC_EUSAGE, "places are not reused where values are apart");
+        uint32_t least = options->named ? 1 : 2;
+        if (options->nlists < least || options->nlists > KC_SLAB_MAX_LISTS)
+                return kc_fail(err, KC_EUSAGE, "slab hash: there are %u to 2^31 lists, not %u",
+                               least, options->nlists);
+        if (options->nlanes != 8 && options->nlanes != 4)
+                return kc_fail(err, KC_EUSAGE, "slab hash: a group has 4 or 8 lanes, not %d",
+                               options->nlanes);
+        if (options->reuse && Layout::APART)
+                return kc_fail(err, KC_EUSAGE,
+                               "slab hash: places are not reused where values are apart");
         return KC_OK;
 }
 
 template <class Layout>
 static enum kc_status clear_heads(struct kc_slab_map<Layout> *map, struct kc_error *err)
 {
-        return KC_CUDA(cudaMemsetAsync(map->heads, 0, (size_t)map->params.nlists * KC_SLAB_NBYTES,
-                                       map->gpu->stream));
+        return KC_CUDA(cudaMemsetAsync(map->heads, 0, (size_t)map->options.nlists * KC_SLAB_NBYTES,
+                                       map->on.stream));
 }
 
 /* The sums of operations. */
 template <class Layout>
 static enum kc_status clear_sums(struct kc_slab_map<Layout> *map, struct kc_error *err)
 {
-        map->heard = {};
-        return KC_CUDA(cudaMemsetAsync(&map->state->sums, 0, sizeof map->heard, map->gpu->stream));
+        map->host_sums = {};
+        return KC_CUDA(
+                cudaMemsetAsync(&map->state->sums, 0, sizeof map->host_sums, map->on.stream));
 }
 
 template <class Layout>
-enum kc_status kc_slab_map_init(struct kc_slab_map<Layout> *map, struct kc_gpu *gpu,
-                                const struct kc_slab_map_params *params, struct kc_error *err)
+static enum kc_status take_memory(struct kc_slab_map<Layout> *map, struct kc_error *err)
 {
         enum kc_status status;
-        *map = {};
-        map->gpu = gpu;
-        map->params = *params;
-        map->params.nlanes = params->nlanes != 0 ? params->nlanes : (int)KC_SLAB_MAP_NLANES;
-        KC_TRY(check<Layout>(&map->params, err));
-        KC_TRY(kc_gpu_new(gpu, &map->state, 1, err));
+        KC_TRY(check<Layout>(&map->options, err));
+        KC_TRY(kc_gpu_new(map->on, &map->state, 1, err));
         KC_TRY(clear_sums(map, err));
-        KC_TRY(kc_gpu_new(gpu, &map->heads, (size_t)params->nlists * KC_SLAB_NBYTES, err));
+        KC_TRY(kc_gpu_new(map->on, &map->heads, (size_t)map->options.nlists * KC_SLAB_NBYTES, err));
         KC_TRY(clear_heads(map, err));
-        KC_TRY(kc_slab_pool_init(&map->pool, gpu, &params->pool, err));
+        KC_TRY(kc_slab_pool_init(&map->pool, map->on, &map->options.pool, err));
 out:
         return status;
 }
 
-template <class Layout> void kc_slab_map_free(struct kc_slab_map<Layout> *map)
+template <class Layout>
+enum kc_status kc_slab_new(struct kc_slab_map<Layout> **map, struct kc_gpu *gpu,
+                           const struct kc_slab_options *options, cudaStream_t stream,
+                           struct kc_error *err)
 {
-        if (map->gpu == NULL)
+        *map = NULL;
+        struct kc_slab_map<Layout> *fresh = new (std::nothrow) kc_slab_map<Layout>();
+        if (fresh == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        fresh->on = { gpu, stream };
+        fresh->options = *options;
+        fresh->options.nlanes = options->nlanes != 0 ? options->nlanes : (int)KC_SLAB_NLANES;
+        enum kc_status status = take_memory(fresh, err);
+        if (status == KC_OK)
+                *map = fresh;
+        else
+                kc_slab_free(fresh);
+        return status;
+}
+
+template <class Layout> void kc_slab_free(struct kc_slab_map<Layout> *map)
+{
+        if (map == NULL)
                 return;
         kc_slab_pool_free(&map->pool);
-        kc_gpu_delete(map->gpu, map->heads, (size_t)map->params.nlists * KC_SLAB_NBYTES);
-        kc_gpu_delete(map->gpu, map->pending, map->pending_nwords);
-        kc_gpu_delete(map->gpu, map->state, 1);
-        *map = {};
+        kc_gpu_delete(map->on, map->heads, (size_t)map->options.nlists * KC_SLAB_NBYTES);
+        kc_gpu_delete(map->on, map->pending, map->pending_nwords);
+        kc_gpu_delete(map->on, map->state, 1);
+        delete map;
 }
 
 template <class Layout>
-enum kc_status kc_slab_map_clear(struct kc_slab_map<Layout> *map, struct kc_error *err)
+enum kc_status kc_slab_clear(struct kc_slab_map<Layout> *map, struct kc_error *err)
 {
         enum kc_status status;
         KC_TRY(clear_heads(map, err));
@@ -335,15 +353,15 @@ out:
 
 /* ---- launching */
 
-static unsigned grid_of(const struct kc_gpu *gpu, uint64_t nthreads, int blocks)
+static unsigned grid_of(struct kc_gpu_stream on, uint64_t nthreads, int blocks)
 {
-        uint64_t most = (uint64_t)gpu->nmultiprocessors * (unsigned)blocks;
+        uint64_t most = (uint64_t)on.gpu->nmultiprocessors * (unsigned)blocks;
         return (unsigned)std::min((nthreads + THREADS - 1) / THREADS, most);
 }
 
 template <class Layout> static struct kc_slab_lists lists_of(const struct kc_slab_map<Layout> *map)
 {
-        return { map->heads, map->params.nlists, map->params.reuse };
+        return { map->heads, map->options.nlists, map->options.reuse };
 }
 
 namespace
@@ -359,76 +377,80 @@ template <uint32_t N> struct lanes {
 template <class Layout, class F>
 static void with_lanes(const struct kc_slab_map<Layout> *map, const F &f)
 {
-        if (map->params.nlanes == 4)
+        if (map->options.nlanes == 4)
                 f(lanes<4>());
         else
                 f(lanes<8>());
 }
 
 template <class Layout, uint32_t NLANES, uint32_t KIND>
-static void launch_one(const struct kc_gpu *gpu, const struct run_args<Layout> &args)
+static void launch_one(struct kc_gpu_stream on, const struct run_args<Layout> &args)
 {
-        unsigned grid = grid_of(gpu, args.ops.n, min_blocks<Layout>(KIND));
-        slab_run_kernel<Layout, NLANES, KIND><<<grid, THREADS, 0, gpu->stream>>>(args);
+        unsigned grid = grid_of(on, args.ops.n, min_blocks<Layout>(KIND));
+        slab_run_kernel<Layout, NLANES, KIND><<<grid, THREADS, 0, on.stream>>>(args);
 }
 
 /* Kinds used in bulk have their own kernels. */
 template <class Layout, uint32_t NLANES>
-static void launch_kind(const struct kc_gpu *gpu, const struct run_args<Layout> &args)
+static void launch_kind(struct kc_gpu_stream on, const struct run_args<Layout> &args)
 {
         enum kc_slab_kind kind = args.ops.kinds != NULL ? KC_SLAB_ANY : args.ops.kind;
         if (kind == KC_SLAB_SEARCH)
-                launch_one<Layout, NLANES, KC_SLAB_SEARCH>(gpu, args);
+                launch_one<Layout, NLANES, KC_SLAB_SEARCH>(on, args);
         else if (kind == KC_SLAB_REPLACE)
-                launch_one<Layout, NLANES, KC_SLAB_REPLACE>(gpu, args);
+                launch_one<Layout, NLANES, KC_SLAB_REPLACE>(on, args);
         else if (kind == KC_SLAB_ADD)
-                launch_one<Layout, NLANES, KC_SLAB_ADD>(gpu, args);
+                launch_one<Layout, NLANES, KC_SLAB_ADD>(on, args);
         else
-                launch_one<Layout, NLANES, KC_SLAB_ANY>(gpu, args);
+                launch_one<Layout, NLANES, KC_SLAB_ANY>(on, args);
 }
 
 template <class Layout>
-static enum kc_status launch(struct kc_slab_map<Layout> *map, const struct kc_slab_ops<Layout> *ops,
-                             bool resume, struct kc_error *err)
+static enum kc_status launch(const struct kc_slab_map<Layout> *map,
+                             const struct kc_slab_ops<Layout> *ops, bool resume,
+                             struct kc_error *err)
 {
-        enum kc_status status;
         struct run_args<Layout> args = {
         };
         args.lists = lists_of(map);
         args.pool = kc_slab_pool_view_of(&map->pool);
         args.ops = *ops;
-        args.named = map->params.named;
+        args.named = map->options.named;
         args.resume = resume;
-        args.seed = map->params.seed;
+        args.seed = map->options.seed;
         args.pending = map->pending;
         args.sums = &map->state->sums;
-        args.told = map->pool.told;
+        args.news = map->pool.news;
         if (ops->found_numbers != NULL)
                 args.found = { ops->found_numbers, ops->found_values, ops->found_cap,
                                &map->state->sums.nfound };
-        *map->pool.told = 0;
-        if (map->heard.npending != 0) {
-                map->heard.npending = 0;
-                KC_TRY(KC_CUDA(cudaMemsetAsync(&map->state->sums.npending, 0,
-                                               sizeof map->heard.npending, map->gpu->stream)));
-        }
-        with_lanes(map, [&](auto n) { launch_kind<Layout, decltype(n)::COUNT>(map->gpu, args); });
-        KC_TRY(KC_LAUNCHED());
-out:
-        return status;
+        *map->pool.news = 0;
+        with_lanes(map, [&](auto n) { launch_kind<Layout, decltype(n)::COUNT>(map->on, args); });
+        return KC_LAUNCHED();
 }
 
-/* Wait for the launch, and read its sums if it has set `told`. */
+/* Forget how many operations the last launch left pending. */
 template <class Layout>
-static enum kc_status hear(struct kc_slab_map<Layout> *map, const struct kc_slab_ops<Layout> *ops,
-                           struct kc_error *err)
+static enum kc_status clear_npending(struct kc_slab_map<Layout> *map, struct kc_error *err)
+{
+        if (map->host_sums.npending == 0)
+                return KC_OK;
+        map->host_sums.npending = 0;
+        return KC_CUDA(cudaMemsetAsync(&map->state->sums.npending, 0,
+                                       sizeof map->host_sums.npending, map->on.stream));
+}
+
+/* Wait for the launch, and read its sums if it has set `news`. */
+template <class Layout>
+static enum kc_status read_sums(struct kc_slab_map<Layout> *map,
+                                const struct kc_slab_ops<Layout> *ops, struct kc_error *err)
 {
         enum kc_status status;
-        cudaStream_t stream = map->gpu->stream;
+        cudaStream_t stream = map->on.stream;
         KC_TRY(KC_CUDA(cudaStreamSynchronize(stream)));
-        if (*(volatile uint32_t *)map->pool.told == 0 && ops->found_numbers == NULL)
+        if (*(volatile uint32_t *)map->pool.news == 0 && ops->found_numbers == NULL)
                 return KC_OK;
-        KC_TRY(kc_gpu_read(map->gpu, &map->heard, &map->state->sums, 1, err));
+        KC_TRY(kc_gpu_read(map->on, &map->host_sums, &map->state->sums, 1, err));
 out:
         return status;
 }
@@ -444,15 +466,15 @@ static enum kc_status clear_pending(struct kc_slab_map<Layout> *map, size_t n, s
         if (map->pending_nwords >= nwords && map->npending == 0)
                 return KC_OK;
         if (map->pending_nwords < nwords) {
-                kc_gpu_delete(map->gpu, map->pending, map->pending_nwords);
+                kc_gpu_delete(map->on, map->pending, map->pending_nwords);
                 map->pending = NULL;
                 map->pending_nwords = 0;
-                KC_TRY(kc_gpu_new(map->gpu, &map->pending, nwords, err));
+                KC_TRY(kc_gpu_new(map->on, &map->pending, nwords, err));
                 map->pending_nwords = nwords;
         }
         map->npending = 0;
         KC_TRY(KC_CUDA(cudaMemsetAsync(map->pending, 0, map->pending_nwords * sizeof *map->pending,
-                                       map->gpu->stream)));
+                                       map->on.stream)));
 out:
         return status;
 }
@@ -462,14 +484,19 @@ static enum kc_status check_ops(const struct kc_slab_map<Layout> *map,
                                 const struct kc_slab_ops<Layout> *ops, struct kc_error *err)
 {
         if (ops->n >> 32 != 0)
-                return kc_fail(err, KC_EUSAGE, "%zu operations are too many at once", ops->n);
+                return kc_fail(err, KC_EUSAGE,
+                               "slab hash: %zu operations are too many for one call", ops->n);
         if (ops->kinds == NULL && !takes_kind<Layout>(lists_of(map), ops->kind))
-                return kc_fail(err, KC_EUSAGE, "this slab hash has no operations of kind %d",
+                return kc_fail(err, KC_EUSAGE,
+                               "slab hash: these options do not allow operations of kind %d",
                                (int)ops->kind);
-        if (map->params.named != (ops->lists != NULL))
-                return kc_fail(err, KC_EUSAGE, "lists are named in all operations or in none");
+        if (map->options.named != (ops->lists != NULL))
+                return kc_fail(
+                        err, KC_EUSAGE,
+                        "slab hash: operations name their lists if the options say so, and only "
+                        "then");
         if (ops->found_numbers != NULL && Layout::VALUES && ops->found_values == NULL)
-                return kc_fail(err, KC_EUSAGE, "there is no room for the values found");
+                return kc_fail(err, KC_EUSAGE, "slab hash: found_values is missing");
         return KC_OK;
 }
 
@@ -495,7 +522,7 @@ static enum kc_status find_room(struct kc_slab_map<Layout> *map, uint64_t before
         enum kc_status status = kc_slab_pool_grow(&map->pool, &refusal);
         if (status == KC_OK || (status == KC_ENOMEM && map->npending < before))
                 return KC_OK;
-        return kc_fail(err, status, "%s", refusal.message);
+        return kc_fail_as(err, &refusal);
 }
 
 /* Launch until nothing is pending, or no more slabs can be obtained. */
@@ -506,29 +533,31 @@ static enum kc_status run_all(struct kc_slab_map<Layout> *map, struct kc_slab_op
         enum kc_status status;
         for (;; resume = true) {
                 uint64_t before = resume ? map->npending : ops->n;
+                map->pool.nlaunches++;
+                KC_TRY(clear_npending(map, err));
                 KC_TRY(launch(map, ops, resume, err));
                 if (!must_wait(ops))
                         return KC_OK;
-                KC_TRY(hear(map, ops, err));
-                ops->nrefused = map->heard.nrefused;
-                ops->nfound = map->heard.nfound;
-                map->npending = map->heard.npending;
+                KC_TRY(read_sums(map, ops, err));
+                ops->nrefused = map->host_sums.nrefused;
+                ops->nfound = map->host_sums.nfound;
+                map->npending = map->host_sums.npending;
                 if (map->npending == 0)
                         break;
                 KC_TRY(find_room(map, before, err));
         }
         if (ops->nrefused > 0)
                 return kc_fail(err, KC_EUSAGE,
-                               "the slab hash has refused %llu operations: kind, list, key or "
-                               "value can not be",
+                               "slab hash: %llu operations are invalid, by their kind, list, key "
+                               "or value",
                                (unsigned long long)ops->nrefused);
 out:
         return status;
 }
 
 template <class Layout>
-enum kc_status kc_slab_map_run(struct kc_slab_map<Layout> *map, struct kc_slab_ops<Layout> *ops,
-                               struct kc_error *err)
+enum kc_status kc_slab_run(struct kc_slab_map<Layout> *map, struct kc_slab_ops<Layout> *ops,
+                           struct kc_error *err)
 {
         enum kc_status status;
         ops->nfound = ops->nrefused = 0;
@@ -536,7 +565,8 @@ enum kc_status kc_slab_map_run(struct kc_slab_map<Layout> *map, struct kc_slab_o
         KC_TRY(clear_pending(map, ops->n, err));
         if (ops->n == 0)
                 return KC_OK;
-        if (map->heard.npending != 0 || map->heard.nrefused != 0 || map->heard.nfound != 0)
+        if (map->host_sums.npending != 0 || map->host_sums.nrefused != 0 ||
+            map->host_sums.nfound != 0)
                 KC_TRY(clear_sums(map, err));
         KC_TRY(run_all(map, ops, false, err));
 out:
@@ -544,13 +574,13 @@ out:
 }
 
 template <class Layout>
-enum kc_status kc_slab_map_resume(struct kc_slab_map<Layout> *map, struct kc_slab_ops<Layout> *ops,
-                                  struct kc_error *err)
+enum kc_status kc_slab_resume(struct kc_slab_map<Layout> *map, struct kc_slab_ops<Layout> *ops,
+                              struct kc_error *err)
 {
         if (map->npending == 0)
                 return KC_OK;
         if ((ops->n + 31) / 32 > map->pending_nwords)
-                return kc_fail(err, KC_EUSAGE, "these are not the operations that are pending");
+                return kc_fail(err, KC_EUSAGE, "slab hash: the pending operations are others");
         return run_all(map, ops, true, err);
 }
 
@@ -560,13 +590,13 @@ template <class Layout>
 static enum kc_status clear_walk(const struct kc_slab_map<Layout> *map, struct kc_error *err)
 {
         return KC_CUDA(
-                cudaMemsetAsync(&map->state->walk, 0, sizeof map->state->walk, map->gpu->stream));
+                cudaMemsetAsync(&map->state->walk, 0, sizeof map->state->walk, map->on.stream));
 }
 
 template <class Layout>
-static struct walk_args walk_of(struct kc_slab_map<Layout> *map, uint32_t first, uint32_t n)
+static struct walk_args walk_of(const struct kc_slab_map<Layout> *map, uint32_t first, uint32_t n)
 {
-        uint32_t nlists = map->params.nlists;
+        uint32_t nlists = map->options.nlists;
         first = std::min(first, nlists);
         return { lists_of(map), kc_slab_pool_view_of(&map->pool), first,
                  first + std::min(n, nlists - first), map->state };
@@ -574,49 +604,49 @@ static struct walk_args walk_of(struct kc_slab_map<Layout> *map, uint32_t first,
 
 /* One group per list. */
 template <uint32_t NLANES>
-static unsigned walk_grid(const struct kc_gpu *gpu, const struct walk_args &args)
+static unsigned walk_grid(struct kc_gpu_stream on, const struct walk_args &args)
 {
-        return grid_of(gpu, (uint64_t)(args.end - args.first) * NLANES, WALK_BLOCKS);
+        return grid_of(on, (uint64_t)(args.end - args.first) * NLANES, WALK_BLOCKS);
 }
 
 template <class Layout, uint32_t NLANES>
-static void launch_flush(const struct kc_gpu *gpu, const struct walk_args &args)
+static void launch_flush(struct kc_gpu_stream on, const struct walk_args &args)
 {
-        unsigned grid = walk_grid<NLANES>(gpu, args);
-        slab_flush_kernel<Layout, NLANES><<<grid, THREADS, 0, gpu->stream>>>(args);
+        unsigned grid = walk_grid<NLANES>(on, args);
+        slab_flush_kernel<Layout, NLANES><<<grid, THREADS, 0, on.stream>>>(args);
 }
 
 template <class Layout, uint32_t NLANES>
-static void launch_measure(const struct kc_gpu *gpu, const struct walk_args &args)
+static void launch_measure(struct kc_gpu_stream on, const struct walk_args &args)
 {
-        unsigned grid = walk_grid<NLANES>(gpu, args);
-        slab_measure_kernel<Layout, NLANES><<<grid, THREADS, 0, gpu->stream>>>(args);
+        unsigned grid = walk_grid<NLANES>(on, args);
+        slab_measure_kernel<Layout, NLANES><<<grid, THREADS, 0, on.stream>>>(args);
 }
 
 template <class Layout, uint32_t NLANES>
-static void launch_dump(const struct kc_gpu *gpu, const struct walk_args &args,
-                        const struct dump_args<Layout> &to)
+static void launch_export(struct kc_gpu_stream on, const struct walk_args &args,
+                          const struct export_args<Layout> &to)
 {
-        unsigned grid = walk_grid<NLANES>(gpu, args);
-        slab_dump_kernel<Layout, NLANES><<<grid, THREADS, 0, gpu->stream>>>(args, to);
+        unsigned grid = walk_grid<NLANES>(on, args);
+        slab_export_kernel<Layout, NLANES><<<grid, THREADS, 0, on.stream>>>(args, to);
 }
 
 template <class Layout>
-enum kc_status kc_slab_map_flush(struct kc_slab_map<Layout> *map, uint32_t first, uint32_t n,
-                                 uint64_t *nslabs, struct kc_error *err)
+enum kc_status kc_slab_flush(struct kc_slab_map<Layout> *map, uint32_t first, uint32_t n,
+                             uint64_t *nslabs, struct kc_error *err)
 {
         enum kc_status status;
         struct walk_args args = walk_of(map, first, n);
-        struct kc_slab_map_state::walk_sums walk = {};
+        struct kc_slab_state::walk_sums walk = {};
         KC_TRY(clear_walk(map, err));
         if (args.end > args.first) {
                 with_lanes(map, [&](auto n) {
-                        launch_flush<Layout, decltype(n)::COUNT>(map->gpu, args);
+                        launch_flush<Layout, decltype(n)::COUNT>(map->on, args);
                 });
                 KC_TRY(KC_LAUNCHED());
         }
         if (nslabs != NULL) {
-                KC_TRY(kc_gpu_read(map->gpu, &walk, &map->state->walk, 1, err));
+                KC_TRY(kc_gpu_read(map->on, &walk, &map->state->walk, 1, err));
                 *nslabs = walk.nslabs;
         }
 out:
@@ -624,18 +654,17 @@ out:
 }
 
 template <class Layout>
-enum kc_status kc_slab_map_measure(struct kc_slab_map<Layout> *map, struct kc_slab_map_stats *stats,
-                                   struct kc_error *err)
+enum kc_status kc_slab_measure(const struct kc_slab_map<Layout> *map, struct kc_slab_stats *stats,
+                               struct kc_error *err)
 {
         enum kc_status status;
-        struct walk_args args = walk_of(map, 0, map->params.nlists);
-        struct kc_slab_map_state::walk_sums walk = {};
+        struct walk_args args = walk_of(map, 0, map->options.nlists);
+        struct kc_slab_state::walk_sums walk = {};
         size_t element = sizeof(typename Layout::key) + (Layout::VALUES ? sizeof(uint32_t) : 0);
         KC_TRY(clear_walk(map, err));
-        with_lanes(map,
-                   [&](auto n) { launch_measure<Layout, decltype(n)::COUNT>(map->gpu, args); });
+        with_lanes(map, [&](auto n) { launch_measure<Layout, decltype(n)::COUNT>(map->on, args); });
         KC_TRY(KC_LAUNCHED());
-        KC_TRY(kc_gpu_read(map->gpu, &walk, &map->state->walk, 1, err));
+        KC_TRY(kc_gpu_read(map->on, &walk, &map->state->walk, 1, err));
         *stats = { walk.nelements, walk.ndeleted, walk.nslabs, walk.longest,
                    (double)(walk.nelements * element) / (double)(walk.nslabs * KC_SLAB_NBYTES) };
 out:
@@ -643,42 +672,186 @@ out:
 }
 
 template <class Layout>
-enum kc_status kc_slab_map_dump(struct kc_slab_map<Layout> *map, typename Layout::key *keys,
-                                uint32_t *values, uint32_t *lists, size_t cap, uint64_t *n,
-                                struct kc_error *err)
+enum kc_status kc_slab_export_lists(const struct kc_slab_map<Layout> *map,
+                                    typename Layout::key *keys, uint32_t *values, uint32_t *lists,
+                                    uint64_t cap, uint64_t *n, struct kc_error *err)
 {
         enum kc_status status;
-        struct walk_args args = walk_of(map, 0, map->params.nlists);
-        struct dump_args<Layout> to = {
-                keys, values, lists, cap, map->params.named, map->params.seed
+        struct walk_args args = walk_of(map, 0, map->options.nlists);
+        struct export_args<Layout> to = {
+                keys, values, lists, cap, map->options.named, map->options.seed
         };
-        struct kc_slab_map_state::walk_sums walk = {};
+        struct kc_slab_state::walk_sums walk = {};
         KC_TRY(clear_walk(map, err));
         with_lanes(map,
-                   [&](auto n) { launch_dump<Layout, decltype(n)::COUNT>(map->gpu, args, to); });
+                   [&](auto n) { launch_export<Layout, decltype(n)::COUNT>(map->on, args, to); });
         KC_TRY(KC_LAUNCHED());
-        KC_TRY(kc_gpu_read(map->gpu, &walk, &map->state->walk, 1, err));
+        KC_TRY(kc_gpu_read(map->on, &walk, &map->state->walk, 1, err));
         *n = walk.nelements;
 out:
         return status;
 }
 
+template <class Layout>
+enum kc_status kc_slab_export(const struct kc_slab_map<Layout> *map, typename Layout::key *keys,
+                              uint32_t *values, uint64_t cap, uint64_t *n, struct kc_error *err)
+{
+        return kc_slab_export_lists(map, keys, Layout::VALUES ? values : NULL, NULL, cap, n, err);
+}
+
+/* ---- one kind of operation */
+
+template <class Layout>
+static enum kc_status run_kind(struct kc_slab_map<Layout> *map, enum kc_slab_kind kind,
+                               const typename Layout::key *keys, const uint32_t *values, uint64_t n,
+                               struct kc_error *err)
+{
+        struct kc_slab_ops<Layout> ops = {
+        };
+        ops.n = n;
+        ops.kind = kind;
+        ops.keys = keys;
+        ops.values = values;
+        return kc_slab_run(map, &ops, err);
+}
+
+template <class Layout>
+enum kc_status kc_slab_insert(struct kc_slab_map<Layout> *map, const typename Layout::key *keys,
+                              const uint32_t *values, uint64_t n, struct kc_error *err)
+{
+        return run_kind(map, KC_SLAB_REPLACE, keys, values, n, err);
+}
+
+template <class Layout>
+enum kc_status kc_slab_find(const struct kc_slab_map<Layout> *map, const typename Layout::key *keys,
+                            uint32_t *values, uint64_t n, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_slab_ops<Layout> ops = {
+        };
+        ops.n = n;
+        ops.kind = KC_SLAB_SEARCH;
+        ops.keys = keys;
+        ops.results = values;
+        KC_TRY(check_ops(map, &ops, err));
+        if (n > 0)
+                KC_TRY(launch(map, &ops, false, err));
+out:
+        return status;
+}
+
+template <class Layout>
+enum kc_status kc_slab_erase(struct kc_slab_map<Layout> *map, const typename Layout::key *keys,
+                             uint64_t n, struct kc_error *err)
+{
+        return run_kind(map, KC_SLAB_DELETE, keys, NULL, n, err);
+}
+
+/* ---- rebuilding */
+
+namespace
+{
+
+/* A copy of all elements. */
+template <class Layout> struct copied {
+        typename Layout::key *keys; /* [n] */
+        uint32_t *values;           /* [n]; NULL in a set */
+        uint64_t n;
+};
+
+} // namespace
+
+template <class Layout>
+static enum kc_status copied_new(const struct kc_slab_map<Layout> *map, copied<Layout> *all,
+                                 struct kc_error *err)
+{
+        enum kc_status status;
+        uint64_t n;
+        KC_TRY(kc_slab_export<Layout>(map, NULL, NULL, 0, &n, err));
+        all->n = n;
+        KC_TRY(kc_gpu_new(map->on, &all->keys, n, err));
+        if (Layout::VALUES)
+                KC_TRY(kc_gpu_new(map->on, &all->values, n, err));
+        KC_TRY(kc_slab_export(map, all->keys, all->values, n, &n, err));
+out:
+        return status;
+}
+
+template <class Layout> static void copied_free(struct kc_gpu_stream on, copied<Layout> *all)
+{
+        kc_gpu_delete(on, all->values, all->n);
+        kc_gpu_delete(on, all->keys, all->n);
+}
+
+/* Several elements of a key remain several, where there can be. */
+template <class Layout>
+static enum kc_status insert_copied(struct kc_slab_map<Layout> *map, const copied<Layout> *all,
+                                    struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        const enum kc_slab_kind kind = Layout::APART ? KC_SLAB_REPLACE : KC_SLAB_INSERT;
+        const uint64_t most = UINT64_C(1) << 31; /* operations of a call */
+        for (uint64_t at = 0; at < all->n; at += most)
+                KC_TRY(run_kind(map, kind, all->keys + at, Layout::VALUES ? all->values + at : NULL,
+                                std::min(all->n - at, most), err));
+out:
+        return status;
+}
+
+template <class Layout>
+enum kc_status kc_slab_rebuild(struct kc_slab_map<Layout> *map, uint64_t capacity,
+                               struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_slab_map<Layout> *fresh = NULL;
+        struct kc_slab_options options = map->options;
+        copied<Layout> all = {};
+        const uint64_t heads = capacity / Layout::NPLACES + (capacity % Layout::NPLACES != 0);
+        const uint64_t nlists = std::max(heads, UINT64_C(2));
+        if (options.named)
+                return kc_fail(err, KC_EUSAGE,
+                               "slab hash: lists that operations name cannot be rebuilt");
+        if (capacity != 0)
+                options.nlists = (uint32_t)std::min(nlists, (uint64_t)UINT32_MAX);
+        KC_TRY(kc_slab_new(&fresh, map->on.gpu, &options, map->on.stream, err));
+        KC_TRY(copied_new(map, &all, err));
+        KC_TRY(insert_copied(fresh, &all, err));
+        std::swap(*map, *fresh);
+out:
+        copied_free(map->on, &all);
+        kc_slab_free(fresh);
+        return status;
+}
+
 #define INSTANTIATE(Layout) \
-        template enum kc_status kc_slab_map_init(struct kc_slab_map<Layout> *, struct kc_gpu *, \
-                                                 const struct kc_slab_map_params *, \
-                                                 struct kc_error *); \
-        template void kc_slab_map_free(struct kc_slab_map<Layout> *); \
-        template enum kc_status kc_slab_map_clear(struct kc_slab_map<Layout> *, \
-                                                  struct kc_error *); \
-        template enum kc_status kc_slab_map_run(struct kc_slab_map<Layout> *, \
-                                                struct kc_slab_ops<Layout> *, struct kc_error *); \
-        template enum kc_status kc_slab_map_resume( \
-                struct kc_slab_map<Layout> *, struct kc_slab_ops<Layout> *, struct kc_error *); \
-        template enum kc_status kc_slab_map_flush(struct kc_slab_map<Layout> *, uint32_t, \
-                                                  uint32_t, uint64_t *, struct kc_error *); \
-        template enum kc_status kc_slab_map_measure( \
-                struct kc_slab_map<Layout> *, struct kc_slab_map_stats *, struct kc_error *); \
-        template enum kc_status kc_slab_map_dump(struct kc_slab_map<Layout> *, \
-                                                 typename Layout::key *, uint32_t *, uint32_t *, \
-                                                 size_t, uint64_t *, struct kc_error *);
-KC_SLAB_MAP_LAYOUTS(INSTANTIATE)
+        template enum kc_status kc_slab_new(struct kc_slab_map<Layout> **, struct kc_gpu *, \
+                                            const struct kc_slab_options *, cudaStream_t, \
+                                            struct kc_error *); \
+        template void kc_slab_free(struct kc_slab_map<Layout> *); \
+        template enum kc_status kc_slab_clear(struct kc_slab_map<Layout> *, struct kc_error *); \
+        template enum kc_status kc_slab_insert(struct kc_slab_map<Layout> *, \
+                                               const typename Layout::key *, const uint32_t *, \
+                                               uint64_t, struct kc_error *); \
+        template enum kc_status kc_slab_find(const struct kc_slab_map<Layout> *, \
+                                             const typename Layout::key *, uint32_t *, uint64_t, \
+                                             struct kc_error *); \
+        template enum kc_status kc_slab_erase(struct kc_slab_map<Layout> *, \
+                                              const typename Layout::key *, uint64_t, \
+                                              struct kc_error *); \
+        template enum kc_status kc_slab_export(const struct kc_slab_map<Layout> *, \
+                                               typename Layout::key *, uint32_t *, uint64_t, \
+                                               uint64_t *, struct kc_error *); \
+        template enum kc_status kc_slab_rebuild(struct kc_slab_map<Layout> *, uint64_t, \
+                                                struct kc_error *); \
+        template enum kc_status kc_slab_run(struct kc_slab_map<Layout> *, \
+                                            struct kc_slab_ops<Layout> *, struct kc_error *); \
+        template enum kc_status kc_slab_resume(struct kc_slab_map<Layout> *, \
+                                               struct kc_slab_ops<Layout> *, struct kc_error *); \
+        template enum kc_status kc_slab_flush(struct kc_slab_map<Layout> *, uint32_t, uint32_t, \
+                                              uint64_t *, struct kc_error *); \
+        template enum kc_status kc_slab_measure(const struct kc_slab_map<Layout> *, \
+                                                struct kc_slab_stats *, struct kc_error *); \
+        template enum kc_status kc_slab_export_lists( \
+                const struct kc_slab_map<Layout> *, typename Layout::key *, uint32_t *, \
+                uint32_t *, uint64_t, uint64_t *, struct kc_error *);
+KC_SLAB_LAYOUTS(INSTANTIATE)

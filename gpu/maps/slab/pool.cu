@@ -28,31 +28,31 @@ static enum kc_status check(const struct kc_slab_pool_params *params, struct kc_
             params->max_supers <= KC_SLAB_POOL_MAX_SUPERS)
                 return KC_OK;
         return kc_fail(err, KC_EUSAGE,
-                       "a slab pool has at most %u super blocks of %u memory blocks; %u to %u of "
-                       "%u were asked for",
-                       (unsigned)KC_SLAB_POOL_MAX_SUPERS, (unsigned)KC_SLAB_POOL_MAX_BLOCKS,
-                       params->nsupers, params->max_supers, params->nblocks);
+                       "slab pool: %u to %u super blocks of %u memory blocks are too many, the "
+                       "limits are %u and %u",
+                       params->nsupers, params->max_supers, params->nblocks,
+                       (unsigned)KC_SLAB_POOL_MAX_SUPERS, (unsigned)KC_SLAB_POOL_MAX_BLOCKS);
 }
 
 /* Allocate a zeroed piece of `nbytes`. */
-static enum kc_status new_piece(struct kc_gpu *gpu, char **piece, size_t nbytes,
+static enum kc_status new_piece(struct kc_gpu_stream on, char **piece, size_t nbytes,
                                 struct kc_error *err)
 {
-        enum kc_status status = kc_gpu_new(gpu, piece, nbytes, err);
-        return status != KC_OK ? status : KC_CUDA(cudaMemsetAsync(*piece, 0, nbytes, gpu->stream));
+        enum kc_status status = kc_gpu_new(on, piece, nbytes, err);
+        return status != KC_OK ? status : KC_CUDA(cudaMemsetAsync(*piece, 0, nbytes, on.stream));
 }
 
 /* Address 0 means none, so its slab is never free. */
 static enum kc_status reserve_first(struct kc_slab_pool *pool, struct kc_error *err)
 {
         char *bitmap = pool->supers[0] + kc_slab_bitmap_offset(pool->params.nblocks, 0);
-        return KC_CUDA(cudaMemsetAsync(bitmap, 1, 1, pool->gpu->stream));
+        return KC_CUDA(cudaMemsetAsync(bitmap, 1, 1, pool->on.stream));
 }
 
 static enum kc_status write_table(struct kc_slab_pool *pool, struct kc_error *err)
 {
         return KC_CUDA(cudaMemcpyAsync(pool->table, pool->supers, sizeof(pool->supers),
-                                       cudaMemcpyHostToDevice, pool->gpu->stream));
+                                       cudaMemcpyHostToDevice, pool->on.stream));
 }
 
 /* Grow to n super blocks in one piece, copying the old ones. */
@@ -61,14 +61,14 @@ static enum kc_status grow_light(struct kc_slab_pool *pool, uint32_t n, struct k
         enum kc_status status;
         size_t old_nbytes = pool->nsupers * super_nbytes(pool);
         char *piece = NULL;
-        KC_TRY(new_piece(pool->gpu, &piece, n * super_nbytes(pool), err));
+        KC_TRY(new_piece(pool->on, &piece, n * super_nbytes(pool), err));
         if (old_nbytes > 0)
                 KC_TRY(KC_CUDA(cudaMemcpyAsync(piece, pool->supers[0], old_nbytes,
-                                               cudaMemcpyDeviceToDevice, pool->gpu->stream)));
+                                               cudaMemcpyDeviceToDevice, pool->on.stream)));
         std::swap(piece, pool->supers[0]);
         std::swap(n, pool->nsupers);
 out:
-        kc_gpu_delete(pool->gpu, piece, n * super_nbytes(pool));
+        kc_gpu_delete(pool->on, piece, n * super_nbytes(pool));
         return status;
 }
 
@@ -80,11 +80,11 @@ static enum kc_status grow_regular(struct kc_slab_pool *pool, uint32_t n, struct
         while (status == KC_OK && pool->nsupers < n) {
                 char **super = &pool->supers[pool->nsupers];
                 struct kc_error refusal = {};
-                status = new_piece(pool->gpu, super, super_nbytes(pool), &refusal);
+                status = new_piece(pool->on, super, super_nbytes(pool), &refusal);
                 if (status == KC_OK)
                         pool->nsupers++;
                 else if (status != KC_ENOMEM || pool->nsupers == before)
-                        return kc_fail(err, status, "%s", refusal.message);
+                        return kc_fail_as(err, &refusal);
         }
         return write_table(pool, err);
 }
@@ -94,18 +94,18 @@ static enum kc_status grow_to(struct kc_slab_pool *pool, uint32_t n, struct kc_e
         return pool->params.light ? grow_light(pool, n, err) : grow_regular(pool, n, err);
 }
 
-enum kc_status kc_slab_pool_init(struct kc_slab_pool *pool, struct kc_gpu *gpu,
+enum kc_status kc_slab_pool_init(struct kc_slab_pool *pool, struct kc_gpu_stream on,
                                  const struct kc_slab_pool_params *params, struct kc_error *err)
 {
         enum kc_status status;
         *pool = {};
-        pool->gpu = gpu;
+        pool->on = on;
         pool->params = *params;
         fill_in(&pool->params);
         KC_TRY(check(&pool->params, err));
-        KC_TRY(KC_CUDA(cudaMallocHost((void **)&pool->told, sizeof *pool->told)));
-        *pool->told = 0;
-        KC_TRY(kc_gpu_new(gpu, &pool->table, KC_SLAB_POOL_MAX_SUPERS, err));
+        KC_TRY(KC_CUDA(cudaMallocHost((void **)&pool->news, sizeof *pool->news)));
+        *pool->news = 0;
+        KC_TRY(kc_gpu_new(on, &pool->table, KC_SLAB_POOL_MAX_SUPERS, err));
         for (uint32_t n = 0; n < pool->params.nsupers; n = pool->nsupers)
                 KC_TRY(grow_to(pool, pool->params.nsupers, err));
         KC_TRY(reserve_first(pool, err));
@@ -115,15 +115,15 @@ out:
 
 void kc_slab_pool_free(struct kc_slab_pool *pool)
 {
-        if (pool->gpu == NULL)
+        if (pool->on.gpu == NULL)
                 return;
         if (pool->params.light)
-                kc_gpu_delete(pool->gpu, pool->supers[0], pool->nsupers * super_nbytes(pool));
+                kc_gpu_delete(pool->on, pool->supers[0], pool->nsupers * super_nbytes(pool));
         else
                 for (char *super : pool->supers)
-                        kc_gpu_delete(pool->gpu, super, super_nbytes(pool));
-        kc_gpu_delete(pool->gpu, pool->table, KC_SLAB_POOL_MAX_SUPERS);
-        (void)cudaFreeHost(pool->told);
+                        kc_gpu_delete(pool->on, super, super_nbytes(pool));
+        kc_gpu_delete(pool->on, pool->table, KC_SLAB_POOL_MAX_SUPERS);
+        (void)cudaFreeHost(pool->news);
         *pool = {};
 }
 
@@ -133,7 +133,7 @@ enum kc_status kc_slab_pool_clear(struct kc_slab_pool *pool, struct kc_error *er
         uint32_t npieces = pool->params.light ? 1 : pool->nsupers;
         size_t nbytes = pool->nsupers / npieces * super_nbytes(pool);
         for (uint32_t i = 0; i < npieces; i++)
-                KC_TRY(KC_CUDA(cudaMemsetAsync(pool->supers[i], 0, nbytes, pool->gpu->stream)));
+                KC_TRY(KC_CUDA(cudaMemsetAsync(pool->supers[i], 0, nbytes, pool->on.stream)));
         KC_TRY(reserve_first(pool, err));
 out:
         return status;
@@ -142,20 +142,20 @@ out:
 enum kc_status kc_slab_pool_grow(struct kc_slab_pool *pool, struct kc_error *err)
 {
         if (pool->nsupers == pool->params.max_supers)
-                return kc_fail(err, KC_ENOMEM,
-                               "the slab pool is full: it may have no more than %u super blocks "
-                               "of %zu bytes",
-                               pool->nsupers, super_nbytes(pool));
+                return kc_fail(
+                        err, KC_ENOMEM,
+                        "the slab pool is full: it may have at most %u super blocks of %zu bytes",
+                        pool->nsupers, super_nbytes(pool));
         uint32_t n = std::min(2 * pool->nsupers, pool->params.max_supers);
         struct kc_error refusal = {};
         enum kc_status status = grow_to(pool, n, &refusal);
         if (status == KC_ENOMEM && n > pool->nsupers + 1)
                 return grow_to(pool, pool->nsupers + 1, err);
-        return status == KC_OK ? KC_OK : kc_fail(err, status, "%s", refusal.message);
+        return status == KC_OK ? KC_OK : kc_fail_as(err, &refusal);
 }
 
 /* While the pool may grow, warps give up early; otherwise they try every memory block. */
-struct kc_slab_pool_view kc_slab_pool_view_of(struct kc_slab_pool *pool)
+struct kc_slab_pool_view kc_slab_pool_view_of(const struct kc_slab_pool *pool)
 {
         uint32_t ntotal = pool->nsupers * pool->params.nblocks;
         bool may_grow = pool->nsupers < pool->params.max_supers;
@@ -164,7 +164,7 @@ struct kc_slab_pool_view kc_slab_pool_view_of(struct kc_slab_pool *pool)
                 pool->table,
                 pool->nsupers,
                 pool->params.nblocks,
-                pool->nlaunches++,
+                pool->nlaunches,
                 may_grow ? std::min(pool->params.max_changes, ntotal) : ntotal,
         };
         return view;
@@ -190,25 +190,24 @@ enum kc_status kc_slab_pool_nused(const struct kc_slab_pool *pool, uint64_t *nus
                                   struct kc_error *err)
 {
         enum kc_status status;
-        struct kc_slab_pool copy = *pool;
-        struct kc_slab_pool_view view = kc_slab_pool_view_of(&copy);
-        cudaStream_t stream = pool->gpu->stream;
+        struct kc_slab_pool_view view = kc_slab_pool_view_of(pool);
+        cudaStream_t stream = pool->on.stream;
         unsigned long long *sum = NULL, total;
-        KC_TRY(kc_gpu_new(pool->gpu, &sum, 1, err));
+        KC_TRY(kc_gpu_new(pool->on, &sum, 1, err));
         KC_TRY(KC_CUDA(cudaMemsetAsync(sum, 0, sizeof *sum, stream)));
         slab_pool_count_kernel<<<view.nsupers * view.nblocks, 32, 0, stream>>>(view, sum);
         KC_TRY(KC_LAUNCHED());
-        KC_TRY(kc_gpu_read(pool->gpu, &total, sum, 1, err));
+        KC_TRY(kc_gpu_read(pool->on, &total, sum, 1, err));
         *nused = total - 1; /* without the reserved one */
 out:
-        kc_gpu_delete(pool->gpu, sum, 1);
+        kc_gpu_delete(pool->on, sum, 1);
         return status;
 }
 
 /* Each warp fills 32 addresses, at_a_time of them at once; `again`: only those that are 0. */
 static __global__ void __launch_bounds__(THREADS, 8)
         slab_pool_take_kernel(struct kc_slab_pool_view view, uint32_t *addresses, size_t n,
-                              uint32_t at_a_time, bool again, uint32_t *told)
+                              uint32_t at_a_time, bool again, uint32_t *news)
 {
         __shared__ struct kc_slab_pool_shared shared;
         struct kc_slab_pool_warp pool;
@@ -221,7 +220,7 @@ static __global__ void __launch_bounds__(THREADS, 8)
         if (wanted)
                 addresses[i] = address;
         if (wanted && address == 0)
-                *told = 1;
+                *news = 1;
 }
 
 /* *all: whether there was a slab for each. */
@@ -229,12 +228,13 @@ static enum kc_status take_once(struct kc_slab_pool *pool, uint32_t *addresses, 
                                 int at_a_time, bool again, bool *all, struct kc_error *err)
 {
         enum kc_status status;
-        *pool->told = 0;
-        slab_pool_take_kernel<<<kc_ceil_div(n, THREADS), THREADS, 0, pool->gpu->stream>>>(
-                kc_slab_pool_view_of(pool), addresses, n, (uint32_t)at_a_time, again, pool->told);
+        *pool->news = 0;
+        pool->nlaunches++;
+        slab_pool_take_kernel<<<kc_ceil_div(n, THREADS), THREADS, 0, pool->on.stream>>>(
+                kc_slab_pool_view_of(pool), addresses, n, (uint32_t)at_a_time, again, pool->news);
         KC_TRY(KC_LAUNCHED());
-        KC_TRY(KC_CUDA(cudaStreamSynchronize(pool->gpu->stream)));
-        *all = *(volatile uint32_t *)pool->told == 0;
+        KC_TRY(KC_CUDA(cudaStreamSynchronize(pool->on.stream)));
+        *all = *(volatile uint32_t *)pool->news == 0;
 out:
         return status;
 }
@@ -247,7 +247,8 @@ enum kc_status kc_slab_pool_take(struct kc_slab_pool *pool, uint32_t *addresses,
         if (n == 0)
                 return KC_OK;
         if (at_a_time < 1 || at_a_time > 32)
-                return kc_fail(err, KC_EUSAGE, "a warp has 1 to 32 lanes at a time");
+                return kc_fail(err, KC_EUSAGE,
+                               "slab pool: 1 to 32 lanes take slabs at a time, not %d", at_a_time);
         KC_TRY(take_once(pool, addresses, n, at_a_time, false, &all, err));
         while (!all) {
                 KC_TRY(kc_slab_pool_grow(pool, err));
@@ -273,7 +274,7 @@ enum kc_status kc_slab_pool_give(struct kc_slab_pool *pool, const uint32_t *addr
 {
         if (n == 0)
                 return KC_OK;
-        slab_pool_give_kernel<<<kc_ceil_div(n, THREADS), THREADS, 0, pool->gpu->stream>>>(
+        slab_pool_give_kernel<<<kc_ceil_div(n, THREADS), THREADS, 0, pool->on.stream>>>(
                 kc_slab_pool_view_of(pool), addresses, n);
         return KC_LAUNCHED();
 }

@@ -48,24 +48,25 @@ struct kc_slab_pool_params {
 };
 
 struct kc_slab_pool {
-        struct kc_gpu *gpu;
+        struct kc_gpu_stream on;
         struct kc_slab_pool_params params; /* with the zeros filled in */
         uint32_t nsupers;
-        uint32_t nlaunches;                    /* so that warps start elsewhere in each launch */
+        uint32_t nlaunches; /* to be increased before a launch that takes slabs: then warps start
+                               elsewhere in each */
         char *supers[KC_SLAB_POOL_MAX_SUPERS]; /* light: only the first, for all of them */
         char **table;                          /* device [KC_SLAB_POOL_MAX_SUPERS]: the same */
-        uint32_t *told; /* pinned: not 0 after a kernel that has something to report */
+        uint32_t *news; /* pinned: not 0 after a kernel that has something to report */
 };
 
 /*
  * Make a pool. KC_EUSAGE for params out of range; KC_ENOMEM, KC_EDEVICE. Free it even if that
  * fails; freeing a zeroed pool does nothing.
  */
-enum kc_status kc_slab_pool_init(struct kc_slab_pool *pool, struct kc_gpu *gpu,
+enum kc_status kc_slab_pool_init(struct kc_slab_pool *pool, struct kc_gpu_stream on,
                                  const struct kc_slab_pool_params *params, struct kc_error *err);
 void kc_slab_pool_free(struct kc_slab_pool *pool);
 
-/* Free and zero all slabs, in order of gpu->stream. The super blocks stay. */
+/* Free and zero all slabs, in order of on.stream. The super blocks stay. */
 enum kc_status kc_slab_pool_clear(struct kc_slab_pool *pool, struct kc_error *err);
 
 /*
@@ -75,7 +76,7 @@ enum kc_status kc_slab_pool_clear(struct kc_slab_pool *pool, struct kc_error *er
  */
 enum kc_status kc_slab_pool_grow(struct kc_slab_pool *pool, struct kc_error *err);
 
-/* Slabs in use, without that of address 0. Waits for gpu->stream. */
+/* Slabs in use, without that of address 0. Waits for on.stream. */
 enum kc_status kc_slab_pool_nused(const struct kc_slab_pool *pool, uint64_t *nused,
                                   struct kc_error *err);
 
@@ -84,13 +85,13 @@ enum kc_status kc_slab_pool_nused(const struct kc_slab_pool *pool, uint64_t *nus
  *   addresses   out [n] device
  *   at_a_time   lanes of a warp served at once: 1 (as in the paper, where a warp inserts one by
  *               one) to 32
- * Waits for gpu->stream. KC_ENOMEM: the addresses of missing slabs are 0.
+ * Waits for on.stream. KC_ENOMEM: the addresses of missing slabs are 0.
  */
 enum kc_status kc_slab_pool_take(struct kc_slab_pool *pool, uint32_t *addresses, size_t n,
                                  int at_a_time, struct kc_error *err);
 
 /* Give back slabs, which must be zeroed; addresses [n] device; zero addresses are skipped. In order
- * of gpu->stream. */
+ * of on.stream. */
 enum kc_status kc_slab_pool_give(struct kc_slab_pool *pool, const uint32_t *addresses, size_t n,
                                  struct kc_error *err);
 
@@ -153,8 +154,8 @@ struct kc_slab_pool_view {
         uint32_t max_changes;
 };
 
-/* For the next launch. */
-struct kc_slab_pool_view kc_slab_pool_view_of(struct kc_slab_pool *pool);
+/* For the launch number pool->nlaunches. */
+struct kc_slab_pool_view kc_slab_pool_view_of(const struct kc_slab_pool *pool);
 
 struct kc_slab_pool_shared {
         char *supers[KC_SLAB_POOL_MAX_SUPERS];

@@ -22,6 +22,8 @@ enum {
         LEAST_SHARE = 8,    /* with fewer keys than slots / this, loading parts does not pay */
 };
 static const uint64_t SLICE_NKEYS = (uint64_t)1 << 29;
+static const uint64_t LOOKUPS_NKEYS = (uint64_t)1
+                                      << 20; /* at a time, to learn which were refused */
 
 /* ---- a slice of a batch ---- */
 
@@ -31,7 +33,7 @@ namespace
 /* Memory for a slice of `cap` keys; each pass has its own. */
 template <class Layout> struct slice {
         typedef typename Layout::key Key;
-        struct kc_gpu *gpu;
+        struct kc_gpu_stream on; /* on.gpu NULL: there is none */
         uint64_t cap;
         uint32_t nparts;
         int npasses;
@@ -70,52 +72,58 @@ static enum kc_status levels_new(const kc_wd_map<Layout> *map, slice<Layout> *s,
                 level->bits = i == 0 && above != 0 ? above : shape->part_bits - above;
                 level->n = (uint32_t)s->cap;
                 level->begins = s->begins;
-                KC_TRY(kc_gpu_new(s->gpu, &s->cursors[i], s->nparts, err));
+                KC_TRY(kc_gpu_new(s->on, &s->cursors[i], s->nparts, err));
                 level->cursors = s->cursors[i];
                 if (!s->back)
                         continue;
-                KC_TRY(kc_gpu_new(s->gpu, &level->ranks, s->cap, err));
-                KC_TRY(kc_gpu_new(s->gpu, &level->runs, nruns<typename Layout::key>(level), err));
+                KC_TRY(kc_gpu_new(s->on, &level->ranks, s->cap, err));
+                KC_TRY(kc_gpu_new(s->on, &level->runs, nruns<typename Layout::key>(level), err));
         }
 out:
         return status;
 }
 
-/* Runs take at most two bytes per key. An eighth is left for the map's own allocations. */
+/* Runs take at most two bytes per key. An eighth is left for the map's own allocations. A slice is a
+ * multiple of 32 keys, or all that there are. KC_ENOMEM also if slices would be so small that
+ * loading the parts for each does not pay. */
 template <class Layout>
 static enum kc_status slice_new(const kc_wd_map<Layout> *map, slice<Layout> *s, uint64_t n,
                                 bool back, struct kc_error *err)
 {
         enum kc_status status;
         size_t per_key = 2 * (sizeof(typename Layout::key) + sizeof(uint32_t)) + (back ? 6 : 0);
-        uint64_t room = kc_gpu_room(map->gpu) / 8 * 7 / per_key;
-        s->gpu = map->gpu;
-        s->cap = std::max(std::min(std::min(n, SLICE_NKEYS), room), (uint64_t)1);
+        uint64_t room = kc_gpu_room(map->on.gpu) / 8 * 7 / per_key;
+        s->on = map->on;
+        s->cap = n <= std::min(SLICE_NKEYS, room) ? n : std::min(SLICE_NKEYS, room) / 32 * 32;
+        if (s->cap < std::min(n, map->nslots / LEAST_SHARE))
+                return KC_ENOMEM;
         s->nparts = 1u << map->view.shape.part_bits;
         s->back = back;
-        KC_TRY(kc_gpu_new(s->gpu, &s->begins, (size_t)s->nparts + 1, err));
+        KC_TRY(kc_gpu_new(s->on, &s->begins, (size_t)s->nparts + 1, err));
         for (int i = 0; i < 2; i++) {
-                KC_TRY(kc_gpu_new(s->gpu, &s->keys[i], s->cap, err));
-                KC_TRY(kc_gpu_new(s->gpu, &s->values[i], s->cap, err));
+                KC_TRY(kc_gpu_new(s->on, &s->keys[i], s->cap, err));
+                KC_TRY(kc_gpu_new(s->on, &s->values[i], s->cap, err));
         }
         KC_TRY(levels_new(map, s, err));
 out:
         return status;
 }
 
+/* A zeroed one is fine. */
 template <class Layout> static void slice_free(slice<Layout> *s)
 {
-        for (int i = 0; i < 2 && s->gpu != NULL; i++) {
+        for (int i = 0; i < 2 && s->on.gpu != NULL; i++) {
                 struct kc_wd_level *level = &s->levels[i];
                 level->n = (uint32_t)s->cap;
-                kc_gpu_delete(s->gpu, level->runs, nruns<typename Layout::key>(level));
-                kc_gpu_delete(s->gpu, level->ranks, s->cap);
-                kc_gpu_delete(s->gpu, s->cursors[i], s->nparts);
-                kc_gpu_delete(s->gpu, s->values[i], s->cap);
-                kc_gpu_delete(s->gpu, s->keys[i], s->cap);
+                kc_gpu_delete(s->on, level->runs, nruns<typename Layout::key>(level));
+                kc_gpu_delete(s->on, level->ranks, s->cap);
+                kc_gpu_delete(s->on, s->cursors[i], s->nparts);
+                kc_gpu_delete(s->on, s->values[i], s->cap);
+                kc_gpu_delete(s->on, s->keys[i], s->cap);
         }
-        if (s->gpu != NULL)
-                kc_gpu_delete(s->gpu, s->begins, (size_t)s->nparts + 1);
+        if (s->on.gpu != NULL)
+                kc_gpu_delete(s->on, s->begins, (size_t)s->nparts + 1);
+        *s = {};
 }
 
 /* ---- splitting ---- */
@@ -126,29 +134,29 @@ static enum kc_status count_parts(const kc_wd_map<Layout> *map, const typename L
                                   uint32_t n, const slice<Layout> *s, struct kc_error *err)
 {
         enum kc_status status;
-        struct kc_gpu *gpu = map->gpu;
+        struct kc_gpu_stream on = map->on;
         auto kernel = wd_count_kernel<typename Layout::key>;
         uint32_t counted = std::min(s->nparts, 1u << KC_WD_COUNTED_BITS);
-        while (counted * sizeof(uint32_t) > gpu->shared_nbytes)
+        while (counted * sizeof(uint32_t) > on.gpu->shared_nbytes)
                 counted /= 2;
         const size_t nbytes = counted * sizeof(uint32_t);
         const bool two = s->npasses == 2;
         int per_sm = 0;
         KC_TRY(KC_CUDA(cudaMemsetAsync(s->begins, 0, ((size_t)s->nparts + 1) * sizeof(uint32_t),
-                                       gpu->stream)));
+                                       on.stream)));
         KC_TRY(KC_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                             (int)nbytes)));
         KC_TRY(KC_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, kernel,
                                                                      KC_WD_COUNT_THREADS, nbytes)));
         for (uint32_t first = 0; first < s->nparts; first += counted) {
-                unsigned grid = std::min((unsigned)std::max(per_sm * gpu->nmultiprocessors, 1),
+                unsigned grid = std::min((unsigned)std::max(per_sm * on.gpu->nmultiprocessors, 1),
                                          kc_ceil_div(n, KC_WD_COUNT_THREADS));
                 wd_count_kernel<typename Layout::key>
-                        <<<grid, KC_WD_COUNT_THREADS, nbytes, gpu->stream>>>(
+                        <<<grid, KC_WD_COUNT_THREADS, nbytes, on.stream>>>(
                                 map->view.shape, keys, n, first, counted, s->begins);
                 KC_TRY(KC_LAUNCHED());
         }
-        wd_begins_kernel<<<1, KC_WD_SPLIT_THREADS, 0, gpu->stream>>>(
+        wd_begins_kernel<<<1, KC_WD_SPLIT_THREADS, 0, on.stream>>>(
                 s->begins, s->nparts, two ? s->levels[1].bits : 0, s->cursors[0],
                 two ? s->cursors[1] : NULL);
         KC_TRY(KC_LAUNCHED());
@@ -157,7 +165,7 @@ out:
 }
 
 template <class Key>
-static enum kc_status run_pass(struct kc_gpu *gpu, const kc_wd_pass<Key> *pass,
+static enum kc_status run_pass(struct kc_gpu_stream on, const kc_wd_pass<Key> *pass,
                                struct kc_error *err)
 {
         enum kc_status status;
@@ -165,7 +173,7 @@ static enum kc_status run_pass(struct kc_gpu *gpu, const kc_wd_pass<Key> *pass,
         KC_TRY(KC_CUDA(cudaFuncSetAttribute(
                 wd_split_kernel<Key>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)nbytes)));
         wd_split_kernel<Key>
-                <<<kc_wd_ntiles<Key>(&pass->level), KC_WD_SPLIT_THREADS, nbytes, gpu->stream>>>(
+                <<<kc_wd_ntiles<Key>(&pass->level), KC_WD_SPLIT_THREADS, nbytes, on.stream>>>(
                         *pass);
         KC_TRY(KC_LAUNCHED());
 out:
@@ -190,7 +198,7 @@ static enum kc_status split(const kc_wd_map<Layout> *map, const typename Layout:
                 pass.level = s->levels[i];
                 pass.out_keys = s->keys[i];
                 pass.out_values = s->values[i];
-                KC_TRY(run_pass(map->gpu, &pass, err));
+                KC_TRY(run_pass(map->on, &pass, err));
                 pass.mix = false;
                 pass.keys = s->keys[i];
                 pass.values = values == NULL ? NULL : s->values[i];
@@ -204,13 +212,13 @@ out:
 /* One block per part. Blocks have half the threads if two of them can then share a
  * multiprocessor. */
 template <class Kernel>
-static enum kc_status part_block(const struct kc_gpu *gpu, Kernel *kernel, size_t nbytes,
+static enum kc_status part_block(struct kc_gpu_stream on, Kernel *kernel, size_t nbytes,
                                  unsigned *nthreads, struct kc_error *err)
 {
         const size_t reserved = 1024; /* of each block's shared memory, and not in shared_nbytes */
         const size_t all = nbytes + KC_WD_PART_THREADS + reserved;
-        *nthreads = 2 * all <= gpu->shared_nbytes + reserved ? KC_WD_PART_THREADS / 2
-                                                             : KC_WD_PART_THREADS;
+        *nthreads = 2 * all <= on.gpu->shared_nbytes + reserved ? KC_WD_PART_THREADS / 2
+                                                                : KC_WD_PART_THREADS;
         return KC_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                             (int)nbytes));
 }
@@ -240,7 +248,7 @@ template <class Layout> static bool goes_in_parts(const kc_wd_map<Layout> *map, 
         int part_bits = map->view.shape.part_bits;
         return part_bits > 0 && n >= map->nslots / LEAST_SHARE &&
                part_nbytes<Layout>(map->nslots, part_bits) <=
-                       map->gpu->shared_nbytes - KC_WD_PART_THREADS;
+                       map->on.gpu->shared_nbytes - KC_WD_PART_THREADS;
 }
 
 template <class Layout>
@@ -268,9 +276,9 @@ static enum kc_status launch_put(const kc_wd_map<Layout> *map, const slice<Layou
         enum kc_status status;
         size_t nbytes = part_nbytes<Layout>(map->nslots, map->view.shape.part_bits);
         unsigned nthreads;
-        KC_TRY(part_block(s->gpu, wd_put_part_kernel<Layout, SINGLE>, nbytes, &nthreads, err));
+        KC_TRY(part_block(s->on, wd_put_part_kernel<Layout, SINGLE>, nbytes, &nthreads, err));
         wd_put_part_kernel<Layout, SINGLE>
-                <<<s->nparts, nthreads, nbytes, s->gpu->stream>>>(map->view, *parted, mode);
+                <<<s->nparts, nthreads, nbytes, s->on.stream>>>(map->view, *parted, mode);
         KC_TRY(KC_LAUNCHED());
 out:
         return status;
@@ -284,63 +292,214 @@ static enum kc_status launch_retrieve(const kc_wd_map<Layout> *map, const slice<
         enum kc_status status;
         size_t nbytes = part_nbytes<Layout>(map->nslots, map->view.shape.part_bits);
         unsigned nthreads;
-        KC_TRY(part_block(s->gpu, wd_retrieve_part_kernel<Layout, SINGLE>, nbytes, &nthreads, err));
+        KC_TRY(part_block(s->on, wd_retrieve_part_kernel<Layout, SINGLE>, nbytes, &nthreads, err));
         wd_retrieve_part_kernel<Layout, SINGLE>
-                <<<s->nparts, nthreads, nbytes, s->gpu->stream>>>(map->view, *parted);
+                <<<s->nparts, nthreads, nbytes, s->on.stream>>>(map->view, *parted);
         KC_TRY(KC_LAUNCHED());
 out:
         return status;
 }
 
-/* Keys that find no room are put by kc_wd_put, which rebuilds the map. */
+/* Keys that find no room in their parts are left in the slice's other arrays. */
 template <class Layout>
 static enum kc_status put_split(kc_wd_map<Layout> *map, enum kc_wd_mode mode, bool with_values,
-                                slice<Layout> *s, struct kc_error *err)
+                                const slice<Layout> *s, uint64_t *nrefused, struct kc_error *err)
 {
         enum kc_status status;
-        struct kc_gpu *gpu = map->gpu;
         unsigned long long totals[KC_WD_NTOTALS];
         kc_wd_parted<typename Layout::key> parted = parted_of(map, s);
         int last = s->npasses - 1;
         parted.values = with_values ? s->values[last] : NULL;
         parted.refused_keys = s->keys[1 - last]; /* these are no longer needed */
         parted.refused_values = s->values[1 - last];
-        KC_TRY(kc_wd_clear_totals(gpu, map->totals, err));
+        KC_TRY(kc_wd_clear_totals(map->on, map->totals, err));
         KC_TRY((has_single_slots(map) ? launch_put<Layout, true>(map, s, &parted, mode, err)
                                       : launch_put<Layout, false>(map, s, &parted, mode, err)));
-        KC_TRY(kc_gpu_read(gpu, totals, map->totals, KC_WD_NTOTALS, err));
+        KC_TRY(kc_gpu_read(map->on, totals, map->totals, KC_WD_NTOTALS, err));
         map->nkeys += totals[KC_WD_NCLAIMED];
-        if (totals[KC_WD_NREFUSED] != 0)
-                status = kc_wd_put(map, mode, parted.refused_keys, parted.refused_values,
-                                   totals[KC_WD_NREFUSED], NULL, err);
+        *nrefused = totals[KC_WD_NREFUSED];
 out:
         return status;
 }
 
-template <class Layout>
-enum kc_status kc_wd_bulk_put(kc_wd_map<Layout> *map, enum kc_wd_mode mode,
-                              const typename Layout::key *keys, const uint32_t *values, uint64_t n,
-                              struct kc_error *err)
+/* Replace memory for `cap` elements by memory for the first n; without memory for both, it stays. */
+template <class T>
+static void shrink(struct kc_gpu_stream on, T **memory, uint64_t *cap, uint64_t n)
 {
-        enum kc_status status, full = KC_OK;
+        struct kc_error error = {}, *err = &error;
+        T *less = NULL;
+        if (kc_gpu_new(on, &less, n, err) != KC_OK)
+                return;
+        if (KC_CUDA(cudaMemcpyAsync(less, *memory, n * sizeof(T), cudaMemcpyDeviceToDevice,
+                                    on.stream)) == KC_OK) {
+                std::swap(less, *memory);
+                std::swap(n, *cap);
+        }
+        kc_gpu_delete(on, less, n);
+}
+
+/* Put the keys that found no room in their parts by kc_wd_put, which rebuilds the map. This takes
+ * memory for a second table, so all of the slice but these keys is freed before. */
+template <class Layout>
+static enum kc_status put_refused(kc_wd_map<Layout> *map, enum kc_wd_mode mode, slice<Layout> *s,
+                                  uint64_t n, struct kc_error *err)
+{
+        const int other = 2 - s->npasses;
+        typename Layout::key *keys = NULL;
+        uint32_t *values = NULL;
+        uint64_t keys_cap = s->cap, values_cap = s->cap;
+        std::swap(keys, s->keys[other]);
+        std::swap(values, s->values[other]);
+        slice_free(s);
+        shrink(map->on, &keys, &keys_cap, n);
+        shrink(map->on, &values, &values_cap, n);
+        enum kc_status status = kc_wd_put(map, keys, values, n, mode, NULL, err);
+        kc_gpu_delete(map->on, values, values_cap);
+        kc_gpu_delete(map->on, keys, keys_cap);
+        return status;
+}
+
+/* ---- which keys were refused ---- */
+
+namespace
+{
+
+/* Memory to look keys up, some at a time. */
+struct lookups {
+        uint32_t *values; /* [cap] */
+        uint8_t *found;   /* [cap] */
+        uint64_t cap;     /* 0: which keys were refused is not wanted */
+};
+
+} // namespace
+
+static enum kc_status lookups_new(struct kc_gpu_stream on, struct lookups *l, uint64_t n,
+                                  struct kc_error *err)
+{
+        enum kc_status status;
+        l->cap = std::min(n, LOOKUPS_NKEYS);
+        KC_TRY(kc_gpu_new(on, &l->values, l->cap, err));
+        KC_TRY(kc_gpu_new(on, &l->found, l->cap, err));
+out:
+        return status;
+}
+
+static void lookups_free(struct kc_gpu_stream on, struct lookups *l)
+{
+        kc_gpu_delete(on, l->found, l->cap);
+        kc_gpu_delete(on, l->values, l->cap);
+}
+
+static __global__ void wd_absent_kernel(const uint8_t *found, uint32_t n, uint32_t *bits)
+{
+        uint32_t i = blockIdx.x * KC_WD_THREADS + threadIdx.x;
+        uint32_t absent = __ballot_sync(UINT32_MAX, i < n && !found[i]);
+        if (i < n && kc_warp_lane() == 0)
+                bits[i / 32] = absent;
+}
+
+/*
+ * Set the bits of the refused among n keys that were just put: those that are not in the map. No
+ * slot becomes free while keys are put. So if one occurrence of a key finds no room, none of those
+ * in the same slice does, and a key that was refused is absent.
+ */
+template <class Layout>
+static enum kc_status mark_refused(const kc_wd_map<Layout> *map, const typename Layout::key *keys,
+                                   uint64_t n, const struct lookups *l, uint32_t *refused,
+                                   struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        for (uint64_t at = 0; at < n && l->cap != 0; at += l->cap) {
+                uint32_t own = (uint32_t)std::min(l->cap, n - at);
+                KC_TRY(kc_wd_retrieve(map, keys + at, l->values, own, 0, l->found, NULL, err));
+                wd_absent_kernel<<<kc_ceil_div(own, KC_WD_THREADS), KC_WD_THREADS, 0,
+                                   map->on.stream>>>(l->found, own, refused + at / 32);
+                KC_TRY(KC_LAUNCHED());
+        }
+out:
+        return status;
+}
+
+/* ---- batches ---- */
+
+/* Put the first keys of a batch, of *n; *n out: how many were put or refused. Without memory for a
+ * slice, these are all. */
+template <class Layout>
+static enum kc_status put_slice(kc_wd_map<Layout> *map, const typename Layout::key *keys,
+                                const uint32_t *values, uint64_t *n, enum kc_wd_mode mode,
+                                slice<Layout> *s, const struct lookups *l, uint32_t *refused,
+                                struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        struct kc_error refusal = {};
+        uint64_t nrefused;
+        if (s->on.gpu == NULL)
+                status = slice_new(map, s, *n, false, &refusal);
+        if (status == KC_ENOMEM) {
+                slice_free(s);
+                return kc_wd_put(map, keys, values, *n, mode, refused, err);
+        }
+        if (status != KC_OK)
+                return kc_fail_as(err, &refusal);
+        *n = std::min(*n, s->cap);
+        KC_TRY(split(map, keys, values, (uint32_t)*n, s, err));
+        KC_TRY(put_split(map, mode, values != NULL, s, &nrefused, err));
+        if (nrefused != 0)
+                status = put_refused(map, mode, s, nrefused, err);
+        if (status == KC_ENOMEM) {
+                enum kc_status marked = mark_refused(map, keys, *n, l, refused, err);
+                status = marked != KC_OK ? marked : status;
+        }
+out:
+        return status;
+}
+
+/* Put all keys of a batch, slice by slice. A slice whose keys find no room does not stop the
+ * others, whose keys may have room. */
+template <class Layout>
+static enum kc_status put_slices(kc_wd_map<Layout> *map, const typename Layout::key *keys,
+                                 const uint32_t *values, uint64_t n, enum kc_wd_mode mode,
+                                 const struct lookups *l, uint32_t *refused, struct kc_error *err)
+{
+        enum kc_status status = KC_OK, full = KC_OK;
         slice<Layout> s = {};
-        if (!goes_in_parts(map, n) || (Layout::COUNTS_ONLY && mode != KC_WD_ADD))
-                return kc_wd_put(map, mode, keys, values, n, NULL, err);
-        KC_TRY(kc_wd_expect_weights(map, values, n, err));
-        KC_TRY(slice_new(map, &s, n, false, err));
-        for (uint64_t at = 0; at < n; at += s.cap) {
-                uint64_t own = std::min(s.cap, n - at);
-                const uint32_t *own_values = values == NULL ? NULL : values + at;
-                KC_TRY(split(map, keys + at, own_values, (uint32_t)own, &s, err));
-                status = put_split(map, mode, values != NULL, &s, err);
+        for (uint64_t at = 0, own; at < n; at += own) {
+                own = n - at;
+                status = put_slice(map, keys + at, values == NULL ? NULL : values + at, &own, mode,
+                                   &s, l, refused == NULL ? NULL : refused + at / 32, err);
                 if (status == KC_ENOMEM)
-                        full = status; /* other slices' keys may have room */
+                        full = status;
                 else
                         KC_TRY(status);
         }
         status = full;
 out:
         slice_free(&s);
+        return status;
+}
+
+template <class Layout>
+enum kc_status kc_wd_bulk_put(kc_wd_map<Layout> *map, const typename Layout::key *keys,
+                              const uint32_t *values, uint64_t n, enum kc_wd_mode mode,
+                              uint32_t *refused, struct kc_error *err)
+{
+        enum kc_status status;
+        struct lookups l = {};
+        const size_t nbytes = (n + 31) / 32 * sizeof *refused;
+        bool begun = false;
+        if (!goes_in_parts(map, n) || (Layout::COUNTS_ONLY && mode != KC_WD_ADD))
+                return kc_wd_put(map, keys, values, n, mode, refused, err);
+        KC_TRY(kc_wd_expect_weights(map, values, n, err));
+        if (refused != NULL) {
+                KC_TRY(lookups_new(map->on, &l, n, err));
+                KC_TRY(KC_CUDA(cudaMemsetAsync(refused, 0, nbytes, map->on.stream)));
+        }
+        begun = true;
+        KC_TRY(put_slices(map, keys, values, n, mode, &l, refused, err));
+out:
+        if (status == KC_ENOMEM && !begun && refused != NULL)
+                (void)KC_CUDA(cudaMemsetAsync(refused, 0xff, nbytes, map->on.stream));
+        lookups_free(map->on, &l);
         return status;
 }
 
@@ -353,7 +512,7 @@ static enum kc_status bring_back(slice<Layout> *s, uint32_t *out, struct kc_erro
                 const struct kc_wd_level *level = &s->levels[i];
                 wd_back_kernel<typename Layout::key>
                         <<<kc_wd_ntiles<typename Layout::key>(level), KC_WD_SPLIT_THREADS, 0,
-                           s->gpu->stream>>>(*level, s->values[i], i == 0 ? out : s->values[i - 1]);
+                           s->on.stream>>>(*level, s->values[i], i == 0 ? out : s->values[i - 1]);
                 KC_TRY(KC_LAUNCHED());
         }
 out:
@@ -365,15 +524,15 @@ static enum kc_status retrieve_split(const kc_wd_map<Layout> *map, uint32_t miss
                                      slice<Layout> *s, uint64_t *nfound, struct kc_error *err)
 {
         enum kc_status status;
-        struct kc_gpu *gpu = map->gpu;
+        struct kc_gpu_stream on = map->on;
         unsigned long long totals[KC_WD_NTOTALS];
         kc_wd_parted<typename Layout::key> parted = parted_of(map, s);
         parted.answers = s->values[s->npasses - 1];
         parted.missing = missing;
-        KC_TRY(kc_wd_clear_totals(gpu, map->totals, err));
+        KC_TRY(kc_wd_clear_totals(on, map->totals, err));
         KC_TRY((has_single_slots(map) ? launch_retrieve<Layout, true>(map, s, &parted, err)
                                       : launch_retrieve<Layout, false>(map, s, &parted, err)));
-        KC_TRY(kc_gpu_read(gpu, totals, map->totals, KC_WD_NTOTALS, err));
+        KC_TRY(kc_gpu_read(on, totals, map->totals, KC_WD_NTOTALS, err));
         *nfound += totals[KC_WD_NHIT];
 out:
         return status;
@@ -381,22 +540,28 @@ out:
 
 template <class Layout>
 enum kc_status kc_wd_bulk_retrieve(const kc_wd_map<Layout> *map, const typename Layout::key *keys,
-                                   uint64_t n, uint32_t missing, uint32_t *values, uint64_t *nfound,
+                                   uint32_t *values, uint64_t n, uint32_t missing, uint64_t *nfound,
                                    struct kc_error *err)
 {
         enum kc_status status;
+        struct kc_error refusal = {};
         slice<Layout> s = {};
         uint64_t all = 0;
         if (!goes_in_parts(map, n))
-                return kc_wd_retrieve(map, keys, n, missing, values, NULL, nfound, err);
-        KC_TRY(slice_new(map, &s, n, true, err));
+                return kc_wd_retrieve(map, keys, values, n, missing, NULL, nfound, err);
+        status = slice_new(map, &s, n, true, &refusal);
+        if (status == KC_ENOMEM) {
+                slice_free(&s);
+                return kc_wd_retrieve(map, keys, values, n, missing, NULL, nfound, err);
+        }
+        KC_TRY(status == KC_OK ? KC_OK : kc_fail_as(err, &refusal));
         for (uint64_t at = 0; at < n; at += s.cap) {
                 uint64_t own = std::min(s.cap, n - at);
                 KC_TRY(split(map, keys + at, NULL, (uint32_t)own, &s, err));
                 KC_TRY(retrieve_split(map, missing, &s, &all, err));
                 KC_TRY(bring_back(&s, values + at, err));
         }
-        KC_TRY(KC_CUDA(cudaStreamSynchronize(map->gpu->stream)));
+        KC_TRY(KC_CUDA(cudaStreamSynchronize(map->on.stream)));
         if (nfound != NULL)
                 *nfound = all;
 out:
@@ -406,10 +571,10 @@ out:
 
 #define INSTANTIATE(Layout) \
         template int kc_wd_bulk_part_bits<Layout>(const struct kc_gpu *, uint64_t, uint32_t); \
-        template enum kc_status kc_wd_bulk_put(kc_wd_map<Layout> *, enum kc_wd_mode, \
-                                               const typename Layout::key *, const uint32_t *, \
-                                               uint64_t, struct kc_error *); \
+        template enum kc_status kc_wd_bulk_put(kc_wd_map<Layout> *, const typename Layout::key *, \
+                                               const uint32_t *, uint64_t, enum kc_wd_mode, \
+                                               uint32_t *, struct kc_error *); \
         template enum kc_status kc_wd_bulk_retrieve( \
-                const kc_wd_map<Layout> *, const typename Layout::key *, uint64_t, uint32_t, \
-                uint32_t *, uint64_t *, struct kc_error *);
+                const kc_wd_map<Layout> *, const typename Layout::key *, uint32_t *, uint64_t, \
+                uint32_t, uint64_t *, struct kc_error *);
 KC_WD_LAYOUTS(INSTANTIATE)

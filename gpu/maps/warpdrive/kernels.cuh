@@ -21,10 +21,10 @@ enum { KC_WD_THREADS = 256 };
 /* What a launch adds to map->totals. */
 enum { KC_WD_NCLAIMED, KC_WD_NREFUSED, KC_WD_NHIT, KC_WD_NTOTALS };
 
-static inline enum kc_status kc_wd_clear_totals(struct kc_gpu *gpu, unsigned long long *totals,
+static inline enum kc_status kc_wd_clear_totals(struct kc_gpu_stream on, unsigned long long *totals,
                                                 struct kc_error *err)
 {
-        return KC_CUDA(cudaMemsetAsync(totals, 0, KC_WD_NTOTALS * sizeof *totals, gpu->stream));
+        return KC_CUDA(cudaMemsetAsync(totals, 0, KC_WD_NTOTALS * sizeof *totals, on.stream));
 }
 
 /* Make room for the counts that adding these weights (NULL: 1 each) can make wrap. */

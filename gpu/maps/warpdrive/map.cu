@@ -1,6 +1,7 @@
 #include "gpu/maps/warpdrive/storage.cuh"
 
 #include <algorithm>
+#include <new>
 
 enum { THREADS = KC_WD_THREADS, REBUILDS = 4 };
 static const uint64_t CHUNK_NSLOTS = 1 << 22; /* moved between tables at a time */
@@ -16,16 +17,16 @@ static enum kc_status expect_weights(kc_wd_map<kc_wd_words> *map, const uint32_t
                                      uint64_t n, struct kc_error *err)
 {
         enum kc_status status;
-        struct kc_gpu *gpu = map->gpu;
+        struct kc_gpu_stream on = map->on;
         unsigned long long sums[KC_WD_NTOTALS] = { n };
         if (weights != NULL) {
-                KC_TRY(kc_wd_clear_totals(gpu, map->totals, err));
-                wd_sum_kernel<<<8 * gpu->nmultiprocessors, THREADS, 0, gpu->stream>>>(weights, n,
-                                                                                      map->totals);
+                KC_TRY(kc_wd_clear_totals(on, map->totals, err));
+                wd_sum_kernel<<<8 * on.gpu->nmultiprocessors, THREADS, 0, on.stream>>>(weights, n,
+                                                                                       map->totals);
                 KC_TRY(KC_LAUNCHED());
-                KC_TRY(kc_gpu_read(gpu, sums, map->totals, KC_WD_NTOTALS, err));
+                KC_TRY(kc_gpu_read(on, sums, map->totals, KC_WD_NTOTALS, err));
         }
-        KC_TRY(grow_wraps(gpu, &map->view.slots, map->nslots, map->weight + sums[0], err));
+        KC_TRY(grow_wraps(on, &map->view.slots, map->nslots, map->weight + sums[0], err));
         map->weight += sums[0];
 out:
         return status;
@@ -49,7 +50,7 @@ static enum kc_status expect_pairs(kc_wd_map<kc_wd_words> *map, uint64_t weight,
                                    struct kc_error *err)
 {
         map->weight = weight;
-        return grow_wraps(map->gpu, &map->view.slots, map->nslots, weight, err);
+        return grow_wraps(map->on, &map->view.slots, map->nslots, weight, err);
 }
 
 /* ---- making ---- */
@@ -67,7 +68,8 @@ static enum kc_status set_shape(kc_wd_map<Layout> *map, struct kc_error *err)
         s->seed = o->seed;
         uint64_t nwindows = per_part / s->group + (per_part % s->group != 0);
         if (nwindows > UINT32_MAX / 2 || s->part_bits > KC_WD_MAX_PART_BITS)
-                return kc_fail(err, KC_EUSAGE, "a map of %llu slots in 2^%d parts cannot be",
+                return kc_fail(err, KC_EUSAGE,
+                               "WarpDrive map: %llu slots in 2^%d parts are too many",
                                (unsigned long long)o->capacity, o->part_bits);
         s->nwindows = kc_wd_prime_from((uint32_t)nwindows);
         uint32_t all = std::min((uint64_t)s->nwindows * s->linear, (uint64_t)UINT32_MAX / 64);
@@ -79,7 +81,7 @@ static enum kc_status set_shape(kc_wd_map<Layout> *map, struct kc_error *err)
                     (*word = kc_wd_divide(s)).count_bits < (int)KC_WD_MIN_COUNT_BITS)
                         return kc_fail(
                                 err, KC_EUSAGE,
-                                "words of remainder and count: %d bits of key and %u windows "
+                                "WarpDrive map: words of remainder and count: %d bits of key and %u windows "
                                 "leave too few for the count",
                                 s->key_bits, s->nwindows);
         }
@@ -99,43 +101,58 @@ static struct kc_wd_options with_defaults(const struct kc_wd_options *options)
 }
 
 template <class Layout>
-enum kc_status kc_wd_new(kc_wd_map<Layout> *map, struct kc_gpu *gpu,
-                         const struct kc_wd_options *options, struct kc_error *err)
+static enum kc_status take_memory(kc_wd_map<Layout> *map, struct kc_error *err)
 {
         enum kc_status status;
-        *map = {};
-        map->gpu = gpu;
-        map->options = with_defaults<Layout>(options);
         uint32_t group = map->options.group;
         if (group > 32 || (group & (group - 1)) != 0)
-                return kc_fail(err, KC_EUSAGE, "windows of %u slots cannot be", group);
+                return kc_fail(err, KC_EUSAGE,
+                               "WarpDrive map: a window has 1, 2, 4, 8, 16 or 32 slots, not %u",
+                               group);
         KC_TRY(set_shape(map, err));
-        KC_TRY(slots_new(gpu, &map->view.slots, map->nslots, err));
-        KC_TRY(kc_gpu_new(gpu, &map->view.odd, 1, err));
-        KC_TRY(kc_gpu_new(gpu, &map->totals, KC_WD_NTOTALS, err));
+        KC_TRY(slots_new(map->on, &map->view.slots, map->nslots, err));
+        KC_TRY(kc_gpu_new(map->on, &map->view.odd, 1, err));
+        KC_TRY(kc_gpu_new(map->on, &map->totals, KC_WD_NTOTALS, err));
         KC_TRY(kc_wd_clear(map, err));
 out:
-        if (status != KC_OK)
-                kc_wd_free(map);
+        return status;
+}
+
+template <class Layout>
+enum kc_status kc_wd_new(kc_wd_map<Layout> **map, struct kc_gpu *gpu,
+                         const struct kc_wd_options *options, cudaStream_t stream,
+                         struct kc_error *err)
+{
+        *map = NULL;
+        kc_wd_map<Layout> *fresh = new (std::nothrow) kc_wd_map<Layout>();
+        if (fresh == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        fresh->on = { gpu, stream };
+        fresh->options = with_defaults<Layout>(options);
+        enum kc_status status = take_memory(fresh, err);
+        if (status == KC_OK)
+                *map = fresh;
+        else
+                kc_wd_free(fresh);
         return status;
 }
 
 template <class Layout> void kc_wd_free(kc_wd_map<Layout> *map)
 {
-        if (map->gpu != NULL) {
-                slots_free(map->gpu, &map->view.slots, map->nslots);
-                kc_gpu_delete(map->gpu, map->view.odd, 1);
-                kc_gpu_delete(map->gpu, map->totals, KC_WD_NTOTALS);
-        }
-        *map = {};
+        if (map == NULL)
+                return;
+        slots_free(map->on, &map->view.slots, map->nslots);
+        kc_gpu_delete(map->on, map->view.odd, 1);
+        kc_gpu_delete(map->on, map->totals, KC_WD_NTOTALS);
+        delete map;
 }
 
 template <class Layout> enum kc_status kc_wd_clear(kc_wd_map<Layout> *map, struct kc_error *err)
 {
         enum kc_status status;
         map->nkeys = map->ntombs = map->weight = 0;
-        KC_TRY(slots_clear(map->gpu, &map->view.slots, map->nslots, err));
-        KC_TRY(KC_CUDA(cudaMemsetAsync(map->view.odd, 0, sizeof *map->view.odd, map->gpu->stream)));
+        KC_TRY(slots_clear(map->on, &map->view.slots, map->nslots, err));
+        KC_TRY(KC_CUDA(cudaMemsetAsync(map->view.odd, 0, sizeof *map->view.odd, map->on.stream)));
 out:
         return status;
 }
@@ -152,7 +169,7 @@ static enum kc_status grid_for(const kc_wd_map<Layout> *map, Kernel *kernel, uin
                 KC_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, kernel, THREADS, 0));
         if (map->options.blocks_per_sm != 0)
                 per_sm = (int)map->options.blocks_per_sm;
-        uint64_t resident = (uint64_t)std::max(per_sm, 1) * map->gpu->nmultiprocessors;
+        uint64_t resident = (uint64_t)std::max(per_sm, 1) * map->on.gpu->nmultiprocessors;
         *grid = (unsigned)std::min((n + THREADS - 1) / THREADS, resident);
         return status;
 }
@@ -164,7 +181,7 @@ static enum kc_status launch_put(const kc_wd_map<Layout> *map,
 {
         enum kc_status status;
         unsigned grid;
-        cudaStream_t stream = map->gpu->stream;
+        cudaStream_t stream = map->on.stream;
         KC_TRY(grid_for(map, wd_put_kernel<Layout, G>, batch->n, &grid, err));
         wd_put_kernel<Layout, G><<<grid, THREADS, 0, stream>>>(map->view, *batch, mode);
         KC_TRY(KC_LAUNCHED());
@@ -179,7 +196,7 @@ static enum kc_status launch_retrieve(const kc_wd_map<Layout> *map,
 {
         enum kc_status status;
         unsigned grid;
-        cudaStream_t stream = map->gpu->stream;
+        cudaStream_t stream = map->on.stream;
         KC_TRY(grid_for(map, wd_retrieve_kernel<Layout, G>, batch->n, &grid, err));
         wd_retrieve_kernel<Layout, G><<<grid, THREADS, 0, stream>>>(map->view, *batch, *answers);
         KC_TRY(KC_LAUNCHED());
@@ -194,7 +211,7 @@ static enum kc_status launch_erase(const kc_wd_map<Layout> *map,
 {
         enum kc_status status;
         unsigned grid;
-        cudaStream_t stream = map->gpu->stream;
+        cudaStream_t stream = map->on.stream;
         KC_TRY(grid_for(map, wd_erase_kernel<Layout, G>, batch->n, &grid, err));
         wd_erase_kernel<Layout, G><<<grid, THREADS, 0, stream>>>(map->view, *batch);
         KC_TRY(KC_LAUNCHED());
@@ -219,9 +236,9 @@ static enum kc_status put_once(kc_wd_map<Layout> *map, enum kc_wd_mode mode,
 {
         enum kc_status status;
         unsigned long long totals[KC_WD_NTOTALS];
-        KC_TRY(kc_wd_clear_totals(map->gpu, map->totals, err));
+        KC_TRY(kc_wd_clear_totals(map->on, map->totals, err));
         KC_TRY(BY_GROUP(launch_put, map, batch, mode, err));
-        KC_TRY(kc_gpu_read(map->gpu, totals, map->totals, KC_WD_NTOTALS, err));
+        KC_TRY(kc_gpu_read(map->on, totals, map->totals, KC_WD_NTOTALS, err));
         map->nkeys += totals[KC_WD_NCLAIMED];
         *nrefused = totals[KC_WD_NREFUSED];
 out:
@@ -242,12 +259,12 @@ static kc_wd_batch<typename Layout::key> batch_of(const kc_wd_map<Layout> *map,
 }
 
 /* Bits for the refused of n keys. */
-static enum kc_status bits_new(struct kc_gpu *gpu, uint32_t **bits, uint64_t n,
+static enum kc_status bits_new(struct kc_gpu_stream on, uint32_t **bits, uint64_t n,
                                struct kc_error *err)
 {
         enum kc_status status;
-        KC_TRY(kc_gpu_new(gpu, bits, (n + 31) / 32, err));
-        KC_TRY(KC_CUDA(cudaMemsetAsync(*bits, 0, (n + 31) / 32 * 4, gpu->stream)));
+        KC_TRY(kc_gpu_new(on, bits, (n + 31) / 32, err));
+        KC_TRY(KC_CUDA(cudaMemsetAsync(*bits, 0, (n + 31) / 32 * 4, on.stream)));
 out:
         return status;
 }
@@ -272,51 +289,73 @@ static enum kc_status put_again(kc_wd_map<Layout> *map, enum kc_wd_mode mode,
         for (int i = 0; nrefused != 0; i++) {
                 if (i >= map->options.max_rebuilds || map->nkeys >= map->nslots)
                         KC_TRY(fail_full(err, nrefused, map->nkeys, map->nslots));
-                KC_TRY(bits_new(map->gpu, &next, batch.n, err));
+                KC_TRY(bits_new(map->on, &next, batch.n, err));
                 KC_TRY(kc_wd_rebuild(map, 0, err));
                 batch.todo = *bits;
                 batch.refused = next;
                 batch.totals = map->totals;
                 KC_TRY(put_once(map, mode, &batch, &nrefused, err));
                 std::swap(*bits, next);
-                kc_gpu_delete(map->gpu, next, (batch.n + 31) / 32);
+                kc_gpu_delete(map->on, next, (batch.n + 31) / 32);
                 next = NULL;
         }
 out:
-        kc_gpu_delete(map->gpu, next, (batch.n + 31) / 32);
+        kc_gpu_delete(map->on, next, (batch.n + 31) / 32);
         return status;
 }
 
+/* refused: see kc_wd_put; bits: the refused keys, NULL: all. */
+static void report_refused(struct kc_gpu_stream on, uint32_t *refused, const uint32_t *bits,
+                           uint64_t n)
+{
+        struct kc_error error, *err = &error; /* the caller is reporting another error */
+        const size_t nbytes = (n + 31) / 32 * sizeof *bits;
+        if (refused != NULL && bits != NULL)
+                (void)KC_CUDA(cudaMemcpyAsync(refused, bits, nbytes, cudaMemcpyDeviceToDevice,
+                                              on.stream));
+        else if (refused != NULL)
+                (void)KC_CUDA(cudaMemsetAsync(refused, 0xff, nbytes, on.stream));
+}
+
 template <class Layout>
-enum kc_status kc_wd_put(kc_wd_map<Layout> *map, enum kc_wd_mode mode,
-                         const typename Layout::key *keys, const uint32_t *values, uint64_t n,
+enum kc_status kc_wd_put(kc_wd_map<Layout> *map, const typename Layout::key *keys,
+                         const uint32_t *values, uint64_t n, enum kc_wd_mode mode,
                          uint32_t *refused, struct kc_error *err)
 {
         enum kc_status status;
         kc_wd_batch<typename Layout::key> batch = batch_of(map, keys, values, n);
         uint32_t *bits = NULL;
         uint64_t nrefused = 0;
+        bool tried = false;
         if (n == 0)
                 return KC_OK;
         if (Layout::COUNTS_ONLY && mode != KC_WD_ADD)
-                return kc_fail(err, KC_EUSAGE, "words of remainder and count only add");
-        KC_TRY(bits_new(map->gpu, &bits, n, err));
+                return kc_fail(err, KC_EUSAGE,
+                               "WarpDrive map: words of remainder and count only add");
+        KC_TRY(bits_new(map->on, &bits, n, err));
         KC_TRY(kc_wd_expect_weights(map, values, n, err));
         batch.refused = bits;
+        tried = true;
         KC_TRY(put_once(map, mode, &batch, &nrefused, err));
         if (nrefused != 0)
                 status = put_again(map, mode, batch, &bits, nrefused, err);
-        if (status == KC_ENOMEM && refused != NULL)
-                (void)KC_CUDA(cudaMemcpyAsync(refused, bits, (n + 31) / 32 * 4,
-                                              cudaMemcpyDeviceToDevice, map->gpu->stream));
 out:
-        kc_gpu_delete(map->gpu, bits, (n + 31) / 32);
+        if (status == KC_ENOMEM)
+                report_refused(map->on, refused, tried ? bits : NULL, n);
+        kc_gpu_delete(map->on, bits, (n + 31) / 32);
         return status;
 }
 
 template <class Layout>
+enum kc_status kc_wd_insert(kc_wd_map<Layout> *map, const typename Layout::key *keys,
+                            const uint32_t *values, uint64_t n, struct kc_error *err)
+{
+        return kc_wd_put(map, keys, values, n, KC_WD_INSERT, NULL, err);
+}
+
+template <class Layout>
 enum kc_status kc_wd_retrieve(const kc_wd_map<Layout> *map, const typename Layout::key *keys,
-                              uint64_t n, uint32_t missing, uint32_t *values, uint8_t *found,
+                              uint32_t *values, uint64_t n, uint32_t missing, uint8_t *found,
                               uint64_t *nfound, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
@@ -325,9 +364,9 @@ enum kc_status kc_wd_retrieve(const kc_wd_map<Layout> *map, const typename Layou
         unsigned long long totals[KC_WD_NTOTALS] = {};
         if (n == 0)
                 goto out;
-        KC_TRY(kc_wd_clear_totals(map->gpu, map->totals, err));
+        KC_TRY(kc_wd_clear_totals(map->on, map->totals, err));
         KC_TRY(BY_GROUP(launch_retrieve, map, &batch, &answers, err));
-        KC_TRY(kc_gpu_read(map->gpu, totals, map->totals, KC_WD_NTOTALS, err));
+        KC_TRY(kc_gpu_read(map->on, totals, map->totals, KC_WD_NTOTALS, err));
 out:
         if (nfound != NULL)
                 *nfound = totals[KC_WD_NHIT];
@@ -335,22 +374,27 @@ out:
 }
 
 template <class Layout>
+enum kc_status kc_wd_find(const kc_wd_map<Layout> *map, const typename Layout::key *keys,
+                          uint32_t *values, uint64_t n, struct kc_error *err)
+{
+        return kc_wd_retrieve(map, keys, values, n, KC_WD_ABSENT, NULL, NULL, err);
+}
+
+template <class Layout>
 enum kc_status kc_wd_erase(kc_wd_map<Layout> *map, const typename Layout::key *keys, uint64_t n,
-                           uint64_t *nerased, struct kc_error *err)
+                           struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         kc_wd_batch<typename Layout::key> batch = batch_of(map, keys, NULL, n);
-        unsigned long long totals[KC_WD_NTOTALS] = {};
+        unsigned long long totals[KC_WD_NTOTALS];
         if (n == 0)
-                goto out;
-        KC_TRY(kc_wd_clear_totals(map->gpu, map->totals, err));
+                return KC_OK;
+        KC_TRY(kc_wd_clear_totals(map->on, map->totals, err));
         KC_TRY(BY_GROUP(launch_erase, map, &batch, err));
-        KC_TRY(kc_gpu_read(map->gpu, totals, map->totals, KC_WD_NTOTALS, err));
+        KC_TRY(kc_gpu_read(map->on, totals, map->totals, KC_WD_NTOTALS, err));
         map->nkeys -= totals[KC_WD_NHIT];
         map->ntombs += totals[KC_WD_NHIT];
 out:
-        if (nerased != NULL)
-                *nerased = totals[KC_WD_NHIT];
         return status;
 }
 
@@ -395,11 +439,11 @@ static enum kc_status export_range(const kc_wd_map<Layout> *map, uint64_t begin,
         enum kc_status status;
         unsigned long long totals[KC_WD_NTOTALS];
         unsigned grid = kc_ceil_div(end - begin + KC_WD_NODD, THREADS);
-        KC_TRY(kc_wd_clear_totals(map->gpu, map->totals, err));
-        wd_export_kernel<Layout><<<grid, THREADS, 0, map->gpu->stream>>>(
-                map->view, begin, end, keys, values, cap, map->totals);
+        KC_TRY(kc_wd_clear_totals(map->on, map->totals, err));
+        wd_export_kernel<Layout><<<grid, THREADS, 0, map->on.stream>>>(map->view, begin, end, keys,
+                                                                       values, cap, map->totals);
         KC_TRY(KC_LAUNCHED());
-        KC_TRY(kc_gpu_read(map->gpu, totals, map->totals, KC_WD_NTOTALS, err));
+        KC_TRY(kc_gpu_read(map->on, totals, map->totals, KC_WD_NTOTALS, err));
         *n = totals[0];
 out:
         return status;
@@ -425,23 +469,23 @@ template <class Key> struct pouring {
 } // namespace
 
 template <class Key>
-static enum kc_status pouring_new(struct kc_gpu *gpu, pouring<Key> *p, uint64_t nslots,
+static enum kc_status pouring_new(struct kc_gpu_stream on, pouring<Key> *p, uint64_t nslots,
                                   struct kc_error *err)
 {
         enum kc_status status;
         p->cap = std::min(nslots, CHUNK_NSLOTS) + KC_WD_NODD;
-        KC_TRY(kc_gpu_new(gpu, &p->keys, p->cap, err));
-        KC_TRY(kc_gpu_new(gpu, &p->values, p->cap, err));
-        KC_TRY(bits_new(gpu, &p->bits, p->cap, err));
+        KC_TRY(kc_gpu_new(on, &p->keys, p->cap, err));
+        KC_TRY(kc_gpu_new(on, &p->values, p->cap, err));
+        KC_TRY(bits_new(on, &p->bits, p->cap, err));
 out:
         return status;
 }
 
-template <class Key> static void pouring_free(struct kc_gpu *gpu, pouring<Key> *p)
+template <class Key> static void pouring_free(struct kc_gpu_stream on, pouring<Key> *p)
 {
-        kc_gpu_delete(gpu, p->bits, (p->cap + 31) / 32);
-        kc_gpu_delete(gpu, p->values, p->cap);
-        kc_gpu_delete(gpu, p->keys, p->cap);
+        kc_gpu_delete(on, p->bits, (p->cap + 31) / 32);
+        kc_gpu_delete(on, p->values, p->cap);
+        kc_gpu_delete(on, p->keys, p->cap);
 }
 
 /* Move all pairs of `from` to the empty map `to`; *nrefused: how many found no room. */
@@ -474,46 +518,52 @@ template <class Layout>
 enum kc_status kc_wd_rebuild(kc_wd_map<Layout> *map, uint64_t capacity, struct kc_error *err)
 {
         enum kc_status status;
-        kc_wd_map<Layout> fresh = {};
+        kc_wd_map<Layout> *fresh = NULL;
         pouring<typename Layout::key> p = {};
         struct kc_wd_options options = map->options;
         uint64_t nrefused = 1, nrebuilds = map->nrebuilds;
         options.capacity = capacity != 0 ? capacity : options.capacity;
-        KC_TRY(pouring_new(map->gpu, &p, map->nslots, err));
+        KC_TRY(pouring_new(map->on, &p, map->nslots, err));
         for (int i = 0; nrefused != 0; i++) {
                 if (i == REBUILDS)
-                        KC_TRY(fail_full(err, nrefused, fresh.nkeys, fresh.nslots));
-                kc_wd_free(&fresh);
+                        KC_TRY(fail_full(err, nrefused, fresh->nkeys, fresh->nslots));
+                kc_wd_free(fresh);
                 options.seed = next_seed(options.seed);
-                KC_TRY(kc_wd_new(&fresh, map->gpu, &options, err));
-                KC_TRY(expect_pairs(&fresh, map->weight, err));
-                KC_TRY(pour(map, &fresh, &p, &nrefused, err));
+                KC_TRY(kc_wd_new(&fresh, map->on.gpu, &options, map->on.stream, err));
+                KC_TRY(expect_pairs(fresh, map->weight, err));
+                KC_TRY(pour(map, fresh, &p, &nrefused, err));
                 nrebuilds++;
         }
-        fresh.nrebuilds = nrebuilds;
-        std::swap(*map, fresh);
+        fresh->nrebuilds = nrebuilds;
+        std::swap(*map, *fresh);
 out:
-        kc_wd_free(&fresh);
-        pouring_free(map->gpu, &p);
+        kc_wd_free(fresh);
+        pouring_free(map->on, &p);
         return status;
 }
 
 #define INSTANTIATE(Layout) \
-        template enum kc_status kc_wd_new(kc_wd_map<Layout> *, struct kc_gpu *, \
-                                          const struct kc_wd_options *, struct kc_error *); \
+        template enum kc_status kc_wd_new(kc_wd_map<Layout> **, struct kc_gpu *, \
+                                          const struct kc_wd_options *, cudaStream_t, \
+                                          struct kc_error *); \
         template void kc_wd_free(kc_wd_map<Layout> *); \
         template enum kc_status kc_wd_clear(kc_wd_map<Layout> *, struct kc_error *); \
-        template enum kc_status kc_wd_put(kc_wd_map<Layout> *, enum kc_wd_mode, \
-                                          const typename Layout::key *, const uint32_t *, \
-                                          uint64_t, uint32_t *, struct kc_error *); \
+        template enum kc_status kc_wd_insert(kc_wd_map<Layout> *, const typename Layout::key *, \
+                                             const uint32_t *, uint64_t, struct kc_error *); \
+        template enum kc_status kc_wd_find(const kc_wd_map<Layout> *, \
+                                           const typename Layout::key *, uint32_t *, uint64_t, \
+                                           struct kc_error *); \
+        template enum kc_status kc_wd_erase(kc_wd_map<Layout> *, const typename Layout::key *, \
+                                            uint64_t, struct kc_error *); \
+        template enum kc_status kc_wd_export(const kc_wd_map<Layout> *, typename Layout::key *, \
+                                             uint32_t *, uint64_t, uint64_t *, struct kc_error *); \
+        template enum kc_status kc_wd_rebuild(kc_wd_map<Layout> *, uint64_t, struct kc_error *); \
+        template enum kc_status kc_wd_put(kc_wd_map<Layout> *, const typename Layout::key *, \
+                                          const uint32_t *, uint64_t, enum kc_wd_mode, uint32_t *, \
+                                          struct kc_error *); \
         template enum kc_status kc_wd_expect_weights(kc_wd_map<Layout> *, const uint32_t *, \
                                                      uint64_t, struct kc_error *); \
         template enum kc_status kc_wd_retrieve( \
-                const kc_wd_map<Layout> *, const typename Layout::key *, uint64_t, uint32_t, \
-                uint32_t *, uint8_t *, uint64_t *, struct kc_error *); \
-        template enum kc_status kc_wd_erase(kc_wd_map<Layout> *, const typename Layout::key *, \
-                                            uint64_t, uint64_t *, struct kc_error *); \
-        template enum kc_status kc_wd_rebuild(kc_wd_map<Layout> *, uint64_t, struct kc_error *); \
-        template enum kc_status kc_wd_export(const kc_wd_map<Layout> *, typename Layout::key *, \
-                                             uint32_t *, uint64_t, uint64_t *, struct kc_error *);
+                const kc_wd_map<Layout> *, const typename Layout::key *, uint32_t *, uint64_t, \
+                uint32_t, uint8_t *, uint64_t *, struct kc_error *);
 KC_WD_LAYOUTS(INSTANTIATE)

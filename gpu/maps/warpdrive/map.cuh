@@ -17,6 +17,18 @@
  *
  * Source: Juenger et al., WarpDrive (2018), sections II to V; for the differences see
  * docs/papers.md.
+ *
+ * Example:
+ *
+ *      struct kc_wd_options options = {};
+ *      kc_wd_map<kc_wd_near64> *map = NULL;
+ *      options.capacity = n + n / 4;
+ *      KC_TRY(kc_wd_new(&map, gpu, &options, stream, err));
+ *      KC_TRY(kc_wd_insert(map, keys, values, n, err));        arrays in device memory
+ *      KC_TRY(kc_wd_find(map, sought, found, nsought, err));
+ *      ... found[i] is KC_WD_ABSENT if there is no key sought[i]
+ *   out:
+ *      kc_wd_free(map);
  */
 #ifndef KC_GPU_MAPS_WARPDRIVE_MAP_CUH
 #define KC_GPU_MAPS_WARPDRIVE_MAP_CUH
@@ -25,6 +37,10 @@
 #include "gpu/maps/warpdrive/slots.cuh"
 
 enum { KC_WD_MAX_PART_BITS = 18 };
+
+/* The value of an absent key. Where a present one may have the value 0, too, kc_wd_retrieve tells
+ * the two apart. */
+enum : uint32_t { KC_WD_ABSENT = 0 };
 
 struct kc_wd_options {
         uint64_t capacity;   /* minimum number of slots; the number of windows is made prime */
@@ -57,7 +73,7 @@ template <class Layout> struct kc_wd_view {
 
 /* Callers may read the fields. */
 template <class Layout> struct kc_wd_map {
-        struct kc_gpu *gpu;
+        struct kc_gpu_stream on;
         struct kc_wd_options options;
         kc_wd_view<Layout> view;
         uint64_t nslots;
@@ -68,15 +84,82 @@ template <class Layout> struct kc_wd_map {
 };
 
 /*
- * Make an empty map. Free it even if that fails; freeing a zeroed map does nothing. One host thread
- * at a time uses it, and gpu must outlive it. KC_ENOMEM; KC_EUSAGE for invalid options, such as
- * remainder words without 8 bits left for the count (see kc_wd_words). All calls: KC_EDEVICE.
+ * ---- the common part: the same functions in all five maps ----
+ *
+ * Arrays are in device memory and remain the caller's; n is in elements and may be 0. A map belongs
+ * to one stream: its work and its memory are ordered there, and arrays must be ready in that order.
+ * All calls of this map wait for their work, except kc_wd_clear. One host thread at a time uses a
+ * map and its kc_gpu. Every call may return KC_EDEVICE; the contents of the map are then undefined,
+ * and it can only be freed.
+ */
+
+/*
+ * Make an empty map.
+ *   map      out: to be freed with kc_wd_free; NULL on failure
+ *   gpu      an open device, which must outlive the map
+ *   options  copied
+ *   stream   of that device; must outlive the map
+ * KC_EUSAGE for invalid options, such as remainder words without 8 bits left for the count (see
+ * kc_wd_words); KC_ENOMEM.
  */
 template <class Layout>
-enum kc_status kc_wd_new(kc_wd_map<Layout> *map, struct kc_gpu *gpu,
-                         const struct kc_wd_options *options, struct kc_error *err);
+enum kc_status kc_wd_new(kc_wd_map<Layout> **map, struct kc_gpu *gpu,
+                         const struct kc_wd_options *options, cudaStream_t stream,
+                         struct kc_error *err);
+
+/* NULL is fine. */
 template <class Layout> void kc_wd_free(kc_wd_map<Layout> *map);
+
+/* Remove all keys; the slots stay. */
 template <class Layout> enum kc_status kc_wd_clear(kc_wd_map<Layout> *map, struct kc_error *err);
+
+/*
+ * Set the values of n keys, whether they are present or not: kc_wd_put with KC_WD_INSERT. If a key
+ * occurs several times, any one of its values stays.
+ *   keys    in, [n]
+ *   values  in, [n]; NULL: 1 each
+ * KC_ENOMEM if keys found no room even after rebuilding, or there is no memory to rebuild: all
+ * others are in, no key that was present is lost, and the whole batch may be inserted again after
+ * kc_wd_rebuild. KC_EUSAGE if the layout only keeps counts.
+ */
+template <class Layout>
+enum kc_status kc_wd_insert(kc_wd_map<Layout> *map, const typename Layout::key *keys,
+                            const uint32_t *values, uint64_t n, struct kc_error *err);
+
+/*
+ * Look n keys up.
+ *   keys    in, [n]
+ *   values  out, [n]: KC_WD_ABSENT for an absent key
+ */
+template <class Layout>
+enum kc_status kc_wd_find(const kc_wd_map<Layout> *map, const typename Layout::key *keys,
+                          uint32_t *values, uint64_t n, struct kc_error *err);
+
+/* Erase n keys [n], leaving tombstones; absent ones are ignored. map->nkeys tells how many were
+ * present. */
+template <class Layout>
+enum kc_status kc_wd_erase(kc_wd_map<Layout> *map, const typename Layout::key *keys, uint64_t n,
+                           struct kc_error *err);
+
+/*
+ * Copy all pairs, in no particular order.
+ *   keys, values  out, [cap]
+ *   n             out, host: how many there are, even if more than cap
+ */
+template <class Layout>
+enum kc_status kc_wd_export(const kc_wd_map<Layout> *map, typename Layout::key *keys,
+                            uint32_t *values, uint64_t cap, uint64_t *n, struct kc_error *err);
+
+/*
+ * Move all pairs to a new table with another hash function; tombstones are dropped.
+ *   capacity  as in the options; 0: as now
+ * The old table exists until the new one is complete, and is kept on failure: KC_ENOMEM if the keys
+ * find no room or both tables do not fit in memory; KC_EUSAGE as in kc_wd_new.
+ */
+template <class Layout>
+enum kc_status kc_wd_rebuild(kc_wd_map<Layout> *map, uint64_t capacity, struct kc_error *err);
+
+/* ---- beyond the common part ---- */
 
 /*
  * Put n keys: KC_WD_INSERT sets values, any one of several for the same key; KC_WD_ADD adds weights
@@ -85,47 +168,24 @@ template <class Layout> enum kc_status kc_wd_clear(kc_wd_map<Layout> *map, struc
  *   values   [n] device: values or weights; NULL: 1 each
  *   refused  out, [ceil(n / 32)] device: a bit for each key that was not put, set only with
  *            KC_ENOMEM; may be NULL
- * Returns KC_OK; KC_ENOMEM if keys found no room (all others are in) or there is no memory to
- * rebuild; KC_EUSAGE for KC_WD_INSERT if the layout only keeps counts; KC_EDEVICE.
+ * Errors as in kc_wd_insert.
  * Source: figure 3, changed so that a key after a tombstone is found before that is reused.
  */
 template <class Layout>
-enum kc_status kc_wd_put(kc_wd_map<Layout> *map, enum kc_wd_mode mode,
-                         const typename Layout::key *keys, const uint32_t *values, uint64_t n,
+enum kc_status kc_wd_put(kc_wd_map<Layout> *map, const typename Layout::key *keys,
+                         const uint32_t *values, uint64_t n, enum kc_wd_mode mode,
                          uint32_t *refused, struct kc_error *err);
 
 /*
  * Look n keys up.
- *   values  out, [n] device; `missing` if the key is absent
- *   found   out, [n] device: 1 or 0; may be NULL
- *   nfound  out, host; may be NULL
+ *   values   out, [n] device; `missing` if the key is absent
+ *   found    out, [n] device: 1 or 0; may be NULL
+ *   nfound   out, host; may be NULL
  */
 template <class Layout>
 enum kc_status kc_wd_retrieve(const kc_wd_map<Layout> *map, const typename Layout::key *keys,
-                              uint64_t n, uint32_t missing, uint32_t *values, uint8_t *found,
+                              uint32_t *values, uint64_t n, uint32_t missing, uint8_t *found,
                               uint64_t *nfound, struct kc_error *err);
-
-/* Erase n keys [device], leaving tombstones; *nerased (may be NULL): how many were present. */
-template <class Layout>
-enum kc_status kc_wd_erase(kc_wd_map<Layout> *map, const typename Layout::key *keys, uint64_t n,
-                           uint64_t *nerased, struct kc_error *err);
-
-/*
- * Put all pairs into a new table of `capacity` slots (0: as many as now) with another hash
- * function; tombstones are dropped. The old table exists until the new one is complete, and is kept
- * on failure: KC_ENOMEM if the keys find no room or both tables do not fit in memory.
- */
-template <class Layout>
-enum kc_status kc_wd_rebuild(kc_wd_map<Layout> *map, uint64_t capacity, struct kc_error *err);
-
-/*
- * All pairs, in no particular order.
- *   keys, values  out, [cap] device
- *   n             out, host: how many there are, even if more than cap
- */
-template <class Layout>
-enum kc_status kc_wd_export(const kc_wd_map<Layout> *map, typename Layout::key *keys,
-                            uint32_t *values, uint64_t cap, uint64_t *n, struct kc_error *err);
 
 /* ---- in bulk: bulk.cu ---- */
 
@@ -143,16 +203,16 @@ int kc_wd_bulk_part_bits(const struct kc_gpu *gpu, uint64_t capacity, uint32_t g
  * by part, then each block works on a part in its shared memory (the paper's section VI: several
  * smaller maps). Values come back in the order of the keys. This needs additional device memory for
  * slices of the batch, of 2^29 keys or as many as fit; each slice goes through the whole map. If
- * parts are too large, or keys too few to make it worthwhile, these call kc_wd_put and
- * kc_wd_retrieve.
+ * parts are too large, or keys too few to make it worthwhile, or there is no memory for slices,
+ * these call kc_wd_put and kc_wd_retrieve.
  */
 template <class Layout>
-enum kc_status kc_wd_bulk_put(kc_wd_map<Layout> *map, enum kc_wd_mode mode,
-                              const typename Layout::key *keys, const uint32_t *values, uint64_t n,
-                              struct kc_error *err);
+enum kc_status kc_wd_bulk_put(kc_wd_map<Layout> *map, const typename Layout::key *keys,
+                              const uint32_t *values, uint64_t n, enum kc_wd_mode mode,
+                              uint32_t *refused, struct kc_error *err);
 template <class Layout>
 enum kc_status kc_wd_bulk_retrieve(const kc_wd_map<Layout> *map, const typename Layout::key *keys,
-                                   uint64_t n, uint32_t missing, uint32_t *values, uint64_t *nfound,
+                                   uint32_t *values, uint64_t n, uint32_t missing, uint64_t *nfound,
                                    struct kc_error *err);
 
 #endif

@@ -346,6 +346,34 @@ static __device__ void kc_wd_go(const kc_wd_shape &shape, const kc_wd_own<Layout
         }
 }
 
+/*
+ * A block's part, from the map and, if it is to put keys, back to it.
+ *   memory, order     in shared memory, see kc_wd_own and kc_wd_queue
+ *   act(own, e), odd  as for kc_wd_go
+ */
+template <class Layout, bool SINGLE, bool PUTS, class Act, class Odd>
+static __device__ void kc_wd_do_part(const kc_wd_view<Layout> &map,
+                                     const kc_wd_parted<typename Layout::key> &batch,
+                                     unsigned char *memory, uint8_t *order, const Act &act,
+                                     const Odd &odd)
+{
+        const kc_wd_shape &shape = map.shape;
+        uint32_t begin = batch.begins[blockIdx.x], end = batch.begins[blockIdx.x + 1];
+        if (begin == end)
+                return;
+        kc_wd_own<Layout> own(map.slots, memory, blockIdx.x, shape.nwindows * shape.group,
+                              batch.fresh);
+        kc_wd_queue<Layout, SINGLE> queue(shape, own, batch, begin, end, order);
+        __syncthreads();
+        kc_wd_go<Layout, SINGLE>(
+                shape, own, &queue, [&](kc_wd_errand<Layout, SINGLE> *e) { return act(&own, e); },
+                odd);
+        if (PUTS) {
+                __syncthreads();
+                own.put_back();
+        }
+}
+
 template <class Layout, bool SINGLE>
 static __global__ void __launch_bounds__(KC_WD_PART_THREADS)
         wd_put_part_kernel(kc_wd_view<Layout> map, kc_wd_parted<typename Layout::key> batch,
@@ -354,34 +382,23 @@ static __global__ void __launch_bounds__(KC_WD_PART_THREADS)
         typedef typename Layout::key Key;
         extern __shared__ __align__(16) unsigned char memory[];
         __shared__ uint8_t order[KC_WD_PART_THREADS];
-        const kc_wd_shape &shape = map.shape;
-        uint32_t begin = batch.begins[blockIdx.x], end = batch.begins[blockIdx.x + 1];
         uint32_t nclaimed = 0;
-        if (begin == end)
-                return;
-        kc_wd_own<Layout> own(map.slots, memory, blockIdx.x, shape.nwindows * shape.group,
-                              batch.fresh);
-        auto put_odd = [&](uint32_t i, Key, uint32_t value, int which) {
-                if (which == KC_WD_ODD_REFUSED)
-                        kc_wd_refuse(shape, batch, i);
-                else
-                        nclaimed += kc_wd_put_odd(map.odd, which, value, mode);
-        };
-        kc_wd_queue<Layout, SINGLE> queue(shape, own, batch, begin, end, order);
-        __syncthreads();
-        kc_wd_go<Layout, SINGLE>(
-                shape, own, &queue,
-                [&](kc_wd_errand<Layout, SINGLE> *e) {
-                        enum kc_wd_fate fate = kc_wd_put_there(shape, &own, e, mode);
+        kc_wd_do_part<Layout, SINGLE, true>(
+                map, batch, memory, order,
+                [&](kc_wd_own<Layout> *own, kc_wd_errand<Layout, SINGLE> *e) {
+                        enum kc_wd_fate fate = kc_wd_put_there(map.shape, own, e, mode);
                         nclaimed += fate == KC_WD_NEW;
                         if (fate == KC_WD_NOWHERE)
-                                kc_wd_refuse(shape, batch, e->i);
+                                kc_wd_refuse(map.shape, batch, e->i);
                         return fate;
                 },
-                put_odd);
+                [&](uint32_t i, Key, uint32_t value, int which) {
+                        if (which == KC_WD_ODD_REFUSED)
+                                kc_wd_refuse(map.shape, batch, i);
+                        else
+                                nclaimed += kc_wd_put_odd(map.odd, which, value, mode);
+                });
         kc_wd_add_total(&batch.totals[KC_WD_NCLAIMED], nclaimed);
-        __syncthreads();
-        own.put_back();
 }
 
 template <class Layout, bool SINGLE>
@@ -391,32 +408,23 @@ static __global__ void __launch_bounds__(KC_WD_PART_THREADS)
         typedef typename Layout::key Key;
         extern __shared__ __align__(16) unsigned char memory[];
         __shared__ uint8_t order[KC_WD_PART_THREADS];
-        const kc_wd_shape &shape = map.shape;
-        uint32_t begin = batch.begins[blockIdx.x], end = batch.begins[blockIdx.x + 1];
         uint32_t nfound = 0;
-        if (begin == end)
-                return;
-        kc_wd_own<Layout> own(map.slots, memory, blockIdx.x, shape.nwindows * shape.group,
-                              batch.fresh);
         auto answer = [&](uint32_t i, bool found, uint32_t value) {
                 batch.answers[i] = found ? value : batch.missing;
                 nfound += found;
         };
-        auto answer_odd = [&](uint32_t i, Key, uint32_t, int which) {
-                bool found = which != KC_WD_ODD_REFUSED && map.odd->there[which] != 0;
-                answer(i, found, found ? map.odd->values[which] : 0);
-        };
-        kc_wd_queue<Layout, SINGLE> queue(shape, own, batch, begin, end, order);
-        __syncthreads();
-        kc_wd_go<Layout, SINGLE>(
-                shape, own, &queue,
-                [&](kc_wd_errand<Layout, SINGLE> *e) {
-                        enum kc_wd_fate fate = kc_wd_seek_there(shape, own, e);
+        kc_wd_do_part<Layout, SINGLE, false>(
+                map, batch, memory, order,
+                [&](const kc_wd_own<Layout> *own, kc_wd_errand<Layout, SINGLE> *e) {
+                        enum kc_wd_fate fate = kc_wd_seek_there(map.shape, *own, e);
                         if (fate >= KC_WD_DONE)
                                 answer(e->i, fate == KC_WD_DONE, e->value);
                         return fate;
                 },
-                answer_odd);
+                [&](uint32_t i, Key, uint32_t, int which) {
+                        bool found = which != KC_WD_ODD_REFUSED && map.odd->there[which] != 0;
+                        answer(i, found, found ? map.odd->values[which] : 0);
+                });
         kc_wd_add_total(&batch.totals[KC_WD_NHIT], nfound);
 }
 

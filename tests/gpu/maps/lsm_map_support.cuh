@@ -36,7 +36,7 @@ static void close_gpu(struct kc_gpu *gpu)
 }
 
 /* The default stream's work is done: a gpu's streams do not wait for it, and neither does the host,
- * which is told that a memset or a copy to the device is done before it is. */
+ * as a memset or a copy to the device may return before it is done. */
 static void wait_for_default_stream(void)
 {
         check(cudaStreamSynchronize(NULL));
@@ -154,12 +154,13 @@ template <class Word> struct subject {
             : gpu(open_gpu(limit_nbytes)), b(b)
         {
                 struct kc_error err = {};
-                expect_ok(kc_lsm_map_new(&map, &gpu, b, key_nbits, &err), &err);
+                struct kc_lsm_options options = { b, key_nbits };
+                expect_ok(kc_lsm_new(&map, &gpu, &options, gpu.stream, &err), &err);
         }
 
         ~subject()
         {
-                kc_lsm_map_free(map);
+                kc_lsm_free(map);
                 close_gpu(&gpu);
         }
 
@@ -174,9 +175,9 @@ template <class Word> struct subject {
                 array<Word> device_words(words);
                 array<uint32_t> device_values(values);
                 enum kc_status status =
-                        (build ? kc_lsm_map_build<Word>
-                               : kc_lsm_map_update<Word>)(map, device_words.at, device_values.at,
-                                                          batch.size(), err);
+                        (build ? kc_lsm_build<Word> : kc_lsm_update<Word>)(map, device_words.at,
+                                                                           device_values.at,
+                                                                           batch.size(), err);
                 check(cudaStreamSynchronize(gpu.stream));
                 assert_true(device_words.host() == words);
                 return status;
@@ -185,18 +186,18 @@ template <class Word> struct subject {
         void update(const batch<Word> &batch)
         {
                 struct kc_error err = {};
-                uint64_t nbatches = kc_lsm_map_nbatches(map);
+                uint64_t nbatches = map->nbatches;
                 expect_ok(feed(batch, false, &err), &err);
                 model.update(batch);
-                assert_int_equal(kc_lsm_map_nbatches(map), nbatches + !batch.empty());
+                assert_int_equal(map->nbatches, nbatches + !batch.empty());
         }
 
         /* Nothing but what is valid is left, and placebos. */
         void expect_clean(void)
         {
                 size_t wanted = (model.pairs.size() + b - 1) / b;
-                assert_int_equal(kc_lsm_map_nbatches(map), wanted);
-                assert_int_equal(kc_lsm_map_nelements(map), wanted * b);
+                assert_int_equal(map->nbatches, wanted);
+                assert_int_equal(kc_lsm_nelements(map), wanted * b);
         }
 
         void build(const batch<Word> &batch)
@@ -210,7 +211,7 @@ template <class Word> struct subject {
         void cleanup(void)
         {
                 struct kc_error err = {};
-                expect_ok(kc_lsm_map_cleanup(map, &err), &err);
+                expect_ok(kc_lsm_cleanup(map, &err), &err);
                 expect_clean();
         }
 };
@@ -245,7 +246,7 @@ static void expect_found(struct subject<Word> *s, const std::vector<Word> &keys)
                 struct kc_error err = {};
                 array<uint32_t> values(keys.size());
                 array<uint8_t> found(keys.size());
-                expect_ok(kc_lsm_map_find(s->map, queries.at, keys.size(), order, values.at,
+                expect_ok(kc_lsm_retrieve(s->map, queries.at, values.at, keys.size(), order,
                                           found.at, &err),
                           &err);
                 check(cudaStreamSynchronize(s->gpu.stream));
@@ -295,7 +296,7 @@ static void expect_ranges(struct subject<Word> *s, const std::vector<interval<Wo
         ranges.starts = starts.at;
         ranges.counts = counts.at;
         enum kc_status status =
-                kc_lsm_map_range(s->map, device_from.at, device_to.at, n, &ranges, &err);
+                kc_lsm_range(s->map, device_from.at, device_to.at, n, &ranges, &err);
         assert_int_equal(status, ranges.needed == 0 ? KC_OK : KC_ENOMEM);
         err = {};
         array<Word> keys(ranges.needed);
@@ -303,8 +304,8 @@ static void expect_ranges(struct subject<Word> *s, const std::vector<interval<Wo
         ranges.keys = keys.at;
         ranges.values = values.at;
         ranges.cap = ranges.needed;
-        expect_ok(kc_lsm_map_range(s->map, device_from.at, device_to.at, n, &ranges, &err), &err);
-        expect_ok(kc_lsm_map_count(s->map, device_from.at, device_to.at, n, only_counts.at, &err),
+        expect_ok(kc_lsm_range(s->map, device_from.at, device_to.at, n, &ranges, &err), &err);
+        expect_ok(kc_lsm_count(s->map, device_from.at, device_to.at, only_counts.at, n, &err),
                   &err);
         check(cudaStreamSynchronize(s->gpu.stream));
         std::vector<uint64_t> start = starts.host(), count = counts.host();

@@ -9,31 +9,42 @@
 #include <map>
 
 /* A copy of host values in device memory. */
-template <class T> static T *up(struct kc_gpu *gpu, const std::vector<T> &values)
+template <class T> static T *up(struct kc_gpu_stream on, const std::vector<T> &values)
 {
         struct kc_error error = {}, *err = &error;
         T *device = NULL;
-        expect_ok(kc_gpu_new(gpu, &device, values.size(), err), err);
+        expect_ok(kc_gpu_new(on, &device, values.size(), err), err);
         if (!values.empty())
                 expect_ok(KC_CUDA(cudaMemcpyAsync(device, values.data(), values.size() * sizeof(T),
-                                                  cudaMemcpyHostToDevice, gpu->stream)),
+                                                  cudaMemcpyHostToDevice, on.stream)),
                           err);
         return device;
 }
 
+template <class T> static T *up(struct kc_gpu *gpu, const std::vector<T> &values)
+{
+        return up(kc_gpu_stream{ gpu, gpu->stream }, values);
+}
+
 /* The first n values of device memory for `capacity` of them, which is released. */
 template <class T>
-static std::vector<T> down(struct kc_gpu *gpu, T *device, size_t n, size_t capacity)
+static std::vector<T> down(struct kc_gpu_stream on, T *device, size_t n, size_t capacity)
 {
         struct kc_error error = {}, *err = &error;
         std::vector<T> values(n);
-        expect_ok(KC_CUDA(cudaStreamSynchronize(gpu->stream)), err);
+        expect_ok(KC_CUDA(cudaStreamSynchronize(on.stream)), err);
         if (n != 0)
                 expect_ok(KC_CUDA(cudaMemcpy(values.data(), device, n * sizeof(T),
                                              cudaMemcpyDeviceToHost)),
                           err);
-        kc_gpu_delete(gpu, device, capacity);
+        kc_gpu_delete(on, device, capacity);
         return values;
+}
+
+template <class T>
+static std::vector<T> down(struct kc_gpu *gpu, T *device, size_t n, size_t capacity)
+{
+        return down(kc_gpu_stream{ gpu, gpu->stream }, device, n, capacity);
 }
 
 /* Below 2^31. */

@@ -20,7 +20,7 @@ static inline void expect_cuda(cudaError_t code)
 }
 
 /* An array on the device, for as long as the variable lives. It is filled on the default stream,
- * which neither the host nor the streams of a kc_gpu wait for unless they are told to. */
+ * which neither the host nor the streams of a kc_gpu wait for by themselves. */
 template <class T> struct device_array {
         T *data = NULL;
         size_t n = 0;
@@ -85,21 +85,20 @@ template <class Layout> using test_ops = std::vector<test_op<Layout>>;
 template <class Layout> struct test_map {
         typedef typename Layout::key key;
         struct kc_gpu *gpu;
-        struct kc_slab_map<Layout> map = {
-        };
+        struct kc_slab_map<Layout> *map = NULL;
         struct kc_error err = {};
         std::vector<uint32_t> found_numbers, found_values; /* of the last run */
         uint64_t nfound = 0, nrefused = 0;
         bool asks = true; /* for hits and results */
 
-        test_map(struct kc_gpu *gpu, const struct kc_slab_map_params &params) : gpu(gpu)
+        test_map(struct kc_gpu *gpu, const struct kc_slab_options &options) : gpu(gpu)
         {
-                expect_ok(kc_slab_map_init(&map, gpu, &params, &err), &err);
+                expect_ok(kc_slab_new(&map, gpu, &options, gpu->stream, &err), &err);
         }
 
         ~test_map()
         {
-                kc_slab_map_free(&map);
+                kc_slab_free(map);
         }
 
         /* All in one launch; one_kind: with the kind that the first has, as that of all. */
@@ -126,15 +125,15 @@ template <class Layout> struct test_map {
                 device.kinds = one_kind ? NULL : device_kinds.data;
                 device.keys = device_keys.data;
                 device.values = device_values.data;
-                device.lists = map.params.named ? device_lists.data : NULL;
+                device.lists = map->options.named ? device_lists.data : NULL;
                 device.results = asks ? results.data : NULL;
                 device.hits = asks ? hits.data : NULL;
                 device.found_numbers = one_kind ? NULL : numbers.data;
                 device.found_values = found.data;
                 device.found_cap = cap;
                 err = {};
-                enum kc_status status = resume ? kc_slab_map_resume(&map, &device, &err)
-                                               : kc_slab_map_run(&map, &device, &err);
+                enum kc_status status = resume ? kc_slab_resume(map, &device, &err)
+                                               : kc_slab_run(map, &device, &err);
                 nfound = device.nfound;
                 nrefused = device.nrefused;
                 if (asks)
@@ -152,20 +151,20 @@ template <class Layout> struct test_map {
         /* Of the lists' first slabs, from byte `first` on. */
         void clear_bytes(size_t first, size_t n)
         {
-                expect_cuda(cudaMemsetAsync(map.heads + first, 0, n, gpu->stream));
+                expect_cuda(cudaMemsetAsync(map->heads + first, 0, n, gpu->stream));
         }
 
-        struct kc_slab_map_stats stats()
+        struct kc_slab_stats stats()
         {
-                struct kc_slab_map_stats stats;
-                expect_ok(kc_slab_map_measure(&map, &stats, &err), &err);
+                struct kc_slab_stats stats;
+                expect_ok(kc_slab_measure(map, &stats, &err), &err);
                 return stats;
         }
 
         uint64_t nused()
         {
                 uint64_t n;
-                expect_ok(kc_slab_pool_nused(&map.pool, &n, &err), &err);
+                expect_ok(kc_slab_pool_nused(&map->pool, &n, &err), &err);
                 return n;
         }
 
@@ -176,7 +175,8 @@ template <class Layout> struct test_map {
                 device_array<key> keys(cap);
                 device_array<uint32_t> values(cap), lists(cap);
                 uint64_t n;
-                expect_ok(kc_slab_map_dump(&map, keys.data, values.data, lists.data, cap, &n, &err),
+                expect_ok(kc_slab_export_lists(map, keys.data, values.data, lists.data, cap, &n,
+                                               &err),
                           &err);
                 assert_int_equal(n, cap);
                 std::vector<key> all = keys.get();
@@ -200,15 +200,15 @@ template <class Layout> struct test_map {
 };
 
 /* A pool that is little, and grows. */
-static inline struct kc_slab_map_params map_params(uint32_t nlists, int nlanes = 0)
+static inline struct kc_slab_options map_options(uint32_t nlists, int nlanes = 0)
 {
-        struct kc_slab_map_params params = {};
-        params.nlists = nlists;
-        params.nlanes = nlanes;
-        params.seed = 12345;
-        params.pool.nblocks = 2;
-        params.pool.light = nlists % 2 == 0;
-        return params;
+        struct kc_slab_options options = {};
+        options.nlists = nlists;
+        options.nlanes = nlanes;
+        options.seed = 12345;
+        options.pool.nblocks = 2;
+        options.pool.light = nlists % 2 == 0;
+        return options;
 }
 
 template <class Key> static Key random_key(uint64_t *state)

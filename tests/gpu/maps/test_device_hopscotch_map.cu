@@ -43,7 +43,7 @@ template <class T> static std::vector<T> download(const T *memory, size_t n)
         return to_host(memory, n);
 }
 
-/* For other keys and operations than in the last run, and all of them told by one number. */
+/* A seed for a test. KC_TEST_SEED=N in the environment gives other keys and operations. */
 static uint64_t seed_of(uint64_t number)
 {
         const char *first = getenv("KC_TEST_SEED");
@@ -60,7 +60,8 @@ struct both {
 static void begin_both(struct both *b, uint64_t nslots, int group)
 {
         struct kc_error err = {};
-        expect_ok(kc_hopscotch_map_new(&b->map, &gpu, nslots, &err), &err);
+        struct kc_hopscotch_options options = { nslots };
+        expect_ok(kc_hopscotch_new(&b->map, &gpu, &options, gpu.stream, &err), &err);
         b->map->group = group;
         b->keys.clear();
 }
@@ -72,7 +73,9 @@ static void expect_keys(const struct both *b)
         uint32_t *keys = NULL;
         assert_int_equal(b->map->size, b->keys.size());
         expect_ok(kc_gpu_new(&gpu, &keys, b->keys.size(), &err), &err);
-        expect_ok(kc_hopscotch_map_keys(b->map, keys, &err), &err);
+        uint64_t n;
+        expect_ok(kc_hopscotch_export(b->map, keys, NULL, b->keys.size(), &n, &err), &err);
+        assert_int_equal(n, b->keys.size());
         std::vector<uint32_t> got = down(&gpu, keys, b->keys.size(), b->keys.size());
         std::sort(got.begin(), got.end());
         assert_true(std::equal(got.begin(), got.end(), b->keys.begin()));
@@ -82,7 +85,7 @@ static void expect_keys(const struct both *b)
 static void end_both(struct both *b)
 {
         expect_keys(b);
-        kc_hopscotch_map_free(b->map);
+        kc_hopscotch_free(b->map);
         assert_int_equal(gpu.used_nbytes, 0);
 }
 
@@ -130,8 +133,8 @@ static uint64_t do_mixed(struct both *b, const std::vector<uint8_t> &ops,
         uint64_t nfull = 0;
         uint8_t *device_ops = up(&gpu, ops), *device_results = up(&gpu, ops);
         uint32_t *device_keys = up(&gpu, keys);
-        expect_ok(kc_hopscotch_map_mixed(b->map, device_ops, KC_HOPSCOTCH_FIND, device_keys,
-                                         keys.size(), device_results, &nfull, &err),
+        expect_ok(kc_hopscotch_mixed(b->map, device_ops, KC_HOPSCOTCH_FIND, device_keys,
+                                     keys.size(), device_results, &nfull, &err),
                   &err);
         std::vector<uint8_t> results = down(&gpu, device_results, ops.size(), ops.size());
         kc_gpu_delete(&gpu, device_ops, ops.size());
@@ -195,22 +198,18 @@ template <int G> static void plain_calls(void)
         std::vector<uint32_t> keys = some_keys(3000, seed_of(5));
         uint32_t *device_keys = up(&gpu, keys);
         uint8_t *device_results = up(&gpu, std::vector<uint8_t>(keys.size()));
-        uint64_t nfull = 1;
-        expect_ok(kc_hopscotch_map_insert(b.map, device_keys, keys.size(), NULL, &nfull, &err),
-                  &err);
-        assert_int_equal(nfull, 0);
+        expect_ok(kc_hopscotch_insert(b.map, device_keys, NULL, keys.size(), &err), &err);
         b.keys.insert(keys.begin(), keys.end());
         expect_keys(&b);
-        expect_ok(kc_hopscotch_map_erase(b.map, device_keys, 1000, NULL, &err), &err);
+        expect_ok(kc_hopscotch_erase(b.map, device_keys, 1000, &err), &err);
         for (size_t i = 0; i < 1000; i++)
                 b.keys.erase(keys[i]);
         expect_keys(&b);
-        expect_ok(kc_hopscotch_map_find(b.map, device_keys, keys.size(), device_results, &err),
-                  &err);
+        expect_ok(kc_hopscotch_find(b.map, device_keys, device_results, keys.size(), &err), &err);
         std::vector<uint8_t> results = down(&gpu, device_results, keys.size(), keys.size());
         for (size_t i = 0; i < keys.size(); i++)
                 assert_int_equal(results[i], b.keys.count(keys[i]) ? KC_HOP_YES : KC_HOP_NO);
-        expect_ok(kc_hopscotch_map_clear(b.map, &err), &err);
+        expect_ok(kc_hopscotch_clear(b.map, &err), &err);
         b.keys.clear();
         kc_gpu_delete(&gpu, device_keys, keys.size());
         end_both(&b);
@@ -261,7 +260,7 @@ template <int G> static void mixed_calls(void)
 }
 ALL_GROUPS(mixed_calls)
 
-/* What finds no room is told, and has room after a rebuild. */
+/* Keys that find no room are reported, and find it after a rebuild. */
 template <int G> static void full_tables(void)
 {
         struct kc_error err = {};
@@ -272,10 +271,10 @@ template <int G> static void full_tables(void)
         assert_true(nfull >= 700 - 256);
         assert_true(b.map->size > 256 * 8 / 10);
         expect_keys(&b);
-        expect_ok(kc_hopscotch_map_rebuild(b.map, 1, &err), &err);
+        expect_ok(kc_hopscotch_rebuild(b.map, 1, &err), &err);
         assert_true(b.map->hash.bits >= 8);
         expect_keys(&b);
-        expect_ok(kc_hopscotch_map_rebuild(b.map, 1024, &err), &err);
+        expect_ok(kc_hopscotch_rebuild(b.map, 1024, &err), &err);
         assert_int_equal(b.map->hash.bits, 10);
         expect_keys(&b);
         b.map->group = G;
@@ -296,7 +295,7 @@ static void crowded_homes(void **)
         for (uint32_t item = 0; item < 40; item++)
                 keys.push_back(kc_hopscotch_join({ 200, item }, b.map->hash));
         assert_int_equal(do_all(&b, KC_HOPSCOTCH_INSERT, keys), 8);
-        expect_ok(kc_hopscotch_map_rebuild(b.map, 256, &err), &err);
+        expect_ok(kc_hopscotch_rebuild(b.map, 256, &err), &err);
         assert_int_equal(b.map->hash.bits, 8);
         assert_int_not_equal(b.map->hash.seed, 0);
         expect_keys(&b);
@@ -330,23 +329,26 @@ template <int G> static void broken_tables(void)
                 std::vector<uint32_t> keys = some_keys(40, 3);
                 std::vector<uint64_t> words(256, word);
                 uint32_t *device_keys = up(&gpu, keys);
-                expect_ok(kc_hopscotch_map_new(&map, &gpu, words.size(), err), err);
+                struct kc_hopscotch_options options = { words.size() };
+                expect_ok(kc_hopscotch_new(&map, &gpu, &options, gpu.stream, err), err);
                 expect_ok(KC_CUDA(cudaMemcpyAsync(map->words, words.data(), words.size() * 8,
                                                   cudaMemcpyHostToDevice, gpu.stream)),
                           err);
                 map->group = G;
                 map->max_tries = 3;
-                expect_ok(kc_hopscotch_map_find(map, device_keys, keys.size(), NULL, err), err);
+                expect_ok(kc_hopscotch_mixed(map, NULL, KC_HOPSCOTCH_FIND, device_keys, keys.size(),
+                                             NULL, NULL, err),
+                          err);
                 for (enum kc_hopscotch_op op : { KC_HOPSCOTCH_INSERT, KC_HOPSCOTCH_ERASE }) {
-                        enum kc_status status = kc_hopscotch_map_mixed(
-                                map, NULL, op, device_keys, keys.size(), NULL, NULL, err);
+                        enum kc_status status = kc_hopscotch_mixed(map, NULL, op, device_keys,
+                                                                   keys.size(), NULL, NULL, err);
                         if (op == KC_HOPSCOTCH_INSERT && kc_hop_is_locked(word) &&
                             word != UINT64_MAX)
                                 assert_int_equal(status, KC_EDEVICE);
                         error = {};
                 }
                 kc_gpu_delete(&gpu, device_keys, keys.size());
-                kc_hopscotch_map_free(map);
+                kc_hopscotch_free(map);
         }
 }
 ALL_GROUPS(broken_tables)
@@ -355,16 +357,17 @@ static void wrong_sizes(void **)
 {
         struct kc_error err = {};
         struct kc_hopscotch_map *map = NULL;
-        assert_int_equal(kc_hopscotch_map_new(&map, &gpu, (UINT64_C(1) << 31) + 1, &err),
-                         KC_EUSAGE);
+        struct kc_hopscotch_options options = { (UINT64_C(1) << 31) + 1 };
+        assert_int_equal(kc_hopscotch_new(&map, &gpu, &options, gpu.stream, &err), KC_EUSAGE);
+        options.capacity = 1 << 20;
         err = {};
         const size_t limit = gpu.limit_nbytes;
         gpu.limit_nbytes = 1 << 20;
-        assert_int_equal(kc_hopscotch_map_new(&map, &gpu, 1 << 20, &err), KC_ENOMEM);
+        assert_int_equal(kc_hopscotch_new(&map, &gpu, &options, gpu.stream, &err), KC_ENOMEM);
         gpu.limit_nbytes = limit;
         assert_null(map);
         assert_int_equal(gpu.used_nbytes, 0);
-        kc_hopscotch_map_free(NULL);
+        kc_hopscotch_free(NULL);
 }
 
 /* ---- histories: each operation with its time ---- */

@@ -9,8 +9,8 @@
 template <class Key> struct both {
         struct kc_gpu gpu;
         struct kc_error err;
-        kc_linear_map<Key> map;
-        std::map<Key, uint32_t> want; /* what was deleted is EMPTY */
+        kc_linear_map<Key> *map;
+        std::map<Key, uint32_t> want; /* what was erased is ABSENT */
 };
 
 template <class Key>
@@ -23,12 +23,12 @@ static void open_both(both<Key> *b, uint64_t capacity, bool grows, uint32_t max_
         b->gpu = {};
         b->err = {};
         expect_ok(kc_gpu_open(&b->gpu, 0, 0, &b->err), &b->err);
-        expect_ok(kc_linear_new(&b->map, &b->gpu, &options, &b->err), &b->err);
+        expect_ok(kc_linear_new(&b->map, &b->gpu, &options, b->gpu.stream, &b->err), &b->err);
 }
 
 template <class Key> static void close_both(both<Key> *b)
 {
-        kc_linear_free(&b->map);
+        kc_linear_free(b->map);
         assert_int_equal(b->gpu.used_nbytes, 0);
         kc_gpu_close(&b->gpu);
 }
@@ -43,7 +43,7 @@ static enum kc_status run_mixed(both<Key> *b, const std::vector<enum kc_linear_o
         Key *device_keys = up(&b->gpu, keys);
         uint32_t *device_values = up(&b->gpu, *values);
         enum kc_status status =
-                kc_linear_mixed(&b->map, device_ops, device_keys, device_values, n, &b->err);
+                kc_linear_mixed(b->map, device_ops, device_keys, device_values, n, &b->err);
         *values = down(&b->gpu, device_values, n, n);
         kc_gpu_delete(&b->gpu, device_keys, n);
         kc_gpu_delete(&b->gpu, device_ops, n);
@@ -54,7 +54,7 @@ template <class Key> static std::vector<uint32_t> lookup(both<Key> *b, const std
 {
         Key *device_keys = up(&b->gpu, keys);
         uint32_t *values = up(&b->gpu, std::vector<uint32_t>(keys.size()));
-        expect_ok(kc_linear_lookup(&b->map, device_keys, values, keys.size(), &b->err), &b->err);
+        expect_ok(kc_linear_find(b->map, device_keys, values, keys.size(), &b->err), &b->err);
         kc_gpu_delete(&b->gpu, device_keys, keys.size());
         return down(&b->gpu, values, keys.size(), keys.size());
 }
@@ -66,7 +66,7 @@ static enum kc_status try_insert(both<Key> *b, const std::vector<Key> &keys,
         Key *device_keys = up(&b->gpu, keys);
         uint32_t *device_values = up(&b->gpu, values);
         enum kc_status status =
-                kc_linear_insert(&b->map, device_keys, device_values, keys.size(), &b->err);
+                kc_linear_insert(b->map, device_keys, device_values, keys.size(), &b->err);
         kc_gpu_delete(&b->gpu, device_values, keys.size());
         kc_gpu_delete(&b->gpu, device_keys, keys.size());
         return status;
@@ -89,7 +89,7 @@ static void insert(both<Key> *b, const std::vector<Key> &keys, const std::vector
 template <class Key> static void erase(both<Key> *b, const std::vector<Key> &keys)
 {
         Key *device_keys = up(&b->gpu, keys);
-        expect_ok(kc_linear_delete(&b->map, device_keys, keys.size(), &b->err), &b->err);
+        expect_ok(kc_linear_erase(b->map, device_keys, keys.size(), &b->err), &b->err);
         kc_gpu_delete(&b->gpu, device_keys, keys.size());
         for (Key key : keys)
                 b->want.erase(key);
@@ -100,7 +100,7 @@ template <class Key> static void expect_found(both<Key> *b, const std::vector<Ke
         std::vector<uint32_t> got = lookup(b, keys);
         for (size_t i = 0; i < keys.size(); i++) {
                 auto at = b->want.find(keys[i]);
-                assert_int_equal(got[i], at == b->want.end() ? KC_LINEAR_EMPTY : at->second);
+                assert_int_equal(got[i], at == b->want.end() ? KC_LINEAR_ABSENT : at->second);
         }
 }
 
@@ -110,7 +110,7 @@ template <class Key> static void expect_same(both<Key> *b)
         uint64_t n;
         Key *keys = up(&b->gpu, std::vector<Key>(cap));
         uint32_t *values = up(&b->gpu, std::vector<uint32_t>(cap));
-        expect_ok(kc_linear_iterate(&b->map, keys, values, cap, &n, &b->err), &b->err);
+        expect_ok(kc_linear_export(b->map, keys, values, cap, &n, &b->err), &b->err);
         std::vector<Key> host_keys = down(&b->gpu, keys, std::min(n, (uint64_t)cap), cap);
         std::vector<uint32_t> host_values = down(&b->gpu, values, host_keys.size(), cap);
         std::map<Key, uint32_t> got;
@@ -145,18 +145,18 @@ template <class Key> static void few_keys(void)
         for (size_t n : { 0, 1, 31, 32, 33, 64, 255, 257 }) {
                 both<Key> b;
                 open_both(&b, n, false);
-                assert_true((b.map.capacity & (b.map.capacity - 1)) == 0);
+                assert_true((b.map->capacity & (b.map->capacity - 1)) == 0);
                 std::vector<Key> keys = some_keys<Key>(n, n + 1);
                 insert(&b, keys, some_values(n, 2));
-                assert_int_equal(b.map.nused, n);
+                assert_int_equal(b.map->nused, n);
                 expect_same(&b);
                 expect_found(&b, some_keys<Key>(n, 77));
                 erase(&b, keys);
                 erase(&b, some_keys<Key>(n, 78));
                 expect_same(&b);
-                assert_int_equal(b.map.nused, n); /* they keep their slots */
+                assert_int_equal(b.map->nused, n); /* they keep their slots */
                 insert(&b, keys, some_values(n, 3));
-                assert_int_equal(b.map.nused, n);
+                assert_int_equal(b.map->nused, n);
                 expect_same(&b);
                 close_both(&b);
         }
@@ -168,7 +168,7 @@ template <class Key> static void loads(void)
         for (double load : { 0.5, 0.8, 0.96 }) {
                 both<Key> b;
                 open_both(&b, test_size(1 << 18), false);
-                size_t n = (size_t)((double)b.map.capacity * load);
+                size_t n = (size_t)((double)b.map->capacity * load);
                 std::vector<Key> keys = some_keys<Key>(n, 5);
                 insert(&b, keys, some_values(n, 6));
                 insert(&b, uniform_draws(keys, n, 7), some_values(n, 8));
@@ -190,13 +190,13 @@ template <class Key> static void marks(void)
         insert(&b, keys, { 1, 2, 3, 4, 5 });
         expect_same(&b);
         expect_found(&b, keys);
-        expect_ok(try_insert<Key>(&b, { keys[0], keys[1] }, { KC_LINEAR_EMPTY, KC_LINEAR_EMPTY }),
+        expect_ok(try_insert<Key>(&b, { keys[0], keys[1] }, { KC_LINEAR_ABSENT, KC_LINEAR_ABSENT }),
                   &b.err);
         b.want.erase(keys[0]);
         b.want.erase(keys[1]);
         expect_same(&b);
         insert(&b, keys, { 0, 0, 0, 0, 0 });
-        expect_ok(kc_linear_rehash(&b.map, 1000, &b.err), &b.err);
+        expect_ok(kc_linear_rebuild(b.map, 1000, &b.err), &b.err);
         expect_same(&b);
         erase(&b, keys);
         expect_same(&b);
@@ -224,7 +224,7 @@ template <class Key> static void one_bucket(void)
         expect_found(&b, keys);
         expect_found(&b, others);
         struct kc_linear_stats stats;
-        expect_ok(kc_linear_get_stats(&b.map, &stats, &b.err), &b.err);
+        expect_ok(kc_linear_get_stats(b.map, &stats, &b.err), &b.err);
         assert_int_equal(stats.nkeys, 50);
         assert_int_equal(stats.sum, 50 * 51 / 2);
         assert_int_equal(stats.most, 50);
@@ -246,7 +246,7 @@ template <class Key> static void bounded(void)
                 open_both(&b, 64, false, max_probes);
                 assert_int_equal(try_insert(&b, keys, values), KC_ENOMEM);
                 b.err = {};
-                assert_int_equal(b.map.nused, max_probes);
+                assert_int_equal(b.map->nused, max_probes);
                 std::vector<uint32_t> got = lookup(&b, keys);
                 size_t nfound = 0;
                 for (size_t i = 0; i < keys.size(); i++)
@@ -268,15 +268,15 @@ template <class Key> static void full(void)
         std::vector<uint32_t> values = some_values(300, 2);
         assert_int_equal(try_insert(&b, keys, values), KC_ENOMEM);
         b.err = {};
-        assert_int_equal(b.map.nused, 256);
+        assert_int_equal(b.map->nused, 256);
         std::vector<uint32_t> got = lookup(&b, keys);
         size_t nfound = 0;
         for (size_t i = 0; i < keys.size(); i++) {
                 nfound += got[i] == values[i];
-                assert_true(got[i] == values[i] || got[i] == KC_LINEAR_EMPTY);
+                assert_true(got[i] == values[i] || got[i] == KC_LINEAR_ABSENT);
         }
         assert_int_equal(nfound, 256);
-        expect_ok(kc_linear_rehash(&b.map, 512, &b.err), &b.err);
+        expect_ok(kc_linear_rebuild(b.map, 512, &b.err), &b.err);
         insert(&b, keys, values);
         expect_same(&b);
         close_both(&b);
@@ -299,9 +299,9 @@ template <class Key> static void growing(void)
         }
         expect_same(&b);
         expect_found(&b, keys);
-        assert_true(b.map.capacity >= b.want.size());
-        expect_ok(kc_linear_rehash(&b.map, 1, &b.err), &b.err);
-        assert_int_equal(b.map.nused, b.want.size());
+        assert_true(b.map->capacity >= b.want.size());
+        expect_ok(kc_linear_rebuild(b.map, 1, &b.err), &b.err);
+        assert_int_equal(b.map->nused, b.want.size());
         expect_same(&b);
         close_both(&b);
 }
@@ -326,7 +326,7 @@ template <class Key> static void histories(void)
         from.push_back((Key) ~(Key)0);
         std::map<Key, uint32_t> now;
         for (Key key : from)
-                now[key] = KC_LINEAR_EMPTY;
+                now[key] = KC_LINEAR_ABSENT;
         for (int launch = 0; launch < (test_small() ? 30 : 300); launch++) {
                 size_t n = next_random(&state) % 2000;
                 std::vector<Key> keys = zipf_draws(from, n, state);
@@ -337,12 +337,12 @@ template <class Key> static void histories(void)
                         ops.push_back((enum kc_linear_op)(next_random(&state) % 3));
                         if (ops[i] == KC_LINEAR_INSERT)
                                 left[keys[i]].values.insert(values[i]);
-                        else if (ops[i] == KC_LINEAR_DELETE)
-                                left[keys[i]].values.insert(KC_LINEAR_EMPTY);
+                        else if (ops[i] == KC_LINEAR_ERASE)
+                                left[keys[i]].values.insert(KC_LINEAR_ABSENT);
                 }
                 expect_ok(run_mixed(&b, ops, keys, &found), &b.err);
                 for (size_t i = 0; i < n; i++)
-                        if (ops[i] == KC_LINEAR_LOOKUP)
+                        if (ops[i] == KC_LINEAR_FIND)
                                 assert_true(found[i] == now[keys[i]] ||
                                             left[keys[i]].values.count(found[i]) == 1);
                 std::vector<uint32_t> after = lookup(&b, from);
@@ -361,15 +361,15 @@ static void wrong_options(void **unused)
 {
         struct kc_gpu gpu;
         struct kc_error err = {};
-        kc_linear_map<uint32_t> map;
+        kc_linear_map<uint32_t> *map;
         struct kc_linear_options options = {};
         (void)unused;
         expect_ok(kc_gpu_open(&gpu, 0, 0, &err), &err);
         options.capacity = UINT64_C(1) << 50;
-        assert_int_equal(kc_linear_new(&map, &gpu, &options, &err), KC_EUSAGE);
+        assert_int_equal(kc_linear_new(&map, &gpu, &options, gpu.stream, &err), KC_EUSAGE);
         err = {};
         options.capacity = UINT64_C(1) << 40;
-        assert_int_equal(kc_linear_new(&map, &gpu, &options, &err), KC_ENOMEM);
+        assert_int_equal(kc_linear_new(&map, &gpu, &options, gpu.stream, &err), KC_ENOMEM);
         assert_int_equal(gpu.used_nbytes, 0);
         kc_gpu_close(&gpu);
 }

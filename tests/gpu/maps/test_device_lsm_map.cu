@@ -74,10 +74,10 @@ template <class Word> static void try_empty(void)
         s.update({ { 5, 1, true } });
         expect_all(&s, 20, 10, &state);
         s.cleanup(); /* only a tombstone was there */
-        assert_int_equal(kc_lsm_map_nelements(s.map), 0);
+        assert_int_equal(kc_lsm_nelements(s.map), 0);
         array<Word> key(std::vector<Word>{ 5 });
         array<uint32_t> value(1);
-        expect_ok(kc_lsm_map_find(s.map, key.at, 1, KC_LSM_AS_GIVEN, value.at, NULL, &err), &err);
+        expect_ok(kc_lsm_find(s.map, key.at, value.at, 1, &err), &err);
         check(cudaStreamSynchronize(s.gpu.stream));
         assert_int_equal(value.host()[0], 0);
 }
@@ -186,7 +186,7 @@ template <class Word> static void try_build(size_t b, size_t n)
         struct subject<Word> s(b, 0);
         s.build(random_batch<Word>(n, 2 * n, 1, &state));
         expect_all(&s, 2 * n, 20, &state);
-        if (kc_lsm_map_nbatches(s.map) > 0)
+        if (s.map->nbatches > 0)
                 assert_int_equal(s.feed({ { 1, 1, false } }, true, &err), KC_EUSAGE);
         s.update(random_batch<Word>(b, 2 * n, 3, &state));
         s.update(random_batch<Word>(b, 2 * n, 3, &state));
@@ -337,7 +337,7 @@ template <class Word> static void try_scarcity(void)
                 }
                 assert_int_equal(status, KC_ENOMEM);
                 err = {};
-                status = kc_lsm_map_cleanup(s.map, &err);
+                status = kc_lsm_cleanup(s.map, &err);
                 assert_true(status == KC_OK || status == KC_ENOMEM);
                 err = {};
                 kc_gpu_release(&s.gpu, hog, nbytes);
@@ -359,17 +359,21 @@ static void test_wrong_use(void **)
         struct kc_gpu gpu = open_gpu(0);
         struct kc_lsm_map<uint32_t> *map;
         struct kc_error err = {};
-        assert_int_equal(kc_lsm_map_new(&map, &gpu, 0, 31, &err), KC_EUSAGE);
-        assert_null(map);
-        assert_int_equal(kc_lsm_map_new(&map, &gpu, 8, 32, &err), KC_EUSAGE);
-        assert_int_equal(kc_lsm_map_new(&map, &gpu, (size_t)1 << 32, 31, &err), KC_EUSAGE);
+        const struct kc_lsm_options wrong[] = {
+                { 0, 31 }, { 8, 32 }, { 8, -1 }, { UINT64_C(1) << 32, 31 }
+        };
+        const struct kc_lsm_options options = { 8, 31 };
+        for (const struct kc_lsm_options &one : wrong) {
+                assert_int_equal(kc_lsm_new(&map, &gpu, &one, gpu.stream, &err), KC_EUSAGE);
+                assert_null(map);
+        }
         err = {};
-        expect_ok(kc_lsm_map_new(&map, &gpu, 8, 31, &err), &err);
+        expect_ok(kc_lsm_new(&map, &gpu, &options, gpu.stream, &err), &err);
         array<uint32_t> nine(9);
-        assert_int_equal(kc_lsm_map_update(map, nine.at, nine.at, 9, &err), KC_EUSAGE);
-        assert_int_equal(kc_lsm_map_nbatches(map), 0);
-        kc_lsm_map_free(map);
-        kc_lsm_map_free((struct kc_lsm_map<uint32_t> *)NULL);
+        assert_int_equal(kc_lsm_update(map, nine.at, nine.at, 9, &err), KC_EUSAGE);
+        assert_int_equal(map->nbatches, 0);
+        kc_lsm_free(map);
+        kc_lsm_free((struct kc_lsm_map<uint32_t> *)NULL);
         close_gpu(&gpu);
 }
 

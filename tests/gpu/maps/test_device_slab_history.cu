@@ -131,8 +131,9 @@ static void run_launch(test_map<Layout> &map, const struct shape &shape, launch<
 {
         device_array<event<kc_slab_op<Layout>>> events(launch.events);
         device_array<uint32_t> clock(std::vector<uint32_t>(1, 1));
-        struct kc_slab_lists lists = { map.map.heads, map.map.params.nlists, false };
-        struct kc_slab_pool_view view = kc_slab_pool_view_of(&map.map.pool);
+        struct kc_slab_lists lists = { map.map->heads, map.map->options.nlists, false };
+        map.map->pool.nlaunches++;
+        struct kc_slab_pool_view view = kc_slab_pool_view_of(&map.map->pool);
         history_kernel<Layout, NLANES><<<shape.nblocks, shape.nthreads, 0, map.gpu->stream>>>(
                 lists, view, events.data, launch.nrounds, launch.every, clock.data);
         expect_cuda(cudaGetLastError());
@@ -151,7 +152,8 @@ template <class Layout> static by_key<history_state> read_contents(test_map<Layo
         device_array<typename Layout::key> keys(cap);
         device_array<uint32_t> values(cap), lists(cap);
         uint64_t n;
-        expect_ok(kc_slab_map_dump(&map.map, keys.data, values.data, lists.data, cap, &n, &map.err),
+        expect_ok(kc_slab_export_lists(map.map, keys.data, values.data, lists.data, cap, &n,
+                                       &map.err),
                   &map.err);
         std::vector<typename Layout::key> all_keys = keys.get();
         std::vector<uint32_t> all_values = values.get(), all_lists = lists.get();
@@ -197,9 +199,9 @@ template <class Layout, uint32_t NLANES>
 static void check_histories(const struct shape &shape, bool unique)
 {
         open_gpu gpu;
-        struct kc_slab_map_params params = map_params(shape.nlists, NLANES);
-        params.named = true;
-        test_map<Layout> map(&gpu.gpu, params);
+        struct kc_slab_options options = map_options(shape.nlists, NLANES);
+        options.named = true;
+        test_map<Layout> map(&gpu.gpu, options);
         by_key<history_state> contents;
         uint64_t state = NLANES + shape.nlists;
         auto step = unique ? unique_step<Layout> : multiple_step<Layout>;
@@ -209,10 +211,10 @@ static void check_histories(const struct shape &shape, bool unique)
                 run_launch<Layout, NLANES>(map, shape, launch);
                 check_launch(map, launch, &contents, step);
                 if (unique && i % 5 == 4)
-                        expect_ok(kc_slab_map_flush(&map.map, 0, shape.nlists, NULL, &map.err),
+                        expect_ok(kc_slab_flush(map.map, 0, shape.nlists, NULL, &map.err),
                                   &map.err);
                 if (!unique)
-                        expect_ok(kc_slab_map_clear(&map.map, &map.err), &map.err);
+                        expect_ok(kc_slab_clear(map.map, &map.err), &map.err);
                 if (!unique)
                         contents.clear();
         }

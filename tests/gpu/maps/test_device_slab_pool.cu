@@ -21,7 +21,7 @@ struct test_pool {
 
         test_pool(struct kc_gpu *gpu, const struct kc_slab_pool_params &params)
         {
-                expect_ok(kc_slab_pool_init(&pool, gpu, &params, &err), &err);
+                expect_ok(kc_slab_pool_init(&pool, { gpu, gpu->stream }, &params, &err), &err);
         }
 
         ~test_pool()
@@ -148,9 +148,9 @@ static void write_slabs(struct kc_slab_pool *pool, const std::vector<uint32_t> &
                         bool fresh)
 {
         device_array<uint32_t> device(addresses), nwrong(std::vector<uint32_t>(1, 0));
-        write_kernel<<<1, 256, 0, pool->gpu->stream>>>(kc_slab_pool_view_of(pool), device.data,
-                                                       (uint32_t)addresses.size(), nwrong.data,
-                                                       fresh);
+        write_kernel<<<1, 256, 0, pool->on.stream>>>(kc_slab_pool_view_of(pool), device.data,
+                                                     (uint32_t)addresses.size(), nwrong.data,
+                                                     fresh);
         expect_cuda(cudaGetLastError());
         assert_int_equal(nwrong.get()[0], 0);
 }

@@ -86,29 +86,66 @@ template <class Layout> static void bulk_by_turns(uint32_t group)
 }
 FOR_ALL(bulk_by_turns)
 
-/* Parts that overflow: the map is rebuilt, and all keys are in, as long as there are slots. */
+/* Bound the device's memory: room for a batch of n keys and what insert() needs, and for `more`. */
+template <class Layout> static void leave(both<Layout> *b, size_t n, size_t more)
+{
+        size_t batch = n * (sizeof(typename Layout::key) + sizeof(uint32_t) + 1), lookups = 5 * n;
+        b->gpu.limit_nbytes = b->gpu.used_nbytes + batch + lookups + more;
+}
+
+/* Parts that overflow: the map is rebuilt, and all keys are in, as long as there are slots. So it
+ * is with memory for a second table, but not for slices of the batch beside it. */
 template <class Layout> static void bulk_overflow(uint32_t group)
 {
-        uint64_t nrebuilds = 0;
+        uint64_t nrebuilds[2] = {};
         for (int i = 0; i < 16; i++) {
                 both<Layout> b;
                 struct kc_wd_options options = options_of(8 * 160, group);
                 options.part_bits = 3;
                 options.max_rebuilds = 20;
                 open_both(&b, &options);
-                double part = (double)b.map.nslots / 8;
+                double part = (double)b.map->nslots / 8;
                 size_t n = (size_t)(8 * (part - 1.6 * sqrt(part)));
                 std::vector<typename Layout::key> keys = some_keys<Layout>(n, i + 1);
-                insert(&b, keys, some_values(keys.size(), i), BULK);
+                std::vector<uint32_t> values = some_values(n, i);
+                size_t limit_nbytes = b.gpu.limit_nbytes, table_nbytes = b.gpu.used_nbytes;
+                size_t moved_nbytes = b.map->nslots * (sizeof(keys[0]) + sizeof(uint32_t));
+                if (Layout::COUNTS_ONLY) /* wraps take memory, too */
+                        values.assign(n, 1);
+                if (i % 2 == 1)
+                        leave(&b, n, (table_nbytes + moved_nbytes) * 6 / 5);
+                insert(&b, keys, values, BULK);
+                b.gpu.limit_nbytes = limit_nbytes;
                 expect_same(&b);
                 expect_retrieved(&b, keys, BULK);
-                nrebuilds += b.map.nrebuilds;
+                nrebuilds[i % 2] += b.map->nrebuilds;
                 close_both(&b);
         }
-        assert_true(nrebuilds > 0);
+        assert_true(nrebuilds[0] > 0 && nrebuilds[1] > 0);
 }
 FOR_ALL(bulk_overflow)
 
+/* Without memory for slices that would pay, keys are put and sought directly. */
+template <class Layout> static void bulk_scarce(uint32_t group)
+{
+        size_t n = 4000;
+        both<Layout> b;
+        struct kc_wd_options options = options_of(2 * n, group);
+        options.part_bits = 2;
+        open_both(&b, &options);
+        std::vector<typename Layout::key> keys = some_keys<Layout>(n, 41);
+        size_t limit_nbytes = b.gpu.limit_nbytes;
+        leave(&b, n, 3000);
+        insert(&b, keys, std::vector<uint32_t>(n, 1), BULK);
+        expect_retrieved(&b, keys, BULK);
+        b.gpu.limit_nbytes = limit_nbytes;
+        expect_same(&b);
+        close_both(&b);
+}
+FOR_ALL(bulk_scarce)
+
+/* More keys than slots, each several times, in slices: which were refused is reported, all others
+ * are in, and a retry with the refused ones alone makes each count once. */
 template <class Layout> static void bulk_full(uint32_t group)
 {
         typedef typename Layout::key Key;
@@ -117,29 +154,34 @@ template <class Layout> static void bulk_full(uint32_t group)
         options.part_bits = 2;
         options.max_rebuilds = group % 3 == 1 ? -1 : 1;
         open_both(&b, &options);
-        std::vector<Key> keys = some_keys<Layout>(b.map.nslots + 100, 11);
-        std::vector<uint32_t> values = some_values(keys.size(), 12), unused;
-        enum kc_wd_mode mode = Layout::COUNTS_ONLY ? KC_WD_ADD : KC_WD_INSERT;
-        assert_int_equal(put(&b, mode, keys, values, BULK, &unused), KC_ENOMEM);
+        std::vector<Key> keys = some_keys<Layout>(b.map->nslots + 100, 11), left;
+        std::vector<uint32_t> refused, left_weights;
+        for (size_t i = 0, n = keys.size(); i < 2 * n; i++)
+                keys.push_back(keys[i % n]);
+        std::vector<uint32_t> weights = some_values(keys.size(), 12);
+        for (uint32_t &weight : weights)
+                weight %= 1000;
+        size_t limit_nbytes = b.gpu.limit_nbytes;
+        if (group == 4) /* beside the batch, for lookups and for slices of a part of it */
+                b.gpu.limit_nbytes =
+                        b.gpu.used_nbytes + (sizeof(Key) + 4 + 1 + 5 + 12) * keys.size();
+        assert_int_equal(put(&b, KC_WD_ADD, keys, weights, BULK, &refused), KC_ENOMEM);
+        b.gpu.limit_nbytes = limit_nbytes;
         assert_true(b.err.message[0] != '\0');
         b.err = {};
-        for (size_t i = 0; i < keys.size(); i++)
-                b.want[keys[i]] = values[i];
-        Key *device_keys = up(&b.gpu, keys);
-        uint32_t *device_values = up(&b.gpu, values);
-        uint8_t *found = up(&b.gpu, std::vector<uint8_t>(keys.size()));
-        uint64_t nfound;
-        expect_ok(kc_wd_retrieve(&b.map, device_keys, keys.size(), MISSING, device_values, found,
-                                 &nfound, &b.err),
-                  &b.err);
-        kc_gpu_delete(&b.gpu, device_keys, keys.size());
-        kc_gpu_delete(&b.gpu, device_values, keys.size());
-        std::vector<uint8_t> flags = down(&b.gpu, found, keys.size(), keys.size());
-        for (size_t i = 0; i < keys.size(); i++)
-                if (!flags[i])
-                        b.want.erase(keys[i]);
-        assert_int_equal(nfound, b.want.size());
-        assert_true(nfound >= 800);
+        for (size_t i = 0; i < keys.size(); i++) {
+                if (refused[i / 32] >> i % 32 & 1) {
+                        left.push_back(keys[i]);
+                        left_weights.push_back(weights[i]);
+                } else {
+                        b.want[keys[i]] += weights[i];
+                }
+        }
+        assert_true(left.size() >= 100);
+        assert_true(b.want.size() >= 800);
+        expect_same(&b);
+        expect_ok(kc_wd_rebuild(b.map, 2 * b.map->nslots, &b.err), &b.err);
+        add(&b, left, left_weights, BULK);
         expect_same(&b);
         close_both(&b);
 }
@@ -149,7 +191,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 TESTS(bulk),          TESTS(bulk_many_parts), TESTS(bulk_by_turns),
-                TESTS(bulk_overflow), TESTS(bulk_full),
+                TESTS(bulk_overflow), TESTS(bulk_scarce),     TESTS(bulk_full),
         };
         need_device();
         cmocka_set_test_filter(getenv("KC_TEST"));

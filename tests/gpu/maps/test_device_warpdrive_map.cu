@@ -79,7 +79,7 @@ template <class Layout> static void saturated(uint32_t group)
         }
         add(&b, uniform_draws(from, 3000, 1), some_values(3000, 2), DIRECT);
         expect_same(&b);
-        expect_ok(kc_wd_rebuild(&b.map, 500, &b.err), &b.err);
+        expect_ok(kc_wd_rebuild(b.map, 500, &b.err), &b.err);
         expect_same(&b);
         erase(&b, from);
         add(&b, from, {}, DIRECT);
@@ -165,8 +165,8 @@ template <class Layout> static void marks(uint32_t group)
         insert(&b, keys, some_values(keys.size(), 2), DIRECT);
         expect_same(&b);
         expect_retrieved(&b, keys, DIRECT);
-        assert_int_equal(b.map.nrebuilds > 0, sizeof(Key) == 16);
-        expect_ok(kc_wd_rebuild(&b.map, 0, &b.err), &b.err);
+        assert_int_equal(b.map->nrebuilds > 0, sizeof(Key) == 16);
+        expect_ok(kc_wd_rebuild(b.map, 0, &b.err), &b.err);
         expect_same(&b);
         add(&b, keys, {}, DIRECT);
         expect_same(&b);
@@ -179,7 +179,7 @@ template <class Layout> static void marks(uint32_t group)
 }
 FOR_ALL(marks)
 
-/* More keys than slots: who was refused is told, all others are in; with more room, all. */
+/* More keys than slots: the refused ones are reported, all others are in; with more room, all. */
 template <class Layout> static void full(uint32_t group)
 {
         typedef typename Layout::key Key;
@@ -187,7 +187,7 @@ template <class Layout> static void full(uint32_t group)
         struct kc_wd_options options = options_of(500, group);
         options.max_rebuilds = group % 3 == 1 ? -1 : 1;
         open_both(&b, &options);
-        size_t nslots = b.map.nslots;
+        size_t nslots = b.map->nslots;
         std::vector<Key> keys = some_keys<Layout>(nslots + 100, 11), left;
         std::vector<uint32_t> values = some_values(keys.size(), 12), refused, left_values;
         enum kc_wd_mode mode = Layout::COUNTS_ONLY ? KC_WD_ADD : KC_WD_INSERT;
@@ -207,12 +207,34 @@ template <class Layout> static void full(uint32_t group)
                 assert_int_equal(left.size(), 100);
         expect_same(&b);
         expect_retrieved(&b, keys, DIRECT);
-        expect_ok(kc_wd_rebuild(&b.map, 1000, &b.err), &b.err);
+        expect_ok(kc_wd_rebuild(b.map, 1000, &b.err), &b.err);
         insert(&b, left, left_values, DIRECT);
         expect_same(&b);
         close_both(&b);
 }
 FOR_ALL(full)
+
+/* Without memory to begin, all keys are refused, and nothing is put. */
+template <class Layout> static void refused_all(uint32_t group)
+{
+        both<Layout> b;
+        struct kc_wd_options options = options_of(500, group);
+        open_both(&b, &options);
+        std::vector<typename Layout::key> keys = some_keys<Layout>(400, 1);
+        std::vector<uint32_t> refused;
+        size_t limit_nbytes = b.gpu.limit_nbytes;
+        b.gpu.limit_nbytes = b.gpu.used_nbytes + keys.size() * sizeof(keys[0]) + 13 * 4;
+        for (enum how how : { DIRECT, BULK }) {
+                assert_int_equal(put(&b, KC_WD_ADD, keys, {}, how, &refused), KC_ENOMEM);
+                b.err = {};
+                for (size_t i = 0; i < keys.size(); i++)
+                        assert_true(refused[i / 32] >> i % 32 & 1);
+        }
+        b.gpu.limit_nbytes = limit_nbytes;
+        expect_same(&b);
+        close_both(&b);
+}
+FOR_ALL(refused_all)
 
 /* No slot is free any more, all are tombstones: nothing is found, and there is room for all. */
 template <class Layout> static void tombstones(uint32_t group)
@@ -220,7 +242,7 @@ template <class Layout> static void tombstones(uint32_t group)
         both<Layout> b;
         struct kc_wd_options options = options_of(100, group);
         open_both(&b, &options);
-        std::vector<typename Layout::key> keys = some_keys<Layout>(b.map.nslots, 1);
+        std::vector<typename Layout::key> keys = some_keys<Layout>(b.map->nslots, 1);
         for (int i = 0; i < 3; i++) {
                 insert(&b, keys, some_values(keys.size(), 2), DIRECT);
                 expect_same(&b);
@@ -236,23 +258,22 @@ static void wrong_options(void **unused)
 {
         struct kc_gpu gpu;
         struct kc_error err = {};
-        kc_wd_map<kc_wd_words> words;
+        kc_wd_map<kc_wd_words> *words;
         (void)unused;
         expect_ok(kc_gpu_open(&gpu, 0, 0, &err), &err);
         struct kc_wd_options options = options_of(100, 4);
         options.key_bits = 64; /* 25 windows: 60 bits of remainder */
-        assert_int_equal(kc_wd_new(&words, &gpu, &options, &err), KC_EUSAGE);
+        assert_int_equal(kc_wd_new(&words, &gpu, &options, gpu.stream, &err), KC_EUSAGE);
         options.key_bits = 50;
         err = {};
-        expect_ok(kc_wd_new(&words, &gpu, &options, &err), &err);
-        assert_int_equal(kc_wd_put<kc_wd_words>(&words, KC_WD_INSERT, NULL, NULL, 1, NULL, &err),
-                         KC_EUSAGE);
-        kc_wd_free(&words);
+        expect_ok(kc_wd_new(&words, &gpu, &options, gpu.stream, &err), &err);
+        assert_int_equal(kc_wd_insert<kc_wd_words>(words, NULL, NULL, 1, &err), KC_EUSAGE);
+        kc_wd_free(words);
         options.group = 3;
-        assert_int_equal(kc_wd_new(&words, &gpu, &options, &err), KC_EUSAGE);
+        assert_int_equal(kc_wd_new(&words, &gpu, &options, gpu.stream, &err), KC_EUSAGE);
         options.group = 64;
-        assert_int_equal(kc_wd_new(&words, &gpu, &options, &err), KC_EUSAGE);
-        kc_wd_free(&words);
+        assert_int_equal(kc_wd_new(&words, &gpu, &options, gpu.stream, &err), KC_EUSAGE);
+        kc_wd_free(words);
         assert_int_equal(gpu.used_nbytes, 0);
         kc_gpu_close(&gpu);
 }
@@ -260,11 +281,17 @@ static void wrong_options(void **unused)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                TESTS(few_keys),   TESTS(loads),
-                TESTS(duplicates), TESTS(saturated),
-                TESTS(histories),  TESTS(crowded),
-                TESTS(marks),      TESTS(full),
-                TESTS(tombstones), cmocka_unit_test(wrong_options),
+                TESTS(few_keys),
+                TESTS(loads),
+                TESTS(duplicates),
+                TESTS(saturated),
+                TESTS(histories),
+                TESTS(crowded),
+                TESTS(marks),
+                TESTS(full),
+                TESTS(tombstones),
+                TESTS(refused_all),
+                cmocka_unit_test(wrong_options),
         };
         need_device();
         cmocka_set_test_filter(getenv("KC_TEST"));

@@ -214,11 +214,11 @@ template <class Word> static void try_lookups(uint64_t seed)
         kc_lsm_choose_tops(&view, 64);
         std::vector<Word> tops = tops_of(view);
         for (const auto &entry : known) {
-                kc_lsm_answer answer = kc_lsm_find(&view, tops.data(), entry.first);
+                kc_lsm_answer answer = kc_lsm_seek(&view, tops.data(), entry.first);
                 assert_int_equal(answer.value, entry.second.first);
                 Word other = (Word)(entry.first + 1);
                 if (!known.count(other))
-                        assert_false(kc_lsm_find(&view, tops.data(), other).found);
+                        assert_false(kc_lsm_seek(&view, tops.data(), other).found);
         }
 }
 

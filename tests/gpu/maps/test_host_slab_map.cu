@@ -178,10 +178,10 @@ static void test_bits(void **unused)
 static void test_lists_for_a_load(void **unused)
 {
         (void)unused;
-        assert_int_equal(kc_slab_map_nlists<kc_slab_pair32>(15000, 1.0), 1000);
-        assert_int_equal(kc_slab_map_nlists<kc_slab_key32>(15000, 0.5), 1000);
-        assert_int_equal(kc_slab_map_nlists<kc_slab_pair32>(0, 0.7), 2);
-        assert_int_equal(kc_slab_map_nlists<kc_slab_pair32>((uint64_t)1 << 40, 0.1), INT32_MAX);
+        assert_int_equal(kc_slab_nlists<kc_slab_pair32>(15000, 1.0), 1000);
+        assert_int_equal(kc_slab_nlists<kc_slab_key32>(15000, 0.5), 1000);
+        assert_int_equal(kc_slab_nlists<kc_slab_pair32>(0, 0.7), 2);
+        assert_int_equal(kc_slab_nlists<kc_slab_pair32>((uint64_t)1 << 40, 0.1), INT32_MAX);
 }
 
 int main(void)
