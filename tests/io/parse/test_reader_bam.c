@@ -1,5 +1,6 @@
 /* BAM, compared with what htslib reads from the same bytes. */
 #include "tests/io/parse/alignment_support.h"
+#include "tests/sampling.h"
 
 #include <htslib/bgzf.h>
 #include <htslib/hts_log.h>
@@ -336,9 +337,11 @@ static void test_changed_bytes(void **state)
         (void)state;
         static const uint8_t changes[] = { 1, 2, 0x10, 0x80, 0xff };
         struct buffer raw = small_bam();
-        size_t nrefused = 0;
+        size_t nrefused = 0, ntried = 0;
         for (size_t at = 4; at < raw.n; at++)
                 for (size_t i = 0; i < sizeof changes; i++) {
+                        if (!is_sampled())
+                                continue;
                         struct setting setting = { .k = 2,
                                                    .min_quality = i % 2 ? 10 : 0,
                                                    .nworkers = at % 16 == 0 ? 2 : 1,
@@ -350,10 +353,11 @@ static void test_changed_bytes(void **state)
                         struct outcome got = read_bytes(&bam, &setting);
                         assert_as(&got, &want, "change of byte", at);
                         nrefused += got.status != KC_OK;
+                        ntried++;
                         raw.data[at] = byte;
                         drop(&bam);
                 }
-        assert_true(nrefused > raw.n);
+        assert_true(nrefused > ntried / 5);
         drop(&raw);
 }
 
