@@ -33,19 +33,20 @@ enum kc_status kc_gpu_emitter_attach(struct kc_gpu_emitter<Key> *emitter, struct
                                      const struct kc_gpu_encoder_caps *caps, struct kc_error *err);
 
 /* Driver only: pass the next range of the run, at most caps->max_pairs pairs; an empty range ends
- * the run. The caller may reuse the range's memory on return. */
+ * the run. The caller may reuse the range's memory on return. KC_ENOMEM; KC_EDEVICE; KC_ECANCELED
+ * if the job was canceled or another thread failed. */
 template <class Key>
 enum kc_status kc_gpu_emitter_put(struct kc_gpu_emitter<Key> *emitter,
                                   const struct kc_gpu_run<Key> *range, struct kc_error *err);
 
 /* Driver only: pass a range of any length, in pieces of at most caps->max_pairs; does not end the
- * run, even if the range is empty. */
+ * run, even if the range is empty. Errors as in kc_gpu_emitter_put. */
 template <class Key>
 enum kc_status kc_gpu_emitter_put_range(struct kc_gpu_emitter<Key> *emitter,
                                         const struct kc_gpu_run<Key> *range, struct kc_error *err);
 
-/* A worker thread: give parts to the sink until the run has ended. Also returns errors of the
- * sink. */
+/* A worker thread: give parts to the sink until the run has ended. The sink's errors; KC_EDEVICE;
+ * KC_ECANCELED as above. */
 template <class Key>
 enum kc_status kc_gpu_emitter_write(struct kc_gpu_emitter<Key> *emitter, struct kc_error *err);
 

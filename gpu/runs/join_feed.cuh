@@ -11,30 +11,41 @@
 
 template <class Key> struct kc_join_feed;
 
-/* Create a feed. Uses no device yet, so readers may already wait in kc_join_feed_read. */
+/*
+ * Create a feed, to be freed with kc_join_feed_free even if this fails. Uses no device yet, so
+ * readers may already wait in kc_join_feed_read.
+ *   source    must outlive the feed
+ *   nreaders  threads that will call kc_join_feed_read
+ *   gate      of the driver and the readers; must outlive the feed
+ * KC_ENOMEM.
+ */
 template <class Key>
 enum kc_status kc_join_feed_new(struct kc_join_feed<Key> **feed,
                                 const struct kc_join_source *source, int nreaders,
                                 struct kc_gate *gate, struct kc_error *err);
 
-/* Driver only: allocate memory for ranges of at most max_blocks blocks. */
+/* Driver only: allocate memory, on the device and pinned, for ranges of at most max_blocks blocks.
+ * KC_ENOMEM, KC_EDEVICE. */
 template <class Key>
 enum kc_status kc_join_feed_attach(struct kc_join_feed<Key> *feed, struct kc_gpu *gpu,
                                    size_t max_blocks, struct kc_error *err);
 
-/* Device memory that kc_join_feed_attach allocates. */
+/* Bytes of device memory that kc_join_feed_attach allocates. */
 template <class Key> size_t kc_join_feed_nbytes(size_t max_blocks);
 
 /*
  * Driver only: the next range, complete in gpu->stream. Work that needs the previous range must be
  * done. Sets blocks, nblocks, words, from and end of *decode; in->nblocks = 0 at the end.
- *   in  out: the range as the source gave it
+ *   in      out: the range as the source gave it, which owns what it points to
+ *   decode  its arrays are the feed's, until the next call
+ * The source's errors; KC_EDEVICE; KC_ECANCELED if the job was canceled or another thread failed.
  */
 template <class Key>
 enum kc_status kc_join_feed_next(struct kc_join_feed<Key> *feed, struct kc_join_range *in,
                                  struct kc_decode_range<Key> *decode, struct kc_error *err);
 
-/* Reader 0 .. nreaders-1, each in its own thread: read blocks until there are no more. */
+/* Reader 0 .. nreaders-1, each in its own thread: read blocks until there are no more. Errors as in
+ * kc_join_feed_next. */
 template <class Key>
 enum kc_status kc_join_feed_read(struct kc_join_feed<Key> *feed, int reader, struct kc_error *err);
 
