@@ -34,7 +34,7 @@ static inline uint64_t random_of(uint64_t number)
         return random_mix((number + 1) * UINT64_C(0x9e3779b97f4a7c15));
 }
 
-/* Base `at` of the genome is in its word at / 32; a read's place and length depend on its number. */
+/* Base `at` of the genome is in word at / 32; a read's number determines its place and length. */
 static inline void add_read(const struct reads *reads, uint64_t number, struct kc_batch *batch)
 {
         uint64_t random = random_of(~number);
