@@ -129,7 +129,7 @@ static void test_growth(void **unused)
         }
 }
 
-/* Check that slabs are zero if `fresh`, otherwise as an earlier call wrote them; then write them. */
+/* Check that slabs are zero if `fresh`, otherwise as an earlier call left them; then write them. */
 __global__ static void write_kernel(struct kc_slab_pool_view view, const uint32_t *addresses,
                                     uint32_t n, uint32_t *nwrong, bool fresh)
 {
