@@ -321,7 +321,7 @@ bool meet_block(bool value, const struct place &place)
 
 /* ---- running ---- */
 
-/* Those that wait for this thread need not wait for it any more. */
+/* Threads that wait for this one need no longer do so. */
 static void end_thread(unsigned thread)
 {
         struct warp *warp = &block.warps[thread / WARP];

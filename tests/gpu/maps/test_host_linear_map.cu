@@ -39,7 +39,7 @@ static void spread(void **unused)
         expect_spread<kc_key64>(UINT64_C(1) << 48);
 }
 
-/* Slots are such that one aligned 16-byte read never tears one. */
+/* A read of 16 bytes never tears a slot. */
 static void layout(void **unused)
 {
         (void)unused;

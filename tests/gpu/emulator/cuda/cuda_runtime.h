@@ -221,7 +221,7 @@ static inline unsigned __reduce_max_sync(unsigned mask, unsigned value, KC_CALLE
 namespace emulator
 {
 
-/* The value of lane `lane`, or the own value if a warp has no such lane. */
+/* The value of lane `lane`, or the caller's own if a warp has no such lane. */
 template <class T> T take_from(unsigned mask, T value, int lane, const place &place)
 {
         struct exchange exchange = meet_warp(mask, (uint64_t)value, place);
