@@ -1,8 +1,8 @@
 /*
- * A library to preload: it aborts the program as soon as what is allocated, and not freed, exceeds
- * a limit.
+ * A library to preload: it aborts the program as soon as the memory allocated and not yet freed
+ * exceeds a limit.
  *
- *      KC_MEMORY_LIMIT  bytes; 0 or not set: none
+ *      KC_MEMORY_LIMIT  bytes; 0 or not set: no limit
  *      KC_MEMORY_LOG    a file to which the peak of allocated bytes is appended
  *
  * This counts what malloc() and the like return to the program and its libraries, and anonymous
@@ -143,7 +143,7 @@ static void put_mapping(uintptr_t begin, uintptr_t end)
         mappings.all[mappings.n++].end = end;
 }
 
-/* Forget [begin, end), which may be a part of one mapping; returns how much of it was noted. */
+/* Forget [begin, end), which may be part of one mapping; returns how much of it was recorded. */
 static size_t cut_mapping(uintptr_t begin, uintptr_t end)
 {
         for (size_t i = 0; i < mappings.n; i++) {

@@ -1,9 +1,9 @@
 /*
- * naive: the oracle. Counts k-mers as the definition says, with strings, qsort and nothing of
- * kcount's own code, and prints KMER <TAB> COUNT in alphabetical order.
+ * naive: the oracle. Counts k-mers by their definition, with strings, qsort and none of kcount's
+ * own code, and prints KMER <TAB> COUNT in alphabetical order.
  *
  *      naive -k K [-s] [-q MIN_QUALITY] FILE...        FASTQ or FASTA, plain or gzip
- *        -s  stranded: k-mers as they stand
+ *        -s  stranded: count k-mers as they are, not their canonical form
  *
  * Every k-mer is kept as text, so use it on small inputs only.
  */
@@ -67,7 +67,7 @@ static void count_kmer(struct counter *c, const char *kmer)
         append(&c->kmers, flip ? reverse : kmer, (size_t)c->k);
 }
 
-/* quality  NULL where there is none */
+/* quality  NULL if there is none */
 static void count_sequence(struct counter *c, struct text *bases, const char *quality)
 {
         for (size_t i = 0; i < bases->n; i++) {
@@ -103,7 +103,7 @@ static void print_counts(struct counter *c)
 
 /* ---- reading ---- */
 
-/* The next line without its end and the blanks before it; false at the end of the file. */
+/* The next line, without its line end and trailing blanks; false at the end of the file. */
 static bool get_line(gzFile file, struct text *line, const char *name)
 {
         char part[4096];

@@ -1,19 +1,19 @@
 /*
  * Report what .kc files hold, for tests/cli/power.py: one process examines thousands of files.
- * One order a line on standard input, one answer a line on standard output.
+ * Each line of standard input is a command, which is answered by one line on standard output.
  *
- *      know PATH   remember the k-mers of a sound file, with which those of others are compared
- *      look PATH   read all of it
+ *      know PATH   remember the k-mers of an intact file, to compare those of others with them
+ *      look PATH   read the whole file
  *      grow PATH   append a run of one k-mer, then verify the file and read all of it
  *
- * The answer to all of them is
+ * The answer to each is
  *
  *      OUTCOME PAIRS HISTOGRAM TIDY NWRONG MESSAGE
  *
  * OUTCOME is ok, refused (the file could not be opened), partly (some of it could not be read), or
  * failed (it could not be grown or verified). PAIRS and HISTOGRAM are hashes, "-" where the library
- * refused to read them. NWRONG is the number of k-mers for which a lookup gave another count than the
- * known one; lookups that failed do not count.
+ * refused to read them. NWRONG is the number of k-mers for which a lookup gave a count other than
+ * the known one; failed lookups are not included.
  */
 #include "io/store.h"
 
@@ -62,7 +62,7 @@ static enum kc_status remember(struct known *known, const uint64_t *kmers, const
         return KC_OK;
 }
 
-/* Read all pairs: their hash, and the pairs themselves where known is not NULL. */
+/* Read all pairs: *hash is theirs; if known is not NULL, it receives the pairs themselves. */
 static enum kc_status walk(struct kc_store *store, size_t nwords, uint64_t *hash,
                            struct known *known, struct kc_error *err)
 {

@@ -21,7 +21,7 @@ static inline RANDOM_HD uint64_t random_mix(uint64_t x)
         return x ^ x >> 31;
 }
 
-/* The next number of the sequence that began with *state as its seed. */
+/* The next number of the sequence whose seed was the initial *state. */
 static inline RANDOM_HD uint64_t next_random(uint64_t *state)
 {
         return random_mix(*state += UINT64_C(0x9e3779b97f4a7c15));

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* k-mers side by side, nwords words each, with their counts. */
+/* K-mers, nwords words each, and their counts. */
 struct pairs {
         uint64_t *kmers;
         uint32_t *counts;
@@ -19,7 +19,7 @@ struct pairs {
         bool last;
 };
 
-/* Zeroed except for nwords and fail_at, it is empty, and its sink keeps all pairs. */
+/* Zeroed except for nwords and fail_at: an empty run, whose sink keeps all pairs. */
 struct run {
         struct kc_run_filter filter; /* of the sink; max_count 0: keep all */
         struct kc_run_dropped dropped;
@@ -28,7 +28,7 @@ struct run {
         int nwords;
         atomic_flag lock;
         atomic_int ncanceled, ncalls;
-        int fail_at; /* the call that fails; -1: none */
+        int fail_at; /* number of the call that fails; -1: none */
 };
 
 static inline struct pairs *run_part(struct run *run, uint64_t part)
@@ -70,7 +70,7 @@ static inline void run_cancel(void *ctx)
         atomic_fetch_add(&run->ncanceled, 1);
 }
 
-/* All parts in one, freed by the caller. */
+/* All parts joined; the caller frees the result. */
 static inline struct pairs run_join(const struct run *run)
 {
         struct pairs all = { 0 };

@@ -1,6 +1,6 @@
 /*
- * Built with sanitizers, a test of very many cases runs some of them, so that it takes about as long
- * as without. Which ones does not change from run to run.
+ * When built with sanitizers, a test of very many cases runs only a sample of them, so that it
+ * takes about as long as without. The sample is the same in every run.
  */
 #ifndef KC_TESTS_SAMPLING_H
 #define KC_TESTS_SAMPLING_H
@@ -16,7 +16,7 @@ enum { CASES_A_SAMPLE = 7, WITH_THREAD_SANITIZER = 0 };
 enum { CASES_A_SAMPLE = 1, WITH_THREAD_SANITIZER = 0 };
 #endif
 
-/* Asked once a case. */
+/* Call once per case. */
 static inline bool is_sampled(void)
 {
         static size_t ncases;

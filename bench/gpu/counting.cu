@@ -86,8 +86,8 @@ out:
 }
 
 /*
- * The bytes that the parts must move: a record has 8 bytes and is read together with the bases that
- * it points to; pairs leave the tables and are then ordered.
+ * The bytes that the parts must move: a record takes 8 bytes and is read together with the bases
+ * that it points to; pairs leave the tables and are then ordered.
  */
 template <class Key> static void set_parts_nbytes(struct counting<Key> *c, int k)
 {

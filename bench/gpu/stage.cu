@@ -8,7 +8,7 @@
 
 enum { REFUSED = 3, SKIPPED = 77 };
 
-/* Code that the driver has compiled from PTX is not the code of a build for the device. */
+/* Code that the driver compiles from PTX is not that of a build for the device. */
 static void need_machine_code(struct bench *bench, const char *program,
                               const struct kc_gpu_device *device)
 {

@@ -9,7 +9,7 @@
 
 enum { STAGE_MAX_REPEAT = 64 };
 
-/* A program run: what all stages share. */
+/* One run of the program: what all stages share. */
 struct bench {
         struct kc_gpu gpu;
         char device_name[256];
@@ -17,7 +17,7 @@ struct bench {
         int repeat; /* timed runs of a stage, after one to warm up */
         bool check;
         bool may_jit; /* run even if the driver compiles the kernels at the start */
-        bool jit;     /* it does: the lines say so, and are not to be kept */
+        bool jit;     /* the driver does: the lines say so, and must not be kept */
         cudaEvent_t begin, end;
         double copy_rate; /* bytes per ms that a copy within the device reads and writes; 0: not
                              known yet */

@@ -26,7 +26,7 @@ enum { NGROUPS = 2 };
 enum : uint64_t { STATIC_FREE = UINT64_MAX };
 enum : uint32_t { STATIC_MAX_PROBES = 1 << 16 };
 
-/* The slot of probe `i`: linear, or quadratic by triangular numbers, which visit all. */
+/* The slot of probe `i`: linear, or quadratic by triangular numbers, which visit all slots. */
 KC_HD uint32_t static_slot(uint32_t home, uint32_t i, bool quadratic, uint32_t mask)
 {
         return (home + (quadratic ? (uint32_t)((uint64_t)i * (i + 1) / 2) : i)) & mask;
@@ -461,8 +461,8 @@ static double time_threads(struct tables_bench *b, const struct tables_row *row,
         return stage_median_ms(&stage);
 }
 
-/* Time the lock-based table, and GLHT's own operations, with nthreads threads. *ms: of the
- * first. */
+/* Time the lock-based table, and GLHT's own operations, with nthreads threads. *ms: that of the
+ * former. */
 static void time_cpu(struct hopscotch_bench *h, const struct tables_row *row,
                      const struct cpu_work &work, unsigned nthreads, double *ms)
 {
@@ -501,7 +501,7 @@ out:
         return status;
 }
 
-/* Time all group sizes; *ms: of the fastest. */
+/* Time all group sizes; *ms: that of the fastest. */
 static enum kc_status time_mixed(struct hopscotch_bench *h, const struct tables_row *row,
                                  const struct mix *mix, uint64_t nkeys, double *ms,
                                  struct kc_error *err)

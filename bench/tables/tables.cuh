@@ -12,7 +12,7 @@
 
 #include <algorithm>
 
-/* A program run. */
+/* One run of the program. */
 struct tables_bench {
         struct bench base; /* base.gpu; base.repeat timed runs; base.copy_rate is known */
         int shift;         /* sizes are divided by 2^shift: 0 is the paper's size */

@@ -1,7 +1,7 @@
 /*
- * New files, with simulated system calls: file systems without O_TMPFILE, without
- * locks or without links, folders that cannot be flushed. (The linker passes the calls below to
- * __wrap_NAME, see CMakeLists.txt.)
+ * New files, with simulated system calls: file systems without O_TMPFILE, without locks or without
+ * links, folders that cannot be flushed. (The linker redirects the calls below to __wrap_NAME, see
+ * CMakeLists.txt.)
  */
 #include "base/file_lock.h"
 #include "base/new_file.h"
@@ -26,7 +26,7 @@
 
 /* ---- the system ---- */
 
-/* errno of a call; 0: it works as usual. */
+/* The errno with which a call fails; 0: it works as usual. */
 static struct {
         int tmpfile, link, lock, sync_folder;
 } refuse;
@@ -144,7 +144,7 @@ static void guard(bool hold, const char *temporary)
         if (!hold)
                 snprintf(guarded.temporary, sizeof guarded.temporary, "%s",
                          temporary ? temporary : "");
-        /* a name that a dying process must remove exists */
+        /* the name that the guard removes if the process dies exists */
         if (!hold && temporary != NULL)
                 assert_int_equal(access(temporary, F_OK), 0);
 }
@@ -185,7 +185,8 @@ static void make(const char *path, const struct kc_new_file_options *options)
         expect_text(path, "new");
 }
 
-/* First a system that can do everything, then each lack, with every errno that reports it. */
+/* First a system that supports everything, then each missing feature, with every errno that reports
+ * it. */
 static const struct {
         int tmpfile, link;
 } systems[] = { { 0, 0 },      { EOPNOTSUPP, 0 }, { EISDIR, 0 },
@@ -210,7 +211,7 @@ static void test_names(void **state)
                 act_as_system(i);
                 const bool named = refuse.tmpfile || refuse.link;
                 assert_int_equal(create(&file, "a", &anew, &err), KC_OK);
-                if (named || file.temporary != NULL) { /* or the file system really lacks it */
+                if (named || file.temporary != NULL) { /* or the real file system lacks it */
                         assert_int_equal(nnames(), 1);
                         assert_string_equal(guarded.temporary, file.temporary);
                 } else {
@@ -299,7 +300,7 @@ static void test_locks(void **state)
                 assert_int_equal(commit(&file, &err), KC_OK);
                 assert_false(is_locked("a"));
                 assert_false(is_locked("old"));
-                /* another process holds the lock, at the beginning or at the end */
+                /* another process holds the lock, at creation or at commit */
                 err = (struct kc_error){ 0 };
                 assert_int_equal(kc_file_lock(&fd, "a", &err), KC_OK);
                 assert_int_equal(create(&file, "a", &instead, &err), KC_EIO);
@@ -333,7 +334,7 @@ static void test_file_systems_without_locks(void **state)
         }
 }
 
-/* The caller has locked the file that it read: no other one may be replaced. */
+/* The caller has locked the file that it read: no other file may be replaced. */
 static void test_lock_given(void **state)
 {
         (void)state;
@@ -450,7 +451,7 @@ static void test_long_names(void **state)
                 assert_int_equal(nnames(), 2);
                 unlink(name);
                 assert_int_equal(create(&file, letters, &instead, &err), KC_OK);
-                if (file.temporary != NULL) { /* a long name is cut between letters of two bytes */
+                if (file.temporary != NULL) { /* a long name is not cut inside a two-byte letter */
                         const char *dot = strchr(file.temporary, '.');
                         assert_int_equal((dot - file.temporary) % 2, 0);
                         assert_in_range(strlen(file.temporary), 100, 143);
@@ -472,7 +473,7 @@ static void test_no_regular_file(void **state)
                 assert_non_null(strstr(err.message, paths[i]));
                 kc_new_file_discard(&file);
         }
-        /* it has appeared in the meantime */
+        /* the file has appeared in the meantime */
         assert_int_equal(create(&file, "a", &instead, &err), KC_OK);
         assert_int_equal(rename("fifo", "a"), 0);
         assert_int_equal(commit(&file, &err), KC_EIO);
@@ -480,7 +481,7 @@ static void test_no_regular_file(void **state)
         assert_int_equal(nnames(), 1);
 }
 
-/* An append to a file whose name another file has taken. */
+/* An append to a file whose name another file has since taken. */
 static void test_append(void **state)
 {
         (void)state;

@@ -1,5 +1,5 @@
 /*
- * Turns: threads pass in the order of their numbers, and a stop wakes those that wait.
+ * Turns: threads pass in the order of their numbers, and a stop wakes all waiting threads.
  */
 #include "base/turn.h"
 
@@ -45,13 +45,13 @@ static void threads_pass_in_order(void **state)
                 kc_turn_restart(&t.turn);
                 assert_int_equal(kc_parallel(NTHREADS, pass_turns, NULL, &t, &err), KC_OK);
                 assert_int_equal(t.npassed, NTURNS);
-                assert_false(kc_turn_wait(&t.turn, NTURNS - 1)); /* it has passed */
+                assert_false(kc_turn_wait(&t.turn, NTURNS - 1)); /* already passed */
                 assert_true(kc_turn_wait(&t.turn, NTURNS));
         }
         kc_turn_destroy(&t.turn);
 }
 
-/* Thread 0 has turn 0, which it does not pass but stops, the others wait for later ones. */
+/* Thread 0 stops the turns instead of passing turn 0, once the others wait for later turns. */
 static enum kc_status wait_or_stop(void *ctx, int thread, struct kc_error *err)
 {
         struct turns *t = ctx;

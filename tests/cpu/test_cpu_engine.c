@@ -1,5 +1,6 @@
 /*
- * The host engine against sort-and-count on strings, and its parts: lists that spill, super-k-mers.
+ * The host engine, compared with sort-and-count on strings, and its components: lists that spill,
+ * super-k-mers.
  */
 #include "cpu/cpu_engine.h"
 
@@ -19,12 +20,12 @@
 
 enum { MAX_SEQUENCES = 4000 };
 
-/* Sequences as text, and where each worker's next one is. */
+/* Sequences as text, and each worker's next one. */
 struct reads {
         char *text[MAX_SEQUENCES];
         int n, k, nworkers;
         atomic_int next;
-        int fail_at; /* the sequence that cannot be read; -1: none */
+        int fail_at; /* the sequence whose reading fails; -1: none */
 };
 
 static void add_read(struct reads *reads, const char *text)
@@ -293,7 +294,7 @@ static void failures_come_back(void **state)
         run_free(&run);
 }
 
-/* ---- parts ---- */
+/* ---- components ---- */
 
 static void counts_saturate(void **state)
 {
@@ -333,7 +334,7 @@ static void pairs_are_not_cut(void **state)
         assert_int_equal(count, 70000);
 }
 
-/* Records with numbers, through chunks and files, come back whole, each once. */
+/* Numbered records that pass through chunks and files come back intact, each once. */
 static void lists_keep_every_record(void **state)
 {
         (void)state;
@@ -393,7 +394,7 @@ static void lists_keep_every_record(void **state)
         kc_arena_free(&arena);
 }
 
-/* A sequence and its reverse complement fill the same bins with as many k-mers. */
+/* A sequence and its reverse complement put equal numbers of k-mers into each bin. */
 static void both_strands_share_bins(void **state)
 {
         (void)state;
@@ -449,7 +450,7 @@ static void both_strands_share_bins(void **state)
         free(genome);
 }
 
-/* A sink that notes the most pairs it was given at once. */
+/* A sink that records the largest number of pairs it received in one call. */
 struct largest {
         struct kc_run_sink to;
         size_t n;
@@ -468,8 +469,8 @@ static void cancel_largest(void *ctx)
         largest->to.cancel(largest->to.ctx);
 }
 
-/* k-mers that begin alike fall into one bucket of one list, at several depths: they are sorted
- * within the thread's memory all the same. */
+/* K-mers with a common prefix fall into one bucket of one list, at several depths; they are still
+ * sorted within the thread's memory. */
 static void crowded_kmers_are_sorted_in_little_memory(void **state)
 {
         (void)state;
@@ -516,7 +517,7 @@ static void crowded_kmers_are_sorted_in_little_memory(void **state)
                 }
 }
 
-/* The engine drops what the sink's filter does not keep, and says so; its totals include it. */
+/* The engine drops pairs that the sink's filter rejects, and reports them; totals include them. */
 static void filter_is_applied(void **state)
 {
         (void)state;

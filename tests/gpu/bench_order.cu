@@ -1,11 +1,11 @@
 /*
- * Times of order, stage by stage, next to CUB's radix sort of the same pairs.
+ * Times of ordering, stage by stage, compared with CUB's radix sort of the same pairs.
  *
  *      bench_order [pairs of k=31] [pairs of k=55]
  *
- * Two kinds of pairs: canonical k-mers at random, and k-mers as errors in reads make them: in families
- * that share a prefix of any length. Every run is checked: ascending, and the sum of a hash of the
- * pairs is that of the input.
+ * Two kinds of pairs: random canonical k-mers, and k-mers like those that errors in reads make, in
+ * families that share a prefix of any length. Every run is checked: it ascends, and the sum of a
+ * hash of its pairs is that of the input.
  */
 #include "gpu/order/order.cuh"
 #include "gpu/order/order_internal.cuh"
@@ -14,11 +14,11 @@
 #include <cub/device/device_radix_sort.cuh>
 #include <vector>
 
-#include "tests/gpu/support.cuh" /* behind CUB: cmocka has a macro `fail` */
+#include "tests/gpu/support.cuh" /* after CUB: cmocka has a macro `fail` */
 
 static struct kc_gpu gpu;
 static struct kc_error err;
-static double copy_rate; /* bytes a ms */
+static double copy_rate; /* bytes per ms */
 
 static void ok(cudaError_t code)
 {
@@ -98,7 +98,7 @@ static struct sums check(const Key *kmers, const uint32_t *counts, size_t n, boo
         struct sums *device, sums;
         ok(cudaMalloc(&device, sizeof *device));
         ok(cudaMemset(device, 0, sizeof *device));
-        ok(cudaDeviceSynchronize()); /* gpu.stream waits for no other */
+        ok(cudaDeviceSynchronize()); /* gpu.stream does not wait for other streams */
         check_kernel<<<1024, 256, 0, gpu.stream>>>(kmers, counts, n, sorted, device);
         ok(cudaStreamSynchronize(gpu.stream));
         ok(cudaMemcpy(&sums, device, sizeof sums, cudaMemcpyDeviceToHost));

@@ -20,7 +20,7 @@ template <class Key> static inline Key random_key(uint64_t *rng)
         return sizeof(Key) == 8 ? high : (Key)(high << 32 << 32 | next_random(rng));
 }
 
-/* Ascending, distinct; fewer than n where there are no more. Steps let n fit below 4^k. */
+/* Ascending, distinct; fewer than n if there are no more. Steps let n k-mers fit below 4^k. */
 template <class Key>
 static inline std::vector<Key> make_kmers(int k, size_t n, enum kmer_shape shape, uint64_t seed)
 {

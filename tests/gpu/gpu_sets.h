@@ -1,5 +1,5 @@
 /*
- * Set operations on .kc files by the device, in place of the host's threads, for tests.
+ * Set operations on .kc files on the device instead of the host's threads, for tests.
  */
 #ifndef KC_TESTS_GPU_GPU_SETS_H
 #define KC_TESTS_GPU_GPU_SETS_H
@@ -24,7 +24,7 @@ static inline enum kc_status join_on_device(void *ctx, const struct kc_join_sour
                               err);
 }
 
-/* The result into a file; nothing is left of it on failure. */
+/* Write the result to a file, which is removed on failure. */
 static inline enum kc_status combine(struct device *device, const struct kc_set *set,
                                      const char *path, uint32_t min, uint32_t max,
                                      struct kc_error *err)

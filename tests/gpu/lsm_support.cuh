@@ -1,5 +1,5 @@
 /*
- * Runs for the tests of the LSM, and the plain merge that they are held against.
+ * Runs for the tests of the LSM, and the plain merge with which results are compared.
  */
 #ifndef KC_TESTS_GPU_LSM_SUPPORT_CUH
 #define KC_TESTS_GPU_LSM_SUPPORT_CUH
@@ -44,8 +44,8 @@ static pairs<Key> make_run(std::vector<Key> kmers, uint64_t *state, int count_bi
 }
 
 /*
- * About n pairs, of `ndistinct` k-mers that are the same for all runs, spread over the key space;
- * the lowest and the highest k-mer are among them.
+ * About n pairs, drawn from `ndistinct` k-mers, which are the same for all runs, spread over the
+ * key space, and include the lowest and the highest.
  */
 template <class Key>
 static pairs<Key> random_run(size_t n, uint64_t ndistinct, uint64_t *state, int count_bits)
@@ -60,7 +60,7 @@ static pairs<Key> random_run(size_t n, uint64_t ndistinct, uint64_t *state, int 
         return make_run(kmers, state, count_bits);
 }
 
-/* The merge of all; *nsaturated grows by what saturation cuts off. */
+/* Merge all runs; *nsaturated grows by what saturation cuts off. */
 template <class Key>
 static pairs<Key> merge_plainly(const std::vector<pairs<Key>> &runs, uint64_t *nsaturated)
 {
@@ -80,7 +80,7 @@ static pairs<Key> merge_plainly(const std::vector<pairs<Key>> &runs, uint64_t *n
         return merged;
 }
 
-/* Fails the test where the runs differ. */
+/* Fails the test if the runs differ. */
 template <class Key> static void expect_equal(const pairs<Key> &got, const pairs<Key> &wanted)
 {
         for (size_t i = 0; i < got.size() && i < wanted.size(); i++)

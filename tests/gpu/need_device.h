@@ -1,4 +1,4 @@
-/* Tests that need a device are skipped, and counted as such by ctest, where there is none. */
+/* Without a device, tests that need one are skipped, and ctest reports them as skipped. */
 #ifndef KC_TESTS_GPU_NEED_DEVICE_H
 #define KC_TESTS_GPU_NEED_DEVICE_H
 
@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { TEST_SKIPPED = 77 }; /* to ctest */
+enum { TEST_SKIPPED = 77 }; /* exit status, for ctest */
 
-/* Ends the program as skipped where there is no device. */
+/* Exit with TEST_SKIPPED if there is no usable device. */
 static inline void need_device(void)
 {
         struct kc_gpu_device device;

@@ -1,7 +1,7 @@
 /*
  * What the tests of gpu/ share. A test program named test_host_*.cu runs the device code's
- * functions on the host and needs no device; test_device_*.cu needs one and is skipped where there
- * is none.
+ * functions on the host and needs no device; test_device_*.cu needs one and is skipped if there is
+ * none.
  */
 #ifndef KC_TESTS_GPU_SUPPORT_CUH
 #define KC_TESTS_GPU_SUPPORT_CUH
@@ -22,15 +22,15 @@ extern "C" {
 #include <cmocka.h>
 }
 
-/* Fails the test with the message. */
+/* Unless status is KC_OK, fails the test with err's message. */
 static inline void expect_ok(enum kc_status status, const struct kc_error *err)
 {
         if (status != KC_OK)
                 fail_msg("status %d: %s", (int)status, err->message);
 }
 
-/* KC_TEST_SMALL=1 in the environment: small inputs, and fewer of them, for compute-sanitizer and
- * for the emulator. */
+/* KC_TEST_SMALL=1 in the environment: smaller and fewer inputs, for compute-sanitizer and the
+ * emulator. */
 static inline bool test_small(void)
 {
         return getenv("KC_TEST_SMALL") != NULL;
@@ -41,7 +41,7 @@ static inline size_t test_size(size_t n)
         return test_small() ? n / 64 + 1 : n;
 }
 
-/* Of many cases, all or one in `per`. */
+/* Of many cases, takes all or, if test_small(), one in `per`. */
 static inline bool test_takes(size_t number, size_t per)
 {
         return !test_small() || number % per == 0;

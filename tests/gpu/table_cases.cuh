@@ -1,11 +1,11 @@
 /*
- * What every table in shared memory must count right, whatever its probing. Table: a table type of
- * gpu/tables/table.cuh; Key: its keys.
+ * What every table in shared memory must count correctly, however it probes. Table: a table type of
+ * gpu/tables/table.cuh; Key: its key type.
  */
 #ifndef KC_TESTS_GPU_TABLE_CASES_CUH
 #define KC_TESTS_GPU_TABLE_CASES_CUH
 
-#include "gpu/tables/slab.cuh" /* its mixing of 64 bits is that of kc_key_hash, and can be undone */
+#include "gpu/tables/slab.cuh" /* mixes 64 bits as kc_key_hash does, invertibly */
 #include "tests/gpu/table_support.cuh"
 
 #include <list>
@@ -32,7 +32,7 @@ template <class Table, class Key> static void few_keys(void **)
                 assert_true((expect<Table>(random_keys<Key>(n, n), 128, 2, 128, 1024)) == 0);
 }
 
-/* At half load nothing is refused; at 0.95 the table may be drained early, but nothing is lost. */
+/* At load 0.5 no key is refused; at 0.95 the table may be drained early, but nothing is lost. */
 template <class Table, class Key> static void load_factors(void **title)
 {
         for (unsigned percent : { 50, 80, 95, 100 }) {
@@ -70,7 +70,7 @@ template <class Table, class Key> static void equal_keys(void **)
         }
 }
 
-/* 0 and all-ones among others, and words of them. */
+/* Keys that are 0 or all ones, or contain such words, among others. */
 template <class Table, class Key> static void odd_keys(void **)
 {
         std::vector<Key> from = random_keys<Key>(500, 7);
@@ -79,7 +79,7 @@ template <class Table, class Key> static void odd_keys(void **)
                 from.push_back(key);
         expect<Table>(from, from.size(), 1, 128, 1024);
         expect<Table>(uniform_draws(from, test_size(1 << 16), 8), 5000, 8, 1024, 1024);
-        for (Key key : { (Key)0, (Key) ~(Key)0 }) { /* first, then most slots are taken */
+        for (Key key : { (Key)0, (Key) ~(Key)0 }) { /* it comes first; then most slots are taken */
                 std::vector<Key> crowd = random_keys<Key>(1000, 10);
                 std::fill(crowd.begin(), crowd.begin() + 64, key);
                 expect<Table>(crowd, crowd.size(), 1, 256, 1024);
@@ -103,8 +103,8 @@ static inline kc_key128 key_with_hash(uint64_t hash, uint64_t high, kc_key128)
         return (kc_key128)high << 64 | low;
 }
 
-/* All keys are for the same slot: their hashes are alike but for the lowest bits; of keys of 128
- * bits, some have the same hash. Several slots, up to the last. */
+/* All keys have the same home slot: their hashes differ only in the lowest bits; some keys of 128
+ * bits have the same hash. Tried for several slots, up to the last. */
 template <class Table, class Key> static void one_slot(void **)
 {
         for (uint64_t slot : { 0, 17, 1023 })
@@ -121,7 +121,7 @@ template <class Table, class Key> static void one_slot(void **)
                 }
 }
 
-/* With KC_TEST_TIMING=LOG2 in the environment only this is done, with 2^LOG2 keys. */
+/* With KC_TEST_TIMING=LOG2 in the environment, only this runs, with 2^LOG2 keys. */
 template <class Table, class Key> static void timing(void **title)
 {
         enum { MIN_BLOCKS = 3 }; /* of 512 threads */
@@ -140,7 +140,7 @@ template <class Table, class Key> static void timing(void **title)
 
 /* ---- as a program ---- */
 
-/* The cases for a table, to `tests`; title: what it is called, "linear, K64". */
+/* Append the cases for a table to `tests`; title: its name, such as "linear, K64". */
 template <class Table, class Key>
 static void add_cases(std::vector<CMUnitTest> *tests, const char *title)
 {
@@ -158,7 +158,7 @@ static void add_cases(std::vector<CMUnitTest> *tests, const char *title)
                 { "one_slot", one_slot<Table, Key> },
                 { "timing", timing<Table, Key> },
         };
-        static std::list<std::string> names; /* for as long as they run */
+        static std::list<std::string> names; /* must outlive the tests */
         for (const auto &c : cases) {
                 names.push_back(std::string(c.name) + ": " + title);
                 tests->push_back({ names.back().c_str(), c.run, NULL, NULL, (void *)title });

@@ -1,6 +1,6 @@
 /*
- * What the tests of the tables share: a kernel that counts bins of keys, a block a bin at a time,
- * and the same on the host.
+ * What the tests of the tables share: a kernel that counts bins of keys, each block one bin at a
+ * time, and the same on the host.
  */
 #ifndef KC_TESTS_GPU_TABLE_SUPPORT_CUH
 #define KC_TESTS_GPU_TABLE_SUPPORT_CUH
@@ -24,9 +24,9 @@ static inline bool operator<(const counted_pair<Key> &a, const counted_pair<Key>
         return a.key != b.key ? a.key < b.key : a.bin < b.bin;
 }
 
-/* What blocks give: pairs in any order. */
+/* The output of all blocks: pairs in any order. */
 template <class Key> struct counted_pairs {
-        Key *keys; /* [cap] device, all three; NULL: not wanted */
+        Key *keys; /* [cap] each, on the device; bins: NULL if not wanted */
         uint32_t *counts, *bins;
         unsigned long long cap;
         unsigned long long *n;      /* device; may exceed cap */
@@ -34,7 +34,8 @@ template <class Key> struct counted_pairs {
         unsigned long long *drains; /* device */
 };
 
-/* A warp's pairs of a table, as they are looked through twice: to reserve room, then to write. */
+/* Reserve room for a warp's pairs of a table, which it then scans again to write them. *first: the
+ * place of the first one. Returns their number. */
 template <class Table, class Key>
 static __device__ uint32_t reserve_pairs(const Table &table, const counted_pairs<Key> &out,
                                          unsigned long long *first)
@@ -56,7 +57,7 @@ static __device__ uint32_t reserve_pairs(const Table &table, const counted_pairs
         return n;
 }
 
-/* All pairs of the table go out, and the table is empty again. By the whole block. */
+/* Write all pairs of the table and empty it. Called by the whole block. */
 template <class Table, class Key>
 static __device__ void drain(Table *table, const counted_pairs<Key> &out, uint32_t bin)
 {
@@ -86,13 +87,13 @@ static __device__ void drain(Table *table, const counted_pairs<Key> &out, uint32
         __syncthreads();
 }
 
-/* The weight that key i is counted with: 1, or anything up to max_weight. */
+/* The weight with which key i is counted, from 1 to max_weight. */
 KC_HD uint32_t weight_of(size_t i, uint32_t max_weight)
 {
         return max_weight == 1 ? 1 : 1 + (uint32_t)(kc_key_hash((kc_key64)i) >> 32) % max_weight;
 }
 
-/* Bin i is keys[ends[i - 1] .. ends[i]). Blocks of 1024 threads at most or, if several are to be
+/* Bin i is keys[ends[i - 1] .. ends[i]). Blocks have at most 1024 threads or, if several are to be
  * resident on a multiprocessor, 512. */
 template <class Table, class Key, int MIN_BLOCKS>
 __global__ __launch_bounds__(MIN_BLOCKS == 1 ? 1024 : 512,
@@ -131,11 +132,11 @@ __global__ __launch_bounds__(MIN_BLOCKS == 1 ? 1024 : 512,
 /* A table under test: how it is set up and launched. */
 struct table_launch {
         unsigned nblocks, nthreads;
-        uint32_t max_weight; /* of keys; 1: all count once */
+        uint32_t max_weight; /* of keys; 1: each counts once */
         struct kc_table_setup setup;
 };
 
-/* The arenas, cudaMalloc'd and filled with rubbish, where the setup has arena_nbytes. */
+/* If the setup has arena_nbytes, allocate the arenas and fill them with garbage. */
 static inline void take_arenas(struct table_launch *launch)
 {
         size_t nbytes = launch->nblocks * launch->setup.arena_nbytes;
@@ -174,7 +175,7 @@ template <class T> static std::vector<T> to_host(const T *device, size_t n)
         return host;
 }
 
-/* counts, bins, and figures[3] for n, sum and drains. */
+/* Device arrays for pairs; n, sum and drains are in one array of three. */
 template <class Key> static counted_pairs<Key> new_pairs(size_t cap, bool with_bins)
 {
         counted_pairs<Key> out = {};
@@ -233,8 +234,8 @@ static std::vector<counted_pair<Key>> count_on_host(const std::vector<Key> &keys
         return distinct;
 }
 
-/* As the device counts them; *ndrains - bins is how often a table was full. A bin that was drained
- * once must not have a key twice: *merged tells how many pairs were merged with others. */
+/* The same, counted on the device; *ndrains minus the number of bins is how often a table was full.
+ * A bin drained only once must not have a key twice: *merged is how many pairs had to be merged. */
 template <class Table, class Key>
 static std::vector<counted_pair<Key>> count_on_device(struct table_launch launch,
                                                       const std::vector<Key> &keys,
@@ -272,7 +273,7 @@ static std::vector<counted_pair<Key>> count_on_device(struct table_launch launch
         return distinct;
 }
 
-/* Count on both sides and compare. Returns the number of drains beyond one a bin. */
+/* Count on device and host and compare. Returns the number of drains beyond one per bin. */
 template <class Table, class Key>
 static unsigned long long expect_counts(struct table_launch launch, const std::vector<Key> &keys,
                                         const std::vector<size_t> &ends)
@@ -310,7 +311,7 @@ template <class Key> static std::vector<Key> random_keys(size_t n, uint64_t seed
         return keys;
 }
 
-/* Draws from `from`, rank r with a chance of about 1 / (r + 1). */
+/* Draw from `from`, rank r with a probability of about 1 / (r + 1), normalized. */
 template <class Key>
 static std::vector<Key> zipf_draws(const std::vector<Key> &from, size_t n, uint64_t seed)
 {
@@ -346,8 +347,8 @@ static inline std::vector<size_t> equal_bins(size_t nkeys, size_t bin_nkeys)
 /* ---- timing */
 
 /*
- * Key i of bins of bin_nkeys keys each: a tenth is there once, nine tenths 30 times on average, as
- * in reads at a coverage of 30 with errors. No two bins share a key.
+ * Key i of bins of bin_nkeys keys each: a tenth occurs once, nine tenths 30 times on average, as in
+ * reads at a coverage of 30 with errors. No two bins share a key.
  */
 KC_HD uint64_t timing_id(size_t i, uint32_t bin_nkeys)
 {
@@ -369,7 +370,7 @@ template <class Key> __global__ void make_timing_keys(Key *keys, size_t n, uint3
         keys[i] = key;
 }
 
-/* Milliseconds of the fastest of three runs over nkeys keys; checks the sum of the counts. */
+/* The milliseconds of the fastest of three runs over nkeys keys; checks the sum of the counts. */
 template <class Table, class Key, int MIN_BLOCKS>
 static double time_counting(struct table_launch launch, const Key *keys, size_t nkeys,
                             size_t bin_nkeys, unsigned long long figures[3])
@@ -406,7 +407,7 @@ static double time_counting(struct table_launch launch, const Key *keys, size_t 
         return best;
 }
 
-/* As many blocks as are resident at once. */
+/* The number of blocks that are resident at once. */
 template <class Table, class Key, int MIN_BLOCKS>
 static unsigned resident_blocks(const struct table_launch *launch)
 {
@@ -425,14 +426,14 @@ static unsigned resident_blocks(const struct table_launch *launch)
         return (unsigned)(per_sm * nsms);
 }
 
-/* Keys to time with: 2^log2, or what KC_TEST_TIMING says in its place. */
+/* The number of keys to time: 2^log2, or as KC_TEST_TIMING says. */
 static inline size_t timing_nkeys(int log2)
 {
         const char *wanted = getenv("KC_TEST_TIMING");
         return (size_t)1 << (wanted != NULL ? atoi(wanted) : test_small() ? log2 - 8 : log2);
 }
 
-/* A line to be read: how fast a table counts. */
+/* Print how fast a table counts, for people to read. */
 template <class Table, class Key, int MIN_BLOCKS>
 static void report_time(const char *name, struct table_launch launch, const Key *keys, size_t nkeys,
                         size_t bin_nkeys)

@@ -1,4 +1,4 @@
-/* Which devices a build has machine code for, by the architectures that CMake compiled for. */
+/* Which devices a build has machine code for, given the architectures that CMake compiled for. */
 #include "gpu/device/archs.h"
 
 #include <setjmp.h>

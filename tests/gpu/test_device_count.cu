@@ -1,5 +1,5 @@
 /*
- * Counting a batch on the device against sorting and counting on the host.
+ * Counting a batch on the device, compared with sorting and counting on the host.
  */
 #include "gpu/count/count.cuh"
 #include "gpu/feed/spans.cuh"
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-using letters = std::vector<uint8_t>; /* one segment, a base a byte */
+using letters = std::vector<uint8_t>; /* one segment, one base per byte */
 
 struct batch {
         std::vector<uint64_t> words;
@@ -63,7 +63,7 @@ static table<Key> count_plainly(const std::vector<letters> &segments, int k, boo
         return counts;
 }
 
-/* Takes runs down to the host, and adds up what they say. */
+/* Collects the runs' pairs on the host. */
 template <class Key> struct taken {
         struct kc_gpu *gpu;
         table<Key> pairs;
@@ -104,7 +104,7 @@ template <class Key> static table<Key> summed(table<Key> pairs)
         return sums;
 }
 
-/* Everything on the device, as kc_gpu_reads wants it. */
+/* The reads on the device, in the form of kc_gpu_reads. */
 struct uploaded {
         struct kc_gpu_reads reads;
         uint64_t *words;
@@ -124,7 +124,7 @@ static void upload(uploaded *u, const batch &b)
         expect_ok(KC_CUDA(cudaMemcpy(u->spans, b.spans.data(), b.spans.size() * sizeof(kc_span),
                                      cudaMemcpyHostToDevice)),
                   err);
-        expect_ok(KC_CUDA(cudaDeviceSynchronize()), err); /* gpu.stream waits for no other */
+        expect_ok(KC_CUDA(cudaDeviceSynchronize()), err); /* gpu.stream does not wait for it */
         u->reads = { u->words, u->spans, b.words.size(), b.spans.size(), b.nkmers };
 }
 
@@ -175,7 +175,7 @@ static letters random_letters(uint64_t *state, size_t n, int nletters)
         return s;
 }
 
-/* Reads of a small genome, either strand, with errors; lengths of all kinds. */
+/* Reads of a small genome, from either strand, with errors; of all kinds of lengths. */
 static std::vector<letters> sample_reads(uint64_t seed, size_t nreads)
 {
         uint64_t state = seed;
@@ -270,7 +270,7 @@ static void all_distinct(void **state)
                                 check_widths(reads, k, false, table);
 }
 
-/* For the checkers of memory and races, which are slow. */
+/* For the memory and race checkers, which are slow. */
 static void little_of_all(void **state)
 {
         uint64_t random = 13;

@@ -1,7 +1,7 @@
 /*
- * The device's encoder against the host's: the same blocks word for word, whatever the ranges, the
- * filter and the pairs. The argument "speed" asks how fast it is, another one for the tests of that
- * name.
+ * The device's encoder, compared with the host's: the same blocks word for word, whatever the
+ * ranges, the filter and the pairs. With the argument "speed" it measures its speed; another
+ * argument selects the tests of that name.
  */
 #include "encode_support.cuh"
 
@@ -10,9 +10,9 @@
 
 #include <algorithm>
 
-static struct kc_gpu gpu; /* of all tests: to open one takes longer than most of them */
+static struct kc_gpu gpu; /* shared by all tests: opening one takes longer than most of them */
 
-/* A run as it should come out. */
+/* A run as it should be encoded. */
 template <class Key> struct expected {
         std::vector<uint64_t> words; /* with 0 for each checksum */
         std::vector<uint32_t> block_nwords, big_counts;
@@ -62,7 +62,7 @@ static struct expected<Key> expect(const std::vector<Key> &kmers,
         return e;
 }
 
-/* Append what a part holds. */
+/* Append the part's contents. */
 template <class Key>
 static void collect(struct expected<Key> *got, const struct kc_run_blocks *b)
 {
@@ -75,7 +75,7 @@ static void collect(struct expected<Key> *got, const struct kc_run_blocks *b)
         kc_run_add_dropped(&got->dropped, &b->dropped);
 }
 
-/* The k-mers that come with a part's blocks. */
+/* Check the k-mers that come with a part's blocks. */
 template <class Key>
 static void check_ends(const struct expected<Key> *want, size_t begin,
                        const struct kc_run_blocks *b)
@@ -131,7 +131,7 @@ enum { NSLOTS = 2 };
 template <class Key> struct passage {
         struct kc_gpu_encoder<Key> *encoder;
         struct expected<Key> *want, got;
-        size_t nparts, nread; /* parts that were downloaded; k-mers of those that were read */
+        size_t nparts, nread; /* parts downloaded; k-mers of the parts read */
 };
 
 template <class Key> static void read_part(struct passage<Key> *p, size_t part, size_t part_pairs)
@@ -145,7 +145,7 @@ template <class Key> static void read_part(struct passage<Key> *p, size_t part, 
         collect(&p->got, &blocks);
 }
 
-/* A part is read when the next one was put. */
+/* A part is read after the download of the next one has begun. */
 template <class Key>
 static void put_range(struct passage<Key> *p, const struct kc_gpu_run<Key> *range, bool last,
                       size_t part_pairs)
@@ -162,7 +162,7 @@ static void put_range(struct passage<Key> *p, const struct kc_gpu_run<Key> *rang
         }
 }
 
-/* In ranges of up to max_pairs. */
+/* Encode in ranges of up to max_pairs. */
 template <class Key>
 static void encode_ranges(struct kc_gpu_encoder<Key> *encoder, const std::vector<Key> &kmers,
                           const std::vector<uint32_t> &counts,
@@ -327,7 +327,7 @@ static void too_many_pairs(void **state)
 
 /* ---- speed ---- */
 
-/* Ascending pairs all over the k-mers of k bases; the counts of reads at 30x, roughly. */
+/* Ascending pairs spread over all k-mers of k bases; counts roughly as in reads at 30x. */
 template <class Key> static __global__ void make_run_kernel(struct kc_gpu_run<Key> run, Key step)
 {
         size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -342,7 +342,7 @@ template <class Key> static __global__ void make_run_kernel(struct kc_gpu_run<Ke
 }
 
 struct timing {
-        double put_ms, total_ms; /* of the host: until put returns, until the blocks are there */
+        double put_ms, total_ms; /* on the host: until put returns; until the blocks have arrived */
 };
 
 static double now_ms(void)

@@ -1,5 +1,5 @@
 /*
- * Counting with hopscotch on the device, against a count on the host.
+ * Counting with hopscotch on the device, compared with a count on the host.
  */
 #include "gpu/tables/hopscotch.cuh"
 #include "tests/gpu/table_cases.cuh"

@@ -1,5 +1,5 @@
 /*
- * Counting with linear probing on the device, against a count on the host.
+ * Counting with linear probing on the device, compared with a count on the host.
  */
 #include "gpu/tables/linear.cuh"
 #include "tests/gpu/table_cases.cuh"

@@ -1,5 +1,5 @@
 /*
- * Merges and the LSM on the device, against plain merges on the host; how fast they are.
+ * Merges and the LSM on the device, compared with plain merges on the host; and their speed.
  */
 #include "base/clock.h"
 #include "gpu/runs/lsm.cuh"
@@ -35,7 +35,7 @@ static struct kc_gpu_run<Key> to_device(struct kc_gpu *gpu, const pairs<Key> &ru
         return copy;
 }
 
-/* Behind what is in *run. */
+/* Append the device's run to *run. */
 template <class Key>
 static void to_host(struct kc_gpu *gpu, const struct kc_gpu_run<Key> *device, pairs<Key> *run)
 {
@@ -58,7 +58,7 @@ static struct kc_gpu open_gpu(size_t limit_nbytes)
         return gpu;
 }
 
-/* All memory has been given back. */
+/* Checks that all memory has been released. */
 static void close_gpu(struct kc_gpu *gpu)
 {
         assert_int_equal(gpu->used_nbytes, 0);
@@ -88,7 +88,7 @@ static void try_merge(struct kc_gpu *gpu, const pairs<Key> &a, const pairs<Key> 
         kc_gpu_delete(gpu, nsaturated, 1);
 }
 
-/* Tiles are 3840 and 2304 items long. */
+/* A tile has 3840 items, or 2304 with wide keys. */
 template <class Key> static void try_merges(void)
 {
         struct kc_gpu gpu = open_gpu(256 << 20);
@@ -116,7 +116,7 @@ static void test_merges(void **)
         try_merges<kc_key128>();
 }
 
-/* A history of an LSM: what was inserted, and within which bounds. */
+/* An LSM and all runs inserted into it. */
 template <class Key> struct history {
         struct kc_gpu gpu;
         struct kc_gpu_lsm<Key> *lsm;
@@ -142,7 +142,7 @@ static void insert(struct history<Key> *history, const pairs<Key> &run, size_t c
         history->runs.push_back(run);
 }
 
-/* Merge, compare, close. */
+/* Merge everything, compare, and close. */
 template <class Key> static void finish(struct history<Key> *history, size_t max_pairs)
 {
         struct kc_error err = {};
@@ -193,7 +193,7 @@ static void test_histories(void **)
         }
 }
 
-/* Everything goes to the host at once, so that nothing is merged before the end: more runs than one
+/* Every run moves to the host at once, so that nothing is merged before the end: more runs than one
  * merge takes. */
 template <class Key> static void try_many_runs(size_t host_nbytes, size_t nruns)
 {
@@ -221,7 +221,7 @@ static void test_many_runs(void **)
         try_many_runs<kc_key128>(1 << 20, 100);
 }
 
-/* The shapes of the end: no run, one run here or there, all k-mers equal. */
+/* Final merges of no run, of one run on the device or the host, and of equal k-mers. */
 template <class Key> static void try_few_runs(void)
 {
         struct kc_error err = {};
@@ -254,7 +254,7 @@ static void test_few_runs(void **)
         try_few_runs<kc_key128>();
 }
 
-/* Who takes more memory than there is makes runs leave, until none is left. */
+/* An allocation that exceeds free memory moves runs off the device, until none is left. */
 template <class Key> static void try_spare(void)
 {
         struct kc_error err = {};
@@ -283,7 +283,7 @@ static void test_spare(void **)
         try_spare<kc_key128>();
 }
 
-/* Fences and rows of chunks are within the bound on the host's memory, and leave chunks less. */
+/* Fences and rows of chunks count against the bound on host memory; less is left for chunks. */
 static void test_host_bound(void **)
 {
         enum { N = 400000, MAX_NBYTES = 1 << 20, OTHER_NBYTES = 600 << 10 };
@@ -338,7 +338,7 @@ static void test_failures(void **)
         close_gpu(&history.gpu);
 }
 
-/* A run in the file, read back, is what was put there. */
+/* A run read back from the file is what was written. */
 static void expect_kept(struct kc_gpu *gpu, struct kc_host_store *store,
                         const struct kc_host_run *host, const pairs<kc_key64> &wanted)
 {
@@ -356,7 +356,7 @@ static void expect_kept(struct kc_gpu *gpu, struct kc_host_store *store,
         kc_gpu_run_free(gpu, &copy);
 }
 
-/* Runs come and go, and the file is no longer than the most that was in it. */
+/* Runs come and go, and the file never exceeds the most that it held at a time. */
 static void test_file_space(void **)
 {
         enum { NRUNS = 3, CHUNK = 1000 };
@@ -390,10 +390,10 @@ static void test_file_space(void **)
         close_gpu(&gpu);
 }
 
-/* A gate that is stopped ends what takes long: the way to the host, and the merge. */
+/* Stopping the gate ends long operations: moving runs to the host, and merging. */
 static void test_stopped(void **)
 {
-        static uint64_t job[8]; /* a zeroed struct kc_job, which C++ does not see */
+        static uint64_t job[8]; /* a zeroed struct kc_job, whose definition C++ cannot read */
         struct kc_gpu_lsm_setup setup = { 1 << 20, ".", 0, 1000 };
         for (bool to_host : { false, true }) {
                 struct kc_error err = {};
@@ -488,7 +488,7 @@ static void time_merge(struct kc_gpu *gpu)
         kc_gpu_delete(gpu, nsaturated, 1);
 }
 
-/* 16 runs of 16 Mi pairs, inserted, moved to the host or not, merged in ranges of 16 Mi. */
+/* Insert 16 runs of 16 Mi pairs, move them to the host if `move`, merge in ranges of 16 Mi. */
 template <class Key> static void time_lsm(size_t host_nbytes, bool move, int nthreads)
 {
         enum { N = 16 << 20, NRUNS = 16 };
@@ -531,8 +531,8 @@ template <class Key> static void time_lsm(size_t host_nbytes, bool move, int nth
         close_gpu(&gpu);
 }
 
-/* With KC_TEST_SPEED=1 only this: lines to be read. It takes 24 GB of the device, and 2 GB in a
- * file. */
+/* With KC_TEST_SPEED=1, only this runs; it prints lines for people to read. It takes 24 GB of
+ * device memory, and 2 GB in a file. */
 static void test_speed(void **)
 {
         struct kc_gpu gpu = open_gpu(0);

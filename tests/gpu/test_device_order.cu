@@ -1,5 +1,5 @@
 /*
- * Order against std::sort and a sum, both ways of it and what chooses between them.
+ * Ordering, compared with std::sort and a sum: both ways, and the choice between them.
  */
 #include "gpu/order/order.cuh"
 #include "gpu/order/order_internal.cuh"
@@ -30,7 +30,7 @@ template <class Key> static Key random_key(uint64_t *state, int k)
         return key & kc_key_mask<Key>(k);
 }
 
-/* As canonical k-mers: the smaller of two. */
+/* Distributed like canonical k-mers: the smaller of two. */
 template <class Key> static Key canonical_key(uint64_t *state, int k)
 {
         Key a = random_key<Key>(state, k), b = random_key<Key>(state, k);
@@ -180,7 +180,7 @@ static void put_pairs(struct kc_order_input<Key> *in, const pairs_of<Key> &pairs
         cudaStreamSynchronize(gpu.stream);
         cudaMemcpy(in->kmers, kmers.data(), in->n * sizeof(Key), cudaMemcpyHostToDevice);
         cudaMemcpy(in->counts, counts.data(), in->n * sizeof(uint32_t), cudaMemcpyHostToDevice);
-        cudaDeviceSynchronize(); /* gpu.stream waits for no other */
+        cudaDeviceSynchronize(); /* gpu.stream does not wait for other streams */
 }
 
 template <class Key> static void drop_pairs(struct kc_order_input<Key> *in)
@@ -211,7 +211,7 @@ static void expect_run(const struct kc_gpu_run<Key> *run, const pairs_of<Key> &e
         assert_true(run->cap <= run->n + run->n / 8);
 }
 
-/* Returns whether the way was taken. */
+/* Returns whether `way` could be taken. */
 template <class Key> static bool try_order(enum way way, enum shape shape, int k, size_t n)
 {
         struct kc_error err = {};
@@ -255,7 +255,7 @@ static bool try_any(enum way way, enum shape shape, int k, size_t n)
 
 /* ---- tests ---- */
 
-enum { LEAST = 1 << 19 }; /* pairs for which buckets are chosen */
+enum { LEAST = 1 << 19 }; /* the fewest pairs for which buckets are chosen */
 
 static const int ks[] = { 1, 2, 5, 12, 16, 31, 32, 33, 55, 64 };
 

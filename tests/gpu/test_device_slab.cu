@@ -1,5 +1,5 @@
 /*
- * The slab hash on the device, against a count on the host.
+ * The slab hash on the device, compared with a count on the host.
  */
 #include "gpu/tables/slab.cuh"
 #include "tests/gpu/table_support.cuh"
@@ -82,7 +82,7 @@ template <class Key> static void equal_keys(void)
 }
 BOTH_WIDTHS(equal_keys)
 
-/* Words of keys that are all ones, zero, or as blank words of other buckets are. */
+/* Keys with words that are all ones, zero, or like the blank words of other buckets. */
 template <class Key> static void odd_words(void)
 {
         const uint32_t words[] = { 0, 1, 0x7fffffff, 0x80000000, 0xffffffff };
@@ -103,7 +103,7 @@ template <class Key> static void odd_words(void)
 }
 BOTH_WIDTHS(odd_words)
 
-/* Chains as long as they get: all keys have the bucket bits of one. */
+/* The longest chains: all keys have the same bucket bits. */
 template <class Key> static std::vector<Key> keys_of_one_bucket(size_t n)
 {
         std::vector<Key> keys = random_keys<Key>(n, 8);
@@ -126,7 +126,7 @@ template <class Key> static void one_bucket(void)
 }
 BOTH_WIDTHS(one_bucket)
 
-/* More keys than slabs: the table says so, is drained, and nothing is lost. */
+/* More keys than the slabs hold: the table reports that, is drained, and nothing is lost. */
 template <class Key> static void full_tables(void)
 {
         size_t n = 100000;
@@ -139,7 +139,7 @@ template <class Key> static void full_tables(void)
 }
 BOTH_WIDTHS(full_tables)
 
-/* ---- timing: with KC_TEST_TIMING=LOG2 in the environment only this, with 2^LOG2 keys */
+/* ---- timing: with KC_TEST_TIMING=LOG2 in the environment, only this runs, with 2^LOG2 keys */
 
 template <class Key> static void timing(void)
 {

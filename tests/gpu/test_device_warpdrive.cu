@@ -1,5 +1,5 @@
 /*
- * The WarpDrive table on the device, against a count on the host, for all group sizes.
+ * The WarpDrive table on the device, compared with a count on the host, for all group sizes.
  */
 #include "gpu/tables/warpdrive.cuh"
 #include "tests/gpu/table_cases.cuh"

@@ -1,6 +1,6 @@
 /*
- * The door to CUDA answers on every machine: devices, or a reason why there is none. Where there is
- * one, the CUDA engine's run is the host engine's, pair for pair, and it fails as it should.
+ * The interface to CUDA works on every machine: it reports devices, or why there is none. With a
+ * device, the CUDA engine's run equals the host engine's, pair for pair, and it fails as it should.
  */
 #include "gpu/gpu.h"
 
@@ -53,7 +53,7 @@ static void no_room_still_reports_how_many(void **state)
 
 /* ---- counting ---- */
 
-/* Both engines on the same reads. change is made to the CUDA engine's work. */
+/* Run both engines on the same reads; change() adjusts the CUDA engine's work. */
 static void compare(int k, bool stranded, uint64_t nreads, void (*change)(struct work *))
 {
         static struct work host, device;
@@ -115,7 +115,7 @@ static void same_run_as_the_host(void **state)
         }
 }
 
-/* Pairs and what was dropped of them are the host's, too, if the sink has a filter. */
+/* If the sink has a filter, kept and dropped pairs are also the same as the host's. */
 static void same_filtered_run_as_the_host(void **state)
 {
         (void)state;
@@ -157,7 +157,7 @@ static void wrong_k(void **state)
         }
 }
 
-/* Where the device cannot be had, source and sink are as they were, for another engine. */
+/* If the device is not available, source and sink are untouched, so that another engine can run. */
 static void device_that_is_not_there(void **state)
 {
         static struct work work;
@@ -245,7 +245,7 @@ static void timeline(void **state)
         run_free(&work.run);
 }
 
-/* Without an argument, what needs no device; with "engine", what does. */
+/* Without an argument, the tests that need no device; with "engine", those that do. */
 int main(int argc, char **argv)
 {
         const struct CMUnitTest anywhere[] = {

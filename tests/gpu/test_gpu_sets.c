@@ -1,6 +1,6 @@
 /*
  * Set operations on the device: the same files as the host's threads write, byte for byte, and the
- * same failures. Skipped where there is no device.
+ * same failures. Skipped without a device.
  */
 #include "tests/gpu/gpu_sets.h"
 #include "tests/gpu/need_device.h"
@@ -8,13 +8,13 @@
 
 #include "io/store/file.h"
 
-/* KC_TEST_SMALL=1 in the environment: fewer cases, where a device is emulated. */
+/* KC_TEST_SMALL=1 in the environment: fewer cases, for an emulated device. */
 static bool is_small(void)
 {
         return getenv("KC_TEST_SMALL") != NULL;
 }
 
-/* npairs: see kc_gpu_params.batch_nkmers; 1: as few as can be. */
+/* npairs: see kc_gpu_params.batch_nkmers; 1: the minimum. */
 static void compare(const struct kc_set *set, uint64_t npairs, int nthreads, uint32_t min,
                     uint32_t max)
 {
@@ -40,7 +40,7 @@ static const struct {
              { 1, 5, 1, 300 },
              { 1, 2, 7, 7 } };
 
-/* Every operation and rule on the first n files, each in another way. */
+/* Every operation and rule on the first n files, each in a different way. */
 static void check_operations(struct kc_store *const *stores, size_t n, size_t first_way)
 {
         size_t way = first_way;
@@ -97,7 +97,7 @@ static void compare_file(const char *path, uint64_t npairs)
         kc_store_close(store);
 }
 
-/* Sums above UINT32_MAX, in one file and in several; what tombstones hide. */
+/* Sums above UINT32_MAX, in one file and in several; k-mers that tombstones hide. */
 static void test_saturation(void **state)
 {
         (void)state;
@@ -122,7 +122,7 @@ static void test_saturation(void **state)
         unlink("s.kc");
 }
 
-/* Nothing but tombstones; as many runs as a file can have. */
+/* Only tombstones; as many runs as a file can have. */
 static void test_many_runs(void **state)
 {
         (void)state;
@@ -156,7 +156,7 @@ static void ignore(void *ctx)
         (void)ctx;
 }
 
-/* Of set, into a sink that takes the first part only. */
+/* Run set into a sink that accepts only the first part. */
 static enum kc_status fail_to_combine(struct device *device, const struct kc_set *set,
                                       struct kc_error *err)
 {
@@ -209,7 +209,7 @@ static void test_failures(void **state)
         unlink("s.kc");
 }
 
-/* Where the first block of s.kc is, and how many words it has without its checksum. */
+/* The offset of the first block of s.kc, and its number of words without the checksum. */
 static void find_block(uint64_t *offset, size_t *nwords)
 {
         struct kc_store *store = open_store("s.kc");
@@ -222,7 +222,7 @@ static void find_block(uint64_t *offset, size_t *nwords)
         kc_store_close(store);
 }
 
-/* Change bits of the block's words in the file's bytes, and let all checksums agree. */
+/* Change bits of the block's words in the file's bytes, then update all checksums. */
 static void forge(struct kc_bytes bytes, uint64_t *words, size_t nwords, uint64_t *rng)
 {
         size_t at = next_random(rng) % 4 == 0 ? 0 : next_random(rng) % nwords;
@@ -233,7 +233,7 @@ static void forge(struct kc_bytes bytes, uint64_t *words, size_t nwords, uint64_
         write_file("s.kc", bytes.data, bytes.n);
 }
 
-/* As the host's threads; but the host may fail later, when all is written. */
+/* The same on the host's threads, which may fail later, when everything is written. */
 static enum kc_status combine_on_host(const struct kc_set *set)
 {
         struct kc_store_writer *w = NULL;
@@ -253,8 +253,8 @@ static enum kc_status combine_on_host(const struct kc_set *set)
         return status;
 }
 
-/* Blocks with right checksums that are none: what the host refuses the device refuses, and nothing
- * is read or written beside its place (the emulator looks). */
+/* Invalid blocks with correct checksums: the device refuses what the host refuses, and nothing is
+ * read or written out of bounds (the emulator checks that). */
 static void check_forged(int k)
 {
         struct pair_set s = make_set(k, false, 2300, 1);
@@ -283,7 +283,7 @@ static void check_forged(int k)
                 kc_store_close(store);
         }
         assert_true(nrefused > 0);
-        assert_true(naccepted > 0); /* or the checksums were wrong */
+        assert_true(naccepted > 0); /* otherwise the checksums were wrong */
         free(good);
         free(forged);
         free_set(&s);

@@ -1,6 +1,6 @@
 /*
- * The functions that the device encodes blocks with, put to work by one thread: plans and words
- * must be those of kc_block_plan and kc_block_encode.
+ * The functions with which the device encodes blocks, run by one thread: plans and words must be
+ * those of kc_block_plan and kc_block_encode.
  */
 #include "encode_support.cuh"
 
@@ -28,7 +28,7 @@ static struct kc_block_plan make_plan(const uint32_t *counts, uint32_t n, kc_key
         return plan;
 }
 
-/* A row's fields; those behind are asked for, and of no use. */
+/* A row's fields. Fields beyond its end are requested, too, but their values do not matter. */
 struct row {
         const uint64_t *low;
         uint32_t n;
@@ -39,7 +39,7 @@ struct row {
         }
 };
 
-/* Rows of 32 fields, half words each on its own. */
+/* Rows of 32 fields; each half word is made independently. */
 static void put_fields(const struct kc_block_plan *plan, const std::vector<uint64_t> &low,
                        uint32_t *halves)
 {

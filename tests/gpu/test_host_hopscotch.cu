@@ -1,13 +1,13 @@
 /*
- * Hopscotch on the host: the word, keys, the operations one after the other against a std::set, and
- * by threads.
+ * Hopscotch on the host: words, keys, sequential operations compared with a std::set, and
+ * concurrent ones.
  */
 #include <atomic>
 #include <cstdint>
 #include <set>
 #include <thread>
 
-/* Other threads get a chance between any two accesses. */
+/* Between any two accesses, other threads may get to run. */
 static thread_local uint64_t step_state;
 
 [[maybe_unused]] static void test_step(void)
@@ -64,7 +64,7 @@ static void test_words(void **unused)
         }
 }
 
-/* The first item before the target. */
+/* The earliest item that can move to the target. */
 static void test_movable(void **unused)
 {
         uint64_t state = 1;
@@ -119,7 +119,7 @@ static void begin_model(struct model *m, const history_setup &setup, size_t nslo
         m->nfull = 0;
 }
 
-/* On both sides. The table may be full, the set is not. */
+/* Do the operation in the table and in the set, which, unlike the table, is never full. */
 static void do_both(struct model *m, const history_event &e)
 {
         uint32_t result = history_do(m->hop, m->setup, e), want;
@@ -178,7 +178,7 @@ static void test_against_a_set(void **unused)
         }
 }
 
-/* 32 keys of a home fit, not one more; and again after one has gone. */
+/* Exactly 32 keys of one home fit; after one has been erased, exactly one more. */
 static void test_a_full_neighbourhood(void **unused)
 {
         (void)unused;
@@ -199,7 +199,7 @@ static void test_a_full_neighbourhood(void **unused)
         }
 }
 
-/* An open slot far away is brought near, move by move: a table is full but for few slots. */
+/* A distant open slot is brought near, move by move, so that nearly all slots fill up. */
 static void test_to_the_last_slot(void **unused)
 {
         const uint32_t nslots = 1024;
@@ -220,7 +220,7 @@ static void test_to_the_last_slot(void **unused)
 
 enum { NTHREADS = 4 };
 
-/* By all threads; do_one(event) does an operation. */
+/* Run operations on all threads; do_one(event) does one. */
 template <class DoOne>
 static std::vector<history_event> run_threads(const history_setup &setup, size_t nops,
                                               const DoOne &do_one)
@@ -270,7 +270,7 @@ static void test_threads(void **unused)
         }
 }
 
-/* The table that the benchmark compares with: items by the key, so its homes are what they are. */
+/* The table that the benchmark compares with. It hashes keys itself, so homes cannot be chosen. */
 static void test_the_other_table(void **unused)
 {
         (void)unused;
@@ -296,7 +296,7 @@ static void test_the_other_table(void **unused)
                 }
 }
 
-/* An open slot is used as far as the table's reach, and no further. */
+/* An open slot is used if it is within the table's reach, and only then. */
 static void test_reach(void **unused)
 {
         (void)unused;
@@ -318,7 +318,7 @@ static void test_reach(void **unused)
                         }
 }
 
-/* The judge of histories is no fool. */
+/* The check of histories itself: it rejects impossible ones. */
 static void test_impossible_histories(void **unused)
 {
         bool there;

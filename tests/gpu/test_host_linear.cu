@@ -4,7 +4,7 @@
 #include "gpu/tables/linear.cuh"
 #include "tests/gpu/support.cuh"
 
-/* From the slot that the hash says, one after the other, around the end. */
+/* Slots one after the other, from the hash's slot, wrapping around at the end. */
 static void test_every_slot_in_turn(void **)
 {
         uint64_t state = 1;

@@ -1,6 +1,6 @@
 /*
- * What of the LSM runs on the host: where merges are cut and how they walk, when runs are merged,
- * how the key space is split, files without a name.
+ * The parts of the LSM that run on the host: where merges are cut and how they walk, when runs are
+ * merged, how the key space is split, unnamed files.
  */
 #include "gpu/runs/cuts.cuh"
 #include "gpu/runs/host_run.cuh"
@@ -19,7 +19,7 @@ template <class Key> static std::vector<Key> kmers_of(const pairs<Key> &run)
         return kmers;
 }
 
-/* The merge as the device makes it: tiles of `length` items, in each of them walks of `step`. */
+/* Merge as the device does: in tiles of `length` items, each of them by walks of `step` items. */
 template <class Key>
 static pairs<Key> merge_by_tiles(const pairs<Key> &a, const pairs<Key> &b, size_t length,
                                  unsigned step)
@@ -77,7 +77,7 @@ static void test_merge_by_tiles(void **)
         try_merges<kc_key128>();
 }
 
-/* A pair is merged O(log n) times, and runs are at most about log n. */
+/* A pair is merged O(log n) times, and there are at most about log n runs. */
 static void test_levels(void **)
 {
         std::vector<size_t> levels;
@@ -121,7 +121,7 @@ template <class Key> static size_t rank(const pairs<Key> &run, Key split)
                         run.begin());
 }
 
-/* Cut range by range as the LSM does; every range fits, none is empty, few are short. */
+/* Cut range by range, as the LSM does: every range fits, none is empty, few are short. */
 template <class Key>
 static void cut_all(std::vector<struct fenced_run<Key>> *runs, size_t max_pairs)
 {
@@ -171,7 +171,7 @@ static void test_splits(void **)
         try_splits<kc_key128>();
 }
 
-/* All-ones is a k-mer, and no split is above it. */
+/* The all-ones key is a k-mer, and no split can be above it. */
 static void test_split_at_the_end(void **)
 {
         std::vector<struct fenced_run<kc_key64>> runs(3);
@@ -216,7 +216,7 @@ static void test_no_folder(void **)
         assert_non_null(strstr(err.message, "no/such/folder"));
 }
 
-/* A limit on the length of files stands in for a full disk. */
+/* A limit on file size stands in for a full disk. */
 static void test_full_disk(void **)
 {
         struct kc_error err = {};

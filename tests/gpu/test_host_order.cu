@@ -1,5 +1,5 @@
 /*
- * The arithmetic of order: packing, cells, sub-buckets.
+ * The arithmetic of ordering: packing, cells, sub-buckets.
  */
 #include "gpu/order/plan.cuh"
 #include "tests/gpu/support.cuh"

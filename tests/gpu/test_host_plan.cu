@@ -1,6 +1,6 @@
 /*
- * Sharing out memory: whatever is asked for, a worker's buffers fit a batch and what is planned
- * fits the bounds, and the least --gpu-memory is enough.
+ * The memory plan: whatever the request, a worker's buffers fit a batch, the plan is within the
+ * bounds, and the least --gpu-memory is enough.
  */
 #include "tests/gpu/support.cuh"
 
@@ -118,7 +118,7 @@ static void too_little(void **state)
         assert_non_null(strstr(err.message, "64 MiB"));
 }
 
-/* Where little is free and the user named no bound: the advice is to name it, and it is good. */
+/* If little memory is free and the user gave no bound, the advised bound is enough. */
 static void little_is_free(void **state)
 {
         struct kc_count_params params = params_for(55, 16, 64000 * MIB, 0);

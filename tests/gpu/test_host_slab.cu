@@ -1,5 +1,5 @@
 /*
- * The slab hash's layout and arithmetic, on the host: buckets, blank words, what a warp makes of a
+ * The slab hash's layout and arithmetic, on the host: buckets, blank words, how a warp interprets a
  * slab, the allocator's bitmaps.
  */
 #include "gpu/tables/slab.cuh"
@@ -28,14 +28,14 @@ static void test_mixing_is_a_bijection(void **unused)
         check_mixing<kc_key128>();
 }
 
-/* Blank words are in no key of the bucket, whatever its other bits are. */
+/* No key of a bucket contains the bucket's blank words, whatever the key's other bits are. */
 template <class Key> static void check_blanks(void)
 {
         uint64_t state = 2;
         for (int i = 0; i < 100000; i++) {
                 Key mixed = random_key<Key>(&state);
                 uint32_t bits = kc_slab_layout<Key>::MIN_BUCKET_BITS + (uint32_t)i % 16;
-                if (i % 7 == 0) /* words that are nothing but their top bits */
+                if (i % 7 == 0) /* only the words' top bits remain */
                         for (uint32_t j = 0; j < 8 * sizeof(Key); j += 32)
                                 mixed &= ~((Key)0x7fffffff << j);
                 uint32_t bucket = kc_slab_bucket(mixed, bits);
@@ -57,7 +57,7 @@ template <class Key> static void check_buckets(void)
         enum { BITS = 6, N = 64000 };
         static uint32_t sizes[1 << BITS];
         memset(sizes, 0, sizeof(sizes));
-        for (uint64_t i = 0; i < N; i++) /* neighbours, as k-mers with a common prefix are */
+        for (uint64_t i = 0; i < N; i++) /* consecutive, like k-mers with a common prefix */
                 sizes[kc_slab_bucket(kc_slab_mix((Key)i), BITS)]++;
         for (uint32_t size : sizes)
                 assert_in_range(size, 600, 1400); /* 1000 on average */
@@ -88,7 +88,7 @@ static void test_shapes_fit_their_arenas(void **unused)
         assert_int_equal(kc_slab_shape_of(512 << 10).nblocks, 2);
 }
 
-/* What the host sets aside is what the device uses: a row for every thread, and the bitmaps. */
+/* The host reserves enough for what the device uses: a row for every thread, and the bitmaps. */
 static void test_shared_memory(void **unused)
 {
         kc_table_setup setup = {};
@@ -101,7 +101,7 @@ static void test_shared_memory(void **unused)
                             sizeof(struct kc_slab_alloc_shared));
 }
 
-/* ---- a slab as a warp sees it, with ballots made on the host */
+/* ---- a slab as a warp sees it, with ballots computed on the host */
 
 template <class Key> struct host_slab {
         uint32_t words[KC_SLAB_NWORDS];
@@ -138,8 +138,8 @@ template <class Key> static sight look(const host_slab<Key> *slab, Key mixed)
         return { kc_slab_all_words<Key>(equal), kc_slab_pending<Key>(equal | blank, used), used };
 }
 
-/* Words of a key become visible in any order: it is pending until all are, and no other key is
- * found in the meantime. */
+/* A key's words become visible in any order: the key is pending until all are visible, and no other
+ * key is found in the meantime. */
 template <class Key> static void check_visible_words(void)
 {
         enum : uint32_t { BITS = 8, NWORDS = kc_slab_layout<Key>::NWORDS };
@@ -227,7 +227,7 @@ static void test_changes_lead_through_all_memory_blocks(void **unused)
                         assert_int_equal(visited, (1u << nblocks) - 1);
                         first |= 1u << kc_slab_resident(warp, 0, nblocks);
                 }
-                if (nblocks <= 4) /* warps begin in different ones */
+                if (nblocks <= 4) /* warps begin in different blocks */
                         assert_int_equal(first, (1u << nblocks) - 1);
         }
 }

@@ -1,11 +1,11 @@
 /*
- * Spans: every k-mer of every segment in exactly one, none too long, cut evenly.
+ * Spans: every k-mer of every segment is in exactly one, none is too long, segments are cut evenly.
  */
 #include "tests/gpu/support.cuh"
 
 #include "gpu/feed/spans.cuh"
 
-/* The spans of one segment, from *span on; moves it behind them. */
+/* Check the spans of one segment, from *span on; moves *span past them. */
 static void check_segment(const struct kc_segment *segment, int k, uint32_t first_word,
                           const struct kc_span **span)
 {
@@ -39,7 +39,7 @@ static void check(const struct kc_segment *segments, size_t n, int k, uint32_t f
                 words += (segments[i].nbases + 31) / 32;
         }
         assert_int_equal(span - spans, nspans);
-        assert_int_equal(span->word, 0xeeeeeeee); /* nothing is written behind the last */
+        assert_int_equal(span->word, 0xeeeeeeee); /* nothing is written after the last */
         assert_int_equal(nkmers, wanted);
         assert_true(nspans <= kc_gpu_spans_most(n, words));
         free(spans);

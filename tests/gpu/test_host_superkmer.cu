@@ -20,7 +20,7 @@ static unsigned base_at(const std::vector<uint64_t> &words, uint64_t i)
         return words[i / 32] >> (2 * (i % 32)) & 3;
 }
 
-/* kmer/kmer.h is the reference: the k-mer at a place, canonical or not. */
+/* The reference, from kmer/kmer.h: the k-mer at a position, canonical or not. */
 template <class Key>
 static Key reference_kmer(const std::vector<uint64_t> &words, uint64_t at, int k, bool stranded)
 {
@@ -64,7 +64,7 @@ static void keys_are_what_the_host_says(void **state)
         check_keys<kc_key128>(1, 64);
 }
 
-/* A fed m-mer hashes like the same m-mer fed from the other strand. */
+/* An m-mer has the same hash when it is fed from the other strand. */
 static void minimizers_ignore_strands(void **state)
 {
         uint64_t random = 2;
@@ -88,7 +88,7 @@ static void bins_are_in_range_and_even(void **state)
         uint64_t random = 3, counts[1 << BITS] = {};
         (void)state;
         assert_int_equal(kc_minimizer_bin(12345, 0), 0);
-        for (int i = 0; i < N; i++) /* minima crowd at the low end */
+        for (int i = 0; i < N; i++) /* minima are mostly small */
                 counts[kc_minimizer_bin((uint32_t)next_random(&random) >> 10, BITS)]++;
         for (uint64_t count : counts)
                 assert_in_range(count, N / 64 * 8 / 10, N / 64 * 12 / 10);

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <vector>
 
-/* In capacity / group steps every window is visited once, whatever the hash. */
+/* In capacity / group steps, every window is visited once, whatever the hash. */
 static void visit_all(uint64_t hash, uint32_t capacity, uint32_t group)
 {
         uint32_t nwindows = capacity / group;
@@ -60,7 +60,7 @@ static void test_sequences_wrap_around(void **unused)
         assert_int_equal(p.window, 13);
 }
 
-/* Keys with a first window in common go on to different ones: no clusters. */
+/* Keys with the same first window continue to different ones, so there are no clusters. */
 static void test_sequences_part(void **unused)
 {
         enum { CAPACITY = 1024, N = 100000 };

@@ -1,6 +1,6 @@
 /*
- * Work for the tests of the CUDA engine: reads made up from their numbers, counted by it or by the
- * host engine, and the two runs compared. To be included after cmocka.h.
+ * Work for the tests of the CUDA engine: reads generated from their numbers, counted by it or by
+ * the host engine, and the two runs compared. To be included after cmocka.h.
  */
 #ifndef KC_TESTS_GPU_WORK_H
 #define KC_TESTS_GPU_WORK_H
@@ -16,14 +16,14 @@
 enum { NTHREADS = 3, MAX_NBASES = 400 };
 
 struct reads {
-        uint64_t nreads, ngenome; /* starts are below ngenome, so that k-mers come again */
+        uint64_t nreads, ngenome; /* reads start below ngenome, so that k-mers repeat */
         int k;
         atomic_uint_fast64_t next;
-        uint64_t fail_at, cancel_at; /* reads; UINT64_MAX: none */
+        uint64_t fail_at, cancel_at; /* numbers of reads; UINT64_MAX: none */
         struct kc_job *job;
 };
 
-/* KC_TEST_SMALL=1 in the environment: fewer reads, where a device is emulated. */
+/* KC_TEST_SMALL=1 in the environment: fewer reads, for an emulated device. */
 static inline uint64_t scaled(uint64_t nreads)
 {
         return getenv("KC_TEST_SMALL") != NULL ? nreads / 8 : nreads;
@@ -34,7 +34,7 @@ static inline uint64_t random_of(uint64_t number)
         return random_mix((number + 1) * UINT64_C(0x9e3779b97f4a7c15));
 }
 
-/* Base `at` of the genome lies in its word at / 32; a read is as many as its number says. */
+/* Base `at` of the genome is in word at / 32; a read's number determines its place and length. */
 static inline void add_read(const struct reads *reads, uint64_t number, struct kc_batch *batch)
 {
         uint64_t random = random_of(~number);
@@ -126,7 +126,7 @@ static inline void expect(enum kc_status got, enum kc_status wanted, const struc
                 fail_msg("status %d, not %d: %s", (int)got, (int)wanted, work->err.message);
 }
 
-/* The two runs are the same, pair for pair, and so is what was told of them. */
+/* The two runs are the same, pair for pair, and so are their totals. */
 static inline void expect_same(const struct work *got, const struct work *wanted)
 {
         struct pairs a = run_join(&got->run), b = run_join(&wanted->run);

@@ -1,6 +1,6 @@
 /*
- * The block codec alone: every shape of k-mers and counts there and back, exact sizes where they
- * can be told, and damaged words.
+ * The block codec alone: round trips of k-mers and counts of every shape, exact sizes where they
+ * can be predicted, and damaged words.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -105,7 +105,7 @@ static void make_counts(struct block *b, int shape, uint64_t *rng)
         }
 }
 
-/* Encode into exactly as much memory as the contract asks for. */
+/* Encode into exactly as much memory as the contract requires. */
 static uint64_t *encode(const struct block *b, struct kc_block_plan *plan)
 {
         kc_block_plan(plan, b->kmers, b->counts, b->n, b->nw);
@@ -138,7 +138,8 @@ static bool contains(const struct block *b, const uint64_t *kmer)
         return false;
 }
 
-/* All k-mers of the block, and for some the next higher and a far one, which may be absent. */
+/* Look up all k-mers of the block and, for some, the next higher and a distant one, which may be
+ * absent. */
 static void check_find(const struct block *b, const uint64_t *words, size_t nwords, uint64_t *rng)
 {
         uint32_t count;
@@ -200,7 +201,7 @@ static void test_counts(void **state)
                 }
 }
 
-/* Layouts worked out by hand after the rules of docs/format.md. */
+/* Layouts worked out by hand from the rules of docs/format.md. */
 static void test_layout(void **state)
 {
         (void)state;
@@ -246,7 +247,7 @@ static void test_layout(void **state)
         free(words);
 }
 
-/* l + 2 to l + 3 bits a k-mer and the fixed parts, never more. */
+/* A k-mer takes l + 2 to l + 3 bits, besides the fixed parts; never more. */
 static void test_size(void **state)
 {
         (void)state;
@@ -263,7 +264,7 @@ static void test_size(void **state)
         }
 }
 
-/* Decoding must say no or give anything, but stay in bounds; the sanitizers watch. */
+/* Decoding may fail or return anything, but must stay in bounds; the sanitizers check that. */
 static void test_damage(void **state)
 {
         (void)state;

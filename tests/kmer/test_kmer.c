@@ -1,5 +1,5 @@
 /*
- * k-mers: packing, reverse complement, canonical form, order; each against strings.
+ * K-mers: packing, reverse complement, canonical form, order; each compared with strings.
  */
 #include "kmer/kmer.h"
 

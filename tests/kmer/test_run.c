@@ -1,5 +1,5 @@
 /*
- * The filter of a run, against a plain loop.
+ * The filter of a run, compared with a plain loop.
  */
 #include "kmer/run.h"
 
@@ -31,7 +31,7 @@ static void check(const struct kc_run_filter *filter, size_t n, size_t nwords)
 {
         uint64_t kmers[N * KC_MAX_WORDS];
         uint32_t counts[N];
-        struct kc_run_dropped wanted = { 10, 20, 30 }, dropped = wanted; /* they are added to */
+        struct kc_run_dropped wanted = { 10, 20, 30 }, dropped = wanted; /* sums go on from these */
         size_t nkept = 0;
         for (size_t i = 0; i < n; i++)
                 counts[i] = count_of(i);

@@ -2,18 +2,18 @@
  * Kernels on the CPU, for tests of gpu/ on machines with neither nvcc nor a device.
  *
  * A CUDA thread is a fiber. The blocks of a grid run one after the other, and the fibers of a block
- * in turn: each until it waits for others, at a barrier or in a function of its warp, or comes to
- * an access of gpu/device/atomic.cuh. So every run is the same, and atomic operations need not be atomic.
- * KC_EMULATOR_SEED=N in the environment makes them go on in another order, one for each N; then
- * others may also come in between before an atomic operation.
+ * in turn: each runs until it waits for others, at a barrier or in a warp function, or reaches an
+ * access of gpu/device/atomic.cuh. So every run is the same, and atomic operations need not be
+ * atomic. KC_EMULATOR_SEED=N in the environment makes fibers continue in a different order for each
+ * N; then other fibers may also run before an atomic operation.
  *
- * What CUDA leaves undefined ends the program, with the kernel's name: lanes of a warp, or threads
- * of a block, that meet in different calls; waiting for a thread that waits elsewhere; a value
- * from a lane that is not there; a write beside an allocation. New memory, and shared memory
- * in each block, is filled with POISON.
+ * What CUDA leaves undefined ends the program with a message that names the kernel: lanes of a
+ * warp, or threads of a block, that meet in different calls; waiting for a thread that waits
+ * elsewhere; a value from a lane that does not take part; a write outside an allocation. New
+ * memory, and each block's shared memory, is filled with POISON.
  *
- * Streams are not modelled, nor what one thread sees of another's writes without a barrier: work is
- * done when it is asked for. For races there is compute-sanitizer.
+ * Streams are not modelled: work is done as soon as it is requested. Neither is the visibility of
+ * another thread's writes without a barrier; use compute-sanitizer to find races.
  */
 #ifndef KC_TESTS_GPU_EMULATOR_H
 #define KC_TESTS_GPU_EMULATOR_H
@@ -29,7 +29,7 @@ struct dim3 {
         }
 };
 
-/* Of the fiber that runs. */
+/* Those of the running fiber. */
 extern dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 typedef struct kc_emulated_stream *cudaStream_t;
@@ -39,13 +39,13 @@ namespace emulator
 
 enum { WARP = 32, MAX_THREADS = 1024, MAX_SHARED_NBYTES = 227 << 10, POISON = 0xa5 };
 
-/* A call, for messages, and to see whether all are in the same one. */
+/* The place of a call, for messages and to check that all threads are in the same call. */
 struct place {
         const char *function, *file;
         int line;
 };
 
-/* As the last parameters of a function: where it is called. */
+/* The last parameters of a function: the place of the call. */
 #define KC_CALLER const char *file = __builtin_FILE(), int line = __builtin_LINE()
 #define KC_PLACE \
         emulator::place \
@@ -53,26 +53,26 @@ struct place {
                 __func__, file, line \
         }
 
-/* What lanes exchange: values[i] of those in `lanes`. Valid until the lane next meets. */
+/* What lanes exchange: values[i] for lane i in `lanes`. Valid until the lane's next meeting. */
 struct exchange {
-        uint32_t lanes, nonzero; /* nonzero: those that brought another value than 0 */
+        uint32_t lanes, nonzero; /* nonzero: those whose value is not 0 */
         const uint64_t *values;
 };
 
 /* Wait for the lanes of mask that have not returned from the kernel, and exchange values. */
 struct exchange meet_warp(uint32_t mask, uint64_t value, const place &place);
 
-/* Wait for all threads of the block; whether any of them brought true. */
+/* Wait for all threads of the block; true if any of them passed true. */
 bool meet_block(bool value, const place &place);
 
-/* Before an atomic operation: let others go on, if there is a seed and luck will have it. */
+/* Call before an atomic operation: with a seed, sometimes lets other threads run first. */
 void pass(void);
 
-/* At an access to memory whose order counts (gpu/device/atomic.cuh): other threads go on first; with a
- * seed, now and then. Outside of kernels nothing happens. */
+/* Call at a memory access whose order matters (gpu/device/atomic.cuh): other threads run first;
+ * with a seed, only sometimes. Does nothing outside kernels. */
 void let_others_continue(void);
 
-/* Ends the program. */
+/* Print the message and end the program. */
 [[noreturn]] void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* ---- launching: what translate.py makes of kernel<<<...>>>(...) ---- */
@@ -96,16 +96,16 @@ template <class Body> void launch(const config &config, const Body &body)
                 config, [](const void *body) { (*(const Body *)body)(); }, &body);
 }
 
-/* Run all blocks of a valid configuration; shared: [config.shared_nbytes]. One caller at a time. */
+/* Run all blocks; config must be valid; shared: [config.shared_nbytes]. Not thread-safe. */
 void run_grid(const config &config, unsigned char *shared, void (*call)(const void *),
               const void *body);
 
-/* ---- shared memory: what it makes of __shared__ ---- */
+/* ---- shared memory: what translate.py makes of __shared__ ---- */
 
 extern unsigned char *dynamic_shared;
-extern uint64_t block_number; /* of all that ever ran */
+extern uint64_t block_number; /* the number of blocks that have begun */
 
-/* Behind the declaration of the variables, where every thread of the block comes by. */
+/* Called after the variables' declaration, which every thread of the block passes. */
 template <class... T> void poison_shared(uint64_t *seen, T &...variables)
 {
         if (*seen == block_number)

@@ -1,10 +1,10 @@
 /*
  * The threads of a block as fibers, and their meetings.
  *
- * A fiber keeps its stack and the registers that a call preserves; switching fibers is a call of
- * switch_stack, which swaps these. (swapcontext makes a system call for the signal mask each time,
- * and longjmp walks the cleanup handlers: both take longer than what a lane does between two
- * meetings.) Fibers stay for the next block.
+ * A fiber consists of its stack and the registers that a call preserves; switch_stack swaps these.
+ * (swapcontext makes a system call for the signal mask each time, and longjmp walks the cleanup
+ * handlers: both take longer than what a lane does between two meetings.) The next block uses the
+ * same fibers.
  */
 #include "emulator.h"
 
@@ -32,14 +32,14 @@ unsigned char *dynamic_shared;
 uint64_t block_number;
 
 enum {
-        STACK_NBYTES = 256 << 10, /* touched as far as it is used */
-        MAX_MEETINGS = 33,        /* masks of a warp in a block: all, and tiles */
+        STACK_NBYTES = 256 << 10, /* only pages in use are touched */
+        MAX_MEETINGS = 33,        /* different masks of a warp in a block: all lanes, and tiles */
 };
 
 /* ---- fibers ---- */
 
 struct fiber {
-        void **top; /* of its stack while it does not run */
+        void **top; /* of its stack, while it is not running */
         bool made;
         const void *stack; /* its lowest byte */
         size_t stack_nbytes;
@@ -48,8 +48,8 @@ struct fiber {
 
 static struct fiber fibers[MAX_THREADS], caller;
 
-/* Save the top of the running stack in *from and go on where the stack `to` was left. The floating
- * point control words are the same in all fibers. */
+/* Save the top of the running stack in *from and continue where the stack `to` was left. The
+ * floating-point control words are the same in all fibers. */
 extern "C" void switch_stack(void ***from, void **to);
 
 #ifndef __x86_64__
@@ -111,7 +111,7 @@ static void switch_fiber(struct fiber *from, struct fiber *to)
 
 static void enter(void); /* the first function on a fiber's stack */
 
-/* The stack has a page below it that nobody may touch; tops differ in their cache lines. */
+/* Below the stack is a guard page. Tops are at different page offsets, in different cache lines. */
 static void make_fiber(unsigned thread)
 {
         enum { NPRESERVED = 6 };
@@ -132,8 +132,8 @@ static void make_fiber(unsigned thread)
 
 /* ---- the block ---- */
 
-/* Lanes that wait for each other. There are two sets of values: while the slower lanes still read
- * one, the quicker ones may be at the next meeting. */
+/* Lanes that wait for each other. There are two sets of values: while slower lanes still read one,
+ * faster ones may be at the next meeting. */
 struct meeting {
         uint32_t mask, arrived, lanes[2], nonzero[2];
         unsigned ndone;
@@ -141,7 +141,7 @@ struct meeting {
         uint64_t values[2][WARP];
 };
 
-/* A meeting belongs to a mask for as long as the block runs. */
+/* Each meeting belongs to one mask until the block ends. */
 struct warp {
         uint32_t live;
         unsigned nmeetings;
@@ -155,7 +155,7 @@ struct block {
         unsigned current, nlive;
 
         unsigned ready[MAX_THREADS], first_ready, nready;
-        const struct place *waits[MAX_THREADS]; /* NULL: does not wait */
+        const struct place *waits[MAX_THREADS]; /* NULL: not waiting */
         struct warp warps[MAX_THREADS / WARP];
 
         unsigned narrived, ndone; /* at the barrier */
@@ -179,7 +179,7 @@ static unsigned draw(unsigned n)
         return (unsigned)((seed >> 33) % n);
 }
 
-/* With a seed, any of those that are ready. */
+/* The first ready thread; with a seed, any of them. */
 static unsigned take_ready(void)
 {
         unsigned *first = &block.ready[block.first_ready];
@@ -249,7 +249,7 @@ static struct meeting *find_meeting(struct warp *warp, uint32_t mask)
         return meeting;
 }
 
-/* If all have come, they may go on. */
+/* If all lanes have arrived, they may continue. */
 static bool end_meeting(const struct warp *warp, struct meeting *meeting)
 {
         unsigned first = (unsigned)(warp - block.warps) * WARP;
@@ -321,7 +321,7 @@ bool meet_block(bool value, const struct place &place)
 
 /* ---- running ---- */
 
-/* Whoever waits for this thread waits no longer. */
+/* Threads that wait for this one need no longer do so. */
 static void end_thread(unsigned thread)
 {
         struct warp *warp = &block.warps[thread / WARP];
@@ -332,7 +332,7 @@ static void end_thread(unsigned thread)
         (void)end_barrier();
 }
 
-/* Thread `thread` of all blocks that there will be. */
+/* Runs as thread `thread` of all blocks to come. */
 static void run_threads(unsigned thread)
 {
         for (;;) {
@@ -412,7 +412,7 @@ void fail(const char *format, ...)
         abort();
 }
 
-/* Of neighbours that wait at the same place one line is enough. */
+/* One line for neighbouring threads that wait at the same place. */
 static void fail_waiting(void)
 {
         const struct place *last = NULL;

@@ -1,6 +1,6 @@
 /*
  * CUDA's runtime for one device whose memory is the host's. Everything is done at once; streams and
- * events are things to hold.
+ * events are mere handles.
  */
 #include "scarcity.h"
 
@@ -21,9 +21,9 @@ enum { NMULTIPROCESSORS = 2, L2_NBYTES = 1 << 20, ALIGNMENT = 256 };
 #endif
 #endif
 #ifdef __SANITIZE_ADDRESS__
-enum { GUARD_NBYTES = 0 }; /* the sanitizer has its own, and knows exactly */
+enum { GUARD_NBYTES = 0 }; /* the sanitizer has its own, which are exact */
 #else
-enum { GUARD_NBYTES = 1024 }; /* before and behind each allocation */
+enum { GUARD_NBYTES = 1024 }; /* before and after each allocation */
 #endif
 enum { GUARD = 0xb7 };
 
@@ -63,9 +63,9 @@ const char *cudaGetErrorString(cudaError_t code)
         return found == words.end() ? "unknown error" : found->second;
 }
 
-/* ---- the devices: one that works, and some that are not to be had ---- */
+/* ---- the devices: one that works, and some that are unavailable ---- */
 
-/* KC_EMULATOR_DEVICES=0 in the environment: a machine without any. */
+/* KC_EMULATOR_DEVICES=0 in the environment: a machine without devices. */
 static int ndevices =
         getenv("KC_EMULATOR_DEVICES") != NULL ? atoi(getenv("KC_EMULATOR_DEVICES")) : 1;
 
@@ -205,10 +205,10 @@ cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t begin, cudaEvent_t end)
 
 /* ---- memory ---- */
 
-/* Of the device, by address. */
+/* The allocations of device memory, by address. */
 static struct {
         std::map<uintptr_t, size_t> nbytes;
-        size_t used_nbytes, taken_nbytes; /* by us; by others */
+        size_t used_nbytes, taken_nbytes; /* by this process; by others */
         std::mutex lock;
 } memory_of_device;
 
@@ -221,7 +221,7 @@ static size_t free_of_device(void)
 
 static struct {
         enum kc_scarcity kind;
-        long left; /* allocations that are as ever */
+        long left; /* allocations that still succeed as usual */
         bool met;
         long npinned;
         std::mutex lock;
@@ -250,7 +250,7 @@ long kc_emulator_npinned(void)
         return scarcity.npinned;
 }
 
-/* At an allocation: whether there is scarcity of this kind now. */
+/* Call at an allocation: whether this kind of scarcity affects it. */
 static bool is_scarce(enum kc_scarcity kind)
 {
         std::lock_guard<std::mutex> held(scarcity.lock);
@@ -404,7 +404,7 @@ cudaError_t cudaHostUnregister(void *)
         return cudaSuccess;
 }
 
-/* Whether all the bytes are the device's, in one allocation; or none of them is. */
+/* Whether all the bytes are in one allocation of device memory. */
 static bool is_device(const void *memory, size_t nbytes)
 {
         uintptr_t begin = (uintptr_t)memory;

@@ -1,5 +1,5 @@
 /*
- * An emulated device that has no memory any more, at a time of the test's choice.
+ * An emulated device that runs out of memory when the test wants it to.
  */
 #ifndef KC_TESTS_GPU_SCARCITY_H
 #define KC_TESTS_GPU_SCARCITY_H
@@ -13,20 +13,20 @@ extern "C" {
 enum kc_scarcity {
         KC_SCARCITY_NONE,
         KC_SCARCITY_DEVICE, /* every allocation of device memory fails */
-        KC_SCARCITY_TAKEN,  /* others have what was free: only what we give back can be had */
+        KC_SCARCITY_TAKEN,  /* others hold all free memory: only what we release is available */
         KC_SCARCITY_PINNED, /* no host memory can be pinned */
 };
 
-/* From now on the first n allocations, of the kind of memory in question, are as ever. */
+/* From now on, the first n allocations of that kind of memory succeed as usual, the others not. */
 void kc_emulator_scarcity(enum kc_scarcity kind, long n);
 
-/* Whether an allocation has met with the scarcity since then. */
+/* Whether the scarcity has affected an allocation since then. */
 int kc_emulator_was_scarce(void);
 
-/* So many devices, one at least; all but the first are others' alone. */
+/* Set the number of devices, at least 1; all but the first are in exclusive use by others. */
 void kc_emulator_devices(int n);
 
-/* Device memory in use; pinned host memory, in allocations. */
+/* Device memory in use, in bytes; the number of allocations of pinned host memory. */
 size_t kc_emulator_device_nbytes(void);
 long kc_emulator_npinned(void);
 

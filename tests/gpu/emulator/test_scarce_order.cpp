@@ -1,6 +1,6 @@
 /*
- * Ordering pairs where others take the device's memory, at each of its allocations: the run is the
- * same, or there is no memory. That there is none for a second run is no reason to fail.
+ * Ordering pairs when others take the device's memory, tried at each allocation: the run is the
+ * same or the result is KC_ENOMEM. A lack of memory for a second run is no reason to fail.
  */
 #include "scarcity.h"
 
@@ -20,7 +20,7 @@ static void make_pairs(struct kc_gpu *gpu, struct kc_order_input<kc_key64> *in)
         expect_ok(kc_gpu_new(gpu, &in->kmers_tmp, N, &err), &err);
         expect_ok(kc_gpu_new(gpu, &in->counts, N, &err), &err);
         expect_ok(kc_gpu_new(gpu, &in->counts_tmp, N, &err), &err);
-        for (size_t i = 0; i < N; i++) { /* the emulated device's memory is ours */
+        for (size_t i = 0; i < N; i++) { /* the emulated device's memory is the host's */
                 uint64_t which = next_random(&state) % NDISTINCT;
                 in->kmers[i] = next_random(&which) >> 2;
                 in->counts[i] = 1 + (uint32_t)(i % 3);
@@ -42,7 +42,7 @@ struct ordered {
         bool met;
 };
 
-/* Others take the memory behind n allocations; n < 0: never. */
+/* Others take the memory after n allocations; n < 0: never. */
 static struct ordered order(long n)
 {
         struct kc_error err = {};

@@ -1,6 +1,6 @@
 /*
- * Set operations where memory runs out, at each allocation: the whole file, or a failure that says
- * so; all is given back; and before the work has begun the sink is not called.
+ * Set operations when memory runs out, tried at each allocation: they write the whole file or fail
+ * with KC_ENOMEM; all memory is released; and the sink is not called before the work begins.
  */
 #include "scarcity.h"
 
@@ -11,7 +11,7 @@ static struct pair_set models[MAX_FILES];
 static struct kc_store *stores[MAX_FILES];
 static const struct kc_set set = { stores + 2, 2, KC_SET_UNION, KC_RULE_MAX };
 
-/* False: all allocations of that kind were made before. */
+/* False if there were no more than n allocations of that kind. */
 static bool try_combine(enum kc_scarcity kind, long n, int *nlost)
 {
         struct device device = { .params = { .memory_nbytes = 64 << 20 }, .nthreads = 2 };
@@ -30,7 +30,7 @@ static bool try_combine(enum kc_scarcity kind, long n, int *nlost)
         return met;
 }
 
-/* How often work failed that had begun. */
+/* The number of times that the work failed after it had begun. */
 static int try_all(enum kc_scarcity kind)
 {
         int nlost = 0;

@@ -1,7 +1,7 @@
 /*
- * The CUDA engine where memory runs out, at each of its allocations: it gives the whole run, or
- * says that there is no memory; it gives back what it has; and before it can count it takes nothing
- * from a source that cannot be read again. Where others take the device's memory, runs leave it.
+ * The CUDA engine when memory runs out, tried at each allocation: it produces the whole run or
+ * reports KC_ENOMEM; it releases all its memory; and until it can count, it takes nothing from a
+ * source that cannot be read again. If others take the device's memory, runs are moved off it.
  */
 #include "scarcity.h"
 
@@ -17,7 +17,7 @@ enum { NREADS = 120, BATCH_NKMERS = 6000 };
 
 static struct work host;
 
-/* In many small batches. */
+/* Work in many small batches. */
 static void prepare_small(struct work *work, bool read_ahead)
 {
         prepare(work, 31, NREADS);
@@ -43,12 +43,12 @@ static int free_host(void **state)
 }
 
 struct outcomes {
-        int nmet;     /* counts that met the scarcity with the engine at work */
-        int nthrough; /* of these, the whole run came */
-        int nspilled; /* and runs had left the device */
+        int nmet;     /* attempts that the scarcity affected after the engine had begun */
+        int nthrough; /* those that produced the whole run all the same */
+        int nspilled; /* those of them in which runs were moved off the device */
 };
 
-/* False: all allocations of that kind were made before. */
+/* False if there were no more than n allocations of that kind. */
 static bool try_count(enum kc_scarcity kind, long n, bool read_ahead, struct outcomes *outcomes)
 {
         static struct work work;
@@ -92,7 +92,7 @@ static void no_device_memory(void **state)
         assert_int_equal(try_all(KC_SCARCITY_DEVICE).nthrough, 0);
 }
 
-/* The first run, and the end with everything on the host, may be too much for what is left. */
+/* What is left may not suffice for the first run, or for the end, when all runs are on the host. */
 static void device_memory_taken_by_others(void **state)
 {
         (void)state;
@@ -107,7 +107,7 @@ static void no_pinned_memory(void **state)
         try_all(KC_SCARCITY_PINNED);
 }
 
-/* One that others have for themselves does not hide the rest, nor can it be counted on. */
+/* A device in exclusive use by others does not hide the rest, and counting on it fails. */
 static void devices_of_others(void **state)
 {
         static struct work work;

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Make of CUDA C++ what a host compiler takes, a line for a line.
+"""Translate CUDA C++ into C++ for a host compiler, preserving line numbers.
 
     translate.py SOURCE-FOLDER OUTPUT-FOLDER FILE...
 
     kernel<<<grid, block>>>(a, b);        emulator::launch(emulator::config("kernel", grid, block),
                                                            [&] { kernel(a, b); });
-    __shared__ T a[N], b;                 static T a[N], b; and what fills them in each block
+    __shared__ T a[N], b;                 static T a[N], b; and code that fills them in each block
     extern __shared__ T a[];              auto *a = (T *)emulator::dynamic_shared;
 
-A .cu file becomes a .cu.cpp; a header keeps its name, to be found first. All else is done by the
-macros of cuda/cuda_runtime.h.
+A .cu file becomes a .cu.cpp file; a header keeps its name, and is found before the original. The
+macros of cuda/cuda_runtime.h do the rest.
 """
 import pathlib
 import re
@@ -21,7 +21,7 @@ STATIC = re.compile(r'__shared__ ([^;]*);')
 
 
 def end_of_call(text, at):
-    """Where the parenthesis closes that opened before `at`."""
+    """The position after the parenthesis that closes the one opened just before `at`."""
     depth = 1
     while depth > 0:
         depth += {'(': 1, ')': -1}.get(text[at], 0)
@@ -42,7 +42,7 @@ def translate_launches(text):
 
 
 def translate_static(match):
-    """The names are what ends each part between commas, or comes before its brackets."""
+    """Each part between commas ends with a name, or with a name and brackets."""
     names = [re.search(r'(\w+)(\[.*)?$', part).group(1) for part in match.group(1).split(',')]
     return (f'static {match.group(1)}; {{ static uint64_t seen; '
             f'emulator::poison_shared(&seen, {", ".join(names)}); }}')

@@ -1,10 +1,10 @@
 /*
  * Histories of operations on one key of a map, and whether they are linearizable: whether there is
- * an order of the operations that keeps those apart which did not overlap, and in which each gives
- * the answer that it gave.
+ * an order of the operations that preserves the order of those that did not overlap, and in which
+ * each returns what it did return.
  *
- * Source: Wing and Gong, Testing and Verifying Concurrent Objects (1993); states that were seen to
- * lead nowhere are remembered, as by Lowe (2017).
+ * Source: Wing and Gong, Testing and Verifying Concurrent Objects (1993); dead ends are remembered,
+ * as in Lowe (2017).
  */
 #ifndef KC_TESTS_GPU_MAPS_HISTORY_CUH
 #define KC_TESTS_GPU_MAPS_HISTORY_CUH
@@ -15,19 +15,19 @@
 #include <utility>
 #include <vector>
 
-/* An operation as it was seen: begun at `begin`, over at `end`, by tickets of one counter. */
+/* An operation as observed; `begin` and `end` are tickets of one counter. */
 template <class Op> struct event {
         Op op;
         uint32_t begin, end;
 };
 
-/* The values of the key's elements, the oldest first: what a map is to one key. */
+/* The values of a key's elements, oldest first: the state of a map for that key. */
 typedef std::vector<uint32_t> history_state;
 
 /*
- * Whether the events (64 at most), in some order, lead from `begin` to the values of `end`, in any
- * order of these. step(op, state) does the operation, and says whether its answer is the right one
- * in that state.
+ * Whether the events (at most 64), in some order, lead from `begin` to the values of `end`, whose
+ * order does not matter. step(op, state) does the operation, and returns whether its recorded
+ * answer is right in that state.
  */
 template <class Op, class Step> struct history_search {
         const std::vector<event<Op>> &events;

@@ -1,6 +1,6 @@
 /*
- * What the tests of hopscotch share: histories of concurrent operations, whether they can have
- * happened, and whether a table at rest is in order.
+ * What the tests of hopscotch share: histories of concurrent operations, whether they are possible,
+ * and whether a table at rest is valid.
  */
 #ifndef KC_TESTS_GPU_MAPS_HOPSCOTCH_SUPPORT_CUH
 #define KC_TESTS_GPU_MAPS_HOPSCOTCH_SUPPORT_CUH
@@ -14,16 +14,17 @@
 #include <utility>
 #include <vector>
 
-/* An operation, from before its first step to after its last, by a clock of all threads. */
+/* An operation; `begin` is before its first step, `end` after its last, by a clock that all threads
+ * share. */
 struct history_event {
         uint32_t key, op, result;
         uint32_t begin, end;
 };
 
-/* Which keys a history is about: key i has a home among `nhomes`, and is an item of its own. */
+/* The keys of a history: each has its home among `nhomes`, and is a distinct item. */
 struct history_setup {
         uint32_t nkeys, nhomes, first_home;
-        uint32_t percent_find, percent_insert; /* the others erase */
+        uint32_t percent_find, percent_insert; /* the rest erase */
         uint32_t max_tries;
         uint64_t seed;
 };
@@ -39,7 +40,7 @@ KC_HD uint32_t history_home(const history_setup &setup, uint32_t key)
         return setup.first_home + key % setup.nhomes;
 }
 
-/* Any operation. */
+/* Choose a random key and operation. */
 KC_HD void history_choose(const history_setup &setup, uint64_t *state, history_event *event)
 {
         uint32_t luck = history_draw(state) % 100;
@@ -63,9 +64,10 @@ KC_HD uint32_t history_do(const Hop &hop, const history_setup &setup, const hist
         return kc_hop_insert(hop, home, item, item, &place, setup.max_tries);
 }
 
-/* ---- can it have happened? ---- */
+/* ---- is the history possible? ---- */
 
-/* The key was there before the operation; and it is after it. What was BUSY did nothing. */
+/* Whether the result means that the key was present before the operation. Not for BUSY results,
+ * with which nothing was done. */
 static inline bool event_needs(const history_event &e)
 {
         return e.op == KC_HOPSCOTCH_INSERT ? e.result == KC_HOP_NO : e.result == KC_HOP_YES;
@@ -81,23 +83,23 @@ static inline bool began_before(const history_event &a, const history_event &b)
         return a.begin < b.begin;
 }
 
-/* Those that may be next, by what they need, by number: what changes nothing; what does, by end. */
+/* Operations that may be next, indexed by what they need: the numbers of those that change nothing;
+ * ends and numbers of those that do. */
 struct next_events {
         std::vector<size_t> steady[2];
         std::set<std::pair<uint32_t, size_t>> changing[2];
 };
 
 /*
- * Is there an order of one key's operations, in which those that ended before another began come
- * before it, that gives these results? Those that change nothing are best put where they first
- * can be; of those that change the same, the one that ends first goes first. So there is never a
- * choice. *there: the key is there in the end.
+ * Whether there is an order of one key's operations that gives these results, and in which an
+ * operation that ended before another began comes before it. Operations that change nothing are
+ * best placed as early as possible; of those that make the same change, the one that ends first
+ * goes first. So there is never a choice. *there: the key is present in the end.
  */
 static inline bool is_linearizable(std::vector<history_event> events, bool *there)
 {
         const size_t n = events.size();
-        std::vector<std::pair<uint32_t, size_t>>
-                ends; /* of those that have no place yet, and more */
+        std::vector<std::pair<uint32_t, size_t>> ends; /* of all operations, placed or not */
         std::vector<bool> placed(n);
         struct next_events next;
         size_t begun = 0, ended = 0;
@@ -133,7 +135,7 @@ static inline bool is_linearizable(std::vector<history_event> events, bool *ther
         }
 }
 
-/* What there is to know about operations on a key, on stderr. */
+/* Print the operations on a key to stderr. */
 static inline void tell_events(std::vector<history_event> events)
 {
         static const char *const OPS[] = { "find", "insert", "erase" };
@@ -152,7 +154,7 @@ static inline void tell_word(const char *what, uint32_t slot, uint64_t word)
                     word & KC_HOP_MULTIPLE_LOCK ? ", multiple" : "");
 }
 
-/* The slots where an item of this home may be, as they are now. */
+/* Print the current slots where an item of this home may be. */
 static inline void tell_neighbourhood(uint32_t home, const std::vector<uint64_t> &words)
 {
         const uint32_t mask = (uint32_t)words.size() - 1;
@@ -162,7 +164,8 @@ static inline void tell_neighbourhood(uint32_t home, const std::vector<uint64_t>
 
 /* ---- a table at rest ---- */
 
-/* Its items by home and what they are; each is in place, in its home's bitmap, and there once. */
+/* Returns the items, as pairs of home and item, in order. Checks that each is in its home's bitmap
+ * and occurs once. */
 static inline std::vector<std::pair<uint32_t, uint32_t>> expect_in_order(
         const std::vector<uint64_t> &words)
 {
@@ -191,7 +194,7 @@ static inline std::vector<std::pair<uint32_t, uint32_t>> expect_in_order(
         return items;
 }
 
-/* All of a history that began with an empty table, and the table as it is now. */
+/* Check a complete history, which began with an empty table, and the resulting table. */
 static inline void expect_history(const history_setup &setup, std::vector<history_event> events,
                                   const std::vector<uint64_t> &words)
 {

@@ -1,5 +1,5 @@
 /*
- * An LSM dictionary and a std::map side by side: what is to be there, and all queries of both.
+ * An LSM dictionary and a model of it in a std::map: expected contents, and all queries of both.
  */
 #ifndef KC_TESTS_GPU_MAPS_LSM_MAP_SUPPORT_CUH
 #define KC_TESTS_GPU_MAPS_LSM_MAP_SUPPORT_CUH
@@ -28,21 +28,21 @@ static struct kc_gpu open_gpu(size_t limit_nbytes)
         return gpu;
 }
 
-/* All that was taken is back. */
+/* Checks that all memory has been released. */
 static void close_gpu(struct kc_gpu *gpu)
 {
         assert_int_equal(gpu->used_nbytes, 0);
         kc_gpu_close(gpu);
 }
 
-/* The default stream's work is done: a gpu's streams do not wait for it, and neither does the host,
- * as a memset or a copy to the device may return before it is done. */
+/* A gpu's streams do not wait for the default stream; neither does the host, because a memset or a
+ * copy to the device may return before it is done. */
 static void wait_for_default_stream(void)
 {
         check(cudaStreamSynchronize(NULL));
 }
 
-/* An array on the device, outside of gpu's bound. */
+/* An array on the device, not counted against gpu's bound. */
 template <class T> struct array {
         T *at = NULL;
         size_t n;
@@ -73,7 +73,7 @@ template <class T> struct array {
         }
 };
 
-/* ---- what is to be there */
+/* ---- expected contents */
 
 template <class Word> struct kind {
         static constexpr bool SUMS = true;
@@ -110,7 +110,7 @@ template <class Word> static uint32_t value_of(const item<Word> &item)
         return kind<Word>::SUMS && item.deletes ? 0 : item.value;
 }
 
-/* A key's value is one of several: of insertions in one batch any one may stay. */
+/* A key's value is one of several: if a batch inserts a key repeatedly, any value may stay. */
 template <class Word> struct model {
         std::map<Word, std::vector<uint32_t>> pairs;
 
@@ -192,7 +192,7 @@ template <class Word> struct subject {
                 assert_int_equal(map->nbatches, nbatches + !batch.empty());
         }
 
-        /* Nothing but what is valid is left, and placebos. */
+        /* Only valid elements and placebos are left. */
         void expect_clean(void)
         {
                 size_t wanted = (model.pairs.size() + b - 1) / b;
@@ -322,7 +322,7 @@ static void expect_ranges(struct subject<Word> *s, const std::vector<interval<Wo
 
 /* ---- keys */
 
-/* Number i of those that a test uses: all over the key space, with both ends. */
+/* Key number i: spread over the key space, including both ends. */
 template <class Word> static Word key_of(uint64_t i)
 {
         Word key = 0;
@@ -351,14 +351,14 @@ static batch<Word> random_batch(size_t n, uint64_t nkeys, unsigned deletions_in_
         return batch;
 }
 
-/* Keys that may be there, and others beside them. */
+/* Keys that may be present, and others next to them. */
 template <class Word> static std::vector<Word> keys_to_look_up(uint64_t nkeys, uint64_t *state)
 {
         std::vector<Word> keys;
         for (uint64_t i = 0; i < std::min(nkeys, (uint64_t)600); i++) {
                 Word key = key_of<Word>(nkeys <= 600 ? i : next_random(state) % nkeys);
                 keys.push_back(key);
-                keys.push_back((Word)(key + 1)); /* also beyond the greatest */
+                keys.push_back((Word)(key + 1)); /* also beyond the largest */
         }
         return keys;
 }
@@ -375,7 +375,7 @@ static std::vector<interval<Word>> intervals_to_ask(uint64_t nkeys, size_t n, ui
                 Word from = key_of<Word>(next_random(state) % nkeys), to = from;
                 if (i % 3 == 0 && i < 60)
                         to = key_of<Word>(next_random(state) % nkeys);
-                else if (i % 3 == 1) /* a few keys of those there are */
+                else if (i % 3 == 1) /* a few of the keys that are present */
                         to = (Word)(from + max / (Word)nkeys * (Word)(next_random(state) % 64));
                 intervals.push_back({ from, to });
         }

@@ -1,5 +1,5 @@
 /*
- * What the tests of the maps share: batches in device memory, and back.
+ * What the tests of the maps share: copying batches to device memory and back.
  */
 #ifndef KC_TESTS_GPU_MAPS_MAP_SUPPORT_CUH
 #define KC_TESTS_GPU_MAPS_MAP_SUPPORT_CUH
@@ -26,7 +26,7 @@ template <class T> static T *up(struct kc_gpu *gpu, const std::vector<T> &values
         return up(kc_gpu_stream{ gpu, gpu->stream }, values);
 }
 
-/* The first n values of device memory for `capacity` of them, which is released. */
+/* Copy n values from a device array of `capacity`, and release the array. */
 template <class T>
 static std::vector<T> down(struct kc_gpu_stream on, T *device, size_t n, size_t capacity)
 {
@@ -47,7 +47,7 @@ static std::vector<T> down(struct kc_gpu *gpu, T *device, size_t n, size_t capac
         return down(kc_gpu_stream{ gpu, gpu->stream }, device, n, capacity);
 }
 
-/* Below 2^31. */
+/* Random values below 2^31. */
 static inline std::vector<uint32_t> some_values(size_t n, uint64_t seed)
 {
         std::vector<uint32_t> values;

@@ -1,6 +1,6 @@
 /*
- * What the tests of the slab hash share: arrays on the device, and maps whose operations are given
- * and answered in arrays of the host.
+ * What the tests of the slab hash share: arrays on the device, and maps whose operations and
+ * answers are in host arrays.
  */
 #ifndef KC_TESTS_GPU_MAPS_SLAB_SUPPORT_CUH
 #define KC_TESTS_GPU_MAPS_SLAB_SUPPORT_CUH
@@ -19,8 +19,8 @@ static inline void expect_cuda(cudaError_t code)
                 fail_msg("%s", cudaGetErrorString(code));
 }
 
-/* An array on the device, for as long as the variable lives. It is filled on the default stream,
- * which neither the host nor the streams of a kc_gpu wait for by themselves. */
+/* An array on the device, released with the variable. It is filled on the default stream, for which
+ * neither the host nor the streams of a kc_gpu wait by themselves. */
 template <class T> struct device_array {
         T *data = NULL;
         size_t n = 0;
@@ -54,7 +54,7 @@ template <class T> struct device_array {
         }
 };
 
-/* The device, open for as long as the variable lives; nothing may be left on it. */
+/* The device, closed with the variable, when nothing may be left on it. */
 struct open_gpu {
         struct kc_gpu gpu = {};
 
@@ -89,7 +89,7 @@ template <class Layout> struct test_map {
         struct kc_error err = {};
         std::vector<uint32_t> found_numbers, found_values; /* of the last run */
         uint64_t nfound = 0, nrefused = 0;
-        bool asks = true; /* for hits and results */
+        bool asks = true; /* requests hits and results */
 
         test_map(struct kc_gpu *gpu, const struct kc_slab_options &options) : gpu(gpu)
         {
@@ -101,7 +101,7 @@ template <class Layout> struct test_map {
                 kc_slab_free(map);
         }
 
-        /* All in one launch; one_kind: with the kind that the first has, as that of all. */
+        /* Do all in one launch; one_kind: all have the kind of the first. */
         enum kc_status run(test_ops<Layout> &ops, bool one_kind = false, bool resume = false)
         {
                 size_t n = ops.size(), cap = 4 * n + 100;
@@ -148,7 +148,7 @@ template <class Layout> struct test_map {
                 expect_ok(run(ops, one_kind), &err);
         }
 
-        /* Of the lists' first slabs, from byte `first` on. */
+        /* Clear n bytes of the lists' first slabs, from byte `first` on. */
         void clear_bytes(size_t first, size_t n)
         {
                 expect_cuda(cudaMemsetAsync(map->heads + first, 0, n, gpu->stream));
@@ -199,7 +199,7 @@ template <class Layout> struct test_map {
         }
 };
 
-/* A pool that is little, and grows. */
+/* Options with a small pool that grows. */
 static inline struct kc_slab_options map_options(uint32_t nlists, int nlanes = 0)
 {
         struct kc_slab_options options = {};
@@ -216,8 +216,8 @@ template <class Key> static Key random_key(uint64_t *state)
         return (Key)next_random(state);
 }
 
-/* test_NAME_LAYOUT for every layout: name<Layout>(lanes of a group) for every group that there is
- * code for. */
+/* Define test_NAME_LAYOUT for every layout; it calls name<Layout>(lanes of a group) for every
+ * supported group size. */
 #define SLAB_TEST(name, layout) \
         static void test_##name##_##layout(void **unused) \
         { \
@@ -234,7 +234,7 @@ template <class Key> static Key random_key(uint64_t *state)
         cmocka_unit_test(test_##name##_key32), cmocka_unit_test(test_##name##_pair32), \
                 cmocka_unit_test(test_##name##_key64), cmocka_unit_test(test_##name##_pair64)
 
-/* Kinds that keep keys unique, as far as the layout takes them. */
+/* The kinds that keep keys unique and that the layout supports. */
 template <class Layout> static std::vector<uint8_t> unique_kinds(void)
 {
         std::vector<uint8_t> kinds = { KC_SLAB_SEARCH, KC_SLAB_REPLACE, KC_SLAB_DELETE,
@@ -244,7 +244,7 @@ template <class Layout> static std::vector<uint8_t> unique_kinds(void)
         return kinds;
 }
 
-/* Keys that are special somewhere, as they are or mixed. */
+/* Keys that are special values, either themselves or when mixed. */
 template <class Key> static std::vector<Key> odd_keys(uint64_t seed)
 {
         std::vector<Key> keys;

@@ -1,6 +1,6 @@
 /*
- * GLHT on the device: bulk operations against a set on the host, and histories of operations at
- * the same time, for all group sizes.
+ * GLHT on the device: bulk operations compared with a set on the host, and histories of concurrent
+ * operations, for all group sizes.
  */
 #include "tests/gpu/maps/hopscotch_support.cuh"
 #include "tests/gpu/maps/map_support.cuh"
@@ -19,7 +19,7 @@
 
 static struct kc_gpu gpu;
 
-/* Each test has a device of its own, so that what one leaves behind is not laid to another. */
+/* Each test opens the device anew, so that one test's leftovers are not blamed on another. */
 static int open_device(void **)
 {
         struct kc_error err = {};
@@ -43,7 +43,7 @@ template <class T> static std::vector<T> download(const T *memory, size_t n)
         return to_host(memory, n);
 }
 
-/* A seed for a test. KC_TEST_SEED=N in the environment gives other keys and operations. */
+/* A seed for a test. KC_TEST_SEED=N in the environment selects other keys and operations. */
 static uint64_t seed_of(uint64_t number)
 {
         const char *first = getenv("KC_TEST_SEED");
@@ -66,7 +66,7 @@ static void begin_both(struct both *b, uint64_t nslots, int group)
         b->keys.clear();
 }
 
-/* All keys, and the words as they lie there. */
+/* Check all keys, and that the table's words are valid. */
 static void expect_keys(const struct both *b)
 {
         struct kc_error err = {};
@@ -89,7 +89,7 @@ static void end_both(struct both *b)
         assert_int_equal(gpu.used_nbytes, 0);
 }
 
-/* A key whose results cannot be: what was there before is an event from 0 to 1. */
+/* Report a key with impossible results. If it was present before, that is an event from 0 to 1. */
 static void tell_key(const struct both *b, uint32_t key, const std::vector<history_event> &events)
 {
         const struct kc_hopscotch_key at = kc_hopscotch_split(key, b->map->hash);
@@ -99,7 +99,7 @@ static void tell_key(const struct both *b, uint32_t key, const std::vector<histo
         tell_neighbourhood(at.home, download(b->map->words, (size_t)1 << b->map->hash.bits));
 }
 
-/* The results of a call, key by key: all its operations were at the same time. */
+/* Check the results of a call, key by key: all its operations are concurrent. */
 static void expect_results(struct both *b, const std::vector<uint8_t> &ops,
                            const std::vector<uint32_t> &keys, const std::vector<uint8_t> &results)
 {
@@ -158,7 +158,7 @@ static std::vector<uint32_t> some_keys(size_t n, uint64_t seed, uint32_t below =
         return keys;
 }
 
-/* Of all three kinds. */
+/* Random operations of all three kinds. */
 static std::vector<uint8_t> any_ops(size_t n, uint64_t seed)
 {
         std::vector<uint8_t> ops(n);
@@ -189,7 +189,7 @@ template <int G> static void few_keys(void)
 }
 ALL_GROUPS(few_keys)
 
-/* Of one kind: finds have a kernel of their own, the others go without results. */
+/* Calls of one kind: finds have their own kernel, the others are called without results. */
 template <int G> static void plain_calls(void)
 {
         struct kc_error err = {};
@@ -216,7 +216,7 @@ template <int G> static void plain_calls(void)
 }
 ALL_GROUPS(plain_calls)
 
-/* No key is reserved; the same key many times in a call. */
+/* No key is reserved; a key may occur many times in a call. */
 template <int G> static void odd_keys(void)
 {
         struct both b;
@@ -234,7 +234,7 @@ template <int G> static void odd_keys(void)
 }
 ALL_GROUPS(odd_keys)
 
-/* A table in use for long, at loads up to 0.95, with keys anew and again. */
+/* A long-used table, at loads up to 0.95, with new and repeated keys. */
 template <int G> static void mixed_calls(void)
 {
         const uint64_t nslots = test_small() ? 1024 : 65536;
@@ -260,7 +260,7 @@ template <int G> static void mixed_calls(void)
 }
 ALL_GROUPS(mixed_calls)
 
-/* Keys that find no room are reported, and find it after a rebuild. */
+/* Keys that find no room are reported, and fit after a rebuild. */
 template <int G> static void full_tables(void)
 {
         struct kc_error err = {};
@@ -284,8 +284,7 @@ template <int G> static void full_tables(void)
 }
 ALL_GROUPS(full_tables)
 
-/* More keys of one home than fit there: by another hash function they have room in as many slots.
- */
+/* More keys of one home than fit there: with another hash function, they fit in as many slots. */
 static void crowded_homes(void **)
 {
         struct kc_error err = {};
@@ -304,7 +303,7 @@ static void crowded_homes(void **)
         end_both(&b);
 }
 
-/* Operations that give up at once are done in further rounds, in the end by one thread. */
+/* Operations that give up at once are done in further rounds, finally by one thread. */
 template <int G> static void many_rounds(void)
 {
         struct both b;
@@ -318,7 +317,7 @@ template <int G> static void many_rounds(void)
 }
 ALL_GROUPS(many_rounds)
 
-/* Words that are locked for ever, by nobody, or say nothing but nonsense: every loop ends. */
+/* Words that no thread will ever unlock, or that are nonsense: every loop still ends. */
 template <int G> static void broken_tables(void)
 {
         for (uint64_t word :
@@ -370,7 +369,7 @@ static void wrong_sizes(void **)
         kc_hopscotch_free(NULL);
 }
 
-/* ---- histories: each operation with its time ---- */
+/* ---- histories: operations with their times ---- */
 
 template <int G>
 __global__ static void history_kernel(struct kc_hop_table table, history_setup setup, unsigned nops,
@@ -394,7 +393,7 @@ __global__ static void history_kernel(struct kc_hop_table table, history_setup s
         }
 }
 
-/* `nwriters` operations at a time, nops one after the other each. */
+/* `nwriters` groups work at the same time; each does nops operations one after the other. */
 template <int G>
 static void run_history(const history_setup &setup, uint32_t nslots, unsigned nwriters,
                         unsigned nops)

@@ -1,5 +1,5 @@
 /*
- * The simple hash table on the device against std::map.
+ * The simple hash table on the device, compared with std::map.
  */
 #include "gpu/maps/linear/map.cuh"
 #include "tests/gpu/maps/map_support.cuh"
@@ -10,7 +10,7 @@ template <class Key> struct both {
         struct kc_gpu gpu;
         struct kc_error err;
         kc_linear_map<Key> *map;
-        std::map<Key, uint32_t> want; /* what was erased is ABSENT */
+        std::map<Key, uint32_t> want; /* erased keys are ABSENT */
 };
 
 template <class Key>
@@ -33,7 +33,7 @@ template <class Key> static void close_both(both<Key> *b)
         kc_gpu_close(&b->gpu);
 }
 
-/* Operations; for lookups, what they found comes back in values. */
+/* Do the operations; lookups return what they found in values. */
 template <class Key>
 static enum kc_status run_mixed(both<Key> *b, const std::vector<enum kc_linear_op> &ops,
                                 const std::vector<Key> &keys, std::vector<uint32_t> *values)
@@ -180,7 +180,7 @@ template <class Key> static void loads(void)
 }
 FOR_BOTH(loads)
 
-/* The marks as keys, and a value that is one. */
+/* Keys and a value that equal the table's special values. */
 template <class Key> static void marks(void)
 {
         both<Key> b;
@@ -204,7 +204,7 @@ template <class Key> static void marks(void)
 }
 FOR_BOTH(marks)
 
-/* Keys whose first slot of 64 is the last but one: they wrap around. */
+/* Keys whose first slot is the last but one of 64, so that they wrap around. */
 template <class Key> static std::vector<Key> bucket_keys(size_t n)
 {
         std::vector<Key> keys;
@@ -235,8 +235,7 @@ template <class Key> static void one_bucket(void)
 }
 FOR_BOTH(one_bucket)
 
-/* No more slots are looked at than allowed, and no fewer: by those who look for what is not there
- * either. */
+/* Exactly as many slots are probed as allowed, also when looking for absent keys. */
 template <class Key> static void bounded(void)
 {
         std::vector<Key> keys = bucket_keys<Key>(50);
@@ -259,7 +258,7 @@ template <class Key> static void bounded(void)
 }
 FOR_BOTH(bounded)
 
-/* A table that is full says so, and has what it took; with more room it takes all. */
+/* A full table reports that and keeps what it has; with more room it takes all. */
 template <class Key> static void full(void)
 {
         both<Key> b;
@@ -283,7 +282,7 @@ template <class Key> static void full(void)
 }
 FOR_BOTH(full)
 
-/* It grows by itself, and leaves deleted keys behind. */
+/* The table grows by itself, and drops deleted keys. */
 template <class Key> static void growing(void)
 {
         both<Key> b;
@@ -307,15 +306,15 @@ template <class Key> static void growing(void)
 }
 FOR_BOTH(growing)
 
-/* What may be seen of a key that operations of one launch are at. */
+/* The values that a key may have while and after operations of one launch work on it. */
 struct possible {
         std::set<uint32_t> values;
 };
 
 /*
- * Launches of all kinds of operations at once on a few keys. All of a launch are concurrent, so a
- * lookup may see what was there before, and what any operation of the launch on this key left;
- * after it, what was there before only if nothing was done to it.
+ * Launches that mix all kinds of operations on a few keys. All operations of a launch are
+ * concurrent, so a lookup may see a key's value from before the launch, or what any operation of
+ * the launch leaves; after the launch, the value from before only if no operation set or erased it.
  */
 template <class Key> static void histories(void)
 {

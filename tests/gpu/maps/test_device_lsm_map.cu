@@ -1,13 +1,14 @@
 /*
- * The LSM dictionary against std::map: histories of mixed batches, with all queries in between;
- * sizes around those of nodes, tiles, warps and chunks; long runs of one key; memory that runs out.
+ * The LSM dictionary, compared with std::map: histories of mixed batches, with all queries in
+ * between; sizes around those of nodes, tiles, warps and chunks; many elements with one key; memory
+ * that runs out.
  */
 #include "gpu/runs/merge_tile.cuh"
 #include "tests/gpu/maps/lsm_map_support.cuh"
 
 /* ---- tests */
 
-/* Batches up to b, of keys that repeat within and among them; now and then a cleanup. */
+/* Batches of up to b keys, which repeat within and among batches; occasionally a cleanup. */
 template <class Word>
 static void try_history(size_t b, uint64_t nkeys, int nbatches, unsigned deletions_in_8,
                         uint64_t *state)
@@ -59,7 +60,7 @@ static void test_histories_wide_counts(void **)
         try_histories<kc_key128>(3);
 }
 
-/* What is asked of an empty dictionary, and with nothing. */
+/* Queries of an empty dictionary, and empty batches and queries. */
 template <class Word> static void try_empty(void)
 {
         uint64_t state = 4;
@@ -73,7 +74,7 @@ template <class Word> static void try_empty(void)
         expect_ranges(&s, {});
         s.update({ { 5, 1, true } });
         expect_all(&s, 20, 10, &state);
-        s.cleanup(); /* only a tombstone was there */
+        s.cleanup(); /* it held only a tombstone */
         assert_int_equal(kc_lsm_nelements(s.map), 0);
         array<Word> key(std::vector<Word>{ 5 });
         array<uint32_t> value(1);
@@ -96,7 +97,7 @@ template <class Word> static void try_rules(void)
         struct subject<Word> s(4, 0);
         const Word k = 7, m = kind<Word>::MAX_KEY;
         s.update({ { k, 1, false }, { m, 2, false } });
-        s.update({ { k, 10, false } }); /* later ones replace, or are added */
+        s.update({ { k, 10, false } }); /* later values replace earlier ones, or are added */
         expect_all(&s, 10, 4, &state);
         s.update({ { k, 3, false }, { k, 4, false }, { k, 5, false } });
         expect_all(&s, 10, 4, &state);
@@ -109,7 +110,7 @@ template <class Word> static void try_rules(void)
         expect_found(&s, { k, 6, m });
         s.cleanup();
         expect_all(&s, 10, 4, &state);
-        s.update({ { m, 1, true } }); /* now there are placebos with this key */
+        s.update({ { m, 1, true } }); /* the batch is filled up with placebos of this key */
         expect_found(&s, { k, 6, m });
         s.update({ { m, 12, false } });
         s.cleanup();
@@ -124,7 +125,7 @@ static void test_rules(void **)
         try_rules<kc_key128>();
 }
 
-/* Level upon level of one key, or of two: longer than a warp takes at a time. */
+/* Many levels of only one or two keys: more elements than a warp handles at a time. */
 template <class Word> static void try_one_key(Word key)
 {
         uint64_t state = 6;
@@ -158,7 +159,7 @@ static void test_one_key(void **)
         try_one_key<kc_key128>(kind<kc_key128>::MAX_KEY);
 }
 
-/* Many tombstones of a key: each is in a batch of its own. */
+/* Many tombstones of one key, each in a separate batch. */
 template <class Word> static void try_tombstones(void)
 {
         struct subject<Word> s(1, 0);
@@ -178,7 +179,7 @@ static void test_tombstones(void **)
         try_tombstones<kc_key64>();
 }
 
-/* Sizes of bulk builds around those of levels; then all goes on as ever. */
+/* Bulk builds with sizes around those of levels; afterwards, everything works as usual. */
 template <class Word> static void try_build(size_t b, size_t n)
 {
         uint64_t state = n;
@@ -207,7 +208,7 @@ static void test_build(void **)
                 try_build<uint32_t>(5000, 1 << 20);
 }
 
-/* Ranges of all lengths around those of a warp and of a chunk, over one level and over several. */
+/* Ranges with lengths around those of a warp and of a chunk, over one level and over several. */
 template <class Word> static void try_lengths(int nbatches)
 {
         const Word lengths[] = { 1,   2,   30,   31,   32,   33,   34,   63,   64,  127,
@@ -239,8 +240,8 @@ static void test_lengths(void **)
         }
 }
 
-/* Batches of lengths around those of a tile, and of all tiles at once, in which keys are many, few or
- * one. */
+/* Batches with lengths around those of a tile and of all tiles at once, with many keys, few or one.
+ */
 template <class Word> static void try_batches(size_t n, uint64_t nkeys)
 {
         uint64_t state = n + nkeys;
@@ -272,7 +273,7 @@ static void test_batches(void **)
         }
 }
 
-/* Keys of a few bits only, as those of short k-mers. */
+/* Keys of only a few bits, like those of short k-mers. */
 template <class Word> static void try_short_keys(int key_nbits)
 {
         uint64_t state = 9;
@@ -304,7 +305,7 @@ static void test_short_keys(void **)
         try_short_keys<kc_key128>(62);
 }
 
-/* More queries than are worked on at a time. */
+/* More queries than are processed at a time. */
 static void test_many_queries(void **)
 {
         uint64_t state = 7;
@@ -315,7 +316,7 @@ static void test_many_queries(void **)
         expect_ranges(&s, intervals_to_ask<uint32_t>(100000, n, &state));
 }
 
-/* Where memory runs out the dictionary stays as it was, and goes on when there is some again. */
+/* If memory runs out, the dictionary is unchanged, and can go on when there is memory again. */
 template <class Word> static void try_scarcity(void)
 {
         enum { B = 2000 };

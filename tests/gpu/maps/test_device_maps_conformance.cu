@@ -1,6 +1,6 @@
 /*
- * The common part of the five maps: the same calls with the same arguments, against std::map, on a
- * stream other than the device's own.
+ * The interface that the five maps share: the same calls with the same arguments, compared with
+ * std::map, on a stream other than the device's own.
  */
 #include "gpu/maps/hopscotch/map.cuh"
 #include "gpu/maps/linear/map.cuh"
@@ -16,8 +16,8 @@
 /* What insert does to the value of a present key. */
 enum meaning { REPLACES, ADDS, IS_SET /* no values */ };
 
-/* The functions of a map as they are called; a map that has another order of arguments does not
- * compile. */
+/* The functions of a map, as the tests call them; a map with a different order of arguments does
+ * not compile. */
 #define FORWARD_AS(prefix, name, as) \
         template <class... Args> static enum kc_status as(Args... args) \
         { \
@@ -45,7 +45,7 @@ template <class Layout> struct warpdrive {
         static constexpr enum meaning MEANING = REPLACES;
         static constexpr value ABSENT = KC_WD_ABSENT;
         static constexpr key MAX_KEY = (key) ~(key)0;
-        static constexpr size_t NFULL = 800; /* keys that a full() map has no room for */
+        static constexpr size_t NFULL = 800; /* more keys than a full() map has room for */
         static constexpr bool BY_LIMIT = false, NEW_ALLOCATES = true;
         COMMON_PART(wd)
 
@@ -94,7 +94,7 @@ template <class Layout> struct slab {
         static options full(void)
         {
                 options o = {};
-                o.nlists = 256; /* and 1023 slabs more */
+                o.nlists = 256; /* plus 1023 slabs of the pool */
                 o.pool.nblocks = o.pool.max_supers = 1;
                 return o;
         }
@@ -166,7 +166,7 @@ struct hopscotch {
         }
 };
 
-/* Batches of all sizes: smaller than b, and of several times b. */
+/* Batches of all sizes, from less than b to several times b. */
 template <class Word, enum meaning WHAT, Word MAX> struct lsm {
         typedef kc_lsm_map<Word> map;
         typedef Word key;
@@ -238,7 +238,7 @@ template <class Map> struct both {
                 kc_gpu_close(&gpu);
         }
 
-        /* All keys of the batch, with values in their place; they are found afterwards. */
+        /* Insert the batch with the values at the same places, and check that all are found. */
         void insert(const keys &batch, const values &brought)
         {
                 expect_ok(try_insert(batch, brought), &err);
@@ -287,7 +287,7 @@ template <class Map> struct both {
                 }
         }
 
-        /* The first `cap` pairs that come out, and how many there are. */
+        /* Export at most `cap` pairs; *n: the number of all pairs. */
         std::map<key, uint32_t> export_some(size_t cap, uint64_t *n)
         {
                 key *device_keys = up(on, keys(cap));
@@ -305,7 +305,7 @@ template <class Map> struct both {
                 return pairs;
         }
 
-        /* All that should be there is, and nothing else. */
+        /* Exactly the expected pairs are present. */
         void expect_same(void)
         {
                 uint64_t n;
@@ -330,7 +330,7 @@ template <class Map> struct both {
                           err);
         }
 
-        /* Of several values for a key any one may stay: then the one that is found is wanted. */
+        /* Of several values for a key, any may stay; the one found is then the expected one. */
         void note(const keys &batch, const values &brought)
         {
                 std::map<key, std::set<uint32_t>> one_of;
@@ -349,7 +349,7 @@ template <class Map> struct both {
         }
 };
 
-/* Distinct, and none below 1000 or among the highest. */
+/* Distinct keys; none is below 1000 or among the highest. */
 template <class Map> static std::vector<typename Map::key> some_keys(size_t n, uint64_t seed)
 {
         std::set<typename Map::key> seen;
@@ -362,7 +362,7 @@ template <class Map> static std::vector<typename Map::key> some_keys(size_t n, u
         return keys;
 }
 
-/* 1 to a million, which all maps take, and the sums of which are no greater than 2^32. */
+/* From 1 to a million: values that all maps accept and whose sums do not exceed 2^32. */
 static std::vector<uint32_t> values_for(size_t n, uint64_t seed)
 {
         std::vector<uint32_t> values = some_values(n, seed);
@@ -406,7 +406,7 @@ template <class Map> static void batches(void)
         }
 }
 
-/* Batches of keys that are present, and of keys that occur often. */
+/* Batches of keys that are already present, and of keys that occur often. */
 template <class Map> static void again(void)
 {
         const size_t n = 300;
@@ -472,7 +472,7 @@ template <class Map> static void cleared(void)
         b.expect_same();
 }
 
-/* To more room and to less, with erased keys and without. */
+/* Rebuild with more room and with less, with erased keys and without. */
 template <class Map> static void rebuilt(void)
 {
         const size_t n = 700;
@@ -493,7 +493,7 @@ template <class Map> static void rebuilt(void)
         b.expect_found(keys);
 }
 
-/* Less room than pairs. */
+/* Export into less room than there are pairs. */
 template <class Map> static void some_exported(void)
 {
         both<Map> b(Map::roomy(300));
@@ -509,8 +509,8 @@ template <class Map> static void some_exported(void)
         b.expect_same();
 }
 
-/* A batch with too little room: no pair of before is lost, none is invented, and the batch can be
- * inserted again when there is room. */
+/* A batch for which there is too little room: no earlier pair is lost, none is invented, and the
+ * batch can be inserted again when there is room. */
 template <class Map> static void full(void)
 {
         both<Map> b(Map::full());

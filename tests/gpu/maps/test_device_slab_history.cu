@@ -1,18 +1,19 @@
 /*
- * The slab list under operations of all kinds at once: histories of each key, linearizable or not.
+ * The slab list under concurrent operations of all kinds: the history of each key must be
+ * linearizable.
  *
- * The kernel takes a ticket before and after each operation. Other kinds of the same lists come
- * between, and lists are short of slabs now and then.
+ * The kernel takes a ticket before and after each operation. Operations of other kinds on the same
+ * lists interleave, and lists run out of slabs now and then.
  */
 #include "tests/gpu/maps/history.cuh"
 #include "tests/gpu/maps/slab_support.cuh"
 
 #include <string>
 
-enum { MAX_EVENTS = 32 }; /* of a key in a launch */
+enum { MAX_EVENTS = 32 }; /* per key in a launch */
 
-/* What the lanes did is done before what they do then, whichever lane did it: they work for each
- * other. */
+/* Order all that the lanes did before all that they do next, whichever lane does it: lanes work for
+ * each other. */
 __device__ static void between_tickets(void)
 {
         __threadfence();
@@ -20,7 +21,7 @@ __device__ static void between_tickets(void)
         __threadfence();
 }
 
-/* Thread t does ops[t * nrounds] and so on; in each round one lane in `every` of a warp. */
+/* Thread t does events[t * nrounds] and so on; one in `every` lanes is active at a time. */
 template <class Layout, uint32_t NLANES>
 __global__ static void history_kernel(struct kc_slab_lists lists, struct kc_slab_pool_view view,
                                       event<kc_slab_op<Layout>> *events, uint32_t nrounds,
@@ -56,7 +57,7 @@ template <class Layout> static bool unique_step(const kc_slab_op<Layout> &op, hi
         bool hit = !state.empty();
         uint32_t before = hit ? state[0] : 0;
         bool told = Layout::VALUES && !(Layout::APART && op.kind == KC_SLAB_DELETE);
-        if (op.kind == KC_SLAB_NKINDS) /* found no slab: not done */
+        if (op.kind == KC_SLAB_NKINDS) /* not done: found no slab */
                 return true;
         if (op.hit != hit || (told && op.result != before))
                 return false;
@@ -90,7 +91,7 @@ static bool multiple_step(const kc_slab_op<Layout> &op, history_state &state)
 /* ---- a launch */
 
 struct shape {
-        uint32_t nlists, nkeys; /* keys of a list, the same in all */
+        uint32_t nlists, nkeys; /* nkeys: of each list, the same in all */
         uint32_t nblocks, nthreads;
         int nlaunches;
 };
@@ -100,7 +101,7 @@ template <class Layout> struct launch {
         uint32_t nrounds, every;
 };
 
-/* Keys are 2 and above, as stored. */
+/* Keys, in the form in which they are stored, are 2 and above. */
 template <class Layout>
 static launch<Layout> make_launch(const struct shape &shape, bool unique, uint64_t *state)
 {
@@ -140,12 +141,12 @@ static void run_launch(test_map<Layout> &map, const struct shape &shape, launch<
         launch.events = events.get();
 }
 
-/* ---- and what comes of it */
+/* ---- checking the results */
 
-/* By list and stored key. */
+/* Indexed by list and stored key. */
 template <class T> using by_key = std::map<std::pair<uint32_t, uint64_t>, T>;
 
-/* Values of elements. */
+/* The values of all elements. */
 template <class Layout> static by_key<history_state> read_contents(test_map<Layout> &map)
 {
         size_t cap = (size_t)map.stats().nelements;
@@ -192,8 +193,8 @@ static void check_launch(test_map<Layout> &map, const launch<Layout> &launch,
 }
 
 /*
- * Unique keys: the map is flushed now and then. Equal ones: it is emptied before each launch, as
- * the order in which a key's elements were inserted is not known afterwards.
+ * With unique keys, the map is flushed now and then. With equal ones, it is emptied after each
+ * launch, because the order in which a key's elements were inserted is then unknown.
  */
 template <class Layout, uint32_t NLANES>
 static void check_histories(const struct shape &shape, bool unique)
@@ -221,7 +222,7 @@ static void check_histories(const struct shape &shape, bool unique)
         unsetenv("KC_EMULATOR_SEED");
 }
 
-/* Many keys and warps; few, which are in each other's way all the time. */
+/* Many keys and warps; and few, which conflict all the time. */
 static const struct shape SHAPES[] = {
         { 64, 12, 16, 256, 16 },
         { 8, 16, 4, 256, 32 },
@@ -245,7 +246,7 @@ template <class Layout> static void unique_keys(int nlanes)
 
 SLAB_TESTS(unique_keys)
 
-/* Fewer elements of a key: in which order they came takes long to find. */
+/* Fewer elements per key, because finding their order takes long. */
 template <class Layout> static void equal_keys(int nlanes)
 {
         for (struct shape shape : SHAPES) {
@@ -257,7 +258,7 @@ template <class Layout> static void equal_keys(int nlanes)
 
 SLAB_TESTS(equal_keys)
 
-/* The checker itself: histories that are, and that are not. */
+/* The check itself: histories that are linearizable, and that are not. */
 static void test_checker(void **unused)
 {
         (void)unused;

@@ -1,11 +1,11 @@
 /*
- * The slab hash and the slab list, against plain containers on the host.
+ * The slab hash and the slab list, compared with plain containers on the host.
  */
 #include "tests/gpu/maps/slab_support.cuh"
 
-/* ---- one operation a key and launch, so that there is one outcome */
+/* ---- one operation per key and launch, so that there is only one outcome */
 
-/* Slabs that a pool can give out as it is. */
+/* The number of slabs that a pool can give out without growing. */
 static uint64_t nslabs(const struct kc_slab_pool *pool)
 {
         return (uint64_t)pool->nsupers * pool->params.nblocks * KC_SLAB_BLOCK_NSLABS - 1;
@@ -122,8 +122,8 @@ static void test_many_batches(void **unused)
 
 /* ---- several operations on a key in one launch */
 
-/* Of n replacements by different values each but one finds the value of another, and what none
- * finds is there in the end. */
+/* Of n replacements with different values, each but one finds another's value, and the value that
+ * none finds remains. */
 template <class Layout> static void same_key_replaced(int nlanes)
 {
         open_gpu gpu;
@@ -155,7 +155,7 @@ template <class Layout> static void same_key_replaced(int nlanes)
 
 SLAB_TESTS(same_key_replaced)
 
-/* Counts, with keys drawn so that the first ones come most often. */
+/* Counting, with keys drawn such that the first ones occur most often. */
 template <class Layout> static void counting(int nlanes)
 {
         open_gpu gpu;
@@ -185,7 +185,7 @@ static void test_counting(void **unused)
         counting<kc_slab_pair64>(4);
 }
 
-/* However the sums overflow on the way, the count is the largest in the end. */
+/* However sums overflow on the way, the count ends at UINT32_MAX. */
 template <class Layout> static void saturation(int nlanes)
 {
         open_gpu gpu;
@@ -229,7 +229,7 @@ static void test_saturation(void **unused)
 
 /* ---- elements with equal keys */
 
-/* The oldest is found and deleted first; all are found; what is reported of them is complete. */
+/* The oldest is found and deleted first; SEARCH_ALL finds and reports all of them. */
 template <class Layout> static void equal_keys(int nlanes)
 {
         if (Layout::APART)
@@ -274,7 +274,7 @@ template <class Layout> static void equal_keys(int nlanes)
 
 SLAB_TESTS(equal_keys)
 
-/* All at once: every element that is inserted is deleted, searched or there in the end. */
+/* Concurrent operations: every inserted element is either deleted once or present in the end. */
 template <class Layout> static void equal_keys_at_once(int nlanes)
 {
         if (Layout::APART)
@@ -307,7 +307,7 @@ template <class Layout> static void equal_keys_at_once(int nlanes)
 
 SLAB_TESTS(equal_keys_at_once)
 
-/* With reuse, lists do not grow by what was deleted. */
+/* With reuse, lists do not grow because of deleted elements. */
 template <class Layout> static void reuse(int nlanes)
 {
         if (Layout::APART)
@@ -343,9 +343,9 @@ template <class Layout> static void reuse(int nlanes)
 
 SLAB_TESTS(reuse)
 
-/* ---- what is seen while others are at work, made by hand */
+/* ---- what operations see while others are at work, constructed by hand */
 
-/* An element behind an empty place is one whose look came later: it is not there yet. */
+/* An element after an empty place was read later than that place, and does not count yet. */
 template <class Layout> static void holes(int nlanes)
 {
         typedef typename Layout::key key;
@@ -374,7 +374,7 @@ template <class Layout> static void holes(int nlanes)
 
 SLAB_TESTS(holes)
 
-/* A key whose value is not written yet is not there; whoever adds to it makes it so. */
+/* A key whose value is not written yet is absent; adding to it writes the value. */
 static void test_unwritten_values(void **unused)
 {
         (void)unused;
@@ -398,7 +398,7 @@ static void test_unwritten_values(void **unused)
 
 /* ---- flushing */
 
-/* Lists have as few slabs as hold their elements, whichever were deleted. */
+/* Lists have as few slabs as hold their elements, whichever elements were deleted. */
 template <class Layout> static void flush(int nlanes)
 {
         open_gpu gpu;
@@ -481,7 +481,7 @@ SLAB_TESTS(named_lists)
 
 /* ---- too little memory */
 
-/* Operations that find no slab are reported, and the others are done; so are all once there is
+/* Operations that find no slab are reported, and the others are done; all are done once there is
  * room. */
 template <class Layout> static void exhaustion(int nlanes)
 {
@@ -506,7 +506,7 @@ template <class Layout> static void exhaustion(int nlanes)
         assert_int_equal(map.map->npending, npending);
         for (test_op<Layout> &op : others)
                 op.kind = KC_SLAB_DELETE;
-        map.run_ok(others); /* forgets what was pending */
+        map.run_ok(others); /* forgets pending operations */
         expect_ok(kc_slab_flush(map.map, 0, 100, NULL, &map.err), &map.err);
         map.run_ok(ops);
         for (const test_op<Layout> &op : ops)
@@ -529,7 +529,7 @@ static void test_exhaustion(void **unused)
         exhaustion<kc_slab_pair64>(4);
 }
 
-/* A device that has no memory any more for the pool to grow: then, after it has some, the rest. */
+/* If the device has no memory for the pool to grow, the rest is done when there is some. */
 static void test_resume(void **unused)
 {
         (void)unused;
@@ -558,7 +558,7 @@ static void test_resume(void **unused)
                 assert_int_equal(element.second, 7);
 }
 
-/* The pool grows while operations wait, in either form. */
+/* Pools of either form grow while operations wait. */
 static void test_growth(void **unused)
 {
         (void)unused;
@@ -587,7 +587,7 @@ static void test_growth(void **unused)
         }
 }
 
-/* ---- what cannot be */
+/* ---- invalid use */
 
 template <class Layout>
 static void expect_refused(struct kc_gpu *gpu, struct kc_slab_options options)
@@ -627,7 +627,7 @@ static void test_usage(void **unused)
         assert_int_equal(pairs.nrefused, 4);
 }
 
-/* What a SEARCH_ALL finds beyond the room for it is counted. */
+/* Elements for which SEARCH_ALL has no room are still counted. */
 static void test_found_beyond_room(void **unused)
 {
         (void)unused;

@@ -1,5 +1,6 @@
 /*
- * SlabAlloc on the device: no slab is given out twice, all are before it says that there are none.
+ * SlabAlloc on the device: no slab is given out twice, and all are given out before it reports that
+ * none is left.
  */
 #include "tests/gpu/maps/slab_support.cuh"
 
@@ -29,7 +30,7 @@ struct test_pool {
                 kc_slab_pool_free(&pool);
         }
 
-        /* Take n, of which `missing` are not to be had. */
+        /* Take n, of which the pool cannot give `missing`. */
         void take(size_t n, size_t missing, int at_a_time)
         {
                 device_array<uint32_t> addresses(n);
@@ -51,7 +52,7 @@ struct test_pool {
                 expect_nused();
         }
 
-        /* Every `nth`. */
+        /* Give back every nth slab. */
         void give(size_t nth)
         {
                 std::vector<uint32_t> some(1, 0);
@@ -107,7 +108,7 @@ static void test_sizes(void **unused)
         }
 }
 
-/* A round of taking and giving back after the other, while it grows; addresses stay. */
+/* Rounds of taking and giving back while the pool grows; addresses stay valid. */
 static void test_growth(void **unused)
 {
         (void)unused;
@@ -128,7 +129,7 @@ static void test_growth(void **unused)
         }
 }
 
-/* New slabs, and those of a pool that was copied, are zero but where somebody wrote. */
+/* Check that slabs are zero if `fresh`, otherwise as an earlier call left them; then write them. */
 __global__ static void write_kernel(struct kc_slab_pool_view view, const uint32_t *addresses,
                                     uint32_t n, uint32_t *nwrong, bool fresh)
 {

@@ -1,16 +1,17 @@
 /*
- * The WarpDrive map in bulk on the device against one of the host, for all layouts and group sizes.
+ * Bulk operations of the WarpDrive map on the device, compared with a map on the host, for all
+ * layouts and group sizes.
  */
 #include "tests/gpu/maps/warpdrive_support.cuh"
 
 #include <cmath>
 
-/* In parts, and in bulk. */
+/* Maps with various numbers of parts, in bulk. */
 template <class Layout> static void bulk(uint32_t group)
 {
         for (int part_bits : { 0, 1, 5, 9, 12 }) {
                 size_t n = test_size(part_bits < 10 ? 1 << 15 : 1 << 18) + 5;
-                if (n >> part_bits < 50) /* parts that are not alike */
+                if (n >> part_bits < 50) /* parts would differ too much */
                         continue;
                 both<Layout> b;
                 struct kc_wd_options options = options_of(2 * n, group);
@@ -32,10 +33,10 @@ template <class Layout> static void bulk(uint32_t group)
 }
 FOR_ALL(bulk)
 
-/* So many parts that they are split by in two passes; and keys of one part, all in one tile. */
+/* So many parts that splitting takes two passes; and batches whose keys are all of one part. */
 template <class Layout> static void bulk_many_parts(uint32_t group)
 {
-        if (group == 2 || group > 4) /* groups have no part in the splitting */
+        if (group == 2 || group > 4) /* splitting does not depend on the group */
                 return;
         size_t n = test_size(1 << 20) + 7;
         both<Layout> b;
@@ -55,7 +56,7 @@ template <class Layout> static void bulk_many_parts(uint32_t group)
 }
 FOR_ALL(bulk_many_parts)
 
-/* In bulk and not by turns, with tombstones, and with memory for a part of a batch at a time. */
+/* Bulk and direct operations in turn, with tombstones, and with memory for only part of a batch. */
 template <class Layout> static void bulk_by_turns(uint32_t group)
 {
         size_t n = test_size(group == 1 || group == 4 ? 1 << 16 : 1 << 13) + 3;
@@ -86,15 +87,15 @@ template <class Layout> static void bulk_by_turns(uint32_t group)
 }
 FOR_ALL(bulk_by_turns)
 
-/* Bound the device's memory: room for a batch of n keys and what insert() needs, and for `more`. */
+/* Bound the device's memory: leave room for a batch of n keys, what insert() needs, and `more`. */
 template <class Layout> static void leave(both<Layout> *b, size_t n, size_t more)
 {
         size_t batch = n * (sizeof(typename Layout::key) + sizeof(uint32_t) + 1), lookups = 5 * n;
         b->gpu.limit_nbytes = b->gpu.used_nbytes + batch + lookups + more;
 }
 
-/* Parts that overflow: the map is rebuilt, and all keys are in, as long as there are slots. So it
- * is with memory for a second table, but not for slices of the batch beside it. */
+/* If parts overflow, the map is rebuilt, and all keys fit, as long as there are slots; also if
+ * there is memory for a second table but not for slices of the batch in addition. */
 template <class Layout> static void bulk_overflow(uint32_t group)
 {
         uint64_t nrebuilds[2] = {};
@@ -125,7 +126,7 @@ template <class Layout> static void bulk_overflow(uint32_t group)
 }
 FOR_ALL(bulk_overflow)
 
-/* Without memory for slices that would pay, keys are put and sought directly. */
+/* Without memory for worthwhile slices, keys are put and looked up directly. */
 template <class Layout> static void bulk_scarce(uint32_t group)
 {
         size_t n = 4000;
@@ -144,8 +145,8 @@ template <class Layout> static void bulk_scarce(uint32_t group)
 }
 FOR_ALL(bulk_scarce)
 
-/* More keys than slots, each several times, in slices: which were refused is reported, all others
- * are in, and a retry with the refused ones alone makes each count once. */
+/* More keys than slots, each several times, in slices: refused occurrences are reported, all others
+ * are in, and after a retry with only the refused ones each has counted exactly once. */
 template <class Layout> static void bulk_full(uint32_t group)
 {
         typedef typename Layout::key Key;
@@ -162,7 +163,7 @@ template <class Layout> static void bulk_full(uint32_t group)
         for (uint32_t &weight : weights)
                 weight %= 1000;
         size_t limit_nbytes = b.gpu.limit_nbytes;
-        if (group == 4) /* beside the batch, for lookups and for slices of a part of it */
+        if (group == 4) /* besides the batch, for lookups and for slices of part of it */
                 b.gpu.limit_nbytes =
                         b.gpu.used_nbytes + (sizeof(Key) + 4 + 1 + 5 + 12) * keys.size();
         assert_int_equal(put(&b, KC_WD_ADD, keys, weights, BULK, &refused), KC_ENOMEM);

@@ -1,5 +1,6 @@
 /*
- * The WarpDrive map on the device against one of the host, for all layouts and group sizes.
+ * The WarpDrive map on the device, compared with a map on the host, for all layouts and group
+ * sizes.
  */
 #include "tests/gpu/maps/warpdrive_support.cuh"
 
@@ -21,7 +22,7 @@ template <class Layout> static void few_keys(uint32_t group)
 }
 FOR_ALL(few_keys)
 
-/* In two batches, the second one with keys of the first. linear 1, and as many as in the paper. */
+/* Two batches, the second with keys of the first. linear is 1, or as in the paper. */
 template <class Layout> static void loads(uint32_t group)
 {
         size_t n = test_size(group == 1 || group == 4 ? 1 << 17 : 1 << 14);
@@ -43,7 +44,7 @@ template <class Layout> static void loads(uint32_t group)
 }
 FOR_ALL(loads)
 
-/* Many of a few keys: one of the values, and all of the weights. */
+/* Many occurrences of a few keys: one of the values stays, and all weights are added. */
 template <class Layout> static void duplicates(uint32_t group)
 {
         size_t n = test_size(1 << 18);
@@ -63,7 +64,7 @@ template <class Layout> static void duplicates(uint32_t group)
 }
 FOR_ALL(duplicates)
 
-/* Counts stop at UINT32_MAX, whatever is added together or later. */
+/* Counts stop at UINT32_MAX, whether weights are added together or later. */
 template <class Layout> static void saturated(uint32_t group)
 {
         both<Layout> b;
@@ -88,7 +89,7 @@ template <class Layout> static void saturated(uint32_t group)
 }
 FOR_ALL(saturated)
 
-/* Batches of all kinds, among few keys in a crowded table: tombstones are everywhere. */
+/* Batches of all kinds, on few keys in a crowded table: tombstones are everywhere. */
 template <class Layout> static void histories(uint32_t group)
 {
         uint64_t state = group;
@@ -121,7 +122,7 @@ template <class Layout> static void histories(uint32_t group)
 }
 FOR_ALL(histories)
 
-/* Keys that begin at one window and take the same way from there. */
+/* Keys that begin at the same window and follow the same probe sequence. */
 template <class Layout> static void crowded(uint32_t group)
 {
         both<Layout> b;
@@ -141,8 +142,8 @@ template <class Layout> static void crowded(uint32_t group)
 }
 FOR_ALL(crowded)
 
-/* Keys that look like free slots and tombstones. Where they have no place of their own, the map is
- * rebuilt, and then they are others. */
+/* Keys that look like free slots and tombstones. In layouts with no special place for them, the map
+ * is rebuilt, and then other keys look so. */
 template <class Layout> static void marks(uint32_t group)
 {
         typedef typename Layout::key Key;
@@ -203,7 +204,7 @@ template <class Layout> static void full(uint32_t group)
                 }
         }
         assert_true(left.size() >= 100);
-        if (group > 1) /* else a probe sequence ends before all slots were seen */
+        if (group > 1) /* otherwise a probe sequence ends before it has visited all slots */
                 assert_int_equal(left.size(), 100);
         expect_same(&b);
         expect_retrieved(&b, keys, DIRECT);
@@ -214,7 +215,7 @@ template <class Layout> static void full(uint32_t group)
 }
 FOR_ALL(full)
 
-/* Without memory to begin, all keys are refused, and nothing is put. */
+/* Without the memory to begin, all keys are refused, and nothing is put. */
 template <class Layout> static void refused_all(uint32_t group)
 {
         both<Layout> b;
@@ -236,7 +237,7 @@ template <class Layout> static void refused_all(uint32_t group)
 }
 FOR_ALL(refused_all)
 
-/* No slot is free any more, all are tombstones: nothing is found, and there is room for all. */
+/* No slot is free any more, all are tombstones: no key is found, and there is room for all keys. */
 template <class Layout> static void tombstones(uint32_t group)
 {
         both<Layout> b;

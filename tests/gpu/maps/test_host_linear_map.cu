@@ -6,7 +6,7 @@
 
 #include <vector>
 
-/* Slots looked at, around the end of the table too. */
+/* The number of slots probed, also when the probes wrap around. */
 static void probes(void **unused)
 {
         (void)unused;
@@ -20,7 +20,7 @@ static void probes(void **unused)
         }
 }
 
-/* Consecutive keys, and keys that differ in their top bits alone, spread over all slots. */
+/* Consecutive keys, and keys that differ only in their top bits, spread over all slots. */
 template <class Key> static void expect_spread(Key step)
 {
         std::vector<int> filled(1024);
@@ -39,7 +39,7 @@ static void spread(void **unused)
         expect_spread<kc_key64>(UINT64_C(1) << 48);
 }
 
-/* A slot is never torn by a read of 16 bytes. */
+/* A read of 16 bytes never tears a slot. */
 static void layout(void **unused)
 {
         (void)unused;

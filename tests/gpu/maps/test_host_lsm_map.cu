@@ -1,6 +1,6 @@
 /*
- * What of the LSM dictionary runs on the host: the shape of fences, searches by them with tops of
- * all depths, lookups over levels.
+ * The parts of the LSM dictionary that run on the host: the shape of fences, searches by them with
+ * tops of all depths, lookups over levels.
  */
 #include "gpu/maps/lsm/search.cuh"
 #include "tests/gpu/support.cuh"
@@ -9,7 +9,7 @@
 #include <map>
 #include <vector>
 
-/* A level, laid out as on the device. Behind its last word, up to the node's end, lies rubbish. */
+/* A level, laid out as on the device. Garbage follows its last word, up to the node's end. */
 template <class Word> struct level {
         std::vector<Word> words, fences;
         std::vector<uint32_t> values;
@@ -43,7 +43,7 @@ template <class Word> struct level {
         }
 };
 
-/* What a block would have in shared memory. */
+/* The tops that a block would have in shared memory. */
 template <class Word> static std::vector<Word> tops_of(const kc_lsm_view<Word> &view)
 {
         std::vector<Word> tops;
@@ -92,7 +92,7 @@ static void test_shapes(void **)
                 }
 }
 
-/* The first word of a key at `from` or behind. */
+/* The index of the first word, from `from` on, that is not below `least`. */
 template <class Word>
 static uint32_t find_plainly(const std::vector<Word> &words, uint32_t from, Word least)
 {
@@ -102,7 +102,7 @@ static uint32_t find_plainly(const std::vector<Word> &words, uint32_t from, Word
         return at;
 }
 
-/* n words of about ndistinct keys, in order of their keys alone. */
+/* n words of about ndistinct keys, in order of only their keys. */
 template <class Word>
 static std::vector<Word> random_words(size_t n, uint64_t ndistinct, uint64_t *state)
 {
@@ -168,7 +168,7 @@ static void test_searches(void **)
         try_searches<kc_key128>();
 }
 
-/* As in the issue's figures: 127 batches of 2^20, three blocks a multiprocessor. */
+/* A typical dictionary: 127 batches of 2^20, three blocks per multiprocessor. */
 static void test_depth_of_tops(void **)
 {
         kc_lsm_view<uint32_t> view = {};
@@ -182,11 +182,11 @@ static void test_depth_of_tops(void **)
         for (uint32_t i = 0; i < view.nlevels; i++)
                 nnodes += view.levels[i].top;
         assert_in_range(nnodes, 0, 28);
-        kc_lsm_choose_tops(&view, view.nlevels * fan); /* the least room there may be */
+        kc_lsm_choose_tops(&view, view.nlevels * fan); /* the least room allowed */
         assert_in_range(view.ntops, 0, view.nlevels * fan);
 }
 
-/* A few levels, newest first, and what is to be found in them. */
+/* Lookups in a few levels, newest first. */
 template <class Word> static void try_lookups(uint64_t seed)
 {
         uint64_t state = seed;

@@ -1,6 +1,6 @@
 /*
  * The slab hash's and SlabAlloc's arithmetic, on the host: where keys go, places in slabs,
- * addresses, and where warps are resident.
+ * addresses, and the memory blocks of warps.
  */
 #include "tests/gpu/maps/slab_support.cuh"
 
@@ -32,7 +32,7 @@ template <class Key> static void check_homes(void)
                         }
 }
 
-/* Also those that are mixed to 0, 1 and what these have as complements. */
+/* Not even keys that are mixed to 0 or 1 or to their complements. */
 static void test_no_key_is_stored_as_empty_or_deleted(void **unused)
 {
         (void)unused;
@@ -69,7 +69,7 @@ static void test_lists_are_even(void **unused)
         check_lists<kc_key64>();
 }
 
-/* Every place has bytes of its own, before the values and the link. */
+/* Every place has its own bytes, before the values and the link. */
 template <class Layout, uint32_t NLANES> static void check_places(void)
 {
         typedef kc_slab_places<Layout, NLANES> places;
@@ -133,7 +133,7 @@ static void test_addresses(void **unused)
         }
 }
 
-/* So many changes as there are memory blocks lead through all of them. */
+/* As many changes as there are memory blocks lead through all of them. */
 static void test_residence(void **unused)
 {
         (void)unused;
@@ -148,7 +148,7 @@ static void test_residence(void **unused)
                 }
 }
 
-/* Warps begin all over the pool, and elsewhere in the next launch. */
+/* Warps begin all over the pool, and at other blocks in the next launch. */
 static void test_residence_is_spread(void **unused)
 {
         (void)unused;

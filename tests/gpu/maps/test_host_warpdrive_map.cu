@@ -1,6 +1,6 @@
 /*
- * The WarpDrive map's arithmetic on the host: mixing and back, probing, words of remainder and
- * count.
+ * The WarpDrive map's arithmetic on the host: mixing and its inverse, probing, words of remainder
+ * and count.
  */
 #include "gpu/maps/warpdrive/probe.cuh"
 #include "tests/gpu/support.cuh"
@@ -14,7 +14,7 @@ static kc_key128 random_wide(uint64_t *state)
         return (kc_key128)next_random(state) << 64 | low;
 }
 
-/* There and back, for all widths; for few bits, every number once. */
+/* Mixing is inverted correctly for all widths; for few bits, it yields every number once. */
 static void mixing(void **unused)
 {
         uint64_t state = 1;
@@ -65,7 +65,7 @@ static struct kc_wd_shape shape_of(uint32_t nwindows, uint32_t group, uint32_t l
         return shape;
 }
 
-/* A key's windows are all those of its part, each once before any twice. */
+/* A key's windows are all those of its part, each once before any repeats. */
 static void probing(void **unused)
 {
         uint64_t state = 3;
@@ -90,7 +90,7 @@ static void probing(void **unused)
         }
 }
 
-/* Neighbours first, then a step from where they began. */
+/* Neighbouring windows first, then a step from the first of them. */
 static void neighbours(void **unused)
 {
         struct kc_wd_shape shape = shape_of(1009, 2, 3, 0);
@@ -104,7 +104,7 @@ static void neighbours(void **unused)
         }
 }
 
-/* Even hashes fill the windows evenly, and keys of one window take different steps. */
+/* Uniform hashes fill the windows evenly, and keys of one window take different steps. */
 static void evenness(void **unused)
 {
         struct kc_wd_shape shape = shape_of(1000, 1, 1, 2);
@@ -143,7 +143,7 @@ static void check_word(const struct kc_wd_shape *shape, const kc_wd_word_shape *
         }
 }
 
-/* Slot and word give the mixed key back, whatever the numbers of windows, parts and bits. */
+/* Slot and word determine the mixed key, whatever the numbers of windows, parts and bits. */
 static void words(void **unused)
 {
         uint64_t state = 5;
@@ -168,7 +168,7 @@ static void words(void **unused)
         }
 }
 
-/* Free and tombstone are no key's word, and have no count that a lookup would take for one. */
+/* The free and tombstone words are no key's word, and their numbers are beyond all probes. */
 static void word_marks(void **unused)
 {
         struct kc_wd_shape shape = shape_of(1000, 4, 1, 0);
@@ -178,11 +178,11 @@ static void word_marks(void **unused)
         assert_int_equal(kc_wd_word_number(word, KC_WD_FREE), 1023); /* 1009 probes: 10 bits */
         assert_int_equal(kc_wd_word_number(word, kc_wd_word_tombstone(word)), 1022);
         assert_int_equal(word.remainder_bits + word.count_bits + word.number_bits, 64);
-        shape = shape_of(1, 4, 1, 0); /* one window: nothing of the key is saved */
+        shape = shape_of(1, 4, 1, 0); /* one window: it saves no bits of the key */
         assert_true(kc_wd_divide(&shape).count_bits < (int)KC_WD_MIN_COUNT_BITS);
 }
 
-/* As many probes as are asked for where the count keeps 16 bits, 254 at least. */
+/* As many probes as requested while 16 bits remain for the count; at least 254, if requested. */
 static void word_probes(void **unused)
 {
         const struct {

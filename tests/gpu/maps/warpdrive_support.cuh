@@ -1,5 +1,5 @@
 /*
- * What the tests of the WarpDrive map share: a map on the device beside one of the host, which gets
+ * What the tests of the WarpDrive map share: a map on the device and one on the host, which gets
  * the same operations.
  */
 #ifndef KC_TESTS_GPU_MAPS_WARPDRIVE_SUPPORT_CUH
@@ -14,8 +14,8 @@ enum { WORDS_KEY_BITS = 42, MISSING = 0x7fffffff };
 
 /* ---- a map on both sides ---- */
 
-/* What is to be in the map: linear probing, as std::map's nodes would take most of a test's time.
- * Places of erased keys stay theirs. */
+/* The expected contents, with linear probing: std::map's nodes would take most of a test's time. An
+ * erased key keeps its place. */
 template <class Key> struct reference {
         struct entry {
                 Key key;
@@ -138,7 +138,7 @@ static inline struct kc_wd_options options_of(uint64_t capacity, uint32_t group)
 
 enum how { DIRECT, BULK };
 
-/* Put on the device alone; *refused: bits. */
+/* Put keys on the device only; *refused: a bit per key. */
 template <class Layout>
 static enum kc_status put(both<Layout> *b, enum kc_wd_mode mode,
                           const std::vector<typename Layout::key> &keys,
@@ -185,7 +185,7 @@ static std::vector<uint32_t> retrieve(both<Layout> *b,
         return down(&b->gpu, values, keys.size(), keys.size());
 }
 
-/* All keys that should be there are, with their values, and no others. */
+/* Exactly the expected keys are present, with their values. */
 template <class Layout> static void expect_same(both<Layout> *b)
 {
         typedef typename Layout::key Key;
@@ -231,7 +231,7 @@ static void add(both<Layout> *b, const std::vector<typename Layout::key> &keys,
                         sum_of_counts(b->want[keys[i]], weights.empty() ? 1 : weights[i]);
 }
 
-/* Values are small; of those for one key, any may stay, and is then the one that is wanted. */
+/* Values are small. Of several for one key, any may stay; it is then the expected one. */
 template <class Layout>
 static void insert(both<Layout> *b, const std::vector<typename Layout::key> &keys,
                    const std::vector<uint32_t> &values, enum how how)
@@ -288,7 +288,7 @@ template <class Layout> static std::vector<typename Layout::key> some_keys(size_
         return keys;
 }
 
-/* The key that is `mixed` in the map. */
+/* The key that the map mixes to `mixed`. */
 template <class Layout>
 static typename Layout::key key_for(const both<Layout> *b, typename Layout::key mixed)
 {
@@ -298,7 +298,7 @@ static typename Layout::key key_for(const both<Layout> *b, typename Layout::key 
 
 /* ---- tests: each for all layouts and groups ---- */
 
-/* KC_TEST_GROUP=N in the environment: windows of N slots only. */
+/* KC_TEST_GROUP=N in the environment: only windows of N slots. */
 static inline uint32_t only_group(void)
 {
         const char *group = getenv("KC_TEST_GROUP");

@@ -1,5 +1,5 @@
 /*
- * Copies to shared memory behind a thread's back, for the emulator: done at once.
+ * Asynchronous copies to shared memory, for the emulator: done at once.
  */
 #ifndef KC_EMULATED_CUDA_PIPELINE_H
 #define KC_EMULATED_CUDA_PIPELINE_H

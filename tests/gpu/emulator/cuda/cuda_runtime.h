@@ -46,7 +46,7 @@ typedef struct kc_emulated_event *cudaEvent_t;
 typedef struct kc_emulated_pool *cudaMemPool_t;
 
 const char *cudaGetErrorString(cudaError_t code);
-cudaError_t cudaGetLastError(void); /* and forget it */
+cudaError_t cudaGetLastError(void); /* and clear it */
 
 struct cudaDeviceProp {
         char name[256];
@@ -134,7 +134,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *n, Kernel *, int,
         return cudaSuccess;
 }
 
-/* Blocks run one after the other: they cannot wait for each other. */
+/* Blocks run one after the other, so they cannot wait for each other. */
 template <class Kernel>
 cudaError_t cudaLaunchCooperativeKernel(Kernel *, dim3, dim3, void **, size_t, cudaStream_t)
 {
@@ -180,7 +180,7 @@ static inline int __any_sync(unsigned mask, int predicate, KC_CALLER)
         return __ballot_sync(mask, predicate, file, line) != 0;
 }
 
-/* The lanes that brought the same value. */
+/* The lanes that passed the same value. */
 template <class T> unsigned __match_any_sync(unsigned mask, T value, KC_CALLER)
 {
         emulator::exchange exchange = emulator::meet_warp(mask, (uint64_t)value, KC_PLACE);
@@ -221,7 +221,7 @@ static inline unsigned __reduce_max_sync(unsigned mask, unsigned value, KC_CALLE
 namespace emulator
 {
 
-/* Lane `lane`'s value, own where there is no such lane. */
+/* The value of lane `lane`, or the caller's own if a warp has no such lane. */
 template <class T> T take_from(unsigned mask, T value, int lane, const place &place)
 {
         struct exchange exchange = meet_warp(mask, (uint64_t)value, place);
@@ -310,7 +310,7 @@ template <class T> void __stcs(T *to, T value)
         *to = value;
 }
 
-/* For the types that a device has them for. */
+/* For the types that devices support. */
 #define KC_ATOMIC(name, T, result) \
         static inline T name(T *at, T value) \
         { \

@@ -1,7 +1,7 @@
 /*
  * What gpu/ uses of CUB, for the emulator: device-wide functions are loops on the host.
  *
- * As with CUB, temporary == NULL asks for the temporary memory's size; in fact none is needed.
+ * As with CUB, temporary == NULL requests the temporary memory's size; in fact none is needed.
  */
 #ifndef KC_EMULATED_CUB_CUH
 #define KC_EMULATED_CUB_CUH
@@ -47,7 +47,7 @@ template <class T> struct DoubleBuffer {
                 return d_buffers[selector ^ 1];
         }
 
-        /* The values become current, and what was so is spoilt. */
+        /* Make the values current, and overwrite the previous ones. */
         void replace(const std::vector<T> &values)
         {
                 std::copy(values.begin(), values.end(), Alternate());
@@ -187,7 +187,7 @@ struct DeviceReduce {
         }
 };
 
-/* In a kernel, by all threads of a block. As with CUB, the storage is free again behind the
+/* In a kernel, called by all threads of a block. As with CUB, the storage may be reused after the
  * caller's next barrier. */
 template <class T, int NTHREADS> struct BlockScan {
         struct TempStorage {
@@ -221,7 +221,7 @@ template <class T, int NTHREADS> struct BlockReduce {
         {
         }
 
-        /* For thread 0. */
+        /* Only thread 0 receives the sum. */
         T Sum(T value)
         {
                 T before, all;

@@ -1,5 +1,5 @@
 /*
- * Iterators whose values are worked out, for the emulator: as far as its CUB asks.
+ * Iterators whose values are computed, for the emulator: as much as its CUB requires.
  */
 #ifndef KC_EMULATED_TRANSFORM_ITERATOR_H
 #define KC_EMULATED_TRANSFORM_ITERATOR_H
