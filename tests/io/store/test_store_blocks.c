@@ -379,8 +379,7 @@ static void test_wrong_tally(void **state)
                 struct kc_store_writer *w = NULL;
                 struct kc_error err = { 0 };
                 struct run run = make_run(&s, 0, 0, 5000, 1);
-                run.parts[0]
-                        .rows[2]--; /* two k-mers seen once replace one seen twice: the same sum */
+                run.parts[0].rows[2]--; /* two seen once in place of one seen twice: the same sum */
                 run.parts[0].rows[1] += wrong == 0 ? 2 : 1;
                 assert_ok(kc_store_create(&w, "s.kc", &options, &err), err);
                 struct block_feed f = { .run = &run, .sink = kc_store_sink(w) };
