@@ -233,7 +233,7 @@ def sweep(case, bound, lie=None):
 def unnoticed(case, flushes):
     """
     Leave out each of these flushes of a command in turn. If that makes no state wrong, the flush is
-    useless or this test is blind. Returns the number of states, and the flushes not missed.
+    useless or this test is blind. Returns the number of states, and a line for each such flush.
     """
     nstates, lines = 0, []
     sweep(case, 1)

@@ -56,8 +56,8 @@ static struct buffer pack(const struct buffer *text, struct packing packing, siz
 
 struct setting {
         size_t piece_nbytes, max;
-        unsigned guesses; /* are made for so many of 4 pieces, on average */
-        int patience;     /* a guess gives up when it has asked so often; 0: it never asks */
+        unsigned guesses; /* for how many of 4 pieces, on average */
+        int patience;     /* a guess gives up the n-th time it asks; 0: it never asks */
 };
 
 static bool gives_up_waiting(const void *ctx)
