@@ -33,7 +33,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 def inflate(path):
-    """The fastest way to plain text, for tools that read nothing else."""
+    """The fastest command to get plain text, for tools that read nothing else."""
     if not path.endswith(".gz"):
         return f"cat {path}"
     return f"{'pigz' if shutil.which('pigz') else 'gzip'} -dc {path}"
@@ -53,7 +53,7 @@ def kcount_slab(run):
 
 
 def kcount_small(run):
-    """Far less device memory than the reads need."""
+    """With far less device memory than the reads need."""
     return kcount(run, "cuda --gpu-memory 1G")
 
 
@@ -160,7 +160,7 @@ def commit():
 
 
 def has_machine_code(kcount, index=0):
-    """Whether kcount was built for the device, so that the driver need not compile its kernels."""
+    """Whether kcount was built for the device; otherwise the driver compiles the kernels."""
     done = subprocess.run([str(kcount), "info", "--devices", "--json"], capture_output=True,
                           text=True)
     devices = json.loads(done.stdout) if done.returncode == 0 else []
@@ -169,8 +169,8 @@ def has_machine_code(kcount, index=0):
 
 def open_log(path, record, kcount=None):
     """
-    The file for a benchmark's lines; one that keeps nothing unless record.
-    kcount: the program if a device does its work. It must have been built for the device.
+    The file for a benchmark's lines; without `record`, one that keeps nothing.
+    kcount: the program, if it works on a device. It must have been built for the device.
     """
     if not record:
         return open(os.devnull, "w")
@@ -197,7 +197,8 @@ def clear(work):
 
 
 def timed(command, work):
-    """Run a shell command; wall, CPU and the largest resident set of any process in it."""
+    """Run a shell command; returns its wall and CPU time, the largest resident set of any process
+    in it, its output and its messages."""
     clear(work)
     os.sync()
     with open(work / "stdout", "w+") as stdout, open(work / "stderr", "w+") as stderr:
@@ -216,7 +217,7 @@ def timed(command, work):
 
 
 def details(tool, said):
-    """What a tool reports of its own work, as far as it is comparable."""
+    """What a tool reports about its own work, as far as it is comparable."""
     if TOOLS[tool][0] == "kcount":
         summary = json.loads(said)
         wanted = ("distinct", "kmers", "bases", "seconds", "spilled_bytes", "device", "table",
@@ -227,7 +228,8 @@ def details(tool, said):
 
 
 def gerbil_agrees(run, record):
-    """Gerbil reports no number, but a pair takes k/4 bytes, and 1 more, or 5 from a count of 255."""
+    """Gerbil reports no number, but a pair takes k/4 bytes (rounded up) and 1 byte for its count,
+    or 5 if that is 255 or more."""
     rest = record["output_bytes"] - run.distinct * (1 + (run.k + 3) // 4)
     return rest >= 0 and rest % 4 == 0
 
@@ -262,7 +264,7 @@ def measure(tool, run, work, common):
 
 
 def take_turns(runs, work, log, common, arguments):
-    """Run every setting with every tool, then all again, so that a spent budget cuts fairly."""
+    """Run every setting with every tool, then all again, so that a spent budget is fair to all."""
     deadline = time.monotonic() + arguments.budget
     once = arguments.once.split(",")
     for turn in range(arguments.repeat):
@@ -302,7 +304,7 @@ def main():
     arguments = parse_arguments()
     os.environ["PATH"] = f"{arguments.kcount.resolve().parent}:{os.environ['PATH']}"
     tools = [tool for tool in arguments.tools.split(",") if shutil.which(TOOLS[tool][0])]
-    tools.sort(key=lambda tool: TOOLS[tool][0] != "kcount")  # first: jellyfish needs its number
+    tools.sort(key=lambda tool: TOOLS[tool][0] != "kcount")  # first, as jellyfish needs its number
     common = {"label": arguments.label, "date": datetime.date.today().isoformat(), "commit": commit(),
               "machine": machine()}
     with tempfile.TemporaryDirectory(dir=arguments.work) as work, \

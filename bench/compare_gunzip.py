@@ -56,7 +56,7 @@ def measure(way, threads, path, work, common):
 
 
 def settings(arguments):
-    """(way, threads, file), ways within files, so that slow phases affect all ways."""
+    """(way, threads, file), all ways for each file in turn, so that slow phases affect all ways."""
     for path in arguments.files:
         for way in arguments.ways.split(","):
             program, _, scales, wants_reads = WAYS[way]

@@ -30,7 +30,7 @@ def keep(words, path, show, limit=None, record=True):
     """
     Run a program that prints lines of JSON. Append each line, with machine, commit, date and
     command, to path and pass it to show(). Kill the program after `limit` seconds. Returns its exit
-    status. Without `record` nothing is kept; a line which says that the driver compiled the kernels
+    status. Without `record` nothing is kept; a line that says that the driver compiled the kernels
     never is.
     """
     words = words if record else [words[0], "-J", *words[1:]]

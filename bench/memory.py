@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """
-Compare the peak of memory with its bound: count the same reads with each -m, on the CPU and, if
-there is one, on the device. Every run appends a line to bench/results/memory.jsonl;
-bench/report.py makes a table of them.
+Compare peak memory with its bound: count the same reads with each -m, on the CPU and, if there is
+one, on the device. Every run appends a line to bench/results/memory.jsonl; bench/report.py makes a
+table of them.
 
     bench/memory.py KCOUNT SIMULATE --genome 1000M [--coverage 1] [--threads 16] [--bounds 256M,1G]
                     [--devices cpu,cuda] [--name kcount] [--folder DIR] [--commit NAME]

@@ -37,7 +37,7 @@ def load():
 
 
 def stages_section(records):
-    """Nanoseconds a base of every stage, each on one thread; the slowest in bold."""
+    """Nanoseconds per base of every stage, each on one thread; the slowest in bold."""
     if not records:
         return []
     names = list(records[0]["ns_per_base"])
@@ -74,7 +74,7 @@ def bar(x, y, width, tool, seconds):
 
 
 def plot(groups):
-    """A panel of bars for each setting but those by threads, all on one scale of seconds."""
+    """A panel of bars for each setting except those by threads, all on one scale of seconds."""
     left, width, line = 120, 560, 20
     longest = max(median(records, "wall") for tools in groups.values() for records in tools.values())
     body, y = [], 10

@@ -1,7 +1,7 @@
 """
-What a row of bench/results/tables.jsonl is compared on: the bandwidth of the device's memory,
-measured and by its data sheet, the data that its operations touch beside the device's L2, and its
-number of runs.
+The basis on which a row of bench/results/tables.jsonl is compared: the bandwidth of the device's
+memory, measured and by its data sheet, the data that its operations touch compared with the size of
+the L2, and its number of runs.
 """
 import collections
 import re
@@ -9,7 +9,7 @@ import statistics
 
 MIB = 2**20
 
-# The bandwidth of the memory in GB/s, by data sheet, and the L2 in bytes.
+# The bandwidth of the memory in GB/s, by data sheet, and the size of the L2 in bytes.
 Device = collections.namedtuple("Device", "bandwidth l2")
 DEVICES = {"NVIDIA H200": Device(4800, 60 * MIB)}
 
@@ -19,10 +19,10 @@ LAYOUTS = {"32 + 32 bits": Layout(8, 8), "16-byte slots": Layout(16, 12),
            "keys and values apart": Layout(12, 12), "remainder and count": Layout(8, 12)}
 
 SLAB_NBYTES = 128
-# super blocks, memory blocks, slabs (bench/tables/slab.cu)
+# super blocks * memory blocks * slabs, in bits (bench/tables/slab.cu)
 SLAB_BITMAPS = 32 * 256 * 1024 / 8
-LSM_ELEMENT = 8 + 4 / 7                     # word, value; fences are a seventh of the words
-LSM_INSERTED, LSM_ASKED = 2**27, 2**24      # elements in the end (bench/tables/lsm.cu)
+LSM_ELEMENT = 8 + 4 / 7                     # word and value; fences are 1/7 of the words
+LSM_INSERTED, LSM_ASKED = 2**27, 2**24      # final elements (bench/tables/lsm.cu)
 MIXED_SLOTS = 2**17                         # for 100 000 operations (bench/tables/hopscotch.cu)
 
 
@@ -33,10 +33,10 @@ def device_of(record):
     return DEVICES[record["gpu"]]
 
 
-# ---- operations a second for each GB/s ----
+# ---- operations per second for each GB/s ----
 
 def by_copy(record):
-    """Ours, for each GB/s of a copy in the same run."""
+    """Our rate for each GB/s of a copy measured in the same run."""
     return record["ops_per_GB"]
 
 
@@ -45,12 +45,12 @@ def by_sheet(record):
 
 
 def ratio_by_copy(record):
-    """Ours, by a measured copy, over the paper's, by its data sheet: flatters ours."""
+    """Our rate by a measured copy over the paper's by its data sheet, which flatters ours."""
     return by_copy(record) / record["paper_ops_per_GB"]
 
 
 def ratio(record):
-    """Ours over the paper's, both by data sheets."""
+    """Our rate over the paper's, both by data sheets."""
     return by_sheet(record) / record["paper_ops_per_GB"]
 
 
@@ -68,7 +68,7 @@ def slab_bytes(record):
 
 
 def lsm_bytes(record):
-    """An insertion moves a batch at least, all levels at most; queries search 1 to all batches."""
+    """An insertion moves from one batch up to all levels; queries search from 1 to all batches."""
     figure = record["figure"]
     batch = 2**record["x"] * LSM_ELEMENT if record.get("x_name") == "log2 b" else 0
     if figure == "II: insertion":
@@ -102,7 +102,7 @@ BYTES = {"warpdrive": warpdrive_bytes, "slab": slab_bytes, "lsm": lsm_bytes,
 
 
 def data_bytes(record):
-    """(least, most) that the timed operations can touch, without input and output, or None."""
+    """(least, most) bytes that the timed operations can touch, except input and output; or None."""
     if "data_bytes" in record:
         return record["data_bytes"]
     found = BYTES[record["paper"]](record) if record["paper"] in BYTES else None
@@ -110,7 +110,7 @@ def data_bytes(record):
 
 
 def cached(record):
-    """Whether that fits in the L2: "yes", "part" (at some sizes that a mean is over), or "no"."""
+    """Whether these fit in the L2: "yes", "part" (at some of the sizes averaged), or "no"."""
     found = data_bytes(record)
     if found is None:
         return "no"
@@ -119,7 +119,7 @@ def cached(record):
 
 
 def data_text(record):
-    """In MiB, with a mark if it fits in the L2."""
+    """The data in MiB, with a mark if they fit in the L2."""
     found = data_bytes(record)
     if found is None:
         return ""
@@ -133,14 +133,14 @@ def bytes_a_key(record):
 
 
 def memory_in_use(record):
-    """The share of a map's memory that keys and values would take as plain arrays."""
+    """What the keys and values would take as plain arrays, as a share of the map's memory."""
     return LAYOUTS[record["layout"]].payload / bytes_a_key(record)
 
 
 # ---- runs ----
 
 def runs_text(record):
-    """How many runs a rate is the median of."""
+    """The number of runs of which a rate is the median."""
     if record["paper"] == "lsm" and record["figure"].startswith(("III:", "IV:")):
         return "1 a size"
     if record["paper"] == "lsm" and record["figure"].startswith("II:"):
@@ -150,7 +150,7 @@ def runs_text(record):
 
 
 def over(records):
-    """The least and most data of several rows."""
+    """The (least, most) bytes of several rows."""
     found = [data_bytes(record) for record in records]
     return None if None in found else (
         min(least for least, _ in found), max(most for _, most in found))

@@ -1,19 +1,19 @@
 """
-Whole counts, by bench/compare.py: how fast on which machine, in how much memory, beside which
-programs. Sections of docs/benchmarks.md, and the sentences of README.md that quote them.
+Whole counts, by bench/compare.py: how fast on which machine, in how much memory, compared with
+which programs. Sections of docs/benchmarks.md, and the sentences of README.md that quote them.
 """
 import statistics
 
 from compare import TOOLS
 
-OURS = ("kcount cuda", "kcount")            # what the others are compared with: the first that ran
+OURS = ("kcount cuda", "kcount")            # others are compared with the first of these that ran
 VARIANTS = ("kcount slab", "kcount cuda 1G", "reader")
 FEW_CORES = 4                               # machines with more are servers
-# Labels in the order of their section; labels that are not here come last.
+# Labels in the order of their sections; labels that are not listed come last.
 ORDER = ("simulated-1.2G", "simulated-1.2G-compressed", "simulated-1.2G-jellyfish",
          "simulated-1.2G-1GB", "real", "sixteen-cores-4G", "sixteen-cores-4G-1GB", "gpu-5G",
          "gpu-5G-bgzf", "gpu-20G", "gpu-10MB", "gpu-5G-other")
-# Settings for a quick answer: label, reads, k.
+# Settings of the short table: label, reads, k.
 SHORT = (("simulated-1.2G", "w.fq", 31), ("simulated-1.2G-compressed", "w.fq.gz", 31),
          ("simulated-1.2G-jellyfish", "w.fq", 31), ("sixteen-cores-4G", "r.fq", 31),
          ("gpu-5G", "g.fq", 31))
@@ -28,7 +28,7 @@ def median(records, *fields):
 
 
 def runs_text(records):
-    """What the median of so few runs is."""
+    """How to describe the median of these runs."""
     return {1: "1 run", 2: "mean of 2 runs"}.get(len(records), f"median of {len(records)} runs")
 
 
@@ -41,7 +41,7 @@ def by_wall(tools):
 
 
 def reference(tools):
-    """What the others are compared with."""
+    """The tool that the others are compared with."""
     return next((name for name in OURS if name in tools), None)
 
 
@@ -57,7 +57,7 @@ def title(key):
 
 
 def machine_line(records, with_commit=True):
-    """The machine of the last of some records, and by default the commit."""
+    """The machine of the last of these records and, by default, the commit."""
     about, commit = records[-1]["machine"], f"commit {records[-1]['commit']}, " * with_commit
     gpu = f"{about['gpu']}; " if "gpu" in about else ""
     return f"{about['cpu']}, {about['cores']} cores, {about['memory_gib']} GiB; {gpu}{commit}" \
@@ -81,7 +81,7 @@ def tools_table(tools):
 
 
 def stages_line(key, records):
-    """kcount's stages: seconds, and nanoseconds a base and thread."""
+    """kcount's stages: seconds, and nanoseconds per base and thread."""
     threads, bases = key[3], records[0]["bases"]
     cells = []
     for name in records[0]["seconds"]:
@@ -93,7 +93,7 @@ def stages_line(key, records):
 
 
 def reader_line(tools):
-    """How near the device's engine comes to the reader's rate."""
+    """How close the CUDA engine comes to the reader's rate."""
     if "kcount cuda" not in tools or "reader" not in tools:
         return []
     share = median(tools["reader"], "wall") / median(tools["kcount cuda"], "wall")
@@ -101,7 +101,7 @@ def reader_line(tools):
 
 
 def device_line(tools):
-    """The CUDA engine's stages: the host's view, because they overlap."""
+    """The CUDA engine's stages as the host sees them, because they overlap."""
     records = tools.get("kcount cuda")
     if not records or "partition" not in records[0]["seconds"]:
         return []
@@ -164,7 +164,7 @@ def scaling_lines(groups):
 
 
 def sections(groups):
-    """How fast on which machine."""
+    """How fast kcount is, by machine."""
     parts = (("How fast on a laptop: two cores, no GPU",
               lambda tools: is_small(tools) and not has_device(tools)),
              ("How fast on a server: 16 cores, no GPU",
@@ -186,7 +186,7 @@ def sections(groups):
 # ---- memory, and other programs ----
 
 def memory_lines(groups):
-    """Peaks beside those of other programs."""
+    """Peak memory, next to that of other programs."""
     rows = []
     for key in sorted(groups, key=place):
         tools = groups[key]
@@ -207,7 +207,7 @@ def names(words):
 
 
 def against_lines(groups):
-    """A row for each other program and setting; and which programs have no run."""
+    """A row for each other program and setting; also names the programs without a run."""
     rows, seen = [], set()
     for key in sorted(groups, key=place):
         tools = groups[key]
@@ -265,7 +265,7 @@ def short_table(groups):
 
 
 def readme_claims(groups):
-    """What README.md says of speed, word by word."""
+    """What README.md says about speed, word for word."""
     found = {key[:3]: tools for key, tools in short_groups(groups)}
     two, device = found[SHORT[0]], found[SHORT[-1]]
     ours, kmc = two["kcount"], two["kmc"]

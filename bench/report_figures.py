@@ -7,8 +7,8 @@ from report_rows import grouped, name_of, stat_of
 
 PER_GB = "M operations/s per GB/s (data sheets)"
 
-# A picture: docs/papers/PAPER-NAME.svg. A part: the figures whose rows it shows,
-# its x axis, and what y is.
+# A picture is docs/papers/PAPER-NAME.svg. A part has the figures whose rows it
+# shows, its x axis, and what y is.
 Picture = collections.namedtuple("Picture", "paper name title note parts")
 Part = collections.namedtuple("Part", "title figures x y_title y_log y_field x_field",
                               defaults=(PER_GB, False, "ops_per_GB", "x"))
@@ -73,7 +73,7 @@ def points(records, x_field, y_field, factor):
 
 
 def band(records, x_field, y_field, factor):
-    """[(x, least, greatest)] where there are rows for both."""
+    """[(x, least, greatest)] for each x that has rows for both."""
     low, high = (dict(points([record for record in records if stat_of(record) == stat], x_field, y_field,
                              factor)) for stat in ("min", "max"))
     return [(x, low[x], high[x]) for x in sorted(low) if x in high]
@@ -87,13 +87,13 @@ def curve_name(record, part):
 
 
 def on_data_sheets(records):
-    """The rows, with our rates per GB/s by the device's data sheet, as the papers' are."""
+    """The rows, with our rates per GB/s by data sheet, as the papers' are."""
     return [{**record, "ops_per_GB": by_sheet(record)} if "ops_per_s" in record else record
             for record in records]
 
 
 def part_curves(records, part, colours):
-    """Ours, each in its colour; the paper's in the same, or in ink where all have the same one."""
+    """Our curves, each in its colour; the paper's in the same, or in ink if it has only one."""
     factor = 1e-6 if part.y_field == "ops_per_GB" else 1
     mine = [record for record in records if record["figure"] in part.figures]
     found, papers = [], {}
@@ -114,7 +114,7 @@ def part_curves(records, part, colours):
 
 
 def picture(records, spec):
-    """The SVG, or None where there are no rows."""
+    """The SVG, or None if there are no rows."""
     colours, panels = {}, []
     mine = on_data_sheets([record for record in records if record["paper"] == spec.paper])
     for part in spec.parts:

@@ -117,7 +117,7 @@ def timeline_section(records):
 
 
 def ticks(end):
-    """A round step that gives at most ten of them."""
+    """Multiples of a round step, about ten at most."""
     steps = (step * 10.0**power for power in range(7) for step in (1, 2, 5))
     step = next(step for step in steps if end / step <= 10)
     return [step * i for i in range(int(end / step) + 1)]

@@ -35,9 +35,9 @@ STYLE = f"""<style>
 .paper {{ stroke-width: 1.6; stroke-dasharray: 5 4; }} .band {{ fill-opacity: 0.15; }}
 </style>"""
 
-# A line of a plot. points: [(x, y)], in the order in which they are joined; colour: a number, or None
-# for the ink of the text; paper: what the paper says, dashed with hollow marks; band: [(x, low, high)]
-# about it, in the order of x.
+# A line of a plot. points: [(x, y)], in the order in which they are joined; colour: a number, or
+# None for the ink of the text; paper: a line of the paper's, dashed with hollow marks; band:
+# [(x, low, high)] around it, in the order of x.
 Curve = collections.namedtuple("Curve", "points colour paper band", defaults=(False, ()))
 Axis = collections.namedtuple("Axis", "title log", defaults=(False,))
 Panel = collections.namedtuple("Panel", "title x y curves")
@@ -54,7 +54,7 @@ def short(value):
 
 
 def decades(low, high):
-    """1, 2 and 5 times powers of ten; powers alone where the axis is long."""
+    """1, 2 and 5 times powers of ten; only the powers if the axis is long."""
     steps = (1,) if math.log10(high / low) > 2.5 else (1, 2, 5)
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     return [step * 10.0**power for power in powers for step in steps
@@ -71,7 +71,7 @@ def even(low, high):
 
 
 def limits(values, axis, from_zero):
-    """The axis' ends, with a margin."""
+    """The ends of the axis, with a margin."""
     low, high = min(values), max(values)
     if axis.log:
         return low / 1.15, high * 1.15
@@ -80,7 +80,7 @@ def limits(values, axis, from_zero):
 
 
 class Scale:
-    """From values of an axis to a panel's pixels."""
+    """Maps values of an axis to a panel's pixels."""
 
     def __init__(self, axis, values, begin, end, from_zero=False):
         self.axis = axis
@@ -131,7 +131,7 @@ def line(spots, curve):
 
 
 def draw_curve(curve, x, y):
-    """Two points of a paper's are no curve: they are not joined."""
+    """If a paper has only two points, they are not joined, because they are no curve."""
     spots = [(x(a), y(b)) for a, b in curve.points]
     body = []
     if curve.band:
@@ -155,7 +155,7 @@ def draw_panel(panel, left, top):
 
 
 def draw_legend(entries, top, width):
-    """[(name, curve without points)], in as many columns as names allow."""
+    """entries: [(name, curve without points)], in as many columns as the names allow."""
     columns = max(1, min(4, int((width - LEFT) / (44 + 7 * max(len(name) for name, _ in entries)))))
     body = []
     for i, (name, curve) in enumerate(entries):
@@ -166,7 +166,7 @@ def draw_legend(entries, top, width):
 
 
 def page(title, note, panels, legend):
-    """The whole picture: panels two by two, and what the lines mean."""
+    """The whole picture: panels in two columns, and the legend."""
     wide, high, head = LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM, 42
     columns = min(2, len(panels))
     width = columns * wide

@@ -36,7 +36,7 @@ def hours(seconds):
 
 
 def table(columns, rows):
-    """Columns whose names end in '#' hold numbers."""
+    """A table; columns whose names end in '#' hold numbers."""
     heads = [name.rstrip("#") for name in columns]
     rule = ["---:" if name.endswith("#") else "---" for name in columns]
     cells = [[cell.replace("|", "\\|") for cell in row] for row in rows]

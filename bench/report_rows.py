@@ -1,6 +1,6 @@
 """
-Rows of bench/results/tables.jsonl: which run, which curve, and which figures of the papers' texts
-belong to them.
+Rows of bench/results/tables.jsonl: their run, their curve, and the numbers in the papers' texts
+that belong to them.
 """
 from report_basis import harmonic_mean, over, ratio
 from report_gpu import latest
@@ -9,18 +9,18 @@ RUN = ("gpu", "commit", "date", "command")
 KEY = ("figure", "series", "x", "log2_b", "r")
 STATS = ("min", "mean", "max")
 
-# Depth in the author's table: utilization, mean, most ("the average depth was ...").
+# Depths in the author's table: utilization, mean, most ("the average depth was ...").
 LINEAR_DEPTHS = ((0.5, 0.4774, 60), (31 / 32, 10.1757, 6474))
-# Figures of a paper's text that recorded runs lack: paper, figure, x, operations a second.
-# WarpDrive, section VI: up to 2.7e9 insertions/s, put at its lowest load
+# Numbers in a paper's text that recorded runs lack: paper, figure, x, operations per second.
+# WarpDrive, section VI: up to 2.7e9 insertions/s, assigned to its lowest load,
 # as its 5.5e9 retrievals/s are.
 PAPER_TEXT = (("warpdrive", "7: insert", 0.4, 2.7e9),)
 # The paper gives a harmonic mean over the sizes of the curve.
 HARMONIC = {("slab", "5b: search all"), ("slab", "5b: search none")}
 # The paper gives the rate of the best group size.
 BEST = {("warpdrive", "7: insert"), ("warpdrive", "7: retrieve")}
-# The paper gives one figure (a peak, or "about 100 M") beside several of our rows: it counts once,
-# at the lowest ratio of one variant (None: of all).
+# The paper gives one number (a peak, or "about 100 M") for several of our rows: it counts once, at
+# the lowest ratio of one variant (None: of all).
 ONCE = {("slab", "4a: build"): "light, 4 lanes", ("slab", "4b: search all"): "light, 4 lanes",
         ("slab", "4b: search none"): "light, 4 lanes",
         ("slab", "V: slabs taken"): "regular, 1 at a time", ("slab", "7a: mixed"): None}
@@ -29,7 +29,7 @@ BASELINES = {("lsm", "GPU SA")}
 
 
 def last_run(records):
-    """The rows of a paper's last run at full size; of two rows for one point, the later."""
+    """The rows of a paper's last run at full size; of two rows for one point, the later one."""
     whole = [record for record in records if record.get("shift", 0) == 0]
     if not whole:
         return []
@@ -65,7 +65,7 @@ def is_baseline(record):
 
 
 def with_paper_text(records):
-    """The rows, with the figures of PAPER_TEXT in the series that has the figure's others."""
+    """The rows, with the numbers of PAPER_TEXT in the series with the figure's other numbers."""
     rows = list(records)
     for paper, figure, x, rate in PAPER_TEXT:
         mine = [row for row in rows if (row["paper"], row["figure"]) == (paper, figure)]
@@ -79,7 +79,8 @@ def with_paper_text(records):
 
 
 def linear_depths(records):
-    """Rows of depths, of which the author gives two; probes count from 1, after the batch."""
+    """Rows of depths, two of them given by the author; x is the load after the batch, and a depth
+    is a number of probes less 1."""
     rows = []
     for record in records:
         if record["figure"] != "utilization: insert":
@@ -94,7 +95,7 @@ def linear_depths(records):
 
 
 def at_best(records):
-    """The rows, with the paper's figures of BEST moved to the quickest row of the same x."""
+    """The rows, with the paper's numbers of BEST moved to the fastest row of the same x."""
     rows = list(records)
     for record in records:
         if (record["paper"], record["figure"]) in BEST and "paper_ops_per_s" in record:
@@ -123,7 +124,7 @@ def harmonic_means(records):
 
 
 def claims(records):
-    """One row of ours for each figure of the paper, baselines left out."""
+    """One row of ours for each number of the paper, without baselines."""
     stated = [record for record in at_best(records) if has_paper(record) and not is_baseline(record)]
     several = {*HARMONIC, *ONCE}
     rows = [record for record in stated if (record["paper"], record["figure"]) not in several]

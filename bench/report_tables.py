@@ -1,4 +1,4 @@
-"""docs/papers-results.md: the papers' evaluations beside ours."""
+"""docs/papers-results.md: the papers' evaluations next to ours."""
 import sys
 
 from report_basis import (MIB, by_copy, by_sheet, bytes_a_key, cached, data_text, device_of,
@@ -17,9 +17,9 @@ NAMES = {"warpdrive": "WarpDrive", "slab": "Slab hash and SlabAlloc", "lsm": "GP
          "linear": "The simple hash table", "hopscotch": "GLHT"}
 # The structure whose least, mean and greatest rates have tables of their own, as in its paper.
 SPREADS = {("lsm", "GPU LSM")}
-# Drawings whose rates are listed, a column for each curve: the start of their names.
+# Drawings whose rates are listed, with a column for each curve: how their names start.
 LISTED = {"warpdrive": ("7:", "8:"), "hopscotch": ("9:", "10:", "11:", "12:")}
-# Curves of which one row in so many is listed, because they are a table in the paper.
+# Curves of which every n-th row is listed, because they are a table in the paper.
 EVERY = {("linear", "utilization: insert"): 4}
 
 
@@ -34,7 +34,7 @@ def cell(text):
 
 
 def table(heads, rows):
-    """Columns whose head ends with : are text."""
+    """A table; columns whose heads end with : are text."""
     return ["| " + " | ".join(cell(head.rstrip(":")) for head in heads) + " |",
             "|" + "|".join("---" if head.endswith(":") else "---:" for head in heads) + "|",
             *("| " + " | ".join(map(cell, row)) + " |" for row in rows), ""]
@@ -72,7 +72,7 @@ def paper_cells(record):
 
 
 def every(records):
-    """Some rows of a curve, evenly, and the last."""
+    """Evenly spaced rows of a curve, and the last."""
     step = EVERY.get((records[0]["paper"], records[0]["figure"]))
     listed = records[::step] if step else []
     return listed if not listed or listed[-1] is records[-1] else [*listed, records[-1]]
@@ -83,7 +83,7 @@ def yes_or_no(is_so):
 
 
 def paper_table(records):
-    """Rows one by one, long curves by their lowest ratio; then the others below the paper's."""
+    """All rows, but of long curves the lowest ratio; then all their rows below the paper's."""
     rows, below = [], []
     for (figure, name), mine in grouped(records, figure_of, series_of).items():
         worst = min(mine, key=ratio)
@@ -106,7 +106,7 @@ def paper_table(records):
 
 
 def three(rows, text):
-    """Of the rows of one batch size, {stat: row}."""
+    """The least, mean and greatest of the rows of one batch size, {stat: row}."""
     return " / ".join(text(rows[stat]) for stat in STATS if stat in rows)
 
 
@@ -122,7 +122,7 @@ def spread_cells(rows):
 
 
 def spread_tables(records):
-    """As the LSM paper has them: for each batch size the least, the mean and the greatest rate."""
+    """As in the LSM paper: for each batch size the least, the mean and the greatest rate."""
     lines, heads = [], [head for head in PAPER_HEADS if head != "paper per GB/s"]
     for (figure, name), mine in grouped(records, figure_of, name_of).items():
         rows = [[short(x), *spread_cells({stat_of(record): record for record in same})]
@@ -135,12 +135,12 @@ def spread_tables(records):
 # ---- targets, and what has no figure in the paper ----
 
 def variant_of(record):
-    """What has rows of its own: a layout with its best group size, else a series."""
+    """What has rows of its own: a layout, with its best group size, or else a series."""
     return record.get("layout") or name_of(record)
 
 
 def best_of_each(records):
-    """The quickest row of each variant, for each figure and x."""
+    """The fastest row of each variant, for each figure and x."""
     return [max(mine, key=lambda record: record["ops_per_s"])
             for mine in grouped(records, figure_of, rounded_x, variant_of).values()]
 
@@ -188,7 +188,7 @@ def other_table(records, drawn):
 
 
 def listed_tables(records, paper):
-    """The rates of drawings, a column for each curve."""
+    """The rates of drawings, with a column for each curve."""
     lines, starts = [], LISTED.get(paper, ())
     listed = [record for record in records
               if "ops_per_s" in record and record["figure"].startswith(starts)]
@@ -206,7 +206,7 @@ def listed_tables(records, paper):
 # ---- of single papers ----
 
 def bulk_table(records):
-    """WarpDrive's figures beside our operations in bulk, at the paper's load or the next higher."""
+    """WarpDrive's numbers next to our bulk operations, at the paper's load or the next higher."""
     rows = []
     for theirs in (record for record in at_best(records) if has_paper(record)):
         what = theirs["figure"].rpartition(": ")[2]
@@ -225,7 +225,7 @@ def bulk_table(records):
 
 
 def lsm_table(records):
-    """The LSM beside the sorted array: harmonic means over the batch sizes that both have."""
+    """The LSM next to the sorted array: harmonic means over the batch sizes that both have."""
     rows = []
     means = [record for record in records if stat_of(record) == "mean" and has_paper(record)]
     for (figure,), mine in grouped(means, figure_of).items():
@@ -253,7 +253,7 @@ def depth_table(records):
 
 
 def cleanup_line(records):
-    """V-D's last row: lookups with a cleanup before them, in the rate of those without."""
+    """V-D's last row: lookups after a cleanup, compared with the same lookups without one."""
     lookups = {record["series"]: record for record in records if record["figure"] == "V-D: lookup"}
     cleanup = [record for record in records if record["figure"] == "V-D: cleanup"]
     before, after = (lookups.get(f"{when} cleanup") for when in ("before", "after"))
@@ -265,7 +265,7 @@ def cleanup_line(records):
             f"times as fast as those lookups without it (the paper: {LSM_CLEANUP_GAIN}).", ""]
 
 
-# Of GLHT: ratio in the rows, and the start of the series that it divides by.
+# For GLHT: each ratio in the rows, and how the series that it divides by starts.
 OTHERS = {"GLHT over CPU hopscotch": "CPU lock-based", "GLHT over chained without allocation":
           "GPU chained, without", "GLHT over chained with allocation": "GPU chained, with a"}
 
@@ -304,7 +304,7 @@ def relative_table(records):
 
 
 def rebuilt_table(records):
-    """Tables in which a key found no room."""
+    """Tables that were rebuilt because a key found no room."""
     rows = [[record["figure"], series_of(record), where(record), record["rebuilds"],
              f"{record.get('load', 0):g}"] for record in records if record.get("rebuilds")]
     return ["Rebuilt, because a key found no room; the time includes all attempts:", "",

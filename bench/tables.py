@@ -22,7 +22,7 @@ REFUSED, NO_DEVICE = 3, 77
 
 
 def show(record):
-    """Print a row and its paper's, in millions of operations a second for each GB/s."""
+    """Print a row and its paper's, in millions of operations per second for each GB/s."""
     name = ", ".join(str(record[field]) for field in ("figure", "series", "x") if field in record)
     rate = f"{record['ops_per_s'] * 1e-9:8.3f} G/s" if "ops_per_s" in record else " " * 12
     ours, paper = (f"{record[field] * 1e-6:8.4f}" if field in record else " " * 8

@@ -94,7 +94,7 @@ static void test_every_remedy(void **state)
         assert_true(strlen(advice_text(&command_count, &err, text)) < ADVICE_NBYTES);
 }
 
-/* What was said first stays, and so does what goes with it. */
+/* The first failure's message is kept, with its status, remedies and filter. */
 static void test_first_failure(void **state)
 {
         (void)state;

@@ -117,7 +117,7 @@ static void test_output_folder(void **state)
 
 enum { NKMERS = 200 };
 
-/* Every k, against the plain formatter of kmer/. */
+/* Every k, compared with the plain formatter of kmer/. */
 static void test_kmer_text(void **state)
 {
         (void)state;
@@ -160,7 +160,7 @@ static void test_kmer_text(void **state)
         }
 }
 
-/* The room a line may need is enough at the largest count. */
+/* The room set aside for a line is enough for the largest count. */
 static void test_kmer_text_room(void **state)
 {
         (void)state;

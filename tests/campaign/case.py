@@ -10,7 +10,7 @@ import subprocess
 
 from tools import Failure
 
-SAYS = ("kcount: ", "[E::", "[W::")  # kcount, or htslib before it
+SAYS = ("kcount: ", "[E::", "[W::")  # messages of kcount, or of htslib before them
 TIMEOUT = 300  # seconds; no run here takes more than a few, even on a busy machine
 
 
@@ -37,8 +37,8 @@ def on_device(arguments):
 
 class Case:
     """
-    The random numbers depend only on the campaign's seed and the case's number, so that a case can
-    be repeated by itself. Whatever kcount does wrong is raised as a Failure.
+    Its random numbers depend only on the campaign's seed and the case's number, so that a case can
+    be repeated by itself. Anything that kcount does wrong raises a Failure.
     """
 
     def __init__(self, setting, seed, number):
@@ -113,7 +113,7 @@ class Case:
         return sorted(os.listdir(self.folder))
 
     def expect_names(self, wanted, what):
-        """The folder holds these names: nothing is missing, and nothing was left behind."""
+        """The folder holds exactly these names: nothing is missing, and nothing was left behind."""
         extra, gone = set(self.names()) - set(wanted), set(wanted) - set(self.names())
         if extra or gone:
             raise Failure(f"{what}: left behind {sorted(extra)}, missing {sorted(gone)}")

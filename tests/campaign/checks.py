@@ -23,7 +23,7 @@ def some_kmers(rng, counts, k):
 
 
 def answer(counts, kmers, stranded):
-    """What query prints."""
+    """What query must print."""
     found = (counts.get(model.canonical(kmer, stranded), 0) for kmer in kmers)
     return "".join(f"{kmer}\t{count}\n" for kmer, count in zip(kmers, found)).encode()
 

@@ -15,7 +15,7 @@ from tools import bam_text, bgzf, bgzf_block, sam, wrapped
 
 
 def record_name(rng, number):
-    """Names must not matter, whatever is in them."""
+    """A random name: kcount must ignore names, whatever they contain."""
     names = (b"r%d", b"r%d some text", b"r%d @ > +\t;", b"%d", b"r%d " + b"x" * 500)
     return rng.choice(names) % number
 
@@ -87,7 +87,7 @@ def deflated(rng, text, wbits):
 
 
 def gzip_header(rng):
-    """Sometimes with optional fields."""
+    """A gzip header, sometimes with optional fields."""
     flags = rng.choice((0, 0, 0, rng.randrange(32) & ~2))
     parts = [b"\x1f\x8b\x08", bytes([flags]), b"\0" * 6]
     if flags & 4:

@@ -12,7 +12,7 @@ LARGE = 500000  # k-mers
 
 
 def plural(rng, found):
-    """The reads, in order, split into one to four files."""
+    """The reads, in order, split among one to four files."""
     nfiles = rng.choice((1, 1, 1, 2, 3, 4))
     places = sorted(rng.randrange(len(found) + 1) for _ in range(nfiles - 1))
     parts = [found[begin:end] for begin, end in zip([0, *places], [*places, len(found)])]

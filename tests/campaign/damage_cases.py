@@ -24,7 +24,7 @@ def draw_store(case):
 
 
 def swap_blocks(rng, data, other):
-    """Move parts of equal size, within the file or from another; their checksums stay right."""
+    """Copy or swap parts of equal size, which may be whole blocks with right checksums."""
     size = rng.choice((8, 64, 512, 4096))
     if len(data) < 2 * size:
         return mutations.flip_bit(rng, data, other)
@@ -49,8 +49,8 @@ def damage_once(rng, data, other):
 
 def damage(rng, data, other):
     """
-    The result never begins with the whole other file: that would be a sound file, with bytes after
-    its footer as a killed add leaves them.
+    Damage the data. The result never begins with the whole other file: that would be a sound file
+    with bytes after its footer, as a killed add leaves them.
     """
     changed = other
     while changed.startswith(other):

@@ -13,7 +13,7 @@ from tools import Failure, bam_text, same_text
 
 
 def draw_file(case, k):
-    """A file's bytes, changed before or after they were packed."""
+    """A file's bytes, changed before or after compression."""
     rng = case.rng
     text, packer = rng.choice(containers.FORMATS)
     reads, others = (inputs.reads(rng, k, rng.choice((100, 1000, 20000))) for _ in "ab")

@@ -7,7 +7,7 @@ COMPLEMENT = bytes.maketrans(b"ACGT", b"TGCA")
 
 
 def letters(rng, n, alphabet=b"ACGT"):
-    """Random letters, nearly equally frequent; much faster than choosing each one."""
+    """Random letters, almost equally frequent; much faster than choosing each one."""
     table = (alphabet * (256 // len(alphabet) + 1))[:256]
     return rng.getrandbits(8 * n).to_bytes(n, "little").translate(table) if n else b""
 

@@ -1,4 +1,4 @@
-"""The kinds of cases: how often each is drawn, and what it is, for docs/reliability.md."""
+"""The kinds of cases: how often each is drawn, and its description for docs/reliability.md."""
 WEIGHTS = {"count": 40, "store": 15, "hostile": 20, "damage": 15, "signal": 5, "full disk": 5}
 
 ABOUT = {

@@ -1,4 +1,4 @@
-"""Changes to bytes, such as disks, networks, editors and attackers make to files."""
+"""Changes to bytes, such as those that disks, networks, editors and attackers make to files."""
 
 TELLING = b"\n\r\t @+>;\0\1\xff*NA\x1f\x8bI"
 
@@ -8,7 +8,7 @@ def place(rng, data):
 
 
 def stretch(rng, data):
-    """Where a part of the data begins and ends: a few bytes, or up to all of them."""
+    """Where a random part of the data begins and ends: a few bytes, or up to all of them."""
     begin = place(rng, data)
     return begin, min(len(data), begin + rng.choice((1, 2, 4, 16, 100, 4096, len(data))))
 

@@ -41,7 +41,7 @@ def draw_device(rng, setting, k):
 
 
 def device_bounds(rng):
-    """Small enough for parts of the work to leave the device, and for cases to share it."""
+    """Bounds so small that parts of the work leave the device, and that cases can share it."""
     bound = rng.choice(("256M", "300M", "1G", "4G"))
     options = ["--gpu-memory", bound] if rng.random() < 0.9 else []
     batch = rng.choice((4096, 30000, 10**6))

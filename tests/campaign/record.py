@@ -19,7 +19,7 @@ def folder_nbytes(folder):
 
 
 def keep(case, failure, command, target):
-    """Keep the folder of a failed case, if it is not too large, and how to repeat the case."""
+    """Keep the folder of a failed case, unless it is too large, and how to repeat the case."""
     target = pathlib.Path(target)
     target.mkdir(parents=True, exist_ok=True)
     if len(list(target.glob("case-*"))) >= NFAILURES:
@@ -58,7 +58,7 @@ class Totals:
 
 
 def commit_name():
-    """KCOUNT_COMMIT names the commit of a copy of the tree that has no git history."""
+    """The commit; KCOUNT_COMMIT names it if the tree is a copy without git history."""
     if os.environ.get("KCOUNT_COMMIT") or shutil.which("git") is None:
         return os.environ.get("KCOUNT_COMMIT", "")
     return commit()

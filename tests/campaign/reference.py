@@ -10,7 +10,7 @@ PEER_KMERS = {"jellyfish": range(5, 128), "kmc": range(5, 257)}
 
 
 def normal(bases, quality=None, least=0):
-    """Upper case, T for U, and N for what breaks k-mers."""
+    """The bases in upper case, with T for U, and N for whatever breaks k-mers."""
     bases = bases.translate(NORMAL)
     if not least:
         return bases

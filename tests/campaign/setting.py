@@ -9,7 +9,7 @@ def version(program):
     """The first line of a program's version; "" if it is not installed."""
     if shutil.which(program) is None:
         return ""
-    # kmc prints its version in its usage text
+    # kmc prints its version with its usage text
     command = [program] if program == "kmc" else [program, "--version"]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     lines = done.stdout.decode(errors="replace").splitlines()
@@ -45,7 +45,7 @@ class Setting:
         return bool(self.versions.get(program))
 
     def counters(self):
-        """What counts are compared with, by name and version."""
+        """The counters that counts are compared with, by name and version."""
         ours = "tests/naive.c" if self.naive else "tests/cli/model.py"
         peers = {name: self.versions[name] for name in ("jellyfish", "kmc") if self.has(name)}
         return {ours: "", **peers}

@@ -1,6 +1,6 @@
 """
-Work that cannot be finished: signals at random times, and full disks. What was there before stays,
-nothing is left behind, and a message says what happened.
+Work that cannot be finished: signals at random times, and full disks. Existing files stay as they
+were, nothing is left behind, and a message says what happened.
 """
 import os
 import resource
@@ -58,7 +58,7 @@ class Work:
             (self.case.folder / name).unlink()
 
     def check(self, code, what):
-        """After success everything is new, after a failure old, and nothing else is there."""
+        """After success the files are the new ones, after a failure the old ones, and no others."""
         new = [self.new] if self.new and self.new in self.case.names() and code <= 0 else []
         self.case.expect_names([*self.names, *new], f"{what}, exit {code}")
         self.check_counts(code, what)
@@ -83,13 +83,13 @@ def duration(work):
 
 
 def heed_signals():
-    """A shell that starts a campaign in the background makes it ignore some signals."""
+    """Undo what a shell does to a campaign in the background: it makes it ignore some signals."""
     for name in ENDING:
         signal.signal(getattr(signal, name), signal.SIG_DFL)
 
 
 def interrupt(work, number, delay):
-    """Start the command, wait, send a signal; returns how it ended. The reads may come by pipe."""
+    """Start the command, wait, send a signal; returns how it ended. The reads may be piped."""
     case, command = work.case, list(work.command)
     by_pipe = "large.fa" in command and command[0] != "remove" and case.rng.random() < 0.4
     if by_pipe:

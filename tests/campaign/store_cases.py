@@ -32,7 +32,7 @@ class Files:
         return options.merging(self.case.rng, self.case.setting, self.k)
 
     def draw_reads(self, most=60):
-        """Reads of the genome as a file; its name and its counts."""
+        """Write reads of the genome to a file; returns its name and its counts."""
         rng, k = self.case.rng, self.k
         styles = rng.choices(("short", "near k", "any"), k=rng.randrange(1, most))
         reads = [inputs.draw_read(rng, self.genome, style, k, 0.003) for style in styles]
@@ -92,7 +92,7 @@ class Files:
                 *(["--max", most] if most < model.MOST else [])]
 
     def check_bytes(self, name):
-        """If a file holds just the counts of some inputs, counting them at once gives that file."""
+        """If a file holds just the counts of some inputs, counting those at once gives it, too."""
         stored = self.files[name]
         if stored.plain and len(stored.plain) <= 250:
             options_now = ["-k", self.k, *self.strands(), *self.engine(), "--force"]

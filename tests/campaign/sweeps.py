@@ -13,8 +13,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 FUZZ_SECONDS = 60  # for each target
 TIMEOUT = 3 * 3600
 
-# name: (command in tests/cli, environment, what it prints at the end). A sweep without
-# totals reports its outcome by its exit status alone.
+# name: (command in tests/cli, environment, pattern of the totals that it prints at the end). A
+# sweep without totals (None) reports its outcome by its exit status alone.
 SCRIPTS = {
     "power loss": ("power.py {build}/kcount {root} {build}/tests/libfault.so full", {},
                    r"power: states=(\d+) violations=(\d+)"),

@@ -63,7 +63,7 @@ def test_bad_outputs():
 
 
 def test_tmp():
-    """Before anything is read: nothing comes through the pipe."""
+    """--tmp is checked before anything is read: nothing comes through the pipe."""
     s = Session()
     s.kcount("a.fq", "-k", 3, "-o", "db.kc")
     before = (s.path / "db.kc").read_bytes()
@@ -98,7 +98,7 @@ def test_long_names():
 
 
 def test_links():
-    """Through a link the file is created or replaced that it leads to; it may not be there yet."""
+    """-o LINK creates or replaces the file that the link leads to, which need not exist yet."""
     s = Session()
     os.mkdir(s.path / "to")
     os.symlink("two", s.path / "to" / "one")
@@ -127,7 +127,7 @@ def limited(nbytes):
 
 
 def test_file_limit():
-    """ulimit -f: a message and exit 1, not the signal; what there was is as before."""
+    """ulimit -f: a message and exit code 1, not the signal; existing files stay as they were."""
     s = Session()
     letters = os.urandom(100000).hex().translate(str.maketrans("0123456789abcdef", "ACGT" * 4))
     s.write("big.fa", ">r\n" + letters + "\n")
@@ -150,7 +150,7 @@ def test_file_limit():
 
 
 def test_no_device():
-    """Asked for by name, a device must be there; auto does without, and says so in a line at most."""
+    """A device that is named must exist; auto does without, and says so in one line at most."""
     s = Session()
     s.kcount("info", "--devices", code=None)
     if s.code == 0:
@@ -172,7 +172,8 @@ def test_no_device():
         fails(s, *call, "--device", "cuda", message=reason)
     s.kcount("merge", "a.kc", "-o", "c.kc", "--device", "auto")
     expect("merging on the CPU" in s.said, False, "auto, merging")
-    for _ in range(5):  # a file that others read in, and move on in, is not read from its beginning again
+    # htslib moves the offset of the shared open file: a second reading would not begin at 0
+    for _ in range(5):
         with open(SOURCE / "data" / "human.bam", "rb") as bam:
             report = json.loads(s.kcount("-", "-k", 3, "-o", "b.kc", "--force", "--json", stdin=bam))
         expect(report["reads"], 569, "auto, a BAM file on standard input")
@@ -213,7 +214,7 @@ def test_bad_databases():
     for i in range(len(good)):
         s.write("bit.kc", good[:i] + bytes([good[i] ^ 4]) + good[i + 1:])
         s.kcount("check", "bit.kc", code=None)
-        if s.code != (3 if 64 <= i < 128 else 1):  # of a reference nothing is lost
+        if s.code != (3 if 64 <= i < 128 else 1):  # a damaged reference loses nothing
             missed.append(i)
     expect(missed, [], "bytes that can be changed without 'check' noticing")
 

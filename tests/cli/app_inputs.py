@@ -29,7 +29,7 @@ CPU = ("--device", "cpu")  # no message about a missing device
 
 
 def packed(pack, *arguments):
-    """An archive with FASTQ as its only file."""
+    """An archive whose only file is FASTQ."""
     out = io.BytesIO()
     pack(out, *arguments)
     return out.getvalue()
@@ -170,7 +170,7 @@ def test_refused():
 
 
 def test_standard_input():
-    """Less of a pipe can be inspected in advance, and its size is not known."""
+    """Less of a pipe can be inspected in advance, and its size is unknown."""
     s = Session()
     for content, wanted in (
             (lzma.compress(FASTQ), unread("compressed with xz", "xz -dc FILE")),
@@ -298,7 +298,7 @@ class Proxy:
 
 
 def fails_after_htslib(s, wanted, *arguments, **how):
-    """As refuse, but after messages of htslib."""
+    """As refuse, but messages of htslib come first."""
     before = s.names()
     s.kcount(*arguments, code=None, **how)
     *others, last = s.said.splitlines()
@@ -323,7 +323,7 @@ def test_cram():
         others = fails_after_htslib(s, wanted, "in", "-k", 5, "-t", 1, *CPU,
                                     env={**proxy.environment, **path})
         expect(len(others) > 0, True, "htslib's own messages")
-    # found in the cache of samtools, and where REF_PATH says
+    # the reference is found in the cache of samtools, and where REF_PATH says
     cache = s.path / ".cache/hts-ref/9f/4f"
     cache.mkdir(parents=True)
     (cache / "4ee4e8e72f5a9992eb7897a8b8bf").write_text(bases)

@@ -1,5 +1,5 @@
 """
-Several processes at one file: one that changes or replaces it keeps out other writers but never
+Several processes use one file: one that changes or replaces it keeps out other writers but never
 readers, and no change that ended with exit status 0 is lost.
 
     app_locks.py KCOUNT SOURCE
@@ -30,7 +30,7 @@ def start(s, *call, output="db.kc"):
     """Start a command that reads standard input, and wait until it has opened its output."""
     started = s.start(*call, "--quiet", stdin=subprocess.PIPE)
     wait_for_output(s, started, output)
-    time.sleep(0.05)  # from open to flock
+    time.sleep(0.05)  # it calls flock after open
     return started
 
 
@@ -81,7 +81,7 @@ def test_replacing_keeps_others_out():
 
 
 def test_a_file_that_comes_up():
-    """There is no file to lock at the beginning, but there is one at the end."""
+    """There is no file to lock at the start, but there is one at the end."""
     s = prepare()
     os.rename(s.path / "db.kc", s.path / "was.kc")
     started = start(s, "count", "-", "-k", 3, "-o", "db.kc", "--force", output=None)
@@ -105,7 +105,7 @@ def test_a_file_that_comes_up():
 
 
 def test_replaced_by_others():
-    """Other programs take no lock: then add must report that what it added is lost."""
+    """Other programs take no lock: if they replace the file, add must report its data as lost."""
     for command in (["add", "db.kc", "-"], ["remove", "db.kc", "-f", "-"]):
         for action in (lambda s: os.replace(s.path / "other.kc", s.path / "db.kc"),
                        lambda s: os.unlink(s.path / "db.kc")):
@@ -148,7 +148,7 @@ def test_compact_replaced_by_others():
 NCOMMANDS = 14 if "KC_TEST_SMALL" in os.environ else 40  # small with ThreadSanitizer
 
 def marker(number):
-    """A sequence of one 15-mer."""
+    """A sequence that is a single 15-mer."""
     return "".join("ACGT"[number >> 2 * i & 3] for i in range(6)) + "ACCGTTAGA"
 
 

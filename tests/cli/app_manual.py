@@ -1,6 +1,6 @@
 """
-Help, manual and usage say the same: docs/kcount.1 is what the program prints, and every option of
---help is in it.
+Help, manual and usage agree: docs/kcount.1 is what the program prints, and every option of --help
+is in it.
 
     app_manual.py KCOUNT SOURCE
 """
@@ -40,7 +40,7 @@ def test_help_matches_the_manual():
 
 
 def test_contract():
-    """The options other programs rely on."""
+    """The options that other programs rely on."""
     s = Session()
     for command, options in {
             "count": "kmer output threads memory tmp device table gpu-memory stranded min max min-quality json quiet "

@@ -38,7 +38,7 @@ def test_full_device():
 
 
 def closed_pipe(s, ignore, *call):
-    """Exit code and standard error of kcount into a pipe whose reader leaves after one line."""
+    """kcount writes to a pipe whose reader leaves after one line: exit code and standard error."""
     started = s.start(*call, stdout=subprocess.PIPE, restore_signals=False, preexec_fn=lambda:
                       signal.signal(signal.SIGPIPE, signal.SIG_IGN if ignore else signal.SIG_DFL))
     started.stdout.readline()
@@ -99,7 +99,7 @@ def test_dump_to_files():
 
 
 def on_terminal(s, *call):
-    """What kcount writes to a terminal; the input is held back so that the bar has time."""
+    """What kcount writes to a terminal; the input comes late, so that the progress bar shows."""
     master, slave = pty.openpty()
     started = subprocess.Popen([KCOUNT, *call], cwd=s.path, stdin=subprocess.PIPE, stderr=slave,
                                stdout=subprocess.DEVNULL)
@@ -111,7 +111,7 @@ def on_terminal(s, *call):
     try:
         while chunk := os.read(master, 4096):
             said += chunk
-    except OSError:  # the terminal's other side is closed
+    except OSError:  # the other end of the terminal is closed
         pass
     os.close(master)
     expect(started.wait(), 0, f"exit code of {call}")

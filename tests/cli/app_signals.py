@@ -1,8 +1,8 @@
 """
-Signals: the program ends by the signal that it is sent, and leaves nothing behind.
+Signals: the program dies of the signal that it is sent, and leaves nothing behind.
 
     app_signals.py KCOUNT SOURCE [DEVICE [LIBRARY]]
-        LIBRARY: one to be preloaded, made of tests/fault: outputs have temporary names
+        LIBRARY: built from tests/fault, to be preloaded: outputs then have temporary names
 """
 import errno
 import os
@@ -24,7 +24,7 @@ if DEVICE != "cpu" and subprocess.run([sys.argv[1], "info", "--devices"]).return
 if len(sys.argv) > 4:
     os.environ.update(LD_PRELOAD=sys.argv[4], KC_FAULT_NAMED=str(errno.EOPNOTSUPP))
 
-# All that end a process, and can be caught, and are not the sign of a crash.
+# All signals that end a process, can be caught, and do not indicate a crash.
 DEADLY = [getattr(signal, "SIG" + name) for name in
           "HUP INT QUIT USR1 USR2 PIPE ALRM TERM VTALRM PROF IO PWR XCPU RTMIN RTMAX".split()]
 DEADLY.append(16)  # SIGSTKFLT
@@ -58,7 +58,7 @@ def feed(started):
 
 
 def interrupt(signals, fed):
-    """Start counting, send signals one after another; returns exit code, message, files, seconds."""
+    """Start counting, send signals one after another; returns exit code, message, seconds."""
     s = Session()
     before = s.names()
     started = s.start("-", "-k", 21, "-o", "out.kc", "--device", DEVICE, stdin=subprocess.PIPE)
@@ -84,7 +84,7 @@ def test_one_signal():
 
 
 def test_silent_input():
-    """A read that does not return cannot be woken; the grace time ends it."""
+    """A blocked read cannot be woken; the program ends when the grace period is over."""
     code, said, seconds = interrupt([signal.SIGTERM], fed=False)
     expect((code, seconds < 10), (-signal.SIGTERM, True), "SIGTERM while waiting for input")
 
@@ -95,7 +95,7 @@ def test_twice():
 
 
 def test_ignored():
-    """Under nohup a hang-up is no reason to stop; the file limit's signal never is."""
+    """Under nohup SIGHUP is ignored; SIGXFSZ, of the limit on file sizes, always is."""
     s = Session()
     started = s.start("-", "-k", 3, "-o", "out.kc", "--quiet", stdin=subprocess.PIPE,
                       preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
@@ -126,9 +126,10 @@ def contents(s):
 
 def send_each(signals, *command, fed, output=None, prepare=lambda s: None):
     """
-    A process for each signal, in a folder of its own, all at once. It is stopped as soon as its
-    output is open, so that it is at work when the signal comes.
-        fed     whether it reads standard input, which then has no end; else it may be done before
+    Run a process for each signal, all at once, each in a folder of its own. A process is stopped as
+    soon as its output is open, so that it is at work when the signal comes.
+        fed     whether it reads standard input, which then has no end; otherwise it may finish
+                before the signal
         output  the file that it changes; None: it makes a new one, out
     """
     running = []
@@ -165,7 +166,7 @@ def send_each(signals, *command, fed, output=None, prepare=lambda s: None):
 
 
 def all_signals():
-    """With SIGKILL, if nothing has a name before it is complete."""
+    """Includes SIGKILL if files get a name only when they are complete."""
     nameless = has_nameless_files(Session().path)
     return DEADLY + [signal.SIGKILL] if nameless else DEADLY
 
@@ -205,7 +206,7 @@ def test_dump():
         time.sleep(delay)
         started.send_signal(signal.SIGINT)
         expect(started.wait() in (0, -signal.SIGINT), True, "dump interrupted: how it ends")
-        if "out" in s.names():  # the signal may come when the output is complete
+        if "out" in s.names():  # the signal may come after the output is complete
             expect(s.read("out") == whole, True, "dump interrupted: the output")
             os.unlink(s.path / "out")
         expect(s.names(), before, "dump interrupted: what it leaves")
@@ -222,7 +223,7 @@ def threads_in(process, calls):
 
 
 def let_run_last(process, cpu):
-    """The thread that takes signals, on the one processor that all threads of the process share."""
+    """Put all threads on one processor; the one that takes signals runs only when it is idle."""
     for _ in range(1000):
         waiting = threads_in(process, WAITS)
         if waiting and threads_in(process, READ):
@@ -236,8 +237,9 @@ def let_run_last(process, cpu):
 
 def test_end_of_input():
     """
-    Ctrl-C ends both sides of a pipe: what came through it is not all, even if the input ends before
-    the thread that takes signals has run. A busy processor keeps that thread from running.
+    Ctrl-C ends both sides of a pipe: the input is then incomplete and must not count as complete,
+    even if it ends before the thread that takes signals has run. A busy processor keeps that thread
+    from running.
     """
     if platform.machine() != "x86_64":
         return
@@ -264,7 +266,7 @@ def test_end_of_input():
 
 
 def test_closed_standard_error():
-    """Nobody reads the warnings and the summary: no reason to lose the count."""
+    """If nobody reads the warnings and the summary, the count is still written."""
     s = Session()
     reader, writer = os.pipe()
     os.close(reader)

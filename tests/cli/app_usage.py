@@ -91,7 +91,7 @@ def test_output_is_an_input():
 
 
 def test_output_is_standard_input():
-    """Files are compared, not names: also through links, and with standard input."""
+    """Files are compared, not names: through links and standard input, too."""
     s = Session()
     s.kcount("a.fq", "-k", 3, "-o", "db.kc")
     s.write("list", "a.fq\n")

@@ -1,7 +1,7 @@
 """
-bench/tables.py keeps what a program prints; bench/report.py makes the right tables and plots of
-rows that are made up; the pages in docs/ are what it makes of bench/results, and README.md quotes
-the same figures.
+bench/tables.py keeps what a program prints; bench/report.py makes the right tables and plots from
+made-up rows; the pages in docs/ are what it makes from bench/results, and README.md quotes the same
+figures.
 
     bench_report.py SOURCE
 """
@@ -53,7 +53,7 @@ def expect(is_so, what):
 
 
 def row(paper, figure, series, x, ours, theirs=None, target=None, **more):
-    """Rates per GB/s: ours has 4000 GB/s by a copy and 5000 by its data sheet, the paper's 100."""
+    """Rates per GB/s: our device has 4000 by a copy, 5000 by data sheet; the paper's has 100."""
     record = {"paper": paper, "figure": figure, "series": series, "x_name": "x", "x": x,
               "ops_per_s": ours * 4000, "bandwidth_GBps": 4000.0, "ops_per_GB": ours,
               "paper_gpu": "Old", "paper_bandwidth_GBps": 100.0,
@@ -110,7 +110,7 @@ def rows():
 
 
 def written(docs):
-    """The page after a report, and the plots' names."""
+    """The page that a report makes, the names of its plots, and its messages."""
     made = [{field: value for field, value in record.items() if value is not None}
             for record in rows()]
     with contextlib.redirect_stderr(io.StringIO()) as said:
@@ -134,8 +134,8 @@ LINES = (
     "| 64-bit keys: insert | x 0.8 | \\|g\\| = 2 | 12000 | 9000 | 1.33 | yes | 3 | 20.0 | 60% |",
     "| 64-bit keys: insert | x 0.8 | \\|g\\| = 4 | 4000 | 9000 | **0.44** | **no** | 3 | 15.0 "
     "| 80% |",
-    # three rows beside one peak count once, at the lowest of 4 lanes; four
-    # beside a mean count once, too
+    # three rows with one peak count once, at the lowest of 4 lanes; four with
+    # one mean count once, too
     "| Slab hash and SlabAlloc | 0 of 2 | 1 of 2 | 0 | 1 |  |",
     "| 5b: search all |  | lowest of 4: x 2^16 | 1800 | 64000 | 18 | 16 | 12.8 | **0.89** "
     "| **0.71** | 3 | 8 (L2) | **0 of 4** |",
@@ -172,7 +172,7 @@ def test_papers():
 
 
 def counted(tool, walls, cores=2, gib=1):
-    """Runs of a counter."""
+    """The records of a counter's runs."""
     return {tool: [{"wall": wall, "user": wall, "system": 0, "peak_bytes": gib << 30,
                     "version": "1", "output_bytes": 5e6, "bases": 2e9, "memory_gb": 12,
                     "threads": cores,
@@ -182,7 +182,7 @@ def counted(tool, walls, cores=2, gib=1):
 
 
 def test_counts():
-    """By machine, with the number of runs; other programs and memory beside kcount's."""
+    """Tables by machine, with the number of runs; other programs and memory next to kcount's."""
     groups = {
         ("gpu-5G", "g.fq", 31, 16, "CPU"): {
             **counted("kcount cuda", [1, 2], 16), **counted("kcount", [4], 16),
@@ -216,7 +216,7 @@ def test_counts():
 
 
 def test_up_to_date():
-    """The pages and plots are what bench/report.py makes of bench/results."""
+    """The pages and plots are what bench/report.py makes from bench/results."""
     with tempfile.TemporaryDirectory() as work:
         docs = pathlib.Path(work)
         report.write(docs)
@@ -261,7 +261,7 @@ def test_runner():
 
 
 def test_no_record():
-    """Without recording nothing is kept, and a line of code compiled at the start never is."""
+    """With --no-record nothing is kept; a line measured after a compilation at start never is."""
     with tempfile.TemporaryDirectory() as work:
         work, rows = pathlib.Path(work), []
         program, log = work / "bench_tables", work / "log.jsonl"

@@ -1,6 +1,6 @@
 """
-add, remove and compact that fail or die at every call that changes a file: the .kc file is what it
-was, or what it was to become, and the next change finds nothing in its way.
+add, remove and compact fail or die at each call that changes a file: the .kc file is what it was or
+what it was to become, and nothing obstructs the next change.
 
     crash.py KCOUNT SOURCE FAULT
         FAULT: the library built from tests/fault
@@ -17,7 +17,7 @@ from tools import SKIPPED, Failure, main
 
 
 def faulty(s, at, kind, *arguments):
-    """Run kcount with a fault at its at-th change of a file: exit status, messages, calls."""
+    """Run kcount with a fault at its change number `at`: exit status, messages, calls."""
     done = run_faulty(s, arguments, at=at, kind=kind)
     return done.code, done.said, [name for name, path in done.calls]
 
@@ -32,7 +32,7 @@ def prepare():
 
 
 def check_state(s, before, after, what):
-    """The file holds one of the two, can be changed again, and is whole after that."""
+    """The file holds one of the two, can be changed again, and is sound after that."""
     now = s.kcount("dump", "db.kc")
     if now not in (before, after):
         raise Failure(f"{what}: the file is neither the old one nor the new one")
@@ -52,7 +52,7 @@ def die_everywhere(kind, *command):
     code, said, calls = faulty(s, 0, kind, *command)
     expect(code, 0, f"{command}: {said}")
     after = s.kcount("dump", "db.kc")
-    # each is flushed before the next refers to it: the run, its footer, the reference
+    # the run, its footer, the reference: each is flushed before the next refers to it
     wanted = ["fsync", "pwrite", "fsync", "pwrite", "fsync"]
     if command[0] == "compact":
         wanted = ["fsync", "link", "rename", "fsync"]
@@ -100,7 +100,7 @@ def test_compact():
 
 
 def test_trailing():
-    """The next append cuts off what a killed one has left, and so does compact."""
+    """The next append cuts off what a killed one left, and so does compact."""
     s = prepare()
     before = s.kcount("dump", "db.kc")
     with open(s.path / "db.kc", "ab") as db:
@@ -116,7 +116,7 @@ def test_trailing():
 
 
 def test_signals():
-    """Ctrl-C at any time: the file is whole, and what it was, or what it was to become."""
+    """Ctrl-C at any time: the file is sound, and is what it was or what it was to become."""
     s = prepare()
     good = (s.path / "db.kc").read_bytes()
     before = s.kcount("dump", "db.kc")

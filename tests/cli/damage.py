@@ -1,5 +1,5 @@
 """
-Damaged .kc files: what the commands answer, warn of and refuse; check and check --repair.
+Damaged .kc files: what the commands answer, warn about and refuse; check and check --repair.
 
     damage.py KCOUNT SOURCE
 """
@@ -90,7 +90,7 @@ def test_damaged_reference():
 
 
 def test_compact_of_one_run():
-    """One run, but a damaged reference: compact has something to do."""
+    """A single run needs no compact, but a damaged reference does."""
     s = grown(1)
     good = (s.path / "d.kc").read_bytes()
     for offset in (70, 100):

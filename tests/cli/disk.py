@@ -1,14 +1,14 @@
 """
 A disk that loses power, simulated from a journal of tests/fault/journal.h.
 
-What has been flushed is there. Of each change since then a disk may hold all, nothing or a part:
+What has been flushed is on the disk. Of each later change it may hold all, nothing or a part:
 
 - a write may be missing, or only some of its sectors may be there (a sector is written whole; of a
   write of at most 128 bytes any prefix may be there, as if sectors were smaller), and the file may
   have grown to the write's end before the data came, with zeros in their place;
 - a truncation may be missing;
-- of the changes of a folder since the folder was flushed any subset may be there (POSIX promises
-  no order); a rename happens or does not. Flushing a file does not make its name last.
+- of the changes of a folder since the folder was flushed, any subset may be there (POSIX promises
+  no order); a rename happens or does not. Flushing a file does not make its name durable.
 
 A change that is lost does not stop later ones: writes reach the disk in any order. Where
 two writes overlap, the older one never wins over the newer one if both are there.
@@ -40,7 +40,7 @@ class Call(NamedTuple):
 
 
 def read_journal(path):
-    """The calls of a journal; inode numbers that the system reused count as different files."""
+    """The calls of a journal; an inode number that the system reused counts as a different file."""
     with open(path, "rb") as file:
         content = file.read()
     calls, at, ages = [], 0, {}
@@ -59,7 +59,7 @@ def read_journal(path):
 
 
 class Snapshot(NamedTuple):
-    """A moment at which power may fail: what is on the disk for certain, and what may be there."""
+    """A moment at which power may fail: what is certainly on the disk, and what may be there."""
     files: dict  # inode: content
     names: dict  # path: inode
     changes: list  # calls on files, in order
@@ -113,9 +113,9 @@ def rename(names, calls):
 # ---- what becomes of a change ----
 
 class Fate(NamedTuple):
-    kept: object  # True, False, or a set of pieces of a write
+    kept: object  # True, False, or the set of pieces of a write that are kept
     nbytes: int = -1  # if only this many of the write reach the disk
-    grown: bool = True  # the file has grown to the write's end, whether its data are there or not
+    grown: bool = True  # the file has grown to the write's end, even if not all data are there
 
     def __str__(self):
         if self.kept is True and self.nbytes < 0:
@@ -127,7 +127,7 @@ class Fate(NamedTuple):
 
 
 def ranges(numbers):
-    """sectors 0-3, 7"""
+    """Text such as: sectors 0-3, 7"""
     runs = []
     for number in sorted(numbers):
         if runs and runs[-1][1] == number - 1:
@@ -142,7 +142,7 @@ KEPT, LOST = Fate(True), Fate(False)
 
 
 def pieces(call):
-    """Cut a write at the borders of sectors."""
+    """Cut a write at sector boundaries."""
     at, left = call.a, call.data
     while left:
         n = SECTOR - at % SECTOR
@@ -179,7 +179,7 @@ def change(files, calls, fates):
 
 
 def torn(call, rng):
-    """Fates of a write that is there in part: its first sectors, others, and a grown file."""
+    """Fates of a write that is partly there: its first sectors, other sectors, a grown file."""
     n = len(list(pieces(call)))
     yield Fate(frozenset())
     prefixes = range(1, n) if n <= 16 else sorted(rng.sample(range(1, n), 16))
@@ -208,14 +208,14 @@ def random_fate(call, rng):
 def fates_of(calls, rng):
     """Fates of all calls: first the likely and the revealing ones, then random ones, endlessly."""
     n = len(calls)
-    for i in range(n + 1):  # calls up to a moment are kept
+    for i in range(n + 1):  # the calls up to a moment are kept
         yield [KEPT] * i + [LOST] * (n - i)
     for i in range(n):
         yield [LOST if j == i else KEPT for j in range(n)]
         yield [KEPT if j == i else LOST for j in range(n)]
     partly = [[(i, fate) for fate in torn(call, rng)]
               for i, call in enumerate(calls) if call.name == "write"]
-    for row in itertools.zip_longest(*partly):  # the calls take turns, as a bound may end it early
+    for row in itertools.zip_longest(*partly):  # by turns, because a bound may end this early
         for i, fate in filter(None, row):
             yield [KEPT] * i + [fate] + [LOST] * (n - i - 1)
             yield [KEPT] * i + [fate] + [KEPT] * (n - i - 1)
@@ -241,7 +241,7 @@ def subsets_of(calls, rng):
 
 class State(NamedTuple):
     files: dict  # path: content
-    story: str  # how it came about
+    story: str  # what was lost or kept
     ncalls: int
 
 

@@ -15,7 +15,7 @@ FILE = re.compile(r"\b(?:app|base|bench|cpu|gpu|io|kmer|scripts|tests)"
 
 
 def anchor(heading):
-    """As in a link on GitHub."""
+    """The anchor of a heading, as in links on GitHub."""
     return re.sub(r"[^\w -]", "", heading.strip().lower()).replace(" ", "-")
 
 

@@ -1,6 +1,6 @@
 """
 The messages that docs/errors.md explains are those of the program: the fixed parts of each, between
-the dots, are in one message of the source, in this order.
+the dots, occur in this order in one message of the source.
 
     errors_page.py KCOUNT SOURCE
 """

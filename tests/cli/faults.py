@@ -12,14 +12,14 @@ FAULT = pathlib.Path(sys.argv[3]).resolve()
 
 
 class Done:
-    """The result of a run: code, said, out and calls, a list of (name of the call, path)."""
+    """The result of a run: code, said, out, and calls: a list of (name of the call, path)."""
     def __init__(self, done, calls):
         self.code, self.out, self.calls = done.returncode, done.stdout, calls
         self.said = done.stderr.decode(errors="replace")
 
 
 def run_faulty(s, arguments, code=None, timeout=60, **settings):
-    """Run kcount with settings of the library, named without KC_FAULT_."""
+    """Run kcount with settings of the library, which are named without KC_FAULT_."""
     with tempfile.TemporaryDirectory() as aside:
         log = pathlib.Path(aside, "log")
         environment = dict(os.environ, LD_PRELOAD=str(FAULT), KC_FAULT_LOG=str(log))
@@ -37,8 +37,8 @@ def run_faulty(s, arguments, code=None, timeout=60, **settings):
 
 def run_killed(s, arguments, which, kind="kill"):
     """
-    Run a command up to a call, which `which` chooses from the names of all its calls. Returns what
-    the files would have become.
+    Kill a command at a call that `which` chooses from the names of all its calls. Returns what the
+    files would have become.
     """
     before = s.contents()
     calls = run_faulty(s, arguments, code=0).calls

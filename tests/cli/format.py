@@ -29,7 +29,7 @@ def divide_up(a, b):
 
 
 def verify(data, begin, end, wanted=None):
-    """The part's last word is the checksum of the others, and the one wanted there."""
+    """The part's last word is the checksum of the rest, and equals `wanted` if that is given."""
     stored, = struct.unpack_from("<Q", data, end - 8)
     if XXH3(data[begin:end - 8], end - 8 - begin) != stored:
         raise ValueError(f"a wrong checksum from {begin} to {end}")
@@ -95,7 +95,7 @@ def read_block(data, offset, end, first):
 
 
 def read_run(data, key_words, record, page_checksums):
-    """page_checksums: empty if the run is not linked."""
+    """The run's pairs. page_checksums: empty if the run is not linked."""
     index, ndistinct = record[1:3]
     nleft = divide_up(ndistinct, 1024)
     words = Words(data, index)
@@ -115,7 +115,7 @@ def read_run(data, key_words, record, page_checksums):
 
 
 def read_footer(data, offset, nbytes):
-    """The words of the run records, and the kinds."""
+    """The words of the run records, the kinds, and the offset at which the records end."""
     words = Words(data, offset)
     magic, second = words.take(2)
     magic = magic.to_bytes(8, "little")
@@ -154,7 +154,7 @@ def check_run(record, rows, pairs):
 
 
 def footer_in_force(data):
-    """Offset and length; both references, or in an old file one of them, must be there."""
+    """Its offset and length; both references must be present, or one of them in an old file."""
     verify(data, 0, 64)
     offsets = [at for at in (64, 96) if any(data[at:at + 32])]
     for at in offsets:
@@ -210,7 +210,7 @@ def compare():
 
 
 def compare_golden():
-    """Files of several runs, and of earlier versions."""
+    """Read files of several runs, and of earlier versions."""
     paths = sorted(GOLDEN.glob("*.kc"))
     for path in paths:
         same_text(as_text(path.read_bytes()), run(KCOUNT, "dump", path), path.name)

@@ -1,5 +1,5 @@
 """
-tests/golden: files of every version of the format are read, and grow, as they always did.
+tests/golden: files of every version of the format can be read and added to as before.
 
     golden.py KCOUNT SOURCE
 """
@@ -20,7 +20,7 @@ EXTRA = "ACGTTGCATTAGGCCATAC" * 20 + "A" * 20
 
 
 def stores():
-    """Name, k, whether stranded, and the dump of each file."""
+    """Path, k, whether stranded, and the dump of each file."""
     found = sorted(GOLDEN.glob("*.kc"))
     if len(found) != 16:
         raise Failure(f"{len(found)} golden files, not 16")
@@ -102,7 +102,7 @@ def test_grow():
 
 
 def test_same_bytes():
-    """Files of the newest kind are written byte for byte as before."""
+    """Files in the newest format are written byte for byte as before."""
     s = Session()
     shutil.copytree(GOLDEN / "inputs", s.path / "inputs")
     done = subprocess.run(["sh", GOLDEN / "make.sh", KCOUNT, NEWEST, s.path], cwd=s.path,

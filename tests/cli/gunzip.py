@@ -1,6 +1,6 @@
 """
-Reads from gzip files that other programs wrote: whatever splits or does not split, and however many
-threads inflate it, the count is the plain text's.
+Reads from gzip files that other programs wrote: whether or not a file can be split, and for any
+number of threads, the count is that of the plain text.
 
     gunzip.py KCOUNT SOURCE
 
@@ -16,7 +16,7 @@ import zlib
 from session import Session, expect
 from tools import main
 
-SMALL = "KC_TEST_SMALL" in os.environ  # with ThreadSanitizer, a part of it
+SMALL = "KC_TEST_SMALL" in os.environ  # with ThreadSanitizer, only a part
 
 PACKERS = [
     *(f"gzip -{level}" for level in range(1, 10)), "pigz -1", "pigz -6", "pigz -i",
@@ -25,7 +25,7 @@ PACKERS = [
 
 
 def fastq(nreads):
-    """Enough to be worth many threads once it is packed: some 2 MB."""
+    """FASTQ large enough for many threads even when packed: some 2 MB."""
     draw = random.Random(1)
     lines = []
     for number in range(nreads):
@@ -67,7 +67,7 @@ def test_packers():
 
 
 def test_several_files():
-    """One worker a file, then all for the last."""
+    """One worker for each file, then all of them for the last."""
     s = Session()
     text = fastq(9000)
     s.write("plain.fq", text * 3)

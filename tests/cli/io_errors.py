@@ -1,8 +1,8 @@
 """
 A system error at every single call on a file, in every command that writes and in readers: the
 command fails with a message that names the file, or did not need the call. The old file is intact
-or the new one complete, and nothing else is left behind. An interrupted call, or half of a read or
-write, changes nothing.
+or the new one is complete, and nothing else is left behind. An interrupted call, or half of a read
+or write, changes nothing.
 
     io_errors.py KCOUNT SOURCE FAULT [full | quick] [CASE...]
 
@@ -26,7 +26,7 @@ from tools import SKIPPED, Failure
 
 FULL = "full" in sys.argv[4:]
 WANTED = [name for name in sys.argv[4:] if name not in ("full", "quick")]
-SHARE = 1 if FULL else 4  # one in this many runs is made, but all with errors of ordinary files
+SHARE = 1 if FULL else 4  # one in this many runs is made, but every error on an ordinary file
 MOST_REPORTED = 8  # violations reported per case
 # Calls at which a fault must change nothing. Only libraries call read, and they do not retry after
 # an interrupt; as kcount has no signal handler, none ever comes.
@@ -52,7 +52,7 @@ class Case:
 
 
 class Bench:
-    """The folder of a case, its files before and after a run without faults."""
+    """The folder of a case, and its files before and after a run without faults."""
     def __init__(self, case, looker):
         self.case, self.looker, self.s = case, looker, Session()
         case.prepare(self.s)
@@ -73,7 +73,7 @@ class Bench:
                 self.s.write(name, content)
 
     def pairs(self, order, content):
-        """What a .kc file holds; looks at a scratch copy, because the order may change it."""
+        """What a .kc file holds; asks about a scratch copy, because `order` may change it."""
         if (order, content) not in self.looks:
             with tempfile.TemporaryDirectory() as aside:
                 path = pathlib.Path(aside, "copy.kc")
@@ -137,7 +137,7 @@ def trouble(bench, done, kind, at):
 
 
 def faults_of(case, calls, rng):
-    """(kind, number of the call) of the runs to make."""
+    """(kind of fault, number of the call) for each run to make."""
     groups = {}
     for at, (name, path) in enumerate(calls, 1):
         if case.system or not path.startswith(SYSTEM):
@@ -187,7 +187,7 @@ def sweep(case):
 # ---- the cases ----
 
 def torn(s):
-    """With garbage after the footer, as a killed add leaves it."""
+    """A file with garbage after its footer, as a killed add leaves it."""
     three_runs(s)
     with open(s.path / "db.kc", "ab") as db:
         db.write(random.Random(1).randbytes(5000))

@@ -1,6 +1,6 @@
 """
-docs/json.md lists the fields that --json prints: all of them, no others, each with the type and the
-cases in which it is absent.
+docs/json.md lists the fields that --json prints: all of them and no others, each with its type and
+the cases in which it is absent.
 
     json_page.py KCOUNT SOURCE
 """
@@ -13,7 +13,7 @@ from tools import Failure, main
 PAGE = (SOURCE / "docs/json.md").read_text()
 TYPES = {"string": str, "integer": int, "real": float, "boolean": bool, "object": dict,
          "array of strings": list}
-# Printed where there is a device: what holds of them elsewhere is that the source names them.
+# Printed only with a device; without one, test_source still checks that the source names them.
 DEVICE_ABSENT = ("counted on the CPU", "merged on the CPU")
 
 
@@ -31,7 +31,7 @@ SECTIONS = sections()
 
 
 def flat(value, prefix=""):
-    """All fields, those of objects inside as a.b."""
+    """All fields; those of nested objects are named a.b."""
     fields = {}
     for name, inner in value.items():
         fields[prefix + name] = inner
@@ -41,7 +41,7 @@ def flat(value, prefix=""):
 
 
 def check_printed(heading, printed, gone=()):
-    """What was printed is what this section says; gone: cases that apply, besides "never"."""
+    """The fields printed are those of the section. gone: the cases of absence that apply."""
     page, fields = SECTIONS[heading], flat(printed)
     on_device = any(page.get(name, ("", ""))[1] in DEVICE_ABSENT for name in fields)
     for name, value in fields.items():
@@ -107,7 +107,7 @@ def test_devices():
 
 
 def test_source():
-    """Also the fields that nothing here makes the program print: with a device."""
+    """Includes the fields that are printed only with a device."""
     written = set()
     for path in (SOURCE / "app").glob("*.c"):
         written |= set(re.findall(r'\bjson_(?:string|number|real|bool|begin)\(&?json, "(\w+)"',

@@ -1,6 +1,7 @@
 """
-add, remove, compact, merge, union, intersect, subtract: against dictionaries, and, where the result
-must be what counting all reads at once gives, to the byte. With DEVICE, what can be done there is.
+add, remove, compact, merge, union, intersect, subtract: compared with dictionaries and, if the
+result must be what counting all reads at once gives, byte for byte with that. With DEVICE, whatever
+can run on the device does.
 
     lsm.py KCOUNT SOURCE [DEVICE]
 """
@@ -24,7 +25,7 @@ CASES = ((4, False), (11, True), (21, False), (32, False), (33, False), (64, Tru
 
 class Session(session.Session):
     def kcount(self, command, *arguments, **how):
-        """In ranges as short as can be, and runs of few k-mers, so that there are many."""
+        """On a device, use the shortest ranges and runs of few k-mers, so that there are many."""
         if DEVICE and command in ON_DEVICE:
             arguments += ("--device", DEVICE, "--gpu-batch", 4096, "--gpu-memory", "1G")
         return super().kcount(command, *arguments, **how)
@@ -46,7 +47,7 @@ def fasta(reads):
 
 
 def check(s, rng, name, model, what, k):
-    """Every way to read a file tells the same as the model."""
+    """Every way to read a file agrees with the model."""
     expect(s.kcount("dump", name, "-t", rng.choice((1, 3))), lines(model), f"{what}: dump")
     expect(s.kcount("hist", name, "-t", rng.choice((1, 2, 5)), "--max-count", MOST), histogram(model),
            f"{what}: hist")
@@ -108,7 +109,7 @@ def test_histories():
 
 
 def test_same_bytes():
-    """add and compact, and merge, give what counting everything at once gives."""
+    """add and compact, or merge, give what counting everything at once gives."""
     for number, (k, stranded) in enumerate(CASES):
         rng = random.Random(100 + number)
         genome = "".join(rng.choices("ACGT", k=30000))
@@ -143,7 +144,7 @@ def test_same_bytes():
 
 
 def files_of_all_kinds(s, rng, k, stranded):
-    """Files of one run and of several, with and without tombstones; of no k-mers; and their models."""
+    """Files of one run or several, with or without tombstones, or empty; returns their models."""
     genome, models = "".join(rng.choices("ACGT", k=1000)), {}
     strands = ["--stranded"] if stranded else []
     for name in ("one", "runs", "tombs", "buried"):
@@ -196,7 +197,7 @@ def test_operations():
 
 
 def test_merge_of_parts():
-    """merge of files is merge of what compact makes of them, tombstones or not."""
+    """Merging files gives the same as merging them after compact, with tombstones or without."""
     s = Session()
     files_of_all_kinds(s, random.Random(7), 15, False)
     names = ["runs.kc", "tombs.kc", "buried.kc"]
@@ -208,7 +209,7 @@ def test_merge_of_parts():
 
 
 def test_filtered_files():
-    """What the files' own filters say is kept where it holds still."""
+    """The result keeps the bounds of the files' own filters where they still hold."""
     s = Session()
     s.write("x.fa", fasta(["ACGTTGCATTACG" * 3, "ACGTTGCATTT", "GGGGGGGGGGG"]))
     s.kcount("x.fa", "-k", 5, "--min", 2, "--max", 4, "-o", "f.kc")

@@ -1,8 +1,8 @@
 """
-Random reads through every k x strand mode, and through threads, memory bounds and formats in turn:
-what kcount dumps is what the naive counter says, and the .kc file is the same to the byte whatever
-the threads, the memory bound and the format. With DEVICE cuda, each file of the CUDA engine is the
-CPU engine's, to the byte.
+Random reads with every k and strand mode, and with varying threads, memory bounds and formats:
+kcount dumps what the naive counter counts, and the .kc file is byte for byte the same for all
+threads, memory bounds and formats. With DEVICE cuda, each file of the CUDA engine is byte for byte
+that of the CPU engine.
 
     matrix.py KCOUNT NAIVE SIMULATE TEST [DEVICE]
         TEST: SHARD/SHARDS, chunks, spill, quality, inputs, skew
@@ -20,21 +20,21 @@ from tools import SKIPPED, Failure, fasta, fastq, gzip_members, main, run, same_
 
 KMERS = (1, 2, 3, 5, 8, 15, 16, 17, 21, 27, 31, 32, 33, 41, 55, 63, 64, 65, 101, 127, 128, 129, 200, 255)
 THREADS = (1, 2, 4, 5)
-MEMORY = (0, 8, 12, 24)  # MiB a thread; 0: no bound
+MEMORY = (0, 8, 12, 24)  # MiB for each thread; 0: no bound
 
-SMALL = "KC_TEST_SMALL" in os.environ  # with ThreadSanitizer, a part of it
+SMALL = "KC_TEST_SMALL" in os.environ  # with ThreadSanitizer, only a part
 
 MAX_CUDA_K = 64
 TABLES = ("warpdrive", "slab", "linear", "hopscotch")
 GPU_MEMORY = (0, 256, 300, 1000)  # MiB; 0: no bound
-GPU_BATCH = (0, 4096, 30000, 1000000)  # k-mers; 0: as the engine likes
+GPU_BATCH = (0, 4096, 30000, 1000000)  # k-mers; 0: the engine decides
 
 KCOUNT, NAIVE, SIMULATE = (pathlib.Path(path).resolve() for path in sys.argv[1:4])
 DEVICE = sys.argv[5] if len(sys.argv) > 5 else "cpu"
 
 
 def random_read(rng, genome):
-    """Mostly a stretch of the genome; else empty, short, or the same few letters again and again."""
+    """Mostly a stretch of the genome, sometimes empty, short, or the same few letters repeated."""
     kind = rng.random()
     length = rng.choice((0, 1, 2, 31, 32, 33, 64, 150, 150, 150, 255, 256, 300, 600, 900))
     if kind < 0.05:
@@ -66,7 +66,7 @@ def naive(path, k, stranded, *options):
 
 
 def gpu_options(rng, table):
-    """Bounds small enough for many runs, and for these to leave the device; any table, or this one."""
+    """Bounds so small that many runs leave the device; a random table if table is None."""
     options = ["--table", table or rng.choice(TABLES)]
     for name, value in (("--gpu-memory", rng.choice(GPU_MEMORY)), ("--gpu-batch", rng.choice(GPU_BATCH))):
         if value:
@@ -93,7 +93,7 @@ def dump(path):
 
 
 def check_case(folder, formats, k, stranded, rng):
-    """One k and strand mode against the oracle; threads, memory and formats drawn five times."""
+    """Compare one k and strand mode with the oracle, and five random ways of counting with that."""
     plain, what = folder / "in" / "fastq", f"k={k} stranded={stranded}"
     first, other = folder / "first.kc", folder / "other.kc"
     count(plain, first, k, stranded, device="cpu")
@@ -120,7 +120,7 @@ def matrix(shard, nshards):
 
 
 def long_reads(seed):
-    """Longer than whatever the reader takes at a time, with gaps in them, and short ones between."""
+    """Reads longer than any piece that the reader takes, one with a gap; short ones between."""
     rng = random.Random(seed)
     long = ["".join(rng.choices("ACGT", k=n)) for n in (900_000, 1_300_001)]
     long[1] = long[1][:700_000] + "N" * 5000 + long[1][705_000:]
@@ -129,7 +129,7 @@ def long_reads(seed):
 
 
 def chunks():
-    """Text much larger than the reader's chunks: records lie across every kind of border."""
+    """Text much larger than the reader's chunks: records cross every kind of boundary."""
     for reads, k in ((random_reads(14, 12000), 25), (long_reads(15), 32)):
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
@@ -144,7 +144,7 @@ def chunks():
 
 
 def spill():
-    """Enough reads for the bound to bite: the bytes spilled are reported, the file stays the same."""
+    """More reads than fit into the bound: spilled bytes are reported, the file stays the same."""
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         run(SIMULATE, "--genome", "150K", "--coverage", "20", "--repeats", "0.3", "--n-rate", "0.001",
@@ -194,7 +194,7 @@ def inputs():
 
 
 def skewed_reads():
-    """Reads that load bins and tables as unevenly as can be, each under a name."""
+    """(name, reads) of sets that load bins and tables as unevenly as possible."""
     rng = random.Random(23)
     letters = rng.choices("ACGT", k=600_000)
     one = "".join(letters[:150])
@@ -208,7 +208,7 @@ def skewed_reads():
 
 
 def compare_engines(folder, k, stranded, what):
-    """DEVICE against first.kc, with every table, then both engines with k-mers left out."""
+    """Compare DEVICE with first.kc for every table, then both engines with k-mers filtered out."""
     some = [["--min", 2], ["--max", 3], ["--min", 3, "--max", 1000]] if k == 31 else []
     for table, bounds in [*((table, []) for table in TABLES), *((None, bounds) for bounds in some)]:
         if bounds:

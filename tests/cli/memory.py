@@ -22,7 +22,7 @@ KCOUNT, SIMULATE, LIBRARY = (Path(path).resolve() for path in sys.argv[1:4])
 LONG = os.environ.get("KC_TEST_LONG") == "1"
 MIB = 1 << 20
 SIZES = {"256M": 256 * MIB, "512M": 512 * MIB, "1G": 1024 * MIB, "2G": 2048 * MIB}
-# Libraries, stacks and what malloc() reserves take address space in addition to the bound.
+# Libraries, stacks and the reserves of malloc() take address space in addition to the bound.
 SPACE_MIB, SPACE_MIB_PER_THREAD = 256, 8
 
 
@@ -105,13 +105,13 @@ def run_in_space(space, *command):
 
 
 def test_address_space(folder):
-    """With a limit on address space that leaves room for what is not memory."""
+    """With a limit on address space that leaves room for more than the bound."""
     reads = simulate(folder, "reads.fq", 20)
     for nthreads in (2, 6):
         space = SIZES["256M"] + (SPACE_MIB + SPACE_MIB_PER_THREAD * nthreads) * MIB
         count(folder, "256M", nthreads, reads, "space.kc", space=space)
     few = simulate(folder, "few.fq", 2)
-    for margin in range(40, 130, 6):  # too little: it fails or not, but does not crash
+    for margin in range(40, 130, 6):  # too little: it may fail, but must not crash
         run_in_space(SIZES["256M"] + margin * MIB, "count", few, "-k", "31", "-m", "256M",
                      "-t", "6", "-o", folder / "few.kc", "--device", "cpu", "--force")
     bounded("256M", "count", reads, "-k", "31", "-m", "100T", "-o", folder / "no.kc",
@@ -137,7 +137,7 @@ def one_sequence(folder, mbases):
 
 
 def read_in_pieces(folder, name, nbases, whole):
-    """Count a file of one record; with -q, as much memory as the message names is enough."""
+    """Count a file of one record; with -q, the memory that the message asks for is enough."""
     pieces = count(folder, "256M", 2, folder / name, "pieces.kc")
     if run(KCOUNT, "hist", whole) != run(KCOUNT, "hist", pieces):
         raise Failure(f"{name}: a record in pieces does not give the k-mers of the FASTA one")
@@ -159,7 +159,7 @@ def test_one_record(folder):
 
 
 def test_one_bam_record(folder):
-    """Likewise of BAM."""
+    """The same for BAM."""
     bases, whole = one_sequence(folder, 60)
     record = bam_text([(bases, b"I" * len(bases))])
     (folder / "one.bam").write_bytes(bgzf(record, 65280))
@@ -198,7 +198,7 @@ def test_other_commands(folder):
 
 
 def test_limit():
-    """The library does end the program, or the other tests would prove nothing."""
+    """The library does end the program; otherwise the other tests would prove nothing."""
     try:
         with tempfile.TemporaryDirectory() as folder:
             SIZES["8M"] = 8 * MIB

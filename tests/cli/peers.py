@@ -17,7 +17,7 @@ KMERS = (15, 21, 31, 33, 55, 77)
 
 
 def readable(path):
-    """Both peers want plain FASTQ or FASTA, and neither knows U."""
+    """The text of a file that both peers can read, or None: they want FASTQ or FASTA, without U."""
     text = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     return text if text[:1] in (b"@", b">") and b"\nU" not in text and b"UU" not in text else None
 
@@ -39,7 +39,7 @@ def compare():
 
 
 def kmc_operations(folder, k):
-    """Each operation of kmc_tools that kcount has as well: our call, and their text."""
+    """(our call, their text) for each operation of kmc_tools that kcount also has."""
     for name in "ab":
         run("kmc", f"-k{k}", "-ci1", "-cs4294967295", "-m2", "-t2", "-fq", folder / name, folder / f"{name}.kmc",
             folder)

@@ -1,10 +1,10 @@
 """
-Power loss during every command that writes: in each state in which a disk may be left (see
-disk.py) the files are what docs/usage.md promises.
+Power loss during every command that writes: in each state in which the disk may be left (see
+disk.py), the files are what docs/usage.md promises.
 
     power.py KCOUNT SOURCE FAULT [full | quick] [CASE...]
         FAULT: the library built from tests/fault; power_look is in the same folder
-        full:  at least 10,000 states, or it fails; quick: a fixed sample
+        full: tries at least 10,000 states, otherwise it fails; quick: a fixed sample
 
 The last line is "power: states=N violations=N". With KC_POWER_KEEP=FOLDER the states of violations
 are kept there; another KC_POWER_SEED takes other samples.
@@ -26,12 +26,12 @@ from tools import SKIPPED, Failure
 
 FULL = "full" in sys.argv[4:]
 WANTED = [name for name in sys.argv[4:] if name not in ("full", "quick")]
-LEAST = 10000  # states of a full run
-BOUND = 1500 if FULL else 100  # states at a flush
+LEAST = 10000  # states that a full run must try
+BOUND = 1500 if FULL else 100  # most states tried at a flush
 NSECOND = 40 if FULL else 4  # files left by earlier power failures
 MOST_REPORTED = 5  # violations reported per case
 REFERENCES, HEADER = 64, 128  # offsets in a .kc file: see docs/format.md
-# Where states are examined: thousands of flushes would take long on a disk.
+# Where states are examined: on a disk, thousands of flushes would take long.
 MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 KEEP = os.environ.get("KC_POWER_KEEP")
 SEED = os.environ.get("KC_POWER_SEED", "")
@@ -91,8 +91,8 @@ def append_verdict(judge, case, content):
 def damaged_verdict(judge, case, content):
     """
     Power failed during an add, and later a byte of one of the header's references is damaged: the
-    file may be refused, or hold all that an earlier killed add had written, but it must not open
-    and then turn out to be incomplete.
+    file may be refused, or hold all that an earlier killed add had written, but it must not turn
+    out to be incomplete after it was opened.
     """
     at = REFERENCES + disk.digest({"": content})[0] % (HEADER - REFERENCES)
     content = content[:at] + bytes([content[at] ^ 0x55]) + content[at + 1:]
@@ -188,7 +188,7 @@ def learn(s, case, judge, lie):
 
 
 def check_replay(s, files, names, calls):
-    """If nothing is lost, replaying the journal gives the folder: no call has escaped it."""
+    """If nothing is lost, replaying the journal gives the folder: the journal missed no call."""
     *_, last = disk.snapshots(files, names, calls)
     files, names = dict(last.files), dict(last.names)
     disk.change(files, last.changes, [disk.KEPT] * len(last.changes))
@@ -232,8 +232,8 @@ def sweep(case, bound, lie=None):
 
 def unnoticed(case, flushes):
     """
-    Leave out each of these flushes of a command in turn. If no state is wrong then, the flush is
-    useless or this test is blind. Returns the number of states, and what was not noticed.
+    Leave out each of these flushes of a command in turn. If that makes no state wrong, the flush is
+    useless or this test is blind. Returns the number of states, and a line for each such flush.
     """
     nstates, lines = 0, []
     sweep(case, 1)
@@ -276,7 +276,7 @@ def keep(case, number, state):
 # ---- the cases ----
 
 def many_runs(s):
-    """A footer of several sectors."""
+    """A file whose footer spans several sectors."""
     reads(s)
     s.kcount("a.fa", "-k", 55, "-o", "db.kc")
     for i in range(24):
@@ -288,13 +288,13 @@ MORE = ("add", "db.kc", "a.fa", "b.fa", *QUIET)
 
 
 def killed_add(s, distance):
-    """A file on which add was killed this many calls before its end."""
+    """A file after an add that was killed this many calls before its end."""
     three_runs(s)
     s.unfinished = run_killed(s, MORE, lambda names: len(names) - distance)["db.kc"]
 
 
 def torn_reference(s):
-    """A file on which add was killed in the middle of writing the footer's reference."""
+    """A file after an add that was killed in the middle of writing the footer's reference."""
     three_runs(s)
     run_killed(s, MORE, lambda names: max(i for i, name in enumerate(names, 1) if name == "pwrite"),
                kind="torn")
@@ -406,7 +406,7 @@ for seed in range(NSECOND):
                            lambda s, seed=seed: lost_power(s, seed), "c.fa", bound=BOUND // 5))
 
 
-# Flushes, numbered from 0, that are left out in turn. An append flushes the name, then what it
+# The flushes, numbered from 0, that are left out in turn. An append flushes the name, then what it
 # mends or cuts off, the run, the footer, the reference.
 LIES = {
     "count, add": [0],
@@ -427,7 +427,7 @@ LIES = {
 
 
 def work(number, lies):
-    """Returns number of states, of violations, lines."""
+    """Returns the numbers of states and of violations, and lines to print."""
     case = CASES[number]
     try:
         if lies:

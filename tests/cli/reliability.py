@@ -1,5 +1,5 @@
 """
-docs/reliability.md is what bench/report_reliability.py makes of the results, its sums are right,
+docs/reliability.md is what bench/report_reliability.py makes from the results, its sums are right,
 and the tests that it names exist.
 
     reliability.py SOURCE

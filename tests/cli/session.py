@@ -48,8 +48,8 @@ class Session:
 
     def kcount(self, *arguments, code=0, message="", text=None, **how):
         """
-        Run kcount: it must end with this exit code (None: any) and say message on standard error.
-        Returns standard output; the rest stays in self.code and self.said.
+        Run kcount: it must end with this exit code (None: any), with message in its standard error.
+        Returns standard output; self.code and self.said keep the rest.
         """
         if text is not None:
             how["input"] = text.encode()
@@ -93,8 +93,8 @@ def open_files(started):
 
 def wait_for_output(s, started, name=None):
     """
-    Until the process has opened its output: a new file, which has no name or a temporary one, or
-    the file of this name.
+    Wait until the process has opened its output: the file of this name or, without one, a new
+    file, which has no name or a temporary one.
     """
     folder = os.path.realpath(s.path)
     for _ in range(1000):

@@ -21,7 +21,7 @@ MEMORY = (4, 0, 24)  # MiB that the engine may use; 0: no bound
 
 
 def random_reads(rng, n):
-    """Reads of a small genome: many k-mers often, errors, and letters that break k-mers."""
+    """Reads of a small genome: many frequent k-mers, errors, and letters that break k-mers."""
     genome = rng.choices(b"ACGT", k=20000)
     reads = []
     for _ in range(n):
@@ -51,7 +51,7 @@ class Counts:
         return json.loads(report)["spilled_bytes"]
 
     def check(self, threads, memory, form):
-        """Returns the bytes that were spilled."""
+        """Count into the same file; returns the number of bytes spilled."""
         spilled = self.count(threads, memory, form, "other.kc")
         same = (self.s.path / "other.kc").read_bytes() == self.first
         expect(same, True, f"k={self.k} -t {threads}, {memory} MiB, {form}: the same bytes")

@@ -83,7 +83,7 @@ def sam(reads):
 
 
 def nt16_table():
-    """For bytes.translate: a letter's code in BAM; N for letters that it does not have."""
+    """For bytes.translate: a letter's code in BAM, that of N for letters that BAM lacks."""
     table = bytearray([15] * 256)
     for code, letter in enumerate(b"=ACMGRSVTWYHKDBN"):
         table[letter] = table[letter | 32] = code
@@ -95,7 +95,7 @@ NT16 = nt16_table()
 
 
 def bam_record(number, bases, quality):
-    """A read that is not aligned."""
+    """An unaligned read."""
     name = b"r%d\0" % number
     codes = bases.translate(NT16) + b"\0" * (len(bases) % 2)
     high, low = (int.from_bytes(codes[start::2], "big") for start in (0, 1))
@@ -130,8 +130,8 @@ def bgzf(text, size=20000):
 
 def write_formats(reads, folder):
     """
-    The same reads in every format that can be written here, each as folder/FORMAT/reads: one name
-    for all, since a .kc file keeps the names of its inputs.
+    Write the same reads in every format possible here, each as folder/FORMAT/reads: one name for
+    all, because a .kc file keeps the names of its inputs.
     """
     text = fastq(reads)
     files = {

@@ -1,7 +1,7 @@
 /*
- * The calls that read and change what is in files.
+ * The calls that read and change the content of files.
  */
-#undef _FILE_OFFSET_BITS /* defines functions under the names that the program calls */
+#undef _FILE_OFFSET_BITS /* so that functions have the names that the program calls */
 #include "fault.h"
 #include "journal.h"
 
@@ -58,7 +58,7 @@ ssize_t pwrite64(int fd, const void *data, size_t nbytes, off64_t offset)
         return n;
 }
 
-/* Half of the call: its first piece, or half of its only piece. */
+/* Half of the call is half of its first piece. */
 ssize_t pwritev64(int fd, const struct iovec *pieces, int npieces, off64_t offset)
 {
         size_t nbytes = pieces[0].iov_len;
@@ -149,7 +149,7 @@ int flock(int fd, int operation)
         return (int)syscall(SYS_flock, fd, operation);
 }
 
-/* Writes to a shared mapping could not be recorded. */
+/* Writes to a shared mapping cannot be recorded, so with a journal there are no such mappings. */
 void *mmap64(void *at, size_t nbytes, int protection, int flags, int fd, off64_t offset)
 {
         if (fd >= 0 && fault_fails("mmap", 0, fd, NULL))

@@ -1,12 +1,12 @@
 /*
- * A library to preload: one of the program's calls on files fails, or is its last.
+ * A library to preload: one of the program's calls on files fails, or is where it is killed.
  *
- *      KC_FAULT_AT     which call, from 1 on; 0: none
+ *      KC_FAULT_AT     the number of the call, from 1; 0: none
  *      KC_FAULT_CALLS  changes: only calls that change a file or a folder are counted (default)
  *                      all:     every call on a file
  *      KC_FAULT_KIND   kill       SIGKILL in place of the call
  *                      torn       half of a write, then SIGKILL
- *                      full       ENOSPC, for this call and all later ones that want space
+ *                      full       ENOSPC, for this call and all later ones that need space
  *                      error      EIO, for this call only
  *                      interrupt  EINTR, for this call only, if it is one that may be interrupted
  *                      short      half of this read or write
@@ -14,7 +14,7 @@
  *      KC_FAULT_LOG    a file to which a line is appended for each call: its name, a tab, the file
  *      KC_FAULT_NAMED  the number of the error (errno) with which files without a name (O_TMPFILE)
  *                      cannot be created
- *      KC_FAULT_JOURNAL  see journal.h; nothing is reserved or mapped then, so that every
+ *      KC_FAULT_JOURNAL  see journal.h; with it, nothing is reserved or mapped, so that every
  *                      change is a call that can be recorded
  *
  * Calls on standard error are left alone, so that messages get through.
@@ -34,7 +34,7 @@ enum {
 };
 
 /*
- * Count a call and decide about it. True: it must fail; errno is set.
+ * Count a call and decide about it. True: it must fail, and errno is set.
  *   fd    -1: none
  *   path  NULL: fd's
  */

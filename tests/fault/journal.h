@@ -1,7 +1,7 @@
 /*
- * The journal of every call that changes a file or a folder, in the order in which they happened;
- * tests/cli/power.py replays it. KC_FAULT_JOURNAL names the file that it is appended to; without it
- * these functions do nothing.
+ * The journal of every call that changes a file or a folder, in order; tests/cli/power.py replays
+ * it. KC_FAULT_JOURNAL names the file that it is appended to; if that is unset, these functions do
+ * nothing.
  *
  * A record is one line, followed by the two paths and the data:
  *
@@ -30,8 +30,8 @@
 bool journal_is_on(void);
 
 /*
- * Hold the lock around a call that changes something, so that records are in the order of effects.
- * errno is kept.
+ * Hold the lock around a call that changes something, so that the records are in the order of the
+ * changes. errno is kept.
  */
 void journal_lock(void);
 void journal_unlock(void);

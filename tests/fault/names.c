@@ -1,7 +1,7 @@
 /*
- * The calls that open, look at and name files.
+ * The calls that open, inspect and name files.
  */
-#undef _FILE_OFFSET_BITS /* defines functions under the names that the program calls */
+#undef _FILE_OFFSET_BITS /* so that functions have the names that the program calls */
 #include "fault.h"
 #include "journal.h"
 
@@ -144,7 +144,7 @@ int unlink(const char *path)
         return code;
 }
 
-/* What libc calls inside is not seen here; its own function does the work. */
+/* The function of libc, which does the work; its internal calls do not pass through here. */
 #define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
 int mkostemp64(char *path, int flags)
@@ -160,9 +160,9 @@ int mkostemp64(char *path, int flags)
         return fd;
 }
 
-/* ---- looking at files ---- */
+/* ---- inspecting files ---- */
 
-/* glibc reads a FILE with internal calls; this one calls read() of this library. */
+/* glibc reads a FILE with internal calls; a cookie makes it call read() of this library. */
 static ssize_t read_cookie(void *cookie, char *data, size_t nbytes)
 {
         return read((int)(intptr_t)cookie, data, nbytes);

@@ -1,6 +1,6 @@
 /*
- * Any bytes as a file of queries: FASTA, FASTQ or lines. Plain and inside gzip it must hold the
- * same sequences, or have the same fault.
+ * Any bytes as a file of queries: FASTA, FASTQ or lines. Plain and in gzip, it must give the same
+ * sequences or the same error.
  */
 #include "app/sequences.h"
 #include "tests/fuzz/memory_input.h"

@@ -76,7 +76,7 @@ static struct result read_with(int fd, const struct setting *setting)
         return read_all(&file, setting);
 }
 
-/* Through htslib, as BAM that is not compressed. */
+/* Read with htslib, as uncompressed BAM. */
 static struct result read_with_htslib(int fd, const struct setting *setting)
 {
         struct kc_file_options options = { .kernels = kc_kernels_best(),
@@ -101,15 +101,16 @@ static void require_same(const struct result *a, const struct result *b)
         REQUIRE(a->kmers.n == b->kmers.n && a->kmers.sum == b->kmers.sum);
 }
 
-/* Which of several faults of a record is found depends on how much of it is seen at once. */
+/* Which of several faults of a record is found depends on how much of it is seen at once, so only
+ * the number of the record is compared. */
 static unsigned long long blamed_record(const struct kc_error *error)
 {
         unsigned long long record = 0;
         return sscanf(error->message, "fuzz: alignment record %llu", &record) == 1 ? record : 0;
 }
 
-/* htslib allocates what a header or a record claims. Whether all of them end within the text, so
- * that they claim little. */
+/* Whether the header and all records end within the text: htslib allocates as much memory as they
+ * claim to need. */
 static bool claims_little(uint8_t *text, size_t n)
 {
         struct kc_chunk chunk = { .buffer = text, .end = n };

@@ -47,7 +47,8 @@ static struct outcome inflate_bytes(uint8_t *text, const uint8_t *data, size_t s
                                  (size_t)(out.next - text), (size_t)(d.bit + 7) / 8 };
 }
 
-/* What needs no window comes out as bytes do; what does is no error here. */
+/* Data that needs no window gives the same symbols as bytes. Data that needs one is an error only
+ * for bytes. */
 static void check_symbols(const uint8_t *text, struct outcome want, const uint8_t *data,
                           size_t size, size_t step)
 {
@@ -81,7 +82,7 @@ static void put_u32(uint8_t *to, uint32_t x)
                 to[i] = (uint8_t)(x >> (8 * i));
 }
 
-/* A member that holds 32 KiB of its own first, so that guesses can be right. */
+/* A member that begins with a stored block of 32 KiB as a window, so that guesses can be right. */
 static struct file make_file(const uint8_t *data, size_t used, const uint8_t *text, size_t ntext)
 {
         static const uint8_t header[] = { 0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255 };

@@ -1,6 +1,6 @@
 /*
- * Any bytes as a gzip, BGZF or zstd file. The size of the chunks must not matter, and what is
- * accepted must be what zlib and ZSTD_decompress make of it, no byte less.
+ * Any bytes as a gzip, BGZF or zstd file. The size of the chunks must not matter, and the text of
+ * what is accepted must be all that zlib and ZSTD_decompress get from it.
  *
  * Checksums would keep a fuzzer out of the inflaters, so three of the four modes take the bytes as
  * deflate data (or text) and put the wrapping around it.
@@ -55,7 +55,7 @@ static struct text read_source(int fd, enum kc_container container, size_t chunk
 
 /* ---- zlib ---- */
 
-/* One member; *used: its length. False if it is not whole and right. */
+/* Inflate one member; *used: its length. False if it is incomplete or wrong. */
 static bool inflate_member(const uint8_t *data, size_t size, XXH3_state_t *state, size_t *used,
                            uint64_t *nbytes)
 {
@@ -97,7 +97,7 @@ static struct text read_zlib(const uint8_t *data, size_t size)
 
 /* ---- zstd ---- */
 
-/* All frames at once; refused, too, if there is more text than MAX_TEXT. */
+/* Read all frames at once; more text than MAX_TEXT is refused, too. */
 static struct text read_zstd(const uint8_t *data, size_t size)
 {
         uint8_t *out = malloc(MAX_TEXT);
@@ -131,7 +131,7 @@ static void put_u32(struct bytes *to, uint32_t x)
         put(to, four, 4);
 }
 
-/* Deflate data with the trailer that belongs to it, as far as zlib can tell. */
+/* Deflate data with its right trailer, as far as zlib can inflate it. */
 static void put_deflate(struct bytes *to, const uint8_t *data, size_t size)
 {
         uint8_t *out = malloc(MAX_TEXT);
@@ -167,7 +167,7 @@ static struct bytes deflate_in_bgzf(const uint8_t *data, size_t size)
         return file;
 }
 
-/* Text as members of the lengths that its own bytes say, some with every header field. */
+/* Text split into members, whose lengths come from its own bytes; some have every header field. */
 static struct bytes text_in_members(const uint8_t *data, size_t size)
 {
         struct bytes file = { 0 };

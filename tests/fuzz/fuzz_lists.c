@@ -1,5 +1,5 @@
 /*
- * Any bytes as a list of inputs (@LIST): a message, or names that stand in the list, in its order.
+ * Any bytes as a list of inputs (@LIST): either an error message, or names from the list, in order.
  */
 #include "io/input/inputs.h"
 #include "tests/fuzz/memory_input.h"

@@ -1,7 +1,6 @@
 /*
  * Any bytes as FASTQ or FASTA. However the text is cut into chunks and batches, the reads, the
- * k-mers and the verdict on the file must be the same; pieces of the size of the text are what the
- * others are compared with.
+ * k-mers and the verdict on the file must be the same as for the whole text in one chunk.
  *
  *      byte 0: chunk size - 1 | byte 1: k - 1 | byte 2: minimum quality | text
  */
@@ -63,7 +62,8 @@ static struct result read_with(int fd, size_t chunk_nbytes, const uint8_t *setti
         return result;
 }
 
-/* A record may be wrong in several ways, and which is met first depends on the chunks. */
+/* A record may be wrong in several ways, and which is found first depends on the chunks, so only
+ * the number of the record is compared. */
 static unsigned long long blamed_record(const struct kc_error *error)
 {
         unsigned long long record = 0;

@@ -17,7 +17,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum wrapping { AS_IT_IS, IN_GZIP, IN_BGZF, NWRAPPINGS };
-enum { MAX_NBYTES = 60000 }; /* fits into a pipe; in a BGZF block, too */
+enum { MAX_NBYTES = 60000 }; /* fits into a pipe and into a BGZF block */
 
 struct bytes {
         uint8_t data[MAX_NBYTES + 1024];

@@ -1,8 +1,8 @@
 /*
  * Any bytes as a .kc file, opened and read in every way.
  *
- * Checksums would keep a fuzzer out of everything behind them, so half of the inputs (those of odd
- * length) have theirs put right first, as far as the structure can be followed.
+ * Checksums would keep a fuzzer out of all code that runs after they are verified, so those of half
+ * of the inputs (of odd length) are corrected first, as far as the structure can be followed.
  */
 #include "io/store/file.h"
 #include "tests/io/store/store_seal.h"
@@ -30,7 +30,7 @@ static void walk(struct kc_store *store, const uint64_t *from, const uint64_t *t
         kc_cursor_close(cursor);
 }
 
-/* K-mers of the first blocks, the next higher ones, and one far off. */
+/* Look up k-mers of the first block, k-mers just above them, and k-mers far away. */
 static void look_up(struct kc_store *store)
 {
         struct kc_cursor *cursor = NULL;
@@ -69,7 +69,7 @@ static void ignore(void *ctx)
         (void)ctx;
 }
 
-/* The runs merged, and the file less itself, of which nothing may be left. */
+/* Merge the runs; and subtract the file from itself, which must leave nothing. */
 static void combine(struct kc_store *store, bool sound)
 {
         struct kc_store *const stores[] = { store, store };

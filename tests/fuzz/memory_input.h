@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* A file that holds these bytes, by its descriptor. */
+/* Returns the descriptor of a file that holds these bytes. */
 static inline int memory_file(const uint8_t *data, size_t size)
 {
         int fd = memfd_create("fuzz", MFD_CLOEXEC);

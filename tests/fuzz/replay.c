@@ -1,10 +1,10 @@
 /*
- * Runs a fuzz target over files that were found before, where there is no libFuzzer; and, if asked,
- * over these files changed at random, which needs no special compiler and reaches less.
+ * Runs a fuzz target over files that were found before, without libFuzzer; and, on request, over
+ * random changes of these files, which needs no special compiler but reaches less code.
  *
  *      replay [--mutate SECONDS SEED SCRATCH] FILE|FOLDER...
  *
- * SCRATCH holds the bytes that the target works on, so that they are there after a crash.
+ * SCRATCH holds the bytes that the target works on, so that they remain after a crash.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -91,7 +91,7 @@ static size_t draw(uint64_t *state, size_t below)
         return below ? (size_t)(*state >> 11) % below : 0;
 }
 
-/* Copy n bytes of another file to `at`, over what is there or before it. */
+/* Insert a part of another file somewhere, or replace the rest of the file by it. */
 static void put_part(struct file *to, const struct file *from, uint64_t *state)
 {
         size_t begin = draw(state, from->n + 1), at = draw(state, to->n + 1);
@@ -129,7 +129,7 @@ static void change(struct file *file, const struct file *other, uint64_t *state)
         }
 }
 
-/* Keep the bytes in a file, then give them to the target in memory that ends where they do. */
+/* Save the bytes to the scratch file, then run the target on a copy of exactly their size. */
 static void run(int scratch, const struct file *file)
 {
         uint8_t *exact = malloc(file->n ? file->n : 1);

@@ -1,5 +1,5 @@
 /*
- * What must hold in a fuzz target, in any build.
+ * A condition that must hold in a fuzz target, checked in every build.
  */
 #ifndef KC_FUZZ_REQUIRE_H
 #define KC_FUZZ_REQUIRE_H

@@ -4,7 +4,7 @@ Libraries report facts: no message outside app/ names an option or a command of 
     messages.py SOURCE
 
 The options are those of the tables in app/. Options of other programs, as in "gzip -t FILE", are
-left alone.
+allowed.
 """
 import pathlib
 import re
@@ -21,7 +21,7 @@ OTHERS = re.compile(r"\b(?:curl|fastq-dump|gzip|head|iconv|samtools|tail|tar|uli
 
 
 def options():
-    """What a message could call an option: -m, --memory, ..."""
+    """All spellings of an option in a message: -m, --memory, ..."""
     names, letters = {"help", "version"}, {"h", "V"}
     for path in files(SOURCE, ["app"]):
         for row in ROW.findall(path.read_text()):

@@ -1,11 +1,11 @@
 """
-One name, one thing: no two types, kernels or exported templates of one name in one library.
+One name, one thing: no two types, kernels or exported templates in one library share a name.
 
     names.py SOURCE
 
-C++ does not notice two types of one name in two files: the linker keeps the template instances of
-one of them for both (the one-definition rule). And two kernels of one name look alike in a profile.
-The libraries kc and kcmaps are linked together and count as one.
+C++ compilers do not notice two types of one name in two files: the linker keeps the template
+instances of one of them for both (the one-definition rule). And two kernels of one name look alike
+in a profile. The libraries kc and kcmaps are linked together and count as one.
 """
 import collections
 import pathlib

@@ -1,5 +1,5 @@
 """
-Hold the includes against the table of rooms in docs/design.md.
+Check the includes against the table of rooms in docs/design.md.
 
     rooms.py SOURCE
 

@@ -1,4 +1,4 @@
-"""The sources that the tests of the house walk: files, comments and string literals."""
+"""What the tests in this folder read of the sources: files, comments and string literals."""
 import re
 
 LIBRARIES = ("base", "cpu", "gpu", "io", "kmer")
@@ -7,7 +7,7 @@ SUFFIXES = {".c", ".h", ".cu", ".cuh"}
 
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 LITERAL = r'"(?:[^"\\\n]|\\.)*"'
-# A macro or PRIu64 between two literals joins them as well.
+# A macro such as PRIu64 between two literals joins them, too.
 JOINED = rf"{LITERAL}(?:\s*(?:[A-Z]\w+\s*)?{LITERAL})*"
 
 
@@ -24,7 +24,7 @@ def without_comments(path):
 
 
 def literals(path):
-    """The file's string literals, without their quotes; adjacent ones are one."""
+    """The file's string literals, without their quotes; adjacent ones are joined."""
     for joined in re.findall(JOINED, path.read_text()):
         pieces = re.findall(LITERAL, joined)
         yield "".join(piece[1:-1] for piece in pieces).replace('\\"', '"')

@@ -1,5 +1,5 @@
 /*
- * Texts to compress, from a seed: like reads, like nothing, like all the same.
+ * Texts to compress, made from a seed: FASTQ, random bytes, or one byte repeated.
  */
 #ifndef KC_TESTS_IO_INFLATE_GZIP_TEXTS_H
 #define KC_TESTS_IO_INFLATE_GZIP_TEXTS_H
@@ -12,17 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h> /* wants the ones above */
+#include <cmocka.h> /* must come after those above */
 
 #include "tests/random.h"
 
 struct buffer {
         uint8_t *data;
         size_t n;
-        size_t room; /* for put(): bytes at data, if it is known */
+        size_t room; /* for put(): allocated bytes; 0 if unknown */
 };
 
-/* Zeros, one more than asked for: a text is a string, too. */
+/* Zeroed memory, one byte more than nbytes, so that a text is also a string. */
 static inline void *alloc(size_t nbytes)
 {
         void *memory = calloc(nbytes + 1, 1);
@@ -32,7 +32,7 @@ static inline void *alloc(size_t nbytes)
 
 static inline void put(struct buffer *b, const void *data, size_t n)
 {
-        if (b->room < b->n + n + 1) { /* sanitizers copy at every realloc() */
+        if (b->room < b->n + n + 1) { /* with sanitizers every realloc() copies */
                 b->room = 2 * (b->n + n + 1);
                 b->data = realloc(b->data, b->room);
                 assert_non_null(b->data);
@@ -48,7 +48,7 @@ static inline void drop(struct buffer *b)
         *b = (struct buffer){ 0 };
 }
 
-/* Reads of so many bases, the last one cut off. */
+/* n bytes of reads of nbases bases each; the last record is cut off. */
 static inline void fill_fastq(uint8_t *text, size_t n, int nbases, uint64_t *seed)
 {
         char record[512];

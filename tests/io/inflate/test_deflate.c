@@ -1,4 +1,4 @@
-/* The deflate decoder against zlib: what it makes of good streams, and what it refuses. */
+/* The deflate decoder compared with zlib: its output for good streams, and what it refuses. */
 #include "io/inflate/deflate.h"
 #include "tests/io/inflate/gzip_texts.h"
 #include "tests/sampling.h"
@@ -49,7 +49,7 @@ static struct buffer compress_text(const struct buffer *text, int level, int str
         assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
         packed.n -= z.avail_out;
         deflateEnd(&z);
-        /* a block of just the size, so that sanitizers see each byte that is read too far */
+        /* a block of exactly that size, so that sanitizers notice a read past its end */
         uint8_t *exact = malloc(packed.n);
         assert_non_null(exact);
         memcpy(exact, packed.data, packed.n);
@@ -60,7 +60,7 @@ static struct buffer compress_text(const struct buffer *text, int level, int str
 
 /* ---- decoding ---- */
 
-/* A whole stream, in steps of so many bytes of text. */
+/* Inflate a whole stream, `step` bytes of text at a time. */
 static enum kc_deflate_stop inflate_all(const struct buffer *packed, struct buffer *text,
                                         size_t room, size_t step)
 {
@@ -116,7 +116,8 @@ static void find_boundaries(struct blocks *blocks, const struct buffer *packed,
         free(text);
 }
 
-/* From this block on with marks, the rest of the text is what it is once they are replaced. */
+/* Inflating from this block on, with marks for the unknown window, gives the right rest of the text
+ * once the marks are replaced. */
 static void check_unknown_window(const struct buffer *packed, const struct buffer *want,
                                  uint64_t bit, size_t before, size_t step)
 {
@@ -189,7 +190,7 @@ static void test_strategies(void **state)
 
 /* ---- what zlib refuses ---- */
 
-/* Returns zlib's verdict. The text so far is left in *text. */
+/* Returns zlib's verdict; *text receives the text up to there. */
 static bool inflate_zlib(const struct buffer *packed, struct buffer *text, size_t room)
 {
         z_stream z = { .next_in = packed->data, .avail_in = (uInt)packed->n };
@@ -240,7 +241,7 @@ static void test_truncated(void **state)
                 }
 }
 
-/* More input makes up for what was missing, wherever it was missing. */
+/* Wherever the input stops, decoding continues when more arrives. */
 static void test_input_in_pieces(void **state)
 {
         (void)state;
@@ -284,7 +285,7 @@ static void test_flipped_bits(void **state)
                 }
 }
 
-/* Headers out of nothing: codes that are incomplete, or too many, more often than not. */
+/* Random headers: most of their codes are incomplete or oversubscribed. */
 static void test_random_streams(void **state)
 {
         (void)state;
@@ -321,7 +322,7 @@ static void check_finder(enum kind kind, size_t n, int level, int memory)
                 assert_int_equal(key, blocks.bits[b]);
                 for (;;) {
                         at = kc_deflate_find(packed.data, packed.n, at, end);
-                        assert_true(at <= blocks.bits[b]); /* KC_NO_BLOCK is not */
+                        assert_true(at <= blocks.bits[b]); /* KC_NO_BLOCK would be larger */
                         if (at++ == blocks.bits[b])
                                 break;
                         nfalse++;

@@ -1,4 +1,4 @@
-/* Gzip files inflated in pieces, from guesses or without, against zlib. */
+/* Gzip files inflated in pieces, with guesses or without, compared with zlib. */
 #include "io/inflate/gunzip.h"
 #include "tests/io/inflate/gzip_texts.h"
 #include "tests/sampling.h"
@@ -9,7 +9,7 @@
 
 struct packing {
         int level, strategy, memory;
-        bool fields; /* of the header, all of them */
+        bool fields; /* all optional header fields */
         bool flushes;
 };
 
@@ -56,8 +56,8 @@ static struct buffer pack(const struct buffer *text, struct packing packing, siz
 
 struct setting {
         size_t piece_nbytes, max;
-        unsigned guesses; /* of 4, so many are made */
-        int patience;     /* a guess ends when it has asked so often; 0: it does not ask */
+        unsigned guesses; /* for how many of 4 pieces, on average */
+        int patience;     /* a guess gives up the n-th time it asks; 0: it never asks */
 };
 
 static bool gives_up_waiting(const void *ctx)
@@ -66,7 +66,8 @@ static bool gives_up_waiting(const void *ctx)
         return --*left == 0;
 }
 
-/* What a thread sees of the file when it works on a piece; a copy, for sanitizers' sake. */
+/* What a thread sees of the file when it works on a piece; a copy, so that sanitizers notice reads
+ * beyond it. */
 static struct kc_view see(const struct buffer *file, uint64_t from, uint64_t to)
 {
         uint64_t end = to + KC_BLOCK_LOOKAHEAD < file->n ? to + KC_BLOCK_LOOKAHEAD : file->n;
@@ -80,11 +81,11 @@ static struct kc_view see(const struct buffer *file, uint64_t from, uint64_t to)
 struct outcome {
         bool good;
         struct buffer text;
-        size_t nguesses, nright; /* that found a block; that were accepted */
+        size_t nguesses, nright; /* guesses that found a block; that were accepted */
         struct kc_error error;
 };
 
-/* One piece in the file's order. Returns false after a failure. */
+/* Take the next piece in file order. Returns false after a failure. */
 static bool take_piece(struct kc_piece *piece, struct kc_gunzip *gunzip, const struct buffer *file,
                        uint64_t to, size_t max, struct outcome *outcome)
 {
@@ -164,7 +165,7 @@ static void check_file(const struct buffer *text, const struct buffer *file)
         }
 }
 
-/* Of FASTQ all guesses are right, but where the window is short. */
+/* In FASTQ all guesses are right, except perhaps where the window is short. */
 static void test_guesses(void **state)
 {
         (void)state;
@@ -242,7 +243,7 @@ static void test_truncated(void **state)
         drop(&text);
 }
 
-/* Identical text or an error; and the same error whatever is guessed. */
+/* Either the same text or an error; and the same error with or without guesses. */
 static void test_flipped_bits(void **state)
 {
         (void)state;
@@ -270,7 +271,7 @@ static void test_flipped_bits(void **state)
                 drop(&got.text);
                 file.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
         }
-        assert_true(ngood < 100); /* flips that do not matter: of the time, the system */
+        assert_true(ngood < 100); /* flips that do not matter: in the header's time or system */
         drop(&file);
         drop(&text);
 }

@@ -1,6 +1,6 @@
 /*
- * Gzip files through a source of many threads (io/inflate/source_gunzip.c) and of one (ISA-L): the same
- * text, or the same failure.
+ * Gzip files read by many threads (io/inflate/source_gunzip.c) and by one (ISA-L): the same text,
+ * or the same failure.
  */
 #include "base/parallel.h"
 #include "io/inflate/source.h"
@@ -115,7 +115,7 @@ static struct buffer pack_one_block(const struct buffer *text)
 struct outcome {
         struct kc_source *source;
         struct kc_chunk chunks[NTHREADS];
-        struct buffer *parts; /* by number */
+        struct buffer *parts; /* by the chunk's number */
         struct kc_error *errors;
         atomic_size_t nparts, input_nbytes;
 };
@@ -137,7 +137,7 @@ static enum kc_status drain(void *ctx, int worker, struct kc_error *err)
         return KC_OK;
 }
 
-/* The text up to the first failure, and that. */
+/* Returns the text up to the first failure; *error receives the failure. */
 static struct buffer read_file(const struct buffer *file, int nthreads, size_t chunk_nbytes,
                                struct kc_error *error)
 {
@@ -250,7 +250,7 @@ static void test_other_texts(void **state)
         }
 }
 
-/* A thousandfold expansion: chunks stay small, and what follows is right. */
+/* A thousandfold expansion: chunks stay small, and the text after it is right. */
 static void test_zeros(void **state)
 {
         (void)state;
@@ -310,7 +310,7 @@ static void test_members(void **state)
         drop(&text);
 }
 
-/* Even one byte behind the last member, at the end of a file that is inflated in parallel. */
+/* Even one byte after the last member is reported if the file is inflated in parallel. */
 static void test_trailing(void **state)
 {
         (void)state;
@@ -333,7 +333,7 @@ static void test_trailing(void **state)
         drop(&text);
 }
 
-/* Every field, and a name and a comment of many regions. */
+/* Every combination of header fields; the name and the comment span many regions. */
 static void test_headers(void **state)
 {
         (void)state;
@@ -364,7 +364,7 @@ static void test_headers(void **state)
         drop(&text);
 }
 
-/* The offset in the message of invalid data may differ: ISA-L has read ahead. */
+/* The offset in a message about invalid data may differ, because ISA-L reads ahead. */
 static void assert_same_message(const char *got, const char *want)
 {
         if (strstr(want, "invalid compressed data") != NULL)
@@ -422,7 +422,7 @@ static void test_flipped_bits(void **state)
                 ngood += check_damaged(&file, &text, 700);
                 file.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
         }
-        assert_true(ngood < 50); /* flips that do not matter: of the time, the system */
+        assert_true(ngood < 50); /* flips that do not matter: in the header's time or system */
         drop(&file);
         drop(&text);
 }

@@ -21,7 +21,7 @@ static inline struct buffer read_file(const char *path)
         return bytes;
 }
 
-/* What gzip or BGZF holds. */
+/* The text of gzip or BGZF data. */
 static inline struct buffer inflate_all(const struct buffer *packed)
 {
         const char *path = scratch_path("packed");

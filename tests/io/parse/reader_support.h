@@ -1,6 +1,6 @@
 /*
- * For the tests of the reader: reads made up at random, written in every format and compression,
- * and what the reader makes of a file, reduced to something that can be compared.
+ * For the tests of the reader: random reads, written in every format and compression, and the
+ * reader's results, reduced to something that can be compared.
  */
 #ifndef KC_TESTS_IO_PARSE_READER_SUPPORT_H
 #define KC_TESTS_IO_PARSE_READER_SUPPORT_H
@@ -20,7 +20,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include <cmocka.h> /* wants the ones above */
+#include <cmocka.h> /* must come after those above */
 
 #include "tests/files.h"
 #include "tests/random.h"
@@ -292,7 +292,7 @@ static inline void zstd_frame(struct buffer *out, const void *data, size_t n)
         free(packed);
 }
 
-/* text, packed; pieces of `piece` bytes become members, blocks or frames of their own. */
+/* Compress the text; each `piece` bytes become a member, block or frame of their own. */
 static inline struct buffer pack_text(const struct buffer *text, enum packing packing, size_t piece)
 {
         struct buffer out = { 0 };
@@ -367,7 +367,7 @@ static inline void free_reads(struct reads *reads)
 
 struct layout {
         bool fasta;
-        size_t width; /* letters a line; 0: all on one */
+        size_t width; /* letters in a line; 0: all in one */
         bool crlf;
         bool plus_name; /* FASTQ: the name again on the '+' line */
         bool no_final_eol;
@@ -416,7 +416,7 @@ static inline struct buffer format_reads(const struct reads *reads, const struct
         return b;
 }
 
-/* What reading these must give. */
+/* The outcome that reading these must have. */
 static inline struct outcome expect_reads(const struct reads *reads, bool qualities,
                                           const struct setting *setting)
 {
@@ -452,7 +452,7 @@ static inline void assert_outcome(const struct outcome *got, const struct outcom
         assert_int_equal(got->digest.sum, want->digest.sum);
 }
 
-/* A failure that names the file's problem. */
+/* Reading failed because of the input, and the message contains part. */
 static inline void assert_refused(const struct outcome *got, const char *part)
 {
         if (got->status != KC_EINPUT || strstr(got->message, part) == NULL)

@@ -39,7 +39,7 @@ static struct buffer sam_text(size_t copies)
         return b;
 }
 
-/* Whether the i-th base as sequenced has a quality under 20: '#' in the file, turned. */
+/* Whether base i of the read as sequenced has a quality below 20: '#' at its place in the file. */
 static bool is_low(const struct stored *r, size_t i)
 {
         size_t n = strlen(r->seq);
@@ -104,7 +104,7 @@ static void test_kinds(void **state)
         }
 }
 
-/* `samtools view x.bam` prints no header: that will do for reads that are not aligned. */
+/* `samtools view x.bam` prints no header: unaligned reads do not need one. */
 static void test_sam_without_header(void **state)
 {
         (void)state;
@@ -155,7 +155,7 @@ static void test_truncated(void **state)
         drop(&sam);
 }
 
-/* SAM within gzip that is not BGZF. */
+/* SAM in gzip that is not BGZF. */
 static void test_sam_in_gzip(void **state)
 {
         (void)state;
@@ -203,7 +203,7 @@ static size_t last_block(const struct buffer *bam)
         return at;
 }
 
-/* Cut within a block, cut between two, and with something after the end. */
+/* A file cut within a block, one cut between two, and one with something after its end. */
 static void test_bam_messages(void **state)
 {
         (void)state;
@@ -290,7 +290,7 @@ static void test_cram_messages(void **state)
                  hts_version());
         refuse(&cram, cram.n, want);
         cram.data[4] = 3;
-        /* The reads' container lies behind the header's; its blocks fill it to its end. */
+        /* The reads' container follows the header's; its blocks fill it to its end. */
         size_t ndamaged = 0;
         for (size_t at = cram.n / 3; at < cram.n - END_NBYTES; at += 7) {
                 struct setting setting = { .k = 3, .nworkers = 1 + (int)(at % 3) };
@@ -298,7 +298,7 @@ static void test_cram_messages(void **state)
                 struct outcome got = read_bytes(&cram, &setting);
                 if (got.status != KC_OK)
                         assert_refused(&got, "-input is corrupt: damaged CRAM container at byte ");
-                else /* what holds neither flags nor bases is not decoded */
+                else /* blocks that hold neither flags nor bases are not decoded */
                         assert_int_equal(got.totals.nreads, 600);
                 ndamaged += got.status != KC_OK;
                 cram.data[at] ^= 0x10;
@@ -333,7 +333,7 @@ static void test_cram_without_reference(void **state)
         drop(&sam);
 }
 
-/* For LeakSanitizer: htslib 1.16 forgets a container of which a slice is damaged. */
+/* For LeakSanitizer: htslib 1.16 does not free a container if one of its slices is damaged. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {

@@ -1,4 +1,4 @@
-/* Damaged and foreign input: always an error that says where, never a short count. */
+/* Damaged and foreign input: always an error that says where, never an incomplete count. */
 #include "tests/io/parse/reader_support.h"
 
 static const struct setting plain_setting = { .k = 5, .nworkers = 1, .chunk_nbytes = 100 };
@@ -81,7 +81,7 @@ static void test_truncated_text(void **state)
                 }
 }
 
-/* Every bit of a compressed file matters, but for header fields that say nothing about the text. */
+/* Every bit of a compressed file matters, except in header fields that do not concern the text. */
 static void test_flipped_bits(void **state)
 {
         (void)state;
@@ -107,7 +107,7 @@ static void test_flipped_bits(void **state)
         drop(&text);
 }
 
-/* The bytes behind the deflate data are CRC32 and length: each must be checked. */
+/* The bytes after the deflate data are CRC32 and length: each must be checked. */
 static void test_wrong_trailer(void **state)
 {
         (void)state;
@@ -125,7 +125,7 @@ static void test_wrong_trailer(void **state)
         drop(&text);
 }
 
-/* Read bytes by one thread and by three, of which three inflate a gzip stream together. */
+/* Read bytes with one thread and with three, which inflate a gzip stream together. */
 static void refuse_bytes(const struct buffer *bytes, const char *part)
 {
         for (int t = 1; t <= 3; t += 2) {
@@ -136,7 +136,7 @@ static void refuse_bytes(const struct buffer *bytes, const char *part)
         }
 }
 
-/* What follows compressed data is an error that says how much it is and where. */
+/* Bytes after compressed data are an error; the message says how many they are and where. */
 static void check_trailing(enum packing packing, const char *format)
 {
         static const char junk[] = "not part of any compressed file, and longer than any header";
@@ -167,7 +167,7 @@ static void test_trailing(void **state)
         check_trailing(ZSTD, "zstd");
 }
 
-/* Zeros to the end of the file are the padding of tapes; with anything behind them they are not. */
+/* Zeros up to the end of the file are padding, as on tapes; zeros before anything else are not. */
 static void check_padding(enum packing packing)
 {
         static const char zeros[600] = { 0 };
@@ -201,7 +201,7 @@ static void test_padding(void **state)
         check_padding(BLOCKS);
 }
 
-/* The beginning of another member is no trailing data: the file is truncated. */
+/* The beginning of another member is not trailing data: the file is truncated. */
 static void test_cut_member(void **state)
 {
         (void)state;
@@ -244,7 +244,7 @@ static void test_bgzf_without_end(void **state)
         drop(&text);
 }
 
-/* BGZF, then gzip, then BGZF: all of it is one gzip file. */
+/* BGZF, then gzip, then BGZF: together they are one gzip file. */
 static void test_bgzf_and_gzip(void **state)
 {
         (void)state;
@@ -315,19 +315,19 @@ static void test_bad_records(void **state)
         refuse_text("; only\nACGT\n", "record 1 has no '>' line");
 }
 
-/* A wrong record hidden among strict ones: the lines count right, the lengths do not. */
+/* A wrong record hidden among strict ones: the number of lines is right, the lengths are not. */
 static void test_quality_swallows(void **state)
 {
         (void)state;
         refuse_text("@a\nACGTACGTAC\n+\nIIIIII\n@bc\nACGT\n+\nIIII\n@d\nAC\n+\nII\n",
                     "record 1 has 10 bases but 6 quality letters");
-        /* five lines each, one letter short: the line end in their midst could pass for it */
+        /* five lines each, one letter short: the line end within could pass for that letter */
 #define SHORT_RECORD "@a\nACGTACGTAC\n+\nIIII\nIIIII\n"
         refuse_text(SHORT_RECORD SHORT_RECORD SHORT_RECORD SHORT_RECORD,
                     "record 1 has 10 bases but 4 quality letters");
 }
 
-/* Blanks are letters within a line but not at its end; they explain lengths that differ. */
+/* Blanks are letters within a line but not at its end; the message names them if lengths differ. */
 static void test_blanks(void **state)
 {
         (void)state;
@@ -356,7 +356,7 @@ static void test_blanks(void **state)
 #undef GOOD
 }
 
-/* Whatever the threads and the chunks, the same record is blamed. */
+/* The same record is blamed for any number of threads and any chunk size. */
 static void test_first_error_wins(void **state)
 {
         (void)state;
@@ -382,7 +382,7 @@ enum { MIB = 1 << 20 };
 
 enum { NSHORT = 60000 };
 
-/* A record whose text has nbytes bytes, in lines of this width, and short ones around it. */
+/* A record of nbytes bytes of text, in lines of this width, with short records around it. */
 static struct buffer long_record(size_t nbytes, size_t width)
 {
         struct buffer text = { 0 };
@@ -399,8 +399,8 @@ static struct buffer long_record(size_t nbytes, size_t width)
         return text;
 }
 
-/* Without qualities a record of any length is read. With them, a sequence has to be held, and the
- * message says how long it is and what that takes. */
+/* Without qualities a record of any length is read. With them, a sequence has to be held in memory,
+ * and the message says how long it is and how much memory that takes. */
 static void check_long(size_t nbytes, size_t width)
 {
         struct buffer text = long_record(nbytes, width);
@@ -432,7 +432,7 @@ static void check_piece(const char *text, const char *message)
         assert_refused(&got, message);
 }
 
-/* What is wrong with a record is reported even if the record comes in pieces. */
+/* An error in a record is reported even if the record comes in pieces. */
 static void test_bad_pieces(void **state)
 {
         (void)state;
@@ -451,8 +451,7 @@ static void test_bad_pieces(void **state)
                     "record 1 has the byte 0xe9 in its sequence");
 }
 
-/* More blanks than are kept until the line ends: a FASTQ record is refused, FASTA only counts them.
- */
+/* More blanks than are kept until the line ends: FASTQ is refused, FASTA only counts them. */
 static void test_many_blanks(void **state)
 {
         (void)state;

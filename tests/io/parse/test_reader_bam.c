@@ -109,8 +109,8 @@ static struct buffer make_bam(const size_t *nbases, size_t nrecords, struct shap
         return raw;
 }
 
-/* In blocks of 1 to max bytes of text, of which the first is long enough to show that it is BAM;
- * each is a chunk of its own. */
+/* Pack into BGZF blocks of 1 to max bytes of text, each a chunk of its own. The first one is long
+ * enough to be recognized as BAM. */
 static struct buffer pack_bam(const struct buffer *raw, size_t max, uint64_t seed)
 {
         struct buffer out = { 0 };
@@ -125,7 +125,7 @@ static struct buffer pack_bam(const struct buffer *raw, size_t max, uint64_t see
         return out;
 }
 
-/* ---- what htslib makes of it ---- */
+/* ---- what htslib reads ---- */
 
 static char complement(char c)
 {
@@ -156,7 +156,7 @@ static void expect_read(struct outcome *want, const bam1_t *b, const struct sett
         free(qual);
 }
 
-/* A regular file through htslib, on one thread. */
+/* What htslib reads from a regular file, with one thread. */
 static struct outcome expect(const struct buffer *bytes, const struct setting *setting)
 {
         struct outcome want = { 0 };
@@ -236,7 +236,7 @@ static void test_random(void **state)
         }
 }
 
-/* Records longer than a chunk; a CIGAR that is too long for its field; many references. */
+/* Records longer than a chunk; a CIGAR too long for its field; many references. */
 static void test_large(void **state)
 {
         (void)state;
@@ -274,7 +274,7 @@ static struct outcome read_pipe(const struct buffer *bytes, const struct setting
         return got;
 }
 
-/* BAM in plain gzip, or not compressed: htslib reads it from pipes; a file needs BGZF's end mark. */
+/* BAM in plain gzip, or not compressed: read from pipes by htslib; a file needs BGZF's end mark. */
 static void test_not_bgzf(void **state)
 {
         (void)state;
@@ -496,7 +496,7 @@ static void test_damaged_header(void **state)
         drop(&raw);
 }
 
-/* Of several damaged places, the first in the file is reported, whichever thread finds it. */
+/* If several places are damaged, the first in the file is reported, whichever thread finds it. */
 static void test_first_damage(void **state)
 {
         (void)state;
@@ -516,7 +516,7 @@ static void test_first_damage(void **state)
         for (int t = 1; t <= 8; t++) {
                 struct setting setting = { .k = 21, .nworkers = t, .chunk_nbytes = 1 };
                 setting.record_max =
-                        t % 2 ? 100 : 0; /* with it, records that are cut come in pieces */
+                        t % 2 ? 100 : 0; /* if set, records that are cut come in pieces */
                 struct buffer bam = pack_bam(&raw, 2000, (uint64_t)t);
                 struct outcome got = read_bytes(&bam, &setting);
                 assert_refused(&got, ": alignment record 41 has a name of length 0");
@@ -551,7 +551,7 @@ static void test_damaged_block(void **state)
         drop(&raw);
 }
 
-/* Two BAM files, one after the other: not BAM. A gzip member after BAM: neither. */
+/* Two BAM files, one after the other, are not BAM; nor is BAM with a gzip member after it. */
 static void test_concatenated(void **state)
 {
         (void)state;
@@ -569,7 +569,7 @@ static void test_concatenated(void **state)
         drop(&raw);
 }
 
-/* With -q, the bases of a record in pieces are held at half a byte each. */
+/* With -q, the bases of a record that comes in pieces take half a byte each. */
 static void test_held(void **state)
 {
         (void)state;

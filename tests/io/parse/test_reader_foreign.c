@@ -1,12 +1,11 @@
-/* Files that are not reads: each is named, with a remedy. And text that is almost as it should be.
- */
+/* Files that are not reads: the message names the format and a remedy. Text with small flaws. */
 #include "tests/io/parse/reader_support.h"
 
 #include "io/input/detect.h"
 
 static const struct setting usual = { .k = 5, .nworkers = 2, .chunk_nbytes = 100 };
 
-/* A message without the file's name, which goes before it. */
+/* want: the message without the file's name, which precedes it. */
 static void assert_message(const struct outcome *got, const char *want)
 {
         const char *name_end = strstr(got->message, "-input");
@@ -121,7 +120,7 @@ static void test_empty(void **state)
         REFUSE(" \n\t\n\r\n", PLAIN, blank);
         REFUSE("\n\n\n\n\n\n", GZIP, blank);
         REFUSE(KC_BOM "\n", PLAIN, blank);
-        for (int i = 0; i < 300000; i++) /* more than is looked at to tell the kind of file */
+        for (int i = 0; i < 300000; i++) /* more than is inspected to tell the kind of file */
                 puts_to(&lines, i % 7 ? "\n" : " \r\n");
         refuse(lines.data, lines.n, PLAIN, blank);
         puts_to(&lines, "no read");

@@ -2,7 +2,7 @@
 #include "tests/io/parse/reader_support.h"
 
 static const size_t chunk_sizes[] = { 64, 100, 257, 4096, 0 };
-static const size_t record_maxima[] = { 0, 1, 90, 2000 }; /* longer ones come in pieces */
+static const size_t record_maxima[] = { 0, 1, 90, 2000 }; /* longer records come in pieces */
 static const int ks[] = { 1, 2, 21, 31, 32, 33, 255 };
 
 static void check_text(const struct buffer *text, const struct reads *reads, bool qualities,
@@ -95,7 +95,7 @@ static void test_fasta(void **state)
         }
 }
 
-/* Spaces and tabs before line ends are part of them, at any cut into chunks. */
+/* Spaces and tabs before a line end belong to it, wherever chunks cut the text. */
 static void test_blanks(void **state)
 {
         (void)state;
@@ -110,7 +110,7 @@ static void test_blanks(void **state)
         }
 }
 
-/* A chromosome on one line, in chunks much smaller than it. */
+/* A chromosome on one line, in much smaller chunks. */
 static void test_fasta_one_line(void **state)
 {
         (void)state;
@@ -199,7 +199,7 @@ static void test_oddities(void **state)
         check_oddity("\n\n>a\nACGTN-*ACG\n", (const char *[]){ "ACGTN-*ACG" }, 1, 3);
 }
 
-/* Records with lines of their own appear in mid-file: what threads guessed ahead is undone. */
+/* Wrapped records begin in mid-file: what threads have parsed ahead on a guess is undone. */
 static void test_fastq_becomes_general(void **state)
 {
         (void)state;

@@ -19,7 +19,7 @@ static void add_outcome(struct outcome *sum, const struct outcome *more)
 
 enum { NFILES = 12 };
 
-/* Files of every kind; their names, and what reading all of them must give. */
+/* Make files of every kind. Returns the outcome that reading all of them must have. */
 static struct outcome make_files(char names[NFILES][64], const struct setting *setting)
 {
         struct outcome want = { 0 };
@@ -150,7 +150,7 @@ static void test_bad_lists(void **state)
 }
 #undef LIST
 
-/* Have standard input be a pipe that somebody else writes bytes to, a few at a time. */
+/* Make standard input a pipe to which another process writes the bytes, a few at a time. */
 static pid_t feed_standard_input(const struct buffer *bytes)
 {
         int ends[2];
@@ -204,7 +204,7 @@ static void test_standard_input(void **state)
         free_reads(&reads);
 }
 
-/* `kcount - < file`, from where the file stands. */
+/* `kcount - < file` reads from the file's current offset. */
 static void test_standard_input_is_file(void **state)
 {
         (void)state;
@@ -245,7 +245,7 @@ static void test_bad_paths(void **state)
         assert_refused(&got, "no input");
 }
 
-/* The first file is good, the second is not: no count. */
+/* All files are good but the last: nothing is counted. */
 static void test_bad_among_good(void **state)
 {
         (void)state;

@@ -1,12 +1,12 @@
 /*
- * For the tests of the store: every way of reading a file, against the set that it holds.
+ * For the tests of the store: every way of reading a file, compared with the set that it holds.
  */
 #ifndef KC_TESTS_IO_STORE_STORE_READING_H
 #define KC_TESTS_IO_STORE_STORE_READING_H
 
 #include "store_support.h"
 
-/* Index of the first k-mer that is not below (or, after, that is above) kmer. */
+/* Index of the first k-mer that is not below kmer or, if after is set, that is above it. */
 static inline size_t lower_bound(const struct pair_set *s, const uint64_t *kmer, bool after)
 {
         size_t i = 0;
@@ -16,7 +16,7 @@ static inline size_t lower_bound(const struct pair_set *s, const uint64_t *kmer,
         return i;
 }
 
-/* ---- reading, against the reference ---- */
+/* ---- reading, compared with the reference ---- */
 
 static inline void check_walk(struct kc_store *store, const struct pair_set *s,
                               const uint64_t *from, const uint64_t *to)
@@ -61,7 +61,7 @@ static inline void check_ranges(struct kc_store *store, const struct pair_set *s
         for (int i = 0; i < 40; i++) {
                 random_kmer(s, &rng, a);
                 random_kmer(s, &rng, b);
-                check_walk(store, s, a, b); /* from above to is empty */
+                check_walk(store, s, a, b); /* empty if a is above b */
                 check_walk(store, s, a, a);
                 check_walk(store, s, NULL, a);
                 check_walk(store, s, a, NULL);
@@ -105,7 +105,7 @@ static inline void check_histogram(struct kc_store *store, const struct pair_set
         free(rows);
 }
 
-/* The parts' walks give all k-mers once. */
+/* Walks over the parts together give each k-mer once. */
 static inline void check_split(struct kc_store *store, const struct pair_set *s, size_t nparts)
 {
         struct kc_error err = { 0 };

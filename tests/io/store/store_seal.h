@@ -1,6 +1,7 @@
 /*
- * Corrects the checksums of a .kc file in memory after it was changed, as far as its structure
- * can be followed, so that a test gets behind them. The bytes may be anything.
+ * Corrects the checksums of a .kc file in memory after a change, as far as its structure can be
+ * followed, so that a test reaches the code that runs after they are verified. The bytes may be
+ * anything.
  */
 #ifndef KC_TESTS_IO_STORE_STORE_SEAL_H
 #define KC_TESTS_IO_STORE_STORE_SEAL_H
@@ -22,7 +23,7 @@ static inline bool is_inside(const struct kc_bytes *b, uint64_t offset, uint64_t
         return offset <= b->n && nbytes <= b->n - offset;
 }
 
-/* Put the checksum right that follows [offset, end), and copy it to *copy, unless that is NULL. */
+/* Correct the checksum at end, which is that of [offset, end), and copy it to copy unless NULL. */
 static inline void seal(struct kc_bytes *b, uint64_t offset, uint64_t end, uint8_t *copy)
 {
         if (offset > end || !is_inside(b, end, 8))
@@ -33,7 +34,7 @@ static inline void seal(struct kc_bytes *b, uint64_t offset, uint64_t end, uint8
                 memcpy(copy, &checksum, sizeof checksum);
 }
 
-/* A page and its blocks. copy: of the page's checksum, or NULL. */
+/* A page and its blocks. copy: where the page's checksum is copied to, or NULL. */
 static inline void seal_page(struct kc_bytes *b, uint64_t offset, uint64_t nentries, int nw,
                              bool linked, uint8_t *copy)
 {
@@ -64,7 +65,7 @@ static inline void seal_run(struct kc_bytes *b, const struct kc_run *run, int nw
         }
 }
 
-/* The blocks and pages of a footer that lies in the file. */
+/* The blocks and pages of the footer at offset. */
 static inline void seal_runs(struct kc_bytes *b, uint64_t offset, uint64_t nbytes, int nw)
 {
         const struct kc_file_shape shape = { "", b->n, offset, nw };
@@ -92,14 +93,14 @@ static inline void seal_footers(struct kc_bytes *b, int nw)
                 if (memcmp(head.magic, KC_FOOTER_MAGIC, sizeof head.magic) != 0 ||
                     head.nbytes < sizeof head || !is_inside(b, at, head.nbytes))
                         continue;
-                seal(b, at, at + head.nbytes - 8, NULL); /* else it would not be parsed */
+                seal(b, at, at + head.nbytes - 8, NULL); /* otherwise it would not be parsed */
                 seal_runs(b, at, head.nbytes, nw);
                 seal(b, at, at + head.nbytes - 8, NULL);
         }
 }
 
 /* An empty reference stays empty, as in files of earlier versions, and one that ends with ~0 stays
- * wrong: its footer is searched for. */
+ * wrong, so that the reader has to search for its footer. */
 static inline void seal_ref(const struct kc_bytes *b, struct kc_footer_ref *ref)
 {
         if (kc_footer_ref_is_empty(ref) || ref->ref_checksum == UINT64_MAX)

@@ -1,6 +1,6 @@
 /*
- * Sets of k-mers with counts, as lists in which each count is looked up by itself; and .kc files of
- * them, of several runs and with tombstones.
+ * Sets of k-mers with counts, as lists in which each count is looked up by itself; and .kc files
+ * made of them, with several runs and with tombstones.
  */
 #ifndef KC_TESTS_IO_STORE_STORE_SETS_H
 #define KC_TESTS_IO_STORE_STORE_SETS_H
@@ -11,7 +11,7 @@ enum { MAX_FILES = 4, NTHREADS = 3 };
 
 /* ---- sets ---- */
 
-/* The count of a k-mer, 0 where it is not there. */
+/* The count of a k-mer, 0 if it is absent. */
 static inline uint32_t count_in(const struct pair_set *s, const uint64_t *kmer)
 {
         size_t low = 0, high = s->n;
@@ -63,7 +63,7 @@ static inline struct pair_set all_kmers(const struct pair_set *sets, size_t nset
         return all;
 }
 
-/* Some k-mers of s and some others; counts anew. */
+/* Some k-mers of s and some others, all with new counts. */
 static inline struct pair_set relative(const struct pair_set *s, size_t nothers, uint64_t seed)
 {
         struct pair_set others = make_set(s->k, s->stranded, nothers, seed);
@@ -79,7 +79,7 @@ static inline struct pair_set relative(const struct pair_set *s, size_t nothers,
         return r;
 }
 
-/* Into set: older, then a run of tombstones or of counts. */
+/* Set *older to what a file holds after newer is appended to it as tombstones or as counts. */
 static inline void model_append(struct pair_set *older, const struct pair_set *newer,
                                 bool tombstones)
 {

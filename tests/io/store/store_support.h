@@ -100,7 +100,7 @@ static inline uint64_t count_unique(const struct pair_set *s)
         return nunique;
 }
 
-/* A part in a single call, as it is. */
+/* Put a part in a single call, unfiltered. */
 static inline enum kc_status put_part(const struct kc_run_sink *sink, uint64_t part,
                                       const uint64_t *kmers, const uint32_t *counts, size_t n,
                                       struct kc_error *err)
@@ -131,7 +131,7 @@ static inline enum kc_status put_filtered(const struct kc_run_sink *sink, uint64
         return status;
 }
 
-/* A set in random parts of random calls, given by several threads. */
+/* Several threads put a set as random parts, each in random calls. */
 struct feed {
         const struct pair_set *set;
         struct kc_run_sink sink;
@@ -169,7 +169,7 @@ static inline void cancel_feed(void *ctx)
         f->sink.cancel(f->sink.ctx);
 }
 
-/* mean_part: pairs in a part on the average; parts may be empty. */
+/* mean_part: average number of pairs in a part; parts may be empty. */
 static inline enum kc_status feed_set(const struct pair_set *s, struct kc_run_sink sink,
                                       int nthreads, size_t mean_part, uint64_t seed,
                                       struct kc_error *err)
@@ -202,7 +202,7 @@ static inline struct kc_store_origin make_origin(uint64_t nkmers)
                                          .nkmers = nkmers };
 }
 
-/* What a commit reports is what the file says when it is opened again. */
+/* What a commit reports is what the file contains when it is opened again. */
 static inline void check_written(const struct kc_store_written *written, const char *path)
 {
         const struct kc_store_info *w = &written->info;
@@ -271,8 +271,7 @@ static inline int enter_folder(void **state)
         return mkdtemp(folder) == NULL || chdir(folder) != 0;
 }
 
-/* The same in memory, where there is such a place: for tests that write and flush files by the
- * thousand. */
+/* The same in memory if /dev/shm exists: for tests that write and flush thousands of files. */
 static inline int enter_memory(void **state)
 {
         static char folder[] = "/dev/shm/kcount-test-store-XXXXXX";

@@ -1,5 +1,5 @@
 /*
- * The store, whole: what is written comes back through every way of reading, and the bytes depend
+ * The store as a whole: every way of reading returns what was written, and the file's bytes depend
  * on nothing but the pairs.
  */
 #include "store_reading.h"
@@ -106,7 +106,7 @@ static void test_info(void **state)
         unlink("s.kc");
 }
 
-/* Parts, calls and threads leave no trace. */
+/* Parts, calls and threads do not affect the bytes. */
 static void test_bytes(void **state)
 {
         (void)state;

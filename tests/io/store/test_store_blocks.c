@@ -1,6 +1,6 @@
 /*
- * Runs that come as blocks: the file is the same byte for byte as from pairs, and blocks that
- * cannot be are refused.
+ * Runs that come as blocks: the file is byte for byte the same as from pairs, and impossible blocks
+ * are refused.
  */
 #include "store_support.h"
 
@@ -23,11 +23,11 @@ struct run {
         uint32_t min, max;
         struct part *parts;
         size_t nparts;
-        size_t begin, end; /* of the kept pairs that are in no block yet */
+        size_t begin, end; /* the kept pairs that are in no block yet */
         struct pair_set kept;
 };
 
-/* Take pairs [begin, end) of the set: tally them, keep what passes. */
+/* Take pairs [begin, end) of the set: tally them, and keep those that pass the filter. */
 static void take_pairs(struct run *run, struct part *part, size_t begin, size_t end)
 {
         const struct pair_set *s = run->set;
@@ -98,7 +98,7 @@ static void make_part(struct run *run, struct part *part, size_t begin, size_t e
         part->blocks.big_counts = part->big_counts;
 }
 
-/* The set in parts of up to 2 * mean_part pairs; one at least. */
+/* The set in at least one part, each of up to 2 * mean_part pairs. */
 static struct run make_run(const struct pair_set *s, uint32_t min, uint32_t max, size_t mean_part,
                            uint64_t seed)
 {
@@ -237,7 +237,7 @@ static void test_threads(void **state)
         free_set(&s);
 }
 
-/* A run of blocks may follow one of pairs, but a run is one or the other. */
+/* A run of blocks may follow one of pairs, but one run cannot mix them. */
 static void test_forms(void **state)
 {
         (void)state;
@@ -267,7 +267,7 @@ static void test_forms(void **state)
         unlink("s.kc");
 }
 
-/* Blocks that an engine at fault could give; each changes what was right. */
+/* Wrong blocks that a faulty engine could give; each is made from right ones. */
 enum fault {
         NO_FAULT,
         PART_TWICE,
@@ -367,7 +367,7 @@ static void test_refused(void **state)
         free_set(&s);
 }
 
-/* Counts that do not go with the blocks show at the end. */
+/* Tallies that do not match the blocks are noticed at the commit. */
 static void test_wrong_tally(void **state)
 {
         (void)state;
@@ -379,7 +379,7 @@ static void test_wrong_tally(void **state)
                 struct kc_store_writer *w = NULL;
                 struct kc_error err = { 0 };
                 struct run run = make_run(&s, 0, 0, 5000, 1);
-                run.parts[0].rows[2]--; /* two k-mers seen once for one seen twice: the same sum */
+                run.parts[0].rows[2]--; /* two seen once in place of one seen twice: the same sum */
                 run.parts[0].rows[1] += wrong == 0 ? 2 : 1;
                 assert_ok(kc_store_create(&w, "s.kc", &options, &err), err);
                 struct block_feed f = { .run = &run, .sink = kc_store_sink(w) };

@@ -1,6 +1,6 @@
 /*
- * What checksums cannot find: files that are whole, but wrong in what they say. And files that
- * have grown after docs/format.md, "Growing a file".
+ * What checksums cannot find: files that are intact but whose contents are wrong. And files that
+ * have grown as docs/format.md, "Growing a file", describes.
  */
 #include "store_support.h"
 
@@ -114,7 +114,7 @@ static void test_histogram(void **state)
         assert_check_says(NULL);
         for (uint64_t c = 0; c < 3; c++)
                 assert_int_equal(im.rows[c].count, c + 1);
-        im.rows[0].ndistinct++; /* the same number and sum, otherwise spread */
+        im.rows[0].ndistinct++; /* the same number and sum, but other counts */
         im.rows[1].ndistinct -= 2;
         im.rows[2].ndistinct++;
         store_image(&im);
@@ -175,7 +175,7 @@ static void store_block(struct first_block *b, struct image *im)
         write_file("s.kc", im->bytes, im->nbytes);
 }
 
-/* Two k-mers that differ in their low bits only change places. */
+/* Swap two k-mers that differ only in their low bits. */
 static void test_order(void **state)
 {
         (void)state;
@@ -195,7 +195,7 @@ static void test_order(void **state)
         free_image(&im);
 }
 
-/* A block's last k-mer is the next block's first, too. */
+/* A block's last k-mer is also the next block's first. */
 static void test_overlap(void **state)
 {
         (void)state;
@@ -258,7 +258,7 @@ static void test_footer(void **state)
         free_image(&im);
 }
 
-/* A second footer behind the first; its reference complete, not yet written, or torn. */
+/* A second footer after the first; its reference is not yet written, complete, or torn. */
 static void test_grown(void **state)
 {
         (void)state;

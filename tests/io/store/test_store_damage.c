@@ -66,7 +66,7 @@ static void free_states(struct state *states, int n)
         unlink("s.kc");
 }
 
-/* ---- what a file gives ---- */
+/* ---- what can be read from a file ---- */
 
 static bool is_same(const struct pair_set *a, const struct pair_set *b)
 {
@@ -115,7 +115,7 @@ static bool warns(void)
         return warned;
 }
 
-/* The next append loses nothing, and leaves nothing to mend. */
+/* The next append loses nothing, and nothing needs mending after it. */
 static void assert_grows(const struct state *state, const char *what)
 {
         struct state after = { .model = copy_set(&state->model) };
@@ -210,7 +210,7 @@ static void wipe_references(struct state *state)
         uint8_t good[2 * REF_NBYTES], *refs = state->bytes + REFS_AT;
         memcpy(good, refs, sizeof good);
         for (int wiped = 1; wiped < 4; wiped++)
-                for (int value = 0; value < 512; value += 255) { /* the last: damage, not zeros */
+                for (int value = 0; value < 512; value += 255) { /* 510: damage one bit instead */
                         for (int i = 0; i < 2; i++)
                                 if (wiped >> i & 1 && value < 256)
                                         memset(refs + i * REF_NBYTES, value, REF_NBYTES);
@@ -288,7 +288,7 @@ static void test_footer_and_reference(void **unused)
         free_states(states, 2);
 }
 
-/* A footer that is found, and bytes after it: a killed append, or a run whose footer is lost. */
+/* Bytes after the footer that is found: a killed append, or a run whose footer is lost. */
 static void test_found_with_tail(void **unused)
 {
         (void)unused;
@@ -322,7 +322,7 @@ static void make_old(struct state *state)
         free_set(&s);
 }
 
-/* Only the reference to the old footer was written; the other is mended first. */
+/* An old file's second reference is empty; an append writes it first, and may be killed then. */
 static void test_old_mended(void **unused)
 {
         (void)unused;
@@ -346,7 +346,7 @@ static void test_old_mended(void **unused)
         free_states(&old, 1);
 }
 
-/* A torn append to an old file, and one that was killed earlier. */
+/* An append to an old file: torn in its reference, and killed before that. */
 static void test_old_appended(void **unused)
 {
         (void)unused;
@@ -365,7 +365,7 @@ static void test_old_appended(void **unused)
         for (size_t nwritten = 0; nwritten <= REF_NBYTES; nwritten++)
                 tear(&mended, new, nwritten);
 
-        /* blocks of an append by an old version, or a run whose reference was wiped */
+        /* a tail: blocks of an old version's append, or a run whose reference was wiped */
         uint8_t *bytes = malloc(new->nbytes);
         assert_non_null(bytes);
         memcpy(bytes, new->bytes, new->nbytes);
@@ -390,7 +390,7 @@ static void test_old_appended(void **unused)
 
 /* ---- mended before anything is appended ---- */
 
-/* An append that is killed before its footer is written leaves no doubt about what is in force. */
+/* After an append that is killed before its footer is written, it is certain what is in force. */
 static void begin_and_kill(const struct state *state)
 {
         struct kc_error err = { 0 };
@@ -438,7 +438,7 @@ static void test_mended_first(void **unused)
 
 /* ---- every byte ---- */
 
-/* Flip bits of every byte: what is read is right, or reading or checking fails. */
+/* Flip bits of every byte: either the pairs read are right, or reading or checking fails. */
 static void flip_everywhere(struct state *state, uint8_t mask, size_t *nunnoticed)
 {
         FILE *f;
@@ -470,7 +470,7 @@ static void flip_everywhere(struct state *state, uint8_t mask, size_t *nunnotice
         fclose(f);
 }
 
-/* Only earlier footers than the one in force are never read. */
+/* The bytes that are never read: only the footers before the one in force. */
 static size_t unused_nbytes(struct state *states, int n)
 {
         size_t nbytes = 0;

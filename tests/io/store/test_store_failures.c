@@ -1,6 +1,6 @@
 /*
  * The store when things go wrong: damaged files, full disks, engines that fail or break their
- * contract, targets that exist. Whatever happens, there is an error, and no file is left behind.
+ * contract, targets that exist. In every case there is an error, and no file is left behind.
  */
 #include "store_support.h"
 
@@ -24,7 +24,7 @@ static int nfiles_here(void)
 
 /* ---- damaged files ---- */
 
-/* Read everything there is; the first error. */
+/* Read everything; returns the first error. */
 static enum kc_status read_all(const char *path, struct kc_error *err)
 {
         struct kc_store *store = NULL;
@@ -83,7 +83,7 @@ static void test_truncated(void **state)
         unlink("t.kc");
 }
 
-/* Any single bit is noticed. */
+/* Any single flipped bit is noticed. */
 static void test_flipped(void **state)
 {
         (void)state;
@@ -155,7 +155,7 @@ static enum kc_status create(struct kc_store_writer **w, const char *path, bool 
         struct kc_store_options options = { .k = 31, .replace = replace };
         *w = NULL;
         enum kc_status status = kc_store_create(w, path, &options, &err);
-        if (status != KC_OK) /* of a link, the file behind it is named */
+        if (status != KC_OK) /* for a link, the message names the file that it leads to */
                 assert_true(strstr(err.message, path) || strstr(err.message, "new.kc"));
         return status;
 }
@@ -173,7 +173,7 @@ static void test_targets(void **state)
         assert_int_equal(create(&w, "old.kc", false), KC_EEXIST);
         assert_int_equal(nfiles_here(), 1);
 
-        /* replaced only at the end, given up: as it was */
+        /* replaced only by the commit; aborted, it is as it was */
         assert_int_equal(create(&w, "old.kc", true), KC_OK);
         assert_in_range(nfiles_here(), 1, 2); /* see test_new_file */
         kc_store_abort(w);
@@ -184,7 +184,7 @@ static void test_targets(void **state)
         free(data);
         assert_int_equal(nfiles_here(), 1);
 
-        /* a file that came up meanwhile */
+        /* a file that another program creates in the meantime */
         assert_int_equal(create(&w, "new.kc", false), KC_OK);
         write_file("new.kc", "precious", 8);
         assert_int_equal(kc_store_commit(w, &origin, NULL, &err), KC_EEXIST);
@@ -234,7 +234,7 @@ static void limit_file_size(rlim_t nbytes)
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-/* No room: in the blocks, or only at the end. */
+/* The disk is full: at the blocks, or only at the end. */
 static void test_full(void **state)
 {
         (void)state;
@@ -281,7 +281,7 @@ static void test_identity(void **state)
         assert_int_equal(kc_store_commit(w, &origin, NULL, &err), KC_ECORRUPT);
         assert_int_equal(nfiles_here(), 0);
 
-        origin.nsaturated = 1; /* with which it holds */
+        origin.nsaturated = 1; /* which makes the totals add up */
         err = (struct kc_error){ 0 };
         assert_int_equal(create(&w, "s.kc", true), KC_OK);
         assert_ok(feed_set(&s, kc_store_sink(w), 1, 3000, 1, &err), err);
@@ -307,7 +307,7 @@ static void assert_put_fails(const uint64_t *kmers, const uint32_t *counts, size
         assert_int_equal(nfiles_here(), 0);
 }
 
-/* An engine at fault must not get a wrong file written. */
+/* A faulty engine must not cause a wrong file to be written. */
 static void test_contract(void **state)
 {
         (void)state;

@@ -75,7 +75,7 @@ static size_t block_nbytes(const struct image *im, size_t block)
         return im->offsets[block + 1] - im->offsets[block];
 }
 
-/* Another block of nbytes, from the given one on; NBLOCKS: there is none. */
+/* The first block of nbytes at or after from, other than but; NBLOCKS if there is none. */
 static size_t find_block_of_size(const struct image *im, size_t from, size_t nbytes, size_t but)
 {
         while (from < NBLOCKS && (from == but || block_nbytes(im, from) != nbytes))
@@ -276,7 +276,7 @@ static void plant_everywhere(const struct image *im, const struct image *from)
         kc_store_close(store);
 }
 
-/* Bytes that begin a word after or before those of the block. */
+/* Replace a block by the bytes of its size that begin one word later or earlier. */
 static void shift_blocks(struct image *im, const struct image *good)
 {
         for (size_t a = 1; a + 1 < NBLOCKS; a += 29) {
@@ -334,7 +334,7 @@ static void test_pages(void **unused)
                         assert_noticed(&im, page * KC_PAGE_NBLOCKS);
                         copy_pages(&im, &good, page);
                 }
-                /* the second one in the place of the first, and vice versa */
+                /* the second page in place of the first, and vice versa */
                 const size_t nbytes = im.pages_end - im.pages[1];
                 memcpy(im.bytes + im.pages[0], good.bytes + good.pages[1], nbytes);
                 assert_noticed(&im, 0);
@@ -362,9 +362,9 @@ static struct pair_set almost(const struct pair_set *s, size_t block)
 }
 
 /*
- * The page of a file that is almost the same: it fits, only one of its blocks is not here, and a
- * lookup of the k-mer that differs would find nothing in the block before, which is sound. Then put
- * that one block here, too, so that page and blocks agree.
+ * Plant the index page of a file that is almost the same. It fits, except that one of its blocks is
+ * not in this file: a lookup of the k-mer that differs would find nothing in the preceding block,
+ * which is sound. Then plant that block, too, so that page and blocks agree.
  */
 static void test_almost_the_same(void **unused)
 {
@@ -394,7 +394,7 @@ static void test_almost_the_same(void **unused)
         free_image(&other);
 }
 
-/* Two runs with equally many k-mers: swap their index pages. */
+/* Swap the index pages of two runs with the same number of k-mers. */
 static void test_runs(void **unused)
 {
         (void)unused;
@@ -467,7 +467,7 @@ static void test_not_linked(void **unused)
         }
 }
 
-/* A full page of a linked run is read into the buffer that held one of a run that is not. */
+/* A full page of a linked run is read into a buffer that held a page of an unlinked run. */
 static void test_full_page_behind_old(void **unused)
 {
         (void)unused;

@@ -1,6 +1,6 @@
 /*
- * Copies of damaged files: sound by themselves, with all that is sound, and with a true account of
- * what is not.
+ * Rescued copies of damaged files: they are sound, hold all that was sound in the file, and what is
+ * reported as lost is correct.
  */
 #include "store_sets.h"
 
@@ -26,7 +26,7 @@ static void note_loss(void *ctx, const struct kc_loss *loss)
         o->nkmers += loss->nkmers;
 }
 
-/* Rescue s.kc to c.kc, and check that. */
+/* Rescue s.kc to c.kc, and check the result. */
 static struct outcome rescue(void)
 {
         struct outcome o = { 0 };
@@ -229,7 +229,7 @@ static void swap_blocks(const struct kc_page *page, size_t a, size_t b)
         free(bytes);
 }
 
-/* Swapped blocks, which the index does not name in these places, are both lost. */
+/* Two swapped blocks are both lost: the index does not expect them in these places. */
 static void test_misplaced(void **state)
 {
         (void)state;
@@ -246,7 +246,7 @@ static void test_misplaced(void **state)
         struct outcome o = rescue();
         assert_int_equal(o.status, KC_OK);
         assert_int_equal(o.nlosses, 2);
-        const uint64_t sum = drop_block(&s, b); /* before a, whose removal would move it */
+        const uint64_t sum = drop_block(&s, b); /* before a, because removing a would move b */
         assert_int_equal(o.lost.sum, sum + drop_block(&s, a));
         assert_int_equal(o.nkmers, 2 * KC_BLOCK_NKMERS);
         check_pairs("c.kc", &s);
@@ -285,7 +285,7 @@ static void test_page(void **state)
         unlink("c.kc");
 }
 
-/* k and strands are found in spite of a damaged header; the copy gets new references. */
+/* k and strandedness are found despite a damaged header; the copy gets new references. */
 static void test_header(void **state)
 {
         (void)state;
@@ -309,7 +309,7 @@ static void test_header(void **state)
         unlink("c.kc");
 }
 
-/* No count is larger than it was, unless tombstones or the newest state are lost. */
+/* No count is larger than it was, unless tombstones or the newest state were lost. */
 static void assert_is_part(const struct runs *r, const struct outcome *o)
 {
         struct kc_error err = { 0 };
@@ -336,7 +336,7 @@ static void assert_is_part(const struct runs *r, const struct outcome *o)
         kc_store_close(store);
 }
 
-/* Damage every byte, and cut the file off everywhere. */
+/* Damage every byte in turn, and truncate the file at every byte. */
 static void test_every_byte(void **state)
 {
         (void)state;
@@ -353,7 +353,7 @@ static void test_every_byte(void **state)
                         assert_is_part(&r, &o);
                 else
                         assert_int_equal(o.status, KC_ECORRUPT);
-                if (at < nbytes) /* an older footer is always left */
+                if (at < nbytes) /* at least one footer is always left */
                         assert_int_equal(o.status, KC_OK);
                 nrescued += o.status == KC_OK;
         }

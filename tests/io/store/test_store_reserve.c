@@ -1,6 +1,6 @@
 /*
- * Large pieces copied into reserved space by many threads: the file is what was written, and has
- * its length.
+ * Large pieces copied into reserved space by many threads: the file holds exactly what was written,
+ * and nothing after it.
  */
 #include "base/parallel.h"
 #include "io/store/output.h"
@@ -22,7 +22,7 @@ static const struct kc_new_file_options plain = { 0 };
 
 enum { NPIECES = 118, NTHREADS = 8 }; /* more than is mapped at a time */
 
-/* Pieces of odd lengths, small ones among them, one behind the other. */
+/* Pieces of odd lengths, some of them small, one after the other. */
 static size_t piece_nbytes(int piece)
 {
         return piece % 3 == 0 ? 1000 : ((size_t)1 << 20) + 8 * (size_t)piece;
@@ -49,7 +49,7 @@ static enum kc_status write_pieces(void *ctx, int worker, struct kc_error *err)
         int piece;
         (void)worker;
         assert_non_null(data);
-        /* the last ones first: nothing says that writing ascends */
+        /* the last ones first: writes need not be in ascending order */
         while (status == KC_OK && (piece = NPIECES - 1 - atomic_fetch_add(&w->next, 1)) >= 0) {
                 memset(data, 1 + piece, piece_nbytes(piece));
                 status = kc_output_pwrite(&w->output, data, piece_nbytes(piece),
@@ -76,7 +76,7 @@ static void check_file(const char *path)
         fclose(file);
 }
 
-/* In a folder on whatever file system the build is on, or in memory. */
+/* folder: on the build's file system, or in memory. */
 static void write_and_check(const char *folder)
 {
         char path[256];
@@ -99,7 +99,7 @@ static void pieces_by_many_threads(void **state)
                 write_and_check("/dev/shm");
 }
 
-/* More may not be reserved than the file may grow to: what is ahead is not needed. */
+/* No more may be reserved than the file may grow to; failing to reserve ahead is no error. */
 static void a_limit_on_the_size_is_kept(void **state)
 {
         struct rlimit before, limit;
@@ -112,8 +112,8 @@ static void a_limit_on_the_size_is_kept(void **state)
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
 }
 
-/* A file longer than what was written and than what is known to be reserved: what ext4 leaves where
- * the disk was full in the middle. */
+/* A file longer than what was written and what is known to be reserved, as ext4 leaves it if the
+ * disk fills up during a reservation. */
 static void left_by_a_full_disk(const char *folder)
 {
         char path[256], *data = calloc(1, piece_nbytes(1));
@@ -145,7 +145,7 @@ static void a_reservation_that_failed_is_cut_off(void **state)
                 left_by_a_full_disk("/dev/shm");
 }
 
-/* The thread may be at work, or have nothing to do; more than there is room for is not begun. */
+/* The thread may be at work or idle; a reservation that is too large is not begun. */
 static void working_ahead_ends_with_the_file(void **state)
 {
         static const uint64_t sizes[] = { 1, (uint64_t)256 << 20, UINT64_MAX / 4 };
@@ -164,7 +164,7 @@ static void working_ahead_ends_with_the_file(void **state)
         }
 }
 
-/* What was there before the first piece stays, whatever was reserved. */
+/* What the file held before the first piece stays, whatever was reserved. */
 static void what_a_file_holds_is_kept(void **state)
 {
         FILE *file = tmpfile();

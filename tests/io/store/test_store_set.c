@@ -1,6 +1,6 @@
 /*
- * Files that grow, tombstones, and set operations: against lists of all k-mers in which each count
- * is looked up by itself.
+ * Files that grow, tombstones, and set operations, compared with lists of all k-mers in which each
+ * count is looked up by itself.
  */
 #include "store_sets.h"
 
@@ -59,7 +59,7 @@ static void test_large_append(void **state)
         check_pairs("c.kc", &model);
         compact_into("s.kc", "d.kc", 4);
         assert_same_files("c.kc", "d.kc");
-        /* the histogram of runs is that of the run they make */
+        /* the histogram of several runs is that of the run that they merge into */
         struct kc_error err = { 0 };
         struct kc_store *runs = open_store("s.kc"), *one = open_store("c.kc");
         struct kc_histogram_row *a, *b;
@@ -78,7 +78,7 @@ static void test_large_append(void **state)
         unlink("d.kc");
 }
 
-/* What a compact file says of its origin: k-mers counted are kept, dropped or saturated. */
+/* The totals of a compacted file: k-mers counted are kept, dropped or saturated. */
 static void test_totals(void **state)
 {
         (void)state;
@@ -89,7 +89,7 @@ static void test_totals(void **state)
         write_set(&a, "s.kc", 1, 700, 1);
         append_set("s.kc", &b, false, 1);
         append_set("s.kc", &c, true, 1);
-        append_set("s.kc", &c, true, 1); /* there is nothing left to remove, nor to count again */
+        append_set("s.kc", &c, true, 1); /* nothing is left to remove, or to count twice */
         append_set("s.kc", &b, false, 1);
         append_set("s.kc", &b, false, 1);
         struct pair_set all = all_kmers((struct pair_set[]){ a, b, c }, 3);
@@ -160,7 +160,7 @@ static void assemble_old(struct kc_words *footer, uint64_t kind, const struct kc
         assert_ok(kc_words_append(footer, records->data, records->n * 8, &err), err);
 }
 
-/* Give the only run of s.kc another kind: a new footer behind the old one. */
+/* Give the only run of s.kc another kind: append a new footer. */
 static void set_kind_in(bool old_footer, uint64_t kind)
 {
         size_t nbytes;
@@ -202,7 +202,7 @@ static void assert_kind_refused(const struct pair_set *s, bool old_footer, uint6
         assert_int_equal(kc_store_open(&store, "s.kc", NULL), KC_ECORRUPT);
 }
 
-/* What no writer of ours makes: a file of one run, and that of tombstones; kinds that cannot be. */
+/* Runs that kcount never writes: a lone run of tombstones, and impossible kinds. */
 static void test_kinds(void **state)
 {
         (void)state;
@@ -275,7 +275,7 @@ static void test_failed_append(void **state)
                 bool stranded;
                 tight = old;
                 tight.rlim_cur =
-                        nbytes + 8 + (size_t)i * 20000; /* the disk is full, later and later */
+                        nbytes + 8 + (size_t)i * 20000; /* the disk is full, each time later */
                 assert_ok(kc_store_append(&w, "s.kc", false, &k, &stranded, &err), err);
                 assert_int_equal(kc_store_append(&second, "s.kc", false, &k, &stranded, &err),
                                  KC_EIO);
@@ -303,8 +303,8 @@ static void test_failed_append(void **state)
         unlink("s.kc");
 }
 
-/* Any bit of what is in force is noticed; the previous footer is not looked at. The
- * footer of a damaged reference is found all the same. */
+/* Any flipped bit of what is in force is noticed; the previous footer is not read. The footer of a
+ * damaged reference is found nevertheless. */
 static void test_flipped(void **state)
 {
         (void)state;
@@ -353,7 +353,7 @@ static void test_flipped(void **state)
 
 /* ---- operations ---- */
 
-/* The count of a k-mer in the result; 0: it is not there. */
+/* The count of a k-mer in the result; 0 if it is absent. */
 static uint64_t expected(enum kc_set_operation operation, enum kc_count_rule rule,
                          const uint32_t *counts, size_t n)
 {
@@ -439,7 +439,7 @@ static void check_files(int k, size_t n, uint64_t seed, size_t min_files)
         write_files(models, stores, k, n, seed);
         for (size_t nfiles = min_files; nfiles <= MAX_FILES; nfiles++)
                 check_operations(stores, models, nfiles);
-        /* the file of most runs first */
+        /* the file with the most runs first */
         const struct pair_set reversed[] = { models[3], models[2], models[1], models[0] };
         struct kc_store *const last_first[] = { stores[3], stores[2], stores[1], stores[0] };
         check_operations(last_first, reversed, MAX_FILES);
@@ -465,7 +465,7 @@ static void test_large_operations(void **state)
                 check_files(255, 40000, 2, MAX_FILES);
 }
 
-/* The sum of files is the run of all their k-mers, to the byte. */
+/* The sum of files is byte for byte the file of all their k-mers. */
 static void test_sum(void **state)
 {
         (void)state;
@@ -480,7 +480,7 @@ static void test_sum(void **state)
         kc_store_close(stores[0]);
         kc_store_close(stores[1]);
 
-        /* as an engine would have counted */
+        /* as an engine would have counted them */
         struct kc_error err = { 0 };
         struct kc_store_options options = { .k = 31, .min_count = 2, .max_count = 1000 };
         struct kc_store_writer *w = NULL;
@@ -513,7 +513,7 @@ static void ignore(void *ctx)
         (void)ctx;
 }
 
-/* A sink that fails, a job that is canceled, a damaged file: an error, and threads end. */
+/* A sink that fails, a job that is canceled, a damaged file: an error, and all threads end. */
 static void test_failed_operations(void **state)
 {
         (void)state;
