@@ -185,8 +185,8 @@ static __device__ uint32_t scan_digits(uint32_t x, uint32_t *of_warps)
         return sum - x;
 }
 
-/* Turn heads into the number of elements in preceding warps, and publish the tile's counts if published
- * is not NULL. Each thread sums NWARPS_EACH warps of a digit. */
+/* Turn heads into the number of elements in preceding warps, and publish the tile's counts unless
+ * `published` is NULL. Each thread sums NWARPS_EACH warps of a digit. */
 template <class Word, int NITEMS>
 static __device__ void sum_warps(tile<Word, NITEMS> *t, uint32_t *published, uint32_t serial)
 {
