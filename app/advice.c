@@ -14,8 +14,8 @@ struct advice {
         const char *argument; /* of the option, or NULL */
 };
 
-/* In the order in which they are printed. If several rows have the same remedy, a command has at most
- * one of their options. */
+/* In the order in which they are printed. If several rows have the same remedy, a command has at
+ * most one of their options. */
 static const struct advice advices[] = {
         { KC_REMEDY_OTHER_OUTPUT, "output", "name another file with ", NULL },
         { KC_REMEDY_OTHER_OUTPUT, "repair", "name another file with ", NULL },

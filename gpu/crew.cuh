@@ -2,9 +2,9 @@
  * The threads that count (engine.cu) or join files (combine.cu) on a device.
  *
  * One thread, the driver, makes all calls to the device except the workers' copies. The workers
- * read what goes to the device, and later write the parts of the run that come back. Each of the two
- * tasks supplies take_memory, drive and read. They share the rest: opening the device, writing,
- * failing, the timeline and the report.
+ * read what goes to the device, and later write the parts of the run that come back. Each task
+ * supplies take_memory, drive and read; both share the rest: opening the device, writing, failing,
+ * the timeline and the report.
  */
 #ifndef KC_GPU_CREW_CUH
 #define KC_GPU_CREW_CUH

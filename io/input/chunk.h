@@ -34,10 +34,9 @@ enum {
 /* A read, or the part of a FASTA sequence that lies in this chunk. Offsets into buffer. */
 struct kc_record {
         uint32_t seq, nbases;
-        uint32_t qual; /* as many letters, or KC_NO_QUALITY */
-        uint32_t
-                ncontext; /* leading letters that the previous chunk has counted already; if the read
-                              is turned, the trailing ones */
+        uint32_t qual;     /* as many letters, or KC_NO_QUALITY */
+        uint32_t ncontext; /* leading letters that the previous chunk has counted already; trailing
+                              ones if the read is turned */
 };
 
 struct libdeflate_decompressor;

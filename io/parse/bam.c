@@ -152,7 +152,7 @@ out:
         return status;
 }
 
-/* own: why the chunk could not be filled, if so; the message tells how many records precede that. */
+/* own: why the chunk could not be filled, if so; its message tells how many records precede it. */
 static void split_in_turn(struct kc_bam *bam, struct kc_chunk *chunk, struct bam_cut *cut,
                           struct kc_error *own)
 {

@@ -4,8 +4,8 @@
  * As with a long FASTQ record, each piece of the sequence begins with the last k-1 bases of the
  * previous one, so every k-mer is counted once. The bases count as soon as they are read, unless
  * their qualities are wanted: these come after all bases, so the sequence is held until then, at
- * half a byte per base. The pieces of a read that is stored as its reverse complement are turned one
- * by one: their k-mers are those of the whole read, turned.
+ * half a byte per base. The pieces of a read that is stored as its reverse complement are turned
+ * one by one: their k-mers are those of the whole read, turned.
  */
 #ifndef KC_IO_PARSE_BAM_LONG_H
 #define KC_IO_PARSE_BAM_LONG_H
@@ -32,8 +32,7 @@ struct kc_bam_long {
 /* Free what is held; the struct itself is the caller's. */
 void kc_bam_long_free(struct kc_bam_long *l);
 
-/* Begin a record whose fields are sound. problem: out, set if its sequence cannot
- * be held. */
+/* Begin a record whose fields are sound. problem: out, set if its sequence cannot be held. */
 void kc_bam_long_begin(struct kc_bam_long *l, const struct kc_bam_record *record,
                        struct kc_problem *problem);
 

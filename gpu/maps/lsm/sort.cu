@@ -6,7 +6,7 @@
  *
  *      rank      each warp goes through its elements 32 at a time; masks of lanes and a count for
  *                each digit give the number of preceding elements with the same digit
- *      tell      each block publishes how many elements it has of each digit, marked with a serial
+ *      publish   each block publishes how many elements it has of each digit, marked with a serial
  *                number, so that nothing needs to be zeroed in between
  *      place     the counts of all blocks determine where a block's elements with each digit go;
  *                they are grouped in shared memory first, then written in contiguous pieces

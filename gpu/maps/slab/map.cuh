@@ -126,9 +126,9 @@ enum kc_status kc_slab_clear(struct kc_slab_map<Layout> *map, struct kc_error *e
  * times, any one of its values stays. Waits for the work.
  *   keys    in, [n], n below 2^32
  *   values  in, [n]; NULL: 1 each. Ignored in a set. kc_slab_pair64: not 0
- * KC_ENOMEM if there is no slab for some keys (all others are in) or no memory to note which: no key
- * that was present is lost, and the whole batch may be inserted again. KC_EUSAGE if n is too large,
- * for values of 0 in kc_slab_pair64 (all other pairs are in), or with `reuse`.
+ * KC_ENOMEM if there is no slab for some keys (all others are in) or no memory to note which; no
+ * key that was present is lost, and the whole batch may be inserted again. KC_EUSAGE if n is too
+ * large, for values of 0 in kc_slab_pair64 (all other pairs are in), or with `reuse`.
  */
 template <class Layout>
 enum kc_status kc_slab_insert(struct kc_slab_map<Layout> *map, const typename Layout::key *keys,
@@ -144,8 +144,8 @@ template <class Layout>
 enum kc_status kc_slab_find(const struct kc_slab_map<Layout> *map, const typename Layout::key *keys,
                             uint32_t *values, uint64_t n, struct kc_error *err);
 
-/* Erase n keys [n], n below 2^32 (DELETE); absent ones are ignored. If kc_slab_run has
- * inserted a key several times, each occurrence in keys erases one instance. KC_EUSAGE if n is too large;
+/* Erase n keys [n], n below 2^32 (DELETE); absent ones are ignored. If kc_slab_run has inserted a
+ * key several times, each occurrence in keys erases one instance. KC_EUSAGE if n is too large;
  * KC_ENOMEM, and then nothing is erased. */
 template <class Layout>
 enum kc_status kc_slab_erase(struct kc_slab_map<Layout> *map, const typename Layout::key *keys,

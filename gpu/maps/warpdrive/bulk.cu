@@ -424,8 +424,8 @@ out:
 
 /* ---- batches ---- */
 
-/* Put the first keys of a batch of *n. *n out: how many were put or refused; all of them if there is
- * no memory for a slice. */
+/* Put the first keys of a batch of *n. *n out: how many were put or refused; all of them if there
+ * is no memory for a slice. */
 template <class Layout>
 static enum kc_status put_slice(kc_wd_map<Layout> *map, const typename Layout::key *keys,
                                 const uint32_t *values, uint64_t *n, enum kc_wd_mode mode,

@@ -55,11 +55,11 @@ static __device__ __forceinline__ uint64_t kc_wd_swap(uint64_t *at, uint64_t exp
 }
 
 /*
- * N neighbouring words, 16 bytes at a time. If nobody writes to the map, several loads from a sector
- * are served by the L1 cache. The halves of a word must be from the same moment. PTX guarantees that
- * only within 32 bits of such a load; we rely on the hardware, which serves aligned 16 bytes in one
- * access to a sector. For loads of two 64-bit words PTX would guarantee it, but these change how all
- * kernels are compiled.
+ * N neighbouring words, 16 bytes at a time. If nobody writes to the map, several loads from a
+ * sector are served by the L1 cache. The halves of a word must be from the same moment. PTX
+ * guarantees that only within 32 bits of such a load; we rely on the hardware, which serves aligned
+ * 16 bytes in one access to a sector. For loads of two 64-bit words PTX would guarantee it, but
+ * these change how all kernels are compiled.
  */
 template <uint32_t N, bool STILL>
 static __device__ __forceinline__ void kc_wd_load(const uint64_t *from, uint64_t *to)
