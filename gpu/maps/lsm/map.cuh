@@ -53,8 +53,8 @@
 /* The kinds of words: KC_LSM_WORDS(MACRO) instantiates templates for all of them. */
 #define KC_LSM_WORDS(instantiate) instantiate(uint32_t) KC_GPU_KEYS(instantiate)
 
-/* The value of an absent key. A pair of 32 bits may have the value 0, too: kc_lsm_retrieve tells the
- * two apart. */
+/* The value of an absent key. A pair of 32 bits may have the value 0, too: kc_lsm_retrieve tells
+ * the two apart. */
 enum : uint32_t { KC_LSM_ABSENT = 0 };
 
 enum : uint32_t { KC_LSM_MAX_KEY32 = UINT32_MAX >> 1 };

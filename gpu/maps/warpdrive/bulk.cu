@@ -84,8 +84,8 @@ out:
         return status;
 }
 
-/* Runs take at most two bytes per key. An eighth is left for the map's own allocations. A slice is a
- * multiple of 32 keys, or all that there are. KC_ENOMEM also if slices would be so small that
+/* Runs take at most two bytes per key. An eighth is left for the map's own allocations. A slice is
+ * a multiple of 32 keys, or all that there are. KC_ENOMEM also if slices would be so small that
  * loading the parts for each does not pay. */
 template <class Layout>
 static enum kc_status slice_new(const kc_wd_map<Layout> *map, slice<Layout> *s, uint64_t n,
