@@ -9,12 +9,13 @@
 
 struct advice {
         enum kc_remedy remedy;
-        const char *option;   /* the one that applies it; NULL: none is needed */
+        const char *option;   /* that applies it; NULL: none is needed */
         const char *text;     /* goes before the option, or stands alone */
         const char *argument; /* of the option, or NULL */
 };
 
-/* In the order in which they are given. Of rows with one remedy, a command has one option. */
+/* In the order in which they are printed. If several rows have the same remedy, a command has at
+ * most one of their options. */
 static const struct advice advices[] = {
         { KC_REMEDY_OTHER_OUTPUT, "output", "name another file with ", NULL },
         { KC_REMEDY_OTHER_OUTPUT, "repair", "name another file with ", NULL },

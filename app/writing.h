@@ -10,7 +10,7 @@
 #include "app/options.h"
 #include "io/store.h"
 
-/* The options of all these commands. */
+/* The options that all these commands have. */
 struct writing_settings {
         uint64_t nthreads; /* 0: all cores */
         bool json, quiet, no_progress;

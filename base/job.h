@@ -1,6 +1,6 @@
 /*
- * A running job, as those who watch it see it: what is done, and a way to cancel it. C++ code uses
- * the functions, because it cannot read C's atomics.
+ * A running job as its watchers see it: its progress, and a way to cancel it. C++ code uses the
+ * functions, because it cannot read C's atomics.
  */
 #ifndef KC_BASE_JOB_H
 #define KC_BASE_JOB_H
@@ -27,10 +27,10 @@ struct kc_job {
 };
 #endif
 
-/* From any thread; job may be NULL in all of them. */
+/* All of these may be called from any thread, with job NULL too. */
 bool kc_job_is_canceled(const struct kc_job *job);
 
-/* Begin to count units, of which there are total; 0: unknown. */
+/* Begin to count units from 0; total: how many there will be, 0 if unknown. */
 void kc_job_expect(struct kc_job *job, uint64_t total);
 void kc_job_advance(struct kc_job *job, uint64_t n);
 

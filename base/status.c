@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-/* Whether this is the first failure, so that more can be said about it. */
+/* Returns whether this is the first failure, so that the caller may add to it. */
 static bool record(struct kc_error *err, enum kc_status status, const char *format, va_list args)
 {
         if (err == NULL || err->status != KC_OK)

@@ -41,7 +41,7 @@ enum kc_remedy {
         KC_REMEDY_IGNORE_QUALITIES = 1 << 7,
         /* of devices */
         KC_REMEDY_MORE_GPU_MEMORY = 1 << 8,
-        KC_REMEDY_OTHER_GPU_MEMORY = 1 << 9,  /* the bound was within what seemed free */
+        KC_REMEDY_OTHER_GPU_MEMORY = 1 << 9, /* choose another bound: less is free than it seemed */
         KC_REMEDY_STATE_GPU_MEMORY = 1 << 10, /* state the bound: batches are sized to fit it */
         KC_REMEDY_LIST_DEVICES = 1 << 11,
         KC_REMEDY_BUILD_CUDA = 1 << 12, /* build the CUDA engine */

@@ -38,7 +38,7 @@ void kc_turn_pass(struct kc_turn *turn);
 /* From any thread: wake all waiters; their calls and all later ones return false. */
 void kc_turn_stop(struct kc_turn *turn);
 
-/* Begin at 0 again; no thread may be waiting. */
+/* Begin at 0 again; no thread may be waiting. Turns that were stopped stay stopped. */
 void kc_turn_restart(struct kc_turn *turn);
 
 #endif

@@ -2,9 +2,9 @@
  * The threads that count (engine.cu) or join files (combine.cu) on a device.
  *
  * One thread, the driver, makes all calls to the device except the workers' copies. The workers
- * read what goes to the device, and later write the parts of the run that come back. Both tasks
- * bring their own way of taking memory, driving and reading; opening the device, writing, failing,
- * the timeline and the report are the same.
+ * read what goes to the device, and later write the parts of the run that come back. Each task
+ * supplies take_memory, drive and read; both share the rest: opening the device, writing, failing,
+ * the timeline and the report.
  */
 #ifndef KC_GPU_CREW_CUH
 #define KC_GPU_CREW_CUH
@@ -15,7 +15,8 @@
 #include "gpu/device/trace.cuh"
 #include "gpu/gpu.h"
 
-/* Zero-initialise, set params, sink, job and all from nworkers on, and call kc_gpu_crew_init. */
+/* Zero-initialise, set params, sink, job and all fields from nworkers on, and call
+ * kc_gpu_crew_init. */
 template <class Key> struct kc_gpu_crew {
         const struct kc_gpu_params *params;
         const struct kc_run_sink *sink;

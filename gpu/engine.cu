@@ -1,5 +1,5 @@
 /*
- * The CUDA engine: memory for the stages, and the driver's way through them (threads: crew.cuh).
+ * The CUDA engine: memory for the stages, and the steps of the driver. The threads are in crew.cuh.
  *
  *      workers:  source ──▶ pinned ──▶ a device buffer                gpu/feed/feed.cuh
  *      driver:   buffer ──▶ sorted runs                               gpu/count/count.cuh

@@ -2,9 +2,9 @@
  * The reader: files of reads in, sequence batches out.
  *
  * FASTQ and FASTA (either may be multi-line), plain or compressed with gzip (any number of
- * members), BGZF or zstd, BAM, and through htslib SAM and CRAM; detected by content, never by name. The
- * engine's worker threads do the work themselves inside next(): a thread that needs a batch
- * inflates, parses and packs it. See docs/design.md, "Reading".
+ * members), BGZF or zstd; BAM; and SAM and CRAM through htslib. The format is detected by content,
+ * never by name. The engine's worker threads do the work themselves inside next(): a thread that
+ * needs a batch inflates, parses and packs it. See docs/design.md, "Reading".
  */
 #ifndef KC_READER_H
 #define KC_READER_H
@@ -33,7 +33,7 @@ struct kc_reader_options {
         size_t chunk_nbytes; /* text that a worker takes at a time */
         size_t record_max;   /* bytes of a FASTQ or BAM record that is read whole, not in pieces */
         size_t sequence_max; /* bytes held of a longer record's bases until its qualities come: one
-                                a base in FASTQ, half of one in BAM */
+                                per base in FASTQ, half a byte per base in BAM */
 };
 
 struct kc_reader_totals {

@@ -129,7 +129,7 @@ struct kc_store_info {
 
 /* What kc_store_commit has written. */
 struct kc_store_written {
-        struct kc_store_info info; /* as of the file when it is opened again, but without names */
+        struct kc_store_info info; /* as of the file once it is opened again, but without names */
         uint64_t nunique;          /* k-mers with count 1 in the last run, including those that the
                                       filter dropped */
 };

@@ -1,6 +1,7 @@
 /*
  * Which devices a build has machine code for. For any other, the driver compiles the kernels from
- * PTX when the program starts, which takes minutes and gives other code than a build for it.
+ * PTX when the program starts, which takes minutes, and the code differs from that of a build for
+ * the device.
  */
 #ifndef KC_GPU_DEVICE_ARCHS_H
 #define KC_GPU_DEVICE_ARCHS_H
@@ -9,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether a device of compute capability major.minor runs what was compiled for this architecture:
- * "90", "90-real" or "90a"; "90-virtual" is PTX only. Unknown words run nowhere. */
+/* Whether a device of compute capability major.minor runs what was compiled for this architecture
+ * [n]: "90", "90-real" or "90a"; "90-virtual" is PTX only. Other words run nowhere. */
 static inline bool kc_arch_runs_on(const char *arch, size_t n, int major, int minor)
 {
         char *end;

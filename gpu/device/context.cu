@@ -124,7 +124,7 @@ void kc_gpu_close(struct kc_gpu *gpu)
 
 /* If the pool cannot satisfy a request, return its cached memory, which may be in pieces of the
  * wrong size, to the device and try again. A caller with a stream of its own shares the pool with
- * streams not known here, on which releases may be pending. */
+ * streams not known here, on which releases may be pending: it waits for the whole device. */
 static cudaError_t take(struct kc_gpu_stream on, void **memory, size_t nbytes)
 {
         cudaMemPool_t pool = on.gpu->pool;

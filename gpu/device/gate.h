@@ -1,5 +1,5 @@
 /*
- * Where the threads of the CUDA engine wait for each other, until the job is canceled.
+ * Where the threads of the CUDA engine wait for each other. Waiting ends if the job is canceled.
  */
 #ifndef KC_GPU_DEVICE_GATE_H
 #define KC_GPU_DEVICE_GATE_H

@@ -42,7 +42,7 @@ struct kc_gpu_feed {
         struct kc_gpu_feed_caps caps;
         struct feed_reader *readers;
         char *memory; /* all slots, then the batches that are read ahead */
-        bool pinned;  /* the slots in it are */
+        bool pinned;  /* the slots in it are pinned */
         /* guarded by the gate */
         bool attached;
         struct feed_buffer buffers[KC_FEED_MAX_BUFFERS]; /* [caps.nbuffers] */

@@ -57,7 +57,8 @@ static bool take(struct kc_source *source, struct kc_chunk *chunk)
         return true;
 }
 
-/* Blocks that were taken before a failure are decoded, too: theirs would come first in the file. */
+/* Blocks that were taken before a failure are decoded, too: an error in one of them comes first in
+ * the file's order. */
 static void decode_taken(struct kc_source *source, struct kc_chunk *chunk)
 {
         struct kc_error earlier = { .status = KC_OK };

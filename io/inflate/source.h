@@ -52,8 +52,9 @@ enum kc_status kc_source_open(struct kc_source **source, struct kc_input *in,
 
 /*
  * Fill a cleared chunk with the next text; from any thread. A failure is left in chunk->error, and
- * the file ends there; of BGZF, the text before it is still in the chunk. The chunk's number still takes its turn, so that the first failure in the
- * file's order is the one reported. Returns false, with nothing done, after the last chunk.
+ * the file ends there; with BGZF, the text before it is still in the chunk. The chunk's number
+ * still takes its turn, so that the first failure in the file's order is the one reported. Returns
+ * false, with nothing done, after the last chunk.
  */
 bool kc_source_fill(struct kc_source *source, struct kc_chunk *chunk);
 

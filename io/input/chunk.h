@@ -36,7 +36,7 @@ struct kc_record {
         uint32_t seq, nbases;
         uint32_t qual;     /* as many letters, or KC_NO_QUALITY */
         uint32_t ncontext; /* leading letters that the previous chunk has counted already; trailing
-                              ones of a read that is turned */
+                              ones if the read is turned */
 };
 
 struct libdeflate_decompressor;

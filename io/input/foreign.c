@@ -12,7 +12,7 @@ struct kind {
         const char *what;
         const char *pipe;   /* the program that writes its content to a pipe, or NULL */
         const char *advice; /* what to do, or NULL */
-        unsigned remedies;  /* if there is no pipe */
+        unsigned remedies;  /* if there is neither */
         const char *filter; /* of FILE only: the program cannot read a pipe */
 };
 
@@ -84,7 +84,7 @@ static const struct kind kinds[] = {
 
 /* ---- the message ---- */
 
-/* A program that makes of FILE what can be read. */
+/* A program that turns FILE into what can be read. */
 struct pipe {
         const char *program;
         const char *file;  /* how FILE is passed to it */

@@ -165,9 +165,9 @@ static enum kc_status check_end(const struct kc_alignments *a, struct kc_error *
 /* ---- opening ---- */
 
 /*
- * Threads only for CRAM, whose decoding is slow. For SAM in BGZF there are none: with threads,
- * htslib 1.16 does not read a damaged BGZF file safely, even if its end-of-file block is there: it
- * may hang, or report the end of the file where the damage begins.
+ * Threads only for CRAM, whose decoding is slow, and not for SAM in BGZF: with threads, htslib 1.16
+ * does not read a damaged BGZF file safely, even if its end-of-file block is there. It may hang, or
+ * report the end of the file where the damage begins.
  */
 static enum kc_status configure(struct kc_alignments *a, int nthreads, struct kc_error *err)
 {

@@ -11,7 +11,7 @@ struct bam_cut {
         uint64_t nbefore; /* records that ended before them */
         uint32_t nrefs;
         struct kc_problem problem; /* of the record after the whole ones, or of the header */
-        bool in_header, too_long;  /* the problem is in the header; is no damage */
+        bool in_header, too_long;  /* the problem is in the header; is not damage */
 };
 
 struct kc_bam *kc_bam_new(const char *name, const struct kc_kernels *kernels, int k,
@@ -80,8 +80,8 @@ static uint64_t needed(const struct kc_bam *bam, const uint8_t *record, size_t n
         return nhead < nbytes ? nhead : nbytes;
 }
 
-/* Read the beginning of a record in pieces if it is too long, and if there is enough of it; *at:
- * what is not read yet. */
+/* Begin to read the record at *at in pieces if it is too long to be held, once enough of it is
+ * there; *at: where the unread text begins. */
 static enum kc_status begin_long(struct kc_bam *bam, struct kc_chunk *chunk, size_t end, size_t *at,
                                  struct bam_cut *cut, struct kc_error *err)
 {
@@ -101,7 +101,7 @@ static enum kc_status begin_long(struct kc_bam *bam, struct kc_chunk *chunk, siz
         return kc_bam_long_read(&bam->piecewise, chunk, *at, end, at, err);
 }
 
-/* The records in [*at, end); *at: what is not read yet. */
+/* Split the records in [*at, end); *at: where the unread text begins. */
 static enum kc_status split_records(struct kc_bam *bam, struct kc_chunk *chunk, size_t end,
                                     size_t *at, struct bam_cut *cut, struct kc_error *err)
 {
@@ -152,7 +152,7 @@ out:
         return status;
 }
 
-/* own: why the chunk could not be filled; the records before that are still counted. */
+/* own: why the chunk could not be filled, if so; its message tells how many records precede it. */
 static void split_in_turn(struct kc_bam *bam, struct kc_chunk *chunk, struct bam_cut *cut,
                           struct kc_error *own)
 {

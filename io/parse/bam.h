@@ -33,9 +33,9 @@ struct kc_bam {
         /* In the split's turn. */
         struct kc_bam_header header;
         struct kc_bytes carry; /* the beginning of a record, or of a number in the header */
-        uint64_t need;         /* bytes from the carry's beginning on, to get further */
+        uint64_t need; /* bytes from the carry's beginning without which parsing cannot go on */
         struct kc_bam_long piecewise;
-        uint64_t nrecords; /* that ended */
+        uint64_t nrecords; /* that have ended */
         bool stopped;      /* something is wrong: where the next record begins is not known */
 };
 

@@ -14,14 +14,14 @@
 /* All zeros: the beginning of a file. */
 struct kc_bam_header {
         enum { KC_BAM_MAGIC, KC_BAM_TEXT, KC_BAM_NREFS, KC_BAM_REF, KC_BAM_RECORDS } place;
-        bool in_line, over; /* in the text: within a line; after a NUL, with which it ends */
+        bool in_line, over; /* in the text: within a line; after the NUL that ends it */
         uint64_t skip;      /* bytes of the text, or of a name and l_ref, that are still to come */
         uint32_t nrefs, nrefs_read;
 };
 
 /*
- * Go on with the text [at, chunk->end). Returns where the records begin (place is KC_BAM_RECORDS
- * then), or what must be kept because it is cut: fewer than 8 bytes.
+ * Continue with the text [at, chunk->end). Returns where the records begin (place is then
+ * KC_BAM_RECORDS), or where a number begins that the chunk's end cuts: at most 7 bytes to be kept.
  *   problem  out: what is wrong with the header; an empty text if nothing is
  */
 size_t kc_bam_header_read(struct kc_bam_header *header, const struct kc_chunk *chunk, size_t at,

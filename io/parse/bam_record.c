@@ -65,8 +65,8 @@ static void check_references(const uint8_t *bytes, uint32_t nrefs, struct kc_pro
                          (int32_t)kc_bam_u32(ref), nrefs);
 }
 
-/* The CIGAR of a mapped read with bases describes all of them. A CIGAR of more than 65535
- * operations is in a tag, with one in its place that does so, too. */
+/* The CIGAR of a mapped read with bases describes all of them. So does the one that stands in the
+ * place of a CIGAR of more than 65535 operations, which is in a tag. */
 static void check_cigar(const uint8_t *bytes, const struct kc_bam_record *r,
                         struct kc_problem *problem)
 {
@@ -106,7 +106,7 @@ void kc_bam_decoder_init(struct kc_bam_decoder *decoder, const struct kc_kernels
                          int min_quality)
 {
         static const char plain[] = "=ACMGRSVTWYHKDBN", complement[] = "=TGKCYSBAWRDMHVN";
-        enum { HIGHEST = 200 }; /* kc_quality_letter knows no higher one */
+        enum { HIGHEST = 200 }; /* as in kc_quality_letter */
         decoder->kernels = kernels;
         decoder->min_quality = (uint8_t)(min_quality < HIGHEST ? min_quality : HIGHEST);
         for (int byte = 0; byte < 256; byte++) {

@@ -5,9 +5,9 @@
  *           block_size | refID | pos | l_read_name | mapq | bin | n_cigar_op | flag | l_seq |
  *
  *      24           28         32     36
- *      next_refID | next_pos | tlen | name | CIGAR, 4 bytes an operation | bases, two a byte |
+ *      next_refID | next_pos | tlen | name | CIGAR, 4 bytes per operation | bases, 2 per byte |
  *
- *      qualities, one a byte | tags
+ *      qualities, 1 per byte | tags
  *
  * All numbers are little-endian, and block_size is the length of what follows it.
  *

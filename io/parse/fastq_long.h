@@ -4,7 +4,7 @@
  * As in FASTA, each piece of the sequence begins with the last k-1 bases of the previous one, so
  * every k-mer is counted once. Its bases are counted before its qualities have been seen; if these
  * turn out to be too few or too many, the whole count fails, as it does if a later record is bad.
- * If qualities decide which bases count, the sequence is held until they come, at one byte a base.
+ * If qualities decide which bases count, the sequence is held until they come: one byte per base.
  */
 #ifndef KC_IO_PARSE_FASTQ_LONG_H
 #define KC_IO_PARSE_FASTQ_LONG_H

@@ -6,10 +6,11 @@
 
 #include "io/input/chunk.h"
 
-/* Of a sequence that is read in pieces, if its qualities are wanted, until they come. */
+/* How much of a sequence that is read in pieces is held until its qualities come, if they are
+ * wanted. */
 struct kc_held_limit {
         size_t nbytes;
-        uint64_t bound_nbytes; /* for a message: the process needs this many bytes... */
+        uint64_t bound_nbytes; /* to report: the process needs this many bytes... */
         unsigned bound_factor; /* ...and this many more for each byte held; 0: unknown */
 };
 

@@ -22,7 +22,8 @@ void kc_problem_set_return(struct kc_problem *problem);
 /* Report that a sequence [n] holds a byte over 127; shows the first one. */
 void kc_problem_set_high(struct kc_problem *problem, const uint8_t *seq, size_t n);
 
-/* Report that a sequence is longer than that; bases_per_byte: how many bases a byte holds. */
+/* Report that a sequence of nbases is longer than may be held; bases_per_byte: how many of them a
+ * byte holds. */
 void kc_problem_set_held(struct kc_problem *problem, const struct kc_held_limit *limit,
                          uint64_t nbases, unsigned bases_per_byte);
 

@@ -407,7 +407,7 @@ out:
         return status;
 }
 
-/* What the file will hold, by its footer. Also proves that the footer can be read. */
+/* What the file will hold, according to its footer. Also proves that the footer can be read. */
 static enum kc_status describe(const struct kc_store_writer *w, const struct kc_words *footer,
                                struct kc_store_written *written, struct kc_error *err)
 {

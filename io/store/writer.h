@@ -26,7 +26,7 @@ struct kc_pairs {
 /* What a call works with; kept for later calls from any thread. */
 struct kc_encoder {
         struct kc_encoder *next_idle, *next_made;
-        struct kc_tally tally; /* of the run's pairs so far, as is dropped */
+        struct kc_tally tally; /* of the run's pairs so far; so is dropped */
         struct kc_run_dropped dropped;
         uint64_t *head_kmers; /* a block that begins with the carry [KC_BLOCK_NKMERS * nwords] */
         uint32_t head_counts[KC_BLOCK_NKMERS];
@@ -50,8 +50,8 @@ struct kc_store_writer {
         int free_ref;            /* for an append: the footer reference that is not in force */
         struct kc_error warning; /* for an append: what was wrong with the file, if anything */
 
-        struct kc_turn parts;    /* to be cut */
-        struct kc_turn tickets;  /* of calls with blocks: to claim space */
+        struct kc_turn parts;    /* whose turn it is to be cut */
+        struct kc_turn tickets;  /* of calls with blocks: whose turn it is to claim space */
         pthread_mutex_t lock;    /* of all below */
         struct kc_error failure; /* the first; all calls end with it */
         struct kc_encoder *idle, *made;
@@ -68,15 +68,15 @@ struct kc_store_writer {
         uint64_t blocks_offset, end; /* of the run; of the file so far */
 
         struct kc_words records, kinds; /* of the footer; one kind per run */
-        uint64_t nunique;               /* of the run ended last, before its filter */
+        uint64_t nunique;               /* of the run that ended last, before its filter */
 };
 
-/* Before the first pairs of a run: set its kind and bounds in place of the writer's. Sinks taken
- * before have the old bounds. */
+/* Before the first pairs of a run: set its kind and bounds in place of the writer's. Sinks that
+ * were made before keep the old bounds. */
 void kc_writer_set_run(struct kc_store_writer *writer, bool tombstones, uint32_t min_count,
                        uint32_t max_count);
 
-/* The sink's filter of the current run. */
+/* The filter of sinks for the current run. */
 static inline struct kc_run_filter kc_writer_filter(const struct kc_store_writer *w)
 {
         return (struct kc_run_filter){ w->options.min_count, w->options.max_count };

@@ -16,9 +16,9 @@ enum { KC_LINEAR_NLOOKS = 8, KC_LINEAR_NLANES = 32 };
 
 template <class Key> constexpr Key KC_LINEAR_FREE = (Key) ~(Key)0;
 
-/* What a lane reads at once: two slots, or one. That no key is seen with one half in place and the
- * other not relies on the hardware, which serves aligned 16 bytes in one access to a sector: PTX
- * promises it for 32 bits each. */
+/* What a lane reads at once: two slots, or one. A key must not be seen half written. PTX guarantees
+ * that only within 32 bits of such a load; we rely on the hardware, which serves aligned 16 bytes
+ * in one access to a sector. */
 template <class Key> union kc_linear_window {
         enum { NSLOTS = sizeof(uint4) / sizeof(kc_linear_slot<Key>) };
         uint4 all;

@@ -53,8 +53,8 @@
 /* The kinds of words: KC_LSM_WORDS(MACRO) instantiates templates for all of them. */
 #define KC_LSM_WORDS(instantiate) instantiate(uint32_t) KC_GPU_KEYS(instantiate)
 
-/* The value of an absent key. A pair of 32 bits may have the value 0, too: kc_lsm_retrieve tells the
- * two apart. */
+/* The value of an absent key. A pair of 32 bits may have the value 0, too: kc_lsm_retrieve tells
+ * the two apart. */
 enum : uint32_t { KC_LSM_ABSENT = 0 };
 
 enum : uint32_t { KC_LSM_MAX_KEY32 = UINT32_MAX >> 1 };
@@ -147,8 +147,8 @@ enum kc_status kc_lsm_erase(struct kc_lsm_map<Word> *map, const Word *keys, uint
                             struct kc_error *err);
 
 /*
- * Copy all pairs, in no particular order: of each key once, with its value, and without stale
- * elements. Waits for the work.
+ * Copy all pairs, in no particular order: each key once, with its value, and no stale elements.
+ * Waits for the work.
  *   keys, values  out, [cap]: keys, not words
  *   n             out, host: how many there are, even if more than cap
  * KC_ENOMEM.
@@ -157,8 +157,8 @@ template <class Word>
 enum kc_status kc_lsm_export(const struct kc_lsm_map<Word> *map, Word *keys, uint32_t *values,
                              uint64_t cap, uint64_t *n, struct kc_error *err);
 
-/* kc_lsm_cleanup. An LSM has no capacity of its own, as levels come with the batches: `capacity` is
- * ignored. */
+/* The same as kc_lsm_cleanup. An LSM has no capacity of its own, as levels come with the batches:
+ * `capacity` is ignored. */
 template <class Word>
 enum kc_status kc_lsm_rebuild(struct kc_lsm_map<Word> *map, uint64_t capacity,
                               struct kc_error *err);

@@ -1,6 +1,6 @@
 /*
- * Pairs in and out: keys become words, which go in batch by batch; all pairs come out of the levels
- * as they are, without a cleanup.
+ * Pairs in and out: keys become words, which are inserted batch by batch; all pairs are exported
+ * from the levels as they are, without a cleanup.
  */
 #include "gpu/device/warp.cuh"
 #include "gpu/maps/lsm/map_internal.cuh"
@@ -96,7 +96,7 @@ static __device__ bool is_newest(const kc_lsm_view<Word> *view, const Word *tops
         return true;
 }
 
-/* The pairs whose newest elements are in level number `number`. */
+/* Export the pairs whose newest elements are in level number `number`. */
 template <class Word>
 static __global__ void __launch_bounds__(NTHREADS, KC_LSM_FIND_NBLOCKS)
         lsm_export_kernel(const __grid_constant__ kc_lsm_view<Word> view, uint32_t number,
@@ -127,7 +127,7 @@ static __global__ void __launch_bounds__(NTHREADS, KC_LSM_FIND_NBLOCKS)
         }
 }
 
-/* All levels, one after the other; npairs: device, 0 before. */
+/* Export all levels, one after the other; npairs: device, initially 0. */
 template <class Word>
 static enum kc_status export_levels(const struct kc_lsm_map<Word> *map, Word *keys,
                                     uint32_t *values, uint64_t cap, unsigned long long *npairs,

@@ -6,7 +6,7 @@
  *
  *      rank      each warp goes through its elements 32 at a time; masks of lanes and a count for
  *                each digit give the number of preceding elements with the same digit
- *      tell      each block publishes how many elements it has of each digit, marked with a serial
+ *      publish   each block publishes how many elements it has of each digit, marked with a serial
  *                number, so that nothing needs to be zeroed in between
  *      place     the counts of all blocks determine where a block's elements with each digit go;
  *                they are grouped in shared memory first, then written in contiguous pieces
@@ -185,8 +185,8 @@ static __device__ uint32_t scan_digits(uint32_t x, uint32_t *of_warps)
         return sum - x;
 }
 
-/* Turn heads into the number of elements in preceding warps, and publish the tile's counts if published
- * is not NULL. Each thread sums NWARPS_EACH warps of a digit. */
+/* Turn heads into the number of elements in preceding warps, and publish the tile's counts unless
+ * `published` is NULL. Each thread sums NWARPS_EACH warps of a digit. */
 template <class Word, int NITEMS>
 static __device__ void sum_warps(tile<Word, NITEMS> *t, uint32_t *published, uint32_t serial)
 {

@@ -448,10 +448,10 @@ template <class Layout, uint32_t NLANES> struct kc_slab_list_warp {
         /*
          * Add to the value in the upper half of a place; false if its element is gone. A sum that
          * overflows has wrapped, and is then set to the maximum. In between, other operations of
-         * the launch may see the wrapped sum, and a REPLACE is overwritten: only from the next
-         * launch on is the sum exact for all. The mend would be a swap in place of the addition,
-         * which fails whenever another thread has changed the value: too slow for frequent keys.
-         * It is the same in write_apart.
+         * the launch may see the wrapped sum, and a REPLACE is overwritten: the sum is exact for
+         * all only from the next launch on. A compare-and-swap in place of the addition would avoid
+         * this, but fails whenever another thread has changed the value: too slow for frequent
+         * keys. The same holds for write_apart.
          */
         static __device__ bool add(const struct task *task, word *place, uint32_t *before)
         {

@@ -783,7 +783,7 @@ template <class Layout> static void copied_free(struct kc_gpu_stream on, copied<
         kc_gpu_delete(on, all->keys, all->n);
 }
 
-/* Several elements of a key remain several, where there can be. */
+/* In layouts in which a key may have several elements, it keeps all of them. */
 template <class Layout>
 static enum kc_status insert_copied(struct kc_slab_map<Layout> *map, const copied<Layout> *all,
                                     struct kc_error *err)

@@ -48,7 +48,7 @@ enum : uint32_t {
         KC_SLAB_NLANES = 4,
 };
 
-/* The value of an absent key. kc_slab_pair32 may keep a value of 0, too: kc_slab_run tells the two
+/* The value of an absent key. kc_slab_pair32 may hold a value of 0, too: kc_slab_run tells the two
  * apart. In the layouts without values, which are sets, the value of a present key is 1. */
 enum : uint32_t { KC_SLAB_ABSENT = 0 };
 
@@ -97,8 +97,8 @@ template <class Layout> static inline uint32_t kc_slab_nlists(uint64_t n, double
  * A call may return before its work is done, unless said otherwise: wait for the stream before the
  * host reads its results. One host thread at a time uses a map and its kc_gpu. Every call may
  * return KC_EDEVICE; the contents of the map are then undefined, and it can only be freed. The
- * common part is for maps without `named`: with it, its calls but for kc_slab_clear and
- * kc_slab_export return KC_EUSAGE.
+ * common part is for maps without `named`. With it, kc_slab_insert, find, erase and rebuild return
+ * KC_EUSAGE.
  */
 
 /*
@@ -126,9 +126,9 @@ enum kc_status kc_slab_clear(struct kc_slab_map<Layout> *map, struct kc_error *e
  * times, any one of its values stays. Waits for the work.
  *   keys    in, [n], n below 2^32
  *   values  in, [n]; NULL: 1 each. Ignored in a set. kc_slab_pair64: not 0
- * KC_ENOMEM if there is no slab for some keys (all others are in) or no memory to note which: no key
- * that was present is lost, and the whole batch may be inserted again. KC_EUSAGE if n is too large,
- * for values of 0 in kc_slab_pair64 (all other pairs are in), or with `reuse`.
+ * KC_ENOMEM if there is no slab for some keys (all others are in) or no memory to note which; no
+ * key that was present is lost, and the whole batch may be inserted again. KC_EUSAGE if n is too
+ * large, for values of 0 in kc_slab_pair64 (all other pairs are in), or with `reuse`.
  */
 template <class Layout>
 enum kc_status kc_slab_insert(struct kc_slab_map<Layout> *map, const typename Layout::key *keys,
@@ -144,8 +144,8 @@ template <class Layout>
 enum kc_status kc_slab_find(const struct kc_slab_map<Layout> *map, const typename Layout::key *keys,
                             uint32_t *values, uint64_t n, struct kc_error *err);
 
-/* Erase n keys [n], n below 2^32 (DELETE); absent ones are ignored. Of a key that kc_slab_run has
- * inserted several times, each occurrence in keys erases one. KC_EUSAGE if n is too large;
+/* Erase n keys [n], n below 2^32 (DELETE); absent ones are ignored. If kc_slab_run has inserted a
+ * key several times, each occurrence in keys erases one instance. KC_EUSAGE if n is too large;
  * KC_ENOMEM, and then nothing is erased. */
 template <class Layout>
 enum kc_status kc_slab_erase(struct kc_slab_map<Layout> *map, const typename Layout::key *keys,
@@ -166,7 +166,7 @@ enum kc_status kc_slab_export(const struct kc_slab_map<Layout> *map, typename La
  * may change their order, and pending operations are forgotten. Waits for the work.
  *   capacity  elements that the heads of the lists have room for; 0: as many lists as now
  * Both maps and a copy of the elements exist meanwhile. On failure the old map is kept: KC_EUSAGE
- * if there were too many lists; KC_ENOMEM.
+ * if that takes too many lists; KC_ENOMEM.
  */
 template <class Layout>
 enum kc_status kc_slab_rebuild(struct kc_slab_map<Layout> *map, uint64_t capacity,

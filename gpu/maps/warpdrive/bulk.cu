@@ -5,9 +5,10 @@
  *      keys ──▶ split by part ──▶ a block a part ──▶ the map
  *                                                ──▶ values back to where the keys were
  *
- * What must move through device memory, bytes a key of 64 bits with a value of 32 in two passes:
- * putting 8 to count, 24 and 24 to split, 12 to read and a part's slots there (not if the map is
- * empty) and back; retrieving 8, 18 and 18, 8 and the slots, 4, and 10 and 10 on the way back.
+ * What must move through device memory, in bytes per key of 64 bits with a value of 32, in two
+ * passes: to put, 8 to count, 24 and 24 to split, 12 to read, and the part's slots in (unless the
+ * map is empty) and out; to retrieve, 8, 18 and 18, 8 and the slots, 4, and 10 and 10 on the way
+ * back.
  *
  * Source: Juenger et al., WarpDrive (2018), section IV-B, where the multisplit is between devices,
  * and section VI.
@@ -83,8 +84,8 @@ out:
         return status;
 }
 
-/* Runs take at most two bytes per key. An eighth is left for the map's own allocations. A slice is a
- * multiple of 32 keys, or all that there are. KC_ENOMEM also if slices would be so small that
+/* Runs take at most two bytes per key. An eighth is left for the map's own allocations. A slice is
+ * a multiple of 32 keys, or all that there are. KC_ENOMEM also if slices would be so small that
  * loading the parts for each does not pay. */
 template <class Layout>
 static enum kc_status slice_new(const kc_wd_map<Layout> *map, slice<Layout> *s, uint64_t n,
@@ -128,7 +129,7 @@ template <class Layout> static void slice_free(slice<Layout> *s)
 
 /* ---- splitting ---- */
 
-/* Where parts begin, among n keys, and cursors for the passes. */
+/* Set where the parts begin among n keys, and the cursors of the passes. */
 template <class Layout>
 static enum kc_status count_parts(const kc_wd_map<Layout> *map, const typename Layout::key *keys,
                                   uint32_t n, const slice<Layout> *s, struct kc_error *err)
@@ -322,7 +323,8 @@ out:
         return status;
 }
 
-/* Replace memory for `cap` elements by memory for the first n; without memory for both, it stays. */
+/* Replace memory for `cap` elements by memory for the first n; if there is no memory for both, keep
+ * it. */
 template <class T>
 static void shrink(struct kc_gpu_stream on, T **memory, uint64_t *cap, uint64_t n)
 {
@@ -339,7 +341,7 @@ static void shrink(struct kc_gpu_stream on, T **memory, uint64_t *cap, uint64_t 
 }
 
 /* Put the keys that found no room in their parts by kc_wd_put, which rebuilds the map. This takes
- * memory for a second table, so all of the slice but these keys is freed before. */
+ * memory for a second table, so all of the slice but these keys is freed first. */
 template <class Layout>
 static enum kc_status put_refused(kc_wd_map<Layout> *map, enum kc_wd_mode mode, slice<Layout> *s,
                                   uint64_t n, struct kc_error *err)
@@ -364,11 +366,11 @@ static enum kc_status put_refused(kc_wd_map<Layout> *map, enum kc_wd_mode mode, 
 namespace
 {
 
-/* Memory to look keys up, some at a time. */
+/* Memory for looking keys up, `cap` at a time. */
 struct lookups {
         uint32_t *values; /* [cap] */
         uint8_t *found;   /* [cap] */
-        uint64_t cap;     /* 0: which keys were refused is not wanted */
+        uint64_t cap;     /* 0: the caller does not ask which keys were refused */
 };
 
 } // namespace
@@ -422,8 +424,8 @@ out:
 
 /* ---- batches ---- */
 
-/* Put the first keys of a batch, of *n; *n out: how many were put or refused. Without memory for a
- * slice, these are all. */
+/* Put the first keys of a batch of *n. *n out: how many were put or refused; all of them if there
+ * is no memory for a slice. */
 template <class Layout>
 static enum kc_status put_slice(kc_wd_map<Layout> *map, const typename Layout::key *keys,
                                 const uint32_t *values, uint64_t *n, enum kc_wd_mode mode,

@@ -4,8 +4,8 @@
  * A cooperative group of lanes takes a key and reads a window of 1, 2, ..., 32 slots at once. It
  * uses a match if there is one, otherwise claims the first free slot by compare-and-swap, otherwise
  * goes on to the next window by chaotic probing. Layouts of slots are in slots.cuh, the arithmetic
- * in probe.cuh, what groups do in kernels.cuh. The map that counts in a block's shared memory is
- * warpdrive.cuh.
+ * in probe.cuh, what groups do in kernels.cuh. The table that counts in a block's shared memory is
+ * gpu/tables/warpdrive.cuh.
  *
  * An operation works on a batch: arrays in device memory, done when the function returns. A key may
  * occur several times in a batch: of inserted values any one stays, added weights are summed.
@@ -38,8 +38,8 @@
 
 enum { KC_WD_MAX_PART_BITS = 18 };
 
-/* The value of an absent key. Where a present one may have the value 0, too, kc_wd_retrieve tells
- * the two apart. */
+/* The value of an absent key. A present key may have the value 0, too: kc_wd_retrieve tells the two
+ * apart. */
 enum : uint32_t { KC_WD_ABSENT = 0 };
 
 struct kc_wd_options {

@@ -55,10 +55,11 @@ static __device__ __forceinline__ uint64_t kc_wd_swap(uint64_t *at, uint64_t exp
 }
 
 /*
- * N neighbouring words, 16 bytes at a time. If nobody writes to the map, several loads from a sector
- * are served by the L1 cache. That the halves of a word are of one moment relies on the hardware,
- * which serves aligned 16 bytes in one access to a sector: PTX promises it for 32 bits each. It
- * would for 64, in loads of two words, but these change how all kernels are compiled.
+ * N neighbouring words, 16 bytes at a time. If nobody writes to the map, several loads from a
+ * sector are served by the L1 cache. The halves of a word must be from the same moment. PTX
+ * guarantees that only within 32 bits of such a load; we rely on the hardware, which serves aligned
+ * 16 bytes in one access to a sector. For loads of two 64-bit words PTX would guarantee it, but
+ * these change how all kernels are compiled.
  */
 template <uint32_t N, bool STILL>
 static __device__ __forceinline__ void kc_wd_load(const uint64_t *from, uint64_t *to)
@@ -320,9 +321,10 @@ struct kc_wd_words {
          * Shared memory adds 32 bits in one go, and 64 in a loop. Returns the count that was there,
          * and any other bits.
          *
-         * To PTX, additions of 32 bits and swaps of the whole word race. That is harmless: a swap
-         * expects a free slot or a tombstone, which the bits outside the count tell from a key's
-         * slot. An addition changes the count alone, and only in a slot whose key was seen there.
+         * In PTX's terms, additions of 32 bits race with swaps of the whole word. That is harmless:
+         * a swap expects a free slot or a tombstone, which differ from a key's slot in bits outside
+         * the count. An addition changes only the count, and only in a slot in which the key was
+         * seen.
          */
         __device__ uint64_t add_lifted(uint64_t slot, uint64_t lifted)
         {
