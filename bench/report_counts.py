@@ -270,8 +270,8 @@ def readme_claims(groups):
     two, device = found[SHORT[0]], found[SHORT[-1]]
     ours, kmc = two["kcount"], two["kmc"]
     cuda, gerbil, kmc16 = device["kcount cuda"], device["gerbil"], device["kmc"]
-    return (f"{ours[0]['bases'] * 1e-9:.1f} Gbases in {median(ours, 'wall'):.1f} s and "
-            f"{gib(ours):.2f} GiB, where KMC 3 takes {median(kmc, 'wall'):.1f} s and "
+    return (f"{ours[0]['bases'] * 1e-9:.1f} Gbases in {median(ours, 'wall'):.1f} s "
+            f"with {gib(ours):.2f} GiB of memory, where KMC 3 takes {median(kmc, 'wall'):.1f} s and "
             f"{gib(kmc):.2f} GiB ({runs_text(ours)} each)",
             f"{cuda[0]['bases'] * 1e-9:.1f} Gbases of FASTQ in {median(cuda, 'wall'):.1f} s with "
             f"{cuda[0]['threads']} cores and an H200 ({runs_text(cuda)}), where KMC takes "

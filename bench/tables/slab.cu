@@ -111,7 +111,7 @@ static enum kc_status new_map(struct hash_work<Layout> *work, uint32_t nlists, s
         return kc_slab_new(&work->map, gpu_of(work), &work->options, gpu_of(work)->stream, err);
 }
 
-/* ---- what is timed: stage_steps */
+/* ---- what is timed */
 
 template <class Layout> static enum kc_status clear(struct bench *, void *ctx, struct kc_error *err)
 {

@@ -35,7 +35,8 @@ enum tables_kind {
         TABLES_READS,   /* of n keys a tenth once, the others from n * 0.03 keys, 30 times each */
 };
 
-/* Key i is key number tables_rank(draw, n, i) of the permutation that `seed` stands for. */
+/* `kind` says which number belongs to i; key i is the one of that number in the permutation that
+ * `seed` stands for. */
 struct tables_draw {
         enum tables_kind kind;
         uint64_t seed;

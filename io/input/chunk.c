@@ -62,7 +62,7 @@ void kc_chunk_clear(struct kc_chunk *chunk)
         chunk->last = false;
         chunk->input_nbytes = 0;
         chunk->packed_nbytes = 0;
-        chunk->error.status = KC_OK;
+        chunk->error = (struct kc_error){ 0 };
 }
 
 /* nbytes and half as much again, as far as the buffer's limit allows beside `rest`. */

@@ -27,7 +27,8 @@ void kc_bam_long_begin(struct kc_bam_long *l, const struct kc_bam_record *record
         l->at = 0;
         l->ncontext = 0;
         l->sequence.nbytes = 0;
-        if (wants_qualities(l) && record->primary && record->nbases / 2 >= l->held.nbytes)
+        if (wants_qualities(l) && record->primary &&
+            (record->nbases + UINT64_C(1)) / 2 > l->held.nbytes)
                 kc_problem_set_held(problem, &l->held, record->nbases, 2);
 }
 

@@ -25,7 +25,7 @@ void kc_problem_set_high(struct kc_problem *problem, const uint8_t *seq, size_t 
 void kc_problem_set_held(struct kc_problem *problem, const struct kc_held_limit *limit,
                          uint64_t nbases, unsigned bases_per_byte)
 {
-        uint64_t nbytes = nbases / bases_per_byte + 1;
+        uint64_t nbytes = (nbases + bases_per_byte - 1) / bases_per_byte;
         snprintf(problem->what, sizeof problem->what,
                  "has %" PRIu64 " bases, more than the %" PRIu64 " that memory can hold until "
                  "their qualities are read",

@@ -219,12 +219,12 @@ static enum kc_status check_form(struct kc_store_writer *w, enum kc_run_form for
 enum kc_status kc_writer_enter_part(struct kc_store_writer *w, uint64_t part, enum kc_run_form form,
                                     struct kc_error *err)
 {
-        const bool is_its_turn = kc_turn_wait(&w->parts, part);
+        kc_turn_wait(&w->parts, part);
         pthread_mutex_lock(&w->lock);
         enum kc_status status = get_failure(w, err);
         if (status != KC_OK)
                 return status;
-        if (!is_its_turn)
+        if (!kc_turn_wait(&w->parts, part)) /* does not wait: was it passed before the lock? */
                 return kc_fail(err, KC_EUSAGE, "%s was given part %llu twice", w->output.path,
                                (unsigned long long)part);
         return check_form(w, form, err);

@@ -85,7 +85,7 @@ static enum kc_status check_follows(const struct kc_store_writer *w, const struc
         if (b->nblocks == 0 || w->ndistinct == 0)
                 return KC_OK;
         if (w->ndistinct % KC_BLOCK_NKMERS != 0)
-                return refuse(w, "one after another that is not full", err);
+                return refuse(w, "a block follows one that is not full", err);
         if (kc_kmer_compare(w->last, b->firsts, w->nwords) >= 0)
                 return refuse(w, "parts out of order", err);
         return KC_OK;

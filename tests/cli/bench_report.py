@@ -241,9 +241,8 @@ def kept(work, papers):
     lines = [json.loads(line) for line in (work / "tables.jsonl").read_text().splitlines()]
     (work / "tables.jsonl").unlink()
     for line in lines:
-        expect(
-    line["command"] == f"bench_tables -n 3 {line['paper']}",
-     f"command {line['command']}")
+        expect(line["command"] == f"bench_tables -n 3 {line['paper']}",
+               f"command {line['command']}")
         expect("cores" in line["machine"] and "commit" in line and "date" in line, "where and when")
     return done.returncode, [line["paper"] for line in lines]
 

@@ -315,7 +315,8 @@ static enum kc_status do_rounds(struct kc_hopscotch_map *map, struct work *work,
                 if (map->totals->nbusy == 0)
                         return KC_OK;
         }
-        status = kc_fail(err, KC_EDEVICE, "hopscotch map: slots are locked that no operation uses");
+        status = kc_fail(err, KC_EDEVICE,
+                         "hopscotch map: slots are locked although no operation is under way");
 out:
         return status;
 }
@@ -375,11 +376,11 @@ enum kc_status kc_hopscotch_insert(struct kc_hopscotch_map *map, const uint32_t 
         enum kc_status status =
                 kc_hopscotch_mixed(map, NULL, KC_HOPSCOTCH_INSERT, keys, n, NULL, &nfull, err);
         if (status == KC_OK && nfull > 0)
-                status = kc_fail(err, KC_ENOMEM,
-                                 "hopscotch map: %llu keys find no room beside %llu others in "
-                                 "2^%u slots",
-                                 (unsigned long long)nfull, (unsigned long long)map->size,
-                                 map->hash.bits);
+                status = kc_fail(
+                        err, KC_ENOMEM,
+                        "hopscotch map: there is no room for %llu keys beside %llu others in "
+                        "2^%u slots",
+                        (unsigned long long)nfull, (unsigned long long)map->size, map->hash.bits);
         return status;
 }
 

@@ -260,10 +260,11 @@ template <class Key> enum kc_status kc_linear_clear(kc_linear_map<Key> *map, str
 static enum kc_status fail_full(struct kc_error *err, uint64_t nrefused, uint64_t nused,
                                 uint64_t capacity)
 {
-        return kc_fail(err, KC_ENOMEM,
-                       "linear map: %llu keys find no room beside %llu others in %llu slots",
-                       (unsigned long long)nrefused, (unsigned long long)nused,
-                       (unsigned long long)capacity);
+        return kc_fail(
+                err, KC_ENOMEM,
+                "linear map: there is no room for %llu keys beside %llu others in %llu slots",
+                (unsigned long long)nrefused, (unsigned long long)nused,
+                (unsigned long long)capacity);
 }
 
 /* Call it after a launch that may have claimed slots. */

@@ -269,7 +269,7 @@ static enum kc_status check(const struct kc_slab_options *options, struct kc_err
 {
         uint32_t least = options->named ? 1 : 2;
         if (options->nlists < least || options->nlists > KC_SLAB_MAX_LISTS)
-                return kc_fail(err, KC_EUSAGE, "slab hash: there are %u to 2^31 lists, not %u",
+                return kc_fail(err, KC_EUSAGE, "slab hash: there must be %u to 2^31 lists, not %u",
                                least, options->nlists);
         if (options->nlanes != 8 && options->nlanes != 4)
                 return kc_fail(err, KC_EUSAGE, "slab hash: a group has 4 or 8 lanes, not %d",
@@ -339,16 +339,6 @@ template <class Layout> void kc_slab_free(struct kc_slab_map<Layout> *map)
         kc_gpu_delete(map->on, map->pending, map->pending_nwords);
         kc_gpu_delete(map->on, map->state, 1);
         delete map;
-}
-
-template <class Layout>
-enum kc_status kc_slab_clear(struct kc_slab_map<Layout> *map, struct kc_error *err)
-{
-        enum kc_status status;
-        KC_TRY(clear_heads(map, err));
-        KC_TRY(kc_slab_pool_clear(&map->pool, err));
-out:
-        return status;
 }
 
 /* ---- launching */
@@ -480,6 +470,17 @@ out:
 }
 
 template <class Layout>
+enum kc_status kc_slab_clear(struct kc_slab_map<Layout> *map, struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(clear_pending(map, 0, err));
+        KC_TRY(clear_heads(map, err));
+        KC_TRY(kc_slab_pool_clear(&map->pool, err));
+out:
+        return status;
+}
+
+template <class Layout>
 static enum kc_status check_ops(const struct kc_slab_map<Layout> *map,
                                 const struct kc_slab_ops<Layout> *ops, struct kc_error *err)
 {
@@ -580,7 +581,8 @@ enum kc_status kc_slab_resume(struct kc_slab_map<Layout> *map, struct kc_slab_op
         if (map->npending == 0)
                 return KC_OK;
         if ((ops->n + 31) / 32 > map->pending_nwords)
-                return kc_fail(err, KC_EUSAGE, "slab hash: the pending operations are others");
+                return kc_fail(err, KC_EUSAGE,
+                               "slab hash: these are not the operations that are pending");
         return run_all(map, ops, true, err);
 }
 

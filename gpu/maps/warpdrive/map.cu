@@ -272,10 +272,11 @@ out:
 static enum kc_status fail_full(struct kc_error *err, uint64_t nrefused, uint64_t nkeys,
                                 uint64_t nslots)
 {
-        return kc_fail(err, KC_ENOMEM,
-                       "WarpDrive map: %llu keys find no room beside %llu others in %llu slots",
-                       (unsigned long long)nrefused, (unsigned long long)nkeys,
-                       (unsigned long long)nslots);
+        return kc_fail(
+                err, KC_ENOMEM,
+                "WarpDrive map: there is no room for %llu keys beside %llu others in %llu slots",
+                (unsigned long long)nrefused, (unsigned long long)nkeys,
+                (unsigned long long)nslots);
 }
 
 /* Rebuild and retry the refused keys until none is refused. *bits: the refused keys, in and out. */
@@ -308,7 +309,7 @@ out:
 static void report_refused(struct kc_gpu_stream on, uint32_t *refused, const uint32_t *bits,
                            uint64_t n)
 {
-        struct kc_error error, *err = &error; /* the caller is reporting another error */
+        struct kc_error error = {}, *err = &error; /* the caller is reporting another error */
         const size_t nbytes = (n + 31) / 32 * sizeof *bits;
         if (refused != NULL && bits != NULL)
                 (void)KC_CUDA(cudaMemcpyAsync(refused, bits, nbytes, cudaMemcpyDeviceToDevice,
@@ -331,7 +332,7 @@ enum kc_status kc_wd_put(kc_wd_map<Layout> *map, const typename Layout::key *key
                 return KC_OK;
         if (Layout::COUNTS_ONLY && mode != KC_WD_ADD)
                 return kc_fail(err, KC_EUSAGE,
-                               "WarpDrive map: words of remainder and count only add");
+                               "WarpDrive map: slots of remainder and count can only be added to");
         KC_TRY(bits_new(map->on, &bits, n, err));
         KC_TRY(kc_wd_expect_weights(map, values, n, err));
         batch.refused = bits;
