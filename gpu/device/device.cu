@@ -7,10 +7,6 @@
 #include <cuda_runtime.h>
 #include <stdio.h>
 
-#ifndef KC_CUDA_ARCHS /* from CMake; the emulator has none */
-#define KC_CUDA_ARCHS ""
-#endif
-
 /* Clears CUDA's last error, so that it does not affect the next call. */
 static enum kc_status cuda_check(cudaError_t code, const char *call, struct kc_error *err)
 {
@@ -57,6 +53,7 @@ static enum kc_status look_at(struct kc_gpu_device *device, struct kc_error *err
         device->minor = properties.minor;
         device->memory_nbytes = properties.totalGlobalMem;
         device->nmultiprocessors = properties.multiProcessorCount;
+        /* KC_CUDA_ARCHS is CMake's list of architectures */
         device->compiled = kc_archs_cover(KC_CUDA_ARCHS, properties.major, properties.minor);
         CUDA_TRY(cudaSetDevice(device->index));
         CUDA_TRY(cudaMemGetInfo(&device->free_nbytes, &total));
