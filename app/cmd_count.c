@@ -58,8 +58,8 @@ const struct command command_count = {
                 "message says what was found, where, and what to do. Bytes after compressed data "
                 "are never ignored, except zeros up to the end of a gzip or BGZF file. A UTF-8 "
                 "byte order mark before FASTQ or FASTA is skipped.\n\n"
-                "Of alignments, only the primary ones are counted, once each. Letters outside ACGTU break "
-                "k-mers and are reported in the summary.\n\n"
+                "Of alignments, only the primary ones are counted, once each. Letters outside "
+                "ACGTU break k-mers and are reported in the summary.\n\n"
                 "The output appears under its name when it is complete, and not before. An "
                 "existing file is replaced only with --force.",
         .examples = "  kcount reads.fq.gz -k 31\n"

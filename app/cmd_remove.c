@@ -258,14 +258,14 @@ const struct command command_remove = {
         .summary = "Remove k-mers from a .kc file",
         .description =
                 "All k-mers of the sequences are removed, whatever their counts; a sequence is k "
-                "letters long or longer. Unless the file was counted with --stranded, a k-mer and "
-                "its reverse complement are one. The runs that the file has are not rewritten: "
-                "a run of tombstones is appended, which hides the k-mers in the runs before it. If "
-                "add brings one of them back later, its count starts anew. 'kcount compact' drops "
-                "the removed k-mers and the tombstones.\n\n"
+                "letters long or longer. Unless the file was counted with --stranded, a k-mer "
+                "and its reverse complement are one. The runs that the file has are not "
+                "rewritten: a run of tombstones is appended, which hides the k-mers in the runs "
+                "before it. If add brings one of them back later, its count starts again from 0. "
+                "'kcount compact' drops the removed k-mers and the tombstones.\n\n"
                 "Until the command is complete, the file stays as it was, also for programs that "
-                "are reading it, and after a crash. Only one command at a time may change a file. To get a file without "
-                "the k-mers of another .kc file, see subtract.",
+                "are reading it, and after a crash. Only one command at a time may change a "
+                "file. To get a file without the k-mers of another .kc file, see subtract.",
         .examples = "  kcount remove sample.kc -f adapters.fa\n"
                     "  kcount dump sample.kc --max 1 | kcount remove sample.kc -f -\n",
         .options = remove_options,

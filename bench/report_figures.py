@@ -1,4 +1,4 @@
-"""The papers' figures drawn anew, as SVG: docs/papers/*.svg."""
+"""The papers' figures, redrawn as SVG: docs/papers/*.svg."""
 import collections
 
 from report_basis import by_sheet

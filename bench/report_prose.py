@@ -90,7 +90,7 @@ and leaves out the baselines of the papers.
 REPEAT = """\
 To repeat it, on a machine with a device: `ninja -C build bench_tables`, then
 `bench/tables.py -- -n 5` (or with `--papers lsm,slab`), which appends to the rows, and
-`bench/report.py`, which makes this page and its plots anew from the last run of each paper. Runs
+`bench/report.py`, which remakes this page and its plots from the last run of each paper. Runs
 at reduced size (`-s`) are kept but not shown.
 """
 
@@ -147,8 +147,8 @@ can, use the same threads, and may use the same memory. They take turns. CPU is 
 time; memory is the largest resident set of a process. `kcount` is the CPU engine, `kcount cuda` is
 `--device cuda`, `kcount slab` the same with `--table slab`, `kcount cuda 1G` with
 `--gpu-memory 1G`; a setting whose name ends in 1GB ran with `-m 1G`, the others with 12 or 64 GB.
-`reader` reads and parses as kcount does but counts nothing, so it is the bound that a device
-cannot pass. "Two cores" are two cores of a server's processor, the size of a small laptop.
+`reader` is kcount's reader alone: it reads and parses the input without counting, so no device
+can make a run faster than that. "Two cores" are two cores of a server's processor, the size of a small laptop.
 
 | reads | what |
 |---|---|

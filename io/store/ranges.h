@@ -3,9 +3,10 @@
  * blocks themselves.
  *
  * A range is made by taking blocks in the order of their first k-mers, whatever their runs, up to
- * the allowed number. It ends where the next block begins: the blocks taken hold all k-mers below
- * that, but a run's last one may also hold k-mers from there on, so it is taken again for the next
- * range. Hence ranges hold the intended number of blocks, however k-mers are distributed.
+ * the allowed number. It ends before the first k-mer of the next block: the blocks taken hold all
+ * k-mers below that one. The last block of a run may extend past the end of the range, so the next
+ * range takes it again. Hence ranges hold the intended number of blocks, however k-mers are
+ * distributed.
  */
 #ifndef KC_IO_STORE_RANGES_H
 #define KC_IO_STORE_RANGES_H

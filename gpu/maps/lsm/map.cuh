@@ -157,7 +157,7 @@ template <class Word>
 enum kc_status kc_lsm_export(const struct kc_lsm_map<Word> *map, Word *keys, uint32_t *values,
                              uint64_t cap, uint64_t *n, struct kc_error *err);
 
-/* The same as kc_lsm_cleanup. An LSM has no capacity of its own, as levels come with the batches:
+/* The same as kc_lsm_cleanup. An LSM has no capacity of its own, because batches create the levels:
  * `capacity` is ignored. */
 template <class Word>
 enum kc_status kc_lsm_rebuild(struct kc_lsm_map<Word> *map, uint64_t capacity,

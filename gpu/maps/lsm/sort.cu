@@ -294,7 +294,7 @@ template <int NITEMS> static __device__ uint32_t item_at(int i)
         return threadIdx.x / 32 * 32 * NITEMS + (uint32_t)i * 32 + kc_warp_lane();
 }
 
-/* Sort n elements by the digit into the tile. They may already lie in the tile. */
+/* Sort n elements by the digit into the tile. They may already be in the tile. */
 template <class Word, int NITEMS>
 static __device__ void order_tile(tile<Word, NITEMS> *t, const Word *words, const uint32_t *values,
                                   uint32_t n, struct digit digit, uint32_t *published,

@@ -19,7 +19,7 @@
 
 static struct kc_gpu gpu;
 
-/* Each test opens the device anew, so that one test's leftovers are not blamed on another. */
+/* Each test reopens the device, so that one test's leftovers are not blamed on another. */
 static int open_device(void **)
 {
         struct kc_error err = {};
