@@ -20,17 +20,17 @@ npassed=0 nfailed=0 nskipped=0
 
 # test_one NAME COMMAND...
 test_one() {
-        local name=$1 code start=$SECONDS
+        local name=$1 code verdict failed=no start=$SECONDS
         shift
         "$@" > "$work/log" 2>&1 < /dev/null
         code=$?
         case $code in
         0) npassed=$((npassed + 1)) verdict=passed ;;
         "$SKIPPED") nskipped=$((nskipped + 1)) verdict=skipped ;;
-        *) nfailed=$((nfailed + 1)) verdict=FAILED ;;
+        *) nfailed=$((nfailed + 1)) verdict="FAILED with exit code $code" failed=yes ;;
         esac
-        printf '%-36s %-8s %4d s\n' "$name" "$verdict" $((SECONDS - start))
-        if [ "$verdict" = FAILED ]; then
+        printf '%-36s %4d s  %s\n' "$name" $((SECONDS - start)) "$verdict"
+        if [ "$failed" = yes ]; then
                 tail -n 60 "$work/log"
         fi
 }
