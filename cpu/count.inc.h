@@ -464,15 +464,31 @@ static enum kc_status W(flush_pairs)(void *counter, int worker, struct kc_error 
         return KC_OK;
 }
 
-/* Collect all pairs of the table and empty it. */
-static enum kc_status W(collect_pairs)(struct W(counter) *c, int worker, struct kc_error *err)
+/*
+ * Collect the pairs of the table that the filter keeps, and empty the table. Counts are final here,
+ * so what the filter drops is neither stored nor sorted. filtered: a constant in each call, so that
+ * the compiler makes two loops; false if the filter keeps all.
+ */
+static inline enum kc_status W(collect)(struct W(counter) *c, int worker, bool filtered,
+                                        struct kc_run_dropped *dropped, struct kc_error *err)
 {
+        /* min <= count <= max_count in one comparison; a count of 0, of a free slot, wraps. */
+        const uint32_t min = c->setup.filter.min_count > 0 ? c->setup.filter.min_count : 1;
+        const uint32_t span = c->setup.filter.max_count - min;
+        struct kc_run_dropped d = { .ndistinct = c->nused };
         for (size_t i = 0; i < (size_t)1 << c->table_bits; i++) {
-                /* Copy every slot but advance only for used ones: a branch on that would be
-                 * unpredictable. */
-                c->collected[c->ncollected] = (struct W(item)){ c->keys[i], c->counts[i] };
-                c->ncollected += c->counts[i] != 0;
+                /* Copy every slot but advance only past those to keep: a branch would be
+                 * mispredicted. */
+                const uint32_t count = c->counts[i];
+                const bool keep = filtered ? count - min <= span : count != 0;
+                c->collected[c->ncollected] = (struct W(item)){ c->keys[i], count };
+                c->ncollected += keep;
                 c->counts[i] = 0;
+                if (filtered) {
+                        d.ndistinct -= keep;
+                        d.nkmers += keep ? 0 : count;
+                        d.nunique += !keep & (count == 1);
+                }
                 if (__builtin_expect(c->ncollected == W(COLLECT_CAP), 0)) {
                         enum kc_status status = W(flush_pairs)(c, worker, err);
                         if (status != KC_OK)
@@ -480,7 +496,17 @@ static enum kc_status W(collect_pairs)(struct W(counter) *c, int worker, struct 
                 }
         }
         c->nused = 0;
+        if (filtered)
+                kc_run_add_dropped(dropped, &d);
         return KC_OK;
+}
+
+static enum kc_status W(collect_pairs)(struct W(counter) *c, int worker,
+                                       struct kc_run_dropped *dropped, struct kc_error *err)
+{
+        if (kc_run_keeps_all(&c->setup.filter))
+                return W(collect)(c, worker, false, dropped, err);
+        return W(collect)(c, worker, true, dropped, err);
 }
 
 /* Size the empty table for the next bin, within its present allocation if that suffices. */
@@ -536,7 +562,7 @@ static enum kc_status W(count)(void *counter, struct kc_list_reader *reader, uin
                 }
                 ndistinct += c->nused;
                 totals->nsaturated += c->nsaturated;
-                KC_TRY(W(collect_pairs)(c, worker, err));
+                KC_TRY(W(collect_pairs)(c, worker, &totals->dropped, err));
                 more = W(next_pass)(c);
         }
         totals->ndistinct += ndistinct;

@@ -1,9 +1,9 @@
 /*
  * Three stages, each run by all threads:
  *
- *      batches ──▶ super-k-mers in bins by minimizer          partition
- *      bins    ──▶ distinct k-mers with counts, in lists by prefix      count
- *      lists   ──▶ sorted parts of the run                    order
+ *      batches ──▶ super-k-mers in bins by minimizer                               partition
+ *      bins    ──▶ distinct k-mers with counts, filtered, in lists by prefix       count
+ *      lists   ──▶ sorted parts of the run                                         order
  *
  * Only the first and the last stage touch all data in memory; counting stays in cache.
  */
@@ -16,6 +16,7 @@
 #include "cpu/width.h"
 #include "kmer/kmer.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 enum {
@@ -50,7 +51,9 @@ struct cpu_engine {
         uint32_t *bin_order; /* bins, largest first */
         atomic_uint next;    /* the next bin or list to take */
         atomic_bool failed;
-        atomic_uint_fast64_t nkmers, ndistinct, nsaturated;
+        atomic_uint_fast64_t nkmers;
+        pthread_mutex_t lock; /* guards counted while bins are counted */
+        struct kc_counter_totals counted;
 };
 
 static void on_failure(void *ctx)
@@ -195,6 +198,15 @@ static enum kc_status order_bins(struct cpu_engine *e, struct kc_error *err)
         return KC_OK;
 }
 
+static void add_totals(struct cpu_engine *e, const struct kc_counter_totals *totals)
+{
+        pthread_mutex_lock(&e->lock);
+        e->counted.ndistinct += totals->ndistinct;
+        e->counted.nsaturated += totals->nsaturated;
+        kc_run_add_dropped(&e->counted.dropped, &totals->dropped);
+        pthread_mutex_unlock(&e->lock);
+}
+
 static enum kc_status count_bins(struct cpu_engine *e, int worker, void *counter,
                                  struct kc_list_reader *reader, struct kc_error *err)
 {
@@ -210,8 +222,7 @@ static enum kc_status count_bins(struct cpu_engine *e, int worker, void *counter
         }
         KC_TRY(e->width->flush(counter, worker, err));
         kc_lists_seal(&e->pairs, worker);
-        atomic_fetch_add(&e->ndistinct, totals.ndistinct);
-        atomic_fetch_add(&e->nsaturated, totals.nsaturated);
+        add_totals(e, &totals);
 out:
         return status;
 }
@@ -270,6 +281,13 @@ static enum kc_status count(struct cpu_engine *e, struct kc_error *err)
 
 /* ---- order ---- */
 
+/* Report what all bins have dropped, in a call for part 0 without pairs. */
+static enum kc_status report_dropped(const struct cpu_engine *e, struct kc_error *err)
+{
+        const struct kc_run_pairs nothing = { .part = 0, .dropped = e->counted.dropped };
+        return e->sink->put(e->sink->ctx, &nothing, err);
+}
+
 static enum kc_status sort_lists(struct cpu_engine *e, int worker, void *sorter,
                                  struct kc_list_reader *reader, struct kc_error *err)
 {
@@ -277,6 +295,8 @@ static enum kc_status sort_lists(struct cpu_engine *e, int worker, void *sorter,
         uint32_t list;
         while ((list = atomic_fetch_add(&e->next, 1)) < e->pairs.nlists) {
                 KC_TRY(check_canceled(e, err));
+                if (list == 0)
+                        KC_TRY(report_dropped(e, err));
                 KC_TRY(e->width->sort(sorter, reader, list, e->sink, err));
                 kc_lists_drop(&e->pairs, worker, list);
                 kc_job_advance(e->job, 1);
@@ -320,8 +340,8 @@ static enum kc_status run_stages(struct cpu_engine *e, struct kc_count_totals *t
                 totals->stage_seconds[i] = kc_clock_seconds() - start;
         }
         totals->nkmers = e->nkmers;
-        totals->ndistinct = e->ndistinct;
-        totals->nsaturated = e->nsaturated;
+        totals->ndistinct = e->counted.ndistinct;
+        totals->nsaturated = e->counted.nsaturated;
         totals->spilled_nbytes =
                 kc_lists_spilled_nbytes(&e->bins) + kc_lists_spilled_nbytes(&e->pairs);
         return KC_OK;
@@ -362,9 +382,10 @@ enum kc_status kc_cpu_count(const struct kc_count_params *params,
                 .sink = sink,
                 .job = job,
                 .width = kc_width(kc_kmer_nwords(params->k)),
-                .setup = { .k = params->k, .stranded = params->stranded },
+                .setup = { .k = params->k, .stranded = params->stranded, .filter = sink->filter },
         };
         *totals = (struct kc_count_totals){ 0 };
+        pthread_mutex_init(&e.lock, NULL);
         share_memory(&e);
         enum kc_status status = kc_arena_init(&e.arena, e.nchunks, params->nthreads, err);
         e.nchunks -= (size_t)params->nthreads * KC_ARENA_HOARD;
@@ -374,5 +395,6 @@ enum kc_status kc_cpu_count(const struct kc_count_params *params,
         kc_lists_free(&e.bins);
         kc_lists_free(&e.pairs);
         kc_arena_free(&e.arena);
+        pthread_mutex_destroy(&e.lock);
         return status;
 }

@@ -249,12 +249,13 @@ static enum kc_status W(put_buckets)(struct W(sorter) *s, const struct W(order) 
         size_t begin = 0;
         for (uint32_t b = first; b < end; begin = bucket_end[b++])
                 W(sort_bucket)(s, begin, bucket_end[b] - begin, bucket_low);
-        uint64_t *kmers = (uint64_t *)s->keys; /* NULL if there never was a pair */
         struct kc_run_pairs pairs = {
-                .part = o->list, .last = last, .kmers = kmers, .counts = s->counts
+                .part = o->list,
+                .last = last,
+                .n = begin,
+                .kmers = (const uint64_t *)s->keys, /* NULL if there never was a pair */
+                .counts = s->counts,
         };
-        pairs.n = kc_run_filter_pairs(&o->sink->filter, kmers, s->counts, begin, KC_WORDS,
-                                      &pairs.dropped);
         return o->sink->put(o->sink->ctx, &pairs, err);
 }
 

@@ -14,19 +14,23 @@ struct kc_width_setup {
         bool stranded;
         int prefix_bits;       /* top bits of a k-mer that choose its list of pairs */
         size_t scratch_nbytes; /* memory that one thread may use */
+        struct kc_run_filter filter;
         struct kc_lists *pairs;
 };
 
 struct kc_counter_totals {
-        uint64_t ndistinct, nsaturated;
+        uint64_t ndistinct; /* including those dropped */
+        uint64_t nsaturated;
+        struct kc_run_dropped dropped;
 };
 
 struct kc_width {
         /*
          * A counter or sorter must be freed even if creating it failed; free accepts NULL.
          *
-         * Counting: a counter belongs to one thread. count() counts all k-mers of a bin; all pairs
-         * are in setup->pairs only after flush().
+         * Counting: a counter belongs to one thread. count() counts all k-mers of a bin and applies
+         * the filter; it can, because no k-mer is in two bins. All pairs kept are in setup->pairs
+         * only after flush().
          */
         enum kc_status (*counter_new)(void **counter, const struct kc_width_setup *setup,
                                       struct kc_error *err);
@@ -36,8 +40,7 @@ struct kc_width {
         void (*counter_free)(void *counter);
 
         /*
-         * Ordering: sort the pairs of one list, filter them, and pass them to the sink as part
-         * `list` of the run.
+         * Ordering: sort the pairs of one list and pass them to the sink as part `list` of the run.
          */
         enum kc_status (*sorter_new)(void **sorter, const struct kc_width_setup *setup,
                                      struct kc_error *err);

@@ -62,7 +62,8 @@ struct kc_run_pairs {
         const uint64_t *kmers;         /* [n * kc_kmer_nwords(k)] ascending, distinct; as in
                                           kmer.h */
         const uint32_t *counts;        /* [n], within the filter */
-        struct kc_run_dropped dropped; /* since the previous call for the part */
+        struct kc_run_dropped dropped; /* not reported by another call; may concern other parts:
+                                          only the sum over the run has a meaning */
 };
 
 /*
@@ -90,7 +91,7 @@ struct kc_run_blocks {
 
 /*
  * Where a run goes. The engine filters, whichever form it uses: only pairs that `filter` keeps are
- * handed over, and each call says what was dropped on the way. So an engine that encodes blocks on
+ * handed over, and the calls together say what was dropped on the way. So an engine that encodes blocks on
  * a device and one that hands over pairs do the same, and the sink only checks. The totals that an
  * engine returns (kc_count_totals) include what was dropped.
  *
