@@ -472,15 +472,13 @@ static enum kc_status W(flush_pairs)(void *counter, int worker, struct kc_error 
 static inline enum kc_status W(collect)(struct W(counter) *c, int worker, bool filtered,
                                         struct kc_run_dropped *dropped, struct kc_error *err)
 {
-        /* min <= count <= max_count in one comparison; a count of 0, of a free slot, wraps. */
-        const uint32_t min = c->setup.filter.min_count > 0 ? c->setup.filter.min_count : 1;
-        const uint32_t span = c->setup.filter.max_count - min;
+        const struct kc_run_filter filter = c->setup.filter;
         struct kc_run_dropped d = { .ndistinct = c->nused };
         for (size_t i = 0; i < (size_t)1 << c->table_bits; i++) {
                 /* Copy every slot but advance only past those to keep: a branch would be
                  * mispredicted. */
                 const uint32_t count = c->counts[i];
-                const bool keep = filtered ? count - min <= span : count != 0;
+                const bool keep = (count != 0) & (!filtered | kc_run_keeps(&filter, count));
                 c->collected[c->ncollected] = (struct W(item)){ c->keys[i], count };
                 c->ncollected += keep;
                 c->counts[i] = 0;

@@ -11,7 +11,7 @@ size_t kc_run_filter_pairs(const struct kc_run_filter *filter, uint64_t *kmers, 
                 return n;
         for (size_t i = 0; i < n; i++) {
                 const uint32_t count = counts[i];
-                const bool keep = count >= filter->min_count && count <= filter->max_count;
+                const bool keep = kc_run_keeps(filter, count);
                 for (size_t w = 0; w < nw; w++)
                         kmers[nkept * nw + w] = kmers[i * nw + w];
                 counts[nkept] = count;

@@ -31,6 +31,12 @@ static inline bool kc_run_keeps_all(const struct kc_run_filter *filter)
         return filter->min_count <= 1 && filter->max_count == UINT32_MAX;
 }
 
+/* Both bounds are compared, whatever the first says, so that loops need no branch. */
+static inline bool kc_run_keeps(const struct kc_run_filter *filter, uint32_t count)
+{
+        return (count >= filter->min_count) & (count <= filter->max_count);
+}
+
 /* What the filter has dropped. */
 struct kc_run_dropped {
         uint64_t ndistinct; /* pairs */
@@ -91,9 +97,9 @@ struct kc_run_blocks {
 
 /*
  * Where a run goes. The engine filters, whichever form it uses: only pairs that `filter` keeps are
- * handed over, and the calls together say what was dropped on the way. So an engine that encodes blocks on
- * a device and one that hands over pairs do the same, and the sink only checks. The totals that an
- * engine returns (kc_count_totals) include what was dropped.
+ * handed over, and the calls together say what was dropped on the way. So an engine that encodes
+ * blocks on a device and one that hands over pairs do the same, and the sink only checks. The
+ * totals that an engine returns (kc_count_totals) include what was dropped.
  *
  * put and put_blocks may be called by several threads at once, for different parts, and may block
  * until all calls for lower parts have been made, so threads must begin parts in ascending order.

@@ -215,7 +215,7 @@ static enum kc_status scan(const struct kc_bam *bam, struct kc_chunk *chunk,
                            const struct bam_cut *cut, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        struct kc_problem problem;
+        struct kc_problem problem = { 0 };
         struct kc_bam_record record;
         uint64_t number = cut->nbefore + 1;
         for (size_t at = cut->from; at < cut->to; at += record.nbytes, number++) {

@@ -91,7 +91,7 @@ void kc_bam_record_parse(const uint8_t *bytes, uint32_t nrefs, struct kc_bam_rec
                 .reverse = (flag & REVERSE) != 0,
         };
         r.qual = r.bases + (UINT64_C(1) + r.nbases) / 2;
-        *problem = (struct kc_problem){ 0 };
+        problem->what[0] = 0;
         check_sizes(bytes, &r, problem);
         if (problem->what[0] == 0)
                 check_references(bytes, nrefs, problem);

@@ -53,7 +53,7 @@ uint64_t kc_bam_record_nhead(const uint8_t *bytes);
  * Read and check the fields of a record.
  *   bytes    kc_bam_record_nhead bytes of it, or all if it is shorter than they say
  *   nrefs    number of reference sequences in the file's header
- *   problem  out: what is wrong; an empty text if nothing is
+ *   problem  in/out, zeroed before the first record: what is wrong; an empty text if nothing is
  * The tags are not looked at.
  */
 void kc_bam_record_parse(const uint8_t *bytes, uint32_t nrefs, struct kc_bam_record *record,

@@ -186,10 +186,7 @@ enum kc_status kc_store_check(struct kc_store *store, int nthreads, struct kc_jo
                               struct kc_error *err)
 {
         enum kc_status status;
-        uint64_t npages = 0;
-        for (uint32_t r = 0; r < store->nruns; r++)
-                npages += store->runs[r].npages;
-        kc_job_expect(job, npages);
+        kc_job_expect(job, kc_store_npages(store));
         for (uint32_t r = 0; r < store->nruns; r++) {
                 struct store_check c = { .store = store, .run = &store->runs[r], .job = job };
                 KC_TRY(check_run(&c, nthreads, err));

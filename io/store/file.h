@@ -40,6 +40,15 @@ static inline bool kc_store_is_at_end(const struct kc_store *store)
         return store->footer_offset + store->footer_nbytes == store->nbytes;
 }
 
+/* Number of pages of all runs. */
+static inline uint64_t kc_store_npages(const struct kc_store *store)
+{
+        uint64_t npages = 0;
+        for (uint32_t i = 0; i < store->nruns; i++)
+                npages += store->runs[i].npages;
+        return npages;
+}
+
 /* Read nbytes at offset; KC_ECORRUPT if there are fewer, KC_EIO. From any thread. */
 enum kc_status kc_store_pread(const struct kc_store *store, void *to, size_t nbytes,
                               uint64_t offset, struct kc_error *err);

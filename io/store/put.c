@@ -126,7 +126,7 @@ static bool are_kept(const struct kc_run_filter *filter, const uint32_t *counts,
 {
         bool kept = true;
         for (size_t i = 0; i < n; i++)
-                kept &= counts[i] >= filter->min_count && counts[i] <= filter->max_count;
+                kept &= kc_run_keeps(filter, counts[i]);
         return kept;
 }
 

@@ -62,19 +62,15 @@ static enum kc_status check_order(const struct kc_store_writer *w, const struct 
         return refuse(w, "out of order", err);
 }
 
-static bool keeps(const struct kc_store_writer *w, uint32_t count)
-{
-        return count >= w->options.min_count && count <= w->options.max_count;
-}
-
 static enum kc_status check_counts(const struct kc_store_writer *w, const struct kc_run_blocks *b,
                                    struct kc_error *err)
 {
+        const struct kc_run_filter filter = kc_writer_filter(w);
         bool kept = true;
         for (uint32_t c = 0; c < KC_RUN_NROWS; c++)
-                kept &= b->rows[c] == 0 || keeps(w, c);
+                kept &= b->rows[c] == 0 || kc_run_keeps(&filter, c);
         for (size_t i = 0; i < b->nbig; i++)
-                kept &= b->big_counts[i] >= KC_RUN_NROWS && keeps(w, b->big_counts[i]);
+                kept &= b->big_counts[i] >= KC_RUN_NROWS && kc_run_keeps(&filter, b->big_counts[i]);
         return kept ? KC_OK : refuse(w, "counts that the filter drops", err);
 }
 

@@ -189,9 +189,8 @@ enum kc_status kc_store_check_writable(const struct kc_store *store, struct kc_e
 {
         if (store->footing != KC_FOOTING_DOUBTFUL)
                 return KC_OK;
-        return kc_fail_remedy(err, KC_ECORRUPT, store->warning.remedies,
-                              "%s was not changed, because %s", store->path,
-                              store->warning.message);
+        return kc_fail_reworded(err, &store->warning, "%s was not changed, because %s", store->path,
+                                store->warning.message);
 }
 
 /* Each thread of a merge counts into a tally of its own. */

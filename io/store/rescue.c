@@ -213,10 +213,7 @@ enum kc_status kc_store_rescue(struct kc_store *store, struct kc_store_writer *w
         };
         *totals =
                 (struct kc_rescue_totals){ .misses_newest = store->footing == KC_FOOTING_DOUBTFUL };
-        uint64_t npages = 0;
-        for (uint32_t i = 0; i < store->nruns; i++)
-                npages += store->runs[i].npages;
-        kc_job_expect(job, npages);
+        kc_job_expect(job, kc_store_npages(store));
         for (r.number = 0; r.number < store->nruns; r.number++) {
                 r.run = &store->runs[r.number];
                 KC_TRY(rescue_run(&r, err));
