@@ -28,10 +28,7 @@ static const struct option_spec compact_options[] = {
         OPTION_THREADS(COMBINE_FIELD(common.nthreads)),
         COMBINE_MEMORY_OPTION,
         COMBINE_DEVICE_OPTIONS,
-        OPTION_JSON(COMBINE_FIELD(common.json),
-                    "Print the summary as JSON on standard output as well."),
-        OPTION_QUIET(COMBINE_FIELD(common.quiet)),
-        OPTION_NO_PROGRESS(COMBINE_FIELD(common.no_progress)),
+        WRITING_OPTIONS(COMBINE_FIELD(common)),
         { 0 },
 };
 

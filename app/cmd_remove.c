@@ -110,11 +110,9 @@ static enum kc_status sort_on_cpu(void *ctx, struct kc_error *err)
 static enum kc_status sort_kmers(struct removing *r, struct kc_error *err)
 {
         static const char *const stages[KC_NSTAGES] = { "read", "sort", "write" };
-        const struct writing_work work = { .ctx = r,
-                                           .on_device = sort_on_device,
-                                           .on_cpu = sort_on_cpu,
-                                           .kind = DEVICE_COUNTS,
-                                           .stages = stages };
+        const struct writing_work work = {
+                .ctx = r, .on_device = sort_on_device, .on_cpu = sort_on_cpu, .stages = stages
+        };
         const struct remove_settings *s = r->settings;
         enum kc_status status;
         KC_TRY(device_choose(&r->writing.device, device_if_named(s->device), NULL, r->k,
@@ -245,9 +243,7 @@ static const struct option_spec remove_options[] = {
                           "Bound on the device memory that is taken, at least 256M. Default: nine "
                           "tenths of what is free on the device."),
         OPTION_GPU_BATCH(FIELD(gpu_batch_nkmers)),
-        OPTION_JSON(FIELD(common.json), "Print the summary as JSON on standard output as well."),
-        OPTION_QUIET(FIELD(common.quiet)),
-        OPTION_NO_PROGRESS(FIELD(common.no_progress)),
+        WRITING_OPTIONS(FIELD(common)),
         { 0 },
 };
 

@@ -48,9 +48,7 @@ static enum kc_status run_subtract(const struct invocation *call, struct kc_erro
         OPTION_THREADS(FIELD(common.nthreads)), \
         COMBINE_MEMORY_OPTION, \
         COMBINE_DEVICE_OPTIONS, \
-        OPTION_JSON(FIELD(common.json), "Print the summary as JSON on standard output as well."), \
-        OPTION_QUIET(FIELD(common.quiet)), \
-        OPTION_NO_PROGRESS(FIELD(common.no_progress)), \
+        WRITING_OPTIONS(FIELD(common)), \
         { .type = OPTION_FLAG, .name = "force", .offset = FIELD(force), \
           .help = "Replace the output if it exists." }
 /* clang-format on */

@@ -46,8 +46,7 @@ struct combining {
         int k;
         struct kc_store_origin origin; /* of the result */
         const char **names;
-        bool idle;                   /* there is nothing to write */
-        struct kc_store_info result; /* of the output */
+        bool idle; /* there is nothing to write */
 };
 
 static enum kc_status check_settings(const struct combine_settings *s, struct kc_error *err)
@@ -140,11 +139,9 @@ static enum kc_status run_set_on_cpu(void *ctx, struct kc_error *err)
 static enum kc_status run_set(struct combining *c, struct kc_error *err)
 {
         static const char *const stages[KC_NSTAGES] = { "merge", "merge", "merge" };
-        const struct writing_work work = { .ctx = c,
-                                           .on_device = run_set_on_device,
-                                           .on_cpu = run_set_on_cpu,
-                                           .kind = DEVICE_MERGES,
-                                           .stages = stages };
+        const struct writing_work work = {
+                .ctx = c, .on_device = run_set_on_device, .on_cpu = run_set_on_cpu, .stages = stages
+        };
         return writing_run(&c->writing, &work, err);
 }
 
@@ -174,7 +171,6 @@ static enum kc_status write_result(struct combining *c, const struct kc_store_op
         KC_TRY(kc_store_create(&c->writing.writer, c->plan->output, options, err));
         KC_TRY(run_set(c, err));
         KC_TRY(writing_commit(&c->writing, &c->origin, err));
-        c->result = c->writing.written.info;
 out:
         return status;
 }
@@ -184,8 +180,8 @@ out:
 static void put_text(const void *ctx, struct text_out *out)
 {
         const struct combining *c = ctx;
-        const struct kc_store_info *r = &c->result;
         const struct writing *w = &c->writing;
+        const struct kc_store_info *r = &w->written.info;
         char size[FORMATTED_NBYTES], peak[FORMATTED_NBYTES], label[64], device[16];
         writing_put_number(out, "files read", c->plan->ninputs);
         writing_put_number(out, "sorted runs", c->nruns);
@@ -208,8 +204,8 @@ static void put_text(const void *ctx, struct text_out *out)
 static void put_json(const void *ctx, struct json *json)
 {
         const struct combining *c = ctx;
-        const struct kc_store_info *r = &c->result;
         const struct writing *w = &c->writing;
+        const struct kc_store_info *r = &w->written.info;
         char device[16];
         json_number(json, "threads", (uint64_t)w->nthreads);
         json_string(json, "device", device_name(&w->device, device));
@@ -278,7 +274,7 @@ enum kc_status combine(const struct invocation *call, const struct combine_plan 
         options.guard = signals_guard;
         c.idle = is_done_already(&c, &options);
         if (c.idle)
-                kc_store_get_info(c.stores[0], &c.result);
+                kc_store_get_info(c.stores[0], &c.writing.written.info);
         else
                 KC_TRY(write_result(&c, &options, err));
         writing_report(&c.writing, &(struct writing_report){ &c, put_text, put_json });

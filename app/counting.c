@@ -228,7 +228,6 @@ static enum kc_status count_somewhere(struct count *count, struct kc_error *err)
         const struct writing_work work = { .ctx = count,
                                            .on_device = count_on_device,
                                            .on_cpu = count_on_cpu,
-                                           .kind = DEVICE_COUNTS,
                                            .stages = stages,
                                            .first_in_bytes = true };
         return writing_run(&count->writing, &work, err);

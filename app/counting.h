@@ -77,10 +77,7 @@ enum kc_status counting_add(const struct invocation *call, struct kc_error *err)
           .offset = COUNTING_FIELD(min_quality), \
           .help = "A base with a Phred quality under Q breaks the k-mer (FASTQ and BAM; offset " \
                   "33)." }, \
-        OPTION_JSON(COUNTING_FIELD(common.json), \
-          "Print the summary as JSON on standard output as well."), \
-        OPTION_QUIET(COUNTING_FIELD(common.quiet)), \
-        OPTION_NO_PROGRESS(COUNTING_FIELD(common.no_progress))
+        WRITING_OPTIONS(COUNTING_FIELD(common))
 /* clang-format on */
 
 #endif

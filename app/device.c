@@ -84,7 +84,8 @@ enum kc_status device_choose(struct device_choice *choice, const char *device, c
 {
         const char *cuda = cuda_devices(device);
         const struct table *chosen = table ? find_table(table) : &tables[0];
-        *choice = (struct device_choice){ .may_fall_back = cuda == NULL && table == NULL,
+        *choice = (struct device_choice){ .work = work,
+                                          .may_fall_back = cuda == NULL && table == NULL,
                                           .index = cuda && *cuda ? atoi(cuda + 1) : 0,
                                           .table = chosen->table,
                                           .table_name = chosen->name };
@@ -102,15 +103,15 @@ enum kc_status device_choose(struct device_choice *choice, const char *device, c
         return KC_OK;
 }
 
-bool device_fall_back(struct device_choice *choice, enum device_work work,
-                      const struct kc_gpu_report *report, const struct kc_error *reason, bool quiet)
+bool device_fall_back(struct device_choice *choice, const struct kc_gpu_report *report,
+                      const struct kc_error *reason, bool quiet)
 {
         if (!choice->cuda || !choice->may_fall_back || report->began ||
             (reason->status != KC_ENOMEM && reason->status != KC_EDEVICE))
                 return false;
         if (!quiet)
                 fprintf(stderr, "kcount: %s: %sing on the CPU\n", reason->message,
-                        verbs[work].stem);
+                        verbs[choice->work].stem);
         choice->cuda = false;
         return true;
 }

@@ -9,7 +9,11 @@
 
 #include <string.h>
 
+/* The work to do, for messages. */
+enum device_work { DEVICE_COUNTS, DEVICE_MERGES };
+
 struct device_choice {
+        enum device_work work;
         bool cuda;          /* the CUDA engine does the work */
         bool may_fall_back; /* the CPU engine may take over if the device fails at the start */
         int index;
@@ -29,9 +33,6 @@ static inline const char *device_if_named(const char *device)
         return strcmp(device, "auto") == 0 ? "cpu" : device;
 }
 
-/* The work to do, for messages. */
-enum device_work { DEVICE_COUNTS, DEVICE_MERGES };
-
 /*
  * Choose the engine, after device_check. Does not access a device: preparing one takes so long that
  * reading must begin meanwhile. If k is too large for CUDA, prints a line on stderr; with quiet,
@@ -45,9 +46,8 @@ enum kc_status device_choose(struct device_choice *choice, const char *device, c
  * others use, is an error only if the user asked for it. If true, prints a line on stderr, unless
  * quiet, and sets choice->cuda to false.
  */
-bool device_fall_back(struct device_choice *choice, enum device_work work,
-                      const struct kc_gpu_report *report, const struct kc_error *reason,
-                      bool quiet);
+bool device_fall_back(struct device_choice *choice, const struct kc_gpu_report *report,
+                      const struct kc_error *reason, bool quiet);
 
 /* "cpu" or "cuda:N". */
 const char *device_name(const struct device_choice *choice, char text[16]);

@@ -119,7 +119,7 @@ static struct limits read_limits(void)
         return limits;
 }
 
-int machine_ncores(void)
+static int count_cores(void)
 {
         long n = sysconf(_SC_NPROCESSORS_ONLN);
         cpu_set_t set;
@@ -135,7 +135,7 @@ int machine_ncores(void)
 
 int machine_nthreads(uint64_t wanted)
 {
-        return wanted ? (int)wanted : machine_ncores();
+        return wanted ? (int)wanted : count_cores();
 }
 
 /* Total memory, for systems that do not report how much is available. UINT64_MAX: unknown. */

@@ -6,10 +6,8 @@
 
 #include <stdint.h>
 
-/* Number of cores in the affinity mask, limited by the control group's CPU quota. At least 1. */
-int machine_ncores(void);
-
-/* The number of threads that the user wants, or all cores if 0. */
+/* The number of threads that the user wants, or all cores if 0: those in the affinity mask, limited
+ * by the control group's CPU quota, and at least 1. */
 int machine_nthreads(uint64_t wanted);
 
 /*

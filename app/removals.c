@@ -117,10 +117,11 @@ enum { ONES_CAP = 1 << 16 };
 static enum kc_status put(void *ctx, const struct kc_run_pairs *pairs, struct kc_error *err)
 {
         struct tombstones *t = ctx;
-        struct kc_run_pairs ones = *pairs;
+        struct kc_run_pairs ones = { .part = pairs->part,
+                                     .kmers = pairs->kmers,
+                                     .counts = t->ones };
         enum kc_status status;
         size_t nleft = pairs->n;
-        ones.counts = t->ones;
         do {
                 ones.n = nleft < ONES_CAP ? nleft : ONES_CAP;
                 ones.last = pairs->last && ones.n == nleft;

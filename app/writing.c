@@ -31,7 +31,7 @@ enum kc_status writing_run(struct writing *w, const struct writing_work *work, s
 {
         struct kc_error own = { 0 };
         enum kc_status status = run_once(w, work, &own);
-        if (device_fall_back(&w->device, work->kind, &w->gpu, &own, w->settings->quiet)) {
+        if (device_fall_back(&w->device, &w->gpu, &own, w->settings->quiet)) {
                 own = (struct kc_error){ 0 };
                 status = run_once(w, work, &own);
         }

@@ -10,11 +10,22 @@
 #include "app/options.h"
 #include "io/store.h"
 
+#include <stddef.h>
+
 /* The options that all these commands have. */
 struct writing_settings {
         uint64_t nthreads; /* 0: all cores */
         bool json, quiet, no_progress;
 };
+
+/* They, except --threads, which comes earlier in the help; field: offset of the settings. */
+/* clang-format off */
+#define WRITING_OPTIONS(field) \
+        OPTION_JSON((field) + offsetof(struct writing_settings, json), \
+          "Print the summary as JSON on standard output as well."), \
+        OPTION_QUIET((field) + offsetof(struct writing_settings, quiet)), \
+        OPTION_NO_PROGRESS((field) + offsetof(struct writing_settings, no_progress))
+/* clang-format on */
 
 struct writing {
         const struct invocation *call;
@@ -24,7 +35,8 @@ struct writing {
         struct device_choice device;
         struct kc_gpu_report gpu; /* valid if device.cuda */
         struct kc_store_writer *writer;
-        struct kc_store_written written; /* after writing_commit */
+        /* After writing_commit; info also of a file that is left as it is. */
+        struct kc_store_written written;
 };
 
 /* Only one at a time: all share a job, which must live as long as the process. */
@@ -35,7 +47,6 @@ struct writing_work {
         void *ctx;
         enum kc_status (*on_device)(void *ctx, struct kc_error *err);
         enum kc_status (*on_cpu)(void *ctx, struct kc_error *err);
-        enum device_work kind;
         const char *const *stages; /* their names, for the progress bar */
         bool first_in_bytes;
 };
