@@ -126,7 +126,7 @@ static inline void expect(enum kc_status got, enum kc_status wanted, const struc
                 fail_msg("status %d, not %d: %s", (int)got, (int)wanted, work->err.message);
 }
 
-/* The two runs are the same, pair for pair, and so are their totals. */
+/* The two runs are the same, pair for pair, and so are their totals and what was dropped. */
 static inline void expect_same(const struct work *got, const struct work *wanted)
 {
         struct pairs a = run_join(&got->run), b = run_join(&wanted->run);
@@ -136,6 +136,7 @@ static inline void expect_same(const struct work *got, const struct work *wanted
         assert_int_equal(got->totals.nkmers, wanted->totals.nkmers);
         assert_int_equal(got->totals.ndistinct, wanted->totals.ndistinct);
         assert_int_equal(got->totals.nsaturated, wanted->totals.nsaturated);
+        assert_memory_equal(&got->run.dropped, &wanted->run.dropped, sizeof got->run.dropped);
         pairs_free(&a);
         pairs_free(&b);
 }

@@ -46,7 +46,7 @@ template <class Layout> struct warpdrive {
         static constexpr value ABSENT = KC_WD_ABSENT;
         static constexpr key MAX_KEY = (key) ~(key)0;
         static constexpr size_t NFULL = 800; /* more keys than a full() map has room for */
-        static constexpr bool BY_LIMIT = false, NEW_ALLOCATES = true;
+        static constexpr bool NEW_ALLOCATES = true;
         COMMON_PART(wd)
 
         static options roomy(size_t n)
@@ -80,7 +80,7 @@ template <class Layout> struct slab {
         static constexpr value ABSENT = KC_SLAB_ABSENT;
         static constexpr key MAX_KEY = (key) ~(key)0;
         static constexpr size_t NFULL = 1290 * Layout::NPLACES;
-        static constexpr bool BY_LIMIT = false, NEW_ALLOCATES = true;
+        static constexpr bool NEW_ALLOCATES = true;
         COMMON_PART(slab)
 
         static options roomy(size_t n)
@@ -114,7 +114,7 @@ template <class Key> struct linear {
         static constexpr value ABSENT = KC_LINEAR_ABSENT;
         static constexpr key MAX_KEY = (key) ~(key)0;
         static constexpr size_t NFULL = 800;
-        static constexpr bool BY_LIMIT = false, NEW_ALLOCATES = true;
+        static constexpr bool NEW_ALLOCATES = true;
         COMMON_PART(linear)
 
         static options roomy(size_t n)
@@ -147,7 +147,7 @@ struct hopscotch {
         static constexpr value ABSENT = KC_HOPSCOTCH_ABSENT;
         static constexpr key MAX_KEY = UINT32_MAX;
         static constexpr size_t NFULL = 800;
-        static constexpr bool BY_LIMIT = false, NEW_ALLOCATES = true;
+        static constexpr bool NEW_ALLOCATES = true;
         COMMON_PART(hopscotch)
 
         static options roomy(size_t n)
@@ -176,7 +176,7 @@ template <class Word, enum meaning WHAT, Word MAX> struct lsm {
         static constexpr value ABSENT = KC_LSM_ABSENT;
         static constexpr key MAX_KEY = MAX;
         static constexpr size_t NFULL = 900;
-        static constexpr bool BY_LIMIT = true, NEW_ALLOCATES = false;
+        static constexpr bool NEW_ALLOCATES = false;
         COMMON_PART(lsm)
 
         static options roomy(size_t n)
@@ -518,7 +518,7 @@ template <class Map> static void full(void)
         auto values = values_for(keys.size(), 3);
         b.insert(before, values_for(before.size(), 4));
         const size_t limit_nbytes = b.gpu.limit_nbytes;
-        if (Map::BY_LIMIT)
+        if (!Map::NEW_ALLOCATES)
                 b.gpu.limit_nbytes =
                         b.gpu.used_nbytes + keys.size() * (sizeof(keys[0]) + sizeof(uint32_t) + 1);
         assert_int_equal(b.try_insert(keys, values), KC_ENOMEM);
