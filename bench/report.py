@@ -57,10 +57,10 @@ def page(groups):
                 for record in load_lines(path)]
     lines = [BENCHMARKS, *short_table(groups), QUESTIONS, *sections(groups)]
     lines += ["## How much memory", "", *memory_lines(groups)]
-    lines += report_memory.section(load_lines(RESULTS / "memory.jsonl"), machine_line)
+    lines += report_memory.section(load_lines(RESULTS / "memory.jsonl"))
     lines += against_lines(groups)
     lines += ["![wall times](benchmarks.svg)", ""]
-    lines += report_gunzip.section(inflated, machine_line)
+    lines += report_gunzip.section(inflated)
     lines += stages_section(load_lines(RESULTS / "stages.jsonl"))
     lines += report_gpu.stages_section(load_lines(RESULTS / "gpu-stages.jsonl"))
     lines += report_gpu.timeline_section(load_lines(RESULTS / "gpu-timeline.jsonl"))

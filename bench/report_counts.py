@@ -21,6 +21,16 @@ NAMES = {"kmc": "KMC", "kmc -r": "KMC -r (in memory)", "gerbil": "Gerbil",
          "jellyfish": "Jellyfish", "kcount": "kcount", "kcount cuda": "kcount on the GPU"}
 
 
+# ---- records ----
+
+def of_each(records, *fields):
+    """{values of the fields: [records]}, in the order of the records."""
+    groups = {}
+    for record in records:
+        groups.setdefault(tuple(record[field] for field in fields), []).append(record)
+    return groups
+
+
 # ---- single settings ----
 
 def median(records, *fields):

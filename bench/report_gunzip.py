@@ -1,18 +1,6 @@
 """Inflating one gzip file: its part of docs/benchmarks.md, by bench/compare_gunzip.py."""
-import statistics
-
+from report_counts import machine_line, median, of_each
 from report_prose import GUNZIP
-
-
-def median(records, *fields):
-    return statistics.median(sum(record[field] for field in fields) for record in records)
-
-
-def of_each(records, *fields):
-    groups = {}
-    for record in records:
-        groups.setdefault(tuple(record[field] for field in fields), []).append(record)
-    return groups
 
 
 def runs_of(records):
@@ -45,7 +33,7 @@ def file_table(records):
     return lines
 
 
-def section(records, machine_line):
+def section(records):
     if not records:
         return []
     lines = [GUNZIP]

@@ -1,21 +1,9 @@
 """Peak memory compared with the bound: a part of docs/benchmarks.md, by bench/memory.py."""
-import statistics
-
+from report_counts import machine_line, median, of_each
 from report_prose import MEMORY
 
 
-def of_each(records, *fields):
-    groups = {}
-    for record in records:
-        groups.setdefault(tuple(record[field] for field in fields), []).append(record)
-    return groups
-
-
-def median(records, field):
-    return statistics.median(record[field] for record in records)
-
-
-def section(records, machine_line):
+def section(records):
     if not records:
         return []
     lines = [MEMORY]
