@@ -211,7 +211,7 @@ static void put_json(const void *ctx, struct json *json)
         json_string(json, "device", device_name(&w->device, device));
         if (w->device.cuda) {
                 json_number(json, "device_peak_memory_bytes", w->gpu.peak_nbytes);
-                json_number(json, "device_ranges", w->gpu.nbatches);
+                json_number(json, "device_ranges", w->gpu.nranges);
         }
         json_string(json, "operation", operation_names[c->plan->operation]);
         json_string(json, "counts", rule_names[c->plan->rule]);

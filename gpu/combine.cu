@@ -361,7 +361,8 @@ static enum kc_status combine_with(const struct kc_gpu_params *params, int nthre
         c.crew.nreaders = c.crew.nworkers / 2;
         kc_gpu_crew_init(&c.crew);
         enum kc_status status = combine(&c, totals, err);
-        kc_gpu_crew_stop(&c.crew, c.nranges, report);
+        kc_gpu_crew_stop(&c.crew, report);
+        report->nranges = c.nranges;
         free_memory(&c);
         kc_gpu_crew_close(&c.crew);
         return status;

@@ -101,13 +101,11 @@ out:
  * into it is in progress; frees the emitter. The task's own memory comes next, and then
  * kc_gpu_crew_close. */
 template <class Key>
-static inline void kc_gpu_crew_stop(struct kc_gpu_crew<Key> *crew, uint64_t nbatches,
-                                    struct kc_gpu_report *report)
+static inline void kc_gpu_crew_stop(struct kc_gpu_crew<Key> *crew, struct kc_gpu_report *report)
 {
         cudaStream_t streams[] = { crew->gpu.upload, crew->gpu.stream, crew->gpu.download };
         report->began = crew->began;
         report->peak_nbytes = crew->gpu.peak_nbytes;
-        report->nbatches = nbatches;
         for (cudaStream_t stream : streams)
                 if (stream != NULL)
                         (void)cudaStreamSynchronize(stream);

@@ -2,7 +2,8 @@
  * The CUDA engine: memory for the stages, and the steps of the driver. The threads are in crew.cuh.
  *
  *      workers:  source ──▶ pinned ──▶ a device buffer                gpu/feed/feed.cuh
- *      driver:   buffer ──▶ sorted runs                               gpu/count/count.cuh
+ *      driver:   buffer ──▶ reads that are kept                       gpu/kept/kept.cuh
+ *      driver:   reads, pass by pass ──▶ sorted runs                  gpu/count/count.cuh
  *                runs   ──▶ the LSM                                   gpu/runs/lsm.cuh
  *      driver:   the LSM, range by range ──▶ blocks ──▶ pinned        gpu/blocks/encode.cuh
  *      workers:  pinned ──▶ sink                                      gpu/blocks/emit.cuh
@@ -27,18 +28,80 @@ template <class Key> struct gpu_engine {
         const struct kc_batch_source *source;
         struct kc_gpu_crew<Key> crew;
         struct kc_gpu_plan plan;
+        struct kc_superkmer_setup superkmers;
         struct kc_gpu_feed *feed;
+        struct kc_gpu_kept *kept;
         struct kc_gpu_counter<Key> *counter;
         struct kc_gpu_lsm<Key> *lsm;
+        struct kc_gpu_counter_caps caps; /* of the counter */
         double start;
-        uint64_t nkmers, nbatches;
-        uint64_t nsaturated; /* within batches; at the end, in all */
+        uint64_t nkmers, npasses;
+        struct kc_gpu_kept_where where;
+        struct kc_gpu_counted counted; /* at the end, with what the LSM's sums saturated */
+        uint64_t spilled_nbytes;
         struct kc_count_totals *totals;
 };
 
 } // namespace
 
 /* ---- memory ---- */
+
+template <class Key>
+static enum kc_status keep_reads(struct gpu_engine<Key> *e, struct kc_error *err)
+{
+        const struct kc_count_params *p = e->params;
+        struct kc_gpu_kept_setup kept = {};
+        kept.superkmers = e->superkmers;
+        kept.max_nbases = e->plan.buffers.nbases;
+        kept.max_nspans = e->plan.buffers.nspans;
+        kept.device_nbytes = e->plan.kept_nbytes;
+        kept.host_nbytes = e->plan.host_nbytes;
+        kept.tmp_dir = p->tmp_dir;
+        kept.nthreads = p->nthreads;
+        kept.gate = &e->crew.gate;
+        return kc_gpu_kept_new(&e->kept, &e->crew.gpu, &kept, err);
+}
+
+template <class Key>
+static struct kc_gpu_plan_input plan_input(const struct gpu_engine<Key> *e,
+                                           const struct kc_load *total)
+{
+        struct kc_gpu_plan_input input = {};
+        input.superkmers = &e->superkmers;
+        input.table = e->crew.params->table;
+        input.total = *total;
+        input.top_nkmers = e->plan.top_nkmers;
+        input.drops_rare = e->crew.sink->filter.min_count > 1;
+        return input;
+}
+
+template <class Key>
+static enum kc_status make_counter(struct gpu_engine<Key> *e, struct kc_error *err)
+{
+        const struct kc_gpu_counter_setup setup = { e->superkmers, e->params->stranded,
+                                                    e->crew.params->table, e->crew.sink->filter };
+        return kc_gpu_counter_new(&e->counter, &e->crew.gpu, &setup, &e->caps, err);
+}
+
+/* A counter for an input of the expected size, before anything is read: later, others may have taken
+ * the memory. What the reads may take is left for them. */
+template <class Key>
+static enum kc_status take_counter(struct gpu_engine<Key> *e, struct kc_error *err)
+{
+        enum kc_status status;
+        enum { USUAL_NKMERS = 1 << 28 };
+        const uint64_t nbases = e->params->expected_nbases;
+        const uint64_t nkmers = nbases != 0 ? nbases : USUAL_NKMERS;
+        const struct kc_load total = { kc_superkmer_expected(&e->superkmers, nkmers), nkmers };
+        const struct kc_gpu_plan_input input = plan_input(e, &total);
+        const size_t room = kc_gpu_room(&e->crew.gpu);
+        const size_t reads = e->plan.kept_nbytes + e->plan.upload_nbytes;
+        KC_TRY(kc_gpu_plan_counter<Key>(&input, room - (reads < room / 2 ? reads : room / 2),
+                                        &e->caps, err));
+        KC_TRY(make_counter(e, err));
+out:
+        return status;
+}
 
 /* With read_ahead, uploads begin while the rest of the memory is allocated. Otherwise the workers
  * have read nothing yet and must not read until nothing can fail any more: sequences taken from the
@@ -48,23 +111,38 @@ template <class Key> static enum kc_status take_memory(void *ctx, struct kc_erro
         struct gpu_engine<Key> *e = (struct gpu_engine<Key> *)ctx;
         enum kc_status status;
         const struct kc_count_params *p = e->params;
-        const struct kc_gpu_params *gpu_params = e->crew.params;
-        const bool early = gpu_params->read_ahead;
-        struct kc_gpu_lsm_setup lsm = {};
-        KC_TRY(kc_gpu_plan_batch<Key>(&e->plan, p, e->crew.gpu.limit_nbytes, err));
+        const size_t limit = e->crew.gpu.limit_nbytes;
+        const bool early = e->crew.params->read_ahead;
+        KC_TRY(kc_gpu_plan_buffers(&e->plan, limit, err));
         if (early)
-                KC_TRY(kc_gpu_feed_attach(e->feed, &e->crew.gpu, &e->plan.batch, err));
-        KC_TRY(kc_gpu_counter_new(&e->counter, &e->crew.gpu, p->k, p->stranded, gpu_params->table,
-                                  e->plan.batch.nkmers, err));
-        KC_TRY(kc_gpu_plan_parts<Key>(&e->plan, p, e->crew.gpu.limit_nbytes, err));
-        lsm.host_nbytes = e->plan.host_nbytes;
-        lsm.tmp_dir = p->tmp_dir;
-        lsm.nthreads = p->nthreads;
-        lsm.gate = &e->crew.gate;
-        KC_TRY(kc_gpu_lsm_new(&e->lsm, &e->crew.gpu, &lsm, err));
+                KC_TRY(kc_gpu_feed_attach(e->feed, &e->crew.gpu, &e->plan.buffers, err));
+        KC_TRY(kc_gpu_plan_parts<Key>(&e->plan, p, limit, err));
+        KC_TRY(keep_reads(e, err));
         KC_TRY(kc_gpu_emitter_attach(e->crew.emitter, &e->crew.gpu, &e->plan.parts, err));
+        KC_TRY(take_counter(e, err));
         if (!early)
-                KC_TRY(kc_gpu_feed_attach(e->feed, &e->crew.gpu, &e->plan.batch, err));
+                KC_TRY(kc_gpu_feed_attach(e->feed, &e->crew.gpu, &e->plan.buffers, err));
+out:
+        return status;
+}
+
+/* ---- reading ---- */
+
+template <class Key> static enum kc_status keep_all(struct gpu_engine<Key> *e, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_gpu_reads reads;
+        for (uint64_t i = 0;; i++) {
+                KC_TRY(kc_gpu_feed_take(e->feed, &reads, err));
+                if (reads.nkmers == 0)
+                        break;
+                int trace = kc_gpu_trace_begin(&e->crew.trace, "keep", i, e->crew.gpu.stream);
+                KC_TRY(kc_gpu_kept_put(e->kept, &reads, err));
+                kc_gpu_trace_end(&e->crew.trace, trace, e->crew.gpu.stream);
+                KC_TRY(KC_CUDA(cudaStreamSynchronize(e->crew.gpu.stream)));
+                e->nkmers += reads.nkmers;
+                kc_gpu_feed_give_back(e->feed);
+        }
 out:
         return status;
 }
@@ -75,7 +153,7 @@ template <class Key>
 static enum kc_status insert(void *ctx, struct kc_gpu_run<Key> *run, struct kc_error *err)
 {
         struct gpu_engine<Key> *e = (struct gpu_engine<Key> *)ctx;
-        int trace = kc_gpu_trace_begin(&e->crew.trace, "insert", e->nbatches, NULL);
+        int trace = kc_gpu_trace_begin(&e->crew.trace, "insert", e->npasses, NULL);
         enum kc_status status = kc_gpu_lsm_insert(e->lsm, run, err);
         kc_gpu_trace_end(&e->crew.trace, trace, NULL);
         if (status == KC_OK && e->crew.sink->expect != NULL)
@@ -83,21 +161,88 @@ static enum kc_status insert(void *ctx, struct kc_gpu_run<Key> *run, struct kc_e
         return status;
 }
 
+static struct kc_load sum_loads(const struct kc_load *loads)
+{
+        struct kc_load sum = {};
+        for (int i = 0; i < KC_NLOADS; i++) {
+                sum.nrecords += loads[i].nrecords;
+                sum.nkmers += loads[i].nkmers;
+        }
+        return sum;
+}
+
+/* If there was more to read than expected, and a larger counter fits, take that. If it turns out that
+ * the device does not have the memory, the old size is as good as before. */
 template <class Key>
-static enum kc_status count_batch(struct gpu_engine<Key> *e, const struct kc_gpu_reads *reads,
-                                  struct kc_error *err)
+static enum kc_status grow_counter(struct gpu_engine<Key> *e, const struct kc_load *total,
+                                   struct kc_error *err)
+{
+        struct kc_gpu *gpu = &e->crew.gpu;
+        const struct kc_gpu_counter_caps before = e->caps;
+        const size_t streaming = kc_gpu_kept_pass_nbytes(e->kept);
+        const size_t room =
+                kc_gpu_room(gpu) + kc_gpu_counter_nbytes<Key>(e->crew.params->table, &before);
+        struct kc_gpu_plan_input input = plan_input(e, total);
+        struct kc_error refusal = {};
+        input.copies = streaming > 0;
+        if (room < streaming ||
+            kc_gpu_plan_counter<Key>(&input, room - streaming, &e->caps, &refusal) != KC_OK ||
+            (e->caps.nwords / 5 * 4 <= before.nwords && e->caps.nkmers / 5 * 4 <= before.nkmers)) {
+                e->caps = before;
+                return KC_OK;
+        }
+        kc_gpu_counter_free(e->counter);
+        e->counter = NULL;
+        enum kc_status status = make_counter(e, &refusal);
+        if (status != KC_ENOMEM)
+                return status == KC_OK ? status : kc_fail_as(err, &refusal);
+        kc_gpu_forget_refusals(gpu);
+        e->caps = before;
+        return make_counter(e, err);
+}
+
+/* Plan the passes. The LSM gets the host memory that the reads left.
+ *   passes  out [KC_NLOADS] */
+template <class Key>
+static enum kc_status prepare_passes(struct gpu_engine<Key> *e, struct kc_gpu_pass *passes,
+                                     size_t *npasses, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_load loads[KC_NLOADS], most;
+        struct kc_gpu_lsm_setup lsm = {};
+        kc_gpu_kept_end(e->kept);
+        KC_TRY(kc_gpu_kept_loads(e->kept, loads, err));
+        most = sum_loads(loads);
+        KC_TRY(grow_counter(e, &most, err));
+        most.nrecords = kc_gpu_counter_max_records(&e->superkmers, &e->caps, e->kept);
+        most.nkmers = e->caps.nkmers;
+        *npasses = kc_gpu_plan_passes(loads, &most, passes);
+        e->where = kc_gpu_kept_where(e->kept);
+        kc_gpu_kept_settle(e->kept);
+        lsm.host_nbytes = e->plan.host_nbytes - e->where.host_nbytes;
+        lsm.tmp_dir = e->params->tmp_dir;
+        lsm.nthreads = e->params->nthreads;
+        lsm.gate = &e->crew.gate;
+        KC_TRY(kc_gpu_lsm_new(&e->lsm, &e->crew.gpu, &lsm, err));
+out:
+        return status;
+}
+
+template <class Key>
+static enum kc_status count_pass(struct gpu_engine<Key> *e, const struct kc_gpu_pass *pass,
+                                 struct kc_error *err)
 {
         enum kc_status status;
         struct kc_gpu_run_taker<Key> taker = {
                 e, insert<Key>
         };
         int trace;
-        KC_TRY(kc_gpu_lsm_make_room(e->lsm, kc_gpu_plan_room<Key>(reads->nkmers), err));
-        trace = kc_gpu_trace_begin(&e->crew.trace, "count", e->nbatches, e->crew.gpu.stream);
-        KC_TRY(kc_gpu_counter_count(e->counter, reads, &taker, &e->nsaturated, err));
+        KC_TRY(kc_gpu_lsm_make_room(e->lsm, kc_gpu_plan_run_room<Key>(e->caps.npairs), err));
+        trace = kc_gpu_trace_begin(&e->crew.trace, "count", e->npasses, e->crew.gpu.stream);
+        KC_TRY(kc_gpu_counter_count(e->counter, e->kept, pass, &taker, &e->counted, err));
         kc_gpu_trace_end(&e->crew.trace, trace, e->crew.gpu.stream);
-        e->nkmers += reads->nkmers;
-        e->nbatches++;
+        e->npasses++;
+        kc_job_advance(e->crew.job, 1);
 out:
         return status;
 }
@@ -106,20 +251,18 @@ template <class Key>
 static enum kc_status count_all(struct gpu_engine<Key> *e, struct kc_error *err)
 {
         enum kc_status status;
-        struct kc_gpu_reads reads;
-        bool reading = true;
-        for (;;) {
-                KC_TRY(kc_gpu_feed_take(e->feed, &reads, err));
-                if (reads.nkmers == 0)
-                        break;
-                if (reading && kc_gpu_feed_end_seconds(e->feed) > 0) {
-                        reading = false;
-                        kc_job_expect(e->crew.job, 0);
-                        kc_job_set_stage(e->crew.job, KC_STAGE_COUNT);
-                }
-                KC_TRY(count_batch(e, &reads, err));
-                kc_gpu_feed_give_back(e->feed);
-        }
+        struct kc_gpu_pass passes[KC_NLOADS];
+        size_t npasses = 0;
+        KC_TRY(prepare_passes(e, passes, &npasses, err));
+        kc_job_expect(e->crew.job, npasses);
+        kc_job_set_stage(e->crew.job, KC_STAGE_COUNT);
+        for (size_t i = 0; i < npasses; i++)
+                KC_TRY(count_pass(e, &passes[i], err));
+        e->spilled_nbytes = e->where.file_nbytes;
+        kc_gpu_counter_free(e->counter);
+        e->counter = NULL;
+        kc_gpu_kept_free(e->kept);
+        e->kept = NULL;
 out:
         return status;
 }
@@ -136,6 +279,7 @@ static enum kc_status merge_all(struct gpu_engine<Key> *e, struct kc_error *err)
         uint64_t nsaturated, nparts = kc_gpu_lsm_npairs(e->lsm) / e->plan.parts.part_pairs + 1;
         kc_job_expect(e->crew.job, nparts);
         kc_job_set_stage(e->crew.job, KC_STAGE_ORDER);
+        kc_gpu_emitter_drop(e->crew.emitter, &e->counted.dropped);
         for (uint64_t i = 0;; i++) {
                 int trace = kc_gpu_trace_begin(&e->crew.trace, "merge", i, NULL);
                 KC_TRY(kc_gpu_lsm_next(e->lsm, RANGE_NPAIRS, &range, err));
@@ -146,7 +290,8 @@ static enum kc_status merge_all(struct gpu_engine<Key> *e, struct kc_error *err)
         }
         KC_TRY(kc_gpu_emitter_put(e->crew.emitter, &range, err)); /* an empty range: the end */
         KC_TRY(kc_gpu_lsm_nsaturated(e->lsm, &nsaturated, err));
-        e->nsaturated += nsaturated;
+        e->counted.nsaturated += nsaturated;
+        e->spilled_nbytes += kc_gpu_lsm_spilled_nbytes(e->lsm);
 out:
         return status;
 }
@@ -157,15 +302,13 @@ template <class Key> static enum kc_status drive(void *ctx, struct kc_error *err
 {
         struct gpu_engine<Key> *e = (struct gpu_engine<Key> *)ctx;
         enum kc_status status;
-        double read, counted;
-        KC_TRY(count_all(e, err));
-        counted = kc_clock_seconds();
+        double read;
+        KC_TRY(keep_all(e, err));
+        kc_gpu_feed_detach(e->feed);
         read = kc_gpu_feed_end_seconds(e->feed);
         e->totals->stage_seconds[KC_STAGE_PARTITION] = read - e->start;
-        e->totals->stage_seconds[KC_STAGE_COUNT] = counted - read;
-        kc_gpu_counter_free(e->counter);
-        e->counter = NULL;
-        kc_gpu_feed_detach(e->feed);
+        KC_TRY(count_all(e, err));
+        e->totals->stage_seconds[KC_STAGE_COUNT] = kc_clock_seconds() - read;
         KC_TRY(merge_all(e, err));
 out:
         return status;
@@ -185,15 +328,15 @@ template <class Key> static enum kc_status add_up(struct gpu_engine<Key> *e, str
 {
         struct kc_gpu_emit_totals out;
         kc_gpu_emitter_totals(e->crew.emitter, &out);
-        if (out.sum + e->nsaturated != e->nkmers)
+        if (out.sum + e->counted.nsaturated != e->nkmers)
                 return kc_fail_remedy(err, KC_EDEVICE, KC_REMEDY_CPU,
                                       "the device counted %" PRIu64 " of %" PRIu64
                                       " k-mers; please report this",
-                                      out.sum + e->nsaturated, e->nkmers);
+                                      out.sum + e->counted.nsaturated, e->nkmers);
         e->totals->nkmers = e->nkmers;
         e->totals->ndistinct = out.ndistinct;
-        e->totals->nsaturated = e->nsaturated;
-        e->totals->spilled_nbytes = kc_gpu_lsm_spilled_nbytes(e->lsm);
+        e->totals->nsaturated = e->counted.nsaturated;
+        e->totals->spilled_nbytes = e->spilled_nbytes;
         return KC_OK;
 }
 
@@ -265,12 +408,20 @@ static enum kc_status count_with(const struct kc_count_params *params,
         count_workers(&e, params->nthreads);
         e.start = kc_clock_seconds();
         kc_gpu_crew_init(&e.crew);
+        e.superkmers = kc_superkmer_setup_for<Key>(
+                params->k, kc_gpu_minimizer_length(params->k, params->expected_nbases));
         kc_gpu_plan_host(&e.plan, params, gpu_params);
         kc_job_set_stage(job, KC_STAGE_PARTITION);
         enum kc_status status = count(&e, err);
-        kc_gpu_crew_stop(&e.crew, e.nbatches, report);
+        kc_gpu_crew_stop(&e.crew, report);
+        report->npasses = e.npasses;
+        report->npartial = e.counted.npartial;
+        report->kept_device_nbytes = e.where.device_nbytes;
+        report->kept_host_nbytes = e.where.host_nbytes;
+        report->kept_file_nbytes = e.where.file_nbytes;
         kc_gpu_lsm_free(e.lsm);
         kc_gpu_counter_free(e.counter);
+        kc_gpu_kept_free(e.kept);
         kc_gpu_feed_free(e.feed);
         kc_gpu_crew_close(&e.crew);
         return status;

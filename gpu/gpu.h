@@ -56,8 +56,8 @@ struct kc_gpu_params {
                                   free */
         size_t pinned_nbytes;  /* bound on pinned host memory, which cannot be swapped out; 0:
                                   bounded by params->memory_nbytes alone */
-        uint64_t batch_nkmers; /* most k-mers counted, or decoded, at a time; 0: chosen from the
-                                  memory and the input */
+        uint64_t batch_nkmers; /* most k-mers uploaded, counted or decoded at a time; 0: chosen
+                                  from the memory and the input */
         bool read_ahead;       /* read while the device is being initialized; if that fails, the
                                   sequences read are lost, and the failure is returned only after
                                   source->next returns */
@@ -69,7 +69,12 @@ struct kc_gpu_report {
         bool began; /* false: the device could not be initialized. Then, at most, expect() of
                        the sink was called, and the source only if read_ahead was set */
         size_t peak_nbytes; /* most device memory allocated */
-        uint64_t nbatches;  /* batches, or ranges for kc_gpu_combine */
+        /* kc_gpu_count */
+        uint64_t npasses;  /* over the reads */
+        uint64_t npartial; /* k-mers that were counted in several parts, which were then summed */
+        size_t kept_device_nbytes, kept_host_nbytes, kept_file_nbytes; /* where reads were kept */
+        /* kc_gpu_combine */
+        uint64_t nranges;
 };
 
 enum { KC_GPU_ENGINE_MAX_K = 64 };
@@ -79,7 +84,7 @@ struct kc_job;
 /*
  * The CUDA engine: the contract of kc_cpu_count (cpu/cpu_engine.h) for k <= KC_GPU_ENGINE_MAX_K.
  * The run is the same, pair for pair. params->memory_nbytes bounds the host memory (buffers, and
- * runs that do not fit on the device). If sink->put_blocks is set, blocks are encoded on the
+ * reads and runs that do not fit on the device). If sink->put_blocks is set, blocks are encoded on the
  * device. Returns KC_EUSAGE, KC_EDEVICE, KC_ENOMEM, KC_ECANCELED, KC_EIO if the trace cannot be
  * written, or what source or sink return.
  */

@@ -1,32 +1,27 @@
 #include "gpu/plan.cuh"
 
-#include "gpu/count/count.cuh"
-
-#define MIB         ((size_t)1 << 20)
-#define MOST_NKMERS (UINT64_C(1) << 31) /* in a batch: word numbers have 32 bits */
+#define MIB ((size_t)1 << 20)
 
 enum {
-        MAX_BATCH_MIB_NKMERS = 1024, /* k-mers in a batch: larger ones make fewer runs to merge, but
-                                        leave more to do after the last read */
-        MIN_BATCH_MIB_NKMERS = 64,   /* unless memory is too small */
-        MIN_TOP_NKMERS = 1 << 20,
-        BATCHES = 8,                 /* at least, so that reading and counting overlap */
-        NKMERS_PER_WORD = 16,        /* 17 to 24 for reads of 150 bases, 32 for long reads */
-        NKMERS_PER_SPAN = 64,        /* 87 to 128, likewise */
-        MAX_HOST_WORDS = 256 << 10,  /* 2 MiB: copies reach nearly full speed, and a worker's last
-                                        batch does not take long at the end of the input */
-        MAX_FEED_MIB = 2048,         /* of all workers */
-        BYTES_PER_HOST_WORD = 12,    /* approximately, with segments and spans */
-        LIMIT_PER_HOST_WORD = 16384, /* bytes of the device bound per word, so that these reads fit
-                                        in a batch */
-        MIN_RANGE_PAIRS = 64 << 10,  /* encoded at a time */
-        MAX_RANGE_PAIRS = 16 << 20,  /* what the LSM merges at a time */
+        MIN_TOP_NBASES = 1 << 20,
+        BUFFERS = 8,                /* at least, so that reading and uploading overlap */
+        NBASES_PER_WORD = 24,       /* 26 to 30 for reads of 150 bases, 32 for long reads */
+        NBASES_PER_SPAN = 96,       /* 128 to 150, likewise */
+        MAX_HOST_WORDS = 256 << 10, /* 2 MiB: copies reach nearly full speed, and a worker's last
+                                       batch does not take long at the end of the input */
+        MAX_FEED_MIB = 2048,        /* of all workers */
+        BYTES_PER_HOST_WORD = 12,   /* approximately, with segments and spans */
+        FIXED_MIB = 64,             /* of device memory, for passes over any input */
+        MIN_RANGE_PAIRS = 64 << 10, /* encoded at a time */
+        MAX_RANGE_PAIRS = 16 << 20, /* what the LSM merges at a time */
         MIN_PART_PAIRS = 64 << 10,
         MAX_PART_PAIRS = 512 << 10, /* small enough that every thread has parts to write */
         MIN_SLOTS = 3,
         MAX_SLOTS = 24,
-        LSM_NBYTES = 8 << 20,  /* host memory of the LSM besides its runs */
+        LSM_NBYTES = 16 << 20, /* host memory of the reads and the LSM besides what is in them */
         LEAST_LIMIT_MIB = 256, /* enough to count with any other parameters */
+        MAX_RECORDS_MIB = 20 << 10, /* of a pass: a human genome takes about seven passes */
+        MAX_RUN_PAIRS = 480 << 20,
 };
 
 template <class T> static T smaller(T a, T b)
@@ -39,23 +34,22 @@ template <class T> static T larger(T a, T b)
         return a > b ? a : b;
 }
 
-static uint64_t top_nkmers(uint64_t expected, uint64_t wanted)
+static uint64_t top_nbases(uint64_t expected, uint64_t wanted)
 {
+        uint64_t top = KC_CHUNK_NBASES;
         if (wanted != 0)
-                return smaller(larger(wanted, (uint64_t)32 * KC_BATCH_MIN_WORDS), MOST_NKMERS);
-        if (expected == 0)
-                return MAX_BATCH_MIB_NKMERS * MIB;
-        uint64_t top = larger(expected / BATCHES,
-                              smaller(expected, (uint64_t)(MIN_BATCH_MIB_NKMERS * MIB)));
-        return smaller(larger(top, (uint64_t)MIN_TOP_NKMERS),
-                       (uint64_t)(MAX_BATCH_MIB_NKMERS * MIB));
+                top = larger(wanted, (uint64_t)32 * KC_BATCH_MIN_WORDS);
+        else if (expected != 0)
+                top = larger(expected / BUFFERS, (uint64_t)MIN_TOP_NBASES);
+        return smaller(top, (uint64_t)KC_CHUNK_NBASES);
 }
 
 void kc_gpu_plan_host(struct kc_gpu_plan *plan, const struct kc_count_params *params,
                       const struct kc_gpu_params *gpu_params)
 {
         *plan = {};
-        plan->top_nkmers = top_nkmers(params->expected_nbases, gpu_params->batch_nkmers);
+        plan->top_nbases = top_nbases(params->expected_nbases, gpu_params->batch_nkmers);
+        plan->top_nkmers = gpu_params->batch_nkmers != 0 ? gpu_params->batch_nkmers : UINT64_MAX;
         plan->pinned_nbytes = params->memory_nbytes;
         if (gpu_params->pinned_nbytes != 0)
                 plan->pinned_nbytes =
@@ -63,21 +57,18 @@ void kc_gpu_plan_host(struct kc_gpu_plan *plan, const struct kc_count_params *pa
         size_t nbytes = smaller(MAX_FEED_MIB * MIB, (size_t)params->memory_nbytes / 4);
         size_t words = nbytes / (size_t)params->nthreads / KC_FEED_NAHEAD / BYTES_PER_HOST_WORD;
         words = smaller(words, (size_t)MAX_HOST_WORDS);
-        /* so that a batch holds a few from each worker, if there is enough input */
-        words = smaller(words, (size_t)(plan->top_nkmers / 64));
-        plan->limit_named = gpu_params->memory_nbytes != 0;
-        if (plan->limit_named)
-                words = smaller(words, gpu_params->memory_nbytes / LIMIT_PER_HOST_WORD);
+        /* so that a buffer holds a few from each worker, if there is enough input */
+        words = smaller(words, (size_t)(plan->top_nbases / 64));
         plan->host_words = (uint32_t)larger(words, (size_t)KC_BATCH_MIN_WORDS);
 }
 
-/* Room in a batch for reads of usual lengths; for others, words or spans run out first. */
-static struct kc_gpu_feed_caps caps_for(uint64_t nkmers, uint32_t host_words)
+/* Room in a buffer for reads of usual lengths; for others, words or spans run out first. */
+static struct kc_gpu_feed_caps caps_for(uint64_t nbases, uint32_t host_words)
 {
         struct kc_gpu_feed_caps caps = kc_gpu_feed_least(host_words);
-        caps.nkmers = nkmers;
-        caps.nwords = larger((size_t)(nkmers / NKMERS_PER_WORD), caps.nwords);
-        caps.nspans = larger((size_t)(nkmers / NKMERS_PER_SPAN), caps.nspans);
+        caps.nbases = larger(nbases, caps.nbases);
+        caps.nwords = larger((size_t)(nbases / NBASES_PER_WORD), caps.nwords);
+        caps.nspans = larger((size_t)(nbases / NBASES_PER_SPAN), caps.nspans);
         return caps;
 }
 
@@ -87,22 +78,19 @@ static size_t parts_nbytes(size_t limit_nbytes)
         return limit_nbytes / 8;
 }
 
-template <class Key>
-static bool fits(const struct kc_gpu_feed_caps *caps, int k, size_t limit_nbytes)
+/* The buffers, and the memory in which the reads of one of them are packed. */
+static bool fits(const struct kc_gpu_feed_caps *caps, size_t limit_nbytes)
 {
-        size_t batch = kc_gpu_feed_nbytes(caps) + kc_gpu_counter_nbytes<Key>(k, caps->nkmers) +
-                       parts_nbytes(limit_nbytes);
-        size_t run = kc_gpu_plan_room<Key>(caps->nkmers);
-        return batch <= limit_nbytes / 2 && batch + run <= limit_nbytes / 4 * 3;
+        return kc_gpu_feed_nbytes(caps) + kc_gpu_kept_nbytes(caps->nbases, caps->nspans) <=
+               limit_nbytes / 8;
 }
 
 /* Add buffers while they take only a small part of the device memory. */
-template <class Key>
-static void add_buffers(struct kc_gpu_feed_caps *caps, int k, size_t limit_nbytes)
+static void add_buffers(struct kc_gpu_feed_caps *caps, size_t limit_nbytes)
 {
         struct kc_gpu_feed_caps more = *caps;
         while (++more.nbuffers <= KC_FEED_MAX_BUFFERS &&
-               kc_gpu_feed_nbytes(&more) <= limit_nbytes / 16 && fits<Key>(&more, k, limit_nbytes))
+               kc_gpu_feed_nbytes(&more) <= limit_nbytes / 16 && fits(&more, limit_nbytes))
                 *caps = more;
 }
 
@@ -113,35 +101,22 @@ static enum kc_status too_little(size_t limit_nbytes, struct kc_error *err)
                               limit_nbytes / MIB);
 }
 
-/* The workers' batches were sized before the device was known, and are too large for it. */
-static enum kc_status too_little_for_these(size_t limit_nbytes, struct kc_error *err)
+enum kc_status kc_gpu_plan_buffers(struct kc_gpu_plan *plan, size_t limit_nbytes,
+                                   struct kc_error *err)
 {
-        struct kc_error own = {};
-        kc_fail_remedy(&own, KC_ENOMEM, KC_REMEDY_STATE_GPU_MEMORY | KC_REMEDY_CPU,
-                       "%zu MiB of device memory is too little for batches of the usual size",
-                       limit_nbytes / MIB);
-        own.needed_nbytes = limit_nbytes;
-        return kc_fail_as(err, &own);
-}
-
-template <class Key>
-enum kc_status kc_gpu_plan_batch(struct kc_gpu_plan *plan, const struct kc_count_params *params,
-                                 size_t limit_nbytes, struct kc_error *err)
-{
-        uint64_t nkmers = plan->top_nkmers, least = kc_gpu_feed_least(plan->host_words).nkmers;
-        struct kc_gpu_feed_caps caps = caps_for(nkmers, plan->host_words);
-        while (nkmers > least && !fits<Key>(&caps, params->k, limit_nbytes)) {
-                nkmers = larger(nkmers / 4 * 3, least);
-                caps = caps_for(nkmers, plan->host_words);
+        uint64_t nbases = plan->top_nbases, least = kc_gpu_feed_least(plan->host_words).nbases;
+        struct kc_gpu_feed_caps caps = caps_for(nbases, plan->host_words);
+        while (nbases > least && !fits(&caps, limit_nbytes)) {
+                nbases = larger(nbases / 4 * 3, least);
+                caps = caps_for(nbases, plan->host_words);
         }
-        if (fits<Key>(&caps, params->k, limit_nbytes)) {
-                add_buffers<Key>(&caps, params->k, limit_nbytes);
-                plan->batch = caps;
-                return KC_OK;
-        }
-        if (plan->limit_named || limit_nbytes < LEAST_LIMIT_MIB * MIB)
+        if (!fits(&caps, limit_nbytes) || limit_nbytes < LEAST_LIMIT_MIB * MIB)
                 return too_little(limit_nbytes, err);
-        return too_little_for_these(limit_nbytes, err);
+        add_buffers(&caps, limit_nbytes);
+        plan->buffers = caps;
+        plan->upload_nbytes = limit_nbytes / 8;
+        plan->kept_nbytes = (limit_nbytes - 2 * FIXED_MIB * MIB) / 8 * 3;
+        return KC_OK;
 }
 
 template <class Key>
@@ -185,10 +160,75 @@ enum kc_status kc_gpu_plan_parts(struct kc_gpu_plan *plan, const struct kc_count
         return KC_OK;
 }
 
+/* ---- passes ---- */
+
+/* k-mers that the records of a pass make; more than on the average, since loads differ. */
+static uint64_t nkmers_of(const struct kc_load *total, uint64_t nrecords)
+{
+        const uint64_t each = total->nkmers / (total->nrecords + 1) + 1;
+        return smaller(total->nkmers, nrecords * each / 4 * 5) + 1;
+}
+
+template <class Key>
+enum kc_status kc_gpu_plan_counter(const struct kc_gpu_plan_input *input, size_t room_nbytes,
+                                   struct kc_gpu_counter_caps *caps, struct kc_error *err)
+{
+        const size_t pair_nbytes = kc_gpu_run_nbytes<Key>(1);
+        const size_t fixed = (input->table == KC_TABLE_SLAB ? 2 * FIXED_MIB : FIXED_MIB) * MIB;
+        const size_t room = room_nbytes > fixed ? room_nbytes - fixed : 0;
+        const uint64_t most =
+                input->total.nrecords + input->total.nrecords / 16 + KC_GPU_MIN_RECORDS;
+        const uint64_t nwords = kc_gpu_counter_record_nwords(input->superkmers, input->copies);
+        uint64_t nrecords = smaller(room / 9 * 4, MAX_RECORDS_MIB * MIB) / (8 * nwords + 1);
+        nrecords = smaller(nrecords, smaller(most, input->top_nkmers));
+        *caps = {};
+        caps->nwords =
+                larger(nrecords * nwords,
+                       KC_GPU_MIN_RECORDS * kc_gpu_counter_record_nwords(input->superkmers, true));
+        caps->npairs = smaller(room / 4 / (2 * pair_nbytes), (size_t)MAX_RUN_PAIRS);
+        caps->npairs = smaller(caps->npairs, input->total.nkmers / (input->drops_rare ? 8 : 2));
+        caps->npairs = larger(caps->npairs, (uint64_t)KC_GPU_MIN_PAIRS);
+        caps->nkmers = smaller(nkmers_of(&input->total, caps->nwords / nwords),
+                               smaller(kc_gpu_counter_max_nkmers<Key>(), input->top_nkmers));
+        if (kc_gpu_counter_nbytes<Key>(input->table, caps) +
+                    kc_gpu_plan_run_room<Key>(caps->npairs) >
+            room_nbytes)
+                return too_little(room_nbytes, err);
+        return KC_OK;
+}
+
+/* Loads are known from a sample. */
+static bool fits_pass(const struct kc_load *load, const struct kc_load *most)
+{
+        return load->nrecords <= most->nrecords / 32 * 31 && load->nkmers <= most->nkmers;
+}
+
+size_t kc_gpu_plan_passes(const struct kc_load *loads, const struct kc_load *most,
+                          struct kc_gpu_pass *passes)
+{
+        size_t n = 0, first = 0;
+        struct kc_load pass = {};
+        for (size_t i = 0; i < KC_NLOADS; i++) {
+                struct kc_load more = { pass.nrecords + loads[i].nrecords,
+                                        pass.nkmers + loads[i].nkmers };
+                if (i > first && !fits_pass(&more, most)) {
+                        passes[n++] = { (uint32_t)first << KC_LOAD_SHIFT,
+                                        (uint32_t)(i - first) << KC_LOAD_SHIFT, pass.nkmers };
+                        first = i;
+                        more = loads[i];
+                }
+                pass = more;
+        }
+        passes[n++] = { (uint32_t)first << KC_LOAD_SHIFT,
+                        (uint32_t)(KC_NLOADS - first) << KC_LOAD_SHIFT, pass.nkmers };
+        return n;
+}
+
 #define INSTANTIATE(Key) \
-        template enum kc_status kc_gpu_plan_batch<Key>( \
-                struct kc_gpu_plan *, const struct kc_count_params *, size_t, struct kc_error *); \
         template enum kc_status kc_gpu_plan_parts<Key>( \
                 struct kc_gpu_plan *, const struct kc_count_params *, size_t, struct kc_error *); \
+        template enum kc_status kc_gpu_plan_counter<Key>(const struct kc_gpu_plan_input *, size_t, \
+                                                         struct kc_gpu_counter_caps *, \
+                                                         struct kc_error *); \
         template struct kc_gpu_encoder_caps kc_gpu_plan_encoder<Key>(int, uint64_t, size_t, size_t);
 KC_GPU_KEYS(INSTANTIATE)

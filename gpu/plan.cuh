@@ -1,54 +1,80 @@
 /*
- * How the engine divides memory, on the host and on the device: the sizes of a batch, of a worker's
- * buffers and of a part of the output. This only computes numbers and allocates nothing.
+ * How the engine divides memory, on the host and on the device: the sizes of buffers, of the reads
+ * that are kept, of passes and of a part of the output. This only computes numbers and allocates
+ * nothing.
  *
- * Of the bound on device memory, half is for the batch being counted, the one being filled and the
- * encoder; another quarter is for the run that counting produces. The rest belongs to the LSM,
- * whose runs move off the device when it is not enough.
+ * Of the bound on device memory, an eighth is for the encoder, an eighth for the reads being
+ * uploaded, and at most three eighths for the reads that are kept. What is left when the input has
+ * ended is for the passes and their runs, which move off the device when it is not enough.
  */
 #ifndef KC_GPU_PLAN_CUH
 #define KC_GPU_PLAN_CUH
 
 #include "gpu/blocks/encode.cuh"
-#include "gpu/device/run.cuh"
+#include "gpu/count/count.cuh"
 #include "gpu/feed/feed.cuh"
 #include "gpu/gpu.h"
 
 struct kc_gpu_plan {
         /* kc_gpu_plan_host */
-        uint64_t top_nkmers;    /* upper limit for a batch */
+        uint64_t top_nbases;    /* upper limit for a buffer */
+        uint64_t top_nkmers;    /* upper limit for a pass */
         uint32_t host_words;    /* words of a worker's batch */
-        bool limit_named;       /* the user set a bound on device memory; host_words fits it */
         uint64_t pinned_nbytes; /* most host memory to pin */
-        /* kc_gpu_plan_batch */
-        struct kc_gpu_feed_caps batch;
-        /* kc_gpu_plan_parts */
+        /* kc_gpu_plan_buffers */
+        struct kc_gpu_feed_caps buffers;
+        size_t upload_nbytes; /* of device memory, for the buffers and while they are packed */
+        size_t kept_nbytes;   /* most device memory for reads that are kept */
         struct kc_gpu_encoder_caps parts;
-        size_t host_nbytes; /* host memory left for runs */
+        size_t host_nbytes; /* host memory left for reads and runs */
 };
-
-/* Bytes of device memory to free before a batch is counted: enough for the largest possible run and
- * for sorting it. */
-template <class Key> static inline size_t kc_gpu_plan_room(uint64_t nkmers)
-{
-        const size_t sorting = (size_t)48 << 20;
-        return kc_gpu_run_nbytes<Key>(nkmers / 8 * 9 + 9) + sorting;
-}
 
 /* The part of the plan that does not depend on the device. Initializes *plan; call it first. */
 void kc_gpu_plan_host(struct kc_gpu_plan *plan, const struct kc_count_params *params,
                       const struct kc_gpu_params *gpu_params);
 
-/* Plan batches for a bound on device memory. KC_ENOMEM if the bound is too small for any work. */
-template <class Key>
-enum kc_status kc_gpu_plan_batch(struct kc_gpu_plan *plan, const struct kc_count_params *params,
-                                 size_t limit_nbytes, struct kc_error *err);
+/* Plan buffers for a bound on device memory. KC_ENOMEM if the bound is too small for any work. */
+enum kc_status kc_gpu_plan_buffers(struct kc_gpu_plan *plan, size_t limit_nbytes,
+                                   struct kc_error *err);
 
-/* Plan the encoder's parts for the same bound. KC_ENOMEM likewise. Separate from kc_gpu_plan_batch
+/* Plan the encoder's parts for the same bound. KC_ENOMEM likewise. Separate from kc_gpu_plan_buffers
  * because it queries CUDA, whose first call takes time. */
 template <class Key>
 enum kc_status kc_gpu_plan_parts(struct kc_gpu_plan *plan, const struct kc_count_params *params,
                                  size_t limit_nbytes, struct kc_error *err);
+
+/* What a counter is planned for. */
+struct kc_gpu_plan_input {
+        const struct kc_superkmer_setup *superkmers;
+        enum kc_gpu_table table;
+        struct kc_load total; /* of all reads */
+        uint64_t top_nkmers;  /* upper limit for a pass */
+        bool drops_rare;      /* most k-mers are dropped by the filter */
+        bool copies;          /* some reads are not on the device */
+};
+
+/* Divide room_nbytes of device memory: the caps of a counter for passes over the reads. KC_ENOMEM if
+ * it is too little for any work. */
+template <class Key>
+enum kc_status kc_gpu_plan_counter(const struct kc_gpu_plan_input *input, size_t room_nbytes,
+                                   struct kc_gpu_counter_caps *caps, struct kc_error *err);
+
+/* Bytes of device memory to free before a pass: enough for the largest possible run and for sorting
+ * it. */
+template <class Key> static inline size_t kc_gpu_plan_run_room(uint64_t npairs)
+{
+        const size_t sorting = (size_t)48 << 20;
+        return kc_gpu_run_nbytes<Key>(npairs / 8 * 9 + 9) + sorting;
+}
+
+/*
+ * Cut the points into passes with at most so many records and k-mers, unless a single load has more.
+ *   loads   [KC_NLOADS], known from a sample
+ *   passes  out [KC_NLOADS]; all points are in one of them
+ * Returns how many.
+ */
+size_t kc_gpu_plan_passes(const struct kc_load *loads, const struct kc_load *most,
+                          struct kc_gpu_pass *passes);
 
 /*
  * Plan an encoder whose ranges fit in device_nbytes of device memory (the minimum may need more:

@@ -26,13 +26,20 @@ struct kc_run_filter {
         uint32_t min_count, max_count;
 };
 
-static inline bool kc_run_keeps_all(const struct kc_run_filter *filter)
+/* The filter in C and on a device. */
+#ifdef __CUDACC__
+#define KC_RUN_INLINE static __host__ __device__ __forceinline__
+#else
+#define KC_RUN_INLINE static inline
+#endif
+
+KC_RUN_INLINE bool kc_run_keeps_all(const struct kc_run_filter *filter)
 {
         return filter->min_count <= 1 && filter->max_count == UINT32_MAX;
 }
 
 /* Both bounds are compared, whatever the first says, so that loops need no branch. */
-static inline bool kc_run_keeps(const struct kc_run_filter *filter, uint32_t count)
+KC_RUN_INLINE bool kc_run_keeps(const struct kc_run_filter *filter, uint32_t count)
 {
         return (count >= filter->min_count) & (count <= filter->max_count);
 }

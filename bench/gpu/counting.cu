@@ -21,12 +21,14 @@ static void get_parts(const struct kc_gpu_counter_times *times, double *ms)
 template <class Key> struct counting {
         struct bench *bench;
         struct kc_gpu_counter<Key> *counter;
+        struct kc_superkmer_setup superkmers;
         struct kc_gpu_reads reads;
+        struct kc_gpu_kept *reads_kept;
         struct kc_gpu_run<Key> kept; /* the last run received, if keep is set */
         bool keep;
         int nruns;
         uint64_t npairs;
-        uint64_t nsaturated;
+        struct kc_gpu_counted counted;
         struct workload_totals *totals; /* NULL: not wanted */
         struct workload_totals truth;
         uint64_t nrecords;
@@ -63,7 +65,8 @@ static enum kc_status run_count(struct bench *bench, void *ctx, struct kc_error 
         (void)bench;
         c->nruns = 0;
         c->npairs = 0;
-        return kc_gpu_counter_count(c->counter, &c->reads, &taker, &c->nsaturated, err);
+        const struct kc_gpu_pass all = { 0, 0, c->reads.nkmers };
+        return kc_gpu_counter_count(c->counter, c->reads_kept, &all, &taker, &c->counted, err);
 }
 
 /* The same, and the counter's own times of its stages. */
@@ -92,7 +95,7 @@ out:
 template <class Key> static void set_parts_nbytes(struct counting<Key> *c, int k)
 {
         const struct workload *w = &c->bench->reads;
-        uint64_t bases = 8 * w->nreads * workload_words_per_read(w);
+        uint64_t bases = w->nreads * w->length / 4;
         uint64_t pairs = kc_gpu_run_nbytes<Key>(c->npairs);
         c->parts[0].nbytes = workload_nbytes(w, k) + 8 * c->nrecords;
         c->parts[1].nbytes = 2 * 8 * c->nrecords;
@@ -147,7 +150,7 @@ out:
 }
 
 /*
- * Count one half of the reads (by spans) and keep the run, as input for merging.
+ * Count one half of the reads and keep the run, as input for merging.
  *   run  out, the caller's to free; the last one if there are several
  */
 template <class Key>
@@ -156,18 +159,19 @@ static enum kc_status count_half(struct counting<Key> *c, int half, struct kc_gp
 {
         enum kc_status status;
         const struct workload *w = &c->bench->reads;
-        struct kc_gpu_reads all = c->reads;
-        uint64_t nreads = half == 0 ? w->nreads / 2 : w->nreads - w->nreads / 2;
-        c->reads.spans += half == 0 ? 0 : all.nspans / w->nreads * (w->nreads / 2);
-        c->reads.nspans = all.nspans / w->nreads * nreads;
-        c->reads.nkmers = all.nkmers / w->nreads * nreads;
+        struct kc_gpu_kept *all = c->reads_kept;
+        const uint64_t first = half == 0 ? 0 : w->nreads / 2,
+                       end = half == 0 ? w->nreads / 2 : w->nreads;
+        KC_TRY(workload_keep<Key>(&c->bench->gpu, w, c->superkmers.k, &c->reads, first, end - first,
+                                  &c->reads_kept, err));
         c->keep = true;
         KC_TRY(run_count<Key>(c->bench, c, err));
         *run = c->kept;
         c->kept = {};
 out:
         c->keep = false;
-        c->reads = all;
+        kc_gpu_kept_free(c->reads_kept);
+        c->reads_kept = all;
         return status;
 }
 
@@ -181,8 +185,13 @@ static enum kc_status count_with(struct counting<Key> *c, enum kc_gpu_table tabl
 {
         enum kc_status status;
         struct kc_gpu *gpu = &c->bench->gpu;
+        const struct kc_run_filter filter = { 1, UINT32_MAX };
+        const struct kc_gpu_counter_setup setup = { c->superkmers, false, table, filter };
+        const struct kc_gpu_counter_caps caps = { 2 * c->nrecords + 2 * KC_GPU_MIN_RECORDS,
+                                                  c->reads.nkmers / 2 + KC_GPU_MIN_PAIRS,
+                                                  c->reads.nkmers };
         c->counter = NULL;
-        KC_TRY(kc_gpu_counter_new(&c->counter, gpu, k, false, table, c->reads.nkmers, err));
+        KC_TRY(kc_gpu_counter_new(&c->counter, gpu, &setup, &caps, err));
         if (c->bench->check)
                 KC_TRY(check_count(c, k, err));
         KC_TRY(time_count(c, TABLES[table], k, err));
@@ -201,7 +210,10 @@ template <class Key> enum kc_status bench_counting(struct bench *bench, int k, s
         kc_gpu_run<Key> halves[2] = {};
         c.bench = bench;
         KC_TRY(workload_new(&bench->gpu, &bench->reads, k, &c.reads, err));
-        KC_TRY(bench_records<Key>(bench, k, &c.reads, &c.nrecords, err));
+        c.superkmers = kc_superkmer_setup_for<Key>(k, kc_gpu_minimizer_length(k, c.reads.nbases));
+        KC_TRY(workload_keep<Key>(&bench->gpu, &bench->reads, k, &c.reads, 0, bench->reads.nreads,
+                                  &c.reads_kept, err));
+        KC_TRY(bench_records(bench, &c.superkmers, c.reads_kept, &c.nrecords, err));
         if (bench->check)
                 KC_TRY(workload_truth<Key>(&bench->gpu, &bench->reads, &c.reads, k, &c.truth, err));
         KC_TRY(count_with(&c, KC_TABLE_WARPDRIVE, k, halves, err));
@@ -211,6 +223,7 @@ template <class Key> enum kc_status bench_counting(struct bench *bench, int k, s
 out:
         kc_gpu_run_free(&bench->gpu, &halves[1]);
         kc_gpu_run_free(&bench->gpu, &halves[0]);
+        kc_gpu_kept_free(c.reads_kept);
         workload_free(&bench->gpu, &c.reads);
         return status;
 }

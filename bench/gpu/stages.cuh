@@ -6,6 +6,7 @@
 
 #include "bench/gpu/stage.cuh"
 #include "gpu/device/run.cuh"
+#include "gpu/kept/kept.cuh"
 
 /* Time a copy within the device of at most most_nbytes, fewer if they suffice; sets
  * bench->copy_rate. */
@@ -24,9 +25,8 @@ template <class Key>
 enum kc_status bench_counting(struct bench *bench, int k, struct kc_error *err);
 
 /* The number of super-k-mer records that the counter makes from the reads. */
-template <class Key>
-enum kc_status bench_records(struct bench *bench, int k, const struct kc_gpu_reads *reads,
-                             uint64_t *nrecords, struct kc_error *err);
+enum kc_status bench_records(struct bench *bench, const struct kc_superkmer_setup *superkmers,
+                             struct kc_gpu_kept *kept, uint64_t *nrecords, struct kc_error *err);
 
 /* Order and encode the pairs of a; merge a and b. */
 template <class Key>

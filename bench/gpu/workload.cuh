@@ -9,7 +9,7 @@
 
 #include "gpu/device/context.cuh"
 #include "gpu/device/key.cuh"
-#include "gpu/device/reads.cuh"
+#include "gpu/kept/kept.cuh"
 #include "tests/random.h"
 
 struct workload {
@@ -34,11 +34,11 @@ static inline uint64_t workload_nkmers(const struct workload *w, int k)
         return w->nreads * (w->length - (uint32_t)k + 1);
 }
 
-/* Bytes of the packed reads and their spans. */
+/* Bytes of the reads as they are kept. */
 static inline uint64_t workload_nbytes(const struct workload *w, int k)
 {
-        return w->nreads * (8 * workload_words_per_read(w) +
-                            workload_spans_per_read(w, k) * sizeof(struct kc_span));
+        return w->nreads * w->length / 4 + w->nreads * workload_spans_per_read(w, k) *
+                                                   sizeof(struct kc_span_group) / KC_GROUP_NSPANS;
 }
 
 KC_HD uint32_t workload_genome(const struct workload *w, uint64_t position)
@@ -76,18 +76,25 @@ KC_HD struct kc_span workload_span(uint64_t number, uint32_t nkmers_per_read,
         uint32_t nth = (uint32_t)(number % spans_per_read);
         uint32_t from = nkmers_per_read * nth / spans_per_read;
         uint32_t to = nkmers_per_read * (nth + 1) / spans_per_read;
-        struct kc_span span = { (uint32_t)(read * words_per_read + from / 32),
-                                (uint16_t)(from % 32), (uint16_t)(to - from) };
+        struct kc_span span = { (uint32_t)(read * words_per_read + from / 32), (uint8_t)(from % 32),
+                                (uint8_t)(nth + 1 == spans_per_read), (uint16_t)(to - from) };
         return span;
 }
 
 /*
  * Make the reads in device memory, with spans for k-mers. Release with workload_free, which also
- * accepts zeroed reads. KC_EUSAGE if a batch cannot hold them.
+ * accepts zeroed reads. KC_EUSAGE if there are too many words.
  */
 enum kc_status workload_new(struct kc_gpu *gpu, const struct workload *w, int k,
                             struct kc_gpu_reads *reads, struct kc_error *err);
 void workload_free(struct kc_gpu *gpu, struct kc_gpu_reads *reads);
+
+/* Keep reads first .. first + n - 1 on the device, cut into super-k-mers for keys of type Key. Free
+ * with kc_gpu_kept_free. */
+template <class Key>
+enum kc_status workload_keep(struct kc_gpu *gpu, const struct workload *w, int k,
+                             const struct kc_gpu_reads *reads, uint64_t first, uint64_t n,
+                             struct kc_gpu_kept **kept, struct kc_error *err);
 
 /* What counting must preserve. All but ndistinct may be summed over runs. */
 enum { WORKLOAD_NTOTALS = 4 };

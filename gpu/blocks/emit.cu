@@ -33,6 +33,7 @@ template <class Key> struct kc_gpu_emitter {
         uint64_t nfilled, ntaken;
         bool ended;
         struct kc_gpu_emit_totals totals;
+        struct kc_run_dropped dropped; /* goes with part 0 */
 };
 
 template <class Key>
@@ -204,7 +205,22 @@ out:
         return status;
 }
 
+template <class Key>
+void kc_gpu_emitter_drop(struct kc_gpu_emitter<Key> *e, const struct kc_run_dropped *dropped)
+{
+        kc_run_add_dropped(&e->dropped, dropped);
+}
+
 /* ---- workers ---- */
+
+/* What goes with a part besides what is dropped from its own pairs. */
+template <class Key>
+static void add_dropped(const struct kc_gpu_emitter<Key> *e, uint64_t part,
+                        struct kc_run_dropped *dropped)
+{
+        if (part == 0)
+                kc_run_add_dropped(dropped, &e->dropped);
+}
 
 /* Claim the next part, and wait for it; *part = UINT64_MAX if there will be none. */
 template <class Key>
@@ -235,14 +251,16 @@ static enum kc_status put_pairs(struct kc_gpu_emitter<Key> *e, uint64_t part, in
         struct kc_run_pairs out = {};
         kc_gpu_trace_end(e->trace, e->traces[slot], NULL);
         int trace = kc_gpu_trace_begin(e->trace, "write", part, NULL);
-        totals->ndistinct += p->n;
-        add_counts(totals, p->counts, p->n);
         out.part = part;
         out.last = true;
         out.kmers = (const uint64_t *)p->kmers;
         out.counts = p->counts;
         out.n = kc_run_filter_pairs(&e->sink->filter, (uint64_t *)p->kmers, p->counts, p->n,
                                     sizeof(Key) / sizeof(uint64_t), &out.dropped);
+        add_dropped(e, part, &out.dropped);
+        totals->ndistinct += out.n + out.dropped.ndistinct;
+        totals->sum += out.dropped.nkmers;
+        add_counts(totals, p->counts, out.n);
         enum kc_status status = e->sink->put(e->sink->ctx, &out, err);
         kc_gpu_trace_end(e->trace, trace, NULL);
         return status;
@@ -270,6 +288,7 @@ static enum kc_status put_blocks(struct kc_gpu_emitter<Key> *e, uint64_t part, i
                 return status;
         int trace = kc_gpu_trace_begin(e->trace, "write", part, NULL);
         blocks.part = part;
+        add_dropped(e, part, &blocks.dropped);
         add_blocks(totals, &blocks);
         status = e->sink->put_blocks(e->sink->ctx, &blocks, err);
         kc_gpu_trace_end(e->trace, trace, NULL);
@@ -328,6 +347,8 @@ void kc_gpu_emitter_totals(const struct kc_gpu_emitter<Key> *e, struct kc_gpu_em
                 struct kc_gpu_emitter<Key> *, const struct kc_gpu_run<Key> *, struct kc_error *); \
         template enum kc_status kc_gpu_emitter_put_range<Key>( \
                 struct kc_gpu_emitter<Key> *, const struct kc_gpu_run<Key> *, struct kc_error *); \
+        template void kc_gpu_emitter_drop<Key>(struct kc_gpu_emitter<Key> *, \
+                                               const struct kc_run_dropped *); \
         template enum kc_status kc_gpu_emitter_write<Key>(struct kc_gpu_emitter<Key> *, \
                                                           struct kc_error *); \
         template void kc_gpu_emitter_totals<Key>(const struct kc_gpu_emitter<Key> *, \

@@ -45,6 +45,10 @@ template <class Key>
 enum kc_status kc_gpu_emitter_put_range(struct kc_gpu_emitter<Key> *emitter,
                                         const struct kc_gpu_run<Key> *range, struct kc_error *err);
 
+/* Driver only, before the first part: what was dropped from the run before it came here. */
+template <class Key>
+void kc_gpu_emitter_drop(struct kc_gpu_emitter<Key> *emitter, const struct kc_run_dropped *dropped);
+
 /* A worker thread: give parts to the sink until the run has ended. The sink's errors; KC_EDEVICE;
  * KC_ECANCELED as above. */
 template <class Key>

@@ -25,11 +25,6 @@ static __device__ void add_all(unsigned long long *sum, unsigned long long x)
                 atomicAdd(sum, x);
 }
 
-static __device__ bool passes(const struct kc_run_filter *filter, uint32_t count)
-{
-        return count >= filter->min_count && count <= filter->max_count;
-}
-
 /* sizes[tile]: how many of each KC_BLOCK_NKMERS pairs pass; one more element, 0, at the end. */
 static __global__ void __launch_bounds__(THREADS)
         encode_count_passing_kernel(const uint32_t *counts, uint64_t n, struct kc_run_filter filter,
@@ -42,7 +37,7 @@ static __global__ void __launch_bounds__(THREADS)
                 for (uint32_t row = 0; row < ROWS; row++) {
                         uint64_t i = tile * KC_BLOCK_NKMERS + 32 * row + kc_warp_lane();
                         uint32_t count = i < n ? counts[i] : 0;
-                        bool pass = i < n && passes(&filter, count);
+                        bool pass = i < n && kc_run_keeps(&filter, count);
                         npassing += (uint32_t)__popc(ballot_of(pass));
                         nunique += count == 1 && !pass;
                         ndropped += i < n && !pass;
@@ -69,7 +64,7 @@ static __global__ void __launch_bounds__(THREADS)
                 for (uint32_t row = 0; row < ROWS; row++) {
                         uint64_t i = tile * KC_BLOCK_NKMERS + 32 * row + kc_warp_lane();
                         uint32_t count = i < n ? counts[i] : 0;
-                        bool pass = i < n && passes(&filter, count);
+                        bool pass = i < n && kc_run_keeps(&filter, count);
                         uint32_t passing = ballot_of(pass);
                         if (pass) {
                                 out_kmers[at + kc_warp_rank(passing)] = kmers[i];

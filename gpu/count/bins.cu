@@ -28,9 +28,69 @@ template <class Key> struct block_state {
 
 } // namespace
 
+/* Which pairs of a table leave it. */
+struct pairs_wanted {
+        struct kc_run_filter filter;
+        bool final; /* the others are dropped, and counted as such */
+};
+
+template <class Key>
+__device__ static pairs_wanted get_wanted(const kc_pairs_out<Key> &out, bool final)
+{
+        const struct kc_run_filter all = { 1, UINT32_MAX };
+        return { final ? out.filter : all, final };
+}
+
+/* A table's pair; is_pair = false: the place has none, or none that is wanted. */
+template <class Key, class Table>
+__device__ static bool get_pair(const Table &table, uint32_t place, const pairs_wanted &wanted,
+                                Key *key, uint32_t *count)
+{
+        return place < table.nplaces() && table.get(place, key, count) &&
+               kc_run_keeps(&wanted.filter, *count);
+}
+
+/* Add a lane's sums over the warp to a cell. */
+template <class Key>
+__device__ static void add_to_cell(const kc_pairs_out<Key> &out, const struct kc_count_cell &sums)
+{
+        const uint32_t warp = threadIdx.x / WARP;
+        struct kc_count_cell *cell = &out.cells[(blockIdx.x * WARPS + warp) % KC_COUNT_NCELLS];
+        const uint64_t own[] = { sums.ndistinct, sums.nkmers, sums.nunique, sums.npartial };
+        uint64_t *const to[] = { &cell->ndistinct, &cell->nkmers, &cell->nunique, &cell->npartial };
+        for (int i = 0; i < 4; i++) {
+                uint64_t sum = own[i];
+                for (uint32_t d = WARP / 2; d > 0; d /= 2)
+                        sum += __shfl_xor_sync(~0u, sum, d);
+                if (threadIdx.x % WARP == 0 && sum > 0)
+                        atomicAdd((unsigned long long *)to[i], (unsigned long long)sum);
+        }
+}
+
+/* Count what a drain drops, or that its counts are partial. */
+template <class Key, class Table>
+__device__ static void note_drain(const Table &table, const kc_pairs_out<Key> &out, bool final)
+{
+        struct kc_count_cell sums = {};
+        for (uint32_t place = threadIdx.x; place < table.nplaces(); place += THREADS) {
+                Key key;
+                uint32_t count;
+                if (!table.get(place, &key, &count))
+                        continue;
+                const bool dropped = final && !kc_run_keeps(&out.filter, count);
+                sums.ndistinct += dropped;
+                sums.nkmers += dropped ? count : 0;
+                sums.nunique += dropped && count == 1;
+                sums.npartial += final ? 0 : count;
+        }
+        __syncwarp();
+        add_to_cell(out, sums);
+}
+
 /* Reserve room for the block's pairs: the warps count them, and one atomic adds the sum to *n. */
 template <class Key, class Table>
-__device__ static void reserve_pairs(block_state<Key> *state, const Table &table, uint64_t *n)
+__device__ static void reserve_pairs(block_state<Key> *state, const Table &table,
+                                     const pairs_wanted &wanted, uint64_t *n)
 {
         const uint32_t warp = threadIdx.x / WARP;
         const uint32_t nplaces = table.nplaces();
@@ -38,7 +98,7 @@ __device__ static void reserve_pairs(block_state<Key> *state, const Table &table
         for (uint32_t place = threadIdx.x; place - threadIdx.x < nplaces; place += THREADS) {
                 Key key;
                 uint32_t count;
-                bool is_pair = place < nplaces && table.get(place, &key, &count);
+                bool is_pair = get_pair<Key>(table, place, wanted, &key, &count);
                 total += __popc(__ballot_sync(~0u, is_pair));
         }
         if (threadIdx.x % WARP == 0)
@@ -56,19 +116,22 @@ __device__ static void reserve_pairs(block_state<Key> *state, const Table &table
         __syncthreads();
 }
 
-/* Write all pairs of the table to the output. The block must be synchronized before, and again
- * before the table is changed. */
+/* Write the pairs of the table to the output; final: its counts are. The block must be synchronized
+ * before, and again before the table is changed. */
 template <class Key, class Table>
 __device__ static void drain(block_state<Key> *state, const Table &table,
-                             const kc_pairs_out<Key> &out)
+                             const kc_pairs_out<Key> &out, bool final)
 {
-        reserve_pairs<Key>(state, table, out.n);
+        const pairs_wanted wanted = get_wanted(out, final);
+        if (!final || !kc_run_keeps_all(&out.filter))
+                note_drain(table, out, final);
+        reserve_pairs<Key>(state, table, wanted, out.n);
         const uint32_t nplaces = table.nplaces();
         uint64_t to = state->base + state->warp_totals[threadIdx.x / WARP];
         for (uint32_t place = threadIdx.x; place - threadIdx.x < nplaces; place += THREADS) {
                 Key key;
                 uint32_t count;
-                bool is_pair = place < nplaces && table.get(place, &key, &count);
+                bool is_pair = get_pair<Key>(table, place, wanted, &key, &count);
                 uint32_t pairs = __ballot_sync(~0u, is_pair);
                 if (is_pair) {
                         uint64_t at = to + kc_warp_rank(pairs);
@@ -82,13 +145,12 @@ __device__ static void drain(block_state<Key> *state, const Table &table,
 /* Add records to the fold, each thread its own from *next on, until all are in or one finds no
  * room. */
 template <class Key>
-__device__ static void fold_records(fold<Key> *f, uint32_t *next, int k, bool stranded,
-                                    const uint64_t *words, const uint64_t *records,
+__device__ static void fold_records(fold<Key> *f, uint32_t *next, const struct kc_tasks_in &in,
                                     const kc_task &task)
 {
         for (; *next < task.n; *next += THREADS) {
-                uint64_t record = __ldcs(&records[task.first + *next]);
-                if (!f->add(kc_stretch_read<Key>(words, record, k, stranded)))
+                uint64_t record = __ldcs(&in.records[task.first + *next]);
+                if (!f->add(kc_stretch_read<Key>(in.chunks, record, in.k, in.stranded)))
                         return;
         }
 }
@@ -147,51 +209,54 @@ __device__ static bool count_share(Table *table, const fold<Key> *f, const kc_ex
         return true;
 }
 
-/* Count the stretches of the fold; whenever the table is full, drain and clear it. For the whole
- * block. */
+/* Count the stretches of the fold; whenever the table is full, drain and clear it. Returns whether
+ * it was. For the whole block. */
 template <class Key, class Table>
-__device__ static void count_fold(Table *table, block_state<Key> *state, int k, bool stranded,
-                                  const kc_pairs_out<Key> &out)
+__device__ static bool count_fold(Table *table, block_state<Key> *state,
+                                  const struct kc_tasks_in &in, const kc_pairs_out<Key> &out)
 {
         kc_expander<Key> *x = &state->expanders[threadIdx.x / WARP];
         bin_share s = begin_share(&state->records, x);
-        while (__syncthreads_or(!count_share<Key>(table, &state->records, x, &s, k, stranded))) {
-                drain<Key>(state, *table, out);
+        bool drained = false;
+        while (__syncthreads_or(
+                !count_share<Key>(table, &state->records, x, &s, in.k, in.stranded))) {
+                drained = true;
+                drain<Key>(state, *table, out, false);
                 __syncthreads();
                 table->clear();
                 __syncthreads();
         }
+        return drained;
 }
 
 template <class Key, class Table>
-__device__ static void count_task(Table *table, block_state<Key> *state, const kc_task &task, int k,
-                                  bool stranded, const uint64_t *words, const uint64_t *records,
-                                  const kc_pairs_out<Key> &out)
+__device__ static void count_task(Table *table, block_state<Key> *state, const kc_task &task,
+                                  const struct kc_tasks_in &in, const kc_pairs_out<Key> &out)
 {
         table->clear();
         uint32_t next = threadIdx.x;
+        bool final = task.whole;
         do {
                 state->records.clear();
                 __syncthreads();
-                fold_records<Key>(&state->records, &next, k, stranded, words, records, task);
+                fold_records<Key>(&state->records, &next, in, task);
                 __syncthreads();
-                count_fold<Key>(table, state, k, stranded, out);
+                final &= !count_fold<Key>(table, state, in, out);
         } while (__syncthreads_or(next < task.n));
-        drain<Key>(state, *table, out);
+        drain<Key>(state, *table, out, final);
 }
 
 /* One block per task, or fewer blocks that loop over the tasks. */
 template <class Key, class Table>
 static __global__ void __launch_bounds__(THREADS)
-        count_bins_kernel(kc_table_setup setup, int k, bool stranded, const uint64_t *words,
-                          const uint64_t *records, const kc_task *tasks, uint32_t ntasks,
+        count_bins_kernel(kc_table_setup setup, struct kc_tasks_in in, uint32_t ntasks,
                           kc_pairs_out<Key> out)
 {
         extern __shared__ uint4 dynamic[];
         __shared__ block_state<Key> state;
         Table table(setup, dynamic);
         for (uint32_t t = blockIdx.x; t < ntasks; t += gridDim.x) {
-                count_task<Key>(&table, &state, tasks[t], k, stranded, words, records, out);
+                count_task<Key>(&table, &state, in.tasks[t], in, out);
                 __syncthreads();
         }
 }
@@ -203,10 +268,9 @@ static __global__ void __launch_bounds__(THREADS)
 enum { SLAB_ARENA_NBYTES = 160 << 10, SLAB_MAX_BLOCKS = 384 };
 
 template <class Key, class Table>
-static enum kc_status launch(struct kc_gpu *gpu, const kc_table_setup *setup, int k, bool stranded,
-                             const uint64_t *words, const uint64_t *records, const kc_task *tasks,
-                             size_t ntasks, size_t nblocks, const kc_pairs_out<Key> *out,
-                             struct kc_error *err)
+static enum kc_status launch(struct kc_gpu *gpu, const kc_table_setup *setup,
+                             const struct kc_tasks_in *in, size_t ntasks, size_t nblocks,
+                             const kc_pairs_out<Key> *out, struct kc_error *err)
 {
         enum kc_status status;
         const size_t shared = Table::shared_nbytes(*setup);
@@ -214,7 +278,7 @@ static enum kc_status launch(struct kc_gpu *gpu, const kc_table_setup *setup, in
                                             cudaFuncAttributeMaxDynamicSharedMemorySize,
                                             (int)shared)));
         count_bins_kernel<Key, Table><<<(unsigned)nblocks, THREADS, shared, gpu->stream>>>(
-                *setup, k, stranded, words, records, tasks, (uint32_t)ntasks, *out);
+                *setup, *in, (uint32_t)ntasks, *out);
         KC_TRY(KC_LAUNCHED());
 out:
         return status;
@@ -222,14 +286,15 @@ out:
 
 template <class Key>
 enum kc_status kc_count_tasks(struct kc_gpu *gpu, enum kc_gpu_table kind,
-                              const kc_table_setup *setup, int k, bool stranded,
-                              const uint64_t *words, const uint64_t *records, const kc_task *tasks,
+                              const kc_table_setup *setup, const struct kc_tasks_in *in,
                               size_t first, size_t last, const kc_pairs_out<Key> *out,
                               struct kc_error *err)
 {
         const size_t n = last - first;
+        struct kc_tasks_in these = *in;
         if (n == 0)
                 return KC_OK;
+        these.tasks += first;
         size_t nblocks = n;
         auto *launch_it = launch<Key, kc_warpdrive<Key, 1>>;
         if (kind == KC_TABLE_LINEAR)
@@ -240,8 +305,7 @@ enum kc_status kc_count_tasks(struct kc_gpu *gpu, enum kc_gpu_table kind,
                 launch_it = launch<Key, kc_slab<Key>>;
                 nblocks = n < setup->capacity ? n : setup->capacity;
         }
-        return launch_it(gpu, setup, k, stranded, words, records, tasks + first, n, nblocks, out,
-                         err);
+        return launch_it(gpu, setup, &these, n, nblocks, out, err);
 }
 
 template <class Key>
@@ -261,10 +325,10 @@ void kc_count_tables_plan(const struct kc_gpu *gpu, enum kc_gpu_table kind, kc_t
 }
 
 #define INSTANTIATE(Key) \
-        template enum kc_status kc_count_tasks<Key>( \
-                struct kc_gpu *, enum kc_gpu_table, const kc_table_setup *, int, bool, \
-                const uint64_t *, const uint64_t *, const kc_task *, size_t, size_t, \
-                const kc_pairs_out<Key> *, struct kc_error *); \
+        template enum kc_status kc_count_tasks<Key>(struct kc_gpu *, enum kc_gpu_table, \
+                                                    const kc_table_setup *, \
+                                                    const struct kc_tasks_in *, size_t, size_t, \
+                                                    const kc_pairs_out<Key> *, struct kc_error *); \
         template void kc_count_tables_plan<Key>(const struct kc_gpu *, enum kc_gpu_table, \
                                                 kc_table_setup *, size_t *);
 KC_GPU_KEYS(INSTANTIATE)

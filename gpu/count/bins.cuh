@@ -10,7 +10,17 @@
 
 /* What one thread block counts: a bin, or a piece of one that is too large for one block. */
 struct kc_task {
-        uint32_t first, n; /* records */
+        uint32_t first; /* record */
+        uint16_t n;     /* records */
+        uint16_t whole; /* 1: all records of all k-mers in it */
+};
+
+/* Totals of blocks, in cells that spread their atomic additions. */
+enum { KC_COUNT_NCELLS = 1024 };
+
+struct kc_count_cell {
+        uint64_t ndistinct, nkmers, nunique; /* dropped by the filter: kc_run_dropped */
+        uint64_t npartial; /* k-mers in pairs that may not be all of their k-mer's */
 };
 
 /* Output for pairs, to which all blocks append. */
@@ -18,19 +28,30 @@ template <class Key> struct kc_pairs_out {
         Key *kmers;       /* [cap] device */
         uint32_t *counts; /* [cap] device */
         uint64_t *n;      /* device */
+        struct kc_run_filter filter;
+        struct kc_count_cell *cells; /* [KC_COUNT_NCELLS] device, added to */
+};
+
+/* What the tasks count: records of super-k-mers, which say where in the chunks they are. */
+struct kc_tasks_in {
+        int k;
+        bool stranded;
+        const struct kc_chunk *chunks; /* device */
+        const uint64_t *records;       /* device */
+        const kc_task *tasks;          /* device */
 };
 
 /*
- * Count tasks first .. last - 1 and append their pairs, on gpu->stream; does not wait. A k-mer may
- * be output several times: a full table is drained and cleared, and the pieces of a bin are counted
- * independently. The caller must provide room for as many pairs as the tasks have k-mers.
- * KC_EDEVICE.
+ * Count tasks first .. last - 1 and append their pairs, on gpu->stream; does not wait. If a table
+ * holds all k-mers of a whole bin, its counts are final, and the filter is applied. Other pairs are
+ * partial counts, and a k-mer may have several: a full table is drained and cleared, and the pieces
+ * of a bin are counted independently. The caller must provide room for as many pairs as the tasks
+ * have k-mers. KC_EDEVICE.
  *   kind, setup  the tables, from kc_count_tables_plan
  */
 template <class Key>
 enum kc_status kc_count_tasks(struct kc_gpu *gpu, enum kc_gpu_table kind,
-                              const kc_table_setup *setup, int k, bool stranded,
-                              const uint64_t *words, const uint64_t *records, const kc_task *tasks,
+                              const kc_table_setup *setup, const struct kc_tasks_in *in,
                               size_t first, size_t last, const kc_pairs_out<Key> *out,
                               struct kc_error *err);
 

@@ -1,5 +1,5 @@
 /*
- * Runs batches through the stages find, split, count and order, and measures the time of each.
+ * Runs passes through the stages find, split, count and order, and measures the time of each.
  */
 #include "gpu/count/count_internal.cuh"
 
@@ -32,62 +32,171 @@ struct kc_gpu_counter_times kc_gpu_counter_get_times(const struct kc_gpu_counter
         return { c->ms[FIND], c->ms[SPLIT], c->ms[COUNT], c->ms[ORDER] };
 }
 
-/* ---- a batch ---- */
+/* ---- rounds ---- */
 
 template <class Key>
-static enum kc_status find(kc_gpu_counter<Key> *c, const kc_superkmer_setup *setup,
-                           const kc_gpu_reads *reads, size_t first, size_t nspans,
-                           struct kc_error *err)
+static enum kc_status forget_records(kc_gpu_counter<Key> *c, struct kc_error *err)
+{
+        c->readback->nrecords = 0;
+        return KC_CUDA(cudaMemsetAsync(&c->cursors[0], 0, sizeof(uint64_t), c->gpu->stream));
+}
+
+/* Count the records found so far. */
+template <class Key> static enum kc_status end_round(kc_gpu_counter<Key> *c, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        if (c->readback->nrecords > 0) {
+                KC_TRY(kc_counter_split(c, err));
+                KC_TRY(kc_counter_count_tasks(c, err));
+        }
+        KC_TRY(forget_records(c, err));
+out:
+        return status;
+}
+
+/* ---- a pass ---- */
+
+namespace
+{
+
+/* Some of a pass's reads, and where their records go. */
+struct reads_share {
+        struct kc_gpu_chunks chunks;
+        uint32_t first, ngroups;
+        struct kc_records_out out;
+};
+
+} // namespace
+
+template <class Key>
+static enum kc_status find(kc_gpu_counter<Key> *c, const reads_share *share, struct kc_error *err)
 {
         enum kc_status status;
-        uint64_t *n = &c->cursors[0];
         KC_TRY(kc_counter_begin_time(c, err));
-        KC_TRY(kc_superkmer_find(c->gpu, setup, reads, first, nspans, c->found, c->records_cap, n,
-                                 err));
-        KC_TRY(KC_CUDA(cudaMemcpyAsync(&c->readback->nrecords, n, sizeof *n, cudaMemcpyDeviceToHost,
-                                       c->gpu->stream)));
+        KC_TRY(kc_superkmer_find(c->gpu, &c->setup.superkmers, &c->bins, &share->chunks,
+                                 share->first, share->ngroups, &share->out, err));
+        KC_TRY(KC_CUDA(cudaMemcpyAsync(&c->readback->nrecords, share->out.n, sizeof(uint64_t),
+                                       cudaMemcpyDeviceToHost, c->gpu->stream)));
         KC_TRY(kc_counter_end_time(c, FIND, err));
 out:
         return status;
 }
 
-/* If the spans have more records than planned for, count them in two halves. A single span always
- * fits. */
+/*
+ * Find the share's records. If there is no room for all of them, those from before are counted as a
+ * round of their own, and then the share in two halves. The records of a single group always fit.
+ */
 template <class Key>
-static enum kc_status count_spans(kc_gpu_counter<Key> *c, const kc_superkmer_setup *setup,
-                                  const kc_gpu_reads *reads, size_t first, size_t nspans,
-                                  const struct kc_gpu_run_taker<Key> *taker, uint64_t *nsaturated,
-                                  struct kc_error *err)
+static enum kc_status collect(kc_gpu_counter<Key> *c, const reads_share *share,
+                              struct kc_error *err)
 {
         enum kc_status status;
-        KC_TRY(find(c, setup, reads, first, nspans, err));
-        if (c->readback->nrecords > c->records_cap) {
-                size_t half = nspans / 2;
-                KC_TRY(count_spans(c, setup, reads, first, half, taker, nsaturated, err));
-                KC_TRY(count_spans(c, setup, reads, first + half, nspans - half, taker, nsaturated,
-                                   err));
+        const uint64_t before = c->readback->nrecords;
+        reads_share half = *share;
+        KC_TRY(find(c, share, err));
+        if (c->readback->nrecords <= c->max_records)
                 return KC_OK;
-        }
-        KC_TRY(kc_counter_split(c, setup, err));
-        KC_TRY(kc_counter_count_tasks(c, reads, taker, nsaturated, err));
+        c->rounds = true;
+        c->readback->nrecords = before;
+        KC_TRY(end_round(c, err));
+        half.ngroups = (share->ngroups + 1) / 2;
+        KC_TRY(collect(c, &half, err));
+        half.first += half.ngroups;
+        half.ngroups = share->ngroups - half.ngroups;
+        if (half.ngroups > 0)
+                KC_TRY(collect(c, &half, err));
 out:
         return status;
 }
 
 template <class Key>
-enum kc_status kc_gpu_counter_count(struct kc_gpu_counter<Key> *c, const struct kc_gpu_reads *reads,
-                                    const struct kc_gpu_run_taker<Key> *taker, uint64_t *nsaturated,
-                                    struct kc_error *err)
+static enum kc_status collect_all(kc_gpu_counter<Key> *c, struct kc_gpu_kept *kept,
+                                  uint64_t copies_position, struct kc_error *err)
 {
-        if (reads->nkmers > c->max_nkmers)
-                return kc_fail(err, KC_EUSAGE,
-                               "a batch of %llu k-mers is more than was planned for",
-                               (unsigned long long)reads->nkmers);
-        if (reads->nspans == 0)
-                return KC_OK;
-        kc_superkmer_setup setup = kc_superkmer_setup_for(
-                c->k, kc_counter_bin_bits<Key>(reads->nkmers), kc_stretch<Key>::MAX_NBASES);
-        return count_spans(c, &setup, reads, 0, reads->nspans, taker, nsaturated, err);
+        enum kc_status status;
+        reads_share share = {};
+        share.chunks = c->chunks;
+        share.ngroups = c->chunks.ngroups;
+        share.out = { c->found, c->max_records, &c->cursors[0], NULL, 0 };
+        KC_TRY(collect(c, &share, err));
+        for (;;) {
+                KC_TRY(kc_gpu_kept_next(kept, &share.chunks, err));
+                if (share.chunks.n == 0)
+                        break;
+                share.ngroups = share.chunks.ngroups;
+                share.out.copies = c->copies;
+                share.out.copies_position = copies_position;
+                KC_TRY(collect(c, &share, err));
+        }
+out:
+        return status;
+}
+
+/* Divide the memory for records. */
+template <class Key>
+static void arrange_records(kc_gpu_counter<Key> *c, const struct kc_gpu_kept *kept)
+{
+        const bool copies = kc_gpu_kept_pass_nbytes(kept) > 0;
+        c->max_records = kc_gpu_counter_max_records(&c->setup.superkmers, &c->caps, kept);
+        c->found = c->words;
+        c->records = c->found + c->max_records;
+        c->copies = copies ? c->records + c->max_records : NULL;
+}
+
+/* Bins of the usual size; bins are at least two points wide. */
+template <class Key> static void choose_bins(kc_gpu_counter<Key> *c, const struct kc_gpu_pass *pass)
+{
+        const uint64_t npoints = pass->width == 0 ? UINT64_C(1) << 32 : pass->width;
+        c->bin_bits = kc_counter_bin_bits<Key>(pass->nkmers);
+        if (c->bin_bits > c->max_bin_bits)
+                c->bin_bits = c->max_bin_bits;
+        while (UINT64_C(2) << c->bin_bits > npoints)
+                c->bin_bits--;
+        c->bins.first = pass->first;
+        c->bins.width = pass->width;
+        c->bins.scale = (uint32_t)((UINT64_C(1) << (32 + c->bin_bits)) / npoints);
+}
+
+/* Add the blocks' totals to those of the counter's user. */
+template <class Key> static enum kc_status add_cells(kc_gpu_counter<Key> *c, struct kc_error *err)
+{
+        struct kc_count_cell cells[KC_COUNT_NCELLS];
+        enum kc_status status = kc_gpu_read(c->gpu, cells, c->cells, KC_COUNT_NCELLS, err);
+        for (int i = 0; i < KC_COUNT_NCELLS && status == KC_OK; i++) {
+                const struct kc_run_dropped dropped = { cells[i].ndistinct, cells[i].nkmers,
+                                                        cells[i].nunique };
+                kc_run_add_dropped(&c->counted->dropped, &dropped);
+                c->counted->npartial += cells[i].npartial;
+        }
+        return status;
+}
+
+template <class Key>
+enum kc_status kc_gpu_counter_count(struct kc_gpu_counter<Key> *c, struct kc_gpu_kept *kept,
+                                    const struct kc_gpu_pass *pass,
+                                    const struct kc_gpu_run_taker<Key> *taker,
+                                    struct kc_gpu_counted *counted, struct kc_error *err)
+{
+        enum kc_status status;
+        uint64_t copies_position;
+        size_t ncopies_words;
+        arrange_records(c, kept);
+        ncopies_words =
+                c->copies == NULL ? 0 : c->max_records * (size_t)c->setup.superkmers.copy_nwords;
+        c->taker = taker;
+        c->counted = counted;
+        c->rounds = false;
+        choose_bins(c, pass);
+        KC_TRY(KC_CUDA(
+                cudaMemsetAsync(c->cells, 0, KC_COUNT_NCELLS * sizeof *c->cells, c->gpu->stream)));
+        KC_TRY(forget_records(c, err));
+        KC_TRY(kc_gpu_kept_begin(kept, c->copies, ncopies_words, &c->chunks, &copies_position,
+                                 err));
+        KC_TRY(collect_all(c, kept, copies_position, err));
+        KC_TRY(end_round(c, err));
+        KC_TRY(add_cells(c, err));
+out:
+        return status;
 }
 
 #define INSTANTIATE(Key) \
@@ -96,8 +205,8 @@ enum kc_status kc_gpu_counter_count(struct kc_gpu_counter<Key> *c, const struct 
         template enum kc_status kc_counter_end_time<Key>(kc_gpu_counter<Key> *, enum count_stage, \
                                                          struct kc_error *); \
         template enum kc_status kc_gpu_counter_count<Key>( \
-                struct kc_gpu_counter<Key> *, const struct kc_gpu_reads *, \
-                const struct kc_gpu_run_taker<Key> *, uint64_t *, struct kc_error *); \
+                struct kc_gpu_counter<Key> *, struct kc_gpu_kept *, const struct kc_gpu_pass *, \
+                const struct kc_gpu_run_taker<Key> *, struct kc_gpu_counted *, struct kc_error *); \
         template struct kc_gpu_counter_times kc_gpu_counter_get_times<Key>( \
                 const struct kc_gpu_counter<Key> *);
 KC_GPU_KEYS(INSTANTIATE)

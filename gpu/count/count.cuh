@@ -1,15 +1,21 @@
 /*
- * Counting one batch: from packed reads on the device to sorted runs on the device.
+ * Counting in passes: from reads that are kept (gpu/kept/kept.cuh) to sorted runs on the device.
  *
- *      reads -> super-k-mers (gpu/count/superkmer.cuh) -> multisplit into bins by minimizer
- *            -> a table per bin, in shared memory -> pairs -> order (gpu/order/order.cuh) -> run
+ *      reads -> super-k-mers of the pass (gpu/count/superkmer.cuh) -> multisplit into bins by
+ *            minimizer -> a table per bin, in shared memory -> pairs -> order
+ *            (gpu/order/order.cuh) -> run
+ *
+ * All occurrences of a k-mer are in one bin, so most counts are final when its table is drained, and
+ * the filter is applied there. The rest are partial counts, for the LSM to sum: of bins with more
+ * k-mers than a table holds, and of rounds, in which a pass is counted if its records do not fit
+ * in memory at once.
  */
 #ifndef KC_GPU_COUNT_COUNT_CUH
 #define KC_GPU_COUNT_COUNT_CUH
 
-#include "gpu/device/reads.cuh"
 #include "gpu/device/run.cuh"
 #include "gpu/gpu.h"
+#include "gpu/kept/kept.cuh"
 
 template <class Key> struct kc_gpu_counter;
 
@@ -19,35 +25,79 @@ template <class Key> struct kc_gpu_run_taker {
         enum kc_status (*take)(void *ctx, struct kc_gpu_run<Key> *run, struct kc_error *err);
 };
 
-/* Bytes of device memory that a counter for batches of up to nkmers k-mers allocates. Not included:
- * the runs, and some tens of megabytes in use while they are sorted. */
-template <class Key> size_t kc_gpu_counter_nbytes(int k, uint64_t nkmers);
+struct kc_gpu_counter_setup {
+        struct kc_superkmer_setup superkmers; /* as for the reads that are kept */
+        bool stranded;
+        enum kc_gpu_table table;
+        struct kc_run_filter filter;
+};
 
-/* A counter for batches of up to max_nkmers k-mers; allocates its memory now. Uses gpu->stream; gpu
- * must outlive it. KC_ENOMEM, KC_EDEVICE. */
+/* What a counter has room for. */
+struct kc_gpu_counter_caps {
+        uint64_t nwords; /* for super-k-mers, see kc_gpu_counter_record_nwords; with room for fewer
+                            than a pass has, it is counted in rounds */
+        uint64_t npairs; /* ordered into one run, at least KC_GPU_MIN_PAIRS */
+        uint64_t nkmers; /* of a pass, about */
+};
+
+enum { KC_GPU_MIN_RECORDS = 1 << 12, KC_GPU_MIN_PAIRS = 1 << 18 };
+
+/* Words of device memory for a super-k-mer. copies: some of the reads are not on the device. */
+static inline uint64_t kc_gpu_counter_record_nwords(const struct kc_superkmer_setup *superkmers,
+                                                    bool copies)
+{
+        return 2 + (copies ? (uint64_t)superkmers->copy_nwords : 0);
+}
+
+/* Most super-k-mers of these reads that a counter holds at a time. */
+uint64_t kc_gpu_counter_max_records(const struct kc_superkmer_setup *superkmers,
+                                    const struct kc_gpu_counter_caps *caps,
+                                    const struct kc_gpu_kept *kept);
+
+/* Bytes of device memory that a counter allocates. Not included: the runs, and some tens of
+ * megabytes in use while they are sorted. */
 template <class Key>
-enum kc_status kc_gpu_counter_new(struct kc_gpu_counter<Key> **counter, struct kc_gpu *gpu, int k,
-                                  bool stranded, enum kc_gpu_table table, uint64_t max_nkmers,
-                                  struct kc_error *err);
+size_t kc_gpu_counter_nbytes(enum kc_gpu_table table, const struct kc_gpu_counter_caps *caps);
+
+/* Most k-mers of a pass whose bins are of the usual size. */
+template <class Key> uint64_t kc_gpu_counter_max_nkmers();
+
+/* Allocates its memory now. Uses gpu->stream; gpu must outlive it. KC_ENOMEM, KC_EDEVICE. */
+template <class Key>
+enum kc_status kc_gpu_counter_new(struct kc_gpu_counter<Key> **counter, struct kc_gpu *gpu,
+                                  const struct kc_gpu_counter_setup *setup,
+                                  const struct kc_gpu_counter_caps *caps, struct kc_error *err);
 template <class Key>
 void kc_gpu_counter_free(struct kc_gpu_counter<Key> *counter); /* NULL is fine */
 
+/* The k-mers whose minimizers have points (gpu/count/minimizer.cuh) first to first + width - 1. */
+struct kc_gpu_pass {
+        uint32_t first, width; /* width 0: all points */
+        uint64_t nkmers;       /* about */
+};
+
+/* What passes have counted. */
+struct kc_gpu_counted {
+        struct kc_run_dropped dropped; /* by the filter, before the runs */
+        uint64_t nsaturated;           /* what saturation cut off */
+        uint64_t npartial;             /* k-mers in partial counts */
+};
+
 /*
- * Count a batch. This makes one run, or a few if the distinct k-mers do not fit in the working
- * memory at once.
- *   reads  in, device; its memory may be reused when the call returns
- *   taker  receives each run in turn
- * The counts add up to reads->nkmers, minus what saturation cut off, which is added to *nsaturated.
- * Returns KC_EUSAGE if reads->nkmers is above max_nkmers, KC_ENOMEM, KC_EDEVICE, or what
- * taker->take returns.
+ * Count a pass over the reads. This makes one run, or several if the pairs do not fit in memory at
+ * once, or none.
+ *   taker    receives each run in turn
+ *   counted  added to
+ * The counts of the runs, counted->dropped.nkmers and counted->nsaturated add up to the k-mers of
+ * the pass. KC_ENOMEM, KC_EDEVICE, KC_EIO, KC_ECANCELED, or what taker->take returns.
  */
 template <class Key>
-enum kc_status kc_gpu_counter_count(struct kc_gpu_counter<Key> *counter,
-                                    const struct kc_gpu_reads *reads,
-                                    const struct kc_gpu_run_taker<Key> *taker, uint64_t *nsaturated,
-                                    struct kc_error *err);
+enum kc_status kc_gpu_counter_count(struct kc_gpu_counter<Key> *counter, struct kc_gpu_kept *kept,
+                                    const struct kc_gpu_pass *pass,
+                                    const struct kc_gpu_run_taker<Key> *taker,
+                                    struct kc_gpu_counted *counted, struct kc_error *err);
 
-/* Milliseconds of device time in each stage, for all batches so far. */
+/* Milliseconds of device time in each stage, for all passes so far. */
 struct kc_gpu_counter_times {
         double find, split, count, order;
 };

@@ -70,14 +70,16 @@ template <class Key> KC_HD void kc_stretch_canonical(kc_stretch<Key> *s, uint32_
                 s->words[i] = smaller ? other.words[i] : s->words[i];
 }
 
-/* The stretch that a record refers to, from the packed reads. */
+/* The stretch that a record refers to. */
 template <class Key>
-KC_HD kc_stretch<Key> kc_stretch_read(const uint64_t *words, uint64_t record, int k, bool stranded)
+KC_HD kc_stretch<Key> kc_stretch_read(const struct kc_chunk *chunks, uint64_t record, int k,
+                                      bool stranded)
 {
         const uint64_t position = kc_record_position(record);
-        const uint32_t nkmers = kc_record_nkmers(record), nbases = nkmers + (uint32_t)k - 1;
-        const uint32_t shift = 2 * (uint32_t)(position % 32);
-        const uint64_t *from = words + position / 32;
+        const uint32_t nkmers = kc_record_nkmers(record, kc_record_length_bits<Key>());
+        const uint32_t nbases = nkmers + (uint32_t)k - 1, shift = 2 * (uint32_t)(position % 32);
+        const uint64_t *from =
+                chunks[position >> KC_CHUNK_BITS].words + (uint32_t)position % KC_CHUNK_NBASES / 32;
         kc_stretch<Key> s;
         const uint32_t end = shift + 2 * nbases; /* bits to read */
         uint64_t low = from[0];

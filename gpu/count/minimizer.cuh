@@ -11,12 +11,17 @@
 
 #include "gpu/device/key.cuh"
 
-enum { KC_GPU_MAX_MINIMIZER = 13 };
+/* Every k-mer of a long input belongs to some minimizer, and the commonest 13-mers would then have
+ * more k-mers than a table holds: at 80 G k-mers, tens of thousands each. */
+enum { KC_GPU_USUAL_MINIMIZER = 13, KC_GPU_MAX_MINIMIZER = 15 };
 
-static KC_HD int kc_gpu_minimizer_length(int k)
+/* nbases: of the input, about; 0: unknown. */
+static KC_HD int kc_gpu_minimizer_length(int k, uint64_t nbases)
 {
-        int m = k / 2 + 1;
-        return m < KC_GPU_MAX_MINIMIZER ? m : KC_GPU_MAX_MINIMIZER;
+        const int most =
+                nbases == 0 || nbases >> 33 != 0 ? KC_GPU_MAX_MINIMIZER : KC_GPU_USUAL_MINIMIZER;
+        const int m = k / 2 + 1;
+        return m < most ? m : most;
 }
 
 /* The m-mer that ends at the last base fed, and its reverse complement. */
@@ -38,15 +43,41 @@ static KC_HD uint32_t kc_mmer_hash(const kc_mmer *mmer)
         return (canonical ^ UINT32_C(0x5a3c1e97)) * UINT32_C(0x9e3779b1);
 }
 
-/* The bin, out of 2^bits, of the k-mers with this minimizer. Hashed again, because minima cluster
- * at the low end. */
-static KC_HD uint32_t kc_minimizer_bin(uint32_t hash, int bits)
+/* What is kept of a minimizer's hash: a value of KC_CLASS_BITS bits, to which all bits of the hash
+ * contribute, because minima have few different high bits. */
+enum { KC_CLASS_BITS = 25 };
+
+static KC_HD uint32_t kc_minimizer_class(uint32_t hash)
 {
-        hash ^= hash >> 15;
-        hash *= UINT32_C(0x85ebca77);
-        hash ^= hash >> 13;
-        hash *= UINT32_C(0xc2b2ae3d);
-        return bits == 0 ? 0 : hash >> (32 - bits);
+        return hash * UINT32_C(0x85ebca6b) >> (32 - KC_CLASS_BITS);
+}
+
+/* The point of a class in the space of 2^32 points that passes and bins divide among themselves. */
+static KC_HD uint32_t kc_class_point(uint32_t minimizer_class)
+{
+        uint32_t point = minimizer_class;
+        point ^= point >> 15;
+        point *= UINT32_C(0x85ebca77);
+        point ^= point >> 13;
+        point *= UINT32_C(0xc2b2ae3d);
+        return point ^ point >> 16;
+}
+
+/* The points from `first` on, `width` of them (0: all 2^32), in bins of equal width. */
+struct kc_bins {
+        uint32_t first, width;
+        uint32_t scale; /* bins per 2^32 points */
+};
+
+static KC_HD bool kc_bins_have(const struct kc_bins *bins, uint32_t point)
+{
+        return bins->width == 0 || point - bins->first < bins->width;
+}
+
+/* For a point that the bins have. */
+static KC_HD uint32_t kc_bins_number(const struct kc_bins *bins, uint32_t point)
+{
+        return (uint32_t)((uint64_t)(point - bins->first) * bins->scale >> 32);
 }
 
 #endif

@@ -16,13 +16,13 @@ enum { THREADS = 256, WARP = 32 };
 /* Where each bin begins among the sorted records; offsets[nbins] = n. The first record of a bin
  * also sets the offsets of the empty bins before it. */
 static __global__ void multisplit_offsets_kernel(const uint64_t *records, uint64_t n,
-                                                 uint32_t nbins, uint32_t *offsets)
+                                                 uint32_t nbins, int length_bits, uint32_t *offsets)
 {
         uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
         if (i > n)
                 return;
-        uint32_t from = i == 0 ? 0 : kc_record_bin(records[i - 1]) + 1;
-        uint32_t to = i == n ? nbins : kc_record_bin(records[i]);
+        uint32_t from = i == 0 ? 0 : kc_record_bin(records[i - 1], length_bits) + 1;
+        uint32_t to = i == n ? nbins : kc_record_bin(records[i], length_bits);
         for (uint32_t bin = from; bin <= to; bin++)
                 offsets[bin] = (uint32_t)i;
 }
@@ -67,10 +67,12 @@ __device__ static uint32_t bin_of_task(const uint32_t *pieces, uint32_t nbins, u
         return low;
 }
 
-/* One warp per task; bounds[t] is the number of its k-mers. */
+/* One warp per task; bounds[t] is the number of its k-mers. whole: the records are all that the bins
+ * have. */
 static __global__ void multisplit_tasks_kernel(const uint64_t *records, const uint32_t *offsets,
                                                const uint32_t *pieces, uint32_t nbins,
-                                               kc_task *tasks, uint64_t *bounds)
+                                               int length_bits, bool whole, kc_task *tasks,
+                                               uint64_t *bounds)
 {
         uint32_t t = (blockIdx.x * blockDim.x + threadIdx.x) / WARP, lane = threadIdx.x % WARP;
         if (t >= pieces[nbins])
@@ -79,26 +81,26 @@ static __global__ void multisplit_tasks_kernel(const uint64_t *records, const ui
         uint32_t first = offsets[bin] + (t - pieces[bin]) * TASK_NRECORDS;
         uint32_t n = min(offsets[bin + 1] - first, (uint32_t)TASK_NRECORDS), nkmers = 0;
         for (uint32_t i = lane; i < n; i += WARP)
-                nkmers += kc_record_nkmers(records[first + i]);
+                nkmers += kc_record_nkmers(records[first + i], length_bits);
         nkmers = __reduce_add_sync(~0u, nkmers);
         if (lane == 0) {
-                tasks[t] = { first, n };
+                const bool alone = pieces[bin + 1] - pieces[bin] == 1;
+                tasks[t] = { first, (uint16_t)n, (uint16_t)(whole && alone) };
                 bounds[t] = nkmers;
         }
 }
 
 /* From sorted records to tasks, bounds (cumulative) and readback->ntasks. */
-template <class Key>
-static enum kc_status make_tasks(kc_gpu_counter<Key> *c, const kc_superkmer_setup *setup,
-                                 struct kc_error *err)
+template <class Key> static enum kc_status make_tasks(kc_gpu_counter<Key> *c, struct kc_error *err)
 {
         enum kc_status status;
         cudaStream_t stream = c->gpu->stream;
-        const uint32_t nbins = 1u << setup->bin_bits;
+        const uint32_t nbins = 1u << c->bin_bits;
+        const int length_bits = c->setup.superkmers.length_bits;
         const uint64_t n = c->readback->nrecords;
         size_t nbytes = c->cub_nbytes;
         multisplit_offsets_kernel<<<kc_ceil_div(n + 1, THREADS), THREADS, 0, stream>>>(
-                c->records, n, nbins, c->offsets);
+                c->records, n, nbins, length_bits, c->offsets);
         KC_TRY(KC_LAUNCHED());
         KC_TRY(sum_pieces(c, nbins, err));
         KC_TRY(KC_CUDA(cudaMemcpyAsync(&c->readback->ntasks, c->pieces + nbins, sizeof(uint32_t),
@@ -107,8 +109,8 @@ static enum kc_status make_tasks(kc_gpu_counter<Key> *c, const kc_superkmer_setu
         if (c->readback->ntasks == 0)
                 return KC_OK;
         multisplit_tasks_kernel<<<kc_ceil_div((size_t)c->readback->ntasks * WARP, THREADS), THREADS,
-                                  0, stream>>>(c->records, c->offsets, c->pieces, nbins, c->tasks,
-                                               c->bounds);
+                                  0, stream>>>(c->records, c->offsets, c->pieces, nbins,
+                                               length_bits, !c->rounds, c->tasks, c->bounds);
         KC_TRY(KC_LAUNCHED());
         KC_TRY(KC_CUDA(cub::DeviceScan::InclusiveSum(c->cub_memory, nbytes, c->bounds, c->bounds,
                                                      (int)c->readback->ntasks, stream)));
@@ -119,28 +121,25 @@ out:
 /* ---- records to bins ---- */
 
 /* Sort by bin: the multisplit. */
-template <class Key>
-enum kc_status kc_counter_split(kc_gpu_counter<Key> *c, const kc_superkmer_setup *setup,
-                                struct kc_error *err)
+template <class Key> enum kc_status kc_counter_split(kc_gpu_counter<Key> *c, struct kc_error *err)
 {
         enum kc_status status;
-        const int bin_shift = KC_RECORD_POSITION_BITS + KC_RECORD_LENGTH_BITS;
+        const int bin_shift = KC_RECORD_POSITION_BITS + c->setup.superkmers.length_bits;
         cub::DoubleBuffer<uint64_t> buffers(c->found, c->records);
         size_t nbytes = c->cub_nbytes;
         KC_TRY(kc_counter_begin_time(c, err));
-        if (setup->bin_bits > 0) /* otherwise all are in one bin, in the order found */
+        if (c->bin_bits > 0) /* otherwise all are in one bin, in the order found */
                 KC_TRY(KC_CUDA(cub::DeviceRadixSort::SortKeys(
                         c->cub_memory, nbytes, buffers, c->readback->nrecords, bin_shift,
-                        bin_shift + setup->bin_bits, c->gpu->stream)));
+                        bin_shift + c->bin_bits, c->gpu->stream)));
         c->records = buffers.Current();
         c->found = buffers.Alternate();
-        KC_TRY(make_tasks(c, setup, err));
+        KC_TRY(make_tasks(c, err));
         KC_TRY(kc_counter_end_time(c, SPLIT, err));
 out:
         return status;
 }
 
 #define INSTANTIATE(Key) \
-        template enum kc_status kc_counter_split<Key>( \
-                kc_gpu_counter<Key> *, const kc_superkmer_setup *, struct kc_error *);
+        template enum kc_status kc_counter_split<Key>(kc_gpu_counter<Key> *, struct kc_error *);
 KC_GPU_KEYS(INSTANTIATE)

@@ -33,27 +33,29 @@ template <class Key> struct pair_buffers {
 
 template <class Key> static pair_buffers<Key> get_pairs(const kc_gpu_counter<Key> *c)
 {
-        return { c->kmers, c->kmers + c->pairs_cap, c->counts, c->counts + c->pairs_cap };
+        return { c->kmers, c->kmers + c->caps.npairs, c->counts, c->counts + c->caps.npairs };
 }
 
 /* Count tasks from *first on, as many as are certain to have room for their pairs. */
 template <class Key>
-static enum kc_status count_wave(kc_gpu_counter<Key> *c, const kc_gpu_reads *reads, uint32_t *first,
-                                 struct kc_error *err)
+static enum kc_status count_wave(kc_gpu_counter<Key> *c, uint32_t *first, struct kc_error *err)
 {
         enum kc_status status;
         cudaStream_t stream = c->gpu->stream;
         const pair_buffers<Key> pairs = get_pairs(c);
-        const kc_pairs_out<Key> out = { pairs.kmers, pairs.counts, &c->cursors[1] };
+        const kc_pairs_out<Key> out = { pairs.kmers, pairs.counts, &c->cursors[1], c->setup.filter,
+                                        c->cells };
+        const struct kc_tasks_in in = { c->setup.superkmers.k, c->setup.stranded, c->chunks.table,
+                                        c->records, c->tasks };
         count_wave_kernel<<<1, 1, 0, stream>>>(c->bounds, *first, c->readback->ntasks,
-                                               c->pairs_cap - c->readback->npairs, c->last);
+                                               c->caps.npairs - c->readback->npairs, c->last);
         KC_TRY(KC_LAUNCHED());
         KC_TRY(KC_CUDA(cudaMemcpyAsync(&c->readback->last, c->last, sizeof(uint32_t),
                                        cudaMemcpyDeviceToHost, stream)));
         KC_TRY(KC_CUDA(cudaStreamSynchronize(stream)));
         KC_TRY(kc_counter_begin_time(c, err));
-        KC_TRY(kc_count_tasks<Key>(c->gpu, c->kind, &c->table, c->k, c->stranded, reads->words,
-                                   c->records, c->tasks, *first, c->readback->last, &out, err));
+        KC_TRY(kc_count_tasks<Key>(c->gpu, c->setup.table, &c->table, &in, *first,
+                                   c->readback->last, &out, err));
         KC_TRY(KC_CUDA(cudaMemcpyAsync(&c->readback->npairs, &c->cursors[1], sizeof(uint64_t),
                                        cudaMemcpyDeviceToHost, stream)));
         KC_TRY(kc_counter_end_time(c, COUNT, err));
@@ -63,19 +65,18 @@ out:
 }
 
 /* Order the pairs so far into a run, and hand it to the taker. */
-template <class Key>
-static enum kc_status give_run(kc_gpu_counter<Key> *c, const struct kc_gpu_run_taker<Key> *taker,
-                               uint64_t *nsaturated, struct kc_error *err)
+template <class Key> static enum kc_status give_run(kc_gpu_counter<Key> *c, struct kc_error *err)
 {
         enum kc_status status;
         struct kc_gpu_run<Key> run = {
         };
         pair_buffers<Key> p = get_pairs(c);
         KC_TRY(kc_counter_begin_time(c, err));
-        KC_TRY(kc_gpu_order<Key>(c->gpu, c->k, p.kmers, p.counts, p.kmers_tmp, p.counts_tmp,
-                                 c->readback->npairs, &run, nsaturated, err));
+        KC_TRY(kc_gpu_order<Key>(c->gpu, c->setup.superkmers.k, p.kmers, p.counts, p.kmers_tmp,
+                                 p.counts_tmp, c->readback->npairs, &run, &c->counted->nsaturated,
+                                 err));
         KC_TRY(kc_counter_end_time(c, ORDER, err));
-        KC_TRY(taker->take(taker->ctx, &run, err));
+        KC_TRY(c->taker->take(c->taker->ctx, &run, err));
         c->readback->npairs = 0;
         KC_TRY(KC_CUDA(cudaMemsetAsync(&c->cursors[1], 0, sizeof(uint64_t), c->gpu->stream)));
 out:
@@ -85,13 +86,11 @@ out:
 /* Whether there is room enough for another wave to be worthwhile. */
 template <class Key> static bool has_room(const kc_gpu_counter<Key> *c)
 {
-        return c->pairs_cap - c->readback->npairs >= c->pairs_cap / 8;
+        return c->caps.npairs - c->readback->npairs >= c->caps.npairs / 8;
 }
 
 template <class Key>
-enum kc_status kc_counter_count_tasks(kc_gpu_counter<Key> *c, const kc_gpu_reads *reads,
-                                      const struct kc_gpu_run_taker<Key> *taker,
-                                      uint64_t *nsaturated, struct kc_error *err)
+enum kc_status kc_counter_count_tasks(kc_gpu_counter<Key> *c, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         uint32_t first = 0;
@@ -99,16 +98,15 @@ enum kc_status kc_counter_count_tasks(kc_gpu_counter<Key> *c, const kc_gpu_reads
         KC_TRY(KC_CUDA(cudaMemsetAsync(&c->cursors[1], 0, sizeof(uint64_t), c->gpu->stream)));
         while (first < c->readback->ntasks) {
                 uint32_t before = first;
-                KC_TRY(count_wave(c, reads, &first, err));
+                KC_TRY(count_wave(c, &first, err));
                 if (first == c->readback->ntasks || first == before || !has_room(c))
-                        KC_TRY(give_run(c, taker, nsaturated, err));
+                        KC_TRY(give_run(c, err));
         }
 out:
         return status;
 }
 
 #define INSTANTIATE(Key) \
-        template enum kc_status kc_counter_count_tasks<Key>( \
-                kc_gpu_counter<Key> *, const kc_gpu_reads *, const struct kc_gpu_run_taker<Key> *, \
-                uint64_t *, struct kc_error *);
+        template enum kc_status kc_counter_count_tasks<Key>(kc_gpu_counter<Key> *, \
+                                                            struct kc_error *);
 KC_GPU_KEYS(INSTANTIATE)

@@ -1,5 +1,6 @@
 #include "gpu/count/superkmer.cuh"
 
+#include "gpu/count/fold.cuh"
 #include "gpu/device/warp.cuh"
 
 enum {
@@ -7,25 +8,29 @@ enum {
         WARPS = 4,      /* per block; they work independently */
         LIST_ROWS = 24, /* entries that a lane's list can hold besides those of one window */
         START_BITS = 7, /* of an entry: number of the record's first k-mer in its span */
+        SAMPLED_GROUPS = 1 << 12, /* with more, one in SAMPLE_STRIDE is sampled */
+        SAMPLE_STRIDE = 16,
 };
 static_assert(KC_SPAN_NKMERS <= 1 << START_BITS, "an entry holds the place in the span");
+static_assert(KC_CLASS_BITS + START_BITS == 32, "an entry is one word");
 
-kc_superkmer_setup kc_superkmer_setup_for(int k, int bin_bits, int max_nbases)
+template <class Key> kc_superkmer_setup kc_superkmer_setup_for(int k, int m)
 {
         kc_superkmer_setup s;
         s.k = k;
-        s.m = kc_gpu_minimizer_length(k);
+        s.m = m;
         s.window = k - s.m + 1;
-        s.bin_bits = bin_bits;
-        s.max_nkmers = (uint32_t)(max_nbases - k + 1);
+        s.length_bits = kc_record_length_bits<Key>();
+        s.max_nkmers = min(1u << s.length_bits, (uint32_t)(kc_stretch<Key>::MAX_NBASES - k + 1));
+        s.copy_nwords = kc_stretch<Key>::NWORDS;
         return s;
 }
 
 /* A window of w random m-mers changes its minimum about every (w + 1) / 2 positions; the ends of
  * spans add some. */
-uint64_t kc_superkmer_expected(int k, uint64_t nkmers)
+uint64_t kc_superkmer_expected(const kc_superkmer_setup *setup, uint64_t nkmers)
 {
-        uint64_t window = (uint64_t)(k - kc_gpu_minimizer_length(k) + 1);
+        const uint64_t window = (uint64_t)setup->window;
         uint64_t n = nkmers / (window + 1) * 5 / 2 + nkmers / 32 + 4096;
         return n < nkmers + 4096 ? n : nkmers + 4096;
 }
@@ -67,19 +72,12 @@ namespace
 {
 
 /*
- * A lane's records so far, | high bits of the minimizer's hash | start |, one per row in the lane's
- * column. A record ends where the next one begins.
+ * A lane's records so far, | class of the minimizer | start |, one per row in the lane's column. A
+ * record ends where the next one begins.
  */
 struct lane_list {
         uint32_t *rows; /* [rows][WARP] shared */
         uint32_t n;
-};
-
-/* Where records are written. */
-struct records_out {
-        uint64_t *records;
-        uint64_t cap;
-        unsigned long long *n;
 };
 
 /* What the lanes of a warp share while their lists are emptied. */
@@ -87,6 +85,27 @@ struct warp_board {
         uint64_t position[WARP]; /* of the span's first base */
         uint32_t before[WARP];   /* number of entries of the lanes before */
         uint32_t end[WARP];      /* number of the k-mer where the last record ends */
+};
+
+/* What happens to the records. */
+enum find_mode {
+        FIND_ALL,   /* every record is wanted */
+        FIND_SOME,  /* those in the bins */
+        FIND_COPY,  /* the same, with their bases */
+        FIND_LOADS, /* they are only counted */
+};
+
+struct find_out {
+        struct kc_bins bins;
+        struct kc_records_out records;
+        struct kc_load *loads;
+        uint32_t stride; /* of groups */
+};
+
+/* An entry's record. */
+struct found_record {
+        uint64_t position;
+        uint32_t nkmers, point;
 };
 
 } // namespace
@@ -101,33 +120,122 @@ __device__ static uint32_t owner_of(const warp_board *board, uint32_t e)
         return owner;
 }
 
-/* Turn all entries of the warp into records, divided evenly among lanes. `end`: where the lane's
- * last record ends. */
-__device__ static void empty_lists(const kc_superkmer_setup &setup, const records_out &out,
-                                   warp_board *board, lane_list *list, uint32_t end)
+/* rows: the warp's; total: its entries. */
+__device__ static found_record record_of(const warp_board *board, const uint32_t *rows, uint32_t e,
+                                         uint32_t total)
+{
+        const uint32_t owner = owner_of(board, e), row = e - board->before[owner];
+        const uint32_t entry = rows[row * WARP + owner], start = entry % (1 << START_BITS);
+        bool last = owner + 1 < WARP ? e + 1 == board->before[owner + 1] : e + 1 == total;
+        uint32_t stop =
+                last ? board->end[owner] : rows[(row + 1) * WARP + owner] % (1 << START_BITS);
+        return { board->position[owner] + start, stop - start,
+                 kc_class_point(entry >> START_BITS) };
+}
+
+/* Copy the record's bases to its place among the copies; returns their position. */
+__device__ static uint64_t copy_bases(const kc_superkmer_setup &setup,
+                                      const struct kc_records_out &out, const uint64_t *words,
+                                      const found_record &record, uint64_t place)
+{
+        const uint32_t from = (uint32_t)record.position % KC_CHUNK_NBASES;
+        const uint32_t nbases = record.nkmers + (uint32_t)setup.k - 1;
+        uint64_t *to = out.copies + place * (uint32_t)setup.copy_nwords;
+        for (uint32_t at = 0; at < nbases; at += 32, to++)
+                *to = kc_packed_bases(words, from + at, min(nbases - at, 32u));
+        return out.copies_position + place * (uint32_t)setup.copy_nwords * 32;
+}
+
+template <enum find_mode MODE>
+__device__ static void put_record(const kc_superkmer_setup &setup, const find_out &out,
+                                  const uint64_t *words, found_record record, uint64_t place)
+{
+        if (MODE == FIND_COPY)
+                record.position = copy_bases(setup, out.records, words, record, place);
+        __stcs(&out.records.records[place],
+               kc_record(record.position, record.nkmers, kc_bins_number(&out.bins, record.point),
+                         setup.length_bits));
+}
+
+/* Reserve room for n records; returns the place of the first. */
+__device__ static uint64_t reserve_records(const find_out &out, uint32_t n)
+{
+        uint64_t place = 0;
+        if (kc_warp_lane() == 0 && n > 0)
+                place = atomicAdd((unsigned long long *)out.records.n, (unsigned long long)n);
+        return __shfl_sync(~0u, place, 0);
+}
+
+/* Put the records that are in the bins, keeping the lanes together. */
+template <enum find_mode MODE>
+__device__ static void put_some(const kc_superkmer_setup &setup, const find_out &out,
+                                const uint64_t *words, const warp_board *board,
+                                const uint32_t *rows, uint32_t total)
+{
+        const uint32_t lane = kc_warp_lane();
+        uint32_t n = 0;
+        for (uint32_t e = lane; e < total; e += WARP)
+                n += kc_bins_have(&out.bins, record_of(board, rows, e, total).point);
+        n = __reduce_add_sync(~0u, n);
+        if (n == 0)
+                return;
+        uint64_t place = reserve_records(out, n);
+        for (uint32_t first = 0; first < total; first += WARP) {
+                found_record record = {};
+                bool wanted = first + lane < total;
+                if (wanted)
+                        record = record_of(board, rows, first + lane, total);
+                wanted = wanted && kc_bins_have(&out.bins, record.point);
+                const uint32_t all = __ballot_sync(~0u, wanted);
+                const uint64_t own = place + kc_warp_rank(all);
+                if (wanted && own < out.records.cap)
+                        put_record<MODE>(setup, out, words, record, own);
+                place += (uint32_t)__popc(all);
+        }
+}
+
+__device__ static void put_all(const kc_superkmer_setup &setup, const find_out &out,
+                               const uint64_t *words, const warp_board *board, const uint32_t *rows,
+                               uint32_t total)
+{
+        const uint64_t place = reserve_records(out, total);
+        const uint64_t room = place < out.records.cap ? out.records.cap - place : 0;
+        const uint32_t ntaken = (uint32_t)min(room, (uint64_t)total);
+        for (uint32_t e = kc_warp_lane(); e < ntaken; e += WARP)
+                put_record<FIND_ALL>(setup, out, words, record_of(board, rows, e, total),
+                                     place + e);
+}
+
+__device__ static void add_loads(const find_out &out, const warp_board *board, const uint32_t *rows,
+                                 uint32_t total)
+{
+        for (uint32_t e = kc_warp_lane(); e < total; e += WARP) {
+                const found_record record = record_of(board, rows, e, total);
+                struct kc_load *load = &out.loads[record.point >> KC_LOAD_SHIFT];
+                atomicAdd((unsigned long long *)&load->nrecords, (unsigned long long)out.stride);
+                atomicAdd((unsigned long long *)&load->nkmers,
+                          (unsigned long long)record.nkmers * out.stride);
+        }
+}
+
+/* Deal with all entries of the warp, divided evenly among lanes. `end`: where the lane's last record
+ * ends. */
+template <enum find_mode MODE>
+__device__ static void empty_lists(const kc_superkmer_setup &setup, const find_out &out,
+                                   const uint64_t *words, warp_board *board, lane_list *list,
+                                   uint32_t end)
 {
         const uint32_t lane = kc_warp_lane(), sum = kc_warp_scan(list->n);
         const uint32_t total = __shfl_sync(~0u, sum, WARP - 1);
-        uint64_t place = 0;
-        if (lane == 0)
-                place = atomicAdd(out.n, (unsigned long long)total);
-        place = __shfl_sync(~0u, place, 0);
-        const uint64_t room = place < out.cap ? out.cap - place : 0;
-        const uint32_t ntaken = (uint32_t)min(room, (uint64_t)total);
         board->before[lane] = sum - list->n;
         board->end[lane] = end;
         __syncwarp();
-        for (uint32_t e = lane; e < ntaken; e += WARP) {
-                uint32_t owner = owner_of(board, e), row = e - board->before[owner];
-                uint32_t entry = list->rows[row * WARP + owner];
-                bool last = owner + 1 < WARP ? e + 1 == board->before[owner + 1] : e + 1 == total;
-                uint32_t start = entry % (1 << START_BITS);
-                uint32_t stop = last ? board->end[owner]
-                                     : list->rows[(row + 1) * WARP + owner] % (1 << START_BITS);
-                __stcs(&out.records[place + e],
-                       kc_record(board->position[owner] + start, stop - start,
-                                 kc_minimizer_bin(entry >> START_BITS, setup.bin_bits)));
-        }
+        if (MODE == FIND_ALL)
+                put_all(setup, out, words, board, list->rows, total);
+        else if (MODE == FIND_LOADS)
+                add_loads(out, board, list->rows, total);
+        else
+                put_some<MODE>(setup, out, words, board, list->rows, total);
         __syncwarp();
         list->n = 0;
 }
@@ -193,7 +301,7 @@ struct open_record {
 
 __device__ static uint32_t list_entry(const open_record &record)
 {
-        return (record.minimizer & ~0u << START_BITS) | record.start;
+        return kc_minimizer_class(record.minimizer) << START_BITS | record.start;
 }
 
 /* The first block of m-mers is that of the first k-mer; its minimum is that k-mer's minimizer. */
@@ -233,14 +341,59 @@ __device__ static void next_block(const kc_superkmer_setup &setup, span_walk *w,
         make_suffix_minima(hashes, setup.window);
 }
 
+/* The chunk that has a group. */
+__device__ static uint32_t chunk_of(const struct kc_gpu_chunks &chunks, uint32_t group)
+{
+        uint32_t low = 0, high = chunks.n;
+        while (high - low > 1) {
+                const uint32_t middle = low + (high - low) / 2;
+                if (chunks.table[middle].first_group <= group)
+                        low = middle;
+                else
+                        high = middle;
+        }
+        return low;
+}
+
+namespace
+{
+
+struct group_span {
+        const uint64_t *words;
+        uint64_t position;
+        uint32_t nkmers; /* 0: this lane has none */
+};
+
+} // namespace
+
+/* The lane's span of a group. */
+__device__ static group_span span_of(const struct kc_gpu_chunks &chunks, uint32_t group, int k)
+{
+        const uint32_t number = chunk_of(chunks, group), lane = kc_warp_lane();
+        const struct kc_chunk *chunk = &chunks.table[number];
+        const uint32_t index = group - chunk->first_group;
+        const struct kc_span_group *spans = &chunk->groups[index];
+        const bool has_one = index * KC_GROUP_NSPANS + lane < chunk->nspans;
+        const uint8_t span = has_one ? spans->spans[lane] : 0;
+        group_span s = {};
+        s.words = chunk->words;
+        s.nkmers = has_one ? kc_group_span_nkmers(span) : 0;
+        const uint32_t own =
+                has_one ? kc_span_own_nbases(s.nkmers, kc_group_span_ends(span), k) : 0;
+        s.position = (uint64_t)number << KC_CHUNK_BITS;
+        s.position += spans->first + kc_warp_scan(own) - own;
+        return s;
+}
+
 /*
  * One lane per span; all lanes of a warp go through their spans in lockstep. The minimum over the
  * window that ends at an m-mer is that of its block of `window` m-mers up to it, and of a suffix of
  * the block before (van Herk 1992, Gil and Werman 1993). So every position takes the same work.
  */
+template <enum find_mode MODE>
 static __global__ void __launch_bounds__(WARP *WARPS)
-        find_superkmers_kernel(kc_superkmer_setup setup, const uint64_t *words,
-                               const kc_span *spans, size_t nspans, records_out out)
+        find_superkmers_kernel(kc_superkmer_setup setup, struct kc_gpu_chunks chunks,
+                               uint32_t first, uint32_t ngroups, find_out out)
 {
         extern __shared__ uint32_t shared[];
         __shared__ warp_board boards[WARPS];
@@ -251,44 +404,71 @@ static __global__ void __launch_bounds__(WARP *WARPS)
         lane_list list = { hashes - lane + (window + 1) * WARP, 0 };
         hashes[window * WARP] = UINT32_MAX; /* the empty suffix */
 
-        const size_t index = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
-        kc_span span = {};
-        if (index < nspans)
-                span = spans[index];
+        const uint32_t group = (blockIdx.x * WARPS + warp) * out.stride;
+        if (group >= ngroups)
+                return;
+        const group_span span = span_of(chunks, first + group, setup.k);
         const uint32_t nkmers = span.nkmers, most = __reduce_max_sync(~0u, nkmers);
-        board->position[lane] = (uint64_t)span.word * 32 + span.base;
+        board->position[lane] = span.position;
 
-        span_walk w = walk_begin(words, board->position[lane],
+        span_walk w = walk_begin(span.words, span.position % KC_CHUNK_NBASES,
                                  max(nkmers, 1u) + (uint32_t)setup.k - 1, setup.m);
         open_record record = first_block(&w, hashes, window);
         for (uint32_t kmer = 1; kmer < most; kmer += (uint32_t)window) {
                 next_block(setup, &w, hashes, &list, &record, kmer, nkmers);
                 if (__any_sync(~0u, (int)list.n > LIST_ROWS - 2))
-                        empty_lists(setup, out, board, &list, record.start);
+                        empty_lists<MODE>(setup, out, span.words, board, &list, record.start);
         }
         if (nkmers > 0)
                 list.rows[list.n++ * WARP + lane] = list_entry(record);
         __syncwarp();
-        empty_lists(setup, out, board, &list, nkmers);
+        empty_lists<MODE>(setup, out, span.words, board, &list, nkmers);
 }
 
-enum kc_status kc_superkmer_find(struct kc_gpu *gpu, const kc_superkmer_setup *setup,
-                                 const struct kc_gpu_reads *reads, size_t first, size_t nspans,
-                                 uint64_t *records, uint64_t cap, uint64_t *n, struct kc_error *err)
+/* Launch with a warp for every group of the stride. */
+template <enum find_mode MODE>
+static enum kc_status launch(struct kc_gpu *gpu, const kc_superkmer_setup *setup,
+                             const struct kc_gpu_chunks *chunks, uint32_t first, uint32_t ngroups,
+                             const find_out *out, struct kc_error *err)
 {
         enum kc_status status;
         const size_t rows = (size_t)(2 * setup->window + 1 + LIST_ROWS);
         const size_t shared = WARPS * WARP * rows * sizeof(uint32_t);
-        const records_out out = { records, cap, (unsigned long long *)n };
-        KC_TRY(KC_CUDA(cudaMemsetAsync(n, 0, sizeof *n, gpu->stream)));
-        if (nspans == 0)
+        if (ngroups == 0)
                 return KC_OK;
-        KC_TRY(KC_CUDA(cudaFuncSetAttribute(
-                find_superkmers_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared)));
-        find_superkmers_kernel<<<kc_ceil_div(nspans, WARP * WARPS), WARP * WARPS, shared,
-                                 gpu->stream>>>(*setup, reads->words, reads->spans + first, nspans,
-                                                out);
+        KC_TRY(KC_CUDA(cudaFuncSetAttribute(find_superkmers_kernel<MODE>,
+                                            cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                            (int)shared)));
+        find_superkmers_kernel<MODE>
+                <<<kc_ceil_div(ngroups, WARPS * out->stride), WARP * WARPS, shared, gpu->stream>>>(
+                        *setup, *chunks, first, ngroups, *out);
         KC_TRY(KC_LAUNCHED());
 out:
         return status;
 }
+
+enum kc_status kc_superkmer_find(struct kc_gpu *gpu, const kc_superkmer_setup *setup,
+                                 const struct kc_bins *bins, const struct kc_gpu_chunks *chunks,
+                                 uint32_t first, uint32_t ngroups,
+                                 const struct kc_records_out *records, struct kc_error *err)
+{
+        const find_out out = { *bins, *records, NULL, 1 };
+        if (records->copies != NULL)
+                return launch<FIND_COPY>(gpu, setup, chunks, first, ngroups, &out, err);
+        if (bins->width != 0)
+                return launch<FIND_SOME>(gpu, setup, chunks, first, ngroups, &out, err);
+        return launch<FIND_ALL>(gpu, setup, chunks, first, ngroups, &out, err);
+}
+
+enum kc_status kc_superkmer_sample(struct kc_gpu *gpu, const kc_superkmer_setup *setup,
+                                   const struct kc_gpu_chunks *chunks, struct kc_load *loads,
+                                   struct kc_error *err)
+{
+        find_out out = {};
+        out.loads = loads;
+        out.stride = chunks->ngroups > SAMPLED_GROUPS ? SAMPLE_STRIDE : 1;
+        return launch<FIND_LOADS>(gpu, setup, chunks, 0, chunks->ngroups, &out, err);
+}
+
+#define INSTANTIATE(Key) template kc_superkmer_setup kc_superkmer_setup_for<Key>(int, int);
+KC_GPU_KEYS(INSTANTIATE)

@@ -11,14 +11,32 @@
 #include "gpu/device/context.cuh"
 #include "gpu/device/reads.cuh"
 
-/* A record: | bin: 20 | nkmers - 1: 7 | number of the first base, from words[0]: 37 |, high to low
- * bits. */
-enum { KC_RECORD_POSITION_BITS = 37, KC_RECORD_LENGTH_BITS = 7, KC_RECORD_MAX_BIN_BITS = 20 };
+/*
+ * A record: | bin | nkmers - 1: length_bits | position of the first base: 37 |, high to low bits.
+ * The position is that of gpu/device/reads.cuh.
+ */
+enum {
+        KC_RECORD_POSITION_BITS = 37,
+        KC_MAX_CHUNKS = 1 << (KC_RECORD_POSITION_BITS - KC_CHUNK_BITS)
+};
 
-static KC_HD uint64_t kc_record(uint64_t position, uint32_t nkmers, uint32_t bin)
+/* With short keys, few records are as long as the keys allow; with long ones, most k-mers of a
+ * window share their minimizer. */
+template <class Key> KC_HD constexpr int kc_record_length_bits()
+{
+        return sizeof(Key) == 8 ? 5 : 6;
+}
+
+/* Bits that are left for the bin. */
+template <class Key> KC_HD constexpr int kc_record_bin_bits()
+{
+        return 64 - KC_RECORD_POSITION_BITS - kc_record_length_bits<Key>();
+}
+
+static KC_HD uint64_t kc_record(uint64_t position, uint32_t nkmers, uint32_t bin, int length_bits)
 {
         return position | (uint64_t)(nkmers - 1) << KC_RECORD_POSITION_BITS |
-               (uint64_t)bin << (KC_RECORD_POSITION_BITS + KC_RECORD_LENGTH_BITS);
+               (uint64_t)bin << (KC_RECORD_POSITION_BITS + length_bits);
 }
 
 static KC_HD uint64_t kc_record_position(uint64_t record)
@@ -26,39 +44,64 @@ static KC_HD uint64_t kc_record_position(uint64_t record)
         return record & ((UINT64_C(1) << KC_RECORD_POSITION_BITS) - 1);
 }
 
-static KC_HD uint32_t kc_record_nkmers(uint64_t record)
+static KC_HD uint32_t kc_record_nkmers(uint64_t record, int length_bits)
 {
-        return (uint32_t)(record >> KC_RECORD_POSITION_BITS & 127) + 1;
+        return ((uint32_t)(record >> KC_RECORD_POSITION_BITS) & ((1u << length_bits) - 1)) + 1;
 }
 
-static KC_HD uint32_t kc_record_bin(uint64_t record)
+static KC_HD uint32_t kc_record_bin(uint64_t record, int length_bits)
 {
-        return (uint32_t)(record >> (KC_RECORD_POSITION_BITS + KC_RECORD_LENGTH_BITS));
+        return (uint32_t)(record >> (KC_RECORD_POSITION_BITS + length_bits));
 }
 
 /* How reads are cut into super-k-mers. */
 struct kc_superkmer_setup {
         int k, m, window;    /* window: number of m-mers in a k-mer, k - m + 1 */
-        int bin_bits;        /* 2^bin_bits bins */
+        int length_bits;     /* of a record */
         uint32_t max_nkmers; /* in a record */
+        int copy_nwords;     /* words of a record's bases where these are copied */
 };
 
-/* max_nbases: most bases in a record, more than k, at most k + 127. */
-kc_superkmer_setup kc_superkmer_setup_for(int k, int bin_bits, int max_nbases);
+/* For records whose bases fit a kc_stretch<Key>; m: from kc_gpu_minimizer_length. */
+template <class Key> kc_superkmer_setup kc_superkmer_setup_for(int k, int m);
 
 /* How many records to expect for nkmers k-mers, with a margin. */
-uint64_t kc_superkmer_expected(int k, uint64_t nkmers);
+uint64_t kc_superkmer_expected(const kc_superkmer_setup *setup, uint64_t nkmers);
+
+/* Where records go. */
+struct kc_records_out {
+        uint64_t *records; /* [cap] device, in no order */
+        uint64_t cap;
+        uint64_t *n; /* device: increased by the number of records found. If it is then above cap,
+                        the excess was left out */
+        uint64_t *copies; /* [cap * copy_nwords] device: record i points to a copy of its bases,
+                             from copies[i * copy_nwords] on. NULL: it points into the chunks */
+        uint64_t copies_position; /* of the first base of copies[0] */
+};
 
 /*
- * Find the super-k-mers of the spans first .. first + nspans - 1 of reads, on gpu->stream; does not
- * wait. KC_EDEVICE.
- *   records  out [cap] device, in no order
- *   n        out, device, how many there are. If it is above cap, the excess was left out; try
- *            again with fewer spans
+ * Find the super-k-mers in groups first .. first + ngroups - 1 of the chunks that belong to the
+ * bins, on gpu->stream; does not wait. KC_EDEVICE.
  */
 enum kc_status kc_superkmer_find(struct kc_gpu *gpu, const kc_superkmer_setup *setup,
-                                 const struct kc_gpu_reads *reads, size_t first, size_t nspans,
-                                 uint64_t *records, uint64_t cap, uint64_t *n,
+                                 const struct kc_bins *bins, const struct kc_gpu_chunks *chunks,
+                                 uint32_t first, uint32_t ngroups, const struct kc_records_out *out,
                                  struct kc_error *err);
+
+/* What points [i << KC_LOAD_SHIFT, (i + 1) << KC_LOAD_SHIFT) have, for i below KC_NLOADS. */
+enum { KC_NLOADS = 4096, KC_LOAD_SHIFT = 20 };
+
+struct kc_load {
+        uint64_t nrecords, nkmers;
+};
+
+/*
+ * Add up the loads of the chunks' super-k-mers, on gpu->stream; does not wait. Of many groups only
+ * a sample is taken, and counted accordingly. KC_EDEVICE.
+ *   loads  in/out [KC_NLOADS] device
+ */
+enum kc_status kc_superkmer_sample(struct kc_gpu *gpu, const kc_superkmer_setup *setup,
+                                   const struct kc_gpu_chunks *chunks, struct kc_load *loads,
+                                   struct kc_error *err);
 
 #endif

@@ -1,8 +1,11 @@
 /*
- * Packed reads in device memory: the input for counting a batch.
+ * Packed reads in device memory, in two forms: as they are uploaded (kc_gpu_reads), and as they are
+ * kept until they are counted (kc_gpu_chunks).
  */
 #ifndef KC_GPU_DEVICE_READS_CUH
 #define KC_GPU_DEVICE_READS_CUH
+
+#include "gpu/device/key.cuh"
 
 #include <cstddef>
 #include <cstdint>
@@ -15,18 +18,90 @@
  */
 struct kc_span {
         uint32_t word;
-        uint16_t base;   /* 0 .. 31 */
+        uint8_t base;    /* 0 .. 31 */
+        uint8_t ends;    /* 1: the last span of its segment */
         uint16_t nkmers; /* 1 .. KC_SPAN_NKMERS */
 };
 
 enum { KC_SPAN_NKMERS = 128 };
+
+/* The bases of a span that no later span of its segment has. */
+KC_HD uint32_t kc_span_own_nbases(uint32_t nkmers, bool ends, int k)
+{
+        return nkmers + (ends ? (uint32_t)k - 1 : 0);
+}
+
+/* n bases, 1 to 32, of packed words, from base number `from` on: the first one lowest, zeros after
+ * the last. Reads no word that has none of them. */
+KC_HD uint64_t kc_packed_bases(const uint64_t *words, uint64_t from, uint32_t n)
+{
+        const uint64_t *word = words + from / 32;
+        const uint32_t at = (uint32_t)(from % 32);
+        uint64_t bases = word[0] >> 2 * at;
+        if (at + n > 32)
+                bases |= word[1] << (64 - 2 * at);
+        return bases & UINT64_MAX >> (64 - 2 * n);
+}
 
 struct kc_gpu_reads {
         const uint64_t *words;       /* device, packed as in kmer/batch.h; nothing after the last
                                         base is read */
         const struct kc_span *spans; /* device */
         size_t nwords, nspans;
-        uint64_t nkmers; /* in all spans */
+        uint64_t nbases; /* in all spans, shared ones once; at most KC_CHUNK_NBASES */
+        uint64_t nkmers;
+};
+
+/*
+ * A chunk: the bases of all spans without gaps, and the spans in groups of 32, the share of a warp,
+ *
+ *      | bases, 32 in a word | first base of group 0, its 32 spans | of group 1, its 32 spans | ...
+ *
+ * so that a read of 150 bases takes 38.6 bytes.
+ */
+enum {
+        KC_CHUNK_BITS = 27,
+        KC_CHUNK_NBASES = 1 << KC_CHUNK_BITS, /* at most */
+        KC_CHUNK_NWORDS = KC_CHUNK_NBASES / 32,
+        KC_GROUP_NSPANS = 32,
+};
+
+struct kc_span_group {
+        uint32_t first;                 /* number of the first span's first base */
+        uint8_t spans[KC_GROUP_NSPANS]; /* | ends: 1 | nkmers - 1: 7 |; each span begins where the
+                                           own bases of the span before end */
+};
+
+KC_HD uint8_t kc_group_span(uint32_t nkmers, bool ends)
+{
+        return (uint8_t)((nkmers - 1) | (ends ? KC_SPAN_NKMERS : 0));
+}
+
+KC_HD uint32_t kc_group_span_nkmers(uint8_t span)
+{
+        return span % KC_SPAN_NKMERS + 1u;
+}
+
+KC_HD bool kc_group_span_ends(uint8_t span)
+{
+        return span >= KC_SPAN_NKMERS;
+}
+
+struct kc_chunk {
+        const uint64_t *words;
+        const struct kc_span_group *groups;
+        uint32_t nspans;
+        uint32_t first_group; /* number of groups in the chunks before */
+};
+
+/*
+ * Chunks on the device. Base b of chunk c has the position c << KC_CHUNK_BITS | b. A chunk without
+ * spans only gives its words positions; if it is longer than KC_CHUNK_NBASES, the next chunk holds
+ * the rest of its words, directly after it in memory.
+ */
+struct kc_gpu_chunks {
+        const struct kc_chunk *table; /* [n] device */
+        uint32_t n, ngroups;
 };
 
 #endif

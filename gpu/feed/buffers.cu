@@ -68,10 +68,11 @@ static void close_buffer(struct kc_gpu_feed *feed, struct feed_buffer *b)
 }
 
 static bool fits(const struct kc_gpu_feed *feed, const struct feed_buffer *b, size_t nwords,
-                 size_t nspans, uint64_t nkmers)
+                 const struct kc_spans_size *size)
 {
-        return b->nwords + nwords <= feed->caps.nwords && b->nspans + nspans <= feed->caps.nspans &&
-               b->nkmers + nkmers <= feed->caps.nkmers;
+        return b->nwords + nwords <= feed->caps.nwords &&
+               b->size.nspans + size->nspans <= feed->caps.nspans &&
+               b->size.nbases + size->nbases <= feed->caps.nbases;
 }
 
 static void begin_buffer(struct kc_gpu_feed *feed, struct feed_buffer *b)
@@ -82,19 +83,21 @@ static void begin_buffer(struct kc_gpu_feed *feed, struct feed_buffer *b)
 }
 
 static void take_place(struct kc_gpu_feed *feed, struct feed_buffer *b, size_t nwords,
-                       size_t nspans, uint64_t nkmers, struct feed_place *place)
+                       const struct kc_spans_size *size, struct feed_place *place)
 {
         if (b->nwords == 0)
                 begin_buffer(feed, b);
-        *place = { b, b->nwords, b->nspans };
+        *place = { b, b->nwords, b->size.nspans };
         b->nwords += nwords;
-        b->nspans += nspans;
-        b->nkmers += nkmers;
+        b->size.nspans += size->nspans;
+        b->size.nbases += size->nbases;
+        b->size.nkmers += size->nkmers;
         b->ncopies++;
 }
 
-enum kc_status kc_feed_claim(struct kc_gpu_feed *feed, size_t nwords, size_t nspans,
-                             uint64_t nkmers, struct feed_place *place, struct kc_error *err)
+enum kc_status kc_feed_claim(struct kc_gpu_feed *feed, size_t nwords,
+                             const struct kc_spans_size *size, struct feed_place *place,
+                             struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         kc_gate_enter(feed->gate);
@@ -102,8 +105,8 @@ enum kc_status kc_feed_claim(struct kc_gpu_feed *feed, size_t nwords, size_t nsp
                 struct feed_buffer *b = &feed->buffers[feed->filling];
                 if (b->closed) {
                         KC_TRY(kc_gate_wait(feed->gate, KC_GATE_WORKERS, err));
-                } else if (fits(feed, b, nwords, nspans, nkmers)) {
-                        take_place(feed, b, nwords, nspans, nkmers, place);
+                } else if (fits(feed, b, nwords, size)) {
+                        take_place(feed, b, nwords, size, place);
                         break;
                 } else {
                         close_buffer(feed, b);
@@ -162,8 +165,9 @@ enum kc_status kc_gpu_feed_take(struct kc_gpu_feed *feed, struct kc_gpu_reads *r
         reads->words = b->words;
         reads->spans = b->spans;
         reads->nwords = b->nwords;
-        reads->nspans = b->nspans;
-        reads->nkmers = b->nkmers;
+        reads->nspans = b->size.nspans;
+        reads->nbases = b->size.nbases;
+        reads->nkmers = b->size.nkmers;
 out:
         return status;
 }
@@ -173,8 +177,8 @@ void kc_gpu_feed_give_back(struct kc_gpu_feed *feed)
         kc_gate_enter(feed->gate);
         struct feed_buffer *b = &feed->buffers[feed->taking];
         b->closed = false;
-        b->nwords = b->nspans = 0;
-        b->nkmers = 0;
+        b->nwords = 0;
+        b->size = {};
         feed->taking = (feed->taking + 1) % feed->caps.nbuffers;
         kc_gate_wake(feed->gate, KC_GATE_WORKERS);
         kc_gate_leave(feed->gate);

@@ -3,7 +3,6 @@
  */
 #include "base/clock.h"
 #include "gpu/feed/feed_internal.cuh"
-#include "gpu/feed/spans.cuh"
 
 #include <cstring>
 
@@ -42,13 +41,12 @@ static enum kc_status upload(struct kc_gpu_feed *feed, struct feed_slot *slot, s
         enum kc_status status;
         struct feed_place place = {};
         const struct kc_batch *batch = &slot->batch;
-        size_t nspans;
-        uint64_t nkmers;
-        int k = feed->setup.k;
-        kc_gpu_spans_measure(batch->segments, batch->nsegments, k, &nspans, &nkmers);
-        KC_TRY(kc_feed_claim(feed, batch->nwords, nspans, nkmers, &place, err));
+        const int k = feed->setup.k;
+        const struct kc_spans_size size =
+                kc_gpu_spans_measure(batch->segments, batch->nsegments, k);
+        KC_TRY(kc_feed_claim(feed, batch->nwords, &size, &place, err));
         kc_gpu_spans_cut(batch->segments, batch->nsegments, k, (uint32_t)place.word, slot->spans);
-        KC_TRY(copy(feed, slot, &place, nspans, err));
+        KC_TRY(copy(feed, slot, &place, size.nspans, err));
 out:
         return status;
 }

@@ -1,7 +1,7 @@
 /*
  * The input stage: worker threads pull batches of reads from the source and copy them to the
- * device, where they gather in one of a few large buffers; meanwhile, the driver thread counts
- * another.
+ * device, where they gather in one of a few buffers; meanwhile, the driver thread puts the reads of
+ * another where they are kept.
  *
  *      source ──▶ a worker's two pinned slots ──▶ a device buffer ──▶ driver
  *
@@ -36,7 +36,7 @@ struct kc_gpu_feed_setup {
 /* What a device buffer can hold, with a separate bound for each, and the number of buffers. */
 struct kc_gpu_feed_caps {
         size_t nwords, nspans;
-        uint64_t nkmers;
+        uint64_t nbases;
         int nbuffers;
 };
 

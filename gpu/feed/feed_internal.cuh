@@ -6,6 +6,7 @@
 #define KC_GPU_FEED_FEED_INTERNAL_CUH
 
 #include "gpu/feed/feed.cuh"
+#include "gpu/feed/spans.cuh"
 
 enum { NSLOTS = 2 }; /* slots per worker: one is filled while the other is copied */
 
@@ -26,8 +27,8 @@ struct feed_reader {
 struct feed_buffer {
         uint64_t *words;
         struct kc_span *spans;
-        size_t nwords, nspans;
-        uint64_t nkmers;
+        size_t nwords;
+        struct kc_spans_size size;
         bool closed;
         int ncopies; /* workers that claimed a place and have not enqueued their copies yet */
         cudaEvent_t uploaded;
@@ -69,8 +70,9 @@ enum kc_status kc_feed_pin(struct kc_gpu_feed *feed, struct kc_error *err);
 
 /* Wait until a device buffer has room, and claim a place in it. A batch that does not fit closes
  * the buffer. KC_ECANCELED. */
-enum kc_status kc_feed_claim(struct kc_gpu_feed *feed, size_t nwords, size_t nspans,
-                             uint64_t nkmers, struct feed_place *place, struct kc_error *err);
+enum kc_status kc_feed_claim(struct kc_gpu_feed *feed, size_t nwords,
+                             const struct kc_spans_size *size, struct feed_place *place,
+                             struct kc_error *err);
 
 /* Call after enqueuing the copies to a claimed place. */
 void kc_feed_enqueued(struct kc_gpu_feed *feed, const struct feed_place *place);

@@ -6,7 +6,6 @@
  *               `------------- pinned as one ----------´
  */
 #include "gpu/feed/feed_internal.cuh"
-#include "gpu/feed/spans.cuh"
 
 #include <cstdlib>
 #include <sys/mman.h>
@@ -66,7 +65,7 @@ struct kc_gpu_feed_caps kc_gpu_feed_least(uint32_t batch_words)
         struct kc_gpu_feed_caps caps = {};
         caps.nwords = batch_words;
         caps.nspans = most_spans(batch_words);
-        caps.nkmers = UINT64_C(32) * batch_words;
+        caps.nbases = UINT64_C(32) * batch_words;
         caps.nbuffers = KC_FEED_MIN_BUFFERS;
         return caps;
 }

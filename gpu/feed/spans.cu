@@ -10,16 +10,16 @@ static uint32_t segment_nspans(uint32_t nkmers)
         return (nkmers + KC_SPAN_NKMERS - 1) / KC_SPAN_NKMERS;
 }
 
-void kc_gpu_spans_measure(const struct kc_segment *segments, size_t n, int k, size_t *nspans,
-                          uint64_t *nkmers)
+struct kc_spans_size kc_gpu_spans_measure(const struct kc_segment *segments, size_t n, int k)
 {
-        *nspans = 0;
-        *nkmers = 0;
+        struct kc_spans_size size = {};
         for (size_t i = 0; i < n; i++) {
                 uint32_t own = segment_nkmers(&segments[i], k);
-                *nkmers += own;
-                *nspans += segment_nspans(own);
+                size.nbases += segments[i].nbases;
+                size.nkmers += own;
+                size.nspans += segment_nspans(own);
         }
+        return size;
 }
 
 /* For example, 300 k-mers make three spans of 100. The first spans get one more each if there is a
@@ -32,7 +32,8 @@ static struct kc_span *cut(const struct kc_segment *segment, int k, uint32_t fir
         for (uint32_t i = 0; i < nspans; i++) {
                 uint32_t own = share + (i < longer);
                 span->word = first_word + segment->word + at / 32;
-                span->base = (uint16_t)(at % 32);
+                span->base = (uint8_t)(at % 32);
+                span->ends = i + 1 == nspans;
                 span->nkmers = (uint16_t)own;
                 span++;
                 at += own;

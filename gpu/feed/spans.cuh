@@ -8,9 +8,13 @@
 #include "gpu/device/reads.cuh"
 #include "kmer/batch.h"
 
-/* Count the spans and k-mers of the segments, each of which has at least k bases. */
-void kc_gpu_spans_measure(const struct kc_segment *segments, size_t n, int k, size_t *nspans,
-                          uint64_t *nkmers);
+struct kc_spans_size {
+        size_t nspans;
+        uint64_t nbases, nkmers;
+};
+
+/* Measure the segments, each of which has at least k bases. */
+struct kc_spans_size kc_gpu_spans_measure(const struct kc_segment *segments, size_t n, int k);
 
 /*
  * Cut the segments into spans, in order; every k-mer is in exactly one span. first_word is added to

@@ -1,12 +1,14 @@
 /*
- * Counting a batch on the device, compared with sorting and counting on the host.
+ * Counting passes over reads that are kept, compared with sorting and counting on the host.
  */
 #include "gpu/count/count.cuh"
 #include "gpu/feed/spans.cuh"
+#include "gpu/plan.cuh"
 #include "kmer/batch.h"
 #include "support.cuh"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -15,25 +17,24 @@ using letters = std::vector<uint8_t>; /* one segment, one base per byte */
 struct batch {
         std::vector<uint64_t> words;
         std::vector<kc_span> spans;
-        uint64_t nkmers;
+        struct kc_spans_size size;
 };
 
-static batch pack(const std::vector<letters> &segments, int k)
+static batch pack(const letters *segments, size_t n, int k)
 {
         batch b = {};
         std::vector<kc_segment> kept;
-        size_t nspans;
-        for (const letters &s : segments) {
-                if (s.size() < (size_t)k)
+        for (const letters *s = segments; s < segments + n; s++) {
+                if (s->size() < (size_t)k)
                         continue;
-                uint32_t first = (uint32_t)b.words.size(), n = (uint32_t)s.size();
-                b.words.resize(first + (n + 31) / 32);
-                for (uint32_t i = 0; i < n; i++)
-                        b.words[first + i / 32] |= (uint64_t)s[i] << (2 * (i % 32));
-                kept.push_back({ first, n });
+                uint32_t first = (uint32_t)b.words.size(), nbases = (uint32_t)s->size();
+                b.words.resize(first + (nbases + 31) / 32);
+                for (uint32_t i = 0; i < nbases; i++)
+                        b.words[first + i / 32] |= (uint64_t)(*s)[i] << (2 * (i % 32));
+                kept.push_back({ first, nbases });
         }
-        kc_gpu_spans_measure(kept.data(), kept.size(), k, &nspans, &b.nkmers);
-        b.spans.resize(nspans);
+        b.size = kc_gpu_spans_measure(kept.data(), kept.size(), k);
+        b.spans.resize(b.size.nspans);
         kc_gpu_spans_cut(kept.data(), kept.size(), k, 0, b.spans.data());
         return b;
 }
@@ -104,67 +105,150 @@ template <class Key> static table<Key> summed(table<Key> pairs)
         return sums;
 }
 
-/* The reads on the device, in the form of kc_gpu_reads. */
-struct uploaded {
-        struct kc_gpu_reads reads;
-        uint64_t *words;
-        kc_span *spans;
+/* How to count. */
+struct counting {
+        int k;
+        bool stranded;
+        enum kc_gpu_table table;
+        struct kc_run_filter filter;
+        size_t nchunks;
+        size_t device_nbytes, host_nbytes; /* for the reads; the rest goes to a file */
+        uint64_t nrecords;                 /* of a round; 0: all */
+        uint64_t pass_nkmers;              /* 0: all */
 };
 
-static void upload(uploaded *u, const batch &b)
+static counting usual(int k, bool stranded, enum kc_gpu_table table)
+{
+        return { k, stranded, table, { 1, UINT32_MAX }, 1, SIZE_MAX, 0, 0, 0 };
+}
+
+static void put(struct kc_gpu_kept *kept, const batch &b)
 {
         struct kc_error error = {}, *err = &error;
-        u->words = NULL;
-        u->spans = NULL;
-        expect_ok(KC_CUDA(cudaMalloc(&u->words, b.words.size() * sizeof(uint64_t))), err);
-        expect_ok(KC_CUDA(cudaMalloc(&u->spans, (b.spans.size() + 1) * sizeof(kc_span))), err);
-        expect_ok(KC_CUDA(cudaMemcpy(u->words, b.words.data(), b.words.size() * sizeof(uint64_t),
+        uint64_t *words;
+        kc_span *spans;
+        if (b.spans.empty())
+                return;
+        expect_ok(KC_CUDA(cudaMalloc(&words, b.words.size() * sizeof(uint64_t))), err);
+        expect_ok(KC_CUDA(cudaMalloc(&spans, b.spans.size() * sizeof(kc_span))), err);
+        expect_ok(KC_CUDA(cudaMemcpy(words, b.words.data(), b.words.size() * sizeof(uint64_t),
                                      cudaMemcpyHostToDevice)),
                   err);
-        expect_ok(KC_CUDA(cudaMemcpy(u->spans, b.spans.data(), b.spans.size() * sizeof(kc_span),
+        expect_ok(KC_CUDA(cudaMemcpy(spans, b.spans.data(), b.spans.size() * sizeof(kc_span),
                                      cudaMemcpyHostToDevice)),
                   err);
         expect_ok(KC_CUDA(cudaDeviceSynchronize()), err); /* gpu.stream does not wait for it */
-        u->reads = { u->words, u->spans, b.words.size(), b.spans.size(), b.nkmers };
+        const struct kc_gpu_reads reads = { words,          spans,         b.words.size(),
+                                            b.spans.size(), b.size.nbases, b.size.nkmers };
+        expect_ok(kc_gpu_kept_put(kept, &reads, err), err);
+        expect_ok(KC_CUDA(cudaDeviceSynchronize()), err);
+        expect_ok(KC_CUDA(cudaFree(words)), err);
+        expect_ok(KC_CUDA(cudaFree(spans)), err);
 }
 
-template <class Key>
-static void check(const std::vector<letters> &segments, int k, bool stranded,
-                  enum kc_gpu_table table_kind)
+static struct kc_gpu_kept *keep(struct kc_gpu *gpu, const struct kc_superkmer_setup *superkmers,
+                                const std::vector<letters> &segments, const counting &how)
 {
-        struct kc_error error = {}, *err = &error;
+        struct kc_error err = {};
+        struct kc_gpu_kept *kept;
+        const struct kc_gpu_kept_setup setup = {
+                *superkmers, 1 << 22, 1 << 16, how.device_nbytes, how.host_nbytes, "/tmp", 2, NULL
+        };
+        expect_ok(kc_gpu_kept_new(&kept, gpu, &setup, &err), &err);
+        for (size_t i = 0; i < how.nchunks; i++) {
+                const size_t first = segments.size() * i / how.nchunks;
+                const size_t end = segments.size() * (i + 1) / how.nchunks;
+                put(kept, pack(segments.data() + first, end - first, how.k));
+        }
+        return kept;
+}
+
+/* Counts that the filter keeps must be exact. Others may be missing, and are then among the dropped
+ * ones. */
+template <class Key>
+static void compare(const table<Key> &expected, const table<Key> &found, const counting &how,
+                    const struct kc_gpu_counted *counted)
+{
+        std::map<Key, uint64_t> sums(found.begin(), found.end());
+        struct kc_run_dropped missing = {};
+        for (const auto &pair : expected) {
+                const auto there = sums.find(pair.first);
+                if (there == sums.end()) {
+                        assert_false(kc_run_keeps(&how.filter, (uint32_t)pair.second));
+                        const struct kc_run_dropped one = { 1, pair.second, pair.second == 1 };
+                        kc_run_add_dropped(&missing, &one);
+                } else if (there->second != pair.second) {
+                        fail_msg("k=%d stranded=%d table %d: a count of %llu, not %llu", how.k,
+                                 how.stranded, (int)how.table, (unsigned long long)there->second,
+                                 (unsigned long long)pair.second);
+                }
+        }
+        assert_int_equal(expected.size(), sums.size() + missing.ndistinct);
+        assert_int_equal(counted->dropped.ndistinct, missing.ndistinct);
+        assert_int_equal(counted->dropped.nkmers, missing.nkmers);
+        assert_int_equal(counted->dropped.nunique, missing.nunique);
+        assert_int_equal(counted->nsaturated, 0);
+}
+
+/* Count all passes; returns their number. */
+template <class Key> static size_t check(const std::vector<letters> &segments, const counting &how)
+{
+        struct kc_error err = {};
         struct kc_gpu gpu;
         kc_gpu_counter<Key> *counter = NULL;
-        uint64_t nsaturated = 0;
-        batch b = pack(segments, k);
-        uploaded u;
-        expect_ok(kc_gpu_open(&gpu, 0, (size_t)2 << 30, err), err);
-        upload(&u, b);
-        expect_ok(kc_gpu_counter_new<Key>(&counter, &gpu, k, stranded, table_kind, b.nkmers, err),
-                  err);
-        assert_true(gpu.used_nbytes <= kc_gpu_counter_nbytes<Key>(k, b.nkmers));
+        struct kc_load loads[KC_NLOADS], total = {};
+        std::vector<kc_gpu_pass> passes(KC_NLOADS);
+        struct kc_gpu_counted counted = {};
+        const table<Key> expected = count_plainly<Key>(segments, how.k, how.stranded);
+        expect_ok(kc_gpu_open(&gpu, 0, (size_t)2 << 30, &err), &err);
+        const kc_superkmer_setup superkmers =
+                kc_superkmer_setup_for<Key>(how.k, kc_gpu_minimizer_length(how.k, 1));
+        struct kc_gpu_kept *kept = keep(&gpu, &superkmers, segments, how);
+        expect_ok(kc_gpu_kept_loads(kept, loads, &err), &err);
+        kc_gpu_kept_settle(kept);
+        for (const struct kc_load &load : loads) {
+                total.nrecords += load.nrecords;
+                total.nkmers += load.nkmers;
+        }
+        uint64_t nkmers = 0;
+        for (const auto &pair : expected)
+                nkmers += pair.second;
+        assert_int_equal(total.nkmers, nkmers); /* every group was sampled */
+        const bool copies = kc_gpu_kept_pass_nbytes(kept) > 0;
+        const uint64_t nrecords =
+                how.nrecords ? how.nrecords : total.nrecords * 2 + KC_GPU_MIN_RECORDS;
+        const struct kc_gpu_counter_caps caps = {
+                nrecords * kc_gpu_counter_record_nwords(&superkmers, copies), KC_GPU_MIN_PAIRS,
+                how.pass_nkmers ? how.pass_nkmers : nkmers + 1
+        };
+        const struct kc_load most = { nrecords, caps.nkmers };
+        const size_t before = gpu.used_nbytes;
+        const struct kc_gpu_counter_setup setup = { superkmers, how.stranded, how.table,
+                                                    how.filter };
+        passes.resize(kc_gpu_plan_passes(loads, &most, passes.data()));
+        expect_ok(kc_gpu_counter_new<Key>(&counter, &gpu, &setup, &caps, &err), &err);
+        assert_true(gpu.used_nbytes - before <= kc_gpu_counter_nbytes<Key>(how.table, &caps));
         taken<Key> t = { &gpu, {}, 0 };
         kc_gpu_run_taker<Key> taker = { &t, take<Key> };
-        expect_ok(kc_gpu_counter_count(counter, &u.reads, &taker, &nsaturated, err), err);
-        table<Key> expected = count_plainly<Key>(segments, k, stranded), got = summed(t.pairs);
-        if (expected != got)
-                fail_msg("k=%d stranded=%d table %d: %zu k-mers expected, %zu found", k, stranded,
-                         (int)table_kind, expected.size(), got.size());
-        assert_int_equal(nsaturated, 0);
+        for (const kc_gpu_pass &pass : passes)
+                expect_ok(kc_gpu_counter_count(counter, kept, &pass, &taker, &counted, &err), &err);
+        compare(expected, summed(t.pairs), how, &counted);
         kc_gpu_counter_free(counter);
+        kc_gpu_kept_free(kept);
         assert_int_equal(gpu.used_nbytes, 0);
         kc_gpu_close(&gpu);
-        expect_ok(KC_CUDA(cudaFree(u.words)), err);
-        expect_ok(KC_CUDA(cudaFree(u.spans)), err);
+        return passes.size();
+}
+
+static size_t check_how(const std::vector<letters> &segments, const counting &how)
+{
+        return how.k <= 32 ? check<kc_key64>(segments, how) : check<kc_key128>(segments, how);
 }
 
 static void check_widths(const std::vector<letters> &segments, int k, bool stranded,
                          enum kc_gpu_table table)
 {
-        if (k <= 32)
-                check<kc_key64>(segments, k, stranded, table);
-        else
-                check<kc_key128>(segments, k, stranded, table);
+        check_how(segments, usual(k, stranded, table));
 }
 
 static letters random_letters(uint64_t *state, size_t n, int nletters)
@@ -270,6 +354,52 @@ static void all_distinct(void **state)
                                 check_widths(reads, k, false, table);
 }
 
+/* Reads on the device, on the host, in a file and in all three; one pass and many. */
+static void reads_are_anywhere(void **state)
+{
+        (void)state;
+        const std::vector<letters> reads = sample_reads(21, test_small() ? 60 : 1500);
+        const size_t few = test_small() ? 2500 : 60000; /* bytes of some chunks */
+        for (int k : { 5, 31, 55 })
+                for (size_t device : { (size_t)0, few, SIZE_MAX })
+                        for (size_t host : { (size_t)0, (size_t)1 << 20 })
+                                for (uint64_t pass : { 0, 3000 }) {
+                                        counting how = usual(k, false, KC_TABLE_WARPDRIVE);
+                                        how.nchunks = 7;
+                                        how.device_nbytes = device;
+                                        how.host_nbytes = host;
+                                        how.pass_nkmers = pass;
+                                        const size_t npasses = check_how(reads, how);
+                                        assert_true(pass != 0 ? npasses > 1 : npasses == 1);
+                                }
+}
+
+/* Whatever is filtered, and in however many passes and rounds: also if bins are cut and drained. */
+static void filters_see_whole_counts(void **state)
+{
+        uint64_t random = 23;
+        (void)state;
+        std::vector<letters> reads = sample_reads(22, test_small() ? 60 : 800);
+        reads.push_back(letters(test_small() ? 9000 : 300000, 0)); /* one bin of many records */
+        reads.push_back(random_letters(&random, test_small() ? 3000 : 100000, 2));
+        size_t number = 0;
+        for (int k : { 11, 31, 55 })
+                for (enum kc_gpu_table table : all_tables)
+                        for (const kc_run_filter &filter :
+                             { kc_run_filter{ 2, UINT32_MAX }, kc_run_filter{ 1, 3 },
+                               kc_run_filter{ 3, 40 } })
+                                for (uint64_t nrecords : { 0, KC_GPU_MIN_RECORDS + 0 }) {
+                                        counting how = usual(k, false, table);
+                                        how.filter = filter;
+                                        how.nrecords = nrecords;
+                                        how.nchunks = 3;
+                                        how.device_nbytes = number % 2 == 0 ? SIZE_MAX : 0;
+                                        how.pass_nkmers = number % 3 == 0 ? 5000 : 0;
+                                        if (test_takes(number++, 4))
+                                                check_how(reads, how);
+                                }
+}
+
 /* For the memory and race checkers, which are slow. */
 static void little_of_all(void **state)
 {
@@ -289,10 +419,15 @@ int main(void)
 {
         need_device();
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(little_of_all),     cmocka_unit_test(one_kmer_and_none),
-                cmocka_unit_test(reads_of_a_genome), cmocka_unit_test(long_segment),
-                cmocka_unit_test(one_letter),        cmocka_unit_test(one_read_again_and_again),
+                cmocka_unit_test(little_of_all),
+                cmocka_unit_test(one_kmer_and_none),
+                cmocka_unit_test(reads_of_a_genome),
+                cmocka_unit_test(long_segment),
+                cmocka_unit_test(one_letter),
+                cmocka_unit_test(one_read_again_and_again),
                 cmocka_unit_test(all_distinct),
+                cmocka_unit_test(reads_are_anywhere),
+                cmocka_unit_test(filters_see_whole_counts),
         };
         cmocka_set_test_filter(getenv("KC_TEST"));
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,11 +1,12 @@
 /*
- * The memory plan: whatever the request, a worker's buffers fit a batch, the plan is within the
- * bounds, and the least --gpu-memory is enough.
+ * The memory plan: whatever the request, a worker's buffers fit a device buffer, the plan is within
+ * the bounds, the least --gpu-memory is enough, and the passes have all points.
  */
 #include "tests/gpu/support.cuh"
 
-#include "gpu/count/count.cuh"
 #include "gpu/plan.cuh"
+
+#include <vector>
 
 #define MIB ((size_t)1 << 20)
 
@@ -19,20 +20,27 @@ static struct kc_count_params params_for(int k, int nthreads, uint64_t memory, u
         return params;
 }
 
+/* A counter for as much input as there can be, in the device memory that is left. */
 template <class Key>
-static void check_batch(struct kc_gpu_plan *plan, const struct kc_count_params *params,
-                        size_t limit)
+static void check_counter(const struct kc_gpu_plan *plan, int k, uint64_t nkmers, size_t limit,
+                          bool copies)
 {
         struct kc_error err = {};
-        expect_ok(kc_gpu_plan_batch<Key>(plan, params, limit, &err), &err);
-        struct kc_gpu_feed_caps least = kc_gpu_feed_least(plan->host_words);
-        assert_true(plan->batch.nkmers >= least.nkmers);
-        assert_true(plan->batch.nwords >= least.nwords);
-        assert_true(plan->batch.nspans >= least.nspans);
-        assert_true(plan->batch.nwords < UINT64_C(1) << 32);
-        assert_true(kc_gpu_feed_nbytes(&plan->batch) +
-                            kc_gpu_counter_nbytes<Key>(params->k, plan->batch.nkmers) <=
-                    limit / 2);
+        const kc_superkmer_setup superkmers =
+                kc_superkmer_setup_for<Key>(k, kc_gpu_minimizer_length(k, nkmers));
+        struct kc_gpu_counter_caps caps;
+        const size_t room = limit - limit / 8 - plan->kept_nbytes - limit / 16;
+        const struct kc_gpu_plan_input input = {
+                &superkmers, KC_TABLE_SLAB, { nkmers / 5, nkmers }, plan->top_nkmers, false, copies
+        };
+        expect_ok(kc_gpu_plan_counter<Key>(&input, room, &caps, &err), &err);
+        assert_true(caps.nwords >=
+                    KC_GPU_MIN_RECORDS * kc_gpu_counter_record_nwords(&superkmers, true));
+        assert_true(caps.nwords < UINT64_C(1) << 33);
+        assert_true(caps.npairs >= KC_GPU_MIN_PAIRS);
+        assert_true(kc_gpu_counter_nbytes<Key>(KC_TABLE_SLAB, &caps) +
+                            kc_gpu_plan_run_room<Key>(caps.npairs) <=
+                    room);
 }
 
 static void check(const struct kc_count_params *params, size_t memory, uint64_t nkmers,
@@ -40,6 +48,7 @@ static void check(const struct kc_count_params *params, size_t memory, uint64_t 
 {
         struct kc_gpu_params gpu_params = {};
         struct kc_gpu_plan plan;
+        struct kc_error err = {};
         gpu_params.memory_nbytes = memory;
         gpu_params.batch_nkmers = nkmers;
         kc_gpu_plan_host(&plan, params, &gpu_params);
@@ -48,10 +57,19 @@ static void check(const struct kc_count_params *params, size_t memory, uint64_t 
         size_t feed = nthreads * kc_gpu_feed_worker_nbytes(plan.host_words);
         size_t least = nthreads * kc_gpu_feed_worker_nbytes(KC_BATCH_MIN_WORDS);
         assert_true(feed <= params->memory_nbytes / 2 || feed <= least);
-        if (params->k <= 32)
-                check_batch<kc_key64>(&plan, params, limit);
-        else
-                check_batch<kc_key128>(&plan, params, limit);
+
+        expect_ok(kc_gpu_plan_buffers(&plan, limit, &err), &err);
+        struct kc_gpu_feed_caps one = kc_gpu_feed_least(plan.host_words);
+        assert_in_range(plan.buffers.nbases, one.nbases, KC_CHUNK_NBASES);
+        assert_true(plan.buffers.nwords >= one.nwords);
+        assert_true(plan.buffers.nspans >= one.nspans);
+        assert_true(kc_gpu_feed_nbytes(&plan.buffers) <= limit / 8);
+        for (bool copies : { false, true })
+                for (uint64_t n : { UINT64_C(1), UINT64_C(1) << 30, UINT64_C(1) << 40 })
+                        if (params->k <= 32)
+                                check_counter<kc_key64>(&plan, params->k, n, limit, copies);
+                        else
+                                check_counter<kc_key128>(&plan, params->k, n, limit, copies);
 }
 
 static void all_of_it(void **state)
@@ -64,6 +82,7 @@ static void all_of_it(void **state)
                                 for (uint64_t memory : { 1 * MIB, 256 * MIB, 100000 * MIB }) {
                                         struct kc_count_params params =
                                                 params_for(k, nthreads, memory, nbases);
+                                        check(&params, 0, 0, 256 * MIB);
                                         check(&params, 256 * MIB, 0, 256 * MIB);
                                         check(&params, 256 * MIB, 4096, 256 * MIB);
                                         check(&params, 0, 0, 2000 * MIB);
@@ -77,12 +96,18 @@ static void small_input_takes_little(void **state)
         struct kc_count_params params = params_for(31, 16, 64000 * MIB, 1000000);
         struct kc_gpu_params gpu_params = {};
         struct kc_gpu_plan plan;
+        struct kc_gpu_counter_caps caps;
         struct kc_error err = {};
+        const kc_superkmer_setup superkmers = kc_superkmer_setup_for<kc_key64>(31, 13);
+        const struct kc_gpu_plan_input input = {
+                &superkmers, KC_TABLE_WARPDRIVE, { 100000, 1000000 }, UINT64_MAX, false, false
+        };
         (void)state;
         kc_gpu_plan_host(&plan, &params, &gpu_params);
-        expect_ok(kc_gpu_plan_batch<kc_key64>(&plan, &params, 130000 * MIB, &err), &err);
-        assert_true(kc_gpu_feed_nbytes(&plan.batch) < 16 * MIB);
-        assert_true(kc_gpu_counter_nbytes<kc_key64>(31, plan.batch.nkmers) < 160 * MIB);
+        expect_ok(kc_gpu_plan_buffers(&plan, 130000 * MIB, &err), &err);
+        assert_true(kc_gpu_feed_nbytes(&plan.buffers) < 16 * MIB);
+        expect_ok(kc_gpu_plan_counter<kc_key64>(&input, 50000 * MIB, &caps, &err), &err);
+        assert_true(kc_gpu_counter_nbytes<kc_key64>(KC_TABLE_WARPDRIVE, &caps) < 100 * MIB);
 }
 
 static void pinned_memory_has_its_own_bound(void **state)
@@ -95,7 +120,7 @@ static void pinned_memory_has_its_own_bound(void **state)
                 struct kc_gpu_plan plan;
                 gpu_params.pinned_nbytes = pinned;
                 kc_gpu_plan_host(&plan, &params, &gpu_params);
-                expect_ok(kc_gpu_plan_batch<kc_key64>(&plan, &params, 60000 * MIB, &err), &err);
+                expect_ok(kc_gpu_plan_buffers(&plan, 60000 * MIB, &err), &err);
                 expect_ok(kc_gpu_plan_parts<kc_key64>(&plan, &params, 60000 * MIB, &err), &err);
                 if (pinned == 20000 * MIB)
                         assert_in_range(plan.host_nbytes, 15000 * MIB, pinned);
@@ -114,30 +139,57 @@ static void too_little(void **state)
         struct kc_error err = {};
         (void)state;
         kc_gpu_plan_host(&plan, &params, &gpu_params);
-        assert_int_equal(kc_gpu_plan_batch<kc_key64>(&plan, &params, 64 * MIB, &err), KC_ENOMEM);
+        assert_int_equal(kc_gpu_plan_buffers(&plan, 64 * MIB, &err), KC_ENOMEM);
         assert_non_null(strstr(err.message, "64 MiB"));
 }
 
-/* If little memory is free and the user gave no bound, the advised bound is enough. */
-static void little_is_free(void **state)
+/* ---- passes ---- */
+
+static std::vector<kc_gpu_pass> cut(const std::vector<kc_load> &loads, uint64_t nrecords,
+                                    uint64_t nkmers)
 {
-        struct kc_count_params params = params_for(55, 16, 64000 * MIB, 0);
-        struct kc_gpu_params gpu_params = {};
-        (void)state;
-        for (size_t limit = 256 * MIB; limit < 1000 * MIB; limit += 100 * MIB) {
-                struct kc_gpu_plan plan;
-                struct kc_error err = {};
-                gpu_params.memory_nbytes = 0;
-                kc_gpu_plan_host(&plan, &params, &gpu_params);
-                if (kc_gpu_plan_batch<kc_key128>(&plan, &params, limit, &err) != KC_OK)
-                        assert_int_equal(err.needed_nbytes, limit);
-                else
-                        assert_true(limit > 800 * MIB);
-                gpu_params.memory_nbytes = limit;
-                kc_gpu_plan_host(&plan, &params, &gpu_params);
-                err = {};
-                expect_ok(kc_gpu_plan_batch<kc_key128>(&plan, &params, limit, &err), &err);
+        const struct kc_load most = { nrecords, nkmers };
+        std::vector<kc_gpu_pass> passes(KC_NLOADS);
+        passes.resize(kc_gpu_plan_passes(loads.data(), &most, passes.data()));
+        return passes;
+}
+
+/* Every point is in exactly one pass, and a pass is too large only if it has a single load. */
+static void check_passes(const std::vector<kc_load> &loads, uint64_t nrecords, uint64_t nkmers)
+{
+        uint64_t first = 0;
+        for (const kc_gpu_pass &pass : cut(loads, nrecords, nkmers)) {
+                const uint64_t width = pass.width == 0 ? UINT64_C(1) << 32 : pass.width;
+                struct kc_load sum = {};
+                assert_int_equal(pass.first, first);
+                for (uint64_t i = first >> KC_LOAD_SHIFT; i < (first + width) >> KC_LOAD_SHIFT;
+                     i++) {
+                        sum.nrecords += loads[i].nrecords;
+                        sum.nkmers += loads[i].nkmers;
+                }
+                assert_int_equal(pass.nkmers, sum.nkmers);
+                assert_true((sum.nrecords <= nrecords && sum.nkmers <= nkmers) ||
+                            width == UINT64_C(1) << KC_LOAD_SHIFT);
+                first += width;
         }
+        assert_int_equal(first, UINT64_C(1) << 32);
+}
+
+static void passes_have_all_points(void **state)
+{
+        uint64_t random = 8;
+        std::vector<kc_load> loads(KC_NLOADS);
+        (void)state;
+        check_passes(loads, 1, 1);
+        for (kc_load &load : loads) {
+                load.nrecords = next_random(&random) % 1000;
+                load.nkmers = 10 * load.nrecords;
+        }
+        loads[77] = { 5000000, 5000000 }; /* one minimizer that is everywhere */
+        loads[4095].nkmers = 900000;
+        for (uint64_t nrecords : { 1, 4096, 20000, 1000000, 10000000 })
+                check_passes(loads, nrecords, 9 * nrecords);
+        assert_int_equal(cut(loads, 10000000, 100000000).size(), 1);
 }
 
 int main(void)
@@ -147,7 +199,7 @@ int main(void)
                 cmocka_unit_test(small_input_takes_little),
                 cmocka_unit_test(pinned_memory_has_its_own_bound),
                 cmocka_unit_test(too_little),
-                cmocka_unit_test(little_is_free),
+                cmocka_unit_test(passes_have_all_points),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

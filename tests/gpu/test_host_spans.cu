@@ -14,6 +14,7 @@ static void check_segment(const struct kc_segment *segment, int k, uint32_t firs
                 const struct kc_span *s = *span;
                 assert_in_range(s->nkmers, 1, KC_SPAN_NKMERS);
                 assert_in_range(s->base, 0, 31);
+                assert_int_equal(s->ends, at + s->nkmers == nkmers);
                 assert_int_equal((uint64_t)s->word * 32 + s->base,
                                  (uint64_t)(first_word + segment->word) * 32 + at);
                 at += s->nkmers;
@@ -26,22 +27,23 @@ static void check_segment(const struct kc_segment *segment, int k, uint32_t firs
 
 static void check(const struct kc_segment *segments, size_t n, int k, uint32_t first_word)
 {
-        size_t nspans;
-        uint64_t nkmers, wanted = 0, words = 0;
-        kc_gpu_spans_measure(segments, n, k, &nspans, &nkmers);
-        struct kc_span *spans = (struct kc_span *)malloc((nspans + 1) * sizeof *spans);
-        memset(spans, 0xee, (nspans + 1) * sizeof *spans);
+        uint64_t nkmers = 0, nbases = 0, words = 0;
+        const struct kc_spans_size size = kc_gpu_spans_measure(segments, n, k);
+        struct kc_span *spans = (struct kc_span *)malloc((size.nspans + 1) * sizeof *spans);
+        memset(spans, 0xee, (size.nspans + 1) * sizeof *spans);
         kc_gpu_spans_cut(segments, n, k, first_word, spans);
         const struct kc_span *span = spans;
         for (size_t i = 0; i < n; i++) {
                 check_segment(&segments[i], k, first_word, &span);
-                wanted += segments[i].nbases - (uint32_t)k + 1;
+                nkmers += segments[i].nbases - (uint32_t)k + 1;
+                nbases += segments[i].nbases;
                 words += (segments[i].nbases + 31) / 32;
         }
-        assert_int_equal(span - spans, nspans);
+        assert_int_equal(span - spans, size.nspans);
         assert_int_equal(span->word, 0xeeeeeeee); /* nothing is written after the last */
-        assert_int_equal(nkmers, wanted);
-        assert_true(nspans <= kc_gpu_spans_most(n, words));
+        assert_int_equal(size.nkmers, nkmers);
+        assert_int_equal(size.nbases, nbases);
+        assert_true(size.nspans <= kc_gpu_spans_most(n, words));
         free(spans);
 }
 

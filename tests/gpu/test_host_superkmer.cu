@@ -82,37 +82,74 @@ static void minimizers_ignore_strands(void **state)
                 }
 }
 
+/* Classes of minimizers, whose hashes are mostly small, divide the points evenly among bins. */
+static void check_bins(uint32_t first, uint32_t width, uint32_t nbins)
+{
+        const uint64_t npoints = width == 0 ? UINT64_C(1) << 32 : width;
+        const struct kc_bins bins = { first, width, (uint32_t)(((uint64_t)nbins << 32) / npoints) };
+        std::vector<uint64_t> counts(nbins);
+        uint64_t random = 3, n = 0;
+        for (int i = 0; i < 2000000; i++) {
+                const uint32_t hash = (uint32_t)next_random(&random) >> 10;
+                const uint32_t point = kc_class_point(kc_minimizer_class(hash));
+                if (!kc_bins_have(&bins, point))
+                        continue;
+                assert_true(kc_bins_number(&bins, point) < nbins);
+                counts[kc_bins_number(&bins, point)]++;
+                n++;
+        }
+        assert_in_range(n, 2000000 * npoints / (UINT64_C(1) << 32) * 9 / 10,
+                        2000000 * (npoints >> 16) / (UINT64_C(1) << 16) * 11 / 10);
+        for (uint64_t count : counts)
+                assert_in_range(count, n / nbins * 7 / 10, n / nbins * 13 / 10);
+}
+
 static void bins_are_in_range_and_even(void **state)
 {
-        enum { BITS = 6, N = 64000 };
-        uint64_t random = 3, counts[1 << BITS] = {};
         (void)state;
-        assert_int_equal(kc_minimizer_bin(12345, 0), 0);
-        for (int i = 0; i < N; i++) /* minima are mostly small */
-                counts[kc_minimizer_bin((uint32_t)next_random(&random) >> 10, BITS)]++;
-        for (uint64_t count : counts)
-                assert_in_range(count, N / 64 * 8 / 10, N / 64 * 12 / 10);
+        check_bins(0, 0, 64);
+        check_bins(0, 0, 1);
+        check_bins(5u << 20, 400u << 20, 16);
+        check_bins(4000u << 20, 96u << 20, 2);
+}
+
+static void minimizers_grow_with_the_input(void **state)
+{
+        (void)state;
+        assert_int_equal(kc_gpu_minimizer_length(31, UINT64_C(1) << 30), 13);
+        assert_int_equal(kc_gpu_minimizer_length(31, UINT64_C(100000000000)), 15);
+        assert_int_equal(kc_gpu_minimizer_length(31, 0), 15);
+        assert_int_equal(kc_gpu_minimizer_length(5, 0), 3);
 }
 
 static void records_keep_what_they_are_given(void **state)
 {
         (void)state;
-        for (uint64_t position : { UINT64_C(0), UINT64_C(12345), (UINT64_C(1) << 37) - 1 })
-                for (uint32_t nkmers : { 1u, 64u, 128u })
-                        for (uint32_t bin : { 0u, 77u, (1u << KC_RECORD_MAX_BIN_BITS) - 1 }) {
-                                uint64_t record = kc_record(position, nkmers, bin);
-                                assert_int_equal(kc_record_position(record), position);
-                                assert_int_equal(kc_record_nkmers(record), nkmers);
-                                assert_int_equal(kc_record_bin(record), bin);
-                        }
+        for (int length_bits : { 5, 6 })
+                for (uint64_t position : { UINT64_C(0), UINT64_C(12345), (UINT64_C(1) << 37) - 1 })
+                        for (uint32_t nkmers : { 1u, 31u, 1u << length_bits })
+                                for (uint32_t bin : { 0u, 77u, (1u << (27 - length_bits)) - 1 }) {
+                                        uint64_t record =
+                                                kc_record(position, nkmers, bin, length_bits);
+                                        assert_int_equal(kc_record_position(record), position);
+                                        assert_int_equal(kc_record_nkmers(record, length_bits),
+                                                         nkmers);
+                                        assert_int_equal(kc_record_bin(record, length_bits), bin);
+                                }
 }
 
 template <class Key>
 static void check_stretch(const std::vector<uint64_t> &words, uint64_t at, uint32_t nbases, int k)
 {
+        const int length_bits = kc_record_length_bits<Key>();
+        const uint64_t chunk = UINT64_C(1) << KC_CHUNK_BITS;
         uint32_t nkmers = nbases - (uint32_t)k + 1;
-        uint64_t record = kc_record(at, nkmers, 0);
-        kc_stretch<Key> s = kc_stretch_read<Key>(words.data(), record, k, true);
+        uint64_t record = kc_record(at, nkmers, 0, length_bits);
+        kc_chunk chunks[2] = {};
+        chunks[0].words = words.data();
+        if (nkmers > 1u << length_bits)
+                return;
+        kc_stretch<Key> s = kc_stretch_read<Key>(chunks, record, k, true);
         assert_int_equal(kc_stretch_nkmers(&s), nkmers);
         for (uint32_t i = 0; i < nbases; i++)
                 assert_int_equal(s.words[i / 32] >> (2 * (i % 32)) & 3, base_at(words, at + i));
@@ -125,9 +162,10 @@ static void check_stretch(const std::vector<uint64_t> &words, uint64_t at, uint3
         for (uint32_t i = 0; i < nbases; i++)
                 other[(moved + i) / 32] |= (uint64_t)(3 - base_at(words, at + nbases - 1 - i))
                                            << (2 * ((moved + i) % 32));
-        kc_stretch<Key> a = kc_stretch_read<Key>(words.data(), record, k, false);
-        kc_stretch<Key> b =
-                kc_stretch_read<Key>(other.data(), kc_record(moved, nkmers, 9), k, false);
+        chunks[1].words = other.data();
+        kc_stretch<Key> a = kc_stretch_read<Key>(chunks, record, k, false);
+        kc_stretch<Key> b = kc_stretch_read<Key>(
+                chunks, kc_record(chunk + moved, nkmers, 9, length_bits), k, false);
         assert_memory_equal(a.words, b.words, sizeof a.words);
         assert_int_equal(kc_stretch_hash(&a), kc_stretch_hash(&b));
 }
@@ -153,6 +191,7 @@ int main(void)
                 cmocka_unit_test(keys_are_what_the_host_says),
                 cmocka_unit_test(minimizers_ignore_strands),
                 cmocka_unit_test(bins_are_in_range_and_even),
+                cmocka_unit_test(minimizers_grow_with_the_input),
                 cmocka_unit_test(records_keep_what_they_are_given),
                 cmocka_unit_test(stretches_are_read_and_canonical),
         };

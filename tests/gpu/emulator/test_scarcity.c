@@ -13,7 +13,7 @@
 
 #include "tests/gpu/work.h"
 
-enum { NREADS = 120, BATCH_NKMERS = 6000 };
+enum { NREADS = 200, BATCH_NKMERS = 6000 };
 
 static struct work host;
 

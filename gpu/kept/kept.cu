@@ -1,0 +1,408 @@
+#include "gpu/kept/kept.cuh"
+
+#include "gpu/kept/pack.cuh"
+#include "gpu/runs/host_bytes.cuh"
+
+#include <cstdlib>
+
+namespace
+{
+
+struct kept_chunk {
+        unsigned char *device; /* words, groups, padding; NULL: on the host */
+        struct kc_host_bytes host;
+        size_t nbytes, nwords;
+        uint32_t nspans;
+};
+
+/* A chunk that is copied to the device for a pass. */
+struct kept_slot {
+        unsigned char *memory;    /* [largest_nbytes] */
+        struct kc_chunk *chunk;   /* device [1] */
+        cudaEvent_t copied, used; /* used: the device no longer needs it */
+        uint32_t ngroups;
+};
+
+enum {
+        NSLOTS = 2,
+        PADDING_NBYTES = 64,  /* lanes without a span read on past the last base */
+        NCOPIES_CHUNKS = 128, /* chunks set aside for copies of bases: at least 4 GiB */
+};
+
+} // namespace
+
+struct kc_gpu_kept {
+        struct kc_gpu *gpu;
+        struct kc_superkmer_setup superkmers;
+        size_t max_device_nbytes;
+        struct kc_host_store store;
+        struct kept_chunk *chunks; /* [nchunks] */
+        size_t nchunks, cap, nhost;
+        size_t device_nbytes, host_nbytes, largest_nbytes; /* largest: of those on the host */
+        struct kc_packer packer;
+        unsigned char *packed; /* device [packed_nbytes]: a chunk before its place is chosen */
+        size_t packed_nbytes;
+        struct kc_load *loads;  /* device [KC_NLOADS] */
+        struct kc_chunk *table; /* device [KC_MAX_CHUNKS] */
+        struct kept_slot slots[NSLOTS];
+        size_t next;    /* of the chunks on the host: the next to copy */
+        size_t ncopied; /* in this pass */
+        size_t ntaken;  /* in this pass */
+};
+
+/* ---- life ---- */
+
+static enum kc_status give_chunk(void *ctx, bool *gave, struct kc_error *err);
+
+/* Pieces are small enough that little of the last one is wasted. */
+static size_t piece_nbytes(const struct kc_gpu_kept_setup *setup)
+{
+        size_t nbytes = (size_t)2 << 20;
+        while (nbytes > (size_t)64 << 10 && nbytes * 16 > setup->host_nbytes)
+                nbytes /= 2;
+        return nbytes;
+}
+
+static size_t chunk_nbytes(size_t nwords, size_t ngroups)
+{
+        return nwords * sizeof(uint64_t) + ngroups * sizeof(struct kc_span_group) + PADDING_NBYTES;
+}
+
+static size_t largest_chunk_nbytes(uint64_t max_nbases, size_t max_nspans)
+{
+        return chunk_nbytes(max_nbases / 32 + 1, max_nspans / KC_GROUP_NSPANS + 1);
+}
+
+size_t kc_gpu_kept_nbytes(uint64_t max_nbases, size_t max_nspans)
+{
+        const size_t scratch = 1 << 20;
+        return largest_chunk_nbytes(max_nbases, max_nspans) + max_nspans * sizeof(uint32_t) +
+               KC_NLOADS * sizeof(struct kc_load) + KC_MAX_CHUNKS * sizeof(struct kc_chunk) +
+               scratch;
+}
+
+enum kc_status kc_gpu_kept_new(struct kc_gpu_kept **out, struct kc_gpu *gpu,
+                               const struct kc_gpu_kept_setup *setup, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_gpu_kept *kept = (struct kc_gpu_kept *)calloc(1, sizeof *kept);
+        *out = NULL;
+        if (kept == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        struct kc_host_store_setup store = {};
+        store.chunk_npairs = piece_nbytes(setup);
+        store.pair_nbytes = 1;
+        store.max_pinned_nbytes = setup->host_nbytes;
+        store.tmp_dir = setup->tmp_dir;
+        store.nthreads = setup->nthreads;
+        store.gate = setup->gate;
+        kept->gpu = gpu;
+        kept->superkmers = setup->superkmers;
+        kept->max_device_nbytes = setup->device_nbytes;
+        KC_TRY(kc_host_store_open(&kept->store, gpu, &store, err));
+        kept->packed_nbytes = largest_chunk_nbytes(setup->max_nbases, setup->max_nspans);
+        KC_TRY(kc_packer_new(&kept->packer, gpu, setup->max_nspans, err));
+        KC_TRY(kc_gpu_new(gpu, &kept->packed, kept->packed_nbytes, err));
+        KC_TRY(kc_gpu_new(gpu, &kept->table, KC_MAX_CHUNKS, err));
+        KC_TRY(kc_gpu_new(gpu, &kept->loads, KC_NLOADS, err));
+        KC_TRY(KC_CUDA(
+                cudaMemsetAsync(kept->loads, 0, KC_NLOADS * sizeof *kept->loads, gpu->stream)));
+        gpu->spare = { kept, give_chunk };
+        *out = kept;
+        kept = NULL;
+out:
+        kc_gpu_kept_free(kept);
+        return status;
+}
+
+static void free_slot(struct kc_gpu_kept *kept, struct kept_slot *slot)
+{
+        kc_gpu_delete(kept->gpu, slot->memory, kept->largest_nbytes);
+        kc_gpu_delete(kept->gpu, slot->chunk, 1);
+        if (slot->copied != NULL)
+                (void)cudaEventDestroy(slot->copied);
+        if (slot->used != NULL)
+                (void)cudaEventDestroy(slot->used);
+}
+
+void kc_gpu_kept_free(struct kc_gpu_kept *kept)
+{
+        if (kept == NULL)
+                return;
+        kc_gpu_kept_end(kept);
+        kc_gpu_kept_settle(kept);
+        (void)cudaStreamSynchronize(kept->gpu->upload); /* no copy may be under way */
+        for (struct kept_slot &slot : kept->slots)
+                free_slot(kept, &slot);
+        for (size_t i = 0; i < kept->nchunks; i++) {
+                kc_gpu_delete(kept->gpu, kept->chunks[i].device, kept->chunks[i].nbytes);
+                kc_host_bytes_free(&kept->store, &kept->chunks[i].host);
+        }
+        kc_gpu_delete(kept->gpu, kept->loads, KC_NLOADS);
+        kc_gpu_delete(kept->gpu, kept->table, KC_MAX_CHUNKS);
+        kc_host_store_close(&kept->store);
+        free(kept->chunks);
+        free(kept);
+}
+
+void kc_gpu_kept_end(struct kc_gpu_kept *kept)
+{
+        kc_packer_free(&kept->packer, kept->gpu);
+        kc_gpu_delete(kept->gpu, kept->packed, kept->packed_nbytes);
+        kept->packed = NULL;
+}
+
+void kc_gpu_kept_settle(struct kc_gpu_kept *kept)
+{
+        if (kept->gpu->spare.ctx == kept)
+                (void)kc_gpu_take_spare(kept->gpu);
+}
+
+/* ---- putting ---- */
+
+static struct kc_span_group *groups_of(unsigned char *memory, size_t nwords)
+{
+        return (struct kc_span_group *)(memory + nwords * sizeof(uint64_t));
+}
+
+static struct kc_chunk view_of(const struct kept_chunk *chunk, unsigned char *memory)
+{
+        struct kc_chunk view = {};
+        view.words = (const uint64_t *)memory;
+        view.groups = groups_of(memory, chunk->nwords);
+        view.nspans = chunk->nspans;
+        return view;
+}
+
+static uint32_t ngroups_of(const struct kept_chunk *chunk)
+{
+        return (chunk->nspans + KC_GROUP_NSPANS - 1) / KC_GROUP_NSPANS;
+}
+
+/* Copy the chunk from device memory to the host. */
+static enum kc_status keep_on_host(struct kc_gpu_kept *kept, struct kept_chunk *chunk,
+                                   const unsigned char *from, struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(kc_host_bytes_write(&kept->store, &chunk->host, from, chunk->nbytes, err));
+        kept->host_nbytes += chunk->nbytes;
+        kept->nhost++;
+        if (chunk->nbytes > kept->largest_nbytes)
+                kept->largest_nbytes = chunk->nbytes;
+out:
+        return status;
+}
+
+/* Move the newest chunk on the device to the host. */
+static enum kc_status give_chunk(void *ctx, bool *gave, struct kc_error *err)
+{
+        struct kc_gpu_kept *kept = (struct kc_gpu_kept *)ctx;
+        enum kc_status status = KC_OK;
+        size_t i = kept->nchunks;
+        while (i > 0 && kept->chunks[i - 1].device == NULL)
+                i--;
+        *gave = i > 0;
+        if (i == 0)
+                return KC_OK;
+        struct kept_chunk *chunk = &kept->chunks[i - 1];
+        KC_TRY(keep_on_host(kept, chunk, chunk->device, err));
+        kc_gpu_delete(kept->gpu, chunk->device, chunk->nbytes);
+        chunk->device = NULL;
+        kept->device_nbytes -= chunk->nbytes;
+out:
+        return status;
+}
+
+/* Append an empty chunk. */
+static enum kc_status add_chunk(struct kc_gpu_kept *kept, struct kc_error *err)
+{
+        if (kept->nchunks == kept->cap) {
+                const size_t cap = kept->cap ? 2 * kept->cap : 64;
+                void *chunks = realloc(kept->chunks, cap * sizeof *kept->chunks);
+                if (chunks == NULL)
+                        return kc_fail(err, KC_ENOMEM, "out of memory");
+                kept->chunks = (struct kept_chunk *)chunks;
+                kept->cap = cap;
+        }
+        kept->chunks[kept->nchunks++] = {};
+        return KC_OK;
+}
+
+/* A table of one chunk, on the device. */
+static enum kc_status show_one(const struct kept_chunk *chunk, unsigned char *memory,
+                               struct kc_chunk *table, cudaStream_t stream, struct kc_error *err)
+{
+        const struct kc_chunk view = view_of(chunk, memory);
+        return KC_CUDA(cudaMemcpyAsync(table, &view, sizeof view, cudaMemcpyHostToDevice, stream));
+}
+
+/* Keep the packed chunk on the device (*done) unless there is no room for it. */
+static enum kc_status keep_on_device(struct kc_gpu_kept *kept, struct kept_chunk *chunk, bool *done,
+                                     struct kc_error *err)
+{
+        struct kc_gpu *gpu = kept->gpu;
+        struct kc_error refusal = {};
+        *done = false;
+        if (kept->device_nbytes + chunk->nbytes > kept->max_device_nbytes ||
+            kept->nchunks - kept->nhost > KC_MAX_CHUNKS - NCOPIES_CHUNKS)
+                return KC_OK;
+        struct kc_gpu_spare spare = kc_gpu_take_spare(gpu);
+        enum kc_status status = kc_gpu_new(gpu, &chunk->device, chunk->nbytes, &refusal);
+        gpu->spare = spare;
+        if (status == KC_ENOMEM)
+                return KC_OK;
+        if (status != KC_OK)
+                return kc_fail_as(err, &refusal);
+        *done = true;
+        kept->device_nbytes += chunk->nbytes;
+        return KC_CUDA(cudaMemcpyAsync(chunk->device, kept->packed, chunk->nbytes,
+                                       cudaMemcpyDeviceToDevice, gpu->stream));
+}
+
+enum kc_status kc_gpu_kept_put(struct kc_gpu_kept *kept, const struct kc_gpu_reads *reads,
+                               struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_gpu *gpu = kept->gpu;
+        struct kept_chunk *chunk;
+        bool on_device;
+        KC_TRY(add_chunk(kept, err));
+        chunk = &kept->chunks[kept->nchunks - 1];
+        chunk->nwords = kc_pack_nwords(reads);
+        chunk->nspans = (uint32_t)reads->nspans;
+        chunk->nbytes = chunk_nbytes(chunk->nwords, ngroups_of(chunk));
+        KC_TRY(kc_pack_reads(&kept->packer, gpu, reads, kept->superkmers.k,
+                             (uint64_t *)kept->packed, groups_of(kept->packed, chunk->nwords),
+                             err));
+        KC_TRY(show_one(chunk, kept->packed, kept->table, gpu->stream, err));
+        {
+                const struct kc_gpu_chunks one = { kept->table, 1, ngroups_of(chunk) };
+                KC_TRY(kc_superkmer_sample(gpu, &kept->superkmers, &one, kept->loads, err));
+        }
+        KC_TRY(keep_on_device(kept, chunk, &on_device, err));
+        if (!on_device)
+                KC_TRY(keep_on_host(kept, chunk, kept->packed, err));
+out:
+        return status;
+}
+
+enum kc_status kc_gpu_kept_loads(struct kc_gpu_kept *kept, struct kc_load *loads,
+                                 struct kc_error *err)
+{
+        return kc_gpu_read(kept->gpu, loads, kept->loads, KC_NLOADS, err);
+}
+
+struct kc_gpu_kept_where kc_gpu_kept_where(const struct kc_gpu_kept *kept)
+{
+        const size_t file = kept->store.written_nbytes;
+        return { kept->device_nbytes, kept->host_nbytes - file, file };
+}
+
+/* ---- passes ---- */
+
+size_t kc_gpu_kept_pass_nbytes(const struct kc_gpu_kept *kept)
+{
+        return NSLOTS * (kept->largest_nbytes + 512); /* with the slot's table */
+}
+
+uint32_t kc_gpu_kept_free_chunks(const struct kc_gpu_kept *kept)
+{
+        return (uint32_t)(KC_MAX_CHUNKS - (kept->nchunks - kept->nhost));
+}
+
+static enum kc_status make_slot(struct kc_gpu_kept *kept, struct kept_slot *slot,
+                                struct kc_error *err)
+{
+        enum kc_status status;
+        if (slot->used != NULL)
+                return KC_OK;
+        KC_TRY(kc_gpu_new(kept->gpu, &slot->memory, kept->largest_nbytes, err));
+        KC_TRY(kc_gpu_new(kept->gpu, &slot->chunk, 1, err));
+        KC_TRY(kc_gpu_event_new(&slot->copied, err));
+        KC_TRY(kc_gpu_event_new(&slot->used, err));
+out:
+        return status;
+}
+
+/* The chunks on the device, then the copies. Returns the number of entries. */
+static uint32_t fill_table(const struct kc_gpu_kept *kept, const uint64_t *copies,
+                           size_t ncopies_words, struct kc_chunk *table, uint32_t *ngroups)
+{
+        uint32_t n = 0;
+        *ngroups = 0;
+        for (size_t i = 0; i < kept->nchunks; i++) {
+                const struct kept_chunk *chunk = &kept->chunks[i];
+                if (chunk->device == NULL)
+                        continue;
+                table[n] = view_of(chunk, chunk->device);
+                table[n++].first_group = *ngroups;
+                *ngroups += ngroups_of(chunk);
+        }
+        for (size_t at = 0; at < ncopies_words; at += KC_CHUNK_NWORDS)
+                table[n++] = { copies + at, NULL, 0, UINT32_MAX };
+        return n;
+}
+
+enum kc_status kc_gpu_kept_begin(struct kc_gpu_kept *kept, const uint64_t *copies,
+                                 size_t ncopies_words, struct kc_gpu_chunks *all,
+                                 uint64_t *copies_position, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        struct kc_chunk table[KC_MAX_CHUNKS];
+        kept->next = kept->ncopied = kept->ntaken = 0;
+        *all = { kept->table, 0, 0 };
+        all->n = fill_table(kept, copies, ncopies_words, table, &all->ngroups);
+        *copies_position = (uint64_t)(kept->nchunks - kept->nhost) << KC_CHUNK_BITS;
+        KC_TRY(KC_CUDA(cudaMemcpyAsync(kept->table, table, all->n * sizeof *table,
+                                       cudaMemcpyHostToDevice, kept->gpu->stream)));
+        for (struct kept_slot &slot : kept->slots)
+                if (kept->nhost > 0)
+                        KC_TRY(make_slot(kept, &slot, err));
+        /* Slots are written in the order of gpu->upload, but allocated in that of gpu->stream. */
+        KC_TRY(KC_CUDA(cudaStreamSynchronize(kept->gpu->stream)));
+out:
+        return status;
+}
+
+/* Start to copy the next chunk, if there is one, to its slot. */
+static enum kc_status copy_next(struct kc_gpu_kept *kept, struct kc_error *err)
+{
+        enum kc_status status;
+        cudaStream_t upload = kept->gpu->upload;
+        struct kept_slot *slot = &kept->slots[kept->ncopied % NSLOTS];
+        if (kept->ncopied == kept->nhost)
+                return KC_OK;
+        while (kept->chunks[kept->next].device != NULL)
+                kept->next++;
+        const struct kept_chunk *chunk = &kept->chunks[kept->next++];
+        slot->ngroups = ngroups_of(chunk);
+        KC_TRY(kc_host_store_check(&kept->store, err));
+        KC_TRY(KC_CUDA(cudaStreamWaitEvent(upload, slot->used, 0)));
+        KC_TRY(kc_host_bytes_read(&kept->store, &chunk->host, slot->memory, err));
+        KC_TRY(show_one(chunk, slot->memory, slot->chunk, upload, err));
+        KC_TRY(KC_CUDA(cudaEventRecord(slot->copied, upload)));
+        kept->ncopied++;
+out:
+        return status;
+}
+
+/* The chunk given out before this call is no longer in use once the work enqueued so far is done. */
+enum kc_status kc_gpu_kept_next(struct kc_gpu_kept *kept, struct kc_gpu_chunks *one,
+                                struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        cudaStream_t stream = kept->gpu->stream;
+        *one = {};
+        if (kept->ntaken > 0)
+                KC_TRY(KC_CUDA(
+                        cudaEventRecord(kept->slots[(kept->ntaken - 1) % NSLOTS].used, stream)));
+        while (kept->ncopied < kept->nhost && kept->ncopied < kept->ntaken + NSLOTS)
+                KC_TRY(copy_next(kept, err));
+        if (kept->ntaken < kept->ncopied) {
+                const struct kept_slot *slot = &kept->slots[kept->ntaken++ % NSLOTS];
+                KC_TRY(KC_CUDA(cudaStreamWaitEvent(stream, slot->copied, 0)));
+                *one = { slot->chunk, 1, slot->ngroups };
+        }
+out:
+        return status;
+}

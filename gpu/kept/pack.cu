@@ -1,0 +1,99 @@
+#include "gpu/kept/pack.cuh"
+
+#include <cub/device/device_scan.cuh>
+#include <thrust/iterator/counting_iterator.h>
+#include <thrust/iterator/transform_iterator.h>
+
+enum { THREADS = 256, LANES = 8 /* for a span; a read of 150 bases lies in five or six words */ };
+
+namespace
+{
+
+struct own_nbases {
+        const struct kc_span *spans;
+        int k;
+        __device__ uint32_t operator()(uint32_t i) const
+        {
+                return kc_span_own_nbases(spans[i].nkmers, spans[i].ends != 0, k);
+        }
+};
+
+} // namespace
+
+/* LANES threads per span write its own bases, a word each in turn. Other spans may have bases in the
+ * first and the last word; all words are zero before. */
+static __global__ void pack_spans_kernel(struct kc_gpu_reads reads, int k,
+                                         const uint32_t *positions, uint64_t *words,
+                                         struct kc_span_group *groups)
+{
+        const size_t thread = (size_t)blockIdx.x * THREADS + threadIdx.x, i = thread / LANES;
+        if (i >= reads.nspans)
+                return;
+        const struct kc_span span = reads.spans[i];
+        const uint32_t begin = positions[i], lane = (uint32_t)(thread % LANES);
+        const uint32_t end = begin + kc_span_own_nbases(span.nkmers, span.ends != 0, k);
+        struct kc_span_group *group = &groups[i / KC_GROUP_NSPANS];
+        if (lane == 0)
+                group->spans[i % KC_GROUP_NSPANS] = kc_group_span(span.nkmers, span.ends != 0);
+        if (lane == 0 && i % KC_GROUP_NSPANS == 0)
+                group->first = begin;
+        for (uint32_t word = begin / 32 + lane; word * 32 < end; word += LANES) {
+                const uint32_t from = max(word * 32, begin), n = min(word * 32 + 32, end) - from;
+                const uint64_t bases =
+                        kc_packed_bases(reads.words + span.word, span.base + (from - begin), n);
+                if (n == 32)
+                        words[word] = bases;
+                else
+                        atomicOr((unsigned long long *)&words[word],
+                                 (unsigned long long)(bases << 2 * (from % 32)));
+        }
+}
+
+/* With scratch = NULL, sets *nbytes to the size it needs. */
+static enum kc_status sum_sizes(const struct kc_span *spans, size_t n, int k, uint32_t *positions,
+                                void *scratch, size_t *nbytes, cudaStream_t stream,
+                                struct kc_error *err)
+{
+        thrust::counting_iterator<uint32_t> numbers(0);
+        auto sizes = thrust::make_transform_iterator(numbers, own_nbases{ spans, k });
+        return KC_CUDA(
+                cub::DeviceScan::ExclusiveSum(scratch, *nbytes, sizes, positions, (int)n, stream));
+}
+
+enum kc_status kc_packer_new(struct kc_packer *packer, struct kc_gpu *gpu, size_t max_nspans,
+                             struct kc_error *err)
+{
+        enum kc_status status;
+        *packer = {};
+        packer->max_nspans = max_nspans;
+        KC_TRY(sum_sizes(NULL, max_nspans, 1, NULL, NULL, &packer->scratch_nbytes, gpu->stream,
+                         err));
+        KC_TRY(kc_gpu_new(gpu, &packer->positions, max_nspans, err));
+        KC_TRY(kc_gpu_alloc(gpu, &packer->scratch, packer->scratch_nbytes, err));
+out:
+        return status;
+}
+
+void kc_packer_free(struct kc_packer *packer, struct kc_gpu *gpu)
+{
+        kc_gpu_delete(gpu, packer->positions, packer->max_nspans);
+        kc_gpu_release(gpu, packer->scratch, packer->scratch_nbytes);
+        *packer = {};
+}
+
+enum kc_status kc_pack_reads(struct kc_packer *packer, struct kc_gpu *gpu,
+                             const struct kc_gpu_reads *reads, int k, uint64_t *words,
+                             struct kc_span_group *groups, struct kc_error *err)
+{
+        enum kc_status status;
+        const size_t n = reads->nspans;
+        KC_TRY(sum_sizes(reads->spans, n, k, packer->positions, packer->scratch,
+                         &packer->scratch_nbytes, gpu->stream, err));
+        KC_TRY(KC_CUDA(
+                cudaMemsetAsync(words, 0, kc_pack_nwords(reads) * sizeof *words, gpu->stream)));
+        pack_spans_kernel<<<kc_ceil_div(n * LANES, THREADS), THREADS, 0, gpu->stream>>>(
+                *reads, k, packer->positions, words, groups);
+        KC_TRY(KC_LAUNCHED());
+out:
+        return status;
+}
