@@ -113,7 +113,7 @@ static __global__ void __launch_bounds__(NTHREADS, KC_LSM_FIND_NBLOCKS)
                 Word key = 0;
                 if (i < level.n && is_newest(&view, tops, number, i)) {
                         key = kc_lsm_kind<Word>::key(level.words[i]);
-                        answer = kc_lsm_seek(&view, tops, key);
+                        answer = kc_lsm_seek(&view, tops, number, key);
                 }
                 const uint32_t found = __ballot_sync(UINT32_MAX, answer.found);
                 unsigned long long to = 0;
