@@ -69,7 +69,7 @@ template <class Word>
 enum kc_status kc_lsm_insert(struct kc_lsm_map<Word> *map, const Word *keys, const uint32_t *values,
                              uint64_t n, struct kc_error *err)
 {
-        return n == 0 ? KC_OK : update_all(map, keys, values, n, err);
+        return update_all(map, keys, values, n, err);
 }
 
 template <class Word>
