@@ -115,11 +115,7 @@ static __global__ void __launch_bounds__(NTHREADS, KC_LSM_FIND_NBLOCKS)
                         key = kc_lsm_kind<Word>::key(level.words[i]);
                         answer = kc_lsm_seek(&view, tops, number, key);
                 }
-                const uint32_t found = __ballot_sync(UINT32_MAX, answer.found);
-                unsigned long long to = 0;
-                if (kc_warp_lane() == 0 && found != 0)
-                        to = atomicAdd(npairs, (unsigned long long)__popc(found));
-                to = __shfl_sync(UINT32_MAX, to, 0) + kc_warp_rank(found);
+                const unsigned long long to = kc_warp_append(npairs, answer.found);
                 if (answer.found && to < cap) {
                         keys[to] = key;
                         values[to] = answer.value;

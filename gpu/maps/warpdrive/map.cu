@@ -429,11 +429,7 @@ static __global__ void __launch_bounds__(THREADS)
                 mixed = (Key) ~(Key)0 - (sizeof(Key) > 4 && at == end);
                 value = map.odd->values[at - end];
         }
-        uint32_t with = __ballot_sync(UINT32_MAX, live);
-        unsigned long long to = 0;
-        if (kc_warp_lane() == 0 && with != 0)
-                to = atomicAdd(n, (unsigned long long)__popc(with));
-        to = __shfl_sync(UINT32_MAX, to, 0) + kc_warp_rank(with);
+        unsigned long long to = kc_warp_append(n, live);
         if (live && to < cap) {
                 keys[to] = kc_wd_unmix(mixed, map.shape.seed, map.shape.key_bits);
                 values[to] = value;
