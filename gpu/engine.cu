@@ -114,8 +114,7 @@ static enum kc_status count_all(struct gpu_engine<Key> *e, struct kc_error *err)
                         break;
                 if (reading && kc_gpu_feed_end_seconds(e->feed) > 0) {
                         reading = false;
-                        kc_job_expect(e->crew.job, 0);
-                        kc_job_set_stage(e->crew.job, KC_STAGE_COUNT);
+                        kc_job_begin_stage(e->crew.job, KC_STAGE_COUNT, 0);
                 }
                 KC_TRY(count_batch(e, &reads, err));
                 kc_gpu_feed_give_back(e->feed);
@@ -134,8 +133,7 @@ static enum kc_status merge_all(struct gpu_engine<Key> *e, struct kc_error *err)
         enum kc_status status;
         struct kc_gpu_run<Key> range;
         uint64_t nsaturated, nparts = kc_gpu_lsm_npairs(e->lsm) / e->plan.parts.part_pairs + 1;
-        kc_job_expect(e->crew.job, nparts);
-        kc_job_set_stage(e->crew.job, KC_STAGE_ORDER);
+        kc_job_begin_stage(e->crew.job, KC_STAGE_ORDER, nparts);
         for (uint64_t i = 0;; i++) {
                 int trace = kc_gpu_trace_begin(&e->crew.trace, "merge", i, NULL);
                 KC_TRY(kc_gpu_lsm_next(e->lsm, RANGE_NPAIRS, &range, err));
@@ -266,7 +264,6 @@ static enum kc_status count_with(const struct kc_count_params *params,
         e.start = kc_clock_seconds();
         kc_gpu_crew_init(&e.crew);
         kc_gpu_plan_host(&e.plan, params, gpu_params);
-        kc_job_set_stage(job, KC_STAGE_PARTITION);
         enum kc_status status = count(&e, err);
         kc_gpu_crew_stop(&e.crew, e.nbatches, report);
         kc_gpu_lsm_free(e.lsm);
