@@ -352,10 +352,7 @@ static enum kc_status combine_with(const struct kc_gpu_params *params, int nthre
         c.crew.params = params;
         c.crew.sink = sink;
         c.crew.job = job;
-        c.crew.ctx = &c;
-        c.crew.take_memory = take_memory<Key>;
-        c.crew.drive = combine_all<Key>;
-        c.crew.read = read_ranges<Key>;
+        c.crew.task = { &c, take_memory<Key>, combine_all<Key>, read_ranges<Key> };
         /* No worker can do both: with a single worker, the driver would wait forever. */
         c.crew.nworkers = nthreads > 2 ? nthreads : 2;
         c.crew.nreaders = c.crew.nworkers / 2;

@@ -256,10 +256,7 @@ static enum kc_status count_with(const struct kc_count_params *params,
         e.crew.params = gpu_params;
         e.crew.sink = sink;
         e.crew.job = job;
-        e.crew.ctx = &e;
-        e.crew.take_memory = take_memory<Key>;
-        e.crew.drive = drive<Key>;
-        e.crew.read = read_batches<Key>;
+        e.crew.task = { &e, take_memory<Key>, drive<Key>, read_batches<Key> };
         count_workers(&e, params->nthreads);
         e.start = kc_clock_seconds();
         kc_gpu_crew_init(&e.crew);
