@@ -89,10 +89,7 @@ static int exit_code(const struct invocation *call, const struct kc_error *err,
 {
         if (status == KC_OK)
                 return EXIT_SUCCESS;
-        if (signals_caught()) {
-                fprintf(stderr, "kcount: interrupted; nothing was written\n");
-                signals_die();
-        }
+        signals_die_if_caught(status == KC_ECANCELED);
         char advice[ADVICE_NBYTES];
         if (text_out_pipe_closed(call->out))
                 signals_die_by_pipe();

@@ -60,10 +60,13 @@ enum kc_status memory_limit_threads(uint64_t nbytes, uint64_t thread_nbytes, con
                                     int *nthreads, struct kc_error *err)
 {
         const uint64_t base = PROCESS_MIB * MIB, most = (nbytes - base) / thread_nbytes;
-        if (most == 0)
-                return kc_fail(err, KC_ENOMEM,
-                               "-m %" PRIu64 "M is not enough for %s; allow -m %" PRIu64 "M",
-                               nbytes / MIB, what, (base + thread_nbytes) / MIB + 1);
+        if (most == 0) {
+                struct kc_error own = { .needed_nbytes = base + thread_nbytes };
+                kc_fail_remedy(&own, KC_ENOMEM, KC_REMEDY_MORE_MEMORY,
+                               "a bound of %" PRIu64 " MiB is not enough for %s", nbytes / MIB,
+                               what);
+                return kc_fail_as(err, &own);
+        }
         if (most < (uint64_t)*nthreads)
                 *nthreads = (int)most;
         return KC_OK;

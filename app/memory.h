@@ -29,7 +29,8 @@ struct memory_plan memory_plan_count(uint64_t nbytes, int nthreads, bool device)
 
 /*
  * Lower *nthreads to the number of threads that fit into nbytes, each taking thread_nbytes.
- * KC_ENOMEM if not even one fits. what: the work of the threads, for the message.
+ * KC_ENOMEM, with the bound that is needed, if not even one fits. what: the work of the threads,
+ * for the message.
  */
 enum kc_status memory_limit_threads(uint64_t nbytes, uint64_t thread_nbytes, const char *what,
                                     int *nthreads, struct kc_error *err);

@@ -55,6 +55,7 @@ static enum kc_status write_copy(struct repairing *r, struct kc_error *err)
         enum kc_status status = kc_store_create(&writer, r->plan->copy, &options, err);
         if (status != KC_OK)
                 return status;
+        (void)signals_allow_commit(); /* kc_store_rescue commits, unless the job is canceled */
         struct progress *progress = progress_start(r->job, stages, false, r->plan->show_progress);
         status = kc_store_rescue(r->store, writer, r->job, &report, &r->lost, err);
         progress_stop(progress);

@@ -4,8 +4,8 @@
  *
  * That thread may run late. Ctrl-C ends both sides of a pipe, so the input may end before the
  * thread has asked the job to stop, and part of the input would be taken for all of it. So any code
- * that is about to commit checks for a signal first (signals_caught). Whichever comes first takes
- * the signal, under a lock; the thread waits with poll(), which does not take it.
+ * that is about to commit checks for a signal first (signals_allow_commit). Whichever comes first
+ * takes the signal, under a lock; the thread waits with poll(), which does not take it.
  */
 #include "app/signals.h"
 
@@ -14,11 +14,12 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { GRACE_SECONDS = 3 };
+enum { GRACE_SECONDS = 3, SAY_MS = 200 };
 
 /* A process has one set of signals, so there is one instance. */
 static struct {
@@ -27,19 +28,58 @@ static struct {
         struct kc_job *job;
         pthread_mutex_t taking; /* held from taking a signal until the job has been asked to stop */
         int caught;             /* the first signal, or 0; guarded by taking */
-        pthread_mutex_t lock;   /* guards temporary; die() never releases it */
+        pthread_mutex_t lock;   /* guards the rest; stop_naming() never releases it */
         const char *temporary;  /* NULL: none */
+        bool makes_file;        /* the output is a new file */
+        bool may_commit;        /* the output may be complete, or nearly so */
 } state = { .taking = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static _Noreturn void die(int signo)
+/* From now on no file gets a name, and one with a temporary name is gone. */
+static void stop_naming(void)
 {
         pthread_mutex_lock(&state.lock);
         if (state.temporary != NULL)
                 unlink(state.temporary);
+}
+
+/* Unblock no other signal: a pending SIGPIPE, from a message that nobody reads, must not come
+ * first. */
+static _Noreturn void die(int signo)
+{
+        sigset_t own;
+        sigemptyset(&own);
+        sigaddset(&own, signo);
         signal(signo, SIG_DFL);
-        pthread_sigmask(SIG_UNBLOCK, &state.set, NULL);
+        pthread_sigmask(SIG_UNBLOCK, &own, NULL);
         raise(signo);
         _exit(128 + signo);
+}
+
+/* Write to standard error, but do not wait long for a pipe to be read: the process must die. */
+static void say(const char *text)
+{
+        struct pollfd messages = { .fd = STDERR_FILENO, .events = POLLOUT };
+        if (poll(&messages, 1, SAY_MS) > 0 && messages.revents == POLLOUT &&
+            write(STDERR_FILENO, text, strlen(text)) < 0)
+                return;
+}
+
+/*
+ * stopped: the work has failed before it could commit. If it is still going on, nothing remains of
+ * a new file that is not being committed; what was appended to an existing file does, although it
+ * does not count. A command without a job is interrupted without a message, like any filter.
+ */
+static _Noreturn void die_interrupted(int signo, bool stopped)
+{
+        stop_naming();
+        if (state.job != NULL) {
+                if (isatty(STDERR_FILENO))
+                        say("\r\033[K"); /* over the progress bar */
+                say(stopped || (state.makes_file && !state.may_commit)
+                            ? "kcount: interrupted; nothing was written\n"
+                            : "kcount: interrupted\n");
+        }
+        die(signo);
 }
 
 /* A pending signal, or 0. A SIGPIPE that our own write() raised does not count: write() has failed
@@ -77,11 +117,10 @@ static void *wait_for_signals(void *arg)
         while (signo == 0)
                 if (poll(&pending, 1, -1) > 0)
                         signo = take_signal();
-        if (state.job == NULL)
-                die(signo);
         const struct timespec grace = { .tv_sec = GRACE_SECONDS };
-        sigtimedwait(&state.set, NULL, &grace);
-        die(signo);
+        if (state.job != NULL)
+                sigtimedwait(&state.set, NULL, &grace);
+        die_interrupted(signo, false);
 }
 
 /* Whether the signal would end the process and has no other action set. Signals of a crash must not
@@ -123,24 +162,34 @@ void signals_guard(bool hold, const char *temporary)
 {
         if (hold) {
                 pthread_mutex_lock(&state.lock);
+                state.makes_file = true;
         } else {
                 state.temporary = temporary;
                 pthread_mutex_unlock(&state.lock);
         }
 }
 
-int signals_caught(void)
+bool signals_allow_commit(void)
 {
-        return take_signal();
+        if (take_signal() != 0)
+                return false;
+        pthread_mutex_lock(&state.lock);
+        state.may_commit = true;
+        pthread_mutex_unlock(&state.lock);
+        return true;
 }
 
-void signals_die(void)
+void signals_die_if_caught(bool canceled)
 {
-        die(signals_caught());
+        int signo = take_signal();
+        if (signo != 0)
+                die_interrupted(signo, canceled || !state.may_commit);
 }
 
 void signals_die_by_pipe(void)
 {
-        if (sigismember(&state.set, SIGPIPE) == 1)
-                die(SIGPIPE);
+        if (sigismember(&state.set, SIGPIPE) != 1)
+                return;
+        stop_naming();
+        die(SIGPIPE);
 }

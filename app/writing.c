@@ -35,7 +35,7 @@ enum kc_status writing_run(struct writing *w, const struct writing_work *work, s
                 own = (struct kc_error){ 0 };
                 status = run_once(w, work, &own);
         }
-        if (status == KC_OK && signals_caught())
+        if (status == KC_OK && !signals_allow_commit())
                 return kc_fail(err, KC_ECANCELED, "interrupted");
         return status == KC_OK ? KC_OK : kc_fail_as(err, &own);
 }

@@ -21,8 +21,9 @@ void kc_job_advance(struct kc_job *job, uint64_t n)
                 atomic_fetch_add_explicit(&job->done, n, memory_order_relaxed);
 }
 
-void kc_job_set_stage(struct kc_job *job, int stage)
+void kc_job_begin_stage(struct kc_job *job, int stage, uint64_t total)
 {
+        kc_job_expect(job, total);
         if (job != NULL)
                 atomic_store(&job->stage, stage);
 }

@@ -30,12 +30,13 @@ struct kc_job {
 /* All of these may be called from any thread, with job NULL too. */
 bool kc_job_is_canceled(const struct kc_job *job);
 
-/* Begin to count units from 0; total: how many there will be, 0 if unknown. */
+/* Begin to count units of the current stage, at first stage 0, from 0; total: how many there will
+ * be, 0 if unknown. */
 void kc_job_expect(struct kc_job *job, uint64_t total);
 void kc_job_advance(struct kc_job *job, uint64_t n);
 
-/* Call kc_job_expect first, unless someone else counts the stage's units. */
-void kc_job_set_stage(struct kc_job *job, int stage);
+/* Begin another stage, and to count its units. */
+void kc_job_begin_stage(struct kc_job *job, int stage, uint64_t total);
 
 #ifdef __cplusplus
 }

@@ -3,7 +3,6 @@
 Make docs/benchmarks.md and its plots, docs/benchmarks*.svg, from the raw lines in bench/results/,
 and docs/papers-results.md and docs/papers/*.svg from those of bench/tables.py.
 """
-import collections
 import html
 import json
 import pathlib
@@ -12,8 +11,8 @@ import report_gpu
 import report_gunzip
 import report_memory
 import report_tables
-from report_counts import (against_lines, by_wall, is_scaling, machine_line, median, memory_lines,
-                           place, sections, short_table, title)
+from report_counts import (against_lines, by_wall, in_order, is_scaling, machine_line, median,
+                           memory_lines, sections, short_table, title)
 from report_gpu import load_lines
 from report_prose import BENCHMARKS, MEASURED, QUESTIONS, STAGES
 
@@ -24,8 +23,8 @@ COLOURS = {"kcount cuda": "#9b1d33", "kcount slab": "#b5485b", "reader": "#edae4
            "gerbil": "#b08ea2", "FastK": "#c9a66b", "yak": "#7a7a7a"}
 
 def load():
-    """{(label, reads, k, threads, machine): {tool: [records]}}, in the order of the files."""
-    groups = collections.OrderedDict()
+    """{(label, reads, k, threads, machine): {tool: [records]}}, in the order of the page."""
+    groups = {}
     for path in sorted(RESULTS.glob("*.jsonl")):
         for record in map(json.loads, path.read_text().splitlines()):
             if record.get("exit") != 0:
@@ -33,7 +32,7 @@ def load():
             key = (record["label"], record["reads"], record["k"], record["threads"],
                    record["machine"]["cpu"])
             groups.setdefault(key, {}).setdefault(record["tool"], []).append(record)
-    return groups
+    return in_order(groups)
 
 
 def stages_section(records):
@@ -78,10 +77,9 @@ def plot(groups):
     left, width, line = 120, 560, 20
     longest = max(median(records, "wall") for tools in groups.values() for records in tools.values())
     body, y = [], 10
-    for key in sorted(groups, key=place):
+    for key, tools in groups.items():
         if is_scaling(key):
             continue
-        tools = groups[key]
         body.append(f'<text x="10" y="{y + 14}" font-weight="bold">{html.escape(title(key))}</text>')
         y += line + 2
         for tool, records in by_wall(tools):

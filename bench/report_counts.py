@@ -148,10 +148,9 @@ def place(key):
     return (ORDER.index(key[0]) if key[0] in ORDER else len(ORDER), key[1], key[2], key[3])
 
 
-def chosen(groups, wanted):
-    """The settings of a section, in its order."""
-    return [(key, groups[key]) for key in sorted(groups, key=place)
-            if wanted(groups[key]) and not is_scaling(key)]
+def in_order(groups):
+    """The settings in the order of the page."""
+    return {key: groups[key] for key in sorted(groups, key=place)}
 
 
 def scaling_lines(groups):
@@ -174,32 +173,28 @@ def scaling_lines(groups):
 
 
 def sections(groups):
-    """How fast kcount is, by machine."""
+    """How fast kcount is, by machine; groups: in order."""
     parts = (("How fast on a laptop: two cores, no GPU",
-              lambda tools: is_small(tools) and not has_device(tools)),
+              lambda tools: is_small(tools) and not has_device(tools), []),
              ("How fast on a server: 16 cores, no GPU",
               lambda tools: not is_small(tools) and not has_device(tools)
-              and "kcount slab" not in tools),
-             ("How fast on a GPU", has_device))
+              and "kcount slab" not in tools, scaling_lines(groups)),
+             ("How fast on a GPU", has_device, []))
     lines = []
-    for head, wanted in parts:
-        found = chosen(groups, wanted)
-        more = scaling_lines(groups) if head.startswith("How fast on a server") else []
+    for head, wanted, more in parts:
+        found = [line for key, tools in groups.items() if wanted(tools) and not is_scaling(key)
+                 for line in setting(key, tools)]
         if found or more:
-            lines += [f"## {head}", ""]
-            for key, tools in found:
-                lines += setting(key, tools)
-            lines += more
+            lines += [f"## {head}", "", *found, *more]
     return lines
 
 
 # ---- memory, and other programs ----
 
 def memory_lines(groups):
-    """Peak memory, next to that of other programs."""
+    """Peak memory, next to that of other programs; groups: in order."""
     rows = []
-    for key in sorted(groups, key=place):
-        tools = groups[key]
+    for key, tools in groups.items():
         if not rivals(tools):
             continue
         ours = [(name, tools[name]) for name in OURS if name in tools]
@@ -217,16 +212,16 @@ def names(words):
 
 
 def against_lines(groups):
-    """A row for each other program and setting; also names the programs without a run."""
+    """A row for each other program and setting; also names the programs without a run. groups: in
+    order."""
     rows, seen = [], set()
-    for key in sorted(groups, key=place):
-        tools = groups[key]
+    for key, tools in groups.items():
         for name, theirs in rivals(tools):
             seen.add(name)
             for mine in (own for own in OURS if own in tools):
                 ours = tools[mine]
                 ratio = median(theirs, "wall") / median(ours, "wall")
-                rows.append((name, place(key), f"| {name} {theirs[-1]['version']} | {title(key)} "
+                rows.append((name, f"| {name} {theirs[-1]['version']} | {title(key)} "
                              f"| {median(theirs, 'wall'):.2f} | {len(theirs)} | {mine} "
                              f"| {median(ours, 'wall'):.2f} | {len(ours)} | {ratio:.2f} |"))
     if not rows:
@@ -237,7 +232,7 @@ def against_lines(groups):
              "Every recorded comparison, by program: the other program's time over kcount's.", "",
              "| program | setting | its wall s | runs | beside | wall s | runs | times |",
              "|---|---|---:|---:|---|---:|---:|---:|",
-             *(text for _, _, text in sorted(rows, key=lambda row: row[:2])), ""]
+             *(text for _, text in sorted(rows, key=lambda row: row[0])), ""]
     if absent:
         lines += [f"`bench/compare.py` also runs {names(absent)}; there are no recorded "
                   "runs of them.", ""]

@@ -271,21 +271,25 @@ OTHERS = {"GLHT over CPU hopscotch": "CPU lock-based", "GLHT over chained withou
 
 
 def relative_rows(records):
-    """[figure, keys, other table, paper's ratio, then ours for each way to run GLHT]; the ways."""
+    """[(row with the paper's ratio, our ratios by way to run GLHT, None if unknown)]; the ways."""
     rates = [record for record in records if "ops_per_s" in record]
     ways = [name for (name,) in grouped(rates, name_of) if name.startswith("GLHT, ")]
     rows = []
     for stated in (record for record in records if "paper_ratio_from" in record):
-        low, high = stated["paper_ratio_from"], stated["paper_ratio_to"]
         same = [record for record in rates
                 if (record["figure"], record["x"]) == (stated["figure"], stated["x"])]
         other = max((record["ops_per_s"] for record in same
                      if name_of(record).startswith(OTHERS[series_of(stated)])), default=None)
         own = {name_of(record): record["ops_per_s"] for record in same}
-        theirs = f"{low:g}" if low == high else f"{low:g} to {high:g}"
-        ours = [ratio_text(own[way] / other, low) if other and way in own else "" for way in ways]
-        rows.append([stated["figure"], short(stated["x"]), series_of(stated), theirs, *ours])
+        rows.append((stated, [own[way] / other if other and way in own else None for way in ways]))
     return rows, ways
+
+
+def relative_cells(stated, ratios):
+    low, high = stated["paper_ratio_from"], stated["paper_ratio_to"]
+    theirs = f"{low:g}" if low == high else f"{low:g} to {high:g}"
+    return [stated["figure"], short(stated["x"]), series_of(stated), theirs,
+            *("" if ours is None else ratio_text(ours, low) for ours in ratios)]
 
 
 def relative_table(records):
@@ -295,10 +299,12 @@ def relative_table(records):
     threads = max((name_of(record).rpartition(", ")[2].split()[0] for record in records
                    if name_of(record).startswith("CPU lock-based")), default="the")
     ways = [way.partition(", ")[2] for way in ways]
-    reached = [sum("**" not in row[i] for row in rows) for i in range(4, 4 + len(ways))]
+    reached = [sum(ours[i] is not None and ours[i] >= stated["paper_ratio_from"]
+                   for stated, ours in rows) for i in range(len(ways))]
     counts = "; ".join(f"{way}, {n} of {len(rows)}" for way, n in zip(ways, reached))
     return ["GLHT's rate divided by that of another table:", "",
-            *table(["figure:", "keys", "ratio:", "paper", *(f"here, {way}" for way in ways)], rows),
+            *table(["figure:", "keys", "ratio:", "paper", *(f"here, {way}" for way in ways)],
+                   [relative_cells(*row) for row in rows]),
             f"At or above the paper's lower ratio: {counts}.", "",
             CPU_NOTE.format(threads=threads), ""]
 

@@ -73,9 +73,7 @@ static enum kc_status check_canceled(const struct cpu_engine *e, struct kc_error
 static void begin_stage(struct cpu_engine *e, enum kc_stage stage, uint64_t total)
 {
         atomic_store(&e->next, 0);
-        if (stage != KC_STAGE_PARTITION)
-                kc_job_expect(e->job, total);
-        kc_job_set_stage(e->job, (int)stage);
+        kc_job_begin_stage(e->job, (int)stage, total);
 }
 
 static uint32_t power_of_two_above(uint64_t n, uint32_t low, uint32_t high)
@@ -156,7 +154,6 @@ static enum kc_status partition(struct cpu_engine *e, struct kc_error *err)
                 nbases ? power_of_two_above(nbases * nwords / BASES_PER_BIN, MIN_BINS, MAX_BINS)
                        : USUAL_BINS;
         nbins = lists_that_fit(e, nbins);
-        begin_stage(e, KC_STAGE_PARTITION, 0);
         enum kc_status status = kc_lists_init(&e->bins, nbins, e->params->nthreads, &e->arena,
                                               bins_quota(e), NULL, e->params->tmp_dir, err);
         if (status != KC_OK)

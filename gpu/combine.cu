@@ -271,8 +271,8 @@ template <class Key> static enum kc_status combine_all(void *ctx, struct kc_erro
         struct kc_decode_range<Key> range;
         const struct kc_gpu_run<Key> none = {
         };
-        kc_job_expect(c->crew.job, c->source->npairs / c->parts.part_pairs + 1);
-        kc_job_set_stage(c->crew.job, KC_STAGE_ORDER);
+        kc_job_begin_stage(c->crew.job, KC_STAGE_ORDER,
+                           c->source->npairs / c->parts.part_pairs + 1);
         for (;; c->nranges++) {
                 int trace = kc_gpu_trace_begin(&c->crew.trace, "wait", c->nranges, NULL);
                 KC_TRY(kc_join_feed_next(c->feed, &in, &range, err));
@@ -352,10 +352,7 @@ static enum kc_status combine_with(const struct kc_gpu_params *params, int nthre
         c.crew.params = params;
         c.crew.sink = sink;
         c.crew.job = job;
-        c.crew.ctx = &c;
-        c.crew.take_memory = take_memory<Key>;
-        c.crew.drive = combine_all<Key>;
-        c.crew.read = read_ranges<Key>;
+        c.crew.task = { &c, take_memory<Key>, combine_all<Key>, read_ranges<Key> };
         /* No worker can do both: with a single worker, the driver would wait forever. */
         c.crew.nworkers = nthreads > 2 ? nthreads : 2;
         c.crew.nreaders = c.crew.nworkers / 2;

@@ -2,9 +2,9 @@
  * The threads that count (engine.cu) or join files (combine.cu) on a device.
  *
  * One thread, the driver, makes all calls to the device except the workers' copies. The workers
- * read what goes to the device, and later write the parts of the run that come back. Each task
- * supplies take_memory, drive and read; both share the rest: opening the device, writing, failing,
- * the timeline and the report.
+ * read what goes to the device, and later write the parts of the run that come back. The task says
+ * what is read and what the device does; all tasks share the rest: opening the device, writing,
+ * failing, the timeline and the report.
  */
 #ifndef KC_GPU_CREW_CUH
 #define KC_GPU_CREW_CUH
@@ -14,6 +14,15 @@
 #include "gpu/device/gate.h"
 #include "gpu/device/trace.cuh"
 #include "gpu/gpu.h"
+
+struct kc_gpu_crew_task {
+        void *ctx; /* for the calls */
+        /* The driver's: allocate memory on the open device, then do the work. */
+        enum kc_status (*take_memory)(void *ctx, struct kc_error *err);
+        enum kc_status (*drive)(void *ctx, struct kc_error *err);
+        /* The workers': all that one reader, of nreaders, has to read. */
+        enum kc_status (*read)(void *ctx, int reader, struct kc_error *err);
+};
 
 /* Zero-initialise, set params, sink, job and all fields from nworkers on, and call
  * kc_gpu_crew_init. */
@@ -27,10 +36,7 @@ template <class Key> struct kc_gpu_crew {
         struct kc_gpu_emitter<Key> *emitter;
         bool began;             /* the device is ready: sink and job are in use */
         int nworkers, nreaders; /* workers; the first nreaders of these read before they write */
-        void *ctx;              /* for the calls below */
-        enum kc_status (*take_memory)(void *ctx, struct kc_error *err);      /* driver */
-        enum kc_status (*drive)(void *ctx, struct kc_error *err);            /* driver */
-        enum kc_status (*read)(void *ctx, int reader, struct kc_error *err); /* workers */
+        struct kc_gpu_crew_task task;
 };
 
 template <class Key> static inline void kc_gpu_crew_init(struct kc_gpu_crew<Key> *crew)
@@ -58,19 +64,20 @@ template <class Key>
 static enum kc_status kc_gpu_crew_work(void *ctx, int thread, struct kc_error *err)
 {
         struct kc_gpu_crew<Key> *crew = (struct kc_gpu_crew<Key> *)ctx;
+        const struct kc_gpu_crew_task *task = &crew->task;
         enum kc_status status;
         int trace;
         if (thread > 0) {
                 if (thread <= crew->nreaders)
-                        KC_TRY(crew->read(crew->ctx, thread - 1, err));
+                        KC_TRY(task->read(task->ctx, thread - 1, err));
                 return kc_gpu_emitter_write(crew->emitter, err);
         }
         KC_TRY(kc_gpu_crew_open_device(crew, err));
         trace = kc_gpu_trace_begin(&crew->trace, "take memory", 0, NULL);
-        KC_TRY(crew->take_memory(crew->ctx, err));
+        KC_TRY(task->take_memory(task->ctx, err));
         kc_gpu_trace_end(&crew->trace, trace, NULL);
         __atomic_store_n(&crew->began, true, __ATOMIC_RELEASE);
-        KC_TRY(crew->drive(crew->ctx, err));
+        KC_TRY(task->drive(task->ctx, err));
 out:
         return status;
 }

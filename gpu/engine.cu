@@ -254,8 +254,7 @@ static enum kc_status count_all(struct gpu_engine<Key> *e, struct kc_error *err)
         struct kc_gpu_pass passes[KC_NLOADS];
         size_t npasses = 0;
         KC_TRY(prepare_passes(e, passes, &npasses, err));
-        kc_job_expect(e->crew.job, npasses);
-        kc_job_set_stage(e->crew.job, KC_STAGE_COUNT);
+        kc_job_begin_stage(e->crew.job, KC_STAGE_COUNT, npasses);
         for (size_t i = 0; i < npasses; i++)
                 KC_TRY(count_pass(e, &passes[i], err));
         e->spilled_nbytes = e->where.file_nbytes;
@@ -277,8 +276,7 @@ static enum kc_status merge_all(struct gpu_engine<Key> *e, struct kc_error *err)
         enum kc_status status;
         struct kc_gpu_run<Key> range;
         uint64_t nsaturated, nparts = kc_gpu_lsm_npairs(e->lsm) / e->plan.parts.part_pairs + 1;
-        kc_job_expect(e->crew.job, nparts);
-        kc_job_set_stage(e->crew.job, KC_STAGE_ORDER);
+        kc_job_begin_stage(e->crew.job, KC_STAGE_ORDER, nparts);
         kc_gpu_emitter_drop(e->crew.emitter, &e->counted.dropped);
         for (uint64_t i = 0;; i++) {
                 int trace = kc_gpu_trace_begin(&e->crew.trace, "merge", i, NULL);
@@ -401,17 +399,13 @@ static enum kc_status count_with(const struct kc_count_params *params,
         e.crew.params = gpu_params;
         e.crew.sink = sink;
         e.crew.job = job;
-        e.crew.ctx = &e;
-        e.crew.take_memory = take_memory<Key>;
-        e.crew.drive = drive<Key>;
-        e.crew.read = read_batches<Key>;
+        e.crew.task = { &e, take_memory<Key>, drive<Key>, read_batches<Key> };
         count_workers(&e, params->nthreads);
         e.start = kc_clock_seconds();
         kc_gpu_crew_init(&e.crew);
         e.superkmers = kc_superkmer_setup_for<Key>(
                 params->k, kc_gpu_minimizer_length(params->k, params->expected_nbases));
         kc_gpu_plan_host(&e.plan, params, gpu_params);
-        kc_job_set_stage(job, KC_STAGE_PARTITION);
         enum kc_status status = count(&e, err);
         kc_gpu_crew_stop(&e.crew, report);
         report->npasses = e.npasses;

@@ -15,15 +15,12 @@ struct plan_scratch {
 static __device__ void append_big_counts(uint32_t count, uint32_t *big_counts,
                                          struct encode_totals *totals)
 {
-        uint32_t big = ballot_of(count >= KC_RUN_NROWS);
-        unsigned long long at = 0;
-        if (big == 0)
+        const bool is_big = count >= KC_RUN_NROWS;
+        if (!__any_sync(UINT32_MAX, is_big))
                 return;
-        if (kc_warp_lane() == 0)
-                at = atomicAdd(&totals->nbig, (unsigned long long)__popc(big));
-        at = __shfl_sync(UINT32_MAX, at, 0);
-        if (count >= KC_RUN_NROWS)
-                big_counts[at + kc_warp_rank(big)] = count;
+        const unsigned long long at = kc_warp_append(&totals->nbig, is_big);
+        if (is_big)
+                big_counts[at] = count;
 }
 
 /* Tally a row; count 0: no pair. Each lane counts its own ones, as they are most frequent. */

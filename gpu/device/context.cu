@@ -113,6 +113,10 @@ out:
 void kc_gpu_close(struct kc_gpu *gpu)
 {
         cudaStream_t streams[] = { gpu->stream, gpu->upload, gpu->download };
+        /* After a failure, such as a refused allocation, a memset and the cudaFreeAsync of its
+         * memory may still be in flight, on streams of callers too. */
+        if (gpu->pool != NULL)
+                (void)cudaDeviceSynchronize();
         for (cudaStream_t stream : streams)
                 if (stream != NULL)
                         (void)cudaStreamDestroy(stream);

@@ -1,5 +1,5 @@
 /*
- * Operations of a warp. All 32 lanes must take part in kc_warp_scan.
+ * Operations of a warp. All 32 lanes must take part in kc_warp_scan and kc_warp_append.
  */
 #ifndef KC_GPU_DEVICE_WARP_CUH
 #define KC_GPU_DEVICE_WARP_CUH
@@ -25,6 +25,17 @@ static __device__ inline uint32_t kc_warp_scan(uint32_t x)
                 x += kc_warp_lane() >= d ? other : 0;
         }
         return x;
+}
+
+/* Reserve an element for each lane that has one, after the *n that there are, with one addition for
+ * the warp. Returns where this lane's goes; meaningless for the other lanes. */
+static __device__ inline unsigned long long kc_warp_append(unsigned long long *n, bool has)
+{
+        const uint32_t ballot = __ballot_sync(UINT32_MAX, has);
+        unsigned long long first = 0;
+        if (kc_warp_lane() == 0 && ballot != 0)
+                first = atomicAdd(n, (unsigned long long)__popc(ballot));
+        return __shfl_sync(UINT32_MAX, first, 0) + kc_warp_rank(ballot);
 }
 
 #endif

@@ -39,7 +39,7 @@ struct add {
         }
 };
 
-/* An output iterator that passes index and value to saturate. */
+/* As much of an output iterator as CUB uses. It passes index and value to saturate. */
 struct saturated_counts {
         using iterator_category = std::random_access_iterator_tag;
         using value_type = void;
@@ -59,21 +59,10 @@ struct saturated_counts {
         };
 
         saturate to;
-        size_t index;
-
-        [[maybe_unused]] __host__ __device__ saturated_counts operator+(ptrdiff_t n) const
-        {
-                return { to, index + (size_t)n };
-        }
-
-        [[maybe_unused]] __host__ __device__ place operator*() const
-        {
-                return { to, index };
-        }
 
         __host__ __device__ place operator[](ptrdiff_t n) const
         {
-                return { to, index + (size_t)n };
+                return { to, (size_t)n };
         }
 };
 
@@ -105,7 +94,7 @@ template <class Key>
 static cudaError_t sum(struct plain_sorting<Key> *s, void *temporary, size_t *nbytes,
                        cudaStream_t stream)
 {
-        saturated_counts out = { { &s->totals->cut, s->counts.Alternate() }, 0 };
+        saturated_counts out = { { &s->totals->cut, s->counts.Alternate() } };
         auto counts = thrust::make_transform_iterator(s->counts.Current(), widen());
         return cub::DeviceReduce::ReduceByKey(temporary, *nbytes, s->kmers.Current(),
                                               s->kmers.Alternate(), counts, out, &s->totals->nout,

@@ -4,10 +4,12 @@ Signals: the program dies of the signal that it is sent, and leaves nothing behi
     app_signals.py KCOUNT SOURCE [DEVICE [LIBRARY]]
         LIBRARY: built from tests/fault, to be preloaded: outputs then have temporary names
 """
+import contextlib
 import errno
 import os
 import pathlib
 import platform
+import pty
 import random
 import signal
 import subprocess
@@ -24,6 +26,7 @@ if DEVICE != "cpu" and subprocess.run([sys.argv[1], "info", "--devices"]).return
 if len(sys.argv) > 4:
     os.environ.update(LD_PRELOAD=sys.argv[4], KC_FAULT_NAMED=str(errno.EOPNOTSUPP))
 
+INTERRUPTED = "kcount: interrupted; nothing was written\n"
 # All signals that end a process, can be caught, and do not indicate a crash.
 DEADLY = [getattr(signal, "SIG" + name) for name in
           "HUP INT QUIT USR1 USR2 PIPE ALRM TERM VTALRM PROF IO PWR XCPU RTMIN RTMAX".split()]
@@ -80,18 +83,76 @@ def test_one_signal():
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         code, said, seconds = interrupt([number], fed=True)
         expect(code, -number, f"exit by {number}")
-        expect(said, "kcount: interrupted; nothing was written\n", f"message after {number}")
+        expect(said, INTERRUPTED, f"message after {number}")
 
 
 def test_silent_input():
-    """A blocked read cannot be woken; the program ends when the grace period is over."""
+    """
+    A blocked read cannot be woken; the program ends when the grace period is over, with the same
+    message. What add has appended may remain, although it does not count.
+    """
+    s = Session()
+    s.kcount("a.fq", "-k", 3)
+    adding = s.start("add", "a.kc", "-", "--device", "cpu", stdin=subprocess.PIPE)
+    wait_for_threads(adding)
+    adding.send_signal(signal.SIGTERM)
     code, said, seconds = interrupt([signal.SIGTERM], fed=False)
     expect((code, seconds < 10), (-signal.SIGTERM, True), "SIGTERM while waiting for input")
+    expect(said, INTERRUPTED, "message after the grace period")
+    expect((adding.wait(timeout=30), adding.stderr.read()),
+           (-signal.SIGTERM, b"kcount: interrupted\n"), "add, SIGTERM while waiting for input")
 
 
 def test_twice():
     code, said, seconds = interrupt([signal.SIGINT, signal.SIGINT], fed=False)
     expect((code, seconds < 2), (-signal.SIGINT, True), f"two SIGINT took {seconds} s")
+    expect(said, INTERRUPTED, "message after two SIGINT")
+
+
+def interrupt_twice(s, messages):
+    """Count from a silent pipe until SIGINT comes twice; messages: descriptor of standard error."""
+    started = subprocess.Popen([KCOUNT, "count", "-", "-k", "3", "-o", "out.kc",
+                                "--device", DEVICE],
+                               cwd=s.path, stdin=subprocess.PIPE, stderr=messages)
+    wait_for_output(s, started)
+    time.sleep(0.3)
+    for _ in range(2):
+        started.send_signal(signal.SIGINT)
+        time.sleep(0.2)
+    started.wait(timeout=30)
+    return started
+
+
+def test_full_standard_error():
+    """A pipe that is full and never read does not keep the program alive."""
+    s = Session()
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(writer, bytes(4096))
+    os.set_blocking(writer, True)
+    started = interrupt_twice(s, writer)
+    expect((started.returncode, s.names()), (-signal.SIGINT, ["a.fq"]),
+           "SIGINT when standard error is full")
+    os.close(reader)
+    os.close(writer)
+
+
+def test_terminal():
+    """The message takes the place of the progress bar."""
+    s = Session()
+    reader, writer = pty.openpty()
+    started = interrupt_twice(s, writer)
+    expect(started.returncode, -signal.SIGINT, "SIGINT on a terminal")
+    os.close(writer)
+    said = b""
+    with contextlib.suppress(OSError):  # that is how the other side of a terminal ends
+        while True:
+            said += os.read(reader, 1 << 16)
+    os.close(reader)
+    expect(said.endswith(b"\r\033[K" + INTERRUPTED.replace("\n", "\r\n").encode()), True,
+           f"message on a terminal: {said!r}")
 
 
 def test_ignored():
@@ -222,13 +283,19 @@ def threads_in(process, calls):
     return [thread for thread, call in found if call in calls]
 
 
-def let_run_last(process, cpu):
-    """Put all threads on one processor; the one that takes signals runs only when it is idle."""
+def wait_for_threads(process):
+    """Wait until one thread reads and others wait for signals; returns the latter."""
     for _ in range(1000):
         waiting = threads_in(process, WAITS)
         if waiting and threads_in(process, READ):
             break
         time.sleep(0.01)
+    return waiting
+
+
+def let_run_last(process, cpu):
+    """Put all threads on one processor; the one that takes signals runs only when it is idle."""
+    waiting = wait_for_threads(process)
     for task in pathlib.Path(f"/proc/{process.pid}/task").iterdir():
         os.sched_setaffinity(int(task.name), {cpu})
     for thread in waiting:
@@ -280,6 +347,6 @@ def test_closed_standard_error():
     os.close(writer)
 
 
-main([test_one_signal, test_silent_input, test_twice, test_ignored, test_existing_output,
-      test_count, test_add, test_dump_and_merge, test_dump, test_end_of_input,
-      test_closed_standard_error])
+main([test_one_signal, test_silent_input, test_twice, test_full_standard_error, test_terminal,
+      test_ignored, test_existing_output, test_count, test_add, test_dump_and_merge, test_dump,
+      test_end_of_input, test_closed_standard_error])

@@ -183,7 +183,7 @@ def counted(tool, walls, cores=2, gib=1):
 
 def test_counts():
     """Tables by machine, with the number of runs; other programs and memory next to kcount's."""
-    groups = {
+    groups = report_counts.in_order({
         ("gpu-5G", "g.fq", 31, 16, "CPU"): {
             **counted("kcount cuda", [1, 2], 16), **counted("kcount", [4], 16),
             **counted("gerbil", [6], 16, 2)},
@@ -191,7 +191,7 @@ def test_counts():
         ("scaling-4G", "r.fq", 31, 1, "CPU"): counted("kcount", [6], 16),
         ("another", "r.fq", 31, 16, "CPU"): counted("kcount", [4], 16),
         ("simulated-1.2G", "w.fq", 31, 2, "CPU"): {
-            **counted("kmc", [9, 7, 8], gib=4), **counted("kcount", [2, 3, 9])}}
+            **counted("kmc", [9, 7, 8], gib=4), **counted("kcount", [2, 3, 9])}})
     lines = [*report_counts.short_table(groups), *report_counts.sections(groups),
              *report_counts.memory_lines(groups), *report_counts.against_lines(groups)]
     expect([line for line in lines if line.startswith("#")] ==

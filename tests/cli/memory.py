@@ -183,7 +183,8 @@ def test_other_commands(folder):
                 "--device", "cpu")
     run(SIMULATE, "--genome", "50000", "--length", "500", "-o", folder / "few.fq", "--coverage", "1")
     for k, nfiles, fails in ((31, 900, None),
-                             (255, 950, "is not enough for a merge of 950 sorted runs")):
+                             (255, 950, "is not enough for a merge of 950 sorted runs; allow more memory "
+                                        "with -m")):
         few = count(folder, size, 1, folder / "few.fq", "few.kc", "-k", str(k))
         bounded(size, "merge", *([few] * nfiles), "-o", folder / "set.kc", *common, "--force",
                 "--device", "cpu", "--min", "2", fails=fails)

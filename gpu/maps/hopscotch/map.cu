@@ -158,14 +158,11 @@ static __global__ void hopscotch_export_kernel(struct kc_hop_table table,
 {
         uint32_t slot = blockIdx.x * blockDim.x + threadIdx.x;
         uint64_t word = slot <= table.mask ? table.words[slot] : 0;
-        uint32_t full = __ballot_sync(~0u, kc_hop_is_full(word));
-        unsigned long long first = 0;
-        if (kc_warp_lane() == 0 && full != 0)
-                first = atomicAdd(n, (unsigned long long)__popc(full));
-        first = __shfl_sync(~0u, first, 0) + kc_warp_rank(full);
-        if (kc_hop_is_full(word) && first < cap) {
+        bool full = kc_hop_is_full(word);
+        unsigned long long to = kc_warp_append(n, full);
+        if (full && to < cap) {
                 uint32_t home = (slot - kc_hop_offset(word)) & table.mask;
-                keys[first] = kc_hopscotch_join({ home, kc_hop_item(word) }, hash);
+                keys[to] = kc_hopscotch_join({ home, kc_hop_item(word) }, hash);
         }
 }
 

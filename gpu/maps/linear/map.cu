@@ -126,12 +126,9 @@ static __global__ void __launch_bounds__(THREADS)
                              unsigned long long *n)
 {
         uint64_t i = thread_number();
-        uint32_t with = __ballot_sync(UINT32_MAX, is_pair(map, i));
-        unsigned long long to = 0;
-        if (kc_warp_lane() == 0 && with != 0)
-                to = atomicAdd(n, (unsigned long long)__popc(with));
-        to = __shfl_sync(UINT32_MAX, to, 0) + kc_warp_rank(with);
-        if (with >> kc_warp_lane() & 1 && to < cap) {
+        bool has_any = is_pair(map, i);
+        unsigned long long to = kc_warp_append(n, has_any);
+        if (has_any && to < cap) {
                 keys[to] = map.slots[i].key;
                 values[to] = map.slots[i].value;
         }

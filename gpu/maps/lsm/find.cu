@@ -62,7 +62,7 @@ static __global__ void __launch_bounds__(NTHREADS, KC_LSM_FIND_NBLOCKS)
         kc_lsm_load_tops(&view, tops);
         size_t step = (size_t)gridDim.x * NTHREADS;
         for (size_t i = blockIdx.x * (size_t)NTHREADS + threadIdx.x; i < n; i += step) {
-                kc_lsm_answer answer = kc_lsm_seek(&view, tops, keys[i]);
+                kc_lsm_answer answer = kc_lsm_seek(&view, tops, 0, keys[i]);
                 size_t to = numbers != NULL ? numbers[i] : i;
                 values[to] = answer.value;
                 if (found != NULL)

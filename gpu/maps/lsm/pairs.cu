@@ -69,7 +69,7 @@ template <class Word>
 enum kc_status kc_lsm_insert(struct kc_lsm_map<Word> *map, const Word *keys, const uint32_t *values,
                              uint64_t n, struct kc_error *err)
 {
-        return n == 0 ? KC_OK : update_all(map, keys, values, n, err);
+        return update_all(map, keys, values, n, err);
 }
 
 template <class Word>
@@ -113,13 +113,9 @@ static __global__ void __launch_bounds__(NTHREADS, KC_LSM_FIND_NBLOCKS)
                 Word key = 0;
                 if (i < level.n && is_newest(&view, tops, number, i)) {
                         key = kc_lsm_kind<Word>::key(level.words[i]);
-                        answer = kc_lsm_seek(&view, tops, key);
+                        answer = kc_lsm_seek(&view, tops, number, key);
                 }
-                const uint32_t found = __ballot_sync(UINT32_MAX, answer.found);
-                unsigned long long to = 0;
-                if (kc_warp_lane() == 0 && found != 0)
-                        to = atomicAdd(npairs, (unsigned long long)__popc(found));
-                to = __shfl_sync(UINT32_MAX, to, 0) + kc_warp_rank(found);
+                const unsigned long long to = kc_warp_append(npairs, answer.found);
                 if (answer.found && to < cap) {
                         keys[to] = key;
                         values[to] = answer.value;

@@ -273,13 +273,15 @@ KC_HD bool kc_lsm_is_valid(const Word *words, const uint32_t *values, Index at, 
         return !kc_lsm_kind<Word>::is_tombstone(words[at], *value);
 }
 
-/* Search levels, newest first, until one has the key or, for counts, its tombstone. */
+/* Search levels from number `begin` on, newest first, until one has the key or, for counts, its
+ * tombstone. */
 template <class Word>
-KC_HD kc_lsm_answer kc_lsm_seek(const kc_lsm_view<Word> *view, const Word *tops, Word key)
+KC_HD kc_lsm_answer kc_lsm_seek(const kc_lsm_view<Word> *view, const Word *tops, uint32_t begin,
+                                Word key)
 {
         kc_lsm_answer answer = { 0, false };
         const Word least = kc_lsm_kind<Word>::least(key);
-        for (uint32_t i = 0; i < view->nlevels && key <= kc_lsm_max_key<Word>(); i++) {
+        for (uint32_t i = begin; i < view->nlevels && key <= kc_lsm_max_key<Word>(); i++) {
                 const kc_lsm_level_view<Word> *level = &view->levels[i];
                 uint32_t at = kc_lsm_find_first(level, tops, least);
                 if (at == level->n || !kc_lsm_same_key(level->words[at], least))

@@ -340,7 +340,7 @@ static void shrink(struct kc_gpu_stream on, T **memory, uint64_t *cap, uint64_t 
         kc_gpu_delete(on, less, n);
 }
 
-/* Put the keys that found no room in their parts by kc_wd_put, which rebuilds the map. This takes
+/* Put the keys that found no room in their parts directly, which rebuilds the map. This takes
  * memory for a second table, so all of the slice but these keys is freed first. */
 template <class Layout>
 static enum kc_status put_refused(kc_wd_map<Layout> *map, enum kc_wd_mode mode, slice<Layout> *s,
@@ -355,7 +355,7 @@ static enum kc_status put_refused(kc_wd_map<Layout> *map, enum kc_wd_mode mode, 
         slice_free(s);
         shrink(map->on, &keys, &keys_cap, n);
         shrink(map->on, &values, &values_cap, n);
-        enum kc_status status = kc_wd_put(map, keys, values, n, mode, NULL, err);
+        enum kc_status status = kc_wd_put_expected(map, keys, values, n, mode, NULL, err);
         kc_gpu_delete(map->on, values, values_cap);
         kc_gpu_delete(map->on, keys, keys_cap);
         return status;
@@ -439,7 +439,7 @@ static enum kc_status put_slice(kc_wd_map<Layout> *map, const typename Layout::k
                 status = slice_new(map, s, *n, false, &refusal);
         if (status == KC_ENOMEM) {
                 slice_free(s);
-                return kc_wd_put(map, keys, values, *n, mode, refused, err);
+                return kc_wd_put_expected(map, keys, values, *n, mode, refused, err);
         }
         if (status != KC_OK)
                 return kc_fail_as(err, &refusal);
@@ -480,6 +480,24 @@ out:
         return status;
 }
 
+/* Take what is needed before the first key can be put; on failure all n keys are refused. */
+template <class Layout>
+static enum kc_status prepare(kc_wd_map<Layout> *map, const uint32_t *values, uint64_t n,
+                              struct lookups *l, uint32_t *refused, struct kc_error *err)
+{
+        enum kc_status status;
+        const size_t nbytes = (n + 31) / 32 * sizeof *refused;
+        KC_TRY(kc_wd_expect_weights(map, values, n, err));
+        if (refused != NULL) {
+                KC_TRY(lookups_new(map->on, l, n, err));
+                KC_TRY(KC_CUDA(cudaMemsetAsync(refused, 0, nbytes, map->on.stream)));
+        }
+out:
+        if (status == KC_ENOMEM)
+                kc_wd_report_refused(map->on, refused, NULL, n);
+        return status;
+}
+
 template <class Layout>
 enum kc_status kc_wd_bulk_put(kc_wd_map<Layout> *map, const typename Layout::key *keys,
                               const uint32_t *values, uint64_t n, enum kc_wd_mode mode,
@@ -487,20 +505,11 @@ enum kc_status kc_wd_bulk_put(kc_wd_map<Layout> *map, const typename Layout::key
 {
         enum kc_status status;
         struct lookups l = {};
-        const size_t nbytes = (n + 31) / 32 * sizeof *refused;
-        bool begun = false;
         if (!goes_in_parts(map, n) || (Layout::COUNTS_ONLY && mode != KC_WD_ADD))
                 return kc_wd_put(map, keys, values, n, mode, refused, err);
-        KC_TRY(kc_wd_expect_weights(map, values, n, err));
-        if (refused != NULL) {
-                KC_TRY(lookups_new(map->on, &l, n, err));
-                KC_TRY(KC_CUDA(cudaMemsetAsync(refused, 0, nbytes, map->on.stream)));
-        }
-        begun = true;
+        KC_TRY(prepare(map, values, n, &l, refused, err));
         KC_TRY(put_slices(map, keys, values, n, mode, &l, refused, err));
 out:
-        if (status == KC_ENOMEM && !begun && refused != NULL)
-                (void)KC_CUDA(cudaMemsetAsync(refused, 0xff, nbytes, map->on.stream));
         lookups_free(map->on, &l);
         return status;
 }

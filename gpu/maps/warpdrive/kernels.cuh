@@ -32,6 +32,16 @@ template <class Layout>
 enum kc_status kc_wd_expect_weights(kc_wd_map<Layout> *map, const uint32_t *weights, uint64_t n,
                                     struct kc_error *err);
 
+/* kc_wd_put, after kc_wd_expect_weights has made room for the weights; n > 0. */
+template <class Layout>
+enum kc_status kc_wd_put_expected(kc_wd_map<Layout> *map, const typename Layout::key *keys,
+                                  const uint32_t *values, uint64_t n, enum kc_wd_mode mode,
+                                  uint32_t *refused, struct kc_error *err);
+
+/* Set `refused`, if it is not NULL, to the bits of the refused among n keys; bits NULL: all are. */
+void kc_wd_report_refused(struct kc_gpu_stream on, uint32_t *refused, const uint32_t *bits,
+                          uint64_t n);
+
 /* ---- windows ---- */
 
 /* The value of the first lane of the group. All lanes of a warp call this. */

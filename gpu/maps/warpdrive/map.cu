@@ -305,9 +305,8 @@ out:
         return status;
 }
 
-/* refused: see kc_wd_put; bits: the refused keys, NULL: all. */
-static void report_refused(struct kc_gpu_stream on, uint32_t *refused, const uint32_t *bits,
-                           uint64_t n)
+void kc_wd_report_refused(struct kc_gpu_stream on, uint32_t *refused, const uint32_t *bits,
+                          uint64_t n)
 {
         struct kc_error error = {}, *err = &error; /* the caller is reporting another error */
         const size_t nbytes = (n + 31) / 32 * sizeof *bits;
@@ -319,32 +318,41 @@ static void report_refused(struct kc_gpu_stream on, uint32_t *refused, const uin
 }
 
 template <class Layout>
-enum kc_status kc_wd_put(kc_wd_map<Layout> *map, const typename Layout::key *keys,
-                         const uint32_t *values, uint64_t n, enum kc_wd_mode mode,
-                         uint32_t *refused, struct kc_error *err)
+enum kc_status kc_wd_put_expected(kc_wd_map<Layout> *map, const typename Layout::key *keys,
+                                  const uint32_t *values, uint64_t n, enum kc_wd_mode mode,
+                                  uint32_t *refused, struct kc_error *err)
 {
         enum kc_status status;
         kc_wd_batch<typename Layout::key> batch = batch_of(map, keys, values, n);
         uint32_t *bits = NULL;
-        uint64_t nrefused = 0;
-        bool tried = false;
+        uint64_t nrefused;
+        KC_TRY(bits_new(map->on, &bits, n, err));
+        batch.refused = bits;
+        KC_TRY(put_once(map, mode, &batch, &nrefused, err));
+        KC_TRY(put_again(map, mode, batch, &bits, nrefused, err));
+out:
+        if (status == KC_ENOMEM)
+                kc_wd_report_refused(map->on, refused, bits, n);
+        kc_gpu_delete(map->on, bits, (n + 31) / 32);
+        return status;
+}
+
+template <class Layout>
+enum kc_status kc_wd_put(kc_wd_map<Layout> *map, const typename Layout::key *keys,
+                         const uint32_t *values, uint64_t n, enum kc_wd_mode mode,
+                         uint32_t *refused, struct kc_error *err)
+{
         if (n == 0)
                 return KC_OK;
         if (Layout::COUNTS_ONLY && mode != KC_WD_ADD)
                 return kc_fail(err, KC_EUSAGE,
                                "WarpDrive map: slots of remainder and count can only be added to");
-        KC_TRY(bits_new(map->on, &bits, n, err));
-        KC_TRY(kc_wd_expect_weights(map, values, n, err));
-        batch.refused = bits;
-        tried = true;
-        KC_TRY(put_once(map, mode, &batch, &nrefused, err));
-        if (nrefused != 0)
-                status = put_again(map, mode, batch, &bits, nrefused, err);
-out:
+        enum kc_status status = kc_wd_expect_weights(map, values, n, err);
         if (status == KC_ENOMEM)
-                report_refused(map->on, refused, tried ? bits : NULL, n);
-        kc_gpu_delete(map->on, bits, (n + 31) / 32);
-        return status;
+                kc_wd_report_refused(map->on, refused, NULL, n);
+        if (status != KC_OK)
+                return status;
+        return kc_wd_put_expected(map, keys, values, n, mode, refused, err);
 }
 
 template <class Layout>
@@ -421,11 +429,7 @@ static __global__ void __launch_bounds__(THREADS)
                 mixed = (Key) ~(Key)0 - (sizeof(Key) > 4 && at == end);
                 value = map.odd->values[at - end];
         }
-        uint32_t with = __ballot_sync(UINT32_MAX, live);
-        unsigned long long to = 0;
-        if (kc_warp_lane() == 0 && with != 0)
-                to = atomicAdd(n, (unsigned long long)__popc(with));
-        to = __shfl_sync(UINT32_MAX, to, 0) + kc_warp_rank(with);
+        unsigned long long to = kc_warp_append(n, live);
         if (live && to < cap) {
                 keys[to] = kc_wd_unmix(mixed, map.shape.seed, map.shape.key_bits);
                 values[to] = value;
@@ -562,6 +566,9 @@ out:
         template enum kc_status kc_wd_put(kc_wd_map<Layout> *, const typename Layout::key *, \
                                           const uint32_t *, uint64_t, enum kc_wd_mode, uint32_t *, \
                                           struct kc_error *); \
+        template enum kc_status kc_wd_put_expected( \
+                kc_wd_map<Layout> *, const typename Layout::key *, const uint32_t *, uint64_t, \
+                enum kc_wd_mode, uint32_t *, struct kc_error *); \
         template enum kc_status kc_wd_expect_weights(kc_wd_map<Layout> *, const uint32_t *, \
                                                      uint64_t, struct kc_error *); \
         template enum kc_status kc_wd_retrieve( \

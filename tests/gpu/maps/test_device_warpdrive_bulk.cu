@@ -94,6 +94,13 @@ template <class Layout> static void leave(both<Layout> *b, size_t n, size_t more
         b->gpu.limit_nbytes = b->gpu.used_nbytes + batch + lookups + more;
 }
 
+/* The sum by which a map of counts bounds its wraps has every weight once. */
+template <class Layout> static void expect_weight(const both<Layout> *b, uint64_t weight)
+{
+        if (Layout::COUNTS_ONLY)
+                assert_int_equal(b->map->weight, weight);
+}
+
 /* If parts overflow, the map is rebuilt, and all keys fit, as long as there are slots; also if
  * there is memory for a second table but not for slices of the batch in addition. */
 template <class Layout> static void bulk_overflow(uint32_t group)
@@ -118,6 +125,7 @@ template <class Layout> static void bulk_overflow(uint32_t group)
                 insert(&b, keys, values, BULK);
                 b.gpu.limit_nbytes = limit_nbytes;
                 expect_same(&b);
+                expect_weight(&b, n);
                 expect_retrieved(&b, keys, BULK);
                 nrebuilds[i % 2] += b.map->nrebuilds;
                 close_both(&b);
@@ -138,6 +146,7 @@ template <class Layout> static void bulk_scarce(uint32_t group)
         size_t limit_nbytes = b.gpu.limit_nbytes;
         leave(&b, n, 3000);
         insert(&b, keys, std::vector<uint32_t>(n, 1), BULK);
+        expect_weight(&b, n);
         expect_retrieved(&b, keys, BULK);
         b.gpu.limit_nbytes = limit_nbytes;
         expect_same(&b);

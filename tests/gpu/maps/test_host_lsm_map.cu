@@ -186,20 +186,14 @@ static void test_depth_of_tops(void **)
         assert_in_range(view.ntops, 0, view.nlevels * fan);
 }
 
-/* Lookups in a few levels, newest first. */
-template <class Word> static void try_lookups(uint64_t seed)
+/* What lookups in levels, newest first, should find: a key's value. */
+template <class Word>
+static std::map<Word, uint32_t> contents(const struct level<Word> *levels, size_t nlevels)
 {
-        uint64_t state = seed;
-        std::vector<struct level<Word>> levels;
         std::map<Word, std::pair<uint32_t, bool>> known; /* value; a newer level ended the search */
-        kc_lsm_view<Word> view = {};
-        for (size_t n : { 5, 64, 300 }) {
-                levels.push_back(level<Word>(random_words<Word>(n, 200, &state)));
-                for (uint32_t &value : levels.back().values)
-                        value = (uint32_t)next_random(&state) % 4;
-        }
-        for (const struct level<Word> &level : levels) {
-                view.levels[view.nlevels++] = level.view();
+        std::map<Word, uint32_t> values;
+        for (size_t l = 0; l < nlevels; l++) {
+                const struct level<Word> &level = levels[l];
                 for (uint32_t i = 0; i < level.tiers.n[0]; i++) {
                         Word word = level.words[i];
                         auto *of = &known.insert({ kc_lsm_kind<Word>::key(word), { 0, false } })
@@ -211,14 +205,35 @@ template <class Word> static void try_lookups(uint64_t seed)
                         of->second = tombstone || !kc_lsm_kind<Word>::SUMS;
                 }
         }
+        for (const auto &entry : known)
+                values[entry.first] = entry.second.first;
+        return values;
+}
+
+/* Lookups in a few levels, beginning at each of them. */
+template <class Word> static void try_lookups(uint64_t seed)
+{
+        uint64_t state = seed;
+        std::vector<struct level<Word>> levels;
+        kc_lsm_view<Word> view = {};
+        for (size_t n : { 5, 64, 300 }) {
+                levels.push_back(level<Word>(random_words<Word>(n, 200, &state)));
+                for (uint32_t &value : levels.back().values)
+                        value = (uint32_t)next_random(&state) % 4;
+        }
+        for (const struct level<Word> &level : levels)
+                view.levels[view.nlevels++] = level.view();
         kc_lsm_choose_tops(&view, 64);
         std::vector<Word> tops = tops_of(view);
-        for (const auto &entry : known) {
-                kc_lsm_answer answer = kc_lsm_seek(&view, tops.data(), entry.first);
-                assert_int_equal(answer.value, entry.second.first);
-                Word other = (Word)(entry.first + 1);
-                if (!known.count(other))
-                        assert_false(kc_lsm_seek(&view, tops.data(), other).found);
+        for (uint32_t begin = 0; begin < view.nlevels; begin++) {
+                auto values = contents(&levels[begin], view.nlevels - begin);
+                for (const auto &entry : values) {
+                        kc_lsm_answer answer = kc_lsm_seek(&view, tops.data(), begin, entry.first);
+                        assert_int_equal(answer.value, entry.second);
+                        Word other = (Word)(entry.first + 1);
+                        if (!values.count(other))
+                                assert_false(kc_lsm_seek(&view, tops.data(), begin, other).found);
+                }
         }
 }
 
