@@ -12,6 +12,7 @@
  * Threads format blocks of reads in parallel and write them in order.
  */
 #include "base/clock.h"
+#include "base/memory.h"
 #include "base/parallel.h"
 #include "tests/random.h"
 
@@ -127,10 +128,15 @@ static enum kc_status genome_worker(void *ctx, int worker, struct kc_error *err)
         }
 }
 
+static size_t genome_nbytes(const struct settings *set)
+{
+        return (set->genome_nbases + BLOCK - 1) / BLOCK * BLOCK;
+}
+
+/* In huge pages: reads are copied from random places, which small pages make slow. */
 static enum kc_status make_genome(struct simulation *sim, struct kc_error *err)
 {
-        uint64_t nblocks = (sim->set.genome_nbases + BLOCK - 1) / BLOCK;
-        sim->genome = malloc(nblocks * BLOCK);
+        sim->genome = kc_huge_alloc(genome_nbytes(&sim->set));
         if (sim->genome == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for %" PRIu64 " bases of genome",
                                sim->set.genome_nbases);
@@ -343,7 +349,7 @@ static enum kc_status simulate(struct simulation *sim, struct kc_error *err)
                 status = kc_fail(err, KC_EIO, "%s: %s", sim->set.output, strerror(errno));
 out:
         free(sim->walk);
-        free(sim->genome);
+        kc_huge_free(sim->genome, genome_nbytes(&sim->set));
         return status;
 }
 
