@@ -76,7 +76,8 @@ def title(record):
     gbases = float(record["genome"][:-1]) * record["full_coverage"]
     repeats = f"{100 * record['repeats']:g}% of the genome repeats" if record["repeats"] else \
         "no repeats"
-    return f"### {gbases:.1f} Gbases, {repeats}, k = {record['k']}, --min {record['min']}"
+    return f"### {gbases:.1f} Gbases ({record['genome']} at {record['full_coverage']:g}x), " \
+           f"{repeats}, k = {record['k']}, --min {record['min']}"
 
 
 def table(records):

@@ -42,11 +42,11 @@ def unlinked_files(pid, folder):
 class Watch(threading.Thread):
     """Looks at the machine and at a folder until it is told to stop, and keeps the extremes."""
 
-    def __init__(self, pids, folder):
+    def __init__(self, pids, folder, before):
         super().__init__(daemon=True)
         self.pids, self.folder = pids, folder.resolve()
         self.done = threading.Event()
-        self.before = self.least_available = available_bytes()
+        self.before = self.least_available = before  # bytes of memory
         self.most_tmp = 0
 
     def look(self):
@@ -114,9 +114,9 @@ def watched(stages, work, tmp, limit):
     """
     late = threading.Event()
     with open(work / "stdout", "w+") as stdout, open(work / "stderr", "w+") as stderr:
-        begin = time.monotonic()
+        before, begin = available_bytes(), time.monotonic()
         children = start(stages, work, stdout, stderr)
-        watch = Watch([child.pid for child in children], tmp)
+        watch = Watch([child.pid for child in children], tmp, before)
         watch.start()
         timer = threading.Timer(limit, kill, [children, late])
         timer.start()

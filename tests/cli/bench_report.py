@@ -235,7 +235,7 @@ HUMAN = [human("file", 600, "timed out", commit="older"),
          human("make", 30, share=0.5), human("kmc", 600, "timed out"),
          human("kmc", 400, share=0.5, bases=49.6e9, version="3.2.1")]
 HUMAN_LINES = (
-    "### 99.2 Gbases, no repeats, k = 31, --min 2",
+    "### 99.2 Gbases (3.1G at 32x), no repeats, k = 31, --min 2",
     "| `simulate` writes the file | abc | 62.0 |  | 1600 | 10 | 3.0 | 5.0 |  | 7.0 | 8.0 | 1 |",
     "| the reader alone, from the file | abc | 24.0 |  | 4133 | 10 | 3.0 | 5.0 |  | 7.0 | 8.0 | 1 |",
     "| kcount, from the file | abc | 29.0 | reader +5.0 s | 3421 | 10 | 3.0 | 5.0 | 85.0 | 7.0 "
@@ -246,7 +246,7 @@ HUMAN_LINES = (
     "| KMC, from the file | abc | not finished in 600 s |  |  | 10 | 3.0 | 5.0 |  | 7.0 | 8.0 | 1 |",
     "| KMC 3.2.1, from the file, 50% of the reads | abc | 400.0 |  | 124 | 10 | 3.0 | 5.0 |  | 7.0 "
     "| 8.0 | 1 |",
-    "### 99.2 Gbases, 50% of the genome repeats, k = 31, --min 2",
+    "### 99.2 Gbases (3.1G at 32x), 50% of the genome repeats, k = 31, --min 2",
     "| `simulate` into `cat` | abc | 80.0 |  | 1240 | 10 | 3.0 | 5.0 |  | 7.0 | 8.0 | 1 |",
     "| kcount, from a pipe | abc | 100.0 | 1.25 x `cat` | 992 | 10 | 3.0 | 5.0 |  | 7.0 | 8.0 | 1 |")
 
