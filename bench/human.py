@@ -6,9 +6,10 @@ BGZF file and from a pipe.
     mount -t tmpfs -o size=100G none /mnt/human         # root may; otherwise a folder of /dev/shm
     bench/human.py --folder /mnt/human --tmp /var/tmp --device cuda
 
-The file takes 52 GB. It is made by `simulate` if the folder lacks it, and removed at the end
-without --keep. The folder holds one such file at a time, and the outputs. With --keep, the ways can
-run one by one, for machines that are lent for a short time:
+The file takes half a byte a base, some 51 GB. It is made by `simulate` if the folder lacks it, and
+removed at the end without --keep. The folder holds one such file at a time, and the outputs. With --keep, the ways can
+run one by one, for machines that are lent for a short time (on one with 128 GiB of memory, cat and
+pipe come first, because they do not need the file):
 
     make    simulate writes the file, on all cores
     reader  kcount reads and parses the file, but counts nothing
@@ -232,7 +233,8 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=pathlib.Path, required=True,
-                        help="for the file of reads and the outputs; made if it is missing")
+                        help="for the file of reads and the outputs, and for nothing else: files "
+                             "named out* or human-* are removed; made if it is missing")
     parser.add_argument("--tmp", type=pathlib.Path,
                         help="where temporary files go (default: the folder)")
     parser.add_argument("--only", type=listed(str), default=listed(str)(WAYS),
