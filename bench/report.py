@@ -9,6 +9,7 @@ import pathlib
 
 import report_gpu
 import report_gunzip
+import report_human
 import report_memory
 import report_tables
 from report_counts import (against_lines, by_wall, in_order, is_scaling, machine_line, median,
@@ -54,7 +55,11 @@ def stages_section(records):
 def page(groups):
     inflated = [record for path in sorted(RESULTS.glob("gunzip*.jsonl"))
                 for record in load_lines(path)]
-    lines = [BENCHMARKS, *short_table(groups), QUESTIONS, *sections(groups)]
+    human = load_lines(RESULTS / "human.jsonl")
+    questions = QUESTIONS.replace("- [How much", f"{report_human.LINK}- [How much") if human \
+        else QUESTIONS
+    lines = [BENCHMARKS, *short_table(groups), questions, *sections(groups)]
+    lines += report_human.section(human)
     lines += ["## How much memory", "", *memory_lines(groups)]
     lines += report_memory.section(load_lines(RESULTS / "memory.jsonl"))
     lines += against_lines(groups)

@@ -9,10 +9,14 @@
  * Qualities a window of one long random walk over LEVELS, made once; wrong letters get a low one.
  *           Repetitive enough that gzip compresses four- to fivefold, as with real FASTQ.
  *
- * Threads format blocks of reads in parallel and write them in order.
+ * Threads format blocks of reads in parallel, compress them with --bgzf, and write them in order.
+ * Where a block begins depends on the reads alone, so compressed bytes, too, are the same for any
+ * number of threads.
  */
 #include "base/clock.h"
+#include "base/memory.h"
 #include "base/parallel.h"
+#include "bench/bgzf.h"
 #include "tests/random.h"
 
 #include <errno.h>
@@ -33,6 +37,8 @@ enum {
         COPIES = 20,             /* of a repeat unit, on average */
         WALK_NBYTES = 1 << 22,   /* of the quality walk */
         OUTPUT_NBYTES = 1 << 20, /* of text formatted at a time, approximately */
+        PIPE_NBYTES = 1 << 20,   /* wanted for an output that is a pipe */
+        LEVEL = 1,               /* of compression: the fastest */
         NAME_NBYTES = 32,        /* room for @sim.NUMBER/1 */
 };
 
@@ -45,7 +51,7 @@ struct settings {
         uint64_t genome_nbases, length, seed, nreads, wrap;
         double coverage, error_rate, n_rate, repeats;
         int nthreads;
-        bool fasta;
+        bool fasta, bgzf;
         const char *output;
 };
 
@@ -55,11 +61,19 @@ struct simulation {
         char *walk; /* [WALK_NBYTES + length] */
         atomic_uint_fast64_t next_genome_block;
         int fd;
-        uint64_t reads_per_block, text_nbytes;
+        uint64_t reads_per_block, written_nbytes;
         pthread_mutex_t lock; /* guards the three fields below */
         pthread_cond_t turn;
         uint64_t next_block, written_blocks;
         bool failed;
+};
+
+/* What a thread works with. */
+struct desk {
+        char *scratch;                            /* [2 * length] */
+        char *text;                               /* a block of reads */
+        uint8_t *packed;                          /* the same as BGZF; NULL without --bgzf */
+        struct libdeflate_compressor *compressor; /* likewise */
 };
 
 /* ---- random numbers: a stream for each (seed, purpose, number) ---- */
@@ -127,10 +141,15 @@ static enum kc_status genome_worker(void *ctx, int worker, struct kc_error *err)
         }
 }
 
+static size_t genome_nbytes(const struct settings *set)
+{
+        return (set->genome_nbases + BLOCK - 1) / BLOCK * BLOCK;
+}
+
+/* In huge pages: reads are copied from random places, which small pages make slow. */
 static enum kc_status make_genome(struct simulation *sim, struct kc_error *err)
 {
-        uint64_t nblocks = (sim->set.genome_nbases + BLOCK - 1) / BLOCK;
-        sim->genome = malloc(nblocks * BLOCK);
+        sim->genome = kc_huge_alloc(genome_nbytes(&sim->set));
         if (sim->genome == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for %" PRIu64 " bases of genome",
                                sim->set.genome_nbases);
@@ -236,17 +255,17 @@ static char *put_read(const struct simulation *sim, uint64_t number, char *scrat
 
 /* ---- output ---- */
 
-static enum kc_status write_all(struct simulation *sim, const char *text, size_t n,
+static enum kc_status write_all(struct simulation *sim, const void *bytes, size_t n,
                                 struct kc_error *err)
 {
         while (n > 0) {
-                ssize_t got = write(sim->fd, text, n);
+                ssize_t got = write(sim->fd, bytes, n);
                 if (got < 0 && errno != EINTR)
                         return kc_fail(err, KC_EIO, "%s: %s", sim->set.output, strerror(errno));
                 if (got > 0) {
-                        text += got;
+                        bytes = (const char *)bytes + got;
                         n -= (size_t)got;
-                        sim->text_nbytes += (uint64_t)got;
+                        sim->written_nbytes += (uint64_t)got;
                 }
         }
         return KC_OK;
@@ -260,7 +279,7 @@ static uint64_t take_block(struct simulation *sim)
         return block;
 }
 
-static enum kc_status write_in_turn(struct simulation *sim, uint64_t block, const char *text,
+static enum kc_status write_in_turn(struct simulation *sim, uint64_t block, const void *bytes,
                                     size_t n, struct kc_error *err)
 {
         pthread_mutex_lock(&sim->lock);
@@ -271,7 +290,7 @@ static enum kc_status write_in_turn(struct simulation *sim, uint64_t block, cons
         if (failed)
                 return kc_fail(err, KC_ECANCELED, "another thread failed");
 
-        enum kc_status status = write_all(sim, text, n, err);
+        enum kc_status status = write_all(sim, bytes, n, err);
         pthread_mutex_lock(&sim->lock);
         sim->written_blocks++;
         pthread_cond_broadcast(&sim->turn);
@@ -294,37 +313,74 @@ static size_t record_nbytes(const struct settings *set)
         return NAME_NBYTES + 2 + 2 * (set->length + nlines);
 }
 
+static enum kc_status desk_open(const struct simulation *sim, struct desk *desk,
+                                struct kc_error *err)
+{
+        size_t text_nbytes = sim->reads_per_block * record_nbytes(&sim->set);
+        desk->scratch = malloc(2 * sim->set.length);
+        desk->text = malloc(text_nbytes);
+        bool enough = desk->scratch != NULL && desk->text != NULL;
+        if (sim->set.bgzf) {
+                desk->packed = malloc(bgzf_room_nbytes(text_nbytes));
+                desk->compressor = libdeflate_alloc_compressor(LEVEL);
+                enough = enough && desk->packed != NULL && desk->compressor != NULL;
+        }
+        return enough ? KC_OK : kc_fail(err, KC_ENOMEM, "out of memory for text");
+}
+
+static void desk_close(struct desk *desk)
+{
+        if (desk->compressor != NULL)
+                libdeflate_free_compressor(desk->compressor);
+        free(desk->packed);
+        free(desk->text);
+        free(desk->scratch);
+}
+
+/* Make a block of reads. Returns the bytes of its text, or 0 after the last read. */
+static size_t put_block(const struct simulation *sim, uint64_t block, struct desk *desk)
+{
+        uint64_t first = block * sim->reads_per_block;
+        char *end = desk->text;
+        for (uint64_t i = first; i < first + sim->reads_per_block && i < sim->set.nreads; i++)
+                end = put_read(sim, i, desk->scratch, end);
+        return (size_t)(end - desk->text);
+}
+
 static enum kc_status read_worker(void *ctx, int worker, struct kc_error *err)
 {
         struct simulation *sim = ctx;
-        enum kc_status status = KC_OK;
-        char *text = malloc(sim->reads_per_block * record_nbytes(&sim->set));
-        char *scratch = malloc(2 * sim->set.length);
+        struct desk desk = { 0 };
+        enum kc_status status;
         (void)worker;
-        if (text == NULL || scratch == NULL)
-                KC_TRY(kc_fail(err, KC_ENOMEM, "out of memory for text"));
+        KC_TRY(desk_open(sim, &desk, err));
         for (;;) {
                 uint64_t block = take_block(sim);
-                uint64_t first = block * sim->reads_per_block;
-                if (first >= sim->set.nreads)
+                const void *bytes = desk.text;
+                size_t n = put_block(sim, block, &desk);
+                if (n == 0)
                         break;
-                char *end = text;
-                for (uint64_t i = first; i < first + sim->reads_per_block && i < sim->set.nreads;
-                     i++)
-                        end = put_read(sim, i, scratch, end);
-                KC_TRY(write_in_turn(sim, block, text, (size_t)(end - text), err));
+                if (sim->set.bgzf) {
+                        n = bgzf_deflate(desk.compressor, desk.text, n, desk.packed);
+                        bytes = desk.packed;
+                        if (n == 0)
+                                KC_TRY(kc_fail(err, KC_EIO, "a block of BGZF does not fit"));
+                }
+                KC_TRY(write_in_turn(sim, block, bytes, n, err));
         }
 out:
-        free(scratch);
-        free(text);
+        desk_close(&desk);
         return status;
 }
 
 static enum kc_status open_output(struct simulation *sim, struct kc_error *err)
 {
         sim->fd = STDOUT_FILENO;
-        if (strcmp(sim->set.output, "-") == 0)
+        if (strcmp(sim->set.output, "-") == 0) {
+                /* The reader has enough to do while the next thread wakes. Not for files: fails. */
+                (void)fcntl(sim->fd, F_SETPIPE_SZ, PIPE_NBYTES);
                 return KC_OK;
+        }
         sim->fd = open(sim->set.output, O_WRONLY | O_CREAT | O_TRUNC, 0666);
         if (sim->fd < 0)
                 return kc_fail(err, KC_EIO, "%s: %s", sim->set.output, strerror(errno));
@@ -339,11 +395,13 @@ static enum kc_status simulate(struct simulation *sim, struct kc_error *err)
         KC_TRY(make_genome(sim, err));
         KC_TRY(make_walk(sim, err));
         KC_TRY(kc_parallel(sim->set.nthreads, read_worker, wake_writers, sim, err));
+        if (sim->set.bgzf)
+                KC_TRY(write_all(sim, BGZF_END, BGZF_END_NBYTES, err));
         if (close(sim->fd) != 0)
                 status = kc_fail(err, KC_EIO, "%s: %s", sim->set.output, strerror(errno));
 out:
         free(sim->walk);
-        free(sim->genome);
+        kc_huge_free(sim->genome, genome_nbytes(&sim->set));
         return status;
 }
 
@@ -361,6 +419,7 @@ static const char USAGE[] =
         "  --threads T        (default: all cores)\n"
         "  --format F         fastq (default) or fasta\n"
         "  --wrap W           break sequences and qualities into lines of W (default 0: one line)\n"
+        "  --bgzf             compress the text as BGZF, at libdeflate's level 1\n"
         "  -o FILE            (default -: standard output)\n";
 
 static void reject(const char *what, const char *value)
@@ -424,6 +483,9 @@ static void set_option(struct settings *set, int option, const char *value)
         case 'w':
                 set->wrap = parse_size(value);
                 break;
+        case 'b':
+                set->bgzf = true;
+                break;
         case 'o':
                 set->output = value;
                 break;
@@ -446,6 +508,7 @@ static void parse_arguments(struct settings *set, int argc, char **argv)
                 { "threads", required_argument, NULL, 't' },
                 { "format", required_argument, NULL, 'f' },
                 { "wrap", required_argument, NULL, 'w' },
+                { "bgzf", no_argument, NULL, 'b' },
                 { "output", required_argument, NULL, 'o' },
                 { "help", no_argument, NULL, 'h' },
                 { NULL, 0, NULL, 0 },
@@ -485,7 +548,7 @@ int main(int argc, char **argv)
         double seconds = kc_clock_seconds() - begin;
         fprintf(stderr,
                 "simulate: %" PRIu64 " reads, %" PRIu64 " bases, %.1f MB in %.2f s, %.0f MB/s\n",
-                sim.set.nreads, sim.set.nreads * sim.set.length, (double)sim.text_nbytes * 1e-6,
-                seconds, (double)sim.text_nbytes * 1e-6 / seconds);
+                sim.set.nreads, sim.set.nreads * sim.set.length, (double)sim.written_nbytes * 1e-6,
+                seconds, (double)sim.written_nbytes * 1e-6 / seconds);
         return 0;
 }

@@ -23,6 +23,7 @@ import gpu_stages  # noqa: E402
 import report  # noqa: E402
 import report_basis  # noqa: E402
 import report_counts  # noqa: E402
+import report_human  # noqa: E402
 import report_tables  # noqa: E402
 
 report_basis.DEVICES["New"] = report_basis.Device(5000, 60 * report_basis.MIB)
@@ -215,6 +216,61 @@ def test_counts():
         expect(line in lines, f"no line {line} in\n" + "\n".join(lines))
 
 
+def human(way, wall, status="done", **more):
+    """A line of bench/human.py."""
+    return {"way": way, "wall": wall, "status": status, "code": 0, "gpu_memory": "all", "k": 31,
+            "min": 2, "genome": "3.1G", "coverage": 32.0 * more.get("share", 1), "repeats": 0.0,
+            "share": 1.0, "bases": 99.2e9, "limit": 600, "user": 9, "system": 1,
+            "peak_bytes": 3 << 30, "machine_bytes": 5 << 30, "tmp_bytes": 7e9, "output_bytes": 8e9,
+            "commit": "abc", "date": "2000-01-01", "threads": 16,
+            "machine": {"cpu": "CPU", "cores": 16, "memory_gib": 126, "gpu": "New"}, **more}
+
+
+HUMAN = [human("file", 600, "timed out", commit="older"),
+         human("file", 30, summary={"device_peak_memory_bytes": 80 << 30}), human("reader", 24),
+         human("cat", 80), human("make", 62),
+         human("file", 28, summary={"device_peak_memory_bytes": 90 << 30}),
+         human("pipe", 100, repeats=0.5), human("cat", 80, repeats=0.5),
+         human("file", 9, "failed", gpu_memory="8G", code=1, message="kcount: a | b\nno space"),
+         human("make", 30, share=0.5), human("kmc", 600, "timed out"),
+         human("kmc", 400, share=0.5, bases=49.6e9, version="3.2.1")]
+HUMAN_LINES = (
+    "### 99.2 Gbases (3.1G at 32x), no repeats, k = 31, --min 2",
+    "| `simulate` writes the file | abc | 62.0 |  | 1600 | 10 | 3.0 | 5.0 |  | 7.0 | 8.0 | 1 |",
+    "| the reader alone, from the file | abc | 24.0 |  | 4133 | 10 | 3.0 | 5.0 |  | 7.0 | 8.0 | 1 |",
+    "| kcount, from the file | abc | 29.0 | reader +5.0 s | 3421 | 10 | 3.0 | 5.0 | 85.0 | 7.0 "
+    "| 8.0 | 2 |",
+    "| kcount, from the file, `--gpu-memory 8G` | abc | failed, exit code 1: no space |  |  | 10 "
+    "| 3.0 | 5.0 |  | 7.0 | 8.0 | 1 |",
+    "| `simulate` into `cat` | abc | 80.0 |  | 1240 | 10 | 3.0 | 5.0 |  | 7.0 | 8.0 | 1 |",
+    "| KMC, from the file | abc | not finished in 600 s |  |  | 10 | 3.0 | 5.0 |  | 7.0 | 8.0 | 1 |",
+    "| KMC 3.2.1, from the file, 50% of the reads | abc | 400.0 |  | 124 | 10 | 3.0 | 5.0 |  | 7.0 "
+    "| 8.0 | 1 |",
+    "### 99.2 Gbases (3.1G at 32x), 50% of the genome repeats, k = 31, --min 2",
+    "| `simulate` into `cat` | abc | 80.0 |  | 1240 | 10 | 3.0 | 5.0 |  | 7.0 | 8.0 | 1 |",
+    "| kcount, from a pipe | abc | 100.0 | 1.25 x `cat` | 992 | 10 | 3.0 | 5.0 |  | 7.0 | 8.0 | 1 |")
+
+
+def test_human():
+    """Rows of the last commit, with what failed; no section, and no link to it, without lines."""
+    lines = report_human.section(HUMAN)
+    found = [line for line in lines if line.startswith(("###", "| `", "| the", "| k", "| K"))]
+    same_text("\n".join(found), "\n".join(HUMAN_LINES), "the section about a human genome")
+    results = report.RESULTS
+    try:
+        with tempfile.TemporaryDirectory() as work:
+            report.RESULTS = pathlib.Path(work)
+            expect("uman genome" not in report.page(report.load()), "no lines, no section")
+            text = "".join(json.dumps(line) + "\n" for line in HUMAN)
+            (report.RESULTS / "human.jsonl").write_text(text)
+            page = report.page(report.load())
+    finally:
+        report.RESULTS = results
+    expect("\n- [What a human genome costs](#what-a-human-genome-costs)\n- [How much" in page,
+           "a link to the section")
+    expect("\n".join(lines) in page, "the section is in the page")
+
+
 def test_up_to_date():
     """The pages and plots are what bench/report.py makes from bench/results."""
     with tempfile.TemporaryDirectory() as work:
@@ -293,5 +349,5 @@ def test_machine_code():
             raise Failure("a build without machine code for the device was recorded")
 
 
-main([test_papers, test_counts, test_up_to_date, test_readme, test_runner, test_no_record,
-      test_machine_code])
+main([test_papers, test_counts, test_human, test_up_to_date, test_readme, test_runner,
+      test_no_record, test_machine_code])

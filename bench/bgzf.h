@@ -1,0 +1,28 @@
+/*
+ * BGZF for tools that write reads: text becomes blocks, and BGZF_END follows the last one.
+ */
+#ifndef BENCH_BGZF_H
+#define BENCH_BGZF_H
+
+#include <libdeflate.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { BGZF_END_NBYTES = 28 };
+
+/* The empty block that marks the end of a file. */
+extern const uint8_t BGZF_END[BGZF_END_NBYTES];
+
+/* The room that bgzf_deflate needs for n bytes of text. */
+size_t bgzf_room_nbytes(size_t n);
+
+/*
+ * Write text as blocks of nearly equal size. The bytes depend on the text and on the compressor's
+ * level alone.
+ *   out      [bgzf_room_nbytes(n)]
+ * Returns the bytes written: 0 if n is 0, or if a block does not fit, which libdeflate rules out.
+ */
+size_t bgzf_deflate(struct libdeflate_compressor *compressor, const char *text, size_t n,
+                    uint8_t *out);
+
+#endif
