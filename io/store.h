@@ -6,6 +6,7 @@
 #define KC_STORE_H
 
 #include "base/new_file.h"
+#include "io/histogram.h"
 #include "kmer/engine.h"
 #include "kmer/join.h"
 #include "kmer/kmer.h"
@@ -165,9 +166,6 @@ enum kc_status kc_store_check_writable(const struct kc_store *store, struct kc_e
  * merged. KC_ECORRUPT, KC_EIO, KC_ENOMEM.
  *   rows  out, [*nrows], freed by the caller
  */
-struct kc_histogram_row {
-        uint64_t count, ndistinct;
-};
 enum kc_status kc_store_histogram(struct kc_store *store, int nthreads,
                                   struct kc_histogram_row **rows, size_t *nrows,
                                   struct kc_error *err);
