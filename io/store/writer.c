@@ -118,6 +118,12 @@ static enum kc_status append_record(struct kc_store_writer *w, struct kc_run_rec
                                       .names = origin->names,
                                       .nnames = origin->nnames };
         KC_TRY(kc_footer_append_run(&w->records, record, &parts, err));
+        if (w->options.wants_rows) {
+                free(w->rows);
+                w->rows = rows;
+                w->nrows = nrows;
+                rows = NULL;
+        }
 out:
         kc_tally_free(total);
         free(total);
@@ -194,6 +200,7 @@ static void free_writer(struct kc_store_writer *w)
         kc_index_free(&w->index);
         free(w->records.data);
         free(w->kinds.data);
+        free(w->rows);
         free(w);
 }
 
@@ -434,8 +441,12 @@ enum kc_status kc_store_commit(struct kc_store_writer *w, const struct kc_store_
         KC_TRY(kc_store_end_run(w, origin, err));
         KC_TRY(store_ends(w, &file, err));
         KC_TRY(kc_output_commit(&w->output, err));
-        if (written != NULL)
+        if (written != NULL) {
+                file.rows = w->rows;
+                file.nrows = w->nrows;
+                w->rows = NULL; /* the caller's */
                 *written = file;
+        }
 out:
         free_writer(w);
         return status;
