@@ -68,7 +68,8 @@ static void check_rows(struct fixture *f, const uint32_t *counts, size_t n, uint
         struct kc_count_totals totals = { .nsaturated = 5, .nkmers = 5 };
         struct kc_histogram_row *rows = NULL;
         size_t nrows, row = 0;
-        memcpy(sorted, counts, n * sizeof *sorted);
+        if (n > 0)
+                memcpy(sorted, counts, n * sizeof *sorted);
         qsort(sorted, n, sizeof *sorted, by_count);
         for (size_t i = 0; i < n; i++) {
                 totals.nkmers += sorted[i] * times;
