@@ -169,12 +169,12 @@ const struct command command_hist = {
         .description =
                 "One line per count, ascending: the count, a tab, the number of distinct k-mers that "
                 "have it. Counts that no k-mer has are left out. GenomeScope 2 reads it as it is.\n\n"
-                "FILE... is reads, of any kind that count takes, - and @LIST included. They are "
-                "counted as 'kcount count' does, with the same options, but no .kc file is written "
-                "and no k-mer is kept, which takes less time and memory. The lines are those that "
-                "hist prints of the .kc file; a summary goes to standard error.\n\n"
-                "Of the options, only --max-count, --genomescope, --min, --max and --threads have a "
-                "meaning for a .kc file.",
+                "With -k, hist counts the reads in FILE... as 'kcount count' does, with the same kinds of "
+                "input and the same options, but it writes no .kc file and keeps no k-mer, which "
+                "takes less time and memory. It prints the same lines as hist of the .kc file "
+                "would; a summary goes to standard error.\n\n"
+                "For a .kc file, --max-count, --genomescope, --min, --max and --threads are the "
+                "only options with a meaning; the others are for reads.",
         .examples = "  kcount hist --genomescope reads.kc > reads.hist\n"
                     "  genomescope2 -i reads.hist -o model -k 31\n"
                     "  kcount hist reads_1.fq.gz reads_2.fq.gz -k 21 --genomescope > reads.hist\n",
