@@ -5,7 +5,8 @@
 #include "app/counting.h"
 
 static const struct option_spec add_options[] = {
-        COUNTING_OPTIONS,
+        COUNTING_OPTIONS("the output's folder"),
+        WRITING_OPTIONS(COUNTING_FIELD(common)),
         { 0 },
 };
 

@@ -1,17 +1,23 @@
 /*
- * kcount hist: how many distinct k-mers have each count.
+ * kcount hist: how many distinct k-mers have each count, in a .kc file or in reads.
  */
 #include "app/command.h"
+#include "app/counting.h"
 #include "app/machine.h"
 #include "app/stores.h"
+#include "kmer/kmer.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct hist_settings {
-        uint64_t max_count, nthreads;
+        struct count_settings counting;
+        uint64_t max_count;
         bool genomescope;
 };
+static_assert(offsetof(struct hist_settings, counting) == 0, "see COUNTING_FIELD");
 
 /* The last row covers all counts from max_count up. */
 static void put_rows(struct text_out *out, const struct kc_histogram_row *rows, size_t nrows,
@@ -20,7 +26,9 @@ static void put_rows(struct text_out *out, const struct kc_histogram_row *rows, 
         uint64_t max_count = s->max_count;
         uint64_t tail = 0;
         for (size_t i = 0; i < nrows; i++)
-                if (rows[i].count < max_count)
+                if (rows[i].count < s->counting.min_count || rows[i].count > s->counting.max_count)
+                        continue;
+                else if (rows[i].count < max_count)
                         text_out_printf(out, "%" PRIu64 "\t%" PRIu64 "\n", rows[i].count,
                                         rows[i].ndistinct);
                 else
@@ -31,20 +39,101 @@ static void put_rows(struct text_out *out, const struct kc_histogram_row *rows, 
                 text_out_printf(out, "%" PRIu64 "\t%" PRIu64 "\n", max_count, tail);
 }
 
+/* ---- a .kc file, or reads ---- */
+
+static bool is_stdin(const char *operand)
+{
+        return strcmp(operand, "-") == 0;
+}
+
+/* The first operand that is a .kc file, or NULL. */
+static const char *find_store(const struct invocation *call)
+{
+        for (int i = 0; i < call->noperands; i++)
+                if (!is_stdin(call->operands[i]) && kc_store_recognizes(call->operands[i]))
+                        return call->operands[i];
+        return NULL;
+}
+
+/* The first option given that has a meaning only for reads, or NULL. */
+static const struct option_spec *find_counting_option(const struct invocation *call)
+{
+        static const char *const others[] = { "max-count", "genomescope", "min",         "max",
+                                              "threads",   "quiet",       "no-progress", NULL };
+        return invocation_other_option(call, others);
+}
+
+static enum kc_status check_store(const struct invocation *call, const char *store,
+                                  struct kc_error *err)
+{
+        const struct option_spec *option = find_counting_option(call);
+        char name[OPTION_NAME_NBYTES];
+        if (call->noperands > 1)
+                return kc_fail(err, KC_EUSAGE,
+                               "%s is a .kc file: hist takes one .kc file alone, or reads; 'kcount "
+                               "merge' adds up several .kc files",
+                               store);
+        if (option != NULL)
+                return kc_fail(err, KC_EUSAGE,
+                               "%s is a .kc file, whose k-mers are counted already: %s is only for "
+                               "reads",
+                               store, option_name(option, name));
+        return KC_OK;
+}
+
+/* Whether the command can only be meant for reads. */
+static bool is_for_reads(const struct invocation *call)
+{
+        const char *operand = call->operands[0];
+        return call->noperands > 1 || is_stdin(operand) || operand[0] == '@' ||
+               find_counting_option(call) != NULL;
+}
+
+/*
+ * Whether to count reads or to print the histogram of a .kc file. A single file that may be either
+ * is opened as a .kc file: the store's message says what is wrong with it, and the advice names -k.
+ */
+static enum kc_status choose(const struct invocation *call, bool *reads, struct kc_error *err)
+{
+        const struct hist_settings *s = call->settings;
+        const char *store = find_store(call);
+        *reads = store == NULL && is_for_reads(call);
+        if (store != NULL)
+                return check_store(call, store, err);
+        if (*reads && s->counting.k == 0)
+                return kc_fail(err, KC_EUSAGE, "-k/--kmer K is required to count reads");
+        return KC_OK;
+}
+
+static enum kc_status read_rows(const char *path, uint64_t nthreads, struct kc_histogram_row **rows,
+                                size_t *nrows, struct kc_error *err)
+{
+        struct kc_store *store = NULL;
+        enum kc_status status;
+        KC_TRY(stores_open(&store, path, err));
+        KC_TRY(kc_store_histogram(store, machine_nthreads(nthreads), rows, nrows, err));
+out:
+        kc_store_close(store);
+        return status;
+}
+
 static enum kc_status run_hist(const struct invocation *call, struct kc_error *err)
 {
         const struct hist_settings *s = call->settings;
-        struct kc_store *store = NULL;
         struct kc_histogram_row *rows = NULL;
         size_t nrows;
+        bool reads;
         enum kc_status status;
-        KC_TRY(stores_open(&store, call->operands[0], err));
-        int nthreads = machine_nthreads(s->nthreads);
-        KC_TRY(kc_store_histogram(store, nthreads, &rows, &nrows, err));
+        KC_TRY(options_check_range(s->counting.min_count, s->counting.max_count, err));
+        KC_TRY(choose(call, &reads, err));
+        if (reads)
+                KC_TRY(counting_histogram(call, &rows, &nrows, err));
+        else
+                KC_TRY(read_rows(call->operands[0], s->counting.common.nthreads, &rows, &nrows,
+                                 err));
         put_rows(call->out, rows, nrows, s);
 out:
         free(rows);
-        kc_store_close(store);
         return status;
 }
 
@@ -63,22 +152,34 @@ static const struct option_spec hist_options[] = {
           .help = "In row N, print the sum of all counts from N up, divided by N and rounded down, "
                   "instead of the number of k-mers: GenomeScope then includes all repeats in the "
                   "genome size. FastK's Histex -G does the same with N = 1000." },
-        OPTION_THREADS(offsetof(struct hist_settings, nthreads)),
+        OPTION_MIN(COUNTING_FIELD(min_count)),
+        OPTION_MAX(COUNTING_FIELD(max_count)),
+        COUNTING_KMER(false, "Required for reads."),
+        COUNTING_STRANDED,
+        COUNTING_OPTIONS("the current folder"),
+        MESSAGE_OPTIONS(COUNTING_FIELD(common)),
         { 0 },
 };
 
 const struct command command_hist = {
         .name = "hist",
         .run = run_hist,
-        .operands = "FILE.kc",
-        .summary = "Print the histogram of counts",
+        .operands = "FILE.kc | FILE... -k K",
+        .summary = "Print the histogram of counts, of a .kc file or of reads",
         .description =
                 "One line per count, ascending: the count, a tab, the number of distinct k-mers that "
-                "have it. Counts that no k-mer has are left out. GenomeScope 2 reads it as it is.",
+                "have it. Counts that no k-mer has are left out. GenomeScope 2 reads it as it is.\n\n"
+                "With -k, hist counts the reads in FILE... as 'kcount count' does, with the same kinds of "
+                "input and the same options, but it writes no .kc file and keeps no k-mer, which "
+                "takes less time and memory. It prints the same lines as hist of the .kc file "
+                "would; a summary goes to standard error.\n\n"
+                "For a .kc file, --max-count, --genomescope, --min, --max and --threads are the "
+                "only options with a meaning; the others are for reads.",
         .examples = "  kcount hist --genomescope reads.kc > reads.hist\n"
-                    "  genomescope2 -i reads.hist -o model -k 31\n",
+                    "  genomescope2 -i reads.hist -o model -k 31\n"
+                    "  kcount hist reads_1.fq.gz reads_2.fq.gz -k 21 --genomescope > reads.hist\n",
         .options = hist_options,
         .settings_nbytes = sizeof(struct hist_settings),
         .min_operands = 1,
-        .max_operands = 1,
+        .max_operands = -1,
 };

@@ -21,17 +21,21 @@
 struct count {
         const struct count_settings *settings;
         struct writing writing;
-        bool adds; /* output is a .kc file to which a run is added */
+        bool adds;                      /* output is a .kc file to which a run is added */
+        struct kc_histogram *histogram; /* takes the counts if nothing is written; or NULL */
         int k;
         bool stranded;
         const char *const *inputs;
         size_t ninputs;
-        char *output, *tmp_dir;
+        char *output; /* NULL if nothing is written */
+        char *tmp_dir;
         uint64_t memory_nbytes;
         struct memory_plan plan; /* how memory_nbytes is divided */
         bool tried_device;
         struct kc_reader *reader;
         struct kc_count_totals totals;
+        struct kc_histogram_row *rows; /* [nrows] if they are wanted */
+        size_t nrows;
 };
 
 /* Two thirds of the default bound, which is half of the available memory. Pinned memory cannot be
@@ -49,6 +53,10 @@ static enum kc_status check_settings(const struct count_settings *s, struct kc_e
                 KC_TRY(output_check_stdout(s->output, "-o", err));
         if (s->output && *s->output == '\0')
                 return kc_fail(err, KC_EUSAGE, "-o/--output: the file's name is empty");
+        if (s->histogram && !s->common.json)
+                return kc_fail(err, KC_EUSAGE,
+                               "--histogram adds the histogram to the summary in JSON; it needs "
+                               "--json");
         KC_TRY(device_check(s->device, s->table, err));
 out:
         return status;
@@ -61,11 +69,14 @@ static enum kc_status resolve(struct count *count, struct kc_error *err)
         if (!count->adds) {
                 count->k = (int)s->k;
                 count->stranded = s->stranded;
-                count->output = s->output ? strdup(s->output) : output_name(count->inputs[0]);
         }
-        if (count->output)
-                count->tmp_dir = s->tmp_dir ? strdup(s->tmp_dir) : kc_path_folder(count->output);
-        if (count->tmp_dir == NULL)
+        if (!count->adds && count->histogram == NULL)
+                count->output = s->output ? strdup(s->output) : output_name(count->inputs[0]);
+        if (s->tmp_dir != NULL || count->histogram != NULL)
+                count->tmp_dir = strdup(s->tmp_dir ? s->tmp_dir : ".");
+        else if (count->output != NULL)
+                count->tmp_dir = kc_path_folder(count->output);
+        if (count->tmp_dir == NULL || (count->output == NULL && count->histogram == NULL))
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         return KC_OK;
 }
@@ -105,7 +116,8 @@ static enum kc_status create_store(struct count *count, struct kc_error *err)
                                             .replace = s->force,
                                             .guard = signals_guard,
                                             .min_count = (uint32_t)s->min_count,
-                                            .max_count = (uint32_t)s->max_count };
+                                            .max_count = (uint32_t)s->max_count,
+                                            .wants_rows = s->histogram };
         return kc_store_create(&count->writing.writer, count->output, &storing, err);
 }
 
@@ -119,13 +131,20 @@ static enum kc_status try_tmp(const char *folder, struct kc_error *err)
         return status;
 }
 
+/* None of the names may be that of the output. */
+static enum kc_status check_names(const struct count *count, const char *const *names, size_t n,
+                                  struct kc_error *err)
+{
+        return count->output != NULL ? output_check_inputs(count->output, names, n, err) : KC_OK;
+}
+
 /* An @LIST is an input, too. */
 static enum kc_status check_operands(const struct count *count, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         for (size_t i = 0; i < count->ninputs; i++) {
                 const char *name = count->inputs[i] + (count->inputs[i][0] == '@');
-                KC_TRY(output_check_inputs(count->output, &name, 1, err));
+                KC_TRY(check_names(count, &name, 1, err));
         }
 out:
         return status;
@@ -138,7 +157,7 @@ static enum kc_status open_all(struct count *count, struct kc_error *err)
         const char *const *names;
         enum kc_status status;
         KC_TRY(check_operands(count, err));
-        if (!count->adds) {
+        if (!count->adds && count->output != NULL) {
                 KC_TRY(output_check(count->output, count->settings->force, err));
                 KC_TRY(create_store(count, err));
         }
@@ -146,7 +165,7 @@ static enum kc_status open_all(struct count *count, struct kc_error *err)
         plan_memory(count);
         KC_TRY(open_reader(count, err));
         size_t nnames = kc_reader_names(count->reader, &names);
-        KC_TRY(output_check_inputs(count->output, names, nnames, err));
+        KC_TRY(check_names(count, names, nnames, err));
 out:
         return status;
 }
@@ -175,6 +194,12 @@ static struct kc_count_params engine_params(const struct count *count)
         };
 }
 
+static struct kc_run_sink sink_of(const struct count *count)
+{
+        return count->histogram != NULL ? kc_histogram_sink(count->histogram)
+                                        : kc_store_sink(count->writing.writer);
+}
+
 static enum kc_status count_on_device(void *ctx, struct kc_error *err)
 {
         struct count *count = ctx;
@@ -191,7 +216,7 @@ static enum kc_status count_on_device(void *ctx, struct kc_error *err)
                 .trace = s->gpu_trace,
         };
         const struct kc_batch_source source = kc_reader_source(count->reader);
-        const struct kc_run_sink sink = kc_store_sink(w->writer);
+        const struct kc_run_sink sink = sink_of(count);
         count->tried_device = true;
         return kc_gpu_count(&params, &gpu, &source, &sink, w->job, &count->totals, &w->gpu, err);
 }
@@ -216,7 +241,7 @@ static enum kc_status count_on_cpu(void *ctx, struct kc_error *err)
                 KC_TRY(begin_again(count, err));
         const struct kc_count_params params = engine_params(count);
         const struct kc_batch_source source = kc_reader_source(count->reader);
-        const struct kc_run_sink sink = kc_store_sink(w->writer);
+        const struct kc_run_sink sink = sink_of(count);
         KC_TRY(kc_cpu_count(&params, &source, &sink, w->job, &count->totals, err));
 out:
         return status;
@@ -244,7 +269,22 @@ static enum kc_status commit(struct count *count, struct kc_error *err)
                                           .nkmers = count->totals.nkmers,
                                           .nsaturated = count->totals.nsaturated };
         origin.nnames = kc_reader_names(count->reader, &origin.names);
-        return writing_commit(&count->writing, &origin, err);
+        enum kc_status status = writing_commit(&count->writing, &origin, err);
+        count->rows = count->writing.written.rows;
+        count->nrows = count->writing.written.nrows;
+        return status;
+}
+
+/* Take the rows, which the summary then describes in place of a file. */
+static enum kc_status take_rows(struct count *count, struct kc_error *err)
+{
+        struct kc_store_written *written = &count->writing.written;
+        enum kc_status status = kc_histogram_rows(count->histogram, &count->totals, &count->rows,
+                                                  &count->nrows, err);
+        written->info.k = count->k;
+        if (status == KC_OK && count->nrows > 0 && count->rows[0].count == 1)
+                written->nunique = count->rows[0].ndistinct;
+        return status;
 }
 
 static void report(const struct count *count)
@@ -261,6 +301,8 @@ static void report(const struct count *count)
                                    .counted = count->totals,
                                    .stored = w->written.info,
                                    .nunique = w->written.nunique,
+                                   .rows = count->rows,
+                                   .nrows = count->nrows,
                                    .wall_seconds = kc_clock_seconds() - w->call->start_seconds,
                                    .user_seconds = machine_user_seconds(),
                                    .system_seconds = machine_system_seconds(),
@@ -304,7 +346,7 @@ static enum kc_status count_all(struct count *count, struct kc_error *err)
                              s->common.quiet, err));
         KC_TRY(open_all(count, err));
         KC_TRY(count_somewhere(count, err));
-        KC_TRY(commit(count, err));
+        KC_TRY(count->histogram != NULL ? take_rows(count, err) : commit(count, err));
         warn_if_nothing(count);
         report(count);
 out:
@@ -315,23 +357,26 @@ static void close_count(struct count *count)
 {
         kc_store_abort(count->writing.writer);
         kc_reader_close(count->reader);
+        kc_histogram_free(count->histogram);
+        free(count->rows);
         free(count->tmp_dir);
         free(count->output);
 }
 
-static struct count begin(const struct invocation *call)
+/* The inputs are the operands from `first` on. */
+static struct count begin(const struct invocation *call, int first)
 {
         const struct count_settings *settings = call->settings;
         return (struct count){ .settings = settings,
-                               .writing = writing_of(call, &settings->common) };
+                               .writing = writing_of(call, &settings->common),
+                               .inputs = call->operands + first,
+                               .ninputs = (size_t)(call->noperands - first) };
 }
 
 enum kc_status counting_create(const struct invocation *call, struct kc_error *err)
 {
-        struct count count = begin(call);
+        struct count count = begin(call, 0);
         enum kc_status status;
-        count.inputs = call->operands;
-        count.ninputs = (size_t)call->noperands;
         KC_TRY(check_settings(count.settings, err));
         signals_install(count.writing.job);
         KC_TRY(count_all(&count, err));
@@ -342,11 +387,9 @@ out:
 
 enum kc_status counting_add(const struct invocation *call, struct kc_error *err)
 {
-        struct count count = begin(call);
+        struct count count = begin(call, 1);
         enum kc_status status;
         count.adds = true;
-        count.inputs = call->operands + 1;
-        count.ninputs = (size_t)call->noperands - 1;
         KC_TRY(check_settings(count.settings, err));
         count.output = strdup(call->operands[0]);
         if (count.output == NULL)
@@ -355,6 +398,23 @@ enum kc_status counting_add(const struct invocation *call, struct kc_error *err)
         KC_TRY(stores_append(&count.writing.writer, count.output, false, &count.k, &count.stranded,
                              err));
         KC_TRY(count_all(&count, err));
+out:
+        close_count(&count);
+        return status;
+}
+
+enum kc_status counting_histogram(const struct invocation *call, struct kc_histogram_row **rows,
+                                  size_t *nrows, struct kc_error *err)
+{
+        struct count count = begin(call, 0);
+        enum kc_status status;
+        KC_TRY(check_settings(count.settings, err));
+        KC_TRY(kc_histogram_new(&count.histogram, err));
+        signals_install(count.writing.job);
+        KC_TRY(count_all(&count, err));
+        *rows = count.rows;
+        *nrows = count.nrows;
+        count.rows = NULL; /* the caller's */
 out:
         close_count(&count);
         return status;

@@ -1,21 +1,25 @@
 /*
- * Counting reads, into a new .kc file or an existing one: what count and add have in common.
+ * Counting reads, into a new .kc file, an existing one, or a histogram: what count, add and hist have
+ * in common.
  */
 #ifndef APP_COUNTING_H
 #define APP_COUNTING_H
 
 #include "app/memory.h"
 #include "app/writing.h"
+#include "io/histogram.h"
 
 enum { COUNTING_MAX_QUALITY = 93 };
 
-/* Of both commands; a field is zero if the command has no such option. */
+/* The settings of these commands begin with them; a field is zero if the command has no such
+ * option. */
 struct count_settings {
         struct writing_settings common;
         uint64_t k, memory_nbytes, engine_memory_nbytes, min_count, max_count, min_quality,
                 gpu_memory_nbytes, gpu_batch_nkmers;
         const char *output, *tmp_dir, *device, *table, *gpu_trace;
         bool stranded, force, reader_only;
+        bool histogram; /* of count: in the summary as JSON */
 };
 
 /* count: the operands are reads; the output is settings->output, or named after the first of
@@ -25,12 +29,34 @@ enum kc_status counting_create(const struct invocation *call, struct kc_error *e
 /* add: the first operand is a .kc file, which determines k and stranded; the others are reads. */
 enum kc_status counting_add(const struct invocation *call, struct kc_error *err);
 
-/* ---- options of both ---- */
+/* hist: the operands are reads, and nothing is written. min_count and max_count are not applied.
+ *   rows  out, [*nrows] by ascending count, freed by the caller */
+enum kc_status counting_histogram(const struct invocation *call, struct kc_histogram_row **rows,
+                                  size_t *nrows, struct kc_error *err);
+
+/* ---- their options ---- */
 
 #define COUNTING_FIELD(member) offsetof(struct count_settings, member)
 
 /* clang-format off */
-#define COUNTING_OPTIONS \
+#define COUNTING_KMER(is_required, text) \
+        { .type = OPTION_NUMBER, \
+          .letter = 'k', \
+          .name = "kmer", \
+          .argument = "K", \
+          .min = 1, \
+          .max = KC_MAX_K, \
+          .offset = COUNTING_FIELD(k), \
+          .required = (is_required), \
+          .help = "Length of the k-mers, from 1 to 255. " text }
+#define COUNTING_STRANDED \
+        { .type = OPTION_FLAG, \
+          .name = "stranded", \
+          .offset = COUNTING_FIELD(stranded), \
+          .help = "Count k-mers as they stand. Default: a k-mer and its reverse complement are " \
+                  "one." }
+/* tmp_default: the default of --tmp, in words */
+#define COUNTING_OPTIONS(tmp_default) \
         OPTION_THREADS(COUNTING_FIELD(common.nthreads)), \
         OPTION_MEMORY(COUNTING_FIELD(memory_nbytes), \
           "Bound on the memory of the whole process, such as 8G, 1.5G or 500M (powers of 1024; at " \
@@ -49,7 +75,7 @@ enum kc_status counting_add(const struct invocation *call, struct kc_error *err)
           .name = "tmp", \
           .argument = "DIR", \
           .offset = COUNTING_FIELD(tmp_dir), \
-          .help = "Folder for spilled data. Default: the output's folder. The files have no names " \
+          .help = "Folder for spilled data. Default: " tmp_default ". The files have no names " \
                   "and are gone when the program ends. One is created at the start, so that " \
                   "an unusable folder is reported before anything is read." }, \
         OPTION_DEVICE(COUNTING_FIELD(device), \
@@ -76,8 +102,7 @@ enum kc_status counting_add(const struct invocation *call, struct kc_error *err)
           .preset = "0", \
           .offset = COUNTING_FIELD(min_quality), \
           .help = "A base with a Phred quality under Q breaks the k-mer (FASTQ and BAM; offset " \
-                  "33)." }, \
-        WRITING_OPTIONS(COUNTING_FIELD(common))
+                  "33)." }
 /* clang-format on */
 
 #endif

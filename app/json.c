@@ -103,3 +103,10 @@ void json_bool(struct json *json, const char *key, bool value)
         begin_member(json, key);
         text_out_puts(json->out, value ? "true" : "false");
 }
+
+void json_number_pair(struct json *json, uint64_t first, uint64_t second)
+{
+        begin_member(json, NULL);
+        text_out_printf(json->out, "[%llu, %llu]", (unsigned long long)first,
+                        (unsigned long long)second);
+}

@@ -8,11 +8,11 @@
 #include <string.h>
 
 /* getopt_long's codes for options: FIRST_CODE + index in the table, so that letters are free. */
-enum { MAX_OPTIONS = 64, FIRST_CODE = 256, CODE_HELP = 128, CODE_VERSION };
+enum { FIRST_CODE = 256, CODE_HELP = 128, CODE_VERSION };
 
 struct getopt_table {
-        struct option longs[MAX_OPTIONS + 3];
-        char shorts[2 * MAX_OPTIONS + 8];
+        struct option longs[OPTIONS_MAX + 3];
+        char shorts[2 * OPTIONS_MAX + 8];
 };
 
 static void make_getopt_table(const struct option_spec *specs, struct getopt_table *table)
@@ -35,19 +35,19 @@ static void make_getopt_table(const struct option_spec *specs, struct getopt_tab
         *p = '\0';
 }
 
-static const char *option_name(const struct option_spec *spec, char text[64])
+const char *option_name(const struct option_spec *spec, char text[OPTION_NAME_NBYTES])
 {
         if (spec->letter)
-                snprintf(text, 64, "-%c/--%s", spec->letter, spec->name);
+                snprintf(text, OPTION_NAME_NBYTES, "-%c/--%s", spec->letter, spec->name);
         else
-                snprintf(text, 64, "--%s", spec->name);
+                snprintf(text, OPTION_NAME_NBYTES, "--%s", spec->name);
         return text;
 }
 
 static enum kc_status set_size(const struct option_spec *spec, const char *text, uint64_t *value,
                                struct kc_error *err)
 {
-        char name[64], least[FORMATTED_NBYTES];
+        char name[OPTION_NAME_NBYTES], least[FORMATTED_NBYTES];
         if (!parse_size(text, value))
                 return kc_fail(err, KC_EUSAGE, "%s: '%s' is not a size such as 8G, 500M or 1.5G",
                                option_name(spec, name), text);
@@ -60,7 +60,7 @@ static enum kc_status set_size(const struct option_spec *spec, const char *text,
 static enum kc_status set_number(const struct option_spec *spec, const char *text, uint64_t *value,
                                  struct kc_error *err)
 {
-        char name[64];
+        char name[OPTION_NAME_NBYTES];
         if (parse_number(text, value) && *value >= spec->min && *value <= spec->max)
                 return KC_OK;
         return kc_fail(err, KC_EUSAGE, "%s: '%s' is not a whole number from %llu to %llu",
@@ -111,7 +111,7 @@ static int spec_index(const struct option_spec *specs, int code)
 static enum kc_status reject(const struct command *command, int code, char **argv,
                              struct kc_error *err)
 {
-        char name[64];
+        char name[OPTION_NAME_NBYTES];
         int i = optopt ? spec_index(command->options, optopt) : -1;
         if (code == ':' && i >= 0)
                 return kc_fail(err, KC_EUSAGE, "%s needs an argument: %s",
@@ -124,7 +124,7 @@ static enum kc_status reject(const struct command *command, int code, char **arg
         return kc_fail(err, KC_EUSAGE, "unknown or ambiguous option '%s'", argv[optind - 1]);
 }
 
-static enum kc_status parse_arguments(struct invocation *call, int argc, char **argv, bool *seen,
+static enum kc_status parse_arguments(struct invocation *call, int argc, char **argv,
                                       struct kc_error *err)
 {
         const struct option_spec *specs = call->command->options;
@@ -143,7 +143,7 @@ static enum kc_status parse_arguments(struct invocation *call, int argc, char **
                         call->wants_help |= code == 'h' || code == CODE_HELP;
                         call->wants_version |= code == 'V' || code == CODE_VERSION;
                 } else {
-                        seen[i] = true;
+                        call->given[i] = true;
                         KC_TRY(set_field(&specs[i], optarg, call->settings, err));
                 }
         }
@@ -153,18 +153,17 @@ out:
         return status;
 }
 
-static enum kc_status check_complete(const struct invocation *call, const bool *seen,
-                                     struct kc_error *err)
+static enum kc_status check_complete(const struct invocation *call, struct kc_error *err)
 {
         const struct command *command = call->command;
-        char name[64];
+        char name[OPTION_NAME_NBYTES];
         if (call->noperands < command->min_operands)
                 return kc_fail(err, KC_EUSAGE, "%s needs %s", command->name, command->operands);
         if (command->max_operands >= 0 && call->noperands > command->max_operands)
                 return kc_fail(err, KC_EUSAGE, "%s: one argument too many: '%s'", command->name,
                                call->operands[command->max_operands]);
         for (int i = 0; command->options[i].type != OPTION_END; i++)
-                if (command->options[i].required && !seen[i])
+                if (command->options[i].required && !call->given[i])
                         return kc_fail(err, KC_EUSAGE, "%s %s is required",
                                        option_name(&command->options[i], name),
                                        command->options[i].argument);
@@ -174,16 +173,15 @@ static enum kc_status check_complete(const struct invocation *call, const bool *
 enum kc_status invocation_parse(struct invocation *call, int argc, char **argv,
                                 struct kc_error *err)
 {
-        bool seen[MAX_OPTIONS] = { false };
         call->settings = calloc(1, call->command->settings_nbytes + 1);
         call->operands = calloc((size_t)argc + 1, sizeof *call->operands);
         if (call->settings == NULL || call->operands == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         enum kc_status status;
         KC_TRY(set_presets(call->command, call->settings, err));
-        KC_TRY(parse_arguments(call, argc, argv, seen, err));
+        KC_TRY(parse_arguments(call, argc, argv, err));
         if (!call->wants_help && !call->wants_version)
-                KC_TRY(check_complete(call, seen, err));
+                KC_TRY(check_complete(call, err));
 out:
         return status;
 }
@@ -193,6 +191,20 @@ void invocation_free(struct invocation *call)
         free(call->settings);
         free(call->operands);
         free(call->line);
+}
+
+const struct option_spec *invocation_other_option(const struct invocation *call,
+                                                  const char *const *names)
+{
+        const struct option_spec *specs = call->command->options;
+        for (int i = 0; specs[i].type != OPTION_END; i++) {
+                const char *const *name = names;
+                while (*name != NULL && strcmp(*name, specs[i].name) != 0)
+                        name++;
+                if (call->given[i] && *name == NULL)
+                        return &specs[i];
+        }
+        return NULL;
 }
 
 enum kc_status options_check_range(uint64_t min, uint64_t max, struct kc_error *err)

@@ -20,6 +20,8 @@ enum option_type {
         OPTION_TEXT,   /* const char * */
 };
 
+enum { OPTIONS_MAX = 64 }; /* of a command */
+
 struct option_spec {
         enum option_type type;
         char letter;          /* 0: long name only */
@@ -122,6 +124,7 @@ struct command {
 struct invocation {
         const struct command *command;
         void *settings;
+        bool given[OPTIONS_MAX]; /* the options that the user gave, as in the command's table */
         const char **operands;
         int noperands;
         bool wants_help, wants_version;
@@ -138,5 +141,14 @@ struct invocation {
 enum kc_status invocation_parse(struct invocation *call, int argc, char **argv,
                                 struct kc_error *err);
 void invocation_free(struct invocation *call);
+
+/* The first option that the user gave, in the order of the table, that is not one of these names,
+ * which end with NULL; NULL if there is none. */
+const struct option_spec *invocation_other_option(const struct invocation *call,
+                                                  const char *const *names);
+
+/* The option as messages name it: "-k/--kmer" or "--min". */
+enum { OPTION_NAME_NBYTES = 64 };
+const char *option_name(const struct option_spec *spec, char text[OPTION_NAME_NBYTES]);
 
 #endif

@@ -54,10 +54,13 @@ static void put_stages(struct text_out *out, const struct summary *s)
 {
         char device[16], peak[FORMATTED_NBYTES];
         const double *stage = s->counted.stage_seconds;
-        text_out_printf(out,
-                        "stages: read and partition %.2f s, count %.2f s, order and write "
-                        "%.2f s\n",
-                        stage[KC_STAGE_PARTITION], stage[KC_STAGE_COUNT], stage[KC_STAGE_ORDER]);
+        text_out_printf(out, "stages: read and partition %.2f s, count %.2f s",
+                        stage[KC_STAGE_PARTITION], stage[KC_STAGE_COUNT]);
+        if (s->output != NULL)
+                text_out_printf(out, ", order and write %.2f s", stage[KC_STAGE_ORDER]);
+        else if (stage[KC_STAGE_ORDER] > 0)
+                text_out_printf(out, ", order %.2f s", stage[KC_STAGE_ORDER]);
+        text_out_puts(out, "\n");
         if (s->device.cuda)
                 text_out_printf(out, "counted on %s, table %s, peak device memory %s\n",
                                 device_name(&s->device, device), s->device.table_name,
@@ -87,7 +90,7 @@ void summary_put_text(const void *summary, struct text_out *out)
         text_out_printf(out, "wall %.2f s, CPU %.2f s, peak memory %s, %.1f Mbases/s\n",
                         s->wall_seconds, s->user_seconds + s->system_seconds,
                         format_size(s->peak_nbytes, peak), mbases_per_second(s));
-        if (!s->reader_only)
+        if (!s->reader_only && s->output != NULL)
                 put_output(out, s);
 }
 
@@ -143,6 +146,14 @@ static void put_json_counted(struct json *json, const struct summary *s)
         json_number(json, "spilled_bytes", s->counted.spilled_nbytes);
 }
 
+static void put_json_histogram(struct json *json, const struct summary *s)
+{
+        json_begin(json, "histogram", '[');
+        for (size_t i = 0; i < s->nrows; i++)
+                json_number_pair(json, s->rows[i].count, s->rows[i].ndistinct);
+        json_end(json, ']');
+}
+
 static void put_json_seconds(struct json *json, const struct summary *s)
 {
         json_begin(json, "seconds", '{');
@@ -166,6 +177,8 @@ void summary_put_json(const void *summary, struct json *json)
         put_json_read(json, s);
         if (!s->reader_only)
                 put_json_counted(json, s);
+        if (s->rows != NULL)
+                put_json_histogram(json, s);
         put_json_seconds(json, s);
         json_number(json, "peak_memory_bytes", s->peak_nbytes);
         json_real(json, "mbases_per_second", mbases_per_second(s));

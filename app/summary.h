@@ -11,7 +11,7 @@
 
 struct summary {
         bool adds; /* a run was added to an existing output; stored describes all its runs */
-        const char *output;
+        const char *output; /* NULL if nothing was written; of stored, only k is valid then */
         const char *const *inputs; /* what this command read */
         size_t ninputs;
         int nthreads, min_quality;
@@ -23,6 +23,8 @@ struct summary {
         struct kc_reader_totals read;
         struct kc_count_totals counted;
         struct kc_store_info stored;
+        const struct kc_histogram_row *rows; /* [nrows] for the JSON; NULL: not wanted there */
+        size_t nrows;
         uint64_t nunique; /* k-mers seen once, including those dropped by --min */
         double wall_seconds, user_seconds, system_seconds;
         uint64_t peak_nbytes;

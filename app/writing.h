@@ -23,6 +23,8 @@ struct writing_settings {
 #define WRITING_OPTIONS(field) \
         OPTION_JSON((field) + offsetof(struct writing_settings, json), \
           "Print the summary as JSON on standard output as well."), \
+        MESSAGE_OPTIONS(field)
+#define MESSAGE_OPTIONS(field) \
         OPTION_QUIET((field) + offsetof(struct writing_settings, quiet)), \
         OPTION_NO_PROGRESS((field) + offsetof(struct writing_settings, no_progress))
 /* clang-format on */

@@ -1,7 +1,7 @@
 /*
  * Count the k-mers of one bin, for one key width.
  *
- *      records ──▶ equal super-k-mers folded ──▶ k-mers ──▶ table ──▶ pairs by prefix
+ *      records ──▶ equal super-k-mers folded ──▶ k-mers ──▶ table ──▶ pairs by prefix, or counts
  *
  * At usual coverage most super-k-mers of a bin occur many times. Equal ones are first folded in a
  * small table; each is then cut into k-mers once, with a weight. The k-mer table uses open
@@ -40,7 +40,7 @@ struct W(counter) {
         size_t nused;
         uint64_t nsaturated;
 
-        /* Pairs on their way to setup.pairs. */
+        /* Pairs on their way to setup.pairs; NULL if only counts are wanted. */
         struct W(item) *collected; /* [W(COLLECT_CAP) + 1] */
         size_t ncollected;
         uint8_t *staged; /* the same pairs, encoded as in the lists and sorted by list */
@@ -91,6 +91,19 @@ static void W(counter_free)(void *counter)
         free(c);
 }
 
+/* The buffers for pairs. */
+static enum kc_status W(pairs_new)(struct W(counter) *c, struct kc_error *err)
+{
+        const uint32_t nlists = c->setup.pairs->nlists;
+        c->staged_nbytes = (sizeof *c->keys + 5) * W(COLLECT_CAP) + (nlists + 1) * sizeof *c->keys;
+        c->collected = kc_huge_alloc(W(COLLECTED_NBYTES));
+        c->staged = kc_huge_alloc(c->staged_nbytes);
+        c->list_end = malloc((nlists + 1) * sizeof *c->list_end);
+        if (c->collected == NULL || c->staged == NULL || c->list_end == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        return KC_OK;
+}
+
 static enum kc_status W(counter_new)(void **counter, const struct kc_width_setup *setup,
                                      struct kc_error *err)
 {
@@ -102,18 +115,18 @@ static enum kc_status W(counter_new)(void **counter, const struct kc_width_setup
         c->top_mask = kc_kmer_top_mask(setup->k);
         c->folded = malloc(sizeof *c->folded * W(FOLD_CAP));
         c->fold_slot = calloc(FOLD_SLOTS, sizeof *c->fold_slot);
-        c->staged_nbytes = (sizeof *c->keys + 5) * W(COLLECT_CAP) +
-                           (setup->pairs->nlists + 1) * sizeof *c->keys;
-        c->collected = kc_huge_alloc(W(COLLECTED_NBYTES));
-        c->staged = kc_huge_alloc(c->staged_nbytes);
-        c->list_end = malloc((setup->pairs->nlists + 1) * sizeof *c->list_end);
-        if (c->folded == NULL || c->fold_slot == NULL || c->collected == NULL ||
-            c->staged == NULL || c->list_end == NULL)
+        if (c->folded == NULL || c->fold_slot == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
+        if (setup->counts == NULL) {
+                enum kc_status status = W(pairs_new)(c, err);
+                if (status != KC_OK)
+                        return status;
+        }
         /* While the table grows, the old one (half the size) exists as well. */
         size_t slot_nbytes = (sizeof *c->keys + sizeof *c->counts) * 3 / 2;
-        size_t buffers_nbytes = FOLD_NBYTES + FOLD_SLOTS * sizeof *c->fold_slot +
-                                W(COLLECTED_NBYTES) + c->staged_nbytes;
+        size_t buffers_nbytes = FOLD_NBYTES + FOLD_SLOTS * sizeof *c->fold_slot;
+        if (setup->counts == NULL)
+                buffers_nbytes += W(COLLECTED_NBYTES) + c->staged_nbytes;
         c->max_table_bits = LEAST_MAX_TABLE_BITS;
         while (c->max_table_bits < MAX_TABLE_BITS &&
                (slot_nbytes << (c->max_table_bits + 1)) + buffers_nbytes <= setup->scratch_nbytes)
@@ -499,9 +512,24 @@ static inline enum kc_status W(collect)(struct W(counter) *c, int worker, bool f
         return KC_OK;
 }
 
-static enum kc_status W(collect_pairs)(struct W(counter) *c, int worker,
-                                       struct kc_run_dropped *dropped, struct kc_error *err)
+/* Hand over the counts of the whole table, those of free slots as 0, and empty it. */
+static enum kc_status W(put_counts)(struct W(counter) *c, struct kc_error *err)
 {
+        const struct kc_run_sink *sink = c->setup.counts;
+        const struct kc_run_counts counts = { .counts = c->counts,
+                                              .n = (size_t)1 << c->table_bits };
+        enum kc_status status = sink->put_counts(sink->ctx, &counts, err);
+        memset(c->counts, 0, counts.n * sizeof *c->counts);
+        c->nused = 0;
+        return status;
+}
+
+/* Take what is wanted out of the table, and empty it. */
+static enum kc_status W(empty_table)(struct W(counter) *c, int worker,
+                                     struct kc_run_dropped *dropped, struct kc_error *err)
+{
+        if (c->setup.counts != NULL)
+                return W(put_counts)(c, err);
         if (kc_run_keeps_all(&c->setup.filter))
                 return W(collect)(c, worker, false, dropped, err);
         return W(collect)(c, worker, true, dropped, err);
@@ -560,7 +588,7 @@ static enum kc_status W(count)(void *counter, struct kc_list_reader *reader, uin
                 }
                 ndistinct += c->nused;
                 totals->nsaturated += c->nsaturated;
-                KC_TRY(W(collect_pairs)(c, worker, &totals->dropped, err));
+                KC_TRY(W(empty_table)(c, worker, &totals->dropped, err));
                 more = W(next_pass)(c);
         }
         totals->ndistinct += ndistinct;

@@ -5,6 +5,9 @@
  *      bins    ──▶ distinct k-mers with counts, filtered, in lists by prefix       count
  *      lists   ──▶ sorted parts of the run                                         order
  *
+ * A sink that wants only counts gets those of each bin as soon as it is counted; then there are no
+ * lists of pairs, and nothing to order.
+ *
  * Only the first and the last stage touch all data in memory; counting stays in cache.
  */
 #include "cpu/cpu_engine.h"
@@ -92,12 +95,19 @@ static uint32_t lists_that_fit(const struct cpu_engine *e, uint32_t most)
         return most;
 }
 
+static bool wants_pairs(const struct cpu_engine *e)
+{
+        return e->setup.counts == NULL;
+}
+
 /*
  * Bins may take all memory except an eighth, which is reserved for pairs. So a thread that stores a
  * pair always finds room, or has chunks of its own to spill, whatever other threads hold.
  */
 static size_t pairs_quota(const struct cpu_engine *e)
 {
+        if (!wants_pairs(e))
+                return 0;
         return e->nchunks / 8 / (size_t)e->params->nthreads;
 }
 
@@ -217,8 +227,10 @@ static enum kc_status count_bins(struct cpu_engine *e, int worker, void *counter
                 atomic_fetch_add(&e->pool, kc_lists_drop(&e->bins, worker, bin));
                 kc_job_advance(e->job, 1);
         }
-        KC_TRY(e->width->flush(counter, worker, err));
-        kc_lists_seal(&e->pairs, worker);
+        if (wants_pairs(e)) {
+                KC_TRY(e->width->flush(counter, worker, err));
+                kc_lists_seal(&e->pairs, worker);
+        }
         add_totals(e, &totals);
 out:
         return status;
@@ -256,24 +268,30 @@ static uint32_t pairs_lists(const struct cpu_engine *e)
         return lists_that_fit(e, n << more);
 }
 
-static enum kc_status count(struct cpu_engine *e, struct kc_error *err)
+static enum kc_status init_pairs(struct cpu_engine *e, struct kc_error *err)
 {
         const struct kc_count_params *p = e->params;
-        uint32_t nlists = pairs_lists(e);
-        begin_stage(e, KC_STAGE_COUNT, e->bins.nlists);
+        const uint32_t nlists = pairs_lists(e);
         size_t held = pairs_quota(e) * (size_t)p->nthreads;
         for (int i = 0; i < p->nthreads; i++)
                 held += e->bins.workers[i].nchunks;
         atomic_store(&e->pool, e->nchunks - held);
-        enum kc_status status = kc_lists_init(&e->pairs, nlists, p->nthreads, &e->arena,
-                                              pairs_quota(e), &e->pool, p->tmp_dir, err);
-        if (status == KC_OK)
-                status = order_bins(e, err);
-        if (status != KC_OK)
-                return status;
         e->setup.pairs = &e->pairs;
         e->setup.prefix_bits = __builtin_ctz(nlists);
-        return kc_parallel(p->nthreads, count_worker, on_failure, e, err);
+        return kc_lists_init(&e->pairs, nlists, p->nthreads, &e->arena, pairs_quota(e), &e->pool,
+                             p->tmp_dir, err);
+}
+
+static enum kc_status count(struct cpu_engine *e, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        begin_stage(e, KC_STAGE_COUNT, e->bins.nlists);
+        if (wants_pairs(e))
+                KC_TRY(init_pairs(e, err));
+        KC_TRY(order_bins(e, err));
+        KC_TRY(kc_parallel(e->params->nthreads, count_worker, on_failure, e, err));
+out:
+        return status;
 }
 
 /* ---- order ---- */
@@ -329,7 +347,8 @@ static enum kc_status run_stages(struct cpu_engine *e, struct kc_count_totals *t
 {
         enum kc_status (*const stages[KC_NSTAGES])(struct cpu_engine *,
                                                    struct kc_error *) = { partition, count, order };
-        for (int i = 0; i < KC_NSTAGES; i++) {
+        const int nstages = wants_pairs(e) ? KC_NSTAGES : KC_STAGE_ORDER;
+        for (int i = 0; i < nstages; i++) {
                 double start = kc_clock_seconds();
                 enum kc_status status = stages[i](e, err);
                 if (status != KC_OK)
@@ -379,7 +398,10 @@ enum kc_status kc_cpu_count(const struct kc_count_params *params,
                 .sink = sink,
                 .job = job,
                 .width = kc_width(kc_kmer_nwords(params->k)),
-                .setup = { .k = params->k, .stranded = params->stranded, .filter = sink->filter },
+                .setup = { .k = params->k,
+                           .stranded = params->stranded,
+                           .filter = sink->filter,
+                           .counts = sink->put_counts != NULL ? sink : NULL },
         };
         *totals = (struct kc_count_totals){ 0 };
         pthread_mutex_init(&e.lock, NULL);

@@ -9,10 +9,10 @@
 #include "kmer/run.h"
 
 /*
- * Count the k-mers of all batches of source and pass the sorted run to sink. Uses params->nthreads
- * threads, which all call source->next and sink->put. Its own memory stays within
- * params->memory_nbytes, except that it takes about 8 MiB per thread in any case; what does not fit
- * goes to nameless files in params->tmp_dir.
+ * Count the k-mers of all batches of source and pass the sorted run to sink, or its counts alone if
+ * sink->put_counts is set. Uses params->nthreads threads, which all call source->next and the sink.
+ * Its own memory stays within params->memory_nbytes, except that it takes about 8 MiB per thread in
+ * any case; what does not fit goes to nameless files in params->tmp_dir.
  *   job     cancel is honoured; stage, done and total are kept up to date, but the source updates
  *           done and total in KC_STAGE_PARTITION; may not be NULL
  *   totals  out, valid only on KC_OK

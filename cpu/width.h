@@ -15,7 +15,8 @@ struct kc_width_setup {
         int prefix_bits;       /* top bits of a k-mer that choose its list of pairs */
         size_t scratch_nbytes; /* memory that one thread may use */
         struct kc_run_filter filter;
-        struct kc_lists *pairs;
+        const struct kc_run_sink *counts; /* takes the counts of each bin; NULL: pairs are wanted */
+        struct kc_lists *pairs;           /* not used if only counts are wanted */
 };
 
 struct kc_counter_totals {
@@ -30,7 +31,8 @@ struct kc_width {
          *
          * Counting: a counter belongs to one thread. count() counts all k-mers of a bin and applies
          * the filter; it can, because no k-mer is in two bins. All pairs kept are in setup->pairs
-         * only after flush().
+         * only after flush(). If only counts are wanted, setup->counts has them after count(), and
+         * flush() is not called.
          */
         enum kc_status (*counter_new)(void **counter, const struct kc_width_setup *setup,
                                       struct kc_error *err);

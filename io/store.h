@@ -6,6 +6,7 @@
 #define KC_STORE_H
 
 #include "base/new_file.h"
+#include "io/histogram.h"
 #include "kmer/engine.h"
 #include "kmer/join.h"
 #include "kmer/kmer.h"
@@ -26,6 +27,7 @@ struct kc_store_options {
         kc_name_guard *guard; /* see base/new_file.h; may be NULL */
         uint32_t min_count;   /* the sink's filter: k-mers with lower counts are dropped */
         uint32_t max_count;   /* those with higher counts, too; 0: no upper bound */
+        bool wants_rows;      /* the caller wants kc_store_written to have the histogram */
 };
 
 /* What is known about the input after counting; goes into the footer. */
@@ -132,7 +134,14 @@ struct kc_store_written {
         struct kc_store_info info; /* as of the file once it is opened again, but without names */
         uint64_t nunique;          /* k-mers with count 1 in the last run, including those that the
                                       filter dropped */
+        /* The histogram of the last run, [nrows] by ascending count, freed by the caller; NULL
+         * unless the writer's options ask for it. */
+        struct kc_histogram_row *rows;
+        size_t nrows;
 };
+
+/* Whether path is a regular file that can be read and begins like a .kc file. */
+bool kc_store_recognizes(const char *path);
 
 /*
  * Open a .kc file, to be freed with kc_store_close (NULL is fine there): header, footer and top
@@ -165,9 +174,6 @@ enum kc_status kc_store_check_writable(const struct kc_store *store, struct kc_e
  * merged. KC_ECORRUPT, KC_EIO, KC_ENOMEM.
  *   rows  out, [*nrows], freed by the caller
  */
-struct kc_histogram_row {
-        uint64_t count, ndistinct;
-};
 enum kc_status kc_store_histogram(struct kc_store *store, int nthreads,
                                   struct kc_histogram_row **rows, size_t *nrows,
                                   struct kc_error *err);

@@ -103,6 +103,17 @@ struct kc_run_blocks {
 };
 
 /*
+ * Counts without their k-mers, for a sink that wants nothing else. A count is final: no other call
+ * has a count of the same k-mer.
+ */
+struct kc_run_counts {
+        const uint32_t *counts; /* [n] in any order; 0 stands for no k-mer */
+        size_t n;
+        const uint64_t *rows; /* [KC_RUN_NROWS] number of further k-mers with each count below
+                                 KC_RUN_NROWS; rows[0] is ignored. NULL if there are none */
+};
+
+/*
  * Where a run goes. The engine filters, whichever form it uses: only pairs that `filter` keeps are
  * handed over, and the calls together say what was dropped on the way. So an engine that encodes
  * blocks on a device and one that hands over pairs do the same, and the sink only checks. The
@@ -120,6 +131,11 @@ struct kc_run_sink {
         /* Instead of put for a whole run: parts that the engine has encoded. NULL if the sink takes
          * only pairs. */
         enum kc_status (*put_blocks)(void *ctx, const struct kc_run_blocks *blocks,
+                                     struct kc_error *err);
+        /* Instead of put for a whole run: counts alone, in any order, by several threads at once.
+         * Such a sink keeps all pairs; it also has put, for engines that order the run in any case.
+         * NULL if the sink needs the k-mers. */
+        enum kc_status (*put_counts)(void *ctx, const struct kc_run_counts *counts,
                                      struct kc_error *err);
         /* Announces that the run will have about npairs pairs, so that the sink can prepare. Called
          * before the first part, by one thread at a time. NULL if the sink does not need it. */

@@ -85,12 +85,17 @@ out:
 
 /* ---- the header ---- */
 
+bool kc_header_is_ours(const struct kc_store_header *header)
+{
+        return memcmp(header->magic, KC_STORE_MAGIC, sizeof header->magic) == 0;
+}
+
 enum kc_status kc_header_check(const struct kc_store_header *header, const char *path,
                                struct kc_error *err)
 {
-        if (memcmp(header->magic, KC_STORE_MAGIC, sizeof header->magic) != 0)
-                return kc_fail(err, KC_ECORRUPT, "%s is not a .kc file: it does not begin like one",
-                               path);
+        if (!kc_header_is_ours(header))
+                return kc_fail_remedy(err, KC_ECORRUPT, KC_REMEDY_COUNT,
+                                      "%s is not a .kc file: it does not begin like one", path);
         if (header->version != KC_STORE_VERSION)
                 return kc_fail(err, KC_ECORRUPT,
                                "%s has version %u of the .kc format; this program reads version %d",

@@ -64,6 +64,9 @@ struct kc_file_shape {
         int key_nwords;
 };
 
+/* Whether it begins like the header of a .kc file. */
+bool kc_header_is_ours(const struct kc_store_header *header);
+
 /* Check all of a header but its footer references. KC_ECORRUPT. */
 enum kc_status kc_header_check(const struct kc_store_header *header, const char *path,
                                struct kc_error *err);

@@ -24,8 +24,8 @@ static enum kc_status open_file(struct kc_store *store, const char *path, struct
         if (store->fd < 0 || fstat(store->fd, &st) != 0)
                 return kc_fail(err, KC_EIO, "cannot open %s: %s", path, strerror(errno));
         if (!S_ISREG(st.st_mode))
-                return kc_fail(err, KC_ECORRUPT, "%s is not a .kc file: it is not a regular file",
-                               path);
+                return kc_fail_remedy(err, KC_ECORRUPT, KC_REMEDY_COUNT,
+                                      "%s is not a .kc file: it is not a regular file", path);
         store->nbytes = (uint64_t)st.st_size;
         return KC_OK;
 }
@@ -141,6 +141,19 @@ static enum kc_status open_store(struct kc_store **store, const char *path,
 out:
         kc_store_close(s);
         return status;
+}
+
+bool kc_store_recognizes(const char *path)
+{
+        struct kc_store store = { .fd = -1 };
+        struct kc_store_header header;
+        const bool found = open_file(&store, path, NULL) == KC_OK &&
+                           read_header(&store, &header, NULL) == KC_OK &&
+                           kc_header_is_ours(&header);
+        if (store.fd >= 0)
+                close(store.fd);
+        free(store.path);
+        return found;
 }
 
 enum kc_status kc_store_open(struct kc_store **store, const char *path, struct kc_error *err)

@@ -111,6 +111,29 @@ void kc_rows_totals(const struct kc_histogram_row *rows, size_t nrows, uint64_t 
         }
 }
 
+enum kc_status kc_check_ndistinct(const char *name, uint64_t ndistinct, uint64_t ntallied,
+                                  struct kc_error *err)
+{
+        if (ndistinct == ntallied)
+                return KC_OK;
+        return kc_fail(err, KC_ECORRUPT,
+                       "the counts for %s do not add up: %llu k-mers, but a sum of %llu; nothing "
+                       "was written; please report this",
+                       name, (unsigned long long)ndistinct, (unsigned long long)ntallied);
+}
+
+enum kc_status kc_check_sum(const char *name, uint64_t nkept, uint64_t ndropped,
+                            uint64_t nsaturated, uint64_t nkmers, struct kc_error *err)
+{
+        if (nkept + ndropped + nsaturated == nkmers)
+                return KC_OK;
+        return kc_fail(err, KC_ECORRUPT,
+                       "the counts for %s do not add up: %llu kept + %llu dropped + %llu saturated "
+                       "is not %llu k-mers; nothing was written; please report this",
+                       name, (unsigned long long)nkept, (unsigned long long)ndropped,
+                       (unsigned long long)nsaturated, (unsigned long long)nkmers);
+}
+
 void kc_tally_free(struct kc_tally *tally)
 {
         free(tally->big);

@@ -4,7 +4,7 @@
 #ifndef KC_IO_STORE_TALLY_H
 #define KC_IO_STORE_TALLY_H
 
-#include "io/store.h"
+#include "io/histogram.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -39,6 +39,15 @@ enum kc_status kc_tally_rows(const struct kc_tally *tally, struct kc_histogram_r
 /* Number of k-mers, and sum of their counts, in the rows. */
 void kc_rows_totals(const struct kc_histogram_row *rows, size_t nrows, uint64_t *ndistinct,
                     uint64_t *sum);
+
+/* KC_ECORRUPT unless the rows of a run have all of its k-mers. name: of the output, for the
+ * message. */
+enum kc_status kc_check_ndistinct(const char *name, uint64_t ndistinct, uint64_t ntallied,
+                                  struct kc_error *err);
+
+/* KC_ECORRUPT unless nkept + ndropped + nsaturated = nkmers. */
+enum kc_status kc_check_sum(const char *name, uint64_t nkept, uint64_t ndropped,
+                            uint64_t nsaturated, uint64_t nkmers, struct kc_error *err);
 
 void kc_tally_free(struct kc_tally *tally);
 

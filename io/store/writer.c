@@ -90,33 +90,6 @@ out:
         return status;
 }
 
-/* An engine that encodes blocks also says what is in them, so the two may differ. */
-static enum kc_status check_ndistinct(const struct kc_store_writer *w,
-                                      const struct kc_run_record *r, uint64_t ntallied,
-                                      struct kc_error *err)
-{
-        if (r->ndistinct == ntallied)
-                return KC_OK;
-        return kc_fail(err, KC_ECORRUPT,
-                       "the counts for %s do not add up: %llu k-mers, but a sum of %llu; nothing "
-                       "was written; please report this",
-                       w->output.path, (unsigned long long)r->ndistinct,
-                       (unsigned long long)ntallied);
-}
-
-static enum kc_status check_identity(const struct kc_store_writer *w, const struct kc_run_record *r,
-                                     struct kc_error *err)
-{
-        if (r->sum + r->ndropped_kmers + r->nsaturated == r->nkmers)
-                return KC_OK;
-        return kc_fail(err, KC_ECORRUPT,
-                       "the counts for %s do not add up: %llu kept + %llu dropped + %llu saturated "
-                       "is not %llu k-mers; nothing was written; please report this",
-                       w->output.path, (unsigned long long)r->sum,
-                       (unsigned long long)r->ndropped_kmers, (unsigned long long)r->nsaturated,
-                       (unsigned long long)r->nkmers);
-}
-
 static enum kc_status append_record(struct kc_store_writer *w, struct kc_run_record *record,
                                     const struct kc_store_origin *origin, struct kc_error *err)
 {
@@ -134,8 +107,10 @@ static enum kc_status append_record(struct kc_store_writer *w, struct kc_run_rec
         KC_TRY(kc_tally_rows(total, &rows, &nrows, err));
         w->nunique = dropped.nunique + (nrows > 0 && rows[0].count == 1 ? rows[0].ndistinct : 0);
         kc_rows_totals(rows, nrows, &ndistinct, &record->sum);
-        KC_TRY(check_ndistinct(w, record, ndistinct, err));
-        KC_TRY(check_identity(w, record, err));
+        /* An engine that encodes blocks also says what is in them, so the two may differ. */
+        KC_TRY(kc_check_ndistinct(w->output.path, record->ndistinct, ndistinct, err));
+        KC_TRY(kc_check_sum(w->output.path, record->sum, record->ndropped_kmers, record->nsaturated,
+                            record->nkmers, err));
         struct kc_run_parts parts = { .rows = rows,
                                       .nrows = nrows,
                                       .page_firsts = &w->index.page_firsts,
@@ -143,6 +118,12 @@ static enum kc_status append_record(struct kc_store_writer *w, struct kc_run_rec
                                       .names = origin->names,
                                       .nnames = origin->nnames };
         KC_TRY(kc_footer_append_run(&w->records, record, &parts, err));
+        if (w->options.wants_rows) {
+                free(w->rows);
+                w->rows = rows;
+                w->nrows = nrows;
+                rows = NULL;
+        }
 out:
         kc_tally_free(total);
         free(total);
@@ -219,6 +200,7 @@ static void free_writer(struct kc_store_writer *w)
         kc_index_free(&w->index);
         free(w->records.data);
         free(w->kinds.data);
+        free(w->rows);
         free(w);
 }
 
@@ -459,8 +441,12 @@ enum kc_status kc_store_commit(struct kc_store_writer *w, const struct kc_store_
         KC_TRY(kc_store_end_run(w, origin, err));
         KC_TRY(store_ends(w, &file, err));
         KC_TRY(kc_output_commit(&w->output, err));
-        if (written != NULL)
+        if (written != NULL) {
+                file.rows = w->rows;
+                file.nrows = w->nrows;
+                w->rows = NULL; /* the caller's */
                 *written = file;
+        }
 out:
         free_writer(w);
         return status;

@@ -69,6 +69,8 @@ struct kc_store_writer {
 
         struct kc_words records, kinds; /* of the footer; one kind per run */
         uint64_t nunique;               /* of the run that ended last, before its filter */
+        struct kc_histogram_row *rows;  /* its histogram, if options.wants_rows */
+        size_t nrows;
 };
 
 /* Before the first pairs of a run: set its kind and bounds in place of the writer's. Sinks that

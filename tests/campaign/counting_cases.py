@@ -6,7 +6,7 @@ import containers
 import inputs
 import options
 import reference
-from tools import Failure, same_file
+from tools import Failure, same_file, same_text
 
 LARGE = 500000  # k-mers
 
@@ -62,6 +62,12 @@ class Inputs:
         return summary
 
 
+    def hist(self, folder, counting, engine):
+        names, how = self.arguments(folder)
+        return self.case.kcount("hist", *names, *counting.options(), *engine, "--quiet",
+                                cwd=self.case.folder / folder, **how).out
+
+
 def check_summary(summary, reads, truth, wanted_lines, what):
     distinct = truth.lines.count(b"\n")
     wanted = {"reads": len(reads), "bases": inputs.nbases(reads), "kmers": truth.nkmers,
@@ -102,3 +108,7 @@ def count_case(case):
         case.add("kmers", truth.nkmers)
     if rng.random() < 0.2:
         reference.peers(case, truth, counting)
+    if rng.random() < 0.5:
+        engine = options.engine(rng, case.setting, counting.k)
+        same_text(files.hist("in", counting, engine), case.kcount("hist", "first.kc").out,
+                  f"hist of the reads: {engine}")

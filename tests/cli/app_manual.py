@@ -43,9 +43,11 @@ def test_contract():
     """The options that other programs rely on."""
     s = Session()
     for command, options in {
-            "count": "kmer output threads memory tmp device table gpu-memory stranded min max min-quality json quiet "
-                     "no-progress force",
-            "dump": "fasta min max output threads", "hist": "max-count genomescope threads", "query": "file",
+            "count": "kmer output threads memory tmp device table gpu-memory stranded min max min-quality json histogram "
+                     "quiet no-progress force",
+            "hist": "max-count genomescope min max kmer stranded threads memory tmp device table "
+                    "gpu-memory min-quality quiet no-progress",
+            "dump": "fasta min max output threads", "query": "file",
             "range": "count", "info": "json devices", "check": "json",
             "add": "threads memory tmp device table gpu-memory min-quality json quiet no-progress",
             "remove": "file threads json quiet no-progress", "compact": "min max threads json quiet no-progress",

@@ -199,9 +199,13 @@ def packed(s):
     s.write("human.bam", (SOURCE / "data" / "human.bam").read_bytes())
 
 
-def many(s):
+def many(s, nbases=200000):
     rng = random.Random(7)
-    s.write("many.fa", ">x\n" + "".join(rng.choices("ACGT", k=200000)) + "\n")
+    s.write("many.fa", ">x\n" + "".join(rng.choices("ACGT", k=nbases)) + "\n")
+
+
+def more(s):
+    many(s, 600000)
 
 
 CASES = [
@@ -223,6 +227,10 @@ CASES = [
     Case("dump -o over a file", dumped, ("dump", "db.kc", "-o", "db.txt"), "db.txt"),
     Case("dump", three_runs, ("dump", "db.kc"), None),
     Case("hist", three_runs, ("hist", "db.kc"), None),
+    Case("hist of reads", packed,
+         ("hist", "a.fa.gz", "human.bam", "@list.txt", "-k", 21, *QUIET), None),
+    Case("hist of reads with little memory", more,
+         ("hist", "many.fa", "-k", 31, "--engine-memory", "1M", *QUIET), None, most=20),
     Case("query -f", three_runs, ("query", "db.kc", "-f", "c.fa"), None, most=20),
     Case("check", three_runs, ("check", "db.kc", "-t", 1), None),
 ]

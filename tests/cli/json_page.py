@@ -12,7 +12,7 @@ from tools import Failure, main
 
 PAGE = (SOURCE / "docs/json.md").read_text()
 TYPES = {"string": str, "integer": int, "real": float, "boolean": bool, "object": dict,
-         "array of strings": list}
+         "array of strings": list, "array of arrays": list}
 # Printed only with a device; without one, test_source still checks that the source names them.
 DEVICE_ABSENT = ("counted on the CPU", "merged on the CPU")
 
@@ -69,12 +69,14 @@ def counted():
 
 def test_counting():
     s = Session()
-    check_printed("count and add", printed(s, "a.fq", "-k", 3))
-    check_printed("count and add", printed(s, "add", "a.kc", "a.fq"))
+    plain = "no `--histogram`"
+    check_printed("count and add", printed(s, "a.fq", "-k", 3), [plain])
+    check_printed("count and add", printed(s, "add", "a.kc", "a.fq"), [plain])
     check_printed("count and add", printed(s, "a.fq", "-k", 3, "--reader-only"),
-                  ["`--reader-only`", *DEVICE_ABSENT])
+                  ["`--reader-only`", plain, *DEVICE_ABSENT])
     check_printed("count and add", printed(s, "a.fq", "-k", 3, "-o", "b.kc", "--device", "cpu"),
-                  DEVICE_ABSENT)
+                  [plain, *DEVICE_ABSENT])
+    check_printed("count and add", printed(s, "a.fq", "-k", 3, "-o", "c.kc", "--histogram"))
 
 
 def test_files():

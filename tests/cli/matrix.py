@@ -1,8 +1,8 @@
 """
 Random reads with every k and strand mode, and with varying threads, memory bounds and formats:
-kcount dumps what the naive counter counts, and the .kc file is byte for byte the same for all
-threads, memory bounds and formats. With DEVICE cuda, each file of the CUDA engine is byte for byte
-that of the CPU engine.
+kcount dumps what the naive counter counts, the .kc file is byte for byte the same for all threads,
+memory bounds and formats, and hist of the reads prints what hist of the file prints. With DEVICE
+cuda, each file of the CUDA engine is byte for byte that of the CPU engine.
 
     matrix.py KCOUNT NAIVE SIMULATE TEST [DEVICE]
         TEST: SHARD/SHARDS, chunks, spill, quality, inputs, skew
@@ -74,14 +74,19 @@ def gpu_options(rng, table):
     return options
 
 
-def count(folder, output, k, stranded, *options, inputs=("reads",), threads=2, memory=0, stdin=None,
-          device=DEVICE, rng=random.Random(31), table=None):
-    command = [KCOUNT, "count", *inputs, "-k", k, "-o", output, "-t", threads, "--json", "--force",
-               "--device", device, *(["--stranded"] if stranded else []), *options]
+def counting(tmp, k, stranded, threads=2, memory=0, device=DEVICE, rng=random.Random(31), table=None):
+    """The options that count and hist share."""
+    options = ["-k", k, "-t", threads, "--device", device, *(["--stranded"] if stranded else [])]
     if device != "cpu":
-        command += gpu_options(rng, table)
+        options += gpu_options(rng, table)
     if memory:
-        command += ["--engine-memory", f"{memory}M", "--tmp", output.parent]
+        options += ["--engine-memory", f"{memory}M", "--tmp", tmp]
+    return options
+
+
+def count(folder, output, k, stranded, *options, inputs=("reads",), stdin=None, device=DEVICE, **how):
+    command = [KCOUNT, "count", *inputs, "-o", output, "--json", "--force", *options,
+               *counting(output.parent, k, stranded, device=device, **how)]
     counted = json.loads(run(*command, cwd=folder, stdin=stdin))
     if not counted["device"].startswith(device):
         raise Failure(f"counted on {counted['device']}, not {device}")
@@ -92,8 +97,15 @@ def dump(path):
     return run(KCOUNT, "dump", path)
 
 
+def check_hist(folder, stored, k, stranded, what, **how):
+    """Compare the histogram of the reads with that of their .kc file."""
+    rows = run(KCOUNT, "hist", "reads", "--quiet", *counting(stored.parent, k, stranded, **how),
+               cwd=folder)
+    same_text(rows, run(KCOUNT, "hist", stored), f"{what} hist {how}")
+
+
 def check_case(folder, formats, k, stranded, rng):
-    """Compare one k and strand mode with the oracle, and five random ways of counting with that."""
+    """Compare one k and strand mode with the oracle, and random ways of counting with that."""
     plain, what = folder / "in" / "fastq", f"k={k} stranded={stranded}"
     first, other = folder / "first.kc", folder / "other.kc"
     count(plain, first, k, stranded, device="cpu")
@@ -104,6 +116,8 @@ def check_case(folder, formats, k, stranded, rng):
         memory = threads * rng.choice(MEMORY)
         count(folder / "in" / form, other, k, stranded, threads=threads, memory=memory, rng=rng)
         same_file(other, first, f"{what} {form} -t {threads} memory {memory}")
+    check_hist(folder / "in" / form, first, k, stranded, f"{what} {form}", threads=threads,
+               memory=memory, rng=rng)
 
 
 def matrix(shard, nshards):
@@ -159,6 +173,7 @@ def spill():
             for threads, memory in ((1, 4), (2, 8), (5, 40)):
                 totals = count(folder, other, k, stranded, threads=threads, memory=memory)
                 same_file(other, first, f"spill k={k} -t {threads} memory {memory}")
+                check_hist(folder, first, k, stranded, "spill", threads=threads, memory=memory)
                 if DEVICE == "cpu" and k > 12 and threads < 5 and totals["spilled_bytes"] == 0:
                     raise Failure(f"spill k={k} -t {threads} memory {memory}: nothing was spilled")
 
@@ -227,6 +242,7 @@ def skew():
                 count(folder, folder / "first.kc", k, stranded, device="cpu")
                 wanted = naive(folder / "reads", k, stranded)
                 same_text(dump(folder / "first.kc"), wanted, f"{name} k={k}")
+                check_hist(folder, folder / "first.kc", k, stranded, f"{name} k={k}")
                 if DEVICE != "cpu":
                     compare_engines(folder, k, stranded, name)
 

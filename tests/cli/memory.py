@@ -85,6 +85,11 @@ def test_count(folder):
         if output.read_bytes() != outputs[0].read_bytes():
             raise Failure(f"{output} is not {outputs[0]}")
     run(KCOUNT, "check", outputs[0])
+    with open(folder / "hist", "wb") as rows:
+        bounded("256M", "hist", reads, "-k", "31", "-m", "256M", "-t", "16", "--tmp", folder,
+                "--device", "cpu", stdout=rows)
+    if (folder / "hist").read_bytes() != run(KCOUNT, "hist", outputs[0]):
+        raise Failure("hist of the reads is not hist of their .kc file")
     count(folder, "256M", 2, reads, "min.kc", "--min", "2")
     with open(folder / "small.fq.gz", "wb") as packed:
         subprocess.run(["gzip", "-1", "-c", small], stdout=packed, check=True)

@@ -120,17 +120,24 @@ static void compare(const struct run *run, char **kmers, size_t n, int k)
         pairs_free(&all);
 }
 
-static enum kc_status count(struct reads *reads, const struct kc_count_params *params,
-                            struct run *run, struct kc_count_totals *totals, struct kc_error *err)
+static enum kc_status count_into(struct reads *reads, const struct kc_count_params *params,
+                                 const struct kc_run_sink *sink, struct kc_count_totals *totals,
+                                 struct kc_error *err)
 {
         struct kc_job job = { 0 };
         struct kc_batch_source source = { reads, next_batch };
-        struct kc_run_sink sink = run_sink(run);
         reads->k = params->k;
         reads->nworkers = params->nthreads;
         atomic_store(&reads->next, 0);
+        return kc_cpu_count(params, &source, sink, &job, totals, err);
+}
+
+static enum kc_status count(struct reads *reads, const struct kc_count_params *params,
+                            struct run *run, struct kc_count_totals *totals, struct kc_error *err)
+{
+        struct kc_run_sink sink = run_sink(run);
         run->nwords = kc_kmer_nwords(params->k);
-        return kc_cpu_count(params, &source, &sink, &job, totals, err);
+        return count_into(reads, params, &sink, totals, err);
 }
 
 static void check(struct reads *reads, int k, bool stranded, int nthreads, uint64_t memory)
@@ -565,6 +572,156 @@ static void filter_is_applied(void **state)
                 }
 }
 
+/* ---- counts alone ---- */
+
+/* A sink that keeps counts, as many as the reads can have; it is given nothing else. */
+struct counts {
+        uint32_t *counts;
+        size_t n, cap;
+        atomic_flag lock;
+        atomic_int ncanceled, ncalls;
+        int fail_at; /* number of the call that fails; -1: none */
+};
+
+static enum kc_status keep_counts(void *ctx, const struct kc_run_counts *in, struct kc_error *err)
+{
+        struct counts *to = ctx;
+        assert_null(in->rows);
+        if (atomic_fetch_add(&to->ncalls, 1) == to->fail_at)
+                return kc_fail(err, KC_EIO, "the sink is full");
+        while (atomic_flag_test_and_set(&to->lock))
+                ;
+        for (size_t i = 0; i < in->n; i++)
+                if (in->counts[i] != 0) {
+                        assert_true(to->n < to->cap);
+                        to->counts[to->n++] = in->counts[i];
+                }
+        atomic_flag_clear(&to->lock);
+        return KC_OK;
+}
+
+static enum kc_status refuse_pairs(void *ctx, const struct kc_run_pairs *pairs,
+                                   struct kc_error *err)
+{
+        (void)ctx;
+        (void)pairs;
+        (void)err;
+        fail_msg("pairs are put although only counts are wanted");
+        return KC_EUSAGE;
+}
+
+static void cancel_counts(void *ctx)
+{
+        struct counts *counts = ctx;
+        atomic_fetch_add(&counts->ncanceled, 1);
+}
+
+static struct kc_run_sink counts_sink(struct counts *counts)
+{
+        return (struct kc_run_sink){ .ctx = counts,
+                                     .filter = { 1, UINT32_MAX },
+                                     .put = refuse_pairs,
+                                     .put_counts = keep_counts,
+                                     .cancel = cancel_counts };
+}
+
+static int by_count(const void *a, const void *b)
+{
+        uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+        return (x > y) - (x < y);
+}
+
+/* The counts of sorted k-mers, ascending; the k-mers are freed. Returns how many there are. */
+static size_t sorted_counts(char **kmers, size_t n, uint32_t *counts)
+{
+        size_t ndistinct = 0;
+        for (size_t first = 0, at = 0; first < n; first = at) {
+                while (at < n && strcmp(kmers[at], kmers[first]) == 0)
+                        at++;
+                counts[ndistinct++] = (uint32_t)(at - first);
+        }
+        for (size_t i = 0; i < n; i++)
+                free(kmers[i]);
+        free(kmers);
+        qsort(counts, ndistinct, sizeof *counts, by_count);
+        return ndistinct;
+}
+
+/* Returns the bytes spilled. */
+static uint64_t check_counts(struct reads *reads, const struct kc_count_params *params)
+{
+        struct kc_count_totals totals;
+        struct kc_error err = { 0 };
+        char **kmers;
+        reads->k = params->k;
+        size_t n = all_kmers(reads, params->stranded, &kmers);
+        uint32_t *wanted = malloc((n + 1) * sizeof *wanted);
+        size_t ndistinct = sorted_counts(kmers, n, wanted);
+        struct counts got = { .counts = malloc((n + 1) * sizeof *got.counts),
+                              .cap = n,
+                              .fail_at = -1 };
+        const struct kc_run_sink sink = counts_sink(&got);
+        assert_int_equal(count_into(reads, params, &sink, &totals, &err), KC_OK);
+        qsort(got.counts, got.n, sizeof *got.counts, by_count);
+        assert_int_equal(got.n, ndistinct);
+        assert_memory_equal(got.counts, wanted, ndistinct * sizeof *wanted);
+        assert_int_equal(totals.nkmers, n);
+        assert_int_equal(totals.ndistinct, ndistinct);
+        assert_int_equal(totals.nsaturated, 0);
+        assert_true(totals.stage_seconds[KC_STAGE_ORDER] == 0);
+        free(wanted);
+        free(got.counts);
+        return totals.spilled_nbytes;
+}
+
+/* All widths, skewed reads; with 1 MiB, the bins of the larger genome take several passes. */
+static void counts_alone_agree_with_sorting(void **state)
+{
+        (void)state;
+        static const int all_k[] = { 1,  2,  8,   16,  31,  32,  33,  64,
+                                     65, 96, 127, 129, 160, 191, 224, 255 };
+        struct reads reads = { .n = 0, .fail_at = -1 }, more = { .n = 0, .fail_at = -1 };
+        sequenced(&reads, 2000, 60, 300);
+        awkward(&reads);
+        sequenced(&more, 150000, 2500, 200);
+        struct kc_count_params params = { .tmp_dir = "/tmp" };
+        for (size_t i = 0; i < sizeof all_k / sizeof *all_k; i++) {
+                params.k = all_k[i];
+                params.stranded = i % 2;
+                params.nthreads = 1 + (int)i % 3;
+                params.memory_nbytes = i % 2 ? 64 << 20 : 1 << 20;
+                check_counts(&reads, &params);
+        }
+        params.memory_nbytes = 1 << 20;
+        for (params.k = 21; params.k <= 101; params.k += 40)
+                assert_true(check_counts(&more, &params) > 0);
+        free_reads(&reads);
+        free_reads(&more);
+        reads.n = 0;
+        check_counts(&reads, &params);
+}
+
+static void failures_of_a_sink_of_counts_come_back(void **state)
+{
+        (void)state;
+        struct reads reads = { .n = 0, .fail_at = -1 };
+        struct kc_count_params params = {
+                .k = 21, .nthreads = 3, .memory_nbytes = 8 << 20, .tmp_dir = "/tmp"
+        };
+        sequenced(&reads, 5000, 200, 150);
+        for (int fail_at = 0; fail_at <= 8; fail_at += 4) {
+                uint32_t kept[200 * 150];
+                struct counts counts = { .counts = kept, .cap = 200 * 150, .fail_at = fail_at };
+                const struct kc_run_sink sink = counts_sink(&counts);
+                struct kc_count_totals totals;
+                struct kc_error err = { 0 };
+                assert_int_equal(count_into(&reads, &params, &sink, &totals, &err), KC_EIO);
+                assert_string_equal(err.message, "the sink is full");
+                assert_int_equal(counts.ncanceled, 1);
+        }
+        free_reads(&reads);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -578,6 +735,8 @@ int main(void)
                 cmocka_unit_test(both_strands_share_bins),
                 cmocka_unit_test(crowded_kmers_are_sorted_in_little_memory),
                 cmocka_unit_test(filter_is_applied),
+                cmocka_unit_test(counts_alone_agree_with_sorting),
+                cmocka_unit_test(failures_of_a_sink_of_counts_come_back),
         };
         cmocka_set_test_filter(getenv("KC_TEST"));
         return cmocka_run_group_tests(tests, NULL, NULL);

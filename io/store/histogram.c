@@ -1,0 +1,161 @@
+#include "io/histogram.h"
+
+#include "io/store/tally.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a call adds to; kept for later calls from any thread. */
+struct kc_histogram_share {
+        struct kc_histogram_share *next_idle, *next_made;
+        struct kc_tally tally;
+};
+
+struct kc_histogram {
+        pthread_mutex_t lock; /* of all below */
+        bool canceled;
+        struct kc_histogram_share *idle, *made;
+};
+
+static enum kc_status no_memory(struct kc_error *err)
+{
+        return kc_fail(err, KC_ENOMEM, "out of memory for the histogram of counts");
+}
+
+enum kc_status kc_histogram_new(struct kc_histogram **histogram, struct kc_error *err)
+{
+        struct kc_histogram *h = calloc(1, sizeof *h);
+        if (h == NULL)
+                return no_memory(err);
+        pthread_mutex_init(&h->lock, NULL);
+        *histogram = h;
+        return KC_OK;
+}
+
+void kc_histogram_free(struct kc_histogram *h)
+{
+        if (h == NULL)
+                return;
+        while (h->made != NULL) {
+                struct kc_histogram_share *share = h->made;
+                h->made = share->next_made;
+                kc_tally_free(&share->tally);
+                free(share);
+        }
+        pthread_mutex_destroy(&h->lock);
+        free(h);
+}
+
+/* ---- the sink ---- */
+
+/* An idle share or a new one; lock held. */
+static struct kc_histogram_share *find_share(struct kc_histogram *h)
+{
+        struct kc_histogram_share *share = h->idle;
+        if (share != NULL) {
+                h->idle = share->next_idle;
+        } else if ((share = calloc(1, sizeof *share)) != NULL) {
+                share->next_made = h->made;
+                h->made = share;
+        }
+        return share;
+}
+
+static enum kc_status take_share(struct kc_histogram *h, struct kc_histogram_share **share,
+                                 struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        pthread_mutex_lock(&h->lock);
+        *share = h->canceled ? NULL : find_share(h);
+        if (*share == NULL)
+                status = h->canceled ? kc_fail(err, KC_ECANCELED, "canceled") : no_memory(err);
+        pthread_mutex_unlock(&h->lock);
+        return status;
+}
+
+static void give_share(struct kc_histogram *h, struct kc_histogram_share *share)
+{
+        pthread_mutex_lock(&h->lock);
+        share->next_idle = h->idle;
+        h->idle = share;
+        pthread_mutex_unlock(&h->lock);
+}
+
+static enum kc_status put_counts(void *ctx, const struct kc_run_counts *in, struct kc_error *err)
+{
+        struct kc_histogram_share *share;
+        enum kc_status status = take_share(ctx, &share, err);
+        if (status != KC_OK)
+                return status;
+        if (in->rows != NULL)
+                kc_tally_add_rows(&share->tally, in->rows);
+        status = kc_tally_add(&share->tally, in->counts, in->n, err);
+        give_share(ctx, share);
+        return status;
+}
+
+static enum kc_status put(void *ctx, const struct kc_run_pairs *pairs, struct kc_error *err)
+{
+        return put_counts(ctx, &(struct kc_run_counts){ .counts = pairs->counts, .n = pairs->n },
+                          err);
+}
+
+static void cancel(void *ctx)
+{
+        struct kc_histogram *h = ctx;
+        pthread_mutex_lock(&h->lock);
+        h->canceled = true;
+        pthread_mutex_unlock(&h->lock);
+}
+
+struct kc_run_sink kc_histogram_sink(struct kc_histogram *histogram)
+{
+        return (struct kc_run_sink){ .ctx = histogram,
+                                     .filter = { 1, UINT32_MAX },
+                                     .put = put,
+                                     .put_counts = put_counts,
+                                     .cancel = cancel };
+}
+
+/* ---- the rows ---- */
+
+/* Add up what all calls have counted, but for counts of 0, which stand for no k-mer. */
+static enum kc_status collect(struct kc_histogram *h, struct kc_tally *total, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        for (struct kc_histogram_share *share = h->made; share != NULL; share = share->next_made)
+                KC_TRY(kc_tally_merge(total, &share->tally, err));
+        for (int lane = 0; lane < KC_TALLY_NLANES; lane++)
+                total->small[lane][0] = 0;
+out:
+        return status;
+}
+
+enum kc_status kc_histogram_rows(struct kc_histogram *h, const struct kc_count_totals *totals,
+                                 struct kc_histogram_row **rows, size_t *nrows,
+                                 struct kc_error *err)
+{
+        static const char name[] = "the histogram";
+        enum kc_status status;
+        struct kc_histogram_row *found = NULL;
+        size_t n;
+        uint64_t ndistinct, sum;
+        struct kc_tally *total = calloc(1, sizeof *total);
+        if (total == NULL)
+                return no_memory(err);
+        KC_TRY(collect(h, total, err));
+        KC_TRY(kc_tally_rows(total, &found, &n, err));
+        kc_rows_totals(found, n, &ndistinct, &sum);
+        KC_TRY(kc_check_ndistinct(name, totals->ndistinct, ndistinct, err));
+        KC_TRY(kc_check_sum(name, sum, 0, totals->nsaturated, totals->nkmers, err));
+        *rows = found;
+        *nrows = n;
+        found = NULL;
+out:
+        free(found);
+        kc_tally_free(total);
+        free(total);
+        return status;
+}

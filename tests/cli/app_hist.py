@@ -1,0 +1,207 @@
+"""
+The histogram straight from reads: the lines that hist prints of the .kc file that count writes with
+the same options, without that file. And the histogram in count's JSON.
+
+    app_hist.py KCOUNT SOURCE
+"""
+import json
+import os
+import random
+import subprocess
+
+from session import READS, SOURCE, Session, expect
+from tools import main
+
+DATA = SOURCE / "data"
+
+
+def of_a_file(s, inputs, options, printing=(), **how):
+    """What count and then hist print."""
+    s.kcount("count", *inputs, *options, "-o", "counted.kc", "--quiet", "--force", **how)
+    rows = s.kcount("hist", "counted.kc", *printing)
+    os.unlink(s.path / "counted.kc")
+    return rows
+
+
+def check(s, inputs, options, printing=()):
+    what = f"hist {' '.join(map(str, (*inputs, *options, *printing)))}"
+    before = s.names()
+    rows = s.kcount("hist", *inputs, *options, *printing, "--quiet")
+    expect(rows == "" or s.said == "", True, f"standard error of {what} --quiet: {s.said!r}")
+    expect(s.names(), before, f"files after {what}")
+    expect(rows == of_a_file(s, inputs, options, printing), True, f"rows of {what}")
+    return rows
+
+
+def test_same_rows():
+    """Every format and width, strands, qualities, threads; several files."""
+    s = Session()
+    names = ["phage.fq.gz", "amplicon.fq.gz", "ont.fq.gz", "human.bam", "hairpin.fa.gz",
+             "worm.fa.gz"]
+    for number, name in enumerate(names):
+        for k in (1, 21, 32, 33, 65, 127, 255):
+            options = ["-k", k, "-t", 1 + (k + number) % 3]
+            options += ["--stranded"] if k % 2 == number % 2 else []
+            rows = check(s, [DATA / name], options + (["-q", 20] if number < 4 and k == 21 else []))
+            expect("\t" in rows or k > 21, True, f"some rows of {name} with k = {k}")
+    check(s, [DATA / name for name in names], ["-k", 17])
+
+
+def test_little_memory():
+    """Bins are spilled and counted in several passes."""
+    s = Session()
+    bases = random.Random(5).choices("ACGT", k=1200000)
+    s.write("large.fa", ">r\n" + "".join(bases) * 2 + "\n>s\n" + "A" * 3000 + "\n")
+    little = ["--engine-memory", "2M", "-t", 2]
+    s.kcount("hist", "large.fa", "-k", 31, *little, "--device", "cpu")
+    expect("bytes spilled" in s.said, True, "spilling")
+    for k in (31, 40):
+        check(s, ["large.fa"], ["-k", k, *little])
+
+
+def test_rows_to_print():
+    """--min and --max leave rows out before --max-count adds up the last ones."""
+    s = Session()
+    for printing in (["--min", 3], ["--max", 2], ["--min", 2, "--max", 3], ["--max-count", 2],
+                     ["--max-count", 2, "--min", 3], ["--max-count", 2, "--max", 3],
+                     ["--max-count", 4, "--genomescope"], ["--min", 7]):
+        check(s, ["a.fq"], ["-k", 3], printing)
+    expect(s.kcount("hist", "a.fq", "-k", 3), "1\t4\n2\t1\n3\t1\n6\t1\n", "hist of reads")
+    expect(s.kcount("hist", "a.fq", "-k", 3, "--min", 2, "--max", 3), "2\t1\n3\t1\n",
+           "--min --max")
+    expect(s.kcount("hist", "a.fq", "-k", 3, "--max-count", 2, "--max", 3), "1\t4\n2\t2\n",
+           "--max-count --max")
+    for bounds in (["--min", 2], ["--max", 3], ["--min", 2, "--max", 2]):
+        options = ["-k", 3, *bounds]
+        expect(s.kcount("hist", "a.fq", *options), of_a_file(s, ["a.fq"], options), f"{bounds}")
+
+
+def test_sources_of_reads():
+    s = Session()
+    wanted = s.kcount("hist", "a.fq", "-k", 3)
+    twice = of_a_file(s, ["a.fq", "a.fq"], ["-k", 3])
+    expect(s.kcount("hist", "-", "-k", 3, text=READS), wanted, "hist -")
+    expect(s.kcount("hist", "-k", 3, "a.fq", "-", text=READS), twice, "hist of a file and a pipe")
+    s.write("list.txt", "a.fq\n# and again\na.fq\n")
+    expect(s.kcount("hist", "@list.txt", "-k", 3), twice, "hist @LIST")
+    reading, writing = os.pipe()
+    os.write(writing, READS.encode())
+    os.close(writing)
+    expect(s.kcount("hist", f"/dev/fd/{reading}", "-k", 3, pass_fds=[reading]), wanted,
+           "hist of another descriptor")
+    os.close(reading)
+    s.kcount("a.fq", "-k", 3)
+    with open(s.path / "a.kc") as file:
+        expect(s.kcount("hist", "/dev/stdin", stdin=file), wanted, "hist of a .kc file on stdin")
+
+
+def test_summary():
+    s = Session()
+    s.kcount("hist", "a.fq", "-k", 3, "--device", "cpu")
+    for part in ("reads                                   2\n",
+                 "3-mers counted                         15\n",
+                 "distinct 3-mers                         7\n",
+                 "seen once                               4  (57.1%)\n",
+                 "stages: read and partition ", "peak memory", " hist a.fq -k 3 --device cpu\n"):
+        expect(part in s.said, True, f"summary has {part!r} in {s.said!r}")
+    for part in ("wrote", "order"):
+        expect(part in s.said, False, f"summary has {part!r}")
+    expect(s.names(), ["a.fq"], "files")
+    expect(s.kcount("hist", "a.fq", "-k", 9, message="warning: no k-mer was counted"), "",
+           "hist of nothing")
+
+
+WRONG = [
+    (["a.fq", "a.fq"], "-k/--kmer K is required to count reads"),
+    (["-"], "-k/--kmer K is required to count reads"),
+    (["@list"], "-k/--kmer K is required to count reads"),
+    (["a.fq", "--stranded"], "-k/--kmer K is required to count reads"),
+    (["nowhere", "-m", "1G"], "-k/--kmer K is required to count reads"),
+    (["a.kc", "-k", "3"],
+     "a.kc is a .kc file, whose k-mers are counted already: -k/--kmer is only for reads"),
+    (["a.kc", "--stranded"], "--stranded is only for reads"),
+    (["a.kc", "-q", "0"], "-q/--min-quality is only for reads"),
+    (["a.kc", "-m", "1G"], "-m/--memory is only for reads"),
+    (["a.kc", "--tmp", "."], "--tmp is only for reads"),
+    (["a.kc", "--device", "cpu"], "--device is only for reads"),
+    (["a.kc", "--gpu-memory", "1G"], "--gpu-memory is only for reads"),
+    (["a.kc", "a.kc"],
+     "a.kc is a .kc file: hist takes one .kc file alone, or reads; 'kcount merge' adds up"),
+    (["a.fq", "a.kc", "-k", "3"], "a.kc is a .kc file: hist takes one .kc file alone"),
+    (["a.kc", "--min", "3", "--max", "2"], "--min 3 is above --max 2"),
+    (["a.fq", "-k", "3", "--min", "3", "--max", "2"], "--min 3 is above --max 2"),
+    (["a.fq", "-k", "256"], "'256'"),
+    (["a.fq", "-k", "3", "--device", "tpu"], "--device: 'tpu'"),
+    (["a.fq", "-k", "3", "-o", "x"], "'-o'"),
+    (["a.fq", "-k", "3", "--json"], "'--json'"),
+    (["a.fq", "-k", "3", "--force"], "'--force'"),
+    ([], "hist needs FILE.kc | FILE... -k K"),
+]
+
+
+def test_wrong_usage():
+    s = Session()
+    s.kcount("a.fq", "-k", 3)
+    before = s.names()
+    for arguments, message in WRONG:
+        expect(s.kcount("hist", *arguments, code=2, message=message), "", f"hist {arguments}")
+    expect(s.names(), before, "files")
+
+
+def test_failures():
+    s = Session()
+    before = s.names()
+
+    def fails(*arguments, message):
+        expect(s.kcount("hist", *arguments, code=1, message=message), "", f"hist {arguments}")
+    fails("a.fq", message="a.fq is not a .kc file: it does not begin like one; to count the k-mers "
+                          "of reads, add -k K\n")
+    fails("nowhere", message="cannot open nowhere")
+    fails("nowhere", "-k", 3, message="cannot open nowhere")
+    fails(s.path, "-k", 3, message=str(s.path))
+    fails("-", "-k", 3, message="standard input is empty")
+    fails("a.fq", "-k", 3, "--tmp", "nowhere", message="choose another folder with --tmp")
+    expect(s.names(), before, "files")
+    s.write("bad.fq", READS + "@r3\nACGT\n+\nIII\n" + READS)
+    fails("bad.fq", "-k", 3, message="record 3 has 4 bases but 3 quality letters")
+    s.kcount("a.fq", "-k", 3)
+    with open(s.path / "a.kc") as file:
+        s.kcount("hist", "-", "-k", 3, stdin=file, code=1, message="standard input is a .kc file")
+    with open("/dev/full", "w") as full:
+        s.kcount("hist", "a.fq", "-k", 3, "--quiet", stdout=full, code=1, message="No space left")
+
+
+def test_interrupted():
+    s = Session()
+    for device in ("cpu", "auto"):
+        started = s.start("hist", "-", "-k", 21, "--device", device, stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE)
+        started.stdin.write(READS.encode() * 1000)
+        started.stdin.flush()
+        started.terminate()
+        started.stdin.close()
+        output = started.stdout.read()
+        expect((started.wait(timeout=60) != 0, output), (True, b""), "hist after SIGTERM")
+        started.stdout.close()
+        started.stderr.close()
+
+
+def test_json_of_count():
+    s = Session()
+    for options in ([], ["--min", 2], ["--max", 3], ["-q", 20]):
+        report = json.loads(s.kcount("a.fq", "-k", 3, "--json", "--histogram", "--force", *options))
+        rows = "".join(f"{count}\t{kmers}\n" for count, kmers in report["histogram"])
+        expect(rows, s.kcount("hist", "a.kc"), f"count --json --histogram {options}")
+    report = json.loads(s.kcount(DATA / "phage.fq.gz", "-k", 21, "--json", "--histogram"))
+    expect(sum(kmers for _, kmers in report["histogram"]), report["distinct"], "sum of the rows")
+    expect(sum(count * kmers for count, kmers in report["histogram"]), report["kmers"],
+           "sum of the counts in the rows")
+    report = json.loads(s.kcount("a.fq", "-k", 9, "--json", "--histogram", "--force"))
+    expect(report["histogram"], [], "count --json --histogram of nothing")
+    expect("histogram" in json.loads(s.kcount("a.fq", "-k", 3, "--json", "--force")), False,
+           "histogram without --histogram")
+    s.kcount("a.fq", "-k", 3, "--force", "--histogram", code=2, message="it needs --json")
+
+
+main([test_same_rows, test_little_memory, test_rows_to_print, test_sources_of_reads, test_summary,
+      test_wrong_usage, test_failures, test_interrupted, test_json_of_count])
