@@ -59,11 +59,12 @@ out:
 namespace
 {
 
-/* Some of a pass's reads, and where their records go. */
+/* Some of a pass's reads: groups of chunks that are on the device, or of a chunk that was copied
+ * there. */
 struct reads_share {
         struct kc_gpu_chunks chunks;
         uint32_t first, ngroups;
-        struct kc_records_out out;
+        bool copied;
 };
 
 } // namespace
@@ -72,11 +73,14 @@ template <class Key>
 static enum kc_status find(kc_gpu_counter<Key> *c, const reads_share *share, struct kc_error *err)
 {
         enum kc_status status;
+        uint64_t *n = &c->cursors[0];
+        const struct kc_records_out out = { c->found, c->max_records, n,
+                                            share->copied ? c->copies : NULL, c->copies_position };
         KC_TRY(kc_counter_begin_time(c, err));
         KC_TRY(kc_superkmer_find(c->gpu, &c->setup.superkmers, &c->bins, &share->chunks,
-                                 share->first, share->ngroups, &share->out, err));
-        KC_TRY(KC_CUDA(cudaMemcpyAsync(&c->readback->nrecords, share->out.n, sizeof(uint64_t),
-                                       cudaMemcpyDeviceToHost, c->gpu->stream)));
+                                 share->first, share->ngroups, &out, err));
+        KC_TRY(KC_CUDA(cudaMemcpyAsync(&c->readback->nrecords, n, sizeof *n, cudaMemcpyDeviceToHost,
+                                       c->gpu->stream)));
         KC_TRY(kc_counter_end_time(c, FIND, err));
 out:
         return status;
@@ -84,7 +88,7 @@ out:
 
 /*
  * Find the share's records. If there is no room for all of them, those from before are counted as a
- * round of their own, and then the share in two halves. The records of a single group always fit.
+ * round of their own; if they do not fit alone either, the share is taken in two halves. The records of a single group always fit.
  */
 template <class Key>
 static enum kc_status collect(kc_gpu_counter<Key> *c, const reads_share *share,
@@ -96,9 +100,13 @@ static enum kc_status collect(kc_gpu_counter<Key> *c, const reads_share *share,
         KC_TRY(find(c, share, err));
         if (c->readback->nrecords <= c->max_records)
                 return KC_OK;
+        if (before == 0 && share->ngroups == 1)
+                return kc_fail(err, KC_EUSAGE, "a counter is too small for the records of a group");
         c->rounds = true;
         c->readback->nrecords = before;
         KC_TRY(end_round(c, err));
+        if (before > 0)
+                return collect(c, share, err);
         half.ngroups = (share->ngroups + 1) / 2;
         KC_TRY(collect(c, &half, err));
         half.first += half.ngroups;
@@ -111,21 +119,17 @@ out:
 
 template <class Key>
 static enum kc_status collect_all(kc_gpu_counter<Key> *c, struct kc_gpu_kept *kept,
-                                  uint64_t copies_position, struct kc_error *err)
+                                  struct kc_error *err)
 {
         enum kc_status status;
-        reads_share share = {};
-        share.chunks = c->chunks;
-        share.ngroups = c->chunks.ngroups;
-        share.out = { c->found, c->max_records, &c->cursors[0], NULL, 0 };
+        reads_share share = { c->chunks, 0, c->chunks.ngroups, false };
         KC_TRY(collect(c, &share, err));
+        share.copied = true;
         for (;;) {
                 KC_TRY(kc_gpu_kept_next(kept, &share.chunks, err));
                 if (share.chunks.n == 0)
                         break;
                 share.ngroups = share.chunks.ngroups;
-                share.out.copies = c->copies;
-                share.out.copies_position = copies_position;
                 KC_TRY(collect(c, &share, err));
         }
 out:
@@ -178,7 +182,6 @@ enum kc_status kc_gpu_counter_count(struct kc_gpu_counter<Key> *c, struct kc_gpu
                                     struct kc_gpu_counted *counted, struct kc_error *err)
 {
         enum kc_status status;
-        uint64_t copies_position;
         size_t ncopies_words;
         arrange_records(c, kept);
         ncopies_words =
@@ -190,9 +193,9 @@ enum kc_status kc_gpu_counter_count(struct kc_gpu_counter<Key> *c, struct kc_gpu
         KC_TRY(KC_CUDA(
                 cudaMemsetAsync(c->cells, 0, KC_COUNT_NCELLS * sizeof *c->cells, c->gpu->stream)));
         KC_TRY(forget_records(c, err));
-        KC_TRY(kc_gpu_kept_begin(kept, c->copies, ncopies_words, &c->chunks, &copies_position,
+        KC_TRY(kc_gpu_kept_begin(kept, c->copies, ncopies_words, &c->chunks, &c->copies_position,
                                  err));
-        KC_TRY(collect_all(c, kept, copies_position, err));
+        KC_TRY(collect_all(c, kept, err));
         KC_TRY(end_round(c, err));
         KC_TRY(add_cells(c, err));
 out:

@@ -46,6 +46,7 @@ template <class Key> struct kc_gpu_counter {
         uint64_t *found;   /* [max_records] in the order found */
         uint64_t *records; /* [max_records] by bin */
         uint64_t *copies;  /* [max_records * superkmers.copy_nwords] bases of records, or NULL */
+        uint64_t copies_position;
         struct kc_gpu_chunks chunks;
         const struct kc_gpu_run_taker<Key> *taker;
         struct kc_gpu_counted *counted;
