@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+enum { PAGE_NBYTES = 4096 };
+
 static int open_and_unlink(const char *folder)
 {
         char *path;
@@ -82,4 +84,14 @@ enum kc_status kc_temp_file_read(const char *folder, int fd, void *data, size_t 
                 nbytes -= (size_t)n;
         }
         return KC_OK;
+}
+
+void kc_temp_file_punch(int fd, uint64_t offset, uint64_t nbytes)
+{
+        /* Parts of pages would be read, cleared and written again. */
+        const uint64_t first = (offset + PAGE_NBYTES - 1) / PAGE_NBYTES * PAGE_NBYTES;
+        const uint64_t end = (offset + nbytes) / PAGE_NBYTES * PAGE_NBYTES;
+        if (first < end)
+                (void)fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)first,
+                                (off_t)(end - first));
 }

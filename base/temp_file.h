@@ -28,6 +28,13 @@ enum kc_status kc_temp_file_write(const char *folder, int fd, const void *data, 
 enum kc_status kc_temp_file_read(const char *folder, int fd, void *data, size_t nbytes,
                                  uint64_t offset, struct kc_error *err);
 
+/*
+ * Give the disk space of nbytes at offset back, except for parts of pages at both ends. What was
+ * there must not be read any more. Where the file system cannot do that, nothing happens: the space
+ * is free once the file is closed.
+ */
+void kc_temp_file_punch(int fd, uint64_t offset, uint64_t nbytes);
+
 /* Report a write that failed with errno `code`, or wrote nothing (code 0). Returns KC_EIO. */
 enum kc_status kc_temp_file_write_failed(const char *folder, int code, struct kc_error *err);
 

@@ -23,7 +23,7 @@ struct W(folded) {
 enum {
         W(FOLD_CAP) = FOLD_NBYTES / sizeof(struct W(folded)),
         W(COLLECT_CAP) = COLLECT_NBYTES / sizeof(struct W(item)),
-        W(COLLECTED_NBYTES) = (W(COLLECT_CAP) + 1) * sizeof(struct W(item)),
+        W(COLLECTED_NBYTES) = sizeof(struct W(item)) * W(COLLECT_CAP),
 };
 
 struct W(counter) {
@@ -41,7 +41,7 @@ struct W(counter) {
         uint64_t nsaturated;
 
         /* Pairs on their way to setup.pairs; NULL if only counts are wanted. */
-        struct W(item) *collected; /* [W(COLLECT_CAP) + 1] */
+        struct W(item) *collected; /* [W(COLLECT_CAP)] */
         size_t ncollected;
         uint8_t *staged; /* the same pairs, encoded as in the lists and sorted by list */
         size_t staged_nbytes;
@@ -479,36 +479,31 @@ static enum kc_status W(flush_pairs)(void *counter, int worker, struct kc_error 
 
 /*
  * Collect the pairs of the table that the filter keeps, and empty the table. Counts are final here,
- * so what the filter drops is neither stored nor sorted. filtered: a constant in each call, so that
- * the compiler makes two loops; false if the filter keeps all.
+ * so what the filter drops is neither stored nor sorted, and its keys are not even read.
  */
-static inline enum kc_status W(collect)(struct W(counter) *c, int worker, bool filtered,
-                                        struct kc_run_dropped *dropped, struct kc_error *err)
+static enum kc_status W(collect_pairs)(struct W(counter) *c, int worker,
+                                       struct kc_run_dropped *dropped, struct kc_error *err)
 {
         const struct kc_run_filter filter = c->setup.filter;
-        struct kc_run_dropped d = { .ndistinct = c->nused };
-        for (size_t i = 0; i < (size_t)1 << c->table_bits; i++) {
-                /* Copy every slot but advance only past those to keep: a branch would be
-                 * mispredicted. */
-                const uint32_t count = c->counts[i];
-                const bool keep = (count != 0) & (!filtered | kc_run_keeps(&filter, count));
-                c->collected[c->ncollected] = (struct W(item)){ c->keys[i], count };
-                c->ncollected += keep;
-                c->counts[i] = 0;
-                if (filtered) {
-                        d.ndistinct -= keep;
-                        d.nkmers += keep ? 0 : count;
-                        d.nunique += !keep & (count == 1);
+        const size_t nslots = (size_t)1 << c->table_bits;
+        uint16_t kept[STRETCH];
+        for (size_t first = 0; first < nslots; first += STRETCH) {
+                uint32_t *counts = c->counts + first;
+                const size_t n = list_kept(counts, &filter, kept);
+                for (size_t i = 0; i < n; i++) {
+                        c->collected[c->ncollected++] =
+                                (struct W(item)){ c->keys[first + kept[i]], counts[kept[i]] };
+                        if (__builtin_expect(c->ncollected == W(COLLECT_CAP), 0)) {
+                                enum kc_status status = W(flush_pairs)(c, worker, err);
+                                if (status != KC_OK)
+                                        return status;
+                        }
                 }
-                if (__builtin_expect(c->ncollected == W(COLLECT_CAP), 0)) {
-                        enum kc_status status = W(flush_pairs)(c, worker, err);
-                        if (status != KC_OK)
-                                return status;
-                }
+                if (!kc_run_keeps_all(&filter))
+                        add_dropped(counts, filter, dropped);
+                memset(counts, 0, STRETCH * sizeof *counts);
         }
         c->nused = 0;
-        if (filtered)
-                kc_run_add_dropped(dropped, &d);
         return KC_OK;
 }
 
@@ -530,9 +525,7 @@ static enum kc_status W(empty_table)(struct W(counter) *c, int worker,
 {
         if (c->setup.counts != NULL)
                 return W(put_counts)(c, err);
-        if (kc_run_keeps_all(&c->setup.filter))
-                return W(collect)(c, worker, false, dropped, err);
-        return W(collect)(c, worker, true, dropped, err);
+        return W(collect_pairs)(c, worker, dropped, err);
 }
 
 /* Size the empty table for the next bin, within its present allocation if that suffices. */

@@ -57,6 +57,7 @@ struct cpu_engine {
         atomic_uint_fast64_t nkmers;
         pthread_mutex_t lock; /* guards counted while bins are counted */
         struct kc_counter_totals counted;
+        uint64_t spilled_nbytes; /* by lists that are released already */
 };
 
 static void on_failure(void *ctx)
@@ -174,21 +175,33 @@ static enum kc_status partition(struct cpu_engine *e, struct kc_error *err)
 /* ---- count ---- */
 
 struct sized_bin {
-        uint64_t nbytes;
+        uint64_t size;
         uint32_t bin;
 };
 
 static int larger_first(const void *a, const void *b)
 {
         const struct sized_bin *x = a, *y = b;
-        if (x->nbytes != y->nbytes)
-                return x->nbytes < y->nbytes ? 1 : -1;
+        if (x->size != y->size)
+                return x->size < y->size ? 1 : -1;
         return x->bin < y->bin ? -1 : 1;
+}
+
+/* The unit in which sizes of bins are compared: twice the average bin if any were spilled. Most
+ * bins are equal then, and so are counted by number, which gives the disk back bit by bit. */
+static uint64_t size_unit(const struct cpu_engine *e)
+{
+        const uint64_t spilled = kc_lists_spilled_nbytes(&e->bins);
+        uint64_t nbytes = 0;
+        for (uint32_t i = 0; i < e->bins.nlists; i++)
+                nbytes += kc_lists_nbytes(&e->bins, i);
+        return spilled > 0 ? 2 * nbytes / e->bins.nlists + 1 : 1;
 }
 
 /* Largest bins first, so that the threads finish together. */
 static enum kc_status order_bins(struct cpu_engine *e, struct kc_error *err)
 {
+        const uint64_t unit = size_unit(e);
         uint32_t n = e->bins.nlists;
         struct sized_bin *sized = malloc(n * sizeof *sized);
         e->bin_order = malloc(n * sizeof *e->bin_order);
@@ -197,7 +210,7 @@ static enum kc_status order_bins(struct cpu_engine *e, struct kc_error *err)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         }
         for (uint32_t i = 0; i < n; i++)
-                sized[i] = (struct sized_bin){ kc_lists_nbytes(&e->bins, i), i };
+                sized[i] = (struct sized_bin){ kc_lists_nbytes(&e->bins, i) / unit, i };
         qsort(sized, n, sizeof *sized, larger_first);
         for (uint32_t i = 0; i < n; i++)
                 e->bin_order[i] = sized[i].bin;
@@ -268,6 +281,13 @@ static uint32_t pairs_lists(const struct cpu_engine *e)
         return lists_that_fit(e, n << more);
 }
 
+/* Free lists that have been read, and their files. */
+static void release_lists(struct cpu_engine *e, struct kc_lists *lists)
+{
+        e->spilled_nbytes += kc_lists_spilled_nbytes(lists);
+        kc_lists_free(lists);
+}
+
 static enum kc_status init_pairs(struct cpu_engine *e, struct kc_error *err)
 {
         const struct kc_count_params *p = e->params;
@@ -290,6 +310,7 @@ static enum kc_status count(struct cpu_engine *e, struct kc_error *err)
                 KC_TRY(init_pairs(e, err));
         KC_TRY(order_bins(e, err));
         KC_TRY(kc_parallel(e->params->nthreads, count_worker, on_failure, e, err));
+        release_lists(e, &e->bins);
 out:
         return status;
 }
@@ -358,8 +379,7 @@ static enum kc_status run_stages(struct cpu_engine *e, struct kc_count_totals *t
         totals->nkmers = e->nkmers;
         totals->ndistinct = e->counted.ndistinct;
         totals->nsaturated = e->counted.nsaturated;
-        totals->spilled_nbytes =
-                kc_lists_spilled_nbytes(&e->bins) + kc_lists_spilled_nbytes(&e->pairs);
+        totals->spilled_nbytes = e->spilled_nbytes + kc_lists_spilled_nbytes(&e->pairs);
         return KC_OK;
 }
 

@@ -39,6 +39,9 @@ enum kc_status kc_lists_init(struct kc_lists *lists, uint32_t nlists, int nworke
                                     .quota = quota,
                                     .pool = pool,
                                     .tmp_dir = tmp_dir };
+        lists->group_nlists = (nlists + KC_LISTS_MAX_GROUPS - 1) / KC_LISTS_MAX_GROUPS;
+        for (uint32_t i = 0; i < nlists; i++)
+                lists->nleft[i / lists->group_nlists]++;
         lists->workers = calloc((size_t)nworkers, sizeof *lists->workers);
         if (lists->workers == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for %d threads", nworkers);
@@ -222,13 +225,41 @@ uint64_t kc_lists_spilled_nbytes(const struct kc_lists *lists)
         return sum;
 }
 
+static bool read_offset(const struct kc_lists *lists, int fd, const struct kc_spill *spill,
+                        uint32_t list, uint64_t *offset)
+{
+        struct kc_error ignored = { 0 };
+        return kc_temp_file_read(lists->tmp_dir, fd, offset, sizeof *offset,
+                                 spill->offsets_at + list * sizeof *offset, &ignored) == KC_OK;
+}
+
+/* Give back the disk space of a group of lists. If that fails, files only stay larger. */
+static void punch_group(const struct kc_lists *lists, uint32_t group)
+{
+        const uint32_t first = group * lists->group_nlists, next = first + lists->group_nlists;
+        const uint32_t end = next < lists->nlists ? next : lists->nlists;
+        for (int i = 0; i < lists->nworkers; i++) {
+                const int fd = lists->workers[i].fd;
+                const struct kc_spill *spill = lists->workers[i].spills;
+                for (; spill; spill = spill->next) {
+                        uint64_t from, to;
+                        if (read_offset(lists, fd, spill, first, &from) &&
+                            read_offset(lists, fd, spill, end, &to))
+                                kc_temp_file_punch(fd, from, to - from);
+                }
+        }
+}
+
 size_t kc_lists_drop(struct kc_lists *lists, int worker, uint32_t list)
 {
+        const uint32_t group = list / lists->group_nlists;
         size_t n = 0;
         for (int i = 0; i < lists->nworkers; i++) {
                 n += kc_arena_give(lists->arena, worker, lists->workers[i].chunks[list]);
                 lists->workers[i].chunks[list] = NULL;
         }
+        if (atomic_fetch_sub(&lists->nleft[group], 1) == 1)
+                punch_group(lists, group);
         return n;
 }
 

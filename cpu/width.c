@@ -1,6 +1,7 @@
 #include "cpu/width.h"
 
 #include "base/memory.h"
+#include "base/simd.h"
 #include "cpu/pair.h"
 #include "cpu/superkmer.h"
 #include "kmer/kmer.h"
@@ -14,7 +15,8 @@ enum {
         FOLD_SLOT_BITS = 15,
         FOLD_SLOTS = 1 << FOLD_SLOT_BITS,
         MIN_TABLE_BITS = 10,
-        LEAST_MAX_TABLE_BITS = 14, /* even if memory is scarce */
+        STRETCH = 1 << MIN_TABLE_BITS, /* slots of a table that are collected together */
+        LEAST_MAX_TABLE_BITS = 14,     /* even if memory is scarce */
         MAX_TABLE_BITS = 30,
         PASS_SHIFT = 10, /* below the bits that choose a slot */
         GROUP = 29,      /* k-mers made at a time: as many bases as a 64-bit load holds, at any
@@ -29,6 +31,35 @@ enum {
 
 /* Number of keys that a table of 2^bits slots holds before it grows. */
 #define TABLE_LOAD(bits) (((size_t)5 << (bits)) / 8)
+
+/* List which counts of a stretch of a table the filter keeps; never 0, a free slot. Returns their
+ * number. A branch would be mispredicted. */
+static inline size_t list_kept(const uint32_t *counts, const struct kc_run_filter *filter,
+                               uint16_t *kept)
+{
+        size_t n = 0;
+        for (size_t i = 0; i < STRETCH; i++) {
+                kept[n] = (uint16_t)i;
+                n += kc_run_keeps(filter, counts[i]);
+        }
+        return n;
+}
+
+/* Add the counts of a stretch that the filter does not keep. */
+KC_SIMD_CLONES
+static void add_dropped(const uint32_t *counts, struct kc_run_filter filter,
+                        struct kc_run_dropped *dropped)
+{
+        uint32_t ndistinct = 0, nunique = 0;
+        uint64_t nkmers = 0;
+        for (size_t i = 0; i < STRETCH; i++) {
+                const uint32_t count = kc_run_keeps(&filter, counts[i]) ? 0 : counts[i];
+                ndistinct += count != 0;
+                nunique += count == 1;
+                nkmers += count;
+        }
+        kc_run_add_dropped(dropped, &(struct kc_run_dropped){ ndistinct, nkmers, nunique });
+}
 
 #define CAT_(a, b) a##_##b
 #define CAT(a, b)  CAT_(a, b)
