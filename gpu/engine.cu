@@ -62,6 +62,11 @@ static enum kc_status keep_reads(struct gpu_engine<Key> *e, struct kc_error *err
         return kc_gpu_kept_new(&e->kept, &e->crew.gpu, &kept, err);
 }
 
+template <class Key> static bool tallies(const struct gpu_engine<Key> *e)
+{
+        return e->crew.sink->put_counts != NULL;
+}
+
 template <class Key>
 static struct kc_gpu_plan_input plan_input(const struct gpu_engine<Key> *e,
                                            const struct kc_load *total)
@@ -71,7 +76,7 @@ static struct kc_gpu_plan_input plan_input(const struct gpu_engine<Key> *e,
         input.table = e->crew.params->table;
         input.total = *total;
         input.top_nkmers = e->plan.top_nkmers;
-        input.drops_rare = e->crew.sink->filter.min_count > 1;
+        input.drops_rare = e->crew.sink->filter.min_count > 1 || tallies(e);
         return input;
 }
 
@@ -79,12 +84,24 @@ template <class Key>
 static enum kc_status make_counter(struct gpu_engine<Key> *e, struct kc_error *err)
 {
         const struct kc_gpu_counter_setup setup = { e->superkmers, e->params->stranded,
-                                                    e->crew.params->table, e->crew.sink->filter };
+                                                    e->crew.params->table, e->crew.sink->filter,
+                                                    tallies(e) };
         return kc_gpu_counter_new(&e->counter, &e->crew.gpu, &setup, &e->caps, err);
 }
 
+/* How much of the device's memory the reads will take. If they fit, all of them; otherwise it is best
+ * to have none of them there. */
+template <class Key> static size_t expect_reads(struct gpu_engine<Key> *e, size_t room)
+{
+        const uint64_t nbases = e->params->expected_nbases;
+        const size_t nbytes = nbases / 100 * 28;
+        if (nbases == 0)
+                return e->plan.kept_nbytes < room / 2 ? e->plan.kept_nbytes : room / 2;
+        return nbytes <= e->plan.kept_nbytes ? nbytes : 0;
+}
+
 /* A counter for an input of the expected size, before anything is read: later, others may have taken
- * the memory. What the reads may take is left for them. */
+ * the memory. */
 template <class Key>
 static enum kc_status take_counter(struct gpu_engine<Key> *e, struct kc_error *err)
 {
@@ -93,11 +110,11 @@ static enum kc_status take_counter(struct gpu_engine<Key> *e, struct kc_error *e
         const uint64_t nbases = e->params->expected_nbases;
         const uint64_t nkmers = nbases != 0 ? nbases : USUAL_NKMERS;
         const struct kc_load total = { kc_superkmer_expected(&e->superkmers, nkmers), nkmers };
-        const struct kc_gpu_plan_input input = plan_input(e, &total);
-        const size_t room = kc_gpu_room(&e->crew.gpu);
-        const size_t reads = e->plan.kept_nbytes + e->plan.upload_nbytes;
-        KC_TRY(kc_gpu_plan_counter<Key>(&input, room - (reads < room / 2 ? reads : room / 2),
-                                        &e->caps, err));
+        struct kc_gpu_plan_input input = plan_input(e, &total);
+        const size_t room = kc_gpu_room(&e->crew.gpu) - e->plan.upload_nbytes;
+        const size_t reads = expect_reads(e, room);
+        input.copies = reads == 0;
+        KC_TRY(kc_gpu_plan_counter<Key>(&input, room - reads, &e->caps, err));
         KC_TRY(make_counter(e, err));
 out:
         return status;
@@ -211,6 +228,8 @@ static enum kc_status prepare_passes(struct gpu_engine<Key> *e, struct kc_gpu_pa
         struct kc_load loads[KC_NLOADS], most;
         struct kc_gpu_lsm_setup lsm = {};
         kc_gpu_kept_end(e->kept);
+        if (kc_gpu_kept_pass_nbytes(e->kept) > 0)
+                KC_TRY(kc_gpu_kept_leave_device(e->kept, err));
         KC_TRY(kc_gpu_kept_loads(e->kept, loads, err));
         most = sum_loads(loads);
         KC_TRY(grow_counter(e, &most, err));
@@ -268,6 +287,15 @@ out:
 
 /* ---- the run ---- */
 
+/* Hand over the counts that were tallied. The rest of the run follows as pairs. */
+template <class Key>
+static enum kc_status put_tally(const struct gpu_engine<Key> *e, struct kc_error *err)
+{
+        struct kc_run_counts counts = {};
+        counts.rows = e->counted.rows;
+        return e->crew.sink->put_counts(e->crew.sink->ctx, &counts, err);
+}
+
 /* Ranges are much longer than parts, because the cost of a range grows with the number of runs. */
 template <class Key>
 static enum kc_status merge_all(struct gpu_engine<Key> *e, struct kc_error *err)
@@ -277,7 +305,10 @@ static enum kc_status merge_all(struct gpu_engine<Key> *e, struct kc_error *err)
         struct kc_gpu_run<Key> range;
         uint64_t nsaturated, nparts = kc_gpu_lsm_npairs(e->lsm) / e->plan.parts.part_pairs + 1;
         kc_job_begin_stage(e->crew.job, KC_STAGE_ORDER, nparts);
-        kc_gpu_emitter_drop(e->crew.emitter, &e->counted.dropped);
+        if (tallies(e))
+                KC_TRY(put_tally(e, err));
+        else
+                kc_gpu_emitter_drop(e->crew.emitter, &e->counted.dropped);
         for (uint64_t i = 0;; i++) {
                 int trace = kc_gpu_trace_begin(&e->crew.trace, "merge", i, NULL);
                 KC_TRY(kc_gpu_lsm_next(e->lsm, RANGE_NPAIRS, &range, err));
@@ -326,6 +357,10 @@ template <class Key> static enum kc_status add_up(struct gpu_engine<Key> *e, str
 {
         struct kc_gpu_emit_totals out;
         kc_gpu_emitter_totals(e->crew.emitter, &out);
+        if (tallies(e)) {
+                out.sum += e->counted.dropped.nkmers;
+                out.ndistinct += e->counted.dropped.ndistinct;
+        }
         if (out.sum + e->counted.nsaturated != e->nkmers)
                 return kc_fail_remedy(err, KC_EDEVICE, KC_REMEDY_CPU,
                                       "the device counted %" PRIu64 " of %" PRIu64

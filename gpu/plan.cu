@@ -20,8 +20,9 @@ enum {
         MAX_SLOTS = 24,
         LSM_NBYTES = 16 << 20, /* host memory of the reads and the LSM besides what is in them */
         LEAST_LIMIT_MIB = 256, /* enough to count with any other parameters */
-        MAX_RECORDS_MIB = 20 << 10, /* of a pass: a human genome takes about seven passes */
-        MAX_RUN_PAIRS = 480 << 20,
+        MAX_RECORDS_MIB = 16 << 10, /* of a pass, if there are several: a human genome takes
+                                       about nine */
+        MAX_RUN_PAIRS = 1 << 30,
 };
 
 template <class T> static T smaller(T a, T b)
@@ -115,7 +116,7 @@ enum kc_status kc_gpu_plan_buffers(struct kc_gpu_plan *plan, size_t limit_nbytes
         add_buffers(&caps, limit_nbytes);
         plan->buffers = caps;
         plan->upload_nbytes = limit_nbytes / 8;
-        plan->kept_nbytes = (limit_nbytes - 2 * FIXED_MIB * MIB) / 8 * 3;
+        plan->kept_nbytes = (limit_nbytes - 2 * FIXED_MIB * MIB) / 20 * 11;
         return KC_OK;
 }
 
@@ -162,34 +163,56 @@ enum kc_status kc_gpu_plan_parts(struct kc_gpu_plan *plan, const struct kc_count
 
 /* ---- passes ---- */
 
-/* k-mers that the records of a pass make; more than on the average, since loads differ. */
+/* k-mers that the records of a pass make; more than on the average, since loads differ and totals are
+ * estimates. */
 static uint64_t nkmers_of(const struct kc_load *total, uint64_t nrecords)
 {
         const uint64_t each = total->nkmers / (total->nrecords + 1) + 1;
-        return smaller(total->nkmers, nrecords * each / 4 * 5) + 1;
+        return smaller(total->nkmers, nrecords * each) / 4 * 5 + 1;
 }
 
+/* Words for the records of a pass: of all, if they fit in nbytes. */
+static uint64_t records_nwords(const struct kc_gpu_plan_input *input, size_t nbytes)
+{
+        const struct kc_superkmer_setup *superkmers = input->superkmers;
+        const uint64_t each = kc_gpu_counter_record_nwords(superkmers, input->copies);
+        const uint64_t least = kc_gpu_counter_record_nwords(superkmers, true) * KC_GPU_MIN_RECORDS;
+        const uint64_t all =
+                input->total.nrecords + input->total.nrecords / 16 + KC_GPU_MIN_RECORDS;
+        uint64_t n = nbytes / (8 * each + 1); /* and while they are sorted */
+        if (n < all)
+                n = smaller(n, MAX_RECORDS_MIB * MIB / (8 * each + 1));
+        n = smaller(smaller(n, all), input->top_nkmers);
+        return larger(n * each, least);
+}
+
+/* Most pairs of a run. If most k-mers are dropped, that is all pairs of a pass. */
+template <class Key>
+static uint64_t run_npairs(const struct kc_gpu_plan_input *input, uint64_t pass_nkmers,
+                           size_t nbytes)
+{
+        const uint64_t expected = input->drops_rare ? pass_nkmers / 16 : input->total.nkmers / 2;
+        const uint64_t n = smaller((uint64_t)nbytes / (2 * kc_gpu_run_nbytes<Key>(1)),
+                                   smaller(expected, (uint64_t)MAX_RUN_PAIRS));
+        return larger(n, (uint64_t)KC_GPU_MIN_PAIRS);
+}
+
+/* Of the room, records take 5/8 and pairs 1/8 if most k-mers are dropped, 2/5 and 1/4 otherwise; the
+ * rest is for runs. */
 template <class Key>
 enum kc_status kc_gpu_plan_counter(const struct kc_gpu_plan_input *input, size_t room_nbytes,
                                    struct kc_gpu_counter_caps *caps, struct kc_error *err)
 {
-        const size_t pair_nbytes = kc_gpu_run_nbytes<Key>(1);
         const size_t fixed = (input->table == KC_TABLE_SLAB ? 2 * FIXED_MIB : FIXED_MIB) * MIB;
         const size_t room = room_nbytes > fixed ? room_nbytes - fixed : 0;
-        const uint64_t most =
-                input->total.nrecords + input->total.nrecords / 16 + KC_GPU_MIN_RECORDS;
-        const uint64_t nwords = kc_gpu_counter_record_nwords(input->superkmers, input->copies);
-        uint64_t nrecords = smaller(room / 9 * 4, MAX_RECORDS_MIB * MIB) / (8 * nwords + 1);
-        nrecords = smaller(nrecords, smaller(most, input->top_nkmers));
+        const bool rare = input->drops_rare;
         *caps = {};
-        caps->nwords =
-                larger(nrecords * nwords,
-                       KC_GPU_MIN_RECORDS * kc_gpu_counter_record_nwords(input->superkmers, true));
-        caps->npairs = smaller(room / 4 / (2 * pair_nbytes), (size_t)MAX_RUN_PAIRS);
-        caps->npairs = smaller(caps->npairs, input->total.nkmers / (input->drops_rare ? 8 : 2));
-        caps->npairs = larger(caps->npairs, (uint64_t)KC_GPU_MIN_PAIRS);
-        caps->nkmers = smaller(nkmers_of(&input->total, caps->nwords / nwords),
+        caps->nwords = records_nwords(input, rare ? room / 8 * 5 : room / 5 * 2);
+        const uint64_t nrecords =
+                caps->nwords / kc_gpu_counter_record_nwords(input->superkmers, input->copies);
+        caps->nkmers = smaller(nkmers_of(&input->total, nrecords),
                                smaller(kc_gpu_counter_max_nkmers<Key>(), input->top_nkmers));
+        caps->npairs = run_npairs<Key>(input, caps->nkmers, rare ? room / 8 : room / 4);
         if (kc_gpu_counter_nbytes<Key>(input->table, caps) +
                     kc_gpu_plan_run_room<Key>(caps->npairs) >
             room_nbytes)

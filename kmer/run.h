@@ -132,9 +132,9 @@ struct kc_run_sink {
          * only pairs. */
         enum kc_status (*put_blocks)(void *ctx, const struct kc_run_blocks *blocks,
                                      struct kc_error *err);
-        /* Instead of put for a whole run: counts alone, in any order, by several threads at once.
-         * Such a sink keeps all pairs; it also has put, for engines that order the run in any case.
-         * NULL if the sink needs the k-mers. */
+        /* Counts alone, in any order, by several threads at once. Such a sink keeps all pairs; it
+         * also has put, which an engine may call for the whole run or for the other k-mers of the
+         * run. NULL if the sink needs the k-mers. */
         enum kc_status (*put_counts)(void *ctx, const struct kc_run_counts *counts,
                                      struct kc_error *err);
         /* Announces that the run will have about npairs pairs, so that the sink can prepare. Called

@@ -72,6 +72,7 @@ template <class Key, class Table>
 __device__ static void note_drain(const Table &table, const kc_pairs_out<Key> &out, bool final)
 {
         struct kc_count_cell sums = {};
+        uint64_t *rows = out.rows + blockIdx.x % KC_COUNT_NTALLIES * KC_RUN_NROWS;
         for (uint32_t place = threadIdx.x; place < table.nplaces(); place += THREADS) {
                 Key key;
                 uint32_t count;
@@ -82,6 +83,8 @@ __device__ static void note_drain(const Table &table, const kc_pairs_out<Key> &o
                 sums.nkmers += dropped ? count : 0;
                 sums.nunique += dropped && count == 1;
                 sums.npartial += final ? 0 : count;
+                if (dropped && out.rows != NULL && count > 1)
+                        atomicAdd((unsigned long long *)&rows[count], 1ull);
         }
         __syncwarp();
         add_to_cell(out, sums);

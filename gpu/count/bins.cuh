@@ -16,7 +16,7 @@ struct kc_task {
 };
 
 /* Totals of blocks, in cells that spread their atomic additions. */
-enum { KC_COUNT_NCELLS = 1024 };
+enum { KC_COUNT_NCELLS = 1024, KC_COUNT_NTALLIES = 64 };
 
 struct kc_count_cell {
         uint64_t ndistinct, nkmers, nunique; /* dropped by the filter: kc_run_dropped */
@@ -30,6 +30,9 @@ template <class Key> struct kc_pairs_out {
         uint64_t *n;      /* device */
         struct kc_run_filter filter;
         struct kc_count_cell *cells; /* [KC_COUNT_NCELLS] device, added to */
+        uint64_t *rows; /* [KC_COUNT_NTALLIES][KC_RUN_NROWS] device: added to the row of its count
+                           for every k-mer that the filter drops, all of which are below
+                           KC_RUN_NROWS. NULL: not wanted */
 };
 
 /* What the tasks count: records of super-k-mers, which say where in the chunks they are. */

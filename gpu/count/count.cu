@@ -161,6 +161,34 @@ template <class Key> static void choose_bins(kc_gpu_counter<Key> *c, const struc
         c->bins.scale = (uint32_t)((UINT64_C(1) << (32 + c->bin_bits)) / npoints);
 }
 
+/* Clear the blocks' totals. */
+template <class Key> static enum kc_status clear_cells(kc_gpu_counter<Key> *c, struct kc_error *err)
+{
+        enum kc_status status;
+        cudaStream_t stream = c->gpu->stream;
+        KC_TRY(KC_CUDA(cudaMemsetAsync(c->cells, 0, KC_COUNT_NCELLS * sizeof *c->cells, stream)));
+        if (c->rows != NULL)
+                KC_TRY(KC_CUDA(cudaMemsetAsync(
+                        c->rows, 0, KC_COUNT_NTALLIES * KC_RUN_NROWS * sizeof *c->rows, stream)));
+out:
+        return status;
+}
+
+template <class Key> static enum kc_status add_rows(kc_gpu_counter<Key> *c, struct kc_error *err)
+{
+        uint64_t rows[KC_COUNT_NTALLIES * KC_RUN_NROWS];
+        const uint64_t unique = c->counted->dropped.nunique;
+        enum kc_status status = KC_OK;
+        if (c->rows == NULL)
+                return KC_OK;
+        KC_TRY(kc_gpu_read(c->gpu, rows, c->rows, KC_COUNT_NTALLIES * KC_RUN_NROWS, err));
+        for (int i = 0; i < KC_COUNT_NTALLIES * KC_RUN_NROWS; i++)
+                c->counted->rows[i % KC_RUN_NROWS] += rows[i];
+        c->counted->rows[1] = unique; /* the kernel counts these in the cells only */
+out:
+        return status;
+}
+
 /* Add the blocks' totals to those of the counter's user. */
 template <class Key> static enum kc_status add_cells(kc_gpu_counter<Key> *c, struct kc_error *err)
 {
@@ -172,7 +200,7 @@ template <class Key> static enum kc_status add_cells(kc_gpu_counter<Key> *c, str
                 kc_run_add_dropped(&c->counted->dropped, &dropped);
                 c->counted->npartial += cells[i].npartial;
         }
-        return status;
+        return status == KC_OK ? add_rows(c, err) : status;
 }
 
 template <class Key>
@@ -190,8 +218,7 @@ enum kc_status kc_gpu_counter_count(struct kc_gpu_counter<Key> *c, struct kc_gpu
         c->counted = counted;
         c->rounds = false;
         choose_bins(c, pass);
-        KC_TRY(KC_CUDA(
-                cudaMemsetAsync(c->cells, 0, KC_COUNT_NCELLS * sizeof *c->cells, c->gpu->stream)));
+        KC_TRY(clear_cells(c, err));
         KC_TRY(forget_records(c, err));
         KC_TRY(kc_gpu_kept_begin(kept, c->copies, ncopies_words, &c->chunks, &c->copies_position,
                                  err));

@@ -30,6 +30,8 @@ struct kc_gpu_counter_setup {
         bool stranded;
         enum kc_gpu_table table;
         struct kc_run_filter filter;
+        bool tallies; /* the counts below KC_RUN_NROWS are wanted without their k-mers; the filter is
+                         ignored */
 };
 
 /* What a counter has room for. */
@@ -78,7 +80,8 @@ struct kc_gpu_pass {
 
 /* What passes have counted. */
 struct kc_gpu_counted {
-        struct kc_run_dropped dropped; /* by the filter, before the runs */
+        struct kc_run_dropped dropped; /* by the filter, before the runs; or tallied */
+        uint64_t rows[KC_RUN_NROWS];   /* number of tallied k-mers with each count */
         uint64_t nsaturated;           /* what saturation cut off */
         uint64_t npartial;             /* k-mers in partial counts */
 };

@@ -37,6 +37,7 @@ template <class Key> struct kc_gpu_counter {
         uint64_t *cursors;           /* [2] numbers of records found and of pairs */
         uint32_t *last;              /* [1] end of the next wave of tasks */
         struct kc_count_cell *cells; /* [KC_COUNT_NCELLS] */
+        uint64_t *rows;              /* [KC_COUNT_NTALLIES][KC_RUN_NROWS], or NULL */
         unsigned char *cub_memory;
         size_t cub_nbytes;
         struct count_readback *readback; /* pinned */

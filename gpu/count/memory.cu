@@ -94,6 +94,8 @@ template <class Key> static enum kc_status take_memory(kc_gpu_counter<Key> *c, s
         KC_TRY(kc_gpu_new(gpu, &c->cursors, 2, err));
         KC_TRY(kc_gpu_new(gpu, &c->last, 1, err));
         KC_TRY(kc_gpu_new(gpu, &c->cells, KC_COUNT_NCELLS, err));
+        if (c->setup.tallies)
+                KC_TRY(kc_gpu_new(gpu, &c->rows, KC_COUNT_NTALLIES * KC_RUN_NROWS, err));
         KC_TRY(kc_gpu_new(gpu, &c->cub_memory, c->cub_nbytes, err));
         KC_TRY(KC_CUDA(cudaMallocHost((void **)&c->readback, sizeof *c->readback)));
         for (cudaEvent_t &event : c->events)
@@ -119,6 +121,7 @@ template <class Key> void kc_gpu_counter_free(struct kc_gpu_counter<Key> *c)
         kc_gpu_delete(gpu, c->cursors, 2);
         kc_gpu_delete(gpu, c->last, 1);
         kc_gpu_delete(gpu, c->cells, KC_COUNT_NCELLS);
+        kc_gpu_delete(gpu, c->rows, KC_COUNT_NTALLIES * KC_RUN_NROWS);
         kc_gpu_delete(gpu, c->cub_memory, c->cub_nbytes);
         (void)cudaFreeHost(c->readback);
         for (cudaEvent_t event : c->events)
@@ -138,6 +141,8 @@ enum kc_status kc_gpu_counter_new(struct kc_gpu_counter<Key> **counter, struct k
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         c->gpu = gpu;
         c->setup = *setup;
+        if (setup->tallies)
+                c->setup.filter = { KC_RUN_NROWS, UINT32_MAX };
         c->caps = *caps;
         c->max_bin_bits = kc_counter_bin_bits<Key>(caps->nkmers);
         enum kc_status status = take_memory(c, err);

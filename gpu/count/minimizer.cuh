@@ -19,7 +19,7 @@ enum { KC_GPU_USUAL_MINIMIZER = 13, KC_GPU_MAX_MINIMIZER = 15 };
 static KC_HD int kc_gpu_minimizer_length(int k, uint64_t nbases)
 {
         const int most =
-                nbases == 0 || nbases >> 33 != 0 ? KC_GPU_MAX_MINIMIZER : KC_GPU_USUAL_MINIMIZER;
+                nbases == 0 || nbases >> 32 != 0 ? KC_GPU_MAX_MINIMIZER : KC_GPU_USUAL_MINIMIZER;
         const int m = k / 2 + 1;
         return m < most ? m : most;
 }

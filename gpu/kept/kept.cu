@@ -213,6 +213,16 @@ out:
         return status;
 }
 
+enum kc_status kc_gpu_kept_leave_device(struct kc_gpu_kept *kept, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        bool gave = true;
+        while (gave && kc_host_store_left(&kept->store) >= kept->largest_nbytes)
+                KC_TRY(give_chunk(kept, &gave, err));
+out:
+        return status;
+}
+
 /* Append an empty chunk. */
 static enum kc_status add_chunk(struct kc_gpu_kept *kept, struct kc_error *err)
 {

@@ -52,6 +52,11 @@ enum kc_status kc_gpu_kept_loads(struct kc_gpu_kept *kept, struct kc_load *loads
 /* No more reads follow: free the memory for puts. */
 void kc_gpu_kept_end(struct kc_gpu_kept *kept);
 
+/* Move chunks off the device while the host's memory lasts. If not all reads fit on the device, it
+ * pays to keep none there: passes are then larger, and fewer. KC_EDEVICE, KC_ENOMEM,
+ * KC_ECANCELED. */
+enum kc_status kc_gpu_kept_leave_device(struct kc_gpu_kept *kept, struct kc_error *err);
+
 /* From here on, chunks stay where they are, and gpu->spare is free. */
 void kc_gpu_kept_settle(struct kc_gpu_kept *kept);
 

@@ -83,10 +83,10 @@ void kc_host_give_pinned(struct kc_host_store *store, uint8_t *piece)
         store->free_pinned = piece;
 }
 
-/* How much may still be pinned. Runs whose chunks are in the file need memory for their fences all
+/* Runs whose chunks are in the file need memory for their fences all
  * the same: 1/32 is set aside for that, enough for about twenty times as many pairs as are
  * pinned. */
-static size_t left_nbytes(const struct kc_host_store *store)
+size_t kc_host_store_left(const struct kc_host_store *store)
 {
         size_t beside = store->max_pinned_nbytes / 32;
         if (beside < store->beside_nbytes)
@@ -98,7 +98,7 @@ static size_t left_nbytes(const struct kc_host_store *store)
 /* Pin more memory, for at most `wanted` chunks. If that fails, it is not tried again. */
 static void add_slab(struct kc_host_store *store, size_t wanted)
 {
-        size_t left = left_nbytes(store) / store->chunk_nbytes;
+        size_t left = kc_host_store_left(store) / store->chunk_nbytes;
         size_t n = MAX_SLAB_NBYTES / store->chunk_nbytes;
         n = n > wanted ? wanted : n > 0 ? n : 1;
         n = n > left ? left : n;

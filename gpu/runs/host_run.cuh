@@ -70,6 +70,9 @@ static inline void kc_host_store_note(struct kc_host_store *store, size_t before
         store->beside_nbytes += now - before;
 }
 
+/* How much may still be pinned. */
+size_t kc_host_store_left(const struct kc_host_store *store);
+
 /* KC_ECANCELED if long work should stop. */
 static inline enum kc_status kc_host_store_check(struct kc_host_store *store, struct kc_error *err)
 {
