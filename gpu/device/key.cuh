@@ -211,7 +211,8 @@ using kc_key256 = kc_key_wide<4>;
 /* The only list of key widths, ascending: KC_GPU_KEYS(MACRO) instantiates templates. The maps of the
  * papers (gpu/maps) are for keys that are integers of the compiler. */
 #define KC_GPU_INTEGER_KEYS(instantiate) instantiate(kc_key64) instantiate(kc_key128)
-#define KC_GPU_KEYS(instantiate) KC_GPU_INTEGER_KEYS(instantiate)
+#define KC_GPU_KEYS(instantiate) \
+        KC_GPU_INTEGER_KEYS(instantiate) instantiate(kc_key192) instantiate(kc_key256)
 
 /* Returns work(Key()), where Key is the narrowest key that holds k bases, at most 128. */
 template <class Work> static inline auto kc_key_choose(int k, const Work &work)
