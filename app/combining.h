@@ -45,7 +45,7 @@ enum kc_status combine(const struct invocation *call, const struct combine_plan 
         OPTION_DEVICE(COMBINE_FIELD(device), \
                 "Where to merge: auto, cpu, cuda, or cuda:N for one of several devices. auto uses " \
                 "CUDA if a device is available and the files hold at least 14 million k-mers per " \
-                "thread, else the CPU, which finishes before a device is ready. k above 64 is " \
+                "thread, else the CPU, which finishes before a device is ready. k above 128 is " \
                 "merged on the CPU in any case. The output is the same."), \
         OPTION_GPU_MEMORY(COMBINE_FIELD(gpu_memory_nbytes), \
                 "Bound on the device memory that is taken, at least 256M; CUDA itself takes some " \

@@ -81,13 +81,13 @@ enum kc_status counting_histogram(const struct invocation *call, struct kc_histo
         OPTION_DEVICE(COUNTING_FIELD(device), \
           "Where to count: auto, cpu, cuda, or cuda:N for one of several devices. auto " \
           "uses CUDA if a device is available, else the CPU, and a build with CUDA then says " \
-          "why. k above 64 is counted on the CPU in any case. The output is the same."), \
+          "why. k above 128 is counted on the CPU in any case. The output is the same."), \
         { .type = OPTION_TEXT, \
           .name = "table", \
           .argument = "NAME", \
           .offset = COUNTING_FIELD(table), \
           .help = "Hash table of the CUDA engine: warpdrive, slab, linear or hopscotch, for k up " \
-                  "to 64. Needs a CUDA device. The output is the same. Default: warpdrive." }, \
+                  "to 128. Needs a CUDA device. The output is the same. Default: warpdrive." }, \
         OPTION_GPU_MEMORY(COUNTING_FIELD(gpu_memory_nbytes), \
           "Bound on the device memory that is taken for counting, at least 256M; CUDA " \
           "itself takes some more. What does not fit is kept in the memory that -m allows, " \

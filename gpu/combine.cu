@@ -365,6 +365,8 @@ static enum kc_status combine_with(const struct kc_gpu_params *params, int nthre
         return status;
 }
 
+static_assert(KC_GPU_ENGINE_MAX_K == 4 * sizeof(kc_key256), "as kc_key_choose expects");
+
 enum kc_status kc_gpu_combine(const struct kc_gpu_params *params, int nthreads,
                               const struct kc_join_source *source, const struct kc_run_sink *sink,
                               struct kc_job *job, struct kc_join_totals *totals,
@@ -375,8 +377,8 @@ enum kc_status kc_gpu_combine(const struct kc_gpu_params *params, int nthreads,
         if (source->k < 1 || source->k > KC_GPU_ENGINE_MAX_K || nthreads < 1)
                 return kc_fail(err, KC_EUSAGE, "with CUDA, k must be between 1 and %d",
                                KC_GPU_ENGINE_MAX_K);
-        return source->k <= 32 ? combine_with<kc_key64>(params, nthreads, source, sink, job, totals,
-                                                        report, err)
-                               : combine_with<kc_key128>(params, nthreads, source, sink, job,
-                                                         totals, report, err);
+        return kc_key_choose(source->k, [&](auto key) {
+                return combine_with<decltype(key)>(params, nthreads, source, sink, job, totals,
+                                                   report, err);
+        });
 }

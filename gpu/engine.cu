@@ -467,8 +467,8 @@ enum kc_status kc_gpu_count(const struct kc_count_params *params,
         if (params->k < 1 || params->k > KC_GPU_ENGINE_MAX_K || params->nthreads < 1)
                 return kc_fail(err, KC_EUSAGE, "with CUDA, k must be between 1 and %d",
                                KC_GPU_ENGINE_MAX_K);
-        return params->k <= 32 ? count_with<kc_key64>(params, gpu_params, source, sink, job, totals,
-                                                      report, err)
-                               : count_with<kc_key128>(params, gpu_params, source, sink, job,
-                                                       totals, report, err);
+        return kc_key_choose(params->k, [&](auto key) {
+                return count_with<decltype(key)>(params, gpu_params, source, sink, job, totals,
+                                                 report, err);
+        });
 }

@@ -77,7 +77,7 @@ struct kc_gpu_report {
         uint64_t nranges;
 };
 
-enum { KC_GPU_ENGINE_MAX_K = 64 };
+enum { KC_GPU_ENGINE_MAX_K = 128 }; /* what the widest key holds (gpu/device/key.cuh) */
 
 struct kc_job;
 

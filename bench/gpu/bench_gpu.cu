@@ -46,7 +46,7 @@ static void parse_kmers(struct settings *set, const char *text)
         do {
                 long k = strtol(text, &end, 10);
                 if (k < 1 || k > KC_GPU_ENGINE_MAX_K || set->nkmers == MAX_KMERS)
-                        usage("-k: 1 to 64, a few");
+                        usage("-k: 1 to 128, a few");
                 set->kmers[set->nkmers++] = (int)k;
                 text = end + 1;
         } while (*end == ',');
@@ -81,8 +81,8 @@ static struct settings parse_arguments(int argc, char **argv)
 
 static enum kc_status bench_kmers(struct bench *bench, int k, struct kc_error *err)
 {
-        return k <= 32 ? bench_counting<kc_key64>(bench, k, err)
-                       : bench_counting<kc_key128>(bench, k, err);
+        return kc_key_choose(
+                k, [&](auto key) { return bench_counting<decltype(key)>(bench, k, err); });
 }
 
 static enum kc_status run(const struct settings *set, struct bench *bench, struct kc_error *err)

@@ -1,5 +1,6 @@
 #include "bench/gpu/workload.cuh"
 
+#include <cub/device/device_merge_sort.cuh>
 #include <cub/device/device_radix_sort.cuh>
 
 enum { THREADS = 256 };
@@ -98,16 +99,20 @@ out:
 
 /* ---- the truth ---- */
 
-template <class Key> KC_HD Key packed_at(const uint64_t *words, uint64_t base)
+/* Does not read past the word that has the last of the k bases. */
+template <class Key> KC_HD Key packed_at(const uint64_t *words, uint64_t base, int k)
 {
+        enum { NWORDS = sizeof(Key) / 8 };
         const uint64_t *w = words + base / 32;
-        int shift = 2 * (int)(base % 32);
-        Key packed = 0;
-        for (int i = (int)sizeof(Key) / 8 - 1; i >= 0; i--) {
-                uint64_t word = shift ? w[i] >> shift | w[i + 1] << (64 - shift) : w[i];
-                packed = (Key)(sizeof(Key) > 8 ? packed << (sizeof(Key) > 8 ? 64 : 0) : 0) | word;
+        const int shift = 2 * (int)(base % 32), end = shift + 2 * k;
+        uint64_t packed[NWORDS];
+        for (int i = 0; i < NWORDS; i++) {
+                uint64_t low = 64 * i < end ? w[i] : 0, high = 64 * (i + 1) < end ? w[i + 1] : 0;
+                packed[i] = low >> shift | high << 1 << (63 - shift);
         }
-        return packed;
+        Key key;
+        kc_key_set(&key, packed);
+        return key;
 }
 
 /* One thread per k-mer, directly from the reads: the truth does not depend on spans. */
@@ -119,7 +124,7 @@ __global__ static void kmers_kernel(const uint64_t *words, uint32_t words_per_re
         if (i >= n)
                 return;
         const uint64_t *read = words + i / nkmers_per_read * words_per_read;
-        kmers[i] = kc_key_from_packed<Key>(packed_at<Key>(read, i % nkmers_per_read), k, false);
+        kmers[i] = kc_key_from_packed<Key>(packed_at<Key>(read, i % nkmers_per_read, k), k, false);
 }
 
 /* totals: [0] sum of hash times count, [1] keys unlike their predecessor, [2] sum of counts,
@@ -165,6 +170,30 @@ out:
         return status;
 }
 
+namespace
+{
+
+struct less {
+        template <class Key> __device__ bool operator()(const Key &a, const Key &b) const
+        {
+                return a < b;
+        }
+};
+
+} // namespace
+
+/* In CUB's style: with scratch = NULL, only report how much memory is needed. */
+template <class Key>
+static cudaError_t sort_by_cub(void *scratch, size_t *nbytes, cub::DoubleBuffer<Key> *keys,
+                               uint64_t n, int k, cudaStream_t stream)
+{
+        if constexpr (sizeof(Key) <= 16)
+                return cub::DeviceRadixSort::SortKeys(scratch, *nbytes, *keys, n, 0, 2 * k, stream);
+        else
+                return cub::DeviceMergeSort::SortKeys(scratch, *nbytes, keys->Current(), n, less(),
+                                                      stream);
+}
+
 template <class Key>
 static enum kc_status sort_keys(struct kc_gpu *gpu, cub::DoubleBuffer<Key> *keys, uint64_t n, int k,
                                 struct kc_error *err)
@@ -172,11 +201,9 @@ static enum kc_status sort_keys(struct kc_gpu *gpu, cub::DoubleBuffer<Key> *keys
         enum kc_status status;
         size_t nbytes = 0;
         void *scratch = NULL;
-        KC_TRY(KC_CUDA(
-                cub::DeviceRadixSort::SortKeys(NULL, nbytes, *keys, n, 0, 2 * k, gpu->stream)));
+        KC_TRY(KC_CUDA(sort_by_cub(NULL, &nbytes, keys, n, k, gpu->stream)));
         KC_TRY(kc_gpu_alloc(gpu, &scratch, nbytes, err));
-        KC_TRY(KC_CUDA(
-                cub::DeviceRadixSort::SortKeys(scratch, nbytes, *keys, n, 0, 2 * k, gpu->stream)));
+        KC_TRY(KC_CUDA(sort_by_cub(scratch, &nbytes, keys, n, k, gpu->stream)));
 out:
         kc_gpu_release(gpu, scratch, nbytes);
         return status;

@@ -135,7 +135,7 @@ enum kc_status tables_keys(struct kc_gpu *gpu, Key *keys, uint64_t n,
         template enum kc_status tables_keys(struct kc_gpu *, Key *, uint64_t, \
                                             const struct tables_draw *, struct kc_error *);
 INSTANTIATE(uint32_t)
-KC_GPU_KEYS(INSTANTIATE)
+KC_GPU_INTEGER_KEYS(INSTANTIATE)
 
 __global__ static void values_kernel(uint32_t *values, uint64_t n, uint64_t seed)
 {

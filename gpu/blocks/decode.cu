@@ -41,6 +41,13 @@ static __device__ kc_key128 shuffle_up(kc_key128 x)
         return (kc_key128)shuffle_up((uint64_t)(x >> 64)) << 64 | shuffle_up((uint64_t)x);
 }
 
+template <int N> static __device__ kc_key_wide<N> shuffle_up(kc_key_wide<N> x)
+{
+        for (uint64_t &word : x.words)
+                word = shuffle_up(word);
+        return x;
+}
+
 static __device__ uint64_t from_last_lane(uint64_t x)
 {
         return __shfl_sync(UINT32_MAX, x, 31);
@@ -49,6 +56,13 @@ static __device__ uint64_t from_last_lane(uint64_t x)
 static __device__ kc_key128 from_last_lane(kc_key128 x)
 {
         return (kc_key128)from_last_lane((uint64_t)(x >> 64)) << 64 | from_last_lane((uint64_t)x);
+}
+
+template <int N> static __device__ kc_key_wide<N> from_last_lane(kc_key_wide<N> x)
+{
+        for (uint64_t &word : x.words)
+                word = from_last_lane(word);
+        return x;
 }
 
 /* Field i of a section of fields of nbits (below 64) each; also reads the word after the one in
@@ -162,16 +176,29 @@ struct found {
 
 } // namespace
 
+/* The low bits of k-mer i: a field above words from the planes. */
+template <class Key>
+static __device__ Key get_low(const uint64_t *words, const struct kc_block_plan *plan, uint32_t i)
+{
+        enum { NWORDS = sizeof(Key) / 8 };
+        const uint32_t nplanes = plan->low_nbits / 64;
+        const uint64_t field = get_field(words + kc_block_fields_at(plan), i, plan->low_nbits % 64);
+        uint64_t parts[NWORDS];
+        Key low;
+        for (uint32_t j = 0; j < NWORDS; j++)
+                parts[j] = j + 1 < NWORDS && j < nplanes ? words[kc_block_plane_at(plan, j) + i]
+                           : j == nplanes                ? field
+                                                         : 0;
+        kc_key_set(&low, parts);
+        return low;
+}
+
 /* The k-mer, from the parts of its value. */
 template <class Key>
 static __device__ Key assemble(const uint64_t *words, const struct kc_block_plan *plan, uint32_t i,
                                uint32_t high, Key first)
 {
-        const uint32_t l = plan->low_nbits;
-        const Key field = get_field(words + kc_block_fields_at(plan), i, l % 64);
-        const Key low =
-                l < 64 ? field : field << (8 * sizeof(Key) / 2) | words[1 + plan->high_words + i];
-        return first + (low | (Key)high << l);
+        return first + (get_low<Key>(words, plan, i) | (Key)high << (int)plan->low_nbits);
 }
 
 /* Write all pairs of a block, and check that they ascend, and stay below `next`. */

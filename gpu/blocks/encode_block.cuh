@@ -59,6 +59,15 @@ static __device__ void put_fields(struct writer<Key> *w, uint32_t row, uint64_t 
         }
 }
 
+/* Write the full words of the low bits of k-mer i. */
+template <class Key>
+static __device__ void put_planes(const struct writer<Key> *w, uint32_t i, const Key &value)
+{
+        for (uint32_t j = 0; j + 1 < sizeof(Key) / 8; j++)
+                if (w->plan.low_nbits >= 64 * (j + 1))
+                        w->words[kc_block_plane_at(&w->plan, j) + i] = kc_key_word(value, (int)j);
+}
+
 template <class Key> static __device__ void put_kmers(struct writer<Key> *w, uint32_t row, Key kmer)
 {
         const uint32_t i = 32 * row + kc_warp_lane(), l = w->plan.low_nbits;
@@ -66,8 +75,7 @@ template <class Key> static __device__ void put_kmers(struct writer<Key> *w, uin
         if (i < w->plan.n) {
                 uint32_t at = (uint32_t)(value >> l) + i;
                 atomicOr(&w->scratch->high[at / 32], 1u << at % 32);
-                if (l >= 64)
-                        w->words[1 + w->plan.high_words + i] = (uint64_t)value;
+                put_planes(w, i, value);
         }
         put_fields(w, row, kc_block_low((uint64_t)(value >> l / 64 * 64), l % 64));
 }

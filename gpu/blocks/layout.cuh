@@ -29,6 +29,14 @@ static KC_HD uint32_t kc_block_nbits(kc_key128 x)
         return high != 0 ? 64 + kc_block_nbits(high) : kc_block_nbits((uint64_t)x);
 }
 
+template <int N> static KC_HD uint32_t kc_block_nbits(const kc_key_wide<N> &x)
+{
+        uint32_t nbits = 0;
+        for (int i = 0; i < N; i++)
+                nbits = x.words[i] != 0 ? 64u * (uint32_t)i + kc_block_nbits(x.words[i]) : nbits;
+        return nbits;
+}
+
 /* ---- the layout ---- */
 
 /* Set n, low_nbits and high_words for a block of n k-mers whose last exceeds its first by
@@ -55,10 +63,17 @@ static KC_HD uint32_t kc_block_width_cost(uint32_t nbig, uint32_t nabove, uint32
         return (nbig * width + 64 * nabove) << 6 | width;
 }
 
-/* Where sections begin, in words of the block. Counts end where exceptions begin. */
+/* Where sections begin, in words of the block. Counts end where exceptions begin. Before the fields
+ * come the planes: plane j has word j of the low bits of each k-mer, as far as these words are
+ * full. */
+static KC_HD uint32_t kc_block_plane_at(const struct kc_block_plan *plan, uint32_t j)
+{
+        return 1 + plan->high_words + plan->n * j;
+}
+
 static KC_HD uint32_t kc_block_fields_at(const struct kc_block_plan *plan)
 {
-        return 1 + plan->high_words + plan->n * (plan->low_nbits / 64);
+        return kc_block_plane_at(plan, plan->low_nbits / 64);
 }
 
 static KC_HD uint32_t kc_block_bitmap_at(const struct kc_block_plan *plan)

@@ -7,8 +7,9 @@
 
 enum { WARP = 32, THREADS = 256, WARPS = THREADS / WARP };
 
-/* Slots of a table. A block uses some 36 KiB of shared memory in all, so six fit on a
- * multiprocessor. A hopscotch slot is a word larger, but all slots of that table can be filled. */
+/* Slots of a table. With keys of up to 128 bits a block uses some 36 KiB of shared memory in all, so
+ * six fit on a multiprocessor; with 256 bits three. A hopscotch slot is a word larger, but all slots
+ * of that table can be filled. */
 template <class Key> static constexpr uint32_t table_capacity(enum kc_gpu_table kind)
 {
         return (sizeof(Key) == 8 ? 2048 : 1024) / (kind == KC_TABLE_HOPSCOTCH ? 2 : 1);
@@ -27,6 +28,14 @@ template <class Key> struct block_state {
 };
 
 } // namespace
+
+/* Whether a block has enough shared memory on every device. */
+template <class Key, class Table> static constexpr bool table_fits(enum kc_gpu_table kind)
+{
+        return sizeof(block_state<Key>) +
+                       Table::shared_nbytes({ table_capacity<Key>(kind), NULL, 0 }) <=
+               KC_GPU_BLOCK_SHARED_NBYTES;
+}
 
 /* Which pairs of a table leave it. */
 struct pairs_wanted {
@@ -293,6 +302,11 @@ enum kc_status kc_count_tasks(struct kc_gpu *gpu, enum kc_gpu_table kind,
                               size_t first, size_t last, const kc_pairs_out<Key> *out,
                               struct kc_error *err)
 {
+        static_assert(table_fits<Key, kc_warpdrive<Key, 1>>(KC_TABLE_WARPDRIVE) &&
+                              table_fits<Key, kc_linear<Key>>(KC_TABLE_LINEAR) &&
+                              table_fits<Key, kc_hopscotch<Key>>(KC_TABLE_HOPSCOTCH) &&
+                              table_fits<Key, kc_slab<Key>>(KC_TABLE_SLAB),
+                      "shared memory");
         const size_t n = last - first;
         struct kc_tasks_in these = *in;
         if (n == 0)

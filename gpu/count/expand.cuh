@@ -70,4 +70,14 @@ __device__ static inline kc_key128 kc_cut_bases(const uint32_t *bases, uint32_t 
                kc_cut_bases(bases, from, kc_key64());
 }
 
+template <int N>
+__device__ static inline kc_key_wide<N> kc_cut_bases(const uint32_t *bases, uint32_t from,
+                                                     kc_key_wide<N>)
+{
+        kc_key_wide<N> key;
+        for (int i = 0; i < N; i++)
+                key.words[i] = kc_cut_bases(bases + 2 * i, from, kc_key64());
+        return key;
+}
+
 #endif

@@ -26,33 +26,6 @@ template <class Key> KC_HD uint32_t kc_stretch_nkmers(const kc_stretch<Key> *s)
         return (uint32_t)(s->words[s->NWORDS - 1] >> 56);
 }
 
-/* words >> nbits, 0 <= nbits < 64 * N. Indices are constant once unrolled, so the array stays in
- * registers. */
-template <int N> KC_HD void kc_words_shift_right(uint64_t (&words)[N], uint32_t nbits)
-{
-        for (int half = N / 2; half > 0; half /= 2)
-                if (nbits & 64u * (uint32_t)half)
-                        for (int i = 0; i < N; i++)
-                                words[i] = i + half < N ? words[i + half] : 0;
-        uint32_t shift = nbits % 64;
-        for (int i = 0; i < N; i++) {
-                uint64_t above = i + 1 < N ? words[i + 1] : 0;
-                words[i] = words[i] >> shift | above << 1 << (63 - shift);
-        }
-}
-
-/* Keep the low nbits bits, at least 1. */
-template <int N> KC_HD void kc_words_mask(uint64_t (&words)[N], uint32_t nbits)
-{
-        for (int i = 0; i < N; i++) {
-                uint32_t from = 64u * (uint32_t)i;
-                uint64_t mask = nbits >= from + 64 ? UINT64_MAX
-                                : nbits > from     ? (UINT64_C(1) << (nbits - from)) - 1
-                                                   : 0;
-                words[i] &= mask;
-        }
-}
-
 /* Replace the stretch with its reverse complement if that is smaller. */
 template <class Key> KC_HD void kc_stretch_canonical(kc_stretch<Key> *s, uint32_t nbases)
 {

@@ -2,17 +2,32 @@
 
 #include "gpu/count/fold.cuh"
 #include "gpu/device/warp.cuh"
+#include "gpu/gpu.h"
 
 enum {
         WARP = 32,
-        WARPS = 4,      /* per block; they work independently */
-        LIST_ROWS = 24, /* entries that a lane's list can hold besides those of one window */
-        START_BITS = 7, /* of an entry: number of the record's first k-mer in its span */
+        WARPS = 4,       /* most in a block; they work independently */
+        MAX_WINDOW = 64, /* for blocks of WARPS warps; blocks for longer windows have half as many,
+                            because of their shared memory */
+        LIST_ROWS = 24,  /* entries that a lane's list can hold besides those of one window */
+        START_BITS = 7,  /* of an entry: number of the record's first k-mer in its span */
         SAMPLED_GROUPS = 1 << 12, /* with more, one in SAMPLE_STRIDE is sampled */
         SAMPLE_STRIDE = 16,
+        LONGEST_WINDOW = KC_GPU_ENGINE_MAX_K - KC_GPU_USUAL_MINIMIZER + 1,
 };
 static_assert(KC_SPAN_NKMERS <= 1 << START_BITS, "an entry holds the place in the span");
 static_assert(KC_CLASS_BITS + START_BITS == 32, "an entry is one word");
+
+/* Shared memory per lane. */
+static constexpr size_t lane_nbytes(int window)
+{
+        return (size_t)(2 * window + 1 + LIST_ROWS) * sizeof(uint32_t);
+}
+
+static constexpr unsigned block_warps(int window)
+{
+        return window <= MAX_WINDOW ? WARPS : WARPS / 2;
+}
 
 template <class Key> kc_superkmer_setup kc_superkmer_setup_for(int k, int m)
 {
@@ -119,6 +134,13 @@ __device__ static uint32_t owner_of(const warp_board *board, uint32_t e)
                         owner += step;
         return owner;
 }
+
+static_assert(WARPS * (WARP * lane_nbytes(MAX_WINDOW) + sizeof(warp_board)) <=
+                              KC_GPU_BLOCK_SHARED_NBYTES &&
+                      block_warps(LONGEST_WINDOW) * WARP * lane_nbytes(LONGEST_WINDOW) +
+                                      WARPS * sizeof(warp_board) <=
+                              KC_GPU_BLOCK_SHARED_NBYTES,
+              "shared memory");
 
 /* rows: the warp's; total: its entries. */
 __device__ static found_record record_of(const warp_board *board, const uint32_t *rows, uint32_t e,
@@ -404,7 +426,7 @@ static __global__ void __launch_bounds__(WARP *WARPS)
         lane_list list = { hashes - lane + (window + 1) * WARP, 0 };
         hashes[window * WARP] = UINT32_MAX; /* the empty suffix */
 
-        const uint32_t group = (blockIdx.x * WARPS + warp) * out.stride;
+        const uint32_t group = (blockIdx.x * (blockDim.x / WARP) + warp) * out.stride;
         if (group >= ngroups)
                 return;
         const group_span span = span_of(chunks, first + group, setup.k);
@@ -432,16 +454,16 @@ static enum kc_status launch(struct kc_gpu *gpu, const kc_superkmer_setup *setup
                              const find_out *out, struct kc_error *err)
 {
         enum kc_status status;
-        const size_t rows = (size_t)(2 * setup->window + 1 + LIST_ROWS);
-        const size_t shared = WARPS * WARP * rows * sizeof(uint32_t);
+        const unsigned nwarps = block_warps(setup->window);
+        const size_t shared = nwarps * WARP * lane_nbytes(setup->window);
         if (ngroups == 0)
                 return KC_OK;
         KC_TRY(KC_CUDA(cudaFuncSetAttribute(find_superkmers_kernel<MODE>,
                                             cudaFuncAttributeMaxDynamicSharedMemorySize,
                                             (int)shared)));
         find_superkmers_kernel<MODE>
-                <<<kc_ceil_div(ngroups, WARPS * out->stride), WARP * WARPS, shared, gpu->stream>>>(
-                        *setup, *chunks, first, ngroups, *out);
+                <<<kc_ceil_div(ngroups, nwarps * out->stride), nwarps * WARP, shared,
+                   gpu->stream>>>(*setup, *chunks, first, ngroups, *out);
         KC_TRY(KC_LAUNCHED());
 out:
         return status;

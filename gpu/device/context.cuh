@@ -13,6 +13,10 @@
 #include <cstdint>
 #include <cuda_runtime.h>
 
+/* Shared memory that a block may have on every device supported: the least is that of compute
+ * capability 8.6. */
+enum : size_t { KC_GPU_BLOCK_SHARED_NBYTES = 99 << 10 };
+
 /*
  * Frees device memory when there is too little: kc_gpu_alloc calls give repeatedly until the memory
  * suffices. *gave = false: nothing is left to free.

@@ -1,7 +1,7 @@
 /*
- * Keys on the device: a k-mer as one unsigned integer of 64 bits (k <= 32) or 128 bits (k <= 64),
- * with the value of kmer/kmer.h. The layout in memory is that of the host, least significant word
- * first.
+ * Keys on the device: a k-mer as one unsigned integer of 64, 128, 192 or 256 bits, which hold up to
+ * 32, 64, 96 and 128 bases, with the value of kmer/kmer.h. The layout in memory is that of the
+ * host, least significant word first.
  *
  * Everything marked KC_HD also compiles for the host, so that it can be tested without a device.
  */
@@ -10,14 +10,255 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #define KC_HD __host__ __device__ __forceinline__
 
+/* ---- integers of several words, least significant first ---- */
+
+/* The loops below have constant bounds: once they are unrolled, indices are constant, so that the
+ * words stay in registers. */
+
+/* The largest power of two below N, or 1. */
+template <int N> KC_HD constexpr int kc_words_half(void)
+{
+        int half = 1;
+        while (2 * half < N)
+                half *= 2;
+        return half;
+}
+
+/* words >> nbits, 0 <= nbits < 64 * N. */
+template <int N> KC_HD void kc_words_shift_right(uint64_t (&words)[N], uint32_t nbits)
+{
+        for (int half = kc_words_half<N>(); half > 0; half /= 2)
+                if (nbits & 64u * (uint32_t)half)
+                        for (int i = 0; i < N; i++)
+                                words[i] = i + half < N ? words[i + half] : 0;
+        uint32_t shift = nbits % 64;
+        for (int i = 0; i < N; i++) {
+                uint64_t above = i + 1 < N ? words[i + 1] : 0;
+                words[i] = words[i] >> shift | above << 1 << (63 - shift);
+        }
+}
+
+/* words << nbits, 0 <= nbits < 64 * N. */
+template <int N> KC_HD void kc_words_shift_left(uint64_t (&words)[N], uint32_t nbits)
+{
+        for (int half = kc_words_half<N>(); half > 0; half /= 2)
+                if (nbits & 64u * (uint32_t)half)
+                        for (int i = N - 1; i >= 0; i--)
+                                words[i] = i >= half ? words[i - half] : 0;
+        uint32_t shift = nbits % 64;
+        for (int i = N - 1; i >= 0; i--) {
+                uint64_t below = i > 0 ? words[i - 1] : 0;
+                words[i] = words[i] << shift | below >> 1 >> (63 - shift);
+        }
+}
+
+/* Keep the low nbits bits, at least 1. */
+template <int N> KC_HD void kc_words_mask(uint64_t (&words)[N], uint32_t nbits)
+{
+        for (int i = 0; i < N; i++) {
+                uint32_t from = 64u * (uint32_t)i;
+                uint64_t mask = nbits >= from + 64 ? UINT64_MAX
+                                : nbits > from     ? (UINT64_C(1) << (nbits - from)) - 1
+                                                   : 0;
+                words[i] &= mask;
+        }
+}
+
+/* ---- the types of keys ---- */
+
+/* An unsigned integer of N words, for widths that the compiler does not have. It has the operators
+ * that keys need. The constructor without arguments does nothing, so it is a trivial type, as
+ * shared memory and memcpy require. */
+template <int N> struct alignas(N % 2 == 0 ? 16 : 8) kc_key_wide {
+        uint64_t words[N];
+
+        kc_key_wide() = default;
+
+        KC_HD kc_key_wide(uint64_t low) : words{ low }
+        {
+        }
+
+        /* The low bits, of a word or half a word. */
+        template <class T,
+                  class = typename std::enable_if<std::is_unsigned<T>::value &&
+                                                  (sizeof(T) == 4 || sizeof(T) == 8)>::type>
+        KC_HD explicit operator T() const
+        {
+                return (T)words[0];
+        }
+
+        friend KC_HD bool operator==(const kc_key_wide &a, const kc_key_wide &b)
+        {
+                uint64_t difference = 0;
+                for (int i = 0; i < N; i++)
+                        difference |= a.words[i] ^ b.words[i];
+                return difference == 0;
+        }
+
+        friend KC_HD bool operator<(const kc_key_wide &a, const kc_key_wide &b)
+        {
+                bool less = false;
+                for (int i = 0; i < N; i++)
+                        less = a.words[i] == b.words[i] ? less : a.words[i] < b.words[i];
+                return less;
+        }
+
+        friend KC_HD bool operator!=(const kc_key_wide &a, const kc_key_wide &b)
+        {
+                return !(a == b);
+        }
+
+        friend KC_HD bool operator>(const kc_key_wide &a, const kc_key_wide &b)
+        {
+                return b < a;
+        }
+
+        friend KC_HD bool operator<=(const kc_key_wide &a, const kc_key_wide &b)
+        {
+                return !(b < a);
+        }
+
+        friend KC_HD bool operator>=(const kc_key_wide &a, const kc_key_wide &b)
+        {
+                return !(a < b);
+        }
+
+        friend KC_HD kc_key_wide operator+(kc_key_wide a, const kc_key_wide &b)
+        {
+                uint64_t carry = 0;
+                for (int i = 0; i < N; i++) {
+                        uint64_t sum = a.words[i] + b.words[i], all = sum + carry;
+                        carry = (sum < b.words[i]) | (all < sum);
+                        a.words[i] = all;
+                }
+                return a;
+        }
+
+        friend KC_HD kc_key_wide operator-(kc_key_wide a, const kc_key_wide &b)
+        {
+                uint64_t borrow = 0;
+                for (int i = 0; i < N; i++) {
+                        uint64_t difference = a.words[i] - b.words[i];
+                        uint64_t next = (a.words[i] < b.words[i]) | (difference < borrow);
+                        a.words[i] = difference - borrow;
+                        borrow = next;
+                }
+                return a;
+        }
+
+        friend KC_HD kc_key_wide operator&(kc_key_wide a, const kc_key_wide &b)
+        {
+                for (int i = 0; i < N; i++)
+                        a.words[i] &= b.words[i];
+                return a;
+        }
+
+        friend KC_HD kc_key_wide operator|(kc_key_wide a, const kc_key_wide &b)
+        {
+                for (int i = 0; i < N; i++)
+                        a.words[i] |= b.words[i];
+                return a;
+        }
+
+        friend KC_HD kc_key_wide operator^(kc_key_wide a, const kc_key_wide &b)
+        {
+                for (int i = 0; i < N; i++)
+                        a.words[i] ^= b.words[i];
+                return a;
+        }
+
+        /* Shifts by 0 to 64 * N - 1 bits. */
+        friend KC_HD kc_key_wide operator<<(kc_key_wide a, int nbits)
+        {
+                kc_words_shift_left(a.words, (uint32_t)nbits);
+                return a;
+        }
+
+        friend KC_HD kc_key_wide operator>>(kc_key_wide a, int nbits)
+        {
+                kc_words_shift_right(a.words, (uint32_t)nbits);
+                return a;
+        }
+
+        KC_HD kc_key_wide operator~() const
+        {
+                kc_key_wide result;
+                for (int i = 0; i < N; i++)
+                        result.words[i] = ~words[i];
+                return result;
+        }
+
+        KC_HD kc_key_wide &operator&=(const kc_key_wide &b)
+        {
+                return *this = *this & b;
+        }
+
+        KC_HD kc_key_wide &operator|=(const kc_key_wide &b)
+        {
+                return *this = *this | b;
+        }
+};
+
 using kc_key64 = uint64_t;
 using kc_key128 = unsigned __int128;
+using kc_key192 = kc_key_wide<3>;
+using kc_key256 = kc_key_wide<4>;
 
-/* The only list of key widths: KC_GPU_KEYS(MACRO) instantiates templates. */
-#define KC_GPU_KEYS(instantiate) instantiate(kc_key64) instantiate(kc_key128)
+/* The only list of key widths, ascending: KC_GPU_KEYS(MACRO) instantiates templates. The maps of the
+ * papers (gpu/maps) are for keys that are integers of the compiler. */
+#define KC_GPU_INTEGER_KEYS(instantiate) instantiate(kc_key64) instantiate(kc_key128)
+#define KC_GPU_KEYS(instantiate) \
+        KC_GPU_INTEGER_KEYS(instantiate) instantiate(kc_key192) instantiate(kc_key256)
+
+/* Returns work(Key()), where Key is the narrowest key that holds k bases, at most 128. */
+template <class Work> static inline auto kc_key_choose(int k, const Work &work)
+{
+#define KC_KEY_CASE(Key) \
+        if (k <= 4 * (int)sizeof(Key)) \
+                return work(Key());
+        KC_GPU_KEYS(KC_KEY_CASE)
+#undef KC_KEY_CASE
+        __builtin_unreachable();
+}
+
+/* Word i of a key. */
+KC_HD uint64_t kc_key_word(kc_key64 key, int)
+{
+        return key;
+}
+
+KC_HD uint64_t kc_key_word(kc_key128 key, int i)
+{
+        return (uint64_t)(key >> 64 * i);
+}
+
+template <int N> KC_HD uint64_t kc_key_word(const kc_key_wide<N> &key, int i)
+{
+        return key.words[i];
+}
+
+/* The key with these words. */
+KC_HD void kc_key_set(kc_key64 *key, const uint64_t *words)
+{
+        *key = words[0];
+}
+
+KC_HD void kc_key_set(kc_key128 *key, const uint64_t *words)
+{
+        *key = (kc_key128)words[1] << 64 | words[0];
+}
+
+template <int N> KC_HD void kc_key_set(kc_key_wide<N> *key, const uint64_t *words)
+{
+        for (int i = 0; i < N; i++)
+                key->words[i] = words[i];
+}
+
+/* ---- k-mers ---- */
 
 /* The 2-bit fields of x in reverse order. */
 KC_HD uint64_t kc_key_reverse_bases(uint64_t x)
@@ -36,6 +277,14 @@ KC_HD kc_key128 kc_key_reverse_bases(kc_key128 x)
 {
         return (kc_key128)kc_key_reverse_bases((uint64_t)x) << 64 |
                kc_key_reverse_bases((uint64_t)(x >> 64));
+}
+
+template <int N> KC_HD kc_key_wide<N> kc_key_reverse_bases(const kc_key_wide<N> &x)
+{
+        kc_key_wide<N> reverse;
+        for (int i = 0; i < N; i++)
+                reverse.words[i] = kc_key_reverse_bases(x.words[N - 1 - i]);
+        return reverse;
 }
 
 /* The low 2k bits. */
@@ -68,6 +317,14 @@ KC_HD uint64_t kc_key_hash(kc_key64 key)
 KC_HD uint64_t kc_key_hash(kc_key128 key)
 {
         return kc_key_hash((uint64_t)key ^ (uint64_t)(key >> 64) * UINT64_C(0xd6e8feb86659fd93));
+}
+
+template <int N> KC_HD uint64_t kc_key_hash(const kc_key_wide<N> &key)
+{
+        uint64_t above = 0;
+        for (int i = N - 1; i > 0; i--)
+                above = (above ^ key.words[i]) * UINT64_C(0xd6e8feb86659fd93);
+        return kc_key_hash(key.words[0] ^ above);
 }
 
 /* Returns how many of the n ascending k-mers are below `kmer`. */

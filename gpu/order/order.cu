@@ -87,6 +87,10 @@ static enum kc_status split(struct kc_gpu *gpu, struct order_work<Key> *work, cu
         unsigned nchunks = kc_ceil_div(work->in.n, CHUNK);
         const int nbytes = sizeof(struct split_shared<Key>);
         const uint32_t cap = kc_order_size<Key>::CAP;
+        static_assert(sizeof(struct split_shared<Key>) <= KC_GPU_BLOCK_SHARED_NBYTES &&
+                              sizeof(struct sort_shared<Key>) <= KC_GPU_BLOCK_SHARED_NBYTES,
+                      "shared memory");
+        static_assert(cap % (2 * NTHREADS) == 0, "all threads have as many pairs and counters");
         struct order_tables *t = &work->tables;
         KC_TRY(mark(gpu, marks, KC_ORDER_BEGIN, err));
         KC_TRY(KC_CUDA(cudaMemsetAsync(t->state, 0, t->zero_nbytes, gpu->stream)));

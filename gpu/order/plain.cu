@@ -90,6 +90,93 @@ static cudaError_t sort(struct plain_sorting<Key> *s, void *temporary, size_t *n
                                                s->nbits, stream);
 }
 
+enum { NTHREADS = 256 };
+
+static __global__ void number_kernel(uint32_t *numbers, size_t n)
+{
+        size_t i = blockIdx.x * (size_t)NTHREADS + threadIdx.x;
+        if (i < n)
+                numbers[i] = (uint32_t)i;
+}
+
+/* Word `word` of the k-mers, in the order of the numbers. */
+template <class Key>
+static __global__ void gather_kernel(const Key *kmers, int word, const uint32_t *numbers, size_t n,
+                                     uint64_t *words)
+{
+        size_t i = blockIdx.x * (size_t)NTHREADS + threadIdx.x;
+        if (i < n)
+                words[i] = kmers[numbers[i]].words[word];
+}
+
+/* Put the pairs in the order of the numbers, which the counts replace. */
+template <class Key>
+static __global__ void permute_kernel(const Key *kmers, const uint32_t *counts, size_t n,
+                                      Key *to_kmers, uint32_t *numbers)
+{
+        size_t i = blockIdx.x * (size_t)NTHREADS + threadIdx.x;
+        if (i >= n)
+                return;
+        uint32_t number = numbers[i];
+        to_kmers[i] = kmers[number];
+        numbers[i] = counts[number];
+}
+
+/* Numbers in the order of the k-mers. The radix sort is stable, so it can sort one word after the
+ * other, the lowest one first. */
+template <int N>
+static cudaError_t sort_numbers(struct plain_sorting<kc_key_wide<N>> *s,
+                                cub::DoubleBuffer<uint64_t> *words,
+                                cub::DoubleBuffer<uint32_t> *numbers, void *temporary,
+                                size_t nbytes, cudaStream_t stream)
+{
+        const unsigned nblocks = kc_ceil_div(s->n, NTHREADS);
+        cudaError_t code = cudaSuccess;
+        number_kernel<<<nblocks, NTHREADS, 0, stream>>>(numbers->Current(), s->n);
+        for (int i = 0; 64 * i < s->nbits && code == cudaSuccess; i++) {
+                const int nbits = s->nbits - 64 * i < 64 ? s->nbits - 64 * i : 64;
+                gather_kernel<<<nblocks, NTHREADS, 0, stream>>>(
+                        s->kmers.Current(), i, numbers->Current(), s->n, words->Current());
+                code = cub::DeviceRadixSort::SortPairs(temporary, nbytes, *words, *numbers, s->n, 0,
+                                                       nbits, stream);
+        }
+        return code == cudaSuccess ? cudaGetLastError() : code;
+}
+
+/*
+ * Wide keys: the numbers of the pairs are sorted, and the pairs moved once. This moves less than a
+ * radix sort of the pairs would, and uses the same kernels as for keys of 64 bits. The scratch
+ * arrays have room for all of it: two arrays of words and one of numbers in that of the k-mers, and
+ * numbers in that of the counts.
+ */
+template <int N>
+static cudaError_t sort(struct plain_sorting<kc_key_wide<N>> *s, void *temporary, size_t *nbytes,
+                        cudaStream_t stream)
+{
+        static_assert(N >= 3, "the scratch array holds words twice, and numbers");
+        uint64_t *scratch = (uint64_t *)s->kmers.Alternate();
+        cub::DoubleBuffer<uint64_t> words(scratch, scratch + s->n);
+        cub::DoubleBuffer<uint32_t> numbers(s->counts.Alternate(),
+                                            (uint32_t *)(scratch + 2 * s->n));
+        if (s->n > UINT32_MAX)
+                return cudaErrorInvalidValue; /* numbers have 32 bits */
+        if (temporary == NULL)
+                return cub::DeviceRadixSort::SortPairs(NULL, *nbytes, words, numbers, s->n, 0, 64,
+                                                       stream);
+        cudaError_t code = sort_numbers(s, &words, &numbers, temporary, *nbytes, stream);
+        if (code == cudaSuccess && numbers.Current() != s->counts.Alternate())
+                code = cudaMemcpyAsync(s->counts.Alternate(), numbers.Current(),
+                                       s->n * sizeof(uint32_t), cudaMemcpyDeviceToDevice, stream);
+        if (code != cudaSuccess)
+                return code;
+        permute_kernel<<<kc_ceil_div(s->n, NTHREADS), NTHREADS, 0, stream>>>(
+                s->kmers.Current(), s->counts.Current(), s->n, s->kmers.Alternate(),
+                s->counts.Alternate());
+        s->kmers.selector ^= 1;
+        s->counts.selector ^= 1;
+        return cudaGetLastError();
+}
+
 template <class Key>
 static cudaError_t sum(struct plain_sorting<Key> *s, void *temporary, size_t *nbytes,
                        cudaStream_t stream)

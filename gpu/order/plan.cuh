@@ -35,9 +35,11 @@ enum {
         KC_ORDER_COUNT_BITS = 32,
 };
 
-/* Most pairs that one block sorts: 64 KiB of them. */
+/* Most pairs that one block sorts: the largest power of two that fits in 64 KiB. */
 template <class Key> struct kc_order_size {
-        enum { CAP = 65536 / sizeof(Key) };
+        enum { CAP = 65536 / (sizeof(Key) == 24 ? 32 : sizeof(Key)) };
+        static_assert(CAP * sizeof(Key) <= 65536 && (CAP & (CAP - 1)) == 0,
+                      "the bitonic sort pads the pairs to a power of two");
 };
 
 /* Packing of pairs of k-mers of length k. */

@@ -131,16 +131,6 @@ template <class Key> void kc_join_feed_free(struct kc_join_feed<Key> *f)
 
 /* ---- the driver ---- */
 
-static void get_key(const uint64_t *words, kc_key64 *key)
-{
-        *key = words[0];
-}
-
-static void get_key(const uint64_t *words, kc_key128 *key)
-{
-        *key = (kc_key128)words[1] << 64 | words[0];
-}
-
 /* Fill in the descriptions of the blocks for the device. */
 template <class Key> static void describe(struct slot<Key> *slot)
 {
@@ -148,7 +138,7 @@ template <class Key> static void describe(struct slot<Key> *slot)
         uint64_t at = 0;
         for (size_t i = 0; i < range->nblocks; i++) {
                 struct kc_decode_block<Key> *to = &slot->host_blocks[i];
-                get_key(range->firsts + i * (sizeof(Key) / 8), &to->first);
+                kc_key_set(&to->first, range->firsts + i * (sizeof(Key) / 8));
                 to->at = at;
                 to->nwords = range->blocks[i].nwords - 1;
                 to->n = range->blocks[i].n;
@@ -213,9 +203,9 @@ enum kc_status kc_join_feed_next(struct kc_join_feed<Key> *f, struct kc_join_ran
         decode->nblocks = in->nblocks;
         decode->has_end = in->end != NULL;
         if (in->from != NULL)
-                get_key(in->from, &decode->from);
+                kc_key_set(&decode->from, in->from);
         if (in->end != NULL)
-                get_key(in->end, &decode->end);
+                kc_key_set(&decode->end, in->end);
 out:
         return status;
 }

@@ -40,7 +40,7 @@ template <class Key> struct kc_hopscotch {
         uint32_t *ncells; /* cells allocated; may exceed capacity */
         uint32_t capacity;
 
-        static KC_HD size_t shared_nbytes(const kc_table_setup &setup)
+        static KC_HD constexpr size_t shared_nbytes(const kc_table_setup &setup)
         {
                 return setup.capacity * (sizeof(uint64_t) + sizeof(Key) + sizeof(uint32_t)) + 16;
         }

@@ -5,12 +5,12 @@
  *      bucket 1      slab                          further slabs: from the block's SlabAlloc
  *      ...           slab ──▶ slab                 after them (gpu/tables/slab_alloc.cuh)
  *
- *      slab, 32 words    64-bit keys     128-bit keys
- *      words 0 of keys   lanes 0-9       lanes 0-5
- *      words 1 of keys         10-19           6-11
- *      words 2, 3              -               12-17, 18-23
- *      counts                  20-29           24-29
- *      (unused), next          30, 31          30, 31
+ *      slab, 32 words    64-bit keys     128-bit keys      192-bit keys    256-bit keys
+ *      words 0 of keys   lanes 0-9       lanes 0-5         lanes 0-3       lanes 0-2
+ *      words 1 of keys         10-19           6-11              4-7             3-5
+ *      words 2, 3, ...         -               12-17, 18-23      8-11, ...       6-8, ...
+ *      counts                  20-29           24-29             24-27           24-26
+ *      (unused), next          30, 31          30, 31            28-30, 31       27-30, 31
  *
  * Each lane of a warp brings a key, and then all lanes work on the keys together: a slab is read at
  * once, one word per lane, and ballots show where a key is or may be put.
@@ -59,6 +59,7 @@ template <class Key> struct kc_slab_layout {
                 PLACES = (1u << NPLACES) - 1, /* a bit for each place */
                 MIN_BUCKET_BITS = NWORDS,
         };
+        static_assert((uint32_t)COUNTS + NPLACES <= NEXT, "a slab has a word for each lane");
 };
 
 /* How an arena is divided; 2^bucket_bits buckets, and nblocks is a power of two. */
@@ -120,6 +121,32 @@ KC_HD kc_key128 kc_slab_unmix(kc_key128 mixed)
         return (kc_key128)high << 64 | low;
 }
 
+/* The words above the lowest one, as mixed into it; kc_key_hash does the same. */
+template <int N> KC_HD uint64_t kc_slab_above(const kc_key_wide<N> &key)
+{
+        uint64_t above = 0;
+        for (int i = N - 1; i > 0; i--)
+                above = (above ^ key.words[i]) * KC_SLAB_FACTOR_2;
+        return above;
+}
+
+/* Each word is mixed with the one below it, which depends on all others. */
+template <int N> KC_HD kc_key_wide<N> kc_slab_mix(kc_key_wide<N> key)
+{
+        key.words[0] = kc_slab_mix(key.words[0] ^ kc_slab_above(key));
+        for (int i = 1; i < N; i++)
+                key.words[i] = kc_slab_mix(key.words[i] ^ key.words[i - 1]);
+        return key;
+}
+
+template <int N> KC_HD kc_key_wide<N> kc_slab_unmix(kc_key_wide<N> mixed)
+{
+        for (int i = N - 1; i > 0; i--)
+                mixed.words[i] = kc_slab_unmix(mixed.words[i]) ^ mixed.words[i - 1];
+        mixed.words[0] = kc_slab_unmix(mixed.words[0]) ^ kc_slab_above(mixed);
+        return mixed;
+}
+
 /* Word `word` of a mixed key; an arbitrary one if the key has fewer words. */
 KC_HD uint32_t kc_slab_word(kc_key64 mixed, uint32_t word)
 {
@@ -129,6 +156,11 @@ KC_HD uint32_t kc_slab_word(kc_key64 mixed, uint32_t word)
 KC_HD uint32_t kc_slab_word(kc_key128 mixed, uint32_t word)
 {
         return kc_slab_word(word & 2 ? (uint64_t)(mixed >> 64) : (uint64_t)mixed, word);
+}
+
+template <int N> KC_HD uint32_t kc_slab_word(const kc_key_wide<N> &mixed, uint32_t word)
+{
+        return kc_slab_word(mixed.words[word / 2 % N], word);
 }
 
 /* Bit i of the bucket's number, i < NWORDS, is the top bit of word i; the others are the bits after
@@ -213,7 +245,7 @@ template <class Key> struct kc_slab {
         struct kc_slab_alloc alloc;
         struct block_shared *shared;
 
-        static KC_HD size_t shared_nbytes(const kc_table_setup &setup)
+        static KC_HD constexpr size_t shared_nbytes(const kc_table_setup &setup)
         {
                 (void)setup;
                 return sizeof(struct block_shared);
@@ -325,6 +357,14 @@ template <class Key> struct kc_slab {
         static __device__ uint32_t same_keys(kc_key128 key)
         {
                 return same_keys((uint64_t)key) & same_keys((uint64_t)(key >> 64));
+        }
+
+        template <int N> static __device__ uint32_t same_keys(const kc_key_wide<N> &key)
+        {
+                uint32_t lanes = KC_SLAB_ALL_LANES;
+                for (int i = 0; i < N; i++)
+                        lanes &= same_keys(key.words[i]);
+                return lanes;
         }
 
         /* For the first lane of those with the same key: the sum of their weights. */

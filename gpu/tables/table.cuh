@@ -3,7 +3,7 @@
  *
  * A table type T (kc_warpdrive, kc_linear, kc_hopscotch, kc_slab) has
  *
- *      T::shared_nbytes(setup)     bytes of dynamic shared memory per block
+ *      T::shared_nbytes(setup)     bytes of dynamic shared memory per block; constexpr
  *      T::T(setup, shared)         every thread of the block makes its own handle
  *      clear()                     by the whole block; a __syncthreads() follows
  *      add(key, weight, active)    by converged warps. A lane with `active` brings a key; its count

@@ -8,8 +8,8 @@
  *
  * A slot for keys of 64 bits is claimed by compare-and-swap on the key; all-ones marks a free slot,
  * and the one k-mer with that value (TT...T at k = 32, stranded) has a counter of its own. A slot
- * for keys of 128 bits is claimed through its count: 0 means free, LOCKED means that the key is
- * being written, and anything else is a count whose key is valid.
+ * for longer keys is claimed through its count: 0 means free, LOCKED means that the key is being
+ * written, and anything else is a count whose key is valid.
  *
  * Source: Juenger et al., WarpDrive (2018), sections IV-A and IV-B.
  */
@@ -39,7 +39,53 @@ KC_HD void kc_probing_next(kc_probing *p)
         p->window = (p->window + p->step) & p->mask;
 }
 
-template <class Key> struct kc_slots;
+/* For keys of several words. */
+template <class Key> struct kc_slots {
+        enum : uint32_t { LOCKED = UINT32_MAX };
+        enum { NWORDS = sizeof(Key) / 8 };
+        enum look { MATCH, OPEN, OTHER };
+
+        Key *keys;
+        uint32_t *counts;
+
+        /* The thread that holds the lock only writes a key before it releases it, so the wait is
+         * short. */
+        __device__ look look_at(uint32_t slot, const Key &key) const
+        {
+                uint32_t count;
+                while ((count = *(volatile uint32_t *)&counts[slot]) == LOCKED)
+                        ;
+                if (count == 0)
+                        return OPEN;
+                __threadfence_block();
+                const volatile uint64_t *there = (const volatile uint64_t *)&keys[slot];
+                for (int i = 0; i < NWORDS; i++)
+                        if (there[i] != kc_key_word(key, i))
+                                return OTHER;
+                return MATCH;
+        }
+
+        __device__ bool claim(uint32_t slot, const Key &key, uint32_t weight)
+        {
+                if (atomicCAS(&counts[slot], 0u, (uint32_t)LOCKED) == 0) {
+                        unsigned long long *there = (unsigned long long *)&keys[slot];
+                        for (int i = 0; i < NWORDS; i++)
+                                atomicExch(&there[i], (unsigned long long)kc_key_word(key, i));
+                        __threadfence_block();
+                        atomicExch(&counts[slot], weight);
+                        return true;
+                }
+                if (look_at(slot, key) != MATCH)
+                        return false;
+                atomicAdd(&counts[slot], weight);
+                return true;
+        }
+
+        __device__ void clear(uint32_t slot)
+        {
+                counts[slot] = 0;
+        }
+};
 
 template <> struct kc_slots<kc_key64> {
         static constexpr kc_key64 FREE = UINT64_MAX;
@@ -73,50 +119,6 @@ template <> struct kc_slots<kc_key64> {
         }
 };
 
-template <> struct kc_slots<kc_key128> {
-        enum : uint32_t { LOCKED = UINT32_MAX };
-        enum look { MATCH, OPEN, OTHER };
-
-        kc_key128 *keys;
-        uint32_t *counts;
-
-        /* The thread that holds the lock only writes 16 bytes before it releases it, so the wait is
-         * short. */
-        __device__ look look_at(uint32_t slot, kc_key128 key) const
-        {
-                uint32_t count;
-                while ((count = *(volatile uint32_t *)&counts[slot]) == LOCKED)
-                        ;
-                if (count == 0)
-                        return OPEN;
-                __threadfence_block();
-                const volatile uint64_t *there = (const volatile uint64_t *)&keys[slot];
-                return there[0] == (uint64_t)key && there[1] == (uint64_t)(key >> 64) ? MATCH
-                                                                                      : OTHER;
-        }
-
-        __device__ bool claim(uint32_t slot, kc_key128 key, uint32_t weight)
-        {
-                if (atomicCAS(&counts[slot], 0u, (uint32_t)LOCKED) == 0) {
-                        unsigned long long *there = (unsigned long long *)&keys[slot];
-                        atomicExch(&there[0], (unsigned long long)key);
-                        atomicExch(&there[1], (unsigned long long)(key >> 64));
-                        __threadfence_block();
-                        atomicExch(&counts[slot], weight);
-                        return true;
-                }
-                if (look_at(slot, key) != MATCH)
-                        return false;
-                atomicAdd(&counts[slot], weight);
-                return true;
-        }
-
-        __device__ void clear(uint32_t slot)
-        {
-                counts[slot] = 0;
-        }
-};
-
 template <class Group> __device__ uint32_t kc_group_shfl(const Group &group, uint32_t key, int lane)
 {
         return group.shfl(key, lane);
@@ -134,13 +136,21 @@ __device__ kc_key128 kc_group_shfl(const Group &group, kc_key128 key, int lane)
                group.shfl((uint64_t)key, lane);
 }
 
+template <class Group, int N>
+__device__ kc_key_wide<N> kc_group_shfl(const Group &group, kc_key_wide<N> key, int lane)
+{
+        for (int i = 0; i < N; i++)
+                key.words[i] = group.shfl(key.words[i], lane);
+        return key;
+}
+
 template <class Key, int G> struct kc_warpdrive {
         enum { MAX_PROBES = 32 * 32 / G }; /* windows; a key that fits in none is refused */
 
         kc_slots<Key> slots;
         uint32_t capacity;
 
-        static KC_HD size_t shared_nbytes(const kc_table_setup &setup)
+        static KC_HD constexpr size_t shared_nbytes(const kc_table_setup &setup)
         {
                 return setup.capacity * (sizeof(Key) + sizeof(uint32_t)) + 16;
         }

@@ -2,7 +2,7 @@
 
 USUAL_KMERS = (1, 2, 3, 15, 16, 17, 21, 27, 31, 32, 33, 55, 63, 64, 65, 101, 127, 128, 129, 254,
                255)
-MAX_DEVICE_K = 64
+MAX_DEVICE_K = 128
 TABLES = ("warpdrive", "slab", "linear", "hopscotch")
 
 
@@ -33,7 +33,7 @@ def draw_threads(rng):
 
 
 def draw_device(rng, setting, k):
-    """Sometimes the CPU or auto; k above 64 is counted on the CPU in any case."""
+    """Sometimes the CPU or auto; k above 128 is counted on the CPU in any case."""
     draw = rng.random()
     if setting.device == "cpu" or draw < 0.2:
         return "cpu"

@@ -20,7 +20,8 @@ DEVICE = sys.argv[3] if len(sys.argv) > 3 else None
 if DEVICE and subprocess.run([sys.argv[1], "info", "--devices"]).returncode != 0:
     sys.exit(SKIPPED)
 ON_DEVICE = ("add", "remove", "compact", "merge", "union", "intersect", "subtract")
-CASES = ((4, False), (11, True), (21, False), (32, False), (33, False), (64, True), (65, False), (255, False))
+CASES = ((4, False), (11, True), (21, False), (32, False), (33, False), (64, True), (65, False),
+         (101, True), (255, False))
 
 
 class Session(session.Session):

@@ -18,13 +18,14 @@ import tempfile
 
 from tools import SKIPPED, Failure, fasta, fastq, gzip_members, main, run, same_file, same_text, write_formats
 
-KMERS = (1, 2, 3, 5, 8, 15, 16, 17, 21, 27, 31, 32, 33, 41, 55, 63, 64, 65, 101, 127, 128, 129, 200, 255)
+KMERS = (1, 2, 3, 5, 8, 15, 16, 17, 21, 27, 31, 32, 33, 41, 55, 63, 64, 65, 96, 97, 101, 127, 128, 129, 200,
+         255)
 THREADS = (1, 2, 4, 5)
 MEMORY = (0, 8, 12, 24)  # MiB for each thread; 0: no bound
 
 SMALL = "KC_TEST_SMALL" in os.environ  # with ThreadSanitizer, only a part
 
-MAX_CUDA_K = 64
+MAX_CUDA_K = 128
 TABLES = ("warpdrive", "slab", "linear", "hopscotch")
 GPU_MEMORY = (0, 256, 300, 1000)  # MiB; 0: no bound
 GPU_BATCH = (0, 4096, 30000, 1000000)  # k-mers; 0: the engine decides
@@ -238,7 +239,8 @@ def skew():
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
             (folder / "reads").write_bytes(fasta([(text.encode(), b"") for text in bases]))
-            for k, stranded in ((11, False), (31, False), (32, True), (55, False), (64, False)):
+            for k, stranded in ((11, False), (31, False), (32, True), (55, False), (64, False),
+                                (96, False), (101, True)):
                 count(folder, folder / "first.kc", k, stranded, device="cpu")
                 wanted = naive(folder / "reads", k, stranded)
                 same_text(dump(folder / "first.kc"), wanted, f"{name} k={k}")

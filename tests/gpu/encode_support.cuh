@@ -14,10 +14,32 @@
 enum kmer_shape { RANDOM, DENSE, DENSE_TOP, CLUSTERS, ENDS, GROWING, NSHAPES };
 enum count_shape { ONES, READS, ANY_SIZE, HUGE_ONES, ONE_EXCEPTION, ALL_TWO, NCOUNTS };
 
-template <class Key> static inline Key random_key(uint64_t *rng)
+/* a / by, for keys that cannot be divided. */
+template <class Key> static inline Key divided(Key a, uint32_t by)
 {
-        Key high = next_random(rng);
-        return sizeof(Key) == 8 ? high : (Key)(high << 32 << 32 | next_random(rng));
+        Key quotient = 0;
+        uint64_t rest = 0;
+        for (int bit = 8 * (int)sizeof(Key) - 1; bit >= 0; bit--) {
+                rest = rest << 1 | ((uint64_t)(a >> bit) & 1);
+                if (rest >= by) {
+                        rest -= by;
+                        quotient |= (Key)1 << bit;
+                }
+        }
+        return quotient;
+}
+
+/* A random key below `end`, which is not 0. */
+template <class Key> static inline Key random_below(Key end, uint64_t *rng)
+{
+        int nbits = 1;
+        while (nbits < 8 * (int)sizeof(Key) && end >> nbits != 0)
+                nbits++;
+        Key key;
+        do
+                key = any_key<Key>(rng) >> (8 * (int)sizeof(Key) - nbits);
+        while (key >= end);
+        return key;
 }
 
 /* Ascending, distinct; fewer than n if there are no more. Steps let n k-mers fit below 4^k. */
@@ -25,23 +47,24 @@ template <class Key>
 static inline std::vector<Key> make_kmers(int k, size_t n, enum kmer_shape shape, uint64_t seed)
 {
         const Key top = kc_key_mask<Key>(k);
-        const Key step = top / (Key)(n + 1) ? top / (Key)(n + 1) : 1;
+        const Key share = divided(top, (uint32_t)n + 1), step = share != 0 ? share : (Key)1;
         std::vector<Key> kmers;
         Key at = shape == DENSE_TOP && (Key)n < top ? top - (Key)n + 1 : 0;
         for (size_t i = 0; i < n; i++) {
                 kmers.push_back(at);
                 Key more = 1;
                 if (shape == RANDOM)
-                        more = 1 + random_key<Key>(&seed) % step;
+                        more = random_below(step, &seed) + 1;
                 else if (shape == CLUSTERS)
-                        more = i % 700 == 699 ? step : 1 + next_random(&seed) % 3 % step;
+                        more = i % 700 == 699 ? step
+                                              : random_below(step < 3 ? step : (Key)3, &seed) + 1;
                 else if (shape == ENDS)
                         more = i == n / 2 ? top - at - (Key)(n - i - 1) : 1;
                 else if (shape == GROWING)
-                        more = 1 + (step >> (i % 60)) / 2;
+                        more = (step >> (i % 60) >> 1) + 1;
                 if (top - at < more)
                         break;
-                at += more;
+                at = at + more;
         }
         return kmers;
 }

@@ -17,14 +17,6 @@ template <class Key> struct pair {
 
 template <class Key> using pairs = std::vector<pair<Key>>;
 
-template <class Key> static Key random_key(uint64_t *state)
-{
-        Key key = 0;
-        for (size_t i = 0; i < sizeof(Key) / 8; i++)
-                key = (Key)(key << 32 << 32) | next_random(state);
-        return key;
-}
-
 static inline bool random_bool(uint64_t *state)
 {
         return next_random(state) & 1;
@@ -55,7 +47,7 @@ static pairs<Key> random_run(size_t n, uint64_t ndistinct, uint64_t *state, int 
                 uint64_t which = next_random(state) % ndistinct;
                 kmers.push_back(which == 0   ? (Key)0
                                 : which == 1 ? (Key) ~(Key)0
-                                             : random_key<Key>(&which));
+                                             : any_key<Key>(&which));
         }
         return make_run(kmers, state, count_bits);
 }

@@ -7,6 +7,7 @@
 #define KC_TESTS_GPU_SUPPORT_CUH
 
 #include "gpu/device/context.cuh"
+#include "gpu/device/key.cuh"
 #include "gpu/gpu.h"
 #include "tests/gpu/need_device.h"
 #include "tests/random.h"
@@ -45,6 +46,17 @@ static inline size_t test_size(size_t n)
 static inline bool test_takes(size_t number, size_t per)
 {
         return !test_small() || number % per == 0;
+}
+
+/* A random key of all bits. */
+template <class Key> static inline Key any_key(uint64_t *state)
+{
+        uint64_t words[sizeof(Key) / 8];
+        for (size_t i = sizeof words / 8; i-- > 0;)
+                words[i] = next_random(state);
+        Key key;
+        kc_key_set(&key, words);
+        return key;
 }
 
 #endif

@@ -11,7 +11,11 @@
 #include <list>
 #include <string>
 
-enum { CAPACITY = 4096 };
+/* Slots of a table that leaves little of a block's shared memory. */
+template <class Key> static constexpr uint32_t most_slots()
+{
+        return sizeof(Key) <= 16 ? 4096 : 2048;
+}
 
 static table_launch launch_of(unsigned nblocks, unsigned nthreads, uint32_t capacity)
 {
@@ -35,10 +39,11 @@ template <class Table, class Key> static void few_keys(void **)
 /* At load 0.5 no key is refused; at 0.95 the table may be drained early, but nothing is lost. */
 template <class Table, class Key> static void load_factors(void **title)
 {
+        const uint32_t capacity = most_slots<Key>();
         for (unsigned percent : { 50, 80, 95, 100 }) {
-                size_t bin_nkeys = CAPACITY * percent / 100;
+                size_t bin_nkeys = capacity * percent / 100;
                 std::vector<Key> keys = random_keys<Key>(test_size(64 * bin_nkeys), percent);
-                unsigned long long refused = expect<Table>(keys, bin_nkeys, 16, 512, CAPACITY);
+                unsigned long long refused = expect<Table>(keys, bin_nkeys, 16, 512, capacity);
                 if (percent == 50)
                         assert_int_equal(refused, 0);
                 print_message("%s, load %.2f: %llu of %zu tables full\n", (const char *)*title,
@@ -48,16 +53,17 @@ template <class Table, class Key> static void load_factors(void **title)
 
 template <class Table, class Key> static void skewed_keys(void **)
 {
-        std::vector<Key> from = random_keys<Key>(CAPACITY * 3 / 4, 4);
+        const uint32_t capacity = most_slots<Key>();
+        std::vector<Key> from = random_keys<Key>(capacity * 3 / 4, 4);
         size_t n = test_size(1 << 18);
-        expect<Table>(zipf_draws(from, n, 5), n / 8 + 1, 8, 1024, CAPACITY);
-        expect<Table>(uniform_draws(from, n, 6), n / 2 + 1, 2, 256, CAPACITY);
+        expect<Table>(zipf_draws(from, n, 5), n / 8 + 1, 8, 1024, capacity);
+        expect<Table>(uniform_draws(from, n, 6), n / 2 + 1, 2, 256, capacity);
 }
 
 template <class Table, class Key> static void weighted_keys(void **)
 {
         std::vector<Key> keys = zipf_draws(random_keys<Key>(1500, 13), test_size(1 << 17), 14);
-        table_launch launch = launch_of(8, 512, CAPACITY);
+        table_launch launch = launch_of(8, 512, most_slots<Key>());
         launch.max_weight = 1000;
         expect_counts<Table, Key>(launch, keys, equal_bins(keys.size(), 1 << 14));
 }
@@ -70,13 +76,15 @@ template <class Table, class Key> static void equal_keys(void **)
         }
 }
 
-/* Keys that are 0 or all ones, or contain such words, among others. */
+/* Keys that are 0 or all ones, or contain such words, or differ in one word only, among others. */
 template <class Table, class Key> static void odd_keys(void **)
 {
         std::vector<Key> from = random_keys<Key>(500, 7);
         Key half = (Key)UINT32_MAX << (4 * sizeof(Key) - 32);
         for (Key key : { (Key)0, (Key) ~(Key)0, half, (Key)~half, (Key)1, (Key) ~(Key)1 })
                 from.push_back(key);
+        for (int at = 0; at < 8 * (int)sizeof(Key); at += 32)
+                from.push_back((Key)7 << at);
         expect<Table>(from, from.size(), 1, 128, 1024);
         expect<Table>(uniform_draws(from, test_size(1 << 16), 8), 5000, 8, 1024, 1024);
         for (Key key : { (Key)0, (Key) ~(Key)0 }) { /* it comes first; then most slots are taken */
@@ -103,8 +111,18 @@ static inline kc_key128 key_with_hash(uint64_t hash, uint64_t high, kc_key128)
         return (kc_key128)high << 64 | low;
 }
 
+template <int N>
+static inline kc_key_wide<N> key_with_hash(uint64_t hash, uint64_t high, kc_key_wide<N>)
+{
+        kc_key_wide<N> key;
+        for (int i = 0; i < N; i++)
+                key.words[i] = high * (uint64_t)i;
+        key.words[0] = kc_slab_unmix((kc_key64)hash) ^ kc_slab_above(key);
+        return key;
+}
+
 /* All keys have the same home slot: their hashes differ only in the lowest bits; some keys of 128
- * bits have the same hash. Tried for several slots, up to the last. */
+ * bits or more have the same hash. Tried for several slots, up to the last. */
 template <class Table, class Key> static void one_slot(void **)
 {
         for (uint64_t slot : { 0, 17, 1023 })
@@ -129,7 +147,7 @@ template <class Table, class Key> static void timing(void **title)
         const unsigned bin_nkeys = 8192;
         Key *keys = new_device_array<Key>(nkeys);
         make_timing_keys<<<(unsigned)((nkeys + 255) / 256), 256>>>(keys, nkeys, bin_nkeys);
-        for (uint32_t capacity : { 2048, 4096 }) {
+        for (uint32_t capacity = 2048; capacity <= most_slots<Key>(); capacity *= 2) {
                 char name[64];
                 snprintf(name, sizeof name, "%s, %u slots", (const char *)*title, capacity);
                 report_time<Table, Key, MIN_BLOCKS>(name, launch_of(0, 512, capacity), keys, nkeys,

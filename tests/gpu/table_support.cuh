@@ -299,8 +299,10 @@ static unsigned long long expect_counts(struct table_launch launch, const std::v
 
 template <class Key> static Key random_key(uint64_t *state)
 {
-        Key key = (Key)next_random(state);
-        return sizeof(Key) == 8 ? key : (key << 32 << 32) | (Key)next_random(state);
+        if constexpr (sizeof(Key) <= 8)
+                return (Key)next_random(state);
+        else
+                return any_key<Key>(state);
 }
 
 template <class Key> static std::vector<Key> random_keys(size_t n, uint64_t seed)

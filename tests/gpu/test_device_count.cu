@@ -49,8 +49,8 @@ static table<Key> count_plainly(const std::vector<letters> &segments, int k, boo
                 for (size_t i = 0; i + (size_t)k <= s.size(); i++) {
                         Key forward = 0, reverse = 0;
                         for (int j = 0; j < k; j++) {
-                                forward = forward << 2 | s[i + (size_t)j];
-                                reverse = reverse << 2 | (3u - s[i + (size_t)(k - 1 - j)]);
+                                forward = forward << 2 | (Key)s[i + (size_t)j];
+                                reverse = reverse << 2 | (Key)(3u - s[i + (size_t)(k - 1 - j)]);
                         }
                         all.push_back(stranded ? forward : std::min(forward, reverse));
                 }
@@ -244,7 +244,7 @@ template <class Key> static size_t check(const std::vector<letters> &segments, c
 
 static size_t check_how(const std::vector<letters> &segments, const counting &how)
 {
-        return how.k <= 32 ? check<kc_key64>(segments, how) : check<kc_key128>(segments, how);
+        return kc_key_choose(how.k, [&](auto key) { return check<decltype(key)>(segments, how); });
 }
 
 static void check_widths(const std::vector<letters> &segments, int k, bool stranded,
@@ -285,8 +285,10 @@ static std::vector<letters> sample_reads(uint64_t seed, size_t nreads)
         return reads;
 }
 
-static const int all_k[] = { 1,  2,  3,  4,  5,  8,  11, 12, 13, 14, 15, 16, 17, 21,
-                             25, 27, 31, 32, 33, 34, 41, 47, 48, 49, 55, 63, 64 };
+static const int all_k[] = {
+        1,  2,  3,  4,  5,  8,  11, 12, 13, 14, 15, 16, 17, 21, 25,  27,  31,
+        32, 33, 34, 41, 47, 48, 49, 55, 63, 64, 65, 95, 96, 97, 101, 127, 128
+};
 
 static const enum kc_gpu_table all_tables[] = { KC_TABLE_WARPDRIVE, KC_TABLE_SLAB, KC_TABLE_LINEAR,
                                                 KC_TABLE_HOPSCOTCH };
@@ -336,7 +338,7 @@ static void one_read_again_and_again(void **state)
         uint64_t random = 9;
         (void)state;
         std::vector<letters> reads(test_size(20000), random_letters(&random, 150, 4));
-        for (int k : { 5, 31, 32, 55 })
+        for (int k : { 5, 31, 32, 55, 77, 101 })
                 for (enum kc_gpu_table table : all_tables)
                         check_widths(reads, k, false, table);
 }
@@ -350,7 +352,7 @@ static void all_distinct(void **state)
         for (int i = 0; i < (test_small() ? 9 : 30); i++)
                 reads.push_back(random_letters(&random, 60000, 4));
         size_t number = 0;
-        for (int k : { 16, 31, 64 })
+        for (int k : { 16, 31, 64, 96, 101 })
                 for (enum kc_gpu_table table : all_tables)
                         if (test_takes(number++, 3))
                                 check_widths(reads, k, false, table);
@@ -362,7 +364,7 @@ static void reads_are_anywhere(void **state)
         (void)state;
         const std::vector<letters> reads = sample_reads(21, test_small() ? 60 : 1500);
         const size_t few = test_small() ? 2500 : 60000; /* bytes of some chunks */
-        for (int k : { 5, 31, 55 })
+        for (int k : { 5, 31, 55, 77, 101 })
                 for (size_t device : { (size_t)0, few, SIZE_MAX })
                         for (size_t host : { (size_t)0, (size_t)1 << 20 })
                                 for (uint64_t pass : { 0, 3000 }) {
@@ -385,7 +387,7 @@ static void filters_see_whole_counts(void **state)
         reads.push_back(letters(test_small() ? 9000 : 300000, 0)); /* one bin of many records */
         reads.push_back(random_letters(&random, test_small() ? 3000 : 100000, 2));
         size_t number = 0;
-        for (int k : { 11, 31, 55 })
+        for (int k : { 11, 31, 55, 101 })
                 for (enum kc_gpu_table table : all_tables)
                         for (const kc_run_filter &filter :
                              { kc_run_filter{ 2, UINT32_MAX }, kc_run_filter{ 1, 3 },
@@ -412,7 +414,7 @@ static void little_of_all(void **state)
         for (int i = 0; i < 40; i++)
                 reads.push_back(reads[0]);
         reads.push_back(random_letters(&random, 6000, 4));
-        for (int k : { 5, 31, 32, 55 })
+        for (int k : { 5, 31, 32, 55, 77, 101 })
                 for (enum kc_gpu_table table : all_tables)
                         check_widths(reads, k, k == 32, table);
 }

@@ -242,6 +242,8 @@ static void sizes(void **state)
         (void)state;
         check_sizes<kc_key64>(31);
         check_sizes<kc_key128>(64);
+        check_sizes<kc_key192>(96);
+        check_sizes<kc_key256>(101);
 }
 
 template <class Key> static void check_shapes(int k, size_t n)
@@ -261,9 +263,12 @@ static void shapes(void **state)
         static const int ks[] = { 1, 2, 4, 5, 6, 7, 8, 9, 11, 15, 16, 17, 21, 27, 31, 32 };
         for (int k : ks)
                 check_shapes<kc_key64>(k, 7001);
-        static const int wide[] = { 33, 36, 37, 38, 40, 47, 48, 55, 63, 64 };
-        for (int k : wide)
+        for (int k : { 33, 36, 37, 38, 40, 47, 48, 55, 63, 64 })
                 check_shapes<kc_key128>(k, 7001);
+        for (int k : { 65, 68, 69, 70, 80, 95, 96 })
+                check_shapes<kc_key192>(k, 7001);
+        for (int k : { 97, 100, 101, 102, 112, 127, 128 })
+                check_shapes<kc_key256>(k, 7001);
 }
 
 template <class Key> static void check_filters(int k, size_t n, size_t max_pairs)
@@ -287,6 +292,8 @@ static void filters(void **state)
         check_filters<kc_key64>(31, 50001, 20000);
         check_filters<kc_key64>(31, 9000, 100); /* a put seldom fills a block */
         check_filters<kc_key128>(41, 20000, 7777);
+        check_filters<kc_key192>(77, 5000, 1777);
+        check_filters<kc_key256>(101, 5000, 1777);
 }
 
 static void many_blocks(void **state)
@@ -299,6 +306,9 @@ static void many_blocks(void **state)
                     UINT32_MAX);
         std::vector<kc_key128> wide = make_kmers<kc_key128>(55, test_size(1000001), RANDOM, 1);
         check_pairs(55, wide, make_counts(wide.size(), READS, 1), 1 << 20, 100000, 1, UINT32_MAX);
+        std::vector<kc_key256> wider = make_kmers<kc_key256>(101, test_size(500001), RANDOM, 1);
+        check_pairs(101, wider, make_counts(wider.size(), READS, 1), 1 << 20, 100000, 1,
+                    UINT32_MAX);
 }
 
 static void too_many_pairs(void **state)

@@ -88,13 +88,13 @@ static void try_merge(struct kc_gpu *gpu, const pairs<Key> &a, const pairs<Key> 
         kc_gpu_delete(gpu, nsaturated, 1);
 }
 
-/* A tile has 3840 items, or 2304 with wide keys. */
+/* A tile has 3840 items, or with longer keys 2304 or 1280. */
 template <class Key> static void try_merges(void)
 {
         struct kc_gpu gpu = open_gpu(256 << 20);
         uint64_t state = 3;
-        const size_t lengths[] = { 0,    1,    2,    1151, 1152, 1153, 1920,
-                                   2303, 2304, 2305, 3839, 3840, 3841, 20000 };
+        const size_t lengths[] = { 0,    1,    2,    640,  1151, 1152, 1153, 1279, 1280,
+                                   1281, 1920, 2303, 2304, 2305, 3839, 3840, 3841, 20000 };
         for (size_t na : lengths)
                 for (size_t nb : lengths) {
                         uint64_t many = (uint64_t)1 << 40, few = na + nb / 2 + 2;
@@ -112,8 +112,9 @@ template <class Key> static void try_merges(void)
 
 static void test_merges(void **)
 {
-        try_merges<kc_key64>();
-        try_merges<kc_key128>();
+#define TRY(Key) try_merges<Key>();
+        KC_GPU_KEYS(TRY)
+#undef TRY
 }
 
 /* An LSM and all runs inserted into it. */
@@ -190,6 +191,10 @@ static void test_histories(void **)
         for (uint64_t seed = 100; seed < 130; seed++) {
                 try_history<kc_key64>(seed);
                 try_history<kc_key128>(seed);
+                if (seed % 3 == 0)
+                        try_history<kc_key192>(seed);
+                if (seed % 3 == 1)
+                        try_history<kc_key256>(seed);
         }
 }
 
@@ -219,6 +224,8 @@ static void test_many_runs(void **)
         try_many_runs<kc_key64>(0, 100);
         try_many_runs<kc_key64>(64 << 20, 200);
         try_many_runs<kc_key128>(1 << 20, 100);
+        try_many_runs<kc_key192>(0, 60);
+        try_many_runs<kc_key256>(1 << 20, 60);
 }
 
 /* Final merges of no run, of one run on the device or the host, and of equal k-mers. */
@@ -250,8 +257,9 @@ template <class Key> static void try_few_runs(void)
 
 static void test_few_runs(void **)
 {
-        try_few_runs<kc_key64>();
-        try_few_runs<kc_key128>();
+#define TRY(Key) try_few_runs<Key>();
+        KC_GPU_KEYS(TRY)
+#undef TRY
 }
 
 /* An allocation that exceeds free memory moves runs off the device, until none is left. */
@@ -279,8 +287,9 @@ template <class Key> static void try_spare(void)
 
 static void test_spare(void **)
 {
-        try_spare<kc_key64>();
-        try_spare<kc_key128>();
+#define TRY(Key) try_spare<Key>();
+        KC_GPU_KEYS(TRY)
+#undef TRY
 }
 
 /* Fences and rows of chunks count against the bound on host memory; less is left for chunks. */

@@ -24,10 +24,7 @@ enum way { CHOOSE, PLAINLY, BY_BUCKETS };
 
 template <class Key> static Key random_key(uint64_t *state, int k)
 {
-        Key key = next_random(state);
-        if (sizeof(Key) > 8)
-                key = (Key)(key << (sizeof(Key) > 8 ? 64 : 0)) | next_random(state);
-        return key & kc_key_mask<Key>(k);
+        return any_key<Key>(state) & kc_key_mask<Key>(k);
 }
 
 /* Distributed like canonical k-mers: the smaller of two. */
@@ -60,6 +57,16 @@ static const char *const shape_names[] = {
         "clusters", "few",       "edges", "saturate", "large counts", "full buckets", "crowded"
 };
 
+/* A k-mer in the middle. */
+template <class Key> static Key third_key(int k)
+{
+        uint64_t words[sizeof(Key) / 8];
+        std::fill_n(words, sizeof(Key) / 8, UINT64_C(0x5555555555555555));
+        Key key;
+        kc_key_set(&key, words);
+        return key & kc_key_mask<Key>(k);
+}
+
 /* Cells with CAP - 1, CAP, CAP + 1 pairs, in turn. */
 template <class Key> static Key full_bucket_key(uint64_t *state, int k, size_t i)
 {
@@ -84,7 +91,7 @@ template <class Key> static Key shaped_key(enum shape shape, uint64_t *state, in
         }
         case EQUAL:
         case SATURATE:
-                return mask / 3;
+                return third_key<Key>(k);
         case ONE_CELL:
                 return (mask & ~(Key)0xffffff) | (next_random(state) & 0xffffff & (uint64_t)mask);
         case CLUSTERS: {
@@ -249,19 +256,20 @@ template <class Key> static bool try_order(enum way way, enum shape shape, int k
 
 static bool try_any(enum way way, enum shape shape, int k, size_t n)
 {
-        return k <= 32 ? try_order<kc_key64>(way, shape, k, n)
-                       : try_order<kc_key128>(way, shape, k, n);
+        return kc_key_choose(k,
+                             [&](auto key) { return try_order<decltype(key)>(way, shape, k, n); });
 }
 
 /* ---- tests ---- */
 
 enum { LEAST = 1 << 19 }; /* the fewest pairs for which buckets are chosen */
 
-static const int ks[] = { 1, 2, 5, 12, 16, 31, 32, 33, 55, 64 };
+static const int ks[] = { 1, 2, 5, 12, 16, 31, 32, 33, 55, 64, 65, 77, 96, 97, 101, 128 };
 
 static void sizes(void **)
 {
-        const size_t ns[] = { 0, 1, 2, 31, 32, 33, 4095, 4096, 4097, 8191, 8192, 8193, 100000 };
+        const size_t ns[] = { 0,    1,    2,    31,   32,   33,   2047, 2048,
+                              2049, 4095, 4096, 4097, 8191, 8192, 8193, 100000 };
         for (size_t n : ns)
                 for (int k : ks)
                         try_any(CHOOSE, UNIFORM, k, n);
@@ -269,7 +277,8 @@ static void sizes(void **)
 
 static void by_buckets_small(void **)
 {
-        const size_t ns[] = { 1, 2, 31, 32, 33, 4095, 4096, 4097, 8191, 8192, 8193, 100000 };
+        const size_t ns[] = { 1,    2,    31,   32,   33,   2047, 2048,  2049,
+                              4095, 4096, 4097, 8191, 8192, 8193, 100000 };
         size_t number = 0;
         for (size_t n : ns)
                 for (int k : ks)
@@ -295,6 +304,10 @@ static void shapes_large(void **)
                         try_any(CHOOSE, (enum shape)shape, 31, n);
                 if (test_takes(shape + 6, 9))
                         try_any(CHOOSE, (enum shape)shape, 64, n / 3 * 2);
+                if (test_takes(shape + 1, 9))
+                        try_any(CHOOSE, (enum shape)shape, 96, LEAST);
+                if (test_takes(shape + 4, 9))
+                        try_any(CHOOSE, (enum shape)shape, 101, LEAST);
         }
         for (size_t i = 0; i < sizeof ks / sizeof *ks; i++)
                 if (test_takes(i, 9))
@@ -308,6 +321,8 @@ static void ways_taken(void **)
         assert_true(try_any(BY_BUCKETS, FULL_BUCKETS, 31, many));
         assert_true(try_any(BY_BUCKETS, CLUSTERS, 31, n));
         assert_true(try_any(BY_BUCKETS, ZIPF, 55, n));
+        assert_true(try_any(BY_BUCKETS, CANONICAL, 77, n));
+        assert_true(try_any(BY_BUCKETS, ZIPF, 101, n));
         assert_false(try_any(BY_BUCKETS, EQUAL, 31, n));
         assert_false(try_any(BY_BUCKETS, ONE_CELL, 31, n));
 }

@@ -20,7 +20,7 @@ static unsigned long long expect(const std::vector<Key> &keys, size_t bin_nkeys,
                                                 equal_bins(keys.size(), bin_nkeys));
 }
 
-#define BOTH_WIDTHS(name) \
+#define ALL_WIDTHS(name) \
         static void name##_64(void **unused) \
         { \
                 (void)unused; \
@@ -30,14 +30,28 @@ static unsigned long long expect(const std::vector<Key> &keys, size_t bin_nkeys,
         { \
                 (void)unused; \
                 name<kc_key128>(); \
+        } \
+        static void name##_192(void **unused) \
+        { \
+                (void)unused; \
+                name<kc_key192>(); \
+        } \
+        static void name##_256(void **unused) \
+        { \
+                (void)unused; \
+                name<kc_key256>(); \
         }
+
+#define TESTS(name) \
+        cmocka_unit_test(name##_64), cmocka_unit_test(name##_128), cmocka_unit_test(name##_192), \
+                cmocka_unit_test(name##_256)
 
 template <class Key> static void few_keys(void)
 {
         for (size_t n : { 0, 1, 2, 31, 32, 33, 255, 256, 257, 1000 })
                 assert_int_equal(expect(random_keys<Key>(n, n + 1), 128, 2, 128, SMALL_ARENA), 0);
 }
-BOTH_WIDTHS(few_keys)
+ALL_WIDTHS(few_keys)
 
 template <class Key> static void unique_keys(void)
 {
@@ -46,7 +60,7 @@ template <class Key> static void unique_keys(void)
         assert_int_equal(expect(keys, 5000, 1, 1024, SMALL_ARENA), 0);
         assert_int_equal(expect(keys, 10000, 7, 256, LARGE_ARENA), 0);
 }
-BOTH_WIDTHS(unique_keys)
+ALL_WIDTHS(unique_keys)
 
 template <class Key> static void uniform_keys(void)
 {
@@ -54,7 +68,7 @@ template <class Key> static void uniform_keys(void)
         assert_int_equal(expect(keys, 1 << 16, 16, 1024, SMALL_ARENA), 0);
         assert_int_equal(expect(keys, 8192, 100, 64, SMALL_ARENA), 0);
 }
-BOTH_WIDTHS(uniform_keys)
+ALL_WIDTHS(uniform_keys)
 
 template <class Key> static void zipf_keys(void)
 {
@@ -62,7 +76,7 @@ template <class Key> static void zipf_keys(void)
         assert_int_equal(expect(keys, 1 << 17, 8, 1024, SMALL_ARENA), 0);
         assert_int_equal(expect(keys, keys.size(), 1, 512, LARGE_ARENA), 0);
 }
-BOTH_WIDTHS(zipf_keys)
+ALL_WIDTHS(zipf_keys)
 
 template <class Key> static void weighted_keys(void)
 {
@@ -71,7 +85,7 @@ template <class Key> static void weighted_keys(void)
         launch.max_weight = 1000;
         expect_counts<kc_slab<Key>, Key>(launch, keys, equal_bins(keys.size(), 1 << 14));
 }
-BOTH_WIDTHS(weighted_keys)
+ALL_WIDTHS(weighted_keys)
 
 template <class Key> static void equal_keys(void)
 {
@@ -80,7 +94,7 @@ template <class Key> static void equal_keys(void)
                 assert_int_equal(expect(keys, 1 << 14, 8, 1024, SMALL_ARENA), 0);
         }
 }
-BOTH_WIDTHS(equal_keys)
+ALL_WIDTHS(equal_keys)
 
 /* Keys with words that are all ones, zero, or like the blank words of other buckets. */
 template <class Key> static void odd_words(void)
@@ -95,13 +109,17 @@ template <class Key> static void odd_words(void)
                         key |= (Key)words[rest % 5] << 32 * j;
                 all.push_back(key);
                 all.push_back(kc_slab_unmix(key));
+                if (sizeof(Key) > 16) {
+                        all.push_back(key << (8 * (int)sizeof(Key) - 128));
+                        all.push_back(kc_slab_unmix(all.back()));
+                }
                 all.push_back(random_key<Key>(&state));
         }
         assert_int_equal(expect(all, all.size(), 1, 256, SMALL_ARENA), 0);
         assert_int_equal(
                 expect(uniform_draws(all, test_size(1 << 18), 7), 4000, 32, 1024, SMALL_ARENA), 0);
 }
-BOTH_WIDTHS(odd_words)
+ALL_WIDTHS(odd_words)
 
 /* The longest chains: all keys have the same bucket bits. */
 template <class Key> static std::vector<Key> keys_of_one_bucket(size_t n)
@@ -124,7 +142,7 @@ template <class Key> static void one_bucket(void)
                                 SMALL_ARENA),
                          0);
 }
-BOTH_WIDTHS(one_bucket)
+ALL_WIDTHS(one_bucket)
 
 /* More keys than the slabs hold: the table reports that, is drained, and nothing is lost. */
 template <class Key> static void full_tables(void)
@@ -137,7 +155,7 @@ template <class Key> static void full_tables(void)
         bool full = expect(keys_of_one_bucket<Key>(n), n, 1, 1024, SMALL_ARENA) > 0;
         assert_true(full || n < 11000);
 }
-BOTH_WIDTHS(full_tables)
+ALL_WIDTHS(full_tables)
 
 /* ---- timing: with KC_TEST_TIMING=LOG2 in the environment, only this runs, with 2^LOG2 keys */
 
@@ -156,21 +174,14 @@ template <class Key> static void timing(void)
         }
         cudaFree(keys);
 }
-BOTH_WIDTHS(timing)
+ALL_WIDTHS(timing)
 
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(few_keys_64),      cmocka_unit_test(few_keys_128),
-                cmocka_unit_test(unique_keys_64),   cmocka_unit_test(unique_keys_128),
-                cmocka_unit_test(uniform_keys_64),  cmocka_unit_test(uniform_keys_128),
-                cmocka_unit_test(zipf_keys_64),     cmocka_unit_test(zipf_keys_128),
-                cmocka_unit_test(weighted_keys_64), cmocka_unit_test(weighted_keys_128),
-                cmocka_unit_test(equal_keys_64),    cmocka_unit_test(equal_keys_128),
-                cmocka_unit_test(odd_words_64),     cmocka_unit_test(odd_words_128),
-                cmocka_unit_test(one_bucket_64),    cmocka_unit_test(one_bucket_128),
-                cmocka_unit_test(full_tables_64),   cmocka_unit_test(full_tables_128),
-                cmocka_unit_test(timing_64),        cmocka_unit_test(timing_128),
+                TESTS(few_keys),      TESTS(unique_keys), TESTS(uniform_keys), TESTS(zipf_keys),
+                TESTS(weighted_keys), TESTS(equal_keys),  TESTS(odd_words),    TESTS(one_bucket),
+                TESTS(full_tables),   TESTS(timing),
         };
         need_device();
         if (getenv("KC_TEST_TIMING") != NULL)

@@ -112,7 +112,8 @@ static void same_run_as_the_host(void **state)
 {
         (void)state;
         for (int stranded = 0; stranded < 2; stranded++) {
-                static const int ks[] = { 1, 2, 12, 16, 21, 31, 32, 33, 55, 63, 64 };
+                static const int ks[] = { 1,  2,  12, 16, 21, 31, 32,  33,
+                                          55, 63, 64, 65, 96, 97, 101, 128 };
                 for (size_t i = 0; i < sizeof ks / sizeof *ks; i++) {
                         compare(ks[i], stranded, scaled(3000), by_default);
                         compare(ks[i], stranded, scaled(3000), in_small_batches);
@@ -121,6 +122,7 @@ static void same_run_as_the_host(void **state)
                 }
                 compare(31, stranded, scaled(20000), in_little_memory);
                 compare(55, stranded, scaled(20000), in_little_memory);
+                compare(stranded ? 77 : 101, stranded, scaled(20000), in_little_memory);
         }
 }
 
@@ -130,7 +132,7 @@ static void same_filtered_run_as_the_host(void **state)
         (void)state;
         static const struct kc_run_filter filters[] = { { 2, UINT32_MAX }, { 1, 1 }, { 2, 3 } };
         for (size_t f = 0; f < sizeof filters / sizeof *filters; f++)
-                for (int k = 31; k <= 33; k += 2)
+                for (int k = 31; k <= 127; k += 32)
                         compare_filtered(filters[f], k, false, scaled(3000), by_default);
 }
 
@@ -147,7 +149,7 @@ static void wrong_k(void **state)
 {
         static struct work work;
         (void)state;
-        for (int k = 0; k <= 65; k += 65) {
+        for (int k = 0; k <= KC_GPU_ENGINE_MAX_K + 1; k += KC_GPU_ENGINE_MAX_K + 1) {
                 prepare(&work, 31, 10);
                 work.params.k = k;
                 expect(count_on_device(&work), kc_gpu_in_build() ? KC_EUSAGE : KC_EDEVICE, &work);

@@ -73,7 +73,7 @@ static void test_operations(void **state)
 {
         (void)state;
         static const size_t sizes[] = { 0, 1, 1023, 1024, 1025, 3000 };
-        static const int some_ks[] = { 1, 2, 4, 12, 31, 32, 33, 48, 63, 64 };
+        static const int some_ks[] = { 1, 2, 4, 12, 31, 32, 33, 48, 63, 64, 65, 96, 101, 128 };
         uint64_t seed = 0;
         for (size_t ik = 0; ik < sizeof some_ks / sizeof *some_ks; ik++)
                 for (size_t in = 0; in < sizeof sizes / sizeof *sizes; in++, seed++)
@@ -86,6 +86,7 @@ static void test_large_operations(void **state)
         (void)state;
         check_files(31, is_small() ? 20000 : 200000, 1);
         check_files(64, is_small() ? 10000 : 100000, 2);
+        check_files(101, is_small() ? 5000 : 50000, 2);
 }
 
 /* ---- single files ---- */
@@ -298,6 +299,8 @@ static void test_forged_blocks(void **state)
         check_forged(31);
         check_forged(20);
         check_forged(64);
+        check_forged(96);
+        check_forged(101);
 }
 
 int main(void)

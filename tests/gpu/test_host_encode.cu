@@ -6,7 +6,8 @@
 
 #include "gpu/blocks/layout.cuh"
 
-static struct kc_block_plan make_plan(const uint32_t *counts, uint32_t n, kc_key128 range)
+template <class Key>
+static struct kc_block_plan make_plan(const uint32_t *counts, uint32_t n, Key range)
 {
         struct kc_block_plan plan = {};
         uint32_t hist[33] = {}, nbig = 0, below = 0, best = UINT32_MAX;
@@ -20,10 +21,7 @@ static struct kc_block_plan make_plan(const uint32_t *counts, uint32_t n, kc_key
                 uint32_t cost = kc_block_width_cost(nbig, nbig - below, width);
                 best = cost < best ? cost : best;
         }
-        if ((uint64_t)range == range)
-                kc_block_plan_kmers(&plan, (kc_key64)range, n);
-        else
-                kc_block_plan_kmers(&plan, range, n);
+        kc_block_plan_kmers(&plan, range, n);
         kc_block_plan_counts(&plan, nbig, best);
         return plan;
 }
@@ -83,8 +81,8 @@ static void put_block(const struct kc_block_plan *plan, const Key *kmers, const 
                 Key value = kmers[i] - kmers[0];
                 uint32_t at = (uint32_t)(value >> l) + i;
                 words[1 + at / 64] |= UINT64_C(1) << at % 64;
-                if (l >= 64)
-                        words[1 + plan->high_words + i] = (uint64_t)value;
+                for (uint32_t j = 0; j < l / 64; j++)
+                        words[kc_block_plane_at(plan, j) + i] = kc_key_word(value, (int)j);
                 low[i] = kc_block_low((uint64_t)(value >> l / 64 * 64), l % 64);
         }
         put_fields(plan, low, (uint32_t *)(words + kc_block_fields_at(plan)));
@@ -99,7 +97,7 @@ static void check_block(const std::vector<Key> &kmers, const std::vector<uint32_
         struct kc_block_plan expected;
         kc_block_plan(&expected, (const uint64_t *)kmers.data(), counts.data(), n, nw);
         struct kc_block_plan plan =
-                make_plan(counts.data(), (uint32_t)n, (kc_key128)(kmers[n - 1] - kmers[0]));
+                make_plan(counts.data(), (uint32_t)n, (Key)(kmers[n - 1] - kmers[0]));
         assert_memory_equal(&plan, &expected, sizeof plan);
         assert_true(plan.nwords <= kc_block_max_words(nw));
 
@@ -128,6 +126,10 @@ static void blocks_are_those_of_the_host(void **state)
                 check_all<kc_key64>(k);
         for (int k = 33; k <= 64; k++)
                 check_all<kc_key128>(k);
+        for (int k = 65; k <= 96; k++)
+                check_all<kc_key192>(k);
+        for (int k = 97; k <= 128; k++)
+                check_all<kc_key256>(k);
 }
 
 /* Every width of fields, every number of bits to skip. */

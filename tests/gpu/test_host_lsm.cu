@@ -73,8 +73,9 @@ template <class Key> static void try_merges(void)
 
 static void test_merge_by_tiles(void **)
 {
-        try_merges<kc_key64>();
-        try_merges<kc_key128>();
+#define TRY(Key) try_merges<Key>();
+        KC_GPU_KEYS(TRY)
+#undef TRY
 }
 
 /* A pair is merged O(log n) times, and there are at most about log n runs. */
@@ -167,8 +168,9 @@ template <class Key> static void try_splits(void)
 
 static void test_splits(void **)
 {
-        try_splits<kc_key64>();
-        try_splits<kc_key128>();
+#define TRY(Key) try_splits<Key>();
+        KC_GPU_KEYS(TRY)
+#undef TRY
 }
 
 /* The all-ones key is a k-mer, and no split can be above it. */

@@ -10,10 +10,7 @@ static uint64_t state = 1;
 
 template <class Key> static Key random_key(int k)
 {
-        Key key = next_random(&state);
-        if (sizeof(Key) > 8)
-                key = (Key)(key << (sizeof(Key) > 8 ? 64 : 0)) | next_random(&state);
-        return key & kc_key_mask<Key>(k);
+        return any_key<Key>(&state) & kc_key_mask<Key>(k);
 }
 
 /* Keys at both ends, and others. */
@@ -53,6 +50,10 @@ static void packing(void **)
                 check_packing<kc_key64>(k);
         for (int k = KC_ORDER_MIN_K; k <= 64; k++)
                 check_packing<kc_key128>(k);
+        for (int k = KC_ORDER_MIN_K; k <= 96; k++)
+                check_packing<kc_key192>(k);
+        for (int k = KC_ORDER_MIN_K; k <= 128; k++)
+                check_packing<kc_key256>(k);
 }
 
 /* Packed pairs at both ends of a bucket's cells and in between: sub-buckets ascend and are in
@@ -64,16 +65,15 @@ template <class Key> static void check_scale(struct kc_order_bucket bucket, uint
         Key low = (Key)(bucket.cell % KC_ORDER_NLOCAL) << shift;
         Key step = (Key)bucket.ncells << (shift - 8);
         uint32_t last = 0;
-        for (int i = 0; i < 256; i++) {
-                for (int off = -1; off <= 1; off++) {
-                        if (i == 0 && off < 0)
-                                continue;
-                        uint32_t sub = kc_order_sub((Key)(low + step * i + (Key)off), scale);
+        Key at = low;
+        for (int i = 0; i < 256; i++, at = at + step) {
+                for (int off = i == 0 ? 1 : 0; off <= 2; off++) { /* one before, at, one after */
+                        uint32_t sub = kc_order_sub((Key)(at + (Key)(uint64_t)off - 1), scale);
                         assert_true(sub >= last);
                         last = sub;
                 }
         }
-        last = kc_order_sub((Key)(low + (step << 8) - 1), scale);
+        last = kc_order_sub((Key)(at - 1), scale);
         assert_in_range(last, nsubs / 2, nsubs - 1);
 }
 
@@ -84,8 +84,9 @@ static void sub_buckets(void **)
                 uint32_t most = KC_ORDER_NLOCAL - cell % KC_ORDER_NLOCAL;
                 uint32_t ncells = i % 3 == 0 ? most : 1 + next_random(&state) % most;
                 for (uint32_t nsubs = 4096; nsubs <= 65536; nsubs += 1024) {
-                        check_scale<kc_key64>({ 0, 0, cell, ncells }, nsubs);
-                        check_scale<kc_key128>({ 0, 0, cell, ncells }, nsubs);
+#define CHECK(Key) check_scale<Key>({ 0, 0, cell, ncells }, nsubs);
+                        KC_GPU_KEYS(CHECK)
+#undef CHECK
                 }
         }
         check_scale<kc_key64>({ 0, 0, 0, KC_ORDER_NLOCAL }, 16384);

@@ -66,16 +66,15 @@ static void check(const struct kc_count_params *params, size_t memory, uint64_t 
         assert_true(kc_gpu_feed_nbytes(&plan.buffers) <= limit / 8);
         for (bool copies : { false, true })
                 for (uint64_t n : { UINT64_C(1), UINT64_C(1) << 30, UINT64_C(1) << 40 })
-                        if (params->k <= 32)
-                                check_counter<kc_key64>(&plan, params->k, n, limit, copies);
-                        else
-                                check_counter<kc_key128>(&plan, params->k, n, limit, copies);
+                        kc_key_choose(params->k, [&](auto key) {
+                                check_counter<decltype(key)>(&plan, params->k, n, limit, copies);
+                        });
 }
 
 static void all_of_it(void **state)
 {
         (void)state;
-        for (int k : { 1, 2, 11, 31, 32, 33, 64 })
+        for (int k : { 1, 2, 11, 31, 32, 33, 64, 65, 96, 97, 128 })
                 for (int nthreads : { 1, 16, 128 })
                         for (uint64_t nbases : { UINT64_C(0), UINT64_C(1), UINT64_C(1) << 20,
                                                  UINT64_C(1) << 30, UINT64_C(1) << 50 })

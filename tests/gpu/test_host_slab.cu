@@ -5,17 +5,11 @@
 #include "gpu/tables/slab.cuh"
 #include "tests/gpu/support.cuh"
 
-template <class Key> static Key random_key(uint64_t *state)
-{
-        Key key = (Key)next_random(state);
-        return sizeof(Key) == 8 ? key : (key << 32 << 32) | (Key)next_random(state);
-}
-
 template <class Key> static void check_mixing(void)
 {
         uint64_t state = 1;
         for (int i = 0; i < 10000; i++) {
-                Key key = i == 0 ? 0 : i == 1 ? (Key) ~(Key)0 : random_key<Key>(&state);
+                Key key = i == 0 ? 0 : i == 1 ? (Key) ~(Key)0 : any_key<Key>(&state);
                 assert_true(kc_slab_unmix(kc_slab_mix(key)) == key);
                 assert_true(kc_slab_mix(kc_slab_unmix(key)) == key);
         }
@@ -24,8 +18,9 @@ template <class Key> static void check_mixing(void)
 static void test_mixing_is_a_bijection(void **unused)
 {
         (void)unused;
-        check_mixing<kc_key64>();
-        check_mixing<kc_key128>();
+#define CHECK(Key) check_mixing<Key>();
+        KC_GPU_KEYS(CHECK)
+#undef CHECK
 }
 
 /* No key of a bucket contains the bucket's blank words, whatever the key's other bits are. */
@@ -33,7 +28,7 @@ template <class Key> static void check_blanks(void)
 {
         uint64_t state = 2;
         for (int i = 0; i < 100000; i++) {
-                Key mixed = random_key<Key>(&state);
+                Key mixed = any_key<Key>(&state);
                 uint32_t bits = kc_slab_layout<Key>::MIN_BUCKET_BITS + (uint32_t)i % 16;
                 if (i % 7 == 0) /* only the words' top bits remain */
                         for (uint32_t j = 0; j < 8 * sizeof(Key); j += 32)
@@ -48,14 +43,19 @@ template <class Key> static void check_blanks(void)
 static void test_no_key_has_blank_words(void **unused)
 {
         (void)unused;
-        check_blanks<kc_key64>();
-        check_blanks<kc_key128>();
+#define CHECK(Key) check_blanks<Key>();
+        KC_GPU_KEYS(CHECK)
+#undef CHECK
 }
 
 template <class Key> static void check_buckets(void)
 {
-        enum { BITS = 6, N = 64000 };
-        static uint32_t sizes[1 << BITS];
+        enum : uint32_t {
+                LEAST = kc_slab_layout<Key>::MIN_BUCKET_BITS,
+                BITS = LEAST < 6 ? 6 : LEAST,
+                N = 1000u << BITS
+        };
+        static uint32_t sizes[1u << BITS];
         memset(sizes, 0, sizeof(sizes));
         for (uint64_t i = 0; i < N; i++) /* consecutive, like k-mers with a common prefix */
                 sizes[kc_slab_bucket(kc_slab_mix((Key)i), BITS)]++;
@@ -66,8 +66,9 @@ template <class Key> static void check_buckets(void)
 static void test_buckets_are_even(void **unused)
 {
         (void)unused;
-        check_buckets<kc_key64>();
-        check_buckets<kc_key128>();
+#define CHECK(Key) check_buckets<Key>();
+        KC_GPU_KEYS(CHECK)
+#undef CHECK
 }
 
 static void test_shapes_fit_their_arenas(void **unused)
@@ -78,7 +79,7 @@ static void test_shapes_fit_their_arenas(void **unused)
                 size_t nslabs =
                         ((size_t)1 << shape.bucket_bits) + shape.nblocks * KC_SLAB_BLOCK_NSLABS;
                 assert_true(nslabs * KC_SLAB_NBYTES <= nbytes);
-                assert_true(shape.bucket_bits >= kc_slab_layout<kc_key128>::MIN_BUCKET_BITS);
+                assert_true(shape.bucket_bits >= kc_slab_layout<kc_key256>::MIN_BUCKET_BITS);
                 assert_in_range(shape.nblocks, 1, KC_SLAB_MAX_BLOCKS);
                 assert_int_equal(shape.nblocks & (shape.nblocks - 1), 0);
         }
@@ -93,12 +94,12 @@ static void test_shared_memory(void **unused)
 {
         kc_table_setup setup = {};
         (void)unused;
-        assert_true(kc_slab<kc_key64>::shared_nbytes(setup) >=
-                    kc_slab<kc_key64>::MAX_THREADS * (sizeof(kc_key64) + 8) +
+#define CHECK(Key) \
+        assert_true(kc_slab<Key>::shared_nbytes(setup) >= \
+                    kc_slab<Key>::MAX_THREADS * (sizeof(Key) + 8) + \
                             sizeof(struct kc_slab_alloc_shared));
-        assert_true(kc_slab<kc_key128>::shared_nbytes(setup) >=
-                    kc_slab<kc_key128>::MAX_THREADS * (sizeof(kc_key128) + 8) +
-                            sizeof(struct kc_slab_alloc_shared));
+        KC_GPU_KEYS(CHECK)
+#undef CHECK
 }
 
 /* ---- a slab as a warp sees it, with ballots computed on the host */
@@ -145,7 +146,7 @@ template <class Key> static void check_visible_words(void)
         enum : uint32_t { BITS = 8, NWORDS = kc_slab_layout<Key>::NWORDS };
         uint64_t state = 3;
         host_slab<Key> slab;
-        Key key = kc_slab_mix(random_key<Key>(&state));
+        Key key = kc_slab_mix(any_key<Key>(&state));
         uint32_t bucket = kc_slab_bucket(key, BITS);
         Key same_words = key ^ 1, other = key ^ (Key)2 << (8 * sizeof(Key) - 32);
         assert_int_equal(kc_slab_bucket(same_words, BITS), bucket);
@@ -175,8 +176,9 @@ template <class Key> static void check_visible_words(void)
 static void test_sights(void **unused)
 {
         (void)unused;
-        check_visible_words<kc_key64>();
-        check_visible_words<kc_key128>();
+#define CHECK(Key) check_visible_words<Key>();
+        KC_GPU_KEYS(CHECK)
+#undef CHECK
 }
 
 template <class Key> static void check_layout(void)
@@ -197,10 +199,13 @@ template <class Key> static void check_layout(void)
 static void test_layout(void **unused)
 {
         (void)unused;
-        check_layout<kc_key64>();
-        check_layout<kc_key128>();
+#define CHECK(Key) check_layout<Key>();
+        KC_GPU_KEYS(CHECK)
+#undef CHECK
         assert_int_equal(kc_slab_layout<kc_key64>::NPLACES, 10);
         assert_int_equal(kc_slab_layout<kc_key128>::NPLACES, 6);
+        assert_int_equal(kc_slab_layout<kc_key192>::NPLACES, 4);
+        assert_int_equal(kc_slab_layout<kc_key256>::NPLACES, 3);
 }
 
 /* ---- the allocator */

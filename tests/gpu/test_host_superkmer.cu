@@ -62,6 +62,8 @@ static void keys_are_what_the_host_says(void **state)
         (void)state;
         check_keys<kc_key64>(1, 32);
         check_keys<kc_key128>(1, 64);
+        check_keys<kc_key192>(1, 96);
+        check_keys<kc_key256>(1, 128);
 }
 
 /* An m-mer has the same hash when it is fed from the other strand. */
@@ -180,9 +182,27 @@ static void stretches_are_read_and_canonical(void **state)
                         check_stretch<kc_key64>(words, at, n, 31);
                 for (uint32_t n = 55; n <= kc_stretch<kc_key128>::MAX_NBASES; n++)
                         check_stretch<kc_key128>(words, at, n, 55);
+                for (uint32_t n = 65; n <= kc_stretch<kc_key192>::MAX_NBASES; n++)
+                        check_stretch<kc_key192>(words, at, n, 65);
+                for (uint32_t n = 101; n < 101 + KC_SPAN_NKMERS; n++)
+                        check_stretch<kc_key256>(words, at, n, 101);
         }
         for (uint32_t n = 1; n <= kc_stretch<kc_key64>::MAX_NBASES; n++)
                 check_stretch<kc_key64>(words, 40, n, 1);
+}
+
+/* No record has more k-mers than a record can say, nor more bases than a stretch holds. */
+static void records_fit(void **state)
+{
+        (void)state;
+        for (int k = 1; k <= KC_GPU_ENGINE_MAX_K; k++)
+                kc_key_choose(k, [k](auto key) {
+                        const uint32_t most = kc_stretch<decltype(key)>::MAX_NBASES;
+                        kc_superkmer_setup setup = kc_superkmer_setup_for<decltype(key)>(
+                                k, kc_gpu_minimizer_length(k, 0));
+                        assert_in_range(setup.max_nkmers, 29, 1u << setup.length_bits);
+                        assert_true(setup.max_nkmers + (uint32_t)k - 1 <= most);
+                });
 }
 
 int main(void)
@@ -194,6 +214,7 @@ int main(void)
                 cmocka_unit_test(minimizers_grow_with_the_input),
                 cmocka_unit_test(records_keep_what_they_are_given),
                 cmocka_unit_test(stretches_are_read_and_canonical),
+                cmocka_unit_test(records_fit),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,7 +51,7 @@
 #include "gpu/maps/lsm/level.cuh"
 
 /* The kinds of words: KC_LSM_WORDS(MACRO) instantiates templates for all of them. */
-#define KC_LSM_WORDS(instantiate) instantiate(uint32_t) KC_GPU_KEYS(instantiate)
+#define KC_LSM_WORDS(instantiate) instantiate(uint32_t) KC_GPU_INTEGER_KEYS(instantiate)
 
 /* The value of an absent key. A pair of 32 bits may have the value 0, too: kc_lsm_retrieve tells
  * the two apart. */
