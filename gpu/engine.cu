@@ -113,8 +113,10 @@ static enum kc_status take_counter(struct gpu_engine<Key> *e, struct kc_error *e
         struct kc_gpu_plan_input input = plan_input(e, &total);
         const size_t room = kc_gpu_room(&e->crew.gpu) - e->plan.upload_nbytes;
         const size_t reads = expect_reads(e, room);
+        struct kc_error refusal = {};
         input.copies = reads == 0;
-        KC_TRY(kc_gpu_plan_counter<Key>(&input, room - reads, &e->caps, err));
+        if (kc_gpu_plan_counter<Key>(&input, room - reads, &e->caps, &refusal) != KC_OK)
+                KC_TRY(kc_gpu_plan_counter<Key>(&input, room, &e->caps, err));
         KC_TRY(make_counter(e, err));
 out:
         return status;
@@ -373,16 +375,13 @@ template <class Key> static enum kc_status add_up(struct gpu_engine<Key> *e, str
         return KC_OK;
 }
 
-/*
- * All threads but the driver write; fewer read. If the driver, and the thread that meanwhile
- * allocates space in the output, find all cores busy, they preempt a reader, and soon all other
- * readers wait for that reader's chunk. So with many threads, these two get a core each.
- */
+/* All threads but the driver read and write. With many threads, the driver has a core of its own: if
+ * it preempted a reader, all other readers would soon wait for that reader's chunk. */
 template <class Key> static void count_workers(struct gpu_engine<Key> *e, int nthreads)
 {
         enum { MANY = 8 };
         e->crew.nworkers = nthreads > MANY ? nthreads - 1 : nthreads;
-        e->crew.nreaders = nthreads > MANY ? nthreads - 2 : nthreads;
+        e->crew.nreaders = e->crew.nworkers;
 }
 
 /* At usual coverage and error rates, one base in NBASES_PER_PAIR begins a k-mer not seen before.

@@ -20,8 +20,8 @@ enum {
         MAX_SLOTS = 24,
         LSM_NBYTES = 16 << 20, /* host memory of the reads and the LSM besides what is in them */
         LEAST_LIMIT_MIB = 256, /* enough to count with any other parameters */
-        MAX_RECORDS_MIB = 16 << 10, /* of a pass, if there are several: a human genome takes
-                                       about nine */
+        MAX_RECORDS_MIB = 12 << 10, /* of a pass, if there are several: a human genome takes
+                                       about a dozen */
         MAX_RUN_PAIRS = 1 << 30,
 };
 

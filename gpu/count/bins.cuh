@@ -39,9 +39,9 @@ template <class Key> struct kc_pairs_out {
 struct kc_tasks_in {
         int k;
         bool stranded;
-        const struct kc_chunk *chunks; /* device */
-        const uint64_t *records;       /* device */
-        const kc_task *tasks;          /* device */
+        const struct kc_gpu_chunk *chunks; /* device */
+        const uint64_t *records;           /* device */
+        const kc_task *tasks;              /* device */
 };
 
 /*

@@ -1,7 +1,7 @@
 /*
  * Counting in passes: from reads that are kept (gpu/kept/kept.cuh) to sorted runs on the device.
  *
- *      reads -> super-k-mers of the pass (gpu/count/superkmer.cuh) -> multisplit into bins by
+ *      reads -> super-k-mers of the pass (gpu/superkmers/superkmer.cuh) -> multisplit into bins by
  *            minimizer -> a table per bin, in shared memory -> pairs -> order
  *            (gpu/order/order.cuh) -> run
  *
@@ -72,7 +72,7 @@ enum kc_status kc_gpu_counter_new(struct kc_gpu_counter<Key> **counter, struct k
 template <class Key>
 void kc_gpu_counter_free(struct kc_gpu_counter<Key> *counter); /* NULL is fine */
 
-/* The k-mers whose minimizers have points (gpu/count/minimizer.cuh) first to first + width - 1. */
+/* The k-mers whose minimizers have points (gpu/superkmers/minimizer.cuh) first to first + width - 1. */
 struct kc_gpu_pass {
         uint32_t first, width; /* width 0: all points */
         uint64_t nkmers;       /* about */

@@ -87,7 +87,7 @@ KC_HD bool kc_group_span_ends(uint8_t span)
         return span >= KC_SPAN_NKMERS;
 }
 
-struct kc_chunk {
+struct kc_gpu_chunk {
         const uint64_t *words;
         const struct kc_span_group *groups;
         uint32_t nspans;
@@ -100,7 +100,7 @@ struct kc_chunk {
  * the rest of its words, directly after it in memory.
  */
 struct kc_gpu_chunks {
-        const struct kc_chunk *table; /* [n] device */
+        const struct kc_gpu_chunk *table; /* [n] device */
         uint32_t n, ngroups;
 };
 

@@ -17,9 +17,9 @@ struct kept_chunk {
 
 /* A chunk that is copied to the device for a pass. */
 struct kept_slot {
-        unsigned char *memory;    /* [largest_nbytes] */
-        struct kc_chunk *chunk;   /* device [1] */
-        cudaEvent_t copied, used; /* used: the device no longer needs it */
+        unsigned char *memory;      /* [largest_nbytes] */
+        struct kc_gpu_chunk *chunk; /* device [1] */
+        cudaEvent_t copied, used;   /* used: the device no longer needs it */
         uint32_t ngroups;
 };
 
@@ -42,8 +42,8 @@ struct kc_gpu_kept {
         struct kc_packer packer;
         unsigned char *packed; /* device [packed_nbytes]: a chunk before its place is chosen */
         size_t packed_nbytes;
-        struct kc_load *loads;  /* device [KC_NLOADS] */
-        struct kc_chunk *table; /* device [KC_MAX_CHUNKS] */
+        struct kc_load *loads;      /* device [KC_NLOADS] */
+        struct kc_gpu_chunk *table; /* device [KC_MAX_CHUNKS] */
         struct kept_slot slots[NSLOTS];
         size_t next;    /* of the chunks on the host: the next to copy */
         size_t ncopied; /* in this pass */
@@ -77,7 +77,7 @@ size_t kc_gpu_kept_nbytes(uint64_t max_nbases, size_t max_nspans)
 {
         const size_t scratch = 1 << 20;
         return largest_chunk_nbytes(max_nbases, max_nspans) + max_nspans * sizeof(uint32_t) +
-               KC_NLOADS * sizeof(struct kc_load) + KC_MAX_CHUNKS * sizeof(struct kc_chunk) +
+               KC_NLOADS * sizeof(struct kc_load) + KC_MAX_CHUNKS * sizeof(struct kc_gpu_chunk) +
                scratch;
 }
 
@@ -165,9 +165,9 @@ static struct kc_span_group *groups_of(unsigned char *memory, size_t nwords)
         return (struct kc_span_group *)(memory + nwords * sizeof(uint64_t));
 }
 
-static struct kc_chunk view_of(const struct kept_chunk *chunk, unsigned char *memory)
+static struct kc_gpu_chunk view_of(const struct kept_chunk *chunk, unsigned char *memory)
 {
-        struct kc_chunk view = {};
+        struct kc_gpu_chunk view = {};
         view.words = (const uint64_t *)memory;
         view.groups = groups_of(memory, chunk->nwords);
         view.nspans = chunk->nspans;
@@ -240,9 +240,10 @@ static enum kc_status add_chunk(struct kc_gpu_kept *kept, struct kc_error *err)
 
 /* A table of one chunk, on the device. */
 static enum kc_status show_one(const struct kept_chunk *chunk, unsigned char *memory,
-                               struct kc_chunk *table, cudaStream_t stream, struct kc_error *err)
+                               struct kc_gpu_chunk *table, cudaStream_t stream,
+                               struct kc_error *err)
 {
-        const struct kc_chunk view = view_of(chunk, memory);
+        const struct kc_gpu_chunk view = view_of(chunk, memory);
         return KC_CUDA(cudaMemcpyAsync(table, &view, sizeof view, cudaMemcpyHostToDevice, stream));
 }
 
@@ -312,7 +313,8 @@ struct kc_gpu_kept_where kc_gpu_kept_where(const struct kc_gpu_kept *kept)
 
 size_t kc_gpu_kept_pass_nbytes(const struct kc_gpu_kept *kept)
 {
-        return NSLOTS * (kept->largest_nbytes + 512); /* with the slot's table */
+        const size_t table = 512; /* of a slot */
+        return kept->nhost > 0 ? NSLOTS * (kept->largest_nbytes + table) : 0;
 }
 
 uint32_t kc_gpu_kept_free_chunks(const struct kc_gpu_kept *kept)
@@ -336,7 +338,7 @@ out:
 
 /* The chunks on the device, then the copies. Returns the number of entries. */
 static uint32_t fill_table(const struct kc_gpu_kept *kept, const uint64_t *copies,
-                           size_t ncopies_words, struct kc_chunk *table, uint32_t *ngroups)
+                           size_t ncopies_words, struct kc_gpu_chunk *table, uint32_t *ngroups)
 {
         uint32_t n = 0;
         *ngroups = 0;
@@ -358,7 +360,7 @@ enum kc_status kc_gpu_kept_begin(struct kc_gpu_kept *kept, const uint64_t *copie
                                  uint64_t *copies_position, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        struct kc_chunk table[KC_MAX_CHUNKS];
+        struct kc_gpu_chunk table[KC_MAX_CHUNKS];
         kept->next = kept->ncopied = kept->ntaken = 0;
         *all = { kept->table, 0, 0 };
         all->n = fill_table(kept, copies, ncopies_words, table, &all->ngroups);

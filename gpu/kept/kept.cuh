@@ -9,8 +9,8 @@
 #ifndef KC_GPU_KEPT_KEPT_CUH
 #define KC_GPU_KEPT_KEPT_CUH
 
-#include "gpu/count/superkmer.cuh"
 #include "gpu/device/gate.h"
+#include "gpu/superkmers/superkmer.cuh"
 
 struct kc_gpu_kept;
 

@@ -110,7 +110,8 @@ template <class Key> static size_t newest_on_device(const struct kc_gpu_lsm<Key>
 }
 
 /*
- * KC_ENOMEM, with nothing changed, if there is no room. The runs may then stay as they are, since
+ * KC_ENOMEM, with nothing changed, if that would take more than three quarters of the device's memory.
+ * The runs may then stay as they are, since
  * ranges can be merged from any number of runs; moving one to the host would cost more than the
  * merge saves.
  */
@@ -121,8 +122,8 @@ static enum kc_status merge_runs(struct kc_gpu_lsm<Key> *lsm, size_t older, size
         enum kc_status status;
         struct kc_gpu_run<Key> *a = &lsm->runs[older]->device, *b = &lsm->runs[newer]->device;
         size_t n = a->n > b->n ? a->n : b->n;
-        if (kc_gpu_merge_nbytes<Key>(a->n + b->n) + kc_gpu_run_nbytes<Key>(n) >
-            kc_gpu_room(lsm->gpu))
+        const size_t needed = kc_gpu_merge_nbytes<Key>(a->n + b->n) + kc_gpu_run_nbytes<Key>(n);
+        if (lsm->gpu->used_nbytes + needed > lsm->gpu->limit_nbytes / 4 * 3)
                 return KC_ENOMEM;
         struct kc_gpu_run<Key> merged;
         struct kc_gpu_spare spare = kc_gpu_take_spare(lsm->gpu);

@@ -84,7 +84,7 @@ static void minimizers_ignore_strands(void **state)
                 }
 }
 
-/* Classes of minimizers, whose hashes are mostly small, divide the points evenly among bins. */
+/* Minimizers, whose hashes are mostly small, divide the points evenly among bins. */
 static void check_bins(uint32_t first, uint32_t width, uint32_t nbins)
 {
         const uint64_t npoints = width == 0 ? UINT64_C(1) << 32 : width;
@@ -93,7 +93,7 @@ static void check_bins(uint32_t first, uint32_t width, uint32_t nbins)
         uint64_t random = 3, n = 0;
         for (int i = 0; i < 2000000; i++) {
                 const uint32_t hash = (uint32_t)next_random(&random) >> 10;
-                const uint32_t point = kc_class_point(kc_minimizer_class(hash));
+                const uint32_t point = kc_minimizer_point(hash);
                 if (!kc_bins_have(&bins, point))
                         continue;
                 assert_true(kc_bins_number(&bins, point) < nbins);
@@ -147,7 +147,7 @@ static void check_stretch(const std::vector<uint64_t> &words, uint64_t at, uint3
         const uint64_t chunk = UINT64_C(1) << KC_CHUNK_BITS;
         uint32_t nkmers = nbases - (uint32_t)k + 1;
         uint64_t record = kc_record(at, nkmers, 0, length_bits);
-        kc_chunk chunks[2] = {};
+        kc_gpu_chunk chunks[2] = {};
         chunks[0].words = words.data();
         if (nkmers > 1u << length_bits)
                 return;

@@ -4,12 +4,12 @@
  *
  * Source: Li et al., MSPKmerCounter (2013).
  */
-#ifndef KC_GPU_COUNT_SUPERKMER_CUH
-#define KC_GPU_COUNT_SUPERKMER_CUH
+#ifndef KC_GPU_SUPERKMERS_SUPERKMER_CUH
+#define KC_GPU_SUPERKMERS_SUPERKMER_CUH
 
-#include "gpu/count/minimizer.cuh"
 #include "gpu/device/context.cuh"
 #include "gpu/device/reads.cuh"
+#include "gpu/superkmers/minimizer.cuh"
 
 /*
  * A record: | bin | nkmers - 1: length_bits | position of the first base: 37 |, high to low bits.

@@ -6,8 +6,8 @@
  * those, only the fraction with low hashes is ever chosen, so a few bins would hold a large part of
  * the k-mers.
  */
-#ifndef KC_GPU_COUNT_MINIMIZER_CUH
-#define KC_GPU_COUNT_MINIMIZER_CUH
+#ifndef KC_GPU_SUPERKMERS_MINIMIZER_CUH
+#define KC_GPU_SUPERKMERS_MINIMIZER_CUH
 
 #include "gpu/device/key.cuh"
 
@@ -43,24 +43,15 @@ static KC_HD uint32_t kc_mmer_hash(const kc_mmer *mmer)
         return (canonical ^ UINT32_C(0x5a3c1e97)) * UINT32_C(0x9e3779b1);
 }
 
-/* What is kept of a minimizer's hash: a value of KC_CLASS_BITS bits, to which all bits of the hash
- * contribute, because minima have few different high bits. */
-enum { KC_CLASS_BITS = 25 };
-
-static KC_HD uint32_t kc_minimizer_class(uint32_t hash)
+/* The point of a minimizer in the space of 2^32 points that passes and bins divide among themselves.
+ * Hashed again, because minima cluster at the low end. */
+static KC_HD uint32_t kc_minimizer_point(uint32_t hash)
 {
-        return hash * UINT32_C(0x85ebca6b) >> (32 - KC_CLASS_BITS);
-}
-
-/* The point of a class in the space of 2^32 points that passes and bins divide among themselves. */
-static KC_HD uint32_t kc_class_point(uint32_t minimizer_class)
-{
-        uint32_t point = minimizer_class;
-        point ^= point >> 15;
-        point *= UINT32_C(0x85ebca77);
-        point ^= point >> 13;
-        point *= UINT32_C(0xc2b2ae3d);
-        return point ^ point >> 16;
+        hash ^= hash >> 15;
+        hash *= UINT32_C(0x85ebca77);
+        hash ^= hash >> 13;
+        hash *= UINT32_C(0xc2b2ae3d);
+        return hash ^ hash >> 16;
 }
 
 /* The points from `first` on, `width` of them (0: all 2^32), in bins of equal width. */

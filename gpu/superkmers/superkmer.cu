@@ -1,8 +1,8 @@
-#include "gpu/count/superkmer.cuh"
+#include "gpu/superkmers/superkmer.cuh"
 
-#include "gpu/count/fold.cuh"
 #include "gpu/device/warp.cuh"
 #include "gpu/gpu.h"
+#include "gpu/superkmers/stretch.cuh"
 
 enum {
         WARP = 32,
@@ -10,18 +10,17 @@ enum {
         MAX_WINDOW = 64, /* for blocks of WARPS warps; blocks for longer windows have half as many,
                             because of their shared memory */
         LIST_ROWS = 24,  /* entries that a lane's list can hold besides those of one window */
-        START_BITS = 7,  /* of an entry: number of the record's first k-mer in its span */
         SAMPLED_GROUPS = 1 << 12, /* with more, one in SAMPLE_STRIDE is sampled */
         SAMPLE_STRIDE = 16,
         LONGEST_WINDOW = KC_GPU_ENGINE_MAX_K - KC_GPU_USUAL_MINIMIZER + 1,
 };
-static_assert(KC_SPAN_NKMERS <= 1 << START_BITS, "an entry holds the place in the span");
-static_assert(KC_CLASS_BITS + START_BITS == 32, "an entry is one word");
+static_assert(KC_SPAN_NKMERS <= 256, "an entry holds the place in the span");
 
 /* Shared memory per lane. */
 static constexpr size_t lane_nbytes(int window)
 {
-        return (size_t)(2 * window + 1 + LIST_ROWS) * sizeof(uint32_t);
+        return (size_t)(2 * window + 1 + LIST_ROWS) * sizeof(uint32_t) +
+               (size_t)(window + LIST_ROWS) * sizeof(uint8_t);
 }
 
 static constexpr unsigned block_warps(int window)
@@ -87,11 +86,11 @@ namespace
 {
 
 /*
- * A lane's records so far, | class of the minimizer | start |, one per row in the lane's column. A
- * record ends where the next one begins.
+ * A lane's records so far, one per row in the lane's column. A record ends where the next one begins.
  */
 struct lane_list {
-        uint32_t *rows; /* [rows][WARP] shared */
+        uint32_t *minimizers; /* [rows][WARP] shared: their hashes */
+        uint8_t *starts;      /* [rows][WARP] shared: first k-mers, as numbers in the span */
         uint32_t n;
 };
 
@@ -142,17 +141,16 @@ static_assert(WARPS * (WARP * lane_nbytes(MAX_WINDOW) + sizeof(warp_board)) <=
                               KC_GPU_BLOCK_SHARED_NBYTES,
               "shared memory");
 
-/* rows: the warp's; total: its entries. */
-__device__ static found_record record_of(const warp_board *board, const uint32_t *rows, uint32_t e,
+/* list: any of the warp's; total: entries of all. */
+__device__ static found_record record_of(const warp_board *board, const lane_list &list, uint32_t e,
                                          uint32_t total)
 {
         const uint32_t owner = owner_of(board, e), row = e - board->before[owner];
-        const uint32_t entry = rows[row * WARP + owner], start = entry % (1 << START_BITS);
+        const uint32_t at = row * WARP + owner, start = list.starts[at];
         bool last = owner + 1 < WARP ? e + 1 == board->before[owner + 1] : e + 1 == total;
-        uint32_t stop =
-                last ? board->end[owner] : rows[(row + 1) * WARP + owner] % (1 << START_BITS);
+        uint32_t stop = last ? board->end[owner] : list.starts[at + WARP];
         return { board->position[owner] + start, stop - start,
-                 kc_class_point(entry >> START_BITS) };
+                 kc_minimizer_point(list.minimizers[at]) };
 }
 
 /* Copy the record's bases to its place among the copies; returns their position. */
@@ -192,12 +190,12 @@ __device__ static uint64_t reserve_records(const find_out &out, uint32_t n)
 template <enum find_mode MODE>
 __device__ static void put_some(const kc_superkmer_setup &setup, const find_out &out,
                                 const uint64_t *words, const warp_board *board,
-                                const uint32_t *rows, uint32_t total)
+                                const lane_list &list, uint32_t total)
 {
         const uint32_t lane = kc_warp_lane();
         uint32_t n = 0;
         for (uint32_t e = lane; e < total; e += WARP)
-                n += kc_bins_have(&out.bins, record_of(board, rows, e, total).point);
+                n += kc_bins_have(&out.bins, record_of(board, list, e, total).point);
         n = __reduce_add_sync(~0u, n);
         if (n == 0)
                 return;
@@ -206,7 +204,7 @@ __device__ static void put_some(const kc_superkmer_setup &setup, const find_out 
                 found_record record = {};
                 bool wanted = first + lane < total;
                 if (wanted)
-                        record = record_of(board, rows, first + lane, total);
+                        record = record_of(board, list, first + lane, total);
                 wanted = wanted && kc_bins_have(&out.bins, record.point);
                 const uint32_t all = __ballot_sync(~0u, wanted);
                 const uint64_t own = place + kc_warp_rank(all);
@@ -217,22 +215,22 @@ __device__ static void put_some(const kc_superkmer_setup &setup, const find_out 
 }
 
 __device__ static void put_all(const kc_superkmer_setup &setup, const find_out &out,
-                               const uint64_t *words, const warp_board *board, const uint32_t *rows,
-                               uint32_t total)
+                               const uint64_t *words, const warp_board *board,
+                               const lane_list &list, uint32_t total)
 {
         const uint64_t place = reserve_records(out, total);
         const uint64_t room = place < out.records.cap ? out.records.cap - place : 0;
         const uint32_t ntaken = (uint32_t)min(room, (uint64_t)total);
         for (uint32_t e = kc_warp_lane(); e < ntaken; e += WARP)
-                put_record<FIND_ALL>(setup, out, words, record_of(board, rows, e, total),
+                put_record<FIND_ALL>(setup, out, words, record_of(board, list, e, total),
                                      place + e);
 }
 
-__device__ static void add_loads(const find_out &out, const warp_board *board, const uint32_t *rows,
-                                 uint32_t total)
+__device__ static void add_loads(const find_out &out, const warp_board *board,
+                                 const lane_list &list, uint32_t total)
 {
         for (uint32_t e = kc_warp_lane(); e < total; e += WARP) {
-                const found_record record = record_of(board, rows, e, total);
+                const found_record record = record_of(board, list, e, total);
                 struct kc_load *load = &out.loads[record.point >> KC_LOAD_SHIFT];
                 atomicAdd((unsigned long long *)&load->nrecords, (unsigned long long)out.stride);
                 atomicAdd((unsigned long long *)&load->nkmers,
@@ -253,11 +251,11 @@ __device__ static void empty_lists(const kc_superkmer_setup &setup, const find_o
         board->end[lane] = end;
         __syncwarp();
         if (MODE == FIND_ALL)
-                put_all(setup, out, words, board, list->rows, total);
+                put_all(setup, out, words, board, *list, total);
         else if (MODE == FIND_LOADS)
-                add_loads(out, board, list->rows, total);
+                add_loads(out, board, *list, total);
         else
-                put_some<MODE>(setup, out, words, board, list->rows, total);
+                put_some<MODE>(setup, out, words, board, *list, total);
         __syncwarp();
         list->n = 0;
 }
@@ -321,9 +319,10 @@ struct open_record {
 
 } // namespace
 
-__device__ static uint32_t list_entry(const open_record &record)
+__device__ static void store_record(lane_list *list, uint32_t at, const open_record &record)
 {
-        return kc_minimizer_class(record.minimizer) << START_BITS | record.start;
+        list->minimizers[at] = record.minimizer;
+        list->starts[at] = (uint8_t)record.start;
 }
 
 /* The first block of m-mers is that of the first k-mer; its minimum is that k-mer's minimizer. */
@@ -345,13 +344,13 @@ __device__ static void next_block(const kc_superkmer_setup &setup, span_walk *w,
                                   lane_list *list, open_record *record, uint32_t kmer,
                                   uint32_t nkmers)
 {
-        uint32_t least = UINT32_MAX, *end = list->rows + list->n * WARP + threadIdx.x % WARP;
+        uint32_t least = UINT32_MAX, end = list->n * WARP + threadIdx.x % WARP;
         for (int t = 0; t < setup.window; t++, kmer++) {
                 uint32_t hash = walk_hash(w);
                 least = min(least, hash);
                 uint32_t minimum = min(least, hashes[(t + 1) * WARP]);
                 hashes[t * WARP] = hash;
-                *end = list_entry(*record);
+                store_record(list, end, *record);
                 bool ends = (minimum != record->minimizer ||
                              kmer - record->start == setup.max_nkmers) &&
                             kmer < nkmers;
@@ -359,7 +358,7 @@ __device__ static void next_block(const kc_superkmer_setup &setup, span_walk *w,
                 record->start = ends ? kmer : record->start;
                 record->minimizer = ends ? minimum : record->minimizer;
         }
-        list->n = (uint32_t)(end - list->rows) / WARP;
+        list->n = end / WARP;
         make_suffix_minima(hashes, setup.window);
 }
 
@@ -392,7 +391,7 @@ struct group_span {
 __device__ static group_span span_of(const struct kc_gpu_chunks &chunks, uint32_t group, int k)
 {
         const uint32_t number = chunk_of(chunks, group), lane = kc_warp_lane();
-        const struct kc_chunk *chunk = &chunks.table[number];
+        const struct kc_gpu_chunk *chunk = &chunks.table[number];
         const uint32_t index = group - chunk->first_group;
         const struct kc_span_group *spans = &chunk->groups[index];
         const bool has_one = index * KC_GROUP_NSPANS + lane < chunk->nspans;
@@ -423,7 +422,9 @@ static __global__ void __launch_bounds__(WARP *WARPS)
         const int window = setup.window, nrows = window + LIST_ROWS;
         uint32_t *hashes = shared + warp * (uint32_t)(window + 1 + nrows) * WARP + lane;
         warp_board *board = &boards[warp];
-        lane_list list = { hashes - lane + (window + 1) * WARP, 0 };
+        uint32_t *starts = shared + blockDim.x * (uint32_t)(window + 1 + nrows);
+        lane_list list = { hashes - lane + (window + 1) * WARP,
+                           (uint8_t *)starts + warp * (uint32_t)nrows * WARP, 0 };
         hashes[window * WARP] = UINT32_MAX; /* the empty suffix */
 
         const uint32_t group = (blockIdx.x * (blockDim.x / WARP) + warp) * out.stride;
@@ -442,7 +443,7 @@ static __global__ void __launch_bounds__(WARP *WARPS)
                         empty_lists<MODE>(setup, out, span.words, board, &list, record.start);
         }
         if (nkmers > 0)
-                list.rows[list.n++ * WARP + lane] = list_entry(record);
+                store_record(&list, list.n++ * WARP + lane, record);
         __syncwarp();
         empty_lists<MODE>(setup, out, span.words, board, &list, nkmers);
 }
