@@ -54,7 +54,7 @@ static void pack(struct kc_batch *batch, const char *text)
         for (uint32_t i = 0; i < n; i++)
                 batch->words[first + i / 32] |= (uint64_t)kc_base_code((unsigned char)text[i])
                                                 << 2 * (i % 32);
-        batch->segments[batch->nsegments++] = (struct kc_segment){ first, n };
+        batch->segments[batch->nsegments++] = (struct kc_segment){ .word = first, .nbases = n };
 }
 
 static enum kc_status next_batch(void *ctx, int worker, struct kc_batch *batch,
