@@ -8,14 +8,16 @@
 #define FIELD(member) COUNTING_FIELD(member)
 
 static const struct option_spec count_options[] = {
-        COUNTING_KMER(true, "Required."),
+        COUNTING_KMER(true, "Required. Up to 16 of them, with commas between them (21,31,51), are "
+                            "counted in one run, each into a file of its own."),
         { .type = OPTION_TEXT,
           .letter = 'o',
           .name = "output",
           .argument = "FILE",
           .offset = FIELD(output),
           .help = "Write the counts here. Default: the first input's name without its sequence and "
-                  "compression endings, plus .kc, in the current folder." },
+                  "compression endings, plus .kc, in the current folder. With several k, .k21 and so on "
+                  "comes before .kc: x.k21.kc, x.k31.kc." },
         COUNTING_OPTIONS("the output's folder"),
         WRITING_OPTIONS(FIELD(common)),
         { .type = OPTION_FLAG,
@@ -54,11 +56,15 @@ const struct command command_count = {
                 "Of alignments, only the primary ones are counted, once each. Letters outside "
                 "ACGTU break k-mers and are reported in the summary.\n\n"
                 "The output appears under its name when it is complete, and not before. An "
-                "existing file is replaced only with --force.",
+                "existing file is replaced only with --force.\n\n"
+                "With several k, the input is read and inflated once, and each file is the same as "
+                "that of a run with its k alone. All of them appear together, or none does. --json "
+                "then prints an array with one summary for each k.",
         .examples = "  kcount reads.fq.gz -k 31\n"
                     "  kcount lane1.fq.gz lane2.fq.gz -k 21 -o sample.kc -t 8 -m 16G\n"
                     "  samtools fastq sample.bam | kcount - -k 31 -o sample.kc\n"
-                    "  kcount @files.txt -k 55 --min 2 --json > summary.json\n",
+                    "  kcount @files.txt -k 55 --min 2 --json > summary.json\n"
+                    "  kcount reads.fq.gz -k 21,31,51 -o sample.kc\n",
         .options = count_options,
         .settings_nbytes = sizeof(struct count_settings),
         .min_operands = 1,

@@ -100,8 +100,11 @@ static enum kc_status choose(const struct invocation *call, bool *reads, struct 
         *reads = store == NULL && is_for_reads(call);
         if (store != NULL)
                 return check_store(call, store, err);
-        if (*reads && s->counting.k == 0)
+        if (*reads && s->counting.ks.n == 0)
                 return kc_fail(err, KC_EUSAGE, "-k/--kmer K is required to count reads");
+        if (s->counting.ks.n > 1)
+                return kc_fail(err, KC_EUSAGE,
+                               "hist prints the histogram of one k; 'kcount count' takes several");
         return KC_OK;
 }
 

@@ -148,8 +148,9 @@ static void put_text(const void *ctx, struct text_out *out)
                         format_size(info->file_nbytes, size));
 }
 
-static void put_json(const void *ctx, struct json *json)
+static void put_json(const void *ctx, size_t number, struct json *json)
 {
+        (void)number;
         const struct removing *r = ctx;
         const struct kc_store_info *info = &r->writing.written.info;
         char device[16];
@@ -173,7 +174,8 @@ static void report(const struct removing *r)
 {
         if (!r->settings->common.quiet)
                 sequences_report_skipped(r->k, r->removals.nshort, r->removals.nskipped);
-        writing_report(&r->writing, &(struct writing_report){ r, put_text, put_json });
+        writing_report(&r->writing, &(struct writing_report){
+                                            .ctx = r, .put_text = put_text, .put_json = put_json });
 }
 
 static void close_all(struct removing *r)

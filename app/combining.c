@@ -201,8 +201,9 @@ static void put_text(const void *ctx, struct text_out *out)
                         c->plan->output, format_size(r->file_nbytes, size));
 }
 
-static void put_json(const void *ctx, struct json *json)
+static void put_json(const void *ctx, size_t number, struct json *json)
 {
+        (void)number;
         const struct combining *c = ctx;
         const struct writing *w = &c->writing;
         const struct kc_store_info *r = &w->written.info;
@@ -277,7 +278,8 @@ enum kc_status combine(const struct invocation *call, const struct combine_plan 
                 kc_store_get_info(c.stores[0], &c.writing.written.info);
         else
                 KC_TRY(write_result(&c, &options, err));
-        writing_report(&c.writing, &(struct writing_report){ &c, put_text, put_json });
+        writing_report(&c.writing, &(struct writing_report){
+                                           .ctx = &c, .put_text = put_text, .put_json = put_json });
 out:
         close_all(&c);
         return status;

@@ -10,6 +10,7 @@
 #include "base/temp_file.h"
 #include "cpu/cpu_engine.h"
 #include "io/reader.h"
+#include "io/replay.h"
 #include "kmer/kmer.h"
 
 #include <stdio.h>
@@ -17,25 +18,40 @@
 #include <string.h>
 #include <unistd.h>
 
+/* What is counted with one k. */
+struct count_output {
+        int k;
+        char *path; /* NULL if nothing is written */
+        struct kc_store_writer *writer;
+        struct kc_run_sink sink;
+        /* when it has been counted */
+        struct device_choice device;
+        struct kc_gpu_report gpu;
+        struct kc_count_totals totals;
+        struct kc_store_written written;
+        struct kc_histogram_row *rows; /* [nrows] if they are wanted */
+        size_t nrows;
+        char labels[KC_NSTAGES - 1][16]; /* of its stages, for the progress bar */
+};
+
 /* A count in progress: what was opened, and what will be reported. */
 struct count {
         const struct count_settings *settings;
         struct writing writing;
-        bool adds;                      /* output is a .kc file to which a run is added */
+        bool adds;                      /* the output is a .kc file to which a run is added */
         struct kc_histogram *histogram; /* takes the counts if nothing is written; or NULL */
-        int k;
+        struct count_output outputs[OPTION_NUMBERS_MAX];
+        int noutputs;
+        int ndone; /* of these, counted */
         bool stranded;
         const char *const *inputs;
         size_t ninputs;
-        char *output; /* NULL if nothing is written */
         char *tmp_dir;
         uint64_t memory_nbytes;
         struct memory_plan plan; /* how memory_nbytes is divided */
+        bool rereadable;         /* all inputs, from their beginning */
         bool tried_device;
         struct kc_reader *reader;
-        struct kc_count_totals totals;
-        struct kc_histogram_row *rows; /* [nrows] if they are wanted */
-        size_t nrows;
 };
 
 /* Two thirds of the default bound, which is half of the available memory. Pinned memory cannot be
@@ -53,6 +69,9 @@ static enum kc_status check_settings(const struct count_settings *s, struct kc_e
                 KC_TRY(output_check_stdout(s->output, "-o", err));
         if (s->output && *s->output == '\0')
                 return kc_fail(err, KC_EUSAGE, "-o/--output: the file's name is empty");
+        if (s->output && s->ks.n > 1 && s->output[strlen(s->output) - 1] == '/')
+                return kc_fail(err, KC_EUSAGE, "-o/--output: '%s' is a folder, not a file",
+                               s->output);
         if (s->histogram && !s->common.json)
                 return kc_fail(err, KC_EUSAGE,
                                "--histogram adds the histogram to the summary in JSON; it needs "
@@ -62,23 +81,42 @@ out:
         return status;
 }
 
+/* The names of new files: one, or one for each k. */
+static enum kc_status name_outputs(struct count *count, struct kc_error *err)
+{
+        const char *given = count->settings->output;
+        char *name = given ? strdup(given) : output_name(count->inputs[0]);
+        bool named = name != NULL;
+        for (int i = 0; i < count->noutputs && named; i++) {
+                struct count_output *o = &count->outputs[i];
+                o->path = count->noutputs == 1 ? strdup(name) : output_name_for(name, o->k);
+                named = o->path != NULL;
+        }
+        free(name);
+        return named ? KC_OK : kc_fail(err, KC_ENOMEM, "out of memory");
+}
+
 static enum kc_status resolve(struct count *count, struct kc_error *err)
 {
         const struct count_settings *s = count->settings;
+        enum kc_status status = KC_OK;
         count->memory_nbytes = s->memory_nbytes ? s->memory_nbytes : memory_default_nbytes();
         if (!count->adds) {
-                count->k = (int)s->k;
+                count->noutputs = (int)s->ks.n;
+                for (int i = 0; i < count->noutputs; i++)
+                        count->outputs[i].k = (int)s->ks.values[i];
                 count->stranded = s->stranded;
         }
         if (!count->adds && count->histogram == NULL)
-                count->output = s->output ? strdup(s->output) : output_name(count->inputs[0]);
+                KC_TRY(name_outputs(count, err));
         if (s->tmp_dir != NULL || count->histogram != NULL)
                 count->tmp_dir = strdup(s->tmp_dir ? s->tmp_dir : ".");
-        else if (count->output != NULL)
-                count->tmp_dir = kc_path_folder(count->output);
-        if (count->tmp_dir == NULL || (count->output == NULL && count->histogram == NULL))
+        else
+                count->tmp_dir = kc_path_folder(count->outputs[0].path);
+        if (count->tmp_dir == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
-        return KC_OK;
+out:
+        return status;
 }
 
 /* To be called once the engine is chosen, because the number of threads that share the memory
@@ -96,29 +134,45 @@ static void plan_memory(struct count *count)
                 count->plan.reader_nbytes = 0; /* pinned_memory leaves enough for any reader */
 }
 
-static enum kc_status open_reader(struct count *count, struct kc_error *err)
+/* Read for the n outputs from `first` on. */
+static enum kc_status open_reader(struct count *count, int first, int n, struct kc_error *err)
 {
         const struct count_settings *s = count->settings;
-        struct kc_reader_options reading = { .k = count->k,
+        int min_k = KC_MAX_K, max_k = 1;
+        for (int i = first; i < first + n; i++) {
+                const int k = count->outputs[i].k;
+                min_k = k < min_k ? k : min_k;
+                max_k = k > max_k ? k : max_k;
+        }
+        struct kc_reader_options reading = { .k = min_k,
+                                             .max_k = max_k,
                                              .min_quality = (int)s->min_quality,
                                              .nworkers = count->writing.nthreads,
                                              .memory_nbytes = count->plan.reader_nbytes,
                                              .bound = count->plan.reader_bound,
                                              .job = count->writing.job };
+        kc_reader_close(count->reader);
+        count->reader = NULL;
         return kc_reader_open(&count->reader, count->inputs, count->ninputs, &reading, err);
 }
 
-static enum kc_status create_store(struct count *count, struct kc_error *err)
+static enum kc_status open_reader_for_all(struct count *count, struct kc_error *err)
+{
+        return open_reader(count, 0, count->noutputs, err);
+}
+
+static enum kc_status create_store(const struct count *count, struct count_output *o,
+                                   struct kc_error *err)
 {
         const struct count_settings *s = count->settings;
-        struct kc_store_options storing = { .k = count->k,
+        struct kc_store_options storing = { .k = o->k,
                                             .stranded = count->stranded,
                                             .replace = s->force,
                                             .guard = signals_guard,
                                             .min_count = (uint32_t)s->min_count,
                                             .max_count = (uint32_t)s->max_count,
                                             .wants_rows = s->histogram };
-        return kc_store_create(&count->writing.writer, count->output, &storing, err);
+        return kc_store_create(&o->writer, o->path, &storing, err);
 }
 
 /* Report an unusable folder now, not when memory is used up. */
@@ -131,11 +185,16 @@ static enum kc_status try_tmp(const char *folder, struct kc_error *err)
         return status;
 }
 
-/* None of the names may be that of the output. */
+/* None of the names may be that of an output. */
 static enum kc_status check_names(const struct count *count, const char *const *names, size_t n,
                                   struct kc_error *err)
 {
-        return count->output != NULL ? output_check_inputs(count->output, names, n, err) : KC_OK;
+        enum kc_status status = KC_OK;
+        for (int i = 0; i < count->noutputs; i++)
+                if (count->outputs[i].path != NULL)
+                        KC_TRY(output_check_inputs(count->outputs[i].path, names, n, err));
+out:
+        return status;
 }
 
 /* An @LIST is an input, too. */
@@ -146,26 +205,6 @@ static enum kc_status check_operands(const struct count *count, struct kc_error 
                 const char *name = count->inputs[i] + (count->inputs[i][0] == '@');
                 KC_TRY(check_names(count, &name, 1, err));
         }
-out:
-        return status;
-}
-
-/* Refuse whatever can be refused before any input is read: opening the reader may wait for standard
- * input. */
-static enum kc_status open_all(struct count *count, struct kc_error *err)
-{
-        const char *const *names;
-        enum kc_status status;
-        KC_TRY(check_operands(count, err));
-        if (!count->adds && count->output != NULL) {
-                KC_TRY(output_check(count->output, count->settings->force, err));
-                KC_TRY(create_store(count, err));
-        }
-        KC_TRY(try_tmp(count->tmp_dir, err));
-        plan_memory(count);
-        KC_TRY(open_reader(count, err));
-        size_t nnames = kc_reader_names(count->reader, &names);
-        KC_TRY(check_names(count, names, nnames, err));
 out:
         return status;
 }
@@ -182,10 +221,44 @@ static bool is_rereadable(const struct count *count)
         return atomic_load(&count->writing.job->total) > 0;
 }
 
-static struct kc_count_params engine_params(const struct count *count)
+static enum kc_status create_outputs(struct count *count, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        for (int i = 0; i < count->noutputs; i++)
+                KC_TRY(output_check(count->outputs[i].path, count->settings->force, err));
+        for (int i = 0; i < count->noutputs; i++)
+                KC_TRY(create_store(count, &count->outputs[i], err));
+out:
+        return status;
+}
+
+/* Refuse whatever can be refused before any input is read: opening the reader may wait for standard
+ * input. */
+static enum kc_status open_all(struct count *count, struct kc_error *err)
+{
+        const char *const *names;
+        enum kc_status status;
+        KC_TRY(check_operands(count, err));
+        if (!count->adds && count->histogram == NULL)
+                KC_TRY(create_outputs(count, err));
+        for (int i = 0; i < count->noutputs; i++)
+                count->outputs[i].sink = count->histogram != NULL
+                                                 ? kc_histogram_sink(count->histogram)
+                                                 : kc_store_sink(count->outputs[i].writer);
+        KC_TRY(try_tmp(count->tmp_dir, err));
+        plan_memory(count);
+        KC_TRY(open_reader_for_all(count, err));
+        count->rereadable = is_rereadable(count);
+        size_t nnames = kc_reader_names(count->reader, &names);
+        KC_TRY(check_names(count, names, nnames, err));
+out:
+        return status;
+}
+
+static struct kc_count_params engine_params(const struct count *count, int k)
 {
         return (struct kc_count_params){
-                .k = count->k,
+                .k = k,
                 .stranded = count->stranded,
                 .nthreads = count->writing.nthreads,
                 .memory_nbytes = count->plan.engine_nbytes,
@@ -194,62 +267,122 @@ static struct kc_count_params engine_params(const struct count *count)
         };
 }
 
-static struct kc_run_sink sink_of(const struct count *count)
+static enum kc_status count_one_on_device(struct count *count, struct count_output *o,
+                                          const struct kc_batch_source *source,
+                                          struct kc_error *err)
 {
-        return count->histogram != NULL ? kc_histogram_sink(count->histogram)
-                                        : kc_store_sink(count->writing.writer);
-}
-
-static enum kc_status count_on_device(void *ctx, struct kc_error *err)
-{
-        struct count *count = ctx;
         struct writing *w = &count->writing;
         const struct count_settings *s = count->settings;
-        const struct kc_count_params params = engine_params(count);
+        const struct kc_count_params params = engine_params(count, o->k);
         const struct kc_gpu_params gpu = {
                 .device = w->device.index,
                 .table = w->device.table,
                 .memory_nbytes = s->gpu_memory_nbytes,
                 .pinned_nbytes = s->memory_nbytes ? 0 : pinned_memory(count->memory_nbytes),
                 .batch_nkmers = s->gpu_batch_nkmers,
-                .read_ahead = is_rereadable(count),
+                .read_ahead = count->rereadable || count->ndone > 0,
                 .trace = s->gpu_trace,
         };
+        enum kc_status status =
+                kc_gpu_count(&params, &gpu, source, &o->sink, w->job, &o->totals, &w->gpu, err);
+        o->device = w->device;
+        o->gpu = w->gpu;
+        if (count->ndone > 0 && !count->rereadable)
+                w->gpu.began = true; /* the CPU cannot take over: a part has been read */
+        return status;
+}
+
+/* The device counts one k at a time: what is read for the first is kept for the others. */
+static enum kc_status count_each_on_device(struct count *count, struct kc_replay *replay,
+                                           struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        for (; count->ndone < count->noutputs; count->ndone++) {
+                struct count_output *o = &count->outputs[count->ndone];
+                const struct kc_batch_source source = kc_replay_source(replay, o->k);
+                KC_TRY(count_one_on_device(count, o, &source, err));
+                if (count->ndone == 0)
+                        o->totals.spilled_nbytes += kc_replay_nbytes(replay);
+        }
+out:
+        return status;
+}
+
+static enum kc_status count_on_device(void *ctx, struct kc_error *err)
+{
+        struct count *count = ctx;
+        struct kc_replay *replay = NULL;
+        enum kc_status status;
         const struct kc_batch_source source = kc_reader_source(count->reader);
-        const struct kc_run_sink sink = sink_of(count);
+        const struct kc_replay_setup setup = { .source = &source,
+                                               .tmp_dir = count->tmp_dir,
+                                               .nworkers = count->writing.nthreads,
+                                               .job = count->writing.job };
         count->tried_device = true;
-        return kc_gpu_count(&params, &gpu, &source, &sink, w->job, &count->totals, &w->gpu, err);
+        if (count->noutputs == 1)
+                return count_one_on_device(count, &count->outputs[0], &source, err);
+        KC_TRY(kc_replay_new(&replay, &setup, err));
+        KC_TRY(count_each_on_device(count, replay, err));
+out:
+        kc_replay_free(replay);
+        return status;
 }
 
 /* After a device that could not start: plan for the CPU, from the beginning of the input. */
 static enum kc_status begin_again(struct count *count, struct kc_error *err)
 {
         plan_memory(count);
-        if (!is_rereadable(count))
+        if (!count->rereadable)
                 return KC_OK;
-        kc_reader_close(count->reader);
-        count->reader = NULL;
-        return open_reader(count, err);
+        return open_reader(count, count->ndone, count->noutputs - count->ndone, err);
 }
 
 static enum kc_status count_on_cpu(void *ctx, struct kc_error *err)
 {
         struct count *count = ctx;
         struct writing *w = &count->writing;
+        struct kc_count_task tasks[OPTION_NUMBERS_MAX];
         enum kc_status status;
         if (count->tried_device)
                 KC_TRY(begin_again(count, err));
-        const struct kc_count_params params = engine_params(count);
+        const struct kc_count_params params = engine_params(count, 0);
         const struct kc_batch_source source = kc_reader_source(count->reader);
-        const struct kc_run_sink sink = sink_of(count);
-        KC_TRY(kc_cpu_count(&params, &source, &sink, w->job, &count->totals, err));
+        struct count_output *outputs = &count->outputs[count->ndone];
+        const int n = count->noutputs - count->ndone;
+        for (int i = 0; i < n; i++)
+                tasks[i] = (struct kc_count_task){ .k = outputs[i].k, .sink = &outputs[i].sink };
+        KC_TRY(kc_cpu_count_all(&params, &source, tasks, n, w->job, err));
+        for (int i = 0; i < n; i++) {
+                outputs[i].totals = tasks[i].totals;
+                outputs[i].device = w->device;
+        }
 out:
         return status;
 }
 
+/* The names of the stages, in the order of their numbers (kc_stage_of).
+ *   names  out [1 + 2 * noutputs] */
+static void name_stages(struct count *count, const char **names)
+{
+        static const char *const usual[KC_NSTAGES] = { "read", "count", "order" };
+        const bool with_k = count->noutputs > 1 && !count->writing.device.cuda;
+        names[0] = usual[0];
+        for (int i = 0; i < count->noutputs; i++)
+                for (int stage = 1; stage < KC_NSTAGES; stage++) {
+                        char *label = count->outputs[i].labels[stage - 1];
+                        const size_t nbytes = sizeof count->outputs[i].labels[0];
+                        if (with_k)
+                                snprintf(label, nbytes, "%s %d", usual[stage], count->outputs[i].k);
+                        else
+                                snprintf(label, nbytes, "%s", usual[stage]);
+                        names[kc_stage_of(i, (enum kc_stage)stage)] = label;
+                }
+}
+
 static enum kc_status count_somewhere(struct count *count, struct kc_error *err)
 {
-        static const char *const stages[KC_NSTAGES] = { "read", "count", "order" };
+        const char *stages[1 + (KC_NSTAGES - 1) * OPTION_NUMBERS_MAX];
+        name_stages(count, stages);
         const struct writing_work work = { .ctx = count,
                                            .on_device = count_on_device,
                                            .on_cpu = count_on_cpu,
@@ -258,7 +391,7 @@ static enum kc_status count_somewhere(struct count *count, struct kc_error *err)
         return writing_run(&count->writing, &work, err);
 }
 
-static enum kc_status commit(struct count *count, struct kc_error *err)
+static struct kc_store_origin origin_of(const struct count *count, const struct count_output *o)
 {
         struct kc_reader_totals read;
         kc_reader_totals(count->reader, &read);
@@ -266,61 +399,111 @@ static enum kc_status commit(struct count *count, struct kc_error *err)
                                           .nbases = read.nbases,
                                           .nskipped = read.nskipped,
                                           .nlow_quality = read.nlow_quality,
-                                          .nkmers = count->totals.nkmers,
-                                          .nsaturated = count->totals.nsaturated };
+                                          .nkmers = o->totals.nkmers,
+                                          .nsaturated = o->totals.nsaturated };
         origin.nnames = kc_reader_names(count->reader, &origin.names);
-        enum kc_status status = writing_commit(&count->writing, &origin, err);
-        count->rows = count->writing.written.rows;
-        count->nrows = count->writing.written.nrows;
+        return origin;
+}
+
+static enum kc_status commit_all(struct count *count, struct kc_error *err)
+{
+        struct kc_store_origin origins[OPTION_NUMBERS_MAX];
+        struct kc_store_written written[OPTION_NUMBERS_MAX];
+        struct kc_store_writer *writers[OPTION_NUMBERS_MAX];
+        for (int i = 0; i < count->noutputs; i++) {
+                origins[i] = origin_of(count, &count->outputs[i]);
+                writers[i] = count->outputs[i].writer;
+                count->outputs[i].writer = NULL; /* commit frees it, even on failure */
+        }
+        enum kc_status status =
+                kc_stores_commit(writers, (size_t)count->noutputs, origins, written, err);
+        for (int i = 0; i < count->noutputs && status == KC_OK; i++) {
+                count->outputs[i].written = written[i];
+                count->outputs[i].rows = written[i].rows;
+                count->outputs[i].nrows = written[i].nrows;
+        }
         return status;
+}
+
+static enum kc_status commit_added(struct count *count, struct kc_error *err)
+{
+        struct count_output *o = &count->outputs[0];
+        const struct kc_store_origin origin = origin_of(count, o);
+        struct kc_store_writer *writer = o->writer;
+        o->writer = NULL; /* commit frees it, even on failure */
+        return kc_store_commit(writer, &origin, &o->written, err);
 }
 
 /* Take the rows, which the summary then describes in place of a file. */
 static enum kc_status take_rows(struct count *count, struct kc_error *err)
 {
-        struct kc_store_written *written = &count->writing.written;
-        enum kc_status status = kc_histogram_rows(count->histogram, &count->totals, &count->rows,
-                                                  &count->nrows, err);
-        written->info.k = count->k;
-        if (status == KC_OK && count->nrows > 0 && count->rows[0].count == 1)
-                written->nunique = count->rows[0].ndistinct;
+        struct count_output *o = &count->outputs[0];
+        enum kc_status status =
+                kc_histogram_rows(count->histogram, &o->totals, &o->rows, &o->nrows, err);
+        o->written.info.k = o->k;
+        if (status == KC_OK && o->nrows > 0 && o->rows[0].count == 1)
+                o->written.nunique = o->rows[0].ndistinct;
         return status;
 }
 
-static void report(const struct count *count)
+static enum kc_status commit(struct count *count, struct kc_error *err)
+{
+        if (count->histogram != NULL)
+                return take_rows(count, err);
+        return count->adds ? commit_added(count, err) : commit_all(count, err);
+}
+
+/* What is the same for each k. */
+static struct summary summary_of(const struct count *count)
 {
         const struct writing *w = &count->writing;
         struct summary summary = { .adds = count->adds,
-                                   .output = count->output,
                                    .nthreads = w->nthreads,
                                    .min_quality = (int)count->settings->min_quality,
                                    .memory_nbytes = count->memory_nbytes,
-                                   .device = w->device,
-                                   .gpu = w->gpu,
                                    .reader_only = count->settings->reader_only,
-                                   .counted = count->totals,
-                                   .stored = w->written.info,
-                                   .nunique = w->written.nunique,
-                                   .rows = count->rows,
-                                   .nrows = count->nrows,
                                    .wall_seconds = kc_clock_seconds() - w->call->start_seconds,
                                    .user_seconds = machine_user_seconds(),
                                    .system_seconds = machine_system_seconds(),
                                    .peak_nbytes = machine_peak_nbytes() };
         kc_reader_totals(count->reader, &summary.read);
         summary.ninputs = kc_reader_names(count->reader, &summary.inputs);
-        if (count->adds) /* nothing is dropped from an added run */
-                summary.stored.ndropped_distinct = summary.stored.ndropped_kmers = 0;
-        writing_report(w, &(struct writing_report){ &summary, summary_put_text, summary_put_json });
+        return summary;
+}
+
+static void report(const struct count *count)
+{
+        const struct summary common = summary_of(count);
+        struct summary each[OPTION_NUMBERS_MAX];
+        for (int i = 0; i < count->noutputs; i++) {
+                const struct count_output *o = &count->outputs[i];
+                each[i] = common;
+                each[i].output = o->path;
+                each[i].device = o->device;
+                each[i].gpu = o->gpu;
+                each[i].counted = o->totals;
+                each[i].stored = o->written.info;
+                each[i].nunique = o->written.nunique;
+                each[i].rows = o->rows;
+                each[i].nrows = o->nrows;
+                if (count->adds) /* nothing is dropped from an added run */
+                        each[i].stored.ndropped_distinct = each[i].stored.ndropped_kmers = 0;
+        }
+        const struct summaries all = { each, common.reader_only ? 1 : (size_t)count->noutputs };
+        writing_report(&count->writing, &(struct writing_report){ .ctx = &all,
+                                                                  .put_text = summary_put_text,
+                                                                  .put_json = summary_put_json,
+                                                                  .nobjects = all.n });
 }
 
 static void warn_if_nothing(const struct count *count)
 {
-        if (count->totals.nkmers == 0)
-                fprintf(stderr,
-                        "kcount: warning: no k-mer was counted: no read has %d usable bases "
-                        "in a row\n",
-                        count->k);
+        for (int i = 0; i < count->noutputs; i++)
+                if (count->outputs[i].totals.nkmers == 0)
+                        fprintf(stderr,
+                                "kcount: warning: no k-mer was counted: no read has %d usable "
+                                "bases in a row\n",
+                                count->outputs[i].k);
 }
 
 /* --reader-only */
@@ -328,11 +511,19 @@ static enum kc_status only_read(struct count *count, struct kc_error *err)
 {
         enum kc_status status;
         plan_memory(count);
-        KC_TRY(open_reader(count, err));
+        KC_TRY(open_reader_for_all(count, err));
         KC_TRY(reader_only(count->reader, count->writing.nthreads, err));
         report(count);
 out:
         return status;
+}
+
+static int largest_k(const struct count *count)
+{
+        int k = 1;
+        for (int i = 0; i < count->noutputs; i++)
+                k = count->outputs[i].k > k ? count->outputs[i].k : k;
+        return k;
 }
 
 static enum kc_status count_all(struct count *count, struct kc_error *err)
@@ -342,11 +533,11 @@ static enum kc_status count_all(struct count *count, struct kc_error *err)
         KC_TRY(resolve(count, err));
         if (s->reader_only)
                 return only_read(count, err);
-        KC_TRY(device_choose(&count->writing.device, s->device, s->table, count->k, DEVICE_COUNTS,
-                             s->common.quiet, err));
+        KC_TRY(device_choose(&count->writing.device, s->device, s->table, largest_k(count),
+                             DEVICE_COUNTS, s->common.quiet, err));
         KC_TRY(open_all(count, err));
         KC_TRY(count_somewhere(count, err));
-        KC_TRY(count->histogram != NULL ? take_rows(count, err) : commit(count, err));
+        KC_TRY(commit(count, err));
         warn_if_nothing(count);
         report(count);
 out:
@@ -355,12 +546,14 @@ out:
 
 static void close_count(struct count *count)
 {
-        kc_store_abort(count->writing.writer);
+        for (int i = 0; i < count->noutputs; i++) {
+                kc_store_abort(count->outputs[i].writer);
+                free(count->outputs[i].rows);
+                free(count->outputs[i].path);
+        }
         kc_reader_close(count->reader);
         kc_histogram_free(count->histogram);
-        free(count->rows);
         free(count->tmp_dir);
-        free(count->output);
 }
 
 /* The inputs are the operands from `first` on. */
@@ -389,14 +582,15 @@ enum kc_status counting_add(const struct invocation *call, struct kc_error *err)
 {
         struct count count = begin(call, 1);
         enum kc_status status;
+        struct count_output *o = &count.outputs[0];
         count.adds = true;
+        count.noutputs = 1;
         KC_TRY(check_settings(count.settings, err));
-        count.output = strdup(call->operands[0]);
-        if (count.output == NULL)
+        o->path = strdup(call->operands[0]);
+        if (o->path == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         signals_install(count.writing.job);
-        KC_TRY(stores_append(&count.writing.writer, count.output, false, &count.k, &count.stranded,
-                             err));
+        KC_TRY(stores_append(&o->writer, o->path, false, &o->k, &count.stranded, err));
         KC_TRY(count_all(&count, err));
 out:
         close_count(&count);
@@ -412,9 +606,9 @@ enum kc_status counting_histogram(const struct invocation *call, struct kc_histo
         KC_TRY(kc_histogram_new(&count.histogram, err));
         signals_install(count.writing.job);
         KC_TRY(count_all(&count, err));
-        *rows = count.rows;
-        *nrows = count.nrows;
-        count.rows = NULL; /* the caller's */
+        *rows = count.outputs[0].rows;
+        *nrows = count.outputs[0].nrows;
+        count.outputs[0].rows = NULL; /* the caller's */
 out:
         close_count(&count);
         return status;

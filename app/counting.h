@@ -15,7 +15,8 @@ enum { COUNTING_MAX_QUALITY = 93 };
  * option. */
 struct count_settings {
         struct writing_settings common;
-        uint64_t k, memory_nbytes, engine_memory_nbytes, min_count, max_count, min_quality,
+        struct option_numbers ks;
+        uint64_t memory_nbytes, engine_memory_nbytes, min_count, max_count, min_quality,
                 gpu_memory_nbytes, gpu_batch_nkmers;
         const char *output, *tmp_dir, *device, *table, *gpu_trace;
         bool stranded, force, reader_only;
@@ -23,7 +24,7 @@ struct count_settings {
 };
 
 /* count: the operands are reads; the output is settings->output, or named after the first of
- * them. */
+ * them. With several k there is one output for each, and all appear together. */
 enum kc_status counting_create(const struct invocation *call, struct kc_error *err);
 
 /* add: the first operand is a .kc file, which determines k and stranded; the others are reads. */
@@ -40,13 +41,13 @@ enum kc_status counting_histogram(const struct invocation *call, struct kc_histo
 
 /* clang-format off */
 #define COUNTING_KMER(is_required, text) \
-        { .type = OPTION_NUMBER, \
+        { .type = OPTION_NUMBERS, \
           .letter = 'k', \
           .name = "kmer", \
           .argument = "K", \
           .min = 1, \
           .max = KC_MAX_K, \
-          .offset = COUNTING_FIELD(k), \
+          .offset = COUNTING_FIELD(ks), \
           .required = (is_required), \
           .help = "Length of the k-mers, from 1 to 255. " text }
 #define COUNTING_STRANDED \

@@ -68,6 +68,44 @@ static enum kc_status set_number(const struct option_spec *spec, const char *tex
                        (unsigned long long)spec->max);
 }
 
+static enum kc_status add_number(const struct option_spec *spec, const char *text,
+                                 struct option_numbers *numbers, struct kc_error *err)
+{
+        char name[OPTION_NAME_NBYTES];
+        uint64_t number;
+        enum kc_status status;
+        KC_TRY(set_number(spec, text, &number, err));
+        for (size_t i = 0; i < numbers->n; i++)
+                if (numbers->values[i] == number)
+                        return kc_fail(err, KC_EUSAGE, "%s: %s is given twice",
+                                       option_name(spec, name), text);
+        if (numbers->n == OPTION_NUMBERS_MAX)
+                return kc_fail(err, KC_EUSAGE, "%s: more than %d numbers", option_name(spec, name),
+                               OPTION_NUMBERS_MAX);
+        numbers->values[numbers->n++] = number;
+out:
+        return status;
+}
+
+/* An option given again replaces the numbers it had. */
+static enum kc_status set_numbers(const struct option_spec *spec, const char *text,
+                                  struct option_numbers *numbers, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        *numbers = (struct option_numbers){ 0 };
+        for (bool more = true; more && status == KC_OK;) {
+                const size_t n = strcspn(text, ",");
+                char *number = strndup(text, n);
+                if (number == NULL)
+                        return kc_fail(err, KC_ENOMEM, "out of memory");
+                status = add_number(spec, number, numbers, err);
+                free(number);
+                more = text[n] == ',';
+                text += n + more;
+        }
+        return status;
+}
+
 static enum kc_status set_field(const struct option_spec *spec, const char *text, void *settings,
                                 struct kc_error *err)
 {
@@ -78,6 +116,8 @@ static enum kc_status set_field(const struct option_spec *spec, const char *text
                 return KC_OK;
         case OPTION_NUMBER:
                 return set_number(spec, text, field, err);
+        case OPTION_NUMBERS:
+                return set_numbers(spec, text, field, err);
         case OPTION_SIZE:
                 return set_size(spec, text, field, err);
         default:

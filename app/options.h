@@ -16,11 +16,20 @@ enum option_type {
         OPTION_END,    /* closes a table */
         OPTION_FLAG,   /* bool */
         OPTION_NUMBER, /* uint64_t, a whole number in [min, max] */
+        OPTION_NUMBERS, /* struct option_numbers, one or more of these with commas between them */
         OPTION_SIZE,   /* uint64_t, bytes, in [min, max] */
         OPTION_TEXT,   /* const char * */
 };
 
 enum { OPTIONS_MAX = 64 }; /* of a command */
+
+enum { OPTION_NUMBERS_MAX = 16 };
+
+/* In the order of the command line, no two alike. */
+struct option_numbers {
+        size_t n;
+        uint64_t values[OPTION_NUMBERS_MAX];
+};
 
 struct option_spec {
         enum option_type type;

@@ -43,6 +43,15 @@ char *output_name(const char *input)
         return asprintf(&path, "%.*s.kc", (int)length, name) < 0 ? NULL : path;
 }
 
+char *output_name_for(const char *path, int k)
+{
+        static const char *const endings[] = { ".kc", NULL };
+        char *name;
+        return asprintf(&name, "%.*s.k%d.kc", (int)strip(path, strlen(path), endings), path, k) < 0
+                       ? NULL
+                       : name;
+}
+
 enum kc_status output_check_stdout(const char *path, const char *option, struct kc_error *err)
 {
         if (strcmp(path, "-") != 0)

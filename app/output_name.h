@@ -15,6 +15,10 @@
  */
 char *output_name(const char *input);
 
+/* The name for one of several k: ".k21" comes before a final ".kc", which is added if it is not there.
+ * The caller frees it; NULL when out of memory. */
+char *output_name_for(const char *path, int k);
+
 /* KC_EUSAGE if path is "-", because a .kc file cannot be written to standard output. option: the
  * one that names the output. */
 enum kc_status output_check_stdout(const char *path, const char *option, struct kc_error *err);

@@ -19,7 +19,11 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { GRACE_SECONDS = 3, SAY_MS = 200 };
+enum {
+        GRACE_SECONDS = 3,
+        SAY_MS = 200,
+        MAX_TEMPORARIES = 64 /* more than any command has; the rest would not be removed */
+};
 
 /* A process has one set of signals, so there is one instance. */
 static struct {
@@ -29,17 +33,18 @@ static struct {
         pthread_mutex_t taking; /* held from taking a signal until the job has been asked to stop */
         int caught;             /* the first signal, or 0; guarded by taking */
         pthread_mutex_t lock;   /* guards the rest; stop_naming() never releases it */
-        const char *temporary;  /* NULL: none */
-        bool makes_file;        /* the output is a new file */
-        bool may_commit;        /* the output may be complete, or nearly so */
+        const char *temporaries[MAX_TEMPORARIES];
+        int ntemporaries;
+        bool makes_file; /* the output is a new file */
+        bool may_commit; /* the output may be complete, or nearly so */
 } state = { .taking = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* From now on no file gets a name, and one with a temporary name is gone. */
 static void stop_naming(void)
 {
         pthread_mutex_lock(&state.lock);
-        if (state.temporary != NULL)
-                unlink(state.temporary);
+        for (int i = 0; i < state.ntemporaries; i++)
+                unlink(state.temporaries[i]);
 }
 
 /* Unblock no other signal: a pending SIGPIPE, from a message that nobody reads, must not come
@@ -158,14 +163,30 @@ void signals_install(struct kc_job *job)
                 pthread_sigmask(SIG_UNBLOCK, &state.set, NULL); /* they kill, as by default */
 }
 
-void signals_guard(bool hold, const char *temporary)
+static void drop_temporary(const char *temporary)
 {
-        if (hold) {
+        for (int i = 0; i < state.ntemporaries; i++)
+                if (state.temporaries[i] == temporary)
+                        state.temporaries[i] = state.temporaries[--state.ntemporaries];
+}
+
+void signals_guard(enum kc_name_step step, const char *temporary)
+{
+        switch (step) {
+        case KC_NAMES_HOLD:
                 pthread_mutex_lock(&state.lock);
                 state.makes_file = true;
-        } else {
-                state.temporary = temporary;
+                break;
+        case KC_NAMES_ADD:
+                if (state.ntemporaries < MAX_TEMPORARIES)
+                        state.temporaries[state.ntemporaries++] = temporary;
+                break;
+        case KC_NAMES_DROP:
+                drop_temporary(temporary);
+                break;
+        case KC_NAMES_RELEASE:
                 pthread_mutex_unlock(&state.lock);
+                break;
         }
 }
 

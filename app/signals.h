@@ -13,6 +13,7 @@
 #ifndef APP_SIGNALS_H
 #define APP_SIGNALS_H
 
+#include "base/new_file.h"
 #include "kmer/engine.h"
 
 #include <stdbool.h>
@@ -28,8 +29,8 @@ void signals_ignore_file_limit(void);
 void signals_install(struct kc_job *job);
 
 /* A kc_name_guard (base/new_file.h): keeps the process alive while files get names, and records
- * which name to remove when it dies. */
-void signals_guard(bool hold, const char *temporary);
+ * which names to remove when it dies. */
+void signals_guard(enum kc_name_step step, const char *temporary);
 
 /*
  * Call it before committing a job's work, which it forbids if a signal was sent since

@@ -31,7 +31,7 @@ static void put_read(struct text_out *out, const struct summary *s)
         writing_put_number(out, "bases", s->read.nbases);
 }
 
-static void put_numbers(struct text_out *out, const struct summary *s)
+static void put_counted(struct text_out *out, const struct summary *s)
 {
         char label[64];
         snprintf(label, sizeof label, "%d-mers counted", s->stored.k);
@@ -39,11 +39,20 @@ static void put_numbers(struct text_out *out, const struct summary *s)
         snprintf(label, sizeof label, "distinct %d-mers", s->stored.k);
         writing_put_number(out, label, s->counted.ndistinct);
         put_share(out, "seen once", s->nunique, s->counted.ndistinct);
+}
+
+static void put_skipped(struct text_out *out, const struct summary *s)
+{
+        char label[64];
         writing_put_number(out, "letters skipped", s->read.nskipped);
         if (s->min_quality) {
                 snprintf(label, sizeof label, "bases under quality %d", s->min_quality);
                 writing_put_number(out, label, s->read.nlow_quality);
         }
+}
+
+static void put_lost(struct text_out *out, const struct summary *s)
+{
         put_number_if(out, "distinct dropped", s->stored.ndropped_distinct);
         put_number_if(out, "counts dropped", s->stored.ndropped_kmers);
         put_number_if(out, "lost to saturation", s->counted.nsaturated);
@@ -78,20 +87,43 @@ static void put_output(struct text_out *out, const struct summary *s)
                 text_out_printf(out, "wrote %s, %s\n", s->output, size);
 }
 
-void summary_put_text(const void *summary, struct text_out *out)
+static void put_one(struct text_out *out, const struct summary *s)
 {
-        const struct summary *s = summary;
+        put_counted(out, s);
+        put_skipped(out, s);
+        put_lost(out, s);
+        put_stages(out, s);
+}
+
+static void put_each(struct text_out *out, const struct summaries *all)
+{
+        put_skipped(out, all->items);
+        for (size_t i = 0; i < all->n; i++) {
+                put_counted(out, &all->items[i]);
+                put_lost(out, &all->items[i]);
+        }
+        for (size_t i = 0; i < all->n; i++) {
+                text_out_printf(out, "k = %d, ", all->items[i].stored.k);
+                put_stages(out, &all->items[i]);
+        }
+}
+
+void summary_put_text(const void *ctx, struct text_out *out)
+{
+        const struct summaries *all = ctx;
+        const struct summary *s = all->items;
         char peak[FORMATTED_NBYTES];
         put_read(out, s);
-        if (!s->reader_only) {
-                put_numbers(out, s);
-                put_stages(out, s);
-        }
+        if (!s->reader_only && all->n == 1)
+                put_one(out, s);
+        else if (!s->reader_only)
+                put_each(out, all);
         text_out_printf(out, "wall %.2f s, CPU %.2f s, peak memory %s, %.1f Mbases/s\n",
                         s->wall_seconds, s->user_seconds + s->system_seconds,
                         format_size(s->peak_nbytes, peak), mbases_per_second(s));
-        if (!s->reader_only && s->output != NULL)
-                put_output(out, s);
+        for (size_t i = 0; i < all->n; i++)
+                if (!s->reader_only && s->output != NULL)
+                        put_output(out, &all->items[i]);
 }
 
 static void put_json_device(struct json *json, const struct summary *s)
@@ -168,9 +200,10 @@ static void put_json_seconds(struct json *json, const struct summary *s)
         json_end(json, '}');
 }
 
-void summary_put_json(const void *summary, struct json *json)
+void summary_put_json(const void *ctx, size_t i, struct json *json)
 {
-        const struct summary *s = summary;
+        const struct summaries *all = ctx;
+        const struct summary *s = &all->items[i];
         json_number(json, "threads", (uint64_t)s->nthreads);
         if (!s->reader_only)
                 put_json_settings(json, s);

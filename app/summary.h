@@ -30,8 +30,14 @@ struct summary {
         uint64_t peak_nbytes;
 };
 
-/* For a writing_report; summary: a struct summary. */
-void summary_put_text(const void *summary, struct text_out *out);
-void summary_put_json(const void *summary, struct json *json);
+/* One for each k; they differ in output, device, gpu, counted, stored, rows and nunique. */
+struct summaries {
+        const struct summary *items;
+        size_t n; /* at least 1 */
+};
+
+/* For a writing_report; ctx: a struct summaries. */
+void summary_put_text(const void *ctx, struct text_out *out);
+void summary_put_json(const void *ctx, size_t i, struct json *json);
 
 #endif

@@ -48,6 +48,25 @@ enum kc_status writing_commit(struct writing *w, const struct kc_store_origin *o
         return kc_store_commit(writer, origin, &w->written, err);
 }
 
+static void put_object(const struct writing *w, const struct writing_report *report, size_t i,
+                       struct json *json)
+{
+        json_begin(json, NULL, '{');
+        json_string(json, "version", KCOUNT_VERSION);
+        json_string(json, "command", w->call->line);
+        report->put_json(report->ctx, i, json);
+        json_end(json, '}');
+}
+
+static void put_objects(const struct writing *w, const struct writing_report *report,
+                        struct json *json)
+{
+        json_begin(json, NULL, '[');
+        for (size_t i = 0; i < report->nobjects; i++)
+                put_object(w, report, i, json);
+        json_end(json, ']');
+}
+
 void writing_report(const struct writing *w, const struct writing_report *report)
 {
         if (!w->settings->quiet) {
@@ -59,11 +78,10 @@ void writing_report(const struct writing *w, const struct writing_report *report
         }
         if (w->settings->json) {
                 struct json json = { .out = w->call->out };
-                json_begin(&json, NULL, '{');
-                json_string(&json, "version", KCOUNT_VERSION);
-                json_string(&json, "command", w->call->line);
-                report->put_json(report->ctx, &json);
-                json_end(&json, '}');
+                if (report->nobjects > 1)
+                        put_objects(w, report, &json);
+                else
+                        put_object(w, report, 0, &json);
         }
 }
 

@@ -73,16 +73,27 @@ static char *name_beside(const char *path, int attempt)
 
 /* ---- names ---- */
 
-static void hold_signals(const struct kc_new_file *file)
+/* The names of these files are about to change. */
+static void hold_signals(struct kc_new_file *const *files, size_t n)
 {
-        if (file->options.guard != NULL)
-                file->options.guard(true, NULL);
+        kc_name_guard *guard = files[0]->options.guard;
+        if (guard == NULL)
+                return;
+        guard(KC_NAMES_HOLD, NULL);
+        for (size_t i = 0; i < n; i++)
+                if (files[i]->temporary != NULL)
+                        guard(KC_NAMES_DROP, files[i]->temporary);
 }
 
-static void release_signals(const struct kc_new_file *file)
+static void release_signals(struct kc_new_file *const *files, size_t n)
 {
-        if (file->options.guard != NULL)
-                file->options.guard(false, file->temporary);
+        kc_name_guard *guard = files[0]->options.guard;
+        if (guard == NULL)
+                return;
+        for (size_t i = 0; i < n; i++)
+                if (files[i]->temporary != NULL)
+                        guard(KC_NAMES_ADD, files[i]->temporary);
+        guard(KC_NAMES_RELEASE, NULL);
 }
 
 /* Give a nameless file a name. AT_EMPTY_PATH would not need /proc, but requires a privilege. */
@@ -151,7 +162,7 @@ static bool links_work(const char *path)
  * error. */
 static void open_new(struct kc_new_file *file)
 {
-        hold_signals(file);
+        hold_signals(&file, 1);
         file->fd = open_nameless(file->path);
         if (file->fd >= 0 && !links_work(file->path)) {
                 close(file->fd);
@@ -160,7 +171,7 @@ static void open_new(struct kc_new_file *file)
         if (file->fd < 0)
                 file->fd = take_temporary_name(file->path, -1, &file->temporary);
         int code = errno;
-        release_signals(file);
+        release_signals(&file, 1);
         errno = code;
 }
 
@@ -290,13 +301,34 @@ static enum kc_status flush(const struct kc_new_file *file, struct kc_error *err
         return kc_file_flush(file->fd) ? KC_OK : write_failed(file, err);
 }
 
+/* Whether this error of link() means that the file system, or a sandbox, has no hard links. */
+static bool means_no_links(int code)
+{
+        return code == EPERM || code == EACCES || code == EOPNOTSUPP || code == ENOSYS;
+}
+
+/* Exchange the two names; or, where the file system cannot do that, link the old file as well. */
+static int replace_and_keep(struct kc_new_file *file)
+{
+        if (renameat2(AT_FDCWD, file->temporary, AT_FDCWD, file->path, RENAME_EXCHANGE) == 0) {
+                file->replaced = file->temporary;
+                file->temporary = NULL;
+                return 0;
+        }
+        if (file->replaced == NULL && file->lock >= 0 &&
+            take_temporary_name(file->path, file->lock, &file->replaced) != 0 &&
+            !means_no_links(errno))
+                return -1;
+        return rename(file->temporary, file->path);
+}
+
 /* link() cannot replace a name: the file needs a temporary one first. */
-static int replace_named_file(struct kc_new_file *file)
+static int replace_named_file(struct kc_new_file *file, bool keeps_old)
 {
         if (file->temporary == NULL &&
             take_temporary_name(file->path, file->fd, &file->temporary) != 0)
                 return -1;
-        return rename(file->temporary, file->path);
+        return keeps_old ? replace_and_keep(file) : rename(file->temporary, file->path);
 }
 
 static enum kc_status naming_failed(const struct kc_new_file *file, struct kc_error *err)
@@ -306,7 +338,7 @@ static enum kc_status naming_failed(const struct kc_new_file *file, struct kc_er
 
 /* Since creation the file to replace may have appeared (it could not be locked then) or
  * disappeared. */
-static enum kc_status replace(struct kc_new_file *file, struct kc_error *err)
+static enum kc_status replace(struct kc_new_file *file, bool keeps_old, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
         bool exists;
@@ -316,8 +348,10 @@ static enum kc_status replace(struct kc_new_file *file, struct kc_error *err)
                         file->must_last = true;
                         KC_TRY(flush(file, err));
                 }
-                if ((exists ? replace_named_file(file) : name_new_file(file)) == 0)
+                if ((exists ? replace_named_file(file, keeps_old) : name_new_file(file)) == 0) {
+                        file->has_replaced = exists;
                         goto out;
+                }
                 if (exists || errno != EEXIST)
                         break;
         }
@@ -326,19 +360,59 @@ out:
         return status;
 }
 
-static enum kc_status give_name(struct kc_new_file *file, struct kc_error *err)
+static enum kc_status give_name(struct kc_new_file *file, bool keeps_old, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        hold_signals(file);
         if (file->options.replace)
-                status = replace(file, err);
+                status = replace(file, keeps_old, err);
         else if (name_new_file(file) != 0)
                 status = errno == EEXIST ? fail_exists(file->path, err) : naming_failed(file, err);
         if (status == KC_OK) {
                 free(file->temporary);
                 file->temporary = NULL;
         }
-        release_signals(file);
+        return status;
+}
+
+/* The file loses its name; what it replaced has its own again, or at least one. If that could not
+ * be kept, the new file stays. */
+static void take_name_back(struct kc_new_file *file)
+{
+        if (!kc_file_has_name(file->fd, file->path))
+                return;
+        if (file->replaced == NULL) {
+                if (!file->has_replaced)
+                        (void)unlink(file->path);
+                return;
+        }
+        (void)rename(file->replaced, file->path);
+        free(file->replaced);
+        file->replaced = NULL;
+}
+
+static void forget_replaced(struct kc_new_file *file)
+{
+        if (file->replaced != NULL)
+                (void)unlink(file->replaced);
+        free(file->replaced);
+        file->replaced = NULL;
+}
+
+static enum kc_status give_names(struct kc_new_file *const *files, size_t n, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        size_t nnamed = 0;
+        hold_signals(files, n);
+        while (status == KC_OK && nnamed < n) {
+                status = give_name(files[nnamed], n > 1, err);
+                nnamed += status == KC_OK;
+        }
+        if (status != KC_OK)
+                while (nnamed > 0)
+                        take_name_back(files[--nnamed]);
+        for (size_t i = 0; i < n; i++)
+                forget_replaced(files[i]);
+        release_signals(files, n);
         return status;
 }
 
@@ -363,27 +437,35 @@ static enum kc_status flush_name(const struct kc_new_file *file, struct kc_error
                        file->path, strerror(errno));
 }
 
-enum kc_status kc_new_file_commit(struct kc_new_file *file, struct kc_error *err)
+enum kc_status kc_new_files_commit(struct kc_new_file *const *files, size_t n, struct kc_error *err)
 {
-        enum kc_status status;
-        KC_TRY(check_writes(file, err));
-        if (file->must_last)
-                KC_TRY(flush(file, err));
-        KC_TRY(give_name(file, err));
-        if (file->must_last)
-                KC_TRY(flush_name(file, err));
+        enum kc_status status = KC_OK;
+        for (size_t i = 0; i < n; i++) {
+                KC_TRY(check_writes(files[i], err));
+                if (files[i]->must_last)
+                        KC_TRY(flush(files[i], err));
+        }
+        KC_TRY(give_names(files, n, err));
+        for (size_t i = 0; i < n; i++)
+                if (files[i]->must_last)
+                        KC_TRY(flush_name(files[i], err));
 out:
         return status;
+}
+
+enum kc_status kc_new_file_commit(struct kc_new_file *file, struct kc_error *err)
+{
+        return kc_new_files_commit(&file, 1, err);
 }
 
 void kc_new_file_discard(struct kc_new_file *file)
 {
         if (file->temporary != NULL) {
-                hold_signals(file);
+                hold_signals(&file, 1);
                 (void)unlink(file->temporary);
                 free(file->temporary);
                 file->temporary = NULL;
-                release_signals(file);
+                release_signals(&file, 1);
         }
         if (file->fd >= 0)
                 close(file->fd);

@@ -22,15 +22,20 @@
 #include "base/status.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /*
- * Keeps signals from ending the process while names are created and removed. Called with hold =
- * true before that: until the next call no signal may end the process. Called with hold = false
- * after it:
- *   temporary  the name to remove if a signal ends the process from now on, valid until the next
- *              call; NULL: none
+ * Keeps signals from ending the process while names are created and removed. Between HOLD and
+ * RELEASE no signal may end it, and the calls in between say which temporary names to remove if one
+ * does so later.
  */
-typedef void kc_name_guard(bool hold, const char *temporary);
+enum kc_name_step {
+        KC_NAMES_HOLD,
+        KC_NAMES_ADD,    /* remove this name; the string stays valid until it is dropped */
+        KC_NAMES_DROP,   /* no longer */
+        KC_NAMES_RELEASE /* for HOLD and RELEASE, the name is NULL */
+};
+typedef void kc_name_guard(enum kc_name_step step, const char *temporary);
 
 struct kc_new_file_options {
         bool replace;         /* an existing file may be replaced */
@@ -43,11 +48,14 @@ struct kc_new_file_options {
 
 struct kc_new_file {
         struct kc_new_file_options options;
-        int fd;          /* -1: none */
-        int lock;        /* on the file to be replaced; -1: none */
-        bool must_last;  /* it is flushed before it gets its name, and the name after that */
-        char *path;      /* links followed */
+        int fd;         /* -1: none */
+        int lock;       /* on the file to be replaced; -1: none */
+        bool must_last; /* it is flushed before it gets its name, and the name after that */
+        char *path;     /* links followed */
+        bool has_replaced;
         char *temporary; /* NULL: the file has no name yet, or has its own */
+        char *replaced; /* a name of the file that was replaced, until the commit is complete; NULL:
+                            none */
 };
 
 /*
@@ -67,6 +75,15 @@ enum kc_status kc_new_file_create(struct kc_new_file *file, const char *path,
  * is complete but its name could not be flushed.
  */
 enum kc_status kc_new_file_commit(struct kc_new_file *file, struct kc_error *err);
+
+/*
+ * The same for n files, all with the same guard: either all have their names, or none has and the
+ * files to be replaced are there as before. Only SIGKILL or a crash of the machine in the middle of
+ * this can leave some named and others not; so can an error on a file system that can neither
+ * exchange two names nor link a file, to keep one that is replaced.
+ */
+enum kc_status kc_new_files_commit(struct kc_new_file *const *files, size_t n,
+                                   struct kc_error *err);
 
 /* Close the file, remove it unless it was committed, release its lock, and free everything. */
 void kc_new_file_discard(struct kc_new_file *file);

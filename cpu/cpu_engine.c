@@ -5,6 +5,9 @@
  *      bins    ──▶ distinct k-mers with counts, filtered, in lists by prefix       count
  *      lists   ──▶ sorted parts of the run                                         order
  *
+ * Several k are counted from the same batches: each has bins of its own, and is counted and ordered
+ * in turn.
+ *
  * A sink that wants only counts gets those of each bin as soon as it is counted; then there are no
  * lists of pairs, and nothing to order.
  *
@@ -40,31 +43,45 @@ enum {
                                       often take several passes */
 };
 
+/* What is counted with one k. */
+struct counting {
+        int k;
+        const struct kc_run_sink *sink;
+        const struct kc_width *width;
+        struct kc_width_setup setup;
+        struct kc_lists bins, pairs;
+        uint32_t *bin_order; /* bins, largest first */
+        atomic_uint_fast64_t nkmers;
+        struct kc_counter_totals counted;
+        uint64_t spilled_nbytes; /* by lists that are released already */
+};
+
 struct cpu_engine {
         const struct kc_count_params *params;
         const struct kc_batch_source *source;
-        const struct kc_run_sink *sink;
         struct kc_job *job;
-        const struct kc_width *width;
-        struct kc_width_setup setup;
         struct kc_arena arena;
-        size_t nchunks;     /* of the arena, which lists may hold */
-        atomic_size_t pool; /* of these, free for pairs beyond quotas */
-        struct kc_lists bins, pairs;
-        uint32_t *bin_order; /* bins, largest first */
-        atomic_uint next;    /* the next bin or list to take */
+        size_t nchunks;             /* of the arena, which lists may hold */
+        atomic_size_t pool;         /* of these, free for lists beyond quotas */
+        struct counting *countings; /* [ncountings] */
+        int ncountings;
+        int current;      /* the one that is being counted or ordered */
+        atomic_uint next; /* the next bin or list to take */
         atomic_bool failed;
-        atomic_uint_fast64_t nkmers;
         pthread_mutex_t lock; /* guards counted while bins are counted */
-        struct kc_counter_totals counted;
-        uint64_t spilled_nbytes; /* by lists that are released already */
 };
 
 static void on_failure(void *ctx)
 {
         struct cpu_engine *e = ctx;
         atomic_store(&e->failed, true);
-        e->sink->cancel(e->sink->ctx);
+        for (int i = 0; i < e->ncountings; i++)
+                e->countings[i].sink->cancel(e->countings[i].sink->ctx);
+}
+
+static struct counting *current(const struct cpu_engine *e)
+{
+        return &e->countings[e->current];
 }
 
 static enum kc_status check_canceled(const struct cpu_engine *e, struct kc_error *err)
@@ -77,7 +94,7 @@ static enum kc_status check_canceled(const struct cpu_engine *e, struct kc_error
 static void begin_stage(struct cpu_engine *e, enum kc_stage stage, uint64_t total)
 {
         atomic_store(&e->next, 0);
-        kc_job_begin_stage(e->job, (int)stage, total);
+        kc_job_begin_stage(e->job, kc_stage_of(e->current, stage), total);
 }
 
 static uint32_t power_of_two_above(uint64_t n, uint32_t low, uint32_t high)
@@ -88,17 +105,27 @@ static uint32_t power_of_two_above(uint64_t n, uint32_t low, uint32_t high)
         return power;
 }
 
-/* Halve `most` until one chunk per list and thread takes at most a quarter of the memory. */
+/* Halve `most` until one chunk per list and thread takes at most a quarter of the memory, or of an
+ * equal share of it for each k. */
 static uint32_t lists_that_fit(const struct cpu_engine *e, uint32_t most)
 {
-        while (most > 2 && (size_t)most * (size_t)e->params->nthreads * 4 > e->nchunks)
+        const size_t nheads = (size_t)e->params->nthreads * (size_t)e->ncountings;
+        while (most > 2 && most * nheads * 4 > e->nchunks)
                 most /= 2;
         return most;
 }
 
-static bool wants_pairs(const struct cpu_engine *e)
+static bool wants_pairs(const struct counting *c)
 {
-        return e->setup.counts == NULL;
+        return c->setup.counts == NULL;
+}
+
+static bool any_wants_pairs(const struct cpu_engine *e)
+{
+        bool any = false;
+        for (int i = 0; i < e->ncountings; i++)
+                any |= wants_pairs(&e->countings[i]);
+        return any;
 }
 
 /*
@@ -107,32 +134,70 @@ static bool wants_pairs(const struct cpu_engine *e)
  */
 static size_t pairs_quota(const struct cpu_engine *e)
 {
-        if (!wants_pairs(e))
+        if (!any_wants_pairs(e))
                 return 0;
         return e->nchunks / 8 / (size_t)e->params->nthreads;
 }
 
-static size_t bins_quota(const struct cpu_engine *e)
+/* Of a thread. */
+static size_t chunks_for_bins(const struct cpu_engine *e)
 {
         return e->nchunks / (size_t)e->params->nthreads - pairs_quota(e);
 }
 
+/* Several k do not need equal shares: they have quotas of half of that, and a pool. */
+static size_t bins_quota(const struct cpu_engine *e)
+{
+        const size_t n = (size_t)e->ncountings;
+        return n == 1 ? chunks_for_bins(e) : chunks_for_bins(e) / (2 * n);
+}
+
 /* ---- partition ---- */
 
-static enum kc_status partition_batches(struct cpu_engine *e, int worker, struct kc_batch *batch,
-                                        struct kc_superkmer_scanner *scanner, struct kc_error *err)
+static enum kc_status scan(struct cpu_engine *e, int worker, const struct kc_batch *batch,
+                           struct kc_superkmer_scanner **scanners, uint64_t *nkmers,
+                           struct kc_error *err)
 {
-        uint64_t nkmers = 0;
         enum kc_status status = KC_OK;
+        for (int i = 0; i < e->ncountings; i++)
+                KC_TRY(kc_superkmer_scan(scanners[i], batch, &e->countings[i].bins, worker,
+                                         &nkmers[i], err));
+out:
+        return status;
+}
+
+static enum kc_status partition_batches(struct cpu_engine *e, int worker, struct kc_batch *batch,
+                                        struct kc_superkmer_scanner **scanners,
+                                        struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        uint64_t *nkmers = calloc((size_t)e->ncountings, sizeof *nkmers);
+        if (nkmers == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
         for (;;) {
                 KC_TRY(check_canceled(e, err));
                 KC_TRY(e->source->next(e->source->ctx, worker, batch, err));
                 if (batch->nsegments == 0)
                         break;
-                KC_TRY(kc_superkmer_scan(scanner, batch, &e->bins, worker, &nkmers, err));
+                KC_TRY(scan(e, worker, batch, scanners, nkmers, err));
         }
-        kc_lists_seal(&e->bins, worker);
-        atomic_fetch_add(&e->nkmers, nkmers);
+        for (int i = 0; i < e->ncountings; i++) {
+                kc_lists_seal(&e->countings[i].bins, worker);
+                atomic_fetch_add(&e->countings[i].nkmers, nkmers[i]);
+        }
+out:
+        free(nkmers);
+        return status;
+}
+
+/* scanners: out [ncountings] */
+static enum kc_status make_scanners(const struct cpu_engine *e,
+                                    struct kc_superkmer_scanner **scanners, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        for (int i = 0; i < e->ncountings; i++)
+                KC_TRY(kc_superkmer_scanner_new(&scanners[i], e->countings[i].k,
+                                                e->countings[i].bins.nlists, err));
 out:
         return status;
 }
@@ -140,36 +205,48 @@ out:
 static enum kc_status partition_worker(void *ctx, int worker, struct kc_error *err)
 {
         struct cpu_engine *e = ctx;
-        struct kc_superkmer_scanner *scanner = NULL;
+        struct kc_superkmer_scanner **scanners =
+                calloc((size_t)e->ncountings, sizeof(struct kc_superkmer_scanner *));
         struct kc_batch batch = { .words_cap = BATCH_WORDS, .segments_cap = BATCH_SEGMENTS };
         enum kc_status status = KC_OK;
         batch.words = calloc(BATCH_WORDS + KC_BATCH_PADDING, sizeof *batch.words);
         batch.segments = malloc(BATCH_SEGMENTS * sizeof *batch.segments);
-        if (batch.words == NULL || batch.segments == NULL)
+        if (batch.words == NULL || batch.segments == NULL || scanners == NULL)
                 status = kc_fail(err, KC_ENOMEM, "out of memory for a sequence batch");
         if (status == KC_OK)
-                status = kc_superkmer_scanner_new(&scanner, e->params->k, e->bins.nlists, err);
+                status = make_scanners(e, scanners, err);
         if (status == KC_OK)
-                status = partition_batches(e, worker, &batch, scanner, err);
-        kc_superkmer_scanner_free(scanner);
+                status = partition_batches(e, worker, &batch, scanners, err);
+        for (int i = 0; scanners != NULL && i < e->ncountings; i++)
+                kc_superkmer_scanner_free(scanners[i]);
+        free(scanners);
         free(batch.words);
         free(batch.segments);
         return status;
 }
 
-static enum kc_status partition(struct cpu_engine *e, struct kc_error *err)
+static enum kc_status init_bins(struct cpu_engine *e, struct counting *c, struct kc_error *err)
 {
-        uint64_t nbases = e->params->expected_nbases;
-        uint64_t nwords = (uint64_t)kc_kmer_nwords(e->params->k);
+        const struct kc_count_params *p = e->params;
+        uint64_t nbases = p->expected_nbases, nwords = (uint64_t)kc_kmer_nwords(c->k);
         uint32_t nbins =
                 nbases ? power_of_two_above(nbases * nwords / BASES_PER_BIN, MIN_BINS, MAX_BINS)
                        : USUAL_BINS;
         nbins = lists_that_fit(e, nbins);
-        enum kc_status status = kc_lists_init(&e->bins, nbins, e->params->nthreads, &e->arena,
-                                              bins_quota(e), NULL, e->params->tmp_dir, err);
-        if (status != KC_OK)
-                return status;
-        return kc_parallel(e->params->nthreads, partition_worker, on_failure, e, err);
+        return kc_lists_init(&c->bins, nbins, p->nthreads, &e->arena, bins_quota(e),
+                             e->ncountings == 1 ? NULL : &e->pool, p->tmp_dir, err);
+}
+
+static enum kc_status partition(struct cpu_engine *e, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        const size_t nthreads = (size_t)e->params->nthreads, n = (size_t)e->ncountings;
+        atomic_store(&e->pool, nthreads * (chunks_for_bins(e) - n * bins_quota(e)));
+        for (int i = 0; i < e->ncountings; i++)
+                KC_TRY(init_bins(e, &e->countings[i], err));
+        KC_TRY(kc_parallel(e->params->nthreads, partition_worker, on_failure, e, err));
+out:
+        return status;
 }
 
 /* ---- count ---- */
@@ -189,60 +266,62 @@ static int larger_first(const void *a, const void *b)
 
 /* The unit in which sizes of bins are compared: twice the average bin if any were spilled. Most
  * bins are equal then, and so are counted by number, which gives the disk back bit by bit. */
-static uint64_t size_unit(const struct cpu_engine *e)
+static uint64_t size_unit(const struct counting *c)
 {
-        const uint64_t spilled = kc_lists_spilled_nbytes(&e->bins);
+        const uint64_t spilled = kc_lists_spilled_nbytes(&c->bins);
         uint64_t nbytes = 0;
-        for (uint32_t i = 0; i < e->bins.nlists; i++)
-                nbytes += kc_lists_nbytes(&e->bins, i);
-        return spilled > 0 ? 2 * nbytes / e->bins.nlists + 1 : 1;
+        for (uint32_t i = 0; i < c->bins.nlists; i++)
+                nbytes += kc_lists_nbytes(&c->bins, i);
+        return spilled > 0 ? 2 * nbytes / c->bins.nlists + 1 : 1;
 }
 
 /* Largest bins first, so that the threads finish together. */
-static enum kc_status order_bins(struct cpu_engine *e, struct kc_error *err)
+static enum kc_status order_bins(struct counting *c, struct kc_error *err)
 {
-        const uint64_t unit = size_unit(e);
-        uint32_t n = e->bins.nlists;
+        const uint64_t unit = size_unit(c);
+        uint32_t n = c->bins.nlists;
         struct sized_bin *sized = malloc(n * sizeof *sized);
-        e->bin_order = malloc(n * sizeof *e->bin_order);
-        if (sized == NULL || e->bin_order == NULL) {
+        c->bin_order = malloc(n * sizeof *c->bin_order);
+        if (sized == NULL || c->bin_order == NULL) {
                 free(sized);
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         }
         for (uint32_t i = 0; i < n; i++)
-                sized[i] = (struct sized_bin){ kc_lists_nbytes(&e->bins, i) / unit, i };
+                sized[i] = (struct sized_bin){ kc_lists_nbytes(&c->bins, i) / unit, i };
         qsort(sized, n, sizeof *sized, larger_first);
         for (uint32_t i = 0; i < n; i++)
-                e->bin_order[i] = sized[i].bin;
+                c->bin_order[i] = sized[i].bin;
         free(sized);
         return KC_OK;
 }
 
 static void add_totals(struct cpu_engine *e, const struct kc_counter_totals *totals)
 {
+        struct kc_counter_totals *counted = &current(e)->counted;
         pthread_mutex_lock(&e->lock);
-        e->counted.ndistinct += totals->ndistinct;
-        e->counted.nsaturated += totals->nsaturated;
-        kc_run_add_dropped(&e->counted.dropped, &totals->dropped);
+        counted->ndistinct += totals->ndistinct;
+        counted->nsaturated += totals->nsaturated;
+        kc_run_add_dropped(&counted->dropped, &totals->dropped);
         pthread_mutex_unlock(&e->lock);
 }
 
 static enum kc_status count_bins(struct cpu_engine *e, int worker, void *counter,
                                  struct kc_list_reader *reader, struct kc_error *err)
 {
+        struct counting *c = current(e);
         struct kc_counter_totals totals = { 0 };
         enum kc_status status = KC_OK;
         uint32_t i;
-        while ((i = atomic_fetch_add(&e->next, 1)) < e->bins.nlists) {
-                uint32_t bin = e->bin_order[i];
+        while ((i = atomic_fetch_add(&e->next, 1)) < c->bins.nlists) {
+                uint32_t bin = c->bin_order[i];
                 KC_TRY(check_canceled(e, err));
-                KC_TRY(e->width->count(counter, reader, bin, worker, &totals, err));
-                atomic_fetch_add(&e->pool, kc_lists_drop(&e->bins, worker, bin));
+                KC_TRY(c->width->count(counter, reader, bin, worker, &totals, err));
+                atomic_fetch_add(&e->pool, kc_lists_drop(&c->bins, worker, bin));
                 kc_job_advance(e->job, 1);
         }
-        if (wants_pairs(e)) {
-                KC_TRY(e->width->flush(counter, worker, err));
-                kc_lists_seal(&e->pairs, worker);
+        if (wants_pairs(c)) {
+                KC_TRY(c->width->flush(counter, worker, err));
+                kc_lists_seal(&c->pairs, worker);
         }
         add_totals(e, &totals);
 out:
@@ -252,13 +331,14 @@ out:
 static enum kc_status count_worker(void *ctx, int worker, struct kc_error *err)
 {
         struct cpu_engine *e = ctx;
+        const struct counting *c = current(e);
         struct kc_list_reader reader;
         void *counter = NULL;
-        kc_list_reader_init(&reader, &e->bins);
-        enum kc_status status = e->width->counter_new(&counter, &e->setup, err);
+        kc_list_reader_init(&reader, &c->bins);
+        enum kc_status status = c->width->counter_new(&counter, &c->setup, err);
         if (status == KC_OK)
                 status = count_bins(e, worker, counter, &reader, err);
-        e->width->counter_free(counter);
+        c->width->counter_free(counter);
         kc_list_reader_free(&reader);
         return status;
 }
@@ -267,10 +347,10 @@ static enum kc_status count_worker(void *ctx, int worker, struct kc_error *err)
  * Number of lists for the pairs: enough that a list can be sorted in cache, and up to four times as
  * many if that makes each pair a byte shorter.
  */
-static uint32_t pairs_lists(const struct cpu_engine *e)
+static uint32_t pairs_lists(const struct cpu_engine *e, const struct counting *c)
 {
-        int k = e->params->k;
-        uint64_t guess = atomic_load(&e->nkmers) / KMERS_PER_DISTINCT / PAIRS_PER_LIST *
+        int k = c->k;
+        uint64_t guess = atomic_load(&c->nkmers) / KMERS_PER_DISTINCT / PAIRS_PER_LIST *
                          (uint64_t)kc_kmer_nwords(k);
         uint32_t most = k < 7 ? 1u << 2 * k : MAX_LISTS;
         uint32_t n = power_of_two_above(guess, most < MIN_BINS ? most : MIN_BINS, most);
@@ -282,35 +362,45 @@ static uint32_t pairs_lists(const struct cpu_engine *e)
 }
 
 /* Free lists that have been read, and their files. */
-static void release_lists(struct cpu_engine *e, struct kc_lists *lists)
+static void release_lists(struct counting *c, struct kc_lists *lists)
 {
-        e->spilled_nbytes += kc_lists_spilled_nbytes(lists);
+        c->spilled_nbytes += kc_lists_spilled_nbytes(lists);
         kc_lists_free(lists);
+}
+
+/* Chunks in bins, of this k and those that come after it. */
+static size_t held_by_bins(const struct cpu_engine *e)
+{
+        size_t held = 0;
+        for (int i = e->current; i < e->ncountings; i++)
+                for (int worker = 0; worker < e->params->nthreads; worker++)
+                        held += e->countings[i].bins.workers[worker].nchunks;
+        return held;
 }
 
 static enum kc_status init_pairs(struct cpu_engine *e, struct kc_error *err)
 {
+        struct counting *c = current(e);
         const struct kc_count_params *p = e->params;
-        const uint32_t nlists = pairs_lists(e);
-        size_t held = pairs_quota(e) * (size_t)p->nthreads;
-        for (int i = 0; i < p->nthreads; i++)
-                held += e->bins.workers[i].nchunks;
+        const uint32_t nlists = pairs_lists(e, c);
+        const size_t held = pairs_quota(e) * (size_t)p->nthreads + held_by_bins(e);
         atomic_store(&e->pool, e->nchunks - held);
-        e->setup.pairs = &e->pairs;
-        e->setup.prefix_bits = __builtin_ctz(nlists);
-        return kc_lists_init(&e->pairs, nlists, p->nthreads, &e->arena, pairs_quota(e), &e->pool,
+        c->setup.pairs = &c->pairs;
+        c->setup.prefix_bits = __builtin_ctz(nlists);
+        return kc_lists_init(&c->pairs, nlists, p->nthreads, &e->arena, pairs_quota(e), &e->pool,
                              p->tmp_dir, err);
 }
 
 static enum kc_status count(struct cpu_engine *e, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        begin_stage(e, KC_STAGE_COUNT, e->bins.nlists);
-        if (wants_pairs(e))
+        struct counting *c = current(e);
+        begin_stage(e, KC_STAGE_COUNT, c->bins.nlists);
+        if (wants_pairs(c))
                 KC_TRY(init_pairs(e, err));
-        KC_TRY(order_bins(e, err));
+        KC_TRY(order_bins(c, err));
         KC_TRY(kc_parallel(e->params->nthreads, count_worker, on_failure, e, err));
-        release_lists(e, &e->bins);
+        release_lists(c, &c->bins);
 out:
         return status;
 }
@@ -318,23 +408,24 @@ out:
 /* ---- order ---- */
 
 /* Report what all bins have dropped, in a call for part 0 without pairs. */
-static enum kc_status report_dropped(const struct cpu_engine *e, struct kc_error *err)
+static enum kc_status report_dropped(const struct counting *c, struct kc_error *err)
 {
-        const struct kc_run_pairs nothing = { .part = 0, .dropped = e->counted.dropped };
-        return e->sink->put(e->sink->ctx, &nothing, err);
+        const struct kc_run_pairs nothing = { .part = 0, .dropped = c->counted.dropped };
+        return c->sink->put(c->sink->ctx, &nothing, err);
 }
 
 static enum kc_status sort_lists(struct cpu_engine *e, int worker, void *sorter,
                                  struct kc_list_reader *reader, struct kc_error *err)
 {
+        struct counting *c = current(e);
         enum kc_status status = KC_OK;
         uint32_t list;
-        while ((list = atomic_fetch_add(&e->next, 1)) < e->pairs.nlists) {
+        while ((list = atomic_fetch_add(&e->next, 1)) < c->pairs.nlists) {
                 KC_TRY(check_canceled(e, err));
                 if (list == 0)
-                        KC_TRY(report_dropped(e, err));
-                KC_TRY(e->width->sort(sorter, reader, list, e->sink, err));
-                kc_lists_drop(&e->pairs, worker, list);
+                        KC_TRY(report_dropped(c, err));
+                KC_TRY(c->width->sort(sorter, reader, list, c->sink, err));
+                kc_lists_drop(&c->pairs, worker, list);
                 kc_job_advance(e->job, 1);
         }
 out:
@@ -344,43 +435,74 @@ out:
 static enum kc_status order_worker(void *ctx, int worker, struct kc_error *err)
 {
         struct cpu_engine *e = ctx;
+        const struct counting *c = current(e);
         struct kc_list_reader reader;
         void *sorter = NULL;
-        kc_list_reader_init(&reader, &e->pairs);
-        enum kc_status status = e->width->sorter_new(&sorter, &e->setup, err);
+        kc_list_reader_init(&reader, &c->pairs);
+        enum kc_status status = c->width->sorter_new(&sorter, &c->setup, err);
         if (status == KC_OK)
                 status = sort_lists(e, worker, sorter, &reader, err);
-        e->width->sorter_free(sorter);
+        c->width->sorter_free(sorter);
         kc_list_reader_free(&reader);
         return status;
 }
 
 static enum kc_status order(struct cpu_engine *e, struct kc_error *err)
 {
-        begin_stage(e, KC_STAGE_ORDER, e->pairs.nlists);
+        begin_stage(e, KC_STAGE_ORDER, current(e)->pairs.nlists);
         return kc_parallel(e->params->nthreads, order_worker, on_failure, e, err);
 }
 
 /* ---- all of it ---- */
 
-static enum kc_status run_stages(struct cpu_engine *e, struct kc_count_totals *totals,
+static enum kc_status timed(enum kc_status (*stage)(struct cpu_engine *, struct kc_error *),
+                            struct cpu_engine *e, double *seconds, struct kc_error *err)
+{
+        const double start = kc_clock_seconds();
+        const enum kc_status status = stage(e, err);
+        *seconds = kc_clock_seconds() - start;
+        return status;
+}
+
+static void free_counting(struct counting *c)
+{
+        free(c->bin_order);
+        c->bin_order = NULL;
+        kc_lists_free(&c->bins);
+        kc_lists_free(&c->pairs);
+}
+
+/* From the bins of the current k to its run. The space that its lists took is then free for the
+ * next one. */
+static enum kc_status finish(struct cpu_engine *e, struct kc_count_totals *totals,
+                             struct kc_error *err)
+{
+        enum kc_status status;
+        struct counting *c = current(e);
+        KC_TRY(timed(count, e, &totals->stage_seconds[KC_STAGE_COUNT], err));
+        if (wants_pairs(c))
+                KC_TRY(timed(order, e, &totals->stage_seconds[KC_STAGE_ORDER], err));
+        totals->nkmers = c->nkmers;
+        totals->ndistinct = c->counted.ndistinct;
+        totals->nsaturated = c->counted.nsaturated;
+        release_lists(c, &c->pairs);
+        totals->spilled_nbytes = c->spilled_nbytes;
+out:
+        return status;
+}
+
+static enum kc_status run_stages(struct cpu_engine *e, struct kc_count_task *tasks,
                                  struct kc_error *err)
 {
-        enum kc_status (*const stages[KC_NSTAGES])(struct cpu_engine *,
-                                                   struct kc_error *) = { partition, count, order };
-        const int nstages = wants_pairs(e) ? KC_NSTAGES : KC_STAGE_ORDER;
-        for (int i = 0; i < nstages; i++) {
-                double start = kc_clock_seconds();
-                enum kc_status status = stages[i](e, err);
-                if (status != KC_OK)
-                        return status;
-                totals->stage_seconds[i] = kc_clock_seconds() - start;
+        enum kc_status status;
+        double read;
+        KC_TRY(timed(partition, e, &read, err));
+        for (e->current = 0; e->current < e->ncountings; e->current++) {
+                tasks[e->current].totals.stage_seconds[KC_STAGE_PARTITION] = read;
+                KC_TRY(finish(e, &tasks[e->current].totals, err));
         }
-        totals->nkmers = e->nkmers;
-        totals->ndistinct = e->counted.ndistinct;
-        totals->nsaturated = e->counted.nsaturated;
-        totals->spilled_nbytes = e->spilled_nbytes + kc_lists_spilled_nbytes(&e->pairs);
-        return KC_OK;
+out:
+        return status;
 }
 
 uint64_t kc_cpu_scratch_nbytes(uint64_t memory_nbytes, int nthreads)
@@ -392,17 +514,74 @@ uint64_t kc_cpu_scratch_nbytes(uint64_t memory_nbytes, int nthreads)
 }
 
 /* Memory that is not scratch is for lists, except for the buffers that threads have in all
- * stages. */
-static void share_memory(struct cpu_engine *e)
+ * stages. Returns the memory for tables of a thread. */
+static size_t share_memory(struct cpu_engine *e)
 {
         size_t nthreads = (size_t)e->params->nthreads, all = e->params->memory_nbytes;
         size_t scratch = kc_cpu_scratch_nbytes(all, e->params->nthreads);
         size_t lists = all - scratch, buffers = nthreads * BUFFERS_NBYTES;
+        size_t least = nthreads * (MIN_CHUNKS * (size_t)e->ncountings + KC_ARENA_HOARD);
         lists -= buffers < lists / 2 ? buffers : lists / 2;
-        e->setup.scratch_nbytes = scratch / nthreads;
         e->nchunks = lists / (KC_CHUNK_NBYTES + HEADS_NBYTES);
-        if (e->nchunks < nthreads * (MIN_CHUNKS + KC_ARENA_HOARD))
-                e->nchunks = nthreads * (MIN_CHUNKS + KC_ARENA_HOARD);
+        if (e->nchunks < least)
+                e->nchunks = least;
+        return scratch / nthreads;
+}
+
+static enum kc_status make_countings(struct cpu_engine *e, struct kc_count_task *tasks, int n,
+                                     size_t scratch_nbytes, struct kc_error *err)
+{
+        e->countings = calloc((size_t)n, sizeof *e->countings);
+        if (e->countings == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        for (int i = 0; i < n; i++) {
+                struct counting *c = &e->countings[i];
+                const struct kc_run_sink *sink = tasks[i].sink;
+                tasks[i].totals = (struct kc_count_totals){ 0 };
+                c->k = tasks[i].k;
+                c->sink = sink;
+                c->width = kc_width(kc_kmer_nwords(c->k));
+                c->setup = (struct kc_width_setup){ .k = c->k,
+                                                    .stranded = e->params->stranded,
+                                                    .scratch_nbytes = scratch_nbytes,
+                                                    .filter = sink->filter,
+                                                    .counts = sink->put_counts ? sink : NULL };
+        }
+        return KC_OK;
+}
+
+static enum kc_status check_tasks(const struct kc_count_params *params,
+                                  const struct kc_count_task *tasks, int n, struct kc_error *err)
+{
+        bool sound = params->nthreads >= 1 && n >= 1;
+        for (int i = 0; i < n; i++)
+                sound &= tasks[i].k >= 1 && tasks[i].k <= KC_MAX_K;
+        return sound ? KC_OK : kc_fail(err, KC_EUSAGE, "k must be between 1 and %d", KC_MAX_K);
+}
+
+enum kc_status kc_cpu_count_all(const struct kc_count_params *params,
+                                const struct kc_batch_source *source, struct kc_count_task *tasks,
+                                int ntasks, struct kc_job *job, struct kc_error *err)
+{
+        enum kc_status status = check_tasks(params, tasks, ntasks, err);
+        if (status != KC_OK)
+                return status;
+        struct cpu_engine e = {
+                .params = params, .source = source, .job = job, .ncountings = ntasks
+        };
+        pthread_mutex_init(&e.lock, NULL);
+        const size_t scratch_nbytes = share_memory(&e);
+        KC_TRY(make_countings(&e, tasks, ntasks, scratch_nbytes, err));
+        KC_TRY(kc_arena_init(&e.arena, e.nchunks, params->nthreads, err));
+        e.nchunks -= (size_t)params->nthreads * KC_ARENA_HOARD;
+        KC_TRY(run_stages(&e, tasks, err));
+out:
+        for (int i = 0; e.countings != NULL && i < ntasks; i++)
+                free_counting(&e.countings[i]);
+        free(e.countings);
+        kc_arena_free(&e.arena);
+        pthread_mutex_destroy(&e.lock);
+        return status;
 }
 
 enum kc_status kc_cpu_count(const struct kc_count_params *params,
@@ -410,30 +589,8 @@ enum kc_status kc_cpu_count(const struct kc_count_params *params,
                             struct kc_job *job, struct kc_count_totals *totals,
                             struct kc_error *err)
 {
-        if (params->k < 1 || params->k > KC_MAX_K || params->nthreads < 1)
-                return kc_fail(err, KC_EUSAGE, "k must be between 1 and %d", KC_MAX_K);
-        struct cpu_engine e = {
-                .params = params,
-                .source = source,
-                .sink = sink,
-                .job = job,
-                .width = kc_width(kc_kmer_nwords(params->k)),
-                .setup = { .k = params->k,
-                           .stranded = params->stranded,
-                           .filter = sink->filter,
-                           .counts = sink->put_counts != NULL ? sink : NULL },
-        };
-        *totals = (struct kc_count_totals){ 0 };
-        pthread_mutex_init(&e.lock, NULL);
-        share_memory(&e);
-        enum kc_status status = kc_arena_init(&e.arena, e.nchunks, params->nthreads, err);
-        e.nchunks -= (size_t)params->nthreads * KC_ARENA_HOARD;
-        if (status == KC_OK)
-                status = run_stages(&e, totals, err);
-        free(e.bin_order);
-        kc_lists_free(&e.bins);
-        kc_lists_free(&e.pairs);
-        kc_arena_free(&e.arena);
-        pthread_mutex_destroy(&e.lock);
+        struct kc_count_task task = { .k = params->k, .sink = sink };
+        const enum kc_status status = kc_cpu_count_all(params, source, &task, 1, job, err);
+        *totals = task.totals;
         return status;
 }

@@ -26,6 +26,16 @@ enum kc_status kc_cpu_count(const struct kc_count_params *params,
                             struct kc_error *err);
 
 /*
+ * The same for several k, from one pass over the source, whose segments must be cut for all of them
+ * (kmer/batch.h): each run is the one that kc_cpu_count gives. They share the memory. params->k is
+ * not used.
+ *   tasks  [ntasks] at least one
+ */
+enum kc_status kc_cpu_count_all(const struct kc_count_params *params,
+                                const struct kc_batch_source *source, struct kc_count_task *tasks,
+                                int ntasks, struct kc_job *job, struct kc_error *err);
+
+/*
  * The part of memory_nbytes that is for tables and sorting. It is used only after the source has
  * delivered all batches, so until then the source may use that much.
  */

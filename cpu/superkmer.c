@@ -95,13 +95,14 @@ static const uint32_t *window_minima(struct kc_superkmer_scanner *s, uint32_t nk
         return s->hash[in];
 }
 
-/* Find where the minimizer changes, without branches. Returns the number of super-k-mers. */
-static uint32_t find_starts(struct kc_superkmer_scanner *s, const uint32_t *minimum,
+/* Find where the minimizer changes after k-mer `first`, without branches. Returns the number of
+ * super-k-mers. */
+static uint32_t find_starts(struct kc_superkmer_scanner *s, const uint32_t *minimum, uint32_t first,
                             uint32_t nkmers)
 {
         uint32_t n = 1;
-        s->start[0] = 0;
-        for (uint32_t i = 1; i < nkmers; i++) {
+        s->start[0] = first;
+        for (uint32_t i = first + 1; i < nkmers; i++) {
                 s->start[n] = i;
                 n += minimum[i] != minimum[i - 1];
         }
@@ -144,13 +145,14 @@ static enum kc_status emit(const struct kc_superkmer_scanner *s, const uint64_t 
         return KC_OK;
 }
 
+/* The k-mers from first_kmer on of the nkmers that begin at words. */
 static enum kc_status scan_tile(struct kc_superkmer_scanner *s, const uint64_t *words,
-                                uint32_t nkmers, struct kc_lists *bins, int worker,
-                                struct kc_error *err)
+                                uint32_t first_kmer, uint32_t nkmers, struct kc_lists *bins,
+                                int worker, struct kc_error *err)
 {
         hash_mmers(words, nkmers + (uint32_t)s->window - 1, s->m, s->hash[0]);
         const uint32_t *minimum = window_minima(s, nkmers);
-        uint32_t n = find_starts(s, minimum, nkmers);
+        uint32_t n = find_starts(s, minimum, first_kmer, nkmers);
         for (uint32_t i = 0; i < n; i++) {
                 uint32_t first = s->start[i];
                 enum kc_status status = emit(s, words, first, s->start[i + 1] - first,
@@ -166,16 +168,18 @@ enum kc_status kc_superkmer_scan(struct kc_superkmer_scanner *s, const struct kc
                                  struct kc_error *err)
 {
         for (uint32_t i = 0; i < batch->nsegments; i++) {
-                const uint64_t *words = batch->words + batch->segments[i].word;
-                uint32_t left = batch->segments[i].nbases - (uint32_t)s->k + 1;
-                *nkmers += left;
+                const struct kc_segment_kmers kmers = kc_segment_kmers(&batch->segments[i], s->k);
+                const uint64_t *words = batch->words + batch->segments[i].word + kmers.first / 32;
+                uint32_t first = kmers.first % 32, left = kmers.n > 0 ? first + kmers.n : 0;
+                *nkmers += kmers.n;
                 while (left > 0) {
                         uint32_t n = left < TILE ? left : TILE;
-                        enum kc_status status = scan_tile(s, words, n, bins, worker, err);
+                        enum kc_status status = scan_tile(s, words, first, n, bins, worker, err);
                         if (status != KC_OK)
                                 return status;
                         words += TILE / 32;
                         left -= n;
+                        first = 0;
                 }
         }
         return KC_OK;

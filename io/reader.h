@@ -22,7 +22,8 @@ struct kc_reader_bound {
 };
 
 struct kc_reader_options {
-        int k; /* segments shorter than k are dropped; pieces of one sequence share k-1 bases */
+        int k;     /* the smallest k: segments shorter than it are dropped */
+        int max_k; /* the largest: pieces of one sequence share max_k-1 bases; 0: there is only k */
         int min_quality;    /* bases of lower Phred quality (offset 33) end a segment; 0: none do */
         int nworkers;       /* threads that will call next() */
         struct kc_job *job; /* cancel is honoured; done/total count input bytes; may be NULL */

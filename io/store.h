@@ -97,6 +97,15 @@ enum kc_status kc_store_end_run(struct kc_store_writer *writer,
 enum kc_status kc_store_commit(struct kc_store_writer *writer, const struct kc_store_origin *origin,
                                struct kc_store_written *written, struct kc_error *err);
 
+/*
+ * The same for n new files: either all get their names, or none does and nothing is left behind
+ * (kc_new_files_commit). All writers are freed.
+ *   origins, written  [n]
+ */
+enum kc_status kc_stores_commit(struct kc_store_writer *const *writers, size_t n,
+                                const struct kc_store_origin *origins,
+                                struct kc_store_written *written, struct kc_error *err);
+
 /* Discard the new file, or what was appended, and free the writer. NULL is fine. */
 void kc_store_abort(struct kc_store_writer *writer);
 

@@ -6,6 +6,11 @@
  * minimum quality; a sequence too long for a batch is cut into pieces that share k-1 bases, so that
  * every k-mer of the input lies in exactly one segment of one batch.
  *
+ * If several k are counted together, segments are at least as long as the smallest, and pieces share
+ * one base less than the largest. A smaller k then finds some k-mers in two pieces; each segment says
+ * which of its bases are in another one as well, and kc_segment_kmers leaves those k-mers out. With
+ * a single k there are none.
+ *
  * Packing: base i of a segment lies in bits 2(i mod 32) .. +1 of word i/32 counted from the
  * segment's first word, least significant bits first. Read as a little-endian byte stream, base i
  * lies in byte i/4. So the k bases from base i on, once complemented, spell the reverse complement
@@ -37,6 +42,14 @@ enum {
 struct kc_segment {
         uint32_t word;   /* index of its first word in kc_batch.words */
         uint32_t nbases; /* at least k */
+        /* So many of its first and of its last bases (less than the largest k) are in another
+         * segment as well, which has all k-mers that lie within them. */
+        uint8_t nbefore, nafter;
+};
+
+/* Consecutive k-mers of a segment. */
+struct kc_segment_kmers {
+        uint32_t first, n;
 };
 
 struct kc_batch {
@@ -45,6 +58,18 @@ struct kc_batch {
         uint32_t words_cap, segments_cap;
         uint32_t nwords, nsegments;
 };
+
+/* The k-mers of a segment that are in no other one; n may be 0. */
+static inline struct kc_segment_kmers kc_segment_kmers(const struct kc_segment *segment, int k)
+{
+        const uint32_t length = (uint32_t)k;
+        const uint32_t first = segment->nbefore < length ? 0 : segment->nbefore - length + 1;
+        const uint32_t after = segment->nafter < length ? 0 : segment->nafter - length + 1;
+        struct kc_segment_kmers kmers = { first, 0 };
+        if (segment->nbases >= length + first + after)
+                kmers.n = segment->nbases - length + 1 - first - after;
+        return kmers;
+}
 
 /*
  * Where an engine's threads get their batches.

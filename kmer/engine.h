@@ -15,13 +15,20 @@ extern "C" {
 #endif
 
 /* Stages, in the order in which they run; each is timed and shown by the progress bar. A job's
- * units are input bytes in the first, which the reader counts, and parts in the others. */
+ * units are input bytes in the first, which the reader counts, and parts in the others. If several k
+ * are counted, the second and the third run for each of them in turn; see kc_stage_of. */
 enum kc_stage {
         KC_STAGE_PARTITION, /* read, parse, pack, cut into super-k-mers */
         KC_STAGE_COUNT,     /* count each partition */
         KC_STAGE_ORDER,     /* sort the distinct k-mers, encode, write */
         KC_NSTAGES,
 };
+
+/* The job's number of a stage of the i-th k: 0 1 2 for the first, 3 4 for the second, and so on. */
+static inline int kc_stage_of(int i, enum kc_stage stage)
+{
+        return stage == KC_STAGE_PARTITION ? 0 : (int)stage + i * (KC_NSTAGES - 1);
+}
 
 struct kc_count_params {
         int k;                    /* 1 .. KC_MAX_K */
@@ -38,6 +45,15 @@ struct kc_count_totals {
         uint64_t nsaturated; /* nkmers minus the sum of counts, which saturate at UINT32_MAX */
         uint64_t spilled_nbytes;
         double stage_seconds[KC_NSTAGES]; /* wall */
+};
+
+struct kc_run_sink;
+
+/* One of several k that are counted in one run. */
+struct kc_count_task {
+        int k;
+        const struct kc_run_sink *sink;
+        struct kc_count_totals totals; /* out; all have the same time for KC_STAGE_PARTITION */
 };
 
 #ifdef __cplusplus

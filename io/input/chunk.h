@@ -35,8 +35,9 @@ enum {
 struct kc_record {
         uint32_t seq, nbases;
         uint32_t qual;     /* as many letters, or KC_NO_QUALITY */
-        uint32_t ncontext; /* leading letters that the previous chunk has counted already; trailing
+        uint16_t ncontext; /* leading letters that the previous chunk has counted already; trailing
                               ones if the read is turned */
+        bool turned;
 };
 
 struct libdeflate_decompressor;

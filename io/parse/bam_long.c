@@ -63,7 +63,8 @@ static enum kc_status give(struct kc_bam_long *l, struct kc_chunk *chunk, size_t
         struct kc_record record = { .seq = (uint32_t)begin,
                                     .nbases = (uint32_t)(ncontext + n),
                                     .qual = KC_NO_QUALITY,
-                                    .ncontext = (uint32_t)ncontext };
+                                    .ncontext = (uint16_t)ncontext,
+                                    .turned = l->record.reverse };
         memcpy(letters, l->context, ncontext);
         set_context(l, letters, record.nbases);
         if (l->record.reverse)

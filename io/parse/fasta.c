@@ -186,7 +186,7 @@ static void begin_scan(struct scan *s, const struct kc_fasta_state *state)
         size_t n = (size_t)state->ncontext;
         s->in_record = state->in_record;
         s->record.seq = (uint32_t)(s->chunk->text - n);
-        s->record.nbases = s->record.ncontext = (uint32_t)n;
+        s->record.nbases = s->record.ncontext = (uint16_t)n;
         memcpy(s->chunk->buffer + s->record.seq, state->context, n);
 }
 

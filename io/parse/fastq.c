@@ -52,6 +52,7 @@ static bool scan_record(const uint8_t *buffer, size_t at, size_t end, struct kc_
         record->nbases = (uint32_t)nbases;
         record->qual = (uint32_t)(qual - buffer);
         record->ncontext = 0;
+        record->turned = false;
         *next = (size_t)(qual - buffer) + len + 1;
         return true;
 }

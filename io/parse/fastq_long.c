@@ -76,7 +76,7 @@ static enum kc_status give_sequence(struct parse *p, struct kc_error *err)
         struct kc_record record = { .seq = (uint32_t)begin,
                                     .nbases = (uint32_t)(ncontext + p->seq.n),
                                     .qual = KC_NO_QUALITY,
-                                    .ncontext = (uint32_t)ncontext };
+                                    .ncontext = (uint16_t)ncontext };
         set_context(l, seq, NULL, record.nbases);
         return kc_chunk_add_record(p->chunk, record, err);
 }
@@ -99,7 +99,7 @@ static enum kc_status give_with_qualities(struct parse *p, struct kc_error *err)
         struct kc_record record = { .seq = (uint32_t)seq_begin,
                                     .nbases = (uint32_t)(ncontext + n),
                                     .qual = (uint32_t)qual_begin,
-                                    .ncontext = (uint32_t)ncontext };
+                                    .ncontext = (uint16_t)ncontext };
         set_context(l, seq, qual, record.nbases);
         return kc_chunk_add_record(p->chunk, record, err);
 }

@@ -361,7 +361,7 @@ static enum kc_status make_workers(struct kc_reader *reader,
         for (; reader->nworkers < options->nworkers; reader->nworkers++) {
                 struct worker *w = &reader->workers[reader->nworkers];
                 kc_segmenter_init(&w->segmenter, reader->file_options.kernels, options->k,
-                                  options->min_quality);
+                                  reader->file_options.k, options->min_quality);
                 enum kc_status status =
                         kc_chunk_init(&w->chunk, reader->file_options.chunk_nbytes, err);
                 if (status != KC_OK) {
@@ -385,7 +385,7 @@ enum kc_status kc_reader_open(struct kc_reader **reader, const char *const *path
         r->job = options->job;
         r->file_options = (struct kc_file_options){
                 .kernels = kc_kernels_best(),
-                .k = options->k,
+                .k = options->max_k > 0 ? options->max_k : options->k,
                 .min_quality = options->min_quality,
                 .nworkers = options->nworkers,
                 .chunk_nbytes = options->chunk_nbytes > 0 ? options->chunk_nbytes : CHUNK_NBYTES,

@@ -11,15 +11,16 @@
 /* Where packing stands in its chunk, and what it has counted. */
 struct kc_segmenter {
         const struct kc_kernels *kernels;
-        uint32_t k;
-        uint8_t min_quality; /* as a letter; 0: none */
-        uint32_t at;         /* next base of the current record */
-        bool begun;          /* the current record has been counted */
+        uint32_t min_k, max_k; /* of all k that are counted */
+        uint8_t min_quality;   /* as a letter; 0: none */
+        uint32_t at;           /* next base of the current record */
+        uint32_t seen;         /* bases before it, from `at` on, are in another segment as well */
+        bool begun;            /* the current record has been counted */
         uint64_t nbases, nskipped, nlow_quality;
 };
 
-void kc_segmenter_init(struct kc_segmenter *s, const struct kc_kernels *kernels, int k,
-                       int min_quality);
+void kc_segmenter_init(struct kc_segmenter *s, const struct kc_kernels *kernels, int min_k,
+                       int max_k, int min_quality);
 
 /*
  * Pack the chunk's records from where packing stopped, after what the batch holds.

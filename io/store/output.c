@@ -138,9 +138,27 @@ static enum kc_status end_append(struct kc_output *output, struct kc_error *err)
 enum kc_status kc_output_commit(struct kc_output *output, struct kc_error *err)
 {
         enum kc_status status;
+        if (!output->appends)
+                return kc_outputs_commit(&output, 1, err);
         KC_TRY(trim(output, err));
-        KC_TRY(output->appends ? end_append(output, err) : kc_new_file_commit(&output->file, err));
+        KC_TRY(end_append(output, err));
 out:
+        return status;
+}
+
+enum kc_status kc_outputs_commit(struct kc_output *const *outputs, size_t n, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_new_file **files = malloc(n * sizeof(struct kc_new_file *));
+        if (files == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory for writing %s", outputs[0]->path);
+        for (size_t i = 0; i < n; i++) {
+                KC_TRY(trim(outputs[i], err));
+                files[i] = &outputs[i]->file;
+        }
+        KC_TRY(kc_new_files_commit(files, n, err));
+out:
+        free(files);
         return status;
 }
 

@@ -50,6 +50,9 @@ enum kc_status kc_output_pwrite(struct kc_output *output, const void *data, size
  */
 enum kc_status kc_output_commit(struct kc_output *output, struct kc_error *err);
 
+/* The same for n new files, which all get their names, or none does (kc_new_files_commit). */
+enum kc_status kc_outputs_commit(struct kc_output *const *outputs, size_t n, struct kc_error *err);
+
 /* Discard the file unless it was committed, or what was appended unless it is final; free
  * everything. */
 void kc_output_discard(struct kc_output *output);

@@ -433,22 +433,60 @@ out:
         return status;
 }
 
+/* Everything but the name. */
+static enum kc_status complete(struct kc_store_writer *w, const struct kc_store_origin *origin,
+                               struct kc_store_written *written, struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(kc_store_end_run(w, origin, err));
+        KC_TRY(store_ends(w, written, err));
+out:
+        return status;
+}
+
+static void give_rows(struct kc_store_writer *w, struct kc_store_written *written)
+{
+        written->rows = w->rows;
+        written->nrows = w->nrows;
+        w->rows = NULL; /* the caller's */
+}
+
 enum kc_status kc_store_commit(struct kc_store_writer *w, const struct kc_store_origin *origin,
                                struct kc_store_written *written, struct kc_error *err)
 {
         enum kc_status status;
         struct kc_store_written file = { 0 };
-        KC_TRY(kc_store_end_run(w, origin, err));
-        KC_TRY(store_ends(w, &file, err));
+        KC_TRY(complete(w, origin, &file, err));
         KC_TRY(kc_output_commit(&w->output, err));
         if (written != NULL) {
-                file.rows = w->rows;
-                file.nrows = w->nrows;
-                w->rows = NULL; /* the caller's */
                 *written = file;
+                give_rows(w, written);
         }
 out:
         free_writer(w);
+        return status;
+}
+
+enum kc_status kc_stores_commit(struct kc_store_writer *const *writers, size_t n,
+                                const struct kc_store_origin *origins,
+                                struct kc_store_written *written, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_output **outputs = malloc(n * sizeof(struct kc_output *));
+        if (outputs == NULL)
+                KC_TRY(kc_fail(err, KC_ENOMEM, "out of memory for writing %zu files", n));
+        for (size_t i = 0; i < n; i++) {
+                written[i] = (struct kc_store_written){ 0 };
+                KC_TRY(complete(writers[i], &origins[i], &written[i], err));
+                outputs[i] = &writers[i]->output;
+        }
+        KC_TRY(kc_outputs_commit(outputs, n, err));
+        for (size_t i = 0; i < n; i++)
+                give_rows(writers[i], &written[i]);
+out:
+        for (size_t i = 0; i < n; i++)
+                free_writer(writers[i]);
+        free(outputs);
         return status;
 }
 

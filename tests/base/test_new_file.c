@@ -28,13 +28,15 @@
 
 /* The errno with which a call fails; 0: it works as usual. */
 static struct {
-        int tmpfile, link, lock, sync_folder;
+        int tmpfile, link, exchange, lock, sync_folder;
 } refuse;
 
 int __real_open64(const char *path, int flags, ...);
 int __wrap_open64(const char *path, int flags, ...);
 int __real_linkat(int from_fd, const char *from, int to_fd, const char *to, int flags);
 int __wrap_linkat(int from_fd, const char *from, int to_fd, const char *to, int flags);
+int __real_renameat2(int from_fd, const char *from, int to_fd, const char *to, unsigned flags);
+int __wrap_renameat2(int from_fd, const char *from, int to_fd, const char *to, unsigned flags);
 int __real_flock(int fd, int operation);
 int __wrap_flock(int fd, int operation);
 int __real_fsync(int fd);
@@ -62,6 +64,13 @@ int __wrap_linkat(int from_fd, const char *from, int to_fd, const char *to, int 
 {
         return refuse.link ? fail_with(refuse.link)
                            : __real_linkat(from_fd, from, to_fd, to, flags);
+}
+
+int __wrap_renameat2(int from_fd, const char *from, int to_fd, const char *to, unsigned flags)
+{
+        if (flags == RENAME_EXCHANGE && refuse.exchange != 0)
+                return fail_with(refuse.exchange);
+        return __real_renameat2(from_fd, from, to_fd, to, flags);
 }
 
 int __wrap_flock(int fd, int operation)
@@ -132,21 +141,26 @@ static void expect_text(const char *path, const char *text)
 
 static struct {
         bool held;
-        int nholds;
-        char temporary[512];
+        int nholds, ntemporaries;
+        char temporary[512]; /* added last */
 } guarded;
 
-static void guard(bool hold, const char *temporary)
+static void guard(enum kc_name_step step, const char *temporary)
 {
-        assert_int_equal(guarded.held, !hold);
-        guarded.held = hold;
-        guarded.nholds += hold;
-        if (!hold)
-                snprintf(guarded.temporary, sizeof guarded.temporary, "%s",
-                         temporary ? temporary : "");
-        /* the name that the guard removes if the process dies exists */
-        if (!hold && temporary != NULL)
+        assert_int_equal(guarded.held, step != KC_NAMES_HOLD);
+        if (step == KC_NAMES_HOLD || step == KC_NAMES_RELEASE)
+                guarded.held = step == KC_NAMES_HOLD;
+        guarded.nholds += step == KC_NAMES_HOLD;
+        if (step == KC_NAMES_DROP) {
+                guarded.ntemporaries--;
+                guarded.temporary[0] = '\0';
+        }
+        if (step == KC_NAMES_ADD) {
+                guarded.ntemporaries++;
+                snprintf(guarded.temporary, sizeof guarded.temporary, "%s", temporary);
+                /* the name that the guard removes if the process dies exists */
                 assert_int_equal(access(temporary, F_OK), 0);
+        }
 }
 
 static const struct kc_new_file_options anew = { .guard = guard };
@@ -173,6 +187,7 @@ static enum kc_status commit(struct kc_new_file *file, struct kc_error *err)
         kc_new_file_discard(file);
         assert_false(guarded.held);
         assert_string_equal(guarded.temporary, "");
+        assert_int_equal(guarded.ntemporaries, 0);
         return status;
 }
 
@@ -584,6 +599,87 @@ static void test_limit_on_file_sizes(void **state)
         close(fd);
 }
 
+/* ---- several files ---- */
+
+enum { NFILES = 4 };
+static const char *const several[NFILES] = { "a", "b", "c", "d" };
+
+/* b and d exist and may be replaced; a may not. */
+static void create_several(struct kc_new_file *files, struct kc_new_file **pointers)
+{
+        struct kc_error err = { 0 };
+        memset(&guarded, 0, sizeof guarded);
+        write_file("b", "old b");
+        write_file("d", "old d");
+        for (int i = 0; i < NFILES; i++) {
+                pointers[i] = &files[i];
+                assert_int_equal(
+                        kc_new_file_create(&files[i], several[i], i == 0 ? &anew : &instead, &err),
+                        KC_OK);
+                assert_int_equal(write(files[i].fd, several[i], 1), 1);
+        }
+}
+
+static void discard_several(struct kc_new_file *files)
+{
+        for (int i = 0; i < NFILES; i++)
+                kc_new_file_discard(&files[i]);
+        assert_false(guarded.held);
+        assert_int_equal(guarded.ntemporaries, 0);
+}
+
+/* All files get their names at once. */
+static void test_several(void **state)
+{
+        (void)state;
+        struct kc_new_file files[NFILES], *pointers[NFILES];
+        struct kc_error err = { 0 };
+        for (int i = 0; i < 2 * NSYSTEMS; i++) {
+                act_as_system(i / 2);
+                refuse.exchange = i % 2 ? EINVAL : 0;
+                create_several(files, pointers);
+                const int nholds = guarded.nholds;
+                assert_int_equal(kc_new_files_commit(pointers, NFILES, &err), KC_OK);
+                assert_int_equal(guarded.nholds, nholds + 1);
+                discard_several(files);
+                assert_int_equal(nnames(), NFILES);
+                for (int f = 0; f < NFILES; f++) {
+                        expect_text(several[f], several[f]);
+                        unlink(several[f]);
+                }
+        }
+}
+
+/* The last file cannot get its name, or the first: then none has. */
+static void test_all_or_none(void **state)
+{
+        (void)state;
+        struct kc_new_file files[NFILES], *pointers[NFILES], *swapped;
+        struct kc_error err;
+        for (int i = 0; i < 4 * NSYSTEMS; i++) {
+                act_as_system(i / 4);
+                refuse.exchange = i % 2 ? ENOSYS : 0;
+                create_several(files, pointers);
+                if (i & 2) {
+                        swapped = pointers[0];
+                        pointers[0] = pointers[NFILES - 1];
+                        pointers[NFILES - 1] = swapped;
+                }
+                write_file("a", "taken");
+                err = (struct kc_error){ 0 };
+                assert_int_equal(kc_new_files_commit(pointers, NFILES, &err), KC_EEXIST);
+                discard_several(files);
+                expect_text("a", "taken");
+                const bool kept = refuse.exchange == 0 || refuse.link == 0 || (i & 2) == 0;
+                expect_text("b", kept ? "old b" : "b"); /* either way there is a whole file */
+                expect_text("d", kept ? "old d" : "d");
+                assert_int_equal(access("c", F_OK), -1);
+                for (int f = 0; f < NFILES; f++)
+                        unlink(several[f]);
+                assert_int_equal(nnames(), 0);
+        }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -603,6 +699,8 @@ int main(void)
                 TEST(test_temporary_files),
                 TEST(test_holes_in_temporary_files),
                 TEST(test_limit_on_file_sizes),
+                TEST(test_several),
+                TEST(test_all_or_none),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,12 +42,13 @@ class Case:
     """
     A command.
         target  the file that it changes or makes; None: it only reads
+        also    other files that it changes or makes, all or none together with target
         most    how many calls of one kind on one file are tried
         system  try the files of SYSTEM, too, which all commands use in the same way
     """
-    def __init__(self, name, prepare, arguments, target="db.kc", most=1000, system=False):
+    def __init__(self, name, prepare, arguments, target="db.kc", most=1000, system=False, also=()):
         self.name, self.prepare, self.arguments, self.target = name, prepare, arguments, target
-        self.most, self.system = most, system
+        self.most, self.system, self.also = most, system, also
         self.threads = 2 if 2 in arguments else 1
 
 
@@ -95,7 +96,7 @@ class Bench:
 
 def names_the_file(said, path, case):
     """Whether a message names the file; for a temporary one, its target or 'temporary file in'."""
-    known = [os.path.basename(path), case.target or ""]
+    known = [os.path.basename(path), case.target or "", *case.also]
     if case.threads > 1:  # only with one thread is it certain which call failed
         known += [name for name in case.arguments if "." in str(name)]
     return any(name and name in said for name in known) or "temporary file in" in said or \
@@ -125,12 +126,17 @@ def trouble(bench, done, kind, at):
         return f"failed, but no command needs this system file: {done.said}"
     if not names_the_file(done.said, path, case):
         return f"the message does not name the file: {done.said}"
-    stray = set(now) - set(bench.before) - {case.target}
+    stray = set(now) - set(bench.before) - {case.target, *case.also}
     if stray:
         return f"left {sorted(stray)}"
-    damaged = [f for f in bench.before if f != case.target and now.get(f) != bench.before[f]]
+    damaged = [f for f in bench.before
+               if f not in (case.target, *case.also) and now.get(f) != bench.before[f]]
     if damaged:
         return f"{damaged} changed"
+    together = [case.target, *case.also]
+    if case.also and not any(all(now.get(f) == right.get(f) for f in together)
+                             for right in (bench.before, bench.after)):
+        return f"some of {together} are new, others are not: {sorted(now)}"
     if not bench.is_one_of_both(now.get(case.target)):
         return f"{case.target} is neither the old file nor the new one"
     return None
@@ -208,6 +214,12 @@ def more(s):
     many(s, 600000)
 
 
+def several(s):
+    """One of three outputs exists."""
+    reads(s)
+    s.kcount("b.fa", "-k", 31, "-o", "db.k31.kc")
+
+
 CASES = [
     Case("count", reads, ("a.fa", "@list.txt", "-k", 21, "-o", "db.kc", *QUIET), system=True),
     Case("count --force", three_runs, ("a.fa", "-k", 21, "-o", "db.kc", "--force", *QUIET)),
@@ -215,6 +227,12 @@ CASES = [
          ("a.fa.gz", "human.bam", "-k", 21, "-o", "db.kc", *QUIET)),
     Case("count with little memory", many,
          ("many.fa", "-k", 31, "-o", "db.kc", "--engine-memory", "4M", *QUIET), most=20),
+    Case("count of several k", reads,
+         ("a.fa", "-k", "21,31,40", "-o", "db.kc", *QUIET), "db.k21.kc",
+         also=("db.k31.kc", "db.k40.kc")),
+    Case("count --force of several k", several,
+         ("a.fa", "b.fa", "-k", "21,31,40", "-o", "db.kc", "--force", *QUIET), "db.k21.kc",
+         also=("db.k31.kc", "db.k40.kc")),
     Case("add", three_runs, ("add", "db.kc", "a.fa", *QUIET)),
     Case("add by two threads", three_runs, ("add", "db.kc", "a.fa", "b.fa", "-t", 2, "--quiet")),
     Case("add after a killed add", torn, ("add", "db.kc", "a.fa", *QUIET)),

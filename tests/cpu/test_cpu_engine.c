@@ -30,7 +30,9 @@ struct reads {
         char *text[MAX_SEQUENCES];
         int n, k, nworkers;
         atomic_int next;
-        int fail_at; /* the sequence whose reading fails; -1: none */
+        int fail_at;    /* the sequence whose reading fails; -1: none */
+        uint32_t piece; /* longer ones are cut into pieces for k up to max_k; 0: none are */
+        int max_k;
 };
 
 static void add_read(struct reads *reads, const char *text)
@@ -45,16 +47,39 @@ static void free_reads(struct reads *reads)
                 free(reads->text[i]);
 }
 
-static void pack(struct kc_batch *batch, const char *text)
+static void pack_letters(struct kc_batch *batch, const char *text, uint32_t n)
 {
-        uint32_t n = (uint32_t)strlen(text), first = batch->nwords;
+        uint32_t first = batch->nwords;
         batch->nwords += (n + 31) / 32;
         assert_true(batch->nwords <= batch->words_cap);
         memset(batch->words + first, 0, (batch->nwords - first) * 8);
         for (uint32_t i = 0; i < n; i++)
                 batch->words[first + i / 32] |= (uint64_t)kc_base_code((unsigned char)text[i])
                                                 << 2 * (i % 32);
-        batch->segments[batch->nsegments++] = (struct kc_segment){ first, n };
+        batch->segments[batch->nsegments++] = (struct kc_segment){ .word = first, .nbases = n };
+}
+
+static void pack(struct kc_batch *batch, const char *text)
+{
+        pack_letters(batch, text, (uint32_t)strlen(text));
+}
+
+/* Cut a sequence as the reader does for several k. Some sequences are cut from their end, as those of
+ * turned reads are. */
+static void pack_pieces(struct kc_batch *batch, const char *text, uint32_t piece, uint32_t shared)
+{
+        const bool turned = text[0] == 'A' || text[0] == 'C';
+        uint32_t left = (uint32_t)strlen(text), before = 0;
+        while (piece > 0 && left > piece) {
+                pack_letters(batch, text, piece);
+                batch->segments[batch->nsegments - 1].nbefore = (uint8_t)before;
+                batch->segments[batch->nsegments - 1].nafter = turned ? (uint8_t)shared : 0;
+                before = turned ? 0 : shared;
+                text += piece - shared;
+                left -= piece - shared;
+        }
+        pack_letters(batch, text, left);
+        batch->segments[batch->nsegments - 1].nbefore = (uint8_t)before;
 }
 
 static enum kc_status next_batch(void *ctx, int worker, struct kc_batch *batch,
@@ -70,7 +95,8 @@ static enum kc_status next_batch(void *ctx, int worker, struct kc_batch *batch,
                 if (i == reads->fail_at)
                         return kc_fail(err, KC_EINPUT, "no read %d", i);
                 if (strlen(reads->text[i]) >= (size_t)reads->k)
-                        pack(batch, reads->text[i]);
+                        pack_pieces(batch, reads->text[i], reads->piece,
+                                    (uint32_t)reads->max_k - 1);
         }
         return KC_OK;
 }
@@ -344,6 +370,95 @@ static void spilled_bins_are_compact(void **state)
         assert_true(totals.spilled_nbytes <= totals.nkmers * 6 / 5);
         run_free(&run);
         free_reads(&reads);
+}
+
+enum { NKS = 5 };
+
+/* Count with several k at once, and compare each run with the oracle. Returns the bytes spilled. */
+static uint64_t check_several(struct reads *reads, const int *k, uint64_t memory, uint32_t piece)
+{
+        struct kc_count_params params = { .stranded = piece % 2,
+                                          .nthreads = memory > 1 << 20 ? 3 : 1,
+                                          .memory_nbytes = memory,
+                                          .tmp_dir = "/tmp" };
+        struct kc_job job = { 0 };
+        struct kc_error err = { 0 };
+        struct kc_batch_source source = { reads, next_batch };
+        struct kc_count_task tasks[NKS];
+        struct kc_run_sink sinks[NKS];
+        struct run runs[NKS];
+        uint64_t spilled = 0;
+        atomic_store(&reads->next, 0);
+        reads->fail_at = -1;
+        reads->nworkers = params.nthreads;
+        reads->piece = piece;
+        reads->k = 255;
+        reads->max_k = 1;
+        for (int i = 0; i < NKS; i++) {
+                runs[i] = (struct run){ .fail_at = -1, .nwords = kc_kmer_nwords(k[i]) };
+                sinks[i] = run_sink(&runs[i]);
+                tasks[i] = (struct kc_count_task){ .k = k[i], .sink = &sinks[i] };
+                reads->k = k[i] < reads->k ? k[i] : reads->k;
+                reads->max_k = k[i] > reads->max_k ? k[i] : reads->max_k;
+        }
+        assert_int_equal(kc_cpu_count_all(&params, &source, tasks, NKS, &job, &err), KC_OK);
+        assert_int_equal(atomic_load(&job.stage), kc_stage_of(NKS - 1, KC_STAGE_ORDER));
+        for (int i = 0; i < NKS; i++) {
+                char **kmers;
+                reads->k = k[i];
+                size_t n = all_kmers(reads, params.stranded, &kmers);
+                compare(&runs[i], kmers, n, k[i]);
+                assert_int_equal(tasks[i].totals.nkmers, n);
+                spilled += tasks[i].totals.spilled_nbytes;
+                for (size_t j = 0; j < n; j++)
+                        free(kmers[j]);
+                free(kmers);
+                run_free(&runs[i]);
+        }
+        return spilled;
+}
+
+static void several_k_agree_with_sorting(void **state)
+{
+        (void)state;
+        static const int some[NKS] = { 21, 64, 5, 255, 31 }, others[NKS] = { 33, 1, 32, 101, 2 };
+        static const int close[NKS] = { 51, 31, 32, 21, 63 };
+        struct reads reads = { 0 }, many = { 0 };
+        sequenced(&reads, 2000, 60, 300);
+        awkward(&reads);
+        check_several(&reads, some, 64 << 20, 300);
+        check_several(&reads, others, 1 << 20, 111);
+        free_reads(&reads);
+        sequenced(&many, 100000, 1500, 250);
+        assert_true(check_several(&many, close, 1 << 20, 90) > 0);
+        free_reads(&many);
+}
+
+/* A failure of one k's sink ends the others, too. */
+static void a_failure_of_one_of_several_k_comes_back(void **state)
+{
+        (void)state;
+        struct reads reads = { .fail_at = -1, .nworkers = 2, .k = 21, .max_k = 31, .piece = 0 };
+        struct kc_count_params params = { .nthreads = 2,
+                                          .memory_nbytes = 8 << 20,
+                                          .tmp_dir = "/tmp" };
+        struct kc_job job = { 0 };
+        struct kc_error err = { 0 };
+        struct kc_batch_source source = { &reads, next_batch };
+        struct run runs[2] = { { .fail_at = -1, .nwords = 1 }, { .fail_at = 0, .nwords = 1 } };
+        struct kc_run_sink sinks[2] = { run_sink(&runs[0]), run_sink(&runs[1]) };
+        struct kc_count_task tasks[2] = { { .k = 21, .sink = &sinks[0] },
+                                          { .k = 31, .sink = &sinks[1] } };
+        sequenced(&reads, 5000, 200, 150);
+        assert_int_equal(kc_cpu_count_all(&params, &source, tasks, 2, &job, &err), KC_EIO);
+        assert_string_equal(err.message, "the sink is full");
+        assert_int_equal(runs[0].ncanceled, 1);
+        assert_int_equal(runs[1].ncanceled, 1);
+        tasks[1].k = 256;
+        assert_int_equal(kc_cpu_count_all(&params, &source, tasks, 2, &job, &err), KC_EUSAGE);
+        free_reads(&reads);
+        run_free(&runs[0]);
+        run_free(&runs[1]);
 }
 
 static void nothing_gives_an_empty_run(void **state)
@@ -852,6 +967,8 @@ int main(void)
                 cmocka_unit_test(little_memory_spills_and_agrees),
                 cmocka_unit_test(disk_is_given_back_while_it_is_read),
                 cmocka_unit_test(spilled_bins_are_compact),
+                cmocka_unit_test(several_k_agree_with_sorting),
+                cmocka_unit_test(a_failure_of_one_of_several_k_comes_back),
                 cmocka_unit_test(nothing_gives_an_empty_run),
                 cmocka_unit_test(failures_come_back),
                 cmocka_unit_test(counts_saturate),

@@ -36,7 +36,8 @@ static void pack(struct result *result, struct kc_segmenter *s, struct kc_chunk 
         do {
                 batch.nwords = batch.nsegments = 0;
                 done = kc_segmenter_pack(s, chunk, &batch);
-                add_batch(&result->kmers, &batch, (int)s->k);
+                add_batch(&result->kmers, &batch, (int)s->min_k, (int)s->min_k);
+                add_batch(&result->kmers, &batch, (int)s->min_k, (int)s->max_k);
         } while (!done);
         free(batch.words);
         free(batch.segments);
@@ -47,7 +48,8 @@ static struct result read_all(struct kc_file *file, const struct setting *settin
         struct result result = { 0 };
         struct kc_segmenter s;
         struct kc_chunk chunk;
-        kc_segmenter_init(&s, kc_kernels_best(), setting->k, setting->min_quality);
+        kc_segmenter_init(&s, kc_kernels_best(), (setting->k + 1) / 2, setting->k,
+                          setting->min_quality);
         REQUIRE(kc_chunk_init(&chunk, setting->chunk_nbytes, NULL) == KC_OK);
         while (result.error.status == KC_OK && kc_file_fill(file, &chunk)) {
                 kc_file_parse(file, &chunk, &result.error);

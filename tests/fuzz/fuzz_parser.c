@@ -29,7 +29,8 @@ static void pack(struct result *result, struct kc_segmenter *s, struct kc_chunk 
                 done = kc_segmenter_pack(s, chunk, &batch);
                 REQUIRE(done || batch.nsegments > 0);
                 REQUIRE(batch.nwords <= words_cap && batch.nsegments <= batch.segments_cap);
-                add_batch(&result->kmers, &batch, (int)s->k);
+                add_batch(&result->kmers, &batch, (int)s->min_k, (int)s->min_k);
+                add_batch(&result->kmers, &batch, (int)s->min_k, (int)s->max_k);
         } while (!done);
         free(batch.words);
         free(batch.segments);
@@ -44,7 +45,7 @@ static struct result read_with(int fd, size_t chunk_nbytes, const uint8_t *setti
         struct kc_file file = { 0 };
         struct kc_input in = memory_input(fd);
         int k = setting[1] < 255 ? setting[1] + 1 : 255;
-        kc_segmenter_init(&segmenter, kc_kernels_best(), k, setting[2] % 64);
+        kc_segmenter_init(&segmenter, kc_kernels_best(), (k + 1) / 2, k, setting[2] % 64);
         kc_text_init(&file.text, "fuzz", kc_kernels_best(), k);
         REQUIRE(kc_chunk_init(&chunk, chunk_nbytes, NULL) == KC_OK);
         REQUIRE(kc_source_open(&file.source, &in, KC_CONTAINER_PLAIN, chunk_nbytes, 1, NULL) ==

@@ -82,14 +82,16 @@ static int pipe_of(const struct bytes *file)
 
 /* ---- reading it ---- */
 
-static void read_batches(struct result *result, struct kc_reader *reader, int k)
+static void read_batches(struct result *result, struct kc_reader *reader, int min_k, int max_k)
 {
         struct kc_batch_source source = kc_reader_source(reader);
         struct kc_batch batch = { .words_cap = 4096, .segments_cap = 64 };
         batch.words = malloc(8 * (batch.words_cap + KC_BATCH_PADDING));
         batch.segments = malloc(sizeof *batch.segments * batch.segments_cap);
-        while (source.next(source.ctx, 0, &batch, &result->error) == KC_OK && batch.nsegments > 0)
-                add_batch(&result->kmers, &batch, k);
+        while (source.next(source.ctx, 0, &batch, &result->error) == KC_OK && batch.nsegments > 0) {
+                add_batch(&result->kmers, &batch, min_k, min_k);
+                add_batch(&result->kmers, &batch, min_k, max_k);
+        }
         kc_reader_totals(reader, &result->totals);
         free(batch.words);
         free(batch.segments);
@@ -101,13 +103,14 @@ static struct result read_fd(int fd, const struct setting *setting)
         char path[64];
         const char *paths[] = { path };
         struct kc_reader *reader = NULL;
-        struct kc_reader_options options = { .k = setting->k,
+        struct kc_reader_options options = { .k = (setting->k + 1) / 2,
+                                             .max_k = setting->k,
                                              .min_quality = setting->min_quality,
                                              .nworkers = 1,
                                              .chunk_nbytes = setting->chunk_nbytes };
         snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
         if (kc_reader_open(&reader, paths, 1, &options, &result.error) == KC_OK)
-                read_batches(&result, reader, setting->k);
+                read_batches(&result, reader, options.k, options.max_k);
         kc_reader_close(reader);
         REQUIRE((result.error.status == KC_OK) == (result.error.message[0] == '\0'));
         return result;

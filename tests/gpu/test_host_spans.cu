@@ -53,7 +53,7 @@ static void one_segment(void **state)
         for (int k : { 1, 2, 31, 32, 33, 63, 64 })
                 for (uint32_t nkmers : { 1, 2, 31, 32, 33, 120, 127, 128, 129, 255, 256, 257, 1000,
                                          1280, 1281, 100000 }) {
-                        struct kc_segment segment = { 3, nkmers + (uint32_t)k - 1 };
+                        struct kc_segment segment = { 3, nkmers + (uint32_t)k - 1, 0, 0 };
                         check(&segment, 1, k, 0);
                         check(&segment, 1, k, 1u << 31);
                 }
@@ -75,7 +75,7 @@ static void many_segments(void **state)
                 uint32_t word = 0;
                 for (struct kc_segment &s : segments) {
                         uint32_t extra = next_random(&random) % 8 ? 300 : 20000;
-                        s = { word, (uint32_t)k + (uint32_t)(next_random(&random) % extra) };
+                        s = { word, (uint32_t)k + (uint32_t)(next_random(&random) % extra), 0, 0 };
                         word += (s.nbases + 31) / 32;
                 }
                 check(segments, N, k, 123456);

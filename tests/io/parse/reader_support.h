@@ -108,6 +108,7 @@ struct outcome {
 
 struct setting {
         int k, min_quality, nworkers;
+        int min_k, max_k; /* others that are counted together with k; 0: none */
         size_t chunk_nbytes;
         uint32_t words_cap, segments_cap; /* 0: the smallest */
         size_t record_max, sequence_max;
@@ -119,22 +120,43 @@ struct reading {
         struct digest digests[16];
 };
 
-static inline void digest_batch(struct digest *d, const struct kc_batch *batch, int k)
+/* Let k be one of several: no k-mer may be lost or come twice. */
+static inline void add_others(struct setting *setting, uint64_t *seed)
 {
+        const uint64_t draw = next_random(seed);
+        if (draw & 1)
+                setting->min_k = 1 + (int)((draw >> 8) % (uint64_t)setting->k);
+        setting->max_k = setting->k;
+        if (draw & 2)
+                setting->max_k += (int)((draw >> 20) % (uint64_t)(256 - setting->k));
+}
+
+static inline int smallest_k(const struct setting *setting)
+{
+        return setting->min_k > 0 ? setting->min_k : setting->k;
+}
+
+static inline void digest_batch(struct digest *d, const struct kc_batch *batch,
+                                const struct setting *setting)
+{
+        const int k = setting->k;
         static const char letters[] = "ACGT";
         for (uint32_t s = 0; s < batch->nsegments; s++) {
                 struct kc_segment segment = batch->segments[s];
                 const uint64_t *words = batch->words + segment.word;
                 uint32_t n = segment.nbases;
-                assert_true(n >= (uint32_t)k);
+                const struct kc_segment_kmers kmers = kc_segment_kmers(&segment, k);
+                assert_true(n >= (uint32_t)smallest_k(setting));
+                if (setting->max_k <= k && n >= (uint32_t)k)
+                        assert_int_equal(kmers.n, n - (uint32_t)k + 1);
                 assert_true(segment.word + (n + 31) / 32 <= batch->nwords);
                 char *text = malloc(n);
                 for (uint32_t i = 0; i < n; i++)
                         text[i] = letters[words[i / 32] >> 2 * (i % 32) & 3];
                 if (n % 32 != 0)
                         assert_true(words[n / 32] >> 2 * (n % 32) == 0);
-                for (uint32_t i = 0; i + (uint32_t)k <= n; i++)
-                        digest_kmer(d, text + i, k);
+                for (uint32_t i = 0; i < kmers.n; i++)
+                        digest_kmer(d, text + kmers.first + i, k);
                 free(text);
         }
 }
@@ -155,7 +177,7 @@ static inline enum kc_status read_worker(void *ctx, int worker, struct kc_error 
                         break;
                 assert_true(batch.nwords <= batch.words_cap);
                 assert_true(batch.nsegments <= batch.segments_cap);
-                digest_batch(&reading->digests[worker], &batch, reading->setting->k);
+                digest_batch(&reading->digests[worker], &batch, reading->setting);
         } while (batch.nsegments > 0);
         free(batch.words);
         free(batch.segments);
@@ -170,7 +192,8 @@ static inline struct outcome read_paths(const char *const *paths, size_t npaths,
         struct kc_job job = { 0 };
         struct kc_reader *reader;
         struct kc_reader_options options = {
-                .k = setting->k,
+                .k = smallest_k(setting),
+                .max_k = setting->max_k,
                 .min_quality = setting->min_quality,
                 .nworkers = setting->nworkers,
                 .chunk_nbytes = setting->chunk_nbytes,

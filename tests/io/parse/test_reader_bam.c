@@ -210,6 +210,7 @@ static void check_bam(const struct buffer *raw, size_t max_block, uint64_t seed)
                         setting.nworkers = nworkers[i % 3];
                         setting.record_max = record_maxima[i / 3];
                         setting.chunk_nbytes = next_random(&seed) % 2 ? 0 : 1;
+                        add_others(&setting, &seed);
                         struct outcome got = read_bytes(&bam, &setting);
                         assert_as(&got, &want, "record_max", setting.record_max);
                         assert_int_equal(got.done, bam.n);

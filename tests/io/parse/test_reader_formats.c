@@ -33,6 +33,7 @@ static void check_layout(const struct layout *layout, struct reads_shape shape, 
                                         .segments_cap = 1 + next_random(&seed) % 100,
                                         .record_max = record_maxima[next_random(&seed) % 4],
                                 };
+                                add_others(&setting, &seed);
                                 check_text(&packed, &reads, !layout->fasta, setting);
                         }
                 drop(&packed);

@@ -1,0 +1,223 @@
+"""
+Several k in one run of count: each file is the same, to the byte, as that of a run with its k alone,
+and either all files appear or none does.
+
+    app_several.py KCOUNT SOURCE
+"""
+import json
+import os
+import random
+import resource
+import signal
+import subprocess
+
+from session import READS, SOURCE, Session, expect, wait_for_output
+from tools import main
+
+DATA = SOURCE / "data"
+SMALL = "KC_TEST_SMALL" in os.environ  # where counting is slow, as on the emulated device
+
+
+def check(s, inputs, ks, options=(), **how):
+    """Count with all ks at once and with each alone, and compare the files. Returns the former's JSON."""
+    report = s.kcount("count", *inputs, "-k", ",".join(map(str, ks)), *options, "-o", "all.kc",
+                      "--quiet", "--json", **how)
+    expect(s.said == "" or "warning" in s.said, True, f"standard error: {s.said!r}")
+    expect([name for name in s.names() if name.startswith("all")],
+           sorted(f"all.k{k}.kc" for k in ks), "files of all k")
+    for k in ks:
+        s.kcount("count", *inputs, "-k", k, *options, "-o", "one.kc", "--quiet", **how)
+        same = (s.path / f"all.k{k}.kc").read_bytes() == (s.path / "one.kc").read_bytes()
+        expect(same, True, f"same file for k = {k} of {ks}, {inputs}, {options}")
+        os.unlink(s.path / "one.kc")
+        os.unlink(s.path / f"all.k{k}.kc")
+    return json.loads(report)
+
+
+def test_same_files():
+    """Every format; widths, strands, qualities, threads, filters; several inputs."""
+    s = Session()
+    names = ["phage.fq.gz", "amplicon.fq.gz", "ont.fq.gz", "human.bam", "hairpin.fa.gz",
+             "worm.fa.gz"]
+    lists = [(21, 31, 51), (31, 21), (255, 1, 64, 33), (32, 101), (127, 128, 15)]
+    for number, name in enumerate(names[4:] if SMALL else names):
+        ks = lists[number % len(lists)]
+        check(s, [DATA / name], ks, ["-t", 1 + number % 3])
+        check(s, [DATA / name], (21, 31, 51), ["-q", 20, "--stranded", "-t", 2])
+    check(s, [DATA / name for name in names[4:]], (17, 41), ["--min", 2, "--max", 9])
+    check(s, ["a.fq"], range(16, 0, -1), ["-q", 3])
+
+
+def contig(n):
+    """Bases with a few letters that break k-mers, some of them close together."""
+    generator = random.Random(13)
+    bases = bytearray(generator.choices(b"ACGT", k=n))
+    for _ in range(40):
+        at = generator.randrange(n - 2000)
+        bases[at:at + 1] = b"N" * generator.choice((1, 1, 1, 1000))
+        bases[at + generator.choice((20, 30, 40, 50))] = ord("n")
+    return bytes(bases)
+
+
+def test_contig():
+    """A sequence far longer than a batch and a chunk, as one line and as many."""
+    s = Session()
+    bases = contig(200000 if SMALL else 5000000)
+    s.write("line.fa", b">contig\n" + bases + b"\n")
+    s.write("lines.fa", b">contig\n" + b"\n".join(bases[i:i + 60] for i in range(0, len(bases), 60)))
+    s.write("long.fq", b"@contig\n" + bases + b"\n+\n" + bytes(
+        random.Random(3).choices(b"III5", k=len(bases))) + b"\n")
+    check(s, ["line.fa"], (21, 31, 255), ["-t", 2])
+    check(s, ["line.fa"], (21, 64), ["-t", 1])
+    check(s, ["lines.fa"], (51, 12), ["-t", 3])
+    check(s, ["long.fq"], (31, 11, 21), ["-q", 25, "-t", 2])
+
+
+def test_little_memory():
+    """Bins of all k are spilled, and the bound on the process holds."""
+    s = Session()
+    s.write("large.fa", b">r\n" + contig(1200000) * 2)
+    ks = (21, 31, 51)
+    for k in check(s, ["large.fa"], ks, ["--engine-memory", "2M", "-t", 2, "--device", "cpu"]):
+        expect(k["spilled_bytes"] > 0, True, f"spilling of k = {k['k']}")
+    for k in check(s, ["large.fa"], ks, ["-m", "256M", "--device", "cpu"]):
+        expect(k["peak_memory_bytes"] < 256 << 20, True, "peak memory")
+
+
+def test_stdin():
+    s = Session()
+    text = READS * 50
+    check(s, ["-"], (3, 5, 2), text=text)
+    s.kcount("-", "-k", "3,4", "--quiet", text=text)
+    expect(s.names(), ["a.fq", "stdin.k3.kc", "stdin.k4.kc"], "files of standard input")
+
+
+def test_names():
+    s = Session()
+    for options, names in (([], ["a.k3.kc", "a.k4.kc"]), (["-o", "x.kc"], ["x.k3.kc", "x.k4.kc"]),
+                           (["-o", "x"], ["x.k3.kc", "x.k4.kc"]),
+                           (["-o", "x.kc.old"], ["x.kc.old.k3.kc", "x.kc.old.k4.kc"])):
+        s.kcount("a.fq", "-k", "3,4", *options, "--quiet")
+        expect(s.names(), sorted(["a.fq", *names]), f"names for {options}")
+        for name in names:
+            os.unlink(s.path / name)
+    s.kcount("a.fq", "-k", "3", "-o", "x.kc")
+    expect(s.names(), ["a.fq", "x.kc"], "a single k")
+
+
+def test_reports():
+    s = Session()
+    objects = json.loads(s.kcount("a.fq", "-k", "4,3", "--json", "--histogram"))
+    for part in ("4-mers counted", "3-mers counted                         15\n",
+                 "k = 3, stages: read and partition ", "wrote a.k4.kc", "wrote a.k3.kc"):
+        expect(part in s.said, True, f"summary has {part!r} in {s.said!r}")
+    expect(s.said.count("letters skipped"), 1, "lines about letters")
+    expect([o["k"] for o in objects], [4, 3], "k of the objects")
+    expect([o["output"] for o in objects], ["a.k4.kc", "a.k3.kc"], "outputs of the objects")
+    for o in objects:
+        s.kcount("a.fq", "-k", o["k"], "-o", "one.kc", "--force")
+        one = json.loads(s.kcount("a.fq", "-k", o["k"], "-o", "one.kc", "--force", "--json",
+                                  "--histogram"))
+        for field in ("kmers", "distinct", "unique", "reads", "bases", "histogram", "output_bytes"):
+            expect(o[field], one[field], f"{field} of k = {o['k']}")
+        expect(set(o), set(one), "fields")
+    s.kcount("a.fq", "-k", "9,8", message="warning: no k-mer was counted: no read has 9 usable")
+    expect("has 8 usable" in s.said, False, "a warning for k = 8")
+
+
+WRONG = [
+    (["a.fq", "-k", "21,21"], "-k/--kmer: 21 is given twice"),
+    (["a.fq", "-k", "21,31,021"], "-k/--kmer: 021 is given twice"),
+    (["a.fq", "-k", "21,"], "-k/--kmer: '' is not a whole number from 1 to 255"),
+    (["a.fq", "-k", ",21"], "-k/--kmer: '' is not a whole number from 1 to 255"),
+    (["a.fq", "-k", "21,,31"], "-k/--kmer: '' is not a whole number from 1 to 255"),
+    (["a.fq", "-k", "21, 31"], "-k/--kmer: ' 31' is not a whole number from 1 to 255"),
+    (["a.fq", "-k", "21,256"], "-k/--kmer: '256' is not a whole number from 1 to 255"),
+    (["a.fq", "-k", "0,21"], "-k/--kmer: '0' is not a whole number from 1 to 255"),
+    (["a.fq", "-k", ",".join(map(str, range(1, 18)))], "-k/--kmer: more than 16 numbers"),
+    (["a.fq", "-k", "3,4", "-o", "folder/"], "-o/--output: 'folder/' is a folder, not a file"),
+    (["a.fq", "-k", "3,4", "-o", "-"], "a .kc file cannot be written to standard output"),
+    (["hist", "a.fq", "-k", "3,4"], "hist prints the histogram of one k"),
+    (["hist", "a.fq", "-k", "3,3"], "-k/--kmer: 3 is given twice"),
+    (["add", "one.kc", "a.fq", "-k", "3,4"], "unknown option '-k'"),
+]
+
+
+def test_wrong_usage():
+    s = Session()
+    s.kcount("a.fq", "-k", 3, "-o", "one.kc")
+    before = s.contents()
+    for arguments, message in WRONG:
+        expect(s.kcount(*arguments, code=2, message=message), "", f"{arguments}")
+    expect(s.contents(), before, "files")
+
+
+def test_existing_outputs():
+    """They are refused before anything is read, and replaced with --force."""
+    s = Session()
+    s.write("a.k4.kc", "mine")
+    before = s.contents()
+    for ks in ("3,4", "4,3"):
+        s.kcount("-", "-k", ks, "-o", "a.kc", text="", code=1, message="a.k4.kc already exists")
+        expect(s.contents(), before, "files")
+    s.kcount("a.fq", "a.k4.kc", "-k", "3,4", "--force", code=2, message="an input and the output")
+    expect(s.contents(), before, "files")
+    os.mkdir(s.path / "a.k5.kc")
+    s.kcount("a.fq", "-k", "4,5", "--force", code=1, message="a.k5.kc is a folder")
+    os.rmdir(s.path / "a.k5.kc")
+    s.kcount("a.fq", "-k", "3,4", "--force")
+    expect(s.names(), ["a.fq", "a.k3.kc", "a.k4.kc"], "files")
+    s.kcount("check", "a.k4.kc")
+
+
+def fails_late(s, ks, event, code, message=None, force=False):
+    """Count a pipe, let something happen after all outputs are open, and expect a failure."""
+    started = s.start("-", "-k", ks, "-o", "x.kc", *(["--force"] if force else []),
+                      stdin=subprocess.PIPE)
+    started.stdin.write(READS.encode() * 100)
+    started.stdin.flush()
+    wait_for_output(s, started)
+    while len([path for path in os.listdir(f"/proc/{started.pid}/fd")]) < 6:
+        pass
+    event(started)
+    started.stdin.close()
+    said = started.stderr.read().decode()
+    expect(started.wait(timeout=60), code, f"exit code; it said {said!r}")
+    expect(message is None or message in said, True, f"message {message!r} in {said!r}")
+    started.stderr.close()
+
+
+def test_all_or_none():
+    for taken in (3, 4, 5):
+        s = Session()
+        fails_late(s, "3,4,5", lambda _: s.write(f"x.k{taken}.kc", "taken"), 1, "already exists")
+        expect(s.names(), ["a.fq", f"x.k{taken}.kc"], "files after a name was taken")
+        expect(s.read(f"x.k{taken}.kc"), "taken", "the file that took the name")
+    s = Session()
+    for k in (3, 5):
+        s.write(f"x.k{k}.kc", f"old {k}")
+    before = s.contents()
+    fails_late(s, "3,4,5", lambda _: os.mkdir(s.path / "x.k4.kc"), 1, "x.k4.kc", force=True)
+    os.rmdir(s.path / "x.k4.kc")
+    expect(s.contents(), before, "files that were to be replaced")
+    fails_late(s, "3,4,5", lambda started: started.terminate(), -signal.SIGTERM,
+               "nothing was written", force=True)
+    expect(s.contents(), before, "files after SIGTERM")
+
+
+def test_limit_on_file_sizes():
+    """Only the largest of the files cannot be written."""
+    s = Session()
+    s.write("large.fa", b">r\n" + contig(100000))
+    limit = 600000
+
+    def set_limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+    s.kcount("large.fa", "-k", 15, preexec_fn=set_limit)
+    os.unlink(s.path / "large.kc")
+    s.kcount("large.fa", "-k", "15,101,16", preexec_fn=set_limit, code=1, message="101")
+    expect(s.names(), ["a.fq", "large.fa"], "files")
+
+
+main([test_same_files, test_contig, test_little_memory, test_stdin, test_names, test_reports,
+      test_wrong_usage, test_existing_outputs, test_all_or_none, test_limit_on_file_sizes])
