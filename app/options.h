@@ -20,7 +20,7 @@ enum option_type {
         OPTION_TEXT,   /* const char * */
 };
 
-enum { OPTIONS_MAX = 64 }; /* of a command */
+enum { OPTIONS_MAX = 64 }; /* in a command */
 
 struct option_spec {
         enum option_type type;
@@ -124,7 +124,7 @@ struct command {
 struct invocation {
         const struct command *command;
         void *settings;
-        bool given[OPTIONS_MAX]; /* the options that the user gave, as in the command's table */
+        bool given[OPTIONS_MAX]; /* which options of the command's table the user gave */
         const char **operands;
         int noperands;
         bool wants_help, wants_version;

@@ -57,7 +57,7 @@ struct cpu_engine {
         atomic_uint_fast64_t nkmers;
         pthread_mutex_t lock; /* guards counted while bins are counted */
         struct kc_counter_totals counted;
-        uint64_t spilled_nbytes; /* by lists that are released already */
+        uint64_t spilled_nbytes; /* by lists that have been released */
 };
 
 static void on_failure(void *ctx)
@@ -187,8 +187,9 @@ static int larger_first(const void *a, const void *b)
         return x->bin < y->bin ? -1 : 1;
 }
 
-/* The unit in which sizes of bins are compared: twice the average bin if any were spilled. Most
- * bins are equal then, and so are counted by number, which gives the disk back bit by bit. */
+/* The unit in which sizes of bins are compared: twice the average bin if any were spilled. Then
+ * most bins compare equal and are counted in the order of their numbers, which frees disk space bit
+ * by bit. */
 static uint64_t size_unit(const struct cpu_engine *e)
 {
         const uint64_t spilled = kc_lists_spilled_nbytes(&e->bins);
