@@ -55,7 +55,7 @@ static const char *find_store(const struct invocation *call)
         return NULL;
 }
 
-/* The first option given that has a meaning only for reads, or NULL. */
+/* The first option that the user gave and that applies only to reads, or NULL. */
 static const struct option_spec *find_counting_option(const struct invocation *call)
 {
         static const char *const others[] = { "max-count", "genomescope", "min",         "max",

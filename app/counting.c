@@ -185,7 +185,7 @@ static enum kc_status try_tmp(const char *folder, struct kc_error *err)
         return status;
 }
 
-/* None of the names may be that of an output. */
+/* Check that none of the names is an output's. */
 static enum kc_status check_names(const struct count *count, const char *const *names, size_t n,
                                   struct kc_error *err)
 {

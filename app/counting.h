@@ -1,6 +1,6 @@
 /*
- * Counting reads, into a new .kc file, an existing one, or a histogram: what count, add and hist have
- * in common.
+ * Counting reads into a new .kc file, an existing one, or a histogram: what count, add and hist
+ * have in common.
  */
 #ifndef APP_COUNTING_H
 #define APP_COUNTING_H
@@ -11,7 +11,7 @@
 
 enum { COUNTING_MAX_QUALITY = 93 };
 
-/* The settings of these commands begin with them; a field is zero if the command has no such
+/* The settings of these commands begin with this struct; a field is zero if the command has no such
  * option. */
 struct count_settings {
         struct writing_settings common;
@@ -20,7 +20,7 @@ struct count_settings {
                 gpu_memory_nbytes, gpu_batch_nkmers;
         const char *output, *tmp_dir, *device, *table, *gpu_trace;
         bool stranded, force, reader_only;
-        bool histogram; /* of count: in the summary as JSON */
+        bool histogram; /* of count: include it in the JSON summary */
 };
 
 /* count: the operands are reads; the output is settings->output, or named after the first of

@@ -13,15 +13,15 @@
 #include <stdint.h>
 
 enum option_type {
-        OPTION_END,    /* closes a table */
-        OPTION_FLAG,   /* bool */
-        OPTION_NUMBER, /* uint64_t, a whole number in [min, max] */
+        OPTION_END,     /* closes a table */
+        OPTION_FLAG,    /* bool */
+        OPTION_NUMBER,  /* uint64_t, a whole number in [min, max] */
         OPTION_NUMBERS, /* struct option_numbers, one or more of these with commas between them */
-        OPTION_SIZE,   /* uint64_t, bytes, in [min, max] */
-        OPTION_TEXT,   /* const char * */
+        OPTION_SIZE,    /* uint64_t, bytes, in [min, max] */
+        OPTION_TEXT,    /* const char * */
 };
 
-enum { OPTIONS_MAX = 64 }; /* of a command */
+enum { OPTIONS_MAX = 64 }; /* in a command */
 
 enum { OPTION_NUMBERS_MAX = 16 };
 
@@ -133,7 +133,7 @@ struct command {
 struct invocation {
         const struct command *command;
         void *settings;
-        bool given[OPTIONS_MAX]; /* the options that the user gave, as in the command's table */
+        bool given[OPTIONS_MAX]; /* which options of the command's table the user gave */
         const char **operands;
         int noperands;
         bool wants_help, wants_version;

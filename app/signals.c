@@ -39,7 +39,7 @@ static struct {
         bool may_commit; /* the output may be complete, or nearly so */
 } state = { .taking = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* From now on no file gets a name, and one with a temporary name is gone. */
+/* After this, no file gets a name, and a file with a temporary name is gone. */
 static void stop_naming(void)
 {
         pthread_mutex_lock(&state.lock);
@@ -70,9 +70,9 @@ static void say(const char *text)
 }
 
 /*
- * stopped: the work has failed before it could commit. If it is still going on, nothing remains of
- * a new file that is not being committed; what was appended to an existing file does, although it
- * does not count. A command without a job is interrupted without a message, like any filter.
+ * stopped: the work failed before it could commit. If it is still going on, nothing remains of a
+ * new file that is not being committed; what was appended to an existing file does remain, although
+ * it does not count. A command without a job is interrupted without a message, like any filter.
  */
 static _Noreturn void die_interrupted(int signo, bool stopped)
 {

@@ -3,9 +3,9 @@
  *
  * The first one asks the running job to stop, so that it cleans up after itself. At a second
  * one, or if the job does not stop within a few seconds (a read from a silent pipe cannot be
- * woken), the temporary output is removed and the process dies at once. Either way it says so, and
- * that nothing was written if that is certain, and dies of the signal it was sent, as shells and
- * schedulers expect.
+ * woken), the temporary output is removed and the process dies at once. Either way it says
+ * that it was interrupted, and that nothing was written if that is certain; then it dies of the
+ * signal it was sent, as shells and schedulers expect.
  *
  * Two signals are different: exceeding the limit on file sizes (SIGXFSZ) is an error of write(),
  * and so is writing to a pipe that nobody reads (SIGPIPE), once signals_install has been called.
@@ -33,14 +33,15 @@ void signals_install(struct kc_job *job);
 void signals_guard(enum kc_name_step step, const char *temporary);
 
 /*
- * Call it before committing a job's work, which it forbids if a signal was sent since
- * signals_install(): if the input has ended, the same signal may have ended the other side of the
- * pipe.
+ * Call it before committing a job's work. It returns false, and the work must not be committed, if
+ * a signal was sent since signals_install(): if the input has ended, the same signal may have ended
+ * the other side of the pipe.
  */
 bool signals_allow_commit(void);
 
-/* If a signal was sent since signals_install(), end the process by it, because the work has failed.
- * canceled: it stopped because of the signal, so it has not committed anything. */
+/* Call it when the work has failed: if a signal was sent since signals_install(), it ends the
+ * process by that signal. canceled: the work stopped because of the signal, so it has not committed
+ * anything. */
 void signals_die_if_caught(bool canceled);
 
 /* End the process as writing to a closed pipe does; return if the parent process set SIGPIPE to be

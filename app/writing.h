@@ -69,7 +69,8 @@ enum kc_status writing_commit(struct writing *writing, const struct kc_store_ori
 struct writing_report {
         const void *ctx;
         void (*put_text)(const void *ctx, struct text_out *out);
-        void (*put_json)(const void *ctx, size_t number, struct json *json); /* of object `number` */
+        void (*put_json)(const void *ctx, size_t number,
+                         struct json *json); /* of object `number` */
         size_t nobjects; /* several: an array of that many objects; 0 or 1: an object */
 };
 void writing_report(const struct writing *writing, const struct writing_report *report);

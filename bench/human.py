@@ -3,13 +3,13 @@
 What a human genome costs: count 32x reads of a genome of 3.1 Gbases, 100 Gbases in all, from one
 BGZF file and from a pipe.
 
-    mount -t tmpfs -o size=100G none /mnt/human         # root may; otherwise a folder of /dev/shm
+    mount -t tmpfs -o size=100G none /mnt/human         # as root; otherwise, a folder in /dev/shm
     bench/human.py --folder /mnt/human --tmp /var/tmp --device cuda
 
-The file takes half a byte a base, some 51 GB. It is made by `simulate` if the folder lacks it, and
-removed at the end without --keep. The folder holds one such file at a time, and the outputs. With --keep, the ways can
-run one by one, for machines that are lent for a short time (on one with 128 GiB of memory, cat and
-pipe come first, because they do not need the file):
+The file takes half a byte a base, some 51 GB. `simulate` makes it if the folder lacks it; at the
+end it is removed, unless --keep is given. The folder holds one such file at a time, and the
+outputs. With --keep, the ways can run one by one, for machines that are lent for a short time (on
+one with 128 GiB of memory, run cat and pipe first, because they do not need the file):
 
     make    simulate writes the file, on all cores
     reader  kcount reads and parses the file, but counts nothing
@@ -18,11 +18,11 @@ pipe come first, because they do not need the file):
     pipe    simulate, on three quarters of the cores, into kcount on the others
     kmc     KMC counts as much of the reads as it can in time: it tries --kmc-shares in turn
 
-Each run is one JSON line in bench/results/human.jsonl, also one that fails or is killed after
+Each run gives one JSON line in bench/results/human.jsonl, even if it fails or is killed after
 --limit seconds; its field "status" is "done", "failed" or "timed out". bench/report.py makes a
-section of docs/benchmarks.md from these lines. Memory is that of the program, and, as
-"machine_bytes", what the machine had less during the run: pinned memory and files in RAM disks
-count there.
+section of docs/benchmarks.md from these lines. They give the memory of the program, and, as
+"machine_bytes", how much less memory the machine had available during the run, which includes
+pinned memory and files in RAM disks.
 
     bench/human.py --folder /tmp/human --scale 0.001 --device cpu --no-record     # a small trial
 """
@@ -131,12 +131,12 @@ def details(way, said):
 
 
 class Bench:
-    """The runs of one call, and what they have in common."""
+    """The runs of one invocation, and what they have in common."""
 
     def __init__(self, arguments, work, tmp, log, common):
         self.arguments, self.work, self.tmp = arguments, work, tmp
         self.log, self.common = log, common
-        self.kept = {}  # distinct k-mers of a setting that are kept, by the first run
+        self.kept = {}  # distinct k-mers of a setting that the first run kept
 
     def clear(self):
         for path in (*self.work.glob("out*"), *self.work.glob(".out*"), *self.tmp.iterdir()):
@@ -246,15 +246,15 @@ def parse_arguments():
     parser.add_argument("--scale", type=float, default=1.0,
                         help="size of the genome, 1 for 3.1 Gbases (default 1)")
     parser.add_argument("--coverage", type=float, default=32.0)
-    parser.add_argument("--min", type=int, default=2, help="keep k-mers from this count on")
+    parser.add_argument("--min", type=int, default=2, help="lowest count of the k-mers to keep")
     parser.add_argument("--device", default="cuda")
-    parser.add_argument("--limit", type=float, default=600, help="seconds for each run")
+    parser.add_argument("--limit", type=float, default=600, help="most seconds for each run")
     parser.add_argument("--turns", type=int, default=1, help="how often to run all of it")
     parser.add_argument("--kmc-shares", type=listed(float), default=[1.0, 0.5, 0.2],
                         help="shares of the reads that KMC tries, until one succeeds")
     parser.add_argument("--kmc-memory", type=int, default=max(machine()["memory_gib"] // 3, 2),
                         help="gigabytes for KMC (-m; default: a third of the memory)")
-    parser.add_argument("--keep", action="store_true", help="leave the file of reads")
+    parser.add_argument("--keep", action="store_true", help="do not remove the file of reads")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build",
                         help="folder that holds kcount and bench/simulate")
     parser.add_argument("--results", type=pathlib.Path, default=ROOT / "bench" / "results")

@@ -1,4 +1,4 @@
-"""What a human genome costs: a part of docs/benchmarks.md, by bench/human.py."""
+"""What a human genome costs: the section of docs/benchmarks.md on the runs of bench/human.py."""
 from report_counts import machine_line, median, of_each
 from report_prose import HUMAN
 
@@ -13,7 +13,7 @@ COLUMNS = ("what", "commit", "wall s", "beside", "Mbases/s", "CPU s", "program G
 
 
 def flat(record):
-    """A line with what the tables are grouped by, and kcount's device memory beside the others."""
+    """A line, with the fields by which tables are grouped, and with kcount's device memory."""
     about, summary = record["machine"], record.get("summary", {})
     return {**record, "on": (about["cpu"], about.get("gpu")),
             "full_coverage": round(record["coverage"] / record["share"], 6),
@@ -21,8 +21,8 @@ def flat(record):
 
 
 def shown(records):
-    """The lines of each row that come from the commit of its last line. How long smaller files
-    took, which are made for KMC, is left out."""
+    """The lines of each row that come from the same commit as its last line. The making of smaller
+    files for KMC is left out."""
     whole = [record for record in records if record["way"] != "make" or record["share"] == 1]
     rows = of_each(whole, "way", "gpu_memory", "share")
     return [record for mine in rows.values() for record in mine
@@ -41,7 +41,7 @@ def name(record):
 
 
 def beside(record, wall, walls):
-    """The time next to that of reading alone, or of making the reads alone."""
+    """The time compared with that of reading alone, or of making the reads alone."""
     if record["way"] == "file" and "reader" in walls:
         return f"reader {wall - walls['reader']:+.1f} s"
     if record["way"] == "pipe" and "cat" in walls:
@@ -50,7 +50,7 @@ def beside(record, wall, walls):
 
 
 def time_cells(records, walls):
-    """Time, comparison and rate; what happened instead, if the runs did not end well."""
+    """Time, comparison and rate, or what went wrong if the runs did not succeed."""
     first = records[0]
     if first["status"] == "timed out":
         return [f"not finished in {first['limit']:g} s", "", ""]

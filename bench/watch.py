@@ -1,6 +1,6 @@
 """
-Run a pipeline and watch it: time, CPU and memory of its programs, memory of the machine, and the
-room that temporary files take, unlinked ones included.
+Run a pipeline and watch it: the time, CPU time and memory of its programs, the memory of the
+machine, and the space that temporary files take, unlinked ones included.
 """
 import contextlib
 import os
@@ -30,7 +30,7 @@ def named_files(folder):
 
 
 def unlinked_files(pid, folder):
-    """Likewise of the files of the folder that a process holds open, but that have no name."""
+    """The same for files in the folder that a process holds open, but that have no name."""
     with contextlib.suppress(FileNotFoundError, ProcessLookupError, PermissionError):
         for link in pathlib.Path(f"/proc/{pid}/fd").iterdir():
             with contextlib.suppress(FileNotFoundError):
@@ -85,7 +85,7 @@ def kill(children, late):
     for child in children:
         if child.returncode is None:
             late.set()
-            with contextlib.suppress(ProcessLookupError):  # it has ended at this moment
+            with contextlib.suppress(ProcessLookupError):  # it has just ended
                 os.killpg(child.pid, signal.SIGKILL)
 
 
@@ -98,7 +98,7 @@ def wait(child):
 
 
 def outcome(parts, late):
-    """How a pipeline ended. Programs before one that ends early die of SIGPIPE."""
+    """How a pipeline ended. If a program ends early, those before it die of SIGPIPE."""
     if late:
         return {"status": "timed out"}
     codes = [part["code"] for part in parts if part["code"] not in (0, -signal.SIGPIPE)]
@@ -109,8 +109,8 @@ def outcome(parts, late):
 def watched(stages, work, tmp, limit):
     """
     Run shell commands as a pipeline in the folder `work`, and kill them after `limit` seconds.
-    Returns what the run took, the last command's output and all messages. CPU time and memory are
-    those of the last command; those of the first, if it is another, are under "feeder".
+    Returns the measurements, the last command's output and all messages. CPU time and memory are
+    those of the last command; if there are several, those of the first are under "feeder".
     """
     late = threading.Event()
     with open(work / "stdout", "w+") as stdout, open(work / "stderr", "w+") as stderr:

@@ -507,7 +507,7 @@ static enum kc_status W(collect_pairs)(struct W(counter) *c, int worker,
         return KC_OK;
 }
 
-/* Hand over the counts of the whole table, those of free slots as 0, and empty it. */
+/* Hand over the counts of the whole table, with 0 for free slots, and empty it. */
 static enum kc_status W(put_counts)(struct W(counter) *c, struct kc_error *err)
 {
         const struct kc_run_sink *sink = c->setup.counts;

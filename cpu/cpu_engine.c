@@ -264,8 +264,9 @@ static int larger_first(const void *a, const void *b)
         return x->bin < y->bin ? -1 : 1;
 }
 
-/* The unit in which sizes of bins are compared: twice the average bin if any were spilled. Most
- * bins are equal then, and so are counted by number, which gives the disk back bit by bit. */
+/* The unit in which sizes of bins are compared: twice the average bin if any were spilled. Then
+ * most bins compare equal and are counted in the order of their numbers, which frees disk space bit
+ * by bit. */
 static uint64_t size_unit(const struct counting *c)
 {
         const uint64_t spilled = kc_lists_spilled_nbytes(&c->bins);

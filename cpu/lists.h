@@ -14,8 +14,8 @@
  * nothing in memory.
  *
  * Lists with consecutive numbers form groups, which are adjacent in each region. When all lists of a
- * group have been dropped, the disk space of the group is given back. So lists that are dropped in
- * about the order of their numbers free the disk while they are read.
+ * group have been dropped, the disk space of the group is given back. So if lists are
+ * dropped in about the order of their numbers, disk space is freed while they are read.
  */
 #ifndef KC_LISTS_H
 #define KC_LISTS_H
@@ -27,7 +27,7 @@
 enum {
         KC_LISTS_SLACK = 16,                /* bytes after a record that its writer may overwrite */
         KC_LISTS_OVERREAD = KC_LISTS_SLACK, /* readable bytes (any value) after a record */
-        KC_LISTS_MAX_GROUPS = 64, /* so that little is left to free, and holes in a file are few */
+        KC_LISTS_MAX_GROUPS = 64, /* many enough to free space early; few holes in a file */
 };
 
 /* One spill of a worker: list i lies in [offset[i], offset[i + 1]) of its file. */
@@ -55,7 +55,7 @@ struct kc_lists {
         atomic_size_t *pool; /* chunks that any worker may take beyond its quota; NULL: none */
         struct kc_lists_worker *workers;
         uint32_t group_nlists;                  /* lists in a group; the last may have fewer */
-        atomic_uint nleft[KC_LISTS_MAX_GROUPS]; /* lists of each group that are not dropped yet */
+        atomic_uint nleft[KC_LISTS_MAX_GROUPS]; /* lists of each group not dropped yet */
 };
 
 /*
@@ -136,8 +136,8 @@ void kc_list_rewind(struct kc_list_reader *reader, uint32_t list);
 enum kc_status kc_list_next(struct kc_list_reader *reader, const uint8_t **data, size_t *nbytes,
                             struct kc_error *err);
 
-/* Drop a list that is no longer needed, once: its chunks go to `worker`, the caller. Returns the
- * number of chunks. All workers must have sealed. */
+/* Drop a list that is no longer needed; at most once. Its chunks go to `worker`, the caller.
+ * Returns the number of chunks. All workers must have sealed. */
 size_t kc_lists_drop(struct kc_lists *lists, int worker, uint32_t list);
 
 #endif

@@ -32,8 +32,8 @@ enum {
 /* Number of keys that a table of 2^bits slots holds before it grows. */
 #define TABLE_LOAD(bits) (((size_t)5 << (bits)) / 8)
 
-/* List which counts of a stretch of a table the filter keeps; never 0, a free slot. Returns their
- * number. A branch would be mispredicted. */
+/* List the counts of a stretch of a table that the filter keeps; it never keeps 0, a free slot.
+ * Returns how many. There is no branch, because it would be mispredicted. */
 static inline size_t list_kept(const uint32_t *counts, const struct kc_run_filter *filter,
                                uint16_t *kept)
 {

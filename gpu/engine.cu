@@ -37,7 +37,7 @@ template <class Key> struct gpu_engine {
         double start;
         uint64_t nkmers, npasses;
         struct kc_gpu_kept_where where;
-        struct kc_gpu_counted counted; /* at the end, with what the LSM's sums saturated */
+        struct kc_gpu_counted counted; /* at the end, with saturation in the LSM's sums */
         uint64_t spilled_nbytes;
         struct kc_count_totals *totals;
 };
@@ -89,8 +89,8 @@ static enum kc_status make_counter(struct gpu_engine<Key> *e, struct kc_error *e
         return kc_gpu_counter_new(&e->counter, &e->crew.gpu, &setup, &e->caps, err);
 }
 
-/* How much of the device's memory the reads will take. If they fit, all of them; otherwise it is best
- * to have none of them there. */
+/* How much device memory the reads will take: enough for all of them if they fit; otherwise 0,
+ * because it is then best to keep none of them there. */
 template <class Key> static size_t expect_reads(struct gpu_engine<Key> *e, size_t room)
 {
         const uint64_t nbases = e->params->expected_nbases;
@@ -100,8 +100,8 @@ template <class Key> static size_t expect_reads(struct gpu_engine<Key> *e, size_
         return nbytes <= e->plan.kept_nbytes ? nbytes : 0;
 }
 
-/* A counter for an input of the expected size, before anything is read: later, others may have taken
- * the memory. */
+/* Make a counter for an input of the expected size, before anything is read: later, other processes
+ * may have taken the memory. */
 template <class Key>
 static enum kc_status take_counter(struct gpu_engine<Key> *e, struct kc_error *err)
 {
@@ -190,8 +190,8 @@ static struct kc_load sum_loads(const struct kc_load *loads)
         return sum;
 }
 
-/* If there was more to read than expected, and a larger counter fits, take that. If it turns out that
- * the device does not have the memory, the old size is as good as before. */
+/* If the input was larger than expected and a larger counter fits, replace the counter. If the
+ * device then turns out to lack the memory, make one of the old size again. */
 template <class Key>
 static enum kc_status grow_counter(struct gpu_engine<Key> *e, const struct kc_load *total,
                                    struct kc_error *err)

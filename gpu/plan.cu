@@ -18,7 +18,7 @@ enum {
         MAX_PART_PAIRS = 512 << 10, /* small enough that every thread has parts to write */
         MIN_SLOTS = 3,
         MAX_SLOTS = 24,
-        LSM_NBYTES = 16 << 20, /* host memory of the reads and the LSM besides what is in them */
+        LSM_NBYTES = 16 << 20, /* host memory of the reads and the LSM besides their contents */
         LEAST_LIMIT_MIB = 256, /* enough to count with any other parameters */
         MAX_RECORDS_MIB = 12 << 10, /* of a pass, if there are several: a human genome takes
                                        about a dozen */
@@ -79,7 +79,7 @@ static size_t parts_nbytes(size_t limit_nbytes)
         return limit_nbytes / 8;
 }
 
-/* The buffers, and the memory in which the reads of one of them are packed. */
+/* Counts the buffers, and the memory in which the reads of one of them are packed. */
 static bool fits(const struct kc_gpu_feed_caps *caps, size_t limit_nbytes)
 {
         return kc_gpu_feed_nbytes(caps) + kc_gpu_kept_nbytes(caps->nbases, caps->nspans) <=
@@ -163,15 +163,15 @@ enum kc_status kc_gpu_plan_parts(struct kc_gpu_plan *plan, const struct kc_count
 
 /* ---- passes ---- */
 
-/* k-mers that the records of a pass make; more than on the average, since loads differ and totals are
- * estimates. */
+/* How many k-mers the records of a pass make: more than the average, because loads differ and
+ * totals are estimates. */
 static uint64_t nkmers_of(const struct kc_load *total, uint64_t nrecords)
 {
         const uint64_t each = total->nkmers / (total->nrecords + 1) + 1;
         return smaller(total->nkmers, nrecords * each) / 4 * 5 + 1;
 }
 
-/* Words for the records of a pass: of all, if they fit in nbytes. */
+/* Words for the records of a pass: for all records of the input, if they fit in nbytes. */
 static uint64_t records_nwords(const struct kc_gpu_plan_input *input, size_t nbytes)
 {
         const struct kc_superkmer_setup *superkmers = input->superkmers;
@@ -179,14 +179,14 @@ static uint64_t records_nwords(const struct kc_gpu_plan_input *input, size_t nby
         const uint64_t least = kc_gpu_counter_record_nwords(superkmers, true) * KC_GPU_MIN_RECORDS;
         const uint64_t all =
                 input->total.nrecords + input->total.nrecords / 16 + KC_GPU_MIN_RECORDS;
-        uint64_t n = nbytes / (8 * each + 1); /* and while they are sorted */
+        uint64_t n = nbytes / (8 * each + 1); /* one byte to sort a record */
         if (n < all)
                 n = smaller(n, MAX_RECORDS_MIB * MIB / (8 * each + 1));
         n = smaller(smaller(n, all), input->top_nkmers);
         return larger(n * each, least);
 }
 
-/* Most pairs of a run. If most k-mers are dropped, that is all pairs of a pass. */
+/* Most pairs in a run. If most k-mers are dropped, one run is to hold all pairs of a pass. */
 template <class Key>
 static uint64_t run_npairs(const struct kc_gpu_plan_input *input, uint64_t pass_nkmers,
                            size_t nbytes)
@@ -220,7 +220,7 @@ enum kc_status kc_gpu_plan_counter(const struct kc_gpu_plan_input *input, size_t
         return KC_OK;
 }
 
-/* Loads are known from a sample. */
+/* With a margin, because loads are estimated from a sample. */
 static bool fits_pass(const struct kc_load *load, const struct kc_load *most)
 {
         return load->nrecords <= most->nrecords / 32 * 31 && load->nkmers <= most->nkmers;

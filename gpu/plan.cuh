@@ -4,8 +4,8 @@
  * nothing.
  *
  * Of the bound on device memory, an eighth is for the encoder, an eighth for the reads being
- * uploaded, and at most three eighths for the reads that are kept. What is left when the input has
- * ended is for the passes and their runs, which move off the device when it is not enough.
+ * uploaded, and up to eleven twentieths for the reads that are kept. What is left when the input has
+ * ended is for the passes and their runs; runs move off the device if it is not enough.
  */
 #ifndef KC_GPU_PLAN_CUH
 #define KC_GPU_PLAN_CUH
@@ -23,8 +23,9 @@ struct kc_gpu_plan {
         uint64_t pinned_nbytes; /* most host memory to pin */
         /* kc_gpu_plan_buffers */
         struct kc_gpu_feed_caps buffers;
-        size_t upload_nbytes; /* of device memory, for the buffers and while they are packed */
+        size_t upload_nbytes; /* device memory for the buffers and for packing them */
         size_t kept_nbytes;   /* most device memory for reads that are kept */
+        /* kc_gpu_plan_parts */
         struct kc_gpu_encoder_caps parts;
         size_t host_nbytes; /* host memory left for reads and runs */
 };
@@ -53,8 +54,8 @@ struct kc_gpu_plan_input {
         bool copies;          /* some reads are not on the device */
 };
 
-/* Divide room_nbytes of device memory: the caps of a counter for passes over the reads. KC_ENOMEM if
- * it is too little for any work. */
+/* Divide room_nbytes of device memory, and set the caps of a counter for passes over the reads.
+ * KC_ENOMEM if room_nbytes is too little for any work. */
 template <class Key>
 enum kc_status kc_gpu_plan_counter(const struct kc_gpu_plan_input *input, size_t room_nbytes,
                                    struct kc_gpu_counter_caps *caps, struct kc_error *err);
@@ -68,10 +69,11 @@ template <class Key> static inline size_t kc_gpu_plan_run_room(uint64_t npairs)
 }
 
 /*
- * Cut the points into passes with at most so many records and k-mers, unless a single load has more.
- *   loads   [KC_NLOADS], known from a sample
- *   passes  out [KC_NLOADS]; all points are in one of them
- * Returns how many.
+ * Divide the points into passes, each of which has at most the records and k-mers of `most`, unless
+ * a single load has more.
+ *   loads   [KC_NLOADS], estimated from a sample
+ *   passes  out [KC_NLOADS]; every point is in one of them
+ * Returns the number of passes.
  */
 size_t kc_gpu_plan_passes(const struct kc_load *loads, const struct kc_load *most,
                           struct kc_gpu_pass *passes);

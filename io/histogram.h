@@ -1,5 +1,5 @@
 /*
- * The histogram of counts, and a sink that makes it of a run which is not stored.
+ * The histogram of counts, and a sink that makes it from a run that is not stored.
  */
 #ifndef KC_HISTOGRAM_H
 #define KC_HISTOGRAM_H
@@ -24,15 +24,15 @@ void kc_histogram_free(struct kc_histogram *histogram);
 
 /*
  * A sink for one run, whose k-mers it does not keep. An engine that can give counts alone need not
- * order the run; pairs may come in any order, too. The sink blocks no call, and fails with KC_ENOMEM
- * or KC_ECANCELED.
+ * order the run; pairs may come in any order, too. Calls do not wait for one another.
+ * They fail with KC_ENOMEM or KC_ECANCELED.
  */
 struct kc_run_sink kc_histogram_sink(struct kc_histogram *histogram);
 
 /*
- * The rows by ascending count, none of them empty, after the engine has returned. KC_ECORRUPT if
- * they do not add up to the engine's totals: number of k-mers = ndistinct, and sum of counts +
- * nsaturated = nkmers. KC_ENOMEM.
+ * The rows by ascending count, none of them empty. Call it after the engine has returned.
+ * KC_ECORRUPT if they do not add up to the engine's totals: number of k-mers = ndistinct, and sum of
+ * counts + nsaturated = nkmers. KC_ENOMEM.
  *   rows  out, [*nrows], freed by the caller
  */
 enum kc_status kc_histogram_rows(struct kc_histogram *histogram,

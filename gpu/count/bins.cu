@@ -8,8 +8,8 @@
 enum { WARP = 32, THREADS = 256, WARPS = THREADS / WARP };
 
 /* Slots of a table. With keys of up to 128 bits a block uses some 36 KiB of shared memory in all, so
- * six fit on a multiprocessor; with 256 bits three. A hopscotch slot is a word larger, but all slots
- * of that table can be filled. */
+ * six blocks fit on a multiprocessor; with 256 bits, three. A hopscotch slot is a word larger, but
+ * all slots of that table can be filled. */
 template <class Key> static constexpr uint32_t table_capacity(enum kc_gpu_table kind)
 {
         return (sizeof(Key) == 8 ? 2048 : 1024) / (kind == KC_TABLE_HOPSCOTCH ? 2 : 1);
@@ -37,7 +37,7 @@ template <class Key, class Table> static constexpr bool table_fits(enum kc_gpu_t
                KC_GPU_BLOCK_SHARED_NBYTES;
 }
 
-/* Which pairs of a table leave it. */
+/* Which pairs of a table are output. */
 struct pairs_wanted {
         struct kc_run_filter filter;
         bool final; /* the others are dropped, and counted as such */
@@ -50,7 +50,7 @@ __device__ static pairs_wanted get_wanted(const kc_pairs_out<Key> &out, bool fin
         return { final ? out.filter : all, final };
 }
 
-/* A table's pair; is_pair = false: the place has none, or none that is wanted. */
+/* Get a table's pair. Returns false if the place has none, or none that is wanted. */
 template <class Key, class Table>
 __device__ static bool get_pair(const Table &table, uint32_t place, const pairs_wanted &wanted,
                                 Key *key, uint32_t *count)
@@ -59,7 +59,7 @@ __device__ static bool get_pair(const Table &table, uint32_t place, const pairs_
                kc_run_keeps(&wanted.filter, *count);
 }
 
-/* Add a lane's sums over the warp to a cell. */
+/* Add up the sums of the warp's lanes, and add the results to a cell. */
 template <class Key>
 __device__ static void add_to_cell(const kc_pairs_out<Key> &out, const struct kc_count_cell &sums)
 {
@@ -76,7 +76,7 @@ __device__ static void add_to_cell(const kc_pairs_out<Key> &out, const struct kc
         }
 }
 
-/* Count what a drain drops, or that its counts are partial. */
+/* Count the k-mers that a drain drops, or that have partial counts if it is not final. */
 template <class Key, class Table>
 __device__ static void note_drain(const Table &table, const kc_pairs_out<Key> &out, bool final)
 {
@@ -128,8 +128,8 @@ __device__ static void reserve_pairs(block_state<Key> *state, const Table &table
         __syncthreads();
 }
 
-/* Write the pairs of the table to the output; final: its counts are. The block must be synchronized
- * before, and again before the table is changed. */
+/* Write the pairs of the table to the output. final: its counts are final. The block must be
+ * synchronized before, and again before the table is changed. */
 template <class Key, class Table>
 __device__ static void drain(block_state<Key> *state, const Table &table,
                              const kc_pairs_out<Key> &out, bool final)
@@ -222,7 +222,7 @@ __device__ static bool count_share(Table *table, const fold<Key> *f, const kc_ex
 }
 
 /* Count the stretches of the fold; whenever the table is full, drain and clear it. Returns whether
- * it was. For the whole block. */
+ * that happened. For the whole block. */
 template <class Key, class Table>
 __device__ static bool count_fold(Table *table, block_state<Key> *state,
                                   const struct kc_tasks_in &in, const kc_pairs_out<Key> &out)

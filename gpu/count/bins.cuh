@@ -12,15 +12,15 @@
 struct kc_task {
         uint32_t first; /* record */
         uint16_t n;     /* records */
-        uint16_t whole; /* 1: all records of all k-mers in it */
+        uint16_t whole; /* 1: it has all records of its k-mers */
 };
 
-/* Totals of blocks, in cells that spread their atomic additions. */
+/* Totals of all blocks, in many cells so that atomic additions seldom meet. */
 enum { KC_COUNT_NCELLS = 1024, KC_COUNT_NTALLIES = 64 };
 
 struct kc_count_cell {
         uint64_t ndistinct, nkmers, nunique; /* dropped by the filter: kc_run_dropped */
-        uint64_t npartial; /* k-mers in pairs that may not be all of their k-mer's */
+        uint64_t npartial;                   /* k-mers in partial counts */
 };
 
 /* Output for pairs, to which all blocks append. */

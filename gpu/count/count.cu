@@ -87,8 +87,9 @@ out:
 }
 
 /*
- * Find the share's records. If there is no room for all of them, those from before are counted as a
- * round of their own; if they do not fit alone either, the share is taken in two halves. The records of a single group always fit.
+ * Find the share's records. If there is no room for all of them, first count the records found
+ * before, as a round of their own; if the share's do not fit alone either, take the share in two
+ * halves. The records of a single group always fit.
  */
 template <class Key>
 static enum kc_status collect(kc_gpu_counter<Key> *c, const reads_share *share,
@@ -189,7 +190,7 @@ out:
         return status;
 }
 
-/* Add the blocks' totals to those of the counter's user. */
+/* Add the blocks' totals to the caller's. */
 template <class Key> static enum kc_status add_cells(kc_gpu_counter<Key> *c, struct kc_error *err)
 {
         struct kc_count_cell cells[KC_COUNT_NCELLS];

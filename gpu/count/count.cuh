@@ -6,9 +6,9 @@
  *            (gpu/order/order.cuh) -> run
  *
  * All occurrences of a k-mer are in one bin, so most counts are final when its table is drained, and
- * the filter is applied there. The rest are partial counts, for the LSM to sum: of bins with more
- * k-mers than a table holds, and of rounds, in which a pass is counted if its records do not fit
- * in memory at once.
+ * the filter is applied there. The rest are partial counts, which the LSM sums: those of bins with
+ * more k-mers than a table holds, and those of a pass whose records do not fit in memory at once,
+ * so that it is counted in rounds.
  */
 #ifndef KC_GPU_COUNT_COUNT_CUH
 #define KC_GPU_COUNT_COUNT_CUH
@@ -36,9 +36,9 @@ struct kc_gpu_counter_setup {
 
 /* What a counter has room for. */
 struct kc_gpu_counter_caps {
-        uint64_t nwords; /* for super-k-mers, see kc_gpu_counter_record_nwords; with room for fewer
-                            than a pass has, it is counted in rounds */
-        uint64_t npairs; /* ordered into one run, at least KC_GPU_MIN_PAIRS */
+        uint64_t nwords; /* for super-k-mers, see kc_gpu_counter_record_nwords; a pass that has more
+                            is counted in rounds */
+        uint64_t npairs; /* that fit in one run, at least KC_GPU_MIN_PAIRS */
         uint64_t nkmers; /* of a pass, about */
 };
 
@@ -72,7 +72,8 @@ enum kc_status kc_gpu_counter_new(struct kc_gpu_counter<Key> **counter, struct k
 template <class Key>
 void kc_gpu_counter_free(struct kc_gpu_counter<Key> *counter); /* NULL is fine */
 
-/* The k-mers whose minimizers have points (gpu/superkmers/minimizer.cuh) first to first + width - 1. */
+/* The k-mers whose minimizers have the points (gpu/superkmers/minimizer.cuh) from first to
+ * first + width - 1. */
 struct kc_gpu_pass {
         uint32_t first, width; /* width 0: all points */
         uint64_t nkmers;       /* about */
@@ -90,7 +91,7 @@ struct kc_gpu_counted {
  * Count a pass over the reads. This makes one run, or several if the pairs do not fit in memory at
  * once, or none.
  *   taker    receives each run in turn
- *   counted  added to
+ *   counted  in/out: what the pass counted is added
  * The counts of the runs, counted->dropped.nkmers and counted->nsaturated add up to the k-mers of
  * the pass. KC_ENOMEM, KC_EDEVICE, KC_EIO, KC_ECANCELED, or what taker->take returns.
  */

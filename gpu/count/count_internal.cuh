@@ -69,7 +69,7 @@ template <class Key>
 enum kc_status kc_counter_end_time(kc_gpu_counter<Key> *c, enum count_stage stage,
                                    struct kc_error *err);
 
-/* The multisplit: sort the readback->nrecords records found by bin, then set tasks, bounds
+/* The multisplit: sort by bin the readback->nrecords records found, then set tasks, bounds
  * (cumulative) and readback->ntasks. */
 template <class Key> enum kc_status kc_counter_split(kc_gpu_counter<Key> *c, struct kc_error *err);
 

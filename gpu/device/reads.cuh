@@ -25,14 +25,14 @@ struct kc_span {
 
 enum { KC_SPAN_NKMERS = 128 };
 
-/* The bases of a span that no later span of its segment has. */
+/* How many bases of a span are in no later span of its segment. */
 KC_HD uint32_t kc_span_own_nbases(uint32_t nkmers, bool ends, int k)
 {
         return nkmers + (ends ? (uint32_t)k - 1 : 0);
 }
 
 /* n bases, 1 to 32, of packed words, from base number `from` on: the first one lowest, zeros after
- * the last. Reads no word that has none of them. */
+ * the last. Does not read words that have none of them. */
 KC_HD uint64_t kc_packed_bases(const uint64_t *words, uint64_t from, uint32_t n)
 {
         const uint64_t *word = words + from / 32;
@@ -48,12 +48,12 @@ struct kc_gpu_reads {
                                         base is read */
         const struct kc_span *spans; /* device */
         size_t nwords, nspans;
-        uint64_t nbases; /* in all spans, shared ones once; at most KC_CHUNK_NBASES */
+        uint64_t nbases; /* in all spans, shared ones counted once; at most KC_CHUNK_NBASES */
         uint64_t nkmers;
 };
 
 /*
- * A chunk: the bases of all spans without gaps, and the spans in groups of 32, the share of a warp,
+ * A chunk: the bases of all spans without gaps, then the spans in groups of 32, one for each warp,
  *
  *      | bases, 32 in a word | first base of group 0, its 32 spans | of group 1, its 32 spans | ...
  *
@@ -96,8 +96,8 @@ struct kc_gpu_chunk {
 
 /*
  * Chunks on the device. Base b of chunk c has the position c << KC_CHUNK_BITS | b. A chunk without
- * spans only gives its words positions; if it is longer than KC_CHUNK_NBASES, the next chunk holds
- * the rest of its words, directly after it in memory.
+ * spans only serves to give its words positions; if it has more than KC_CHUNK_NBASES bases, the
+ * rest are in the next chunk, directly after it in memory.
  */
 struct kc_gpu_chunks {
         const struct kc_gpu_chunk *table; /* [n] device */

@@ -15,7 +15,7 @@ struct kept_chunk {
         uint32_t nspans;
 };
 
-/* A chunk that is copied to the device for a pass. */
+/* Device memory for a chunk that is copied there for a pass. */
 struct kept_slot {
         unsigned char *memory;      /* [largest_nbytes] */
         struct kc_gpu_chunk *chunk; /* device [1] */
@@ -238,7 +238,7 @@ static enum kc_status add_chunk(struct kc_gpu_kept *kept, struct kc_error *err)
         return KC_OK;
 }
 
-/* A table of one chunk, on the device. */
+/* Make a table of one chunk on the device. */
 static enum kc_status show_one(const struct kept_chunk *chunk, unsigned char *memory,
                                struct kc_gpu_chunk *table, cudaStream_t stream,
                                struct kc_error *err)
@@ -370,13 +370,13 @@ enum kc_status kc_gpu_kept_begin(struct kc_gpu_kept *kept, const uint64_t *copie
         for (struct kept_slot &slot : kept->slots)
                 if (kept->nhost > 0)
                         KC_TRY(make_slot(kept, &slot, err));
-        /* Slots are written in the order of gpu->upload, but allocated in that of gpu->stream. */
+        /* Slots are allocated in the order of gpu->stream, but written in that of gpu->upload. */
         KC_TRY(KC_CUDA(cudaStreamSynchronize(kept->gpu->stream)));
 out:
         return status;
 }
 
-/* Start to copy the next chunk, if there is one, to its slot. */
+/* Start copying the next chunk, if there is one, to its slot. */
 static enum kc_status copy_next(struct kc_gpu_kept *kept, struct kc_error *err)
 {
         enum kc_status status;

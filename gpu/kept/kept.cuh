@@ -1,7 +1,8 @@
 /*
- * Reads kept until the input ends: packed in chunks on the device, then in pinned host memory, then
- * in an unlinked file. Reads take 0.26 bytes a base, their k-mers at least five bytes each, so an
- * input is counted in passes over the reads that are kept, each for some of the bins.
+ * Keeps the reads until the input ends, packed in chunks: on the device, then in pinned host
+ * memory, then in an unlinked file. Reads take 0.26 bytes a base, but their k-mers at least five
+ * bytes each. So the input is counted in passes over the reads that are kept, and each pass counts
+ * some of the bins.
  *
  *      put  put  put  end    (next  next  next)  (next  next  next)  ...
  *                             pass 0              pass 1
@@ -25,23 +26,23 @@ struct kc_gpu_kept_setup {
         struct kc_gate *gate; /* checked for cancellation during long work; may be NULL */
 };
 
-/* Where reads are, in bytes. */
+/* How many bytes of reads are kept where. */
 struct kc_gpu_kept_where {
         size_t device_nbytes, host_nbytes, file_nbytes;
 };
 
-/* All device memory that puts need is allocated here. Until kc_gpu_kept_settle it is gpu->spare: an
- * allocation that finds too little memory moves chunks off the device. Only the thread that uses
- * the device calls it. KC_ENOMEM, KC_EDEVICE. */
+/* Allocates all device memory that puts need. Until kc_gpu_kept_settle, gpu->spare gives up chunks:
+ * an allocation that finds too little memory moves them off the device. Only the thread that uses
+ * the device may call this. KC_ENOMEM, KC_EDEVICE. */
 enum kc_status kc_gpu_kept_new(struct kc_gpu_kept **kept, struct kc_gpu *gpu,
                                const struct kc_gpu_kept_setup *setup, struct kc_error *err);
 void kc_gpu_kept_free(struct kc_gpu_kept *kept); /* NULL is fine */
 
-/* Device memory that kc_gpu_kept_new allocates, about. */
+/* About how many bytes of device memory kc_gpu_kept_new allocates. */
 size_t kc_gpu_kept_nbytes(uint64_t max_nbases, size_t max_nspans);
 
-/* Keep the reads, and add them to the loads. They are no longer needed in work enqueued on
- * gpu->stream after this. KC_ENOMEM, KC_EDEVICE, KC_EIO with the folder's name, KC_ECANCELED. */
+/* Keep the reads, and add them to the loads. Work enqueued on gpu->stream after this call may
+ * overwrite them. KC_ENOMEM, KC_EDEVICE, KC_EIO with the folder's name, KC_ECANCELED. */
 enum kc_status kc_gpu_kept_put(struct kc_gpu_kept *kept, const struct kc_gpu_reads *reads,
                                struct kc_error *err);
 
@@ -52,8 +53,8 @@ enum kc_status kc_gpu_kept_loads(struct kc_gpu_kept *kept, struct kc_load *loads
 /* No more reads follow: free the memory for puts. */
 void kc_gpu_kept_end(struct kc_gpu_kept *kept);
 
-/* Move chunks off the device while the host's memory lasts. If not all reads fit on the device, it
- * pays to keep none there: passes are then larger, and fewer. KC_EDEVICE, KC_ENOMEM,
+/* Move chunks off the device as long as host memory lasts. If not all reads fit on the device, it
+ * pays to keep none there, because passes are then larger and fewer. KC_EDEVICE, KC_ENOMEM,
  * KC_ECANCELED. */
 enum kc_status kc_gpu_kept_leave_device(struct kc_gpu_kept *kept, struct kc_error *err);
 
@@ -62,26 +63,26 @@ void kc_gpu_kept_settle(struct kc_gpu_kept *kept);
 
 struct kc_gpu_kept_where kc_gpu_kept_where(const struct kc_gpu_kept *kept);
 
-/* Device memory that a pass takes while it copies chunks to the device: two of the largest; 0 if all
- * are there. */
+/* Bytes of device memory that a pass needs to copy chunks to the device: room for two of the
+ * largest; 0 if all chunks are there already. */
 size_t kc_gpu_kept_pass_nbytes(const struct kc_gpu_kept *kept);
 
-/* Chunks that the device's positions have room for besides those that are kept there. */
+/* How many chunks can have positions besides those that are kept on the device. */
 uint32_t kc_gpu_kept_free_chunks(const struct kc_gpu_kept *kept);
 
 /*
  * Begin a pass. copies: device memory that records will point to, [ncopies_words], at most
  * kc_gpu_kept_free_chunks chunks of it; may be NULL.
  *   all  out: the chunks that are on the device, and the copies, as records refer to them
- *   copies_position  out: of the first base of the copies
+ *   copies_position  out: the position of the first base of the copies
  * KC_ENOMEM, KC_EDEVICE.
  */
 enum kc_status kc_gpu_kept_begin(struct kc_gpu_kept *kept, const uint64_t *copies,
                                  size_t ncopies_words, struct kc_gpu_chunks *all,
                                  uint64_t *copies_position, struct kc_error *err);
 
-/* In a pass: the next chunk that is not kept on the device, copied there; one->n = 0 if there are no
- * more. Valid until the next call, complete in gpu->stream. KC_ENOMEM, KC_EDEVICE, KC_EIO,
+/* In a pass: copy the next chunk that is not kept on the device to it; one->n = 0 if there are no
+ * more. *one is valid until the next call, for work on gpu->stream. KC_ENOMEM, KC_EDEVICE, KC_EIO,
  * KC_ECANCELED. */
 enum kc_status kc_gpu_kept_next(struct kc_gpu_kept *kept, struct kc_gpu_chunks *one,
                                 struct kc_error *err);

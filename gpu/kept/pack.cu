@@ -20,8 +20,8 @@ struct own_nbases {
 
 } // namespace
 
-/* LANES threads per span write its own bases, a word each in turn. Other spans may have bases in the
- * first and the last word; all words are zero before. */
+/* LANES threads per span write the span's own bases, each thread one word in LANES. The first and
+ * the last word may hold bases of other spans, too; all words are zero at the start. */
 static __global__ void pack_spans_kernel(struct kc_gpu_reads reads, int k,
                                          const uint32_t *positions, uint64_t *words,
                                          struct kc_span_group *groups)

@@ -1,6 +1,6 @@
 /*
- * From reads as they are uploaded, whose segments begin at words, to a chunk without gaps
- * (gpu/device/reads.cuh).
+ * Packs reads as they are uploaded, with segments that begin at word boundaries, into a chunk
+ * without gaps (gpu/device/reads.cuh).
  */
 #ifndef KC_GPU_KEPT_PACK_CUH
 #define KC_GPU_KEPT_PACK_CUH

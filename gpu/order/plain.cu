@@ -39,7 +39,7 @@ struct add {
         }
 };
 
-/* As much of an output iterator as CUB uses. It passes index and value to saturate. */
+/* The part of an output iterator that CUB uses. It passes index and value to saturate. */
 struct saturated_counts {
         using iterator_category = std::random_access_iterator_tag;
         using value_type = void;
@@ -109,7 +109,7 @@ static __global__ void gather_kernel(const Key *kmers, int word, const uint32_t 
                 words[i] = kmers[numbers[i]].words[word];
 }
 
-/* Put the pairs in the order of the numbers, which the counts replace. */
+/* Put the pairs in the order of the numbers, and the counts in place of the numbers. */
 template <class Key>
 static __global__ void permute_kernel(const Key *kmers, const uint32_t *counts, size_t n,
                                       Key *to_kmers, uint32_t *numbers)
@@ -122,8 +122,8 @@ static __global__ void permute_kernel(const Key *kmers, const uint32_t *counts, 
         numbers[i] = counts[number];
 }
 
-/* Numbers in the order of the k-mers. The radix sort is stable, so it can sort one word after the
- * other, the lowest one first. */
+/* Put the numbers in the order of the k-mers. The radix sort is stable, so it can sort by one word
+ * after the other, the lowest first. */
 template <int N>
 static cudaError_t sort_numbers(struct plain_sorting<kc_key_wide<N>> *s,
                                 cub::DoubleBuffer<uint64_t> *words,
@@ -144,10 +144,10 @@ static cudaError_t sort_numbers(struct plain_sorting<kc_key_wide<N>> *s,
 }
 
 /*
- * Wide keys: the numbers of the pairs are sorted, and the pairs moved once. This moves less than a
- * radix sort of the pairs would, and uses the same kernels as for keys of 64 bits. The scratch
- * arrays have room for all of it: two arrays of words and one of numbers in that of the k-mers, and
- * numbers in that of the counts.
+ * Wide keys: sort the numbers of the pairs, then move each pair once. This moves less data than a
+ * radix sort of the pairs would, and uses the kernels for keys of 64 bits. The scratch arrays have
+ * room for all of it: that of the k-mers for two arrays of words and one of numbers, that of the
+ * counts for another of numbers.
  */
 template <int N>
 static cudaError_t sort(struct plain_sorting<kc_key_wide<N>> *s, void *temporary, size_t *nbytes,

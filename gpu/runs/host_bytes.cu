@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-/* How much of the bytes lies in chunk i. */
+/* How many of the bytes are in chunk i. */
 static size_t piece_nbytes(const struct kc_host_store *store, const struct kc_host_bytes *bytes,
                            size_t i)
 {
@@ -12,7 +12,7 @@ static size_t piece_nbytes(const struct kc_host_store *store, const struct kc_ho
         return left < store->chunk_npairs ? left : store->chunk_npairs;
 }
 
-/* Through a stage, as much at a time as it holds. */
+/* Write through a stage, as much at a time as it holds. */
 static enum kc_status write_to_file(struct kc_host_store *store, const struct kc_host_chunk *chunk,
                                     const uint8_t *from, size_t n, struct kc_error *err)
 {

@@ -1,6 +1,6 @@
 /*
- * Device memory moved to a host store as it is: pinned memory, or the store's file. The store is
- * opened with pairs of one byte.
+ * Moves device memory to a host store as it is: to pinned memory, or to the store's file. The store
+ * must be opened with pairs of one byte.
  */
 #ifndef KC_GPU_RUNS_HOST_BYTES_CUH
 #define KC_GPU_RUNS_HOST_BYTES_CUH
@@ -19,8 +19,8 @@ struct kc_host_bytes {
 enum kc_status kc_host_bytes_write(struct kc_host_store *store, struct kc_host_bytes *bytes,
                                    const void *from, size_t n, struct kc_error *err);
 
-/* Copy all bytes to the device. Returns with the work enqueued on gpu->upload; the bytes must not be
- * freed until it is done. KC_EIO, KC_ENOMEM, KC_EDEVICE. */
+/* Copy all bytes to the device. Returns once the copies are enqueued on gpu->upload; do not free
+ * the bytes until they are done. KC_EIO, KC_ENOMEM, KC_EDEVICE. */
 enum kc_status kc_host_bytes_read(struct kc_host_store *store, const struct kc_host_bytes *bytes,
                                   void *to, struct kc_error *err);
 

@@ -11,11 +11,11 @@
 
 #include "gpu/device/key.cuh"
 
-/* Every k-mer of a long input belongs to some minimizer, and the commonest 13-mers would then have
- * more k-mers than a table holds: at 80 G k-mers, tens of thousands each. */
+/* A long input has longer minimizers: the commonest 13-mers would have more k-mers than a table
+ * holds (at 80 G k-mers, tens of thousands each). */
 enum { KC_GPU_USUAL_MINIMIZER = 13, KC_GPU_MAX_MINIMIZER = 15 };
 
-/* nbases: of the input, about; 0: unknown. */
+/* nbases: approximate size of the input; 0: unknown. */
 static KC_HD int kc_gpu_minimizer_length(int k, uint64_t nbases)
 {
         const int most =
@@ -54,7 +54,7 @@ static KC_HD uint32_t kc_minimizer_point(uint32_t hash)
         return hash ^ hash >> 16;
 }
 
-/* The points from `first` on, `width` of them (0: all 2^32), in bins of equal width. */
+/* `width` points (0: all 2^32) from `first` on, divided into bins of equal width. */
 struct kc_bins {
         uint32_t first, width;
         uint32_t scale; /* bins per 2^32 points */
@@ -65,7 +65,7 @@ static KC_HD bool kc_bins_have(const struct kc_bins *bins, uint32_t point)
         return bins->width == 0 || point - bins->first < bins->width;
 }
 
-/* For a point that the bins have. */
+/* The number of the bin that has the point; one of them must. */
 static KC_HD uint32_t kc_bins_number(const struct kc_bins *bins, uint32_t point)
 {
         return (uint32_t)((uint64_t)(point - bins->first) * bins->scale >> 32);

@@ -7,7 +7,8 @@
 #include "gpu/superkmers/superkmer.cuh"
 
 /* The bases of a record, first one lowest, zero bits after the last one; the highest byte is the
- * number of k-mers. Canonical unless stranded: the smaller of it and its reverse complement. */
+ * number of k-mers. Canonical unless stranded: the smaller of the stretch and its reverse
+ * complement. */
 template <class Key> struct kc_stretch {
         enum {
                 NWORDS = 2 * sizeof(Key) / 8, /* of 64 bits */

@@ -41,7 +41,7 @@ template <class Key> kc_superkmer_setup kc_superkmer_setup_for(int k, int m)
 }
 
 /* A window of w random m-mers changes its minimum about every (w + 1) / 2 positions; the ends of
- * spans add some. */
+ * spans add some records. */
 uint64_t kc_superkmer_expected(const kc_superkmer_setup *setup, uint64_t nkmers)
 {
         const uint64_t window = (uint64_t)setup->window;
@@ -124,7 +124,7 @@ struct found_record {
 
 } // namespace
 
-/* The lane that has entry e of the warp's entries. */
+/* The lane that owns entry e of the warp. */
 __device__ static uint32_t owner_of(const warp_board *board, uint32_t e)
 {
         uint32_t owner = 0;
@@ -141,7 +141,7 @@ static_assert(WARPS * (WARP * lane_nbytes(MAX_WINDOW) + sizeof(warp_board)) <=
                               KC_GPU_BLOCK_SHARED_NBYTES,
               "shared memory");
 
-/* list: any of the warp's; total: entries of all. */
+/* list: of any lane; total: number of entries of all lanes. */
 __device__ static found_record record_of(const warp_board *board, const lane_list &list, uint32_t e,
                                          uint32_t total)
 {
@@ -408,8 +408,9 @@ __device__ static group_span span_of(const struct kc_gpu_chunks &chunks, uint32_
 
 /*
  * One lane per span; all lanes of a warp go through their spans in lockstep. The minimum over the
- * window that ends at an m-mer is that of its block of `window` m-mers up to it, and of a suffix of
- * the block before (van Herk 1992, Gil and Werman 1993). So every position takes the same work.
+ * window that ends at an m-mer is the smaller of two: the minimum of its block of `window` m-mers
+ * up to it, and that of a suffix of the previous block (van Herk 1992, Gil and Werman 1993). So
+ * every position takes the same work.
  */
 template <enum find_mode MODE>
 static __global__ void __launch_bounds__(WARP *WARPS)
@@ -448,7 +449,7 @@ static __global__ void __launch_bounds__(WARP *WARPS)
         empty_lists<MODE>(setup, out, span.words, board, &list, nkmers);
 }
 
-/* Launch with a warp for every group of the stride. */
+/* Launch one warp for every out->stride-th group. */
 template <enum find_mode MODE>
 static enum kc_status launch(struct kc_gpu *gpu, const kc_superkmer_setup *setup,
                              const struct kc_gpu_chunks *chunks, uint32_t first, uint32_t ngroups,

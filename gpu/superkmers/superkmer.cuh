@@ -59,7 +59,7 @@ struct kc_superkmer_setup {
         int k, m, window;    /* window: number of m-mers in a k-mer, k - m + 1 */
         int length_bits;     /* of a record */
         uint32_t max_nkmers; /* in a record */
-        int copy_nwords;     /* words of a record's bases where these are copied */
+        int copy_nwords;     /* words for a record's bases, if they are copied */
 };
 
 /* For records whose bases fit a kc_stretch<Key>; m: from kc_gpu_minimizer_length. */
@@ -75,7 +75,7 @@ struct kc_records_out {
         uint64_t *n; /* device: increased by the number of records found. If it is then above cap,
                         the excess was left out */
         uint64_t *copies; /* [cap * copy_nwords] device: record i points to a copy of its bases,
-                             from copies[i * copy_nwords] on. NULL: it points into the chunks */
+                             from copies[i * copy_nwords] on. NULL: records point into chunks */
         uint64_t copies_position; /* of the first base of copies[0] */
 };
 
@@ -88,7 +88,7 @@ enum kc_status kc_superkmer_find(struct kc_gpu *gpu, const kc_superkmer_setup *s
                                  uint32_t first, uint32_t ngroups, const struct kc_records_out *out,
                                  struct kc_error *err);
 
-/* What points [i << KC_LOAD_SHIFT, (i + 1) << KC_LOAD_SHIFT) have, for i below KC_NLOADS. */
+/* Load i is what the points [i << KC_LOAD_SHIFT, (i + 1) << KC_LOAD_SHIFT) have. */
 enum { KC_NLOADS = 4096, KC_LOAD_SHIFT = 20 };
 
 struct kc_load {
@@ -96,8 +96,8 @@ struct kc_load {
 };
 
 /*
- * Add up the loads of the chunks' super-k-mers, on gpu->stream; does not wait. Of many groups only
- * a sample is taken, and counted accordingly. KC_EDEVICE.
+ * Add up the loads of the chunks' super-k-mers, on gpu->stream; does not wait. If there are many
+ * groups, only a sample of them is examined, and its loads are scaled up. KC_EDEVICE.
  *   loads  in/out [KC_NLOADS] device
  */
 enum kc_status kc_superkmer_sample(struct kc_gpu *gpu, const kc_superkmer_setup *setup,

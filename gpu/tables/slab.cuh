@@ -121,7 +121,7 @@ KC_HD kc_key128 kc_slab_unmix(kc_key128 mixed)
         return (kc_key128)high << 64 | low;
 }
 
-/* The words above the lowest one, as mixed into it; kc_key_hash does the same. */
+/* All words but the lowest one, combined to be mixed into it; kc_key_hash does the same. */
 template <int N> KC_HD uint64_t kc_slab_above(const kc_key_wide<N> &key)
 {
         uint64_t above = 0;

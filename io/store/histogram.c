@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a call adds to; kept for later calls from any thread. */
+/* The tally of one call at a time; kept for later calls from any thread. */
 struct kc_histogram_share {
         struct kc_histogram_share *next_idle, *next_made;
         struct kc_tally tally;
 };
 
 struct kc_histogram {
-        pthread_mutex_t lock; /* of all below */
+        pthread_mutex_t lock; /* guards all below */
         bool canceled;
         struct kc_histogram_share *idle, *made;
 };
@@ -121,7 +121,7 @@ struct kc_run_sink kc_histogram_sink(struct kc_histogram *histogram)
 
 /* ---- the rows ---- */
 
-/* Add up what all calls have counted, but for counts of 0, which stand for no k-mer. */
+/* Add up what all calls have counted, except counts of 0, which stand for no k-mer. */
 static enum kc_status collect(struct kc_histogram *h, struct kc_tally *total, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
