@@ -96,7 +96,9 @@ int ftruncate64(int fd, off64_t nbytes)
 
 int fallocate64(int fd, int mode, off64_t offset, off64_t nbytes)
 {
-        if (fault_fails("fallocate", CHANGES | WANTS_SPACE | WAITS, fd, NULL))
+        const bool frees = (mode & FALLOC_FL_PUNCH_HOLE) != 0;
+        if (frees ? fault_fails("punch", CHANGES | WAITS, fd, NULL)
+                  : fault_fails("fallocate", CHANGES | WANTS_SPACE | WAITS, fd, NULL))
                 return -1;
         if (journal_is_on()) {
                 errno = EOPNOTSUPP;
