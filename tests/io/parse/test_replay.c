@@ -6,17 +6,21 @@
 enum { NKS = 5 };
 static const int ks[NKS] = { 21, 5, 255, 64, 32 };
 
-static enum kc_status open_for_all(struct kc_reader **reader, const char *path,
-                                   const struct setting *setting, struct kc_job *job,
-                                   struct kc_error *err)
+/* Write a text to a file and open it for all k. Returns the file's path. */
+static const char *open_text(struct kc_reader **reader, const char *text, size_t n,
+                             const struct setting *setting, struct kc_job *job)
 {
+        struct kc_error err = { 0 };
+        const char *path = scratch_path("replay");
         struct kc_reader_options options = { .k = 5,
                                              .max_k = 255,
                                              .min_quality = setting->min_quality,
                                              .nworkers = setting->nworkers,
                                              .chunk_nbytes = setting->chunk_nbytes,
                                              .job = job };
-        return kc_reader_open(reader, &path, 1, &options, err);
+        write_file(path, text, n);
+        assert_int_equal(kc_reader_open(reader, &path, 1, &options, &err), KC_OK);
+        return path;
 }
 
 /* All batches for k. */
@@ -41,9 +45,7 @@ static void check(const struct reads *reads, const struct buffer *text, bool qua
         struct kc_job job = { 0 };
         struct kc_reader *reader;
         struct kc_replay *replay;
-        const char *path = scratch_path("replay");
-        write_file(path, text->data, text->n);
-        assert_int_equal(open_for_all(&reader, path, &setting, &job, &err), KC_OK);
+        const char *path = open_text(&reader, text->data, text->n, &setting, &job);
         const struct kc_batch_source source = kc_reader_source(reader);
         const struct kc_replay_setup setup = { &source, "/tmp", setting.nworkers, &job };
         assert_int_equal(kc_replay_new(&replay, &setup, &err), KC_OK);
@@ -104,10 +106,8 @@ static void test_failures(void **state)
         struct kc_replay *replay;
         struct digest digest;
         const struct setting setting = { .nworkers = 2 };
-        const char *path = scratch_path("replay");
         const char text[] = "@r\nACGTACGT\n+\nIIIIIIII\n@s\nACGTACGT\n+\nIII\n";
-        write_file(path, text, sizeof text - 1);
-        assert_int_equal(open_for_all(&reader, path, &setting, &job, &err), KC_OK);
+        const char *path = open_text(&reader, text, sizeof text - 1, &setting, &job);
         const struct kc_batch_source source = kc_reader_source(reader);
         struct kc_replay_setup setup = { &source, "/nowhere/at/all", 2, &job };
         assert_int_equal(kc_replay_new(&replay, &setup, &err), KC_EIO);
@@ -131,10 +131,8 @@ static void test_canceled(void **state)
         struct kc_replay *replay;
         struct digest digest;
         const struct setting setting = { .nworkers = 1 };
-        const char *path = scratch_path("replay");
         const char text[] = ">r\nACGTACGT\n";
-        write_file(path, text, sizeof text - 1);
-        assert_int_equal(open_for_all(&reader, path, &setting, &job, &err), KC_OK);
+        const char *path = open_text(&reader, text, sizeof text - 1, &setting, &job);
         const struct kc_batch_source source = kc_reader_source(reader);
         const struct kc_replay_setup setup = { &source, "/tmp", 1, &job };
         assert_int_equal(kc_replay_new(&replay, &setup, &err), KC_OK);
