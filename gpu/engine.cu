@@ -240,7 +240,7 @@ static enum kc_status prepare_passes(struct gpu_engine<Key> *e, struct kc_gpu_pa
         *npasses = kc_gpu_plan_passes(loads, &most, passes);
         e->where = kc_gpu_kept_where(e->kept);
         kc_gpu_kept_settle(e->kept);
-        lsm.host_nbytes = e->plan.host_nbytes - e->where.host_nbytes;
+        lsm.host_nbytes = e->plan.host_nbytes - kc_gpu_kept_pinned_nbytes(e->kept);
         lsm.tmp_dir = e->params->tmp_dir;
         lsm.nthreads = e->params->nthreads;
         lsm.gate = &e->crew.gate;

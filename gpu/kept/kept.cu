@@ -309,6 +309,11 @@ struct kc_gpu_kept_where kc_gpu_kept_where(const struct kc_gpu_kept *kept)
         return { kept->device_nbytes, kept->host_nbytes - file, file };
 }
 
+size_t kc_gpu_kept_pinned_nbytes(const struct kc_gpu_kept *kept)
+{
+        return kept->store.pinned_nbytes;
+}
+
 /* ---- passes ---- */
 
 size_t kc_gpu_kept_pass_nbytes(const struct kc_gpu_kept *kept)

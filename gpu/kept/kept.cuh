@@ -63,6 +63,9 @@ void kc_gpu_kept_settle(struct kc_gpu_kept *kept);
 
 struct kc_gpu_kept_where kc_gpu_kept_where(const struct kc_gpu_kept *kept);
 
+/* Pinned host memory, of which reads may not fill all. */
+size_t kc_gpu_kept_pinned_nbytes(const struct kc_gpu_kept *kept);
+
 /* Bytes of device memory that a pass needs to copy chunks to the device: room for two of the
  * largest; 0 if all chunks are there already. */
 size_t kc_gpu_kept_pass_nbytes(const struct kc_gpu_kept *kept);
