@@ -25,7 +25,7 @@ enum { OPTIONS_MAX = 64 }; /* in a command */
 
 enum { OPTION_NUMBERS_MAX = 16 };
 
-/* In the order of the command line, no two alike. */
+/* Distinct numbers, in the order of the command line. */
 struct option_numbers {
         size_t n;
         uint64_t values[OPTION_NUMBERS_MAX];

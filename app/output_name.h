@@ -15,7 +15,7 @@
  */
 char *output_name(const char *input);
 
-/* The name for one of several k: ".k21" comes before a final ".kc", which is added if it is not there.
+/* The name for one of several k: ".k21" comes before a final ".kc", which is added if it is missing.
  * The caller frees it; NULL when out of memory. */
 char *output_name_for(const char *path, int k);
 

@@ -374,8 +374,8 @@ static enum kc_status give_name(struct kc_new_file *file, bool keeps_old, struct
         return status;
 }
 
-/* The file loses its name; what it replaced has its own again, or at least one. If that could not
- * be kept, the new file stays. */
+/* Take the file's name away, and give the file that it replaced its name back. If the replaced file
+ * could not be kept, the new one stays. */
 static void take_name_back(struct kc_new_file *file)
 {
         if (!kc_file_has_name(file->fd, file->path))

@@ -146,7 +146,7 @@ class Bench:
         return sum(path.stat().st_size for path in self.work.glob(pattern))
 
     def check(self, setting, record):
-        """All runs read all reads, and keep the same number of k-mers."""
+        """Check that all runs read the same input and keep the same number of k-mers."""
         summary = record.get("summary", {})
         if summary and summary["bases"] != setting.bases:
             sys.exit(f"{record['command']}: {summary['bases']} bases instead of {setting.bases}")

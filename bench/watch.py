@@ -40,7 +40,7 @@ def unlinked_files(pid, folder):
 
 
 class Watch(threading.Thread):
-    """Looks at the machine and at a folder until it is told to stop, and keeps the extremes."""
+    """Samples the machine's free memory and the space that a folder takes; keeps the extremes."""
 
     def __init__(self, pids, folder, before):
         super().__init__(daemon=True)

@@ -20,7 +20,7 @@ struct kc_gpu_crew_task {
         /* The driver's: allocate memory on the open device, then do the work. */
         enum kc_status (*take_memory)(void *ctx, struct kc_error *err);
         enum kc_status (*drive)(void *ctx, struct kc_error *err);
-        /* The workers': all that one reader, of nreaders, has to read. */
+        /* The workers': read everything that is this reader's share, of nreaders. */
         enum kc_status (*read)(void *ctx, int reader, struct kc_error *err);
 };
 

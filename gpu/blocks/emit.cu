@@ -213,7 +213,7 @@ void kc_gpu_emitter_drop(struct kc_gpu_emitter<Key> *e, const struct kc_run_drop
 
 /* ---- workers ---- */
 
-/* What goes with a part besides what is dropped from its own pairs. */
+/* Part 0 also reports what was dropped before the pairs came here. */
 template <class Key>
 static void add_dropped(const struct kc_gpu_emitter<Key> *e, uint64_t part,
                         struct kc_run_dropped *dropped)

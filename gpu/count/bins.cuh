@@ -15,7 +15,7 @@ struct kc_task {
         uint16_t whole; /* 1: it has all records of its k-mers */
 };
 
-/* Totals of all blocks, in many cells so that atomic additions seldom meet. */
+/* Totals of all blocks, spread over many cells to reduce contention between atomic additions. */
 enum { KC_COUNT_NCELLS = 1024, KC_COUNT_NTALLIES = 64 };
 
 struct kc_count_cell {

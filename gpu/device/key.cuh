@@ -70,9 +70,9 @@ template <int N> KC_HD void kc_words_mask(uint64_t (&words)[N], uint32_t nbits)
 
 /* ---- the types of keys ---- */
 
-/* An unsigned integer of N words, for widths that the compiler does not have. It has the operators
- * that keys need. The constructor without arguments does nothing, so it is a trivial type, as
- * shared memory and memcpy require. */
+/* An unsigned integer of N words, for widths without a built-in type, with only the operators that
+ * keys use. Its default constructor does nothing, which makes it a trivial type: shared memory and
+ * memcpy require that. */
 template <int N> struct alignas(N % 2 == 0 ? 16 : 8) kc_key_wide {
         uint64_t words[N];
 
@@ -209,7 +209,7 @@ using kc_key192 = kc_key_wide<3>;
 using kc_key256 = kc_key_wide<4>;
 
 /* The only list of key widths, ascending: KC_GPU_KEYS(MACRO) instantiates templates. The maps of the
- * papers (gpu/maps) are for keys that are integers of the compiler. */
+ * papers (gpu/maps) support only built-in integers as keys. */
 #define KC_GPU_INTEGER_KEYS(instantiate) instantiate(kc_key64) instantiate(kc_key128)
 #define KC_GPU_KEYS(instantiate) \
         KC_GPU_INTEGER_KEYS(instantiate) instantiate(kc_key192) instantiate(kc_key256)
