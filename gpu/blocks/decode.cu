@@ -202,10 +202,10 @@ static __device__ Key assemble(const uint64_t *words, const struct kc_block_plan
 }
 
 /* Write all pairs of a block, and check that they ascend, and stay below `next`. */
-template <class Key>
+template <class Key, class Value>
 static __device__ bool put_pairs(const struct kc_decode_range<Key> *range, size_t b,
                                  const struct kc_block_plan *plan, const struct scratch *scratch,
-                                 const struct kc_gpu_run<Key, uint64_t> *to, struct found *found)
+                                 const struct kc_gpu_run<Key, Value> *to, struct found *found)
 {
         const struct kc_decode_block<Key> *block = &range->blocks[b];
         const struct kc_decode_run *run = &range->runs[block->run];
@@ -228,7 +228,7 @@ static __device__ bool put_pairs(const struct kc_decode_range<Key> *range, size_
                         sound &= i + 1 < plan->n || !has_next || kmer < block[1].first;
                         sound &= scratch->counts[i] > 0;
                         to->kmers[b * KC_BLOCK_NKMERS + i] = kmer;
-                        to->counts[b * KC_BLOCK_NKMERS + i] = count | run->mark;
+                        to->counts[b * KC_BLOCK_NKMERS + i] = (Value)(count | run->mark);
                 }
                 const bool is_below_from = kmer < range->from;
                 const bool is_below_end = !range->has_end || kmer < range->end;
@@ -253,10 +253,10 @@ static __device__ void report_run(struct kc_decode_run *run, const struct found 
         atomicAdd(&run->sum, (unsigned long long)sum);
 }
 
-template <class Key>
+template <class Key, class Value>
 static __device__ bool decode_block(const struct kc_decode_range<Key> *range, size_t b,
                                     struct scratch *scratch,
-                                    const struct kc_gpu_run<Key, uint64_t> *to)
+                                    const struct kc_gpu_run<Key, Value> *to)
 {
         const struct kc_decode_block<Key> *block = &range->blocks[b];
         const uint64_t *words = range->words + block->at;
@@ -274,9 +274,9 @@ static __device__ bool decode_block(const struct kc_decode_range<Key> *range, si
         return sound;
 }
 
-template <class Key>
+template <class Key, class Value>
 static __global__ void __launch_bounds__(THREADS)
-        decode_blocks_kernel(struct kc_decode_range<Key> range, struct kc_gpu_run<Key, uint64_t> to,
+        decode_blocks_kernel(struct kc_decode_range<Key> range, struct kc_gpu_run<Key, Value> to,
                              unsigned long long *refused)
 {
         __shared__ struct scratch scratch[WARPS];
@@ -288,9 +288,9 @@ static __global__ void __launch_bounds__(THREADS)
                         atomicMax(refused, (unsigned long long)(range.nblocks - b));
 }
 
-template <class Key>
+template <class Key, class Value>
 enum kc_status kc_gpu_decode(struct kc_gpu *gpu, const struct kc_decode_range<Key> *range,
-                             const struct kc_gpu_run<Key, uint64_t> *pairs,
+                             const struct kc_gpu_run<Key, Value> *pairs,
                              unsigned long long *refused, struct kc_error *err)
 {
         enum kc_status status;
@@ -306,9 +306,9 @@ out:
         return status;
 }
 
-#define INSTANTIATE(Key) \
-        template enum kc_status kc_gpu_decode(struct kc_gpu *, \
-                                              const struct kc_decode_range<Key> *, \
-                                              const struct kc_gpu_run<Key, uint64_t> *, \
-                                              unsigned long long *, struct kc_error *);
+#define INSTANTIATE_FOR(Key, Value) \
+        template enum kc_status kc_gpu_decode( \
+                struct kc_gpu *, const struct kc_decode_range<Key> *, \
+                const struct kc_gpu_run<Key, Value> *, unsigned long long *, struct kc_error *);
+#define INSTANTIATE(Key) INSTANTIATE_FOR(Key, uint32_t) INSTANTIATE_FOR(Key, uint64_t)
 KC_GPU_KEYS(INSTANTIATE)

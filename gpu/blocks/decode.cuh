@@ -1,5 +1,6 @@
 /*
- * Decodes blocks of .kc files (kmer/block_codec.h) into pairs for joins, on the device.
+ * Decodes blocks (kmer/block_codec.h) into pairs, on the device: those of .kc files into pairs for
+ * joins, those of runs that were kept on the host into pairs of a run.
  */
 #ifndef KC_GPU_BLOCKS_DECODE_CUH
 #define KC_GPU_BLOCKS_DECODE_CUH
@@ -15,7 +16,8 @@ template <class Key> struct kc_decode_block {
         uint32_t run;
 };
 
-/* A run: how its counts become values of joins (kmer/join.h), and what decoding finds in it. */
+/* A run: how its counts become values of joins (kmer/join.h), and what decoding finds in it. For
+ * counts as they are: no mark, and a mask of all bits. */
 struct kc_decode_run {
         uint64_t mark;       /* set in all values */
         uint32_t count_mask; /* 0: counts are ignored */
@@ -43,9 +45,9 @@ template <class Key> struct kc_decode_range {
  *            whatever the words are
  * Returns with the work queued on gpu->stream. KC_EDEVICE.
  */
-template <class Key>
+template <class Key, class Value>
 enum kc_status kc_gpu_decode(struct kc_gpu *gpu, const struct kc_decode_range<Key> *range,
-                             const struct kc_gpu_run<Key, uint64_t> *pairs,
+                             const struct kc_gpu_run<Key, Value> *pairs,
                              unsigned long long *refused, struct kc_error *err);
 
 #endif

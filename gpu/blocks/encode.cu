@@ -190,6 +190,30 @@ out:
         return status;
 }
 
+/* ---- all blocks ---- */
+
+template <class Key>
+static const struct encode_stage *current_stage(const struct kc_gpu_encoder<Key> *e)
+{
+        return &e->stages[e->nputs % ENCODE_NSTAGES];
+}
+
+template <class Key>
+struct kc_gpu_encoded kc_gpu_encoder_blocks(const struct kc_gpu_encoder<Key> *e)
+{
+        struct kc_gpu_encoded blocks = { current_stage(e)->words, e->nblocks, e->nblocks,
+                                         e->host.block_nwords };
+        for (size_t i = 0; i < e->nblocks; i++)
+                blocks.nwords += e->host.block_nwords[i];
+        return blocks;
+}
+
+template <class Key>
+enum kc_status kc_gpu_encoder_copied(struct kc_gpu_encoder<Key> *e, struct kc_error *err)
+{
+        return KC_CUDA(cudaEventRecord(current_stage(e)->downloaded, e->gpu->download));
+}
+
 /* ---- a part ---- */
 
 /* What describes the range as a whole; reported with its first part. */
@@ -249,7 +273,7 @@ enum kc_status kc_gpu_encoder_download(struct kc_gpu_encoder<Key> *e, int slot,
 {
         enum kc_status status = KC_OK;
         struct encode_slot<Key> *s = &e->slots[slot];
-        struct encode_stage *stage = &e->stages[e->nputs % ENCODE_NSTAGES];
+        const struct encode_stage *stage = current_stage(e);
         describe(e, s);
         if (e->next_block == 0)
                 KC_TRY(report_totals(e, s, err));
@@ -264,7 +288,7 @@ enum kc_status kc_gpu_encoder_download(struct kc_gpu_encoder<Key> *e, int slot,
         e->next_block += s->blocks.nblocks;
         e->next_word += s->blocks.nwords;
         if (e->next_block == e->nblocks)
-                KC_TRY(KC_CUDA(cudaEventRecord(stage->downloaded, e->gpu->download)));
+                KC_TRY(kc_gpu_encoder_copied(e, err));
 out:
         return status;
 }
@@ -284,6 +308,10 @@ enum kc_status kc_gpu_encoder_wait(struct kc_gpu_encoder<Key> *e, int slot,
         template enum kc_status kc_gpu_encoder_put<Key>(struct kc_gpu_encoder<Key> *, \
                                                         const struct kc_gpu_run<Key> *, bool, \
                                                         size_t *, struct kc_error *); \
+        template struct kc_gpu_encoded kc_gpu_encoder_blocks<Key>( \
+                const struct kc_gpu_encoder<Key> *); \
+        template enum kc_status kc_gpu_encoder_copied<Key>(struct kc_gpu_encoder<Key> *, \
+                                                           struct kc_error *); \
         template enum kc_status kc_gpu_encoder_download<Key>(struct kc_gpu_encoder<Key> *, int, \
                                                              struct kc_error *); \
         template enum kc_status kc_gpu_encoder_wait<Key>( \

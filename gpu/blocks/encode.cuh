@@ -16,7 +16,7 @@ struct kc_gpu_encoder_caps {
         size_t max_pairs;  /* maximum pairs in one put */
         size_t part_pairs; /* maximum pairs in a part, plus the carry of the previous put; at least
                               a block */
-        int nslots;        /* parts that can be downloaded at once */
+        int nslots;        /* parts that can be downloaded at once; 0 if none ever are */
 };
 
 /* The encoder applies the filter to all pairs. KC_ENOMEM, KC_EDEVICE. */
@@ -51,6 +51,23 @@ enum kc_status kc_gpu_encoder_put(struct kc_gpu_encoder<Key> *encoder,
 template <class Key>
 enum kc_status kc_gpu_encoder_download(struct kc_gpu_encoder<Key> *encoder, int slot,
                                        struct kc_error *err);
+
+/* The blocks of a put as they are on the device. */
+struct kc_gpu_encoded {
+        const uint64_t *words; /* [nwords] device: block after block, each with a checksum that is
+                                  not set */
+        size_t nwords, nblocks;
+        const uint32_t *block_nwords; /* [nblocks] host: without the checksums */
+};
+
+/* Instead of downloading its parts: the blocks of the last put, valid until the next. */
+template <class Key>
+struct kc_gpu_encoded kc_gpu_encoder_blocks(const struct kc_gpu_encoder<Key> *encoder);
+
+/* Call it after enqueueing copies of these words on gpu->download: a later put waits for them.
+ * KC_EDEVICE. */
+template <class Key>
+enum kc_status kc_gpu_encoder_copied(struct kc_gpu_encoder<Key> *encoder, struct kc_error *err);
 
 /*
  * Wait for the slot's download. *blocks points into the slot's memory, valid until the next

@@ -90,8 +90,7 @@ enum kc_status kc_gpu_kept_new(struct kc_gpu_kept **out, struct kc_gpu *gpu,
         if (kept == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         struct kc_host_store_setup store = {};
-        store.chunk_npairs = piece_nbytes(setup);
-        store.pair_nbytes = 1;
+        store.chunk_nbytes = piece_nbytes(setup);
         store.max_pinned_nbytes = setup->host_nbytes;
         store.tmp_dir = setup->tmp_dir;
         store.nthreads = setup->nthreads;
@@ -184,7 +183,10 @@ static enum kc_status keep_on_host(struct kc_gpu_kept *kept, struct kept_chunk *
                                    const unsigned char *from, struct kc_error *err)
 {
         enum kc_status status;
-        KC_TRY(kc_host_bytes_write(&kept->store, &chunk->host, from, chunk->nbytes, err));
+        KC_TRY(KC_CUDA(cudaStreamSynchronize(kept->gpu->stream)));
+        KC_TRY(kc_host_bytes_append(&kept->store, &chunk->host, from, chunk->nbytes, chunk->nbytes,
+                                    err));
+        KC_TRY(KC_CUDA(cudaStreamSynchronize(kept->gpu->download)));
         kept->host_nbytes += chunk->nbytes;
         kept->nhost++;
         if (chunk->nbytes > kept->largest_nbytes)
@@ -395,7 +397,7 @@ static enum kc_status copy_next(struct kc_gpu_kept *kept, struct kc_error *err)
         slot->ngroups = ngroups_of(chunk);
         KC_TRY(kc_host_store_check(&kept->store, err));
         KC_TRY(KC_CUDA(cudaStreamWaitEvent(upload, slot->used, 0)));
-        KC_TRY(kc_host_bytes_read(&kept->store, &chunk->host, slot->memory, err));
+        KC_TRY(kc_host_bytes_read(&kept->store, &chunk->host, 0, chunk->nbytes, slot->memory, err));
         KC_TRY(show_one(chunk, slot->memory, slot->chunk, upload, err));
         KC_TRY(KC_CUDA(cudaEventRecord(slot->copied, upload)));
         kept->ncopied++;

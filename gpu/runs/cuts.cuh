@@ -6,8 +6,10 @@
 #define KC_GPU_RUNS_CUTS_CUH
 
 #include "gpu/device/key.cuh"
+#include "kmer/block_codec.h"
 
-enum { KC_FENCE_NPAIRS = 512 };
+/* So that a fence is also the first k-mer of a block of a run on the host. */
+enum { KC_FENCE_NPAIRS = KC_BLOCK_NKMERS };
 
 /* What the cutting knows of a run of n pairs. */
 template <class Key> struct kc_fences {

@@ -5,7 +5,6 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <fcntl.h>
 #include <unistd.h>
 
 enum kc_status kc_host_store_open(struct kc_host_store *store, struct kc_gpu *gpu,
@@ -14,10 +13,7 @@ enum kc_status kc_host_store_open(struct kc_host_store *store, struct kc_gpu *gp
         *store = {};
         store->gpu = gpu;
         store->gate = setup->gate;
-        store->chunk_npairs = setup->chunk_npairs;
-        store->pair_nbytes = setup->pair_nbytes;
-        store->chunk_nbytes =
-                kc_round_up(setup->chunk_npairs * setup->pair_nbytes, HOST_PAGE_NBYTES);
+        store->chunk_nbytes = kc_round_up(setup->chunk_nbytes, HOST_PAGE_NBYTES);
         store->nthreads = setup->nthreads > 1 ? setup->nthreads : 1;
         store->max_pinned_nbytes = setup->max_pinned_nbytes;
         store->fd = -1;
@@ -87,8 +83,7 @@ enum kc_status kc_host_take_chunk(struct kc_host_store *store, struct kc_host_ch
 /* If there is no memory to remember the place, it is lost, and the file grows instead. */
 static void give_place(struct kc_host_store *store, uint64_t offset)
 {
-        (void)fallocate(store->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset,
-                        (off_t)store->chunk_nbytes);
+        kc_temp_file_punch(store->fd, offset, store->chunk_nbytes);
         if (store->nfree == store->free_cap) {
                 size_t cap = store->free_cap ? 2 * store->free_cap : 64;
                 void *offsets = realloc(store->free_offsets, cap * sizeof *store->free_offsets);

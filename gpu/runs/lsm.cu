@@ -8,6 +8,7 @@
 template <class Key> struct kc_gpu_lsm {
         struct kc_gpu *gpu;
         struct kc_host_store store;
+        struct kc_run_coder<Key> coder;
         struct kc_lsm_run<Key> **runs; /* [nruns] oldest first */
         size_t nruns, cap;
         uint64_t *nsaturated;          /* device */
@@ -17,16 +18,15 @@ template <class Key> struct kc_gpu_lsm {
 template <class Key>
 static enum kc_status give_longest(void *lsm, bool *gave, struct kc_error *err);
 
-/* Chunks of 1 to 2 MiB are copied at nearly the full rate, and are small enough that many fit. */
-template <class Key> static size_t chunk_npairs(const struct kc_gpu_lsm_setup *setup)
+/* Chunks of 2 MiB are copied at nearly the full rate; smaller ones are for little memory, so that
+ * many fit. */
+static size_t chunk_nbytes(const struct kc_gpu_lsm_setup *setup)
 {
-        enum { MIN_NPAIRS = 1 << 12, MAX_NPAIRS = 1 << 20, MIN_NCHUNKS = 16 };
-        if (setup->chunk_npairs)
-                return setup->chunk_npairs;
-        size_t n = MAX_NPAIRS;
-        if (setup->host_nbytes == 0)
-                return n;
-        while (n > MIN_NPAIRS && kc_gpu_run_nbytes<Key>(n) * MIN_NCHUNKS > setup->host_nbytes)
+        enum { MIN_NBYTES = 64 << 10, MAX_NBYTES = 2 << 20, MIN_NCHUNKS = 16 };
+        if (setup->chunk_nbytes)
+                return setup->chunk_nbytes;
+        size_t n = MAX_NBYTES;
+        while (setup->host_nbytes != 0 && n > MIN_NBYTES && n * MIN_NCHUNKS > setup->host_nbytes)
                 n /= 2;
         return n;
 }
@@ -35,20 +35,21 @@ template <class Key>
 enum kc_status kc_gpu_lsm_new(struct kc_gpu_lsm<Key> **out, struct kc_gpu *gpu,
                               const struct kc_gpu_lsm_setup *setup, struct kc_error *err)
 {
+        enum { CODER_SHARE = 64 }; /* one part in so many of the device's memory */
         enum kc_status status;
         struct kc_gpu_lsm<Key> *lsm = (struct kc_gpu_lsm<Key> *)calloc(1, sizeof *lsm);
         *out = NULL;
         if (lsm == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         struct kc_host_store_setup store = {};
-        store.chunk_npairs = chunk_npairs<Key>(setup);
-        store.pair_nbytes = kc_gpu_run_nbytes<Key>(1);
+        store.chunk_nbytes = chunk_nbytes(setup);
         store.max_pinned_nbytes = setup->host_nbytes;
         store.tmp_dir = setup->tmp_dir;
         store.nthreads = setup->nthreads;
         store.gate = setup->gate;
         lsm->gpu = gpu;
         KC_TRY(kc_host_store_open(&lsm->store, gpu, &store, err));
+        KC_TRY(kc_run_coder_open(&lsm->coder, gpu, gpu->limit_nbytes / CODER_SHARE, err));
         KC_TRY(kc_gpu_new(gpu, &lsm->nsaturated, 1, err));
         KC_TRY(KC_CUDA(cudaMemsetAsync(lsm->nsaturated, 0, sizeof *lsm->nsaturated, gpu->stream)));
         gpu->spare = { lsm, give_longest<Key> };
@@ -68,6 +69,7 @@ template <class Key> void kc_gpu_lsm_free(struct kc_gpu_lsm<Key> *lsm)
         for (size_t i = 0; i < lsm->nruns; i++)
                 kc_lsm_run_free(&lsm->store, lsm->runs[i]);
         kc_gpu_delete(lsm->gpu, lsm->nsaturated, 1);
+        kc_run_coder_close(&lsm->coder);
         kc_host_store_close(&lsm->store);
         free(lsm->runs);
         free(lsm);
@@ -180,7 +182,7 @@ static enum kc_status move_to_host(struct kc_gpu_lsm<Key> *lsm, struct kc_lsm_ru
         enum kc_status status;
         if (run->fences.nfences == 0)
                 KC_TRY(kc_lsm_run_add_fences(&lsm->store, run, &run->device, err));
-        KC_TRY(kc_host_run_append(&lsm->store, &run->host, &run->device, err));
+        KC_TRY(kc_coded_run_append(&lsm->store, &lsm->coder, &run->host, &run->device, true, err));
         kc_gpu_run_free(lsm->gpu, &run->device);
         run->on_host = true;
 out:
@@ -246,14 +248,20 @@ out:
         return status;
 }
 
-/* The longest range, up to max_pairs, for which a merge of all runs fits in kc_gpu_room. */
+/* How the runs are merged: so many at a time, in ranges of so many pairs. */
+struct merge_plan {
+        size_t nmerged, max_pairs;
+};
+
+/* The longest range, up to max_pairs, for which a merge of nmerged runs fits in kc_gpu_room. */
 template <class Key>
-static size_t fitting_pairs(const struct kc_gpu_lsm<Key> *lsm, size_t max_pairs)
+static size_t fitting_pairs(const struct kc_gpu_lsm<Key> *lsm, size_t nmerged, size_t max_pairs)
 {
         size_t low = 0, high = max_pairs;
         while (low < high) {
-                size_t middle = high - (high - low) / 2;
-                if (kc_ranges_nbytes(lsm->runs, lsm->nruns, middle) <= kc_gpu_room(lsm->gpu))
+                const size_t middle = high - (high - low) / 2;
+                if (kc_ranges_nbytes(lsm->runs, lsm->nruns, nmerged, middle) <=
+                    kc_gpu_room(lsm->gpu))
                         low = middle;
                 else
                         high = middle - 1;
@@ -261,17 +269,40 @@ static size_t fitting_pairs(const struct kc_gpu_lsm<Key> *lsm, size_t max_pairs)
         return low;
 }
 
+/* Ranges of this length, from up to this many runs, are merged about as fast as host memory is
+ * read. The number matters because a merge of short parts costs as much as one of long parts. */
+static const size_t GOOD_NPAIRS = 1 << 19, GOOD_NRUNS = 128;
+
+/* With room for the pairs between four fences of each run, a range is at least half its maximum
+ * length. */
+enum { FENCES_NPAIRS = 4 * KC_FENCE_NPAIRS };
+
+/* The longest ranges that fit in kc_gpu_room, of all runs if possible, otherwise of fewer. */
+template <class Key>
+static struct merge_plan fitting_plan(const struct kc_gpu_lsm<Key> *lsm, size_t max_pairs)
+{
+        struct merge_plan plan = { lsm->nruns < GOOD_NRUNS ? lsm->nruns : GOOD_NRUNS, 0 };
+        for (;;) {
+                plan.max_pairs = fitting_pairs(lsm, plan.nmerged, max_pairs);
+                if (plan.nmerged <= 2 || plan.max_pairs >= plan.nmerged * FENCES_NPAIRS)
+                        return plan;
+                plan.nmerged -= plan.nmerged / 8 + 1;
+        }
+}
+
 /* Likewise, but checked by allocating that much on the device. */
 template <class Key>
-static enum kc_status find_room(struct kc_gpu_lsm<Key> *lsm, size_t max_pairs, size_t *n,
-                                struct kc_error *err)
+static enum kc_status find_room(struct kc_gpu_lsm<Key> *lsm, size_t max_pairs,
+                                struct merge_plan *plan, struct kc_error *err)
 {
-        size_t all = (size_t)kc_gpu_lsm_npairs(lsm);
+        const size_t all = (size_t)kc_gpu_lsm_npairs(lsm);
         for (;;) {
                 struct kc_error refusal = {};
-                *n = fitting_pairs(lsm, max_pairs);
-                size_t needed = kc_ranges_nbytes(lsm->runs, lsm->nruns, *n < all ? *n : all);
-                enum kc_status status = *n > 0 ? kc_gpu_hold(lsm->gpu, needed, &refusal) : KC_OK;
+                *plan = fitting_plan(lsm, max_pairs);
+                const size_t n = plan->max_pairs;
+                const size_t needed =
+                        kc_ranges_nbytes(lsm->runs, lsm->nruns, plan->nmerged, n < all ? n : all);
+                enum kc_status status = n > 0 ? kc_gpu_hold(lsm->gpu, needed, &refusal) : KC_OK;
                 if (status == KC_OK)
                         return KC_OK;
                 if (status != KC_ENOMEM)
@@ -302,13 +333,12 @@ static enum kc_status merge_to_host(struct kc_gpu_lsm<Key> *lsm, struct kc_lsm_r
         struct kc_gpu_run<Key> range;
         merged->on_host = true;
         KC_TRY(kc_ranges_new(&ranges, &lsm->store, runs, nruns, max_pairs, lsm->nsaturated, err));
-        for (;;) {
+        do {
                 KC_TRY(kc_ranges_next(ranges, &range, err));
-                if (range.n == 0)
-                        break;
                 KC_TRY(kc_lsm_run_add_fences(&lsm->store, merged, &range, err));
-                KC_TRY(kc_host_run_append(&lsm->store, &merged->host, &range, err));
-        }
+                KC_TRY(kc_coded_run_append(&lsm->store, &lsm->coder, &merged->host, &range,
+                                           range.n == 0, err));
+        } while (range.n > 0);
 out:
         kc_ranges_free(ranges);
         return status;
@@ -330,39 +360,32 @@ out:
         return status;
 }
 
-/* Ranges of this length, from up to this many runs, are merged about as fast as host memory is
- * read. The number matters because a merge of short parts costs as much as one of long parts. */
-static const size_t GOOD_NPAIRS = 1 << 19, GOOD_NRUNS = 128;
-
-/*
- * Decide how long ranges are. Runs move to the host while ranges would be short; while there are
- * too many runs even for ranges of that length, the shortest are merged. With room for the pairs
- * between four fences of each run, a range is at least half its maximum length.
- */
+/* Decide how long ranges are. Runs move to the host while ranges would be short; while there are too
+ * many runs even for ranges of that length, the shortest are merged. */
 template <class Key>
 static enum kc_status plan_ranges(struct kc_gpu_lsm<Key> *lsm, size_t *max_pairs,
                                   struct kc_error *err)
 {
-        enum { FENCES_NPAIRS = 4 * KC_FENCE_NPAIRS };
-        size_t good = *max_pairs / 4 < GOOD_NPAIRS ? *max_pairs / 4 : GOOD_NPAIRS;
+        const size_t good = *max_pairs / 4 < GOOD_NPAIRS ? *max_pairs / 4 : GOOD_NPAIRS;
         for (;;) {
-                size_t n;
-                enum kc_status status = find_room(lsm, *max_pairs, &n, err);
+                struct merge_plan plan;
+                enum kc_status status = find_room(lsm, *max_pairs, &plan, err);
                 if (status != KC_OK)
                         return status;
-                size_t max_nruns = n / FENCES_NPAIRS < GOOD_NRUNS ? n / FENCES_NPAIRS : GOOD_NRUNS;
                 struct kc_lsm_run<Key> *run = run_to_move(lsm, KC_RANGES_NCOPIES * good);
-                if (n < good && run != NULL) {
+                if (plan.max_pairs < good && run != NULL) {
                         status = move_to_host(lsm, run, err);
-                } else if (max_nruns < 2 && lsm->nruns > 0) {
-                        status = kc_gpu_no_room(lsm->gpu,
-                                                kc_ranges_nbytes(lsm->runs, lsm->nruns, good), err);
-                } else if (lsm->nruns > max_nruns) {
-                        size_t over = lsm->nruns - max_nruns + 1; /* merging these into one
-                                                                     suffices */
-                        status = merge_shortest(lsm, over < max_nruns ? over : max_nruns, n, err);
+                } else if (plan.max_pairs < 2 * FENCES_NPAIRS && lsm->nruns > 0) {
+                        status = kc_gpu_no_room(
+                                lsm->gpu,
+                                kc_ranges_nbytes(lsm->runs, lsm->nruns, plan.nmerged, good), err);
+                } else if (lsm->nruns > plan.nmerged) {
+                        const size_t over = lsm->nruns - plan.nmerged + 1; /* merging these into
+                                                                              one suffices */
+                        status = merge_shortest(lsm, over < plan.nmerged ? over : plan.nmerged,
+                                                plan.max_pairs, err);
                 } else {
-                        *max_pairs = n;
+                        *max_pairs = plan.max_pairs;
                         return KC_OK;
                 }
                 if (status != KC_OK)
@@ -398,7 +421,7 @@ template <class Key> uint64_t kc_gpu_lsm_npairs(const struct kc_gpu_lsm<Key> *ls
 {
         uint64_t n = 0;
         for (size_t i = 0; i < lsm->nruns; i++)
-                n += lsm->runs[i]->on_host ? lsm->runs[i]->host.n : lsm->runs[i]->device.n;
+                n += lsm->runs[i]->on_host ? lsm->runs[i]->fences.n : lsm->runs[i]->device.n;
         return n;
 }
 

@@ -1,8 +1,8 @@
 /*
  * The LSM of runs: every batch yields a run. Runs of similar length are merged, summing counts, so
  * that there are never more than a few and each pair is merged O(log(number of batches)) times.
- * What does not fit in device memory goes to pinned host memory, then to unlinked files. Finally
- * all runs are merged range by range.
+ * What does not fit in device memory is encoded (gpu/runs/coded_run.cuh) and goes to pinned host
+ * memory, then to unlinked files. Finally all runs are merged range by range.
  *
  * Source: Ashkiani et al., GPU LSM (2018), sections III-IV, with the sum of counts in place of
  * replacement and runs of any length in place of b * 2^i.
@@ -20,8 +20,7 @@ struct kc_gpu_lsm_setup {
                                  stages for file I/O are extra */
         const char *tmp_dir;  /* folder of the unlinked files that hold the rest */
         int nthreads;         /* threads it may use briefly to allocate host memory; 0 is 1 */
-        size_t chunk_npairs;  /* pairs of a chunk of a run on the host; 0: chosen to suit
-                                 host_nbytes */
+        size_t chunk_nbytes;  /* of a chunk of a run on the host; 0: chosen to suit host_nbytes */
         struct kc_gate *gate; /* checked for cancellation during long work; may be NULL */
 };
 
@@ -57,7 +56,7 @@ enum kc_status kc_gpu_lsm_make_room(struct kc_gpu_lsm<Key> *lsm, size_t nbytes,
  *   max_pairs  maximum pairs in a range (at least 65,536); the same in all calls
  *   range      out: sorted, k-mers above those of the previous range; memory of the LSM, valid
  *              until the next call; complete in gpu->stream
- * The first call decides from kc_gpu_room(gpu) how long ranges are. With a little more than three
+ * The first call decides from kc_gpu_room(gpu) how long ranges are. With a little more than four
  * times kc_gpu_run_nbytes<Key>(max_pairs) they have their maximum length; with much less, runs are
  * moved to the host to make room. Allocate whatever else the device must hold before that call.
  * KC_ENOMEM, KC_EIO, KC_EDEVICE, KC_ECANCELED.

@@ -1,18 +1,18 @@
 /*
  * Runs on the device or the host, merged range by range. A range is what lies between two splits of
- * the key space (gpu/runs/cuts.cuh). Pairs of runs on the host are copied to the device while the
- * previous range is merged; pairs of runs on the device are used in place.
+ * the key space (gpu/runs/cuts.cuh). Blocks of runs on the host are copied to the device while the
+ * previous range is merged, and decoded there; pairs of runs on the device are used in place.
  */
 #ifndef KC_GPU_RUNS_RANGES_CUH
 #define KC_GPU_RUNS_RANGES_CUH
 
+#include "gpu/runs/coded_run.cuh"
 #include "gpu/runs/cuts.cuh"
-#include "gpu/runs/host_run.cuh"
 
 /* A run of the LSM, on the device or on the host. */
 template <class Key> struct kc_lsm_run {
         struct kc_gpu_run<Key> device;
-        struct kc_host_run host;
+        struct kc_coded_run host;
         struct kc_fences<Key> fences;
         bool on_host;
 };
@@ -28,15 +28,16 @@ void kc_lsm_run_free(struct kc_host_store *store, struct kc_lsm_run<Key> *run); 
 
 template <class Key> struct kc_ranges;
 
-/* Upper bound in bytes on the device memory that ranges of max_pairs pairs of these runs take: at
- * most KC_RANGES_NCOPIES times that of max_pairs pairs, plus a little. */
-enum { KC_RANGES_NCOPIES = 3 };
+/* Upper bound in bytes on the device memory that ranges of max_pairs pairs of any nmerged of these
+ * runs take. KC_RANGES_NCOPIES times that of max_pairs pairs is enough in most cases. */
+enum { KC_RANGES_NCOPIES = 4 };
 template <class Key>
-size_t kc_ranges_nbytes(struct kc_lsm_run<Key> *const *runs, size_t nruns, size_t max_pairs);
+size_t kc_ranges_nbytes(struct kc_lsm_run<Key> *const *runs, size_t nruns, size_t nmerged,
+                        size_t max_pairs);
 
 /*
  *   runs        [nruns] with fences, all at their beginning; kept by the caller until
- *               kc_ranges_free
+ *               kc_ranges_free. What is on the host goes back to the store range by range
  *   max_pairs   maximum pairs of a range; at least 2 * nruns * KC_FENCE_NPAIRS
  *   nsaturated  in/out, device: increased by what saturation cuts off
  */

@@ -121,6 +121,7 @@ static void test_merges(void **)
 template <class Key> struct history {
         struct kc_gpu gpu;
         struct kc_gpu_lsm<Key> *lsm;
+        size_t own_nbytes; /* device memory of the empty LSM */
         std::vector<pairs<Key>> runs;
 };
 
@@ -131,6 +132,7 @@ static void begin(struct history<Key> *history, size_t limit_nbytes, struct kc_g
         history->gpu = open_gpu(limit_nbytes);
         history->runs.clear();
         expect_ok(kc_gpu_lsm_new(&history->lsm, &history->gpu, &setup, &err), &err);
+        history->own_nbytes = history->gpu.used_nbytes;
 }
 
 template <class Key>
@@ -141,6 +143,12 @@ static void insert(struct history<Key> *history, const pairs<Key> &run, size_t c
         struct kc_gpu_run<Key> device = to_device(&history->gpu, run, cap);
         expect_ok(kc_gpu_lsm_insert(history->lsm, &device, &err), &err);
         history->runs.push_back(run);
+}
+
+/* Device memory that is free if every run is on the host. */
+template <class Key> static size_t all_room(const struct history<Key> *history)
+{
+        return history->gpu.limit_nbytes - history->own_nbytes;
 }
 
 /* Merge everything, compare, and close. */
@@ -168,7 +176,7 @@ template <class Key> static void try_history(uint64_t seed)
 {
         uint64_t state = seed;
         const size_t host_nbytes[] = { 0, 1 << 20, 3 << 20, 64 << 20 };
-        const size_t chunks[] = { 0, 777, 4096, 1 << 16 };
+        const size_t chunks[] = { 0, 4096, 12288, 1 << 18 };
         struct kc_gpu_lsm_setup setup = { host_nbytes[next_random(&state) % 4], ".", 3,
                                           chunks[next_random(&state) % 4] };
         size_t limit = (size_t)(4 + next_random(&state) % 12) << 20;
@@ -204,18 +212,17 @@ template <class Key> static void try_many_runs(size_t host_nbytes, size_t nruns)
 {
         struct kc_error err = {};
         uint64_t state = 4;
-        struct kc_gpu_lsm_setup setup = { host_nbytes, ".", 1, 1000 };
+        struct kc_gpu_lsm_setup setup = { host_nbytes, ".", 1, 12000 };
         struct history<Key> history = {
         };
         begin(&history, 6 << 20, setup);
         for (size_t i = 0; i < nruns; i++) {
                 insert(&history, random_run<Key>(3000, 1 << 20, &state, 32), 3000);
-                expect_ok(kc_gpu_lsm_make_room(history.lsm, history.gpu.limit_nbytes - 8, &err),
-                          &err);
+                expect_ok(kc_gpu_lsm_make_room(history.lsm, all_room(&history), &err), &err);
         }
         if (host_nbytes == 0)
-                assert_true(kc_gpu_lsm_spilled_nbytes(history.lsm) ==
-                            kc_gpu_lsm_npairs(history.lsm) * kc_gpu_run_nbytes<Key>(1));
+                assert_in_range(kc_gpu_lsm_spilled_nbytes(history.lsm), 1,
+                                kc_gpu_lsm_npairs(history.lsm) * kc_gpu_run_nbytes<Key>(1));
         finish(&history, 65536);
 }
 
@@ -233,7 +240,7 @@ template <class Key> static void try_few_runs(void)
 {
         struct kc_error err = {};
         uint64_t state = 5;
-        struct kc_gpu_lsm_setup setup = { 0, ".", 0, 5000 };
+        struct kc_gpu_lsm_setup setup = { 0, ".", 0, 60000 };
         struct history<Key> history = {
         };
         begin(&history, 16 << 20, setup);
@@ -246,7 +253,8 @@ template <class Key> static void try_few_runs(void)
                 begin(&history, 32 << 20, setup);
                 insert(&history, random_run<Key>(300000, 1 << 30, &state, 4), 300000);
                 if (on_host)
-                        expect_ok(kc_gpu_lsm_make_room(history.lsm, (32 << 20) - 8, &err), &err);
+                        expect_ok(kc_gpu_lsm_make_room(history.lsm, all_room(&history), &err),
+                                  &err);
                 finish(&history, 65536);
         }
         begin(&history, 16 << 20, setup);
@@ -267,7 +275,7 @@ template <class Key> static void try_spare(void)
 {
         struct kc_error err = {};
         uint64_t state = 7;
-        struct kc_gpu_lsm_setup setup = { 1 << 20, ".", 1, 1000 };
+        struct kc_gpu_lsm_setup setup = { 1 << 20, ".", 1, 12000 };
         struct history<Key> history = {
         };
         void *memory;
@@ -277,11 +285,11 @@ template <class Key> static void try_spare(void)
         size_t nbytes = kc_gpu_room(&history.gpu) + 1;
         expect_ok(kc_gpu_alloc(&history.gpu, &memory, nbytes, &err), &err);
         assert_int_equal(history.gpu.used_nbytes,
-                         nbytes + kc_gpu_run_nbytes<Key>(10000) + sizeof(uint64_t));
+                         nbytes + kc_gpu_run_nbytes<Key>(10000) + history.own_nbytes);
         kc_gpu_release(&history.gpu, memory, nbytes);
         assert_int_equal(kc_gpu_alloc(&history.gpu, &memory, 5 << 20, &err), KC_ENOMEM);
         assert_null(memory);
-        assert_int_equal(history.gpu.used_nbytes, sizeof(uint64_t));
+        assert_int_equal(history.gpu.used_nbytes, history.own_nbytes);
         finish(&history, 65536);
 }
 
@@ -299,20 +307,23 @@ static void test_host_bound(void **)
         struct kc_error err = {};
         uint64_t state = 8;
         struct kc_gpu gpu = open_gpu(64 << 20);
-        struct kc_host_store_setup setup = { 1000, kc_gpu_run_nbytes<kc_key64>(1), MAX_NBYTES, ".",
-                                             1 };
+        struct kc_host_store_setup setup = { 12000, MAX_NBYTES, ".", 1 };
         struct kc_gpu_run<kc_key64> run =
                 to_device(&gpu, random_run<kc_key64>(N, 1 << 30, &state, 4), N);
         for (size_t other : { 0, (int)OTHER_NBYTES }) {
                 struct kc_host_store store;
+                struct kc_run_coder<kc_key64> coder;
                 struct kc_lsm_run<kc_key64> *host =
                         (struct kc_lsm_run<kc_key64> *)calloc(1, sizeof *host);
                 expect_ok(kc_host_store_open(&store, &gpu, &setup, &err), &err);
                 kc_host_store_note(&store, 0, other);
                 expect_ok(kc_lsm_run_add_fences(&store, host, &run, &err), &err);
-                expect_ok(kc_host_run_append(&store, &host->host, &run, &err), &err);
+                expect_ok(kc_run_coder_open(&coder, &gpu, 1 << 20, &err), &err);
+                expect_ok(kc_coded_run_append(&store, &coder, &host->host, &run, true, &err), &err);
+                kc_run_coder_close(&coder);
                 size_t taken = host->fences.nfences * sizeof(kc_key64) +
-                               host->host.cap * sizeof *host->host.chunks;
+                               host->host.cap * sizeof *host->host.starts +
+                               host->host.bytes.cap * sizeof *host->host.bytes.chunks;
                 assert_int_equal(store.beside_nbytes, other + taken);
                 assert_in_range(store.pinned_nbytes + other + taken,
                                 MAX_NBYTES - MAX_NBYTES / 32 - store.chunk_nbytes, MAX_NBYTES);
@@ -333,7 +344,7 @@ static void test_failures(void **)
         };
         begin(&history, 4 << 20, setup);
         insert(&history, random_run<kc_key64>(1000, 1 << 30, &state, 4), 1000);
-        assert_int_equal(kc_gpu_lsm_make_room(history.lsm, (4 << 20) - 8, &err), KC_EIO);
+        assert_int_equal(kc_gpu_lsm_make_room(history.lsm, all_room(&history), &err), KC_EIO);
         assert_non_null(strstr(err.message, "no/such/folder"));
         err = {};
         assert_int_equal(kc_gpu_lsm_make_room(history.lsm, 5 << 20, &err), KC_EIO);
@@ -347,54 +358,148 @@ static void test_failures(void **)
         close_gpu(&history.gpu);
 }
 
-/* A run read back from the file is what was written. */
+/* Any part of bytes read back from the file is what was written. */
 static void expect_kept(struct kc_gpu *gpu, struct kc_host_store *store,
-                        const struct kc_host_run *host, const pairs<kc_key64> &wanted)
+                        const struct kc_host_bytes *bytes, const std::vector<uint8_t> &wanted,
+                        uint64_t *state)
 {
         struct kc_error err = {};
-        struct kc_gpu_run<kc_key64> copy;
-        pairs<kc_key64> got;
-        expect_ok(kc_gpu_run_new(gpu, &copy, wanted.size(), &err), &err);
+        const size_t at = next_random(state) % (wanted.size() + 1), n = wanted.size() - at;
+        uint8_t *copy;
+        std::vector<uint8_t> got(n);
+        assert_int_equal(bytes->n, wanted.size());
+        expect_ok(kc_gpu_new(gpu, &copy, n, &err), &err);
         check(cudaStreamSynchronize(gpu->stream));
-        expect_ok(kc_host_run_read(store, host, 0, wanted.size(), copy.kmers, copy.counts, &err),
-                  &err);
+        expect_ok(kc_host_bytes_read(store, bytes, at, n, copy, &err), &err);
         check(cudaStreamSynchronize(gpu->upload));
-        copy.n = wanted.size();
-        to_host(gpu, &copy, &got);
-        expect_equal(got, wanted);
-        kc_gpu_run_free(gpu, &copy);
+        if (n > 0)
+                expect_ok(kc_gpu_read(gpu, got.data(), copy, n, &err), &err);
+        assert_true(std::equal(got.begin(), got.end(), wanted.begin() + (ptrdiff_t)at));
+        kc_gpu_delete(gpu, copy, n);
 }
 
-/* Runs come and go, and the file never exceeds the most that it held at a time. */
+/* Append random bytes in a few pieces. */
+static void append_random(struct kc_gpu *gpu, struct kc_host_store *store,
+                          struct kc_host_bytes *bytes, std::vector<uint8_t> *all, uint64_t *state)
+{
+        struct kc_error err = {};
+        for (uint64_t npieces = next_random(state) % 3 + 1; npieces > 0; npieces--) {
+                const size_t before = all->size(), n = next_random(state) % 300000;
+                uint8_t *piece;
+                for (size_t i = 0; i < n; i++)
+                        all->push_back((uint8_t)next_random(state));
+                expect_ok(kc_gpu_new(gpu, &piece, n, &err), &err);
+                if (n > 0)
+                        check(cudaMemcpyAsync(piece, all->data() + before, n,
+                                              cudaMemcpyHostToDevice, gpu->stream));
+                check(cudaStreamSynchronize(gpu->stream));
+                expect_ok(kc_host_bytes_append(store, bytes, piece, n, n, &err), &err);
+                check(cudaStreamSynchronize(gpu->download));
+                kc_gpu_delete(gpu, piece, n);
+        }
+}
+
+/* Bytes come and go, and the file never exceeds the most that it held at a time. */
 static void test_file_space(void **)
 {
-        enum { NRUNS = 3, CHUNK = 1000 };
+        enum { NKEPT = 3, CHUNK = 12288 };
         struct kc_error err = {};
         uint64_t state = 10, most = 0;
         struct kc_gpu gpu = open_gpu(64 << 20);
-        struct kc_host_store_setup setup = { CHUNK, kc_gpu_run_nbytes<kc_key64>(1), 0, ".", 1 };
+        struct kc_host_store_setup setup = { CHUNK, 0, ".", 1 };
         struct kc_host_store store;
-        struct kc_host_run kept[NRUNS] = {};
-        pairs<kc_key64> runs[NRUNS];
+        struct kc_host_bytes kept[NKEPT] = {};
+        std::vector<uint8_t> wanted[NKEPT];
         expect_ok(kc_host_store_open(&store, &gpu, &setup, &err), &err);
         for (int i = 0; i < 30; i++) {
-                struct kc_host_run *host = &kept[i % NRUNS];
-                pairs<kc_key64> &run = runs[i % NRUNS];
-                kc_host_run_free(&store, host);
-                run = random_run<kc_key64>(next_random(&state) % 70000, 1 << 30, &state, 4);
-                struct kc_gpu_run<kc_key64> device = to_device(&gpu, run, run.size());
-                expect_ok(kc_host_run_append(&store, host, &device, &err), &err);
-                kc_gpu_run_free(&gpu, &device);
+                kc_host_bytes_free(&store, &kept[i % NKEPT]);
+                wanted[i % NKEPT].clear();
+                append_random(&gpu, &store, &kept[i % NKEPT], &wanted[i % NKEPT], &state);
                 uint64_t nchunks = 0;
-                for (int k = 0; k < NRUNS; k++) {
-                        expect_kept(&gpu, &store, &kept[k], runs[k]);
+                for (int k = 0; k < NKEPT; k++) {
+                        expect_kept(&gpu, &store, &kept[k], wanted[k], &state);
                         nchunks += kept[k].nchunks;
                 }
                 most = std::max(most, nchunks);
                 assert_int_equal(store.file_nbytes, most * store.chunk_nbytes);
         }
-        for (struct kc_host_run &host : kept)
-                kc_host_run_free(&store, &host);
+        for (struct kc_host_bytes &bytes : kept)
+                kc_host_bytes_free(&store, &bytes);
+        assert_int_equal(store.nfree, most);
+        kc_host_store_close(&store);
+        close_gpu(&gpu);
+}
+
+/* Chunks that were given back are reused while the rest of the bytes is still there. */
+static void test_give_back(void **)
+{
+        enum { CHUNK = 4096, NCHUNKS = 10, NGIVEN = 4 };
+        struct kc_error err = {};
+        uint64_t state = 11;
+        struct kc_gpu gpu = open_gpu(64 << 20);
+        struct kc_host_store_setup setup = { CHUNK, 0, ".", 1 };
+        struct kc_host_store store;
+        struct kc_host_bytes kept = {}, other = {};
+        uint8_t *bytes, got = 0;
+        const uint8_t marked = 77;
+        expect_ok(kc_host_store_open(&store, &gpu, &setup, &err), &err);
+        expect_ok(kc_gpu_new(&gpu, &bytes, NCHUNKS * CHUNK, &err), &err);
+        check(cudaMemsetAsync(bytes, marked, NCHUNKS * CHUNK, gpu.stream));
+        check(cudaStreamSynchronize(gpu.stream));
+        expect_ok(
+                kc_host_bytes_append(&store, &kept, bytes, NCHUNKS * CHUNK, NCHUNKS * CHUNK, &err),
+                &err);
+        kc_host_bytes_give_back(&store, &kept, NGIVEN * CHUNK + 1);
+        assert_int_equal(store.nfree, NGIVEN);
+        check(cudaMemsetAsync(bytes, (int)next_random(&state) & 63, NGIVEN * CHUNK, gpu.stream));
+        check(cudaStreamSynchronize(gpu.stream));
+        expect_ok(kc_host_bytes_append(&store, &other, bytes, NGIVEN * CHUNK, NGIVEN * CHUNK, &err),
+                  &err);
+        assert_int_equal(store.file_nbytes, NCHUNKS * CHUNK);
+        expect_ok(kc_host_bytes_read(&store, &kept, NGIVEN * CHUNK, 1, bytes, &err), &err);
+        check(cudaStreamSynchronize(gpu.upload));
+        expect_ok(kc_gpu_read(&gpu, &got, bytes, 1, &err), &err);
+        assert_int_equal(got, marked);
+        kc_host_bytes_free(&store, &kept);
+        kc_host_bytes_free(&store, &other);
+        assert_int_equal(store.nfree, NCHUNKS);
+        kc_gpu_delete(&gpu, bytes, NCHUNKS * CHUNK);
+        kc_host_store_close(&store);
+        close_gpu(&gpu);
+}
+
+/* Damage to a run's blocks in the file is an error, not a wrong pair. */
+static void test_damage(void **)
+{
+        enum { N = 100000, MAX_PAIRS = 65536 };
+        struct kc_error err = {};
+        uint64_t state = 12;
+        struct kc_gpu gpu = open_gpu(64 << 20);
+        struct kc_host_store_setup setup = { 1 << 20, 0, ".", 1 };
+        struct kc_host_store store;
+        struct kc_run_coder<kc_key64> coder = {
+        };
+        struct kc_lsm_run<kc_key64> *run = (struct kc_lsm_run<kc_key64> *)calloc(1, sizeof *run);
+        struct kc_ranges<kc_key64> *ranges;
+        struct kc_gpu_run<kc_key64> range;
+        uint64_t *nsaturated, damage = UINT64_MAX;
+        run->device = to_device(&gpu, random_run<kc_key64>(N, 1 << 30, &state, 4), N);
+        expect_ok(kc_host_store_open(&store, &gpu, &setup, &err), &err);
+        expect_ok(kc_run_coder_open(&coder, &gpu, 1 << 20, &err), &err);
+        expect_ok(kc_gpu_new(&gpu, &nsaturated, 1, &err), &err);
+        expect_ok(kc_lsm_run_add_fences(&store, run, &run->device, &err), &err);
+        expect_ok(kc_coded_run_append(&store, &coder, &run->host, &run->device, true, &err), &err);
+        run->on_host = true;
+        expect_ok(kc_temp_file_write(".", store.fd, &damage, sizeof damage,
+                                     run->host.starts[3] * sizeof damage, &err),
+                  &err);
+        expect_ok(kc_ranges_new(&ranges, &store, &run, 1, MAX_PAIRS, nsaturated, &err), &err);
+        assert_int_equal(kc_ranges_next(ranges, &range, &err), KC_EIO);
+        assert_non_null(strstr(err.message, "damaged"));
+        kc_ranges_free(ranges);
+        kc_lsm_run_free(&store, run);
+        kc_run_coder_close(&coder);
+        kc_gpu_delete(&gpu, nsaturated, 1);
         kc_host_store_close(&store);
         close_gpu(&gpu);
 }
@@ -402,7 +507,7 @@ static void test_file_space(void **)
 /* Stopping the gate ends long operations: moving runs to the host, and merging. */
 static void test_stopped(void **)
 {
-        struct kc_gpu_lsm_setup setup = { 1 << 20, ".", 0, 1000 };
+        struct kc_gpu_lsm_setup setup = { 1 << 20, ".", 0, 12000 };
         for (bool to_host : { false, true }) {
                 struct kc_error err = {};
                 uint64_t state = 9;
@@ -417,9 +522,10 @@ static void test_stopped(void **)
                 if (!to_host)
                         expect_ok(kc_gpu_lsm_next(history.lsm, 65536, &range, &err), &err);
                 kc_gate_stop(&gate);
-                assert_int_equal(to_host ? kc_gpu_lsm_make_room(history.lsm, (16 << 20) - 8, &err)
-                                         : kc_gpu_lsm_next(history.lsm, 65536, &range, &err),
-                                 KC_ECANCELED);
+                assert_int_equal(
+                        to_host ? kc_gpu_lsm_make_room(history.lsm, all_room(&history), &err)
+                                : kc_gpu_lsm_next(history.lsm, 65536, &range, &err),
+                        KC_ECANCELED);
                 kc_gpu_lsm_free(history.lsm);
                 close_gpu(&history.gpu);
                 kc_gate_destroy(&gate);
@@ -560,6 +666,7 @@ int main(void)
                 cmocka_unit_test(test_many_runs),  cmocka_unit_test(test_few_runs),
                 cmocka_unit_test(test_spare),      cmocka_unit_test(test_failures),
                 cmocka_unit_test(test_host_bound), cmocka_unit_test(test_file_space),
+                cmocka_unit_test(test_give_back),  cmocka_unit_test(test_damage),
                 cmocka_unit_test(test_stopped),
         };
         const struct CMUnitTest timing[] = { cmocka_unit_test(test_speed) };

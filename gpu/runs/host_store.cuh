@@ -1,21 +1,17 @@
 /*
- * Runs that do not fit in device memory: kept in pinned host memory, or in an unlinked file.
+ * Storage on the host for what does not fit in device memory: chunks of pinned memory while the
+ * store may pin more, otherwise regions of an unlinked file.
  *
- * A run is a sequence of chunks, each with room for the same number of pairs,
- *
- *      | k-mer, k-mer, ...            | count, count, ... |
- *
- * and each is one piece of pinned memory while the store may pin more, otherwise a region of the
- * file. Allocating pinned memory is slow, so the store allocates it on demand and reuses it. Most of
- * the time goes into clearing pages, so the store uses huge pages, and several threads touch them
+ * Allocating pinned memory is slow, so the store allocates it on demand and reuses it. Most of the
+ * time goes into clearing pages, so the store uses huge pages, and several threads touch them
  * before they are pinned; cudaHostAlloc took ten times as long.
  */
-#ifndef KC_GPU_RUNS_HOST_RUN_CUH
-#define KC_GPU_RUNS_HOST_RUN_CUH
+#ifndef KC_GPU_RUNS_HOST_STORE_CUH
+#define KC_GPU_RUNS_HOST_STORE_CUH
 
 #include "base/temp_file.h"
+#include "gpu/device/context.cuh"
 #include "gpu/device/gate.h"
-#include "gpu/device/run.cuh"
 
 /* A buffer between the device and the file; two of them are used alternately. */
 struct kc_host_stage {
@@ -28,8 +24,7 @@ enum { KC_HOST_NSTAGES = 2, KC_HOST_STAGE_NBYTES = 4 << 20 };
 struct kc_host_slab;
 
 struct kc_host_store_setup {
-        size_t chunk_npairs;      /* pairs of a chunk */
-        size_t pair_nbytes;       /* kc_gpu_run_nbytes<Key>(1) */
+        size_t chunk_nbytes;      /* of a chunk; rounded up to whole pages */
         size_t max_pinned_nbytes; /* limit for the chunks' pinned memory plus what
                                      kc_host_store_note reports; the stages are extra */
         const char *tmp_dir;      /* folder of the file, which is created on demand; copied */
@@ -41,10 +36,10 @@ struct kc_host_store_setup {
 struct kc_host_store {
         struct kc_gpu *gpu;
         struct kc_gate *gate;
-        size_t chunk_npairs, pair_nbytes, chunk_nbytes;
+        size_t chunk_nbytes;
         int nthreads;
         size_t pinned_nbytes, max_pinned_nbytes;
-        size_t beside_nbytes;       /* host memory of runs other than chunks */
+        size_t beside_nbytes;       /* host memory of the stored data other than chunks */
         struct kc_host_slab *slabs; /* the pinned memory */
         void *free_pinned;          /* pieces not in use; each begins with a pointer to the next */
         char *tmp_dir;
@@ -57,14 +52,14 @@ struct kc_host_store {
         int next_stage;
 };
 
-/* KC_ENOMEM, KC_EDEVICE. Close the store even after a failure, and after freeing all runs in it;
+/* KC_ENOMEM, KC_EDEVICE. Close the store even after a failure, and after freeing everything in it;
  * closing a zeroed store does nothing. */
 enum kc_status kc_host_store_open(struct kc_host_store *store, struct kc_gpu *gpu,
                                   const struct kc_host_store_setup *setup, struct kc_error *err);
 void kc_host_store_close(struct kc_host_store *store);
 
-/* Report that host memory of a run other than its chunks went from `before` to `now` bytes; it
- * counts against max_pinned_nbytes. */
+/* Report that host memory other than chunks went from `before` to `now` bytes; it counts against
+ * max_pinned_nbytes. */
 static inline void kc_host_store_note(struct kc_host_store *store, size_t before, size_t now)
 {
         store->beside_nbytes += now - before;
@@ -85,36 +80,5 @@ static inline enum kc_status kc_host_store_check(struct kc_host_store *store, st
  */
 enum kc_status kc_host_store_stage(struct kc_host_store *store, struct kc_host_stage **stage,
                                    struct kc_error *err);
-
-struct kc_host_chunk {
-        uint8_t *memory; /* NULL: the chunk is in the file */
-        uint64_t offset; /* in the file */
-};
-
-/* A zeroed one is an empty run. */
-struct kc_host_run {
-        struct kc_host_chunk *chunks;
-        size_t nchunks, cap;
-        size_t n; /* pairs */
-};
-
-/*
- * Append the pairs of a device run, which must be complete in gpu->stream. Returns when the device
- * run is no longer needed. KC_EIO (with the folder's name), KC_ENOMEM, KC_EDEVICE, KC_ECANCELED.
- */
-template <class Key>
-enum kc_status kc_host_run_append(struct kc_host_store *store, struct kc_host_run *run,
-                                  const struct kc_gpu_run<Key> *pairs, struct kc_error *err);
-
-/*
- * Read n pairs, starting at pair `from`, into device memory. Returns with the work queued on
- * gpu->upload; the run must not be freed until it is done. KC_EIO, KC_ENOMEM, KC_EDEVICE.
- */
-template <class Key>
-enum kc_status kc_host_run_read(struct kc_host_store *store, const struct kc_host_run *run,
-                                size_t from, size_t n, Key *kmers, uint32_t *counts,
-                                struct kc_error *err);
-
-void kc_host_run_free(struct kc_host_store *store, struct kc_host_run *run);
 
 #endif
