@@ -37,6 +37,13 @@ void kc_coded_run_free(struct kc_host_store *store, struct kc_coded_run *run)
         *run = {};
 }
 
+void kc_coded_run_give_back(struct kc_host_store *store, struct kc_coded_run *run, size_t block)
+{
+        if (block <= run->nblocks)
+                kc_host_bytes_give_back(store, &run->bytes,
+                                        run->starts[block] * sizeof *run->starts);
+}
+
 static enum kc_status make_room(struct kc_host_store *store, struct kc_coded_run *run,
                                 size_t nblocks, struct kc_error *err)
 {

@@ -43,6 +43,9 @@ enum kc_status kc_coded_run_append(struct kc_host_store *store, struct kc_run_co
                                    struct kc_coded_run *run, const struct kc_gpu_run<Key> *pairs,
                                    bool last, struct kc_error *err);
 
+/* Give what is in front of a block back to the store. It cannot be read any more. */
+void kc_coded_run_give_back(struct kc_host_store *store, struct kc_coded_run *run, size_t block);
+
 void kc_coded_run_free(struct kc_host_store *store, struct kc_coded_run *run);
 
 #endif

@@ -1,6 +1,6 @@
 #include "gpu/runs/ranges.cuh"
 
-#include "gpu/blocks/decode.cuh"
+#include "gpu/runs/coded_range.cuh"
 #include "gpu/runs/merge.cuh"
 
 #include <cstdlib>
@@ -82,25 +82,14 @@ template <class Key> struct below {
         size_t nbelow; /* the answer */
 };
 
-/* What a range takes of one run on the host: whole blocks, of which it needs the pairs
- * [skip, skip + n). */
-struct host_share {
-        size_t first_block, nblocks, skip;
-};
-
 /* What a range takes of the runs. */
 template <class Key> struct range_share {
-        struct kc_gpu_run<Key> *parts; /* [nruns] pairs on the device; cap = 0 unless they are a
-                                          part's own */
-        struct host_share *hosts;      /* [nruns] */
+        struct kc_gpu_run<Key> *parts;    /* [nruns] pairs of each run, once they are on the device;
+                                            cap = 0 unless they are a part's own */
+        struct kc_coded_range<Key> coded; /* of runs on the host */
         Key split;
         bool is_last; /* it holds all remaining pairs */
         bool is_ready;
-        /* the blocks of all runs on the host, one run after another */
-        uint64_t *words;                     /* [nwords] device */
-        struct kc_decode_block<Key> *blocks; /* [nblocks] device */
-        struct kc_decode_block<Key> *pinned; /* [max_blocks] the same */
-        size_t nwords, nblocks;
 };
 
 } // namespace
@@ -116,10 +105,7 @@ template <class Key> struct kc_ranges {
         struct kc_gpu_run<Key> decoded; /* of the range, all runs on the host */
         struct kc_gpu_run<Key> range;   /* the one returned last; it owns its memory if cap > 0 */
         struct below<Key> *queries;     /* [nruns] pinned */
-        size_t max_blocks;              /* of runs on the host, in a range */
-        struct kc_decode_run *decoding; /* [nruns] device */
-        unsigned long long *refused;    /* device: see kc_gpu_decode */
-        cudaEvent_t taken, uploaded;
+        struct kc_range_decoder decoder;
 };
 
 template <class Key> static size_t count_on_host(struct kc_lsm_run<Key> *const *runs, size_t nruns)
@@ -128,12 +114,6 @@ template <class Key> static size_t count_on_host(struct kc_lsm_run<Key> *const *
         for (size_t i = 0; i < nruns; i++)
                 n += runs[i]->on_host;
         return n;
-}
-
-/* Blocks of which a range of max_pairs takes pairs; of each run, the first and the last in part. */
-static size_t most_blocks(size_t nhost, size_t max_pairs)
-{
-        return nhost > 0 ? max_pairs / KC_BLOCK_NKMERS + 2 * nhost : 0;
 }
 
 /*
@@ -147,7 +127,7 @@ size_t kc_ranges_nbytes(struct kc_lsm_run<Key> *const *runs, size_t nruns, size_
 {
         enum { OTHER_NBYTES = 64 << 10 };
         const size_t nhost = count_on_host(runs, nruns);
-        const size_t nblocks = most_blocks(nhost < nmerged ? nhost : nmerged, max_pairs);
+        const size_t nblocks = kc_coded_most_blocks(nhost < nmerged ? nhost : nmerged, max_pairs);
         size_t block_nwords = 0;
         for (size_t i = 0; i < nruns; i++)
                 if (runs[i]->host.max_nwords > block_nwords)
@@ -160,59 +140,30 @@ size_t kc_ranges_nbytes(struct kc_lsm_run<Key> *const *runs, size_t nruns, size_
 }
 
 template <class Key>
-static enum kc_status take_share(struct kc_ranges<Key> *ranges, struct range_share<Key> *share,
-                                 struct kc_error *err)
+static enum kc_status take_share(const struct kc_ranges<Key> *ranges,
+                                 struct range_share<Key> *share, struct kc_error *err)
 {
-        const size_t n = ranges->nruns;
-        share->parts = (struct kc_gpu_run<Key> *)calloc(n, sizeof *share->parts);
-        share->hosts = (struct host_share *)calloc(n, sizeof *share->hosts);
-        if (share->parts == NULL || share->hosts == NULL)
+        const size_t nhost = count_on_host(ranges->runs, ranges->nruns);
+        share->parts = (struct kc_gpu_run<Key> *)calloc(ranges->nruns, sizeof *share->parts);
+        if (share->parts == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
-        if (ranges->max_blocks == 0)
-                return KC_OK;
-        return KC_CUDA(cudaHostAlloc((void **)&share->pinned,
-                                     ranges->max_blocks * sizeof *share->pinned,
-                                     cudaHostAllocDefault));
-}
-
-/* Describe the runs for kc_gpu_decode: all counts as they are. */
-template <class Key>
-static enum kc_status prepare_decoding(struct kc_ranges<Key> *ranges, struct kc_error *err)
-{
-        enum kc_status status;
-        const size_t n = ranges->nruns;
-        struct kc_decode_run *runs = (struct kc_decode_run *)calloc(n, sizeof *runs);
-        if (runs == NULL)
-                return kc_fail(err, KC_ENOMEM, "out of memory");
-        for (size_t i = 0; i < n; i++)
-                runs[i].count_mask = UINT32_MAX;
-        KC_TRY(kc_gpu_new(ranges->gpu, &ranges->refused, 1, err));
-        KC_TRY(kc_gpu_new(ranges->gpu, &ranges->decoding, n, err));
-        KC_TRY(KC_CUDA(cudaMemcpyAsync(ranges->decoding, runs, n * sizeof *runs,
-                                       cudaMemcpyHostToDevice, ranges->gpu->stream)));
-        KC_TRY(KC_CUDA(cudaStreamSynchronize(ranges->gpu->stream)));
-out:
-        free(runs);
-        return status;
+        return kc_coded_range_new(&share->coded, nhost,
+                                  kc_coded_most_blocks(nhost, ranges->max_pairs), err);
 }
 
 template <class Key>
 static enum kc_status take_arrays(struct kc_ranges<Key> *ranges, struct kc_error *err)
 {
         enum kc_status status;
-        const size_t n = ranges->nruns, nhost = count_on_host(ranges->runs, n);
-        ranges->max_blocks = most_blocks(nhost, ranges->max_pairs);
-        KC_TRY(take_share(ranges, &ranges->share, err));
-        KC_TRY(take_share(ranges, &ranges->ahead, err));
+        const size_t n = ranges->nruns;
         ranges->fences = (const struct kc_fences<Key> **)calloc(n, sizeof *ranges->fences);
         if (ranges->fences == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
+        KC_TRY(take_share(ranges, &ranges->share, err));
+        KC_TRY(take_share(ranges, &ranges->ahead, err));
+        KC_TRY(kc_range_decoder_open(&ranges->decoder, ranges->gpu, n, err));
         KC_TRY(KC_CUDA(cudaHostAlloc((void **)&ranges->queries, n * sizeof *ranges->queries,
                                      cudaHostAllocDefault)));
-        KC_TRY(KC_CUDA(cudaEventCreateWithFlags(&ranges->taken, cudaEventDisableTiming)));
-        KC_TRY(KC_CUDA(cudaEventCreateWithFlags(&ranges->uploaded, cudaEventDisableTiming)));
-        if (nhost > 0)
-                KC_TRY(prepare_decoding(ranges, err));
 out:
         return status;
 }
@@ -251,32 +202,20 @@ template <class Key> static void drop_part(struct kc_gpu *gpu, struct kc_gpu_run
         *part = {};
 }
 
-template <class Key> static void drop_blocks(struct kc_gpu *gpu, struct range_share<Key> *share)
-{
-        kc_gpu_delete(gpu, share->words, share->nwords);
-        kc_gpu_delete(gpu, share->blocks, share->nblocks);
-        share->words = NULL;
-        share->blocks = NULL;
-        share->nwords = share->nblocks = 0;
-}
-
 template <class Key>
-static void drop_share(struct kc_ranges<Key> *ranges, struct range_share<Key> *share)
+static void drop_parts(struct kc_ranges<Key> *ranges, struct range_share<Key> *share)
 {
         for (size_t i = 0; share->parts != NULL && i < ranges->nruns; i++)
                 drop_part(ranges->gpu, &share->parts[i]);
-        drop_blocks(ranges->gpu, share);
         share->is_ready = false;
 }
 
 template <class Key>
 static void free_share(struct kc_ranges<Key> *ranges, struct range_share<Key> *share)
 {
-        drop_share(ranges, share);
-        if (share->pinned != NULL)
-                (void)cudaFreeHost(share->pinned);
+        drop_parts(ranges, share);
+        kc_coded_range_free(ranges->gpu, &share->coded);
         free(share->parts);
-        free(share->hosts);
 }
 
 template <class Key> void kc_ranges_free(struct kc_ranges<Key> *ranges)
@@ -290,14 +229,9 @@ template <class Key> void kc_ranges_free(struct kc_ranges<Key> *ranges)
         free_share(ranges, &ranges->ahead);
         drop_part(ranges->gpu, &ranges->range);
         drop_part(ranges->gpu, &ranges->decoded);
-        kc_gpu_delete(ranges->gpu, ranges->decoding, ranges->nruns);
-        kc_gpu_delete(ranges->gpu, ranges->refused, 1);
+        kc_range_decoder_close(&ranges->decoder, ranges->gpu);
         if (ranges->queries != NULL)
                 (void)cudaFreeHost(ranges->queries);
-        if (ranges->taken != NULL)
-                (void)cudaEventDestroy(ranges->taken);
-        if (ranges->uploaded != NULL)
-                (void)cudaEventDestroy(ranges->uploaded);
         free(ranges->fences);
         free(ranges);
         (void)cudaGetLastError();
@@ -326,139 +260,30 @@ static size_t share_bound(const struct kc_ranges<Key> *ranges, const struct rang
         return kc_fences_bound(fences, share->split);
 }
 
-/* Choose the blocks that the range takes of run i, which is on the host, and list them. */
+/* Start copying a range's pairs of runs on the host. */
 template <class Key>
-static void list_blocks(const struct kc_ranges<Key> *ranges, struct range_share<Key> *share,
-                        size_t i)
+static enum kc_status fetch(struct kc_ranges<Key> *ranges, struct range_share<Key> *share,
+                            struct kc_error *err)
 {
-        const struct kc_lsm_run<Key> *run = ranges->runs[i];
-        struct host_share *of = &share->hosts[i];
-        const size_t begin = run->fences.at, end = begin + share->parts[i].n;
-        of->first_block = begin / KC_BLOCK_NKMERS;
-        of->nblocks = kc_ceil_div(end, KC_BLOCK_NKMERS) - of->first_block;
-        of->skip = begin % KC_BLOCK_NKMERS;
-        if (begin == end)
-                of->nblocks = 0;
-        for (size_t b = of->first_block; b < of->first_block + of->nblocks; b++) {
-                const size_t left = run->fences.n - b * KC_BLOCK_NKMERS;
-                const uint64_t nwords = run->host.starts[b + 1] - run->host.starts[b];
-                share->pinned[share->nblocks++] = {
-                        run->fences.kmers[b], share->nwords, (uint32_t)nwords - 1,
-                        (uint32_t)(left < KC_BLOCK_NKMERS ? left : (size_t)KC_BLOCK_NKMERS),
-                        (uint32_t)i
-                };
-                share->nwords += nwords;
-        }
-}
-
-/* Decide what the range takes of each run. */
-template <class Key>
-static void take_parts(const struct kc_ranges<Key> *ranges, struct range_share<Key> *share)
-{
+        enum kc_status status;
+        if (kc_fences_left(ranges->fences, ranges->nruns) == 0)
+                return KC_OK;
+        choose_split(ranges, share);
         for (size_t i = 0; i < ranges->nruns; i++) {
                 const struct kc_lsm_run<Key> *run = ranges->runs[i];
                 struct kc_gpu_run<Key> *part = &share->parts[i];
                 *part = {};
                 part->n = share_bound(ranges, share, i);
-                if (run->on_host) {
-                        list_blocks(ranges, share, i);
-                } else {
+                if (!run->on_host) {
                         part->kmers = run->device.kmers + run->fences.at;
                         part->counts = run->device.counts + run->fences.at;
+                } else if (part->n > 0) {
+                        kc_coded_range_add(&share->coded, &run->host, &run->fences, i, part->n);
                 }
         }
-        if (share->nblocks > 0)
-                share->nwords += KC_BLOCK_PADDING;
-}
-
-/* Memory is allocated in the order of gpu->stream but written in that of gpu->upload, hence the
- * event. */
-template <class Key>
-static enum kc_status take_blocks(struct kc_ranges<Key> *ranges, struct range_share<Key> *share,
-                                  struct kc_error *err)
-{
-        enum kc_status status;
-        struct kc_gpu *gpu = ranges->gpu;
-        KC_TRY(kc_gpu_new(gpu, &share->words, share->nwords, err));
-        KC_TRY(kc_gpu_new(gpu, &share->blocks, share->nblocks, err));
-        KC_TRY(KC_CUDA(cudaEventRecord(ranges->taken, gpu->stream)));
-        KC_TRY(KC_CUDA(cudaStreamWaitEvent(gpu->upload, ranges->taken, 0)));
-        KC_TRY(KC_CUDA(cudaMemcpyAsync(share->blocks, share->pinned,
-                                       share->nblocks * sizeof *share->blocks,
-                                       cudaMemcpyHostToDevice, gpu->upload)));
-out:
-        return status;
-}
-
-/* Start copying a range's blocks to the device. */
-template <class Key>
-static enum kc_status fetch(struct kc_ranges<Key> *ranges, struct range_share<Key> *share,
-                            struct kc_error *err)
-{
-        enum kc_status status = KC_OK;
-        uint64_t *to;
-        if (kc_fences_left(ranges->fences, ranges->nruns) == 0)
-                return KC_OK;
-        choose_split(ranges, share);
-        take_parts(ranges, share);
-        KC_TRY(take_blocks(ranges, share, err));
-        to = share->words;
-        for (size_t i = 0; i < ranges->nruns && share->nblocks > 0; i++) {
-                const struct host_share *of = &share->hosts[i];
-                const struct kc_coded_run *run = &ranges->runs[i]->host;
-                if (of->nblocks == 0)
-                        continue;
-                const uint64_t *starts = run->starts + of->first_block;
-                const size_t nwords = starts[of->nblocks] - starts[0];
-                KC_TRY(kc_host_bytes_read(ranges->store, &run->bytes, starts[0] * sizeof *to,
-                                          nwords * sizeof *to, to, err));
-                to += nwords;
-        }
-        KC_TRY(KC_CUDA(cudaEventRecord(ranges->uploaded, ranges->gpu->upload)));
+        KC_TRY(kc_coded_range_copy(ranges->store, &share->coded, err));
         share->is_ready = true;
 out:
-        return status;
-}
-
-/* Decode the range's blocks, and set the parts of runs on the host. */
-template <class Key>
-static enum kc_status decode_parts(struct kc_ranges<Key> *ranges, struct range_share<Key> *share,
-                                   struct kc_error *err)
-{
-        enum kc_status status;
-        struct kc_gpu_run<Key> *decoded = &ranges->decoded;
-        struct kc_decode_range<Key> range = {
-        };
-        size_t at = 0;
-        range.words = share->words;
-        range.blocks = share->blocks;
-        range.nblocks = share->nblocks;
-        range.runs = ranges->decoding;
-        KC_TRY(kc_gpu_run_new(ranges->gpu, decoded, share->nblocks * KC_BLOCK_NKMERS, err));
-        KC_TRY(kc_gpu_decode(ranges->gpu, &range, decoded, ranges->refused, err));
-        for (size_t i = 0; i < ranges->nruns; i++) {
-                const struct host_share *of = &share->hosts[i];
-                struct kc_gpu_run<Key> *part = &share->parts[i];
-                if (of->nblocks == 0)
-                        continue;
-                part->kmers = decoded->kmers + at + of->skip;
-                part->counts = decoded->counts + at + of->skip;
-                at += of->nblocks * KC_BLOCK_NKMERS;
-        }
-        drop_blocks(ranges->gpu, share);
-out:
-        return status;
-}
-
-/* Waits for the decoding. */
-template <class Key>
-static enum kc_status check_decoded(struct kc_ranges<Key> *ranges, struct kc_error *err)
-{
-        unsigned long long refused;
-        enum kc_status status = kc_gpu_read(ranges->gpu, &refused, ranges->refused, 1, err);
-        if (status == KC_OK && refused != 0)
-                status = kc_fail(err, KC_EIO, "temporary data in memory or in %s has been damaged",
-                                 ranges->store->tmp_dir);
         return status;
 }
 
@@ -489,22 +314,14 @@ out:
 }
 
 /* The chunks of runs on the host that no range needs any more go back to the store. */
-template <class Key>
-static enum kc_status give_back(struct kc_ranges<Key> *ranges, struct kc_error *err)
+template <class Key> static void give_back(struct kc_ranges<Key> *ranges)
 {
-        enum kc_status status;
-        if (ranges->max_blocks == 0)
-                return KC_OK;
-        KC_TRY(KC_CUDA(cudaEventSynchronize(ranges->uploaded)));
         for (size_t i = 0; i < ranges->nruns; i++) {
-                struct kc_coded_run *run = &ranges->runs[i]->host;
-                const size_t block = ranges->runs[i]->fences.at / KC_BLOCK_NKMERS;
-                if (ranges->runs[i]->on_host && block <= run->nblocks)
-                        kc_host_bytes_give_back(ranges->store, &run->bytes,
-                                                run->starts[block] * sizeof *run->starts);
+                struct kc_lsm_run<Key> *run = ranges->runs[i];
+                if (run->on_host)
+                        kc_coded_run_give_back(ranges->store, &run->host,
+                                               run->fences.at / KC_BLOCK_NKMERS);
         }
-out:
-        return status;
 }
 
 /* Decode the parts, cut them at the split, and advance the runs past it. */
@@ -512,18 +329,18 @@ template <class Key>
 static enum kc_status settle(struct kc_ranges<Key> *ranges, struct range_share<Key> *share,
                              struct kc_error *err)
 {
-        enum kc_status status;
-        const bool on_host = share->nblocks > 0;
-        KC_TRY(KC_CUDA(cudaStreamWaitEvent(ranges->gpu->stream, ranges->uploaded, 0)));
+        enum kc_status status = KC_OK;
+        const bool on_host = share->coded.nblocks > 0;
         if (on_host)
-                KC_TRY(decode_parts(ranges, share, err));
+                KC_TRY(kc_coded_range_decode(ranges->gpu, &share->coded, &ranges->decoder,
+                                             &ranges->decoded, share->parts, err));
         if (!share->is_last && ranges->nruns > 1)
                 KC_TRY(cut_parts(ranges, share, err));
         if (on_host)
-                KC_TRY(check_decoded(ranges, err));
+                KC_TRY(kc_range_decoder_check(&ranges->decoder, ranges->store, err));
         for (size_t i = 0; i < ranges->nruns; i++)
                 ranges->runs[i]->fences.at += share->parts[i].n;
-        KC_TRY(give_back(ranges, err));
+        give_back(ranges);
 out:
         return status;
 }
@@ -562,7 +379,7 @@ static enum kc_status merge_parts(struct kc_ranges<Key> *ranges, struct range_sh
                 ranges->range = *a;
                 *a = {};
         }
-        drop_share(ranges, share);
+        drop_parts(ranges, share);
 out:
         return status;
 }
