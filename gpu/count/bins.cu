@@ -5,7 +5,12 @@
 #include "gpu/tables/slab.cuh"
 #include "gpu/tables/warpdrive.cuh"
 
-enum { WARP = 32, THREADS = 256, WARPS = THREADS / WARP };
+enum {
+        WARP = 32,
+        THREADS = 256,
+        WARPS = THREADS / WARP,
+        NCHUNKS = 256, /* a block has the addresses of the first 34 Gbases in shared memory */
+};
 
 /* Slots of a table. With keys of up to 128 bits a block uses some 36 KiB of shared memory in all, so
  * six blocks fit on a multiprocessor; with 256 bits, three. A hopscotch slot is a word larger, but
@@ -13,6 +18,14 @@ enum { WARP = 32, THREADS = 256, WARPS = THREADS / WARP };
 template <class Key> static constexpr uint32_t table_capacity(enum kc_gpu_table kind)
 {
         return (sizeof(Key) == 8 ? 2048 : 1024) / (kind == KC_TABLE_HOPSCOTCH ? 2 : 1);
+}
+
+/* Blocks that are to fit on a multiprocessor: as many as shared memory allows, if the registers that
+ * remain for a thread are enough. 0: left to the compiler. */
+template <class Key, class Table> static constexpr int blocks_wanted()
+{
+        const bool open = std::is_base_of<kc_warpdrive<Key, 1>, Table>::value;
+        return !open ? 0 : sizeof(Key) == 8 ? 6 : sizeof(Key) == 16 ? 5 : 0;
 }
 
 template <class Key> using fold = kc_fold<Key, 256>;
@@ -23,6 +36,7 @@ namespace
 template <class Key> struct block_state {
         fold<Key> records;
         kc_expander<Key> expanders[WARPS];
+        const uint64_t *chunks[NCHUNKS]; /* words of the first chunks */
         uint32_t warp_totals[WARPS];
         uint64_t base; /* of the block's pairs in the output */
 };
@@ -154,16 +168,60 @@ __device__ static void drain(block_state<Key> *state, const Table &table,
         }
 }
 
-/* Add records to the fold, each thread its own from *next on, until all are in or one finds no
- * room. */
+/* Keep the addresses of chunks in shared memory: in device memory they are often displaced from the
+ * cache by the bases. */
 template <class Key>
-__device__ static void fold_records(fold<Key> *f, uint32_t *next, const struct kc_tasks_in &in,
-                                    const kc_task &task)
+__device__ static void load_chunks(block_state<Key> *state, const struct kc_tasks_in &in)
 {
-        for (; *next < task.n; *next += THREADS) {
-                uint64_t record = __ldcs(&in.records[task.first + *next]);
-                if (!f->add(kc_stretch_read<Key>(in.chunks, record, in.k, in.stranded)))
+        for (uint32_t i = threadIdx.x; i < min(in.nchunks, (uint32_t)NCHUNKS); i += THREADS)
+                state->chunks[i] = in.chunks[i].words;
+}
+
+template <class Key>
+__device__ static kc_stretch<Key> read_stretch(const block_state<Key> *state,
+                                               const struct kc_tasks_in &in, uint64_t record)
+{
+        const uint32_t chunk = kc_record_chunk(record);
+        const uint64_t *words = chunk < min(in.nchunks, (uint32_t)NCHUNKS) ? state->chunks[chunk]
+                                                                           : in.chunks[chunk].words;
+        return kc_stretch_read<Key>(words, record, in.k, in.stranded);
+}
+
+namespace
+{
+
+/* A thread's progress through the records of a task. */
+struct records_walk {
+        const uint64_t *records; /* of the task */
+        uint32_t next, n;
+        uint64_t record; /* number `next`, read ahead */
+};
+
+} // namespace
+
+__device__ static void read_ahead(records_walk *w)
+{
+        if (w->next < w->n)
+                w->record = __ldcs(&w->records[w->next]);
+}
+
+__device__ static records_walk begin_records(const struct kc_tasks_in &in, const kc_task &task)
+{
+        records_walk w = { in.records + task.first, threadIdx.x, task.n, 0 };
+        read_ahead(&w);
+        return w;
+}
+
+/* Add records to the fold, each thread its own, until all are in or one finds no room. */
+template <class Key>
+__device__ static void fold_records(block_state<Key> *state, records_walk *w,
+                                    const struct kc_tasks_in &in)
+{
+        while (w->next < w->n) {
+                if (!state->records.add(read_stretch<Key>(state, in, w->record)))
                         return;
+                w->next += THREADS;
+                read_ahead(w);
         }
 }
 
@@ -245,30 +303,32 @@ template <class Key, class Table>
 __device__ static void count_task(Table *table, block_state<Key> *state, const kc_task &task,
                                   const struct kc_tasks_in &in, const kc_pairs_out<Key> &out)
 {
+        records_walk walk = begin_records(in, task);
         table->clear();
-        uint32_t next = threadIdx.x;
         bool final = task.whole;
         do {
                 state->records.clear();
                 __syncthreads();
-                fold_records<Key>(&state->records, &next, in, task);
+                fold_records<Key>(state, &walk, in);
                 __syncthreads();
                 final &= !count_fold<Key>(table, state, in, out);
-        } while (__syncthreads_or(next < task.n));
+        } while (__syncthreads_or(walk.next < walk.n));
         drain<Key>(state, *table, out, final);
 }
 
 /* One block per task, or fewer blocks that loop over the tasks. */
 template <class Key, class Table>
-static __global__ void __launch_bounds__(THREADS)
+static __global__ void __launch_bounds__(THREADS, blocks_wanted<Key, Table>())
         count_bins_kernel(kc_table_setup setup, struct kc_tasks_in in, uint32_t ntasks,
                           kc_pairs_out<Key> out)
 {
         extern __shared__ uint4 dynamic[];
         __shared__ block_state<Key> state;
         Table table(setup, dynamic);
+        load_chunks(&state, in);
         for (uint32_t t = blockIdx.x; t < ntasks; t += gridDim.x) {
-                count_task<Key>(&table, &state, in.tasks[t], in, out);
+                const kc_task task = in.tasks[t];
+                count_task<Key>(&table, &state, task, in, out);
                 __syncthreads();
         }
 }
