@@ -51,84 +51,100 @@ template <class Key, class Table> static constexpr bool table_fits(enum kc_gpu_t
                KC_GPU_BLOCK_SHARED_NBYTES;
 }
 
-/* Which pairs of a table are output. */
-struct pairs_wanted {
-        struct kc_run_filter filter;
-        bool final; /* the others are dropped, and counted as such */
+/* What a drain does with the pairs of a table. */
+struct drain_rule {
+        struct kc_run_filter filter; /* of the pairs to output */
+        bool final;                  /* the others are dropped, and counted as such */
+        bool plain;                  /* all are output, and nothing is counted */
 };
 
-template <class Key>
-__device__ static pairs_wanted get_wanted(const kc_pairs_out<Key> &out, bool final)
+template <class Key> __device__ static drain_rule get_rule(const kc_pairs_out<Key> &out, bool final)
 {
         const struct kc_run_filter all = { 1, UINT32_MAX };
-        return { final ? out.filter : all, final };
+        return { final ? out.filter : all, final, final && kc_run_keeps_all(&out.filter) };
 }
 
-/* Get a table's pair. Returns false if the place has none, or none that is wanted. */
-template <class Key, class Table>
-__device__ static bool get_pair(const Table &table, uint32_t place, const pairs_wanted &wanted,
-                                Key *key, uint32_t *count)
+namespace
 {
-        return place < table.nplaces() && table.get(place, key, count) &&
-               kc_run_keeps(&wanted.filter, *count);
-}
 
-/* Add up the sums of the warp's lanes, and add the results to a cell. */
+/* Of the pairs in a table: 32 bits suffice, because a table's counts add up to less than 2^32. */
+struct drain_sums {
+        uint32_t nwanted;                    /* pairs to output */
+        uint32_t ndistinct, nkmers, nunique; /* dropped */
+        uint32_t npartial;                   /* k-mers in partial counts */
+};
+
+} // namespace
+
+/* Add the sums of the warp's lanes to a cell. */
 template <class Key>
-__device__ static void add_to_cell(const kc_pairs_out<Key> &out, const struct kc_count_cell &sums)
+__device__ static void add_to_cell(const kc_pairs_out<Key> &out, const drain_sums &sums)
 {
         const uint32_t warp = threadIdx.x / WARP;
         struct kc_count_cell *cell = &out.cells[(blockIdx.x * WARPS + warp) % KC_COUNT_NCELLS];
-        const uint64_t own[] = { sums.ndistinct, sums.nkmers, sums.nunique, sums.npartial };
+        const uint32_t own[] = { sums.ndistinct, sums.nkmers, sums.nunique, sums.npartial };
         uint64_t *const to[] = { &cell->ndistinct, &cell->nkmers, &cell->nunique, &cell->npartial };
         for (int i = 0; i < 4; i++) {
-                uint64_t sum = own[i];
-                for (uint32_t d = WARP / 2; d > 0; d /= 2)
-                        sum += __shfl_xor_sync(~0u, sum, d);
+                const uint32_t sum = __reduce_add_sync(~0u, own[i]);
                 if (threadIdx.x % WARP == 0 && sum > 0)
                         atomicAdd((unsigned long long *)to[i], (unsigned long long)sum);
         }
 }
 
-/* Count the k-mers that a drain drops, or that have partial counts if it is not final. */
+/* Add up the thread's share of the pairs, some of which the drain does not output or that have
+ * partial counts. */
 template <class Key, class Table>
-__device__ static void note_drain(const Table &table, const kc_pairs_out<Key> &out, bool final)
+__device__ static drain_sums sum_pairs(const Table &table, const drain_rule &rule,
+                                       const kc_pairs_out<Key> &out)
 {
-        struct kc_count_cell sums = {};
+        drain_sums sums = {};
         uint64_t *rows = out.rows + blockIdx.x % KC_COUNT_NTALLIES * KC_RUN_NROWS;
         for (uint32_t place = threadIdx.x; place < table.nplaces(); place += THREADS) {
                 Key key;
                 uint32_t count;
                 if (!table.get(place, &key, &count))
                         continue;
-                const bool dropped = final && !kc_run_keeps(&out.filter, count);
+                const bool dropped = !kc_run_keeps(&rule.filter, count);
+                sums.nwanted += !dropped;
                 sums.ndistinct += dropped;
                 sums.nkmers += dropped ? count : 0;
                 sums.nunique += dropped && count == 1;
-                sums.npartial += final ? 0 : count;
+                sums.npartial += rule.final ? 0 : count;
                 if (dropped && out.rows != NULL && count > 1)
                         atomicAdd((unsigned long long *)&rows[count], 1ull);
         }
-        __syncwarp();
-        add_to_cell(out, sums);
+        return sums;
 }
 
-/* Reserve room for the block's pairs: the warps count them, and one atomic adds the sum to *n. */
+/* The number of pairs that the warp's lanes are to output; the others are counted. */
+template <class Key, class Table>
+__device__ static uint32_t count_wanted(const Table &table, const drain_rule &rule,
+                                        const kc_pairs_out<Key> &out)
+{
+        uint32_t own = 0;
+        if (rule.plain) {
+                for (uint32_t place = threadIdx.x; place < table.nplaces(); place += THREADS) {
+                        Key key;
+                        uint32_t count;
+                        own += table.get(place, &key, &count);
+                }
+        } else {
+                const drain_sums sums = sum_pairs(table, rule, out);
+                __syncwarp();
+                add_to_cell(out, sums);
+                own = sums.nwanted;
+        }
+        return __reduce_add_sync(~0u, own);
+}
+
+/* Reserve room for the block's pairs: one atomic adds the sum of all warps to *n. */
 template <class Key, class Table>
 __device__ static void reserve_pairs(block_state<Key> *state, const Table &table,
-                                     const pairs_wanted &wanted, uint64_t *n)
+                                     const drain_rule &rule, const kc_pairs_out<Key> &out)
 {
-        const uint32_t warp = threadIdx.x / WARP;
-        const uint32_t nplaces = table.nplaces();
-        uint32_t total = 0;
-        for (uint32_t place = threadIdx.x; place - threadIdx.x < nplaces; place += THREADS) {
-                Key key;
-                uint32_t count;
-                bool is_pair = get_pair<Key>(table, place, wanted, &key, &count);
-                total += __popc(__ballot_sync(~0u, is_pair));
-        }
+        const uint32_t total = count_wanted(table, rule, out);
         if (threadIdx.x % WARP == 0)
-                state->warp_totals[warp] = total;
+                state->warp_totals[threadIdx.x / WARP] = total;
         __syncthreads();
         if (threadIdx.x == 0) {
                 uint32_t sum = 0;
@@ -137,7 +153,7 @@ __device__ static void reserve_pairs(block_state<Key> *state, const Table &table
                         state->warp_totals[i] = sum;
                         sum += own;
                 }
-                state->base = atomicAdd((unsigned long long *)n, (unsigned long long)sum);
+                state->base = atomicAdd((unsigned long long *)out.n, (unsigned long long)sum);
         }
         __syncthreads();
 }
@@ -148,23 +164,24 @@ template <class Key, class Table>
 __device__ static void drain(block_state<Key> *state, const Table &table,
                              const kc_pairs_out<Key> &out, bool final)
 {
-        const pairs_wanted wanted = get_wanted(out, final);
-        if (!final || !kc_run_keeps_all(&out.filter))
-                note_drain(table, out, final);
-        reserve_pairs<Key>(state, table, wanted, out.n);
+        const drain_rule rule = get_rule(out, final);
+        reserve_pairs<Key>(state, table, rule, out);
         const uint32_t nplaces = table.nplaces();
-        uint64_t to = state->base + state->warp_totals[threadIdx.x / WARP];
+        const uint64_t first = state->base + state->warp_totals[threadIdx.x / WARP];
+        Key *kmers = out.kmers + first;
+        uint32_t *counts = out.counts + first, n = 0;
         for (uint32_t place = threadIdx.x; place - threadIdx.x < nplaces; place += THREADS) {
                 Key key;
                 uint32_t count;
-                bool is_pair = get_pair<Key>(table, place, wanted, &key, &count);
-                uint32_t pairs = __ballot_sync(~0u, is_pair);
-                if (is_pair) {
-                        uint64_t at = to + kc_warp_rank(pairs);
-                        out.kmers[at] = key;
-                        out.counts[at] = count;
+                const bool wanted = place < nplaces && table.get(place, &key, &count) &&
+                                    kc_run_keeps(&rule.filter, count);
+                const uint32_t pairs = __ballot_sync(~0u, wanted);
+                const uint32_t at = n + kc_warp_rank(pairs);
+                if (wanted) {
+                        kmers[at] = key;
+                        counts[at] = count;
                 }
-                to += __popc(pairs);
+                n += (uint32_t)__popc(pairs);
         }
 }
 

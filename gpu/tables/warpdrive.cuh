@@ -205,7 +205,7 @@ template <class Key, int G> struct kc_warpdrive {
 
         __device__ uint32_t nplaces() const
         {
-                return capacity + (sizeof(Key) == 8);
+                return capacity + (sizeof(Key) == 8 && slots.counts[capacity] != 0);
         }
 
         __device__ bool get(uint32_t place, Key *key, uint32_t *count) const
