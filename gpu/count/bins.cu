@@ -1,5 +1,6 @@
 #include "gpu/count/bins.cuh"
 
+#include "gpu/count/refs.cuh"
 #include "gpu/tables/hopscotch.cuh"
 #include "gpu/tables/linear.cuh"
 #include "gpu/tables/slab.cuh"
@@ -12,11 +13,20 @@ enum {
         NCHUNKS = 256, /* a block has the addresses of the first 34 Gbases in shared memory */
 };
 
+template <class Key> using fold = kc_fold<Key, 256>;
+template <class Key> using refs = kc_refs<Key, fold<Key>>;
+
+/* Whether a table refers to the stretches of the fold. */
+template <class Table> static constexpr bool refers = false;
+template <class Key, class Fold> static constexpr bool refers<kc_refs<Key, Fold>> = true;
+
 /* Slots of a table. With keys of up to 128 bits a block uses some 36 KiB of shared memory in all, so
- * six blocks fit on a multiprocessor; with 256 bits, three. A hopscotch slot is a word larger, but
- * all slots of that table can be filled. */
+ * six blocks fit on a multiprocessor. A hopscotch slot is a word larger, but all slots of that table
+ * can be filled. */
 template <class Key> static constexpr uint32_t table_capacity(enum kc_gpu_table kind)
 {
+        if (kind == KC_TABLE_WARPDRIVE)
+                return 2048;
         return (sizeof(Key) == 8 ? 2048 : 1024) / (kind == KC_TABLE_HOPSCOTCH ? 2 : 1);
 }
 
@@ -24,11 +34,11 @@ template <class Key> static constexpr uint32_t table_capacity(enum kc_gpu_table 
  * remain for a thread are enough. 0: left to the compiler. */
 template <class Key, class Table> static constexpr int blocks_wanted()
 {
+        if (refers<Table>)
+                return sizeof(Key) == 16 ? 5 : 0;
         const bool open = std::is_base_of<kc_warpdrive<Key, 1>, Table>::value;
         return !open ? 0 : sizeof(Key) == 8 ? 6 : sizeof(Key) == 16 ? 5 : 0;
 }
-
-template <class Key> using fold = kc_fold<Key, 256>;
 
 namespace
 {
@@ -285,8 +295,17 @@ __device__ static bool count_share(Table *table, const fold<Key> *f, const kc_ex
                 place.offset = active ? place.offset : 0;
                 const uint32_t number = s->first + place.owner;
                 const uint32_t *bases = (const uint32_t *)f->stretches[number].words;
-                Key key = kc_key_from_packed(kc_cut_bases(bases, place.offset, Key()), k, stranded);
-                s->again = !table->add(key, f->weights[number], active);
+                const Key packed = kc_cut_bases(bases, place.offset, Key());
+                const uint32_t weight = f->weights[number];
+                if constexpr (refers<Table>) {
+                        kc_ref<Key> ref = kc_ref_of(packed, k, stranded);
+                        ref.number = number;
+                        ref.offset = place.offset;
+                        s->again = !table->add(ref, weight, active);
+                } else {
+                        Key key = kc_key_from_packed(packed, k, stranded);
+                        s->again = !table->add(key, weight, active);
+                }
                 if (__any_sync(~0u, s->again)) {
                         s->resumed = true;
                         return false;
@@ -296,24 +315,31 @@ __device__ static bool count_share(Table *table, const fold<Key> *f, const kc_ex
         return true;
 }
 
-/* Count the stretches of the fold; whenever the table is full, drain and clear it. Returns whether
- * that happened. For the whole block. */
+/* Drain partial counts, and clear the table. For the whole block. */
+template <class Key, class Table>
+__device__ static void empty(block_state<Key> *state, Table *table, const kc_pairs_out<Key> &out)
+{
+        drain<Key>(state, *table, out, false);
+        __syncthreads();
+        table->clear();
+        __syncthreads();
+}
+
+/* Count the stretches of the fold; whenever the table is full, empty it. Returns whether that
+ * happened. For the whole block. */
 template <class Key, class Table>
 __device__ static bool count_fold(Table *table, block_state<Key> *state,
                                   const struct kc_tasks_in &in, const kc_pairs_out<Key> &out)
 {
         kc_expander<Key> *x = &state->expanders[threadIdx.x / WARP];
         bin_share s = begin_share(&state->records, x);
-        bool drained = false;
+        bool emptied = false;
         while (__syncthreads_or(
                 !count_share<Key>(table, &state->records, x, &s, in.k, in.stranded))) {
-                drained = true;
-                drain<Key>(state, *table, out, false);
-                __syncthreads();
-                table->clear();
-                __syncthreads();
+                emptied = true;
+                empty<Key>(state, table, out);
         }
-        return drained;
+        return emptied;
 }
 
 template <class Key, class Table>
@@ -323,13 +349,19 @@ __device__ static void count_task(Table *table, block_state<Key> *state, const k
         records_walk walk = begin_records(in, task);
         table->clear();
         bool final = task.whole;
-        do {
+        for (;;) {
                 state->records.clear();
                 __syncthreads();
                 fold_records<Key>(state, &walk, in);
                 __syncthreads();
                 final &= !count_fold<Key>(table, state, in, out);
-        } while (__syncthreads_or(walk.next < walk.n));
+                if (!__syncthreads_or(walk.next < walk.n))
+                        break;
+                if (refers<Table>) { /* the stretches go */
+                        final = false;
+                        empty<Key>(state, table, out);
+                }
+        }
         drain<Key>(state, *table, out, final);
 }
 
@@ -342,6 +374,8 @@ static __global__ void __launch_bounds__(THREADS, blocks_wanted<Key, Table>())
         extern __shared__ uint4 dynamic[];
         __shared__ block_state<Key> state;
         Table table(setup, dynamic);
+        if constexpr (refers<Table>)
+                table.refer(&state.records, in.k, in.stranded);
         load_chunks(&state, in);
         for (uint32_t t = blockIdx.x; t < ntasks; t += gridDim.x) {
                 const kc_task task = in.tasks[t];
@@ -379,7 +413,8 @@ enum kc_status kc_count_tasks(struct kc_gpu *gpu, enum kc_gpu_table kind,
                               size_t first, size_t last, const kc_pairs_out<Key> *out,
                               struct kc_error *err)
 {
-        static_assert(table_fits<Key, kc_warpdrive<Key, 1>>(KC_TABLE_WARPDRIVE) &&
+        using warpdrive = std::conditional_t<sizeof(Key) == 8, kc_warpdrive<Key, 1>, refs<Key>>;
+        static_assert(table_fits<Key, warpdrive>(KC_TABLE_WARPDRIVE) &&
                               table_fits<Key, kc_linear<Key>>(KC_TABLE_LINEAR) &&
                               table_fits<Key, kc_hopscotch<Key>>(KC_TABLE_HOPSCOTCH) &&
                               table_fits<Key, kc_slab<Key>>(KC_TABLE_SLAB),
@@ -390,7 +425,7 @@ enum kc_status kc_count_tasks(struct kc_gpu *gpu, enum kc_gpu_table kind,
                 return KC_OK;
         these.tasks += first;
         size_t nblocks = n;
-        auto *launch_it = launch<Key, kc_warpdrive<Key, 1>>;
+        auto *launch_it = launch<Key, warpdrive>;
         if (kind == KC_TABLE_LINEAR)
                 launch_it = launch<Key, kc_linear<Key>>;
         if (kind == KC_TABLE_HOPSCOTCH)
