@@ -1,21 +1,44 @@
 #include "gpu/count/bins.cuh"
 
+#include "gpu/count/refs.cuh"
 #include "gpu/tables/hopscotch.cuh"
 #include "gpu/tables/linear.cuh"
 #include "gpu/tables/slab.cuh"
 #include "gpu/tables/warpdrive.cuh"
 
-enum { WARP = 32, THREADS = 256, WARPS = THREADS / WARP };
+enum {
+        WARP = 32,
+        THREADS = 256,
+        WARPS = THREADS / WARP,
+        NCHUNKS = 256, /* a block has the addresses of the first 34 Gbases in shared memory */
+};
+
+template <class Key> using fold = kc_fold<Key, 256>;
+template <class Key> using refs = kc_refs<Key, fold<Key>>;
+
+/* Whether a table refers to the stretches of the fold. */
+template <class Table> static constexpr bool refers = false;
+template <class Key, class Fold> static constexpr bool refers<kc_refs<Key, Fold>> = true;
 
 /* Slots of a table. With keys of up to 128 bits a block uses some 36 KiB of shared memory in all, so
- * six blocks fit on a multiprocessor; with 256 bits, three. A hopscotch slot is a word larger, but
- * all slots of that table can be filled. */
+ * six blocks fit on a multiprocessor. A hopscotch slot is a word larger, but all slots of that table
+ * can be filled. */
 template <class Key> static constexpr uint32_t table_capacity(enum kc_gpu_table kind)
 {
+        if (kind == KC_TABLE_WARPDRIVE)
+                return 2048;
         return (sizeof(Key) == 8 ? 2048 : 1024) / (kind == KC_TABLE_HOPSCOTCH ? 2 : 1);
 }
 
-template <class Key> using fold = kc_fold<Key, 256>;
+/* Blocks that are to fit on a multiprocessor: as many as shared memory allows, if the registers that
+ * remain for a thread are enough. 0: left to the compiler. */
+template <class Key, class Table> static constexpr int blocks_wanted()
+{
+        if (refers<Table>)
+                return sizeof(Key) == 16 ? 5 : 0;
+        const bool open = std::is_base_of<kc_warpdrive<Key, 1>, Table>::value;
+        return !open ? 0 : sizeof(Key) == 8 ? 6 : sizeof(Key) == 16 ? 5 : 0;
+}
 
 namespace
 {
@@ -23,6 +46,7 @@ namespace
 template <class Key> struct block_state {
         fold<Key> records;
         kc_expander<Key> expanders[WARPS];
+        const uint64_t *chunks[NCHUNKS]; /* words of the first chunks */
         uint32_t warp_totals[WARPS];
         uint64_t base; /* of the block's pairs in the output */
 };
@@ -37,84 +61,100 @@ template <class Key, class Table> static constexpr bool table_fits(enum kc_gpu_t
                KC_GPU_BLOCK_SHARED_NBYTES;
 }
 
-/* Which pairs of a table are output. */
-struct pairs_wanted {
-        struct kc_run_filter filter;
-        bool final; /* the others are dropped, and counted as such */
+/* What a drain does with the pairs of a table. */
+struct drain_rule {
+        struct kc_run_filter filter; /* of the pairs to output */
+        bool final;                  /* the others are dropped, and counted as such */
+        bool plain;                  /* all are output, and nothing is counted */
 };
 
-template <class Key>
-__device__ static pairs_wanted get_wanted(const kc_pairs_out<Key> &out, bool final)
+template <class Key> __device__ static drain_rule get_rule(const kc_pairs_out<Key> &out, bool final)
 {
         const struct kc_run_filter all = { 1, UINT32_MAX };
-        return { final ? out.filter : all, final };
+        return { final ? out.filter : all, final, final && kc_run_keeps_all(&out.filter) };
 }
 
-/* Get a table's pair. Returns false if the place has none, or none that is wanted. */
-template <class Key, class Table>
-__device__ static bool get_pair(const Table &table, uint32_t place, const pairs_wanted &wanted,
-                                Key *key, uint32_t *count)
+namespace
 {
-        return place < table.nplaces() && table.get(place, key, count) &&
-               kc_run_keeps(&wanted.filter, *count);
-}
 
-/* Add up the sums of the warp's lanes, and add the results to a cell. */
+/* Of the pairs in a table: 32 bits suffice, because a table's counts add up to less than 2^32. */
+struct drain_sums {
+        uint32_t nwanted;                    /* pairs to output */
+        uint32_t ndistinct, nkmers, nunique; /* dropped */
+        uint32_t npartial;                   /* k-mers in partial counts */
+};
+
+} // namespace
+
+/* Add the sums of the warp's lanes to a cell. */
 template <class Key>
-__device__ static void add_to_cell(const kc_pairs_out<Key> &out, const struct kc_count_cell &sums)
+__device__ static void add_to_cell(const kc_pairs_out<Key> &out, const drain_sums &sums)
 {
         const uint32_t warp = threadIdx.x / WARP;
         struct kc_count_cell *cell = &out.cells[(blockIdx.x * WARPS + warp) % KC_COUNT_NCELLS];
-        const uint64_t own[] = { sums.ndistinct, sums.nkmers, sums.nunique, sums.npartial };
+        const uint32_t own[] = { sums.ndistinct, sums.nkmers, sums.nunique, sums.npartial };
         uint64_t *const to[] = { &cell->ndistinct, &cell->nkmers, &cell->nunique, &cell->npartial };
         for (int i = 0; i < 4; i++) {
-                uint64_t sum = own[i];
-                for (uint32_t d = WARP / 2; d > 0; d /= 2)
-                        sum += __shfl_xor_sync(~0u, sum, d);
+                const uint32_t sum = __reduce_add_sync(~0u, own[i]);
                 if (threadIdx.x % WARP == 0 && sum > 0)
                         atomicAdd((unsigned long long *)to[i], (unsigned long long)sum);
         }
 }
 
-/* Count the k-mers that a drain drops, or that have partial counts if it is not final. */
+/* Add up the thread's share of the pairs, some of which the drain does not output or that have
+ * partial counts. */
 template <class Key, class Table>
-__device__ static void note_drain(const Table &table, const kc_pairs_out<Key> &out, bool final)
+__device__ static drain_sums sum_pairs(const Table &table, const drain_rule &rule,
+                                       const kc_pairs_out<Key> &out)
 {
-        struct kc_count_cell sums = {};
+        drain_sums sums = {};
         uint64_t *rows = out.rows + blockIdx.x % KC_COUNT_NTALLIES * KC_RUN_NROWS;
         for (uint32_t place = threadIdx.x; place < table.nplaces(); place += THREADS) {
                 Key key;
                 uint32_t count;
                 if (!table.get(place, &key, &count))
                         continue;
-                const bool dropped = final && !kc_run_keeps(&out.filter, count);
+                const bool dropped = !kc_run_keeps(&rule.filter, count);
+                sums.nwanted += !dropped;
                 sums.ndistinct += dropped;
                 sums.nkmers += dropped ? count : 0;
                 sums.nunique += dropped && count == 1;
-                sums.npartial += final ? 0 : count;
+                sums.npartial += rule.final ? 0 : count;
                 if (dropped && out.rows != NULL && count > 1)
                         atomicAdd((unsigned long long *)&rows[count], 1ull);
         }
-        __syncwarp();
-        add_to_cell(out, sums);
+        return sums;
 }
 
-/* Reserve room for the block's pairs: the warps count them, and one atomic adds the sum to *n. */
+/* The number of pairs that the warp's lanes are to output; the others are counted. */
+template <class Key, class Table>
+__device__ static uint32_t count_wanted(const Table &table, const drain_rule &rule,
+                                        const kc_pairs_out<Key> &out)
+{
+        uint32_t own = 0;
+        if (rule.plain) {
+                for (uint32_t place = threadIdx.x; place < table.nplaces(); place += THREADS) {
+                        Key key;
+                        uint32_t count;
+                        own += table.get(place, &key, &count);
+                }
+        } else {
+                const drain_sums sums = sum_pairs(table, rule, out);
+                __syncwarp();
+                add_to_cell(out, sums);
+                own = sums.nwanted;
+        }
+        return __reduce_add_sync(~0u, own);
+}
+
+/* Reserve room for the block's pairs: one atomic adds the sum of all warps to *n. */
 template <class Key, class Table>
 __device__ static void reserve_pairs(block_state<Key> *state, const Table &table,
-                                     const pairs_wanted &wanted, uint64_t *n)
+                                     const drain_rule &rule, const kc_pairs_out<Key> &out)
 {
-        const uint32_t warp = threadIdx.x / WARP;
-        const uint32_t nplaces = table.nplaces();
-        uint32_t total = 0;
-        for (uint32_t place = threadIdx.x; place - threadIdx.x < nplaces; place += THREADS) {
-                Key key;
-                uint32_t count;
-                bool is_pair = get_pair<Key>(table, place, wanted, &key, &count);
-                total += __popc(__ballot_sync(~0u, is_pair));
-        }
+        const uint32_t total = count_wanted(table, rule, out);
         if (threadIdx.x % WARP == 0)
-                state->warp_totals[warp] = total;
+                state->warp_totals[threadIdx.x / WARP] = total;
         __syncthreads();
         if (threadIdx.x == 0) {
                 uint32_t sum = 0;
@@ -123,7 +163,7 @@ __device__ static void reserve_pairs(block_state<Key> *state, const Table &table
                         state->warp_totals[i] = sum;
                         sum += own;
                 }
-                state->base = atomicAdd((unsigned long long *)n, (unsigned long long)sum);
+                state->base = atomicAdd((unsigned long long *)out.n, (unsigned long long)sum);
         }
         __syncthreads();
 }
@@ -134,36 +174,81 @@ template <class Key, class Table>
 __device__ static void drain(block_state<Key> *state, const Table &table,
                              const kc_pairs_out<Key> &out, bool final)
 {
-        const pairs_wanted wanted = get_wanted(out, final);
-        if (!final || !kc_run_keeps_all(&out.filter))
-                note_drain(table, out, final);
-        reserve_pairs<Key>(state, table, wanted, out.n);
+        const drain_rule rule = get_rule(out, final);
+        reserve_pairs<Key>(state, table, rule, out);
         const uint32_t nplaces = table.nplaces();
-        uint64_t to = state->base + state->warp_totals[threadIdx.x / WARP];
+        const uint64_t first = state->base + state->warp_totals[threadIdx.x / WARP];
+        Key *kmers = out.kmers + first;
+        uint32_t *counts = out.counts + first, n = 0;
         for (uint32_t place = threadIdx.x; place - threadIdx.x < nplaces; place += THREADS) {
                 Key key;
                 uint32_t count;
-                bool is_pair = get_pair<Key>(table, place, wanted, &key, &count);
-                uint32_t pairs = __ballot_sync(~0u, is_pair);
-                if (is_pair) {
-                        uint64_t at = to + kc_warp_rank(pairs);
-                        out.kmers[at] = key;
-                        out.counts[at] = count;
+                const bool wanted = place < nplaces && table.get(place, &key, &count) &&
+                                    kc_run_keeps(&rule.filter, count);
+                const uint32_t pairs = __ballot_sync(~0u, wanted);
+                const uint32_t at = n + kc_warp_rank(pairs);
+                if (wanted) {
+                        kmers[at] = key;
+                        counts[at] = count;
                 }
-                to += __popc(pairs);
+                n += (uint32_t)__popc(pairs);
         }
 }
 
-/* Add records to the fold, each thread its own from *next on, until all are in or one finds no
- * room. */
+/* Keep the addresses of chunks in shared memory: in device memory they are often displaced from the
+ * cache by the bases. */
 template <class Key>
-__device__ static void fold_records(fold<Key> *f, uint32_t *next, const struct kc_tasks_in &in,
-                                    const kc_task &task)
+__device__ static void load_chunks(block_state<Key> *state, const struct kc_tasks_in &in)
 {
-        for (; *next < task.n; *next += THREADS) {
-                uint64_t record = __ldcs(&in.records[task.first + *next]);
-                if (!f->add(kc_stretch_read<Key>(in.chunks, record, in.k, in.stranded)))
+        for (uint32_t i = threadIdx.x; i < min(in.nchunks, (uint32_t)NCHUNKS); i += THREADS)
+                state->chunks[i] = in.chunks[i].words;
+}
+
+template <class Key>
+__device__ static kc_stretch<Key> read_stretch(const block_state<Key> *state,
+                                               const struct kc_tasks_in &in, uint64_t record)
+{
+        const uint32_t chunk = kc_record_chunk(record);
+        const uint64_t *words = chunk < min(in.nchunks, (uint32_t)NCHUNKS) ? state->chunks[chunk]
+                                                                           : in.chunks[chunk].words;
+        return kc_stretch_read<Key>(words, record, in.k, in.stranded);
+}
+
+namespace
+{
+
+/* A thread's progress through the records of a task. */
+struct records_walk {
+        const uint64_t *records; /* of the task */
+        uint32_t next, n;
+        uint64_t record; /* number `next`, read ahead */
+};
+
+} // namespace
+
+__device__ static void read_ahead(records_walk *w)
+{
+        if (w->next < w->n)
+                w->record = __ldcs(&w->records[w->next]);
+}
+
+__device__ static records_walk begin_records(const struct kc_tasks_in &in, const kc_task &task)
+{
+        records_walk w = { in.records + task.first, threadIdx.x, task.n, 0 };
+        read_ahead(&w);
+        return w;
+}
+
+/* Add records to the fold, each thread its own, until all are in or one finds no room. */
+template <class Key>
+__device__ static void fold_records(block_state<Key> *state, records_walk *w,
+                                    const struct kc_tasks_in &in)
+{
+        while (w->next < w->n) {
+                if (!state->records.add(read_stretch<Key>(state, in, w->record)))
                         return;
+                w->next += THREADS;
+                read_ahead(w);
         }
 }
 
@@ -210,8 +295,17 @@ __device__ static bool count_share(Table *table, const fold<Key> *f, const kc_ex
                 place.offset = active ? place.offset : 0;
                 const uint32_t number = s->first + place.owner;
                 const uint32_t *bases = (const uint32_t *)f->stretches[number].words;
-                Key key = kc_key_from_packed(kc_cut_bases(bases, place.offset, Key()), k, stranded);
-                s->again = !table->add(key, f->weights[number], active);
+                const Key packed = kc_cut_bases(bases, place.offset, Key());
+                const uint32_t weight = f->weights[number];
+                if constexpr (refers<Table>) {
+                        kc_ref<Key> ref = kc_ref_of(packed, k, stranded);
+                        ref.number = number;
+                        ref.offset = place.offset;
+                        s->again = !table->add(ref, weight, active);
+                } else {
+                        Key key = kc_key_from_packed(packed, k, stranded);
+                        s->again = !table->add(key, weight, active);
+                }
                 if (__any_sync(~0u, s->again)) {
                         s->resumed = true;
                         return false;
@@ -221,54 +315,71 @@ __device__ static bool count_share(Table *table, const fold<Key> *f, const kc_ex
         return true;
 }
 
-/* Count the stretches of the fold; whenever the table is full, drain and clear it. Returns whether
- * that happened. For the whole block. */
+/* Drain partial counts, and clear the table. For the whole block. */
+template <class Key, class Table>
+__device__ static void empty(block_state<Key> *state, Table *table, const kc_pairs_out<Key> &out)
+{
+        drain<Key>(state, *table, out, false);
+        __syncthreads();
+        table->clear();
+        __syncthreads();
+}
+
+/* Count the stretches of the fold; whenever the table is full, empty it. Returns whether that
+ * happened. For the whole block. */
 template <class Key, class Table>
 __device__ static bool count_fold(Table *table, block_state<Key> *state,
                                   const struct kc_tasks_in &in, const kc_pairs_out<Key> &out)
 {
         kc_expander<Key> *x = &state->expanders[threadIdx.x / WARP];
         bin_share s = begin_share(&state->records, x);
-        bool drained = false;
+        bool emptied = false;
         while (__syncthreads_or(
                 !count_share<Key>(table, &state->records, x, &s, in.k, in.stranded))) {
-                drained = true;
-                drain<Key>(state, *table, out, false);
-                __syncthreads();
-                table->clear();
-                __syncthreads();
+                emptied = true;
+                empty<Key>(state, table, out);
         }
-        return drained;
+        return emptied;
 }
 
 template <class Key, class Table>
 __device__ static void count_task(Table *table, block_state<Key> *state, const kc_task &task,
                                   const struct kc_tasks_in &in, const kc_pairs_out<Key> &out)
 {
+        records_walk walk = begin_records(in, task);
         table->clear();
-        uint32_t next = threadIdx.x;
         bool final = task.whole;
-        do {
+        for (;;) {
                 state->records.clear();
                 __syncthreads();
-                fold_records<Key>(&state->records, &next, in, task);
+                fold_records<Key>(state, &walk, in);
                 __syncthreads();
                 final &= !count_fold<Key>(table, state, in, out);
-        } while (__syncthreads_or(next < task.n));
+                if (!__syncthreads_or(walk.next < walk.n))
+                        break;
+                if (refers<Table>) { /* the stretches go */
+                        final = false;
+                        empty<Key>(state, table, out);
+                }
+        }
         drain<Key>(state, *table, out, final);
 }
 
 /* One block per task, or fewer blocks that loop over the tasks. */
 template <class Key, class Table>
-static __global__ void __launch_bounds__(THREADS)
+static __global__ void __launch_bounds__(THREADS, blocks_wanted<Key, Table>())
         count_bins_kernel(kc_table_setup setup, struct kc_tasks_in in, uint32_t ntasks,
                           kc_pairs_out<Key> out)
 {
         extern __shared__ uint4 dynamic[];
         __shared__ block_state<Key> state;
         Table table(setup, dynamic);
+        if constexpr (refers<Table>)
+                table.refer(&state.records, in.k, in.stranded);
+        load_chunks(&state, in);
         for (uint32_t t = blockIdx.x; t < ntasks; t += gridDim.x) {
-                count_task<Key>(&table, &state, in.tasks[t], in, out);
+                const kc_task task = in.tasks[t];
+                count_task<Key>(&table, &state, task, in, out);
                 __syncthreads();
         }
 }
@@ -302,7 +413,8 @@ enum kc_status kc_count_tasks(struct kc_gpu *gpu, enum kc_gpu_table kind,
                               size_t first, size_t last, const kc_pairs_out<Key> *out,
                               struct kc_error *err)
 {
-        static_assert(table_fits<Key, kc_warpdrive<Key, 1>>(KC_TABLE_WARPDRIVE) &&
+        using warpdrive = std::conditional_t<sizeof(Key) == 8, kc_warpdrive<Key, 1>, refs<Key>>;
+        static_assert(table_fits<Key, warpdrive>(KC_TABLE_WARPDRIVE) &&
                               table_fits<Key, kc_linear<Key>>(KC_TABLE_LINEAR) &&
                               table_fits<Key, kc_hopscotch<Key>>(KC_TABLE_HOPSCOTCH) &&
                               table_fits<Key, kc_slab<Key>>(KC_TABLE_SLAB),
@@ -313,7 +425,7 @@ enum kc_status kc_count_tasks(struct kc_gpu *gpu, enum kc_gpu_table kind,
                 return KC_OK;
         these.tasks += first;
         size_t nblocks = n;
-        auto *launch_it = launch<Key, kc_warpdrive<Key, 1>>;
+        auto *launch_it = launch<Key, warpdrive>;
         if (kind == KC_TABLE_LINEAR)
                 launch_it = launch<Key, kc_linear<Key>>;
         if (kind == KC_TABLE_HOPSCOTCH)

@@ -152,7 +152,7 @@ static void arrange_records(kc_gpu_counter<Key> *c, const struct kc_gpu_kept *ke
 template <class Key> static void choose_bins(kc_gpu_counter<Key> *c, const struct kc_gpu_pass *pass)
 {
         const uint64_t npoints = pass->width == 0 ? UINT64_C(1) << 32 : pass->width;
-        c->bin_bits = kc_counter_bin_bits<Key>(pass->nkmers);
+        c->bin_bits = kc_counter_bin_bits<Key>(c->setup.table, pass->nkmers);
         if (c->bin_bits > c->max_bin_bits)
                 c->bin_bits = c->max_bin_bits;
         while (UINT64_C(2) << c->bin_bits > npoints)

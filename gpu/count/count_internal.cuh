@@ -60,7 +60,7 @@ template <class Key> struct kc_gpu_counter {
 };
 
 /* Bits of a bin number for a pass of nkmers k-mers: there are 2^bits bins. */
-template <class Key> int kc_counter_bin_bits(uint64_t nkmers);
+template <class Key> int kc_counter_bin_bits(enum kc_gpu_table table, uint64_t nkmers);
 
 /* Measure the device time of a stage. The end waits for the stream. */
 template <class Key>

@@ -10,9 +10,9 @@
 
 /* What the lanes of a warp share, in shared memory. */
 template <class Key> struct kc_expander {
-        uint32_t heads[kc_stretch<Key>::MAX_NBASES]; /* bit i%32 of word i/32: k-mer i is the first
-                                                        of its stretch */
-        uint32_t before[32];                         /* number of k-mers in the stretches before */
+        /* Bit i%32 of word i/32: k-mer i is the first of its stretch. */
+        uint32_t heads[1 << kc_record_length_bits<Key>()];
+        uint32_t before[32]; /* number of k-mers in the stretches before */
 };
 
 /*

@@ -7,22 +7,23 @@
 
 /* Bins have 4096 k-mers for tables of 2048 slots, 2048 for 1024. At usual coverage a table ends up
  * a third full, and even bins of distinct k-mers only need to be drained a few times. */
-template <class Key> static constexpr uint64_t bin_nkmers()
+template <class Key> static constexpr uint64_t bin_nkmers(enum kc_gpu_table table)
 {
-        return sizeof(Key) == 8 ? 4096 : 2048;
+        return sizeof(Key) == 8 || table == KC_TABLE_WARPDRIVE ? 4096 : 2048;
 }
 
-template <class Key> int kc_counter_bin_bits(uint64_t nkmers)
+template <class Key> int kc_counter_bin_bits(enum kc_gpu_table table, uint64_t nkmers)
 {
         int bits = 0;
-        while (bits < kc_record_bin_bits<Key>() && bin_nkmers<Key>() << bits < nkmers)
+        while (bits < kc_record_bin_bits<Key>() && bin_nkmers<Key>(table) << bits < nkmers)
                 bits++;
         return bits;
 }
 
 template <class Key> uint64_t kc_gpu_counter_max_nkmers()
 {
-        return bin_nkmers<Key>() << kc_record_bin_bits<Key>();
+        const uint64_t least = bin_nkmers<Key>(KC_TABLE_SLAB); /* of all tables */
+        return least << kc_record_bin_bits<Key>();
 }
 
 namespace
@@ -42,10 +43,11 @@ static size_t cub_nbytes_for(uint64_t nitems)
         return (size_t)nitems / 10 * 3 + (4 << 20);
 }
 
-template <class Key> static sizes sizes_for(const struct kc_gpu_counter_caps *caps)
+template <class Key>
+static sizes sizes_for(enum kc_gpu_table table, const struct kc_gpu_counter_caps *caps)
 {
         sizes s = {};
-        s.nbins = UINT64_C(1) << kc_counter_bin_bits<Key>(caps->nkmers);
+        s.nbins = UINT64_C(1) << kc_counter_bin_bits<Key>(table, caps->nkmers);
         const uint64_t nrecords = caps->nwords / 2;
         s.tasks = s.nbins + nrecords / TASK_NRECORDS;
         s.cub = cub_nbytes_for(nrecords > s.tasks ? nrecords : s.tasks);
@@ -56,7 +58,7 @@ template <class Key>
 size_t kc_gpu_counter_nbytes(enum kc_gpu_table table, const struct kc_gpu_counter_caps *caps)
 {
         const size_t arenas = table == KC_TABLE_SLAB ? (size_t)64 << 20 : 0, other = 1 << 20;
-        sizes s = sizes_for<Key>(caps);
+        sizes s = sizes_for<Key>(table, caps);
         return caps->nwords * sizeof(uint64_t) +
                2 * caps->npairs * (sizeof(Key) + sizeof(uint32_t)) +
                2 * s.nbins * sizeof(uint32_t) + s.tasks * (sizeof(kc_task) + sizeof(uint64_t)) +
@@ -79,7 +81,7 @@ template <class Key> static enum kc_status take_memory(kc_gpu_counter<Key> *c, s
         enum kc_status status;
         struct kc_gpu *gpu = c->gpu;
         const struct kc_gpu_counter_caps *caps = &c->caps;
-        sizes s = sizes_for<Key>(caps);
+        sizes s = sizes_for<Key>(c->setup.table, caps);
         c->tasks_cap = s.tasks;
         c->cub_nbytes = s.cub;
         kc_count_tables_plan<Key>(gpu, c->setup.table, &c->table, &c->arena_nbytes);
@@ -144,7 +146,7 @@ enum kc_status kc_gpu_counter_new(struct kc_gpu_counter<Key> **counter, struct k
         if (setup->tallies)
                 c->setup.filter = { KC_RUN_NROWS, UINT32_MAX };
         c->caps = *caps;
-        c->max_bin_bits = kc_counter_bin_bits<Key>(caps->nkmers);
+        c->max_bin_bits = kc_counter_bin_bits<Key>(setup->table, caps->nkmers);
         enum kc_status status = take_memory(c, err);
         if (status != KC_OK) {
                 kc_gpu_counter_free(c);
@@ -155,7 +157,7 @@ enum kc_status kc_gpu_counter_new(struct kc_gpu_counter<Key> **counter, struct k
 }
 
 #define INSTANTIATE(Key) \
-        template int kc_counter_bin_bits<Key>(uint64_t); \
+        template int kc_counter_bin_bits<Key>(enum kc_gpu_table, uint64_t); \
         template uint64_t kc_gpu_counter_max_nkmers<Key>(); \
         template size_t kc_gpu_counter_nbytes<Key>(enum kc_gpu_table, \
                                                    const struct kc_gpu_counter_caps *); \

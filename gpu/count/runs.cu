@@ -46,7 +46,7 @@ static enum kc_status count_wave(kc_gpu_counter<Key> *c, uint32_t *first, struct
         const kc_pairs_out<Key> out = { pairs.kmers,     pairs.counts, &c->cursors[1],
                                         c->setup.filter, c->cells,     c->rows };
         const struct kc_tasks_in in = { c->setup.superkmers.k, c->setup.stranded, c->chunks.table,
-                                        c->records, c->tasks };
+                                        c->chunks.n,           c->records,        c->tasks };
         count_wave_kernel<<<1, 1, 0, stream>>>(c->bounds, *first, c->readback->ntasks,
                                                c->caps.npairs - c->readback->npairs, c->last);
         KC_TRY(KC_LAUNCHED());

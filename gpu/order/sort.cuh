@@ -13,21 +13,26 @@ template <class Key> struct sort_shared {
         Key staged[CAP];
         uint32_t counters[CAP / 2 + 4]; /* for two sub-buckets each */
         uint32_t sums[32], heads[CAP / 32];
-        uint32_t bucket, before, most, nheads;
+        uint32_t bucket, before, most, nrepeats;
 };
 
 /* States of a bucket in the look-back: its own sum is known, or the sum of all so far. */
 enum { LOOK_SUM = 1, LOOK_ALL = 2 };
 
-/* Publish the number of k-mers of bucket b; returns the number in all buckets before. For one warp.
+/* Publish the number of k-mers of bucket b, as early as it is known: the blocks of later buckets wait
+ * for it. */
+static __device__ void publish(uint64_t *progress, uint32_t b, uint32_t n)
+{
+        *(volatile uint64_t *)&progress[b] = (uint64_t)(b == 0 ? LOOK_ALL : LOOK_SUM) << 32 | n;
+}
+
+/* The number of k-mers in all buckets before b, which has n and has published them. For one warp.
  * Look-back as in Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back
  * (2016). */
 static __device__ uint32_t look_back(uint64_t *progress, uint32_t b, uint32_t n)
 {
         volatile uint64_t *at = progress;
         uint32_t lane = threadIdx.x % 32, before = 0;
-        if (lane == 0)
-                at[b] = (uint64_t)(b == 0 ? LOOK_ALL : LOOK_SUM) << 32 | n;
         for (int64_t i = (int64_t)b - 1 - lane; b != 0; i -= 32) {
                 uint64_t seen = (uint64_t)LOOK_ALL << 32;
                 while (i >= 0 && (seen = at[i]) >> 32 == 0)
@@ -51,12 +56,12 @@ template <class Key> static __device__ void sort_bitonic(Key *pairs, uint32_t n)
         uint32_t size = 32;
         while (size < n)
                 size *= 2;
-        for (uint32_t i = n + threadIdx.x; i < size; i += NTHREADS)
+        for (uint32_t i = n + threadIdx.x; i < size; i += sort_nthreads<Key>())
                 pairs[i] = ~(Key)0;
         for (uint32_t width = 2; width <= size; width *= 2) {
                 for (uint32_t step = width / 2; step > 0; step /= 2) {
                         __syncthreads();
-                        for (uint32_t i = threadIdx.x; i < size / 2; i += NTHREADS) {
+                        for (uint32_t i = threadIdx.x; i < size / 2; i += sort_nthreads<Key>()) {
                                 uint32_t low = 2 * i - (i & (step - 1));
                                 Key a = pairs[low], b = pairs[low + step];
                                 if ((a > b) == ((low & width) == 0)) {
@@ -73,7 +78,7 @@ template <class Key> static __device__ void sort_bitonic(Key *pairs, uint32_t n)
  * size. */
 template <class Key> static __device__ void scan_counters(struct sort_shared<Key> *shared)
 {
-        enum { PER_THREAD = sort_shared<Key>::CAP / 2 / NTHREADS };
+        enum { PER_THREAD = sort_shared<Key>::CAP / 2 / sort_nthreads<Key>() };
         uint32_t *mine = shared->counters + threadIdx.x * PER_THREAD;
         uint32_t words[PER_THREAD], sum = 0, most = 0, all;
 #pragma unroll
@@ -93,41 +98,49 @@ template <class Key> static __device__ void scan_counters(struct sort_shared<Key
                 mine[i] = sum | (sum + low) << 16;
                 sum += low + high;
         }
-        if (threadIdx.x == NTHREADS - 1)
+        if (threadIdx.x == sort_nthreads<Key>() - 1)
                 shared->counters[sort_shared<Key>::CAP / 2] = all;
 }
 
-/* The rank of the pair at position `at` of the staged pairs, given its sub-bucket [from, to). */
+/* The rank of the pair at position `at` of the staged pairs, given its sub-bucket [from, to).
+ * *nrepeats grows by one if an equal k-mer precedes it. */
 template <class Key>
 static __device__ uint32_t rank_pair(const Key *staged, Key pair, uint32_t at, uint32_t from,
-                                     uint32_t to)
+                                     uint32_t to, struct kc_order_packing packing,
+                                     uint32_t *nrepeats)
 {
+        enum { REPEAT = 1 << 16 }; /* above a bucket's ranks */
         uint32_t rank = from;
         for (uint32_t i = from; i < to; i++) {
                 Key other = staged[i];
-                rank += other < pair || (other == pair && i < at);
+                if (other < pair || (other == pair && i < at))
+                        rank += kc_order_same(other, pair, packing) ? REPEAT + 1 : 1;
         }
-        return rank;
+        *nrepeats += rank >= REPEAT;
+        return rank % REPEAT;
 }
 
-/* Load the bucket from device memory, and sort it in shared->staged. */
+/* Load the bucket from device memory, and sort it in shared->staged. Publishes the number of its
+ * k-mers before they are in their places; shared->nrepeats is how many pairs it is less. Returns
+ * false if the bucket had to be sorted in another way, and nothing was published. */
 template <class Key>
-static __device__ void sort_bucket(struct sort_shared<Key> *shared, const Key *packed,
-                                   struct kc_order_bucket bucket)
+static __device__ bool sort_bucket(struct sort_shared<Key> *shared, const Key *packed,
+                                   struct kc_order_bucket bucket, struct kc_order_packing packing,
+                                   uint64_t *progress, uint32_t b)
 {
-        enum { CAP = sort_shared<Key>::CAP, NITEMS = CAP / NTHREADS };
+        enum { CAP = sort_shared<Key>::CAP, NITEMS = CAP / sort_nthreads<Key>() };
         struct kc_order_scale scale = kc_order_scale_for(bucket, CAP);
         const uint16_t *starts = (const uint16_t *)shared->counters;
         Key pairs[NITEMS];
         uint32_t at[NITEMS];
 #pragma unroll
         for (int i = 0; i < NITEMS; i++) {
-                uint32_t p = threadIdx.x + i * NTHREADS;
+                uint32_t p = threadIdx.x + i * sort_nthreads<Key>();
                 pairs[i] = p < bucket.n ? packed[bucket.start + p] : 0;
         }
 #pragma unroll
         for (int i = 0; i < NITEMS; i++) {
-                if (threadIdx.x + i * NTHREADS >= bucket.n)
+                if (threadIdx.x + i * sort_nthreads<Key>() >= bucket.n)
                         break;
                 uint32_t sub = kc_order_sub(pairs[i], scale), shift = sub % 2 * 16;
                 at[i] = atomicAdd(&shared->counters[sub / 2], 1u << shift) >> shift & 0xffff;
@@ -137,7 +150,7 @@ static __device__ void sort_bucket(struct sort_shared<Key> *shared, const Key *p
         __syncthreads();
 #pragma unroll
         for (int i = 0; i < NITEMS; i++) {
-                if (threadIdx.x + i * NTHREADS >= bucket.n)
+                if (threadIdx.x + i * sort_nthreads<Key>() >= bucket.n)
                         break;
                 at[i] += starts[kc_order_sub(pairs[i], scale)];
                 shared->staged[at[i]] = pairs[i];
@@ -145,23 +158,30 @@ static __device__ void sort_bucket(struct sort_shared<Key> *shared, const Key *p
         __syncthreads();
         if (shared->most > SUB_LIMIT) {
                 sort_bitonic(shared->staged, bucket.n);
-                return;
+                return false;
         }
+        uint32_t nrepeats = 0;
 #pragma unroll
         for (int i = 0; i < NITEMS; i++) {
-                if (threadIdx.x + i * NTHREADS >= bucket.n)
+                if (threadIdx.x + i * sort_nthreads<Key>() >= bucket.n)
                         break;
                 uint32_t sub = kc_order_sub(pairs[i], scale);
                 uint32_t from = starts[sub], to = starts[sub + 1];
                 if (to - from > 1)
-                        at[i] = rank_pair(shared->staged, pairs[i], at[i], from, to);
+                        at[i] = rank_pair(shared->staged, pairs[i], at[i], from, to, packing,
+                                          &nrepeats);
         }
+        if (nrepeats > 0)
+                atomicAdd(&shared->nrepeats, nrepeats);
         __syncthreads();
+        if (threadIdx.x == 0)
+                publish(progress, b, bucket.n - shared->nrepeats);
 #pragma unroll
         for (int i = 0; i < NITEMS; i++)
-                if (threadIdx.x + i * NTHREADS < bucket.n)
+                if (threadIdx.x + i * sort_nthreads<Key>() < bucket.n)
                         shared->staged[at[i]] = pairs[i];
         __syncthreads();
+        return true;
 }
 
 /* Whether sorted pair i is the first of its k-mer. */
@@ -185,15 +205,15 @@ static __device__ uint32_t sum_counts(const Key *staged, uint32_t i, uint32_t n,
         return UINT32_MAX;
 }
 
-/* For each group of 32 pairs, compute where its heads go in the bucket's part of the run; nheads is
- * the number of all heads. */
+/* For each group of 32 pairs, compute where its heads go in the bucket's part of the run. Returns the
+ * number of all heads. */
 template <class Key>
-static __device__ void number_heads(struct sort_shared<Key> *shared, uint32_t n,
-                                    struct kc_order_packing packing)
+static __device__ uint32_t number_heads(struct sort_shared<Key> *shared, uint32_t n,
+                                        struct kc_order_packing packing)
 {
         enum { NGROUPS = sort_shared<Key>::CAP / 32 };
         uint32_t all;
-        for (uint32_t i = threadIdx.x; i < NGROUPS * 32; i += NTHREADS) {
+        for (uint32_t i = threadIdx.x; i < NGROUPS * 32; i += sort_nthreads<Key>()) {
                 uint32_t heads = __ballot_sync(~0u, i < n && is_head(shared->staged, i, packing));
                 if (threadIdx.x % 32 == 0)
                         shared->heads[i / 32] = __popc(heads);
@@ -203,28 +223,28 @@ static __device__ void number_heads(struct sort_shared<Key> *shared, uint32_t n,
         mine = block_scan(mine, shared->sums, &all);
         if (threadIdx.x < NGROUPS)
                 shared->heads[threadIdx.x] = mine;
-        if (threadIdx.x == 0)
-                shared->nheads = all;
         __syncthreads();
+        return all;
 }
 
-/* Write the bucket's k-mers and counts, from kmers[0] and counts[0] on. */
+/* Write the bucket's nheads k-mers and their counts, from kmers[0] and counts[0] on. */
 template <class Key>
 static __device__ void write_bucket(const struct sort_shared<Key> *shared,
                                     const struct order_work<Key> *work,
-                                    struct kc_order_bucket bucket, Key *kmers, uint32_t *counts)
+                                    struct kc_order_bucket bucket, uint32_t nheads, Key *kmers,
+                                    uint32_t *counts)
 {
         const Key *staged = shared->staged;
         uint32_t prefix = kc_order_prefix(bucket);
-        if (shared->nheads == bucket.n) {
+        if (nheads == bucket.n) {
 #pragma unroll 4
-                for (uint32_t i = threadIdx.x; i < bucket.n; i += NTHREADS) {
+                for (uint32_t i = threadIdx.x; i < bucket.n; i += sort_nthreads<Key>()) {
                         kmers[i] = kc_order_kmer(staged[i], prefix, work->packing);
                         counts[i] = kc_order_count(staged[i], work->packing);
                 }
                 return;
         }
-        for (uint32_t i = threadIdx.x; i / 32 * 32 < bucket.n; i += NTHREADS) {
+        for (uint32_t i = threadIdx.x; i / 32 * 32 < bucket.n; i += sort_nthreads<Key>()) {
                 bool head = i < bucket.n && is_head(staged, i, work->packing);
                 uint32_t heads = __ballot_sync(~0u, head);
                 uint32_t below = heads & ((1u << threadIdx.x % 32) - 1);
@@ -238,7 +258,7 @@ static __device__ void write_bucket(const struct sort_shared<Key> *shared,
 }
 
 template <class Key>
-static __global__ void __launch_bounds__(NTHREADS, 2)
+static __global__ void __launch_bounds__(sort_nthreads<Key>(), 2)
         order_sort_buckets_kernel(struct order_work<Key> work, const Key *big_kmers,
                                   const uint32_t *big_counts, Key *out_kmers, uint32_t *out_counts)
 {
@@ -248,20 +268,26 @@ static __global__ void __launch_bounds__(NTHREADS, 2)
         if (threadIdx.x == 0) {
                 shared->bucket = atomicAdd(&tables->state->ticket, 1);
                 shared->most = 0;
+                shared->nrepeats = 0;
         }
-        for (int i = threadIdx.x; i < sort_shared<Key>::CAP / 2; i += NTHREADS)
+        for (int i = threadIdx.x; i < sort_shared<Key>::CAP / 2; i += sort_nthreads<Key>())
                 shared->counters[i] = 0;
         __syncthreads();
         uint32_t b = shared->bucket;
         struct kc_order_bucket bucket = tables->buckets[b];
         bool big = bucket.n > sort_shared<Key>::CAP;
-        uint32_t n = big ? tables->bucket_cursors[b] - bucket.start : 0;
+        uint32_t n = big ? tables->bucket_cursors[b] - bucket.start : bucket.n;
+        bool published = false;
         if (!big) {
-                sort_bucket(shared, work.in.kmers, bucket);
-                number_heads(shared, bucket.n, work.packing);
-                n = shared->nheads;
+                published = sort_bucket(shared, work.in.kmers, bucket, work.packing,
+                                        tables->progress, b);
+                if (!published || shared->nrepeats > 0)
+                        n = number_heads(shared, bucket.n, work.packing);
         }
         if (threadIdx.x < 32) {
+                if (threadIdx.x == 0 && !published)
+                        publish(tables->progress, b, n);
+                __syncwarp();
                 uint32_t before = look_back(tables->progress, b, n);
                 if (threadIdx.x == 0)
                         shared->before = before;
@@ -272,8 +298,8 @@ static __global__ void __launch_bounds__(NTHREADS, 2)
         out_kmers += shared->before;
         out_counts += shared->before;
         if (!big)
-                write_bucket(shared, &work, bucket, out_kmers, out_counts);
-        for (uint32_t i = threadIdx.x; big && i < n; i += NTHREADS) {
+                write_bucket(shared, &work, bucket, n, out_kmers, out_counts);
+        for (uint32_t i = threadIdx.x; big && i < n; i += sort_nthreads<Key>()) {
                 out_kmers[i] = big_kmers[bucket.start + i];
                 out_counts[i] = big_counts[bucket.start + i];
         }

@@ -39,21 +39,29 @@ template <class Key> KC_HD void kc_stretch_canonical(kc_stretch<Key> *s, uint32_
                 s->words[i] = smaller ? other.words[i] : s->words[i];
 }
 
-/* The stretch that a record refers to. */
+/* A word of a chunk, which no running kernel changes. */
+KC_HD uint64_t kc_chunk_word(const uint64_t *word)
+{
+#ifdef __CUDA_ARCH__
+        return __ldg(word);
+#else
+        return *word;
+#endif
+}
+
+/* The stretch that a record refers to. words: those of the chunk that its position is in. */
 template <class Key>
-KC_HD kc_stretch<Key> kc_stretch_read(const struct kc_gpu_chunk *chunks, uint64_t record, int k,
-                                      bool stranded)
+KC_HD kc_stretch<Key> kc_stretch_read(const uint64_t *words, uint64_t record, int k, bool stranded)
 {
         const uint64_t position = kc_record_position(record);
         const uint32_t nkmers = kc_record_nkmers(record, kc_record_length_bits<Key>());
         const uint32_t nbases = nkmers + (uint32_t)k - 1, shift = 2 * (uint32_t)(position % 32);
-        const uint64_t *from =
-                chunks[position >> KC_CHUNK_BITS].words + (uint32_t)position % KC_CHUNK_NBASES / 32;
+        const uint64_t *from = words + (uint32_t)position % KC_CHUNK_NBASES / 32;
         kc_stretch<Key> s;
         const uint32_t end = shift + 2 * nbases; /* bits to read */
-        uint64_t low = from[0];
+        uint64_t low = kc_chunk_word(from);
         for (uint32_t i = 0; i < s.NWORDS; i++) {
-                uint64_t high = end > 64 * (i + 1) ? from[i + 1] : 0;
+                uint64_t high = end > 64 * (i + 1) ? kc_chunk_word(from + i + 1) : 0;
                 s.words[i] = low >> shift | high << 1 << (63 - shift);
                 low = high;
         }

@@ -9,7 +9,8 @@ enum {
         WARPS = 4,       /* most in a block; they work independently */
         MAX_WINDOW = 64, /* for blocks of WARPS warps; blocks for longer windows have half as many,
                             because of their shared memory */
-        LIST_ROWS = 24,  /* entries that a lane's list can hold besides those of one window */
+        LIST_ROWS = 20,  /* entries that a lane's list can hold besides those of one window; so few
+                            that six blocks fit on a multiprocessor at k = 31, with 21 just so */
         SAMPLED_GROUPS = 1 << 12, /* with more, one in SAMPLE_STRIDE is sampled */
         SAMPLE_STRIDE = 16,
         LONGEST_WINDOW = KC_GPU_ENGINE_MAX_K - KC_GPU_USUAL_MINIMIZER + 1,

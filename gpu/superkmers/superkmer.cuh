@@ -44,6 +44,12 @@ static KC_HD uint64_t kc_record_position(uint64_t record)
         return record & ((UINT64_C(1) << KC_RECORD_POSITION_BITS) - 1);
 }
 
+/* The chunk that its bases are in. */
+static KC_HD uint32_t kc_record_chunk(uint64_t record)
+{
+        return (uint32_t)(kc_record_position(record) >> KC_CHUNK_BITS);
+}
+
 static KC_HD uint32_t kc_record_nkmers(uint64_t record, int length_bits)
 {
         return ((uint32_t)(record >> KC_RECORD_POSITION_BITS) & ((1u << length_bits) - 1)) + 1;

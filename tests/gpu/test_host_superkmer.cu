@@ -144,14 +144,11 @@ template <class Key>
 static void check_stretch(const std::vector<uint64_t> &words, uint64_t at, uint32_t nbases, int k)
 {
         const int length_bits = kc_record_length_bits<Key>();
-        const uint64_t chunk = UINT64_C(1) << KC_CHUNK_BITS;
         uint32_t nkmers = nbases - (uint32_t)k + 1;
         uint64_t record = kc_record(at, nkmers, 0, length_bits);
-        kc_gpu_chunk chunks[2] = {};
-        chunks[0].words = words.data();
         if (nkmers > 1u << length_bits)
                 return;
-        kc_stretch<Key> s = kc_stretch_read<Key>(chunks, record, k, true);
+        kc_stretch<Key> s = kc_stretch_read<Key>(words.data(), record, k, true);
         assert_int_equal(kc_stretch_nkmers(&s), nkmers);
         for (uint32_t i = 0; i < nbases; i++)
                 assert_int_equal(s.words[i / 32] >> (2 * (i % 32)) & 3, base_at(words, at + i));
@@ -164,10 +161,12 @@ static void check_stretch(const std::vector<uint64_t> &words, uint64_t at, uint3
         for (uint32_t i = 0; i < nbases; i++)
                 other[(moved + i) / 32] |= (uint64_t)(3 - base_at(words, at + nbases - 1 - i))
                                            << (2 * ((moved + i) % 32));
-        chunks[1].words = other.data();
-        kc_stretch<Key> a = kc_stretch_read<Key>(chunks, record, k, false);
-        kc_stretch<Key> b = kc_stretch_read<Key>(
-                chunks, kc_record(chunk + moved, nkmers, 9, length_bits), k, false);
+        const uint64_t chunk = UINT64_C(3) << KC_CHUNK_BITS;
+        uint64_t other_record = kc_record(chunk + moved, nkmers, 9, length_bits);
+        assert_int_equal(kc_record_chunk(record), 0);
+        assert_int_equal(kc_record_chunk(other_record), 3);
+        kc_stretch<Key> a = kc_stretch_read<Key>(words.data(), record, k, false);
+        kc_stretch<Key> b = kc_stretch_read<Key>(other.data(), other_record, k, false);
         assert_memory_equal(a.words, b.words, sizeof a.words);
         assert_int_equal(kc_stretch_hash(&a), kc_stretch_hash(&b));
 }
