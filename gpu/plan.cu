@@ -23,6 +23,10 @@ enum {
         MAX_RECORDS_MIB = 12 << 10, /* of a pass, if there are several: a human genome takes
                                        about a dozen */
         MAX_RUN_PAIRS = 1 << 30,
+        NKMERS_PER_PAIR = 8,      /* k-mers for each that is new; 6 at coverage 32 with 0.5 % of
+                                     errors */
+        NKMERS_PER_FREQUENT = 32, /* for each that is seen more than once, likewise */
+        MAX_AHEAD_MIB = 8 << 10,
 };
 
 template <class T> static T smaller(T a, T b)
@@ -161,6 +165,14 @@ enum kc_status kc_gpu_plan_parts(struct kc_gpu_plan *plan, const struct kc_count
         return KC_OK;
 }
 
+template <class Key>
+uint64_t kc_gpu_plan_expected_pairs(uint64_t nkmers, bool drops_rare, uint64_t memory_nbytes)
+{
+        const uint64_t npairs = nkmers / (drops_rare ? NKMERS_PER_FREQUENT : NKMERS_PER_PAIR);
+        const uint64_t nbytes = smaller(memory_nbytes / 8, (uint64_t)MAX_AHEAD_MIB * MIB);
+        return smaller(npairs, nbytes / (sizeof(Key) / 2)); /* about what a pair takes in a file */
+}
+
 /* ---- passes ---- */
 
 /* How many k-mers the records of a pass make: more than the average, because loads differ and
@@ -248,6 +260,7 @@ size_t kc_gpu_plan_passes(const struct kc_load *loads, const struct kc_load *mos
 }
 
 #define INSTANTIATE(Key) \
+        template uint64_t kc_gpu_plan_expected_pairs<Key>(uint64_t, bool, uint64_t); \
         template enum kc_status kc_gpu_plan_parts<Key>( \
                 struct kc_gpu_plan *, const struct kc_count_params *, size_t, struct kc_error *); \
         template enum kc_status kc_gpu_plan_counter<Key>(const struct kc_gpu_plan_input *, size_t, \

@@ -130,6 +130,21 @@ static void pinned_memory_has_its_own_bound(void **state)
         }
 }
 
+/* The estimate grows with what was read, up to an eighth of the memory or 8 GiB. */
+static void pairs_to_expect(void **state)
+{
+        const uint64_t much = UINT64_C(1) << 50;
+        (void)state;
+        assert_int_equal(kc_gpu_plan_expected_pairs<kc_key64>(0, false, 64000 * MIB), 0);
+        assert_int_equal(kc_gpu_plan_expected_pairs<kc_key64>(8000, false, 64000 * MIB), 1000);
+        assert_int_equal(kc_gpu_plan_expected_pairs<kc_key64>(8000, true, 64000 * MIB), 250);
+        assert_int_equal(kc_gpu_plan_expected_pairs<kc_key64>(much, true, 1024 * MIB), 32 * MIB);
+        assert_int_equal(kc_gpu_plan_expected_pairs<kc_key64>(much, false, 128000 * MIB),
+                         2048 * MIB);
+        assert_int_equal(kc_gpu_plan_expected_pairs<kc_key128>(much, false, 128000 * MIB),
+                         1024 * MIB);
+}
+
 static void too_little(void **state)
 {
         struct kc_count_params params = params_for(31, 16, 64000 * MIB, 1000000);
@@ -197,6 +212,7 @@ int main(void)
                 cmocka_unit_test(all_of_it),
                 cmocka_unit_test(small_input_takes_little),
                 cmocka_unit_test(pinned_memory_has_its_own_bound),
+                cmocka_unit_test(pairs_to_expect),
                 cmocka_unit_test(too_little),
                 cmocka_unit_test(passes_have_all_points),
         };
