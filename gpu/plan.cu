@@ -17,7 +17,8 @@ enum {
         MIN_PART_PAIRS = 64 << 10,
         MAX_PART_PAIRS = 512 << 10, /* small enough that every thread has parts to write */
         MIN_SLOTS = 3,
-        MAX_SLOTS = 24,
+        USUAL_SLOTS = 24,
+        MAX_SLOTS = 64,
         LSM_NBYTES = 16 << 20, /* host memory of the reads and the LSM besides their contents */
         LEAST_LIMIT_MIB = 256, /* enough to count with any other parameters */
         MAX_RECORDS_MIB = 12 << 10, /* of a pass, if there are several: a human genome takes
@@ -124,6 +125,18 @@ enum kc_status kc_gpu_plan_buffers(struct kc_gpu_plan *plan, size_t limit_nbytes
         return KC_OK;
 }
 
+/* While the writers have a part each, the driver can put a whole range into slots and encode the
+ * next. With little memory, longer parts are worth more than slots. */
+template <class Key>
+static void add_slots(struct kc_gpu_encoder_caps *caps, int nthreads, size_t host_nbytes)
+{
+        struct kc_gpu_encoder_caps more = *caps;
+        const size_t enough = kc_ceil_div(caps->max_pairs, caps->part_pairs) + (size_t)nthreads;
+        while ((size_t)++more.nslots <= smaller(enough, (size_t)MAX_SLOTS) &&
+               kc_gpu_encoder_pinned_nbytes<Key>(&more) <= host_nbytes / 2)
+                *caps = more;
+}
+
 template <class Key>
 struct kc_gpu_encoder_caps kc_gpu_plan_encoder(int nthreads, uint64_t npairs, size_t device_nbytes,
                                                size_t host_nbytes)
@@ -131,7 +144,7 @@ struct kc_gpu_encoder_caps kc_gpu_plan_encoder(int nthreads, uint64_t npairs, si
         struct kc_gpu_encoder_caps caps = {};
         caps.max_pairs = MAX_RANGE_PAIRS;
         caps.part_pairs = MAX_PART_PAIRS;
-        caps.nslots = larger(smaller(nthreads + 4, (int)MAX_SLOTS), (int)MIN_SLOTS);
+        caps.nslots = larger(smaller(nthreads + 4, (int)USUAL_SLOTS), (int)MIN_SLOTS);
         if (npairs != 0) {
                 caps.max_pairs = smaller(caps.max_pairs, (size_t)npairs);
                 caps.part_pairs =
@@ -147,6 +160,7 @@ struct kc_gpu_encoder_caps kc_gpu_plan_encoder(int nthreads, uint64_t npairs, si
                 caps.part_pairs = larger(caps.part_pairs / 2, (size_t)MIN_PART_PAIRS);
         while (caps.nslots > MIN_SLOTS && kc_gpu_encoder_pinned_nbytes<Key>(&caps) > host_nbytes)
                 caps.nslots--;
+        add_slots<Key>(&caps, nthreads, host_nbytes);
         return caps;
 }
 

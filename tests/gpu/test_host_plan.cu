@@ -130,6 +130,22 @@ static void pinned_memory_has_its_own_bound(void **state)
         }
 }
 
+/* Slots for a whole range and for the writers, unless parts would have to be shorter for that. */
+static void slots_for_a_range(void **state)
+{
+        (void)state;
+        for (size_t host : { 8 * MIB, 64 * MIB, 256 * MIB, 1024 * MIB, 16000 * MIB }) {
+                const struct kc_gpu_encoder_caps caps =
+                        kc_gpu_plan_encoder<kc_key64>(16, 0, 16000 * MIB, host);
+                const size_t nparts = caps.max_pairs / caps.part_pairs;
+                assert_true(kc_gpu_encoder_pinned_nbytes<kc_key64>(&caps) <= host);
+                if (host >= 256 * MIB)
+                        assert_int_equal(nparts, 32);
+                if (host >= 1024 * MIB)
+                        assert_int_equal(caps.nslots, 32 + 16);
+        }
+}
+
 /* The estimate grows with what was read, up to an eighth of the memory or 8 GiB. */
 static void pairs_to_expect(void **state)
 {
@@ -212,6 +228,7 @@ int main(void)
                 cmocka_unit_test(all_of_it),
                 cmocka_unit_test(small_input_takes_little),
                 cmocka_unit_test(pinned_memory_has_its_own_bound),
+                cmocka_unit_test(slots_for_a_range),
                 cmocka_unit_test(pairs_to_expect),
                 cmocka_unit_test(too_little),
                 cmocka_unit_test(passes_have_all_points),
