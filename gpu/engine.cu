@@ -90,15 +90,29 @@ static enum kc_status make_counter(struct gpu_engine<Key> *e, struct kc_error *e
         return kc_gpu_counter_new(&e->counter, &e->crew.gpu, &setup, &e->caps, err);
 }
 
+static size_t smaller(size_t a, size_t b)
+{
+        return a < b ? a : b;
+}
+
 /* How much device memory the reads will take: enough for all of them if they fit; otherwise 0,
- * because it is then best to keep none of them there. */
+ * because it is then best to keep none of them there. The size of a compressed input is only a
+ * guess, so there is a margin; grow_counter takes what is left of it. */
 template <class Key> static size_t expect_reads(struct gpu_engine<Key> *e, size_t room)
 {
         const uint64_t nbases = e->params->expected_nbases;
         const size_t nbytes = nbases / 100 * 28;
         if (nbases == 0)
-                return e->plan.kept_nbytes < room / 2 ? e->plan.kept_nbytes : room / 2;
-        return nbytes <= e->plan.kept_nbytes ? nbytes : 0;
+                return smaller(e->plan.kept_nbytes, room / 2);
+        return nbytes <= e->plan.kept_nbytes ? smaller(nbytes / 4 * 5, e->plan.kept_nbytes) : 0;
+}
+
+/* The device memory for the counter and the reads. Buffers for uploads may still need theirs. */
+template <class Key> static size_t room_to_divide(const struct gpu_engine<Key> *e)
+{
+        const size_t room = kc_gpu_room(&e->crew.gpu);
+        const size_t buffers = kc_gpu_feed_nbytes(&e->plan.buffers);
+        return e->crew.params->read_ahead ? room : room - smaller(room, buffers);
 }
 
 /* Make a counter for an input of the expected size, before anything is read: later, other processes
@@ -112,7 +126,7 @@ static enum kc_status take_counter(struct gpu_engine<Key> *e, struct kc_error *e
         const uint64_t nkmers = nbases != 0 ? nbases : USUAL_NKMERS;
         const struct kc_load total = { kc_superkmer_expected(&e->superkmers, nkmers), nkmers };
         struct kc_gpu_plan_input input = plan_input(e, &total);
-        const size_t room = kc_gpu_room(&e->crew.gpu) - e->plan.upload_nbytes;
+        const size_t room = room_to_divide(e);
         const size_t reads = expect_reads(e, room);
         struct kc_error refusal = {};
         input.copies = reads == 0;

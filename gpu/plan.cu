@@ -120,7 +120,6 @@ enum kc_status kc_gpu_plan_buffers(struct kc_gpu_plan *plan, size_t limit_nbytes
                 return too_little(limit_nbytes, err);
         add_buffers(&caps, limit_nbytes);
         plan->buffers = caps;
-        plan->upload_nbytes = limit_nbytes / 8;
         plan->kept_nbytes = (limit_nbytes - 2 * FIXED_MIB * MIB) / 20 * 11;
         return KC_OK;
 }

@@ -23,8 +23,7 @@ struct kc_gpu_plan {
         uint64_t pinned_nbytes; /* most host memory to pin */
         /* kc_gpu_plan_buffers */
         struct kc_gpu_feed_caps buffers;
-        size_t upload_nbytes; /* device memory for the buffers and for packing them */
-        size_t kept_nbytes;   /* most device memory for reads that are kept */
+        size_t kept_nbytes; /* most device memory for reads that are kept */
         /* kc_gpu_plan_parts */
         struct kc_gpu_encoder_caps parts;
         size_t host_nbytes; /* host memory left for reads and runs */

@@ -29,7 +29,7 @@ static void check_counter(const struct kc_gpu_plan *plan, int k, uint64_t nkmers
         const kc_superkmer_setup superkmers =
                 kc_superkmer_setup_for<Key>(k, kc_gpu_minimizer_length(k, nkmers));
         struct kc_gpu_counter_caps caps;
-        const size_t room = limit - limit / 8 - plan->upload_nbytes; /* no reads are there */
+        const size_t room = limit / 8 * 6; /* besides uploads and encoder; no reads are there */
         const struct kc_gpu_plan_input input = {
                 &superkmers, KC_TABLE_SLAB, { nkmers / 5, nkmers }, plan->top_nkmers, false, copies
         };
