@@ -59,9 +59,35 @@ static void put_lost(struct text_out *out, const struct summary *s)
         put_number_if(out, "bytes spilled", s->counted.spilled_nbytes);
 }
 
-static void put_stages(struct text_out *out, const struct summary *s)
+/* Only if the device made several passes or did not hold all reads. */
+static void put_passes(struct text_out *out, const struct summary *s)
+{
+        const struct kc_gpu_report *gpu = &s->gpu;
+        char device[FORMATTED_NBYTES], memory[FORMATTED_NBYTES], files[FORMATTED_NBYTES];
+        if (gpu->npasses <= 1 && gpu->kept_host_nbytes == 0 && gpu->kept_file_nbytes == 0)
+                return;
+        text_out_printf(out,
+                        "counted in %llu pass%s; reads kept: %s on the device, %s in memory, %s in "
+                        "files\n",
+                        (unsigned long long)gpu->npasses, gpu->npasses == 1 ? "" : "es",
+                        format_size(gpu->kept_device_nbytes, device),
+                        format_size(gpu->kept_host_nbytes, memory),
+                        format_size(gpu->kept_file_nbytes, files));
+}
+
+static void put_device(struct text_out *out, const struct summary *s)
 {
         char device[16], peak[FORMATTED_NBYTES];
+        if (!s->device.cuda)
+                return;
+        text_out_printf(out, "counted on %s, table %s, peak device memory %s\n",
+                        device_name(&s->device, device), s->device.table_name,
+                        format_size(s->gpu.peak_nbytes, peak));
+        put_passes(out, s);
+}
+
+static void put_stages(struct text_out *out, const struct summary *s)
+{
         const double *stage = s->counted.stage_seconds;
         text_out_printf(out, "stages: read and partition %.2f s, count %.2f s",
                         stage[KC_STAGE_PARTITION], stage[KC_STAGE_COUNT]);
@@ -70,10 +96,7 @@ static void put_stages(struct text_out *out, const struct summary *s)
         else if (stage[KC_STAGE_ORDER] > 0)
                 text_out_printf(out, ", order %.2f s", stage[KC_STAGE_ORDER]);
         text_out_puts(out, "\n");
-        if (s->device.cuda)
-                text_out_printf(out, "counted on %s, table %s, peak device memory %s\n",
-                                device_name(&s->device, device), s->device.table_name,
-                                format_size(s->gpu.peak_nbytes, peak));
+        put_device(out, s);
 }
 
 static void put_output(struct text_out *out, const struct summary *s)

@@ -36,6 +36,7 @@ template <class Key> struct gpu_engine {
         struct kc_gpu_counter_caps caps; /* of the counter */
         double start;
         uint64_t nkmers, npasses;
+        uint64_t expected_npairs; /* the last estimate that the sink got */
         struct kc_gpu_kept_where where;
         struct kc_gpu_counted counted; /* at the end, with saturation in the LSM's sums */
         uint64_t spilled_nbytes;
@@ -89,15 +90,29 @@ static enum kc_status make_counter(struct gpu_engine<Key> *e, struct kc_error *e
         return kc_gpu_counter_new(&e->counter, &e->crew.gpu, &setup, &e->caps, err);
 }
 
+static size_t smaller(size_t a, size_t b)
+{
+        return a < b ? a : b;
+}
+
 /* How much device memory the reads will take: enough for all of them if they fit; otherwise 0,
- * because it is then best to keep none of them there. */
+ * because it is then best to keep none of them there. The size of a compressed input is only a
+ * guess, so there is a margin; grow_counter takes what is left of it. */
 template <class Key> static size_t expect_reads(struct gpu_engine<Key> *e, size_t room)
 {
         const uint64_t nbases = e->params->expected_nbases;
         const size_t nbytes = nbases / 100 * 28;
         if (nbases == 0)
-                return e->plan.kept_nbytes < room / 2 ? e->plan.kept_nbytes : room / 2;
-        return nbytes <= e->plan.kept_nbytes ? nbytes : 0;
+                return smaller(e->plan.kept_nbytes, room / 2);
+        return nbytes <= e->plan.kept_nbytes ? smaller(nbytes / 4 * 5, e->plan.kept_nbytes) : 0;
+}
+
+/* The device memory for the counter and the reads. Buffers for uploads may still need theirs. */
+template <class Key> static size_t room_to_divide(const struct gpu_engine<Key> *e)
+{
+        const size_t room = kc_gpu_room(&e->crew.gpu);
+        const size_t buffers = kc_gpu_feed_nbytes(&e->plan.buffers);
+        return e->crew.params->read_ahead ? room : room - smaller(room, buffers);
 }
 
 /* Make a counter for an input of the expected size, before anything is read: later, other processes
@@ -111,7 +126,7 @@ static enum kc_status take_counter(struct gpu_engine<Key> *e, struct kc_error *e
         const uint64_t nkmers = nbases != 0 ? nbases : USUAL_NKMERS;
         const struct kc_load total = { kc_superkmer_expected(&e->superkmers, nkmers), nkmers };
         struct kc_gpu_plan_input input = plan_input(e, &total);
-        const size_t room = kc_gpu_room(&e->crew.gpu) - e->plan.upload_nbytes;
+        const size_t room = room_to_divide(e);
         const size_t reads = expect_reads(e, room);
         struct kc_error refusal = {};
         input.copies = reads == 0;
@@ -147,6 +162,20 @@ out:
 
 /* ---- reading ---- */
 
+/* Space for the output takes time to allocate, so the sink gets estimates while reads arrive. Each
+ * must exceed the last one by enough to be worth it. */
+template <class Key> static void expect_pairs(struct gpu_engine<Key> *e, uint64_t nkmers)
+{
+        enum { STEP = 1 << 24 };
+        const struct kc_run_sink *sink = e->crew.sink;
+        const uint64_t npairs = kc_gpu_plan_expected_pairs<Key>(nkmers, sink->filter.min_count > 1,
+                                                                e->params->memory_nbytes);
+        if (sink->expect == NULL || npairs < e->expected_npairs + STEP)
+                return;
+        e->expected_npairs = npairs;
+        sink->expect(sink->ctx, npairs);
+}
+
 template <class Key> static enum kc_status keep_all(struct gpu_engine<Key> *e, struct kc_error *err)
 {
         enum kc_status status;
@@ -161,12 +190,31 @@ template <class Key> static enum kc_status keep_all(struct gpu_engine<Key> *e, s
                 KC_TRY(KC_CUDA(cudaStreamSynchronize(e->crew.gpu.stream)));
                 e->nkmers += reads.nkmers;
                 kc_gpu_feed_give_back(e->feed);
+                if (kc_gpu_kept_where(e->kept).file_nbytes == 0)
+                        expect_pairs(e, e->nkmers);
         }
 out:
         return status;
 }
 
 /* ---- counting ---- */
+
+/* Temporary files may be on the same disk as the output. */
+template <class Key> static bool uses_files(const struct gpu_engine<Key> *e)
+{
+        return e->where.file_nbytes > 0 || kc_gpu_lsm_spilled_nbytes(e->lsm) > 0;
+}
+
+/* The pairs counted so far replace the estimates. Of partial counts, which are not filtered yet,
+ * little is known. */
+template <class Key> static void expect_counted(const struct gpu_engine<Key> *e)
+{
+        const struct kc_run_sink *sink = e->crew.sink;
+        const uint64_t npairs = kc_gpu_lsm_npairs(e->lsm);
+        const uint64_t nvague = kc_run_keeps_all(&sink->filter) ? 0 : e->counted.npartial;
+        if (sink->expect != NULL && npairs > nvague && !uses_files(e))
+                sink->expect(sink->ctx, npairs - nvague);
+}
 
 template <class Key>
 static enum kc_status insert(void *ctx, struct kc_gpu_run<Key> *run, struct kc_error *err)
@@ -175,8 +223,8 @@ static enum kc_status insert(void *ctx, struct kc_gpu_run<Key> *run, struct kc_e
         int trace = kc_gpu_trace_begin(&e->crew.trace, "insert", e->npasses, NULL);
         enum kc_status status = kc_gpu_lsm_insert(e->lsm, run, err);
         kc_gpu_trace_end(&e->crew.trace, trace, NULL);
-        if (status == KC_OK && e->crew.sink->expect != NULL)
-                e->crew.sink->expect(e->crew.sink->ctx, kc_gpu_lsm_npairs(e->lsm));
+        if (status == KC_OK)
+                expect_counted(e);
         return status;
 }
 
@@ -384,18 +432,6 @@ template <class Key> static void count_workers(struct gpu_engine<Key> *e, int nt
         e->crew.nreaders = e->crew.nworkers;
 }
 
-/* At usual coverage and error rates, one base in NBASES_PER_PAIR begins a k-mer not seen before.
- * The sink gets this estimate before anything is counted, because it takes time to allocate
- * space. */
-template <class Key> static void expect_pairs(const struct gpu_engine<Key> *e)
-{
-        enum { NBASES_PER_PAIR = 8 };
-        const uint64_t most = UINT64_C(1) << 29; /* in case the estimate is far too high */
-        uint64_t npairs = e->params->expected_nbases / NBASES_PER_PAIR;
-        if (e->crew.sink->expect != NULL && npairs > 0)
-                e->crew.sink->expect(e->crew.sink->ctx, npairs < most ? npairs : most);
-}
-
 template <class Key> static enum kc_status count(struct gpu_engine<Key> *e, struct kc_error *err)
 {
         enum kc_status status;
@@ -405,7 +441,7 @@ template <class Key> static enum kc_status count(struct gpu_engine<Key> *e, stru
         feed.source = e->source;
         feed.batch_words = e->plan.host_words;
         feed.read_ahead = e->crew.params->read_ahead;
-        expect_pairs(e);
+        expect_pairs(e, e->params->expected_nbases);
         KC_TRY(kc_gpu_feed_new(&e->feed, &feed, &e->crew.gate, &e->crew.trace, err));
         KC_TRY(kc_gpu_crew_run(&e->crew, e->params->k, err));
         KC_TRY(add_up(e, err));

@@ -17,12 +17,17 @@ enum {
         MIN_PART_PAIRS = 64 << 10,
         MAX_PART_PAIRS = 512 << 10, /* small enough that every thread has parts to write */
         MIN_SLOTS = 3,
-        MAX_SLOTS = 24,
+        USUAL_SLOTS = 24,
+        MAX_SLOTS = 64,
         LSM_NBYTES = 16 << 20, /* host memory of the reads and the LSM besides their contents */
         LEAST_LIMIT_MIB = 256, /* enough to count with any other parameters */
         MAX_RECORDS_MIB = 12 << 10, /* of a pass, if there are several: a human genome takes
                                        about a dozen */
         MAX_RUN_PAIRS = 1 << 30,
+        NKMERS_PER_PAIR = 8,      /* k-mers for each that is new; 6 at coverage 32 with 0.5 % of
+                                     errors */
+        NKMERS_PER_FREQUENT = 32, /* for each that is seen more than once, likewise */
+        MAX_AHEAD_MIB = 8 << 10,
 };
 
 template <class T> static T smaller(T a, T b)
@@ -115,9 +120,20 @@ enum kc_status kc_gpu_plan_buffers(struct kc_gpu_plan *plan, size_t limit_nbytes
                 return too_little(limit_nbytes, err);
         add_buffers(&caps, limit_nbytes);
         plan->buffers = caps;
-        plan->upload_nbytes = limit_nbytes / 8;
         plan->kept_nbytes = (limit_nbytes - 2 * FIXED_MIB * MIB) / 20 * 11;
         return KC_OK;
+}
+
+/* While the writers have a part each, the driver can put a whole range into slots and encode the
+ * next. With little memory, longer parts are worth more than slots. */
+template <class Key>
+static void add_slots(struct kc_gpu_encoder_caps *caps, int nthreads, size_t host_nbytes)
+{
+        struct kc_gpu_encoder_caps more = *caps;
+        const size_t enough = kc_ceil_div(caps->max_pairs, caps->part_pairs) + (size_t)nthreads;
+        while ((size_t)++more.nslots <= smaller(enough, (size_t)MAX_SLOTS) &&
+               kc_gpu_encoder_pinned_nbytes<Key>(&more) <= host_nbytes / 2)
+                *caps = more;
 }
 
 template <class Key>
@@ -127,7 +143,7 @@ struct kc_gpu_encoder_caps kc_gpu_plan_encoder(int nthreads, uint64_t npairs, si
         struct kc_gpu_encoder_caps caps = {};
         caps.max_pairs = MAX_RANGE_PAIRS;
         caps.part_pairs = MAX_PART_PAIRS;
-        caps.nslots = larger(smaller(nthreads + 4, (int)MAX_SLOTS), (int)MIN_SLOTS);
+        caps.nslots = larger(smaller(nthreads + 4, (int)USUAL_SLOTS), (int)MIN_SLOTS);
         if (npairs != 0) {
                 caps.max_pairs = smaller(caps.max_pairs, (size_t)npairs);
                 caps.part_pairs =
@@ -143,6 +159,7 @@ struct kc_gpu_encoder_caps kc_gpu_plan_encoder(int nthreads, uint64_t npairs, si
                 caps.part_pairs = larger(caps.part_pairs / 2, (size_t)MIN_PART_PAIRS);
         while (caps.nslots > MIN_SLOTS && kc_gpu_encoder_pinned_nbytes<Key>(&caps) > host_nbytes)
                 caps.nslots--;
+        add_slots<Key>(&caps, nthreads, host_nbytes);
         return caps;
 }
 
@@ -159,6 +176,14 @@ enum kc_status kc_gpu_plan_parts(struct kc_gpu_plan *plan, const struct kc_count
         size_t taken = feed + kc_gpu_encoder_pinned_nbytes<Key>(&plan->parts) + LSM_NBYTES;
         plan->host_nbytes = plan->pinned_nbytes > taken ? (size_t)plan->pinned_nbytes - taken : 0;
         return KC_OK;
+}
+
+template <class Key>
+uint64_t kc_gpu_plan_expected_pairs(uint64_t nkmers, bool drops_rare, uint64_t memory_nbytes)
+{
+        const uint64_t npairs = nkmers / (drops_rare ? NKMERS_PER_FREQUENT : NKMERS_PER_PAIR);
+        const uint64_t nbytes = smaller(memory_nbytes / 8, (uint64_t)MAX_AHEAD_MIB * MIB);
+        return smaller(npairs, nbytes / (sizeof(Key) / 2)); /* about what a pair takes in a file */
 }
 
 /* ---- passes ---- */
@@ -248,6 +273,7 @@ size_t kc_gpu_plan_passes(const struct kc_load *loads, const struct kc_load *mos
 }
 
 #define INSTANTIATE(Key) \
+        template uint64_t kc_gpu_plan_expected_pairs<Key>(uint64_t, bool, uint64_t); \
         template enum kc_status kc_gpu_plan_parts<Key>( \
                 struct kc_gpu_plan *, const struct kc_count_params *, size_t, struct kc_error *); \
         template enum kc_status kc_gpu_plan_counter<Key>(const struct kc_gpu_plan_input *, size_t, \

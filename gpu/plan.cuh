@@ -23,8 +23,7 @@ struct kc_gpu_plan {
         uint64_t pinned_nbytes; /* most host memory to pin */
         /* kc_gpu_plan_buffers */
         struct kc_gpu_feed_caps buffers;
-        size_t upload_nbytes; /* device memory for the buffers and for packing them */
-        size_t kept_nbytes;   /* most device memory for reads that are kept */
+        size_t kept_nbytes; /* most device memory for reads that are kept */
         /* kc_gpu_plan_parts */
         struct kc_gpu_encoder_caps parts;
         size_t host_nbytes; /* host memory left for reads and runs */
@@ -43,6 +42,16 @@ enum kc_status kc_gpu_plan_buffers(struct kc_gpu_plan *plan, size_t limit_nbytes
 template <class Key>
 enum kc_status kc_gpu_plan_parts(struct kc_gpu_plan *plan, const struct kc_count_params *params,
                                  size_t limit_nbytes, struct kc_error *err);
+
+/*
+ * How many pairs the sink should prepare for when nkmers k-mers have been read: what they make at
+ * usual coverage and error rates. At high coverage it is too many. The sink gives back the excess in
+ * the end, but on a tmpfs it takes memory until then, so at most an eighth of memory_nbytes is taken
+ * for an estimate, and at most 8 GiB.
+ *   drops_rare  most k-mers are dropped by the filter
+ */
+template <class Key>
+uint64_t kc_gpu_plan_expected_pairs(uint64_t nkmers, bool drops_rare, uint64_t memory_nbytes);
 
 /* What a counter is planned for. */
 struct kc_gpu_plan_input {

@@ -26,6 +26,7 @@ struct run {
         struct pairs *parts;
         size_t nparts;
         int nwords;
+        uint64_t first_expected, last_expected; /* pairs announced; 0: none */
         atomic_flag lock;
         atomic_int ncanceled, ncalls;
         int fail_at; /* number of the call that fails; -1: none */
@@ -62,6 +63,15 @@ static inline enum kc_status run_put(void *ctx, const struct kc_run_pairs *in, s
         part->last = in->last;
         atomic_flag_clear(&run->lock);
         return KC_OK;
+}
+
+static inline void run_expect(void *ctx, uint64_t npairs)
+{
+        struct run *run = ctx;
+        assert_true(npairs > 0 && run->nparts == 0);
+        if (run->first_expected == 0)
+                run->first_expected = npairs;
+        run->last_expected = npairs;
 }
 
 static inline void run_cancel(void *ctx)
@@ -112,6 +122,7 @@ static inline struct kc_run_sink run_sink(struct run *run)
         return (struct kc_run_sink){ .ctx = run,
                                      .filter = run->filter.max_count != 0 ? run->filter : all,
                                      .put = run_put,
+                                     .expect = run_expect,
                                      .cancel = run_cancel };
 }
 

@@ -14,22 +14,24 @@ template <class Key> struct pairs {
 
 } // namespace
 
-/* Part p goes through slot p % nslots. */
+/* A part goes through any free slot: if a writer has to wait, for space in the file say, only its
+ * slot waits with it. */
 template <class Key> struct kc_gpu_emitter {
         int k;
         const struct kc_run_sink *sink;
         struct kc_job *job;
         struct kc_gate *gate;
         struct kc_gpu_trace *trace;
-        struct kc_gpu *gpu; /* NULL: not attached */
-        int nslots;
+        struct kc_gpu *gpu;     /* NULL: not attached */
+        int nslots, most_slots; /* that may be used; as planned */
+        int nopen;              /* the first slots have memory; driver only */
         size_t max_pairs, part_pairs;
         struct kc_gpu_encoder<Key> *encoder; /* NULL: the sink takes pairs */
-        struct pairs<Key> *pairs;            /* [nslots] */
-        bool *busy;                          /* [nslots] from the start of filling to the end of
-                                                writing */
-        int *traces;                         /* [nslots] */
+        struct pairs<Key> *pairs;            /* [most_slots] */
+        int *traces;                         /* [most_slots] */
         /* guarded by the gate */
+        bool *busy; /* [most_slots] from the end of filling to the end of writing */
+        int *slots; /* [most_slots] part p is in slots[p % most_slots] */
         uint64_t nfilled, ntaken;
         bool ended;
         struct kc_gpu_emit_totals totals;
@@ -54,19 +56,38 @@ enum kc_status kc_gpu_emitter_new(struct kc_gpu_emitter<Key> **emitter, int k,
 }
 
 template <class Key>
-static enum kc_status make_pairs(struct kc_gpu_emitter<Key> *e, struct kc_error *err)
+static enum kc_status make_pairs(struct pairs<Key> *p, size_t n, struct kc_error *err)
 {
+        enum kc_status status;
+        KC_TRY(KC_CUDA(cudaMallocHost((void **)&p->kmers, n * sizeof *p->kmers)));
+        KC_TRY(KC_CUDA(cudaMallocHost((void **)&p->counts, n * sizeof *p->counts)));
+out:
+        return status;
+}
+
+/* Allocate the memory of one more slot. */
+template <class Key>
+static enum kc_status open_slot(struct kc_gpu_emitter<Key> *e, struct kc_error *err)
+{
+        enum kc_status status;
+        if (e->encoder != NULL)
+                KC_TRY(kc_gpu_encoder_open(e->encoder, e->nopen, err));
+        else
+                KC_TRY(make_pairs(&e->pairs[e->nopen], e->part_pairs, err));
+        e->nopen++;
+out:
+        return status;
+}
+
+/* The first slots' memory; the other slots get theirs when they are used first, because pinning it
+ * takes time. */
+template <class Key>
+static enum kc_status open_slots(struct kc_gpu_emitter<Key> *e, struct kc_error *err)
+{
+        enum { NFIRST = 3 };
         enum kc_status status = KC_OK;
-        e->pairs = (struct pairs<Key> *)calloc((size_t)e->nslots, sizeof *e->pairs);
-        if (e->pairs == NULL)
-                return kc_fail(err, KC_ENOMEM, "out of memory");
-        for (int i = 0; i < e->nslots; i++) {
-                struct pairs<Key> *p = &e->pairs[i];
-                KC_TRY(KC_CUDA(
-                        cudaMallocHost((void **)&p->kmers, e->part_pairs * sizeof *p->kmers)));
-                KC_TRY(KC_CUDA(
-                        cudaMallocHost((void **)&p->counts, e->part_pairs * sizeof *p->counts)));
-        }
+        while (e->nopen < NFIRST && e->nopen < e->nslots)
+                KC_TRY(open_slot(e, err));
 out:
         return status;
 }
@@ -75,17 +96,23 @@ template <class Key>
 enum kc_status kc_gpu_emitter_attach(struct kc_gpu_emitter<Key> *e, struct kc_gpu *gpu,
                                      const struct kc_gpu_encoder_caps *caps, struct kc_error *err)
 {
+        enum kc_status status = KC_OK;
+        const size_t n = (size_t)caps->nslots;
         e->gpu = gpu;
-        e->nslots = caps->nslots;
+        e->nslots = e->most_slots = caps->nslots;
         e->max_pairs = caps->max_pairs;
         e->part_pairs = caps->part_pairs;
-        e->busy = (bool *)calloc((size_t)e->nslots, sizeof *e->busy);
-        e->traces = (int *)calloc((size_t)e->nslots, sizeof *e->traces);
-        if (e->busy == NULL || e->traces == NULL)
+        e->busy = (bool *)calloc(n, sizeof *e->busy);
+        e->slots = (int *)calloc(n, sizeof *e->slots);
+        e->traces = (int *)calloc(n, sizeof *e->traces);
+        e->pairs = (struct pairs<Key> *)calloc(n, sizeof *e->pairs);
+        if (e->busy == NULL || e->slots == NULL || e->traces == NULL || e->pairs == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
-        if (e->sink->put_blocks == NULL)
-                return make_pairs(e, err);
-        return kc_gpu_encoder_new(&e->encoder, gpu, e->k, &e->sink->filter, caps, err);
+        if (e->sink->put_blocks != NULL)
+                KC_TRY(kc_gpu_encoder_new(&e->encoder, gpu, e->k, &e->sink->filter, caps, err));
+        KC_TRY(open_slots(e, err));
+out:
+        return status;
 }
 
 template <class Key> void kc_gpu_emitter_free(struct kc_gpu_emitter<Key> *e)
@@ -93,27 +120,52 @@ template <class Key> void kc_gpu_emitter_free(struct kc_gpu_emitter<Key> *e)
         if (e == NULL)
                 return;
         kc_gpu_encoder_free(e->encoder);
-        for (int i = 0; e->pairs != NULL && i < e->nslots; i++) {
+        for (int i = 0; e->pairs != NULL && i < e->most_slots; i++) {
                 (void)cudaFreeHost(e->pairs[i].kmers);
                 (void)cudaFreeHost(e->pairs[i].counts);
         }
         free(e->pairs);
         free(e->busy);
+        free(e->slots);
         free(e->traces);
         free(e);
 }
 
 /* ---- the driver ---- */
 
+/* The first free slot, so that no more slots are used than necessary; -1: none. */
+template <class Key> static int free_slot(const struct kc_gpu_emitter<Key> *e)
+{
+        for (int slot = 0; slot < e->nslots; slot++)
+                if (!e->busy[slot])
+                        return slot;
+        return -1;
+}
+
 template <class Key>
-static enum kc_status wait_for_slot(struct kc_gpu_emitter<Key> *e, int slot, struct kc_error *err)
+static enum kc_status wait_for_slot(struct kc_gpu_emitter<Key> *e, int *slot, struct kc_error *err)
 {
         kc_gate_enter(e->gate);
         enum kc_status status = kc_gate_check(e->gate, err);
-        while (status == KC_OK && e->busy[slot])
+        while (status == KC_OK && (*slot = free_slot(e)) < 0)
                 status = kc_gate_wait(e->gate, KC_GATE_DRIVER, err);
         kc_gate_leave(e->gate);
         return status;
+}
+
+/* Wait for a free slot. If there is no memory for one that was never used, make do with the others. */
+template <class Key>
+static enum kc_status take_slot(struct kc_gpu_emitter<Key> *e, int *slot, struct kc_error *err)
+{
+        struct kc_error refusal = {};
+        enum kc_status status = wait_for_slot(e, slot, err);
+        if (status != KC_OK || *slot < e->nopen)
+                return status;
+        status = open_slot(e, &refusal);
+        if (status != KC_ENOMEM)
+                return status == KC_OK ? status : kc_fail_as(err, &refusal);
+        e->nslots = e->nopen;
+        return wait_for_slot(e, slot, err);
 }
 
 /* Remove the first pairs, at most a part's, from what is left. */
@@ -144,6 +196,7 @@ template <class Key> static void filled(struct kc_gpu_emitter<Key> *e, int slot,
 {
         kc_gate_enter(e->gate);
         e->busy[slot] = true;
+        e->slots[e->nfilled % (unsigned)e->most_slots] = slot;
         e->ended = last;
         kc_gate_wake(e->gate, kc_gate_part(e->nfilled++));
         if (last)
@@ -156,8 +209,8 @@ static enum kc_status put_part(struct kc_gpu_emitter<Key> *e, struct kc_gpu_run<
                                bool last, struct kc_error *err)
 {
         enum kc_status status;
-        int slot = (int)(e->nfilled % (unsigned)e->nslots);
-        KC_TRY(wait_for_slot(e, slot, err));
+        int slot;
+        KC_TRY(take_slot(e, &slot, err));
         e->traces[slot] = kc_gpu_trace_begin(e->trace, "download", e->nfilled, NULL);
         if (e->encoder != NULL)
                 KC_TRY(kc_gpu_encoder_download(e->encoder, slot, err));
@@ -224,7 +277,8 @@ static void add_dropped(const struct kc_gpu_emitter<Key> *e, uint64_t part,
 
 /* Claim the next part, and wait for it; *part = UINT64_MAX if there will be none. */
 template <class Key>
-static enum kc_status take(struct kc_gpu_emitter<Key> *e, uint64_t *part, struct kc_error *err)
+static enum kc_status take(struct kc_gpu_emitter<Key> *e, uint64_t *part, int *slot,
+                           struct kc_error *err)
 {
         kc_gate_enter(e->gate);
         enum kc_status status = kc_gate_check(e->gate, err);
@@ -233,6 +287,8 @@ static enum kc_status take(struct kc_gpu_emitter<Key> *e, uint64_t *part, struct
                 status = kc_gate_wait(e->gate, kc_gate_part(*part), err);
         if (*part >= e->nfilled)
                 *part = UINT64_MAX;
+        else
+                *slot = e->slots[*part % (unsigned)e->most_slots];
         kc_gate_leave(e->gate);
         return status;
 }
@@ -310,12 +366,12 @@ enum kc_status kc_gpu_emitter_write(struct kc_gpu_emitter<Key> *e, struct kc_err
         enum kc_status status;
         struct kc_gpu_emit_totals totals = {};
         uint64_t part;
+        int slot = 0;
         for (;;) {
-                KC_TRY(take(e, &part, err));
+                KC_TRY(take(e, &part, &slot, err));
                 if (part == UINT64_MAX)
                         break;
                 KC_TRY(KC_CUDA(cudaSetDevice(e->gpu->device))); /* it is per thread */
-                int slot = (int)(part % (unsigned)e->nslots);
                 if (e->encoder != NULL)
                         KC_TRY(put_blocks(e, part, slot, &totals, err));
                 else

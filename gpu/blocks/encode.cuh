@@ -31,9 +31,15 @@ template <class Key> void kc_gpu_encoder_free(struct kc_gpu_encoder<Key> *encode
  * pairs. */
 template <class Key> size_t kc_gpu_encoder_nbytes(size_t max_pairs);
 
-/* Upper bound in bytes on pinned memory. An encoder starts with what typical pairs need, less than
- * half of that, and grows if there is more to download. */
+/* Upper bound in bytes on pinned memory. A slot takes what typical pairs need, less than half of
+ * that, and grows if there is more to download. */
 template <class Key> size_t kc_gpu_encoder_pinned_nbytes(const struct kc_gpu_encoder_caps *caps);
+
+/* Pin a slot's memory before its first download, which would otherwise pin as much as that part
+ * takes. KC_ENOMEM leaves the encoder as it was. */
+template <class Key>
+enum kc_status kc_gpu_encoder_open(struct kc_gpu_encoder<Key> *encoder, int slot,
+                                   struct kc_error *err);
 
 /*
  * Encode the next range of the run into *nparts parts, at least 1. K-mers that do not fill a block

@@ -91,8 +91,7 @@ static enum kc_status make_slot(struct kc_gpu_encoder<Key> *e, struct encode_slo
         s->firsts = (Key *)malloc(e->part_blocks * sizeof *s->firsts);
         if (s->block_nwords == NULL || s->firsts == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for encoding blocks");
-        enum kc_status status = kc_encode_grow(&s->words, usual_nbytes(e), err);
-        return status == KC_OK ? kc_gpu_event_new(&s->done, err) : status;
+        return kc_gpu_event_new(&s->done, err);
 }
 
 template <class Key> static void free_slot(struct encode_slot<Key> *s)
@@ -237,11 +236,19 @@ enum kc_status kc_gpu_encoder_new(struct kc_gpu_encoder<Key> **encoder, struct k
         return status;
 }
 
+template <class Key>
+enum kc_status kc_gpu_encoder_open(struct kc_gpu_encoder<Key> *e, int slot, struct kc_error *err)
+{
+        return kc_encode_grow(&e->slots[slot].words, usual_nbytes(e), err);
+}
+
 #define INSTANTIATE(Key) \
         template enum kc_status kc_gpu_encoder_new<Key>( \
                 struct kc_gpu_encoder<Key> **, struct kc_gpu *, int, const struct kc_run_filter *, \
                 const struct kc_gpu_encoder_caps *, struct kc_error *); \
         template void kc_gpu_encoder_free<Key>(struct kc_gpu_encoder<Key> *); \
+        template enum kc_status kc_gpu_encoder_open<Key>(struct kc_gpu_encoder<Key> *, int, \
+                                                         struct kc_error *); \
         template size_t kc_gpu_encoder_nbytes<Key>(size_t); \
         template size_t kc_gpu_encoder_pinned_nbytes<Key>(const struct kc_gpu_encoder_caps *);
 KC_GPU_KEYS(INSTANTIATE)

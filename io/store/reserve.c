@@ -162,14 +162,17 @@ static void *work_ahead(void *ctx)
         return NULL;
 }
 
+/* Earlier calls may have reserved part of it: what counts is the space that was free without them. */
 static bool leaves_room(struct kc_reserve *r, uint64_t nbytes)
 {
+        const uint64_t end = atomic_load(&r->end), reserved = atomic_load(&r->reserved);
+        const uint64_t unused = reserved > end ? reserved - end : 0;
         struct statvfs fs;
         if (fstatvfs(r->fd, &fs) != 0)
                 return false;
         if (fs.f_blocks == 0)
                 return true; /* tmpfs without a limit */
-        return nbytes - atomic_load(&r->reserved) <= (uint64_t)fs.f_bavail * fs.f_frsize / 2;
+        return nbytes <= end || nbytes - end <= ((uint64_t)fs.f_bavail * fs.f_frsize + unused) / 2;
 }
 
 void kc_reserve_ahead(struct kc_reserve *r, uint64_t nbytes)

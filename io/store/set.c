@@ -274,7 +274,8 @@ static enum kc_status run(const struct kc_set *set, int nthreads, struct kc_job 
         *names = NULL;
         KC_TRY(kc_set_check(set, err));
         KC_TRY(add_infos(set, origin, names, &sum, err));
-        if (sink->expect != NULL && set->operation == KC_SET_UNION)
+        if (sink->expect != NULL && set->operation == KC_SET_UNION &&
+            kc_run_keeps_all(&sink->filter))
                 sink->expect(sink->ctx, kc_set_npairs(set));
         if (joiner != NULL)
                 KC_TRY(join(set, joiner, sink, &totals, err));

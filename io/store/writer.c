@@ -40,16 +40,12 @@ static enum kc_status put_blocks(void *ctx, const struct kc_run_blocks *blocks,
 
 /*
  * Reserve space for this many pairs: Elias-Fano code, with four bits for all but the low bits, and
- * a quarter less, since runs that are yet to be merged share k-mers. With a filter nothing is
- * known.
+ * a quarter less, since runs that are yet to be merged share k-mers.
  */
 static void expect(void *ctx, uint64_t npairs)
 {
         struct kc_store_writer *w = ctx;
         unsigned nbits = 2 * (unsigned)w->options.k + 4, log2n = 0;
-        const struct kc_run_filter filter = kc_writer_filter(w);
-        if (!kc_run_keeps_all(&filter))
-                return;
         while (log2n < 63 && npairs >> log2n > 1)
                 log2n++;
         nbits = nbits > log2n + 8 ? nbits - log2n : 8;

@@ -136,6 +136,27 @@ static void same_filtered_run_as_the_host(void **state)
                         compare_filtered(filters[f], k, false, scaled(3000), by_default);
 }
 
+/* At first from the size of the input, bounded by the memory; at the end from what was counted. */
+static void pairs_are_announced(void **state)
+{
+        static struct work work;
+        static const struct kc_run_filter filters[] = { { 1, UINT32_MAX }, { 2, UINT32_MAX } };
+        static const uint64_t first[] = { UINT64_C(1) << 26, UINT64_C(1) << 25 };
+        (void)state;
+        for (int i = 0; i < 2; i++) {
+                prepare(&work, 31, scaled(20000));
+                work.params.memory_nbytes = UINT64_C(2) << 30;
+                work.params.expected_nbases = UINT64_C(1) << 30;
+                work.run.filter = filters[i];
+                expect(count_on_device(&work), KC_OK, &work);
+                assert_int_equal(work.run.first_expected, first[i]);
+                if (work.report.npartial == 0)
+                        assert_int_equal(work.run.last_expected,
+                                         work.totals.ndistinct - work.run.dropped.ndistinct);
+                run_free(&work.run);
+        }
+}
+
 static void nothing_and_next_to_nothing(void **state)
 {
         (void)state;
@@ -256,6 +277,7 @@ int main(int argc, char **argv)
         const struct CMUnitTest engine[] = {
                 cmocka_unit_test(same_run_as_the_host),
                 cmocka_unit_test(same_filtered_run_as_the_host),
+                cmocka_unit_test(pairs_are_announced),
                 cmocka_unit_test(nothing_and_next_to_nothing),
                 cmocka_unit_test(too_little_memory),
                 cmocka_unit_test(failing_source_and_sink),

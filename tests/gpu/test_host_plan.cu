@@ -29,7 +29,7 @@ static void check_counter(const struct kc_gpu_plan *plan, int k, uint64_t nkmers
         const kc_superkmer_setup superkmers =
                 kc_superkmer_setup_for<Key>(k, kc_gpu_minimizer_length(k, nkmers));
         struct kc_gpu_counter_caps caps;
-        const size_t room = limit - limit / 8 - plan->upload_nbytes; /* no reads are there */
+        const size_t room = limit / 8 * 6; /* besides uploads and encoder; no reads are there */
         const struct kc_gpu_plan_input input = {
                 &superkmers, KC_TABLE_SLAB, { nkmers / 5, nkmers }, plan->top_nkmers, false, copies
         };
@@ -130,6 +130,37 @@ static void pinned_memory_has_its_own_bound(void **state)
         }
 }
 
+/* Slots for a whole range and for the writers, unless parts would have to be shorter for that. */
+static void slots_for_a_range(void **state)
+{
+        (void)state;
+        for (size_t host : { 8 * MIB, 64 * MIB, 256 * MIB, 1024 * MIB, 16000 * MIB }) {
+                const struct kc_gpu_encoder_caps caps =
+                        kc_gpu_plan_encoder<kc_key64>(16, 0, 16000 * MIB, host);
+                const size_t nparts = caps.max_pairs / caps.part_pairs;
+                assert_true(kc_gpu_encoder_pinned_nbytes<kc_key64>(&caps) <= host);
+                if (host >= 256 * MIB)
+                        assert_int_equal(nparts, 32);
+                if (host >= 1024 * MIB)
+                        assert_int_equal(caps.nslots, 32 + 16);
+        }
+}
+
+/* The estimate grows with what was read, up to an eighth of the memory or 8 GiB. */
+static void pairs_to_expect(void **state)
+{
+        const uint64_t much = UINT64_C(1) << 50;
+        (void)state;
+        assert_int_equal(kc_gpu_plan_expected_pairs<kc_key64>(0, false, 64000 * MIB), 0);
+        assert_int_equal(kc_gpu_plan_expected_pairs<kc_key64>(8000, false, 64000 * MIB), 1000);
+        assert_int_equal(kc_gpu_plan_expected_pairs<kc_key64>(8000, true, 64000 * MIB), 250);
+        assert_int_equal(kc_gpu_plan_expected_pairs<kc_key64>(much, true, 1024 * MIB), 32 * MIB);
+        assert_int_equal(kc_gpu_plan_expected_pairs<kc_key64>(much, false, 128000 * MIB),
+                         2048 * MIB);
+        assert_int_equal(kc_gpu_plan_expected_pairs<kc_key128>(much, false, 128000 * MIB),
+                         1024 * MIB);
+}
+
 static void too_little(void **state)
 {
         struct kc_count_params params = params_for(31, 16, 64000 * MIB, 1000000);
@@ -197,6 +228,8 @@ int main(void)
                 cmocka_unit_test(all_of_it),
                 cmocka_unit_test(small_input_takes_little),
                 cmocka_unit_test(pinned_memory_has_its_own_bound),
+                cmocka_unit_test(slots_for_a_range),
+                cmocka_unit_test(pairs_to_expect),
                 cmocka_unit_test(too_little),
                 cmocka_unit_test(passes_have_all_points),
         };

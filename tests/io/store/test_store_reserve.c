@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -164,6 +165,26 @@ static void working_ahead_ends_with_the_file(void **state)
         }
 }
 
+/* Half of the free space is the bound for all that is reserved ahead, however many calls there were:
+ * here they seem to have reserved twice the free space. */
+static void many_calls_reserve_no_more_than_one(void **state)
+{
+        const char *folder = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : ".";
+        char path[256];
+        struct kc_output output;
+        struct kc_error err = { 0 };
+        struct statvfs fs;
+        (void)state;
+        snprintf(path, sizeof path, "%s/reserve.%ld", folder, (long)getpid());
+        assert_int_equal(kc_output_create(&output, path, &plain, &err), KC_OK);
+        assert_int_equal(fstatvfs(output.file.fd, &fs), 0);
+        const uint64_t reserved = (uint64_t)fs.f_bavail * fs.f_frsize * 2;
+        atomic_store(&output.reserve.reserved, reserved);
+        kc_reserve_ahead(&output.reserve, reserved + ((uint64_t)64 << 20));
+        assert_false(output.reserve.has_thread && fs.f_blocks != 0);
+        kc_output_discard(&output);
+}
+
 /* What the file held before the first piece stays, whatever was reserved. */
 static void what_a_file_holds_is_kept(void **state)
 {
@@ -190,6 +211,7 @@ int main(void)
                 cmocka_unit_test(a_limit_on_the_size_is_kept),
                 cmocka_unit_test(a_reservation_that_failed_is_cut_off),
                 cmocka_unit_test(working_ahead_ends_with_the_file),
+                cmocka_unit_test(many_calls_reserve_no_more_than_one),
                 cmocka_unit_test(what_a_file_holds_is_kept),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
