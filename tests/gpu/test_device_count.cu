@@ -1,9 +1,10 @@
 /*
  * Counting passes over reads that are kept, compared with sorting and counting on the host.
  */
-#include "gpu/count/count.cuh"
+#include "gpu/count/count_internal.cuh"
 #include "gpu/feed/spans.cuh"
 #include "gpu/plan.cuh"
+#include "gpu/runs/lsm.cuh"
 #include "kmer/batch.h"
 #include "support.cuh"
 
@@ -64,17 +65,16 @@ static table<Key> count_plainly(const std::vector<letters> &segments, int k, boo
         return counts;
 }
 
-/* Collects the runs' pairs on the host. */
+/* Collects the runs' pairs on the host, and passes the runs on to an LSM if there is one. */
 template <class Key> struct taken {
         struct kc_gpu *gpu;
+        struct kc_gpu_lsm<Key> *lsm;
         table<Key> pairs;
-        int nruns;
 };
 
 template <class Key>
-static enum kc_status take(void *ctx, struct kc_gpu_run<Key> *run, struct kc_error *err)
+static enum kc_status look(taken<Key> *t, const struct kc_gpu_run<Key> *run, struct kc_error *err)
 {
-        taken<Key> *t = (taken<Key> *)ctx;
         std::vector<Key> kmers(run->n);
         std::vector<uint32_t> counts(run->n);
         enum kc_status status;
@@ -87,8 +87,17 @@ static enum kc_status take(void *ctx, struct kc_gpu_run<Key> *run, struct kc_err
                 assert_true(i == 0 || kmers[i - 1] < kmers[i]);
                 t->pairs.push_back({ kmers[i], counts[i] });
         }
-        t->nruns++;
 out:
+        return status;
+}
+
+template <class Key>
+static enum kc_status take(void *ctx, struct kc_gpu_run<Key> *run, struct kc_error *err)
+{
+        taken<Key> *t = (taken<Key> *)ctx;
+        enum kc_status status = look(t, run, err);
+        if (status == KC_OK && t->lsm != NULL)
+                return kc_gpu_lsm_insert(t->lsm, run, err);
         kc_gpu_run_free(t->gpu, run);
         return status;
 }
@@ -114,12 +123,15 @@ struct counting {
         size_t nchunks;
         size_t device_nbytes, host_nbytes; /* for the reads; the rest goes to a file */
         uint64_t nrecords;                 /* of a round; 0: all */
+        bool surprise;                     /* the plan is wrong: a third of the records fit */
         uint64_t pass_nkmers;              /* 0: all */
+        uint32_t nslots;                   /* of a table; 0: the usual number */
+        bool heavy;                        /* with sums near the largest count */
 };
 
 static counting usual(int k, bool stranded, enum kc_gpu_table table)
 {
-        return { k, stranded, table, { 1, UINT32_MAX }, 1, SIZE_MAX, 0, 0, 0 };
+        return { k, stranded, table, { 1, UINT32_MAX }, 1, SIZE_MAX, 0, 0, false, 0, 0, false };
 }
 
 static void put(struct kc_gpu_kept *kept, const batch &b)
@@ -164,30 +176,95 @@ static struct kc_gpu_kept *keep(struct kc_gpu *gpu, const struct kc_superkmer_se
 }
 
 /* Counts that the filter keeps must be exact. Others may be missing, and are then among the dropped
- * ones. */
+ * ones. Sums saturate. */
 template <class Key>
 static void compare(const table<Key> &expected, const table<Key> &found, const counting &how,
                     const struct kc_gpu_counted *counted)
 {
         std::map<Key, uint64_t> sums(found.begin(), found.end());
         struct kc_run_dropped missing = {};
+        uint64_t nsaturated = 0;
         for (const auto &pair : expected) {
                 const auto there = sums.find(pair.first);
+                const uint32_t wanted = (uint32_t)std::min(pair.second, (uint64_t)UINT32_MAX);
+                nsaturated += pair.second - wanted;
                 if (there == sums.end()) {
-                        assert_false(kc_run_keeps(&how.filter, (uint32_t)pair.second));
+                        assert_false(kc_run_keeps(&how.filter, wanted));
                         const struct kc_run_dropped one = { 1, pair.second, pair.second == 1 };
                         kc_run_add_dropped(&missing, &one);
-                } else if (there->second != pair.second) {
-                        fail_msg("k=%d stranded=%d table %d: a count of %llu, not %llu", how.k,
+                } else if (there->second != wanted) {
+                        fail_msg("k=%d stranded=%d table %d: a count of %llu, not %u", how.k,
                                  how.stranded, (int)how.table, (unsigned long long)there->second,
-                                 (unsigned long long)pair.second);
+                                 wanted);
                 }
         }
         assert_int_equal(expected.size(), sums.size() + missing.ndistinct);
         assert_int_equal(counted->dropped.ndistinct, missing.ndistinct);
         assert_int_equal(counted->dropped.nkmers, missing.nkmers);
         assert_int_equal(counted->dropped.nunique, missing.nunique);
-        assert_int_equal(counted->nsaturated, 0);
+        assert_int_equal(counted->nsaturated, nsaturated);
+}
+
+/* Partial counts as of another round, the `number`th of two: the sums of the k-mers are then in turn
+ * the largest count, one more, one less, much more, and what they were. */
+template <class Key> static table<Key> heavy_pairs(const table<Key> &counts, int number)
+{
+        table<Key> pairs;
+        for (size_t i = 0; i < counts.size(); i++) {
+                const uint64_t room = UINT32_MAX - counts[i].second, half = UINT64_C(1) << 31;
+                const uint64_t more[][2] = {
+                        { room, 0 }, { room + 1, 0 }, { room - 1, 0 }, { half, half }, { 0, 0 }
+                };
+                if (more[i % 5][number] > 0)
+                        pairs.push_back({ counts[i].first, more[i % 5][number] });
+        }
+        return pairs;
+}
+
+template <class Key> static void insert_pairs(const taken<Key> *t, const table<Key> &pairs)
+{
+        struct kc_error error = {}, *err = &error;
+        struct kc_gpu_run<Key> run;
+        std::vector<Key> kmers;
+        std::vector<uint32_t> counts;
+        for (const auto &pair : pairs) {
+                kmers.push_back(pair.first);
+                counts.push_back((uint32_t)pair.second);
+        }
+        expect_ok(kc_gpu_run_new(t->gpu, &run, pairs.size(), err), err);
+        run.n = pairs.size();
+        expect_ok(KC_CUDA(cudaMemcpy(run.kmers, kmers.data(), run.n * sizeof(Key),
+                                     cudaMemcpyHostToDevice)),
+                  err);
+        expect_ok(KC_CUDA(cudaMemcpy(run.counts, counts.data(), run.n * sizeof(uint32_t),
+                                     cudaMemcpyHostToDevice)),
+                  err);
+        expect_ok(kc_gpu_lsm_insert(t->lsm, &run, err), err);
+}
+
+/* Sum the runs taken, and further partial counts of the same k-mers, which are in `expected` after
+ * that. Adds to *nsaturated. */
+template <class Key>
+static void sum_heavy(taken<Key> *t, table<Key> *expected, uint64_t *nsaturated)
+{
+        enum { MIN_RANGE_NPAIRS = 1 << 16 };
+        struct kc_error error = {}, *err = &error;
+        struct kc_gpu_run<Key> range;
+        uint64_t ncut;
+        table<Key> all = *expected;
+        for (int number = 0; number < 2; number++) {
+                const table<Key> pairs = heavy_pairs(*expected, number);
+                insert_pairs(t, pairs);
+                all.insert(all.end(), pairs.begin(), pairs.end());
+        }
+        *expected = summed(all);
+        t->pairs.clear();
+        do {
+                expect_ok(kc_gpu_lsm_next(t->lsm, MIN_RANGE_NPAIRS, &range, err), err);
+                expect_ok(look(t, &range, err), err);
+        } while (range.n > 0);
+        expect_ok(kc_gpu_lsm_nsaturated(t->lsm, &ncut, err), err);
+        *nsaturated += ncut;
 }
 
 /* Count all passes; returns their number. */
@@ -199,7 +276,7 @@ template <class Key> static size_t check(const std::vector<letters> &segments, c
         struct kc_load loads[KC_NLOADS], total = {};
         std::vector<kc_gpu_pass> passes(KC_NLOADS);
         struct kc_gpu_counted counted = {};
-        const table<Key> expected = count_plainly<Key>(segments, how.k, how.stranded);
+        table<Key> expected = count_plainly<Key>(segments, how.k, how.stranded);
         expect_ok(kc_gpu_open(&gpu, 0, (size_t)2 << 30, &err), &err);
         const kc_superkmer_setup superkmers =
                 kc_superkmer_setup_for<Key>(how.k, kc_gpu_minimizer_length(how.k, 1));
@@ -215,26 +292,38 @@ template <class Key> static size_t check(const std::vector<letters> &segments, c
                 nkmers += pair.second;
         assert_int_equal(total.nkmers, nkmers); /* every group was sampled */
         const bool copies = kc_gpu_kept_pass_nbytes(kept) > 0;
-        const uint64_t nrecords =
-                how.nrecords ? how.nrecords : total.nrecords * 2 + KC_GPU_MIN_RECORDS;
+        const uint64_t nrecords = how.surprise   ? total.nrecords / 3
+                                  : how.nrecords ? how.nrecords
+                                                 : total.nrecords * 2 + KC_GPU_MIN_RECORDS;
         const struct kc_gpu_counter_caps caps = {
                 nrecords * kc_gpu_counter_record_nwords(&superkmers, copies), KC_GPU_MIN_PAIRS,
                 how.pass_nkmers ? how.pass_nkmers : nkmers + 1
         };
-        const struct kc_load most = { nrecords, caps.nkmers };
+        const struct kc_load most = { how.surprise ? 2 * total.nrecords : nrecords, caps.nkmers };
         const size_t before = gpu.used_nbytes;
         const struct kc_gpu_counter_setup setup = { superkmers, how.stranded, how.table,
                                                     how.filter };
         passes.resize(kc_gpu_plan_passes(loads, &most, passes.data()));
         expect_ok(kc_gpu_counter_new<Key>(&counter, &gpu, &setup, &caps, &err), &err);
         assert_true(gpu.used_nbytes - before <= kc_gpu_counter_nbytes<Key>(how.table, &caps));
-        taken<Key> t = { &gpu, {}, 0 };
+        if (how.nslots > 0 && how.table != KC_TABLE_SLAB) /* whose arenas have one size */
+                counter->table.capacity = how.nslots;
+        taken<Key> t = { &gpu, NULL, {} };
+        struct kc_gpu_lsm_setup lsm = {};
+        lsm.tmp_dir = "/tmp";
+        if (how.heavy)
+                expect_ok(kc_gpu_lsm_new(&t.lsm, &gpu, &lsm, &err), &err);
         kc_gpu_run_taker<Key> taker = { &t, take<Key> };
         for (const kc_gpu_pass &pass : passes)
                 expect_ok(kc_gpu_counter_count(counter, kept, &pass, &taker, &counted, &err), &err);
-        compare(expected, summed(t.pairs), how, &counted);
         assert_true(how.nrecords == 0 || total.nrecords < how.nrecords * passes.size() ||
                     counted.npartial > 0); /* there were rounds */
+        if (how.heavy) {
+                assert_int_equal(counted.npartial, nkmers); /* others must not be summed */
+                sum_heavy(&t, &expected, &counted.nsaturated);
+        }
+        compare(expected, summed(t.pairs), how, &counted);
+        kc_gpu_lsm_free(t.lsm);
         kc_gpu_counter_free(counter);
         kc_gpu_kept_free(kept);
         assert_int_equal(gpu.used_nbytes, 0);
@@ -404,6 +493,34 @@ static void filters_see_whole_counts(void **state)
                                 }
 }
 
+/* Tables that are drained after every few k-mers, so that almost all counts are partial: in one pass
+ * and many, in rounds, and with reads anywhere. Filters must see the whole sums, and those must
+ * saturate once. */
+static void tiny_tables(void **state)
+{
+        (void)state;
+        const std::vector<letters> reads = sample_reads(24, test_small() ? 30 : 600);
+        const kc_run_filter filters[] = { { 2, UINT32_MAX }, { 1, 3 }, { UINT32_MAX, UINT32_MAX } };
+        size_t number = 0;
+        for (int k : { 11, 31, 55, 77, 101 })
+                for (enum kc_gpu_table table : all_tables)
+                        for (const kc_run_filter &filter : filters)
+                                for (int plan = 0; plan < 4; plan++) {
+                                        counting how = usual(k, false, table);
+                                        how.filter = filter;
+                                        how.nslots = 8;
+                                        how.nchunks = 10;
+                                        how.device_nbytes = number % 2 == 0 ? SIZE_MAX : 0;
+                                        how.pass_nkmers = plan % 2 == 1 ? 1000 : 0;
+                                        how.surprise = plan / 2 == 1;
+                                        how.heavy = table != KC_TABLE_SLAB || plan == 2;
+                                        if (!test_takes(number++, 7))
+                                                continue;
+                                        const size_t npasses = check_how(reads, how);
+                                        assert_true(npasses > 1 || plan != 1);
+                                }
+}
+
 /* For the memory and race checkers, which are slow. */
 static void little_of_all(void **state)
 {
@@ -432,6 +549,7 @@ int main(void)
                 cmocka_unit_test(all_distinct),
                 cmocka_unit_test(reads_are_anywhere),
                 cmocka_unit_test(filters_see_whole_counts),
+                cmocka_unit_test(tiny_tables),
         };
         cmocka_set_test_filter(getenv("KC_TEST"));
         return cmocka_run_group_tests(tests, NULL, NULL);

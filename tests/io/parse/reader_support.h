@@ -112,6 +112,7 @@ struct setting {
         size_t chunk_nbytes;
         uint32_t words_cap, segments_cap; /* 0: the smallest */
         size_t record_max, sequence_max;
+        void (*after_batch)(void); /* called after every batch that has reads; NULL: nothing */
 };
 
 struct reading {
@@ -178,6 +179,8 @@ static inline enum kc_status read_worker(void *ctx, int worker, struct kc_error 
                 assert_true(batch.nwords <= batch.words_cap);
                 assert_true(batch.nsegments <= batch.segments_cap);
                 digest_batch(&reading->digests[worker], &batch, reading->setting);
+                if (reading->setting->after_batch != NULL && batch.nsegments > 0)
+                        reading->setting->after_batch();
         } while (batch.nsegments > 0);
         free(batch.words);
         free(batch.segments);

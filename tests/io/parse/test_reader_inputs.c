@@ -309,6 +309,116 @@ static void test_names(void **state)
                 unlink(names[i]);
 }
 
+/* ---- files that change while they are read ---- */
+
+#define CHANGING "changing"
+
+static struct buffer addition;   /* what append() adds */
+static atomic_flag have_changed; /* the file changes once */
+
+static void append(void)
+{
+        if (atomic_flag_test_and_set(&have_changed))
+                return;
+        FILE *file = fopen(CHANGING, "ab");
+        assert_non_null(file);
+        assert_int_equal(fwrite(addition.data, 1, addition.n, file), addition.n);
+        assert_int_equal(fclose(file), 0);
+}
+
+static void cut(void)
+{
+        struct stat st;
+        if (atomic_flag_test_and_set(&have_changed))
+                return;
+        assert_int_equal(stat(CHANGING, &st), 0);
+        assert_int_equal(truncate(CHANGING, st.st_size / 2), 0);
+}
+
+static struct outcome read_changing(const struct buffer *before, void (*change)(void), int nworkers)
+{
+        struct setting setting = usual;
+        const char *path = CHANGING;
+        setting.nworkers = nworkers;
+        setting.after_batch = change;
+        atomic_flag_clear(&have_changed);
+        write_file(CHANGING, before->data, before->n);
+        struct outcome got = read_paths(&path, 1, &setting);
+        assert_true(atomic_flag_test_and_set(&have_changed));
+        unlink(CHANGING);
+        return got;
+}
+
+static bool is_same(const struct digest *a, const struct digest *b)
+{
+        return a->nkmers == b->nkmers && a->sum == b->sum;
+}
+
+/* Reads of a file, packed; what they give is added to *want. */
+static struct buffer packed_reads(uint64_t seed, bool fasta, enum packing packing,
+                                  struct outcome *want)
+{
+        struct reads reads = make_reads(shape, seed);
+        struct layout layout = { .fasta = fasta };
+        struct buffer text = format_reads(&reads, &layout), packed = pack_text(&text, packing, 500);
+        struct outcome one = expect_reads(&reads, !fasta, &usual);
+        add_outcome(want, &one);
+        drop(&text);
+        free_reads(&reads);
+        return packed;
+}
+
+/* All reads, or an error: nothing in between. */
+static void assert_whole(const struct outcome *got, const struct outcome *want)
+{
+        if (got->status == KC_OK)
+                assert_true(is_same(&got->digest, &want->digest));
+        else
+                assert_non_null(strstr(got->message, CHANGING " is truncated: "));
+}
+
+/*
+ * Of plain text, what was there when the file was opened is read. Of packed data also what was
+ * added, if it is whole; otherwise that is an error.
+ */
+static void test_growing_file(void **state)
+{
+        (void)state;
+        for (int i = 0; i < 4 * NPACKINGS; i++) {
+                const enum packing packing = (enum packing)(i / 4);
+                const bool fasta = i % 2, whole = i / 2 % 2;
+                struct outcome first = { 0 }, both;
+                struct buffer before = packed_reads(600 + (uint64_t)i, fasta, packing, &first);
+                both = first;
+                addition = packed_reads(700 + (uint64_t)i, fasta, packing, &both);
+                addition.n = whole ? addition.n : addition.n / 2;
+                struct outcome got = read_changing(&before, append, 1 + i % 3);
+                if (packing == PLAIN)
+                        assert_int_equal(got.status, KC_OK);
+                if (got.status != KC_OK || !is_same(&got.digest, &first.digest))
+                        assert_whole(&got, whole ? &both : &first);
+                drop(&before);
+                drop(&addition);
+        }
+}
+
+/* Of packed data, the rest may have been read before. */
+static void test_shrinking_file(void **state)
+{
+        (void)state;
+        for (int i = 0; i < 2 * NPACKINGS; i++) {
+                const enum packing packing = (enum packing)(i / 2);
+                struct outcome want = { 0 };
+                struct buffer before = packed_reads(800, i % 2, packing, &want);
+                struct outcome got = read_changing(&before, cut, 1);
+                if (packing == PLAIN)
+                        assert_non_null(strstr(got.message, CHANGING " became shorter while"));
+                else
+                        assert_whole(&got, &want);
+                drop(&before);
+        }
+}
+
 static char folder[] = "/tmp/kcount-test-XXXXXX";
 
 static int enter_folder(void **state)
@@ -335,6 +445,8 @@ int main(void)
                 cmocka_unit_test(test_bad_among_good),
                 cmocka_unit_test(test_cancel),
                 cmocka_unit_test(test_names),
+                cmocka_unit_test(test_growing_file),
+                cmocka_unit_test(test_shrinking_file),
         };
         return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }
