@@ -5,25 +5,30 @@
 
 #include <new>
 
-/* Bins have 4096 k-mers for tables of 2048 slots, 2048 for 1024. At usual coverage a table ends up
- * a third full, and even bins of distinct k-mers only need to be drained a few times. */
+/* Bins have up to 4096 k-mers for tables of 2048 slots, 2048 for 1024. At usual coverage a table ends
+ * up a third full, and even bins of distinct k-mers only need to be drained a few times. */
 template <class Key> static constexpr uint64_t bin_nkmers(enum kc_gpu_table table)
 {
         return sizeof(Key) == 8 || table == KC_TABLE_WARPDRIVE ? 4096 : 2048;
 }
 
+/* In a pass of more k-mers than this, bins have half as many: the commonest minimizers have so many
+ * k-mers there that uneven bins would overflow several percent of the tables. A smaller pass has
+ * few such bins, and larger bins are faster. */
+static const uint64_t LARGE_PASS = UINT64_C(5) << 29;
+
 template <class Key> int kc_counter_bin_bits(enum kc_gpu_table table, uint64_t nkmers)
 {
+        const uint64_t each = bin_nkmers<Key>(table) / (nkmers > LARGE_PASS ? 2 : 1);
         int bits = 0;
-        while (bits < kc_record_bin_bits<Key>() && bin_nkmers<Key>(table) << bits < nkmers)
+        while (bits < kc_record_bin_bits<Key>() && each << bits < nkmers)
                 bits++;
         return bits;
 }
 
 template <class Key> uint64_t kc_gpu_counter_max_nkmers()
 {
-        const uint64_t least = bin_nkmers<Key>(KC_TABLE_SLAB); /* of all tables */
-        return least << kc_record_bin_bits<Key>();
+        return bin_nkmers<Key>(KC_TABLE_WARPDRIVE) / 2 << kc_record_bin_bits<Key>();
 }
 
 namespace

@@ -10,18 +10,26 @@ enum {
         MAX_WINDOW = 64, /* for blocks of WARPS warps; blocks for longer windows have half as many,
                             because of their shared memory */
         LIST_ROWS = 20,  /* entries that a lane's list can hold besides those of one window; so few
-                            that six blocks fit on a multiprocessor at k = 31, with 21 just so */
+                            that seven blocks fit on a multiprocessor at k = 31, four at k = 55 */
+        START_BITS = 7,
         SAMPLED_GROUPS = 1 << 12, /* with more, one in SAMPLE_STRIDE is sampled */
         SAMPLE_STRIDE = 16,
         LONGEST_WINDOW = KC_GPU_ENGINE_MAX_K - KC_GPU_USUAL_MINIMIZER + 1,
 };
-static_assert(KC_SPAN_NKMERS <= 256, "an entry holds the place in the span");
+static_assert(KC_SPAN_NKMERS <= 1 << START_BITS, "an entry holds the place in the span");
+
+/* Whether an entry is one word, with the high bits of a minimizer's hash. That is enough to tell
+ * usual minimizers apart: there are 2^25. */
+static constexpr bool is_packed(int m)
+{
+        return m <= KC_GPU_USUAL_MINIMIZER;
+}
 
 /* Shared memory per lane. */
-static constexpr size_t lane_nbytes(int window)
+static constexpr size_t lane_nbytes(int window, bool packed)
 {
         return (size_t)(2 * window + 1 + LIST_ROWS) * sizeof(uint32_t) +
-               (size_t)(window + LIST_ROWS) * sizeof(uint8_t);
+               (packed ? 0 : (size_t)(window + LIST_ROWS) * sizeof(uint8_t));
 }
 
 static constexpr unsigned block_warps(int window)
@@ -86,13 +94,38 @@ __device__ static void stream_refill(base_stream *s)
 namespace
 {
 
+/* The record that a lane is currently extending, or an entry of its list. */
+struct open_record {
+        uint32_t start;     /* first k-mer, as a number in the span */
+        uint32_t minimizer; /* its hash */
+};
+
 /*
  * A lane's records so far, one per row in the lane's column. A record ends where the next one begins.
+ * PACKED: | high bits of the minimizer's hash | start: START_BITS |; `starts` is not used.
  */
-struct lane_list {
+template <bool PACKED> struct lane_list {
         uint32_t *minimizers; /* [rows][WARP] shared: their hashes */
-        uint8_t *starts;      /* [rows][WARP] shared: first k-mers, as numbers in the span */
+        uint8_t *starts;      /* [rows][WARP] shared */
         uint32_t n;
+
+        __device__ void store(uint32_t at, const open_record &record)
+        {
+                if (PACKED) {
+                        minimizers[at] = (record.minimizer & ~0u << START_BITS) | record.start;
+                } else {
+                        minimizers[at] = record.minimizer;
+                        starts[at] = (uint8_t)record.start;
+                }
+        }
+
+        __device__ open_record load(uint32_t at) const
+        {
+                const uint32_t word = minimizers[at];
+                if (PACKED)
+                        return { word % (1u << START_BITS), word & ~0u << START_BITS };
+                return { starts[at], word };
+        }
 };
 
 /* What the lanes of a warp share while their lists are emptied. */
@@ -135,23 +168,25 @@ __device__ static uint32_t owner_of(const warp_board *board, uint32_t e)
         return owner;
 }
 
-static_assert(WARPS * (WARP * lane_nbytes(MAX_WINDOW) + sizeof(warp_board)) <=
+static_assert(WARPS * (WARP * lane_nbytes(MAX_WINDOW, false) + sizeof(warp_board)) <=
                               KC_GPU_BLOCK_SHARED_NBYTES &&
-                      block_warps(LONGEST_WINDOW) * WARP * lane_nbytes(LONGEST_WINDOW) +
+                      block_warps(LONGEST_WINDOW) * WARP * lane_nbytes(LONGEST_WINDOW, false) +
                                       WARPS * sizeof(warp_board) <=
                               KC_GPU_BLOCK_SHARED_NBYTES,
               "shared memory");
 
 /* list: of any lane; total: number of entries of all lanes. */
-__device__ static found_record record_of(const warp_board *board, const lane_list &list, uint32_t e,
-                                         uint32_t total)
+template <bool PACKED>
+__device__ static found_record record_of(const warp_board *board, const lane_list<PACKED> &list,
+                                         uint32_t e, uint32_t total)
 {
         const uint32_t owner = owner_of(board, e), row = e - board->before[owner];
-        const uint32_t at = row * WARP + owner, start = list.starts[at];
-        bool last = owner + 1 < WARP ? e + 1 == board->before[owner + 1] : e + 1 == total;
-        uint32_t stop = last ? board->end[owner] : list.starts[at + WARP];
-        return { board->position[owner] + start, stop - start,
-                 kc_minimizer_point(list.minimizers[at]) };
+        const uint32_t at = row * WARP + owner;
+        const open_record entry = list.load(at);
+        const bool last = owner + 1 < WARP ? e + 1 == board->before[owner + 1] : e + 1 == total;
+        const uint32_t stop = last ? board->end[owner] : list.load(at + WARP).start;
+        return { board->position[owner] + entry.start, stop - entry.start,
+                 kc_minimizer_point(entry.minimizer) };
 }
 
 /* Copy the record's bases to its place among the copies; returns their position. */
@@ -188,10 +223,10 @@ __device__ static uint64_t reserve_records(const find_out &out, uint32_t n)
 }
 
 /* Put the records that are in the bins, keeping the lanes together. */
-template <enum find_mode MODE>
+template <enum find_mode MODE, bool PACKED>
 __device__ static void put_some(const kc_superkmer_setup &setup, const find_out &out,
                                 const uint64_t *words, const warp_board *board,
-                                const lane_list &list, uint32_t total)
+                                const lane_list<PACKED> &list, uint32_t total)
 {
         const uint32_t lane = kc_warp_lane();
         uint32_t n = 0;
@@ -215,9 +250,10 @@ __device__ static void put_some(const kc_superkmer_setup &setup, const find_out 
         }
 }
 
+template <bool PACKED>
 __device__ static void put_all(const kc_superkmer_setup &setup, const find_out &out,
                                const uint64_t *words, const warp_board *board,
-                               const lane_list &list, uint32_t total)
+                               const lane_list<PACKED> &list, uint32_t total)
 {
         const uint64_t place = reserve_records(out, total);
         const uint64_t room = place < out.records.cap ? out.records.cap - place : 0;
@@ -227,8 +263,9 @@ __device__ static void put_all(const kc_superkmer_setup &setup, const find_out &
                                      place + e);
 }
 
+template <bool PACKED>
 __device__ static void add_loads(const find_out &out, const warp_board *board,
-                                 const lane_list &list, uint32_t total)
+                                 const lane_list<PACKED> &list, uint32_t total)
 {
         for (uint32_t e = kc_warp_lane(); e < total; e += WARP) {
                 const found_record record = record_of(board, list, e, total);
@@ -241,10 +278,10 @@ __device__ static void add_loads(const find_out &out, const warp_board *board,
 
 /* Deal with all entries of the warp, divided evenly among lanes. `end`: where the lane's last record
  * ends. */
-template <enum find_mode MODE>
+template <enum find_mode MODE, bool PACKED>
 __device__ static void empty_lists(const kc_superkmer_setup &setup, const find_out &out,
-                                   const uint64_t *words, warp_board *board, lane_list *list,
-                                   uint32_t end)
+                                   const uint64_t *words, warp_board *board,
+                                   lane_list<PACKED> *list, uint32_t end)
 {
         const uint32_t lane = kc_warp_lane(), sum = kc_warp_scan(list->n);
         const uint32_t total = __shfl_sync(~0u, sum, WARP - 1);
@@ -310,22 +347,6 @@ __device__ static uint32_t walk_hash(span_walk *w)
         return kc_mmer_hash(&w->mmer);
 }
 
-namespace
-{
-
-/* The record that a lane is currently extending. */
-struct open_record {
-        uint32_t start, minimizer;
-};
-
-} // namespace
-
-__device__ static void store_record(lane_list *list, uint32_t at, const open_record &record)
-{
-        list->minimizers[at] = record.minimizer;
-        list->starts[at] = (uint8_t)record.start;
-}
-
 /* The first block of m-mers is that of the first k-mer; its minimum is that k-mer's minimizer. */
 __device__ static open_record first_block(span_walk *w, uint32_t *hashes, int window)
 {
@@ -341,8 +362,9 @@ __device__ static open_record first_block(span_walk *w, uint32_t *hashes, int wi
 
 /* A further block, from k-mer `kmer` on. An entry is always stored, but kept only if a record ends:
  * a branch would cost more. */
+template <bool PACKED>
 __device__ static void next_block(const kc_superkmer_setup &setup, span_walk *w, uint32_t *hashes,
-                                  lane_list *list, open_record *record, uint32_t kmer,
+                                  lane_list<PACKED> *list, open_record *record, uint32_t kmer,
                                   uint32_t nkmers)
 {
         uint32_t least = UINT32_MAX, end = list->n * WARP + threadIdx.x % WARP;
@@ -351,7 +373,7 @@ __device__ static void next_block(const kc_superkmer_setup &setup, span_walk *w,
                 least = min(least, hash);
                 uint32_t minimum = min(least, hashes[(t + 1) * WARP]);
                 hashes[t * WARP] = hash;
-                store_record(list, end, *record);
+                list->store(end, *record);
                 bool ends = (minimum != record->minimizer ||
                              kmer - record->start == setup.max_nkmers) &&
                             kmer < nkmers;
@@ -413,7 +435,7 @@ __device__ static group_span span_of(const struct kc_gpu_chunks &chunks, uint32_
  * up to it, and that of a suffix of the previous block (van Herk 1992, Gil and Werman 1993). So
  * every position takes the same work.
  */
-template <enum find_mode MODE>
+template <enum find_mode MODE, bool PACKED>
 static __global__ void __launch_bounds__(WARP *WARPS)
         find_superkmers_kernel(kc_superkmer_setup setup, struct kc_gpu_chunks chunks,
                                uint32_t first, uint32_t ngroups, find_out out)
@@ -425,8 +447,8 @@ static __global__ void __launch_bounds__(WARP *WARPS)
         uint32_t *hashes = shared + warp * (uint32_t)(window + 1 + nrows) * WARP + lane;
         warp_board *board = &boards[warp];
         uint32_t *starts = shared + blockDim.x * (uint32_t)(window + 1 + nrows);
-        lane_list list = { hashes - lane + (window + 1) * WARP,
-                           (uint8_t *)starts + warp * (uint32_t)nrows * WARP, 0 };
+        lane_list<PACKED> list = { hashes - lane + (window + 1) * WARP,
+                                   (uint8_t *)starts + warp * (uint32_t)nrows * WARP, 0 };
         hashes[window * WARP] = UINT32_MAX; /* the empty suffix */
 
         const uint32_t group = (blockIdx.x * (blockDim.x / WARP) + warp) * out.stride;
@@ -445,31 +467,37 @@ static __global__ void __launch_bounds__(WARP *WARPS)
                         empty_lists<MODE>(setup, out, span.words, board, &list, record.start);
         }
         if (nkmers > 0)
-                store_record(&list, list.n++ * WARP + lane, record);
+                list.store(list.n++ * WARP + lane, record);
         __syncwarp();
         empty_lists<MODE>(setup, out, span.words, board, &list, nkmers);
 }
 
 /* Launch one warp for every out->stride-th group. */
+template <enum find_mode MODE, bool PACKED>
+static enum kc_status launch_as(struct kc_gpu *gpu, const kc_superkmer_setup *setup,
+                                const struct kc_gpu_chunks *chunks, uint32_t first,
+                                uint32_t ngroups, const find_out *out, struct kc_error *err)
+{
+        enum kc_status status;
+        const unsigned nwarps = block_warps(setup->window);
+        const size_t shared = nwarps * WARP * lane_nbytes(setup->window, PACKED);
+        auto *kernel = find_superkmers_kernel<MODE, PACKED>;
+        KC_TRY(KC_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                            (int)shared)));
+        kernel<<<kc_ceil_div(ngroups, nwarps * out->stride), nwarps * WARP, shared, gpu->stream>>>(
+                *setup, *chunks, first, ngroups, *out);
+        KC_TRY(KC_LAUNCHED());
+out:
+        return status;
+}
+
 template <enum find_mode MODE>
 static enum kc_status launch(struct kc_gpu *gpu, const kc_superkmer_setup *setup,
                              const struct kc_gpu_chunks *chunks, uint32_t first, uint32_t ngroups,
                              const find_out *out, struct kc_error *err)
 {
-        enum kc_status status;
-        const unsigned nwarps = block_warps(setup->window);
-        const size_t shared = nwarps * WARP * lane_nbytes(setup->window);
-        if (ngroups == 0)
-                return KC_OK;
-        KC_TRY(KC_CUDA(cudaFuncSetAttribute(find_superkmers_kernel<MODE>,
-                                            cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                            (int)shared)));
-        find_superkmers_kernel<MODE>
-                <<<kc_ceil_div(ngroups, nwarps * out->stride), nwarps * WARP, shared,
-                   gpu->stream>>>(*setup, *chunks, first, ngroups, *out);
-        KC_TRY(KC_LAUNCHED());
-out:
-        return status;
+        auto *launch_it = is_packed(setup->m) ? launch_as<MODE, true> : launch_as<MODE, false>;
+        return ngroups == 0 ? KC_OK : launch_it(gpu, setup, chunks, first, ngroups, out, err);
 }
 
 enum kc_status kc_superkmer_find(struct kc_gpu *gpu, const kc_superkmer_setup *setup,
