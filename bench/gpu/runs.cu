@@ -142,11 +142,16 @@ template <class Key>
 static enum kc_status prepare_encode(struct bench *bench, void *ctx, struct kc_error *err)
 {
         struct encoding<Key> *e = (struct encoding<Key> *)ctx;
-        kc_gpu_encoder_free(e->encoder);
-        e->encoder = NULL;
+        enum kc_status status;
         const struct kc_gpu_encoder_caps caps = { ENCODE_NPAIRS, PART_NPAIRS, NSLOTS };
         const struct kc_run_filter all = { 1, UINT32_MAX };
-        return kc_gpu_encoder_new(&e->encoder, &bench->gpu, e->k, &all, &caps, err);
+        kc_gpu_encoder_free(e->encoder);
+        e->encoder = NULL;
+        KC_TRY(kc_gpu_encoder_new(&e->encoder, &bench->gpu, e->k, &all, &caps, err));
+        for (int slot = 0; slot < NSLOTS; slot++)
+                KC_TRY(kc_gpu_encoder_open(e->encoder, slot, err));
+out:
+        return status;
 }
 
 template <class Key>

@@ -175,18 +175,25 @@ static_assert(WARPS * (WARP * lane_nbytes(MAX_WINDOW, false) + sizeof(warp_board
                               KC_GPU_BLOCK_SHARED_NBYTES,
               "shared memory");
 
+/* The record whose entry is at `at`, in any lane's list. position: of the span's first base; end: of
+ * the lane's last record. */
+template <bool PACKED>
+__device__ static found_record record_at(const lane_list<PACKED> &list, uint32_t at, bool last,
+                                         uint64_t position, uint32_t end)
+{
+        const open_record entry = list.load(at);
+        const uint32_t stop = last ? end : list.load(at + WARP).start;
+        return { position + entry.start, stop - entry.start, kc_minimizer_point(entry.minimizer) };
+}
+
 /* list: of any lane; total: number of entries of all lanes. */
 template <bool PACKED>
 __device__ static found_record record_of(const warp_board *board, const lane_list<PACKED> &list,
                                          uint32_t e, uint32_t total)
 {
         const uint32_t owner = owner_of(board, e), row = e - board->before[owner];
-        const uint32_t at = row * WARP + owner;
-        const open_record entry = list.load(at);
         const bool last = owner + 1 < WARP ? e + 1 == board->before[owner + 1] : e + 1 == total;
-        const uint32_t stop = last ? board->end[owner] : list.load(at + WARP).start;
-        return { board->position[owner] + entry.start, stop - entry.start,
-                 kc_minimizer_point(entry.minimizer) };
+        return record_at(list, row * WARP + owner, last, board->position[owner], board->end[owner]);
 }
 
 /* Copy the record's bases to its place among the copies; returns their position. */
@@ -222,31 +229,40 @@ __device__ static uint64_t reserve_records(const find_out &out, uint32_t n)
         return __shfl_sync(~0u, place, 0);
 }
 
-/* Put the records that are in the bins, keeping the lanes together. */
+/* Which of the lane's entries first, first + 1, ..., at most 32, are in the bins: a bit each. */
+template <bool PACKED>
+__device__ static uint32_t wanted_entries(const struct kc_bins &bins, const lane_list<PACKED> &list,
+                                          uint32_t first)
+{
+        const uint32_t n = first < list.n ? min(list.n - first, 32u) : 0;
+        const uint32_t at = first * WARP + kc_warp_lane();
+        uint32_t wanted = 0;
+        for (uint32_t i = 0; i < n; i++)
+                wanted |= (uint32_t)kc_bins_have(
+                                  &bins, kc_minimizer_point(list.load(at + i * WARP).minimizer))
+                          << i;
+        return wanted;
+}
+
+/* Put the records that are in the bins. They are few, so each lane puts those of its own list, and
+ * need not look for the owner of every entry. */
 template <enum find_mode MODE, bool PACKED>
 __device__ static void put_some(const kc_superkmer_setup &setup, const find_out &out,
-                                const uint64_t *words, const warp_board *board,
-                                const lane_list<PACKED> &list, uint32_t total)
+                                const uint64_t *words, const lane_list<PACKED> &list,
+                                uint64_t position, uint32_t end)
 {
-        const uint32_t lane = kc_warp_lane();
-        uint32_t n = 0;
-        for (uint32_t e = lane; e < total; e += WARP)
-                n += kc_bins_have(&out.bins, record_of(board, list, e, total).point);
-        n = __reduce_add_sync(~0u, n);
-        if (n == 0)
-                return;
-        uint64_t place = reserve_records(out, n);
-        for (uint32_t first = 0; first < total; first += WARP) {
-                found_record record = {};
-                bool wanted = first + lane < total;
-                if (wanted)
-                        record = record_of(board, list, first + lane, total);
-                wanted = wanted && kc_bins_have(&out.bins, record.point);
-                const uint32_t all = __ballot_sync(~0u, wanted);
-                const uint64_t own = place + kc_warp_rank(all);
-                if (wanted && own < out.records.cap)
-                        put_record<MODE>(setup, out, words, record, own);
-                place += (uint32_t)__popc(all);
+        for (uint32_t first = 0; __any_sync(~0u, first < list.n); first += 32) {
+                uint32_t wanted = wanted_entries(out.bins, list, first);
+                const uint32_t n = (uint32_t)__popc(wanted), sum = kc_warp_scan(n);
+                const uint32_t total = __shfl_sync(~0u, sum, WARP - 1);
+                uint64_t place = reserve_records(out, total) + sum - n;
+                for (; wanted != 0 && place < out.records.cap; wanted &= wanted - 1, place++) {
+                        const uint32_t row = first + (uint32_t)__ffs((int)wanted) - 1;
+                        put_record<MODE>(setup, out, words,
+                                         record_at(list, row * WARP + kc_warp_lane(),
+                                                   row + 1 == list.n, position, end),
+                                         place);
+                }
         }
 }
 
@@ -276,25 +292,34 @@ __device__ static void add_loads(const find_out &out, const warp_board *board,
         }
 }
 
-/* Deal with all entries of the warp, divided evenly among lanes. `end`: where the lane's last record
- * ends. */
+/* Divide all entries of the warp evenly among lanes. `end`: where the lane's last record ends. */
+template <enum find_mode MODE, bool PACKED>
+__device__ static void share_lists(const kc_superkmer_setup &setup, const find_out &out,
+                                   const uint64_t *words, warp_board *board,
+                                   const lane_list<PACKED> &list, uint32_t end)
+{
+        const uint32_t lane = kc_warp_lane(), sum = kc_warp_scan(list.n);
+        const uint32_t total = __shfl_sync(~0u, sum, WARP - 1);
+        board->before[lane] = sum - list.n;
+        board->end[lane] = end;
+        __syncwarp();
+        if (MODE == FIND_ALL)
+                put_all(setup, out, words, board, list, total);
+        else
+                add_loads(out, board, list, total);
+        __syncwarp();
+}
+
+/* Deal with all entries of the warp. */
 template <enum find_mode MODE, bool PACKED>
 __device__ static void empty_lists(const kc_superkmer_setup &setup, const find_out &out,
                                    const uint64_t *words, warp_board *board,
                                    lane_list<PACKED> *list, uint32_t end)
 {
-        const uint32_t lane = kc_warp_lane(), sum = kc_warp_scan(list->n);
-        const uint32_t total = __shfl_sync(~0u, sum, WARP - 1);
-        board->before[lane] = sum - list->n;
-        board->end[lane] = end;
-        __syncwarp();
-        if (MODE == FIND_ALL)
-                put_all(setup, out, words, board, *list, total);
-        else if (MODE == FIND_LOADS)
-                add_loads(out, board, *list, total);
+        if (MODE == FIND_SOME || MODE == FIND_COPY)
+                put_some<MODE>(setup, out, words, *list, board->position[kc_warp_lane()], end);
         else
-                put_some<MODE>(setup, out, words, board, *list, total);
-        __syncwarp();
+                share_lists<MODE>(setup, out, words, board, *list, end);
         list->n = 0;
 }
 
