@@ -20,7 +20,7 @@ enum {
 
 /* Threads of a block that sorts a bucket. With 1024, two blocks fill a multiprocessor, at 32 registers
  * a thread: enough where a thread has four pairs of the bucket. */
-template <class Key> static KC_HD constexpr int sort_nthreads()
+template <class Key> static constexpr int sort_nthreads()
 {
         return sizeof(Key) == 16 ? 1024 : NTHREADS;
 }
