@@ -18,13 +18,6 @@ enum {
         SUB_LIMIT = 48, /* most pairs of a sub-bucket that are ranked by comparing all of them */
 };
 
-/* Threads of a block that sorts a bucket. With 1024, two blocks fill a multiprocessor, at 32 registers
- * a thread: enough where a thread has four pairs of the bucket. */
-template <class Key> static constexpr int sort_nthreads()
-{
-        return sizeof(Key) == 16 ? 1024 : NTHREADS;
-}
-
 /* The part of a count that does not fit in a packed pair. */
 template <class Key> struct exception {
         Key kmer;

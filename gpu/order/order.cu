@@ -169,8 +169,8 @@ static enum kc_status sort_buckets(struct kc_gpu *gpu, struct order_work<Key> *w
         KC_TRY(KC_CUDA(cudaFuncSetAttribute(order_sort_buckets_kernel<Key>,
                                             cudaFuncAttributeMaxDynamicSharedMemorySize,
                                             sort_nbytes)));
-        order_sort_buckets_kernel<<<work->state.nbuckets, sort_nthreads<Key>(), sort_nbytes,
-                                    gpu->stream>>>(*work, big_kmers, big_counts, kmers, counts);
+        order_sort_buckets_kernel<<<work->state.nbuckets, NTHREADS, sort_nbytes, gpu->stream>>>(
+                *work, big_kmers, big_counts, kmers, counts);
         KC_TRY(KC_LAUNCHED());
         if (work->state.nexceptions != 0) {
                 order_add_exceptions_kernel<<<kc_ceil_div(work->state.nexceptions, 256), 256, 0,

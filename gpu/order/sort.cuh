@@ -56,12 +56,12 @@ template <class Key> static __device__ void sort_bitonic(Key *pairs, uint32_t n)
         uint32_t size = 32;
         while (size < n)
                 size *= 2;
-        for (uint32_t i = n + threadIdx.x; i < size; i += sort_nthreads<Key>())
+        for (uint32_t i = n + threadIdx.x; i < size; i += NTHREADS)
                 pairs[i] = ~(Key)0;
         for (uint32_t width = 2; width <= size; width *= 2) {
                 for (uint32_t step = width / 2; step > 0; step /= 2) {
                         __syncthreads();
-                        for (uint32_t i = threadIdx.x; i < size / 2; i += sort_nthreads<Key>()) {
+                        for (uint32_t i = threadIdx.x; i < size / 2; i += NTHREADS) {
                                 uint32_t low = 2 * i - (i & (step - 1));
                                 Key a = pairs[low], b = pairs[low + step];
                                 if ((a > b) == ((low & width) == 0)) {
@@ -78,7 +78,7 @@ template <class Key> static __device__ void sort_bitonic(Key *pairs, uint32_t n)
  * size. */
 template <class Key> static __device__ void scan_counters(struct sort_shared<Key> *shared)
 {
-        enum { PER_THREAD = sort_shared<Key>::CAP / 2 / sort_nthreads<Key>() };
+        enum { PER_THREAD = sort_shared<Key>::CAP / 2 / NTHREADS };
         uint32_t *mine = shared->counters + threadIdx.x * PER_THREAD;
         uint32_t words[PER_THREAD], sum = 0, most = 0, all;
 #pragma unroll
@@ -98,7 +98,7 @@ template <class Key> static __device__ void scan_counters(struct sort_shared<Key
                 mine[i] = sum | (sum + low) << 16;
                 sum += low + high;
         }
-        if (threadIdx.x == sort_nthreads<Key>() - 1)
+        if (threadIdx.x == NTHREADS - 1)
                 shared->counters[sort_shared<Key>::CAP / 2] = all;
 }
 
@@ -128,19 +128,19 @@ static __device__ bool sort_bucket(struct sort_shared<Key> *shared, const Key *p
                                    struct kc_order_bucket bucket, struct kc_order_packing packing,
                                    uint64_t *progress, uint32_t b)
 {
-        enum { CAP = sort_shared<Key>::CAP, NITEMS = CAP / sort_nthreads<Key>() };
+        enum { CAP = sort_shared<Key>::CAP, NITEMS = CAP / NTHREADS };
         struct kc_order_scale scale = kc_order_scale_for(bucket, CAP);
         const uint16_t *starts = (const uint16_t *)shared->counters;
         Key pairs[NITEMS];
         uint32_t at[NITEMS];
 #pragma unroll
         for (int i = 0; i < NITEMS; i++) {
-                uint32_t p = threadIdx.x + i * sort_nthreads<Key>();
+                uint32_t p = threadIdx.x + i * NTHREADS;
                 pairs[i] = p < bucket.n ? packed[bucket.start + p] : 0;
         }
 #pragma unroll
         for (int i = 0; i < NITEMS; i++) {
-                if (threadIdx.x + i * sort_nthreads<Key>() >= bucket.n)
+                if (threadIdx.x + i * NTHREADS >= bucket.n)
                         break;
                 uint32_t sub = kc_order_sub(pairs[i], scale), shift = sub % 2 * 16;
                 at[i] = atomicAdd(&shared->counters[sub / 2], 1u << shift) >> shift & 0xffff;
@@ -150,7 +150,7 @@ static __device__ bool sort_bucket(struct sort_shared<Key> *shared, const Key *p
         __syncthreads();
 #pragma unroll
         for (int i = 0; i < NITEMS; i++) {
-                if (threadIdx.x + i * sort_nthreads<Key>() >= bucket.n)
+                if (threadIdx.x + i * NTHREADS >= bucket.n)
                         break;
                 at[i] += starts[kc_order_sub(pairs[i], scale)];
                 shared->staged[at[i]] = pairs[i];
@@ -163,7 +163,7 @@ static __device__ bool sort_bucket(struct sort_shared<Key> *shared, const Key *p
         uint32_t nrepeats = 0;
 #pragma unroll
         for (int i = 0; i < NITEMS; i++) {
-                if (threadIdx.x + i * sort_nthreads<Key>() >= bucket.n)
+                if (threadIdx.x + i * NTHREADS >= bucket.n)
                         break;
                 uint32_t sub = kc_order_sub(pairs[i], scale);
                 uint32_t from = starts[sub], to = starts[sub + 1];
@@ -178,7 +178,7 @@ static __device__ bool sort_bucket(struct sort_shared<Key> *shared, const Key *p
                 publish(progress, b, bucket.n - shared->nrepeats);
 #pragma unroll
         for (int i = 0; i < NITEMS; i++)
-                if (threadIdx.x + i * sort_nthreads<Key>() < bucket.n)
+                if (threadIdx.x + i * NTHREADS < bucket.n)
                         shared->staged[at[i]] = pairs[i];
         __syncthreads();
         return true;
@@ -213,7 +213,7 @@ static __device__ uint32_t number_heads(struct sort_shared<Key> *shared, uint32_
 {
         enum { NGROUPS = sort_shared<Key>::CAP / 32 };
         uint32_t all;
-        for (uint32_t i = threadIdx.x; i < NGROUPS * 32; i += sort_nthreads<Key>()) {
+        for (uint32_t i = threadIdx.x; i < NGROUPS * 32; i += NTHREADS) {
                 uint32_t heads = __ballot_sync(~0u, i < n && is_head(shared->staged, i, packing));
                 if (threadIdx.x % 32 == 0)
                         shared->heads[i / 32] = __popc(heads);
@@ -238,13 +238,13 @@ static __device__ void write_bucket(const struct sort_shared<Key> *shared,
         uint32_t prefix = kc_order_prefix(bucket);
         if (nheads == bucket.n) {
 #pragma unroll 4
-                for (uint32_t i = threadIdx.x; i < bucket.n; i += sort_nthreads<Key>()) {
+                for (uint32_t i = threadIdx.x; i < bucket.n; i += NTHREADS) {
                         kmers[i] = kc_order_kmer(staged[i], prefix, work->packing);
                         counts[i] = kc_order_count(staged[i], work->packing);
                 }
                 return;
         }
-        for (uint32_t i = threadIdx.x; i / 32 * 32 < bucket.n; i += sort_nthreads<Key>()) {
+        for (uint32_t i = threadIdx.x; i / 32 * 32 < bucket.n; i += NTHREADS) {
                 bool head = i < bucket.n && is_head(staged, i, work->packing);
                 uint32_t heads = __ballot_sync(~0u, head);
                 uint32_t below = heads & ((1u << threadIdx.x % 32) - 1);
@@ -258,7 +258,7 @@ static __device__ void write_bucket(const struct sort_shared<Key> *shared,
 }
 
 template <class Key>
-static __global__ void __launch_bounds__(sort_nthreads<Key>(), 2)
+static __global__ void __launch_bounds__(NTHREADS, 2)
         order_sort_buckets_kernel(struct order_work<Key> work, const Key *big_kmers,
                                   const uint32_t *big_counts, Key *out_kmers, uint32_t *out_counts)
 {
@@ -270,7 +270,7 @@ static __global__ void __launch_bounds__(sort_nthreads<Key>(), 2)
                 shared->most = 0;
                 shared->nrepeats = 0;
         }
-        for (int i = threadIdx.x; i < sort_shared<Key>::CAP / 2; i += sort_nthreads<Key>())
+        for (int i = threadIdx.x; i < sort_shared<Key>::CAP / 2; i += NTHREADS)
                 shared->counters[i] = 0;
         __syncthreads();
         uint32_t b = shared->bucket;
@@ -299,7 +299,7 @@ static __global__ void __launch_bounds__(sort_nthreads<Key>(), 2)
         out_counts += shared->before;
         if (!big)
                 write_bucket(shared, &work, bucket, n, out_kmers, out_counts);
-        for (uint32_t i = threadIdx.x; big && i < n; i += sort_nthreads<Key>()) {
+        for (uint32_t i = threadIdx.x; big && i < n; i += NTHREADS) {
                 out_kmers[i] = big_kmers[bucket.start + i];
                 out_counts[i] = big_counts[bucket.start + i];
         }
