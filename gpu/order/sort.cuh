@@ -13,26 +13,21 @@ template <class Key> struct sort_shared {
         Key staged[CAP];
         uint32_t counters[CAP / 2 + 4]; /* for two sub-buckets each */
         uint32_t sums[32], heads[CAP / 32];
-        uint32_t bucket, before, most, nrepeats;
+        uint32_t bucket, before, most, nheads;
 };
 
 /* States of a bucket in the look-back: its own sum is known, or the sum of all so far. */
 enum { LOOK_SUM = 1, LOOK_ALL = 2 };
 
-/* Publish the number of k-mers of bucket b, as early as it is known: the blocks of later buckets wait
- * for it. */
-static __device__ void publish(uint64_t *progress, uint32_t b, uint32_t n)
-{
-        *(volatile uint64_t *)&progress[b] = (uint64_t)(b == 0 ? LOOK_ALL : LOOK_SUM) << 32 | n;
-}
-
-/* The number of k-mers in all buckets before b, which has n and has published them. For one warp.
+/* Publish the number of k-mers of bucket b; returns the number in all buckets before. For one warp.
  * Look-back as in Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back
  * (2016). */
 static __device__ uint32_t look_back(uint64_t *progress, uint32_t b, uint32_t n)
 {
         volatile uint64_t *at = progress;
         uint32_t lane = threadIdx.x % 32, before = 0;
+        if (lane == 0)
+                at[b] = (uint64_t)(b == 0 ? LOOK_ALL : LOOK_SUM) << 32 | n;
         for (int64_t i = (int64_t)b - 1 - lane; b != 0; i -= 32) {
                 uint64_t seen = (uint64_t)LOOK_ALL << 32;
                 while (i >= 0 && (seen = at[i]) >> 32 == 0)
@@ -102,31 +97,23 @@ template <class Key> static __device__ void scan_counters(struct sort_shared<Key
                 shared->counters[sort_shared<Key>::CAP / 2] = all;
 }
 
-/* The rank of the pair at position `at` of the staged pairs, given its sub-bucket [from, to).
- * *nrepeats grows by one if an equal k-mer precedes it. */
+/* The rank of the pair at position `at` of the staged pairs, given its sub-bucket [from, to). */
 template <class Key>
 static __device__ uint32_t rank_pair(const Key *staged, Key pair, uint32_t at, uint32_t from,
-                                     uint32_t to, struct kc_order_packing packing,
-                                     uint32_t *nrepeats)
+                                     uint32_t to)
 {
-        enum { REPEAT = 1 << 16 }; /* above a bucket's ranks */
         uint32_t rank = from;
         for (uint32_t i = from; i < to; i++) {
                 Key other = staged[i];
-                if (other < pair || (other == pair && i < at))
-                        rank += kc_order_same(other, pair, packing) ? REPEAT + 1 : 1;
+                rank += other < pair || (other == pair && i < at);
         }
-        *nrepeats += rank >= REPEAT;
-        return rank % REPEAT;
+        return rank;
 }
 
-/* Load the bucket from device memory, and sort it in shared->staged. Publishes the number of its
- * k-mers before they are in their places; shared->nrepeats is how many pairs it is less. Returns
- * false if the bucket had to be sorted in another way, and nothing was published. */
+/* Load the bucket from device memory, and sort it in shared->staged. */
 template <class Key>
-static __device__ bool sort_bucket(struct sort_shared<Key> *shared, const Key *packed,
-                                   struct kc_order_bucket bucket, struct kc_order_packing packing,
-                                   uint64_t *progress, uint32_t b)
+static __device__ void sort_bucket(struct sort_shared<Key> *shared, const Key *packed,
+                                   struct kc_order_bucket bucket)
 {
         enum { CAP = sort_shared<Key>::CAP, NITEMS = CAP / NTHREADS };
         struct kc_order_scale scale = kc_order_scale_for(bucket, CAP);
@@ -158,9 +145,8 @@ static __device__ bool sort_bucket(struct sort_shared<Key> *shared, const Key *p
         __syncthreads();
         if (shared->most > SUB_LIMIT) {
                 sort_bitonic(shared->staged, bucket.n);
-                return false;
+                return;
         }
-        uint32_t nrepeats = 0;
 #pragma unroll
         for (int i = 0; i < NITEMS; i++) {
                 if (threadIdx.x + i * NTHREADS >= bucket.n)
@@ -168,20 +154,14 @@ static __device__ bool sort_bucket(struct sort_shared<Key> *shared, const Key *p
                 uint32_t sub = kc_order_sub(pairs[i], scale);
                 uint32_t from = starts[sub], to = starts[sub + 1];
                 if (to - from > 1)
-                        at[i] = rank_pair(shared->staged, pairs[i], at[i], from, to, packing,
-                                          &nrepeats);
+                        at[i] = rank_pair(shared->staged, pairs[i], at[i], from, to);
         }
-        if (nrepeats > 0)
-                atomicAdd(&shared->nrepeats, nrepeats);
         __syncthreads();
-        if (threadIdx.x == 0)
-                publish(progress, b, bucket.n - shared->nrepeats);
 #pragma unroll
         for (int i = 0; i < NITEMS; i++)
                 if (threadIdx.x + i * NTHREADS < bucket.n)
                         shared->staged[at[i]] = pairs[i];
         __syncthreads();
-        return true;
 }
 
 /* Whether sorted pair i is the first of its k-mer. */
@@ -205,11 +185,11 @@ static __device__ uint32_t sum_counts(const Key *staged, uint32_t i, uint32_t n,
         return UINT32_MAX;
 }
 
-/* For each group of 32 pairs, compute where its heads go in the bucket's part of the run. Returns the
- * number of all heads. */
+/* For each group of 32 pairs, compute where its heads go in the bucket's part of the run; nheads is
+ * the number of all heads. */
 template <class Key>
-static __device__ uint32_t number_heads(struct sort_shared<Key> *shared, uint32_t n,
-                                        struct kc_order_packing packing)
+static __device__ void number_heads(struct sort_shared<Key> *shared, uint32_t n,
+                                    struct kc_order_packing packing)
 {
         enum { NGROUPS = sort_shared<Key>::CAP / 32 };
         uint32_t all;
@@ -223,20 +203,20 @@ static __device__ uint32_t number_heads(struct sort_shared<Key> *shared, uint32_
         mine = block_scan(mine, shared->sums, &all);
         if (threadIdx.x < NGROUPS)
                 shared->heads[threadIdx.x] = mine;
+        if (threadIdx.x == 0)
+                shared->nheads = all;
         __syncthreads();
-        return all;
 }
 
-/* Write the bucket's nheads k-mers and their counts, from kmers[0] and counts[0] on. */
+/* Write the bucket's k-mers and counts, from kmers[0] and counts[0] on. */
 template <class Key>
 static __device__ void write_bucket(const struct sort_shared<Key> *shared,
                                     const struct order_work<Key> *work,
-                                    struct kc_order_bucket bucket, uint32_t nheads, Key *kmers,
-                                    uint32_t *counts)
+                                    struct kc_order_bucket bucket, Key *kmers, uint32_t *counts)
 {
         const Key *staged = shared->staged;
         uint32_t prefix = kc_order_prefix(bucket);
-        if (nheads == bucket.n) {
+        if (shared->nheads == bucket.n) {
 #pragma unroll 4
                 for (uint32_t i = threadIdx.x; i < bucket.n; i += NTHREADS) {
                         kmers[i] = kc_order_kmer(staged[i], prefix, work->packing);
@@ -268,7 +248,6 @@ static __global__ void __launch_bounds__(NTHREADS, 2)
         if (threadIdx.x == 0) {
                 shared->bucket = atomicAdd(&tables->state->ticket, 1);
                 shared->most = 0;
-                shared->nrepeats = 0;
         }
         for (int i = threadIdx.x; i < sort_shared<Key>::CAP / 2; i += NTHREADS)
                 shared->counters[i] = 0;
@@ -276,18 +255,13 @@ static __global__ void __launch_bounds__(NTHREADS, 2)
         uint32_t b = shared->bucket;
         struct kc_order_bucket bucket = tables->buckets[b];
         bool big = bucket.n > sort_shared<Key>::CAP;
-        uint32_t n = big ? tables->bucket_cursors[b] - bucket.start : bucket.n;
-        bool published = false;
+        uint32_t n = big ? tables->bucket_cursors[b] - bucket.start : 0;
         if (!big) {
-                published = sort_bucket(shared, work.in.kmers, bucket, work.packing,
-                                        tables->progress, b);
-                if (!published || shared->nrepeats > 0)
-                        n = number_heads(shared, bucket.n, work.packing);
+                sort_bucket(shared, work.in.kmers, bucket);
+                number_heads(shared, bucket.n, work.packing);
+                n = shared->nheads;
         }
         if (threadIdx.x < 32) {
-                if (threadIdx.x == 0 && !published)
-                        publish(tables->progress, b, n);
-                __syncwarp();
                 uint32_t before = look_back(tables->progress, b, n);
                 if (threadIdx.x == 0)
                         shared->before = before;
@@ -298,7 +272,7 @@ static __global__ void __launch_bounds__(NTHREADS, 2)
         out_kmers += shared->before;
         out_counts += shared->before;
         if (!big)
-                write_bucket(shared, &work, bucket, n, out_kmers, out_counts);
+                write_bucket(shared, &work, bucket, out_kmers, out_counts);
         for (uint32_t i = threadIdx.x; big && i < n; i += NTHREADS) {
                 out_kmers[i] = big_kmers[bucket.start + i];
                 out_counts[i] = big_counts[bucket.start + i];
