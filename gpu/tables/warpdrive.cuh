@@ -44,9 +44,6 @@ template <class Key> struct kc_slots {
         enum : uint32_t { LOCKED = UINT32_MAX };
         enum { NWORDS = sizeof(Key) / 8 };
         enum look { MATCH, OPEN, OTHER };
-        /* What a thread that visits a slot finds: the slot holds its key, and the weight is still to
-         * be added; or it was claimed with the weight; or it holds another key. */
-        enum taken { HELD, COUNTED, REFUSED };
 
         Key *keys;
         uint32_t *counts;
@@ -84,14 +81,6 @@ template <class Key> struct kc_slots {
                 return true;
         }
 
-        __device__ taken take(uint32_t slot, const Key &key, uint32_t weight)
-        {
-                const look there = look_at(slot, key);
-                if (there == OPEN)
-                        return claim(slot, key, weight) ? COUNTED : REFUSED;
-                return there == MATCH ? HELD : REFUSED;
-        }
-
         __device__ void clear(uint32_t slot)
         {
                 counts[slot] = 0;
@@ -101,7 +90,6 @@ template <class Key> struct kc_slots {
 template <> struct kc_slots<kc_key64> {
         static constexpr kc_key64 FREE = UINT64_MAX;
         enum look { MATCH, OPEN, OTHER };
-        enum taken { HELD, COUNTED, REFUSED }; /* as above */
 
         kc_key64 *keys;   /* [capacity] */
         uint32_t *counts; /* [capacity + 1]; the last one counts the key that equals FREE */
@@ -122,17 +110,6 @@ template <> struct kc_slots<kc_key64> {
                         return false;
                 atomicAdd(&counts[slot], weight);
                 return true;
-        }
-
-        __device__ taken take(uint32_t slot, kc_key64 key, uint32_t)
-        {
-                kc_key64 there = *(volatile kc_key64 *)&keys[slot];
-                if (there == FREE) {
-                        there = atomicCAS((unsigned long long *)&keys[slot],
-                                          (unsigned long long)FREE, (unsigned long long)key);
-                        there = there == FREE ? key : there;
-                }
-                return there == key ? HELD : REFUSED;
         }
 
         __device__ void clear(uint32_t slot)
@@ -227,23 +204,19 @@ template <class Key, int G> struct kc_warpdrive {
                 return true;
         }
 
-        /*
-         * For G = 1: p is the first of up to max_probes slots. The loop is not unrolled, so that it
-         * fits in the instruction cache, and the lanes of a warp add their weights together after
-         * it.
-         */
+        /* For G = 1: p is the first of up to max_probes slots. */
         __device__ bool add_alone(kc_probing p, int max_probes, Key key, uint32_t weight)
         {
-                auto taken = slots.REFUSED;
-#pragma unroll 1
                 for (int i = 0; i < max_probes; i++, kc_probing_next(&p)) {
-                        taken = slots.take(p.window, key, weight);
-                        if (taken != slots.REFUSED)
-                                break;
+                        auto look = slots.look_at(p.window, key);
+                        if (look == slots.MATCH) {
+                                atomicAdd(&slots.counts[p.window], weight);
+                                return true;
+                        }
+                        if (look == slots.OPEN && slots.claim(p.window, key, weight))
+                                return true;
                 }
-                if (taken == slots.HELD)
-                        atomicAdd(&slots.counts[p.window], weight);
-                return taken != slots.REFUSED;
+                return false;
         }
 
       private:
