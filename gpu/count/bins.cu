@@ -35,7 +35,7 @@ template <class Key> static constexpr uint32_t table_capacity(enum kc_gpu_table 
 template <class Key, class Table> static constexpr int blocks_wanted()
 {
         if (refers<Table>)
-                return sizeof(Key) == 16 ? 5 : 0;
+                return sizeof(Key) == 16 ? 6 : sizeof(Key) == 24 ? 4 : 3;
         const bool open = std::is_base_of<kc_warpdrive<Key, 1>, Table>::value;
         return !open ? 0 : sizeof(Key) == 8 ? 6 : sizeof(Key) == 16 ? 5 : 0;
 }
