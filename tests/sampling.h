@@ -16,6 +16,9 @@ enum { CASES_A_SAMPLE = 7, WITH_THREAD_SANITIZER = 0 };
 enum { CASES_A_SAMPLE = 1, WITH_THREAD_SANITIZER = 0 };
 #endif
 
+/* With the thread sanitizer, a loop over few cases goes on by this many at a time. */
+enum { THREAD_STRIDE = WITH_THREAD_SANITIZER ? 3 : 1 };
+
 /* Call once per case. */
 static inline bool is_sampled(void)
 {

@@ -13,6 +13,7 @@ from session import READS, SOURCE, Session, expect
 from tools import main
 
 DATA = SOURCE / "data"
+SMALL = "KC_TEST_SMALL" in os.environ  # with ThreadSanitizer, only a part
 
 
 def of_a_file(s, inputs, options, printing=(), **how):
@@ -38,8 +39,9 @@ def test_same_rows():
     s = Session()
     names = ["phage.fq.gz", "amplicon.fq.gz", "ont.fq.gz", "human.bam", "hairpin.fa.gz",
              "worm.fa.gz"]
+    kmers = (1, 21, 32, 33, 65, 127, 255)
     for number, name in enumerate(names):
-        for k in (1, 21, 32, 33, 65, 127, 255):
+        for k in kmers[number % 3::3] if SMALL else kmers:
             options = ["-k", k, "-t", 1 + (k + number) % 3]
             options += ["--stranded"] if k % 2 == number % 2 else []
             rows = check(s, [DATA / name], options + (["-q", 20] if number < 4 and k == 21 else []))
@@ -55,7 +57,7 @@ def test_little_memory():
     little = ["--engine-memory", "2M", "-t", 2]
     s.kcount("hist", "large.fa", "-k", 31, *little, "--device", "cpu")
     expect("bytes spilled" in s.said, True, "spilling")
-    for k in (31, 40):
+    for k in (40,) if SMALL else (31, 40):
         check(s, ["large.fa"], ["-k", k, *little])
 
 

@@ -15,7 +15,7 @@ from session import READS, SOURCE, Session, expect, wait_for_output
 from tools import main
 
 DATA = SOURCE / "data"
-SMALL = "KC_TEST_SMALL" in os.environ  # where counting is slow, as on the emulated device
+SMALL = "KC_TEST_SMALL" in os.environ  # where counting is slow, only a part
 
 
 def check(s, inputs, ks, options=(), **how):
@@ -80,6 +80,8 @@ def test_little_memory():
     ks = (21, 31, 51)
     for k in check(s, ["large.fa"], ks, ["--engine-memory", "2M", "-t", 2, "--device", "cpu"]):
         expect(k["spilled_bytes"] > 0, True, f"spilling of k = {k['k']}")
+    if SMALL:
+        return
     for k in check(s, ["large.fa"], ks, ["-m", "256M", "--device", "cpu"]):
         expect(k["peak_memory_bytes"] < 256 << 20, True, "peak memory")
 

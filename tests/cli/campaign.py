@@ -15,7 +15,7 @@ from tools import Failure, main
 
 KCOUNT, SOURCE, NAIVE = (pathlib.Path(path).resolve() for path in sys.argv[1:4])
 HOURS = 0.004
-NCASES = 20 if "KC_TEST_SMALL" in os.environ else 50
+NCASES = 12 if "KC_TEST_SMALL" in os.environ else 50
 
 # {what is wrong: (kinds of cases that must find it, shell commands in place of the program)}
 WRONG = {

@@ -125,7 +125,7 @@ def matrix(shard, nshards):
     """Every k x strand mode, on three sets of reads."""
     kmers = [k for k in KMERS if DEVICE == "cpu" or k <= MAX_CUDA_K]
     cases = list(itertools.product(kmers, (False, True)))[shard::nshards]
-    for seed in (11, 12, 13):
+    for seed in (11,) if SMALL else (11, 12, 13):
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
             rng = random.Random(seed * 1000 + shard)
@@ -145,7 +145,7 @@ def long_reads(seed):
 
 def chunks():
     """Text much larger than the reader's chunks: records cross every kind of boundary."""
-    for reads, k in ((random_reads(14, 12000), 25), (long_reads(15), 32)):
+    for reads, k in ((random_reads(14, 4000 if SMALL else 12000), 25), (long_reads(15), 32)):
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
             first, other = folder / "first.kc", folder / "other.kc"
@@ -166,7 +166,7 @@ def spill():
             "--error", "0.01", "--threads", "2", "-o", folder / "reads")
         first, other = folder / "first.kc", folder / "other.kc"
         modes = ((12, False), (31, False), (31, True), (55, True), (101, False))
-        for k, stranded in modes[::2] if SMALL else modes:
+        for k, stranded in modes[1::3] if SMALL else modes:
             if DEVICE != "cpu" and k > MAX_CUDA_K:
                 continue
             count(folder, first, k, stranded, device="cpu")
@@ -174,7 +174,8 @@ def spill():
             for threads, memory in ((1, 4), (2, 8), (5, 40)):
                 totals = count(folder, other, k, stranded, threads=threads, memory=memory)
                 same_file(other, first, f"spill k={k} -t {threads} memory {memory}")
-                check_hist(folder, first, k, stranded, "spill", threads=threads, memory=memory)
+                if threads == 2 or not SMALL:
+                    check_hist(folder, first, k, stranded, "spill", threads=threads, memory=memory)
                 if DEVICE == "cpu" and k > 12 and threads < 5 and totals["spilled_bytes"] == 0:
                     raise Failure(f"spill k={k} -t {threads} memory {memory}: nothing was spilled")
 
@@ -235,12 +236,12 @@ def compare_engines(folder, k, stranded, what):
 
 def skew():
     """Both engines and the oracle on skewed reads."""
-    for name, bases in skewed_reads():
+    modes = ((11, False), (31, False), (32, True), (55, False), (64, False), (96, False), (101, True))
+    for number, (name, bases) in enumerate(skewed_reads()):
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
             (folder / "reads").write_bytes(fasta([(text.encode(), b"") for text in bases]))
-            for k, stranded in ((11, False), (31, False), (32, True), (55, False), (64, False),
-                                (96, False), (101, True)):
+            for k, stranded in modes[number % 3::3] if SMALL else modes:
                 count(folder, folder / "first.kc", k, stranded, device="cpu")
                 wanted = naive(folder / "reads", k, stranded)
                 same_text(dump(folder / "first.kc"), wanted, f"{name} k={k}")

@@ -3,6 +3,7 @@
 #include "cpu/superkmer.h"
 
 #include "tests/cpu/cpu_support.h"
+#include "tests/sampling.h"
 
 static void agrees_with_sorting(void **state)
 {
@@ -12,8 +13,9 @@ static void agrees_with_sorting(void **state)
         struct reads reads = { 0 };
         sequenced(&reads, 2000, 60, 300);
         awkward(&reads);
-        for (size_t i = 0; i < sizeof all_k / sizeof *all_k; i++)
-                check(&reads, all_k[i], i % 2, 1 + (int)i % 3, i % 2 ? 64 << 20 : 1 << 20);
+        for (size_t i = 0; i < sizeof all_k / sizeof *all_k; i += THREAD_STRIDE)
+                check(&reads, all_k[i], i % 2, 1 + (int)(i / THREAD_STRIDE) % 3,
+                      i % 2 ? 64 << 20 : 1 << 20);
         free_reads(&reads);
 }
 
@@ -383,7 +385,8 @@ static void filter_is_applied(void **state)
         for (size_t f = 0; f < sizeof filters / sizeof *filters; f++)
                 for (int k = 31; k <= 40; k += 9) {
                         check_filter(&filters[f], k, 3000, 100);
-                        check_filter(&filters[f], k, 150000, 200);
+                        if (!WITH_THREAD_SANITIZER || f == (size_t)k % 2)
+                                check_filter(&filters[f], k, 150000, 200);
                 }
 }
 
@@ -500,15 +503,15 @@ static void counts_alone_agree_with_sorting(void **state)
         awkward(&reads);
         sequenced(&more, 150000, 2500, 200);
         struct kc_count_params params = { .tmp_dir = "/tmp" };
-        for (size_t i = 0; i < sizeof all_k / sizeof *all_k; i++) {
+        for (size_t i = 0; i < sizeof all_k / sizeof *all_k; i += THREAD_STRIDE) {
                 params.k = all_k[i];
                 params.stranded = i % 2;
-                params.nthreads = 1 + (int)i % 3;
+                params.nthreads = 1 + (int)(i / THREAD_STRIDE) % 3;
                 params.memory_nbytes = i % 2 ? 64 << 20 : 1 << 20;
                 check_counts(&reads, &params);
         }
         params.memory_nbytes = 1 << 20;
-        for (params.k = 21; params.k <= 101; params.k += 40)
+        for (params.k = 21; params.k <= 101; params.k += 40 * THREAD_STRIDE)
                 assert_true(check_counts(&more, &params) > 0);
         free_reads(&reads);
         free_reads(&more);

@@ -1,5 +1,6 @@
 /* Damaged and foreign input: always an error that says where, never an incomplete count. */
 #include "tests/io/parse/reader_support.h"
+#include "tests/sampling.h"
 
 static const struct setting plain_setting = { .k = 5, .nworkers = 1, .chunk_nbytes = 100 };
 
@@ -92,7 +93,7 @@ static void test_flipped_bits(void **state)
                 struct buffer packed = pack_text(&text, packings[p], 150);
                 struct outcome want = read_bytes(&packed, &setting);
                 assert_int_equal(want.status, KC_OK);
-                for (size_t bit = 0; bit < 8 * packed.n; bit += 1 + bit % 3) {
+                for (size_t bit = 0; bit < 8 * packed.n; bit += (1 + bit % 3) * THREAD_STRIDE) {
                         setting.nworkers = 1 + (int)(bit % 2);
                         packed.data[bit / 8] ^= (char)(1 << bit % 8);
                         struct outcome got = read_bytes(&packed, &setting);

@@ -226,7 +226,7 @@ static void test_random(void **state)
         static const size_t max_blocks[] = { 7, 100, 3000, 60000 };
         enum { NROUNDS = 16, MAX_RECORDS = 60 };
         uint64_t seed = 12;
-        for (uint64_t round = 0; round < NROUNDS; round++) {
+        for (uint64_t round = 0; round < NROUNDS; round += THREAD_STRIDE) {
                 size_t nbases[MAX_RECORDS], n = next_random(&seed) % MAX_RECORDS;
                 for (size_t i = 0; i < n; i++)
                         nbases[i] = next_random(&seed) % (next_random(&seed) % 2 ? 4 : 400);

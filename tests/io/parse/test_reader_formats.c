@@ -1,5 +1,6 @@
 /* Reads in, k-mers out: every format, layout, compression, chunk size and number of threads. */
 #include "tests/io/parse/reader_support.h"
+#include "tests/sampling.h"
 
 static const size_t chunk_sizes[] = { 64, 100, 257, 4096, 0 };
 static const size_t record_maxima[] = { 0, 1, 90, 2000 }; /* longer records come in pieces */
@@ -18,11 +19,13 @@ static void check_text(const struct buffer *text, const struct reads *reads, boo
 
 static void check_layout(const struct layout *layout, struct reads_shape shape, uint64_t seed)
 {
+        enum { NSIZES = sizeof chunk_sizes / sizeof *chunk_sizes };
         struct reads reads = make_reads(shape, seed);
         struct buffer text = format_reads(&reads, layout);
         for (int packing = PLAIN; packing < NPACKINGS; packing++) {
                 struct buffer packed = pack_text(&text, (enum packing)packing, 50 + seed % 300);
-                for (size_t c = 0; c < sizeof chunk_sizes / sizeof chunk_sizes[0]; c++)
+                const int first = packing % THREAD_STRIDE;
+                for (int c = first; c < NSIZES; c += THREAD_STRIDE)
                         for (int t = 1; t <= 4; t++) {
                                 struct setting setting = {
                                         .k = ks[next_random(&seed) % 7],

@@ -292,7 +292,7 @@ static void shift_blocks(struct image *im, const struct image *good)
 static void test_blocks(void **unused)
 {
         (void)unused;
-        for (int stranded = 0; stranded < 2; stranded++) {
+        for (int stranded = 0; stranded < 2; stranded += THREAD_STRIDE) {
                 struct image im, good, other;
                 load_image(&other, stranded, 2);
                 load_image(&good, stranded, 1);

@@ -17,7 +17,7 @@ static void test_append(void **state)
         (void)state;
         static const int some_ks[] = { 3, 31, 32, 33, 64, 65, 255 };
         static const size_t sizes[] = { 0, 1, 1023, 1024, 1025, 3000 };
-        for (size_t ik = 0; ik < sizeof some_ks / sizeof *some_ks; ik++) {
+        for (size_t ik = 0; ik < sizeof some_ks / sizeof *some_ks; ik += THREAD_STRIDE) {
                 uint64_t rng = ik;
                 bool stranded = ik % 2;
                 struct pair_set model = make_set(some_ks[ik], stranded, 2000, ik);
