@@ -82,16 +82,20 @@ static __global__ void __launch_bounds__(TEXT_THREADS) lines_kernel(struct text_
 enum kc_status kc_gpu_text_classify(struct kc_gpu_text *text, enum kc_gpu_text_format format,
                                     struct kc_error *err)
 {
+        enum kc_status status;
         const struct text_view *t = &text->view;
         const cudaStream_t stream = text->gpu->stream;
         const unsigned grid = text_tile_blocks(t);
+        KC_TRY(KC_CUDA(cudaMemsetAsync(t->facts, 0, sizeof *t->facts, stream)));
         if (format == KC_GPU_TEXT_FASTA)
                 classify_kernel<KC_TEXT_BLANK><<<grid, TEXT_THREADS, 0, stream>>>(*t);
         else if (t->min_quality > 0)
                 classify_kernel<KC_TEXT_QUALITY><<<grid, TEXT_THREADS, 0, stream>>>(*t);
         else
                 classify_kernel<KC_TEXT_NO_EXTRA><<<grid, TEXT_THREADS, 0, stream>>>(*t);
-        return KC_LAUNCHED();
+        KC_TRY(KC_LAUNCHED());
+out:
+        return status;
 }
 
 enum kc_status kc_gpu_text_find_lines(struct kc_gpu_text *text, struct kc_error *err)

@@ -130,7 +130,7 @@ void kc_gpu_text_free(struct kc_gpu_text *text)
 
 /* ---- a text ---- */
 
-static void show_text(struct kc_gpu_text *text, const struct kc_gpu_text_input *input,
+void kc_gpu_text_show(struct kc_gpu_text *text, const struct kc_gpu_text_input *input,
                       size_t nbytes, uint64_t *codes)
 {
         struct text_view *t = &text->view;
@@ -155,11 +155,6 @@ static enum kc_status find_reads(struct kc_gpu_text *text, const struct kc_gpu_t
                                  struct kc_error *err)
 {
         enum kc_status status;
-        struct text_view *t = &text->view;
-        const cudaStream_t stream = text->gpu->stream;
-        KC_TRY(KC_CUDA(cudaMemsetAsync(t->facts, 0, sizeof *t->facts, stream)));
-        KC_TRY(KC_CUDA(cudaMemsetAsync(t->usable + (size_t)t->ntiles * 32, 0, sizeof *t->usable,
-                                       stream)));
         KC_TRY(kc_gpu_text_classify(text, input->format, err));
         KC_TRY(kc_gpu_text_find_lines(text, err));
         if (input->format == KC_GPU_TEXT_FASTQ)
@@ -202,7 +197,7 @@ enum kc_status kc_gpu_text_parse(struct kc_gpu_text *text, const struct kc_gpu_t
         size_t nbytes = input->nbytes;
         for (;; nbytes /= 2) {
                 *result = {};
-                show_text(text, input, nbytes, out->words + out->nwords);
+                kc_gpu_text_show(text, input, nbytes, out->words + out->nwords);
                 result->full = out->words_cap - out->nwords < text->view.nwords;
                 if (result->full)
                         goto out;

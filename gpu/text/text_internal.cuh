@@ -90,6 +90,10 @@ static inline unsigned text_loop_blocks(const struct kc_gpu *gpu, size_t n)
         return wanted == 0 ? 1 : wanted < most ? wanted : most;
 }
 
+/* Begin with the first nbytes of an input; codes: see struct text_view. */
+void kc_gpu_text_show(struct kc_gpu_text *text, const struct kc_gpu_text_input *input,
+                      size_t nbytes, uint64_t *codes);
+
 /* ---- steps, on gpu->stream ---- */
 
 /* The planes, and the starts of all lines. */
