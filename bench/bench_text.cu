@@ -50,11 +50,9 @@ static const struct kind KINDS[] = {
         { "fastq 150", KC_GPU_TEXT_FASTQ, 150, 0, 0 },
         { "fastq 150, -q 20", KC_GPU_TEXT_FASTQ, 150, 0, 20 },
         { "fastq 10000", KC_GPU_TEXT_FASTQ, 10000, 0, 0 },
-#if 0
         { "fasta 150", KC_GPU_TEXT_FASTA, 150, 0, 0 },
         { "fasta 100000, lines of 60", KC_GPU_TEXT_FASTA, 100000, 60, 0 },
         { "fasta 1000000, one line", KC_GPU_TEXT_FASTA, 1000000, 0, 0 },
-#endif
 };
 
 enum step { CLASSIFY, LINES, ROLES, RUNS, SPANS, NSTEPS };

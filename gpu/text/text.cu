@@ -4,6 +4,7 @@
 
 enum {
         ALIGNMENT = 16, /* of loads */
+        LEAST = 1024,   /* lines and segments, more than the letters that texts share */
         /* Words after a plane that are read: one by its last word's neighbour, and one by bits that
          * begin there. */
         PLANE_PADDING = 2,
@@ -24,8 +25,8 @@ static struct sizes sizes_of(size_t nbytes)
         struct sizes sizes;
         sizes.tiles = (nbytes + ALIGNMENT) / TEXT_TILE_NBYTES + 1;
         sizes.words = sizes.tiles * 32;
-        sizes.lines = (nbytes / TEXT_LINE_NBYTES + 64) / 4 * 4;
-        sizes.runs = nbytes / TEXT_RUN_NBYTES + 64;
+        sizes.lines = (nbytes / TEXT_LINE_NBYTES + LEAST) / 4 * 4;
+        sizes.runs = nbytes / TEXT_RUN_NBYTES + LEAST;
         return sizes;
 }
 

@@ -107,7 +107,7 @@ void kc_gpu_text_free(struct kc_gpu_text *text); /* NULL is fine */
 /*
  * Find the records and add their reads, cut for the smallest k, to *out, in the order of the text.
  * All work is on gpu->stream; returns when it is done. A text with more segments than there is
- * memory for (max_nbytes / 64) is consumed only in part. KC_EDEVICE.
+ * memory for (max_nbytes / 64 + 1024) is consumed only in part. KC_EDEVICE.
  */
 enum kc_status kc_gpu_text_parse(struct kc_gpu_text *text, const struct kc_gpu_text_input *input,
                                  struct kc_gpu_text_out *out, struct kc_gpu_text_result *result,
