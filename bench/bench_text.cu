@@ -121,9 +121,9 @@ static enum kc_status make_text(const struct kind *kind, std::string *text, stru
 struct texts {
         struct bench *bench;
         const struct kind *kind;
-        uint8_t *bytes; /* device [nbytes + 16] */
+        uint8_t *bytes;             /* device [nbytes + 16] */
         size_t unit_nbytes, nbytes; /* of the text that is repeated, and all */
-        uint32_t noverlap; /* of the piece to parse */
+        uint32_t noverlap;          /* of the piece to parse */
         struct kc_gpu_text *text;
         struct kc_gpu_text_out out;
         struct kc_packer packer;
@@ -356,8 +356,8 @@ static enum kc_status compare(struct texts *x, struct host_segments *host, struc
                 if (!spans[i].ends)
                         continue;
                 const uint64_t begin = spans[first].word * UINT64_C(32) + spans[first].base;
-                const uint64_t end = spans[i].word * UINT64_C(32) + spans[i].base +
-                                     spans[i].nkmers + K - 1;
+                const uint64_t end =
+                        spans[i].word * UINT64_C(32) + spans[i].base + spans[i].nkmers + K - 1;
                 KC_TRY(next_segment(host, &segment, err));
                 if (segment == NULL || segment->nbases != end - begin ||
                     !same_bases(words.data(), begin, host->batch.words + segment->word, 0,

@@ -17,7 +17,7 @@ namespace
 {
 
 /* What part of the text is parsed: all, unless it has more lines than there is room for. */
-struct extent {
+struct text_extent {
         uint32_t nlines; /* that are complete */
         uint32_t nshown; /* and perhaps one that is not */
         uint32_t end;
@@ -27,7 +27,7 @@ struct extent {
 
 } // namespace
 
-static __device__ struct extent extent_of(const struct text_view &t)
+static __device__ struct text_extent extent_of(const struct text_view &t)
 {
         const uint32_t nlines = text_nlines(t);
         if (t.tile_lines[t.ntiles] > nlines)
@@ -46,7 +46,7 @@ static __device__ enum text_kind kind_of(uint8_t first)
 
 static __global__ void __launch_bounds__(TEXT_THREADS) kinds_kernel(struct text_view t)
 {
-        const struct extent extent = extent_of(t);
+        const struct text_extent extent = extent_of(t);
         const uint32_t stride = gridDim.x * TEXT_THREADS;
         unsigned last = 0, first = 0;
         for (uint32_t line = blockIdx.x * TEXT_THREADS + threadIdx.x; line < extent.nshown;
@@ -77,7 +77,7 @@ namespace
 {
 
 /* The part of a line that lies in a word. */
-struct part {
+struct line_part {
         uint32_t word, line, from; /* from: the bit where it begins */
         uint32_t bits;
         uint32_t odd; /* of these: blanks and carriage returns that do not end the line */
@@ -92,14 +92,14 @@ static __device__ void refuse_first(const struct text_view &t, uint32_t word, ui
 }
 
 /* A carriage return within a header. */
-static __device__ void check_header(const struct text_view &t, const struct part &part)
+static __device__ void check_header(const struct text_view &t, const struct line_part &part)
 {
         for (uint32_t left = part.odd; left != 0; left &= left - 1)
                 if (t.bytes[part.word * 32 + (uint32_t)__ffs((int)left) - 1] == '\r')
                         refuse_first(t, part.word, left & (0 - left));
 }
 
-static __device__ void check_sequence(const struct text_view &t, const struct part &part,
+static __device__ void check_sequence(const struct text_view &t, const struct line_part &part,
                                       uint32_t letters)
 {
         refuse_first(t, part.word, part.odd);
@@ -113,7 +113,7 @@ static __device__ void check_sequence(const struct text_view &t, const struct pa
 }
 
 /* The bits of a part that have places. ends: what is stripped from a line's end. */
-static __device__ uint32_t places_of(const struct text_view &t, const struct part &part,
+static __device__ uint32_t places_of(const struct text_view &t, const struct line_part &part,
                                      uint32_t ends)
 {
         const uint32_t start = t.line_starts[part.line];
@@ -139,7 +139,7 @@ static __device__ uint32_t before_lines(const struct text_view &t, uint32_t word
         return __funnelshift_r(t.lines[word], next, 1) | unknown;
 }
 
-static __device__ uint32_t find_places(const struct text_view &t, const struct extent &extent,
+static __device__ uint32_t find_places(const struct text_view &t, const struct text_extent &extent,
                                        uint32_t word, uint32_t line)
 {
         const uint32_t blanks = t.extra[word], before = before_lines(t, word);
@@ -151,7 +151,7 @@ static __device__ uint32_t find_places(const struct text_view &t, const struct e
         for (uint32_t from = 0; line < extent.nshown; line++) {
                 const uint32_t to = left != 0 ? (uint32_t)__ffs((int)left) - 1 : 32;
                 const uint32_t bits = text_below(to) & ~text_below(from) & inside;
-                const struct part part = { word, line, from, bits, blanks & bits & ~before };
+                const struct line_part part = { word, line, from, bits, blanks & bits & ~before };
                 if (bits != 0)
                         places |= places_of(t, part, blanks & before);
                 if (left == 0)
@@ -210,7 +210,7 @@ static __device__ uint32_t record_start(const struct text_view &t, uint32_t line
 /* A warp. */
 static __global__ void limit_kernel(struct text_view t)
 {
-        const struct extent extent = extent_of(t);
+        const struct text_extent extent = extent_of(t);
         const uint32_t bad = min(text_first(t.facts->bad), text_first(t.facts->binary));
         uint32_t limit = extent.end;
         if (bad < extent.end)
@@ -280,7 +280,7 @@ static __device__ void copy_words(uint32_t *to, const uint32_t *from, uint32_t n
 }
 
 /* usable and codes must be zero. */
-static __global__ void __launch_bounds__(TEXT_THREADS) gather_kernel(struct text_view t)
+static __global__ void __launch_bounds__(TEXT_THREADS) gather_bases_kernel(struct text_view t)
 {
         __shared__ struct gathering gatherings[TEXT_WARPS];
         const uint32_t limit = t.facts->limit, stride = gridDim.x * TEXT_WARPS;
@@ -298,8 +298,7 @@ static __global__ void __launch_bounds__(TEXT_THREADS) gather_kernel(struct text
                         ((uint32_t *)g)[i] = 0;
                 __syncwarp();
                 if (places != 0)
-                        gather_word(g, first % 32 + place - first, places, usable,
-                                    t.gapped[word]);
+                        gather_word(g, first % 32 + place - first, places, usable, t.gapped[word]);
                 __syncwarp();
                 const uint32_t end = first % 32 + t.tile_bases[tile + 1] - first;
                 copy_words(t.usable + first / 32, g->usable, (end + 31) / 32);
@@ -354,7 +353,7 @@ static __device__ uint32_t count_seen(const struct text_view &t)
 
 /* Where the next text begins. The last record is not complete, so its last bases are shown again,
  * or all of it if it has none yet. A warp. */
-static __device__ uint32_t next_begin(const struct text_view &t, const struct extent &extent,
+static __device__ uint32_t next_begin(const struct text_view &t, const struct text_extent &extent,
                                       uint32_t max_k, struct kc_gpu_text_result *result)
 {
         const uint32_t nplaces = t.tile_bases[t.ntiles], header = t.facts->last_header;
@@ -372,7 +371,7 @@ static __device__ uint32_t next_begin(const struct text_view &t, const struct ex
 /* A warp. */
 static __global__ void finish_fasta_kernel(struct text_view t, uint32_t max_k)
 {
-        const struct extent extent = extent_of(t);
+        const struct text_extent extent = extent_of(t);
         const uint32_t limit = t.facts->limit, seen = count_seen(t);
         struct kc_gpu_text_result result = {};
         uint32_t next = limit;
@@ -422,8 +421,8 @@ enum kc_status kc_gpu_text_fasta(struct kc_gpu_text *text, struct kc_error *err)
         KC_TRY(KC_CUDA(
                 cudaMemsetAsync(t->usable, 0, (size_t)t->ntiles * 32 * sizeof *t->usable, stream)));
         KC_TRY(KC_CUDA(cudaMemsetAsync(t->codes, 0, t->nwords * sizeof *t->codes, stream)));
-        gather_kernel<<<text_loop_blocks(text->gpu, (size_t)t->ntiles * 32), TEXT_THREADS, 0,
-                        stream>>>(*t);
+        gather_bases_kernel<<<text_loop_blocks(text->gpu, (size_t)t->ntiles * 32), TEXT_THREADS, 0,
+                              stream>>>(*t);
         KC_TRY(KC_LAUNCHED());
         finish_fasta_kernel<<<1, 32, 0, stream>>>(*t, (uint32_t)text->setup.max_k);
         KC_TRY(KC_LAUNCHED());

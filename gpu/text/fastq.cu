@@ -109,7 +109,8 @@ static __device__ uint32_t find_usable(const struct text_view &t, uint32_t word,
                         if (left != 0)
                                 counts->nletters -= count_ends(t, line, word * 32 + to);
                         if (t.min_quality > 0) {
-                                const uint32_t shift = t.line_starts[line + 2] - t.line_starts[line];
+                                const uint32_t shift =
+                                        t.line_starts[line + 2] - t.line_starts[line];
                                 const uint32_t low = good & ~bits_from(t.extra, word * 32 + shift);
                                 counts->nlow += (uint32_t)__popc(low);
                                 good &= ~low;

@@ -49,8 +49,8 @@ static __device__ struct run_bits find_runs(const uint32_t *plane, uint32_t word
         return runs;
 }
 
-static __global__ void __launch_bounds__(TEXT_THREADS) count_runs_kernel(struct text_view t,
-                                                                         uint32_t k)
+static __global__ void __launch_bounds__(TEXT_THREADS)
+        count_runs_kernel(struct text_view t, uint32_t k)
 {
         const uint32_t tile = blockIdx.x * TEXT_WARPS + threadIdx.x / 32;
         if (tile >= t.ntiles)
@@ -167,8 +167,8 @@ enum kc_status kc_gpu_text_find_runs(struct kc_gpu_text *text, struct kc_error *
         const struct text_view *t = &text->view;
         const cudaStream_t stream = text->gpu->stream;
         const uint32_t k = (uint32_t)text->setup.min_k;
-        KC_TRY(KC_CUDA(cudaMemsetAsync(t->usable + (size_t)t->ntiles * 32, 0, sizeof *t->usable,
-                                       stream)));
+        KC_TRY(KC_CUDA(
+                cudaMemsetAsync(t->usable + (size_t)t->ntiles * 32, 0, sizeof *t->usable, stream)));
         count_runs_kernel<<<text_tile_blocks(t), TEXT_THREADS, 0, stream>>>(*t, k);
         KC_TRY(KC_LAUNCHED());
         KC_TRY(kc_gpu_text_sum(text->scratch, &text->scratch_nbytes, t->tile_runs,

@@ -14,15 +14,15 @@ namespace
 {
 
 /* How many elements of everything a text may need. */
-struct sizes {
+struct text_sizes {
         size_t words, tiles, lines, runs;
 };
 
 } // namespace
 
-static struct sizes sizes_of(size_t nbytes)
+static struct text_sizes sizes_of(size_t nbytes)
 {
-        struct sizes sizes;
+        struct text_sizes sizes;
         sizes.tiles = (nbytes + ALIGNMENT) / TEXT_TILE_NBYTES + 1;
         sizes.words = sizes.tiles * 32;
         sizes.lines = (nbytes / TEXT_LINE_NBYTES + LEAST) / 4 * 4;
@@ -40,7 +40,7 @@ namespace
 
 /* Passes the address of every array in a view, and its size, to a function of (T **, size_t n). */
 template <class Function>
-static void each_array(struct text_view *t, const struct sizes &n,
+static void each_array(struct text_view *t, const struct text_sizes &n,
                        const struct kc_gpu_text_setup &setup, Function function)
 {
         const size_t plane = n.words + PLANE_PADDING;
@@ -73,7 +73,7 @@ size_t kc_gpu_text_nbytes(const struct kc_gpu_text_setup *setup)
         return nbytes;
 }
 
-static enum kc_status find_scratch_size(struct kc_gpu_text *text, const struct sizes &n,
+static enum kc_status find_scratch_size(struct kc_gpu_text *text, const struct text_sizes &n,
                                         struct kc_error *err)
 {
         enum kc_status status;
@@ -93,7 +93,7 @@ enum kc_status kc_gpu_text_new(struct kc_gpu_text **out, struct kc_gpu *gpu,
                                const struct kc_gpu_text_setup *setup, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        const struct sizes sizes = sizes_of(setup->max_nbytes);
+        const struct text_sizes sizes = sizes_of(setup->max_nbytes);
         struct kc_gpu_text *text = (struct kc_gpu_text *)calloc(1, sizeof *text);
         *out = NULL;
         if (text == NULL)
@@ -138,7 +138,7 @@ void kc_gpu_text_show(struct kc_gpu_text *text, const struct kc_gpu_text_input *
         const struct kc_gpu_text_setup *setup = &text->setup;
         const size_t least_run = (size_t)setup->min_k + 1;
         const size_t nletters = input->format == KC_GPU_TEXT_FASTQ ? nbytes / 2 : nbytes;
-        const struct sizes sizes = sizes_of(setup->max_nbytes);
+        const struct text_sizes sizes = sizes_of(setup->max_nbytes);
         const size_t most_runs = nletters / least_run + 2;
         t->begin = (uint32_t)((uintptr_t)input->bytes % ALIGNMENT);
         t->bytes = input->bytes - t->begin;
@@ -203,8 +203,8 @@ enum kc_status kc_gpu_text_parse(struct kc_gpu_text *text, const struct kc_gpu_t
                 if (result->full)
                         goto out;
                 KC_TRY(find_reads(text, input, err));
-                KC_TRY(add_spans(text, text->setup.min_k, out, (uint32_t)out->nwords,
-                                 &result->full, err));
+                KC_TRY(add_spans(text, text->setup.min_k, out, (uint32_t)out->nwords, &result->full,
+                                 err));
                 if (text->found->nruns <= text->view.runs_cap)
                         break; /* usually at once */
         }

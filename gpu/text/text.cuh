@@ -32,10 +32,10 @@ enum kc_gpu_text_format { KC_GPU_TEXT_FASTQ, KC_GPU_TEXT_FASTA };
 #define KC_GPU_TEXT_MAX_NBYTES ((size_t)1 << 31)
 
 struct kc_gpu_text_setup {
-        size_t max_nbytes;    /* of one text: at most KC_GPU_TEXT_MAX_NBYTES */
-        int min_k, max_k;     /* of all k that are counted */
-        int min_quality;      /* Phred (offset 33): bases below it end a segment; 0: none do */
-        bool fasta;           /* whether texts may be FASTA, which takes more memory */
+        size_t max_nbytes; /* of one text: at most KC_GPU_TEXT_MAX_NBYTES */
+        int min_k, max_k;  /* of all k that are counted */
+        int min_quality;   /* Phred (offset 33): bases below it end a segment; 0: none do */
+        bool fasta;        /* whether texts may be FASTA, which takes more memory */
 };
 
 /*

@@ -26,12 +26,12 @@ enum text_kind : uint8_t { TEXT_SEQUENCE, TEXT_HEADER, TEXT_NEITHER };
 /* What kernels find out about a text. Zero at the start; the first of something is stored as
  * its distance to UINT32_MAX, so that 0 means that there is none. */
 struct text_facts {
-        unsigned binary;      /* the first byte under 9 */
-        unsigned high;        /* whether there are bytes over 127 */
-        unsigned bad;         /* FASTQ: the first record that is not strict; FASTA: a byte in it */
-        unsigned last_header; /* FASTA: the number of the last header's line + 1, or 0 */
+        unsigned binary;       /* the first byte under 9 */
+        unsigned high;         /* whether there are bytes over 127 */
+        unsigned bad;          /* FASTQ: the first record that is not strict; FASTA: a byte in it */
+        unsigned last_header;  /* FASTA: the number of the last header's line + 1, or 0 */
         unsigned first_header; /* FASTA: of the first one's line */
-        unsigned limit;       /* FASTA: only the records that end before it are confirmed */
+        unsigned limit;        /* FASTA: only the records that end before it are confirmed */
         unsigned long long nletters, nvalid, nlow; /* letters: in sequences; valid: ACGTU */
         unsigned long long nends;                  /* segments that have spans */
         unsigned long long nreads;
@@ -51,13 +51,13 @@ struct text_view {
         uint32_t nwords, ntiles; /* of the planes; the last word has the position `end` */
         uint32_t lines_cap, runs_cap;
         bool last;
-        uint8_t min_quality; /* as a letter */
+        uint8_t min_quality;             /* as a letter */
         uint32_t *bases, *lines, *extra; /* planes [ntiles * 32] */
         uint32_t *usable;                /* bits of segments, [ntiles * 32 + 1], the last one 0 */
-        uint64_t *codes;       /* where spans find their bases: [nwords] */
-        uint64_t *gapped;      /* FASTA: [nwords], before line ends are taken out */
-        uint32_t *tile_lines;  /* [ntiles + 1] line feeds before each tile */
-        uint32_t *tile_bases;  /* FASTA: [ntiles + 1] places of bases before each tile */
+        uint64_t *codes;                 /* where spans find their bases: [nwords] */
+        uint64_t *gapped;                /* FASTA: [nwords], before line ends are taken out */
+        uint32_t *tile_lines;            /* [ntiles + 1] line feeds before each tile */
+        uint32_t *tile_bases;            /* FASTA: [ntiles + 1] places of bases before each tile */
         uint64_t *tile_runs;   /* [ntiles + 1] before each tile: | ends: 32 | beginnings: 32 | */
         uint32_t *line_starts; /* [lines_cap + 1] the first lines_cap lines, and their end */
         enum text_kind *kinds; /* FASTA: [lines_cap + 1] */
@@ -71,7 +71,7 @@ struct kc_gpu_text {
         struct kc_gpu *gpu;
         struct kc_gpu_text_setup setup;
         struct text_view view; /* its memory; what belongs to a text is set for each */
-        uint32_t first_word; /* of the last text, in the words of its reads */
+        uint32_t first_word;   /* of the last text, in the words of its reads */
         size_t scratch_nbytes;
         void *scratch;            /* for CUB */
         struct text_found *found; /* pinned */

@@ -74,8 +74,8 @@ static void take_batches(struct kc_reader *reader, struct host_reads *reads)
         batch.words_cap = batch.segments_cap = 1 << 17;
         while (source.next(source.ctx, 0, &batch, &reads->error) == KC_OK && batch.nsegments > 0)
                 for (uint32_t i = 0; i < batch.nsegments; i++)
-                        reads->segments.push_back(bases_of(batch.words + segments[i].word, 0,
-                                                           segments[i].nbases));
+                        reads->segments.push_back(
+                                bases_of(batch.words + segments[i].word, 0, segments[i].nbases));
 }
 
 static struct host_reads read_on_host(const std::string &text, const struct rules *rules)
@@ -111,14 +111,20 @@ struct guarded {
         size_t nbytes;
 };
 
-static void *guarded_new(struct guarded *g, size_t nbytes)
+static void guarded_fill(const struct guarded *g)
 {
         struct kc_error error = {}, *err = &error;
-        g->nbytes = nbytes;
-        expect_ok(kc_gpu_new(&gpu, &g->memory, nbytes + 2 * GUARD_NBYTES, err), err);
-        expect_ok(KC_CUDA(cudaMemsetAsync(g->memory, GUARD, nbytes + 2 * GUARD_NBYTES,
+        expect_ok(KC_CUDA(cudaMemsetAsync(g->memory, GUARD, g->nbytes + 2 * GUARD_NBYTES,
                                           gpu.stream)),
                   err);
+}
+
+static void *guarded_new(struct guarded *g, size_t nbytes)
+{
+        struct kc_error err = {};
+        g->nbytes = nbytes;
+        expect_ok(kc_gpu_new(&gpu, &g->memory, nbytes + 2 * GUARD_NBYTES, &err), &err);
+        guarded_fill(g);
         return g->memory + GUARD_NBYTES;
 }
 
@@ -164,8 +170,7 @@ static void device_new(struct device *d, const struct rules *rules, size_t max_n
         d->out.spans_cap = kc_gpu_text_most_spans(&setup);
         d->out.max_nbases = KC_CHUNK_NBASES;
         d->out.words = (uint64_t *)guarded_new(&d->words, d->out.words_cap * sizeof(uint64_t));
-        d->out.spans =
-                (struct kc_span *)guarded_new(&d->spans, d->out.spans_cap * sizeof(kc_span));
+        d->out.spans = (struct kc_span *)guarded_new(&d->spans, d->out.spans_cap * sizeof(kc_span));
         (void)guarded_new(&d->bytes, max_nbytes + 64);
 }
 
@@ -294,20 +299,38 @@ static void check_segments(const std::vector<std::string> &got,
         assert_int_equal(got.size(), want.size());
 }
 
-/* The whole of a strict file, in these pieces. */
-static void check_file(struct device *d, const std::string &text, const std::vector<size_t> &pieces)
+/* The same segments; in FASTA, where pieces may divide them, the same k-mers. */
+static void check_reads(const struct device *d, const struct device_reads &got,
+                        const struct host_reads &want)
 {
-        const struct host_reads want = read_on_host(text, &d->rules);
-        const struct device_reads got = read_on_device(d, text, pieces);
         expect_ok(want.error.status, &want.error);
-        assert_false(got.foreign);
-        assert_int_equal(got.consumed, text.size());
         if (d->rules.format == KC_GPU_TEXT_FASTQ) /* in FASTA, pieces may divide them */
                 check_segments(got.segments, want.segments);
         else
                 check_segments(kmers_of(got.segments, d->rules.k),
                                kmers_of(want.segments, d->rules.k));
         check_totals(&got.totals, &want.totals);
+}
+
+/* The whole of a strict file, in these pieces. */
+static void check_file(struct device *d, const std::string &text, const std::vector<size_t> &pieces)
+{
+        const struct device_reads got = read_on_device(d, text, pieces);
+        assert_false(got.foreign);
+        assert_int_equal(got.consumed, text.size());
+        check_reads(d, got, read_on_host(text, &d->rules));
+}
+
+/* A file that is strict up to this byte. */
+static void check_strict_part(struct device *d, const std::string &text, size_t end)
+{
+        const struct device_reads got = read_on_device(d, text, {});
+        assert_true(got.foreign);
+        assert_int_equal(got.consumed, end);
+        if (end > 0)
+                check_reads(d, got, read_on_host(text.substr(0, end), &d->rules));
+        else
+                assert_int_equal(got.segments.size(), 0);
 }
 
 /* ---- made-up files ---- */
@@ -339,9 +362,9 @@ static std::string any_record(uint64_t *state, size_t n, const char *eol)
 {
         const std::string bases = any_bases(state, n);
         std::string qualities = any_letters(state, n, "#,:5?DFIH@+>ACGT");
-        return "@r" + any_letters(state, next_random(state) % 20, "abc /1:@+>ACGTN") + eol +
-               bases + eol + "+" + any_letters(state, next_random(state) % 3, "xyz") + eol +
-               qualities + eol;
+        return "@r" + any_letters(state, next_random(state) % 20, "abc /1:@+>ACGTN") + eol + bases +
+               eol + "+" + any_letters(state, next_random(state) % 3, "xyz") + eol + qualities +
+               eol;
 }
 
 static std::string any_file(uint64_t *state, size_t nrecords, size_t longest, const char *eol)
@@ -353,6 +376,7 @@ static std::string any_file(uint64_t *state, size_t nrecords, size_t longest, co
 }
 
 static const struct rules PLAIN = { 31, 31, 0, KC_GPU_TEXT_FASTQ };
+static const struct rules PLAIN_FASTA = { 31, 31, 0, KC_GPU_TEXT_FASTA };
 
 static void fastq(void **state)
 {
@@ -411,8 +435,8 @@ static std::string any_fasta(uint64_t *state, size_t nrecords, size_t longest, c
         std::string text = next_random(state) % 2 ? ";a comment" + std::string(eol) : "";
         for (size_t i = 0; i < nrecords; i++) {
                 const size_t n = next_random(state) % (longest + 1);
-                const size_t line = next_random(state) % 4 == 0 ? n + 1
-                                                                : 1 + next_random(state) % 100;
+                const size_t line =
+                        next_random(state) % 4 == 0 ? n + 1 : 1 + next_random(state) % 100;
                 text += any_sequence(state, n, line, eol);
                 if (next_random(state) % 4 == 0)
                         text += eol + std::string(";>in between") + eol + eol + "ACGTACGTGG" + eol;
@@ -444,12 +468,349 @@ static void long_lines(void **state)
         (void)state;
         uint64_t seed = 4;
         struct device d;
-        const struct rules rules = { 31, 31, 0, KC_GPU_TEXT_FASTA };
-        device_new(&d, &rules, 1 << 18);
+        device_new(&d, &PLAIN_FASTA, 1 << 18);
         for (size_t line : { 1, 2, 31, 32, 33, 60, 1000, 10000, 1000000 }) {
                 const std::string text = any_sequence(&seed, 60000, line, "\n");
                 check_file(&d, text, {});
                 check_file(&d, text, { 1000, 1001, 9999, 5000, 5000, 5000, 1, 1, 1, 31 });
+        }
+        device_free(&d);
+}
+
+/* ---- wherever a file is cut ---- */
+
+static void cut_everywhere(struct device *d, const std::string &text)
+{
+        const struct host_reads want = read_on_host(text, &d->rules);
+        for (size_t cut = 0; cut <= text.size(); cut++) {
+                const struct device_reads got = read_on_device(d, text, { cut });
+                assert_false(got.foreign);
+                assert_int_equal(got.consumed, text.size());
+                check_reads(d, got, want);
+        }
+}
+
+static void cuts(void **state)
+{
+        (void)state;
+        uint64_t seed = 5;
+        for (int k : { 1, 40 })
+                for (enum kc_gpu_text_format format : { KC_GPU_TEXT_FASTQ, KC_GPU_TEXT_FASTA }) {
+                        struct device d;
+                        const struct rules rules = { k, k, format == KC_GPU_TEXT_FASTQ ? 30 : 0,
+                                                     format };
+                        device_new(&d, &rules, 1 << 12);
+                        for (const char *eol : { "\n", "\r\n" })
+                                cut_everywhere(&d, format == KC_GPU_TEXT_FASTQ
+                                                           ? any_file(&seed, 3, 70, eol)
+                                                           : any_fasta(&seed, 3, 120, eol));
+                        device_free(&d);
+                }
+}
+
+/* ---- text that is not of the strict form ---- */
+
+/* Sound records with this one in every place among them. */
+static void check_foreign(struct device *d, const char *record, bool ends)
+{
+        uint64_t seed = 6;
+        std::vector<std::string> records;
+        for (int i = 0; i < 4; i++)
+                records.push_back(d->rules.format == KC_GPU_TEXT_FASTQ
+                                          ? any_record(&seed, 50, "\n")
+                                          : any_sequence(&seed, 50, 20, "\n"));
+        for (size_t at = ends ? records.size() : 0; at <= records.size(); at++) {
+                std::string text;
+                for (size_t i = 0; i < at; i++)
+                        text += records[i];
+                const size_t end = text.size();
+                text += record;
+                for (size_t i = at; i < records.size(); i++)
+                        text += records[i];
+                check_strict_part(d, text, end);
+        }
+}
+
+#define A40 "ACGTACGTACGTACGTACGTACGTACGTACGTACGTACGT"
+#define I40 "IIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIII"
+
+static void foreign_fastq(void **state)
+{
+        (void)state;
+        struct device d;
+        device_new(&d, &PLAIN, 1 << 12);
+        for (const char *record : { "r\n" A40 "\n+\n" I40 "\n",
+                                    ">r\n" A40 "\n+\n" I40 "\n",
+                                    "@r\n" A40 "\n-\n" I40 "\n",
+                                    "@r\n" A40 "\n\n" I40 "\n",
+                                    "@r\n" A40 "\n+\n" I40 "I\n",
+                                    "@r\n" A40 "A\n+\n" I40 "\n",
+                                    "@r\n" A40 "\n+\n" I40 "\r\r\n",
+                                    "@r\n" A40 "\n+\n" I40 "\r \r\n",
+                                    "@r\n+" A40 "\n+\nI" I40 "\n",
+                                    "@r\n@" A40 "\n+\nI" I40 "\n",
+                                    "@r\n>" A40 "\n+\nI" I40 "\n",
+                                    "\n@r\n" A40 "\n+\n" I40 "\n",
+                                    "@r\n" A40 "\n" A40 "\n+\n" I40 I40 "\n",
+                                    "\n\n\n\n",
+                                    "@r\001\n" A40 "\n+\n" I40 "\n",
+                                    "@r\n\x08" A40 "\n+\nI" I40 "\n",
+                                    "@r\n" A40 "\n+\x02\n" I40 "\n",
+                                    "@r\n" A40 "\n+\nI" I40 "\x03\n",
+                                    "@r\n" A40 "\303\244\n+\n" I40 "II\n",
+                                    "@r\n\200" A40 "\n+\nI" I40 "\n" })
+                check_foreign(&d, record, false);
+        for (const char *record : { "@", "@r\n", "@r\n" A40, "@r\n" A40 "\n", "@r\n" A40 "\n+",
+                                    "@r\n" A40 "\n+\n", "@r\n" A40 "\n+\nIII", "\n\n@\n" })
+                check_foreign(&d, record, true);
+        device_free(&d);
+}
+
+static void foreign_fasta(void **state)
+{
+        (void)state;
+        struct device d;
+        device_new(&d, &PLAIN_FASTA, 1 << 12);
+        for (const char *record :
+             { ">r\n" A40 "\n@" A40 "\n", ">r\n" A40 "\n+\n" A40 "\n", ">r\ra\n" A40 "\n",
+               ">r\r \n" A40 "\n", ">r\n" A40 "\r>s\n" A40 "\n", ">r\n" A40 " " A40 "\n",
+               ">r\n\t" A40 "\n", ">r\n" A40 "  \n" A40 "\n", ">\001\n" A40 "\n",
+               ">r\n" A40 "\n\x08\n" A40 "\n", ">r\n;\x02\n" A40 "\n",
+               ">r\n" A40 "\n" A40 "\303\244\n", ">r\n\377\n" })
+                check_foreign(&d, record, false);
+        check_strict_part(&d, A40 "\n>r\n" A40 "\n", 0);
+        check_strict_part(&d, ";c\n" A40 "\n>r\n" A40 "\n", 0);
+        device_free(&d);
+}
+
+/* Bytes over 127 are sound in names. */
+static void high_names(void **state)
+{
+        (void)state;
+        struct device d;
+        device_new(&d, &PLAIN, 1 << 12);
+        check_file(&d, "@\303\244\n" A40 "N" A40 "\n+\377\n" I40 I40 "\377\n", {});
+        device_free(&d);
+        device_new(&d, &PLAIN_FASTA, 1 << 12);
+        check_file(&d, ">\303\244\n" A40 "N" A40 "\n;\377\n" A40 "\n", {});
+        device_free(&d);
+}
+
+static void little_text(void **state)
+{
+        (void)state;
+        struct device d;
+        device_new(&d, &PLAIN, 1 << 12);
+        for (const char *text : { "", "\n", "\n\r\n \n" }) {
+                const struct device_reads got = read_on_device(&d, text, {});
+                assert_false(got.foreign);
+                assert_int_equal(got.consumed, strlen(text));
+                assert_int_equal(got.totals.nreads, 0);
+        }
+        for (const char *text : { "", "@", "@r\n" A40 "\n+\n" I40 })
+                assert_int_equal(parse(&d, text, false, 0, 3).consumed, 0);
+        check_file(&d, "@\n\n+\n\n", {});
+        check_file(&d, "@r\n" A40 "\n+\n" I40 "\n\n\n\n", {});
+        device_free(&d);
+        device_new(&d, &PLAIN_FASTA, 1 << 12);
+        for (const char *text : { "", ">", ">r", ">r\n", ";c" })
+                assert_int_equal(parse(&d, text, false, 0, 5).consumed, 0);
+        for (const char *text : { ">", ">r", ">r\n\n>s\n", ";c\n>r\n;d\n" A40 })
+                check_file(&d, text, {});
+        device_free(&d);
+}
+
+/* ---- memory ---- */
+
+/* More lines, or more segments, than there is memory for. */
+static void many_lines(void **state)
+{
+        (void)state;
+        uint64_t seed = 7;
+        struct device d;
+        std::string text, lines;
+        for (int i = 0; i < 8000; i++) {
+                text += "@\n" + any_letters(&seed, 1, "ACGTN") + "\n+\nI\n";
+                lines += any_letters(&seed, 1, "ACGTN") + "\n";
+        }
+        device_new(&d, &PLAIN, text.size());
+        check_file(&d, text, {});
+        device_free(&d);
+        const struct rules rules = { 3, 3, 0, KC_GPU_TEXT_FASTA };
+        device_new(&d, &rules, text.size());
+        check_file(&d, ">r\n" + lines + ">s\n" + lines, {});
+        device_free(&d);
+}
+
+static void many_segments(void **state)
+{
+        (void)state;
+        std::string bases;
+        for (int i = 0; i < 20000; i++)
+                bases += "CN";
+        for (enum kc_gpu_text_format format : { KC_GPU_TEXT_FASTQ, KC_GPU_TEXT_FASTA }) {
+                struct device d;
+                const struct rules rules = { 1, 1, 0, format };
+                std::string text;
+                for (size_t at = 0; at < bases.size(); at += 1000)
+                        text += format == KC_GPU_TEXT_FASTQ
+                                        ? "@\n" + bases.substr(at, 1000) + "\n+\n" +
+                                                  std::string(1000, 'I') + "\n"
+                                        : bases.substr(at, 1000) + "\n";
+                device_new(&d, &rules, text.size() + 3);
+                check_file(&d, format == KC_GPU_TEXT_FASTQ ? text : ">r\n" + text, {});
+                device_free(&d);
+        }
+}
+
+/* Parse with so much room; returns whether it was enough. Nothing is written outside of it. */
+static bool has_room(struct device *d, const std::string &text, size_t nwords, size_t nspans,
+                     uint64_t nbases)
+{
+        const struct kc_gpu_text_out out = d->out;
+        d->out.words_cap = nwords;
+        d->out.spans_cap = nspans;
+        d->out.max_nbases = nbases;
+        guarded_fill(&d->words);
+        guarded_fill(&d->spans);
+        const struct kc_gpu_text_result result = parse(d, text, true, 0, 0);
+        assert_true(is_whole(&d->words, nwords * sizeof(uint64_t)));
+        assert_true(is_whole(&d->spans, nspans * sizeof(struct kc_span)));
+        if (result.full) {
+                assert_int_equal(result.consumed, 0);
+                assert_int_equal(d->out.nwords, 0);
+                assert_int_equal(d->out.nspans, 0);
+                assert_int_equal(d->out.nkmers, 0);
+        } else {
+                assert_int_equal(result.consumed, text.size());
+        }
+        d->out = out;
+        return !result.full;
+}
+
+static void little_room(void **state)
+{
+        (void)state;
+        uint64_t seed = 8;
+        struct device d;
+        struct kc_gpu_text_out need;
+        for (enum kc_gpu_text_format format : { KC_GPU_TEXT_FASTQ, KC_GPU_TEXT_FASTA }) {
+                const struct rules rules = { 31, 31, 0, format };
+                const std::string text = format == KC_GPU_TEXT_FASTQ
+                                                 ? any_file(&seed, 20, 300, "\n")
+                                                 : any_fasta(&seed, 20, 300, "\n");
+                device_new(&d, &rules, 1 << 14);
+                assert_false(parse(&d, text, true, 0, 0).full);
+                need = d.out;
+                const size_t nwords = text.size() / 32 + 1;
+                assert_true(nwords <= need.words_cap && need.nwords <= nwords);
+                assert_true(has_room(&d, text, nwords, need.nspans, need.nbases));
+                assert_false(has_room(&d, text, nwords - 1, need.nspans, need.nbases));
+                assert_false(has_room(&d, text, nwords, need.nspans - 1, need.nbases));
+                assert_false(has_room(&d, text, nwords, need.nspans, need.nbases - 1));
+                assert_false(has_room(&d, text, 0, 0, 0));
+                assert_true(is_whole(&d.words, need.words_cap * sizeof(uint64_t)));
+                device_free(&d);
+        }
+}
+
+/* ---- what callers do with the reads ---- */
+
+/* Several texts for one put, packed as they are kept. */
+static void gathered(void **state)
+{
+        (void)state;
+        uint64_t seed = 9;
+        struct kc_error error = {}, *err = &error;
+        struct device d;
+        std::vector<std::string> want, got;
+        device_new(&d, &PLAIN, 1 << 14);
+        struct kc_gpu_text_out all = d.out;
+        struct guarded words, spans;
+        all.words_cap *= 3;
+        all.spans_cap *= 3;
+        all.words = (uint64_t *)guarded_new(&words, all.words_cap * sizeof(uint64_t));
+        all.spans = (struct kc_span *)guarded_new(&spans, all.spans_cap * sizeof(struct kc_span));
+        for (int i = 0; i < 3; i++) {
+                const std::string text = any_file(&seed, 20, 400, "\n");
+                const struct host_reads host = read_on_host(text, &d.rules);
+                want.insert(want.end(), host.segments.begin(), host.segments.end());
+                const struct kc_gpu_text_out own = d.out;
+                struct kc_gpu_text_result result;
+                struct kc_gpu_text_input input = {};
+                input.bytes = d.bytes.memory + GUARD_NBYTES;
+                input.nbytes = text.size();
+                input.last = true;
+                expect_ok(KC_CUDA(cudaMemcpyAsync((void *)input.bytes, text.data(), text.size(),
+                                                  cudaMemcpyHostToDevice, gpu.stream)),
+                          err);
+                expect_ok(kc_gpu_text_parse(d.text, &input, &all, &result, err), err);
+                assert_int_equal(result.consumed, text.size());
+                d.out = own;
+        }
+        read_segments(&all, d.rules.k, &got);
+        check_segments(got, want);
+
+        std::string bases, packed_bases;
+        struct kc_packer packer;
+        struct guarded packed, groups;
+        const struct kc_gpu_reads reads = kc_gpu_text_reads(&all);
+        for (const std::string &segment : want)
+                bases += segment;
+        uint64_t *to = (uint64_t *)guarded_new(&packed, kc_pack_nwords(&reads) * sizeof *to);
+        void *group = guarded_new(&groups, (reads.nspans / KC_GROUP_NSPANS + 1) *
+                                                   sizeof(struct kc_span_group));
+        expect_ok(kc_packer_new(&packer, &gpu, reads.nspans, err), err);
+        expect_ok(kc_pack_reads(&packer, &gpu, &reads, d.rules.k, to, (struct kc_span_group *)group,
+                                err),
+                  err);
+        std::vector<uint64_t> kept(kc_pack_nwords(&reads));
+        expect_ok(kc_gpu_read(&gpu, kept.data(), to, kept.size(), err), err);
+        assert_int_equal(reads.nbases, bases.size());
+        assert_string_equal(bases_of(kept.data(), 0, bases.size()).c_str(), bases.c_str());
+        kc_packer_free(&packer, &gpu);
+        guarded_free(&packed);
+        guarded_free(&groups);
+        guarded_free(&words);
+        guarded_free(&spans);
+        device_free(&d);
+}
+
+/* Every k finds its k-mers once, also where pieces of a sequence share bases for a larger one. */
+static void several_k(void **state)
+{
+        (void)state;
+        uint64_t seed = 10;
+        const int kmers[] = { 15, 16, 33, 64 };
+        struct rules rules = { 15, 64, 0, KC_GPU_TEXT_FASTA };
+        struct device d;
+        device_new(&d, &rules, 1 << 14);
+        const std::string text = any_fasta(&seed, 10, 2000, "\n");
+        std::vector<std::string> got[4];
+        uint32_t noverlap = 0;
+        for (size_t at = 0, end = 0; end < text.size();) {
+                end = std::min(end + 300, text.size());
+                const struct kc_gpu_text_result result =
+                        parse(&d, text.substr(at, end - at), end == text.size(), noverlap, at % 16);
+                struct kc_error err = {};
+                assert_false(result.foreign);
+                read_segments(&d.out, rules.k, &got[0]);
+                for (int i = 1; i < 4; i++) {
+                        struct kc_gpu_text_out out = d.out;
+                        bool full;
+                        empty_out(&out);
+                        expect_ok(kc_gpu_text_cut(d.text, kmers[i], &out, &full, &err), &err);
+                        assert_false(full);
+                        out.nwords = d.out.nwords;
+                        read_segments(&out, kmers[i], &got[i]);
+                }
+                at += result.consumed;
+                noverlap = result.noverlap;
+        }
+        for (int i = 0; i < 4; i++) {
+                rules.k = rules.max_k = kmers[i];
+                check_segments(kmers_of(got[i], kmers[i]),
+                               kmers_of(read_on_host(text, &rules).segments, kmers[i]));
         }
         device_free(&d);
 }
@@ -475,10 +836,13 @@ int main(int argc, char **argv)
 {
         need_device();
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(fastq),
-                cmocka_unit_test(long_reads),
-                cmocka_unit_test(fasta),
-                cmocka_unit_test(long_lines),
+                cmocka_unit_test(fastq),         cmocka_unit_test(long_reads),
+                cmocka_unit_test(fasta),         cmocka_unit_test(long_lines),
+                cmocka_unit_test(cuts),          cmocka_unit_test(foreign_fastq),
+                cmocka_unit_test(foreign_fasta), cmocka_unit_test(high_names),
+                cmocka_unit_test(little_text),   cmocka_unit_test(many_lines),
+                cmocka_unit_test(many_segments), cmocka_unit_test(little_room),
+                cmocka_unit_test(gathered),      cmocka_unit_test(several_k),
         };
         if (argc > 1)
                 cmocka_set_test_filter(argv[1]);
