@@ -80,7 +80,7 @@ namespace
 struct line_part {
         uint32_t word, line, from; /* from: the bit where it begins */
         uint32_t bits;
-        uint32_t odd; /* of these: blanks and carriage returns that do not end the line */
+        uint32_t blanks; /* of these, blanks and carriage returns */
 };
 
 } // namespace
@@ -91,58 +91,87 @@ static __device__ void refuse_first(const struct text_view &t, uint32_t word, ui
                 text_note_first(&t.facts->bad, word * 32 + (uint32_t)__ffs((int)bits) - 1);
 }
 
-/* A carriage return within a header. */
-static __device__ void check_header(const struct text_view &t, const struct line_part &part)
+/* Refuse bytes over 127, and carriage returns before '>', among bits that are no bases. */
+static __device__ void check_bytes(const struct text_view &t, uint32_t word, uint32_t left)
 {
-        for (uint32_t left = part.odd; left != 0; left &= left - 1)
-                if (t.bytes[part.word * 32 + (uint32_t)__ffs((int)left) - 1] == '\r')
-                        refuse_first(t, part.word, left & (0 - left));
+        for (; left != 0; left &= left - 1) {
+                const uint32_t at = word * 32 + (uint32_t)__ffs((int)left) - 1;
+                const uint8_t byte = t.bytes[at];
+                if (byte > 127 || (byte == '\r' && at + 1 < t.end && t.bytes[at + 1] == '>'))
+                        text_note_first(&t.facts->bad, at);
+        }
 }
 
-static __device__ void check_sequence(const struct text_view &t, const struct line_part &part,
-                                      uint32_t letters)
+/* Where the line's letters end, as far as this text shows: blanks at the end of a text may or may
+ * not end a line. */
+static __device__ uint32_t line_end(const struct text_view &t, const struct text_extent &extent,
+                                    uint32_t line)
 {
-        refuse_first(t, part.word, part.odd);
+        const uint32_t from = t.line_starts[line];
+        if (line < extent.nlines)
+                return text_letters_end(t.bytes, from, t.line_starts[line + 1] - 1);
+        uint32_t to = extent.end;
+        for (int n = 0; to > from && (text_is_blank(t.bytes[to - 1]) || t.bytes[to - 1] == '\r');
+             to--)
+                if (n++ == TEXT_MAX_NBLANKS)
+                        return UINT32_MAX;
+        return to;
+}
+
+/* A header has one place, for its first byte, and no carriage return among its letters. */
+static __device__ uint32_t header_places(const struct text_view &t,
+                                         const struct text_extent &extent,
+                                         const struct line_part &part)
+{
+        const uint32_t start = t.line_starts[part.line], at = part.word * 32;
+        const uint32_t end = part.blanks != 0 ? line_end(t, extent, part.line) : 0;
+        for (uint32_t left = part.blanks; left != 0; left &= left - 1) {
+                const uint32_t blank = at + (uint32_t)__ffs((int)left) - 1;
+                if (end == UINT32_MAX || (blank < end && t.bytes[blank] == '\r'))
+                        text_note_first(&t.facts->bad, blank);
+        }
+        return start >= at + part.from ? part.bits & (0 - part.bits) : 0;
+}
+
+/* Blanks are letters, except at the end of a line. */
+static __device__ uint32_t sequence_places(const struct text_view &t,
+                                           const struct text_extent &extent,
+                                           const struct line_part &part)
+{
+        const uint32_t at = part.word * 32;
+        uint32_t letters = part.bits;
+        if (part.blanks != 0) {
+                const uint32_t end = line_end(t, extent, part.line);
+                if (end == UINT32_MAX)
+                        refuse_first(t, part.word, part.bits);
+                letters &= end > at ? text_below(min(end - at, 32u)) : 0;
+        }
         if (t.noverlap == 0 && part.line < text_first(t.facts->first_header))
                 refuse_first(t, part.word, letters);
-        if (t.facts->high == 0)
-                return;
-        for (uint32_t left = letters & ~t.bases[part.word]; left != 0; left &= left - 1)
-                if (t.bytes[part.word * 32 + (uint32_t)__ffs((int)left) - 1] > 127)
-                        refuse_first(t, part.word, left & (0 - left));
+        if (t.facts->high != 0)
+                check_bytes(t, part.word, letters & ~t.bases[part.word]);
+        else
+                check_bytes(t, part.word, letters & part.blanks);
+        return letters;
 }
 
-/* The bits of a part that have places. ends: what is stripped from a line's end. */
-static __device__ uint32_t places_of(const struct text_view &t, const struct line_part &part,
-                                     uint32_t ends)
+static __device__ uint32_t places_of(const struct text_view &t, const struct text_extent &extent,
+                                     const struct line_part &part)
 {
-        const uint32_t start = t.line_starts[part.line];
         switch (t.kinds[part.line]) {
         case TEXT_HEADER:
-                check_header(t, part);
-                return start >= part.word * 32 + part.from ? part.bits & (0 - part.bits) : 0;
+                return header_places(t, extent, part);
         case TEXT_SEQUENCE:
-                check_sequence(t, part, part.bits & ~ends);
-                return part.bits & ~ends;
+                return sequence_places(t, extent, part);
         default:
                 return 0;
         }
 }
 
-/* Bits of the word at which a line ends with the next byte. A text that is not the last may go on
- * with one. */
-static __device__ uint32_t before_lines(const struct text_view &t, uint32_t word)
-{
-        const uint32_t next = word + 1 < t.nwords ? t.lines[word + 1] : 0;
-        const uint32_t last = t.end - 1 - word * 32;
-        const uint32_t unknown = !t.last && t.end > 0 && last < 32 ? 1u << last : 0;
-        return __funnelshift_r(t.lines[word], next, 1) | unknown;
-}
-
 static __device__ uint32_t find_places(const struct text_view &t, const struct text_extent &extent,
                                        uint32_t word, uint32_t line)
 {
-        const uint32_t blanks = t.extra[word], before = before_lines(t, word);
+        const uint32_t blanks = t.extra[word];
         const uint32_t at = word * 32;
         uint32_t inside = at < extent.end ? text_below(min(extent.end - at, 32u)) : 0;
         if (at < t.begin)
@@ -151,9 +180,9 @@ static __device__ uint32_t find_places(const struct text_view &t, const struct t
         for (uint32_t from = 0; line < extent.nshown; line++) {
                 const uint32_t to = left != 0 ? (uint32_t)__ffs((int)left) - 1 : 32;
                 const uint32_t bits = text_below(to) & ~text_below(from) & inside;
-                const struct line_part part = { word, line, from, bits, blanks & bits & ~before };
+                const struct line_part part = { word, line, from, bits, blanks & bits };
                 if (bits != 0)
-                        places |= places_of(t, part, blanks & before);
+                        places |= places_of(t, extent, part);
                 if (left == 0)
                         break;
                 left &= left - 1;

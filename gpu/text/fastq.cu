@@ -5,27 +5,6 @@
  * starts follow each other, so one thread checks one record.
  */
 
-enum { MAX_NBLANKS = 1024 /* at a line's end; more are left to the host */ };
-
-static __device__ bool is_blank(uint8_t c)
-{
-        return c == ' ' || c == '\t';
-}
-
-/* As kc_line_nletters (io/parse/line.h), where the line's letters end; UINT32_MAX if the blanks at
- * its end are too many. */
-static __device__ uint32_t letters_end(const uint8_t *bytes, uint32_t from, uint32_t to)
-{
-        if (to == from || bytes[to - 1] > ' ')
-                return to;
-        if (bytes[to - 1] == '\r')
-                to--;
-        for (int n = 0; to > from && is_blank(bytes[to - 1]); to--)
-                if (n++ == MAX_NBLANKS)
-                        return UINT32_MAX;
-        return to;
-}
-
 static __device__ bool has_high(const uint8_t *bytes, uint32_t from, uint32_t to)
 {
         uint8_t all = 0;
@@ -37,8 +16,8 @@ static __device__ bool has_high(const uint8_t *bytes, uint32_t from, uint32_t to
 /* l: the starts of its lines and of the line after it. */
 static __device__ bool is_strict(const struct text_view &t, const uint32_t (&l)[5])
 {
-        const uint32_t seq_end = letters_end(t.bytes, l[1], l[2] - 1), nbases = seq_end - l[1];
-        const uint32_t qual_end = letters_end(t.bytes, l[3], l[4] - 1);
+        const uint32_t seq_end = text_letters_end(t.bytes, l[1], l[2] - 1), nbases = seq_end - l[1];
+        const uint32_t qual_end = text_letters_end(t.bytes, l[3], l[4] - 1);
         const uint32_t binary = text_first(t.facts->binary);
         if (t.bytes[l[0]] != '@' || t.bytes[l[2]] != '+' || qual_end - l[3] != nbases)
                 return false;
@@ -90,7 +69,7 @@ static __device__ uint32_t count_ends(const struct text_view &t, uint32_t line, 
         const uint32_t from = t.line_starts[line];
         if (to == from || (t.bases[(to - 1) / 32] >> (to - 1) % 32 & 1) != 0)
                 return 0;
-        return to - letters_end(t.bytes, from, to);
+        return to - text_letters_end(t.bytes, from, to);
 }
 
 /* The usable bits of a word. line: the number of the line in which it begins. */
@@ -145,7 +124,7 @@ static __device__ bool is_blank_rest(const struct text_view &t, uint32_t from)
 {
         for (uint32_t n = 0; from < t.end; from++, n++) {
                 const uint8_t c = t.bytes[from];
-                if (n == MAX_NBLANKS || (c != '\n' && c != '\r' && !is_blank(c)))
+                if (n == TEXT_MAX_NBLANKS || (c != '\n' && c != '\r' && !text_is_blank(c)))
                         return false;
         }
         return true;

@@ -16,8 +16,8 @@
  *
  * The host's reader (io/parse/) accepts more than this does. Where the text is not of the strict
  * form, its parser must take over; all reads before that place are confirmed. Strict FASTQ is what
- * kc_fastq_scan accepts. Strict FASTA has neither blanks within or after the sequence of a line nor
- * anything that kc_fasta_scan refuses.
+ * kc_fastq_scan accepts, and strict FASTA what kc_fasta_scan does, except that a line may have at
+ * most 1024 blanks at its end.
  */
 #ifndef KC_GPU_TEXT_TEXT_CUH
 #define KC_GPU_TEXT_TEXT_CUH

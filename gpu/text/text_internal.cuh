@@ -18,6 +18,7 @@ enum {
         TEXT_LINE_NBYTES = 16, /* lines may be this short on average before a text is consumed only
                                   in part */
         TEXT_RUN_NBYTES = 64,  /* likewise for segments */
+        TEXT_MAX_NBLANKS = 1024, /* at a line's end; with more, the host takes over */
 };
 
 /* What a FASTA line is, by its first letter. */
@@ -149,6 +150,25 @@ static __device__ inline void text_note_first(unsigned *stored, uint32_t x)
 static __device__ inline uint32_t text_nlines(const struct text_view &t)
 {
         return min(t.tile_lines[t.ntiles], t.lines_cap);
+}
+
+static __device__ inline bool text_is_blank(uint8_t c)
+{
+        return c == ' ' || c == '\t';
+}
+
+/* As kc_line_nletters (io/parse/line.h), where the line's letters end; UINT32_MAX if the blanks at
+ * its end are too many. */
+static __device__ inline uint32_t text_letters_end(const uint8_t *bytes, uint32_t from, uint32_t to)
+{
+        if (to == from || bytes[to - 1] > ' ')
+                return to;
+        if (bytes[to - 1] == '\r')
+                to--;
+        for (int n = 0; to > from && text_is_blank(bytes[to - 1]); to--)
+                if (n++ == TEXT_MAX_NBLANKS)
+                        return UINT32_MAX;
+        return to;
 }
 
 /* Add x of all threads of the block; all of them must take part. */

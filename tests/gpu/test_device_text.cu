@@ -250,6 +250,7 @@ struct device_reads {
         struct totals totals;
         size_t consumed;
         bool foreign;
+        uint32_t noverlap;
 };
 
 /* Show the device a file piece by piece, as a caller does: what it has not consumed comes before
@@ -258,7 +259,6 @@ static struct device_reads read_on_device(struct device *d, const std::string &t
                                           const std::vector<size_t> &pieces)
 {
         struct device_reads reads = {};
-        uint32_t noverlap = 0;
         size_t end = 0, number = 0;
         for (bool last = false; !last && !reads.foreign;) {
                 end = number < pieces.size() ? std::min(end + pieces[number], text.size())
@@ -266,14 +266,15 @@ static struct device_reads read_on_device(struct device *d, const std::string &t
                 last = number++ >= pieces.size();
                 for (bool more = true; more && !reads.foreign;) {
                         const size_t begin = reads.consumed;
-                        const struct kc_gpu_text_result result = parse(
-                                d, text.substr(begin, end - begin), last, noverlap, begin % 16);
+                        const struct kc_gpu_text_result result =
+                                parse(d, text.substr(begin, end - begin), last, reads.noverlap,
+                                      begin % 16);
                         assert_false(result.full);
                         read_segments(&d->out, d->rules.k, &reads.segments);
                         add_totals(&reads.totals, &result);
                         reads.consumed += result.consumed;
                         reads.foreign = result.foreign;
-                        noverlap = result.noverlap;
+                        reads.noverlap = result.noverlap;
                         more = result.consumed > 0 && last && reads.consumed < end;
                 }
         }
@@ -349,12 +350,14 @@ static std::string any_bases(uint64_t *state, size_t n)
         std::string bases = any_letters(state, n, "ACGT");
         const uint64_t kind = next_random(state) % 8;
         for (size_t at = 0; kind < 4 && at < n; at += 1 + next_random(state) % 200)
-                bases[at] = "NnRYacgtuU-*.XZ@+>"[next_random(state) % 18];
+                bases[at] = "NnRYacgtuU-*.XZ@+> \t"[next_random(state) % 20];
         if (kind == 4 && n > 0)
                 bases.replace(next_random(state) % n, 1 + next_random(state) % n, n / 3 + 1, 'N');
         bases.resize(n, 'A');
         if (n > 0 && strchr("@+>", bases[0]) != NULL)
                 bases[0] = 'A';
+        if (n > 0 && strchr(" \t", bases[n - 1]) != NULL)
+                bases[n - 1] = 'A';
         return bases;
 }
 
@@ -424,7 +427,7 @@ static std::string any_sequence(uint64_t *state, size_t n, size_t line, const ch
 {
         std::string bases = any_bases(state, n);
         for (size_t at = 0; at < n; at += line) /* what lines of FASTA cannot begin with */
-                if (strchr("@+>;", bases[at]) != NULL)
+                if (strchr("@+>; \t", bases[at]) != NULL)
                         bases[at] = 'N';
         return ">" + any_letters(state, next_random(state) % 20, "abc /1:@+>;ACGTN") + eol +
                in_lines(bases, line, eol);
@@ -452,7 +455,7 @@ static void fasta(void **state)
                 struct device d;
                 const struct rules rules = { k, k, 0, KC_GPU_TEXT_FASTA };
                 device_new(&d, &rules, 1 << 18);
-                for (const char *eol : { "\n", "\r\n" }) {
+                for (const char *eol : { "\n", "\r\n", " \t\r\n" }) {
                         std::string text = any_fasta(&seed, 100, 1000, eol);
                         check_file(&d, text, {});
                         check_file(&d, text, { 1000, 1, 2000, 30000, 2 });
@@ -500,7 +503,7 @@ static void cuts(void **state)
                         const struct rules rules = { k, k, format == KC_GPU_TEXT_FASTQ ? 30 : 0,
                                                      format };
                         device_new(&d, &rules, 1 << 12);
-                        for (const char *eol : { "\n", "\r\n" })
+                        for (const char *eol : { "\n", " \r\n" })
                                 cut_everywhere(&d, format == KC_GPU_TEXT_FASTQ
                                                            ? any_file(&seed, 3, 70, eol)
                                                            : any_fasta(&seed, 3, 120, eol));
@@ -563,6 +566,8 @@ static void foreign_fastq(void **state)
         for (const char *record : { "@", "@r\n", "@r\n" A40, "@r\n" A40 "\n", "@r\n" A40 "\n+",
                                     "@r\n" A40 "\n+\n", "@r\n" A40 "\n+\nIII", "\n\n@\n" })
                 check_foreign(&d, record, true);
+        const std::string blanks(2000, ' ');
+        check_strict_part(&d, "@r\n" A40 + blanks + "\n+\n" I40 + blanks + "\n", 0);
         device_free(&d);
 }
 
@@ -573,14 +578,100 @@ static void foreign_fasta(void **state)
         device_new(&d, &PLAIN_FASTA, 1 << 12);
         for (const char *record :
              { ">r\n" A40 "\n@" A40 "\n", ">r\n" A40 "\n+\n" A40 "\n", ">r\ra\n" A40 "\n",
-               ">r\r \n" A40 "\n", ">r\n" A40 "\r>s\n" A40 "\n", ">r\n" A40 " " A40 "\n",
-               ">r\n\t" A40 "\n", ">r\n" A40 "  \n" A40 "\n", ">\001\n" A40 "\n",
+               ">r\r \n" A40 "\n", ">r\n" A40 "\r>s\n" A40 "\n", ">\001\n" A40 "\n",
                ">r\n" A40 "\n\x08\n" A40 "\n", ">r\n;\x02\n" A40 "\n",
                ">r\n" A40 "\n" A40 "\303\244\n", ">r\n\377\n" })
                 check_foreign(&d, record, false);
         check_strict_part(&d, A40 "\n>r\n" A40 "\n", 0);
         check_strict_part(&d, ";c\n" A40 "\n>r\n" A40 "\n", 0);
+        check_strict_part(&d, ">r\n" A40 + std::string(2000, ' ') + "\n", 0);
         device_free(&d);
+}
+
+static void damage(std::string *text, uint64_t *state)
+{
+        static const char BYTES[] = "\n\n\n\r\r \t@+>;NACGTI#\001\377";
+        const size_t at = next_random(state) % text->size();
+        const char byte = BYTES[next_random(state) % (sizeof BYTES - 1)];
+        switch (next_random(state) % 4) {
+        case 0:
+                (*text)[at] = byte;
+                break;
+        case 1:
+                text->insert(at, 1, byte);
+                break;
+        case 2:
+                text->erase(at, 1);
+                break;
+        default:
+                text->erase(at, next_random(state) % 50);
+        }
+}
+
+/* The number of the record that a message names, or 0. */
+static uint64_t blamed_record(const struct kc_error *error)
+{
+        const char *at = strstr(error->message, ": record ");
+        return at != NULL ? strtoull(at + strlen(": record "), NULL, 10) : 0;
+}
+
+/* FASTQ of another form: the device's reads, and then those that the host finds in the rest, are
+ * those of the host alone, or it refuses the same record. */
+static void check_rest(struct device *d, const std::string &rest, struct device_reads *got,
+                       const struct host_reads &whole)
+{
+        const size_t begin = rest.find_first_not_of("\n\r \t");
+        if (begin == std::string::npos || rest[begin] != '@') { /* no file begins with this */
+                assert_int_equal(whole.error.status, KC_EINPUT);
+                return;
+        }
+        const struct host_reads more = read_on_host(rest, &d->rules);
+        got->segments.insert(got->segments.end(), more.segments.begin(), more.segments.end());
+        assert_int_equal(whole.error.status, more.error.status);
+        if (more.error.status != KC_OK)
+                assert_int_equal(blamed_record(&whole.error),
+                                 got->totals.nreads + blamed_record(&more.error));
+}
+
+static void check_any_text(struct device *d, const std::string &text,
+                           const std::vector<size_t> &pieces)
+{
+        const struct host_reads whole = read_on_host(text, &d->rules);
+        struct device_reads got = read_on_device(d, text, pieces);
+        if (!got.foreign) {
+                assert_int_equal(got.consumed, text.size());
+                expect_ok(whole.error.status, &whole.error);
+        } else if (d->rules.format == KC_GPU_TEXT_FASTQ) {
+                check_rest(d, text.substr(got.consumed), &got, whole);
+        } else { /* no other form: it is wrong */
+                assert_int_equal(whole.error.status, KC_EINPUT);
+                assert_int_equal(blamed_record(&whole.error),
+                                 std::max(got.totals.nreads + (got.noverlap == 0), (uint64_t)1));
+        }
+        if (whole.error.status == KC_OK)
+                check_segments(kmers_of(got.segments, d->rules.k),
+                               kmers_of(whole.segments, d->rules.k));
+}
+
+static void damaged(void **state)
+{
+        (void)state;
+        uint64_t seed = 11;
+        for (enum kc_gpu_text_format format : { KC_GPU_TEXT_FASTQ, KC_GPU_TEXT_FASTA }) {
+                struct device d;
+                const struct rules rules = { 7, 7, 0, format };
+                device_new(&d, &rules, 1 << 14);
+                for (size_t i = 0; i < test_size(1 << 15); i++) {
+                        std::string text = format == KC_GPU_TEXT_FASTQ
+                                                   ? any_file(&seed, 4, 60, "\n")
+                                                   : any_fasta(&seed, 4, 100, "\n");
+                        for (uint64_t n = 1 + next_random(&seed) % 2; n > 0; n--)
+                                damage(&text, &seed);
+                        if (text[0] == (format == KC_GPU_TEXT_FASTQ ? '@' : '>'))
+                                check_any_text(&d, text, { next_random(&seed) % text.size() });
+                }
+                device_free(&d);
+        }
 }
 
 /* Bytes over 127 are sound in names. */
@@ -839,10 +930,11 @@ int main(int argc, char **argv)
                 cmocka_unit_test(fastq),         cmocka_unit_test(long_reads),
                 cmocka_unit_test(fasta),         cmocka_unit_test(long_lines),
                 cmocka_unit_test(cuts),          cmocka_unit_test(foreign_fastq),
-                cmocka_unit_test(foreign_fasta), cmocka_unit_test(high_names),
-                cmocka_unit_test(little_text),   cmocka_unit_test(many_lines),
-                cmocka_unit_test(many_segments), cmocka_unit_test(little_room),
-                cmocka_unit_test(gathered),      cmocka_unit_test(several_k),
+                cmocka_unit_test(foreign_fasta), cmocka_unit_test(damaged),
+                cmocka_unit_test(high_names),    cmocka_unit_test(little_text),
+                cmocka_unit_test(many_lines),    cmocka_unit_test(many_segments),
+                cmocka_unit_test(little_room),   cmocka_unit_test(gathered),
+                cmocka_unit_test(several_k),
         };
         if (argc > 1)
                 cmocka_set_test_filter(argv[1]);
