@@ -304,7 +304,7 @@ static __device__ void copy_words(uint32_t *to, const uint32_t *from, uint32_t n
         for (uint32_t i = kc_warp_lane(); i < n; i += 32)
                 if (i > 1 && i + 1 < n)
                         to[i] = from[i];
-                else
+                else if (from[i] != 0)
                         atomicOr(&to[i], from[i]);
 }
 
