@@ -25,6 +25,30 @@ struct kc_span {
 
 enum { KC_SPAN_NKMERS = 128 };
 
+/* How many spans a segment with so many k-mers is cut into. */
+KC_HD uint32_t kc_span_count(uint32_t nkmers)
+{
+        return (nkmers + KC_SPAN_NKMERS - 1) / KC_SPAN_NKMERS;
+}
+
+/*
+ * Span number i of a segment that begins at base `first`, counted from word first_word. They are
+ * cut evenly: 300 k-mers make three spans of 100, and a remainder gives the first spans one more
+ * each.
+ */
+KC_HD struct kc_span kc_span_cut(uint32_t nkmers, uint32_t i, uint32_t first, uint32_t first_word)
+{
+        const uint32_t nspans = kc_span_count(nkmers);
+        const uint32_t share = nkmers / nspans, longer = nkmers % nspans;
+        const uint32_t at = first + i * share + (i < longer ? i : longer);
+        struct kc_span span;
+        span.word = first_word + at / 32;
+        span.base = (uint8_t)(at % 32);
+        span.ends = i + 1 == nspans;
+        span.nkmers = (uint16_t)(share + (i < longer));
+        return span;
+}
+
 /* How many bases of a span are in no later span of its segment. */
 KC_HD uint32_t kc_span_own_nbases(uint32_t nkmers, bool ends, int k)
 {

@@ -290,6 +290,24 @@ static inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shi
         return (unsigned)(((uint64_t)high << 32 | low) >> shift % 32);
 }
 
+/* Bytes of high:low, chosen by the lowest three bits of each of four digits. */
+static inline unsigned __byte_perm(unsigned low, unsigned high, unsigned digits)
+{
+        const uint64_t bytes = (uint64_t)high << 32 | low;
+        unsigned result = 0;
+        for (unsigned i = 0; i < 4; i++)
+                result |= (unsigned)(bytes >> 8 * (digits >> 4 * i & 7) & 0xff) << 8 * i;
+        return result;
+}
+
+/* The sum of the products of bytes, and c. */
+static inline unsigned __dp4a(unsigned a, unsigned b, unsigned c)
+{
+        for (unsigned i = 0; i < 32; i += 8)
+                c += (a >> i & 0xff) * (b >> i & 0xff);
+        return c;
+}
+
 template <class T> T __ldcs(const T *from)
 {
         return *from;

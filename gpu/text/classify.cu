@@ -1,0 +1,112 @@
+#include "gpu/text/text_internal.cuh"
+
+static __device__ uint32_t byte_of(const uint32_t (&x)[8], uint32_t i)
+{
+        return x[i / 4] >> 8 * (i % 4) & 0xff;
+}
+
+/* Of the bytes whose bit is set, note the first that is under 9. */
+static __device__ void find_binary(const struct text_view &t, const uint32_t (&x)[8], uint32_t at,
+                                   uint32_t inside)
+{
+#pragma unroll
+        for (uint32_t i = 0; i < 32; i++)
+                if ((inside >> i & 1) != 0 && byte_of(x, i) < 9)
+                        text_note_first(&t.facts->binary, at + i);
+}
+
+/* The line feed that a file without one at its end lacks. */
+static __device__ uint32_t added_line(const struct text_view &t, uint32_t at)
+{
+        if (!t.last || t.begin == t.end || t.end - at >= 32 || t.bytes[t.end - 1] == '\n')
+                return 0;
+        return 1u << (t.end - at);
+}
+
+static __device__ void load_bytes(const struct text_view &t, uint32_t at, uint32_t (&x)[8])
+{
+        const uint4 *from = (const uint4 *)(t.bytes + at);
+        const uint4 none = make_uint4(0, 0, 0, 0);
+        const uint4 low = at < t.end ? __ldcs(from) : none;
+        const uint4 high = at + 16 < t.end ? __ldcs(from + 1) : none;
+        x[0] = low.x, x[1] = low.y, x[2] = low.z, x[3] = low.w;
+        x[4] = high.x, x[5] = high.y, x[6] = high.z, x[7] = high.w;
+}
+
+/* A lane takes 32 bytes, a word of each plane. */
+template <enum kc_text_extra EXTRA>
+static __global__ void __launch_bounds__(TEXT_THREADS) classify_kernel(struct text_view t)
+{
+        const uint32_t tile = blockIdx.x * TEXT_WARPS + threadIdx.x / 32, word = text_word(tile);
+        if (tile >= t.ntiles)
+                return;
+        const uint32_t at = word * 32;
+        uint32_t x[8];
+        load_bytes(t, at, x);
+        const struct kc_text_classes classes = kc_text_classify<EXTRA>(x, t.min_quality);
+        uint32_t inside = t.end > at ? text_below(min(t.end - at, 32u)) : 0;
+        if (at < t.begin)
+                inside &= ~text_below(min(t.begin - at, 32u));
+        uint32_t lines = classes.lines & inside;
+        if (at <= t.end)
+                lines |= added_line(t, at);
+        if (classes.binary && inside != 0)
+                find_binary(t, x, at, inside);
+        if (classes.high)
+                t.facts->high = 1;
+        t.bases[word] = classes.bases & inside;
+        t.lines[word] = lines;
+        if (EXTRA != KC_TEXT_NO_EXTRA)
+                t.extra[word] = classes.extra & inside;
+        if (word < t.nwords)
+                (EXTRA == KC_TEXT_BLANK ? t.gapped : t.codes)[word] = classes.codes;
+        const uint32_t nlines = __reduce_add_sync(UINT32_MAX, (uint32_t)__popc(lines));
+        if (kc_warp_lane() == 0)
+                t.tile_lines[tile] = nlines;
+}
+
+static __global__ void __launch_bounds__(TEXT_THREADS) lines_kernel(struct text_view t)
+{
+        const uint32_t tile = blockIdx.x * TEXT_WARPS + threadIdx.x / 32, word = text_word(tile);
+        if (tile >= t.ntiles)
+                return;
+        uint32_t left = t.lines[word];
+        const uint32_t own = (uint32_t)__popc(left);
+        uint32_t line = t.tile_lines[tile] + kc_warp_scan(own) - own;
+        if (word == 0)
+                t.line_starts[0] = t.begin;
+        for (; left != 0 && line < t.lines_cap; left &= left - 1)
+                t.line_starts[++line] = word * 32 + (uint32_t)__ffs((int)left);
+}
+
+enum kc_status kc_gpu_text_classify(struct kc_gpu_text *text, enum kc_gpu_text_format format,
+                                    struct kc_error *err)
+{
+        enum kc_status status;
+        const struct text_view *t = &text->view;
+        const cudaStream_t stream = text->gpu->stream;
+        const unsigned grid = text_tile_blocks(t);
+        KC_TRY(KC_CUDA(cudaMemsetAsync(t->facts, 0, sizeof *t->facts, stream)));
+        if (format == KC_GPU_TEXT_FASTA)
+                classify_kernel<KC_TEXT_BLANK><<<grid, TEXT_THREADS, 0, stream>>>(*t);
+        else if (t->min_quality > 0)
+                classify_kernel<KC_TEXT_QUALITY><<<grid, TEXT_THREADS, 0, stream>>>(*t);
+        else
+                classify_kernel<KC_TEXT_NO_EXTRA><<<grid, TEXT_THREADS, 0, stream>>>(*t);
+        KC_TRY(KC_LAUNCHED());
+out:
+        return status;
+}
+
+enum kc_status kc_gpu_text_find_lines(struct kc_gpu_text *text, struct kc_error *err)
+{
+        enum kc_status status;
+        const struct text_view *t = &text->view;
+        const cudaStream_t stream = text->gpu->stream;
+        KC_TRY(kc_gpu_text_sum(text->scratch, &text->scratch_nbytes, t->tile_lines,
+                               (size_t)t->ntiles + 1, stream, err));
+        lines_kernel<<<text_tile_blocks(t), TEXT_THREADS, 0, stream>>>(*t);
+        KC_TRY(KC_LAUNCHED());
+out:
+        return status;
+}

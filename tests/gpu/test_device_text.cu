@@ -1,0 +1,943 @@
+/*
+ * Text to packed reads on the device, compared with the host's reader: the same segments in the
+ * same order, the same totals, wherever the text is cut; and where the text is not of the strict
+ * form, everything before that place and nothing after it.
+ */
+#include "tests/gpu/support.cuh"
+
+#include "gpu/kept/pack.cuh"
+#include "gpu/text/text.cuh"
+
+extern "C" {
+#include "io/reader.h"
+}
+
+#include <algorithm>
+#include <string>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <vector>
+
+static struct kc_gpu gpu; /* shared by all tests */
+
+enum { GUARD = 0xb7, GUARD_NBYTES = 256 };
+
+struct rules {
+        int k, max_k, min_quality;
+        enum kc_gpu_text_format format;
+};
+
+struct totals {
+        uint64_t nreads, nbases, nskipped, nlow_quality;
+};
+
+static void add_totals(struct totals *t, const struct kc_gpu_text_result *r)
+{
+        t->nreads += r->nreads;
+        t->nbases += r->nbases;
+        t->nskipped += r->nskipped;
+        t->nlow_quality += r->nlow_quality;
+}
+
+static void check_totals(const struct totals *a, const struct totals *b)
+{
+        assert_int_equal(a->nreads, b->nreads);
+        assert_int_equal(a->nbases, b->nbases);
+        assert_int_equal(a->nskipped, b->nskipped);
+        assert_int_equal(a->nlow_quality, b->nlow_quality);
+}
+
+static std::string bases_of(const uint64_t *words, uint64_t from, size_t n)
+{
+        std::string bases(n, '?');
+        for (size_t i = 0; i < n; i++, from++)
+                bases[i] = "ACGT"[words[from / 32] >> from % 32 * 2 & 3];
+        return bases;
+}
+
+/* ---- the host's reader ---- */
+
+struct host_reads {
+        std::vector<std::string> segments;
+        struct totals totals;
+        struct kc_error error;
+};
+
+static void take_batches(struct kc_reader *reader, struct host_reads *reads)
+{
+        const struct kc_batch_source source = kc_reader_source(reader);
+        std::vector<uint64_t> words((1 << 17) + KC_BATCH_PADDING);
+        std::vector<struct kc_segment> segments(1 << 17);
+        struct kc_batch batch = {};
+        batch.words = words.data();
+        batch.segments = segments.data();
+        batch.words_cap = batch.segments_cap = 1 << 17;
+        while (source.next(source.ctx, 0, &batch, &reads->error) == KC_OK && batch.nsegments > 0)
+                for (uint32_t i = 0; i < batch.nsegments; i++)
+                        reads->segments.push_back(
+                                bases_of(batch.words + segments[i].word, 0, segments[i].nbases));
+}
+
+static struct host_reads read_on_host(const std::string &text, const struct rules *rules)
+{
+        struct host_reads reads = {};
+        struct kc_reader *reader;
+        struct kc_reader_options options = {};
+        char path[64];
+        const char *paths[] = { path };
+        int file = memfd_create("text", 0);
+        assert_int_equal(write(file, text.data(), text.size()), text.size());
+        snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+        options.k = rules->k;
+        options.max_k = rules->max_k;
+        options.min_quality = rules->min_quality;
+        options.nworkers = 1;
+        options.chunk_nbytes = text.size() + 4096;
+        expect_ok(kc_reader_open(&reader, paths, 1, &options, &reads.error), &reads.error);
+        take_batches(reader, &reads);
+        struct kc_reader_totals totals;
+        kc_reader_totals(reader, &totals);
+        reads.totals = { totals.nreads, totals.nbases, totals.nskipped, totals.nlow_quality };
+        kc_reader_close(reader);
+        close(file);
+        return reads;
+}
+
+/* ---- the device ---- */
+
+/* Device memory with guards around it. */
+struct guarded {
+        unsigned char *memory;
+        size_t nbytes;
+};
+
+static void guarded_fill(const struct guarded *g)
+{
+        struct kc_error error = {}, *err = &error;
+        expect_ok(KC_CUDA(cudaMemsetAsync(g->memory, GUARD, g->nbytes + 2 * GUARD_NBYTES,
+                                          gpu.stream)),
+                  err);
+}
+
+static void *guarded_new(struct guarded *g, size_t nbytes)
+{
+        struct kc_error err = {};
+        g->nbytes = nbytes;
+        expect_ok(kc_gpu_new(&gpu, &g->memory, nbytes + 2 * GUARD_NBYTES, &err), &err);
+        guarded_fill(g);
+        return g->memory + GUARD_NBYTES;
+}
+
+/* Returns whether the guards are whole, and all from `used` on. */
+static bool is_whole(const struct guarded *g, size_t used)
+{
+        struct kc_error err = {};
+        std::vector<unsigned char> bytes(g->nbytes + 2 * GUARD_NBYTES);
+        expect_ok(kc_gpu_read(&gpu, bytes.data(), g->memory, bytes.size(), &err), &err);
+        for (size_t i = 0; i < bytes.size(); i++)
+                if (bytes[i] != GUARD && (i < GUARD_NBYTES || i >= GUARD_NBYTES + used))
+                        return false;
+        return true;
+}
+
+static void guarded_free(struct guarded *g)
+{
+        kc_gpu_delete(&gpu, g->memory, g->nbytes + 2 * GUARD_NBYTES);
+}
+
+struct device {
+        struct rules rules;
+        struct kc_gpu_text *text;
+        struct kc_gpu_text_out out;
+        struct guarded words, spans, bytes;
+};
+
+static void device_new(struct device *d, const struct rules *rules, size_t max_nbytes)
+{
+        struct kc_error err = {};
+        struct kc_gpu_text_setup setup = {};
+        setup.max_nbytes = max_nbytes;
+        setup.min_k = rules->k;
+        setup.max_k = rules->max_k;
+        setup.min_quality = rules->min_quality;
+        setup.fasta = rules->format == KC_GPU_TEXT_FASTA;
+        *d = {};
+        d->rules = *rules;
+        const size_t used = gpu.used_nbytes;
+        expect_ok(kc_gpu_text_new(&d->text, &gpu, &setup, &err), &err);
+        assert_true(gpu.used_nbytes - used < kc_gpu_text_nbytes(&setup) + (64 << 10));
+        d->out.words_cap = kc_gpu_text_most_words(max_nbytes);
+        d->out.spans_cap = kc_gpu_text_most_spans(&setup);
+        d->out.max_nbases = KC_CHUNK_NBASES;
+        d->out.words = (uint64_t *)guarded_new(&d->words, d->out.words_cap * sizeof(uint64_t));
+        d->out.spans = (struct kc_span *)guarded_new(&d->spans, d->out.spans_cap * sizeof(kc_span));
+        (void)guarded_new(&d->bytes, max_nbytes + 64);
+}
+
+static void device_free(struct device *d)
+{
+        kc_gpu_text_free(d->text);
+        guarded_free(&d->words);
+        guarded_free(&d->spans);
+        guarded_free(&d->bytes);
+}
+
+static void empty_out(struct kc_gpu_text_out *out)
+{
+        out->nwords = out->nspans = 0;
+        out->nbases = out->nkmers = 0;
+}
+
+/* The segments that the spans are cuts of; checks that they are cut evenly. */
+static void read_segments(const struct kc_gpu_text_out *out, int k,
+                          std::vector<std::string> *segments)
+{
+        struct kc_error err = {};
+        std::vector<uint64_t> words(out->nwords);
+        std::vector<struct kc_span> spans(out->nspans);
+        uint64_t nbases = 0, nkmers = 0;
+        if (out->nspans == 0)
+                return;
+        expect_ok(kc_gpu_read(&gpu, words.data(), out->words, out->nwords, &err), &err);
+        expect_ok(kc_gpu_read(&gpu, spans.data(), out->spans, out->nspans, &err), &err);
+        for (size_t i = 0, first = 0; i < spans.size(); i++) {
+                const struct kc_span *s = &spans[i];
+                const uint64_t begin = spans[first].word * UINT64_C(32) + spans[first].base;
+                const uint64_t at = s->word * UINT64_C(32) + s->base;
+                assert_in_range(s->nkmers, 1, KC_SPAN_NKMERS);
+                assert_in_range(spans[first].nkmers - s->nkmers, 0, 1);
+                if (i > first)
+                        assert_int_equal(at, spans[i - 1].word * UINT64_C(32) + spans[i - 1].base +
+                                                     spans[i - 1].nkmers);
+                nkmers += s->nkmers;
+                nbases += kc_span_own_nbases(s->nkmers, s->ends != 0, k);
+                if (!s->ends)
+                        continue;
+                const uint64_t end = at + s->nkmers + (uint64_t)k - 1;
+                assert_true(end <= out->nwords * 32);
+                segments->push_back(bases_of(words.data(), begin, end - begin));
+                first = i + 1;
+        }
+        assert_int_equal(out->nbases, nbases);
+        assert_int_equal(out->nkmers, nkmers);
+}
+
+/* Parse one text, at an offset in an aligned block. Its reads replace those in d->out. */
+static struct kc_gpu_text_result parse(struct device *d, const std::string &text, bool last,
+                                       uint32_t noverlap, size_t offset)
+{
+        struct kc_error error = {}, *err = &error;
+        struct kc_gpu_text_result result;
+        struct kc_gpu_text_input input = {};
+        unsigned char *bytes = d->bytes.memory + GUARD_NBYTES + offset;
+        if (!text.empty())
+                expect_ok(KC_CUDA(cudaMemcpyAsync(bytes, text.data(), text.size(),
+                                                  cudaMemcpyHostToDevice, gpu.stream)),
+                          err);
+        input.format = d->rules.format;
+        input.bytes = bytes;
+        input.nbytes = text.size();
+        input.last = last;
+        input.noverlap = noverlap;
+        empty_out(&d->out);
+        expect_ok(kc_gpu_text_parse(d->text, &input, &d->out, &result, err), err);
+        assert_true(result.consumed <= text.size());
+        return result;
+}
+
+struct device_reads {
+        std::vector<std::string> segments;
+        struct totals totals;
+        size_t consumed;
+        bool foreign;
+        uint32_t noverlap;
+};
+
+/* Show the device a file piece by piece, as a caller does: what it has not consumed comes before
+ * the next piece. pieces: their sizes; the rest is one piece. */
+static struct device_reads read_on_device(struct device *d, const std::string &text,
+                                          const std::vector<size_t> &pieces)
+{
+        struct device_reads reads = {};
+        size_t end = 0, number = 0;
+        for (bool last = false; !last && !reads.foreign;) {
+                end = number < pieces.size() ? std::min(end + pieces[number], text.size())
+                                             : text.size();
+                last = number++ >= pieces.size();
+                for (bool more = true; more && !reads.foreign;) {
+                        const size_t begin = reads.consumed;
+                        const struct kc_gpu_text_result result =
+                                parse(d, text.substr(begin, end - begin), last, reads.noverlap,
+                                      begin % 16);
+                        assert_false(result.full);
+                        read_segments(&d->out, d->rules.k, &reads.segments);
+                        add_totals(&reads.totals, &result);
+                        reads.consumed += result.consumed;
+                        reads.foreign = result.foreign;
+                        reads.noverlap = result.noverlap;
+                        more = result.consumed > 0 && last && reads.consumed < end;
+                }
+        }
+        return reads;
+}
+
+/* All k-mers, in order. */
+static std::vector<std::string> kmers_of(const std::vector<std::string> &segments, int k)
+{
+        std::vector<std::string> kmers;
+        for (const std::string &segment : segments)
+                for (size_t i = 0; i + (size_t)k <= segment.size(); i++)
+                        kmers.push_back(segment.substr(i, (size_t)k));
+        return kmers;
+}
+
+static void check_segments(const std::vector<std::string> &got,
+                           const std::vector<std::string> &want)
+{
+        for (size_t i = 0; i < std::min(got.size(), want.size()); i++)
+                if (got[i] != want[i])
+                        fail_msg("segment %zu: %s, not %s", i, got[i].c_str(), want[i].c_str());
+        assert_int_equal(got.size(), want.size());
+}
+
+/* The same segments; in FASTA, where pieces may divide them, the same k-mers. */
+static void check_reads(const struct device *d, const struct device_reads &got,
+                        const struct host_reads &want)
+{
+        expect_ok(want.error.status, &want.error);
+        if (d->rules.format == KC_GPU_TEXT_FASTQ) /* in FASTA, pieces may divide them */
+                check_segments(got.segments, want.segments);
+        else
+                check_segments(kmers_of(got.segments, d->rules.k),
+                               kmers_of(want.segments, d->rules.k));
+        check_totals(&got.totals, &want.totals);
+}
+
+/* The whole of a strict file, in these pieces. */
+static void check_file(struct device *d, const std::string &text, const std::vector<size_t> &pieces)
+{
+        const struct device_reads got = read_on_device(d, text, pieces);
+        assert_false(got.foreign);
+        assert_int_equal(got.consumed, text.size());
+        check_reads(d, got, read_on_host(text, &d->rules));
+}
+
+/* A file that is strict up to this byte. */
+static void check_strict_part(struct device *d, const std::string &text, size_t end)
+{
+        const struct device_reads got = read_on_device(d, text, {});
+        assert_true(got.foreign);
+        assert_int_equal(got.consumed, end);
+        if (end > 0)
+                check_reads(d, got, read_on_host(text.substr(0, end), &d->rules));
+        else
+                assert_int_equal(got.segments.size(), 0);
+}
+
+/* ---- made-up files ---- */
+
+static std::string any_letters(uint64_t *state, size_t n, const char *letters)
+{
+        std::string made(n, '?');
+        const size_t nletters = strlen(letters);
+        for (char &letter : made)
+                letter = letters[next_random(state) % nletters];
+        return made;
+}
+
+static std::string any_bases(uint64_t *state, size_t n)
+{
+        std::string bases = any_letters(state, n, "ACGT");
+        const uint64_t kind = next_random(state) % 8;
+        for (size_t at = 0; kind < 4 && at < n; at += 1 + next_random(state) % 200)
+                bases[at] = "NnRYacgtuU-*.XZ@+> \t"[next_random(state) % 20];
+        if (kind == 4 && n > 0)
+                bases.replace(next_random(state) % n, 1 + next_random(state) % n, n / 3 + 1, 'N');
+        bases.resize(n, 'A');
+        if (n > 0 && strchr("@+>", bases[0]) != NULL)
+                bases[0] = 'A';
+        if (n > 0 && strchr(" \t", bases[n - 1]) != NULL)
+                bases[n - 1] = 'A';
+        return bases;
+}
+
+static std::string any_record(uint64_t *state, size_t n, const char *eol)
+{
+        const std::string bases = any_bases(state, n);
+        std::string qualities = any_letters(state, n, "#,:5?DFIH@+>ACGT");
+        return "@r" + any_letters(state, next_random(state) % 20, "abc /1:@+>ACGTN") + eol + bases +
+               eol + "+" + any_letters(state, next_random(state) % 3, "xyz") + eol + qualities +
+               eol;
+}
+
+static std::string any_file(uint64_t *state, size_t nrecords, size_t longest, const char *eol)
+{
+        std::string text;
+        for (size_t i = 0; i < nrecords; i++)
+                text += any_record(state, next_random(state) % (longest + 1), eol);
+        return text + any_record(state, 40, eol); /* which makes sense without a line feed */
+}
+
+static const struct rules PLAIN = { 31, 31, 0, KC_GPU_TEXT_FASTQ };
+static const struct rules PLAIN_FASTA = { 31, 31, 0, KC_GPU_TEXT_FASTA };
+
+static void fastq(void **state)
+{
+        (void)state;
+        uint64_t seed = 1;
+        for (int k : { 1, 2, 15, 31, 32, 33, 64, 101, 128, 255 })
+                for (int min_quality : { 0, 20 }) {
+                        struct device d;
+                        const struct rules rules = { k, k, min_quality, KC_GPU_TEXT_FASTQ };
+                        device_new(&d, &rules, 1 << 18);
+                        for (const char *eol : { "\n", "\r\n", " \t\r\n" }) {
+                                std::string text = any_file(&seed, 200, 500, eol);
+                                check_file(&d, text, {});
+                                check_file(&d, text, { 1000, 1, 2000, 30000 });
+                                text.resize(text.size() - strlen(eol));
+                                check_file(&d, text, { 700 });
+                        }
+                        device_free(&d);
+                }
+}
+
+static void long_reads(void **state)
+{
+        (void)state;
+        uint64_t seed = 2;
+        struct device d;
+        device_new(&d, &PLAIN, 1 << 20);
+        std::string text = any_file(&seed, 3, 2000, "\n");
+        text += any_record(&seed, 100000, "\n") + any_file(&seed, 30, 300, "\n");
+        text += any_record(&seed, test_size(100000), "\n") + any_record(&seed, 0, "\n");
+        check_file(&d, text, {});
+        check_file(&d, text, { 50000, 50000, 50000 });
+        device_free(&d);
+}
+
+static std::string in_lines(const std::string &bases, size_t length, const char *eol)
+{
+        std::string lines;
+        for (size_t at = 0; at < bases.size(); at += length)
+                lines += bases.substr(at, length) + eol;
+        return lines;
+}
+
+static std::string any_sequence(uint64_t *state, size_t n, size_t line, const char *eol)
+{
+        std::string bases = any_bases(state, n);
+        for (size_t at = 0; at < n; at += line) /* what lines of FASTA cannot begin with */
+                if (strchr("@+>; \t", bases[at]) != NULL)
+                        bases[at] = 'N';
+        return ">" + any_letters(state, next_random(state) % 20, "abc /1:@+>;ACGTN") + eol +
+               in_lines(bases, line, eol);
+}
+
+static std::string any_fasta(uint64_t *state, size_t nrecords, size_t longest, const char *eol)
+{
+        std::string text = next_random(state) % 2 ? ";a comment" + std::string(eol) : "";
+        for (size_t i = 0; i < nrecords; i++) {
+                const size_t n = next_random(state) % (longest + 1);
+                const size_t line =
+                        next_random(state) % 4 == 0 ? n + 1 : 1 + next_random(state) % 100;
+                text += any_sequence(state, n, line, eol);
+                if (next_random(state) % 4 == 0)
+                        text += eol + std::string(";>in between") + eol + eol + "ACGTACGTGG" + eol;
+        }
+        return text + "ACGT" + eol; /* which makes sense without a line feed */
+}
+
+static void fasta(void **state)
+{
+        (void)state;
+        uint64_t seed = 3;
+        for (int k : { 1, 2, 15, 31, 32, 33, 64, 101, 128, 255 }) {
+                struct device d;
+                const struct rules rules = { k, k, 0, KC_GPU_TEXT_FASTA };
+                device_new(&d, &rules, 1 << 18);
+                for (const char *eol : { "\n", "\r\n", " \t\r\n" }) {
+                        std::string text = any_fasta(&seed, 100, 1000, eol);
+                        check_file(&d, text, {});
+                        check_file(&d, text, { 1000, 1, 2000, 30000, 2 });
+                        text.resize(text.size() - strlen(eol));
+                        check_file(&d, text, { 700 });
+                }
+                device_free(&d);
+        }
+}
+
+static void long_lines(void **state)
+{
+        (void)state;
+        uint64_t seed = 4;
+        struct device d;
+        device_new(&d, &PLAIN_FASTA, 1 << 18);
+        for (size_t line : { 1, 2, 31, 32, 33, 60, 1000, 10000, 1000000 }) {
+                const std::string text = any_sequence(&seed, 60000, line, "\n");
+                check_file(&d, text, {});
+                check_file(&d, text, { 1000, 1001, 9999, 5000, 5000, 5000, 1, 1, 1, 31 });
+        }
+        device_free(&d);
+}
+
+/* ---- wherever a file is cut ---- */
+
+static void cut_everywhere(struct device *d, const std::string &text)
+{
+        const struct host_reads want = read_on_host(text, &d->rules);
+        for (size_t cut = 0; cut <= text.size(); cut++) {
+                const struct device_reads got = read_on_device(d, text, { cut });
+                assert_false(got.foreign);
+                assert_int_equal(got.consumed, text.size());
+                check_reads(d, got, want);
+        }
+}
+
+static void cuts(void **state)
+{
+        (void)state;
+        uint64_t seed = 5;
+        for (int k : { 1, 40 })
+                for (enum kc_gpu_text_format format : { KC_GPU_TEXT_FASTQ, KC_GPU_TEXT_FASTA }) {
+                        struct device d;
+                        const struct rules rules = { k, k, format == KC_GPU_TEXT_FASTQ ? 30 : 0,
+                                                     format };
+                        device_new(&d, &rules, 1 << 12);
+                        for (const char *eol : { "\n", " \r\n" })
+                                cut_everywhere(&d, format == KC_GPU_TEXT_FASTQ
+                                                           ? any_file(&seed, 3, 70, eol)
+                                                           : any_fasta(&seed, 3, 120, eol));
+                        device_free(&d);
+                }
+}
+
+/* ---- text that is not of the strict form ---- */
+
+/* Sound records with this one in every place among them. */
+static void check_foreign(struct device *d, const char *record, bool ends)
+{
+        uint64_t seed = 6;
+        std::vector<std::string> records;
+        for (int i = 0; i < 4; i++)
+                records.push_back(d->rules.format == KC_GPU_TEXT_FASTQ
+                                          ? any_record(&seed, 50, "\n")
+                                          : any_sequence(&seed, 50, 20, "\n"));
+        for (size_t at = ends ? records.size() : 0; at <= records.size(); at++) {
+                std::string text;
+                for (size_t i = 0; i < at; i++)
+                        text += records[i];
+                const size_t end = text.size();
+                text += record;
+                for (size_t i = at; i < records.size(); i++)
+                        text += records[i];
+                check_strict_part(d, text, end);
+        }
+}
+
+#define A40 "ACGTACGTACGTACGTACGTACGTACGTACGTACGTACGT"
+#define I40 "IIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIII"
+
+static void foreign_fastq(void **state)
+{
+        (void)state;
+        struct device d;
+        device_new(&d, &PLAIN, 1 << 12);
+        for (const char *record : { "r\n" A40 "\n+\n" I40 "\n",
+                                    ">r\n" A40 "\n+\n" I40 "\n",
+                                    "@r\n" A40 "\n-\n" I40 "\n",
+                                    "@r\n" A40 "\n\n" I40 "\n",
+                                    "@r\n" A40 "\n+\n" I40 "I\n",
+                                    "@r\n" A40 "A\n+\n" I40 "\n",
+                                    "@r\n" A40 "\n+\n" I40 "\r\r\n",
+                                    "@r\n" A40 "\n+\n" I40 "\r \r\n",
+                                    "@r\n+" A40 "\n+\nI" I40 "\n",
+                                    "@r\n@" A40 "\n+\nI" I40 "\n",
+                                    "@r\n>" A40 "\n+\nI" I40 "\n",
+                                    "\n@r\n" A40 "\n+\n" I40 "\n",
+                                    "@r\n" A40 "\n" A40 "\n+\n" I40 I40 "\n",
+                                    "\n\n\n\n",
+                                    "@r\001\n" A40 "\n+\n" I40 "\n",
+                                    "@r\n\x08" A40 "\n+\nI" I40 "\n",
+                                    "@r\n" A40 "\n+\x02\n" I40 "\n",
+                                    "@r\n" A40 "\n+\nI" I40 "\x03\n",
+                                    "@r\n" A40 "\303\244\n+\n" I40 "II\n",
+                                    "@r\n\200" A40 "\n+\nI" I40 "\n" })
+                check_foreign(&d, record, false);
+        for (const char *record : { "@", "@r\n", "@r\n" A40, "@r\n" A40 "\n", "@r\n" A40 "\n+",
+                                    "@r\n" A40 "\n+\n", "@r\n" A40 "\n+\nIII", "\n\n@\n" })
+                check_foreign(&d, record, true);
+        const std::string blanks(2000, ' ');
+        check_strict_part(&d, "@r\n" A40 + blanks + "\n+\n" I40 + blanks + "\n", 0);
+        device_free(&d);
+}
+
+static void foreign_fasta(void **state)
+{
+        (void)state;
+        struct device d;
+        device_new(&d, &PLAIN_FASTA, 1 << 12);
+        for (const char *record :
+             { ">r\n" A40 "\n@" A40 "\n", ">r\n" A40 "\n+\n" A40 "\n", ">r\ra\n" A40 "\n",
+               ">r\r \n" A40 "\n", ">r\n" A40 "\r>s\n" A40 "\n", ">\001\n" A40 "\n",
+               ">r\n" A40 "\n\x08\n" A40 "\n", ">r\n;\x02\n" A40 "\n",
+               ">r\n" A40 "\n" A40 "\303\244\n", ">r\n\377\n" })
+                check_foreign(&d, record, false);
+        check_strict_part(&d, A40 "\n>r\n" A40 "\n", 0);
+        check_strict_part(&d, ";c\n" A40 "\n>r\n" A40 "\n", 0);
+        check_strict_part(&d, ">r\n" A40 + std::string(2000, ' ') + "\n", 0);
+        device_free(&d);
+}
+
+static void damage(std::string *text, uint64_t *state)
+{
+        static const char BYTES[] = "\n\n\n\r\r \t@+>;NACGTI#\001\377";
+        const size_t at = next_random(state) % text->size();
+        const char byte = BYTES[next_random(state) % (sizeof BYTES - 1)];
+        switch (next_random(state) % 4) {
+        case 0:
+                (*text)[at] = byte;
+                break;
+        case 1:
+                text->insert(at, 1, byte);
+                break;
+        case 2:
+                text->erase(at, 1);
+                break;
+        default:
+                text->erase(at, next_random(state) % 50);
+        }
+}
+
+/* The number of the record that a message names, or 0. */
+static uint64_t blamed_record(const struct kc_error *error)
+{
+        const char *at = strstr(error->message, ": record ");
+        return at != NULL ? strtoull(at + strlen(": record "), NULL, 10) : 0;
+}
+
+/* FASTQ of another form: the device's reads, and then those that the host finds in the rest, are
+ * those of the host alone, or it refuses the same record. */
+static void check_rest(struct device *d, const std::string &rest, struct device_reads *got,
+                       const struct host_reads &whole)
+{
+        const size_t begin = rest.find_first_not_of("\n\r \t");
+        if (begin == std::string::npos || rest[begin] != '@' ||
+            (begin > 0 && rest[begin - 1] != '\n')) { /* only a file may begin like this */
+                assert_int_equal(whole.error.status, KC_EINPUT);
+                return;
+        }
+        const struct host_reads more = read_on_host(rest, &d->rules);
+        got->segments.insert(got->segments.end(), more.segments.begin(), more.segments.end());
+        assert_int_equal(whole.error.status, more.error.status);
+        if (more.error.status != KC_OK)
+                assert_int_equal(blamed_record(&whole.error),
+                                 got->totals.nreads + blamed_record(&more.error));
+}
+
+static void check_any_text(struct device *d, const std::string &text,
+                           const std::vector<size_t> &pieces)
+{
+        const struct host_reads whole = read_on_host(text, &d->rules);
+        struct device_reads got = read_on_device(d, text, pieces);
+        if (!got.foreign) {
+                assert_int_equal(got.consumed, text.size());
+                expect_ok(whole.error.status, &whole.error);
+        } else if (d->rules.format == KC_GPU_TEXT_FASTQ) {
+                check_rest(d, text.substr(got.consumed), &got, whole);
+        } else { /* no other form: it is wrong */
+                assert_int_equal(whole.error.status, KC_EINPUT);
+                assert_int_equal(blamed_record(&whole.error),
+                                 std::max(got.totals.nreads + (got.noverlap == 0), (uint64_t)1));
+        }
+        if (whole.error.status == KC_OK)
+                check_segments(kmers_of(got.segments, d->rules.k),
+                               kmers_of(whole.segments, d->rules.k));
+}
+
+static void damaged(void **state)
+{
+        (void)state;
+        uint64_t seed = 11;
+        for (enum kc_gpu_text_format format : { KC_GPU_TEXT_FASTQ, KC_GPU_TEXT_FASTA }) {
+                struct device d;
+                const struct rules rules = { 7, 7, 0, format };
+                device_new(&d, &rules, 1 << 14);
+                for (int i = 0; i < (test_small() ? 512 : 8192); i++) {
+                        std::string text = format == KC_GPU_TEXT_FASTQ
+                                                   ? any_file(&seed, 4, 60, "\n")
+                                                   : any_fasta(&seed, 4, 100, "\n");
+                        for (uint64_t n = 1 + next_random(&seed) % 2; n > 0; n--)
+                                damage(&text, &seed);
+                        if (text[0] == (format == KC_GPU_TEXT_FASTQ ? '@' : '>'))
+                                check_any_text(&d, text, { next_random(&seed) % text.size() });
+                }
+                device_free(&d);
+        }
+}
+
+/* Bytes over 127 are sound in names. */
+static void high_names(void **state)
+{
+        (void)state;
+        struct device d;
+        device_new(&d, &PLAIN, 1 << 12);
+        check_file(&d, "@\303\244\n" A40 "N" A40 "\n+\377\n" I40 I40 "\377\n", {});
+        device_free(&d);
+        device_new(&d, &PLAIN_FASTA, 1 << 12);
+        check_file(&d, ">\303\244\n" A40 "N" A40 "\n;\377\n" A40 "\n", {});
+        device_free(&d);
+}
+
+static void little_text(void **state)
+{
+        (void)state;
+        struct device d;
+        device_new(&d, &PLAIN, 1 << 12);
+        for (const char *text : { "", "\n", "\n\r\n \n" }) {
+                const struct device_reads got = read_on_device(&d, text, {});
+                assert_false(got.foreign);
+                assert_int_equal(got.consumed, strlen(text));
+                assert_int_equal(got.totals.nreads, 0);
+        }
+        for (const char *text : { "", "@", "@r\n" A40 "\n+\n" I40 })
+                assert_int_equal(parse(&d, text, false, 0, 3).consumed, 0);
+        check_file(&d, "@\n\n+\n\n", {});
+        check_file(&d, "@r\n" A40 "\n+\n" I40 "\n\n\n\n", {});
+        device_free(&d);
+        device_new(&d, &PLAIN_FASTA, 1 << 12);
+        for (const char *text : { "", ">", ">r", ">r\n", ";c" })
+                assert_int_equal(parse(&d, text, false, 0, 5).consumed, 0);
+        for (const char *text : { ">", ">r", ">r\n\n>s\n", ";c\n>r\n;d\n" A40 })
+                check_file(&d, text, {});
+        device_free(&d);
+}
+
+/* ---- memory ---- */
+
+/* More lines, or more segments, than there is memory for. */
+static void many_lines(void **state)
+{
+        (void)state;
+        uint64_t seed = 7;
+        struct device d;
+        std::string text, lines;
+        for (int i = 0; i < 8000; i++) {
+                text += "@\n" + any_letters(&seed, 1, "ACGTN") + "\n+\nI\n";
+                lines += any_letters(&seed, 1, "ACGTN") + "\n";
+        }
+        device_new(&d, &PLAIN, text.size());
+        check_file(&d, text, {});
+        device_free(&d);
+        const struct rules rules = { 3, 3, 0, KC_GPU_TEXT_FASTA };
+        device_new(&d, &rules, text.size());
+        check_file(&d, ">r\n" + lines + ">s\n" + lines, {});
+        device_free(&d);
+}
+
+static void many_segments(void **state)
+{
+        (void)state;
+        std::string bases;
+        for (int i = 0; i < 20000; i++)
+                bases += "CN";
+        for (enum kc_gpu_text_format format : { KC_GPU_TEXT_FASTQ, KC_GPU_TEXT_FASTA }) {
+                struct device d;
+                const struct rules rules = { 1, 1, 0, format };
+                std::string text;
+                for (size_t at = 0; at < bases.size(); at += 1000)
+                        text += format == KC_GPU_TEXT_FASTQ
+                                        ? "@\n" + bases.substr(at, 1000) + "\n+\n" +
+                                                  std::string(1000, 'I') + "\n"
+                                        : bases.substr(at, 1000) + "\n";
+                device_new(&d, &rules, text.size() + 3);
+                check_file(&d, format == KC_GPU_TEXT_FASTQ ? text : ">r\n" + text, {});
+                device_free(&d);
+        }
+}
+
+/* Parse with so much room; returns whether it was enough. Nothing is written outside of it. */
+static bool has_room(struct device *d, const std::string &text, size_t nwords, size_t nspans,
+                     uint64_t nbases)
+{
+        const struct kc_gpu_text_out out = d->out;
+        d->out.words_cap = nwords;
+        d->out.spans_cap = nspans;
+        d->out.max_nbases = nbases;
+        guarded_fill(&d->words);
+        guarded_fill(&d->spans);
+        const struct kc_gpu_text_result result = parse(d, text, true, 0, 0);
+        assert_true(is_whole(&d->words, nwords * sizeof(uint64_t)));
+        assert_true(is_whole(&d->spans, nspans * sizeof(struct kc_span)));
+        if (result.full) {
+                assert_int_equal(result.consumed, 0);
+                assert_int_equal(d->out.nwords, 0);
+                assert_int_equal(d->out.nspans, 0);
+                assert_int_equal(d->out.nkmers, 0);
+        } else {
+                assert_int_equal(result.consumed, text.size());
+        }
+        d->out = out;
+        return !result.full;
+}
+
+static void little_room(void **state)
+{
+        (void)state;
+        uint64_t seed = 8;
+        struct device d;
+        struct kc_gpu_text_out need;
+        for (enum kc_gpu_text_format format : { KC_GPU_TEXT_FASTQ, KC_GPU_TEXT_FASTA }) {
+                const struct rules rules = { 31, 31, 0, format };
+                const std::string text = format == KC_GPU_TEXT_FASTQ
+                                                 ? any_file(&seed, 20, 300, "\n")
+                                                 : any_fasta(&seed, 20, 300, "\n");
+                device_new(&d, &rules, 1 << 14);
+                assert_false(parse(&d, text, true, 0, 0).full);
+                need = d.out;
+                const size_t nwords = text.size() / 32 + 1;
+                assert_true(nwords <= need.words_cap && need.nwords <= nwords);
+                assert_true(has_room(&d, text, nwords, need.nspans, need.nbases));
+                assert_false(has_room(&d, text, nwords - 1, need.nspans, need.nbases));
+                assert_false(has_room(&d, text, nwords, need.nspans - 1, need.nbases));
+                assert_false(has_room(&d, text, nwords, need.nspans, need.nbases - 1));
+                assert_false(has_room(&d, text, 0, 0, 0));
+                assert_true(is_whole(&d.words, need.words_cap * sizeof(uint64_t)));
+                device_free(&d);
+        }
+}
+
+/* ---- what callers do with the reads ---- */
+
+/* Several texts for one put, packed as they are kept. */
+static void gathered(void **state)
+{
+        (void)state;
+        uint64_t seed = 9;
+        struct kc_error error = {}, *err = &error;
+        struct device d;
+        std::vector<std::string> want, got;
+        device_new(&d, &PLAIN, 1 << 14);
+        struct kc_gpu_text_out all = d.out;
+        struct guarded words, spans;
+        all.words_cap *= 3;
+        all.spans_cap *= 3;
+        all.words = (uint64_t *)guarded_new(&words, all.words_cap * sizeof(uint64_t));
+        all.spans = (struct kc_span *)guarded_new(&spans, all.spans_cap * sizeof(struct kc_span));
+        for (int i = 0; i < 3; i++) {
+                const std::string text = any_file(&seed, 20, 400, "\n");
+                const struct host_reads host = read_on_host(text, &d.rules);
+                want.insert(want.end(), host.segments.begin(), host.segments.end());
+                const struct kc_gpu_text_out own = d.out;
+                struct kc_gpu_text_result result;
+                struct kc_gpu_text_input input = {};
+                input.bytes = d.bytes.memory + GUARD_NBYTES;
+                input.nbytes = text.size();
+                input.last = true;
+                expect_ok(KC_CUDA(cudaMemcpyAsync((void *)input.bytes, text.data(), text.size(),
+                                                  cudaMemcpyHostToDevice, gpu.stream)),
+                          err);
+                expect_ok(kc_gpu_text_parse(d.text, &input, &all, &result, err), err);
+                assert_int_equal(result.consumed, text.size());
+                d.out = own;
+        }
+        read_segments(&all, d.rules.k, &got);
+        check_segments(got, want);
+
+        std::string bases, packed_bases;
+        struct kc_packer packer;
+        struct guarded packed, groups;
+        const struct kc_gpu_reads reads = kc_gpu_text_reads(&all);
+        for (const std::string &segment : want)
+                bases += segment;
+        uint64_t *to = (uint64_t *)guarded_new(&packed, kc_pack_nwords(&reads) * sizeof *to);
+        void *group = guarded_new(&groups, (reads.nspans / KC_GROUP_NSPANS + 1) *
+                                                   sizeof(struct kc_span_group));
+        expect_ok(kc_packer_new(&packer, &gpu, reads.nspans, err), err);
+        expect_ok(kc_pack_reads(&packer, &gpu, &reads, d.rules.k, to, (struct kc_span_group *)group,
+                                err),
+                  err);
+        std::vector<uint64_t> kept(kc_pack_nwords(&reads));
+        expect_ok(kc_gpu_read(&gpu, kept.data(), to, kept.size(), err), err);
+        assert_int_equal(reads.nbases, bases.size());
+        assert_string_equal(bases_of(kept.data(), 0, bases.size()).c_str(), bases.c_str());
+        kc_packer_free(&packer, &gpu);
+        guarded_free(&packed);
+        guarded_free(&groups);
+        guarded_free(&words);
+        guarded_free(&spans);
+        device_free(&d);
+}
+
+/* Every k finds its k-mers once, also where pieces of a sequence share bases for a larger one. */
+static void several_k(void **state)
+{
+        (void)state;
+        uint64_t seed = 10;
+        const int kmers[] = { 15, 16, 33, 64 };
+        struct rules rules = { 15, 64, 0, KC_GPU_TEXT_FASTA };
+        struct device d;
+        device_new(&d, &rules, 1 << 14);
+        const std::string text = any_fasta(&seed, 10, 2000, "\n");
+        std::vector<std::string> got[4];
+        uint32_t noverlap = 0;
+        for (size_t at = 0, end = 0; end < text.size();) {
+                end = std::min(end + 300, text.size());
+                const struct kc_gpu_text_result result =
+                        parse(&d, text.substr(at, end - at), end == text.size(), noverlap, at % 16);
+                struct kc_error err = {};
+                assert_false(result.foreign);
+                read_segments(&d.out, rules.k, &got[0]);
+                for (int i = 1; i < 4; i++) {
+                        struct kc_gpu_text_out out = d.out;
+                        bool full;
+                        empty_out(&out);
+                        expect_ok(kc_gpu_text_cut(d.text, kmers[i], &out, &full, &err), &err);
+                        assert_false(full);
+                        out.nwords = d.out.nwords;
+                        read_segments(&out, kmers[i], &got[i]);
+                }
+                at += result.consumed;
+                noverlap = result.noverlap;
+        }
+        for (int i = 0; i < 4; i++) {
+                rules.k = rules.max_k = kmers[i];
+                check_segments(kmers_of(got[i], kmers[i]),
+                               kmers_of(read_on_host(text, &rules).segments, kmers[i]));
+        }
+        device_free(&d);
+}
+
+static int open_gpu(void **state)
+{
+        struct kc_error err = {};
+        (void)state;
+        if (kc_gpu_open(&gpu, 0, 0, &err) == KC_OK)
+                return 0;
+        printf("%s\n", err.message);
+        return -1;
+}
+
+static int close_gpu(void **state)
+{
+        (void)state;
+        kc_gpu_close(&gpu);
+        return 0;
+}
+
+int main(int argc, char **argv)
+{
+        need_device();
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(fastq),         cmocka_unit_test(long_reads),
+                cmocka_unit_test(fasta),         cmocka_unit_test(long_lines),
+                cmocka_unit_test(cuts),          cmocka_unit_test(foreign_fastq),
+                cmocka_unit_test(foreign_fasta), cmocka_unit_test(damaged),
+                cmocka_unit_test(high_names),    cmocka_unit_test(little_text),
+                cmocka_unit_test(many_lines),    cmocka_unit_test(many_segments),
+                cmocka_unit_test(little_room),   cmocka_unit_test(gathered),
+                cmocka_unit_test(several_k),
+        };
+        if (argc > 1)
+                cmocka_set_test_filter(argv[1]);
+        return cmocka_run_group_tests(tests, open_gpu, close_gpu);
+}
