@@ -1,0 +1,171 @@
+/*
+ * Tokens to text, by a warp.
+ *
+ * 32 tokens at a time give some 250 bytes, which are made in rows of 32, a byte a lane. A lane finds
+ * the token that its byte belongs to, and with it the literal or the place that the byte is copied
+ * from. Several rows make a group: bytes from before the group are loaded for all its rows at once;
+ * those from within it are resolved row by row.
+ *
+ * The latest text is kept in shared memory, too, because reading back what was just written takes
+ * long.
+ */
+#ifndef KC_GPU_INFLATE_EXPAND_CUH
+#define KC_GPU_INFLATE_EXPAND_CUH
+
+#include "gpu/inflate/segments.cuh"
+
+enum {
+        KC_INFLATE_NROWS = 4, /* in a group */
+        KC_INFLATE_GROUP_NBYTES = 32 * KC_INFLATE_NROWS,
+        KC_INFLATE_RESOLVED = -1,
+};
+
+/* The text of a block. */
+struct kc_inflate_text {
+        uint8_t *bytes;
+        uint8_t *ring;  /* shared */
+        uint32_t n, at; /* at: bytes written so far */
+};
+
+/* 32 tokens, one a lane. */
+struct kc_inflate_chunk {
+        uint32_t token;
+        uint32_t start;  /* where its bytes begin in the chunk's */
+        uint32_t nbytes; /* of the chunk */
+        uint32_t nbegun; /* tokens that begin before the row that comes next */
+};
+
+/* A lane's byte of a row. */
+struct kc_inflate_byte {
+        uint32_t value;
+        int32_t from; /* where in the group it is copied from, or KC_INFLATE_RESOLVED */
+};
+
+static __device__ inline void kc_inflate_put(const struct kc_inflate_text *text, uint32_t at,
+                                             uint32_t value)
+{
+        text->bytes[at] = (uint8_t)value;
+        text->ring[at % KC_INFLATE_RING_NBYTES] = (uint8_t)value;
+}
+
+/* The byte at `from`, which is before the group that begins at `group`. */
+static __device__ inline uint32_t kc_inflate_get(const struct kc_inflate_text *text, uint32_t from,
+                                                 uint32_t group)
+{
+        return group - from <= KC_INFLATE_RING_NBYTES - KC_INFLATE_GROUP_NBYTES
+                       ? text->ring[from % KC_INFLATE_RING_NBYTES]
+                       : text->bytes[from];
+}
+
+/* This lane's byte of the row at `row` in the chunk, of the group at `group`. */
+static __device__ inline struct kc_inflate_byte kc_inflate_byte_of(
+        const struct kc_inflate_text *text, struct kc_inflate_chunk *chunk, uint32_t group,
+        uint32_t row)
+{
+        const uint32_t lane = kc_warp_lane(), into = chunk->start - row;
+        const uint32_t begin =
+                __reduce_or_sync(UINT32_MAX, into < 32 ? 1u << into : 0); /* a bit a token */
+        const uint32_t owner = chunk->nbegun + (uint32_t)__popc(begin & ((2u << lane) - 1)) - 1;
+        const uint32_t token = __shfl_sync(UINT32_MAX, chunk->token, (int)owner);
+        const uint32_t start = __shfl_sync(UINT32_MAX, chunk->start, (int)owner);
+        const uint32_t i = row + lane - start; /* which of the token's bytes */
+        chunk->nbegun += (uint32_t)__popc(begin);
+        if (token % 4 != 0 || row + lane >= chunk->nbytes)
+                return { token >> (8 + 8 * i % 32) % 32, KC_INFLATE_RESOLVED };
+        const uint32_t distance = kc_inflate_token_distance(token);
+        const uint32_t from = text->at + start + (i < distance ? i : i % distance) - distance;
+        if (from >= text->at + group)
+                return { 0, (int32_t)(from - text->at - group) };
+        return { kc_inflate_get(text, from, text->at + group), KC_INFLATE_RESOLVED };
+}
+
+/* Resolve a row's bytes; rows of the group before it, of which there are nbytes, are in the ring. */
+static __device__ inline void kc_inflate_resolve(const struct kc_inflate_text *text, uint32_t group,
+                                                 int32_t nbytes, struct kc_inflate_byte *byte)
+{
+        if (byte->from != KC_INFLATE_RESOLVED && byte->from < nbytes) {
+                byte->value = text->ring[(group + (uint32_t)byte->from) % KC_INFLATE_RING_NBYTES];
+                byte->from = KC_INFLATE_RESOLVED;
+        }
+        uint32_t open = __ballot_sync(UINT32_MAX, byte->from != KC_INFLATE_RESOLVED);
+        while (open != 0) {
+                const uint32_t from = (uint32_t)byte->from % 32;
+                const uint32_t value = __shfl_sync(UINT32_MAX, byte->value, (int)from);
+                if (byte->from != KC_INFLATE_RESOLVED && (open >> from) % 2 == 0) {
+                        byte->value = value;
+                        byte->from = KC_INFLATE_RESOLVED;
+                }
+                open = __ballot_sync(UINT32_MAX, byte->from != KC_INFLATE_RESOLVED);
+        }
+}
+
+/* Write the group at `group` in the chunk. */
+static __device__ inline void kc_inflate_put_group(const struct kc_inflate_text *text,
+                                                   struct kc_inflate_chunk *chunk, uint32_t group)
+{
+        const uint32_t lane = kc_warp_lane();
+        struct kc_inflate_byte bytes[KC_INFLATE_NROWS];
+        bool is_open = false;
+#pragma unroll
+        for (int r = 0; r < KC_INFLATE_NROWS; r++) {
+                const uint32_t row = group + 32 * (uint32_t)r;
+                if (row >= chunk->nbytes)
+                        continue;
+                bytes[r] = kc_inflate_byte_of(text, chunk, group, row);
+                is_open |= bytes[r].from != KC_INFLATE_RESOLVED;
+        }
+        is_open = __any_sync(UINT32_MAX, is_open);
+#pragma unroll
+        for (int r = 0; r < KC_INFLATE_NROWS; r++) {
+                const uint32_t row = group + 32 * (uint32_t)r;
+                if (row >= chunk->nbytes)
+                        continue;
+                if (is_open) {
+                        __syncwarp();
+                        kc_inflate_resolve(text, text->at + group, 32 * r, &bytes[r]);
+                }
+                if (row + lane < chunk->nbytes)
+                        kc_inflate_put(text, text->at + row + lane, bytes[r].value);
+        }
+        __syncwarp();
+}
+
+/* Token number i of all lanes' lists, `first` of which precede this lane's; 0 if there are not so
+ * many. */
+static __device__ inline uint32_t kc_inflate_token(const uint32_t *tokens, uint32_t first,
+                                                   uint32_t ntokens, uint32_t i)
+{
+        uint32_t list = 0;
+        for (uint32_t step = 16; step > 0; step /= 2)
+                if (__shfl_sync(UINT32_MAX, first, (int)(list + step)) <= i)
+                        list += step;
+        const uint32_t before = __shfl_sync(UINT32_MAX, first, (int)list);
+        return i < ntokens ? tokens[list * KC_INFLATE_NTOKENS + i - before] : 0;
+}
+
+/* Write the text of a window: n tokens of each lane, nbytes of text, which fit. False if a distance
+ * leads to before the text. */
+static __device__ inline bool kc_inflate_expand(struct kc_inflate_text *text,
+                                                const uint32_t *tokens, uint32_t n)
+{
+        const uint32_t end = kc_warp_scan(n), ntokens = __shfl_sync(UINT32_MAX, end, 31);
+        for (uint32_t i = 0; i < ntokens; i += 32) {
+                struct kc_inflate_chunk chunk = {};
+                chunk.token = kc_inflate_token(tokens, end - n, ntokens, i + kc_warp_lane());
+                const uint32_t nbytes = kc_inflate_token_nbytes(chunk.token);
+                const uint32_t sum = kc_warp_scan(nbytes);
+                chunk.start = sum - nbytes;
+                chunk.nbytes = __shfl_sync(UINT32_MAX, sum, 31);
+                const bool reaches =
+                        chunk.token % 4 != 0 || chunk.token == 0 ||
+                        kc_inflate_token_distance(chunk.token) <= text->at + chunk.start;
+                if (__any_sync(UINT32_MAX, !reaches))
+                        return false;
+                for (uint32_t group = 0; group < chunk.nbytes; group += KC_INFLATE_GROUP_NBYTES)
+                        kc_inflate_put_group(text, &chunk, group);
+                text->at += chunk.nbytes;
+        }
+        return true;
+}
+
+#endif
