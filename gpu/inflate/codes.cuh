@@ -172,17 +172,6 @@ static __device__ bool kc_inflate_make(kc_inflate_code<NSYMBOLS, BITS> *code,
         return true;
 }
 
-static __device__ inline void kc_inflate_make_fixed(struct kc_inflate_scratch *scratch)
-{
-        uint8_t *lengths = scratch->head.lengths;
-        for (uint32_t i = kc_warp_lane(); i < KC_INFLATE_NLITLEN + KC_INFLATE_NDISTANCE; i += 32)
-                lengths[i] = i < 144 ? 8 : i < 256 ? 9 : i < 280 ? 7 : i < 288 ? 8 : 5;
-        __syncwarp();
-        (void)kc_inflate_make(&scratch->litlen, &scratch->head, lengths, KC_INFLATE_NLITLEN);
-        (void)kc_inflate_make(&scratch->distance, &scratch->head, lengths + KC_INFLATE_NLITLEN,
-                              KC_INFLATE_NDISTANCE);
-}
-
 /* ---- the header of a block with codes of its own ---- */
 
 /* The code for code lengths, a symbol a lane; `nbits`: the length of the lane's code. */
@@ -273,22 +262,47 @@ static __device__ inline bool kc_inflate_read_lengths(struct kc_inflate_scratch 
         return true;
 }
 
-/* Read the header from *bit of scratch->input on, after the block's type, and make the codes. The
+/* How many symbols the codes of a deflate block have. */
+struct kc_inflate_sizes {
+        uint32_t nlitlen, ndistance;
+};
+
+/* Read the header from *bit of scratch->input on, after the block's type: lengths of codes. The
  * caller checks *bit, which may be beyond the end of the data. */
-static __device__ inline bool kc_inflate_read_codes(struct kc_inflate_scratch *scratch,
-                                                    uint32_t *bit)
+static __device__ inline bool kc_inflate_read_head(struct kc_inflate_scratch *scratch,
+                                                   uint32_t *bit, struct kc_inflate_sizes *sizes)
 {
         const uint32_t word = kc_inflate_peek(scratch->input, *bit);
-        const uint32_t nlitlen = 257 + word % 32, ndistance = 1 + (word >> 5) % 32;
-        const uint8_t *lengths = scratch->head.lengths;
+        *sizes = { 257 + word % 32, 1 + (word >> 5) % 32 };
         *bit += 14;
-        if (nlitlen > 286 || ndistance > 30 ||
-            !kc_inflate_read_precode(scratch, bit, 4 + (word >> 10) % 16) ||
-            !kc_inflate_read_lengths(scratch, bit, nlitlen + ndistance) ||
-            lengths[KC_INFLATE_END_OF_BLOCK] == 0)
-                return false;
-        return kc_inflate_make(&scratch->litlen, &scratch->head, lengths, nlitlen) &&
-               kc_inflate_make(&scratch->distance, &scratch->head, lengths + nlitlen, ndistance);
+        return sizes->nlitlen <= 286 && sizes->ndistance <= 30 &&
+               kc_inflate_read_precode(scratch, bit, 4 + (word >> 10) % 16) &&
+               kc_inflate_read_lengths(scratch, bit, sizes->nlitlen + sizes->ndistance) &&
+               scratch->head.lengths[KC_INFLATE_END_OF_BLOCK] != 0;
+}
+
+/* The lengths of the fixed codes. */
+static __device__ inline struct kc_inflate_sizes kc_inflate_fixed_head(
+        struct kc_inflate_scratch *scratch)
+{
+        for (uint32_t i = kc_warp_lane(); i < KC_INFLATE_NLITLEN + KC_INFLATE_NDISTANCE; i += 32)
+                scratch->head.lengths[i] = i < 144   ? 8
+                                           : i < 256 ? 9
+                                           : i < 280 ? 7
+                                           : i < 288 ? 8
+                                                     : 5;
+        __syncwarp();
+        return { KC_INFLATE_NLITLEN, KC_INFLATE_NDISTANCE };
+}
+
+/* Make both codes of the lengths that were read. */
+static __device__ inline bool kc_inflate_make_codes(struct kc_inflate_scratch *scratch,
+                                                    const struct kc_inflate_sizes *sizes)
+{
+        const uint8_t *lengths = scratch->head.lengths;
+        return kc_inflate_make(&scratch->litlen, &scratch->head, lengths, sizes->nlitlen) &&
+               kc_inflate_make(&scratch->distance, &scratch->head, lengths + sizes->nlitlen,
+                               sizes->ndistance);
 }
 
 #endif

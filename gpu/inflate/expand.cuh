@@ -38,6 +38,7 @@ struct kc_inflate_chunk {
 /* A lane's byte of a row. */
 struct kc_inflate_byte {
         uint32_t value;
+        uint32_t far; /* if the byte comes from global memory: what it is; otherwise 0 */
         int32_t from; /* where in the group it is copied from, or KC_INFLATE_RESOLVED */
 };
 
@@ -48,13 +49,31 @@ static __device__ inline void kc_inflate_put(const struct kc_inflate_text *text,
         text->ring[at % KC_INFLATE_RING_NBYTES] = (uint8_t)value;
 }
 
-/* The byte at `from`, which is before the group that begins at `group`. */
-static __device__ inline uint32_t kc_inflate_get(const struct kc_inflate_text *text, uint32_t from,
-                                                 uint32_t group)
+/*
+ * Byte i of the token whose text begins at `start` in the chunk; `group` is where the group begins
+ * in the text. Loads from global memory have a register of their own, which nothing reads or writes
+ * before the next rows' loads are on their way.
+ */
+static __device__ inline struct kc_inflate_byte kc_inflate_load(const struct kc_inflate_text *text,
+                                                                uint32_t token, uint32_t start,
+                                                                uint32_t i, bool exists,
+                                                                uint32_t group)
 {
-        return group - from <= KC_INFLATE_RING_NBYTES - KC_INFLATE_GROUP_NBYTES
-                       ? text->ring[from % KC_INFLATE_RING_NBYTES]
-                       : text->bytes[from];
+        const bool copies = token % 4 == 0 && exists;
+        const uint32_t distance = kc_inflate_token_distance(token);
+        if (copies && i >= distance)
+                i %= distance;
+        const uint32_t from = text->at + start + i - distance;
+        const bool is_open = copies && from >= group;
+        const bool is_near = group - from <= KC_INFLATE_RING_NBYTES - KC_INFLATE_GROUP_NBYTES;
+        const bool is_far = copies && !is_open && !is_near;
+        struct kc_inflate_byte byte = { copies ? 0 : token >> (8 + 8 * i) % 32, 0,
+                                        is_open ? (int32_t)(from - group) : KC_INFLATE_RESOLVED };
+        if (is_far)
+                byte.far = text->bytes[from];
+        if (copies && !is_open && is_near)
+                byte.value = text->ring[from % KC_INFLATE_RING_NBYTES];
+        return byte;
 }
 
 /* This lane's byte of the row at `row` in the chunk, of the group at `group`. */
@@ -68,15 +87,9 @@ static __device__ inline struct kc_inflate_byte kc_inflate_byte_of(
         const uint32_t owner = chunk->nbegun + (uint32_t)__popc(begin & ((2u << lane) - 1)) - 1;
         const uint32_t token = __shfl_sync(UINT32_MAX, chunk->token, (int)owner);
         const uint32_t start = __shfl_sync(UINT32_MAX, chunk->start, (int)owner);
-        const uint32_t i = row + lane - start; /* which of the token's bytes */
         chunk->nbegun += (uint32_t)__popc(begin);
-        if (token % 4 != 0 || row + lane >= chunk->nbytes)
-                return { token >> (8 + 8 * i % 32) % 32, KC_INFLATE_RESOLVED };
-        const uint32_t distance = kc_inflate_token_distance(token);
-        const uint32_t from = text->at + start + (i < distance ? i : i % distance) - distance;
-        if (from >= text->at + group)
-                return { 0, (int32_t)(from - text->at - group) };
-        return { kc_inflate_get(text, from, text->at + group), KC_INFLATE_RESOLVED };
+        return kc_inflate_load(text, token, start, row + lane - start, row + lane < chunk->nbytes,
+                               text->at + group);
 }
 
 /* Resolve a row's bytes; rows of the group before it, of which there are nbytes, are in the ring. */
@@ -120,6 +133,7 @@ static __device__ inline void kc_inflate_put_group(const struct kc_inflate_text 
                 const uint32_t row = group + 32 * (uint32_t)r;
                 if (row >= chunk->nbytes)
                         continue;
+                bytes[r].value |= bytes[r].far;
                 if (is_open) {
                         __syncwarp();
                         kc_inflate_resolve(text, text->at + group, 32 * r, &bytes[r]);

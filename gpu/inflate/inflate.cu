@@ -31,8 +31,12 @@ static __device__ uint32_t stage(const struct job *job)
         const struct input *in = &job->in;
         const uint32_t first = in->bit / 32, n = (in->end + 31) / 32;
         __syncwarp();
-        for (uint32_t i = kc_warp_lane(); i < KC_INFLATE_INPUT_WORDS; i += 32)
-                job->scratch->input[i] = first + i < n ? in->words[first + i] : 0;
+#pragma unroll
+        for (uint32_t row = 0; row < KC_INFLATE_INPUT_WORDS; row += 32) {
+                const uint32_t i = row + kc_warp_lane();
+                if (i < KC_INFLATE_INPUT_WORDS)
+                        job->scratch->input[i] = first + i < n ? in->words[first + i] : 0;
+        }
         __syncwarp();
         return in->bit % 32;
 }
@@ -113,22 +117,22 @@ static __device__ enum kc_inflate_status decode_windows(struct job *job)
         return status;
 }
 
-/* Make the codes of a block whose header goes on at `bit` of the scratch's input. */
-static __device__ bool make_codes(struct job *job, uint32_t bit)
+enum deflate_type { STORED, FIXED, DYNAMIC };
+
+/* Make the codes of a compressed block whose type is before `bit` of the scratch's input. */
+static __device__ bool make_codes(struct job *job, uint32_t type, uint32_t bit)
 {
         const uint32_t begin = bit;
-        job->is_fixed = false;
-        if (!kc_inflate_read_codes(job->scratch, &bit))
+        struct kc_inflate_sizes sizes;
+        if (type == FIXED && job->is_fixed)
+                return true;
+        job->is_fixed = type == FIXED;
+        if (job->is_fixed)
+                sizes = kc_inflate_fixed_head(job->scratch);
+        else if (!kc_inflate_read_head(job->scratch, &bit, &sizes))
                 return false;
         job->in.bit += bit - begin;
-        return job->in.bit <= job->in.end;
-}
-
-static __device__ void make_fixed_codes(struct job *job)
-{
-        if (!job->is_fixed)
-                kc_inflate_make_fixed(job->scratch);
-        job->is_fixed = true;
+        return job->in.bit <= job->in.end && kc_inflate_make_codes(job->scratch, &sizes);
 }
 
 /* Inflate a deflate block. *is_last: it says that it is the last one. */
@@ -137,19 +141,14 @@ static __device__ enum kc_inflate_status inflate_deflate_block(struct job *job, 
         if (job->in.end - job->in.bit < 3)
                 return KC_INFLATE_INVALID;
         const uint32_t bit = stage(job), word = kc_inflate_peek(job->scratch->input, bit);
+        const uint32_t type = (word >> 1) % 4;
         *is_last = word % 2 != 0;
         job->in.bit += 3;
-        switch ((word >> 1) % 4) {
-        case 0:
+        if (type == STORED)
                 return copy_stored(job);
-        case 1:
-                make_fixed_codes(job);
-                return decode_windows(job);
-        case 2:
-                return make_codes(job, bit + 3) ? decode_windows(job) : KC_INFLATE_INVALID;
-        default:
+        if (type > DYNAMIC || !make_codes(job, type, bit + 3))
                 return KC_INFLATE_INVALID;
-        }
+        return decode_windows(job);
 }
 
 static __device__ enum kc_inflate_status inflate_data(struct job *job)
