@@ -27,12 +27,20 @@ struct kc_inflate_text {
         uint32_t n, at; /* at: bytes written so far */
 };
 
-/* 32 tokens, one a lane. */
+/* 32 tokens, one a lane, and what their lanes have worked out for the bytes' lanes. */
 struct kc_inflate_chunk {
-        uint32_t token;
-        uint32_t start;  /* where its bytes begin in the chunk's */
+        uint32_t start;  /* where the token's bytes begin in the chunk's */
+        uint32_t what;   /* the same, and the flags below */
+        uint32_t value;  /* up to three literals; of a match, what to add to a byte's place in the
+                            chunk to get the place in the text that it is copied from */
         uint32_t nbytes; /* of the chunk */
         uint32_t nbegun; /* tokens that begin before the row that comes next */
+};
+
+enum : uint32_t {
+        KC_INFLATE_COPIES = 1u << 31,   /* the token is a match */
+        KC_INFLATE_OVERLAPS = 1u << 30, /* it is longer than its distance */
+        KC_INFLATE_START = KC_INFLATE_OVERLAPS - 1,
 };
 
 /* A lane's byte of a row. */
@@ -49,29 +57,39 @@ static __device__ inline void kc_inflate_put(const struct kc_inflate_text *text,
         text->ring[at % KC_INFLATE_RING_NBYTES] = (uint8_t)value;
 }
 
+/* Where byte i of the chunk, which belongs to a match, is copied from. */
+static __device__ inline uint32_t kc_inflate_source(const struct kc_inflate_text *text,
+                                                    uint32_t what, uint32_t value, uint32_t i)
+{
+        if ((what & KC_INFLATE_OVERLAPS) == 0)
+                return value + i;
+        const uint32_t start = what & KC_INFLATE_START, distance = text->at - value;
+        return value + start + (i - start) % distance;
+}
+
 /*
- * Byte i of the token whose text begins at `start` in the chunk; `group` is where the group begins
+ * Byte i of the chunk, given what its token's lane has worked out; `group` is where the group begins
  * in the text. Loads from global memory have a register of their own, which nothing reads or writes
  * before the next rows' loads are on their way.
  */
 static __device__ inline struct kc_inflate_byte kc_inflate_load(const struct kc_inflate_text *text,
-                                                                uint32_t token, uint32_t start,
+                                                                uint32_t what, uint32_t value,
                                                                 uint32_t i, bool exists,
                                                                 uint32_t group)
 {
-        const bool copies = token % 4 == 0 && exists;
-        const uint32_t distance = kc_inflate_token_distance(token);
-        if (copies && i >= distance)
-                i %= distance;
-        const uint32_t from = text->at + start + i - distance;
-        const bool is_open = copies && from >= group;
-        const bool is_near = group - from <= KC_INFLATE_RING_NBYTES - KC_INFLATE_GROUP_NBYTES;
-        const bool is_far = copies && !is_open && !is_near;
-        struct kc_inflate_byte byte = { copies ? 0 : token >> (8 + 8 * i) % 32, 0,
-                                        is_open ? (int32_t)(from - group) : KC_INFLATE_RESOLVED };
-        if (is_far)
+        enum : uint32_t { NEAR = KC_INFLATE_RING_NBYTES - KC_INFLATE_GROUP_NBYTES };
+        const bool copies = what >= KC_INFLATE_COPIES && exists;
+        uint32_t from = value + i;
+        if (copies)
+                from = kc_inflate_source(text, what, value, i);
+        const uint32_t offset = from - group; /* large numbers: before the group */
+        const bool is_open = copies && offset < KC_INFLATE_GROUP_NBYTES;
+        const bool is_near = copies && offset >= 0 - NEAR;
+        struct kc_inflate_byte byte = { copies ? 0 : value >> 8 * (i - what) % 32, 0,
+                                        is_open ? (int32_t)offset : KC_INFLATE_RESOLVED };
+        if (copies && !is_open && !is_near)
                 byte.far = text->bytes[from];
-        if (copies && !is_open && is_near)
+        if (is_near)
                 byte.value = text->ring[from % KC_INFLATE_RING_NBYTES];
         return byte;
 }
@@ -85,10 +103,10 @@ static __device__ inline struct kc_inflate_byte kc_inflate_byte_of(
         const uint32_t begin =
                 __reduce_or_sync(UINT32_MAX, into < 32 ? 1u << into : 0); /* a bit a token */
         const uint32_t owner = chunk->nbegun + (uint32_t)__popc(begin & ((2u << lane) - 1)) - 1;
-        const uint32_t token = __shfl_sync(UINT32_MAX, chunk->token, (int)owner);
-        const uint32_t start = __shfl_sync(UINT32_MAX, chunk->start, (int)owner);
+        const uint32_t what = __shfl_sync(UINT32_MAX, chunk->what, (int)owner);
+        const uint32_t value = __shfl_sync(UINT32_MAX, chunk->value, (int)owner);
         chunk->nbegun += (uint32_t)__popc(begin);
-        return kc_inflate_load(text, token, start, row + lane - start, row + lane < chunk->nbytes,
+        return kc_inflate_load(text, what, value, row + lane, row + lane < chunk->nbytes,
                                text->at + group);
 }
 
@@ -157,23 +175,33 @@ static __device__ inline uint32_t kc_inflate_token(const uint32_t *tokens, uint3
         return i < ntokens ? tokens[list * KC_INFLATE_NTOKENS + i - before] : 0;
 }
 
-/* Write the text of a window: n tokens of each lane, nbytes of text, which fit. False if a distance
- * leads to before the text. */
+/* A chunk of these tokens, one a lane. False if a distance leads to before the text. */
+static __device__ inline bool kc_inflate_make_chunk(const struct kc_inflate_text *text,
+                                                    struct kc_inflate_chunk *chunk, uint32_t token)
+{
+        const uint32_t nbytes = kc_inflate_token_nbytes(token), sum = kc_warp_scan(nbytes);
+        const uint32_t distance = kc_inflate_token_distance(token);
+        const bool copies = token % 4 == 0 && token != 0;
+        chunk->start = sum - nbytes;
+        chunk->what = chunk->start | (copies ? KC_INFLATE_COPIES : 0) |
+                      (copies && distance < nbytes ? KC_INFLATE_OVERLAPS : 0);
+        chunk->value = copies ? text->at - distance : token >> 8;
+        chunk->nbytes = __shfl_sync(UINT32_MAX, sum, 31);
+        chunk->nbegun = 0;
+        return !__any_sync(UINT32_MAX, copies && distance > text->at + chunk->start);
+}
+
+/* Write the text of a window: n tokens of each lane. The text has room for all their bytes. False if
+ * a distance leads to before the text. */
 static __device__ inline bool kc_inflate_expand(struct kc_inflate_text *text,
                                                 const uint32_t *tokens, uint32_t n)
 {
         const uint32_t end = kc_warp_scan(n), ntokens = __shfl_sync(UINT32_MAX, end, 31);
         for (uint32_t i = 0; i < ntokens; i += 32) {
-                struct kc_inflate_chunk chunk = {};
-                chunk.token = kc_inflate_token(tokens, end - n, ntokens, i + kc_warp_lane());
-                const uint32_t nbytes = kc_inflate_token_nbytes(chunk.token);
-                const uint32_t sum = kc_warp_scan(nbytes);
-                chunk.start = sum - nbytes;
-                chunk.nbytes = __shfl_sync(UINT32_MAX, sum, 31);
-                const bool reaches =
-                        chunk.token % 4 != 0 || chunk.token == 0 ||
-                        kc_inflate_token_distance(chunk.token) <= text->at + chunk.start;
-                if (__any_sync(UINT32_MAX, !reaches))
+                const uint32_t token =
+                        kc_inflate_token(tokens, end - n, ntokens, i + kc_warp_lane());
+                struct kc_inflate_chunk chunk;
+                if (!kc_inflate_make_chunk(text, &chunk, token))
                         return false;
                 for (uint32_t group = 0; group < chunk.nbytes; group += KC_INFLATE_GROUP_NBYTES)
                         kc_inflate_put_group(text, &chunk, group);
