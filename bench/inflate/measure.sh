@@ -15,11 +15,9 @@ variant() {
 $NVCC -Xptxas -v -c gpu/inflate/inflate.cu -o "$out/inflate.o" &
 variant no_crc -DKC_V_NO_CRC
 variant no_text -DKC_V_NO_CRC -DKC_V_NO_EXPAND
-variant words7 -DKC_V_WORDS=7 -DKC_V_TOKENS=29
-variant words9 -DKC_V_WORDS=9 -DKC_V_TOKENS=33
-variant words15 -DKC_V_WORDS=15 -DKC_V_TOKENS=55
-variant rows2 -DKC_V_ROWS=2
+variant words7 -DKC_V_WORDS=7 -DKC_V_TOKENS=27
 variant rows8 -DKC_V_ROWS=8
+variant rows3 -DKC_V_ROWS=3
 $NVCC -DKC_CUDA_ARCHS='"90"' -c gpu/device/device.cu -o "$out/device.o" &
 $NVCC -c gpu/device/context.cu -o "$out/context.o" &
 $NVCC "-DINFLATE_VARIANTS=$variants" -c bench/inflate/bench_gpu_inflate.cu -o "$out/bench.o" &
@@ -34,3 +32,6 @@ rm "$out/simulate_c.o"
 nvcc -arch=sm_90 -o "$out/bench_gpu_inflate" "$out"/*.o -ldeflate -lz -lpthread
 "$out/simulate" --genome 1M --coverage 25 -o "$out/reads.fq"
 "$out/bench_gpu_inflate" "$out/reads.fq" data/ont.fq.gz data/phage.fq.gz
+for n in 1024 4096 16384; do
+        "$out/bench_gpu_inflate" -n $n -v kc_gpu_inflate "$out/reads.fq"
+done

@@ -8,10 +8,10 @@
 
 /* Variants, for a first measurement. */
 #ifndef KC_V_WORDS
-#define KC_V_WORDS 11
+#define KC_V_WORDS 9
 #endif
 #ifndef KC_V_TOKENS
-#define KC_V_TOKENS 41
+#define KC_V_TOKENS 33
 #endif
 #ifndef KC_V_ROWS
 #define KC_V_ROWS 4
