@@ -50,13 +50,6 @@ struct kc_inflate_byte {
         int32_t from; /* where in the group it is copied from, or KC_INFLATE_RESOLVED */
 };
 
-static __device__ inline void kc_inflate_put(const struct kc_inflate_text *text, uint32_t at,
-                                             uint32_t value)
-{
-        text->bytes[at] = (uint8_t)value;
-        text->ring[at % KC_INFLATE_RING_NBYTES] = (uint8_t)value;
-}
-
 /* Where byte i of the chunk, which belongs to a match, is copied from. */
 static __device__ inline uint32_t kc_inflate_source(const struct kc_inflate_text *text,
                                                     uint32_t what, uint32_t value, uint32_t i)
@@ -134,30 +127,32 @@ static __device__ inline void kc_inflate_resolve(const struct kc_inflate_text *t
 static __device__ inline void kc_inflate_put_group(const struct kc_inflate_text *text,
                                                    struct kc_inflate_chunk *chunk, uint32_t group)
 {
-        const uint32_t lane = kc_warp_lane();
+        const uint32_t first = group + kc_warp_lane(), at = text->at + first;
+        uint8_t *to = text->bytes + at;
         struct kc_inflate_byte bytes[KC_INFLATE_NROWS];
-        bool is_open = false;
+        int32_t all = KC_INFLATE_RESOLVED;
 #pragma unroll
         for (int r = 0; r < KC_INFLATE_NROWS; r++) {
-                const uint32_t row = group + 32 * (uint32_t)r;
-                if (row >= chunk->nbytes)
+                if (group + 32 * r >= chunk->nbytes)
                         continue;
-                bytes[r] = kc_inflate_byte_of(text, chunk, group, row);
-                is_open |= bytes[r].from != KC_INFLATE_RESOLVED;
+                bytes[r] = kc_inflate_byte_of(text, chunk, group, group + 32 * r);
+                all &= bytes[r].from;
         }
-        is_open = __any_sync(UINT32_MAX, is_open);
+        const bool is_open = __any_sync(UINT32_MAX, all != KC_INFLATE_RESOLVED);
 #pragma unroll
         for (int r = 0; r < KC_INFLATE_NROWS; r++) {
-                const uint32_t row = group + 32 * (uint32_t)r;
-                if (row >= chunk->nbytes)
+                if (group + 32 * r >= chunk->nbytes)
                         continue;
                 bytes[r].value |= bytes[r].far;
                 if (is_open) {
                         __syncwarp();
                         kc_inflate_resolve(text, text->at + group, 32 * r, &bytes[r]);
                 }
-                if (row + lane < chunk->nbytes)
-                        kc_inflate_put(text, text->at + row + lane, bytes[r].value);
+                if (first + 32 * r < chunk->nbytes) {
+                        to[32 * r] = (uint8_t)bytes[r].value;
+                        text->ring[(at + 32 * r) % KC_INFLATE_RING_NBYTES] =
+                                (uint8_t)bytes[r].value;
+                }
         }
         __syncwarp();
 }

@@ -57,7 +57,8 @@ static __device__ enum kc_inflate_status copy_stored(struct job *job)
         const uint8_t *bytes = (const uint8_t *)in->words + in->bit / 8;
 #pragma unroll 4
         for (uint32_t i = kc_warp_lane(); i < n; i += 32)
-                kc_inflate_put(text, text->at + i, bytes[i]);
+                text->ring[(text->at + i) % KC_INFLATE_RING_NBYTES] = text->bytes[text->at + i] =
+                        bytes[i];
         __syncwarp();
         in->bit += 8 * n;
         text->at += n;
