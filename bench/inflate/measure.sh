@@ -16,6 +16,7 @@ $NVCC -Xptxas -v -c gpu/inflate/inflate.cu -o "$out/inflate.o" &
 variant no_crc -DKC_V_NO_CRC
 variant no_text -DKC_V_NO_CRC -DKC_V_NO_EXPAND
 variant words7 -DKC_V_WORDS=7 -DKC_V_TOKENS=27
+variant bits9 -DKC_V_BITS=9
 variant rows8 -DKC_V_ROWS=8
 variant rows3 -DKC_V_ROWS=3
 $NVCC -DKC_CUDA_ARCHS='"90"' -c gpu/device/device.cu -o "$out/device.o" &

@@ -13,13 +13,16 @@
 #ifndef KC_V_TOKENS
 #define KC_V_TOKENS 33
 #endif
+#ifndef KC_V_BITS
+#define KC_V_BITS 10
+#endif
 #ifndef KC_V_ROWS
 #define KC_V_ROWS 4
 #endif
 
 enum {
         KC_INFLATE_MAX_CODE = 15,
-        KC_INFLATE_LITLEN_BITS = 10, /* codes up to this length are found in one step */
+        KC_INFLATE_LITLEN_BITS = KC_V_BITS, /* codes up to this length are found in one step */
         KC_INFLATE_DISTANCE_BITS = 8,
         KC_INFLATE_NLITLEN = 288,
         KC_INFLATE_NDISTANCE = 32,
