@@ -8,6 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum { BGZF_END_NBYTES = 28 };
 
 /* The empty block that marks the end of a file. */
@@ -24,5 +28,9 @@ size_t bgzf_room_nbytes(size_t n);
  */
 size_t bgzf_deflate(struct libdeflate_compressor *compressor, const char *text, size_t n,
                     uint8_t *out);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -285,6 +285,14 @@ static inline int __ffs(int x)
         return __builtin_ffs(x);
 }
 
+static inline unsigned __brev(unsigned x)
+{
+        unsigned reversed = 0;
+        for (int i = 0; i < 32; i++, x >>= 1)
+                reversed = reversed << 1 | (x & 1);
+        return reversed;
+}
+
 static inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift)
 {
         return (unsigned)(((uint64_t)high << 32 | low) >> shift % 32);

@@ -1,0 +1,655 @@
+/*
+ * The device's inflate, compared with zlib's: the same verdict on any bytes and, if they are sound,
+ * the same text, with nothing written around it.
+ */
+#include "support.cuh"
+
+#include "gpu/inflate/inflate.cuh"
+#include "io/input/bgzf_blocks.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+#include <zlib.h>
+
+enum { GUARD = 0x5e, MAX_TEXT = KC_BGZF_MAX_NBYTES };
+
+static struct kc_gpu gpu;
+
+using bytes = std::vector<uint8_t>;
+
+/* ---- what to inflate: deflate data one after the other, with texts of a stated length ---- */
+
+struct set_of_blocks {
+        bytes data;
+        std::vector<struct kc_bgzf_block> blocks;
+        uint64_t text_nbytes = 0;
+
+        /* Offsets vary, so that blocks and texts begin at all places in a word. */
+        void add(const bytes &deflated, uint32_t ntext, uint32_t crc)
+        {
+                const size_t number = blocks.size();
+                data.insert(data.end(), 1 + number % 3, GUARD);
+                struct kc_bgzf_block block = {};
+                block.at = data.size();
+                block.text_at = text_nbytes + 1 + number / 3 % 4;
+                block.nbytes = (uint32_t)deflated.size();
+                block.text_nbytes = ntext;
+                block.crc = crc;
+                text_nbytes = block.text_at + ntext;
+                data.insert(data.end(), deflated.begin(), deflated.end());
+                blocks.push_back(block);
+        }
+
+        /* Data with a text that they should have. */
+        void add(const bytes &deflated, const bytes &text)
+        {
+                add(deflated, (uint32_t)text.size(),
+                    (uint32_t)crc32(0, text.data(), (uInt)text.size()));
+        }
+};
+
+struct result {
+        bytes text; /* and, after it, guard bytes */
+        std::vector<uint32_t> status;
+        unsigned long long refused;
+};
+
+template <class T> static T *upload(const T *from, size_t n, size_t room)
+{
+        struct kc_error error = {}, *err = &error;
+        T *to;
+        expect_ok(kc_gpu_new(&gpu, &to, room, err), err);
+        if (n > 0)
+                expect_ok(KC_CUDA(cudaMemcpyAsync(to, from, n * sizeof *to, cudaMemcpyHostToDevice,
+                                                  gpu.stream)),
+                          err);
+        expect_ok(KC_CUDA(cudaStreamSynchronize(gpu.stream)), err);
+        return to;
+}
+
+static struct result inflate_on_device(const struct set_of_blocks &set)
+{
+        struct kc_error error = {}, *err = &error;
+        struct result result = {};
+        const size_t n = set.blocks.size();
+        const size_t nbytes = set.data.size() + KC_INFLATE_PADDING;
+        result.text.assign(set.text_nbytes + KC_INFLATE_PADDING, GUARD);
+        result.status.assign(n, UINT32_MAX);
+        uint8_t *data = upload(set.data.data(), set.data.size(), nbytes);
+        uint8_t *text = upload(result.text.data(), result.text.size(), result.text.size());
+        struct kc_bgzf_block *blocks = upload(set.blocks.data(), n, n);
+        uint32_t *status = upload(result.status.data(), n, n);
+        unsigned long long *refused = upload(&result.refused, 1, 1);
+        const struct kc_inflate inflate = { data, set.data.size(),         blocks, n,
+                                            text, (size_t)set.text_nbytes, status };
+        expect_ok(kc_gpu_inflate({ &gpu, gpu.stream }, &inflate, refused, err), err);
+        expect_ok(kc_gpu_read(&gpu, result.text.data(), text, result.text.size(), err), err);
+        if (n > 0)
+                expect_ok(kc_gpu_read(&gpu, result.status.data(), status, n, err), err);
+        expect_ok(kc_gpu_read(&gpu, &result.refused, refused, 1, err), err);
+        kc_gpu_delete(&gpu, refused, 1);
+        kc_gpu_delete(&gpu, status, n);
+        kc_gpu_delete(&gpu, blocks, n);
+        kc_gpu_delete(&gpu, text, result.text.size());
+        kc_gpu_delete(&gpu, data, nbytes);
+        return result;
+}
+
+/* ---- zlib's verdict ---- */
+
+/* Whether zlib finds exactly this block in the bytes. */
+static bool is_sound(const struct set_of_blocks &set, const struct kc_bgzf_block &block,
+                     bytes *text)
+{
+        z_stream z = {};
+        text->assign(block.text_nbytes + 1, 0);
+        z.next_in = (Bytef *)set.data.data() + block.at;
+        z.avail_in = block.nbytes;
+        z.next_out = text->data();
+        z.avail_out = block.text_nbytes + 1;
+        assert_int_equal(inflateInit2(&z, -15), Z_OK);
+        const int code = inflate(&z, Z_FINISH);
+        const bool whole =
+                code == Z_STREAM_END && z.avail_in == 0 && z.total_out == block.text_nbytes;
+        inflateEnd(&z);
+        return whole && crc32(0, text->data(), block.text_nbytes) == block.crc;
+}
+
+/* Inflate the set, and compare everything. Returns how many blocks are sound. */
+static size_t check(const struct set_of_blocks &set)
+{
+        const struct result got = inflate_on_device(set);
+        unsigned long long refused = 0;
+        size_t nsound = 0, end = 0;
+        bytes text;
+        for (size_t b = 0; b < set.blocks.size(); b++) {
+                const struct kc_bgzf_block &block = set.blocks[b];
+                const bool sound = is_sound(set, block, &text);
+                if (sound != (got.status[b] == KC_INFLATE_SOUND))
+                        fail_msg("block %zu of %zu: status %u, but zlib finds it %s", b,
+                                 set.blocks.size(), got.status[b], sound ? "sound" : "damaged");
+                if (sound && block.text_nbytes > 0)
+                        assert_memory_equal(&got.text[block.text_at], text.data(),
+                                            block.text_nbytes);
+                for (; end < block.text_at; end++)
+                        assert_int_equal(got.text[end], GUARD);
+                end = block.text_at + block.text_nbytes;
+                if (!sound && refused == 0)
+                        refused = set.blocks.size() - b;
+                nsound += sound;
+        }
+        for (; end < got.text.size(); end++)
+                assert_int_equal(got.text[end], GUARD);
+        assert_int_equal(got.refused, refused);
+        return nsound;
+}
+
+static void check_all_sound(const struct set_of_blocks &set)
+{
+        assert_int_equal(check(set), set.blocks.size());
+}
+
+/* ---- texts ---- */
+
+enum shape { READS, LONG_READS, RANDOM, EQUAL, FEW_LETTERS, FAR_COPIES, SHORT_PERIODS, NSHAPES };
+
+static uint8_t letter_of(uint64_t random, unsigned n)
+{
+        return (uint8_t)("ACGTNIFH#,:5"[random % n]);
+}
+
+/* Four-line FASTQ: letters, and qualities that mostly stay the same. */
+static void put_read(bytes *text, size_t length, uint64_t *rng)
+{
+        const std::string name = "@sim." + std::to_string(text->size()) + "/1\n";
+        text->insert(text->end(), name.begin(), name.end());
+        for (size_t i = 0; i < length; i++)
+                text->push_back(letter_of(next_random(rng) >> 8, 4));
+        text->insert(text->end(), { '\n', '+', '\n' });
+        uint8_t quality = 'I';
+        for (size_t i = 0; i < length; i++) {
+                if (next_random(rng) % 16 == 0)
+                        quality = (uint8_t)(35 + next_random(rng) % 40);
+                text->push_back(quality);
+        }
+        text->push_back('\n');
+}
+
+static void put_copy(bytes *text, size_t distance, size_t length)
+{
+        for (size_t i = 0; i < length; i++)
+                text->push_back((*text)[text->size() - distance]);
+}
+
+static bytes make_text(enum shape shape, size_t n, uint64_t seed)
+{
+        bytes text;
+        uint64_t rng = seed;
+        while (text.size() < n) {
+                const uint64_t r = next_random(&rng);
+                if (shape == READS || shape == LONG_READS)
+                        put_read(&text, shape == READS ? 100 : 5000, &rng);
+                else if (shape == EQUAL)
+                        text.push_back('I');
+                else if (shape == FEW_LETTERS)
+                        text.push_back(letter_of(r >> 8, 1 + r % 12));
+                else if (shape == RANDOM || text.size() < 64 || r % 8 == 0)
+                        text.push_back((uint8_t)(r >> 8));
+                else if (shape == FAR_COPIES)
+                        put_copy(&text, 1 + (r >> 8) % std::min(text.size(), (size_t)32768),
+                                 3 + (r >> 40) % 300);
+                else
+                        put_copy(&text, 1 + (r >> 8) % 40, 3 + (r >> 40) % 90);
+        }
+        text.resize(n);
+        return text;
+}
+
+struct way {
+        int level, strategy, memory;
+};
+
+static bytes deflate_with(const bytes &text, const struct way &way)
+{
+        z_stream z = {};
+        assert_int_equal(deflateInit2(&z, way.level, Z_DEFLATED, -15, way.memory, way.strategy),
+                         Z_OK);
+        bytes out(deflateBound(&z, (uLong)text.size()) + 64);
+        z.next_in = (Bytef *)text.data();
+        z.avail_in = (uInt)text.size();
+        z.next_out = out.data();
+        z.avail_out = (uInt)out.size();
+        assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+        out.resize(z.total_out);
+        deflateEnd(&z);
+        return out;
+}
+
+/* The data of a text that fit in a block: stored data may not, then half of the text does. */
+static void add_text(struct set_of_blocks *set, bytes text, const struct way &way)
+{
+        bytes out = deflate_with(text, way);
+        if (out.size() > KC_BGZF_MAX_NBYTES) {
+                text.resize(text.size() / 2);
+                out = deflate_with(text, way);
+        }
+        set->add(out, text);
+}
+
+/* ---- sound data ---- */
+
+static void no_blocks(void **)
+{
+        struct set_of_blocks set;
+        assert_int_equal(check(set), 0);
+}
+
+/* All levels and strategies; little memory makes for many deflate blocks. */
+static void levels_and_strategies(void **)
+{
+        for (int shape = 0; shape < NSHAPES; shape++) {
+                struct set_of_blocks set;
+                const size_t n = test_small() ? 9000 + 500 * (size_t)shape : (size_t)MAX_TEXT;
+                const bytes text = make_text((enum shape)shape, n, 7 + (uint64_t)shape);
+                for (int level = 0; level <= 9; level++)
+                        add_text(&set, text, { level, Z_DEFAULT_STRATEGY, 8 });
+                for (int strategy : { Z_FILTERED, Z_HUFFMAN_ONLY, Z_RLE, Z_FIXED })
+                        add_text(&set, text, { 6, strategy, 8 });
+                add_text(&set, text, { 6, Z_DEFAULT_STRATEGY, 1 });
+                add_text(&set, text, { 1, Z_FIXED, 1 });
+                check_all_sound(set);
+        }
+}
+
+static void sizes(void **)
+{
+        struct set_of_blocks set;
+        std::vector<size_t> all = { 0, 511, 512, 513, 896, 897, 1023, 1024, 1025, 32768, 65280 };
+        for (size_t n = 1; n < 300; n += n < 140 ? 1 : 13)
+                all.push_back(n);
+        all.push_back(MAX_TEXT - 1);
+        all.push_back(MAX_TEXT);
+        for (size_t n : all) {
+                add_text(&set, make_text(READS, n, n), { 6, Z_DEFAULT_STRATEGY, 8 });
+                add_text(&set, make_text(SHORT_PERIODS, n, n), { 6, Z_DEFAULT_STRATEGY, 8 });
+        }
+        check_all_sound(set);
+}
+
+/* Whole blocks of each shape. */
+static void whole_blocks(void **)
+{
+        struct set_of_blocks set;
+        for (int shape = 0; shape < NSHAPES; shape++)
+                for (int seed = 0; seed < (test_small() ? 1 : 20); seed++)
+                        add_text(&set, make_text((enum shape)shape, MAX_TEXT, 100 + (uint64_t)seed),
+                                 { 6, Z_DEFAULT_STRATEGY, 8 });
+        check_all_sound(set);
+}
+
+/* ---- data written bit by bit ---- */
+
+struct bit_writer {
+        bytes out;
+        unsigned nbits = 0;
+
+        void put(uint32_t value, unsigned n)
+        {
+                for (unsigned i = 0; i < n; i++, nbits++) {
+                        if (nbits % 8 == 0)
+                                out.push_back(0);
+                        out.back() = (uint8_t)(out.back() | (value >> i & 1) << nbits % 8);
+                }
+        }
+
+        /* A code's first bit is its highest. */
+        void put_code(uint32_t code, unsigned n)
+        {
+                while (n-- > 0)
+                        put(code >> n & 1, 1);
+        }
+};
+
+/* The canonical code of these lengths. */
+struct prefix_code {
+        std::vector<unsigned> lengths, codes;
+
+        explicit prefix_code(const std::vector<unsigned> &of) : lengths(of), codes(of.size())
+        {
+                unsigned code = 0;
+                for (unsigned length = 1; length <= 15; length++, code <<= 1)
+                        for (size_t i = 0; i < of.size(); i++)
+                                if (of[i] == length)
+                                        codes[i] = code++;
+        }
+
+        void put(struct bit_writer *to, size_t symbol) const
+        {
+                to->put_code(codes[symbol], lengths[symbol]);
+        }
+};
+
+/* The header of a dynamic block; each code length costs four bits or, if it is 0, four as well. */
+static void put_header(struct bit_writer *to, const std::vector<unsigned> &litlen,
+                       const std::vector<unsigned> &distance)
+{
+        to->put(1 | 2 << 1, 3);
+        to->put((uint32_t)litlen.size() - 257, 5);
+        to->put((uint32_t)distance.size() - 1, 5);
+        to->put(19 - 4, 4);
+        for (int i = 0; i < 19; i++)
+                to->put(i < 3 ? 0 : 4, 3); /* 16, 17 and 18 are not used */
+        for (const auto *lengths : { &litlen, &distance })
+                for (unsigned length : *lengths)
+                        to->put_code(length, 4);
+}
+
+/* A dynamic block of literals 0 to 255 and one match. Lengths of codes: 1, 2, ..., 15, 15 for some
+ * symbols, so that all lengths occur. */
+static void codes_of_all_lengths(void **)
+{
+        struct set_of_blocks set;
+        for (unsigned turn = 0; turn < 16; turn++) {
+                std::vector<unsigned> litlen(286), distance(30);
+                const size_t symbols[16] = { 'A', 'C', 'G', 'T', 256, 257, 285, 270,
+                                             'N', '@', '+', 10,  'I', 'F', 255, 0 };
+                for (unsigned i = 0; i < 16; i++) {
+                        litlen[symbols[(i + turn) % 16]] = std::min(i + 1, 15u);
+                        distance[(i + 3 * turn) % 16] = std::min(i + 1, 15u);
+                }
+                struct bit_writer to;
+                put_header(&to, litlen, distance);
+                const struct prefix_code l(litlen), d(distance);
+                bytes text;
+                uint64_t rng = turn;
+                while (text.size() < 3000) {
+                        const uint64_t r = next_random(&rng);
+                        size_t symbol = symbols[r % 16];
+                        if (symbol == 256 || (symbol > 256 && text.size() < 40))
+                                continue;
+                        l.put(&to, symbol);
+                        if (symbol < 256) {
+                                text.push_back((uint8_t)symbol);
+                                continue;
+                        }
+                        size_t length = symbol == 257 ? 3 : symbol == 285 ? 258 : 23;
+                        if (symbol == 270) { /* 23 to 26 */
+                                to.put((uint32_t)(r >> 8) & 3, 2);
+                                length += r >> 8 & 3;
+                        }
+                        const size_t code = (r >> 16) % 9; /* distances up to 24 */
+                        static const unsigned bases[] = { 1, 2, 3, 4, 5, 7, 9, 13, 17 };
+                        const unsigned extra = code < 2 ? 0 : (unsigned)code / 2 - 1;
+                        d.put(&to, code);
+                        to.put((uint32_t)(r >> 32), extra);
+                        put_copy(&text, bases[code] + (r >> 32 & ((1u << extra) - 1)), length);
+                }
+                l.put(&to, 256);
+                set.add(to.out, text);
+        }
+        check_all_sound(set);
+}
+
+/* Codes that zlib accepts though they are not complete, and such that it does not. */
+static void incomplete_codes(void **)
+{
+        struct set_of_blocks set;
+        const auto add = [&set](std::vector<unsigned> distance, int match, unsigned other) {
+                std::vector<unsigned> litlen(258);
+                litlen['A'] = 1;
+                litlen['B'] = 2;
+                litlen[256] = litlen[257] = other;
+                struct bit_writer to;
+                put_header(&to, litlen, distance);
+                const struct prefix_code l(litlen);
+                bytes text = { 'A', 'B', 'A' };
+                for (uint8_t letter : text)
+                        l.put(&to, letter);
+                if (match >= 0) {
+                        l.put(&to, 257);
+                        to.put((uint32_t)match, 1);
+                        put_copy(&text, 1, 3);
+                }
+                l.put(&to, 256);
+                set.add(to.out, text);
+        };
+        add({ 0 }, -1, 3);       /* no distance code, none used */
+        add({ 0 }, 0, 3);        /* none, but used */
+        add({ 1 }, 0, 3);        /* a single one */
+        add({ 1 }, 1, 3);        /* its unused twin */
+        add({ 0, 0, 1 }, -1, 3); /* distance 3 */
+        add({ 2 }, -1, 3);       /* a single one of two bits */
+        add({ 1, 1, 1 }, -1, 3); /* more than fit */
+        add({ 1, 2 }, -1, 3);    /* incomplete */
+        add({ 1 }, -1, 4);       /* incomplete literals */
+        add({ 1 }, -1, 2);       /* more literals than fit */
+        assert_int_equal(check(set), 3);
+}
+
+/* A block whose only code is that of its end. */
+static void end_alone(void **)
+{
+        struct set_of_blocks set;
+        std::vector<unsigned> litlen(257);
+        for (unsigned length = 0; length <= 2; length++) {
+                litlen[256] = length;
+                struct bit_writer to;
+                put_header(&to, litlen, { 0 });
+                to.put(0, 8);
+                set.add(to.out, bytes());
+                to.put(0, 8); /* something after its end */
+                set.add(to.out, bytes());
+        }
+        (void)check(set);
+}
+
+/* Fixed codes for 286 and 287, and for distances 30 and 31, are invalid. */
+static void invalid_symbols(void **)
+{
+        struct set_of_blocks set;
+        for (uint32_t code = 0xc0; code < 0xc8; code++)
+                for (uint32_t distance = 0; distance < 32; distance++) {
+                        struct bit_writer to;
+                        to.put(3, 3);
+                        for (int i = 0; i < 40; i++)
+                                to.put_code(0x30 + 'A', 8);
+                        to.put_code(code, 8);
+                        to.put(0, 5); /* extra bits of the length, if any */
+                        to.put_code(distance, 5);
+                        to.put(0, 13);
+                        to.put(0, 7);
+                        to.put(0, 7);
+                        for (uint32_t n = 41; n < 300; n += n < 44 ? 1 : 64)
+                                set.add(to.out, bytes(n, 'A'));
+                }
+        (void)check(set);
+}
+
+/* Stored blocks of all small sizes, after a bit that puts them off the byte. */
+static void stored_blocks(void **)
+{
+        struct set_of_blocks set;
+        for (uint32_t n = 0; n < 70; n++)
+                for (int damage = 0; damage < 4; damage++) {
+                        struct bit_writer to;
+                        bytes text;
+                        for (int turn = 0; turn < 3; turn++) {
+                                to.put(turn == 2, 3);
+                                while (to.nbits % 8 != 0)
+                                        to.put(turn % 2, 1); /* zlib ignores these */
+                                to.put(n, 16);
+                                to.put(~n ^ (damage == 1 && turn == 1), 16);
+                                for (uint32_t i = 0; i < n; i++) {
+                                        text.push_back((uint8_t)(n * 7 + i));
+                                        to.put(text.back(), 8);
+                                }
+                        }
+                        if (damage == 2)
+                                to.out.pop_back();
+                        if (damage == 3)
+                                to.put(0, 8);
+                        set.add(to.out, text);
+                }
+        assert_int_equal(check(set), 70);
+}
+
+/* ---- damaged data ---- */
+
+/* Small data of several kinds. */
+static std::vector<bytes> small_texts(void)
+{
+        return { make_text(READS, 1500, 1), make_text(SHORT_PERIODS, 700, 2),
+                 make_text(FEW_LETTERS, 400, 3) };
+}
+
+static const struct way ways[] = { { 6, Z_DEFAULT_STRATEGY, 8 },
+                                   { 6, Z_FIXED, 8 },
+                                   { 0, Z_DEFAULT_STRATEGY, 8 },
+                                   { 6, Z_DEFAULT_STRATEGY, 1 } };
+
+static void truncations(void **)
+{
+        for (const bytes &text : small_texts())
+                for (const struct way &way : ways) {
+                        const bytes whole = deflate_with(text, way);
+                        struct set_of_blocks set;
+                        for (size_t n = 0; n <= whole.size(); n++)
+                                if (n == whole.size() || test_takes(n, 3))
+                                        set.add(bytes(whole.begin(), whole.begin() + (long)n),
+                                                text);
+                        assert_int_equal(check(set), 1);
+                }
+}
+
+static void bit_flips(void **)
+{
+        for (const bytes &text : small_texts())
+                for (const struct way &way : ways) {
+                        bytes data = deflate_with(text, way);
+                        struct set_of_blocks set;
+                        for (size_t bit = 0; bit < 8 * data.size(); bit++) {
+                                if (bit > 400 && !test_takes(bit, 29))
+                                        continue;
+                                data[bit / 8] = (uint8_t)(data[bit / 8] ^ 1 << bit % 8);
+                                set.add(data, text);
+                                data[bit / 8] = (uint8_t)(data[bit / 8] ^ 1 << bit % 8);
+                        }
+                        (void)check(set);
+                }
+}
+
+/* Sound data whose stated length or checksum is wrong, or with something after them. */
+static void wrong_footers(void **)
+{
+        struct set_of_blocks set;
+        for (const bytes &text : small_texts()) {
+                bytes data = deflate_with(text, ways[0]);
+                const uint32_t n = (uint32_t)text.size();
+                const uint32_t crc = (uint32_t)crc32(0, text.data(), n);
+                for (uint32_t length : { 0u, 1u, n - 258, n - 1, n + 1, n + 1000, 65536u })
+                        set.add(data, length, crc);
+                for (int bit = 0; bit < 32; bit++)
+                        set.add(data, n, crc ^ 1u << bit);
+                data.push_back(0);
+                set.add(data, n, crc);
+        }
+        assert_int_equal(check(set), 0);
+}
+
+/* Blocks that are not within the bytes or the text. */
+static void impossible_tables(void **)
+{
+        struct set_of_blocks set;
+        const bytes text = small_texts()[0];
+        set.add(deflate_with(text, ways[0]), text);
+        const struct kc_bgzf_block sound = set.blocks[0];
+        for (int i = 0; i < 6; i++) {
+                struct kc_bgzf_block block = sound;
+                block.at = i == 0 ? set.data.size() : i == 1 ? UINT64_MAX - 3 : block.at;
+                block.nbytes += i == 2 ? 1 : i == 3 ? 1u << 31 : 0;
+                block.text_at += i == 4 ? 1 : 0;
+                block.text_nbytes = i == 5 ? KC_BGZF_MAX_NBYTES + 1 : block.text_nbytes;
+                set.blocks[0] = block;
+                const struct result got = inflate_on_device(set);
+                assert_int_equal(got.status[0], KC_INFLATE_TABLE);
+                assert_int_equal(got.refused, 1);
+                for (uint8_t byte : got.text)
+                        assert_int_equal(byte, GUARD);
+        }
+}
+
+/* Random bytes, most of which begin with a header that is not refused at once. */
+static void random_bytes(void **)
+{
+        uint64_t rng = 99;
+        for (int turn = 0; turn < (test_small() ? 3 : 40); turn++) {
+                struct set_of_blocks set;
+                for (int i = 0; i < 300; i++) {
+                        bytes data(1 + next_random(&rng) % 400);
+                        for (uint8_t &byte : data)
+                                byte = (uint8_t)next_random(&rng);
+                        data[0] = (uint8_t)((data[0] & ~7) | (i % 2 == 0 ? 3 : 5));
+                        set.add(data, (uint32_t)(next_random(&rng) % 2000), 0);
+                }
+                (void)check(set);
+        }
+}
+
+/* Sound data with many bytes changed, cut out or appended. */
+static void mutations(void **)
+{
+        uint64_t rng = 5;
+        for (int turn = 0; turn < (test_small() ? 2 : 40); turn++) {
+                struct set_of_blocks set;
+                const bytes text = make_text((enum shape)(turn % NSHAPES), 4000, (uint64_t)turn);
+                const bytes sound = deflate_with(text, ways[turn / NSHAPES % 2 * 3]);
+                for (int i = 0; i < 200; i++) {
+                        bytes data = sound;
+                        const uint64_t r = next_random(&rng);
+                        const size_t at = (r >> 8) % data.size();
+                        const size_t n = std::min((size_t)(1 + (r >> 40) % 40), data.size() - at);
+                        const auto begin = data.begin() + (long)at, end = begin + (long)n;
+                        if (r % 3 == 0)
+                                data.erase(begin, end);
+                        else if (r % 3 == 1)
+                                std::fill(begin, end, (uint8_t)(r >> 56));
+                        else
+                                data.insert(data.end(), sound.begin() + (long)at,
+                                            sound.begin() + (long)(at + n));
+                        set.add(data, text);
+                }
+                (void)check(set);
+        }
+}
+
+int main(void)
+{
+        struct kc_error err = {};
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(no_blocks),
+                cmocka_unit_test(levels_and_strategies),
+                cmocka_unit_test(sizes),
+                cmocka_unit_test(whole_blocks),
+                cmocka_unit_test(codes_of_all_lengths),
+                cmocka_unit_test(incomplete_codes),
+                cmocka_unit_test(end_alone),
+                cmocka_unit_test(invalid_symbols),
+                cmocka_unit_test(stored_blocks),
+                cmocka_unit_test(truncations),
+                cmocka_unit_test(bit_flips),
+                cmocka_unit_test(wrong_footers),
+                cmocka_unit_test(impossible_tables),
+                cmocka_unit_test(random_bytes),
+                cmocka_unit_test(mutations),
+        };
+        need_device();
+        if (kc_gpu_open(&gpu, 0, 0, &err) != KC_OK) {
+                printf("%s\n", err.message);
+                return 1;
+        }
+        cmocka_set_test_filter(getenv("KC_TEST"));
+        int failed = cmocka_run_group_tests(tests, NULL, NULL);
+        kc_gpu_close(&gpu);
+        return failed;
+}
