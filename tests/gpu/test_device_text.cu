@@ -688,6 +688,25 @@ static void high_names(void **state)
         device_free(&d);
 }
 
+/* Qualities are compared as bytes without a sign. */
+static void high_qualities(void **state)
+{
+        (void)state;
+        uint64_t seed = 12;
+        for (int min_quality : { 20, 94, 95, 120, 250 }) {
+                struct device d;
+                const struct rules rules = { 1, 1, min_quality, KC_GPU_TEXT_FASTQ };
+                std::string text;
+                for (int i = 0; i < 20; i++)
+                        text += "@\n" A40 "\n+\n" +
+                                any_letters(&seed, 40, "#5I~\177\200\201\231\232\350\351\352\377") +
+                                "\n";
+                device_new(&d, &rules, 1 << 12);
+                check_file(&d, text, {});
+                device_free(&d);
+        }
+}
+
 static void little_text(void **state)
 {
         (void)state;
@@ -701,12 +720,16 @@ static void little_text(void **state)
         }
         for (const char *text : { "", "@", "@r\n" A40 "\n+\n" I40 })
                 assert_int_equal(parse(&d, text, false, 0, 3).consumed, 0);
+        struct kc_gpu_text_result result = parse(&d, "@\n\n+\n\n@r\n\001", false, 0, 0);
+        assert_int_equal(result.consumed, 6); /* no text makes this record sound */
+        assert_true(result.foreign);
         check_file(&d, "@\n\n+\n\n", {});
         check_file(&d, "@r\n" A40 "\n+\n" I40 "\n\n\n\n", {});
         device_free(&d);
         device_new(&d, &PLAIN_FASTA, 1 << 12);
         for (const char *text : { "", ">", ">r", ">r\n", ";c" })
                 assert_int_equal(parse(&d, text, false, 0, 5).consumed, 0);
+        assert_int_equal(parse(&d, ";c\n\n;d", false, 0, 7).consumed, 4);
         for (const char *text : { ">", ">r", ">r\n\n>s\n", ";c\n>r\n;d\n" A40 })
                 check_file(&d, text, {});
         device_free(&d);
@@ -932,10 +955,10 @@ int main(int argc, char **argv)
                 cmocka_unit_test(fasta),         cmocka_unit_test(long_lines),
                 cmocka_unit_test(cuts),          cmocka_unit_test(foreign_fastq),
                 cmocka_unit_test(foreign_fasta), cmocka_unit_test(damaged),
-                cmocka_unit_test(high_names),    cmocka_unit_test(little_text),
-                cmocka_unit_test(many_lines),    cmocka_unit_test(many_segments),
-                cmocka_unit_test(little_room),   cmocka_unit_test(gathered),
-                cmocka_unit_test(several_k),
+                cmocka_unit_test(high_names),    cmocka_unit_test(high_qualities),
+                cmocka_unit_test(little_text),   cmocka_unit_test(many_lines),
+                cmocka_unit_test(many_segments), cmocka_unit_test(little_room),
+                cmocka_unit_test(gathered),      cmocka_unit_test(several_k),
         };
         if (argc > 1)
                 cmocka_set_test_filter(argv[1]);
