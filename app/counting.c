@@ -77,6 +77,10 @@ static enum kc_status check_settings(const struct count_settings *s, struct kc_e
                                "--histogram adds the histogram to the summary in JSON; it needs "
                                "--json");
         KC_TRY(device_check(s->device, s->table, err));
+        if (strcmp(s->reader, "auto") != 0 && strcmp(s->reader, "host") != 0 &&
+            strcmp(s->reader, "device") != 0)
+                return kc_fail(err, KC_EUSAGE, "--reader: '%s' is not one of auto, host, device",
+                               s->reader);
 out:
         return status;
 }
@@ -267,10 +271,28 @@ static struct kc_count_params engine_params(const struct count *count, int k)
         };
 }
 
+/* Whether the device is to inflate and parse the files. By default it does if they are BGZF, which
+ * takes the host's cores long, and if there is enough of them for a few rounds. */
+static bool reads_on_device(const struct count *count, const struct kc_stored_source *source)
+{
+        const uint64_t enough = (uint64_t)64 * MEMORY_MIB;
+        uint64_t nbytes = 0;
+        if (strcmp(count->settings->reader, "auto") != 0)
+                return strcmp(count->settings->reader, "device") == 0;
+        for (size_t i = 0; i < source->nfiles; i++) {
+                if (!source->files[i].bgzf)
+                        return false;
+                nbytes += source->files[i].nbytes;
+        }
+        return nbytes >= enough;
+}
+
 static enum kc_status count_one_on_device(struct count *count, struct count_output *o,
                                           const struct kc_batch_source *source,
                                           struct kc_error *err)
 {
+        struct kc_stored_source stored;
+        const bool fit = count->noutputs == 1 && kc_reader_stored(count->reader, &stored);
         struct writing *w = &count->writing;
         const struct count_settings *s = count->settings;
         const struct kc_count_params params = engine_params(count, o->k);
@@ -281,6 +303,7 @@ static enum kc_status count_one_on_device(struct count *count, struct count_outp
                 .pinned_nbytes = s->memory_nbytes ? 0 : pinned_memory(count->memory_nbytes),
                 .batch_nkmers = s->gpu_batch_nkmers,
                 .read_ahead = count->rereadable || count->ndone > 0,
+                .stored = fit && reads_on_device(count, &stored) ? &stored : NULL,
                 .trace = s->gpu_trace,
         };
         enum kc_status status =

@@ -18,7 +18,7 @@ struct count_settings {
         struct option_numbers ks;
         uint64_t memory_nbytes, engine_memory_nbytes, min_count, max_count, min_quality,
                 gpu_memory_nbytes, gpu_batch_nkmers;
-        const char *output, *tmp_dir, *device, *table, *gpu_trace;
+        const char *output, *tmp_dir, *device, *table, *reader, *gpu_trace;
         bool stranded, force, reader_only;
         bool histogram; /* of count: include it in the JSON summary */
 };
@@ -89,6 +89,16 @@ enum kc_status counting_histogram(const struct invocation *call, struct kc_histo
           .offset = COUNTING_FIELD(table), \
           .help = "Hash table of the CUDA engine: warpdrive, slab, linear or hopscotch, for k up " \
                   "to 128. Needs a CUDA device. The output is the same. Default: warpdrive." }, \
+        { .type = OPTION_TEXT, \
+          .name = "reader", \
+          .argument = "WHERE", \
+          .preset = "auto", \
+          .offset = COUNTING_FIELD(reader), \
+          .help = "Where reads are inflated and parsed when a CUDA device counts: auto, host or " \
+                  "device. The device reads files (not pipes) of FASTQ or FASTA, plain or BGZF, " \
+                  "for one k; everything else is left to the host, and so are files in which " \
+                  "it finds anything unusual. auto chooses what is faster. The output is the " \
+                  "same." }, \
         OPTION_GPU_MEMORY(COUNTING_FIELD(gpu_memory_nbytes), \
           "Bound on the device memory that is taken for counting, at least 256M; CUDA " \
           "itself takes some more. What does not fit is kept in the memory that -m allows, " \

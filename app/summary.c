@@ -157,6 +157,7 @@ static void put_json_device(struct json *json, const struct summary *s)
                 return;
         json_string(json, "table", s->device.table_name);
         json_number(json, "device_peak_memory_bytes", s->gpu.peak_nbytes);
+        json_number(json, "device_text_bytes", s->gpu.text_nbytes);
         json_number(json, "device_passes", s->gpu.npasses);
         json_number(json, "device_partial_kmers", s->gpu.npartial);
         json_number(json, "reads_on_device_bytes", s->gpu.kept_device_nbytes);

@@ -2,6 +2,7 @@
  * The CUDA engine: memory for the stages, and the steps of the driver. The threads are in crew.cuh.
  *
  *      workers:  source ──▶ pinned ──▶ a device buffer                gpu/feed/feed.cuh
+ *      or both:  files ──▶ pinned ──▶ text ──▶ reads on the device    gpu/intake/intake.cuh
  *      driver:   buffer ──▶ reads that are kept                       gpu/kept/kept.cuh
  *      driver:   reads, pass by pass ──▶ sorted runs                  gpu/count/count.cuh
  *                runs   ──▶ the LSM                                   gpu/runs/lsm.cuh
@@ -15,6 +16,7 @@
 #include "gpu/count/count.cuh"
 #include "gpu/crew.cuh"
 #include "gpu/feed/feed.cuh"
+#include "gpu/intake/intake.cuh"
 #include "gpu/plan.cuh"
 #include "gpu/runs/lsm.cuh"
 
@@ -29,6 +31,8 @@ template <class Key> struct gpu_engine {
         struct kc_gpu_crew<Key> crew;
         struct kc_gpu_plan plan;
         struct kc_superkmer_setup superkmers;
+        struct kc_gpu_intake_setup stored; /* of the intake */
+        struct kc_gpu_intake *intake;      /* NULL: all reads come in batches */
         struct kc_gpu_feed *feed;
         struct kc_gpu_kept *kept;
         struct kc_gpu_counter<Key> *counter;
@@ -36,6 +40,7 @@ template <class Key> struct gpu_engine {
         struct kc_gpu_counter_caps caps; /* of the counter */
         double start;
         uint64_t nkmers, npasses;
+        uint64_t text_nbytes;     /* that the device parsed */
         uint64_t expected_npairs; /* the last estimate that the sink got */
         struct kc_gpu_kept_where where;
         struct kc_gpu_counted counted; /* at the end, with saturation in the LSM's sums */
@@ -44,6 +49,16 @@ template <class Key> struct gpu_engine {
 };
 
 } // namespace
+
+static size_t smaller(size_t a, size_t b)
+{
+        return a < b ? a : b;
+}
+
+static size_t larger(size_t a, size_t b)
+{
+        return a > b ? a : b;
+}
 
 /* ---- memory ---- */
 
@@ -55,6 +70,10 @@ static enum kc_status keep_reads(struct gpu_engine<Key> *e, struct kc_error *err
         kept.superkmers = e->superkmers;
         kept.max_nbases = e->plan.buffers.nbases;
         kept.max_nspans = e->plan.buffers.nspans;
+        if (e->intake != NULL) {
+                kept.max_nbases = larger(kept.max_nbases, kc_gpu_intake_most_bases(&e->stored));
+                kept.max_nspans = larger(kept.max_nspans, kc_gpu_intake_most_spans(&e->stored));
+        }
         kept.device_nbytes = e->plan.kept_nbytes;
         kept.host_nbytes = e->plan.host_nbytes;
         kept.tmp_dir = p->tmp_dir;
@@ -88,11 +107,6 @@ static enum kc_status make_counter(struct gpu_engine<Key> *e, struct kc_error *e
                                                     e->crew.params->table, e->crew.sink->filter,
                                                     tallies(e) };
         return kc_gpu_counter_new(&e->counter, &e->crew.gpu, &setup, &e->caps, err);
-}
-
-static size_t smaller(size_t a, size_t b)
-{
-        return a < b ? a : b;
 }
 
 /* How much device memory the reads will take: enough for all of them if they fit; otherwise 0,
@@ -140,6 +154,12 @@ out:
 /* With read_ahead, uploads begin while the rest of the memory is allocated. Otherwise the workers
  * have read nothing yet and must not read until nothing can fail any more: sequences taken from the
  * source are lost to another engine. */
+template <class Key>
+static enum kc_status attach_feed(struct gpu_engine<Key> *e, struct kc_error *err)
+{
+        return kc_gpu_feed_attach(e->feed, &e->crew.gpu, &e->plan.buffers, err);
+}
+
 template <class Key> static enum kc_status take_memory(void *ctx, struct kc_error *err)
 {
         struct gpu_engine<Key> *e = (struct gpu_engine<Key> *)ctx;
@@ -148,14 +168,16 @@ template <class Key> static enum kc_status take_memory(void *ctx, struct kc_erro
         const size_t limit = e->crew.gpu.limit_nbytes;
         const bool early = e->crew.params->read_ahead;
         KC_TRY(kc_gpu_plan_buffers(&e->plan, limit, err));
-        if (early)
-                KC_TRY(kc_gpu_feed_attach(e->feed, &e->crew.gpu, &e->plan.buffers, err));
+        if (e->intake != NULL)
+                KC_TRY(kc_gpu_intake_attach(e->intake, &e->crew.gpu, err));
+        else if (early)
+                KC_TRY(attach_feed(e, err));
         KC_TRY(kc_gpu_plan_parts<Key>(&e->plan, p, limit, err));
         KC_TRY(keep_reads(e, err));
         KC_TRY(kc_gpu_emitter_attach(e->crew.emitter, &e->crew.gpu, &e->plan.parts, err));
         KC_TRY(take_counter(e, err));
-        if (!early)
-                KC_TRY(kc_gpu_feed_attach(e->feed, &e->crew.gpu, &e->plan.buffers, err));
+        if (e->intake == NULL && !early)
+                KC_TRY(attach_feed(e, err));
 out:
         return status;
 }
@@ -176,7 +198,25 @@ template <class Key> static void expect_pairs(struct gpu_engine<Key> *e, uint64_
         sink->expect(sink->ctx, npairs);
 }
 
-template <class Key> static enum kc_status keep_all(struct gpu_engine<Key> *e, struct kc_error *err)
+/* Keep reads that have arrived. Returns when their memory may be overwritten. */
+template <class Key>
+static enum kc_status keep(struct gpu_engine<Key> *e, const struct kc_gpu_reads *reads, uint64_t i,
+                           struct kc_error *err)
+{
+        enum kc_status status;
+        int trace = kc_gpu_trace_begin(&e->crew.trace, "keep", i, e->crew.gpu.stream);
+        KC_TRY(kc_gpu_kept_put(e->kept, reads, err));
+        kc_gpu_trace_end(&e->crew.trace, trace, e->crew.gpu.stream);
+        KC_TRY(KC_CUDA(cudaStreamSynchronize(e->crew.gpu.stream)));
+        e->nkmers += reads->nkmers;
+        if (kc_gpu_kept_where(e->kept).file_nbytes == 0)
+                expect_pairs(e, e->nkmers);
+out:
+        return status;
+}
+
+template <class Key>
+static enum kc_status keep_batches(struct gpu_engine<Key> *e, struct kc_error *err)
 {
         enum kc_status status;
         struct kc_gpu_reads reads;
@@ -184,15 +224,50 @@ template <class Key> static enum kc_status keep_all(struct gpu_engine<Key> *e, s
                 KC_TRY(kc_gpu_feed_take(e->feed, &reads, err));
                 if (reads.nkmers == 0)
                         break;
-                int trace = kc_gpu_trace_begin(&e->crew.trace, "keep", i, e->crew.gpu.stream);
-                KC_TRY(kc_gpu_kept_put(e->kept, &reads, err));
-                kc_gpu_trace_end(&e->crew.trace, trace, e->crew.gpu.stream);
-                KC_TRY(KC_CUDA(cudaStreamSynchronize(e->crew.gpu.stream)));
-                e->nkmers += reads.nkmers;
+                KC_TRY(keep(e, &reads, i, err));
                 kc_gpu_feed_give_back(e->feed);
-                if (kc_gpu_kept_where(e->kept).file_nbytes == 0)
-                        expect_pairs(e, e->nkmers);
         }
+        kc_gpu_feed_detach(e->feed);
+out:
+        return status;
+}
+
+/* Drop the reads of an intake that gave up, and begin again with batches. */
+template <class Key>
+static enum kc_status begin_again(struct gpu_engine<Key> *e, struct kc_error *err)
+{
+        enum kc_status status;
+        const struct kc_stored_source *source = e->stored.source;
+        uint64_t nbytes = 0;
+        for (size_t i = 0; i < source->nfiles; i++)
+                nbytes += source->files[i].nbytes;
+        kc_job_expect(e->crew.job, nbytes);
+        e->nkmers = 0;
+        kc_gpu_kept_free(e->kept);
+        e->kept = NULL;
+        KC_TRY(keep_reads(e, err));
+        KC_TRY(attach_feed(e, err));
+        KC_TRY(keep_batches(e, err));
+out:
+        return status;
+}
+
+/* Keep the reads of files that the device inflates and parses. */
+template <class Key>
+static enum kc_status keep_stored(struct gpu_engine<Key> *e, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_gpu_reads reads;
+        bool foreign;
+        for (uint64_t i = 0;; i++) {
+                KC_TRY(kc_gpu_intake_take(e->intake, &reads, &foreign, err));
+                if (reads.nkmers == 0)
+                        break;
+                KC_TRY(keep(e, &reads, i, err));
+        }
+        KC_TRY(kc_gpu_intake_end(e->intake, foreign, &e->text_nbytes, err));
+        if (foreign)
+                KC_TRY(begin_again(e, err));
 out:
         return status;
 }
@@ -382,9 +457,13 @@ template <class Key> static enum kc_status drive(void *ctx, struct kc_error *err
         struct gpu_engine<Key> *e = (struct gpu_engine<Key> *)ctx;
         enum kc_status status;
         double read;
-        KC_TRY(keep_all(e, err));
-        kc_gpu_feed_detach(e->feed);
+        if (e->intake != NULL)
+                KC_TRY(keep_stored(e, err));
+        else
+                KC_TRY(keep_batches(e, err));
         read = kc_gpu_feed_end_seconds(e->feed);
+        if (read == 0) /* no batches */
+                read = kc_clock_seconds();
         e->totals->stage_seconds[KC_STAGE_PARTITION] = read - e->start;
         KC_TRY(count_all(e, err));
         e->totals->stage_seconds[KC_STAGE_COUNT] = kc_clock_seconds() - read;
@@ -396,7 +475,14 @@ out:
 template <class Key> static enum kc_status read_batches(void *ctx, int reader, struct kc_error *err)
 {
         struct gpu_engine<Key> *e = (struct gpu_engine<Key> *)ctx;
-        return kc_gpu_feed_read(e->feed, reader, err);
+        enum kc_status status = KC_OK;
+        bool batches = true;
+        if (e->intake != NULL)
+                KC_TRY(kc_gpu_intake_read(e->intake, &batches, err));
+        if (batches)
+                KC_TRY(kc_gpu_feed_read(e->feed, reader, err));
+out:
+        return status;
 }
 
 /*
@@ -432,6 +518,25 @@ template <class Key> static void count_workers(struct gpu_engine<Key> *e, int nt
         e->crew.nreaders = e->crew.nworkers;
 }
 
+/* The device is not open yet, so the size of its memory is not known: rounds have the size for what
+ * the user allows. */
+template <class Key>
+static enum kc_status make_intake(struct gpu_engine<Key> *e, struct kc_error *err)
+{
+        const struct kc_gpu_params *params = e->crew.params;
+        if (params->stored == NULL)
+                return KC_OK;
+        e->stored.source = params->stored;
+        e->stored.k = e->params->k;
+        e->stored.nworkers = e->crew.nreaders;
+        e->stored.text_nbytes = kc_gpu_intake_plan(
+                params->stored, params->memory_nbytes != 0 ? params->memory_nbytes : SIZE_MAX,
+                (size_t)params->batch_nkmers);
+        if (e->stored.text_nbytes == 0)
+                return KC_OK;
+        return kc_gpu_intake_new(&e->intake, &e->stored, &e->crew.gate, &e->crew.trace, err);
+}
+
 template <class Key> static enum kc_status count(struct gpu_engine<Key> *e, struct kc_error *err)
 {
         enum kc_status status;
@@ -443,6 +548,7 @@ template <class Key> static enum kc_status count(struct gpu_engine<Key> *e, stru
         feed.read_ahead = e->crew.params->read_ahead;
         expect_pairs(e, e->params->expected_nbases);
         KC_TRY(kc_gpu_feed_new(&e->feed, &feed, &e->crew.gate, &e->crew.trace, err));
+        KC_TRY(make_intake(e, err));
         KC_TRY(kc_gpu_crew_run(&e->crew, e->params->k, err));
         KC_TRY(add_up(e, err));
         e->totals->stage_seconds[KC_STAGE_ORDER] = kc_clock_seconds() - e->start -
@@ -480,6 +586,7 @@ static enum kc_status count_with(const struct kc_count_params *params,
         kc_gpu_crew_stop(&e.crew, report);
         report->npasses = e.npasses;
         report->npartial = e.counted.npartial;
+        report->text_nbytes = e.text_nbytes;
         report->kept_device_nbytes = e.where.device_nbytes;
         report->kept_host_nbytes = e.where.host_nbytes;
         report->kept_file_nbytes = e.where.file_nbytes;
@@ -487,6 +594,7 @@ static enum kc_status count_with(const struct kc_count_params *params,
         kc_gpu_counter_free(e.counter);
         kc_gpu_kept_free(e.kept);
         kc_gpu_feed_free(e.feed);
+        kc_gpu_intake_free(e.intake);
         kc_gpu_crew_close(&e.crew);
         return status;
 }

@@ -10,6 +10,7 @@
 #include "kmer/engine.h"
 #include "kmer/join.h"
 #include "kmer/run.h"
+#include "kmer/stored.h"
 
 #include <stddef.h>
 
@@ -61,7 +62,10 @@ struct kc_gpu_params {
         bool read_ahead;       /* read while the device is being initialized; if that fails, the
                                   sequences read are lost, and the failure is returned only after
                                   source->next returns */
-        const char *trace;     /* path of a timeline to write (gpu/device/trace.cuh), or NULL */
+        /* The files that the batches of kc_gpu_count's source come from, for the device to inflate
+         * and parse, or NULL. If it cannot, it begins again with batches. */
+        const struct kc_stored_source *stored;
+        const char *trace; /* path of a timeline to write (gpu/device/trace.cuh), or NULL */
 };
 
 /* What kc_gpu_count and kc_gpu_combine report about the device, even when they fail. */
@@ -73,6 +77,7 @@ struct kc_gpu_report {
         uint64_t npasses;  /* over the reads */
         uint64_t npartial; /* k-mers that were counted in several parts, which were then summed */
         size_t kept_device_nbytes, kept_host_nbytes, kept_file_nbytes; /* where reads were kept */
+        uint64_t text_nbytes; /* parsed by the device; 0: all reads came in batches */
         /* kc_gpu_combine */
         uint64_t nranges;
 };

@@ -11,6 +11,7 @@
 
 #include "kmer/batch.h"
 #include "kmer/engine.h"
+#include "kmer/stored.h"
 
 struct kc_reader;
 
@@ -70,6 +71,13 @@ enum kc_status kc_reader_open(struct kc_reader **reader, const char *const *path
  * incomplete count is never reported.)
  */
 struct kc_batch_source kc_reader_source(struct kc_reader *reader);
+
+/*
+ * The inputs as they are stored, in place of the batches: use either, though batches may follow if
+ * nothing has been reported. False if some input is a pipe, or neither plain nor BGZF text that
+ * begins like FASTQ or FASTA. Valid until kc_reader_close.
+ */
+bool kc_reader_stored(struct kc_reader *reader, struct kc_stored_source *source);
 
 /* Totals of what was read so far, from any thread; final once every worker has seen the end. */
 void kc_reader_totals(struct kc_reader *reader, struct kc_reader_totals *totals);

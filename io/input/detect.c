@@ -160,6 +160,7 @@ static enum kc_status detect_text(const struct look *look, const uint8_t *text, 
         struct kc_detected *found = look->found;
         const char *letters = (const char *)text;
         enum kc_status status;
+        found->first = n > 0 ? letters[0] : 0;
         if (n >= 4 && memcmp(text, "BAM\1", 4) == 0) {
                 found->bases_per_byte = 1;
                 if (found->container != KC_CONTAINER_BGZF)

@@ -18,6 +18,7 @@ enum kc_container {
 struct kc_detected {
         enum kc_container container;
         double bases_per_byte; /* bases per byte of the file as stored; an estimate, 0 if unknown */
+        char first;            /* the first letter of its text; 0 if unknown */
 };
 
 /* The UTF-8 byte order mark, which may precede text and is skipped. */

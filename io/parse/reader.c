@@ -13,6 +13,7 @@
 #include "io/input/inputs.h"
 #include "io/parse/file.h"
 #include "io/parse/segment.h"
+#include "io/parse/stored.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -45,6 +46,7 @@ struct worker {
 struct kc_reader {
         struct kc_inputs inputs;
         struct kc_file_options file_options;
+        struct kc_stored stored;
         struct kc_job *job;
         uint64_t expected_nbases;
         int nworkers;
@@ -298,10 +300,11 @@ static enum kc_status is_regular(const char *path, bool *regular, struct kc_erro
         return KC_OK;
 }
 
-/* Inspect one input; *size_known stays true if its size could be added to *total. */
-static enum kc_status inspect(struct kc_reader *reader, const char *path, uint64_t *total,
-                              bool *size_known, struct kc_error *err)
+/* Inspect input i; *size_known stays true if its size could be added to *total. */
+static enum kc_status inspect(struct kc_reader *reader, size_t i, uint64_t *total, bool *size_known,
+                              struct kc_error *err)
 {
+        const char *path = reader->inputs.names[i];
         struct kc_detected found;
         struct kc_input in;
         bool regular = false;
@@ -310,6 +313,7 @@ static enum kc_status inspect(struct kc_reader *reader, const char *path, uint64
                 return status;
         if (!regular) {
                 *size_known = false;
+                reader->stored.unfit = true;
                 return KC_OK;
         }
         status = kc_input_open(&in, path, err);
@@ -318,6 +322,7 @@ static enum kc_status inspect(struct kc_reader *reader, const char *path, uint64
         if (status == KC_OK) {
                 *total += in.size;
                 reader->expected_nbases += (uint64_t)((double)in.size * found.bases_per_byte);
+                kc_stored_note(&reader->stored, i, in.size, &found);
         }
         kc_input_close(&in);
         return status;
@@ -329,7 +334,7 @@ static enum kc_status inspect_all(struct kc_reader *reader, struct kc_error *err
         bool size_known = true;
         for (size_t i = 0; i < reader->inputs.n; i++) {
                 struct kc_error own = { 0 };
-                if (inspect(reader, reader->inputs.names[i], &total, &size_known, &own) != KC_OK)
+                if (inspect(reader, i, &total, &size_known, &own) != KC_OK)
                         return kc_inputs_blame(&reader->inputs, i, &own, err);
         }
         if (!size_known)
@@ -394,6 +399,7 @@ enum kc_status kc_reader_open(struct kc_reader **reader, const char *const *path
         };
         share_memory(&r->file_options, options);
         KC_TRY(kc_inputs_resolve(&r->inputs, paths, npaths, err));
+        KC_TRY(kc_stored_init(&r->stored, r->inputs.names, r->inputs.n, r->job, err));
         KC_TRY(inspect_all(r, err));
         KC_TRY(make_workers(r, options, err));
         *reader = r;
@@ -403,9 +409,23 @@ out:
         return status;
 }
 
+bool kc_reader_stored(struct kc_reader *reader, struct kc_stored_source *source)
+{
+        const bool fit = kc_stored_source(&reader->stored, source);
+        source->min_quality = reader->file_options.min_quality;
+        return fit;
+}
+
 void kc_reader_totals(struct kc_reader *reader, struct kc_reader_totals *totals)
 {
-        *totals = (struct kc_reader_totals){ .nfiles = reader->inputs.n };
+        const struct kc_stored_totals *stored = &reader->stored.totals;
+        *totals = (struct kc_reader_totals){ .nfiles = reader->inputs.n,
+                                             .nreads = stored->nreads,
+                                             .nbases = stored->nbases,
+                                             .nskipped = stored->nskipped,
+                                             .nlow_quality = stored->nlow_quality,
+                                             .input_nbytes = stored->input_nbytes,
+                                             .text_nbytes = stored->text_nbytes };
         for (int i = 0; i < reader->nworkers; i++) {
                 const struct worker *w = &reader->workers[i];
                 totals->nreads += atomic_load_explicit(&w->nreads, memory_order_relaxed);
@@ -440,6 +460,7 @@ void kc_reader_close(struct kc_reader *reader)
                 free_active(reader->active[i]);
         free(reader->workers);
         free(reader->active);
+        kc_stored_free(&reader->stored);
         kc_inputs_free(&reader->inputs);
         pthread_mutex_destroy(&reader->lock);
         pthread_cond_destroy(&reader->changed);

@@ -1,0 +1,502 @@
+/*
+ * The driver's side: portions to rounds of text, and rounds to reads.
+ */
+#include "gpu/intake/intake_internal.cuh"
+
+#include <cstdlib>
+#include <cstring>
+
+#define MIB ((size_t)1 << 20)
+
+/* ---- sizes ---- */
+
+/* So many bytes of text have at most KC_CHUNK_NBASES bases. */
+static size_t most_text(bool fasta)
+{
+        return fasta ? (size_t)KC_CHUNK_NBASES : 2 * (size_t)KC_CHUNK_NBASES;
+}
+
+static bool has_fasta(const struct kc_stored_source *source)
+{
+        bool fasta = false;
+        for (size_t i = 0; i < source->nfiles; i++)
+                fasta |= source->files[i].fasta;
+        return fasta;
+}
+
+/* Of a round's text, what may be left over from the round before. */
+static size_t carry_share(size_t text_nbytes)
+{
+        const size_t most = 16 * MIB, share = text_nbytes / 4;
+        return share < most ? share : most;
+}
+
+/* Two rounds of text and what parsing takes come to about four times text_nbytes. */
+size_t kc_gpu_intake_plan(const struct kc_stored_source *source, size_t limit_nbytes,
+                          size_t small_nbytes)
+{
+        enum { SHARE = 32, LEAST_MIB = 16, SMALLEST_KIB = 512 };
+        size_t nbytes = limit_nbytes / SHARE;
+        const size_t most = most_text(has_fasta(source));
+        if (nbytes < LEAST_MIB * MIB)
+                return 0;
+        if (small_nbytes != 0 && small_nbytes < nbytes)
+                nbytes = small_nbytes < SMALLEST_KIB << 10 ? (size_t)SMALLEST_KIB << 10
+                                                           : small_nbytes;
+        return kc_round_up((nbytes < most ? nbytes : most) - 256, 256);
+}
+
+/* A BGZF portion makes about one round. */
+static size_t portion_share(size_t text_nbytes)
+{
+        const size_t most = 64 * MIB, share = kc_round_up(text_nbytes / 5, 4 << 10);
+        return share < most ? share : most;
+}
+
+static struct kc_gpu_text_setup text_setup(const struct kc_gpu_intake_setup *setup)
+{
+        struct kc_gpu_text_setup text = {};
+        text.max_nbytes = setup->text_nbytes;
+        text.min_k = text.max_k = setup->k;
+        text.min_quality = setup->source->min_quality;
+        text.fasta = has_fasta(setup->source);
+        return text;
+}
+
+uint64_t kc_gpu_intake_most_bases(const struct kc_gpu_intake_setup *setup)
+{
+        const size_t nbytes = setup->text_nbytes;
+        return has_fasta(setup->source) ? nbytes : nbytes / 2;
+}
+
+size_t kc_gpu_intake_most_spans(const struct kc_gpu_intake_setup *setup)
+{
+        const struct kc_gpu_text_setup text = text_setup(setup);
+        return kc_gpu_text_most_spans(&text);
+}
+
+/* ---- life ---- */
+
+enum kc_status kc_gpu_intake_new(struct kc_gpu_intake **out,
+                                 const struct kc_gpu_intake_setup *setup, struct kc_gate *gate,
+                                 struct kc_gpu_trace *trace, struct kc_error *err)
+{
+        struct kc_gpu_intake *intake = (struct kc_gpu_intake *)calloc(1, sizeof *intake);
+        *out = intake;
+        if (intake == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory for reading");
+        intake->setup = *setup;
+        intake->gate = gate;
+        intake->trace = trace;
+        intake->carry_nbytes = carry_share(setup->text_nbytes) / 256 * 256;
+        intake->portion_nbytes = portion_share(setup->text_nbytes);
+        intake->slice_nbytes = intake->portion_nbytes < MAX_SLICE_NBYTES ? intake->portion_nbytes
+                                                                         : (size_t)MAX_SLICE_NBYTES;
+        const enum kc_status status = kc_intake_map(intake, err);
+        if (status != KC_OK) {
+                kc_gpu_intake_free(intake);
+                *out = NULL;
+        }
+        return status;
+}
+
+static size_t portion_memory(const struct kc_gpu_intake *intake)
+{
+        return MARGIN_NBYTES + intake->portion_nbytes + KC_INFLATE_PADDING;
+}
+
+/* Text of a round: the carry, its own, and readable bytes at the end. */
+static size_t text_memory(const struct kc_gpu_intake *intake)
+{
+        return intake->setup.text_nbytes + 256;
+}
+
+static uint8_t *text_begin(const struct intake_round *round, const struct kc_gpu_intake *intake)
+{
+        return round->text != NULL ? round->text - intake->carry_nbytes : NULL;
+}
+
+static enum kc_status make_round(struct kc_gpu_intake *intake, struct intake_round *round,
+                                 struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_gpu *gpu = intake->gpu;
+        uint8_t *text;
+        KC_TRY(kc_gpu_new(gpu, &text, text_memory(intake), err));
+        round->text = text + intake->carry_nbytes;
+        KC_TRY(kc_gpu_new(gpu, &round->blocks, MAX_BLOCKS, err));
+        KC_TRY(kc_gpu_new(gpu, &round->status, MAX_BLOCKS, err));
+        KC_TRY(kc_gpu_new(gpu, &round->refused, 1, err));
+        KC_TRY(KC_CUDA(cudaHostAlloc((void **)&round->host_blocks,
+                                     MAX_BLOCKS * sizeof *round->host_blocks,
+                                     cudaHostAllocDefault)));
+        KC_TRY(KC_CUDA(cudaHostAlloc((void **)&round->host_refused, sizeof *round->host_refused,
+                                     cudaHostAllocDefault)));
+        KC_TRY(kc_gpu_event_new(&round->inflated, err));
+        KC_TRY(kc_gpu_event_new(&round->parsed, err));
+out:
+        return status;
+}
+
+static void free_round(struct kc_gpu_intake *intake, struct intake_round *round)
+{
+        struct kc_gpu *gpu = intake->gpu;
+        kc_gpu_delete(gpu, text_begin(round, intake), text_memory(intake));
+        kc_gpu_delete(gpu, round->blocks, MAX_BLOCKS);
+        kc_gpu_delete(gpu, round->status, MAX_BLOCKS);
+        kc_gpu_delete(gpu, round->refused, 1);
+        (void)cudaFreeHost(round->host_blocks);
+        (void)cudaFreeHost(round->host_refused);
+        if (round->inflated != NULL)
+                (void)cudaEventDestroy(round->inflated);
+        if (round->parsed != NULL)
+                (void)cudaEventDestroy(round->parsed);
+        *round = {};
+}
+
+static enum kc_status make_out(struct kc_gpu_intake *intake, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_gpu_text_out *out = &intake->out;
+        out->words_cap = kc_gpu_text_most_words(intake->setup.text_nbytes);
+        out->spans_cap = kc_gpu_intake_most_spans(&intake->setup);
+        out->max_nbases = kc_gpu_intake_most_bases(&intake->setup);
+        KC_TRY(kc_gpu_new(intake->gpu, &out->words, out->words_cap, err));
+        KC_TRY(kc_gpu_new(intake->gpu, &out->spans, out->spans_cap, err));
+out:
+        return status;
+}
+
+/* If the system does not allow pinning, CUDA still copies, only slower. */
+static void pin(struct kc_gpu_intake *intake)
+{
+        const size_t nbytes = NPORTIONS * (size_t)(intake->portions[1].host - intake->memory);
+        intake->pinned =
+                cudaHostRegister(intake->memory, nbytes, cudaHostRegisterDefault) == cudaSuccess;
+        (void)cudaGetLastError();
+}
+
+enum kc_status kc_gpu_intake_attach(struct kc_gpu_intake *intake, struct kc_gpu *gpu,
+                                    struct kc_error *err)
+{
+        enum kc_status status;
+        const struct kc_gpu_text_setup text = text_setup(&intake->setup);
+        intake->gpu = gpu;
+        pin(intake);
+        KC_TRY(KC_CUDA(cudaStreamCreateWithFlags(&intake->inflating, cudaStreamNonBlocking)));
+        KC_TRY(kc_gpu_event_new(&intake->copied, err));
+        for (struct intake_portion &portion : intake->portions)
+                KC_TRY(kc_gpu_new(gpu, &portion.device, portion_memory(intake), err));
+        for (struct intake_round &round : intake->rounds)
+                KC_TRY(make_round(intake, &round, err));
+        KC_TRY(make_out(intake, err));
+        KC_TRY(kc_gpu_text_new(&intake->text, gpu, &text, err));
+        KC_TRY(KC_CUDA(cudaStreamSynchronize(gpu->stream))); /* other streams use the memory */
+        kc_gate_enter(intake->gate);
+        intake->attached = true;
+        kc_gate_wake(intake->gate, KC_GATE_WORKERS);
+        kc_gate_leave(intake->gate);
+out:
+        return status;
+}
+
+static void detach(struct kc_gpu_intake *intake)
+{
+        struct kc_gpu *gpu = intake->gpu;
+        if (gpu == NULL)
+                return;
+        (void)cudaStreamSynchronize(gpu->upload);
+        if (intake->inflating != NULL) {
+                (void)cudaStreamSynchronize(intake->inflating);
+                (void)cudaStreamDestroy(intake->inflating);
+        }
+        (void)cudaStreamSynchronize(gpu->stream);
+        if (intake->copied != NULL)
+                (void)cudaEventDestroy(intake->copied);
+        kc_gpu_text_free(intake->text);
+        kc_gpu_delete(gpu, intake->out.words, intake->out.words_cap);
+        kc_gpu_delete(gpu, intake->out.spans, intake->out.spans_cap);
+        for (struct intake_round &round : intake->rounds)
+                free_round(intake, &round);
+        for (struct intake_portion &portion : intake->portions)
+                kc_gpu_delete(gpu, portion.device, portion_memory(intake));
+        intake->gpu = NULL;
+}
+
+void kc_gpu_intake_free(struct kc_gpu_intake *intake)
+{
+        if (intake == NULL)
+                return;
+        detach(intake);
+        kc_intake_unmap(intake);
+        free(intake);
+}
+
+/* ---- rounds of text ---- */
+
+/* The last n bytes of the portion are the beginning of a block: put them in front of the next
+ * portion. */
+static enum kc_status move_tail(struct kc_gpu_intake *intake, const struct intake_portion *from,
+                                size_t n, struct intake_portion *to, struct kc_error *err)
+{
+        uint8_t *host = to->host + MARGIN_NBYTES - n;
+        if (n == 0)
+                return KC_OK;
+        memcpy(host, from->host + MARGIN_NBYTES + from->nbytes - n, n);
+        return KC_CUDA(cudaMemcpyAsync(to->device + MARGIN_NBYTES - n, host, n,
+                                       cudaMemcpyHostToDevice, intake->inflating));
+}
+
+/* Take the next portion, and have the inflating stream wait for its copies. */
+static enum kc_status begin_portion(struct kc_gpu_intake *intake, bool *foreign,
+                                    struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(kc_intake_next_portion(intake, &intake->portion, err));
+        if (intake->portion == NULL)
+                return KC_OK;
+        *foreign |= intake->portion->is_short;
+        intake->at = MARGIN_NBYTES - intake->ntail;
+        KC_TRY(KC_CUDA(cudaEventRecord(intake->copied, intake->gpu->upload)));
+        KC_TRY(KC_CUDA(cudaStreamWaitEvent(intake->inflating, intake->copied, 0)));
+out:
+        return status;
+}
+
+static enum kc_status inflate(struct kc_gpu_intake *intake, struct intake_round *round,
+                              const struct kc_bgzf_table *table, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_inflate in = {};
+        in.bytes = intake->portion->device;
+        in.nbytes = MARGIN_NBYTES + intake->portion->nbytes;
+        in.blocks = round->blocks;
+        in.nblocks = table->n;
+        in.text = round->text;
+        in.text_nbytes = table->text_nbytes;
+        in.status = round->status;
+        KC_TRY(KC_CUDA(cudaMemcpyAsync(round->blocks, round->host_blocks,
+                                       table->n * sizeof *round->blocks, cudaMemcpyHostToDevice,
+                                       intake->inflating)));
+        KC_TRY(kc_gpu_inflate({ intake->gpu, intake->inflating }, &in, round->refused, err));
+        KC_TRY(KC_CUDA(cudaMemcpyAsync(round->host_refused, round->refused,
+                                       sizeof *round->host_refused, cudaMemcpyDeviceToHost,
+                                       intake->inflating)));
+out:
+        return status;
+}
+
+/*
+ * Find the next blocks of the portion, and inflate them. *ends: the portion has no more; a block
+ * that continues in the next portion does not count. At the end of a file there must be nothing
+ * left, and the last block must be the empty one that marks the end.
+ */
+static enum kc_status begin_bgzf(struct kc_gpu_intake *intake, struct intake_round *round,
+                                 bool *ends, bool *foreign, struct kc_error *err)
+{
+        const struct intake_portion *portion = intake->portion;
+        struct kc_bgzf_table table = {};
+        table.blocks = round->host_blocks;
+        table.cap = MAX_BLOCKS;
+        table.cap_text_nbytes = intake->setup.text_nbytes - intake->carry_nbytes;
+        const size_t end = MARGIN_NBYTES + portion->nbytes;
+        const enum kc_bgzf_stop stop = kc_bgzf_find(&table, portion->host, end, &intake->at);
+        if (table.n > 0)
+                intake->last_block_text_nbytes = table.blocks[table.n - 1].text_nbytes;
+        round->nbytes = table.text_nbytes;
+        *ends = stop != KC_BGZF_FULL;
+        *foreign |= stop == KC_BGZF_FOREIGN || stop == KC_BGZF_TOO_LONG;
+        *foreign |= stop == KC_BGZF_PARTIAL && end - intake->at > MARGIN_NBYTES;
+        if (*ends && portion->ends_file)
+                *foreign |= stop != KC_BGZF_END || intake->last_block_text_nbytes != 0;
+        return *foreign ? KC_OK : inflate(intake, round, &table, err);
+}
+
+/* The rest of the portion is text already. */
+static enum kc_status begin_plain(struct kc_gpu_intake *intake, struct intake_round *round,
+                                  bool *ends, struct kc_error *err)
+{
+        const struct intake_portion *portion = intake->portion;
+        const size_t left = MARGIN_NBYTES + portion->nbytes - intake->at;
+        const size_t most = intake->setup.text_nbytes - intake->carry_nbytes;
+        const uint8_t *from = portion->device + intake->at;
+        round->nbytes = left < most ? left : most;
+        *round->host_refused = 0;
+        intake->at += round->nbytes;
+        *ends = round->nbytes == left;
+        return KC_CUDA(cudaMemcpyAsync(round->text, from, round->nbytes, cudaMemcpyDeviceToDevice,
+                                       intake->inflating));
+}
+
+/* The portion's last round has begun: go on with the next one. */
+static enum kc_status end_portion(struct kc_gpu_intake *intake, struct intake_round *round,
+                                  bool *foreign, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        struct intake_portion *portion = intake->portion;
+        round->portion = portion;
+        round->ends_file = portion->ends_file;
+        intake->portion = NULL;
+        intake->ntail = 0;
+        if (!portion->ends_file) {
+                intake->ntail = MARGIN_NBYTES + portion->nbytes - intake->at;
+                KC_TRY(begin_portion(intake, foreign, err));
+                KC_TRY(move_tail(intake, portion, intake->ntail, intake->portion, err));
+        }
+out:
+        return status;
+}
+
+/* Begin a round, if there is text left: its text will be complete in the order of `inflated`. */
+static enum kc_status begin_round(struct kc_gpu_intake *intake, bool *foreign, struct kc_error *err)
+{
+        enum kc_status status;
+        struct intake_round *round = &intake->rounds[intake->nrounds % NROUNDS];
+        bool ends = false;
+        if (intake->portion == NULL)
+                KC_TRY(begin_portion(intake, foreign, err));
+        if (intake->portion == NULL || *foreign)
+                return KC_OK;
+        round->file = intake->portion->file;
+        round->portion = NULL;
+        round->ends_file = false;
+        KC_TRY(KC_CUDA(cudaStreamWaitEvent(intake->inflating, round->parsed, 0)));
+        if (intake->setup.source->files[round->file].bgzf)
+                KC_TRY(begin_bgzf(intake, round, &ends, foreign, err));
+        else
+                KC_TRY(begin_plain(intake, round, &ends, err));
+        KC_TRY(KC_CUDA(cudaEventRecord(round->inflated, intake->inflating)));
+        if (ends && !*foreign)
+                KC_TRY(end_portion(intake, round, foreign, err));
+        intake->nrounds++;
+out:
+        return status;
+}
+
+/* ---- reads ---- */
+
+static void add_totals(struct kc_gpu_intake *intake, const struct kc_gpu_text_result *result)
+{
+        intake->totals.nreads += result->nreads;
+        intake->totals.nbases += result->nbases;
+        intake->totals.nskipped += result->nskipped;
+        intake->totals.nlow_quality += result->nlow_quality;
+}
+
+/* All of the round's text that can be parsed has been: keep the rest for the next round, or end the
+ * file. */
+static enum kc_status end_round(struct kc_gpu_intake *intake, struct intake_round *round,
+                                const uint8_t *rest, size_t nrest, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        struct kc_gpu *gpu = intake->gpu;
+        const struct kc_stored_source *source = intake->setup.source;
+        struct intake_round *next = &intake->rounds[(intake->nparsed + 1) % NROUNDS];
+        intake->totals.text_nbytes += round->nbytes;
+        if (nrest > 0)
+                KC_TRY(KC_CUDA(cudaMemcpyAsync(next->text - nrest, rest, nrest,
+                                               cudaMemcpyDeviceToDevice, gpu->stream)));
+        KC_TRY(KC_CUDA(cudaEventRecord(round->parsed, gpu->stream)));
+        intake->carry = nrest;
+        intake->done = 0;
+        intake->nparsed++;
+        if (round->ends_file) {
+                intake->noverlap = 0;
+                intake->totals.input_nbytes += source->files[round->file].nbytes;
+                source->close(source->ctx, round->file);
+        }
+        if (round->portion != NULL)
+                kc_intake_give_back(intake, round->portion);
+out:
+        return status;
+}
+
+/* Parse the round's text, or what an earlier parse left of it, into out. */
+static enum kc_status parse(struct kc_gpu_intake *intake, bool *foreign, struct kc_error *err)
+{
+        enum kc_status status;
+        struct intake_round *round = &intake->rounds[intake->nparsed % NROUNDS];
+        struct kc_gpu_text_input input = {};
+        struct kc_gpu_text_result result = {};
+        size_t left;
+        KC_TRY(KC_CUDA(cudaEventSynchronize(round->inflated)));
+        *foreign |= *round->host_refused != 0;
+        if (*foreign)
+                return KC_OK;
+        input.format = intake->setup.source->files[round->file].fasta ? KC_GPU_TEXT_FASTA
+                                                                      : KC_GPU_TEXT_FASTQ;
+        input.bytes = round->text - intake->carry + intake->done;
+        input.nbytes = intake->carry + round->nbytes - intake->done;
+        input.last = round->ends_file;
+        input.noverlap = intake->noverlap;
+        KC_TRY(kc_gpu_text_parse(intake->text, &input, &intake->out, &result, err));
+        intake->noverlap = result.noverlap;
+        add_totals(intake, &result);
+        left = input.nbytes - result.consumed;
+        *foreign |= result.foreign || result.full ||
+                    (round->ends_file && result.consumed == 0 && left > 0);
+        if (*foreign)
+                return KC_OK;
+        intake->done += result.consumed;
+        if (left > 0 && result.consumed > 0 && (round->ends_file || left > intake->carry_nbytes))
+                return KC_OK; /* the rest comes with the next call */
+        *foreign |= left > intake->carry_nbytes;
+        if (!*foreign)
+                KC_TRY(end_round(intake, round, input.bytes + result.consumed, left, err));
+out:
+        return status;
+}
+
+enum kc_status kc_gpu_intake_take(struct kc_gpu_intake *intake, struct kc_gpu_reads *reads,
+                                  bool *foreign, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        struct kc_gpu_text_out *out = &intake->out;
+        *reads = {};
+        *foreign = false;
+        for (;;) {
+                out->nwords = out->nspans = 0;
+                out->nbases = out->nkmers = 0;
+                KC_TRY(kc_gate_check(intake->gate, err));
+                while (!*foreign && intake->nrounds < intake->nparsed + NROUNDS) {
+                        const uint64_t before = intake->nrounds;
+                        KC_TRY(begin_round(intake, foreign, err));
+                        if (intake->nrounds == before)
+                                break;
+                }
+                if (*foreign || intake->nrounds == intake->nparsed)
+                        break;
+                KC_TRY(parse(intake, foreign, err));
+                if (*foreign || out->nkmers > 0)
+                        break;
+        }
+        if (!*foreign)
+                *reads = kc_gpu_text_reads(out);
+out:
+        return status;
+}
+
+/* ---- the end ---- */
+
+enum kc_status kc_gpu_intake_end(struct kc_gpu_intake *intake, bool foreign, uint64_t *text_nbytes,
+                                 struct kc_error *err)
+{
+        const struct kc_stored_source *source = intake->setup.source;
+        enum kc_status status = KC_OK;
+        kc_gate_enter(intake->gate);
+        intake->over = true;
+        intake->foreign = foreign;
+        kc_gate_wake(intake->gate, KC_GATE_WORKERS);
+        while (status == KC_OK && intake->nreading > 0)
+                status = kc_gate_wait(intake->gate, KC_GATE_DRIVER, err);
+        kc_gate_leave(intake->gate);
+        if (status != KC_OK)
+                return status;
+        detach(intake);
+        for (size_t i = 0; foreign && i < source->nfiles; i++)
+                source->close(source->ctx, i);
+        *text_nbytes = foreign ? 0 : intake->totals.text_nbytes;
+        if (!foreign)
+                source->report(source->ctx, &intake->totals);
+        return KC_OK;
+}

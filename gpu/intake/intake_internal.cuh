@@ -1,0 +1,98 @@
+/*
+ * Private to gpu/intake: portions of files on their way to the device (portions.cu), and rounds of
+ * text (intake.cu).
+ */
+#ifndef KC_GPU_INTAKE_INTAKE_INTERNAL_CUH
+#define KC_GPU_INTAKE_INTAKE_INTERNAL_CUH
+
+#include "gpu/inflate/inflate.cuh"
+#include "gpu/intake/intake.cuh"
+#include "gpu/text/text.cuh"
+
+enum {
+        NPORTIONS = 3,              /* one is read, one copied, one used */
+        NROUNDS = 2,                /* one is inflated, one parsed */
+        MARGIN_NBYTES = 64 << 10,   /* before a portion: a block that began in the portion before */
+        MAX_SLICE_NBYTES = 1 << 20, /* what a worker reads at a time */
+        MAX_BLOCKS = 16 << 10,      /* of a round */
+};
+
+/* Where the next portion begins. */
+struct intake_place {
+        size_t file;
+        uint64_t offset;
+};
+
+/* A stretch of a file. In memory: | margin | stretch | padding |. */
+struct intake_portion {
+        uint8_t *host, *device; /* [MARGIN_NBYTES + portion_nbytes + KC_INFLATE_PADDING] */
+        size_t file, nbytes;
+        uint64_t offset; /* in the file */
+        bool ends_file;
+        bool filling; /* from the first slice until the driver is done with it */
+        size_t nslices, nclaimed, ncopied;
+        bool is_short; /* the file ended early */
+};
+
+/* Text on the device: | what the round before left | this round's |, the first right-aligned in
+ * carry_nbytes. */
+struct intake_round {
+        uint8_t *text;                  /* device: where this round's text begins */
+        size_t nbytes;                  /* of this round's text */
+        struct intake_portion *portion; /* to be given back after the round; or NULL */
+        size_t file;
+        bool ends_file;
+        /* BGZF */
+        struct kc_bgzf_block *host_blocks, *blocks; /* [MAX_BLOCKS] pinned, device */
+        uint32_t *status;                           /* [MAX_BLOCKS] device */
+        unsigned long long *refused, *host_refused; /* device, pinned */
+        cudaEvent_t inflated, parsed;
+};
+
+struct kc_gpu_intake {
+        struct kc_gpu_intake_setup setup;
+        struct kc_gate *gate;
+        struct kc_gpu_trace *trace;
+        struct kc_gpu *gpu; /* NULL: not attached */
+        size_t portion_nbytes, slice_nbytes, carry_nbytes;
+        uint8_t *memory; /* all portions on the host */
+        bool pinned;
+        /* guarded by the gate */
+        struct intake_portion portions[NPORTIONS]; /* used in turn */
+        struct intake_place next;                  /* of the workers */
+        uint64_t nbegun;                           /* portions that workers began */
+        int nreading;                              /* workers that have a slice */
+        bool attached, over, foreign;
+        /* the driver's */
+        cudaStream_t inflating;
+        cudaEvent_t copied;
+        uint64_t ntaken;                 /* portions */
+        struct intake_portion *portion;  /* the current one; NULL: take the next */
+        size_t at;                       /* in it, from the beginning of the margin */
+        size_t ntail;                    /* bytes in front of it that belong to it */
+        uint64_t last_block_text_nbytes; /* of the last block found */
+        struct intake_round rounds[NROUNDS];
+        uint64_t nrounds, nparsed; /* begun, finished */
+        size_t carry;              /* bytes that the last parse left */
+        size_t done;               /* of the current round's text, in several parses */
+        uint32_t noverlap;
+        struct kc_gpu_text *text;
+        struct kc_gpu_text_out out;
+        struct kc_stored_totals totals;
+};
+
+/* ---- portions.cu ---- */
+
+/* The portions' memory on the host; pinning it; the portions' memory on the device. */
+enum kc_status kc_intake_map(struct kc_gpu_intake *intake, struct kc_error *err);
+void kc_intake_unmap(struct kc_gpu_intake *intake);
+
+/* Driver: wait for the next portion, until its copies are enqueued; *portion = NULL if there are no
+ * more. KC_ECANCELED. */
+enum kc_status kc_intake_next_portion(struct kc_gpu_intake *intake, struct intake_portion **portion,
+                                      struct kc_error *err);
+
+/* Driver: the workers may use the portion's memory again. */
+void kc_intake_give_back(struct kc_gpu_intake *intake, struct intake_portion *portion);
+
+#endif

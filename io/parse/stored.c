@@ -1,0 +1,98 @@
+#include "io/parse/stored.h"
+
+#include "base/job.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum kc_status kc_stored_init(struct kc_stored *stored, char *const *names, size_t n,
+                              struct kc_job *job, struct kc_error *err)
+{
+        stored->names = names;
+        stored->n = n;
+        stored->job = job;
+        stored->files = calloc(n, sizeof *stored->files);
+        stored->inputs = calloc(n, sizeof *stored->inputs);
+        stored->opened = calloc(n, sizeof *stored->opened);
+        pthread_mutex_init(&stored->opening, NULL);
+        stored->initialized = true;
+        if (stored->files == NULL || stored->inputs == NULL || stored->opened == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory for reading");
+        return KC_OK;
+}
+
+static void close_file(void *ctx, size_t i)
+{
+        struct kc_stored *stored = ctx;
+        if (stored->opened[i])
+                kc_input_close(&stored->inputs[i]);
+        stored->opened[i] = false;
+}
+
+void kc_stored_free(struct kc_stored *stored)
+{
+        if (!stored->initialized)
+                return;
+        for (size_t i = 0; stored->opened != NULL && i < stored->n; i++)
+                close_file(stored, i);
+        free(stored->files);
+        free(stored->inputs);
+        free(stored->opened);
+        pthread_mutex_destroy(&stored->opening);
+        *stored = (struct kc_stored){ 0 };
+}
+
+void kc_stored_note(struct kc_stored *stored, size_t i, uint64_t nbytes,
+                    const struct kc_detected *found)
+{
+        const bool bgzf = found->container == KC_CONTAINER_BGZF;
+        const bool named = strcmp(stored->names[i], "-") != 0; /* standard input keeps its place */
+        stored->files[i] = (struct kc_stored_file){ .nbytes = nbytes,
+                                                    .bgzf = bgzf,
+                                                    .fasta = found->first == '>' };
+        if (!named || (!bgzf && found->container != KC_CONTAINER_PLAIN) ||
+            (found->first != '>' && found->first != '@'))
+                stored->unfit = true;
+}
+
+static enum kc_status open_file(struct kc_stored *stored, size_t i, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        pthread_mutex_lock(&stored->opening);
+        if (!stored->opened[i]) {
+                status = kc_input_open(&stored->inputs[i], stored->names[i], err);
+                stored->opened[i] = status == KC_OK;
+        }
+        pthread_mutex_unlock(&stored->opening);
+        return status;
+}
+
+static enum kc_status read_file(void *ctx, size_t file, uint64_t offset, void *to, size_t n,
+                                size_t *got, struct kc_error *err)
+{
+        struct kc_stored *stored = ctx;
+        enum kc_status status;
+        *got = 0;
+        KC_TRY(open_file(stored, file, err));
+        KC_TRY(kc_input_read_at(&stored->inputs[file], to, n, offset, got, err));
+        kc_job_advance(stored->job, *got);
+out:
+        return status;
+}
+
+static void report(void *ctx, const struct kc_stored_totals *totals)
+{
+        struct kc_stored *stored = ctx;
+        stored->totals = *totals;
+}
+
+bool kc_stored_source(struct kc_stored *stored, struct kc_stored_source *source)
+{
+        *source = (struct kc_stored_source){ .ctx = stored,
+                                             .files = stored->files,
+                                             .nfiles = stored->n,
+                                             .read = read_file,
+                                             .close = close_file,
+                                             .report = report };
+        return !stored->unfit;
+}

@@ -1,0 +1,41 @@
+/*
+ * The inputs as they are stored (kmer/stored.h): those that a device can inflate and parse.
+ */
+#ifndef KC_IO_PARSE_STORED_H
+#define KC_IO_PARSE_STORED_H
+
+#include "io/input/detect.h"
+#include "kmer/stored.h"
+
+#include <pthread.h>
+
+struct kc_job;
+
+/* A zeroed one is empty. */
+struct kc_stored {
+        struct kc_stored_file *files; /* [n] */
+        struct kc_input *inputs;      /* [n] opened when they are first read */
+        bool *opened;                 /* [n] */
+        char *const *names;           /* [n] */
+        size_t n;
+        bool unfit; /* some input is of another kind */
+        struct kc_job *job;
+        struct kc_stored_totals totals;
+        pthread_mutex_t opening;
+        bool initialized;
+};
+
+/* For n inputs with these names, which the caller owns. job: advances by the bytes read; may be
+ * NULL. KC_ENOMEM. Free it even then. */
+enum kc_status kc_stored_init(struct kc_stored *stored, char *const *names, size_t n,
+                              struct kc_job *job, struct kc_error *err);
+void kc_stored_free(struct kc_stored *stored);
+
+/* Note what input i is: a regular file of this size, of which this was found. */
+void kc_stored_note(struct kc_stored *stored, size_t i, uint64_t nbytes,
+                    const struct kc_detected *found);
+
+/* The source, if all inputs are fit; otherwise false. Valid until kc_stored_free. */
+bool kc_stored_source(struct kc_stored *stored, struct kc_stored_source *source);
+
+#endif

@@ -1,0 +1,51 @@
+/*
+ * Files of reads as they are stored, for an engine that inflates and parses them itself: the other
+ * thing that may pass from io/ to an engine, in place of batches (kmer/batch.h).
+ *
+ * Such an engine accepts only text of the strict form (gpu/text/text.cuh) and sound BGZF blocks. It
+ * counts nothing of a file in which it finds anything else, but begins again with batches, so that
+ * the reader's rules and messages apply.
+ */
+#ifndef KC_STORED_H
+#define KC_STORED_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct kc_stored_file {
+        uint64_t nbytes; /* as stored */
+        bool bgzf;       /* otherwise it is plain text */
+        bool fasta;      /* otherwise FASTQ; its first record begins with its first letter */
+};
+
+/* What the files held, in the terms of struct kc_reader_totals (io/reader.h). */
+struct kc_stored_totals {
+        uint64_t nreads, nbases, nskipped, nlow_quality, input_nbytes, text_nbytes;
+};
+
+struct kc_stored_source {
+        void *ctx;
+        const struct kc_stored_file *files; /* [nfiles] */
+        size_t nfiles;
+        int min_quality;
+        /* Read n bytes of a file, from any thread. *got < n only if the file has become shorter.
+         * KC_EINPUT, KC_EIO. */
+        enum kc_status (*read)(void *ctx, size_t file, uint64_t offset, void *to, size_t n,
+                               size_t *got, struct kc_error *err);
+        /* The file is not read any more. */
+        void (*close)(void *ctx, size_t file);
+        /* All files have been read and parsed. */
+        void (*report)(void *ctx, const struct kc_stored_totals *totals);
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif
