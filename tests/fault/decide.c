@@ -75,6 +75,8 @@ static int decide(const struct call *call)
                 return -1;
         if (is_kind("lie"))
                 return call->traits & FLUSHES ? -1 : 0;
+        if (is_kind("signal"))
+                return kill(getpid(), SIGINT);
         kill(getpid(), SIGKILL);
         return EIO;
 }

@@ -6,8 +6,11 @@
 #include "scarcity.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <sys/resource.h>
 
 #include <cmocka.h>
 
@@ -107,6 +110,102 @@ static void no_pinned_memory(void **state)
         try_all(KC_SCARCITY_PINNED);
 }
 
+/* ---- full files and cancellation, in each stage ---- */
+
+static enum kc_status count_scarcely(struct work *work, long n, const struct kc_run_sink *sink)
+{
+        const struct kc_batch_source source = { &work->reads, next_batch };
+        kc_emulator_scarcity(n < 0 ? KC_SCARCITY_NONE : KC_SCARCITY_TAKEN, n);
+        enum kc_status status = kc_gpu_count(&work->params, &work->gpu, &source, sink, &work->job,
+                                             &work->totals, &work->report, &work->err);
+        kc_emulator_scarcity(KC_SCARCITY_NONE, 0);
+        assert_int_equal(kc_emulator_device_nbytes(), 0);
+        assert_int_equal(kc_emulator_npinned(), 0);
+        return status;
+}
+
+/* No file may grow, as on a full disk. *stages: a bit is set for the stage in which that failed. */
+static void try_full(long n, unsigned *stages)
+{
+        static struct work work;
+        prepare_small(&work, true);
+        const struct kc_run_sink sink = run_sink(&work.run);
+        const enum kc_status status = count_scarcely(&work, n, &sink);
+        if (status == KC_EIO) {
+                assert_non_null(strstr(work.err.message, "temporary file in /tmp"));
+                *stages |= 1u << atomic_load(&work.job.stage);
+        } else if (status == KC_OK) {
+                expect_same(&work, &host);
+        } else {
+                expect(status, KC_ENOMEM, &work);
+        }
+        run_free(&work.run);
+}
+
+static void full_files(void **state)
+{
+        struct rlimit before, none;
+        const unsigned all = 1u << KC_STAGE_PARTITION | 1u << KC_STAGE_COUNT | 1u << KC_STAGE_ORDER;
+        unsigned stages = 0;
+        (void)state;
+        assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+        none = before;
+        none.rlim_cur = 0;
+        signal(SIGXFSZ, SIG_IGN);
+        fflush(NULL);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+        for (long n = 0; n < 100; n++)
+                try_full(n, &stages);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+        assert_int_equal(stages, all);
+}
+
+static struct work *work_of(void *run)
+{
+        return (struct work *)((char *)run - offsetof(struct work, run));
+}
+
+static void cancel_while_counting(void *run, uint64_t npairs)
+{
+        struct work *work = work_of(run);
+        (void)npairs;
+        if (atomic_load(&work->job.stage) == KC_STAGE_COUNT)
+                atomic_store(&work->job.cancel, true);
+}
+
+static enum kc_status cancel_while_writing(void *run, const struct kc_run_pairs *pairs,
+                                           struct kc_error *err)
+{
+        atomic_store(&work_of(run)->job.cancel, true);
+        return run_put(run, pairs, err);
+}
+
+/* While runs are counted and while they are written, with and without runs in files. A test in
+ * test_gpu.c cancels while reads are read. */
+static void canceled_late(void **state)
+{
+        static struct work work;
+        int ncanceled = 0;
+        (void)state;
+        for (long n = -1; n < 60; n += 4)
+                for (int writing = 0; writing < 2; writing++) {
+                        prepare_small(&work, true);
+                        struct kc_run_sink sink = run_sink(&work.run);
+                        if (writing)
+                                sink.put = cancel_while_writing;
+                        else
+                                sink.expect = cancel_while_counting;
+                        const enum kc_status status = count_scarcely(&work, n, &sink);
+                        if (n < 0 || status != KC_ENOMEM) {
+                                expect(status, KC_ECANCELED, &work);
+                                assert_int_equal(atomic_load(&work.run.ncanceled), 1);
+                                ncanceled++;
+                        }
+                        run_free(&work.run);
+                }
+        assert_true(ncanceled > 4);
+}
+
 /* A device in exclusive use by others does not hide the rest, and counting on it fails. */
 static void devices_of_others(void **state)
 {
@@ -134,10 +233,10 @@ static void devices_of_others(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(no_device_memory),
-                cmocka_unit_test(device_memory_taken_by_others),
-                cmocka_unit_test(no_pinned_memory),
-                cmocka_unit_test(devices_of_others),
+                cmocka_unit_test(no_device_memory), cmocka_unit_test(device_memory_taken_by_others),
+                cmocka_unit_test(no_pinned_memory), cmocka_unit_test(full_files),
+                cmocka_unit_test(canceled_late),    cmocka_unit_test(devices_of_others),
         };
+        cmocka_set_test_filter(getenv("KC_TEST"));
         return cmocka_run_group_tests(tests, count_on_the_host, free_host);
 }
