@@ -21,8 +21,8 @@ enum {
         MAX_SLOTS = 64,
         LSM_NBYTES = 16 << 20, /* host memory of the reads and the LSM besides their contents */
         LEAST_LIMIT_MIB = 256, /* enough to count with any other parameters */
-        MAX_RECORDS_MIB = 12 << 10, /* of a pass, if there are several: a human genome takes
-                                       about a dozen */
+        MAX_RECORDS_MIB = 12 << 10, /* of a pass, if there are several and all reads are on the
+                                       device: a human genome takes about a dozen */
         MAX_RUN_PAIRS = 1 << 30,
         NKMERS_PER_PAIR = 8,      /* k-mers for each that is new; 6 at coverage 32 with 0.5 % of
                                      errors */
@@ -205,7 +205,7 @@ static uint64_t records_nwords(const struct kc_gpu_plan_input *input, size_t nby
         const uint64_t all =
                 input->total.nrecords + input->total.nrecords / 16 + KC_GPU_MIN_RECORDS;
         uint64_t n = nbytes / (8 * each + 1); /* one byte to sort a record */
-        if (n < all)
+        if (n < all && !input->copies) /* with copies, a pass reads everything over the bus */
                 n = smaller(n, MAX_RECORDS_MIB * MIB / (8 * each + 1));
         n = smaller(smaller(n, all), input->top_nkmers);
         return larger(n * each, least);

@@ -63,16 +63,21 @@ static struct kc_gpu_text_setup text_setup(const struct kc_gpu_intake_setup *set
         return text;
 }
 
+/* Reads of so many rounds, or of as many as have KC_CHUNK_NBASES bases, are put together: there are
+ * not places for many chunks on the device. */
+enum { GATHERED_ROUNDS = 2 };
+
 uint64_t kc_gpu_intake_most_bases(const struct kc_gpu_intake_setup *setup)
 {
-        const size_t nbytes = setup->text_nbytes;
-        return has_fasta(setup->source) ? nbytes : nbytes / 2;
+        const size_t nbytes = GATHERED_ROUNDS * setup->text_nbytes;
+        const size_t nbases = has_fasta(setup->source) ? nbytes : nbytes / 2;
+        return nbases < KC_CHUNK_NBASES ? nbases : (size_t)KC_CHUNK_NBASES;
 }
 
 size_t kc_gpu_intake_most_spans(const struct kc_gpu_intake_setup *setup)
 {
         const struct kc_gpu_text_setup text = text_setup(setup);
-        return kc_gpu_text_most_spans(&text);
+        return GATHERED_ROUNDS * kc_gpu_text_most_spans(&text);
 }
 
 /* ---- life ---- */
@@ -158,7 +163,7 @@ static enum kc_status make_out(struct kc_gpu_intake *intake, struct kc_error *er
 {
         enum kc_status status;
         struct kc_gpu_text_out *out = &intake->out;
-        out->words_cap = kc_gpu_text_most_words(intake->setup.text_nbytes);
+        out->words_cap = GATHERED_ROUNDS * kc_gpu_text_most_words(intake->setup.text_nbytes);
         out->spans_cap = kc_gpu_intake_most_spans(&intake->setup);
         out->max_nbases = kc_gpu_intake_most_bases(&intake->setup);
         KC_TRY(kc_gpu_new(intake->gpu, &out->words, out->words_cap, err));
@@ -411,40 +416,86 @@ out:
         return status;
 }
 
-/* Parse the round's text, or what an earlier parse left of it, into out. */
-static enum kc_status parse(struct kc_gpu_intake *intake, bool *foreign, struct kc_error *err)
+/* The next piece of the round's text: small, so that its reads fit in what `out` has left, unless a
+ * record is longer. */
+static struct kc_gpu_text_input next_piece(const struct kc_gpu_intake *intake,
+                                           const struct intake_round *round)
 {
-        enum kc_status status;
-        struct intake_round *round = &intake->rounds[intake->nparsed % NROUNDS];
+        enum { PIECE_NBYTES = 32 << 20 };
         struct kc_gpu_text_input input = {};
-        struct kc_gpu_text_result result = {};
-        size_t left;
-        KC_TRY(KC_CUDA(cudaEventSynchronize(round->inflated)));
-        *foreign |= *round->host_refused != 0;
-        if (*foreign)
-                return KC_OK;
+        const size_t left = intake->carry + round->nbytes - intake->done;
         input.format = intake->setup.source->files[round->file].fasta ? KC_GPU_TEXT_FASTA
                                                                       : KC_GPU_TEXT_FASTQ;
         input.bytes = round->text - intake->carry + intake->done;
-        input.nbytes = intake->carry + round->nbytes - intake->done;
-        input.last = round->ends_file;
+        input.nbytes = left < PIECE_NBYTES || intake->takes_all ? left : (size_t)PIECE_NBYTES;
+        input.last = round->ends_file && input.nbytes == left;
         input.noverlap = intake->noverlap;
+        return input;
+}
+
+/* Parse the next piece of the round, and end the round if no more can be parsed. *full: nothing was
+ * done, because `out` has too little room left. */
+static enum kc_status parse(struct kc_gpu_intake *intake, bool *full, bool *foreign,
+                            struct kc_error *err)
+{
+        enum kc_status status;
+        struct intake_round *round = &intake->rounds[intake->nparsed % NROUNDS];
+        struct kc_gpu_text_input input = next_piece(intake, round);
+        struct kc_gpu_text_result result = {};
         KC_TRY(kc_gpu_text_parse(intake->text, &input, &intake->out, &result, err));
-        intake->noverlap = result.noverlap;
-        add_totals(intake, &result);
-        left = input.nbytes - result.consumed;
-        *foreign |= result.foreign || result.full ||
-                    (round->ends_file && result.consumed == 0 && left > 0);
-        if (*foreign)
+        *full = result.full;
+        *foreign |= result.foreign;
+        if (*full || *foreign)
                 return KC_OK;
+        add_totals(intake, &result);
+        intake->noverlap = result.noverlap;
         intake->done += result.consumed;
-        if (left > 0 && result.consumed > 0 && (round->ends_file || left > intake->carry_nbytes))
-                return KC_OK; /* the rest comes with the next call */
-        *foreign |= left > intake->carry_nbytes;
-        if (!*foreign)
-                KC_TRY(end_round(intake, round, input.bytes + result.consumed, left, err));
+        {
+                const size_t left = intake->carry + round->nbytes - intake->done;
+                const bool whole = input.nbytes == left + result.consumed;
+                intake->takes_all = result.consumed == 0 && !whole;
+                if (!whole || (left > 0 && result.consumed > 0 &&
+                               (input.last || left > intake->carry_nbytes)))
+                        return KC_OK; /* the rest comes with the next call */
+                *foreign |= left > (input.last ? 0 : intake->carry_nbytes);
+                if (!*foreign)
+                        KC_TRY(end_round(intake, round, input.bytes + result.consumed, left, err));
+        }
 out:
         return status;
+}
+
+/* Begin rounds while there is room for them. */
+static enum kc_status begin_rounds(struct kc_gpu_intake *intake, bool *foreign,
+                                   struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        uint64_t before = UINT64_MAX;
+        while (!*foreign && intake->nrounds != before &&
+               intake->nrounds < intake->nparsed + NROUNDS) {
+                before = intake->nrounds;
+                KC_TRY(begin_round(intake, foreign, err));
+        }
+out:
+        return status;
+}
+
+/* Wait for the text of the round that is parsed next; *foreign: not all of its blocks are sound. */
+static enum kc_status wait_for_text(struct kc_gpu_intake *intake, bool *foreign,
+                                    struct kc_error *err)
+{
+        enum kc_status status;
+        const struct intake_round *round = &intake->rounds[intake->nparsed % NROUNDS];
+        KC_TRY(KC_CUDA(cudaEventSynchronize(round->inflated)));
+        *foreign |= *round->host_refused != 0;
+out:
+        return status;
+}
+
+static void empty(struct kc_gpu_text_out *out)
+{
+        out->nwords = out->nspans = 0;
+        out->nbases = out->nkmers = 0;
 }
 
 enum kc_status kc_gpu_intake_take(struct kc_gpu_intake *intake, struct kc_gpu_reads *reads,
@@ -452,26 +503,22 @@ enum kc_status kc_gpu_intake_take(struct kc_gpu_intake *intake, struct kc_gpu_re
 {
         enum kc_status status = KC_OK;
         struct kc_gpu_text_out *out = &intake->out;
-        *reads = {};
+        bool full = false;
         *foreign = false;
-        for (;;) {
-                out->nwords = out->nspans = 0;
-                out->nbases = out->nkmers = 0;
+        empty(out);
+        while (!*foreign && !(full && out->nspans > 0)) {
                 KC_TRY(kc_gate_check(intake->gate, err));
-                while (!*foreign && intake->nrounds < intake->nparsed + NROUNDS) {
-                        const uint64_t before = intake->nrounds;
-                        KC_TRY(begin_round(intake, foreign, err));
-                        if (intake->nrounds == before)
-                                break;
-                }
+                KC_TRY(begin_rounds(intake, foreign, err));
                 if (*foreign || intake->nrounds == intake->nparsed)
                         break;
-                KC_TRY(parse(intake, foreign, err));
-                if (*foreign || out->nkmers > 0)
-                        break;
+                KC_TRY(wait_for_text(intake, foreign, err));
+                if (full) /* of text without reads */
+                        empty(out);
+                if (!*foreign)
+                        KC_TRY(parse(intake, &full, foreign, err));
+                *foreign |= full && out->nwords == 0; /* not even one piece fits */
         }
-        if (!*foreign)
-                *reads = kc_gpu_text_reads(out);
+        *reads = *foreign ? kc_gpu_reads{} : kc_gpu_text_reads(out);
 out:
         return status;
 }

@@ -74,7 +74,8 @@ struct kc_gpu_intake {
         struct intake_round rounds[NROUNDS];
         uint64_t nrounds, nparsed; /* begun, finished */
         size_t carry;              /* bytes that the last parse left */
-        size_t done;               /* of the current round's text, in several parses */
+        size_t done;               /* of carry and round, parsed already */
+        bool takes_all; /* the next piece is all that is left: its first record is long */
         uint32_t noverlap;
         struct kc_gpu_text *text;
         struct kc_gpu_text_out out;

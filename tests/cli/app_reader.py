@@ -1,0 +1,155 @@
+"""
+Files that the device inflates and parses: the result, the totals and the messages are those of the
+host's reader.
+
+    app_reader.py KCOUNT SOURCE
+"""
+import json
+import os
+import random
+import subprocess
+import sys
+
+from session import Session, expect
+from tools import SKIPPED, Failure, bgzf, bgzf_block, fasta, fastq, gzip_members, main
+
+if subprocess.run([sys.argv[1], "info", "--devices"]).returncode != 0:
+    sys.exit(SKIPPED)
+
+SMALL = "KC_TEST_SMALL" in os.environ  # where counting is slow, as on the emulated device
+TOTALS = ("reads", "bases", "skipped_letters", "low_quality_bases", "input_bytes", "text_bytes",
+          "kmers", "distinct")
+LEAST = ("--gpu-batch", 4096)  # the smallest rounds of text: half a megabyte
+
+
+def reads(n, length, seed, letters="ACGT", spread=0):
+    rng = random.Random(seed)
+    made = []
+    for _ in range(n):
+        size = length + (rng.randrange(-spread, spread + 1) if spread else 0)
+        bases = "".join(rng.choices(letters, k=size)).encode()
+        made.append((bases, bytes(rng.randrange(33, 74) for _ in range(size))))
+    return made
+
+
+def count(session, reader, names, options):
+    """What was written and reported; or the message, without a remedy's line."""
+    name = f"{reader}.kc"
+    out = session.kcount("count", *names, "-k", 31, "--device", "cuda", "--reader", reader, "-o",
+                         name, "--force", "--json", "--quiet", *options, code=None)
+    if session.code != 0:
+        return session.code, session.said, None
+    return session.code, (session.path / name).read_bytes(), json.loads(out)
+
+
+def compare(session, what, names, *options, device=True):
+    """device: whether the device is to read all files, and not the host in the end."""
+    host = count(session, "host", names, options)
+    own = count(session, "device", names, options)
+    expect(own[0], host[0], f"{what}: exit status")
+    if own[1] != host[1]:
+        raise Failure(f"{what}: the device's reader gives another "
+                      + ("file" if own[0] == 0 else f"message: {own[1]!r}, not {host[1]!r}"))
+    if own[0] == 0:
+        expect([own[2][key] for key in TOTALS], [host[2][key] for key in TOTALS], what)
+        expect(host[2]["device_text_bytes"], 0, f"{what}: text that the device read for the host")
+        expect(own[2]["device_text_bytes"], own[2]["text_bytes"] if device else 0,
+               f"{what}: text that the device read")
+    elif device:
+        raise Failure(f"{what}: failed: {own[1]}")
+
+
+N = 300 if SMALL else 12000
+MIXED = reads(N, 150, 1, "ACGTACGTACGTACGTacgtuN", 60) + reads(N // 40, 5000, 2, spread=4000)
+
+
+def test_clean_files():
+    """Records and blocks across rounds and portions, in every kind of file that the device reads."""
+    s = Session()
+    text = fastq(MIXED)
+    one = fasta([(b"".join(bases for bases, _ in MIXED), b"")])
+    files = {
+        "x.fq": text,
+        "crlf.fq": text.replace(b"\n", b"\r\n"),
+        "open.fq": text[:-1],
+        "x.fq.gz": bgzf(text),
+        "large.fq.gz": bgzf(text, 65280),
+        "tiny.fq.gz": bgzf(text[:text.index(b"@r99 ")], 37),
+        "x.fa": fasta(MIXED, 60),
+        "one.fa": one,
+        "wrapped.fa": fasta([(one.split(b"\n")[1], b"")], 70),
+        "x.fa.gz": bgzf(fasta(MIXED, 80), 30000),
+    }
+    for name, content in files.items():
+        s.write(name, content)
+        compare(s, name, [name], *LEAST)
+    compare(s, "one large round", ["x.fq.gz"])
+    compare(s, "-q", ["x.fq.gz"], *LEAST, "-q", 20)
+    compare(s, "-q, CRLF", ["crlf.fq"], *LEAST, "-q", 33)
+    compare(s, "many files", list(files), *LEAST)
+    compare(s, "little device memory", ["x.fq.gz", "x.fa"], "--gpu-memory", "600M")
+
+
+def test_high_ratio():
+    """Blocks whose text is a thousand times as long."""
+    s = Session()
+    s.write("n.fq.gz", bgzf(fastq([(b"N" * 60000, b"I" * 60000)] * 30 + MIXED[:200]), 65000))
+    compare(s, "long runs", ["n.fq.gz"], *LEAST)
+
+
+def test_left_to_the_host():
+    """What is not strict, of whatever kind; the host accepts it."""
+    s = Session()
+    text = fastq(MIXED)
+    half = text.index(b"@r%d " % (N // 2))
+    files = {
+        "multi.fq": text[:half] + fastq(MIXED[:3], 40),
+        "blank.fq": text[:half] + b"\n" + text[half:],
+        "first.fq": b"\n" + text,
+        "bom.fq": b"\xef\xbb\xbf" + text,
+        "members.fq.gz": bgzf(text[:half])[:-28] + gzip_members(text[half:], 30000),
+        "long.fq": fastq(MIXED + [(b"ACGT" * 60000, b"I" * 240000)]),
+        "no.fq.gz": gzip_members(text, 1 << 30),
+    }
+    for name, content in files.items():
+        s.write(name, content)
+        compare(s, name, [name], *LEAST, device=False)
+    compare(s, "clean and not", ["first.fq", "long.fq"], *LEAST, device=False)
+    s.write("x.fq", text)
+    s.kcount("count", "x.fq", "-k", "21,31", "--device", "cuda", "--reader", "device", "-o", "x.kc")
+
+
+def test_bad_files():
+    """The host's messages name the file and the record, or the block."""
+    s = Session()
+    text = fastq(MIXED)
+    half = text.index(b"@r%d " % (N // 2))
+    packed = bytearray(bgzf(text))
+    middle = len(packed) // 2
+    rng = random.Random(5)
+    files = {
+        "plus.fq": text[:half] + text[half:].replace(b"\n+\n", b"\n-\n", 1),
+        "quality.fq": text[:-2] + b"\n",
+        "torn.fq": text[:len(text) // 2 + 11],
+        "end.fq.gz": bytes(packed[:-28]),
+        "cut.fq.gz": bytes(packed[:middle]),
+        "half.fq.gz": bgzf(text[:len(text) // 2 + 11]),
+        "text.fa": fasta(MIXED) + b"ACGT\n+\n",
+        "crc.fq.gz": bgzf(text)[:-28] + bgzf_block(b"@x\nA\n+\nI\n")[:-8] + bytes(8) + bgzf_block(b""),
+    }
+    for i in range(4 if SMALL else 12):
+        flipped = bytearray(packed)
+        flipped[rng.randrange(100, len(packed))] ^= 1 << rng.randrange(8)
+        files[f"flip{i}.fq.gz"] = bytes(flipped)
+    for name, content in files.items():
+        s.write(name, content)
+        compare(s, name, [name], *LEAST, device=False)
+
+
+def test_option():
+    s = Session()
+    s.kcount("count", "a.fq", "-k", 3, "--reader", "gpu", code=2, message="--reader: 'gpu' is not one of")
+    s.kcount("count", "a.fq", "-k", 3, "--reader", "host", "--device", "cpu", "-o", "x.kc")
+
+
+main([test_clean_files, test_high_ratio, test_left_to_the_host, test_bad_files, test_option])
