@@ -152,7 +152,18 @@ static void check_all_sound(const struct set_of_blocks &set)
 
 /* ---- texts ---- */
 
-enum shape { READS, LONG_READS, RANDOM, EQUAL, FEW_LETTERS, FAR_COPIES, SHORT_PERIODS, NSHAPES };
+/* OUT_OF_STEP: its fixed codes have nine bits each, so decoding from a wrong bit stays wrong. */
+enum shape {
+        READS,
+        LONG_READS,
+        RANDOM,
+        OUT_OF_STEP,
+        EQUAL,
+        FEW_LETTERS,
+        FAR_COPIES,
+        SHORT_PERIODS,
+        NSHAPES
+};
 
 static uint8_t letter_of(uint64_t random, unsigned n)
 {
@@ -192,6 +203,8 @@ static bytes make_text(enum shape shape, size_t n, uint64_t seed)
                         put_read(&text, shape == READS ? 100 : 5000, &rng);
                 else if (shape == EQUAL)
                         text.push_back('I');
+                else if (shape == OUT_OF_STEP)
+                        text.push_back((uint8_t)(144 + (r >> 8) % 112));
                 else if (shape == FEW_LETTERS)
                         text.push_back(letter_of(r >> 8, 1 + r % 12));
                 else if (shape == RANDOM || text.size() < 64 || r % 8 == 0)
@@ -285,6 +298,41 @@ static void whole_blocks(void **)
                 for (int seed = 0; seed < (test_small() ? 1 : 20); seed++)
                         add_text(&set, make_text((enum shape)shape, MAX_TEXT, 100 + (uint64_t)seed),
                                  { 6, Z_DEFAULT_STRATEGY, 8 });
+        check_all_sound(set);
+}
+
+/* With a flush after each piece of up to `most` bytes. */
+static bytes deflate_in_pieces(const bytes &text, size_t most, int flush)
+{
+        uint64_t rng = most;
+        bytes out(64 * text.size() + 64);
+        z_stream z = {};
+        assert_int_equal(deflateInit2(&z, 6, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY), Z_OK);
+        z.next_in = (Bytef *)text.data();
+        z.next_out = out.data();
+        z.avail_out = (uInt)out.size();
+        while (z.total_in < text.size()) {
+                const size_t piece = 1 + next_random(&rng) % most;
+                z.avail_in = (uInt)std::min(piece, text.size() - z.total_in);
+                assert_int_equal(deflate(&z, flush), Z_OK);
+                assert_int_equal(z.avail_in, 0);
+        }
+        assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+        out.resize(z.total_out);
+        deflateEnd(&z);
+        return out;
+}
+
+/* Flushes end deflate blocks, and add empty ones. */
+static void many_deflate_blocks(void **)
+{
+        struct set_of_blocks set;
+        for (int flush : { Z_PARTIAL_FLUSH, Z_SYNC_FLUSH, Z_FULL_FLUSH, Z_BLOCK })
+                for (size_t most : { 3, 40, 900 })
+                        for (int shape = 0; shape < NSHAPES; shape++) {
+                                const bytes text = make_text((enum shape)shape, 2000, most);
+                                set.add(deflate_in_pieces(text, most, flush), text);
+                        }
         check_all_sound(set);
 }
 
@@ -631,6 +679,7 @@ int main(void)
                 cmocka_unit_test(levels_and_strategies),
                 cmocka_unit_test(sizes),
                 cmocka_unit_test(whole_blocks),
+                cmocka_unit_test(many_deflate_blocks),
                 cmocka_unit_test(codes_of_all_lengths),
                 cmocka_unit_test(incomplete_codes),
                 cmocka_unit_test(end_alone),
