@@ -439,39 +439,107 @@ static void codes_of_all_lengths(void **)
         check_all_sound(set);
 }
 
+/* A dynamic block "ABA" whose codes are A, B, 256 and 257 with the lengths 1, 2, `other` and `other`,
+ * of `nlitlen` symbols. match: the bit after a match of three; 2: no bit; -1: no match. */
+static void add_small_block(struct set_of_blocks *set, const std::vector<unsigned> &distance,
+                            int match, unsigned other, size_t nlitlen = 258)
+{
+        std::vector<unsigned> litlen(nlitlen);
+        litlen['A'] = 1;
+        litlen['B'] = 2;
+        litlen[256] = litlen[257] = other;
+        struct bit_writer to;
+        put_header(&to, litlen, distance);
+        const struct prefix_code l(litlen);
+        bytes text = { 'A', 'B', 'A' };
+        for (uint8_t letter : text)
+                l.put(&to, letter);
+        if (match >= 0) {
+                l.put(&to, 257);
+                if (match < 2)
+                        to.put((uint32_t)match, 1);
+                put_copy(&text, 1, 3);
+        }
+        l.put(&to, 256);
+        set->add(to.out, text);
+}
+
 /* Codes that zlib accepts though they are not complete, and such that it does not. */
 static void incomplete_codes(void **)
 {
         struct set_of_blocks set;
-        const auto add = [&set](std::vector<unsigned> distance, int match, unsigned other) {
-                std::vector<unsigned> litlen(258);
-                litlen['A'] = 1;
-                litlen['B'] = 2;
-                litlen[256] = litlen[257] = other;
-                struct bit_writer to;
-                put_header(&to, litlen, distance);
-                const struct prefix_code l(litlen);
-                bytes text = { 'A', 'B', 'A' };
-                for (uint8_t letter : text)
-                        l.put(&to, letter);
-                if (match >= 0) {
-                        l.put(&to, 257);
-                        to.put((uint32_t)match, 1);
-                        put_copy(&text, 1, 3);
-                }
-                l.put(&to, 256);
-                set.add(to.out, text);
-        };
-        add({ 0 }, -1, 3);       /* no distance code, none used */
-        add({ 0 }, 0, 3);        /* none, but used */
-        add({ 1 }, 0, 3);        /* a single one */
-        add({ 1 }, 1, 3);        /* its unused twin */
-        add({ 0, 0, 1 }, -1, 3); /* distance 3 */
-        add({ 2 }, -1, 3);       /* a single one of two bits */
-        add({ 1, 1, 1 }, -1, 3); /* more than fit */
-        add({ 1, 2 }, -1, 3);    /* incomplete */
-        add({ 1 }, -1, 4);       /* incomplete literals */
-        add({ 1 }, -1, 2);       /* more literals than fit */
+        add_small_block(&set, { 0 }, -1, 3);       /* no distance code, none used */
+        add_small_block(&set, { 1 }, 0, 3);        /* a single one */
+        add_small_block(&set, { 0, 0, 1 }, -1, 3); /* a single one, of distance 3 */
+        assert_int_equal(check(set), 3);
+        add_small_block(&set, { 0 }, 0, 3);        /* none, but used */
+        add_small_block(&set, { 0 }, 2, 3);        /* likewise, and there are no bits for it */
+        add_small_block(&set, { 1 }, 1, 3);        /* the unused twin of a single one */
+        add_small_block(&set, { 2 }, -1, 3);       /* a single one of two bits */
+        add_small_block(&set, { 2, 2 }, -1, 3);    /* half of a code */
+        add_small_block(&set, { 1, 1, 1 }, -1, 3); /* more than fit */
+        add_small_block(&set, { 1, 2 }, -1, 3);    /* three quarters of a code */
+        add_small_block(&set, { 1 }, -1, 4);       /* incomplete literals */
+        add_small_block(&set, { 1 }, -1, 2);       /* more literals than fit */
+        assert_int_equal(check(set), 3);
+}
+
+/* The most symbols that the codes may have. */
+static void numbers_of_symbols(void **)
+{
+        struct set_of_blocks set;
+        std::vector<unsigned> distance(30);
+        distance[0] = 1;
+        add_small_block(&set, distance, 0, 3, 286);
+        assert_int_equal(check(set), 1);
+        add_small_block(&set, distance, 0, 3, 287);
+        add_small_block(&set, distance, 0, 3, 288);
+        for (size_t n = 31; n <= 32; n++) {
+                distance.resize(n);
+                add_small_block(&set, distance, 0, 3, 286);
+        }
+        assert_int_equal(check(set), 1);
+}
+
+/* A block without text, with these lengths of 257 and 2 codes; 17: three times the length before, 18:
+ * four times. `end`: the code for its end. */
+static void add_lengths(struct set_of_blocks *set, const std::vector<unsigned> &lengths,
+                        uint32_t end)
+{
+        struct bit_writer to;
+        to.put(1 | 2 << 1, 3);
+        to.put(0, 5);
+        to.put(1, 5);
+        to.put(19 - 4, 4);
+        for (unsigned symbol : { 16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15 })
+                to.put(symbol > 16 ? 0 : symbol > 14 ? 5 : 4, 3);
+        for (unsigned length : lengths) {
+                to.put_code(length > 14 ? 31 : length, length > 14 ? 5 : 4);
+                if (length > 14)
+                        to.put(length - 17, 2);
+        }
+        to.put(end, 1);
+        set->add(to.out, bytes());
+}
+
+/* This one, n zeros, and those. */
+static std::vector<unsigned> lengths_of(std::vector<unsigned> first, size_t n,
+                                        const std::vector<unsigned> &last)
+{
+        first.resize(first.size() + n);
+        first.insert(first.end(), last.begin(), last.end());
+        return first;
+}
+
+static void repeated_lengths(void **)
+{
+        struct set_of_blocks set;
+        add_lengths(&set, lengths_of({}, 256, { 1, 1, 1 }), 0);
+        add_lengths(&set, lengths_of({ 0, 17 }, 252, { 1, 1, 1 }), 0);
+        add_lengths(&set, lengths_of({}, 255, { 1, 17 }), 1); /* from one code into the other */
+        assert_int_equal(check(set), 3);
+        add_lengths(&set, lengths_of({ 17 }, 253, { 1, 1, 1 }), 0); /* nothing to repeat */
+        add_lengths(&set, lengths_of({}, 255, { 1, 18 }), 1);       /* one length too many */
         assert_int_equal(check(set), 3);
 }
 
@@ -492,26 +560,29 @@ static void end_alone(void **)
         (void)check(set);
 }
 
-/* Fixed codes for 286 and 287, and for distances 30 and 31, are invalid. */
+/* Fixed codes for 286 and 287, and for distances 30 and 31, are invalid. After 40 literals, so
+ * distances of up to 33 are not too far. */
 static void invalid_symbols(void **)
 {
+        static const struct {
+                uint32_t length, extra;
+        } lengths[8] = { { 115, 4 }, { 131, 5 }, { 163, 5 }, { 195, 5 },
+                         { 227, 5 }, { 258, 0 }, { 3, 0 },   { 3, 0 } };
         struct set_of_blocks set;
-        for (uint32_t code = 0xc0; code < 0xc8; code++)
+        for (uint32_t symbol = 0; symbol < 8; symbol++)
                 for (uint32_t distance = 0; distance < 32; distance++) {
                         struct bit_writer to;
                         to.put(3, 3);
                         for (int i = 0; i < 40; i++)
                                 to.put_code(0x30 + 'A', 8);
-                        to.put_code(code, 8);
-                        to.put(0, 5); /* extra bits of the length, if any */
+                        to.put_code(0xc0 + symbol, 8); /* 280 and more */
+                        to.put(0, lengths[symbol].extra);
                         to.put_code(distance, 5);
-                        to.put(0, 13);
+                        to.put(0, distance < 4 || distance > 29 ? 0 : distance / 2 - 1);
                         to.put(0, 7);
-                        to.put(0, 7);
-                        for (uint32_t n = 41; n < 300; n += n < 44 ? 1 : 64)
-                                set.add(to.out, bytes(n, 'A'));
+                        set.add(to.out, bytes(40 + lengths[symbol].length, 'A'));
                 }
-        (void)check(set);
+        assert_int_equal(check(set), 6 * 11);
 }
 
 /* Stored blocks of all small sizes, after a bit that puts them off the byte. */
@@ -587,22 +658,32 @@ static void bit_flips(void **)
                 }
 }
 
+static void expect_status(const struct set_of_blocks &set, enum kc_inflate_status status)
+{
+        assert_int_equal(check(set), 0);
+        for (uint32_t got : inflate_on_device(set).status)
+                assert_int_equal(got, status);
+}
+
 /* Sound data whose stated length or checksum is wrong, or with something after them. */
 static void wrong_footers(void **)
 {
-        struct set_of_blocks set;
-        for (const bytes &text : small_texts()) {
-                bytes data = deflate_with(text, ways[0]);
-                const uint32_t n = (uint32_t)text.size();
-                const uint32_t crc = (uint32_t)crc32(0, text.data(), n);
-                for (uint32_t length : { 0u, 1u, n - 258, n - 1, n + 1, n + 1000, 65536u })
-                        set.add(data, length, crc);
-                for (int bit = 0; bit < 32; bit++)
-                        set.add(data, n, crc ^ 1u << bit);
-                data.push_back(0);
-                set.add(data, n, crc);
-        }
-        assert_int_equal(check(set), 0);
+        struct set_of_blocks length, sum, trailing;
+        for (const bytes &text : small_texts())
+                for (const struct way &way : ways) {
+                        bytes data = deflate_with(text, way);
+                        const uint32_t n = (uint32_t)text.size();
+                        const uint32_t crc = (uint32_t)crc32(0, text.data(), n);
+                        for (uint32_t other : { 0u, 1u, n - 258, n - 1, n + 1, n + 1000, 65536u })
+                                length.add(data, other, crc);
+                        for (int bit = 0; bit < 32; bit += 3)
+                                sum.add(data, n, crc ^ 1u << bit);
+                        data.push_back(0);
+                        trailing.add(data, n, crc);
+                }
+        expect_status(length, KC_INFLATE_LENGTH);
+        expect_status(sum, KC_INFLATE_CRC);
+        expect_status(trailing, KC_INFLATE_TRAILING);
 }
 
 /* Blocks that are not within the bytes or the text. */
@@ -682,6 +763,8 @@ int main(void)
                 cmocka_unit_test(many_deflate_blocks),
                 cmocka_unit_test(codes_of_all_lengths),
                 cmocka_unit_test(incomplete_codes),
+                cmocka_unit_test(numbers_of_symbols),
+                cmocka_unit_test(repeated_lengths),
                 cmocka_unit_test(end_alone),
                 cmocka_unit_test(invalid_symbols),
                 cmocka_unit_test(stored_blocks),
