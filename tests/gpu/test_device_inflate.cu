@@ -393,48 +393,82 @@ static void put_header(struct bit_writer *to, const std::vector<unsigned> &litle
                         to->put_code(length, 4);
 }
 
-/* A dynamic block of literals 0 to 255 and one match. Lengths of codes: 1, 2, ..., 15, 15 for some
- * symbols, so that all lengths occur. */
+/* What a length or distance symbol stands for. */
+struct range {
+        size_t least;
+        unsigned extra;
+};
+
+static const struct range LENGTHS[] = { { 3, 0 },  { 10, 0 },  { 11, 1 },  { 23, 2 },
+                                        { 59, 3 }, { 115, 4 }, { 227, 5 }, { 258, 0 } };
+static const size_t LENGTH_SYMBOLS[] = { 257, 264, 265, 270, 276, 280, 284, 285 };
+
+static struct range distance_range(unsigned symbol)
+{
+        const unsigned extra = symbol < 2 ? 0 : symbol / 2 - 1;
+        return { symbol < 2 ? symbol + 1 : ((2u | symbol % 2) << extra) + 1, extra };
+}
+
+/* Writes symbols, and their text. */
+struct symbol_writer {
+        const struct prefix_code litlen, distance;
+        struct bit_writer to;
+        bytes text;
+
+        symbol_writer(const std::vector<unsigned> &l, const std::vector<unsigned> &d)
+            : litlen(l), distance(d)
+        {
+                put_header(&to, l, d);
+        }
+
+        void put_literal(uint8_t literal)
+        {
+                litlen.put(&to, literal);
+                text.push_back(literal);
+        }
+
+        /* Nothing if the text is still too short for it. */
+        void put_match(unsigned length, unsigned symbol, uint32_t random)
+        {
+                const struct range l = LENGTHS[length], d = distance_range(symbol);
+                const uint32_t more = random & ((1u << l.extra) - 1);
+                const uint32_t farther = random >> 8 & ((1u << d.extra) - 1);
+                if (d.least + farther > text.size())
+                        return;
+                litlen.put(&to, LENGTH_SYMBOLS[length]);
+                to.put(more, l.extra);
+                distance.put(&to, symbol);
+                to.put(farther, d.extra);
+                put_copy(&text, d.least + farther, l.least + more);
+        }
+};
+
+/* Codes of all lengths, 1 to 15, in turn for different symbols; in two turns the text is long enough
+ * for all distances. */
 static void codes_of_all_lengths(void **)
 {
         struct set_of_blocks set;
         for (unsigned turn = 0; turn < 16; turn++) {
-                std::vector<unsigned> litlen(286), distance(30);
-                const size_t symbols[16] = { 'A', 'C', 'G', 'T', 256, 257, 285, 270,
-                                             'N', '@', '+', 10,  'I', 'F', 255, 0 };
+                const uint8_t literals[7] = { 'A', 'C', 'G', 'T', '@', 0, 255 };
+                std::vector<unsigned> l(286), d(30);
                 for (unsigned i = 0; i < 16; i++) {
-                        litlen[symbols[(i + turn) % 16]] = std::min(i + 1, 15u);
-                        distance[(i + 3 * turn) % 16] = std::min(i + 1, 15u);
+                        const unsigned at = (i + turn) % 16, length = std::min(i + 1, 15u);
+                        l[at < 8 ? LENGTH_SYMBOLS[at] : at < 15 ? literals[at - 8] : 256] = length;
+                        d[(2 * i + turn / 8) % 30 + (i == 15)] = length;
                 }
-                struct bit_writer to;
-                put_header(&to, litlen, distance);
-                const struct prefix_code l(litlen), d(distance);
-                bytes text;
+                struct symbol_writer out(l, d);
                 uint64_t rng = turn;
-                while (text.size() < 3000) {
+                while (out.text.size() < (turn % 8 == 0 ? 60000 : 3000)) {
                         const uint64_t r = next_random(&rng);
-                        size_t symbol = symbols[r % 16];
-                        if (symbol == 256 || (symbol > 256 && text.size() < 40))
-                                continue;
-                        l.put(&to, symbol);
-                        if (symbol < 256) {
-                                text.push_back((uint8_t)symbol);
-                                continue;
-                        }
-                        size_t length = symbol == 257 ? 3 : symbol == 285 ? 258 : 23;
-                        if (symbol == 270) { /* 23 to 26 */
-                                to.put((uint32_t)(r >> 8) & 3, 2);
-                                length += r >> 8 & 3;
-                        }
-                        const size_t code = (r >> 16) % 9; /* distances up to 24 */
-                        static const unsigned bases[] = { 1, 2, 3, 4, 5, 7, 9, 13, 17 };
-                        const unsigned extra = code < 2 ? 0 : (unsigned)code / 2 - 1;
-                        d.put(&to, code);
-                        to.put((uint32_t)(r >> 32), extra);
-                        put_copy(&text, bases[code] + (r >> 32 & ((1u << extra) - 1)), length);
+                        unsigned symbol = (unsigned)(r >> 8) % 30;
+                        if (r % 3 != 0)
+                                out.put_literal(literals[(r >> 8) % 7]);
+                        else if (d[symbol] > 0)
+                                out.put_match((unsigned)(r >> 16) % 8, symbol,
+                                              r % 5 == 0 ? UINT32_MAX : (uint32_t)(r >> 32));
                 }
-                l.put(&to, 256);
-                set.add(to.out, text);
+                out.litlen.put(&out.to, 256);
+                set.add(out.to.out, out.text);
         }
         check_all_sound(set);
 }
