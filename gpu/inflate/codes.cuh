@@ -4,7 +4,7 @@
  * A meaning of the literal and length code:
  *
  *      bit 4       a length
- *      bits 5-7    number of extra bits; KC_INFLATE_NO_LENGTH: not a length, see below
+ *      bits 5-7    number of extra bits; KC_INFLATE_NO_LENGTH: the end of the block, or invalid
  *      bits 8-15   the literal, or the length - 3 without its extra bits
  *
  * and of the distance code:
@@ -261,6 +261,11 @@ static __device__ inline bool kc_inflate_read_lengths(struct kc_inflate_scratch 
         __syncwarp();
         return true;
 }
+
+/* The longest header, and what is peeked at after it. */
+static_assert(31 + 3 + 14 + 3 * KC_INFLATE_NPRECODE + (286 + 30) * (7 + 7) + 64 <=
+                      32 * KC_INFLATE_INPUT_WORDS,
+              "a header must be in the scratch as a whole");
 
 /* How many symbols the codes of a deflate block have. */
 struct kc_inflate_sizes {

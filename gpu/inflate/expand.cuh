@@ -15,7 +15,7 @@
 #include "gpu/inflate/segments.cuh"
 
 enum {
-        KC_INFLATE_NROWS = KC_V_ROWS, /* in a group */
+        KC_INFLATE_NROWS = 4, /* in a group */
         KC_INFLATE_GROUP_NBYTES = 32 * KC_INFLATE_NROWS,
         KC_INFLATE_RESOLVED = -1,
 };

@@ -96,14 +96,8 @@ static __device__ enum kc_inflate_status decode_window(struct job *job, bool *en
                 return KC_INFLATE_INVALID;
         if (nbytes > job->text.n - job->text.at)
                 return KC_INFLATE_LENGTH;
-#ifdef KC_V_NO_EXPAND
-        job->text.at += nbytes;
-        if (job->text.at == UINT32_MAX)
-                return KC_INFLATE_INVALID;
-#else
         if (!kc_inflate_expand(&job->text, job->scratch->tokens, ntokens))
                 return KC_INFLATE_INVALID;
-#endif
         adapt(job, stop, ntokens);
         in->bit += nbits;
         *ended = stop == KC_INFLATE_AT_END_OF_BLOCK;
@@ -189,9 +183,6 @@ static __device__ enum kc_inflate_status inflate_block(const struct kc_inflate *
         const enum kc_inflate_status status = inflate_data(&job);
         if (status != KC_INFLATE_SOUND)
                 return status;
-#ifdef KC_V_NO_CRC
-        return KC_INFLATE_SOUND;
-#endif
         return kc_crc32(job.text.bytes, job.text.n, scratch->crc) == block->crc ? KC_INFLATE_SOUND
                                                                                 : KC_INFLATE_CRC;
 }
