@@ -13,10 +13,10 @@ enum {
         KC_INFLATE_NLITLEN = 288,
         KC_INFLATE_NDISTANCE = 32,
         KC_INFLATE_MIN_MATCH = 3,
-        KC_INFLATE_SEGMENT_WORDS = 9, /* most input that a lane decodes at a time; odd: no bank
+        KC_INFLATE_SHARE_WORDS = 9, /* most input that a lane decodes at a time; odd: no bank
                                          conflicts between lanes */
-        KC_INFLATE_NTOKENS = 33,      /* that a lane may find in it; odd as well */
-        KC_INFLATE_INPUT_WORDS = 32 * KC_INFLATE_SEGMENT_WORDS + 4,
+        KC_INFLATE_NTOKENS = 33,    /* that a lane may find in it; odd as well */
+        KC_INFLATE_INPUT_WORDS = 32 * KC_INFLATE_SHARE_WORDS + 4,
         KC_INFLATE_RING_NBYTES = 1024, /* the latest text */
 };
 
