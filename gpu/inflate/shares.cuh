@@ -48,9 +48,10 @@ static __device__ inline uint32_t kc_inflate_token_distance(uint32_t token)
         return (token >> 16) + 1;
 }
 
-/* A lane's list of tokens, and literals that are not in it yet. */
+/* What a lane has decoded: its list of tokens, and literals that are not in it yet. */
 struct kc_inflate_list {
         uint32_t *tokens; /* [KC_INFLATE_NTOKENS] */
+        uint32_t bit;     /* of the input that comes next */
         uint32_t n, literals, nliterals;
         uint32_t nbytes; /* of text */
 };
@@ -91,44 +92,67 @@ static __device__ inline bool kc_inflate_distance_at(const struct kc_inflate_scr
         return entry != 0 && entry < KC_INFLATE_NO_DISTANCE;
 }
 
-/* Decode the literal or match at *bit. */
-static __device__ inline enum kc_inflate_stop kc_inflate_step(
-        const struct kc_inflate_scratch *scratch, struct kc_inflate_list *list, uint32_t *bit)
+/* Whether the entry is that of a literal: it is put into the list. */
+static __device__ inline bool kc_inflate_take_literal(struct kc_inflate_list *list, uint32_t entry)
 {
-        const uint32_t word = kc_inflate_peek(scratch->input, *bit);
-        const uint32_t entry = kc_inflate_look(&scratch->litlen, word);
+        if (entry == 0 || (entry & KC_INFLATE_MEANS_LENGTH) != 0)
+                return false;
+        kc_inflate_put_literal(list, entry >> 8);
+        list->bit += entry % 16;
+        return true;
+}
+
+/* Decode the match or the end of the block whose first entry, not a literal's, is given. */
+static __device__ inline enum kc_inflate_stop kc_inflate_take_other(
+        const struct kc_inflate_scratch *scratch, struct kc_inflate_list *list, uint32_t word,
+        uint32_t entry)
+{
         const uint32_t nbits = entry % 16, extra = (entry >> 5) % 8;
         uint32_t distance;
-        *bit += nbits;
-        if ((entry & KC_INFLATE_MEANS_LENGTH) == 0 && entry != 0) {
-                kc_inflate_put_literal(list, entry >> 8);
-                return KC_INFLATE_AT_END;
-        }
+        list->bit += nbits;
         if (entry == 0 || extra == KC_INFLATE_NO_LENGTH)
                 return entry >> 4 == KC_INFLATE_MEANS_END >> 4 ? KC_INFLATE_AT_END_OF_BLOCK
                                                                : KC_INFLATE_NO_CODE;
-        *bit += extra;
-        if (!kc_inflate_distance_at(scratch, bit, &distance))
+        list->bit += extra;
+        if (!kc_inflate_distance_at(scratch, &list->bit, &distance))
                 return KC_INFLATE_NO_CODE;
         kc_inflate_put_match(list, (entry >> 8) + kc_inflate_low(word >> nbits, extra), distance);
         return KC_INFLATE_AT_END;
 }
 
-/* Decode a share: from the bit `bit` on, while symbols begin before `end`. A step adds two tokens at
- * most, and one may follow the last. */
-static __device__ inline struct kc_inflate_share kc_inflate_decode(
-        const struct kc_inflate_scratch *scratch, uint32_t *tokens, uint32_t bit, uint32_t end)
+/* Decode a literal, if one is next, and then a literal or something else, unless that begins after
+ * `end`. So lanes that are at literals do not wait for each match of others. */
+static __device__ inline enum kc_inflate_stop kc_inflate_step(
+        const struct kc_inflate_scratch *scratch, struct kc_inflate_list *list, uint32_t end)
 {
-        struct kc_inflate_list list = { tokens };
+        uint32_t word = kc_inflate_peek(scratch->input, list->bit);
+        uint32_t entry = kc_inflate_look(&scratch->litlen, word);
+        if (kc_inflate_take_literal(list, entry)) {
+                if (list->bit >= end)
+                        return KC_INFLATE_AT_END;
+                word = kc_inflate_peek(scratch->input, list->bit);
+                entry = kc_inflate_look(&scratch->litlen, word);
+        }
+        if (kc_inflate_take_literal(list, entry))
+                return KC_INFLATE_AT_END;
+        return kc_inflate_take_other(scratch, list, word, entry);
+}
+
+/* Decode a share: from the bit `begin` on, while symbols begin before `end`. A step adds two
+ * tokens at most, and one may follow the last. */
+static __device__ inline struct kc_inflate_share kc_inflate_decode(
+        const struct kc_inflate_scratch *scratch, uint32_t *tokens, uint32_t begin, uint32_t end)
+{
+        struct kc_inflate_list list = { tokens, begin };
         enum kc_inflate_stop stop = KC_INFLATE_AT_END;
-        while (bit < end && stop == KC_INFLATE_AT_END) {
-                stop = kc_inflate_step(scratch, &list, &bit);
+        while (list.bit < end && stop == KC_INFLATE_AT_END) {
+                stop = kc_inflate_step(scratch, &list, end);
                 if (stop == KC_INFLATE_AT_END && list.n >= KC_INFLATE_NTOKENS - 2)
                         stop = KC_INFLATE_TOKENS_FULL;
         }
         if (list.nliterals > 0)
                 kc_inflate_put_literals(&list);
-        return { bit, list.n, list.nbytes, stop };
+        return { list.bit, list.n, list.nbytes, stop };
 }
 
 /*
