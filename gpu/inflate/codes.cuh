@@ -4,7 +4,7 @@
  * A meaning of the literal and length code:
  *
  *      bit 4       a length
- *      bits 5-7    number of extra bits; KC_INFLATE_NO_LENGTH: not a length, see below
+ *      bits 5-7    number of extra bits; KC_INFLATE_NO_LENGTH: the end of the block, or invalid
  *      bits 8-15   the literal, or the length - 3 without its extra bits
  *
  * and of the distance code:
@@ -215,19 +215,15 @@ static __device__ inline bool kc_inflate_read_precode(struct kc_inflate_scratch 
         return kc_inflate_make_precode(scratch->head.precode, nbits);
 }
 
-namespace
-{
-
-/* A piece of a list of code lengths. */
-struct length_run {
+/* A code length and how often it comes; nbits: of input. */
+struct kc_inflate_repeat {
         uint32_t value, n, nbits;
 };
 
-} // namespace
-
 /* What the next bits say; before: the length before. */
-static __device__ inline struct length_run kc_inflate_next_run(const uint8_t *precode,
-                                                               uint32_t word, uint32_t before)
+static __device__ inline struct kc_inflate_repeat kc_inflate_next_repeat(const uint8_t *precode,
+                                                                         uint32_t word,
+                                                                         uint32_t before)
 {
         const uint32_t entry = precode[word % 128], symbol = entry >> 3, nbits = entry % 8;
         word >>= nbits;
@@ -248,19 +244,24 @@ static __device__ inline bool kc_inflate_read_lengths(struct kc_inflate_scratch 
         uint32_t before = 16;
         for (uint32_t i = 0; i < n;) {
                 const uint32_t word = kc_inflate_peek(scratch->input, *bit);
-                const struct length_run run =
-                        kc_inflate_next_run(scratch->head.precode, word, before);
-                if (run.value == 16 || run.n > n - i)
+                const struct kc_inflate_repeat repeat =
+                        kc_inflate_next_repeat(scratch->head.precode, word, before);
+                if (repeat.value == 16 || repeat.n > n - i)
                         return false;
-                for (uint32_t j = kc_warp_lane(); j < run.n; j += 32)
-                        lengths[i + j] = (uint8_t)run.value;
-                *bit += run.nbits;
-                i += run.n;
-                before = run.value;
+                for (uint32_t j = kc_warp_lane(); j < repeat.n; j += 32)
+                        lengths[i + j] = (uint8_t)repeat.value;
+                *bit += repeat.nbits;
+                i += repeat.n;
+                before = repeat.value;
         }
         __syncwarp();
         return true;
 }
+
+/* The longest header, and what is peeked at after it. */
+static_assert(31 + 3 + 14 + 3 * KC_INFLATE_NPRECODE + (286 + 30) * (7 + 7) + 64 <=
+                      32 * KC_INFLATE_INPUT_WORDS,
+              "a header must be in the scratch as a whole");
 
 /* How many symbols the codes of a deflate block have. */
 struct kc_inflate_sizes {

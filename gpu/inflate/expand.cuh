@@ -12,10 +12,10 @@
 #ifndef KC_GPU_INFLATE_EXPAND_CUH
 #define KC_GPU_INFLATE_EXPAND_CUH
 
-#include "gpu/inflate/segments.cuh"
+#include "gpu/inflate/shares.cuh"
 
 enum {
-        KC_INFLATE_NROWS = KC_V_ROWS, /* in a group */
+        KC_INFLATE_NROWS = 4, /* in a group */
         KC_INFLATE_GROUP_NBYTES = 32 * KC_INFLATE_NROWS,
         KC_INFLATE_RESOLVED = -1,
 };
@@ -28,12 +28,12 @@ struct kc_inflate_text {
 };
 
 /* 32 tokens, one a lane, and what their lanes have worked out for the bytes' lanes. */
-struct kc_inflate_chunk {
-        uint32_t start;  /* where the token's bytes begin in the chunk's */
+struct kc_inflate_lot {
+        uint32_t start;  /* where the token's bytes begin in the lot's */
         uint32_t what;   /* the same, and the flags below */
         uint32_t value;  /* up to three literals; of a match, what to add to a byte's place in the
-                            chunk to get the place in the text that it is copied from */
-        uint32_t nbytes; /* of the chunk */
+                            lot to get the place in the text that it is copied from */
+        uint32_t nbytes; /* of the lot */
         uint32_t nbegun; /* tokens that begin before the row that comes next */
 };
 
@@ -50,7 +50,7 @@ struct kc_inflate_byte {
         int32_t from; /* where in the group it is copied from, or KC_INFLATE_RESOLVED */
 };
 
-/* Where byte i of the chunk, which belongs to a match, is copied from. */
+/* Where byte i of the lot, which belongs to a match, is copied from. */
 static __device__ inline uint32_t kc_inflate_source(const struct kc_inflate_text *text,
                                                     uint32_t what, uint32_t value, uint32_t i)
 {
@@ -61,7 +61,7 @@ static __device__ inline uint32_t kc_inflate_source(const struct kc_inflate_text
 }
 
 /*
- * Byte i of the chunk, given what its token's lane has worked out; `group` is where the group begins
+ * Byte i of the lot, given what its token's lane has worked out; `group` is where the group begins
  * in the text. Loads from global memory have a register of their own, which nothing reads or writes
  * before the next rows' loads are on their way.
  */
@@ -87,19 +87,19 @@ static __device__ inline struct kc_inflate_byte kc_inflate_load(const struct kc_
         return byte;
 }
 
-/* This lane's byte of the row at `row` in the chunk, of the group at `group`. */
+/* This lane's byte of the row at `row` in the lot, of the group at `group`. */
 static __device__ inline struct kc_inflate_byte kc_inflate_byte_of(
-        const struct kc_inflate_text *text, struct kc_inflate_chunk *chunk, uint32_t group,
+        const struct kc_inflate_text *text, struct kc_inflate_lot *lot, uint32_t group,
         uint32_t row)
 {
-        const uint32_t lane = kc_warp_lane(), into = chunk->start - row;
+        const uint32_t lane = kc_warp_lane(), into = lot->start - row;
         const uint32_t begin =
                 __reduce_or_sync(UINT32_MAX, into < 32 ? 1u << into : 0); /* a bit a token */
-        const uint32_t owner = chunk->nbegun + (uint32_t)__popc(begin & ((2u << lane) - 1)) - 1;
-        const uint32_t what = __shfl_sync(UINT32_MAX, chunk->what, (int)owner);
-        const uint32_t value = __shfl_sync(UINT32_MAX, chunk->value, (int)owner);
-        chunk->nbegun += (uint32_t)__popc(begin);
-        return kc_inflate_load(text, what, value, row + lane, row + lane < chunk->nbytes,
+        const uint32_t owner = lot->nbegun + (uint32_t)__popc(begin & ((2u << lane) - 1)) - 1;
+        const uint32_t what = __shfl_sync(UINT32_MAX, lot->what, (int)owner);
+        const uint32_t value = __shfl_sync(UINT32_MAX, lot->value, (int)owner);
+        lot->nbegun += (uint32_t)__popc(begin);
+        return kc_inflate_load(text, what, value, row + lane, row + lane < lot->nbytes,
                                text->at + group);
 }
 
@@ -123,9 +123,9 @@ static __device__ inline void kc_inflate_resolve(const struct kc_inflate_text *t
         }
 }
 
-/* Write the group at `group` in the chunk. */
+/* Write the group at `group` in the lot. */
 static __device__ inline void kc_inflate_put_group(const struct kc_inflate_text *text,
-                                                   struct kc_inflate_chunk *chunk, uint32_t group)
+                                                   struct kc_inflate_lot *lot, uint32_t group)
 {
         const uint32_t first = group + kc_warp_lane(), at = text->at + first;
         uint8_t *to = text->bytes + at;
@@ -133,22 +133,22 @@ static __device__ inline void kc_inflate_put_group(const struct kc_inflate_text 
         int32_t all = KC_INFLATE_RESOLVED;
 #pragma unroll
         for (int r = 0; r < KC_INFLATE_NROWS; r++) {
-                if (group + 32 * r >= chunk->nbytes)
+                if (group + 32 * r >= lot->nbytes)
                         continue;
-                bytes[r] = kc_inflate_byte_of(text, chunk, group, group + 32 * r);
+                bytes[r] = kc_inflate_byte_of(text, lot, group, group + 32 * r);
                 all &= bytes[r].from;
         }
         const bool is_open = __any_sync(UINT32_MAX, all != KC_INFLATE_RESOLVED);
 #pragma unroll
         for (int r = 0; r < KC_INFLATE_NROWS; r++) {
-                if (group + 32 * r >= chunk->nbytes)
+                if (group + 32 * r >= lot->nbytes)
                         continue;
                 bytes[r].value |= bytes[r].far;
                 if (is_open) {
                         __syncwarp();
                         kc_inflate_resolve(text, text->at + group, 32 * r, &bytes[r]);
                 }
-                if (first + 32 * r < chunk->nbytes) {
+                if (first + 32 * r < lot->nbytes) {
                         to[32 * r] = (uint8_t)bytes[r].value;
                         text->ring[(at + 32 * r) % KC_INFLATE_RING_NBYTES] =
                                 (uint8_t)bytes[r].value;
@@ -170,20 +170,20 @@ static __device__ inline uint32_t kc_inflate_token(const uint32_t *tokens, uint3
         return i < ntokens ? tokens[list * KC_INFLATE_NTOKENS + i - before] : 0;
 }
 
-/* A chunk of these tokens, one a lane. False if a distance leads to before the text. */
-static __device__ inline bool kc_inflate_make_chunk(const struct kc_inflate_text *text,
-                                                    struct kc_inflate_chunk *chunk, uint32_t token)
+/* A lot of these tokens, one a lane. False if a distance leads to before the text. */
+static __device__ inline bool kc_inflate_make_lot(const struct kc_inflate_text *text,
+                                                  struct kc_inflate_lot *lot, uint32_t token)
 {
         const uint32_t nbytes = kc_inflate_token_nbytes(token), sum = kc_warp_scan(nbytes);
         const uint32_t distance = kc_inflate_token_distance(token);
         const bool copies = token % 4 == 0 && token != 0;
-        chunk->start = sum - nbytes;
-        chunk->what = chunk->start | (copies ? KC_INFLATE_COPIES : 0) |
-                      (copies && distance < nbytes ? KC_INFLATE_OVERLAPS : 0);
-        chunk->value = copies ? text->at - distance : token >> 8;
-        chunk->nbytes = __shfl_sync(UINT32_MAX, sum, 31);
-        chunk->nbegun = 0;
-        return !__any_sync(UINT32_MAX, copies && distance > text->at + chunk->start);
+        lot->start = sum - nbytes;
+        lot->what = lot->start | (copies ? KC_INFLATE_COPIES : 0) |
+                    (copies && distance < nbytes ? KC_INFLATE_OVERLAPS : 0);
+        lot->value = copies ? text->at - distance : token >> 8;
+        lot->nbytes = __shfl_sync(UINT32_MAX, sum, 31);
+        lot->nbegun = 0;
+        return !__any_sync(UINT32_MAX, copies && distance > text->at + lot->start);
 }
 
 /* Write the text of a window: n tokens of each lane. The text has room for all their bytes. False if
@@ -195,12 +195,12 @@ static __device__ inline bool kc_inflate_expand(struct kc_inflate_text *text,
         for (uint32_t i = 0; i < ntokens; i += 32) {
                 const uint32_t token =
                         kc_inflate_token(tokens, end - n, ntokens, i + kc_warp_lane());
-                struct kc_inflate_chunk chunk;
-                if (!kc_inflate_make_chunk(text, &chunk, token))
+                struct kc_inflate_lot lot;
+                if (!kc_inflate_make_lot(text, &lot, token))
                         return false;
-                for (uint32_t group = 0; group < chunk.nbytes; group += KC_INFLATE_GROUP_NBYTES)
-                        kc_inflate_put_group(text, &chunk, group);
-                text->at += chunk.nbytes;
+                for (uint32_t group = 0; group < lot.nbytes; group += KC_INFLATE_GROUP_NBYTES)
+                        kc_inflate_put_group(text, &lot, group);
+                text->at += lot.nbytes;
         }
         return true;
 }

@@ -15,39 +15,39 @@ struct input {
 };
 
 /* The block that a warp inflates. All of it is the same in all lanes. */
-struct job {
+struct inflation {
         struct input in;
         struct kc_inflate_text text;
         struct kc_inflate_scratch *scratch;
-        uint32_t segment_words; /* of input for each lane, at most KC_INFLATE_SEGMENT_WORDS */
-        bool is_fixed;          /* the scratch has the fixed codes */
+        uint32_t share_words; /* of input for each lane, at most KC_INFLATE_SHARE_WORDS */
+        bool is_fixed;        /* the scratch has the fixed codes */
 };
 
 } // namespace
 
 /* Copy the input from the next bit on to the scratch. Returns the place of that bit there. */
-static __device__ uint32_t stage(const struct job *job)
+static __device__ uint32_t stage(const struct inflation *it)
 {
-        const struct input *in = &job->in;
+        const struct input *in = &it->in;
         const uint32_t first = in->bit / 32, n = (in->end + 31) / 32;
         __syncwarp();
 #pragma unroll
         for (uint32_t row = 0; row < KC_INFLATE_INPUT_WORDS; row += 32) {
                 const uint32_t i = row + kc_warp_lane();
                 if (i < KC_INFLATE_INPUT_WORDS)
-                        job->scratch->input[i] = first + i < n ? in->words[first + i] : 0;
+                        it->scratch->input[i] = first + i < n ? in->words[first + i] : 0;
         }
         __syncwarp();
         return in->bit % 32;
 }
 
 /* A block that is not compressed, from its lengths on. */
-static __device__ enum kc_inflate_status copy_stored(struct job *job)
+static __device__ enum kc_inflate_status copy_stored(struct inflation *it)
 {
-        struct input *in = &job->in;
-        struct kc_inflate_text *text = &job->text;
+        struct input *in = &it->in;
+        struct kc_inflate_text *text = &it->text;
         in->bit = (in->bit + 7) / 8 * 8;
-        const uint32_t word = kc_inflate_peek(job->scratch->input, stage(job));
+        const uint32_t word = kc_inflate_peek(it->scratch->input, stage(it));
         const uint32_t n = word % 65536;
         in->bit += 32;
         if ((word >> 16 ^ n) != 65535 || in->bit > in->end || 8 * n > in->end - in->bit)
@@ -65,104 +65,98 @@ static __device__ enum kc_inflate_status copy_stored(struct job *job)
         return KC_INFLATE_SOUND;
 }
 
-/* Choose the next window's segments so that lists of tokens suffice, but just so. */
-static __device__ void adapt(struct job *job, enum kc_inflate_stop stop, uint32_t ntokens)
+/* Choose the next window's shares so that lists of tokens suffice, but just so. */
+static __device__ void adapt(struct inflation *it, enum kc_inflate_stop stop, uint32_t ntokens)
 {
         const uint32_t most = __reduce_max_sync(UINT32_MAX, ntokens);
         if (stop == KC_INFLATE_TOKENS_FULL)
-                job->segment_words = (job->segment_words / 2) | 1;
-        else if (2 * most < KC_INFLATE_NTOKENS && job->segment_words < KC_INFLATE_SEGMENT_WORDS)
-                job->segment_words += 2;
+                it->share_words = (it->share_words / 2) | 1;
+        else if (2 * most < KC_INFLATE_NTOKENS && it->share_words < KC_INFLATE_SHARE_WORDS)
+                it->share_words += 2;
 }
 
 /* Decode a window of compressed data. *ended: it was the last one of its deflate block. */
-static __device__ enum kc_inflate_status decode_window(struct job *job, bool *ended)
+static __device__ enum kc_inflate_status decode_window(struct inflation *it, bool *ended)
 {
-        struct input *in = &job->in;
+        struct input *in = &it->in;
         uint32_t nlanes;
         if (in->bit >= in->end)
                 return KC_INFLATE_INVALID;
-        const uint32_t begin = stage(job), left = in->end - in->bit;
-        const struct kc_inflate_segment segment = kc_inflate_window(
-                job->scratch, begin, begin + left, 32 * job->segment_words, &nlanes);
+        const uint32_t begin = stage(it), left = in->end - in->bit;
+        const struct kc_inflate_share share =
+                kc_inflate_window(it->scratch, begin, begin + left, 32 * it->share_words, &nlanes);
         const int last = (int)nlanes - 1;
         const enum kc_inflate_stop stop =
-                (enum kc_inflate_stop)__shfl_sync(UINT32_MAX, (uint32_t)segment.stop, last);
-        const uint32_t nbits = __shfl_sync(UINT32_MAX, segment.end, last) - begin;
+                (enum kc_inflate_stop)__shfl_sync(UINT32_MAX, (uint32_t)share.stop, last);
+        const uint32_t nbits = __shfl_sync(UINT32_MAX, share.end, last) - begin;
         const bool counts = kc_warp_lane() < nlanes;
-        const uint32_t ntokens = counts ? segment.ntokens : 0;
-        const uint32_t nbytes = __reduce_add_sync(UINT32_MAX, counts ? segment.nbytes : 0);
+        const uint32_t ntokens = counts ? share.ntokens : 0;
+        const uint32_t nbytes = __reduce_add_sync(UINT32_MAX, counts ? share.nbytes : 0);
         if (stop == KC_INFLATE_NO_CODE || nbits > left)
                 return KC_INFLATE_INVALID;
-        if (nbytes > job->text.n - job->text.at)
+        if (nbytes > it->text.n - it->text.at)
                 return KC_INFLATE_LENGTH;
-#ifdef KC_V_NO_EXPAND
-        job->text.at += nbytes;
-        if (job->text.at == UINT32_MAX)
+        if (!kc_inflate_expand(&it->text, it->scratch->tokens, ntokens))
                 return KC_INFLATE_INVALID;
-#else
-        if (!kc_inflate_expand(&job->text, job->scratch->tokens, ntokens))
-                return KC_INFLATE_INVALID;
-#endif
-        adapt(job, stop, ntokens);
+        adapt(it, stop, ntokens);
         in->bit += nbits;
         *ended = stop == KC_INFLATE_AT_END_OF_BLOCK;
         return KC_INFLATE_SOUND;
 }
 
-static __device__ enum kc_inflate_status decode_windows(struct job *job)
+static __device__ enum kc_inflate_status decode_windows(struct inflation *it)
 {
         enum kc_inflate_status status = KC_INFLATE_SOUND;
         for (bool ended = false; !ended && status == KC_INFLATE_SOUND;)
-                status = decode_window(job, &ended);
+                status = decode_window(it, &ended);
         return status;
 }
 
 enum deflate_type { STORED, FIXED, DYNAMIC };
 
 /* Make the codes of a compressed block whose type is before `bit` of the scratch's input. */
-static __device__ bool make_codes(struct job *job, uint32_t type, uint32_t bit)
+static __device__ bool make_codes(struct inflation *it, uint32_t type, uint32_t bit)
 {
         const uint32_t begin = bit;
         struct kc_inflate_sizes sizes;
-        if (type == FIXED && job->is_fixed)
+        if (type == FIXED && it->is_fixed)
                 return true;
-        job->is_fixed = type == FIXED;
-        if (job->is_fixed)
-                sizes = kc_inflate_fixed_head(job->scratch);
-        else if (!kc_inflate_read_head(job->scratch, &bit, &sizes))
+        it->is_fixed = type == FIXED;
+        if (it->is_fixed)
+                sizes = kc_inflate_fixed_head(it->scratch);
+        else if (!kc_inflate_read_head(it->scratch, &bit, &sizes))
                 return false;
-        job->in.bit += bit - begin;
-        return job->in.bit <= job->in.end && kc_inflate_make_codes(job->scratch, &sizes);
+        it->in.bit += bit - begin;
+        return it->in.bit <= it->in.end && kc_inflate_make_codes(it->scratch, &sizes);
 }
 
 /* Inflate a deflate block. *is_last: it says that it is the last one. */
-static __device__ enum kc_inflate_status inflate_deflate_block(struct job *job, bool *is_last)
+static __device__ enum kc_inflate_status inflate_deflate_block(struct inflation *it, bool *is_last)
 {
-        if (job->in.end - job->in.bit < 3)
+        if (it->in.end - it->in.bit < 3)
                 return KC_INFLATE_INVALID;
-        const uint32_t bit = stage(job), word = kc_inflate_peek(job->scratch->input, bit);
+        const uint32_t bit = stage(it), word = kc_inflate_peek(it->scratch->input, bit);
         const uint32_t type = (word >> 1) % 4;
         *is_last = word % 2 != 0;
-        job->in.bit += 3;
+        it->in.bit += 3;
         if (type == STORED)
-                return copy_stored(job);
-        if (type > DYNAMIC || !make_codes(job, type, bit + 3))
+                return copy_stored(it);
+        if (type > DYNAMIC || !make_codes(it, type, bit + 3))
                 return KC_INFLATE_INVALID;
-        return decode_windows(job);
+        return decode_windows(it);
 }
 
-static __device__ enum kc_inflate_status inflate_data(struct job *job)
+static __device__ enum kc_inflate_status inflate_data(struct inflation *it)
 {
         bool is_last = false;
         while (!is_last) {
-                const enum kc_inflate_status status = inflate_deflate_block(job, &is_last);
+                const enum kc_inflate_status status = inflate_deflate_block(it, &is_last);
                 if (status != KC_INFLATE_SOUND)
                         return status;
         }
-        if (job->text.at != job->text.n)
+        if (it->text.at != it->text.n)
                 return KC_INFLATE_LENGTH;
-        return (job->in.bit + 7) / 8 == job->in.end / 8 ? KC_INFLATE_SOUND : KC_INFLATE_TRAILING;
+        return (it->in.bit + 7) / 8 == it->in.end / 8 ? KC_INFLATE_SOUND : KC_INFLATE_TRAILING;
 }
 
 static __device__ bool is_within(uint64_t at, uint32_t n, size_t size)
@@ -178,22 +172,19 @@ static __device__ enum kc_inflate_status inflate_block(const struct kc_inflate *
             !is_within(block->text_at, block->text_nbytes, inflate->text_nbytes))
                 return KC_INFLATE_TABLE;
         const uint32_t skip = 8 * (uint32_t)(block->at % 4);
-        struct job job = {
+        struct inflation it = {
                 { (const uint32_t *)(inflate->bytes + block->at / 4 * 4), skip,
                   skip + 8 * block->nbytes },
                 { inflate->text + block->text_at, scratch->ring, block->text_nbytes, 0 },
                 scratch,
-                KC_INFLATE_SEGMENT_WORDS,
+                KC_INFLATE_SHARE_WORDS,
                 false,
         };
-        const enum kc_inflate_status status = inflate_data(&job);
+        const enum kc_inflate_status status = inflate_data(&it);
         if (status != KC_INFLATE_SOUND)
                 return status;
-#ifdef KC_V_NO_CRC
-        return KC_INFLATE_SOUND;
-#endif
-        return kc_crc32(job.text.bytes, job.text.n, scratch->crc) == block->crc ? KC_INFLATE_SOUND
-                                                                                : KC_INFLATE_CRC;
+        return kc_crc32(it.text.bytes, it.text.n, scratch->crc) == block->crc ? KC_INFLATE_SOUND
+                                                                              : KC_INFLATE_CRC;
 }
 
 static __global__ void __launch_bounds__(32)

@@ -6,31 +6,17 @@
 
 #include "gpu/device/warp.cuh"
 
-/* Variants, for a first measurement. */
-#ifndef KC_V_WORDS
-#define KC_V_WORDS 9
-#endif
-#ifndef KC_V_TOKENS
-#define KC_V_TOKENS 33
-#endif
-#ifndef KC_V_BITS
-#define KC_V_BITS 10
-#endif
-#ifndef KC_V_ROWS
-#define KC_V_ROWS 4
-#endif
-
 enum {
         KC_INFLATE_MAX_CODE = 15,
-        KC_INFLATE_LITLEN_BITS = KC_V_BITS, /* codes up to this length are found in one step */
+        KC_INFLATE_LITLEN_BITS = 10, /* codes up to this length are found in one step */
         KC_INFLATE_DISTANCE_BITS = 8,
         KC_INFLATE_NLITLEN = 288,
         KC_INFLATE_NDISTANCE = 32,
         KC_INFLATE_MIN_MATCH = 3,
-        KC_INFLATE_SEGMENT_WORDS = KC_V_WORDS, /* most input that a lane decodes at a time; odd: no
-                                                  bank conflicts between lanes */
-        KC_INFLATE_NTOKENS = KC_V_TOKENS,      /* that a lane may find in it; odd as well */
-        KC_INFLATE_INPUT_WORDS = 32 * KC_INFLATE_SEGMENT_WORDS + 4,
+        KC_INFLATE_SHARE_WORDS = 9, /* most input that a lane decodes at a time; odd: no bank
+                                         conflicts between lanes */
+        KC_INFLATE_NTOKENS = 33,    /* that a lane may find in it; odd as well */
+        KC_INFLATE_INPUT_WORDS = 32 * KC_INFLATE_SHARE_WORDS + 4,
         KC_INFLATE_RING_NBYTES = 1024, /* the latest text */
 };
 

@@ -152,7 +152,18 @@ static void check_all_sound(const struct set_of_blocks &set)
 
 /* ---- texts ---- */
 
-enum shape { READS, LONG_READS, RANDOM, EQUAL, FEW_LETTERS, FAR_COPIES, SHORT_PERIODS, NSHAPES };
+/* OUT_OF_STEP: its fixed codes have nine bits each, so decoding from a wrong bit stays wrong. */
+enum shape {
+        READS,
+        LONG_READS,
+        RANDOM,
+        OUT_OF_STEP,
+        EQUAL,
+        FEW_LETTERS,
+        FAR_COPIES,
+        SHORT_PERIODS,
+        NSHAPES
+};
 
 static uint8_t letter_of(uint64_t random, unsigned n)
 {
@@ -192,6 +203,8 @@ static bytes make_text(enum shape shape, size_t n, uint64_t seed)
                         put_read(&text, shape == READS ? 100 : 5000, &rng);
                 else if (shape == EQUAL)
                         text.push_back('I');
+                else if (shape == OUT_OF_STEP)
+                        text.push_back((uint8_t)(144 + (r >> 8) % 112));
                 else if (shape == FEW_LETTERS)
                         text.push_back(letter_of(r >> 8, 1 + r % 12));
                 else if (shape == RANDOM || text.size() < 64 || r % 8 == 0)
@@ -288,6 +301,41 @@ static void whole_blocks(void **)
         check_all_sound(set);
 }
 
+/* With a flush after each piece of up to `most` bytes. */
+static bytes deflate_in_pieces(const bytes &text, size_t most, int flush)
+{
+        uint64_t rng = most;
+        bytes out(64 * text.size() + 64);
+        z_stream z = {};
+        assert_int_equal(deflateInit2(&z, 6, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY), Z_OK);
+        z.next_in = (Bytef *)text.data();
+        z.next_out = out.data();
+        z.avail_out = (uInt)out.size();
+        while (z.total_in < text.size()) {
+                const size_t piece = 1 + next_random(&rng) % most;
+                z.avail_in = (uInt)std::min(piece, text.size() - z.total_in);
+                assert_int_equal(deflate(&z, flush), Z_OK);
+                assert_int_equal(z.avail_in, 0);
+        }
+        assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+        out.resize(z.total_out);
+        deflateEnd(&z);
+        return out;
+}
+
+/* Flushes end deflate blocks, and add empty ones. */
+static void many_deflate_blocks(void **)
+{
+        struct set_of_blocks set;
+        for (int flush : { Z_PARTIAL_FLUSH, Z_SYNC_FLUSH, Z_FULL_FLUSH, Z_BLOCK })
+                for (size_t most : { 3, 40, 900 })
+                        for (int shape = 0; shape < NSHAPES; shape++) {
+                                const bytes text = make_text((enum shape)shape, 2000, most);
+                                set.add(deflate_in_pieces(text, most, flush), text);
+                        }
+        check_all_sound(set);
+}
+
 /* ---- data written bit by bit ---- */
 
 struct bit_writer {
@@ -345,85 +393,187 @@ static void put_header(struct bit_writer *to, const std::vector<unsigned> &litle
                         to->put_code(length, 4);
 }
 
-/* A dynamic block of literals 0 to 255 and one match. Lengths of codes: 1, 2, ..., 15, 15 for some
- * symbols, so that all lengths occur. */
+/* What a length or distance symbol stands for. */
+struct range {
+        size_t least;
+        unsigned extra;
+};
+
+static const struct range LENGTHS[] = { { 3, 0 },  { 10, 0 },  { 11, 1 },  { 23, 2 },
+                                        { 59, 3 }, { 115, 4 }, { 227, 5 }, { 258, 0 } };
+static const size_t LENGTH_SYMBOLS[] = { 257, 264, 265, 270, 276, 280, 284, 285 };
+
+static struct range distance_range(unsigned symbol)
+{
+        const unsigned extra = symbol < 2 ? 0 : symbol / 2 - 1;
+        return { symbol < 2 ? symbol + 1 : ((2u | symbol % 2) << extra) + 1, extra };
+}
+
+/* Writes symbols, and their text. */
+struct symbol_writer {
+        const struct prefix_code litlen, distance;
+        struct bit_writer to;
+        bytes text;
+
+        symbol_writer(const std::vector<unsigned> &l, const std::vector<unsigned> &d)
+            : litlen(l), distance(d)
+        {
+                put_header(&to, l, d);
+        }
+
+        void put_literal(uint8_t literal)
+        {
+                litlen.put(&to, literal);
+                text.push_back(literal);
+        }
+
+        /* Nothing if the text is still too short for it. */
+        void put_match(unsigned length, unsigned symbol, uint32_t random)
+        {
+                const struct range l = LENGTHS[length], d = distance_range(symbol);
+                const uint32_t more = random & ((1u << l.extra) - 1);
+                const uint32_t farther = random >> 8 & ((1u << d.extra) - 1);
+                if (d.least + farther > text.size())
+                        return;
+                litlen.put(&to, LENGTH_SYMBOLS[length]);
+                to.put(more, l.extra);
+                distance.put(&to, symbol);
+                to.put(farther, d.extra);
+                put_copy(&text, d.least + farther, l.least + more);
+        }
+};
+
+/* Codes of all lengths, 1 to 15, in turn for different symbols; in two turns the text is long enough
+ * for all distances. */
 static void codes_of_all_lengths(void **)
 {
         struct set_of_blocks set;
         for (unsigned turn = 0; turn < 16; turn++) {
-                std::vector<unsigned> litlen(286), distance(30);
-                const size_t symbols[16] = { 'A', 'C', 'G', 'T', 256, 257, 285, 270,
-                                             'N', '@', '+', 10,  'I', 'F', 255, 0 };
+                const uint8_t literals[7] = { 'A', 'C', 'G', 'T', '@', 0, 255 };
+                std::vector<unsigned> l(286), d(30);
                 for (unsigned i = 0; i < 16; i++) {
-                        litlen[symbols[(i + turn) % 16]] = std::min(i + 1, 15u);
-                        distance[(i + 3 * turn) % 16] = std::min(i + 1, 15u);
+                        const unsigned at = (i + turn) % 16, length = std::min(i + 1, 15u);
+                        l[at < 8 ? LENGTH_SYMBOLS[at] : at < 15 ? literals[at - 8] : 256] = length;
+                        d[(2 * i + turn / 8) % 30 + (i == 15)] = length;
                 }
-                struct bit_writer to;
-                put_header(&to, litlen, distance);
-                const struct prefix_code l(litlen), d(distance);
-                bytes text;
+                struct symbol_writer out(l, d);
                 uint64_t rng = turn;
-                while (text.size() < 3000) {
+                while (out.text.size() < (turn % 8 == 0 ? 60000 : 3000)) {
                         const uint64_t r = next_random(&rng);
-                        size_t symbol = symbols[r % 16];
-                        if (symbol == 256 || (symbol > 256 && text.size() < 40))
-                                continue;
-                        l.put(&to, symbol);
-                        if (symbol < 256) {
-                                text.push_back((uint8_t)symbol);
-                                continue;
-                        }
-                        size_t length = symbol == 257 ? 3 : symbol == 285 ? 258 : 23;
-                        if (symbol == 270) { /* 23 to 26 */
-                                to.put((uint32_t)(r >> 8) & 3, 2);
-                                length += r >> 8 & 3;
-                        }
-                        const size_t code = (r >> 16) % 9; /* distances up to 24 */
-                        static const unsigned bases[] = { 1, 2, 3, 4, 5, 7, 9, 13, 17 };
-                        const unsigned extra = code < 2 ? 0 : (unsigned)code / 2 - 1;
-                        d.put(&to, code);
-                        to.put((uint32_t)(r >> 32), extra);
-                        put_copy(&text, bases[code] + (r >> 32 & ((1u << extra) - 1)), length);
+                        unsigned symbol = (unsigned)(r >> 8) % 30;
+                        if (r % 3 != 0)
+                                out.put_literal(literals[(r >> 8) % 7]);
+                        else if (d[symbol] > 0)
+                                out.put_match((unsigned)(r >> 16) % 8, symbol,
+                                              r % 5 == 0 ? UINT32_MAX : (uint32_t)(r >> 32));
                 }
-                l.put(&to, 256);
-                set.add(to.out, text);
+                out.litlen.put(&out.to, 256);
+                set.add(out.to.out, out.text);
         }
         check_all_sound(set);
+}
+
+/* A dynamic block "ABA" whose codes are A, B, 256 and 257 with the lengths 1, 2, `other` and `other`,
+ * of `nlitlen` symbols. match: the bit after a match of three; 2: no bit; -1: no match. */
+static void add_small_block(struct set_of_blocks *set, const std::vector<unsigned> &distance,
+                            int match, unsigned other, size_t nlitlen = 258)
+{
+        std::vector<unsigned> litlen(nlitlen);
+        litlen['A'] = 1;
+        litlen['B'] = 2;
+        litlen[256] = litlen[257] = other;
+        struct bit_writer to;
+        put_header(&to, litlen, distance);
+        const struct prefix_code l(litlen);
+        bytes text = { 'A', 'B', 'A' };
+        for (uint8_t letter : text)
+                l.put(&to, letter);
+        if (match >= 0) {
+                l.put(&to, 257);
+                if (match < 2)
+                        to.put((uint32_t)match, 1);
+                put_copy(&text, 1, 3);
+        }
+        l.put(&to, 256);
+        set->add(to.out, text);
 }
 
 /* Codes that zlib accepts though they are not complete, and such that it does not. */
 static void incomplete_codes(void **)
 {
         struct set_of_blocks set;
-        const auto add = [&set](std::vector<unsigned> distance, int match, unsigned other) {
-                std::vector<unsigned> litlen(258);
-                litlen['A'] = 1;
-                litlen['B'] = 2;
-                litlen[256] = litlen[257] = other;
-                struct bit_writer to;
-                put_header(&to, litlen, distance);
-                const struct prefix_code l(litlen);
-                bytes text = { 'A', 'B', 'A' };
-                for (uint8_t letter : text)
-                        l.put(&to, letter);
-                if (match >= 0) {
-                        l.put(&to, 257);
-                        to.put((uint32_t)match, 1);
-                        put_copy(&text, 1, 3);
-                }
-                l.put(&to, 256);
-                set.add(to.out, text);
-        };
-        add({ 0 }, -1, 3);       /* no distance code, none used */
-        add({ 0 }, 0, 3);        /* none, but used */
-        add({ 1 }, 0, 3);        /* a single one */
-        add({ 1 }, 1, 3);        /* its unused twin */
-        add({ 0, 0, 1 }, -1, 3); /* distance 3 */
-        add({ 2 }, -1, 3);       /* a single one of two bits */
-        add({ 1, 1, 1 }, -1, 3); /* more than fit */
-        add({ 1, 2 }, -1, 3);    /* incomplete */
-        add({ 1 }, -1, 4);       /* incomplete literals */
-        add({ 1 }, -1, 2);       /* more literals than fit */
+        add_small_block(&set, { 0 }, -1, 3);       /* no distance code, none used */
+        add_small_block(&set, { 1 }, 0, 3);        /* a single one */
+        add_small_block(&set, { 0, 0, 1 }, -1, 3); /* a single one, of distance 3 */
+        assert_int_equal(check(set), 3);
+        add_small_block(&set, { 0 }, 0, 3);        /* none, but used */
+        add_small_block(&set, { 0 }, 2, 3);        /* likewise, and there are no bits for it */
+        add_small_block(&set, { 1 }, 1, 3);        /* the unused twin of a single one */
+        add_small_block(&set, { 2 }, -1, 3);       /* a single one of two bits */
+        add_small_block(&set, { 2, 2 }, -1, 3);    /* half of a code */
+        add_small_block(&set, { 1, 1, 1 }, -1, 3); /* more than fit */
+        add_small_block(&set, { 1, 2 }, -1, 3);    /* three quarters of a code */
+        add_small_block(&set, { 1 }, -1, 4);       /* incomplete literals */
+        add_small_block(&set, { 1 }, -1, 2);       /* more literals than fit */
+        assert_int_equal(check(set), 3);
+}
+
+/* The most symbols that the codes may have. */
+static void numbers_of_symbols(void **)
+{
+        struct set_of_blocks set;
+        std::vector<unsigned> distance(30);
+        distance[0] = 1;
+        add_small_block(&set, distance, 0, 3, 286);
+        assert_int_equal(check(set), 1);
+        add_small_block(&set, distance, 0, 3, 287);
+        add_small_block(&set, distance, 0, 3, 288);
+        for (size_t n = 31; n <= 32; n++) {
+                distance.resize(n);
+                add_small_block(&set, distance, 0, 3, 286);
+        }
+        assert_int_equal(check(set), 1);
+}
+
+/* A block without text, with these lengths of 257 and 2 codes; 17: three times the length before, 18:
+ * four times. `end`: the code for its end. */
+static void add_lengths(struct set_of_blocks *set, const std::vector<unsigned> &lengths,
+                        uint32_t end)
+{
+        struct bit_writer to;
+        to.put(1 | 2 << 1, 3);
+        to.put(0, 5);
+        to.put(1, 5);
+        to.put(19 - 4, 4);
+        for (unsigned symbol : { 16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15 })
+                to.put(symbol > 16 ? 0 : symbol > 14 ? 5 : 4, 3);
+        for (unsigned length : lengths) {
+                to.put_code(length > 14 ? 31 : length, length > 14 ? 5 : 4);
+                if (length > 14)
+                        to.put(length - 17, 2);
+        }
+        to.put(end, 1);
+        set->add(to.out, bytes());
+}
+
+/* This one, n zeros, and those. */
+static std::vector<unsigned> lengths_of(std::vector<unsigned> first, size_t n,
+                                        const std::vector<unsigned> &last)
+{
+        first.resize(first.size() + n);
+        first.insert(first.end(), last.begin(), last.end());
+        return first;
+}
+
+static void repeated_lengths(void **)
+{
+        struct set_of_blocks set;
+        add_lengths(&set, lengths_of({}, 256, { 1, 1, 1 }), 0);
+        add_lengths(&set, lengths_of({ 0, 17 }, 252, { 1, 1, 1 }), 0);
+        add_lengths(&set, lengths_of({}, 255, { 1, 17 }), 1); /* from one code into the other */
+        assert_int_equal(check(set), 3);
+        add_lengths(&set, lengths_of({ 17 }, 253, { 1, 1, 1 }), 0); /* nothing to repeat */
+        add_lengths(&set, lengths_of({}, 255, { 1, 18 }), 1);       /* one length too many */
         assert_int_equal(check(set), 3);
 }
 
@@ -444,26 +594,29 @@ static void end_alone(void **)
         (void)check(set);
 }
 
-/* Fixed codes for 286 and 287, and for distances 30 and 31, are invalid. */
+/* Fixed codes for 286 and 287, and for distances 30 and 31, are invalid. After 40 literals, so
+ * distances of up to 33 are not too far. */
 static void invalid_symbols(void **)
 {
+        static const struct {
+                uint32_t length, extra;
+        } lengths[8] = { { 115, 4 }, { 131, 5 }, { 163, 5 }, { 195, 5 },
+                         { 227, 5 }, { 258, 0 }, { 3, 0 },   { 3, 0 } };
         struct set_of_blocks set;
-        for (uint32_t code = 0xc0; code < 0xc8; code++)
+        for (uint32_t symbol = 0; symbol < 8; symbol++)
                 for (uint32_t distance = 0; distance < 32; distance++) {
                         struct bit_writer to;
                         to.put(3, 3);
                         for (int i = 0; i < 40; i++)
                                 to.put_code(0x30 + 'A', 8);
-                        to.put_code(code, 8);
-                        to.put(0, 5); /* extra bits of the length, if any */
+                        to.put_code(0xc0 + symbol, 8); /* 280 and more */
+                        to.put(0, lengths[symbol].extra);
                         to.put_code(distance, 5);
-                        to.put(0, 13);
+                        to.put(0, distance < 4 || distance > 29 ? 0 : distance / 2 - 1);
                         to.put(0, 7);
-                        to.put(0, 7);
-                        for (uint32_t n = 41; n < 300; n += n < 44 ? 1 : 64)
-                                set.add(to.out, bytes(n, 'A'));
+                        set.add(to.out, bytes(40 + lengths[symbol].length, 'A'));
                 }
-        (void)check(set);
+        assert_int_equal(check(set), 6 * 11);
 }
 
 /* Stored blocks of all small sizes, after a bit that puts them off the byte. */
@@ -539,22 +692,32 @@ static void bit_flips(void **)
                 }
 }
 
+static void expect_status(const struct set_of_blocks &set, enum kc_inflate_status status)
+{
+        assert_int_equal(check(set), 0);
+        for (uint32_t got : inflate_on_device(set).status)
+                assert_int_equal(got, status);
+}
+
 /* Sound data whose stated length or checksum is wrong, or with something after them. */
 static void wrong_footers(void **)
 {
-        struct set_of_blocks set;
-        for (const bytes &text : small_texts()) {
-                bytes data = deflate_with(text, ways[0]);
-                const uint32_t n = (uint32_t)text.size();
-                const uint32_t crc = (uint32_t)crc32(0, text.data(), n);
-                for (uint32_t length : { 0u, 1u, n - 258, n - 1, n + 1, n + 1000, 65536u })
-                        set.add(data, length, crc);
-                for (int bit = 0; bit < 32; bit++)
-                        set.add(data, n, crc ^ 1u << bit);
-                data.push_back(0);
-                set.add(data, n, crc);
-        }
-        assert_int_equal(check(set), 0);
+        struct set_of_blocks length, sum, trailing;
+        for (const bytes &text : small_texts())
+                for (const struct way &way : ways) {
+                        bytes data = deflate_with(text, way);
+                        const uint32_t n = (uint32_t)text.size();
+                        const uint32_t crc = (uint32_t)crc32(0, text.data(), n);
+                        for (uint32_t other : { 0u, 1u, n - 258, n - 1, n + 1, n + 1000, 65536u })
+                                length.add(data, other, crc);
+                        for (int bit = 0; bit < 32; bit += 3)
+                                sum.add(data, n, crc ^ 1u << bit);
+                        data.push_back(0);
+                        trailing.add(data, n, crc);
+                }
+        expect_status(length, KC_INFLATE_LENGTH);
+        expect_status(sum, KC_INFLATE_CRC);
+        expect_status(trailing, KC_INFLATE_TRAILING);
 }
 
 /* Blocks that are not within the bytes or the text. */
@@ -631,8 +794,11 @@ int main(void)
                 cmocka_unit_test(levels_and_strategies),
                 cmocka_unit_test(sizes),
                 cmocka_unit_test(whole_blocks),
+                cmocka_unit_test(many_deflate_blocks),
                 cmocka_unit_test(codes_of_all_lengths),
                 cmocka_unit_test(incomplete_codes),
+                cmocka_unit_test(numbers_of_symbols),
+                cmocka_unit_test(repeated_lengths),
                 cmocka_unit_test(end_alone),
                 cmocka_unit_test(invalid_symbols),
                 cmocka_unit_test(stored_blocks),
