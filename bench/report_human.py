@@ -5,7 +5,7 @@ from report_prose import HUMAN
 HEAD = "What a human genome costs"
 LINK = f"- [{HEAD}](#{HEAD.lower().replace(' ', '-')})\n"
 WAYS = ("make", "reader", "file", "cat", "pipe", "kmc")  # in the order of the rows
-NAMES = {"make": "`simulate` writes the file", "reader": "the reader alone, from the file",
+NAMES = {"make": "`simulate` writes the file", "reader": "the host's reader alone, from the file",
          "file": "kcount, from the file", "cat": "`simulate` into `cat`",
          "pipe": "kcount, from a pipe", "kmc": "KMC, from the file"}
 COLUMNS = ("what", "commit", "wall s", "beside", "Mbases/s", "CPU s", "program GiB", "machine GiB",
