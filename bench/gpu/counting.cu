@@ -103,13 +103,14 @@ template <class Key> static void set_parts_nbytes(struct counting<Key> *c, int k
         c->parts[3].nbytes = 2 * pairs;
 }
 
+/* parts: print the counter's own stages as well. */
 template <class Key>
-static enum kc_status time_count(struct counting<Key> *c, const char *table, int k,
-                                 struct kc_error *err)
+static enum kc_status time_count(struct counting<Key> *c, const char *name, const char *table,
+                                 bool parts, int k, struct kc_error *err)
 {
         enum kc_status status;
         struct bench *bench = c->bench;
-        struct stage stage = stage_of("count", "k-mers", k, c->reads.nkmers);
+        struct stage stage = stage_of(name, "k-mers", k, c->reads.nkmers);
         stage.table = table;
         c->call = 0;
         for (int i = 0; i < NPARTS; i++) {
@@ -120,7 +121,7 @@ static enum kc_status time_count(struct counting<Key> *c, const char *table, int
         stage.nbytes = workload_nbytes(&bench->reads, k) + kc_gpu_run_nbytes<Key>(c->npairs);
         stage_print(bench, &stage);
         set_parts_nbytes(c, k);
-        for (int i = 0; i < NPARTS; i++)
+        for (int i = 0; i < NPARTS && parts; i++)
                 stage_print(bench, &c->parts[i]);
 out:
         return status;
@@ -178,28 +179,47 @@ out:
 /* Indexed by enum kc_gpu_table. */
 static const char *const TABLES[] = { "warpdrive", "slab", "linear", "hopscotch" };
 
+template <class Key>
+static enum kc_status make_counter(struct counting<Key> *c, enum kc_gpu_table table,
+                                   uint32_t min_count, struct kc_error *err)
+{
+        const struct kc_run_filter filter = { min_count, UINT32_MAX };
+        const struct kc_gpu_counter_setup setup = { c->superkmers, false, table, filter };
+        const struct kc_gpu_counter_caps caps = { 2 * c->nrecords + 2 * KC_GPU_MIN_RECORDS,
+                                                  c->reads.nkmers / 2 + KC_GPU_MIN_PAIRS,
+                                                  c->reads.nkmers };
+        return kc_gpu_counter_new(&c->counter, &c->bench->gpu, &setup, &caps, err);
+}
+
 /* halves: NULL, or [2] out: the runs of both halves of the reads. */
 template <class Key>
 static enum kc_status count_with(struct counting<Key> *c, enum kc_gpu_table table, int k,
                                  struct kc_gpu_run<Key> *halves, struct kc_error *err)
 {
         enum kc_status status;
-        struct kc_gpu *gpu = &c->bench->gpu;
-        const struct kc_run_filter filter = { 1, UINT32_MAX };
-        const struct kc_gpu_counter_setup setup = { c->superkmers, false, table, filter };
-        const struct kc_gpu_counter_caps caps = { 2 * c->nrecords + 2 * KC_GPU_MIN_RECORDS,
-                                                  c->reads.nkmers / 2 + KC_GPU_MIN_PAIRS,
-                                                  c->reads.nkmers };
-        c->counter = NULL;
-        KC_TRY(kc_gpu_counter_new(&c->counter, gpu, &setup, &caps, err));
+        KC_TRY(make_counter(c, table, 1, err));
         if (c->bench->check)
                 KC_TRY(check_count(c, k, err));
-        KC_TRY(time_count(c, TABLES[table], k, err));
+        KC_TRY(time_count(c, "count", TABLES[table], true, k, err));
         for (int half = 0; half < 2 && halves != NULL; half++)
                 KC_TRY(count_half(c, half, &halves[half], err));
 out:
         kc_gpu_counter_free(c->counter);
-        kc_gpu_run_free(gpu, &c->kept);
+        c->counter = NULL;
+        kc_gpu_run_free(&c->bench->gpu, &c->kept);
+        return status;
+}
+
+/* With a filter that drops k-mers seen once. */
+template <class Key>
+static enum kc_status count_frequent(struct counting<Key> *c, int k, struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(make_counter(c, KC_TABLE_WARPDRIVE, 2, err));
+        KC_TRY(time_count(c, "count, --min 2", TABLES[KC_TABLE_WARPDRIVE], false, k, err));
+out:
+        kc_gpu_counter_free(c->counter);
+        c->counter = NULL;
         return status;
 }
 
@@ -217,6 +237,7 @@ template <class Key> enum kc_status bench_counting(struct bench *bench, int k, s
         if (bench->check)
                 KC_TRY(workload_truth<Key>(&bench->gpu, &bench->reads, &c.reads, k, &c.truth, err));
         KC_TRY(count_with(&c, KC_TABLE_WARPDRIVE, k, halves, err));
+        KC_TRY(count_frequent(&c, k, err));
         KC_TRY(bench_runs(bench, k, &halves[0], &halves[1], err));
         for (enum kc_gpu_table table : { KC_TABLE_SLAB, KC_TABLE_LINEAR, KC_TABLE_HOPSCOTCH })
                 KC_TRY(count_with<Key>(&c, table, k, NULL, err));
