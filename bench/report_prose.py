@@ -167,7 +167,7 @@ can make a run faster than that. "Two cores" are two cores of a server's process
 | `w.fq.gz`, `w.bgz.fq.gz` | `w.fq` through `pigz -6`, and through `bgzip` |
 | `r.fq` | `simulate --genome 100M --coverage 40 --length 150 --error 0.005` |
 | `g.fq` | the same with `--genome 128M` (5.1 Gbases) |
-| `g.bgz.fq.gz` | `g.fq` through `bgzip` |
+| `g.bgz.fq.gz` | `g.fq` as BGZF, by `simulate --bgzf`; under "What overlaps", through `bgzip` |
 | `g20.fq` | the same with `--genome 512M` (20.5 Gbases) |
 | `t.fq` | the same with `--genome 120K` (10 MB) |
 | `reads.fq.gz` | `simulate --genome 15M --coverage 100` through `pigz -6 -b 32768`: one stream |

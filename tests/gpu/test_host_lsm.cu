@@ -2,8 +2,8 @@
  * The parts of the LSM that run on the host: where merges are cut and how they walk, when runs are
  * merged, how the key space is split, unnamed files.
  */
+#include "base/temp_file.h"
 #include "gpu/runs/cuts.cuh"
-#include "gpu/runs/host_run.cuh"
 #include "gpu/runs/merge.cuh"
 #include "lsm_support.cuh"
 
