@@ -59,7 +59,7 @@ static void put_lost(struct text_out *out, const struct summary *s)
         put_number_if(out, "bytes spilled", s->counted.spilled_nbytes);
 }
 
-/* Only if the device made several passes or did not hold all reads. */
+/* Prints nothing unless the device made several passes or did not hold all reads. */
 static void put_passes(struct text_out *out, const struct summary *s)
 {
         const struct kc_gpu_report *gpu = &s->gpu;

@@ -3,9 +3,9 @@
  *
  *      bench_text [-n REPEAT] [-s MIBYTES] [-d DEVICE] [-J]
  *
- * The text is made in memory, MIBYTES of it (1024 by default) by repeating a smaller one, and lies
- * on the device. It is parsed in pieces of several sizes. A table shows for each kind of text and
- * size the rate of each step in GB of text a second, of all steps together, of whole calls with
+ * The text is made in memory, MIBYTES of it (1024 by default), by repeating a smaller one, and kept
+ * on the device. It is parsed in pieces of several sizes. For each kind of text and size, a table
+ * shows the rates, in GB of text a second, of each step, of all steps together, of whole calls with
  * their waits, and of packing what comes out (kc_pack_reads). The segments of the smaller text are
  * first compared with those of the host's reader. Exit status 77 without a device, and 3, unless
  * -J, if the build has no machine code for it.
@@ -205,7 +205,7 @@ static enum kc_status run_step(struct texts *x, int step, struct kc_error *err)
         }
 }
 
-/* The steps of one piece with events in between, whose times are added to ms. */
+/* Run the steps of one piece with events between them, and add their times to ms. */
 static enum kc_status time_steps(struct texts *x, size_t at, size_t nbytes, double *ms,
                                  struct kc_error *err)
 {
@@ -270,7 +270,7 @@ out:
         return status;
 }
 
-/* All of the text in pieces, each of which begins where the one before was consumed to. */
+/* Parse all of the text in pieces, each of which begins where the previous one was consumed to. */
 static enum kc_status time_pieces(struct texts *x, size_t piece, struct kc_error *err)
 {
         enum kc_status status = KC_OK;

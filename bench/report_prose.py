@@ -117,13 +117,12 @@ QUESTIONS = """\
 
 HUMAN = """\
 By `bench/human.py`: simulated reads of 150 bases with 0.5 % substitutions; the human genome has 3.1
-Gbases. "The file" is one BGZF file, in a RAM disk as the outputs are; the device inflates and
-parses it, in the rows from commit 779f142 on. A pipe comes from `simulate` on three quarters of the
-cores; the program that it feeds has the others. CPU time and *program*,
-the largest resident set, are those of the program that is named. *machine* is how much less memory
-the machine had available during the run: it includes pinned memory and what the run wrote to the
-RAM disk. *temporary* is the most space that temporary files took at one time, unlinked ones
-included.
+Gbases. "The file" is one BGZF file, in a RAM disk as the outputs are; in the rows from commit
+779f142 on, the device inflates and parses it. A pipe comes from `simulate`, which has three
+quarters of the cores; the program that it feeds has the others. CPU time and *program*, the largest
+resident set, are those of the program that is named. *machine* is how much less memory the machine
+had available during the run: it includes pinned memory and what the run wrote to the RAM disk.
+*temporary* is the most space that temporary files took at one time, unlinked ones included.
 """
 
 MEMORY = """\

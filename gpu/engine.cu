@@ -41,7 +41,7 @@ template <class Key> struct gpu_engine {
         double start;
         uint64_t nkmers, npasses;
         uint64_t text_nbytes;     /* that the device parsed */
-        uint64_t expected_npairs; /* the last estimate that the sink got */
+        uint64_t expected_npairs; /* the last estimate that the sink was given */
         struct kc_gpu_kept_where where;
         struct kc_gpu_counted counted; /* at the end, with saturation in the LSM's sums */
         uint64_t spilled_nbytes;
@@ -185,7 +185,7 @@ out:
 /* ---- reading ---- */
 
 /* Space for the output takes time to allocate, so the sink gets estimates while reads arrive. Each
- * must exceed the last one by enough to be worth it. */
+ * must exceed the previous one by enough to be worth passing on. */
 template <class Key> static void expect_pairs(struct gpu_engine<Key> *e, uint64_t nkmers)
 {
         enum { STEP = 1 << 24 };
@@ -232,7 +232,7 @@ out:
         return status;
 }
 
-/* Drop the reads of an intake that gave up, and begin again with batches. */
+/* Drop the reads of an intake that gave up, and start again with batches. */
 template <class Key>
 static enum kc_status begin_again(struct gpu_engine<Key> *e, struct kc_error *err)
 {
@@ -280,8 +280,8 @@ template <class Key> static bool uses_files(const struct gpu_engine<Key> *e)
         return e->where.file_nbytes > 0 || kc_gpu_lsm_spilled_nbytes(e->lsm) > 0;
 }
 
-/* The pairs counted so far replace the estimates. Of partial counts, which are not filtered yet,
- * little is known. */
+/* The pairs counted so far replace the estimates. Little is known about partial counts, which are
+ * not filtered yet. */
 template <class Key> static void expect_counted(const struct gpu_engine<Key> *e)
 {
         const struct kc_run_sink *sink = e->crew.sink;
@@ -518,8 +518,8 @@ template <class Key> static void count_workers(struct gpu_engine<Key> *e, int nt
         e->crew.nreaders = e->crew.nworkers;
 }
 
-/* The device is not open yet, so the size of its memory is not known: rounds have the size for what
- * the user allows. */
+/* The device is not open yet, so the size of its memory is not known: the size of rounds follows
+ * from what the user allows. */
 template <class Key>
 static enum kc_status make_intake(struct gpu_engine<Key> *e, struct kc_error *err)
 {

@@ -63,7 +63,7 @@ struct kc_gpu_params {
                                   sequences read are lost, and the failure is returned only after
                                   source->next returns */
         /* The files that the batches of kc_gpu_count's source come from, for the device to inflate
-         * and parse, or NULL. If it cannot, it begins again with batches. */
+         * and parse, or NULL. If it cannot, it starts again with batches. */
         const struct kc_stored_source *stored;
         const char *trace; /* path of a timeline to write (gpu/device/trace.cuh), or NULL */
 };

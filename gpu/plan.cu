@@ -24,9 +24,9 @@ enum {
         MAX_RECORDS_MIB = 12 << 10, /* of a pass, if there are several and all reads are on the
                                        device: a human genome takes about a dozen */
         MAX_RUN_PAIRS = 1 << 30,
-        NKMERS_PER_PAIR = 8,      /* k-mers for each that is new; 6 at coverage 32 with 0.5 % of
+        NKMERS_PER_PAIR = 8,      /* k-mers for each distinct one; 6 at coverage 32 with 0.5 %
                                      errors */
-        NKMERS_PER_FREQUENT = 32, /* for each that is seen more than once, likewise */
+        NKMERS_PER_FREQUENT = 32, /* for each distinct one that is seen more than once, likewise */
         MAX_AHEAD_MIB = 8 << 10,
 };
 
@@ -124,8 +124,8 @@ enum kc_status kc_gpu_plan_buffers(struct kc_gpu_plan *plan, size_t limit_nbytes
         return KC_OK;
 }
 
-/* While the writers have a part each, the driver can put a whole range into slots and encode the
- * next. With little memory, longer parts are worth more than slots. */
+/* Enough slots that the driver can put a whole range into them, and encode the next, while each
+ * writer has a part. With little memory, longer parts are worth more than slots. */
 template <class Key>
 static void add_slots(struct kc_gpu_encoder_caps *caps, int nthreads, size_t host_nbytes)
 {

@@ -23,7 +23,7 @@ struct kc_gpu_plan {
         uint64_t pinned_nbytes; /* most host memory to pin */
         /* kc_gpu_plan_buffers */
         struct kc_gpu_feed_caps buffers;
-        size_t kept_nbytes; /* most device memory for reads that are kept */
+        size_t kept_nbytes; /* most device memory for the reads kept there */
         /* kc_gpu_plan_parts */
         struct kc_gpu_encoder_caps parts;
         size_t host_nbytes; /* host memory left for reads and runs */
@@ -44,11 +44,11 @@ enum kc_status kc_gpu_plan_parts(struct kc_gpu_plan *plan, const struct kc_count
                                  size_t limit_nbytes, struct kc_error *err);
 
 /*
- * How many pairs the sink should prepare for when nkmers k-mers have been read: what they make at
- * usual coverage and error rates. At high coverage it is too many. The sink gives back the excess in
- * the end, but on a tmpfs it takes memory until then, so at most an eighth of memory_nbytes is taken
- * for an estimate, and at most 8 GiB.
- *   drops_rare  most k-mers are dropped by the filter
+ * How many pairs the sink should prepare for when nkmers k-mers have been read: as many as they
+ * make at usual coverage and error rates. At high coverage that is too many. The sink gives the
+ * excess back in the end, but on a tmpfs it takes memory until then, so an estimate takes at most
+ * an eighth of memory_nbytes, and at most 8 GiB.
+ *   drops_rare  the filter drops most k-mers
  */
 template <class Key>
 uint64_t kc_gpu_plan_expected_pairs(uint64_t nkmers, bool drops_rare, uint64_t memory_nbytes);

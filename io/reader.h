@@ -73,9 +73,9 @@ enum kc_status kc_reader_open(struct kc_reader **reader, const char *const *path
 struct kc_batch_source kc_reader_source(struct kc_reader *reader);
 
 /*
- * The inputs as they are stored, in place of the batches: use either, though batches may follow if
- * nothing has been reported. False if some input is a pipe, or neither plain nor BGZF text that
- * begins like FASTQ or FASTA. Valid until kc_reader_close.
+ * The inputs as they are stored, in place of the batches: use one or the other, though batches may
+ * follow if source->report was not called. False if some input is a pipe, or neither plain nor BGZF
+ * text that begins like FASTQ or FASTA. Valid until kc_reader_close.
  */
 bool kc_reader_stored(struct kc_reader *reader, struct kc_stored_source *source);
 

@@ -2,9 +2,9 @@
  * Files of reads as they are stored, for an engine that inflates and parses them itself: the other
  * thing that may pass from io/ to an engine, in place of batches (kmer/batch.h).
  *
- * Such an engine accepts only text of the strict form (gpu/text/text.cuh) and sound BGZF blocks. It
- * counts nothing of a file in which it finds anything else, but begins again with batches, so that
- * the reader's rules and messages apply.
+ * Such an engine accepts only text of the strict form (gpu/text/text.cuh) and sound BGZF blocks. If
+ * it finds anything else in a file, it counts nothing but starts again with batches, so that the
+ * reader's rules and messages apply.
  */
 #ifndef KC_STORED_H
 #define KC_STORED_H
@@ -35,13 +35,13 @@ struct kc_stored_source {
         const struct kc_stored_file *files; /* [nfiles] */
         size_t nfiles;
         int min_quality;
-        /* Read n bytes of a file, from any thread. *got < n only if the file has become shorter.
+        /* Read n bytes of a file, in any thread. *got < n only if the file has become shorter.
          * KC_EINPUT, KC_EIO. */
         enum kc_status (*read)(void *ctx, size_t file, uint64_t offset, void *to, size_t n,
                                size_t *got, struct kc_error *err);
-        /* The file is not read any more. */
+        /* Called when the file will not be read any more. */
         void (*close)(void *ctx, size_t file);
-        /* All files have been read and parsed. */
+        /* Called when all files have been read and parsed. */
         void (*report)(void *ctx, const struct kc_stored_totals *totals);
 };
 

@@ -16,7 +16,7 @@ enum { CASES_A_SAMPLE = 7, WITH_THREAD_SANITIZER = 0 };
 enum { CASES_A_SAMPLE = 1, WITH_THREAD_SANITIZER = 0 };
 #endif
 
-/* With the thread sanitizer, a loop over few cases goes on by this many at a time. */
+/* A loop over few cases advances by this many: with ThreadSanitizer it skips some. */
 enum { THREAD_STRIDE = WITH_THREAD_SANITIZER ? 3 : 1 };
 
 /* Call once per case. */

@@ -210,7 +210,7 @@ out:
         return status;
 }
 
-/* With a filter that drops k-mers seen once. */
+/* Time counting with a filter that drops k-mers seen once. */
 template <class Key>
 static enum kc_status count_frequent(struct counting<Key> *c, int k, struct kc_error *err)
 {

@@ -3,12 +3,13 @@
  *
  *      bench_gpu_inflate [-b BLOCKS] [-l LEVEL] [-n REPEAT] [-d DEVICE] [-J] FILE...
  *
- * A file of BGZF is taken as it is; gzip and plain text become BGZF at libdeflate's level 6. Its
- * blocks are repeated to about BLOCKS of them, by default 62,500, which is 4 GB of text if they are
- * full. The compressed bytes are in device memory before the clock starts. Each file runs once to
- * warm up and then REPEAT times (5); after that all text is compared with what zlib reads. A line
- * of JSON reports the times, for n bytes of text; `bytes` are those read and written. Exit status
- * 77 without a device, and 3, unless -J, if the build has no machine code for it.
+ * A BGZF file is taken as it is; gzip and plain text become BGZF at libdeflate's level 6. Its
+ * blocks are repeated until there are about BLOCKS of them, by default 62,500, which is 4 GB of
+ * text if they are full. The compressed bytes are in device memory before the clock starts. Each
+ * file runs once to warm up and then REPEAT times (5); after that all text is compared with what
+ * zlib reads. A line of JSON reports the times, for n bytes of text; `bytes` are those read and
+ * written. Exit status 77 without a device, and 3, unless -J, if the build has no machine code for
+ * it.
  */
 #include "bench/gpu/stage.cuh"
 #include "bench/inflate/sample.cuh"
@@ -97,7 +98,7 @@ out:
         return status;
 }
 
-/* So that text of an earlier run is not taken for this run's. */
+/* Overwrite the text, so that an earlier run's is not taken for this run's. */
 static enum kc_status spoil_text(struct bench *bench, void *ctx, struct kc_error *err)
 {
         const struct kc_inflate *inflate = &((struct inflate_copies *)ctx)->inflate;

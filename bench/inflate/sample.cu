@@ -34,7 +34,7 @@ static enum kc_status read_packed(std::vector<uint8_t> *bytes, const char *path,
         return good ? KC_OK : fail_to_read(path, err);
 }
 
-/* Of any number of gzip members, or plain. */
+/* Read the text of a file: any number of gzip members, or plain. */
 static enum kc_status read_text(std::vector<uint8_t> *text, const char *path, struct kc_error *err)
 {
         gzFile file = gzopen(path, "rb");

@@ -14,8 +14,8 @@ struct sample {
         std::vector<struct kc_bgzf_block> blocks; /* those with text */
 };
 
-/* Read BGZF as it is; gzip or plain text becomes BGZF at this level of libdeflate's. KC_EINPUT,
- * KC_EIO, KC_ENOMEM. */
+/* Read BGZF as it is; gzip or plain text becomes BGZF at this libdeflate level. KC_EINPUT, KC_EIO,
+ * KC_ENOMEM. */
 enum kc_status sample_load(struct sample *sample, const char *path, int level,
                            struct kc_error *err);
 

@@ -1,6 +1,6 @@
 /*
- * Decodes blocks (kmer/block_codec.h) into pairs, on the device: those of .kc files into pairs for
- * joins, those of runs that were kept on the host into pairs of a run.
+ * Decodes blocks (kmer/block_codec.h) into pairs, on the device: those of .kc files for joins, and
+ * those of runs that were kept on the host for merges.
  */
 #ifndef KC_GPU_BLOCKS_DECODE_CUH
 #define KC_GPU_BLOCKS_DECODE_CUH
@@ -16,8 +16,8 @@ template <class Key> struct kc_decode_block {
         uint32_t run;
 };
 
-/* A run: how its counts become values of joins (kmer/join.h), and what decoding finds in it. For
- * counts as they are: no mark, and a mask of all bits. */
+/* A run: how its counts become values of joins (kmer/join.h), and what decoding finds in it. To
+ * leave the counts as they are: no mark, and a mask of all bits. */
 struct kc_decode_run {
         uint64_t mark;       /* set in all values */
         uint32_t count_mask; /* 0: counts are ignored */

@@ -79,8 +79,8 @@ out:
         return status;
 }
 
-/* The first slots' memory; the other slots get theirs when they are used first, because pinning it
- * takes time. */
+/* Allocate the first slots' memory; the other slots get theirs when they are first used, because
+ * pinning takes time. */
 template <class Key>
 static enum kc_status open_slots(struct kc_gpu_emitter<Key> *e, struct kc_error *err)
 {

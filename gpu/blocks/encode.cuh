@@ -35,8 +35,8 @@ template <class Key> size_t kc_gpu_encoder_nbytes(size_t max_pairs);
  * that, and grows if there is more to download. */
 template <class Key> size_t kc_gpu_encoder_pinned_nbytes(const struct kc_gpu_encoder_caps *caps);
 
-/* Pin a slot's memory before its first download, which would otherwise pin as much as that part
- * takes. KC_ENOMEM leaves the encoder as it was. */
+/* Pin a slot's memory before its first download, which would otherwise pin only what that part
+ * needs. KC_ENOMEM leaves the encoder as it was. */
 template <class Key>
 enum kc_status kc_gpu_encoder_open(struct kc_gpu_encoder<Key> *encoder, int slot,
                                    struct kc_error *err);
@@ -70,7 +70,7 @@ struct kc_gpu_encoded {
 template <class Key>
 struct kc_gpu_encoded kc_gpu_encoder_blocks(const struct kc_gpu_encoder<Key> *encoder);
 
-/* Call it after enqueueing copies of these words on gpu->download: a later put waits for them.
+/* Call this after enqueueing copies of these words on gpu->download: a later put waits for them.
  * KC_EDEVICE. */
 template <class Key>
 enum kc_status kc_gpu_encoder_copied(struct kc_gpu_encoder<Key> *encoder, struct kc_error *err);

@@ -10,7 +10,7 @@ enum {
         WARP = 32,
         THREADS = 256,
         WARPS = THREADS / WARP,
-        NCHUNKS = 256, /* a block has the addresses of the first 34 Gbases in shared memory */
+        NCHUNKS = 256, /* chunks whose addresses are in shared memory: the first 34 Gbases */
 };
 
 template <class Key> using fold = kc_fold<Key, 256>;
@@ -30,8 +30,8 @@ template <class Key> static constexpr uint32_t table_capacity(enum kc_gpu_table 
         return (sizeof(Key) == 8 ? 2048 : 1024) / (kind == KC_TABLE_HOPSCOTCH ? 2 : 1);
 }
 
-/* Blocks that are to fit on a multiprocessor: as many as shared memory allows, if the registers that
- * remain for a thread are enough. 0: left to the compiler. */
+/* How many blocks should fit on a multiprocessor: as many as shared memory allows, if that leaves a
+ * thread enough registers. 0: left to the compiler. */
 template <class Key, class Table> static constexpr int blocks_wanted()
 {
         if (refers<Table>)
@@ -77,7 +77,7 @@ template <class Key> __device__ static drain_rule get_rule(const kc_pairs_out<Ke
 namespace
 {
 
-/* Of the pairs in a table: 32 bits suffice, because a table's counts add up to less than 2^32. */
+/* Sums over the pairs in a table. 32 bits suffice, because its counts add up to less than 2^32. */
 struct drain_sums {
         uint32_t nwanted;                    /* pairs to output */
         uint32_t ndistinct, nkmers, nunique; /* dropped */
@@ -101,7 +101,7 @@ __device__ static void add_to_cell(const kc_pairs_out<Key> &out, const drain_sum
         }
 }
 
-/* Add up the thread's share of the pairs, some of which the drain does not output or that have
+/* Add up the thread's share of the pairs, if the drain does not output all of them or if they have
  * partial counts. */
 template <class Key, class Table>
 __device__ static drain_sums sum_pairs(const Table &table, const drain_rule &rule,
@@ -126,7 +126,7 @@ __device__ static drain_sums sum_pairs(const Table &table, const drain_rule &rul
         return sums;
 }
 
-/* The number of pairs that the warp's lanes are to output; the others are counted. */
+/* The number of pairs that the warp's lanes will output; the others are counted. */
 template <class Key, class Table>
 __device__ static uint32_t count_wanted(const Table &table, const drain_rule &rule,
                                         const kc_pairs_out<Key> &out)
@@ -239,7 +239,7 @@ __device__ static records_walk begin_records(const struct kc_tasks_in &in, const
         return w;
 }
 
-/* Add records to the fold, each thread its own, until all are in or one finds no room. */
+/* Add records to the fold, each thread its own, until all are in or a thread finds no room. */
 template <class Key>
 __device__ static void fold_records(block_state<Key> *state, records_walk *w,
                                     const struct kc_tasks_in &in)

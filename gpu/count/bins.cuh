@@ -40,7 +40,7 @@ struct kc_tasks_in {
         int k;
         bool stranded;
         const struct kc_gpu_chunk *chunks; /* device */
-        uint32_t nchunks;                  /* with spans; there may be others, of copies */
+        uint32_t nchunks;                  /* with spans; there may be others, for copies */
         const uint64_t *records;           /* device */
         const kc_task *tasks;              /* device */
 };

@@ -12,8 +12,8 @@ template <class Key> static constexpr uint64_t bin_nkmers(enum kc_gpu_table tabl
         return sizeof(Key) == 8 || table == KC_TABLE_WARPDRIVE ? 4096 : 2048;
 }
 
-/* In a pass of more k-mers than this, bins have half as many: the commonest minimizers have so many
- * k-mers there that uneven bins would overflow several percent of the tables. A smaller pass has
+/* In a pass of more k-mers than this, bins have half as many k-mers: the commonest minimizers have
+ * so many there that uneven bins would overflow several percent of the tables. A smaller pass has
  * few such bins, and larger bins are faster. */
 static const uint64_t LARGE_PASS = UINT64_C(5) << 29;
 

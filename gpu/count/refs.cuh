@@ -1,5 +1,5 @@
 /*
- * The WarpDrive table of keys with several words, in the shared memory of a block: open addressing
+ * The WarpDrive table for keys of several words, in the shared memory of a block: open addressing
  * and double hashing as in gpu/tables/warpdrive.cuh, but a slot refers to a k-mer of the fold instead
  * of holding its key. So a slot has 8 bytes for keys of any width, and is claimed by one
  * compare-and-swap of 32 bits, without a lock. A tag of the key's hash spares nearly all comparisons
@@ -14,11 +14,11 @@
 #include "gpu/count/expand.cuh"
 #include "gpu/tables/warpdrive.cuh"
 
-/* A k-mer of a stretch in the fold, and both its strands. */
+/* A k-mer of a stretch in the fold, on both strands. */
 template <class Key> struct kc_ref {
-        uint32_t number, offset; /* of the stretch, and of the k-mer in it */
+        uint32_t number, offset; /* the stretch's number, and the k-mer's offset in it */
         Key key;
-        Key strands[2]; /* its reverse complement; itself, or if stranded the same again */
+        Key strands[2]; /* its reverse complement, and itself; if stranded, both are the same */
 };
 
 template <class Key> KC_HD kc_ref<Key> kc_ref_of(Key packed, int k, bool stranded)
@@ -61,7 +61,7 @@ template <class Key, class Fold> struct kc_refs {
                 counts = slots + capacity;
         }
 
-        /* Which stretches are referred to. */
+        /* Set the stretches that slots refer to. */
         __device__ void refer(const Fold *stretches, int length, bool is_stranded)
         {
                 fold = stretches;
@@ -116,7 +116,7 @@ template <class Key, class Fold> struct kc_refs {
                 return kc_cut_bases((const uint32_t *)fold->stretches[number].words, offset, Key());
         }
 
-        /* Whether the slot refers to the k-mer: it did, or was free and has been claimed. */
+        /* Returns whether the slot refers to the k-mer: it did, or was free and is now claimed. */
         __device__ bool take(uint32_t *slot, uint32_t own, const kc_ref<Key> &ref)
         {
                 uint32_t there = *(volatile uint32_t *)slot;

@@ -25,16 +25,16 @@ struct kc_span {
 
 enum { KC_SPAN_NKMERS = 128 };
 
-/* How many spans a segment with so many k-mers is cut into. */
+/* How many spans a segment with this many k-mers is cut into. */
 KC_HD uint32_t kc_span_count(uint32_t nkmers)
 {
         return (nkmers + KC_SPAN_NKMERS - 1) / KC_SPAN_NKMERS;
 }
 
 /*
- * Span number i of a segment that begins at base `first`, counted from word first_word. They are
- * cut evenly: 300 k-mers make three spans of 100, and a remainder gives the first spans one more
- * each.
+ * Span number i of a segment that begins at base `first`, counted from word first_word. Spans are
+ * cut evenly: 300 k-mers make three spans of 100; if there is a remainder, the first spans get one
+ * more each.
  */
 KC_HD struct kc_span kc_span_cut(uint32_t nkmers, uint32_t i, uint32_t first, uint32_t first_word)
 {

@@ -1,13 +1,13 @@
 /*
- * The codes of a deflate block, made by a warp: its header, and tables to decode with.
+ * The codes of a deflate block, made by a warp: reads the header, and makes tables to decode with.
  *
- * A meaning of the literal and length code:
+ * The meaning of a literal or length code:
  *
  *      bit 4       a length
  *      bits 5-7    number of extra bits; KC_INFLATE_NO_LENGTH: the end of the block, or invalid
  *      bits 8-15   the literal, or the length - 3 without its extra bits
  *
- * and of the distance code:
+ * and of a distance code:
  *
  *      bits 4-7    number of extra bits
  *      bits 8-9    the bits of distance - 1 before the extra bits
@@ -28,7 +28,7 @@ enum {
         KC_INFLATE_MEANS_NOTHING = KC_INFLATE_MEANS_END | 1 << 8,
         KC_INFLATE_NO_DISTANCE = 1 << 15,
         KC_INFLATE_NPRECODE = 19,
-        KC_INFLATE_WHOLE = 1 << KC_INFLATE_MAX_CODE, /* the space that a code uses up */
+        KC_INFLATE_WHOLE = 1 << KC_INFLATE_MAX_CODE, /* the space that a complete code uses */
 };
 
 static __device__ inline uint32_t kc_inflate_meaning(const kc_inflate_litlen *, uint32_t symbol)
@@ -94,8 +94,8 @@ static __device__ inline void kc_inflate_count(struct kc_inflate_head *head, con
         __syncwarp();
 }
 
-/* Where the codes of each length begin and end. False if zlib would refuse them: a code must use up
- * its space, but there may be a single code of one bit, or none. */
+/* Where the codes of each length begin and end. False if zlib would refuse them: a code must be
+ * complete, but there may be a single code of one bit, or none. */
 template <int NSYMBOLS, int BITS>
 static __device__ bool kc_inflate_limits(kc_inflate_code<NSYMBOLS, BITS> *code,
                                          struct kc_inflate_head *head)
@@ -158,7 +158,7 @@ static __device__ void kc_inflate_fill(kc_inflate_code<NSYMBOLS, BITS> *code)
         __syncwarp();
 }
 
-/* Make a code from the lengths of its n symbols. False if they are not those of a code. */
+/* Make a code from the lengths of its n symbols. False if they are not the lengths of a code. */
 template <int NSYMBOLS, int BITS>
 static __device__ bool kc_inflate_make(kc_inflate_code<NSYMBOLS, BITS> *code,
                                        struct kc_inflate_head *head, const uint8_t *lengths,
@@ -174,7 +174,7 @@ static __device__ bool kc_inflate_make(kc_inflate_code<NSYMBOLS, BITS> *code,
 
 /* ---- the header of a block with codes of its own ---- */
 
-/* The code for code lengths, a symbol a lane; `nbits`: the length of the lane's code. */
+/* The code for code lengths, one symbol per lane; `nbits`: the length of the lane's code. */
 static __device__ inline bool kc_inflate_make_precode(uint8_t *table, uint32_t nbits)
 {
         const uint32_t lane = kc_warp_lane();
@@ -215,12 +215,12 @@ static __device__ inline bool kc_inflate_read_precode(struct kc_inflate_scratch 
         return kc_inflate_make_precode(scratch->head.precode, nbits);
 }
 
-/* A code length and how often it comes; nbits: of input. */
+/* A code length and how often it is repeated; nbits: of input. */
 struct kc_inflate_repeat {
         uint32_t value, n, nbits;
 };
 
-/* What the next bits say; before: the length before. */
+/* What the next bits say; before: the previous length. */
 static __device__ inline struct kc_inflate_repeat kc_inflate_next_repeat(const uint8_t *precode,
                                                                          uint32_t word,
                                                                          uint32_t before)
@@ -236,7 +236,7 @@ static __device__ inline struct kc_inflate_repeat kc_inflate_next_repeat(const u
         return { 0, 11 + word % 128, nbits + 7 };
 }
 
-/* Read n lengths. All lanes read alike. `before` = 16 cannot be a length: nothing to repeat. */
+/* Read n lengths. All lanes read the same. `before` = 16, no length, means: nothing to repeat. */
 static __device__ inline bool kc_inflate_read_lengths(struct kc_inflate_scratch *scratch,
                                                       uint32_t *bit, uint32_t n)
 {
@@ -258,7 +258,7 @@ static __device__ inline bool kc_inflate_read_lengths(struct kc_inflate_scratch 
         return true;
 }
 
-/* The longest header, and what is peeked at after it. */
+/* The longest header and the bits peeked at after it fit. */
 static_assert(31 + 3 + 14 + 3 * KC_INFLATE_NPRECODE + (286 + 30) * (7 + 7) + 64 <=
                       32 * KC_INFLATE_INPUT_WORDS,
               "a header must be in the scratch as a whole");
@@ -268,8 +268,8 @@ struct kc_inflate_sizes {
         uint32_t nlitlen, ndistance;
 };
 
-/* Read the header from *bit of scratch->input on, after the block's type: lengths of codes. The
- * caller checks *bit, which may be beyond the end of the data. */
+/* Read the header, the lengths of the codes, which begins after the block's type at *bit of
+ * scratch->input. The caller checks *bit, which may be beyond the end of the data. */
 static __device__ inline bool kc_inflate_read_head(struct kc_inflate_scratch *scratch,
                                                    uint32_t *bit, struct kc_inflate_sizes *sizes)
 {
@@ -296,7 +296,7 @@ static __device__ inline struct kc_inflate_sizes kc_inflate_fixed_head(
         return { KC_INFLATE_NLITLEN, KC_INFLATE_NDISTANCE };
 }
 
-/* Make both codes of the lengths that were read. */
+/* Make both codes from the lengths that were read. */
 static __device__ inline bool kc_inflate_make_codes(struct kc_inflate_scratch *scratch,
                                                     const struct kc_inflate_sizes *sizes)
 {

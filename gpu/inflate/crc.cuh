@@ -1,5 +1,5 @@
 /*
- * CRC32 of a text, by a warp.
+ * CRC32 of a text, computed by a warp.
  *
  * The text is read in rows of 32 words. Lane j takes word j of each row, and its state advances by a
  * whole row from one to the next; multiplying by powers of x then brings the states of all lanes to
@@ -65,7 +65,7 @@ static __device__ inline uint32_t kc_crc_multiply(uint32_t a, uint32_t b)
         return product;
 }
 
-/* The words that a text's bytes are in; bytes of the first and the last one may be others'. */
+/* The words that a text's bytes are in; the first and the last one may have other bytes, too. */
 struct kc_crc_words {
         const uint32_t *words;
         uint32_t n, head, tail; /* bytes before the text in the first word; after it, from the
@@ -77,8 +77,8 @@ static __device__ inline uint32_t kc_crc_low_bytes(uint32_t nbytes)
         return (1u << 8 * nbytes) - 1;
 }
 
-/* Word i as if all bytes around the text were zeros. The first four bytes of a text are inverted,
- * which is what beginning with a state of ones means. */
+/* Word i as if all bytes around the text were zeros. The first four bytes of the text are inverted,
+ * which is the same as beginning with a state of ones. */
 static __device__ inline uint32_t kc_crc_word(const struct kc_crc_words *text, uint32_t i)
 {
         if (i >= text->n)

@@ -1,13 +1,12 @@
 /*
- * Tokens to text, by a warp.
+ * Turns tokens into text, by a warp.
  *
- * 32 tokens at a time give some 250 bytes, which are made in rows of 32, a byte a lane. A lane finds
- * the token that its byte belongs to, and with it the literal or the place that the byte is copied
- * from. Several rows make a group: bytes from before the group are loaded for all its rows at once;
- * those from within it are resolved row by row.
+ * 32 tokens at a time give some 250 bytes, which are made in rows of 32, one byte per lane. A lane
+ * finds the token that its byte belongs to, and with it the literal or the place that the byte is
+ * copied from. Several rows make a group: bytes from before the group are loaded for all its rows
+ * at once; those from within it are resolved row by row.
  *
- * The latest text is kept in shared memory, too, because reading back what was just written takes
- * long.
+ * The latest text is also in shared memory, because reading back what was just written is slow.
  */
 #ifndef KC_GPU_INFLATE_EXPAND_CUH
 #define KC_GPU_INFLATE_EXPAND_CUH
@@ -27,14 +26,14 @@ struct kc_inflate_text {
         uint32_t n, at; /* at: bytes written so far */
 };
 
-/* 32 tokens, one a lane, and what their lanes have worked out for the bytes' lanes. */
+/* 32 tokens, one per lane, and what their lanes have worked out for the bytes' lanes. */
 struct kc_inflate_lot {
-        uint32_t start;  /* where the token's bytes begin in the lot's */
+        uint32_t start;  /* where the token's bytes begin among the lot's */
         uint32_t what;   /* the same, and the flags below */
         uint32_t value;  /* up to three literals; of a match, what to add to a byte's place in the
                             lot to get the place in the text that it is copied from */
         uint32_t nbytes; /* of the lot */
-        uint32_t nbegun; /* tokens that begin before the row that comes next */
+        uint32_t nbegun; /* tokens that begin before the next row */
 };
 
 enum : uint32_t {
@@ -46,7 +45,7 @@ enum : uint32_t {
 /* A lane's byte of a row. */
 struct kc_inflate_byte {
         uint32_t value;
-        uint32_t far; /* if the byte comes from global memory: what it is; otherwise 0 */
+        uint32_t far; /* the byte, if it comes from global memory; otherwise 0 */
         int32_t from; /* where in the group it is copied from, or KC_INFLATE_RESOLVED */
 };
 
@@ -63,7 +62,7 @@ static __device__ inline uint32_t kc_inflate_source(const struct kc_inflate_text
 /*
  * Byte i of the lot, given what its token's lane has worked out; `group` is where the group begins
  * in the text. Loads from global memory have a register of their own, which nothing reads or writes
- * before the next rows' loads are on their way.
+ * before the next rows' loads have been issued.
  */
 static __device__ inline struct kc_inflate_byte kc_inflate_load(const struct kc_inflate_text *text,
                                                                 uint32_t what, uint32_t value,
@@ -103,7 +102,7 @@ static __device__ inline struct kc_inflate_byte kc_inflate_byte_of(
                                text->at + group);
 }
 
-/* Resolve a row's bytes; rows of the group before it, of which there are nbytes, are in the ring. */
+/* Resolve a row's bytes; the group's earlier rows, of nbytes in all, are in the ring. */
 static __device__ inline void kc_inflate_resolve(const struct kc_inflate_text *text, uint32_t group,
                                                  int32_t nbytes, struct kc_inflate_byte *byte)
 {
@@ -157,7 +156,7 @@ static __device__ inline void kc_inflate_put_group(const struct kc_inflate_text 
         __syncwarp();
 }
 
-/* Token number i of all lanes' lists, `first` of which precede this lane's; 0 if there are not so
+/* Token number i of all lanes' lists, `first` of which precede this lane's; 0 if there are not that
  * many. */
 static __device__ inline uint32_t kc_inflate_token(const uint32_t *tokens, uint32_t first,
                                                    uint32_t ntokens, uint32_t i)
@@ -170,7 +169,7 @@ static __device__ inline uint32_t kc_inflate_token(const uint32_t *tokens, uint3
         return i < ntokens ? tokens[list * KC_INFLATE_NTOKENS + i - before] : 0;
 }
 
-/* A lot of these tokens, one a lane. False if a distance leads to before the text. */
+/* Make a lot of these tokens, one per lane. False if a distance reaches back before the text. */
 static __device__ inline bool kc_inflate_make_lot(const struct kc_inflate_text *text,
                                                   struct kc_inflate_lot *lot, uint32_t token)
 {
@@ -187,7 +186,7 @@ static __device__ inline bool kc_inflate_make_lot(const struct kc_inflate_text *
 }
 
 /* Write the text of a window: n tokens of each lane. The text has room for all their bytes. False if
- * a distance leads to before the text. */
+ * a distance reaches back before the text. */
 static __device__ inline bool kc_inflate_expand(struct kc_inflate_text *text,
                                                 const uint32_t *tokens, uint32_t n)
 {

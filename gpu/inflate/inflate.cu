@@ -10,7 +10,7 @@ namespace
 
 /* The deflate data that a warp reads. */
 struct input {
-        const uint32_t *words; /* the first one may begin with other bytes */
+        const uint32_t *words; /* the first one may begin with other data */
         uint32_t bit, end;     /* from the beginning of the words */
 };
 
@@ -41,7 +41,7 @@ static __device__ uint32_t stage(const struct inflation *it)
         return in->bit % 32;
 }
 
-/* A block that is not compressed, from its lengths on. */
+/* Copy a block that is not compressed, from its lengths on. */
 static __device__ enum kc_inflate_status copy_stored(struct inflation *it)
 {
         struct input *in = &it->in;
@@ -65,7 +65,7 @@ static __device__ enum kc_inflate_status copy_stored(struct inflation *it)
         return KC_INFLATE_SOUND;
 }
 
-/* Choose the next window's shares so that lists of tokens suffice, but just so. */
+/* Make the next window's shares as long as the lists of tokens allow. */
 static __device__ void adapt(struct inflation *it, enum kc_inflate_stop stop, uint32_t ntokens)
 {
         const uint32_t most = __reduce_max_sync(UINT32_MAX, ntokens);
@@ -114,7 +114,7 @@ static __device__ enum kc_inflate_status decode_windows(struct inflation *it)
 
 enum deflate_type { STORED, FIXED, DYNAMIC };
 
-/* Make the codes of a compressed block whose type is before `bit` of the scratch's input. */
+/* Make the codes of a compressed block whose type ends at `bit` of the scratch's input. */
 static __device__ bool make_codes(struct inflation *it, uint32_t type, uint32_t bit)
 {
         const uint32_t begin = bit;

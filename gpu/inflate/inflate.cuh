@@ -2,9 +2,9 @@
  * Inflates BGZF blocks on the device.
  *
  * A warp inflates a block. Its lanes decode different stretches of the same deflate block at once,
- * each from a guessed bit on: prefix codes soon find back into step, so that after two or three
- * rounds every lane begins where the lane below ended (shares.cuh). The literals and matches found
- * are then turned into text 32 bytes at a time (expand.cuh).
+ * each from a guessed bit on: prefix codes soon get back into step, so that after two or three
+ * rounds every lane begins where the previous lane ended (shares.cuh). The literals and matches
+ * found are then turned into text 32 bytes at a time (expand.cuh).
  */
 #ifndef KC_GPU_INFLATE_INFLATE_CUH
 #define KC_GPU_INFLATE_INFLATE_CUH
@@ -18,7 +18,7 @@ enum { KC_INFLATE_PADDING = 4 };
 
 enum kc_inflate_status {
         KC_INFLATE_SOUND = 0,
-        KC_INFLATE_INVALID,  /* not deflate data, or they go on after their end */
+        KC_INFLATE_INVALID,  /* not deflate data, or data that go on beyond the block's end */
         KC_INFLATE_LENGTH,   /* more or less text than stated */
         KC_INFLATE_TRAILING, /* bytes follow the deflate data */
         KC_INFLATE_CRC,      /* the text has another checksum */
@@ -39,8 +39,8 @@ struct kc_inflate {
 /*
  * Inflate all blocks, and compare their lengths and checksums.
  *   refused  out, device: nblocks - b for the first block b whose status is not KC_INFLATE_SOUND; 0
- *            if there is none. Of the text of such a block, some may have been written. Nothing
- *            else but the other blocks' texts is, whatever the bytes are
+ *            if there is none. Some of the text of such a block may have been written. Whatever the
+ *            bytes are, nothing is written outside the blocks' texts
  * Returns with the work queued on `on`. KC_EDEVICE.
  */
 enum kc_status kc_gpu_inflate(struct kc_gpu_stream on, const struct kc_inflate *inflate,

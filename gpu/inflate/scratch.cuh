@@ -13,16 +13,16 @@ enum {
         KC_INFLATE_NLITLEN = 288,
         KC_INFLATE_NDISTANCE = 32,
         KC_INFLATE_MIN_MATCH = 3,
-        KC_INFLATE_SHARE_WORDS = 9, /* most input that a lane decodes at a time; odd: no bank
+        KC_INFLATE_SHARE_WORDS = 9, /* most input that a lane decodes at a time; odd, to avoid bank
                                          conflicts between lanes */
-        KC_INFLATE_NTOKENS = 33,    /* that a lane may find in it; odd as well */
+        KC_INFLATE_NTOKENS = 33,    /* that a lane may find in it; odd for the same reason */
         KC_INFLATE_INPUT_WORDS = 32 * KC_INFLATE_SHARE_WORDS + 4,
         KC_INFLATE_RING_NBYTES = 1024, /* the latest text */
 };
 
 /*
- * A prefix code. Bits are compared as numbers whose highest bit comes first in the input, with
- * KC_INFLATE_MAX_CODE bits: codes of length l are those from limit[l - 1] up to limit[l].
+ * A prefix code. Bits are compared as numbers of KC_INFLATE_MAX_CODE bits, whose highest bit comes
+ * first in the input: codes of length l are those from limit[l - 1] up to limit[l].
  */
 template <int NSYMBOLS, int BITS> struct kc_inflate_code {
         uint32_t limit[KC_INFLATE_MAX_CODE + 1];

@@ -1,11 +1,12 @@
 /*
  * Decoding with all lanes of a warp.
  *
- * A window of the input is cut into 32 shares of equal length. Each lane decodes from the first
- * bit of its share up to the first symbol that begins after it. Only for lane 0 is that bit known
- * to be the beginning of a symbol, but decoding from a wrong bit gets into step with the right
- * symbols after a few of them. Then lanes begin where the lane below ended, and those for which this
- * is news decode again, until there are none: usually twice. After round r, lane r is right.
+ * A window of the input is cut into 32 shares of equal length. Each lane decodes from the first bit
+ * of its share up to the first symbol that begins after the share. Only for lane 0 is that bit
+ * known to be the beginning of a symbol, but decoding from a wrong bit gets into step with the
+ * right symbols after a few of them. Then each lane begins where the previous lane ended; those for
+ * which that is another bit decode again, until there are none: usually twice. After round r, lane
+ * r is right.
  *
  * Source: Klein and Wiseman, Parallel Huffman decoding with applications to JPEG files (2003).
  *
@@ -51,7 +52,7 @@ static __device__ inline uint32_t kc_inflate_token_distance(uint32_t token)
 /* What a lane has decoded: its list of tokens, and literals that are not in it yet. */
 struct kc_inflate_list {
         uint32_t *tokens; /* [KC_INFLATE_NTOKENS] */
-        uint32_t bit;     /* of the input that comes next */
+        uint32_t bit;     /* of the input: the next one */
         uint32_t n, literals, nliterals;
         uint32_t nbytes; /* of text */
 };
@@ -80,7 +81,7 @@ static __device__ inline void kc_inflate_put_match(struct kc_inflate_list *list,
         list->nbytes += KC_INFLATE_MIN_MATCH + length;
 }
 
-/* The distance - 1 that begins at *bit. False if it is invalid. */
+/* The distance - 1 whose code begins at *bit. False if it is invalid. */
 static __device__ inline bool kc_inflate_distance_at(const struct kc_inflate_scratch *scratch,
                                                      uint32_t *bit, uint32_t *distance)
 {
@@ -92,7 +93,7 @@ static __device__ inline bool kc_inflate_distance_at(const struct kc_inflate_scr
         return entry != 0 && entry < KC_INFLATE_NO_DISTANCE;
 }
 
-/* Whether the entry is that of a literal: it is put into the list. */
+/* If the entry is that of a literal, put it into the list. Returns whether it is. */
 static __device__ inline bool kc_inflate_take_literal(struct kc_inflate_list *list, uint32_t entry)
 {
         if (entry == 0 || (entry & KC_INFLATE_MEANS_LENGTH) != 0)
@@ -121,7 +122,7 @@ static __device__ inline enum kc_inflate_stop kc_inflate_take_other(
 }
 
 /* Decode a literal, if one is next, and then a literal or something else, unless that begins after
- * `end`. So lanes that are at literals do not wait for each match of others. */
+ * `end`. So lanes that are at literals do not wait for each match of other lanes. */
 static __device__ inline enum kc_inflate_stop kc_inflate_step(
         const struct kc_inflate_scratch *scratch, struct kc_inflate_list *list, uint32_t end)
 {
@@ -157,8 +158,8 @@ static __device__ inline struct kc_inflate_share kc_inflate_decode(
 
 /*
  * Decode a window: shares of `span` bits from the bit `begin` of the input on; it ends at the bit
- * `end`, if not before. *nlanes: the lanes whose shares count; the last of them says why the
- * window ends and where.
+ * `end`, if not before. *nlanes: how many lanes' shares count; the last of these says why and where
+ * the window ends.
  */
 static __device__ inline struct kc_inflate_share kc_inflate_window(
         struct kc_inflate_scratch *scratch, uint32_t begin, uint32_t end, uint32_t span,

@@ -1,5 +1,5 @@
 /*
- * The driver's side: portions to rounds of text, and rounds to reads.
+ * The driver's side: from portions to rounds of text, and from rounds to reads.
  */
 #include "gpu/intake/intake_internal.cuh"
 
@@ -10,7 +10,7 @@
 
 /* ---- sizes ---- */
 
-/* So many bytes of text have at most KC_CHUNK_NBASES bases. */
+/* The most text that is certain to have at most KC_CHUNK_NBASES bases. */
 static size_t most_text(bool fasta)
 {
         return fasta ? (size_t)KC_CHUNK_NBASES : 2 * (size_t)KC_CHUNK_NBASES;
@@ -24,7 +24,7 @@ static bool has_fasta(const struct kc_stored_source *source)
         return fasta;
 }
 
-/* Of a round's text, what may be left over from the round before. */
+/* How much of text_nbytes is set aside for what the previous round left over. */
 static size_t carry_share(size_t text_nbytes)
 {
         const size_t most = 16 * MIB, share = text_nbytes / 4;
@@ -63,8 +63,8 @@ static struct kc_gpu_text_setup text_setup(const struct kc_gpu_intake_setup *set
         return text;
 }
 
-/* Reads of so many rounds, or of as many as have KC_CHUNK_NBASES bases, are put together: there are
- * not places for many chunks on the device. */
+/* The reads of this many rounds, or of as many as have KC_CHUNK_NBASES bases, are put together,
+ * because records (gpu/superkmers) can refer to few chunks only. */
 enum { GATHERED_ROUNDS = 2 };
 
 uint64_t kc_gpu_intake_most_bases(const struct kc_gpu_intake_setup *setup)
@@ -110,7 +110,7 @@ static size_t portion_memory(const struct kc_gpu_intake *intake)
         return MARGIN_NBYTES + intake->portion_nbytes + KC_INFLATE_PADDING;
 }
 
-/* Text of a round: the carry, its own, and readable bytes at the end. */
+/* The text of a round: the carry, its own, and readable bytes at the end. */
 static size_t text_memory(const struct kc_gpu_intake *intake)
 {
         return intake->setup.text_nbytes + 256;
@@ -172,7 +172,7 @@ out:
         return status;
 }
 
-/* If the system does not allow pinning, CUDA still copies, only slower. */
+/* If the system does not allow pinning, CUDA still copies, but more slowly. */
 static void pin(struct kc_gpu_intake *intake)
 {
         const size_t nbytes = NPORTIONS * (size_t)(intake->portions[1].host - intake->memory);
@@ -333,7 +333,7 @@ static enum kc_status begin_plain(struct kc_gpu_intake *intake, struct intake_ro
                                        intake->inflating));
 }
 
-/* The portion's last round has begun: go on with the next one. */
+/* The portion's last round has begun: go on with the next portion. */
 static enum kc_status end_portion(struct kc_gpu_intake *intake, struct intake_round *round,
                                   bool *foreign, struct kc_error *err)
 {
@@ -352,7 +352,7 @@ out:
         return status;
 }
 
-/* Begin a round, if there is text left: its text will be complete in the order of `inflated`. */
+/* Begin a round, if there is text left: its text is complete after the event `inflated`. */
 static enum kc_status begin_round(struct kc_gpu_intake *intake, bool *foreign, struct kc_error *err)
 {
         enum kc_status status;
@@ -388,8 +388,8 @@ static void add_totals(struct kc_gpu_intake *intake, const struct kc_gpu_text_re
         intake->totals.nlow_quality += result->nlow_quality;
 }
 
-/* All of the round's text that can be parsed has been: keep the rest for the next round, or end the
- * file. */
+/* All of the round's text that can be parsed has been parsed: keep the rest for the next round, or
+ * end the file. */
 static enum kc_status end_round(struct kc_gpu_intake *intake, struct intake_round *round,
                                 const uint8_t *rest, size_t nrest, struct kc_error *err)
 {
@@ -416,8 +416,8 @@ out:
         return status;
 }
 
-/* The next piece of the round's text: small, so that its reads fit in what `out` has left, unless a
- * record is longer. */
+/* The next piece of the round's text: small, so that its reads fit in the room left in `out`,
+ * unless a record is longer. */
 static struct kc_gpu_text_input next_piece(const struct kc_gpu_intake *intake,
                                            const struct intake_round *round)
 {

@@ -1,15 +1,15 @@
 /*
- * Reads on the device from files as they are stored (kmer/stored.h). Workers copy the files to the
- * device, portion by portion; the driver follows the chain of BGZF headers and has the device
- * inflate the blocks (gpu/inflate) and turn the text into reads (gpu/text).
+ * Makes reads on the device from files as they are stored (kmer/stored.h). Workers copy the files
+ * to the device, portion by portion; the driver follows the chain of BGZF headers and has the
+ * device inflate the blocks (gpu/inflate) and turn the text into reads (gpu/text).
  *
  *      files ──▶ pinned portions ──▶ portions on the device ──▶ rounds of text ──▶ reads
  *        workers           workers, as they are read     inflate             parse
  *
- * A round's blocks are inflated while the text of the round before is parsed. What a round leaves,
- * the beginning of a record, goes in front of the next round's text. At anything that is not sound
- * and strict, the intake gives up ("foreign"); the caller drops what it has got and reads the files
- * in the other way (gpu/feed).
+ * A round's blocks are inflated while the text of the previous round is parsed. What a round leaves
+ * over, the beginning of a record, goes in front of the next round's text. If anything is not sound
+ * and strict, the intake gives up ("foreign"); the caller drops the reads that it has and reads the
+ * files the other way (gpu/feed).
  */
 #ifndef KC_GPU_INTAKE_INTAKE_CUH
 #define KC_GPU_INTAKE_INTAKE_CUH
@@ -30,11 +30,11 @@ struct kc_gpu_intake_setup {
 };
 
 /* How much text a round can have on a device with limit_nbytes for everything; 0: too little memory
- * for an intake. small_nbytes: if not 0, about that much, for tests. */
+ * for an intake. small_nbytes: if not 0, a round has about that much, for tests. */
 size_t kc_gpu_intake_plan(const struct kc_stored_source *source, size_t limit_nbytes,
                           size_t small_nbytes);
 
-/* Most bases and spans of the reads that kc_gpu_intake_take returns. */
+/* Most bases and spans in the reads that kc_gpu_intake_take returns. */
 uint64_t kc_gpu_intake_most_bases(const struct kc_gpu_intake_setup *setup);
 size_t kc_gpu_intake_most_spans(const struct kc_gpu_intake_setup *setup);
 
@@ -55,14 +55,14 @@ enum kc_status kc_gpu_intake_read(struct kc_gpu_intake *intake, bool *foreign,
 
 /*
  * Driver: the next reads, complete in the order of gpu->stream; reads->nkmers = 0: there are no
- * more, either because all files were taken or because of *foreign. Enqueue all work on them on
+ * more, either because all files were read or because of *foreign. Enqueue all work on them on
  * gpu->stream before the next call. KC_ECANCELED, KC_EDEVICE, KC_ENOMEM.
  */
 enum kc_status kc_gpu_intake_take(struct kc_gpu_intake *intake, struct kc_gpu_reads *reads,
                                   bool *foreign, struct kc_error *err);
 
 /* Driver, when it takes no more: let the workers go, and free the memory on the device. Unless
- * foreign, report the totals to the source; *text_nbytes: of these, for the caller. */
+ * foreign, report the totals to the source. *text_nbytes: the text parsed; 0 if foreign. */
 enum kc_status kc_gpu_intake_end(struct kc_gpu_intake *intake, bool foreign, uint64_t *text_nbytes,
                                  struct kc_error *err);
 

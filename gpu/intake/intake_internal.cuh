@@ -12,7 +12,7 @@
 enum {
         NPORTIONS = 3,              /* one is read, one copied, one used */
         NROUNDS = 2,                /* one is inflated, one parsed */
-        MARGIN_NBYTES = 64 << 10,   /* before a portion: a block that began in the portion before */
+        MARGIN_NBYTES = 64 << 10,   /* before a portion: a block that began in the previous one */
         MAX_SLICE_NBYTES = 1 << 20, /* what a worker reads at a time */
         MAX_BLOCKS = 16 << 10,      /* of a round */
 };
@@ -34,7 +34,7 @@ struct intake_portion {
         bool is_short; /* the file ended early */
 };
 
-/* Text on the device: | what the round before left | this round's |, the first right-aligned in
+/* Text on the device: | what the previous round left | this round's |, the first right-aligned in
  * carry_nbytes. */
 struct intake_round {
         uint8_t *text;                  /* device: where this round's text begins */
@@ -84,11 +84,11 @@ struct kc_gpu_intake {
 
 /* ---- portions.cu ---- */
 
-/* The portions' memory on the host; pinning it; the portions' memory on the device. */
+/* Allocate the portions' memory on the host; unpin it, if it is pinned, and free it. */
 enum kc_status kc_intake_map(struct kc_gpu_intake *intake, struct kc_error *err);
 void kc_intake_unmap(struct kc_gpu_intake *intake);
 
-/* Driver: wait for the next portion, until its copies are enqueued; *portion = NULL if there are no
+/* Driver: take the next portion, once its copies are enqueued; *portion = NULL if there are no
  * more. KC_ECANCELED. */
 enum kc_status kc_intake_next_portion(struct kc_gpu_intake *intake, struct intake_portion **portion,
                                       struct kc_error *err);

@@ -1,6 +1,6 @@
 /*
- * Portions of files: claimed slice by slice and copied to the device by the workers, in the order
- * of the files.
+ * Portions of files. Workers claim them slice by slice, in the order of the files, and copy them to
+ * the device.
  */
 #include "gpu/intake/intake_internal.cuh"
 
@@ -72,7 +72,7 @@ static bool begin_portion(struct kc_gpu_intake *intake, struct intake_portion *p
         return true;
 }
 
-/* Claim a slice, inside the gate, if there is one. */
+/* Claim a slice, if there is one. The caller is inside the gate. */
 static struct slice claim(struct kc_gpu_intake *intake)
 {
         struct slice slice = {};

@@ -12,7 +12,7 @@ enum kc_status kc_run_coder_open(struct kc_run_coder<Key> *coder, struct kc_gpu 
 {
         enum { MIN_PAIRS = 8 << 10, MAX_PAIRS = 2 << 20 };
         const struct kc_run_filter all = { 1, UINT32_MAX };
-        const int any_k = 1; /* matters to parts only */
+        const int any_k = 1; /* matters only for parts */
         coder->max_pairs = MAX_PAIRS;
         while (coder->max_pairs > MIN_PAIRS &&
                kc_gpu_encoder_nbytes<Key>(coder->max_pairs) > nbytes)
@@ -62,8 +62,8 @@ static enum kc_status make_room(struct kc_host_store *store, struct kc_coded_run
         return KC_OK;
 }
 
-/* Copy the blocks that the encoder has just made to the run. npieces_left puts of similar size are
- * to be copied, this one included. */
+/* Copy the blocks that the encoder has just made to the run. npieces_left: puts of similar size
+ * that are still to be copied, this one included. */
 template <class Key>
 static enum kc_status take_blocks(struct kc_host_store *store, struct kc_gpu_encoder<Key> *encoder,
                                   struct kc_coded_run *run, size_t npieces_left,

@@ -1,6 +1,6 @@
 /*
  * A sorted run on the host, encoded in blocks of KC_BLOCK_NKMERS pairs like those of a .kc file:
- * about 5 bytes a pair instead of 12. The device encodes it; ranges of it are decoded there, too
+ * about 5 bytes a pair instead of 12. The device encodes it, and later decodes ranges of it
  * (gpu/runs/ranges.cuh).
  */
 #ifndef KC_GPU_RUNS_CODED_RUN_CUH
@@ -43,7 +43,7 @@ enum kc_status kc_coded_run_append(struct kc_host_store *store, struct kc_run_co
                                    struct kc_coded_run *run, const struct kc_gpu_run<Key> *pairs,
                                    bool last, struct kc_error *err);
 
-/* Give what is in front of a block back to the store. It cannot be read any more. */
+/* Give the memory of the blocks before this one back to the store. They cannot be read any more. */
 void kc_coded_run_give_back(struct kc_host_store *store, struct kc_coded_run *run, size_t block);
 
 void kc_coded_run_free(struct kc_host_store *store, struct kc_coded_run *run);

@@ -18,7 +18,7 @@ void kc_host_bytes_free(struct kc_host_store *store, struct kc_host_bytes *bytes
         *bytes = {};
 }
 
-/* Append a chunk; `wanted` more will be needed, this one included. */
+/* Append a chunk; `wanted`: how many will be needed from now on, this one included. */
 static enum kc_status add_chunk(struct kc_host_store *store, struct kc_host_bytes *bytes,
                                 size_t wanted, struct kc_error *err)
 {

@@ -16,14 +16,14 @@ struct kc_host_chunk {
 struct kc_host_bytes {
         struct kc_host_chunk *chunks;
         size_t nchunks, cap;
-        size_t ngiven; /* the first chunks, which the store has back */
+        size_t ngiven; /* chunks, from the first on, that the store got back */
         size_t n;      /* bytes */
 };
 
 /*
  * Append n bytes of device memory, which must be complete. Returns with copies to pinned memory
  * queued on gpu->download; those to the file are done.
- *   expected  bytes that will be appended from now on, as far as the caller knows; at least n
+ *   expected  bytes that will be appended from now on, these included, as far as the caller knows
  * KC_EIO (with the folder's name), KC_ENOMEM, KC_EDEVICE, KC_ECANCELED.
  */
 enum kc_status kc_host_bytes_append(struct kc_host_store *store, struct kc_host_bytes *bytes,

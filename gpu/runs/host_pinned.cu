@@ -83,8 +83,8 @@ void kc_host_give_pinned(struct kc_host_store *store, uint8_t *piece)
         store->free_pinned = piece;
 }
 
-/* Runs whose chunks are in the file need memory for their fences and the places of their blocks all
- * the same: 1/32 is set aside for that, enough for about ten times as many pairs as are pinned. */
+/* Runs whose chunks are in the file still need memory for their fences and the places of their
+ * blocks: 1/32 is set aside for that, enough for about ten times as many pairs as are pinned. */
 size_t kc_host_store_left(const struct kc_host_store *store)
 {
         size_t beside = store->max_pinned_nbytes / 32;

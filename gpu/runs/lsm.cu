@@ -35,7 +35,7 @@ template <class Key>
 enum kc_status kc_gpu_lsm_new(struct kc_gpu_lsm<Key> **out, struct kc_gpu *gpu,
                               const struct kc_gpu_lsm_setup *setup, struct kc_error *err)
 {
-        enum { CODER_SHARE = 64 }; /* one part in so many of the device's memory */
+        enum { CODER_SHARE = 64 }; /* the coder has one part in this many of the device's memory */
         enum kc_status status;
         struct kc_gpu_lsm<Key> *lsm = (struct kc_gpu_lsm<Key> *)calloc(1, sizeof *lsm);
         *out = NULL;
@@ -248,7 +248,7 @@ out:
         return status;
 }
 
-/* How the runs are merged: so many at a time, in ranges of so many pairs. */
+/* How the runs are merged: how many at a time, in ranges of how many pairs. */
 struct merge_plan {
         size_t nmerged, max_pairs;
 };

@@ -82,7 +82,7 @@ template <class Key> struct below {
         size_t nbelow; /* the answer */
 };
 
-/* What a range takes of the runs. */
+/* What a range takes from the runs. */
 template <class Key> struct range_share {
         struct kc_gpu_run<Key> *parts;    /* [nruns] pairs of each run, once they are on the device;
                                             cap = 0 unless they are a part's own */
@@ -260,7 +260,7 @@ static size_t share_bound(const struct kc_ranges<Key> *ranges, const struct rang
         return kc_fences_bound(fences, share->split);
 }
 
-/* Start copying a range's pairs of runs on the host. */
+/* Start copying a range's pairs from runs on the host. */
 template <class Key>
 static enum kc_status fetch(struct kc_ranges<Key> *ranges, struct range_share<Key> *share,
                             struct kc_error *err)
@@ -313,7 +313,7 @@ out:
         return status;
 }
 
-/* The chunks of runs on the host that no range needs any more go back to the store. */
+/* Give the chunks of runs on the host that no range needs any more back to the store. */
 template <class Key> static void give_back(struct kc_ranges<Key> *ranges)
 {
         for (size_t i = 0; i < ranges->nruns; i++) {

@@ -49,7 +49,7 @@ KC_HD uint64_t kc_chunk_word(const uint64_t *word)
 #endif
 }
 
-/* The stretch that a record refers to. words: those of the chunk that its position is in. */
+/* The stretch that a record refers to. words: of the chunk that its position is in. */
 template <class Key>
 KC_HD kc_stretch<Key> kc_stretch_read(const uint64_t *words, uint64_t record, int k, bool stranded)
 {

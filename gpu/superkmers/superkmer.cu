@@ -18,8 +18,8 @@ enum {
 };
 static_assert(KC_SPAN_NKMERS <= 1 << START_BITS, "an entry holds the place in the span");
 
-/* Whether an entry is one word, with the high bits of a minimizer's hash. That is enough to tell
- * usual minimizers apart: there are 2^25. */
+/* Whether an entry is one word, with the high bits of a minimizer's hash. They are enough to tell
+ * minimizers of the usual length apart: there are 2^25. */
 static constexpr bool is_packed(int m)
 {
         return m <= KC_GPU_USUAL_MINIMIZER;

@@ -5,7 +5,7 @@ static __device__ uint32_t byte_of(const uint32_t (&x)[8], uint32_t i)
         return x[i / 4] >> 8 * (i % 4) & 0xff;
 }
 
-/* Of the bytes whose bit is set, note the first that is under 9. */
+/* Note the first byte under 9 among those whose bit is set. */
 static __device__ void find_binary(const struct text_view &t, const uint32_t (&x)[8], uint32_t at,
                                    uint32_t inside)
 {
@@ -15,7 +15,7 @@ static __device__ void find_binary(const struct text_view &t, const uint32_t (&x
                         text_note_first(&t.facts->binary, at + i);
 }
 
-/* The line feed that a file without one at its end lacks. */
+/* The missing line feed of a file that does not end with one. */
 static __device__ uint32_t added_line(const struct text_view &t, uint32_t at)
 {
         if (!t.last || t.begin == t.end || t.end - at >= 32 || t.bytes[t.end - 1] == '\n')

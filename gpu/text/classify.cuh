@@ -1,6 +1,6 @@
 /*
- * Classes of bytes, four at a time in a register: SIMD within a word. A test gives flags, the top
- * bit of each byte; eight words of flags are then gathered into 32 bits, one for each byte.
+ * Classes of bytes, found for four at a time in a register: SIMD within a word. A test gives flags,
+ * the top bit of each byte; eight words of flags are then gathered into 32 bits, one for each byte.
  */
 #ifndef KC_GPU_TEXT_CLASSIFY_CUH
 #define KC_GPU_TEXT_CLASSIFY_CUH
@@ -12,7 +12,7 @@
 
 /* Bit i is that of byte i of 32. */
 struct kc_text_classes {
-        uint64_t codes; /* 2 bits each, as in kmer/batch.h; any for bytes that are not bases */
+        uint64_t codes; /* 2 bits each, as in kmer/batch.h; arbitrary if a byte is not a base */
         uint32_t bases; /* ACGTUacgtu */
         uint32_t lines; /* line feeds */
         uint32_t extra; /* see kc_text_extra */
@@ -20,7 +20,7 @@ struct kc_text_classes {
         bool high;      /* there is a byte over 127 */
 };
 
-/* The plane that not all texts need. */
+/* What the extra plane, which not all texts need, is for. */
 enum kc_text_extra {
         KC_TEXT_NO_EXTRA,
         KC_TEXT_QUALITY, /* bytes of at least the lowest accepted quality */
@@ -35,8 +35,8 @@ static __device__ __forceinline__ uint32_t kc_text_nonzero(uint32_t x)
         return ((x & ~KC_TEXT_TOPS) + ~KC_TEXT_TOPS) | x;
 }
 
-/* The letters' low three bits differ, so they index tables of eight bytes: of the only base with
- * these bits, and of its code. Entries 0, 2 and 6 equal no letter with that index. */
+/* The low three bits of the base letters differ, so they index tables of eight bytes: the only base
+ * with these bits, and its code. Entries 0, 2 and 6 equal no letter with that index. */
 static __device__ __forceinline__ uint32_t kc_text_bases(uint32_t x, uint32_t *codes)
 {
         const uint32_t low = x & 7 * KC_TEXT_ONES, pairs = low | low >> 4;
@@ -51,7 +51,7 @@ static __device__ __forceinline__ uint32_t kc_text_equal(uint32_t x, uint8_t let
         return ~kc_text_nonzero(x ^ letter * KC_TEXT_ONES) & KC_TEXT_TOPS;
 }
 
-/* The letter of the lowest accepted Phred quality: see kc_quality_letter (io/parse/pack.h). */
+/* The letter for the lowest accepted Phred quality: see kc_quality_letter (io/parse/pack.h). */
 static inline uint8_t kc_text_quality_letter(int min_quality)
 {
         return (uint8_t)(min_quality < 200 ? 33 + min_quality : 233);
@@ -64,7 +64,7 @@ static __device__ __forceinline__ uint32_t kc_text_at_least(uint32_t x, uint8_t 
         return (min < 0x80 ? low | x : low & x) & KC_TEXT_TOPS;
 }
 
-/* Adds the flags of word j of eight to byte j / 2 of their gathering: 128 times its bits. */
+/* Add the flags of word j of eight to bytes[j / 2], which is 128 times byte j / 2 of the result. */
 static __device__ __forceinline__ void kc_text_gather(uint32_t (&bytes)[4], int j, uint32_t flags)
 {
         bytes[j / 2] = __dp4a(flags, j % 2 ? 0x80402010u : 0x08040201u, bytes[j / 2]);
@@ -75,7 +75,7 @@ static __device__ __forceinline__ uint32_t kc_text_gathered(const uint32_t (&byt
         return bytes[0] >> 7 | bytes[1] << 1 | bytes[2] << 9 | bytes[3] << 17;
 }
 
-/* x: 32 bytes, the first one lowest. */
+/* The classes of 32 bytes in x, the first one lowest. */
 template <enum kc_text_extra EXTRA>
 static __device__ __forceinline__ struct kc_text_classes kc_text_classify(const uint32_t (&x)[8],
                                                                           uint8_t min_quality)

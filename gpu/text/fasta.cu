@@ -1,5 +1,5 @@
 /*
- * FASTA. The first letter of a line says what the line is. The letters of all sequences move
+ * FASTA. The first letter of a line says what the line is. The letters of all sequences are moved
  * together, and a place without a base stands for each header, so that no segment continues across
  * it:
  *
@@ -7,7 +7,7 @@
  *      places   >     ACGT    ACG    >     NACG
  *      usable   0     1111    111    0     0111
  *
- * From here on, positions are in the text and places are in what remains of it.
+ * From here on, "positions" are in the text, and "places" are in what remains of it.
  */
 #include "gpu/text/text_internal.cuh"
 
@@ -19,7 +19,7 @@ namespace
 /* What part of the text is parsed: all, unless it has more lines than there is room for. */
 struct text_extent {
         uint32_t nlines; /* that are complete */
-        uint32_t nshown; /* and perhaps one that is not */
+        uint32_t nshown; /* these, and perhaps one that is not */
         uint32_t end;
         bool last; /* the file ends there */
         bool partial;
@@ -91,7 +91,7 @@ static __device__ void refuse_first(const struct text_view &t, uint32_t word, ui
                 text_note_first(&t.facts->bad, word * 32 + (uint32_t)__ffs((int)bits) - 1);
 }
 
-/* Refuse bytes over 127, and carriage returns before '>', among bits that are no bases. */
+/* Refuse bytes over 127, and carriage returns before '>', among the bytes that are not bases. */
 static __device__ void check_bytes(const struct text_view &t, uint32_t word, uint32_t left)
 {
         for (; left != 0; left &= left - 1) {
@@ -191,7 +191,7 @@ static __device__ uint32_t find_places(const struct text_view &t, const struct t
         return places;
 }
 
-/* Replaces the plane of blanks with that of the bytes that have places. */
+/* Replace the plane of blanks with that of the bytes that have places. */
 static __global__ void __launch_bounds__(TEXT_THREADS) places_kernel(struct text_view t)
 {
         const uint32_t tile = blockIdx.x * TEXT_WARPS + threadIdx.x / 32, word = text_word(tile);
@@ -222,7 +222,7 @@ static __device__ uint32_t line_of(const struct text_view &t, uint32_t nlines, u
         return low;
 }
 
-/* Where the record with this line begins, as far as it is in the text. A warp. */
+/* Where the record with this line begins, as far as it is in the text. For a warp. */
 static __device__ uint32_t record_start(const struct text_view &t, uint32_t line)
 {
         for (uint32_t end = line + 1;; end -= 32) {
@@ -236,7 +236,7 @@ static __device__ uint32_t record_start(const struct text_view &t, uint32_t line
         }
 }
 
-/* A warp. */
+/* For a warp. */
 static __global__ void limit_kernel(struct text_view t)
 {
         const struct text_extent extent = extent_of(t);
@@ -297,8 +297,8 @@ static __device__ void gather_word(struct gathering *g, uint32_t at, uint32_t pl
         }
 }
 
-/* Copy words. Other tiles may share the first two (they share places up to a multiple of 32, so two
- * words of codes) and the last. */
+/* Copy words. Other tiles may share the first two (tiles share places up to a multiple of 32, that
+ * is, two words of codes) and the last. */
 static __device__ void copy_words(uint32_t *to, const uint32_t *from, uint32_t n)
 {
         for (uint32_t i = kc_warp_lane(); i < n; i += 32)
@@ -342,7 +342,7 @@ static __global__ void __launch_bounds__(TEXT_THREADS) gather_bases_kernel(struc
 
 /* ---- the end ---- */
 
-/* How many places come before a position. A warp. */
+/* How many places come before a position. For a warp. */
 static __device__ uint32_t places_before(const struct text_view &t, uint32_t at)
 {
         const uint32_t tile = at / TEXT_TILE_NBYTES, word = text_word(tile);
@@ -351,7 +351,7 @@ static __device__ uint32_t places_before(const struct text_view &t, uint32_t at)
                __reduce_add_sync(UINT32_MAX, (uint32_t)__popc(t.extra[word] & below));
 }
 
-/* The position of a place. A warp. */
+/* The position of a place. For a warp. */
 static __device__ uint32_t position_of(const struct text_view &t, uint32_t place)
 {
         uint32_t low = 0, high = t.ntiles;
@@ -381,7 +381,7 @@ static __device__ uint32_t count_seen(const struct text_view &t)
 }
 
 /* Where the next text begins. The last record is not complete, so its last bases are shown again,
- * or all of it if it has none yet. A warp. */
+ * or all of it if it has none yet. For a warp. */
 static __device__ uint32_t next_begin(const struct text_view &t, const struct text_extent &extent,
                                       uint32_t max_k, struct kc_gpu_text_result *result)
 {
@@ -397,7 +397,7 @@ static __device__ uint32_t next_begin(const struct text_view &t, const struct te
         return position_of(t, nplaces - result->noverlap);
 }
 
-/* A warp. */
+/* For a warp. */
 static __global__ void finish_fasta_kernel(struct text_view t, uint32_t max_k)
 {
         const struct text_extent extent = extent_of(t);

@@ -13,7 +13,7 @@ static __device__ bool has_high(const uint8_t *bytes, uint32_t from, uint32_t to
         return all > 127;
 }
 
-/* l: the starts of its lines and of the line after it. */
+/* l: the starts of the record's lines and of the line after it. */
 static __device__ bool is_strict(const struct text_view &t, const uint32_t (&l)[5])
 {
         const uint32_t seq_end = text_letters_end(t.bytes, l[1], l[2] - 1), nbases = seq_end - l[1];
@@ -63,7 +63,7 @@ static __device__ uint32_t bits_from(const uint32_t *plane, uint32_t at)
         return __funnelshift_r(plane[at / 32], plane[at / 32 + 1], at % 32);
 }
 
-/* How many bytes before a sequence's line feed, at `to`, are no letters. */
+/* How many bytes before a sequence's line feed, at `to`, are not letters. */
 static __device__ uint32_t count_ends(const struct text_view &t, uint32_t line, uint32_t to)
 {
         const uint32_t from = t.line_starts[line];

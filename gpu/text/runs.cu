@@ -62,7 +62,7 @@ static __global__ void __launch_bounds__(TEXT_THREADS)
                 t.tile_runs[tile] = (uint64_t)(all >> 16) << 32 | all % (1 << 16);
 }
 
-/* Write the positions of the bits; `at`: how many come before the warp's. */
+/* Write the positions of the bits; `at`: how many come before those of the warp. */
 static __device__ void put_positions(uint32_t *positions, uint32_t cap, uint32_t at, uint32_t word,
                                      uint32_t bits)
 {
@@ -88,7 +88,7 @@ static __device__ uint32_t count_runs(const struct text_view &t)
         return (uint32_t)t.tile_runs[t.ntiles];
 }
 
-/* Where the k-mers of a segment begin that no text before has. */
+/* The place of a segment's first k-mer that no earlier text has. */
 static __device__ uint32_t first_kmer(const struct text_view &t, uint32_t run, uint32_t k)
 {
         const uint32_t fresh = t.noverlap < k ? 0 : t.noverlap - k + 1;
@@ -118,7 +118,7 @@ struct run_counter {
 
 } // namespace
 
-/* The last run before which there are at most `number` spans: the one that span belongs to. */
+/* The last run before which there are at most `number` spans: the one that this span belongs to. */
 static __device__ uint32_t run_of_span(const struct text_view &t, uint32_t nruns, uint32_t number)
 {
         uint32_t low = 0, high = nruns;
@@ -211,7 +211,7 @@ enum kc_status kc_gpu_text_sum(void *scratch, size_t *nbytes, uint64_t *numbers,
                 cub::DeviceScan::ExclusiveSum(scratch, *nbytes, numbers, numbers, (int)n, stream));
 }
 
-/* One more than there may be runs, so that the last sum is that of all. */
+/* One more element than there may be runs, so that the last sum is that of all. */
 enum kc_status kc_gpu_text_sum_spans(void *scratch, size_t *nbytes, const struct text_view *t,
                                      int k, cudaStream_t stream, struct kc_error *err)
 {

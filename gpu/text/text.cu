@@ -4,9 +4,9 @@
 
 enum {
         ALIGNMENT = 16, /* of loads */
-        LEAST = 1024,   /* lines and segments, more than the letters that texts share */
-        /* Words after a plane that are read: one by its last word's neighbour, and one by bits that
-         * begin there. */
+        LEAST = 1024,   /* lines and segments; more than the letters that texts share */
+        /* Words that are read after the end of a plane: the neighbor of its last word, and one more
+         * for bits that begin in that one. */
         PLANE_PADDING = 2,
 };
 
@@ -38,7 +38,7 @@ size_t kc_gpu_text_most_spans(const struct kc_gpu_text_setup *setup)
 namespace
 {
 
-/* Passes the address of every array in a view, and its size, to a function of (T **, size_t n). */
+/* Pass the address and the size of every array in a view to a function of (T **, size_t n). */
 template <class Function>
 static void each_array(struct text_view *t, const struct text_sizes &n,
                        const struct kc_gpu_text_setup &setup, Function function)
@@ -167,7 +167,7 @@ out:
         return status;
 }
 
-/* Cut spans, add them to *out, and wait. */
+/* Cut spans, add them to *out, and wait until that is done. */
 static enum kc_status add_spans(struct kc_gpu_text *text, int k, struct kc_gpu_text_out *out,
                                 uint32_t first_word, bool *full, struct kc_error *err)
 {

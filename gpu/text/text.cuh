@@ -1,23 +1,24 @@
 /*
- * Text to packed reads, on the device: finds the records in a piece of FASTQ (four lines each) or
- * FASTA that lies in device memory, checks them, and packs their bases for kc_gpu_kept_put.
+ * Turns text into packed reads, on the device: finds the records in a piece of FASTQ (four lines
+ * each) or FASTA in device memory, checks them, and packs their bases for kc_gpu_kept_put.
  *
  * No letter is moved. A text of n bytes becomes n bases, 2 bits for each byte whatever it is, and
- * bit planes with one bit a byte: is it a base, is it a line feed, is its quality sufficient? Line
- * feeds give the lines, lines the roles of their bytes, and all further steps work on the planes:
+ * bit planes with one bit per byte: is it a base, is it a line feed, is its quality sufficient?
+ * Line feeds give the lines, lines the roles of their bytes, and all further steps work on the
+ * planes:
  *
  *      bytes   @r1 \n  ACGTNACGT  \n + \n  IIIIIIII#  \n @r2 ...
  *      usable  000000  111101110   0 0 0   000000000   0 000 ...     runs of ones are segments
  *      bases   ......  ACGT.ACGT   . . .   .........   . ... ...     spans refer to their places
  *
- * so the text is read once, a span's bases begin anywhere in a word (kc_pack_reads copes), and
+ * so the text is read once, a span's bases may begin anywhere in a word (kc_pack_reads copes), and
  * neither long reads nor long lines divide the work unevenly. Only in FASTA, where line ends
  * interrupt sequences, are bases moved together.
  *
  * The host's reader (io/parse/) accepts more than this does. Where the text is not of the strict
- * form, its parser must take over; all reads before that place are confirmed. Strict FASTQ is what
- * kc_fastq_scan accepts, and strict FASTA what kc_fasta_scan does, except that a line may have at
- * most 1024 blanks at its end.
+ * form, the reader's parser must take over; all reads before that place are confirmed. Strict FASTQ
+ * is what kc_fastq_scan accepts, and strict FASTA is what kc_fasta_scan accepts, except that a line
+ * may have at most 1024 blanks at its end.
  */
 #ifndef KC_GPU_TEXT_TEXT_CUH
 #define KC_GPU_TEXT_TEXT_CUH
@@ -33,19 +34,19 @@ enum kc_gpu_text_format { KC_GPU_TEXT_FASTQ, KC_GPU_TEXT_FASTA };
 
 struct kc_gpu_text_setup {
         size_t max_nbytes; /* of one text: at most KC_GPU_TEXT_MAX_NBYTES */
-        int min_k, max_k;  /* of all k that are counted */
+        int min_k, max_k;  /* of all the k that are counted */
         int min_quality;   /* Phred (offset 33): bases below it end a segment; 0: none do */
         bool fasta;        /* whether texts may be FASTA, which takes more memory */
 };
 
 /*
- * A text, which begins at the start of a record: that of a file, without a byte order mark or blank
- * lines before it, or the place after what kc_gpu_text_parse consumed. nbytes may be 0.
+ * A text. It begins with the first record of a file, without a byte order mark or blank lines, or
+ * right after what kc_gpu_text_parse consumed. nbytes may be 0.
  *   bytes     device; may begin anywhere, but all of the aligned blocks of 16 bytes in which it
  *             begins and ends must be readable
  *   last      the file ends with it; a missing last line feed is added
- *   noverlap  FASTA: 0, or the noverlap of the result for the text before. Then the text begins
- *             within a sequence, and so many of its first letters have been counted already
+ *   noverlap  FASTA: 0, or the noverlap of the result for the previous text. Then the text begins
+ *             within a sequence, and this many of its first letters have been counted already
  */
 struct kc_gpu_text_input {
         enum kc_gpu_text_format format;
@@ -73,9 +74,9 @@ static inline struct kc_gpu_reads kc_gpu_text_reads(const struct kc_gpu_text_out
 
 /*
  * What was found. If the text is not of the strict form, the host's parser must take over where the
- * first such record begins: in FASTA perhaps in an earlier text, then consumed is 0. In both
- * formats a text may be too short to consume anything of it, if it is not the last; the caller
- * shows more of it, or lets the host go on.
+ * first such record begins; in FASTA that may be in an earlier text, and then consumed is 0. In
+ * both formats a text that is not the last may be too short for anything of it to be consumed; the
+ * caller shows more of it, or lets the host go on.
  */
 struct kc_gpu_text_result {
         uint64_t consumed;     /* bytes: what follows them is the beginning of the next text */
@@ -88,15 +89,15 @@ struct kc_gpu_text_result {
         uint64_t nlow_quality; /* bases below the minimum quality */
 };
 
-/* Words and spans that the reads of one text may need at most: an empty kc_gpu_text_out with that
- * much room is never full. */
+/* Most words and spans that the reads of one text may need: an empty kc_gpu_text_out with that much
+ * room is never full. */
 static inline size_t kc_gpu_text_most_words(size_t nbytes)
 {
         return nbytes / 32 + 2;
 }
 size_t kc_gpu_text_most_spans(const struct kc_gpu_text_setup *setup);
 
-/* Bytes of device memory that kc_gpu_text_new allocates, within a few per cent. */
+/* Bytes of device memory that kc_gpu_text_new allocates, to within a few percent. */
 size_t kc_gpu_text_nbytes(const struct kc_gpu_text_setup *setup);
 
 /* KC_ENOMEM, KC_EDEVICE. *text = NULL on failure. */
@@ -114,9 +115,9 @@ enum kc_status kc_gpu_text_parse(struct kc_gpu_text *text, const struct kc_gpu_t
                                  struct kc_error *err);
 
 /*
- * Cut the reads that the last kc_gpu_text_parse added for another k, from the smallest to the
- * largest, and add the spans to those of *out, whose words are not used: spans refer to the words
- * that were passed to kc_gpu_text_parse. *full: out->spans has too little room; nothing was added.
+ * Cut the reads that the last kc_gpu_text_parse added for another k, from min_k to max_k, and add
+ * the spans to those of *out. Its words are not used: spans refer to the words that were passed to
+ * kc_gpu_text_parse. *full: out->spans has too little room; nothing was added.
  * KC_EDEVICE.
  */
 enum kc_status kc_gpu_text_cut(struct kc_gpu_text *text, int k, struct kc_gpu_text_out *out,

@@ -15,8 +15,8 @@ enum {
         TEXT_THREADS = 256,
         TEXT_WARPS = TEXT_THREADS / 32,
         TEXT_TILE_NBYTES = 1024,
-        TEXT_LINE_NBYTES = 16, /* lines may be this short on average before a text is consumed only
-                                  in part */
+        TEXT_LINE_NBYTES = 16, /* if lines are shorter than this on average, a text may be consumed
+                                  only in part */
         TEXT_RUN_NBYTES = 64,  /* likewise for segments */
         TEXT_MAX_NBLANKS = 1024, /* at a line's end; with more, the host takes over */
 };
@@ -29,7 +29,7 @@ enum text_kind : uint8_t { TEXT_SEQUENCE, TEXT_HEADER, TEXT_NEITHER };
 struct text_facts {
         unsigned binary;       /* the first byte under 9 */
         unsigned high;         /* whether there are bytes over 127 */
-        unsigned bad;          /* FASTQ: the first record that is not strict; FASTA: a byte in it */
+        unsigned bad;          /* FASTQ: the first record that is not strict; FASTA: a byte of it */
         unsigned last_header;  /* FASTA: the number of the last header's line + 1, or 0 */
         unsigned first_header; /* FASTA: of the first one's line */
         unsigned limit;        /* FASTA: only the records that end before it are confirmed */
@@ -44,7 +44,7 @@ struct text_found {
         uint64_t nruns, nspans, nkmers, nends, nwords;
 };
 
-/* A text in work, for kernels. All arrays are device memory. */
+/* The text being parsed, for kernels. All arrays are in device memory. */
 struct text_view {
         const uint8_t *bytes;
         uint32_t begin, end; /* the text is [begin, end) */
@@ -71,7 +71,7 @@ struct text_view {
 struct kc_gpu_text {
         struct kc_gpu *gpu;
         struct kc_gpu_text_setup setup;
-        struct text_view view; /* its memory; what belongs to a text is set for each */
+        struct text_view view; /* its memory; the fields that describe a text are set for each */
         uint32_t first_word;   /* of the last text, in the words of its reads */
         size_t scratch_nbytes;
         void *scratch;            /* for CUB */
@@ -106,14 +106,14 @@ enum kc_status kc_gpu_text_find_lines(struct kc_gpu_text *text, struct kc_error 
 enum kc_status kc_gpu_text_fastq(struct kc_gpu_text *text, struct kc_error *err);
 enum kc_status kc_gpu_text_fasta(struct kc_gpu_text *text, struct kc_error *err);
 
-/* From the usable plane to segments, and from them to spans, the places of whose words begin at
+/* From the usable plane to segments, and from them to spans, whose words are counted from
  * first_word. nspans_cap: spans with higher numbers are not written. */
 enum kc_status kc_gpu_text_find_runs(struct kc_gpu_text *text, struct kc_error *err);
 enum kc_status kc_gpu_text_cut_spans(struct kc_gpu_text *text, int k, uint32_t first_word,
                                      struct kc_span *spans, size_t nspans_cap,
                                      struct kc_error *err);
 
-/* Sum n numbers in place, each replaced by the sum of those before it. With scratch = NULL, sets
+/* Replace each of n numbers by the sum of those before it. With scratch = NULL, only sets
  * *nbytes. */
 enum kc_status kc_gpu_text_sum(void *scratch, size_t *nbytes, uint32_t *numbers, size_t n,
                                cudaStream_t stream, struct kc_error *err);
@@ -146,7 +146,7 @@ static __device__ inline void text_note_first(unsigned *stored, uint32_t x)
         atomicMax(stored, UINT32_MAX - x);
 }
 
-/* Complete lines that line_starts has. */
+/* How many complete lines line_starts has. */
 static __device__ inline uint32_t text_nlines(const struct text_view &t)
 {
         return min(t.tile_lines[t.ntiles], t.lines_cap);
@@ -157,8 +157,8 @@ static __device__ inline bool text_is_blank(uint8_t c)
         return c == ' ' || c == '\t';
 }
 
-/* As kc_line_nletters (io/parse/line.h), where the line's letters end; UINT32_MAX if the blanks at
- * its end are too many. */
+/* Where the line's letters end, as in kc_line_nletters (io/parse/line.h); UINT32_MAX if there are
+ * too many blanks at its end. */
 static __device__ inline uint32_t text_letters_end(const uint8_t *bytes, uint32_t from, uint32_t to)
 {
         if (to == from || bytes[to - 1] > ' ')
@@ -171,7 +171,7 @@ static __device__ inline uint32_t text_letters_end(const uint8_t *bytes, uint32_
         return to;
 }
 
-/* Add x of all threads of the block; all of them must take part. */
+/* Add up x of all threads of the block; all of them must take part. */
 static __device__ inline void text_add(unsigned long long *sum, uint64_t x)
 {
         __shared__ uint64_t sums[TEXT_WARPS];

@@ -1,5 +1,5 @@
 /*
- * The BGZF blocks in a buffer, found by their headers alone: what inflating them elsewhere needs.
+ * Finds the BGZF blocks in a buffer by their headers alone, to be inflated elsewhere.
  */
 #ifndef KC_IO_INPUT_BGZF_BLOCKS_H
 #define KC_IO_INPUT_BGZF_BLOCKS_H
@@ -16,7 +16,7 @@ struct kc_bgzf_block {
         uint32_t nbytes;  /* of deflate data */
         uint32_t text_nbytes;
         uint32_t crc;    /* CRC32 of the text */
-        uint32_t header; /* where the block itself begins: so many bytes before `at` */
+        uint32_t header; /* where the block itself begins: this many bytes before `at` */
 };
 
 /* Why kc_bgzf_find stopped. */
@@ -28,7 +28,8 @@ enum kc_bgzf_stop {
         KC_BGZF_TOO_LONG, /* the next block claims more text than a block can have */
 };
 
-/* The blocks found. `blocks` and the capacities are given; the rest must be zero at first. */
+/* The blocks found. The caller gives `blocks` and the capacities; the rest must be zero at first.
+ * */
 struct kc_bgzf_table {
         struct kc_bgzf_block *blocks; /* [cap] */
         size_t cap, n;
@@ -37,8 +38,8 @@ struct kc_bgzf_table {
 
 /*
  * Append the blocks that begin at bytes[*at] to the table, their texts one after the other.
- *   *at  in/out: advances to the end of the last block taken; bytes from there on, if the buffer
- *        ends within a block, must come again with the rest of it
+ *   *at  in/out: advances to the end of the last block taken; if the buffer ends within a block,
+ *        the bytes from there on must come again with the rest of it
  */
 enum kc_bgzf_stop kc_bgzf_find(struct kc_bgzf_table *table, const uint8_t *bytes, size_t n,
                                size_t *at);

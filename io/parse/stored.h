@@ -18,7 +18,7 @@ struct kc_stored {
         bool *opened;                 /* [n] */
         char *const *names;           /* [n] */
         size_t n;
-        bool unfit; /* some input is of another kind */
+        bool unfit; /* some input is of a kind that a device cannot read */
         struct kc_job *job;
         struct kc_stored_totals totals;
         pthread_mutex_t opening;
@@ -31,11 +31,11 @@ enum kc_status kc_stored_init(struct kc_stored *stored, char *const *names, size
                               struct kc_job *job, struct kc_error *err);
 void kc_stored_free(struct kc_stored *stored);
 
-/* Note what input i is: a regular file of this size, of which this was found. */
+/* Note what input i is: a regular file of this size; found: what detection found in it. */
 void kc_stored_note(struct kc_stored *stored, size_t i, uint64_t nbytes,
                     const struct kc_detected *found);
 
-/* The source, if all inputs are fit; otherwise false. Valid until kc_stored_free. */
+/* The source. Returns false if not all inputs are fit for it. Valid until kc_stored_free. */
 bool kc_stored_source(struct kc_stored *stored, struct kc_stored_source *source);
 
 #endif

@@ -21,7 +21,7 @@ def reads(n):
 
 
 def test_several_passes():
-    """With --gpu-batch, a pass takes few k-mers; otherwise all of them fit in one."""
+    """With --gpu-batch, a pass takes few k-mers; without it, one pass takes all of them."""
     s = Session()
     s.write("x.fa", reads(200))
     s.kcount("x.fa", *OPTIONS, message="\ncounted on cuda:0, table ")

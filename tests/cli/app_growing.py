@@ -85,8 +85,8 @@ def expect_count(s, inputs, what):
 
 def check_prefix(s, content, report, what):
     """
-    out.kc is the count of as many bytes as were read, and they are whole records. But FASTA has no
-    end of a record: the last one may be cut.
+    out.kc is the count of as many bytes as were read, and they are whole records. But in FASTA
+    nothing marks the end of a record: the last one may be cut.
     """
     expect_count(s, {"in": content[:report["input_bytes"]]}, what)
     if what != "fasta":
@@ -121,7 +121,7 @@ def test_torn_pieces():
 
 
 def test_whole_records():
-    """Here the file ends after a record unless it is looked at within a write."""
+    """Here the file ends after a record, except when it is read in the middle of a write."""
     records = [fastq([read]) for read in READS]
     content = b"".join(records)
     nsuccesses = 0
@@ -132,7 +132,7 @@ def test_whole_records():
 
 
 def test_grown_before_its_turn():
-    """What is appended while another input is read, before the file is opened, is counted."""
+    """What is appended to a file before it is opened, while another input is read, is counted."""
     s = Session()
     os.mkfifo(s.path / "fifo")
     s.write("in", fastq(READS[:100]))
@@ -169,7 +169,7 @@ def test_broken_pipe():
     os.mkfifo(s.path / "fifo")
     before = s.names()
     for name, content in FORMATS.items():
-        if name == "fasta":  # whose records have no end
+        if name == "fasta":  # nothing marks the end of its records
             continue
         started = s.start("count", "fifo", *OPTIONS, "-o", "out.kc")
         Writer(s.path / "fifo", "wb", [content[:len(content) * 2 // 3 + 1]]).join()

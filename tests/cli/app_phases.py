@@ -24,7 +24,7 @@ MOST = 6 if DEVICE == "cpu" else 3  # runs for each kind of fault and group of c
 
 
 class Scene:
-    """A count whose data go to temporary files, and its calls on files."""
+    """A count whose data go to temporary files, and the calls on files that it makes."""
     def __init__(self):
         self.s, self.tmp = Session(), tempfile.TemporaryDirectory()
         rng = random.Random(3)
@@ -64,7 +64,7 @@ class Scene:
 
 
 def some(numbers):
-    """At most MOST of them, spread evenly, with the first and the last."""
+    """At most MOST of the numbers, evenly spread, including the first and the last."""
     if len(numbers) <= MOST:
         return numbers
     return sorted({numbers[i * (len(numbers) - 1) // (MOST - 1)] for i in range(MOST)})

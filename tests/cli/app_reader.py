@@ -1,6 +1,6 @@
 """
-Files that the device inflates and parses: the result, the totals and the messages are those of the
-host's reader.
+Files that the device inflates and parses: the result, the totals and the messages are the same as
+with the host's reader.
 
     app_reader.py KCOUNT SOURCE
 """
@@ -33,7 +33,7 @@ def reads(n, length, seed, letters="ACGT", spread=0):
 
 
 def count(session, reader, names, options):
-    """What was written and reported; or the message, without a remedy's line."""
+    """The exit status, and what was written and reported or, on failure, the message."""
     name = f"{reader}.kc"
     out = session.kcount("count", *names, "-k", 31, "--device", "cuda", "--reader", reader, "-o",
                          name, "--force", "--json", "--quiet", *options, code=None)
@@ -43,7 +43,7 @@ def count(session, reader, names, options):
 
 
 def compare(session, what, names, *options, device=True):
-    """device: whether the device is to read all files, and not the host in the end."""
+    """device: whether the device should read all files itself, without falling back on the host."""
     host = count(session, "host", names, options)
     own = count(session, "device", names, options)
     expect(own[0], host[0], f"{what}: exit status")
@@ -91,14 +91,14 @@ def test_clean_files():
 
 
 def test_high_ratio():
-    """Blocks whose text is a thousand times as long."""
+    """Blocks whose text is a thousand times as long as they are."""
     s = Session()
     s.write("n.fq.gz", bgzf(fastq([(b"N" * 60000, b"I" * 60000)] * 30 + MIXED[:200]), 65000))
     compare(s, "long runs", ["n.fq.gz"], *LEAST)
 
 
 def test_left_to_the_host():
-    """What is not strict, of whatever kind; the host accepts it."""
+    """Files that are not strict, each in another way, but that the host accepts."""
     s = Session()
     text = fastq(MIXED)
     half = text.index(b"@r%d " % (N // 2))

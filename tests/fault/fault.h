@@ -10,7 +10,7 @@
  *                      error      EIO, for this call only
  *                      interrupt  EINTR, for this call only, if it is one that may be interrupted
  *                      short      half of this read or write
- *                      signal     SIGINT before the call, as of Ctrl-C; the call is made
+ *                      signal     SIGINT before the call, as from Ctrl-C; the call is made
  *                      lie        this flush succeeds, but does nothing and is not in the journal
  *      KC_FAULT_LOG    a file to which a line is appended for each call: its name, a tab, the file
  *      KC_FAULT_NAMED  the number of the error (errno) with which files without a name (O_TMPFILE)

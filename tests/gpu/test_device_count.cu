@@ -205,8 +205,8 @@ static void compare(const table<Key> &expected, const table<Key> &found, const c
         assert_int_equal(counted->nsaturated, nsaturated);
 }
 
-/* Partial counts as of another round, the `number`th of two: the sums of the k-mers are then in turn
- * the largest count, one more, one less, much more, and what they were. */
+/* Partial counts as from one of two more rounds, number `number`. With both, the sums of the k-mers
+ * are in turn the largest count, one more, one less, much more, and what they were. */
 template <class Key> static table<Key> heavy_pairs(const table<Key> &counts, int number)
 {
         table<Key> pairs;
@@ -242,8 +242,8 @@ template <class Key> static void insert_pairs(const taken<Key> *t, const table<K
         expect_ok(kc_gpu_lsm_insert(t->lsm, &run, err), err);
 }
 
-/* Sum the runs taken, and further partial counts of the same k-mers, which are in `expected` after
- * that. Adds to *nsaturated. */
+/* Sum the runs taken and further partial counts of the same k-mers, which are also added to
+ * `expected`. Adds to *nsaturated. */
 template <class Key>
 static void sum_heavy(taken<Key> *t, table<Key> *expected, uint64_t *nsaturated)
 {

@@ -1,6 +1,6 @@
 /*
  * The device's inflate, compared with zlib's: the same verdict on any bytes and, if they are sound,
- * the same text, with nothing written around it.
+ * the same text, and nothing written outside it.
  */
 #include "support.cuh"
 
@@ -41,7 +41,7 @@ struct set_of_blocks {
                 blocks.push_back(block);
         }
 
-        /* Data with a text that they should have. */
+        /* Data, and the text that they should give. */
         void add(const bytes &deflated, const bytes &text)
         {
                 add(deflated, (uint32_t)text.size(),
@@ -239,7 +239,7 @@ static bytes deflate_with(const bytes &text, const struct way &way)
         return out;
 }
 
-/* The data of a text that fit in a block: stored data may not, then half of the text does. */
+/* Add a text whose data fit in a block. Stored data may not fit; then add half of the text. */
 static void add_text(struct set_of_blocks *set, bytes text, const struct way &way)
 {
         bytes out = deflate_with(text, way);
@@ -258,7 +258,7 @@ static void no_blocks(void **)
         assert_int_equal(check(set), 0);
 }
 
-/* All levels and strategies; little memory makes for many deflate blocks. */
+/* All levels and strategies; with little memory there are many deflate blocks. */
 static void levels_and_strategies(void **)
 {
         for (int shape = 0; shape < NSHAPES; shape++) {
@@ -301,7 +301,7 @@ static void whole_blocks(void **)
         check_all_sound(set);
 }
 
-/* With a flush after each piece of up to `most` bytes. */
+/* Deflate with a flush after each piece of up to `most` bytes. */
 static bytes deflate_in_pieces(const bytes &text, size_t most, int flush)
 {
         uint64_t rng = most;
@@ -378,7 +378,7 @@ struct prefix_code {
         }
 };
 
-/* The header of a dynamic block; each code length costs four bits or, if it is 0, four as well. */
+/* The header of a dynamic block; each code length takes four bits. */
 static void put_header(struct bit_writer *to, const std::vector<unsigned> &litlen,
                        const std::vector<unsigned> &distance)
 {
@@ -427,7 +427,7 @@ struct symbol_writer {
                 text.push_back(literal);
         }
 
-        /* Nothing if the text is still too short for it. */
+        /* Put nothing if the text is still too short for the distance. */
         void put_match(unsigned length, unsigned symbol, uint32_t random)
         {
                 const struct range l = LENGTHS[length], d = distance_range(symbol);
@@ -443,8 +443,8 @@ struct symbol_writer {
         }
 };
 
-/* Codes of all lengths, 1 to 15, in turn for different symbols; in two turns the text is long enough
- * for all distances. */
+/* Codes of all lengths, 1 to 15, for different symbols in each turn; in two turns the text is long
+ * enough for all distances. */
 static void codes_of_all_lengths(void **)
 {
         struct set_of_blocks set;
@@ -498,7 +498,7 @@ static void add_small_block(struct set_of_blocks *set, const std::vector<unsigne
         set->add(to.out, text);
 }
 
-/* Codes that zlib accepts though they are not complete, and such that it does not. */
+/* Codes that zlib accepts although they are not complete, and codes that it does not accept. */
 static void incomplete_codes(void **)
 {
         struct set_of_blocks set;
@@ -518,7 +518,7 @@ static void incomplete_codes(void **)
         assert_int_equal(check(set), 3);
 }
 
-/* The most symbols that the codes may have. */
+/* Codes with as many symbols as they may have, and with more. */
 static void numbers_of_symbols(void **)
 {
         struct set_of_blocks set;
@@ -535,8 +535,8 @@ static void numbers_of_symbols(void **)
         assert_int_equal(check(set), 1);
 }
 
-/* A block without text, with these lengths of 257 and 2 codes; 17: three times the length before, 18:
- * four times. `end`: the code for its end. */
+/* A block without text, with these lengths of 257 and 2 codes; 17: repeat the previous length three
+ * times, 18: four times. `end`: the code for the block's end. */
 static void add_lengths(struct set_of_blocks *set, const std::vector<unsigned> &lengths,
                         uint32_t end)
 {
@@ -556,7 +556,7 @@ static void add_lengths(struct set_of_blocks *set, const std::vector<unsigned> &
         set->add(to.out, bytes());
 }
 
-/* This one, n zeros, and those. */
+/* The first lengths, n zeros, and the last lengths. */
 static std::vector<unsigned> lengths_of(std::vector<unsigned> first, size_t n,
                                         const std::vector<unsigned> &last)
 {
@@ -577,7 +577,7 @@ static void repeated_lengths(void **)
         assert_int_equal(check(set), 3);
 }
 
-/* A block whose only code is that of its end. */
+/* A block whose only code is that for its end. */
 static void end_alone(void **)
 {
         struct set_of_blocks set;
@@ -594,8 +594,8 @@ static void end_alone(void **)
         (void)check(set);
 }
 
-/* Fixed codes for 286 and 287, and for distances 30 and 31, are invalid. After 40 literals, so
- * distances of up to 33 are not too far. */
+/* The fixed codes for 286 and 287, and for distances 30 and 31, are invalid. They come after 40
+ * literals, so distances of up to 33 do not reach back too far. */
 static void invalid_symbols(void **)
 {
         static const struct {
@@ -619,7 +619,7 @@ static void invalid_symbols(void **)
         assert_int_equal(check(set), 6 * 11);
 }
 
-/* Stored blocks of all small sizes, after a bit that puts them off the byte. */
+/* Stored blocks of all small sizes, with padding of zeros or ones before their lengths. */
 static void stored_blocks(void **)
 {
         struct set_of_blocks set;
@@ -699,7 +699,7 @@ static void expect_status(const struct set_of_blocks &set, enum kc_inflate_statu
                 assert_int_equal(got, status);
 }
 
-/* Sound data whose stated length or checksum is wrong, or with something after them. */
+/* Sound data with a wrong stated length or checksum, or with something after them. */
 static void wrong_footers(void **)
 {
         struct set_of_blocks length, sum, trailing;
@@ -742,7 +742,7 @@ static void impossible_tables(void **)
         }
 }
 
-/* Random bytes, most of which begin with a header that is not refused at once. */
+/* Random bytes; most begin with a header that is not refused at once. */
 static void random_bytes(void **)
 {
         uint64_t rng = 99;

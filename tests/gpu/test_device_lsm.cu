@@ -399,7 +399,7 @@ static void append_random(struct kc_gpu *gpu, struct kc_host_store *store,
         }
 }
 
-/* Bytes come and go, and the file never exceeds the most that it held at a time. */
+/* Bytes come and go, and the file is never larger than the most that was in it at a time. */
 static void test_file_space(void **)
 {
         enum { NKEPT = 3, CHUNK = 12288 };

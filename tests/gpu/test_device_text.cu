@@ -1,7 +1,7 @@
 /*
  * Text to packed reads on the device, compared with the host's reader: the same segments in the
- * same order, the same totals, wherever the text is cut; and where the text is not of the strict
- * form, everything before that place and nothing after it.
+ * same order and the same totals, wherever the text is cut; and if the text is not of the strict
+ * form somewhere, everything before that place and nothing after it.
  */
 #include "tests/gpu/support.cuh"
 
@@ -128,7 +128,7 @@ static void *guarded_new(struct guarded *g, size_t nbytes)
         return g->memory + GUARD_NBYTES;
 }
 
-/* Returns whether the guards are whole, and all from `used` on. */
+/* Returns whether the guards are untouched, and so is everything from `used` on. */
 static bool is_whole(const struct guarded *g, size_t used)
 {
         struct kc_error err = {};
@@ -300,7 +300,7 @@ static void check_segments(const std::vector<std::string> &got,
         assert_int_equal(got.size(), want.size());
 }
 
-/* The same segments; in FASTA, where pieces may divide them, the same k-mers. */
+/* Check that the segments are the same, or in FASTA, where pieces may divide them, the k-mers. */
 static void check_reads(const struct device *d, const struct device_reads &got,
                         const struct host_reads &want)
 {
@@ -313,7 +313,7 @@ static void check_reads(const struct device *d, const struct device_reads &got,
         check_totals(&got.totals, &want.totals);
 }
 
-/* The whole of a strict file, in these pieces. */
+/* Check the whole of a strict file, in these pieces. */
 static void check_file(struct device *d, const std::string &text, const std::vector<size_t> &pieces)
 {
         const struct device_reads got = read_on_device(d, text, pieces);
@@ -322,7 +322,7 @@ static void check_file(struct device *d, const std::string &text, const std::vec
         check_reads(d, got, read_on_host(text, &d->rules));
 }
 
-/* A file that is strict up to this byte. */
+/* Check a file that is strict up to this byte. */
 static void check_strict_part(struct device *d, const std::string &text, size_t end)
 {
         const struct device_reads got = read_on_device(d, text, {});
@@ -375,7 +375,7 @@ static std::string any_file(uint64_t *state, size_t nrecords, size_t longest, co
         std::string text;
         for (size_t i = 0; i < nrecords; i++)
                 text += any_record(state, next_random(state) % (longest + 1), eol);
-        return text + any_record(state, 40, eol); /* which makes sense without a line feed */
+        return text + any_record(state, 40, eol); /* still valid without its last line feed */
 }
 
 static const struct rules PLAIN = { 31, 31, 0, KC_GPU_TEXT_FASTQ };
@@ -426,7 +426,7 @@ static std::string in_lines(const std::string &bases, size_t length, const char 
 static std::string any_sequence(uint64_t *state, size_t n, size_t line, const char *eol)
 {
         std::string bases = any_bases(state, n);
-        for (size_t at = 0; at < n; at += line) /* what lines of FASTA cannot begin with */
+        for (size_t at = 0; at < n; at += line) /* a FASTA line cannot begin with these */
                 if (strchr("@+>; \t", bases[at]) != NULL)
                         bases[at] = 'N';
         return ">" + any_letters(state, next_random(state) % 20, "abc /1:@+>;ACGTN") + eol +
@@ -444,7 +444,7 @@ static std::string any_fasta(uint64_t *state, size_t nrecords, size_t longest, c
                 if (next_random(state) % 4 == 0)
                         text += eol + std::string(";>in between") + eol + eol + "ACGTACGTGG" + eol;
         }
-        return text + "ACGT" + eol; /* which makes sense without a line feed */
+        return text + "ACGT" + eol; /* still valid without its last line feed */
 }
 
 static void fasta(void **state)
@@ -513,7 +513,7 @@ static void cuts(void **state)
 
 /* ---- text that is not of the strict form ---- */
 
-/* Sound records with this one in every place among them. */
+/* Check sound records with this one in every place among them. */
 static void check_foreign(struct device *d, const char *record, bool ends)
 {
         uint64_t seed = 6;
@@ -615,8 +615,8 @@ static uint64_t blamed_record(const struct kc_error *error)
         return at != NULL ? strtoull(at + strlen(": record "), NULL, 10) : 0;
 }
 
-/* FASTQ of another form: the device's reads, and then those that the host finds in the rest, are
- * those of the host alone, or it refuses the same record. */
+/* FASTQ of another form: the device's reads and those that the host finds in the rest are together
+ * those of the host alone, or the host refuses the same record. */
 static void check_rest(struct device *d, const std::string &rest, struct device_reads *got,
                        const struct host_reads &whole)
 {
@@ -644,7 +644,7 @@ static void check_any_text(struct device *d, const std::string &text,
                 expect_ok(whole.error.status, &whole.error);
         } else if (d->rules.format == KC_GPU_TEXT_FASTQ) {
                 check_rest(d, text.substr(got.consumed), &got, whole);
-        } else { /* no other form: it is wrong */
+        } else { /* FASTA has no other form: the text is wrong */
                 assert_int_equal(whole.error.status, KC_EINPUT);
                 assert_int_equal(blamed_record(&whole.error),
                                  std::max(got.totals.nreads + (got.noverlap == 0), (uint64_t)1));
@@ -778,7 +778,7 @@ static void many_segments(void **state)
         }
 }
 
-/* Parse with so much room; returns whether it was enough. Nothing is written outside of it. */
+/* Parse with this much room; returns whether it was enough. Nothing is written outside it. */
 static bool has_room(struct device *d, const std::string &text, size_t nwords, size_t nspans,
                      uint64_t nbases)
 {
@@ -891,7 +891,7 @@ static void gathered(void **state)
         device_free(&d);
 }
 
-/* Every k finds its k-mers once, also where pieces of a sequence share bases for a larger one. */
+/* Every k finds its k-mers once, even where pieces of a sequence share bases for a larger k. */
 static void several_k(void **state)
 {
         (void)state;

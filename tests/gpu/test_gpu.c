@@ -136,7 +136,7 @@ static void same_filtered_run_as_the_host(void **state)
                         compare_filtered(filters[f], k, false, scaled(3000), by_default);
 }
 
-/* At first from the size of the input, bounded by the memory; at the end from what was counted. */
+/* At first estimated from the size of the input, bounded by memory; at the end from the counts. */
 static void pairs_are_announced(void **state)
 {
         static struct work work;

@@ -29,7 +29,7 @@ static void check_counter(const struct kc_gpu_plan *plan, int k, uint64_t nkmers
         const kc_superkmer_setup superkmers =
                 kc_superkmer_setup_for<Key>(k, kc_gpu_minimizer_length(k, nkmers));
         struct kc_gpu_counter_caps caps;
-        const size_t room = limit / 8 * 6; /* besides uploads and encoder; no reads are there */
+        const size_t room = limit / 8 * 6; /* besides uploads and encoder, and without reads */
         const struct kc_gpu_plan_input input = {
                 &superkmers, KC_TABLE_SLAB, { nkmers / 5, nkmers }, plan->top_nkmers, false, copies
         };
@@ -130,7 +130,7 @@ static void pinned_memory_has_its_own_bound(void **state)
         }
 }
 
-/* Slots for a whole range and for the writers, unless parts would have to be shorter for that. */
+/* Slots for a whole range and for the writers, unless that would require shorter parts. */
 static void slots_for_a_range(void **state)
 {
         (void)state;

@@ -1,6 +1,6 @@
 /*
  * The parts of a run on their way to the sink: a part whose writer waits does not hold up the others,
- * and if no more memory can be pinned, the run goes through the slots that there are.
+ * and if no more memory can be pinned, the run goes through the slots there are.
  */
 #include "scarcity.h"
 
@@ -16,7 +16,7 @@
 
 enum { K = 31, NPARTS = 40, NSLOTS = 6, NWRITERS = 3, NPAIRS = NPARTS * KC_BLOCK_NKMERS };
 
-/* A slow sink, in which the first part waits for others. */
+/* A sink in which the first part waits for others to be written. */
 struct waiting_sink {
         std::mutex lock;
         std::condition_variable changed;
@@ -88,8 +88,8 @@ static void end(struct passage *p)
         kc_gate_destroy(&p->gate);
 }
 
-/* Attach, and pass the run in two ranges; npinned: memory can be pinned that many times. Returns
- * false if it does not suffice to begin. */
+/* Attach, and pass the run in two ranges; npinned: memory can be pinned this many times. Returns
+ * false if that is not enough to begin. */
 static bool emit(struct passage *p, long npinned)
 {
         const struct kc_gpu_encoder_caps caps = { NPAIRS / 2, KC_BLOCK_NKMERS, NSLOTS };
@@ -149,7 +149,7 @@ static void a_waiting_writer_holds_up_nobody(void **)
                 assert_true(try_emit(blocks, -1, NPARTS - 1, &met));
 }
 
-/* Some of the refusals come when slots are in use already. */
+/* Some of the refusals come when slots are already in use. */
 static void too_little_to_pin(void **)
 {
         for (bool blocks : { false, true }) {

@@ -83,7 +83,7 @@ static void test_whole(void **state)
         free(file);
 }
 
-/* Wherever the buffer ends, what is there of its last block is left. */
+/* Wherever the buffer ends, the part of its last block that it has is left over. */
 static void test_partial(void **state)
 {
         (void)state;
@@ -165,7 +165,7 @@ static void test_too_long(void **state)
         struct kc_bgzf_block blocks[MOST_BLOCKS];
         struct kc_bgzf_table table = table_of(blocks, MOST_BLOCKS, UINT64_MAX);
         size_t at = 0;
-        file->bytes[file->n - 2] = 1; /* 65536: a block may have so much text */
+        file->bytes[file->n - 2] = 1; /* 65536: a block may have that much text */
         assert_int_equal(kc_bgzf_find(&table, file->bytes, file->n, &at), KC_BGZF_END);
         file->bytes[file->n - 4] = 1;
         at = table.n = 0;

@@ -354,7 +354,7 @@ static bool is_same(const struct digest *a, const struct digest *b)
         return a->nkmers == b->nkmers && a->sum == b->sum;
 }
 
-/* Reads of a file, packed; what they give is added to *want. */
+/* The reads of a file, packed; the outcome that they should have is added to *want. */
 static struct buffer packed_reads(uint64_t seed, bool fasta, enum packing packing,
                                   struct outcome *want)
 {
@@ -378,8 +378,8 @@ static void assert_whole(const struct outcome *got, const struct outcome *want)
 }
 
 /*
- * Of plain text, what was there when the file was opened is read. Of packed data also what was
- * added, if it is whole; otherwise that is an error.
+ * Of plain text, only what was there when the file was opened is read. Of packed data, what was
+ * added later is read, too, if it is whole; otherwise it is an error.
  */
 static void test_growing_file(void **state)
 {

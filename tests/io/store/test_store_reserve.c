@@ -165,8 +165,8 @@ static void working_ahead_ends_with_the_file(void **state)
         }
 }
 
-/* Half of the free space is the bound for all that is reserved ahead, however many calls there were:
- * here they seem to have reserved twice the free space. */
+/* Half of the free space is the bound for all that is reserved ahead, however many calls there are:
+ * here they appear to have reserved twice the free space. */
 static void many_calls_reserve_no_more_than_one(void **state)
 {
         const char *folder = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : ".";

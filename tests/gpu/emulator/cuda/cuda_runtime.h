@@ -298,7 +298,7 @@ static inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shi
         return (unsigned)(((uint64_t)high << 32 | low) >> shift % 32);
 }
 
-/* Bytes of high:low, chosen by the lowest three bits of each of four digits. */
+/* Four bytes of high:low, each chosen by the lowest three bits of a hexadecimal digit. */
 static inline unsigned __byte_perm(unsigned low, unsigned high, unsigned digits)
 {
         const uint64_t bytes = (uint64_t)high << 32 | low;
@@ -308,7 +308,7 @@ static inline unsigned __byte_perm(unsigned low, unsigned high, unsigned digits)
         return result;
 }
 
-/* The sum of the products of bytes, and c. */
+/* c plus the sum of the products of the bytes of a and b. */
 static inline unsigned __dp4a(unsigned a, unsigned b, unsigned c)
 {
         for (unsigned i = 0; i < 32; i += 8)
