@@ -25,8 +25,7 @@ struct kc_gpu_intake;
 struct kc_gpu_intake_setup {
         const struct kc_stored_source *source;
         int k;
-        int nworkers;       /* threads that will call kc_gpu_intake_read */
-        size_t text_nbytes; /* of a round, from kc_gpu_intake_plan */
+        size_t text_nbytes; /* of a round, at most; from kc_gpu_intake_plan */
 };
 
 /* How much text a round can have on a device with limit_nbytes for everything; 0: too little memory
@@ -44,9 +43,11 @@ enum kc_status kc_gpu_intake_new(struct kc_gpu_intake **intake,
                                  const struct kc_gpu_intake_setup *setup, struct kc_gate *gate,
                                  struct kc_gpu_trace *trace, struct kc_error *err);
 
-/* Driver: allocate memory on the device. KC_ENOMEM, KC_EDEVICE. */
+/* Driver: allocate memory on the device, for rounds of text_nbytes (from kc_gpu_intake_plan), or of
+ * what the setup has if that is less. KC_ENOMEM, KC_EDEVICE; then kc_gpu_intake_end lets the workers
+ * go, as after any other use. */
 enum kc_status kc_gpu_intake_attach(struct kc_gpu_intake *intake, struct kc_gpu *gpu,
-                                    struct kc_error *err);
+                                    size_t text_nbytes, struct kc_error *err);
 
 /* Worker: copy files to the device until the driver calls kc_gpu_intake_end. *foreign: its verdict.
  * KC_ECANCELED, KC_EDEVICE, or what source->read returns. */
