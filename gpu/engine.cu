@@ -161,9 +161,13 @@ static enum kc_status attach_feed(struct gpu_engine<Key> *e, struct kc_error *er
         return kc_gpu_feed_attach(e->feed, &e->crew.gpu, &e->plan.buffers, err);
 }
 
-/* How much text the intake's rounds may have. */
+/* How much text the intake's rounds may have. Portions on the host have a few per cent of the limit,
+ * so with little memory there, rounds are as small as on a small device. */
 template <class Key> static size_t plan_rounds(const struct gpu_engine<Key> *e, size_t limit_nbytes)
 {
+        const uint64_t host = e->params->memory_nbytes;
+        if (host < limit_nbytes / 8)
+                limit_nbytes = 8 * (size_t)host;
         return kc_gpu_intake_plan(e->stored.source, limit_nbytes,
                                   (size_t)e->crew.params->batch_nkmers);
 }

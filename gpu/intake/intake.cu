@@ -543,6 +543,7 @@ enum kc_status kc_gpu_intake_end(struct kc_gpu_intake *intake, bool foreign, uin
         if (status != KC_OK)
                 return status;
         detach(intake);
+        kc_intake_unmap(intake);
         for (size_t i = 0; foreign && i < source->nfiles; i++)
                 source->close(source->ctx, i);
         *text_nbytes = foreign ? 0 : intake->totals.text_nbytes;

@@ -36,6 +36,8 @@ void kc_intake_unmap(struct kc_gpu_intake *intake)
         if (intake->pinned)
                 (void)cudaHostUnregister(intake->memory);
         free(intake->memory);
+        intake->memory = NULL;
+        intake->pinned = false;
 }
 
 /* ---- workers ---- */

@@ -112,10 +112,13 @@ static void no_pinned_memory(void **state)
 
 /* ---- files that the device parses ---- */
 
+static const size_t MIB = (size_t)1 << 20;
+
 /* The reads of the host's work as a file of FASTQ. */
 struct file {
         char *bytes;
         struct kc_stored_file is;
+        atomic_bool opened;
         bool closed;
         int nreports;
 };
@@ -145,11 +148,12 @@ static void file_make(struct file *file)
 static enum kc_status file_read(void *ctx, size_t number, uint64_t offset, void *to, size_t n,
                                 size_t *got, struct kc_error *err)
 {
-        const struct file *file = ctx;
+        struct file *file = ctx;
         (void)err;
         assert_int_equal(number, 0);
         assert_false(file->closed);
         assert_in_range(offset + n, 0, file->is.nbytes);
+        atomic_store(&file->opened, true);
         memcpy(to, file->bytes + offset, n);
         *got = n;
         return KC_OK;
@@ -171,6 +175,7 @@ static void file_report(void *ctx, const struct kc_stored_totals *totals)
 
 struct reading {
         size_t memory_nbytes;     /* of the device, for the engine */
+        size_t host_nbytes;       /* 0: enough */
         uint64_t expected_nbases; /* 0: as many as there are */
         bool is_foreign;          /* the file is not what the device accepts */
         bool large;               /* rounds and batches have their usual sizes */
@@ -193,6 +198,7 @@ static bool try_file(const struct reading *reading, enum kc_scarcity kind, long 
                                                  .report = file_report };
         prepare_small(&work, true);
         work.gpu.memory_nbytes = reading->memory_nbytes;
+        work.params.memory_nbytes = reading->host_nbytes != 0 ? reading->host_nbytes : 64 * MIB;
         work.gpu.stored = &stored;
         work.gpu.batch_nkmers = reading->large ? 0 : BATCH_NKMERS;
         if (reading->expected_nbases != 0)
@@ -207,7 +213,7 @@ static bool try_file(const struct reading *reading, enum kc_scarcity kind, long 
         if (status == KC_OK) {
                 expect_same(&work, &host);
                 assert_int_equal(file.nreports, *own);
-                assert_true(file.closed);
+                assert_true(file.closed || !atomic_load(&file.opened));
         } else {
                 expect(status, met ? KC_ENOMEM : KC_OK, &work);
         }
@@ -215,8 +221,6 @@ static bool try_file(const struct reading *reading, enum kc_scarcity kind, long 
         free(file.bytes);
         return met;
 }
-
-static const size_t MIB = (size_t)1 << 20;
 
 /* Whatever memory is refused, the file or the batches are counted, or it is KC_ENOMEM. */
 static void file_without_memory(void **state)
@@ -247,6 +251,16 @@ static void foreign_file_of_many_reads(void **state)
                 assert_false(try_file(&reading, KC_SCARCITY_NONE, 0, &own));
                 assert_false(own);
         }
+}
+
+/* The intake's memory on the host is a part of what the user allows. */
+static void file_and_little_host_memory(void **state)
+{
+        const struct reading reading = { .host_nbytes = 32 * MIB };
+        bool own;
+        (void)state;
+        assert_false(try_file(&reading, KC_SCARCITY_NONE, 0, &own));
+        assert_false(own);
 }
 
 /* With memory_nbytes = 0, the device's size shows only when it is open. */
@@ -391,6 +405,7 @@ int main(void)
                 cmocka_unit_test(no_pinned_memory),
                 cmocka_unit_test(file_without_memory),
                 cmocka_unit_test(foreign_file_of_many_reads),
+                cmocka_unit_test(file_and_little_host_memory),
                 cmocka_unit_test(file_and_small_device),
                 cmocka_unit_test(full_files),
                 cmocka_unit_test(canceled_late),
