@@ -32,7 +32,8 @@ template <class Key> struct gpu_engine {
         struct kc_gpu_plan plan;
         struct kc_superkmer_setup superkmers;
         struct kc_gpu_intake_setup stored; /* of the intake */
-        struct kc_gpu_intake *intake;      /* NULL: all reads come in batches */
+        struct kc_gpu_intake *intake;      /* or NULL */
+        bool takes_files;                  /* from the intake; otherwise reads come in batches */
         struct kc_gpu_feed *feed;
         struct kc_gpu_kept *kept;
         struct kc_gpu_counter<Key> *counter;
@@ -70,7 +71,7 @@ static enum kc_status keep_reads(struct gpu_engine<Key> *e, struct kc_error *err
         kept.superkmers = e->superkmers;
         kept.max_nbases = e->plan.buffers.nbases;
         kept.max_nspans = e->plan.buffers.nspans;
-        if (e->intake != NULL) {
+        if (e->takes_files) {
                 kept.max_nbases = larger(kept.max_nbases, kc_gpu_intake_most_bases(&e->stored));
                 kept.max_nspans = larger(kept.max_nspans, kc_gpu_intake_most_spans(&e->stored));
         }
@@ -160,24 +161,113 @@ static enum kc_status attach_feed(struct gpu_engine<Key> *e, struct kc_error *er
         return kc_gpu_feed_attach(e->feed, &e->crew.gpu, &e->plan.buffers, err);
 }
 
+/* How much text the intake's rounds may have. Portions on the host have a few per cent of the limit,
+ * so with little memory there, rounds are as small as on a small device. */
+template <class Key> static size_t plan_rounds(const struct gpu_engine<Key> *e, size_t limit_nbytes)
+{
+        const uint64_t host = e->params->memory_nbytes;
+        if (host < limit_nbytes / 8)
+                limit_nbytes = 8 * (size_t)host;
+        return kc_gpu_intake_plan(e->stored.source, limit_nbytes,
+                                  (size_t)e->crew.params->batch_nkmers);
+}
+
+/* Make the intake fit the device, which was not open when it was made. *fits = false: the device has
+ * too little memory for it. */
+template <class Key>
+static enum kc_status attach_intake(struct gpu_engine<Key> *e, bool *fits, struct kc_error *err)
+{
+        struct kc_error refusal = {};
+        const size_t text_nbytes = plan_rounds(e, e->crew.gpu.limit_nbytes);
+        *fits = text_nbytes != 0;
+        if (!*fits)
+                return KC_OK;
+        e->stored.text_nbytes = smaller(e->stored.text_nbytes, text_nbytes);
+        const enum kc_status status =
+                kc_gpu_intake_attach(e->intake, &e->crew.gpu, e->stored.text_nbytes, &refusal);
+        *fits = status != KC_ENOMEM;
+        return status == KC_OK || !*fits ? KC_OK : kc_fail_as(err, &refusal);
+}
+
+/* Leave the files to the workers, as batches, from the beginning: drop the reads that the intake has
+ * found, and the memory that was divided with it in mind. */
+template <class Key>
+static enum kc_status leave_files(struct gpu_engine<Key> *e, struct kc_error *err)
+{
+        enum kc_status status;
+        const struct kc_stored_source *source = e->stored.source;
+        uint64_t nbytes = 0;
+        for (size_t i = 0; i < source->nfiles; i++)
+                nbytes += source->files[i].nbytes;
+        KC_TRY(kc_gpu_intake_end(e->intake, true, &e->text_nbytes, err));
+        kc_job_expect(e->crew.job, nbytes); /* at once: with read_ahead, workers read already */
+        e->takes_files = false;
+        e->nkmers = 0;
+        kc_gpu_counter_free(e->counter);
+        e->counter = NULL;
+        kc_gpu_kept_free(e->kept);
+        e->kept = NULL;
+out:
+        return status;
+}
+
+/* Memory for reading, taken first so that the workers can begin. */
+template <class Key>
+static enum kc_status attach_early(struct gpu_engine<Key> *e, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        bool fits = true;
+        if (e->takes_files)
+                KC_TRY(attach_intake(e, &fits, err));
+        if (!fits)
+                KC_TRY(leave_files(e, err));
+        if (!e->takes_files && e->crew.params->read_ahead)
+                KC_TRY(attach_feed(e, err));
+out:
+        return status;
+}
+
+/* The rest of the memory: for the reads that are kept and for counting. */
+template <class Key>
+static enum kc_status divide_memory(struct gpu_engine<Key> *e, struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(keep_reads(e, err));
+        KC_TRY(take_counter(e, err));
+        if (!e->takes_files && !e->crew.params->read_ahead)
+                KC_TRY(attach_feed(e, err));
+out:
+        return status;
+}
+
+/* Drop what the intake has found, and prepare for batches. */
+template <class Key>
+static enum kc_status turn_to_batches(struct gpu_engine<Key> *e, struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(leave_files(e, err));
+        KC_TRY(attach_early(e, err));
+        KC_TRY(divide_memory(e, err));
+out:
+        return status;
+}
+
+/* If the intake leaves too little memory for the rest, do without it. */
 template <class Key> static enum kc_status take_memory(void *ctx, struct kc_error *err)
 {
         struct gpu_engine<Key> *e = (struct gpu_engine<Key> *)ctx;
         enum kc_status status;
-        const struct kc_count_params *p = e->params;
+        struct kc_error refusal = {};
         const size_t limit = e->crew.gpu.limit_nbytes;
-        const bool early = e->crew.params->read_ahead;
         KC_TRY(kc_gpu_plan_buffers(&e->plan, limit, err));
-        if (e->intake != NULL)
-                KC_TRY(kc_gpu_intake_attach(e->intake, &e->crew.gpu, err));
-        else if (early)
-                KC_TRY(attach_feed(e, err));
-        KC_TRY(kc_gpu_plan_parts<Key>(&e->plan, p, limit, err));
-        KC_TRY(keep_reads(e, err));
+        KC_TRY(attach_early(e, err));
+        KC_TRY(kc_gpu_plan_parts<Key>(&e->plan, e->params, limit, err));
         KC_TRY(kc_gpu_emitter_attach(e->crew.emitter, &e->crew.gpu, &e->plan.parts, err));
-        KC_TRY(take_counter(e, err));
-        if (e->intake == NULL && !early)
-                KC_TRY(attach_feed(e, err));
+        status = divide_memory(e, &refusal);
+        if (status == KC_ENOMEM && e->takes_files)
+                status = turn_to_batches(e, err);
+        else if (status != KC_OK)
+                status = kc_fail_as(err, &refusal);
 out:
         return status;
 }
@@ -232,27 +322,8 @@ out:
         return status;
 }
 
-/* Drop the reads of an intake that gave up, and start again with batches. */
-template <class Key>
-static enum kc_status begin_again(struct gpu_engine<Key> *e, struct kc_error *err)
-{
-        enum kc_status status;
-        const struct kc_stored_source *source = e->stored.source;
-        uint64_t nbytes = 0;
-        for (size_t i = 0; i < source->nfiles; i++)
-                nbytes += source->files[i].nbytes;
-        kc_job_expect(e->crew.job, nbytes);
-        e->nkmers = 0;
-        kc_gpu_kept_free(e->kept);
-        e->kept = NULL;
-        KC_TRY(keep_reads(e, err));
-        KC_TRY(attach_feed(e, err));
-        KC_TRY(keep_batches(e, err));
-out:
-        return status;
-}
-
-/* Keep the reads of files that the device inflates and parses. */
+/* Keep the reads of files that the device inflates and parses. If the intake gives up, start again
+ * with batches. */
 template <class Key>
 static enum kc_status keep_stored(struct gpu_engine<Key> *e, struct kc_error *err)
 {
@@ -265,9 +336,10 @@ static enum kc_status keep_stored(struct gpu_engine<Key> *e, struct kc_error *er
                         break;
                 KC_TRY(keep(e, &reads, i, err));
         }
-        KC_TRY(kc_gpu_intake_end(e->intake, foreign, &e->text_nbytes, err));
-        if (foreign)
-                KC_TRY(begin_again(e, err));
+        if (!foreign)
+                return kc_gpu_intake_end(e->intake, false, &e->text_nbytes, err);
+        KC_TRY(turn_to_batches(e, err));
+        KC_TRY(keep_batches(e, err));
 out:
         return status;
 }
@@ -457,7 +529,7 @@ template <class Key> static enum kc_status drive(void *ctx, struct kc_error *err
         struct gpu_engine<Key> *e = (struct gpu_engine<Key> *)ctx;
         enum kc_status status;
         double read;
-        if (e->intake != NULL)
+        if (e->takes_files)
                 KC_TRY(keep_stored(e, err));
         else
                 KC_TRY(keep_batches(e, err));
@@ -518,8 +590,8 @@ template <class Key> static void count_workers(struct gpu_engine<Key> *e, int nt
         e->crew.nreaders = e->crew.nworkers;
 }
 
-/* The device is not open yet, so the size of its memory is not known: the size of rounds follows
- * from what the user allows. */
+/* The device is not open yet, so the size of its memory is not known: portions have the size for
+ * what the user allows. */
 template <class Key>
 static enum kc_status make_intake(struct gpu_engine<Key> *e, struct kc_error *err)
 {
@@ -528,11 +600,10 @@ static enum kc_status make_intake(struct gpu_engine<Key> *e, struct kc_error *er
                 return KC_OK;
         e->stored.source = params->stored;
         e->stored.k = e->params->k;
-        e->stored.nworkers = e->crew.nreaders;
-        e->stored.text_nbytes = kc_gpu_intake_plan(
-                params->stored, params->memory_nbytes != 0 ? params->memory_nbytes : SIZE_MAX,
-                (size_t)params->batch_nkmers);
-        if (e->stored.text_nbytes == 0)
+        e->stored.text_nbytes =
+                plan_rounds(e, params->memory_nbytes != 0 ? params->memory_nbytes : SIZE_MAX);
+        e->takes_files = e->stored.text_nbytes != 0;
+        if (!e->takes_files)
                 return KC_OK;
         return kc_gpu_intake_new(&e->intake, &e->stored, &e->crew.gate, &e->crew.trace, err);
 }

@@ -93,7 +93,6 @@ enum kc_status kc_gpu_intake_new(struct kc_gpu_intake **out,
         intake->setup = *setup;
         intake->gate = gate;
         intake->trace = trace;
-        intake->carry_nbytes = carry_share(setup->text_nbytes) / 256 * 256;
         intake->portion_nbytes = portion_share(setup->text_nbytes);
         intake->slice_nbytes = intake->portion_nbytes < MAX_SLICE_NBYTES ? intake->portion_nbytes
                                                                          : (size_t)MAX_SLICE_NBYTES;
@@ -182,10 +181,14 @@ static void pin(struct kc_gpu_intake *intake)
 }
 
 enum kc_status kc_gpu_intake_attach(struct kc_gpu_intake *intake, struct kc_gpu *gpu,
-                                    struct kc_error *err)
+                                    size_t text_nbytes, struct kc_error *err)
 {
         enum kc_status status;
-        const struct kc_gpu_text_setup text = text_setup(&intake->setup);
+        struct kc_gpu_text_setup text;
+        if (text_nbytes < intake->setup.text_nbytes)
+                intake->setup.text_nbytes = text_nbytes;
+        intake->carry_nbytes = carry_share(intake->setup.text_nbytes) / 256 * 256;
+        text = text_setup(&intake->setup);
         intake->gpu = gpu;
         pin(intake);
         KC_TRY(KC_CUDA(cudaStreamCreateWithFlags(&intake->inflating, cudaStreamNonBlocking)));
@@ -540,6 +543,7 @@ enum kc_status kc_gpu_intake_end(struct kc_gpu_intake *intake, bool foreign, uin
         if (status != KC_OK)
                 return status;
         detach(intake);
+        kc_intake_unmap(intake);
         for (size_t i = 0; foreign && i < source->nfiles; i++)
                 source->close(source->ctx, i);
         *text_nbytes = foreign ? 0 : intake->totals.text_nbytes;

@@ -25,8 +25,7 @@ struct kc_gpu_intake;
 struct kc_gpu_intake_setup {
         const struct kc_stored_source *source;
         int k;
-        int nworkers;       /* threads that will call kc_gpu_intake_read */
-        size_t text_nbytes; /* of a round, from kc_gpu_intake_plan */
+        size_t text_nbytes; /* of a round, at most; from kc_gpu_intake_plan */
 };
 
 /* How much text a round can have on a device with limit_nbytes for everything; 0: too little memory
@@ -44,9 +43,11 @@ enum kc_status kc_gpu_intake_new(struct kc_gpu_intake **intake,
                                  const struct kc_gpu_intake_setup *setup, struct kc_gate *gate,
                                  struct kc_gpu_trace *trace, struct kc_error *err);
 
-/* Driver: allocate memory on the device. KC_ENOMEM, KC_EDEVICE. */
+/* Driver: allocate memory on the device, for rounds of text_nbytes (from kc_gpu_intake_plan), or of
+ * what the setup has if that is less. KC_ENOMEM, KC_EDEVICE; then kc_gpu_intake_end lets the workers
+ * go, as after any other use. */
 enum kc_status kc_gpu_intake_attach(struct kc_gpu_intake *intake, struct kc_gpu *gpu,
-                                    struct kc_error *err);
+                                    size_t text_nbytes, struct kc_error *err);
 
 /* Worker: copy files to the device until the driver calls kc_gpu_intake_end. *foreign: its verdict.
  * KC_ECANCELED, KC_EDEVICE, or what source->read returns. */
@@ -61,8 +62,8 @@ enum kc_status kc_gpu_intake_read(struct kc_gpu_intake *intake, bool *foreign,
 enum kc_status kc_gpu_intake_take(struct kc_gpu_intake *intake, struct kc_gpu_reads *reads,
                                   bool *foreign, struct kc_error *err);
 
-/* Driver, when it takes no more: let the workers go, and free the memory on the device. Unless
- * foreign, report the totals to the source. *text_nbytes: the text parsed; 0 if foreign. */
+/* Driver, when it takes no more: let the workers go, and free the memory. Unless foreign, report the
+ * totals to the source; *text_nbytes: of these, for the caller. */
 enum kc_status kc_gpu_intake_end(struct kc_gpu_intake *intake, bool foreign, uint64_t *text_nbytes,
                                  struct kc_error *err);
 

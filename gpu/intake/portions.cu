@@ -36,6 +36,8 @@ void kc_intake_unmap(struct kc_gpu_intake *intake)
         if (intake->pinned)
                 (void)cudaHostUnregister(intake->memory);
         free(intake->memory);
+        intake->memory = NULL;
+        intake->pinned = false;
 }
 
 /* ---- workers ---- */
@@ -43,7 +45,7 @@ void kc_intake_unmap(struct kc_gpu_intake *intake)
 namespace
 {
 
-struct slice {
+struct intake_slice {
         struct intake_portion *portion; /* NULL: there are no more */
         size_t at, n;                   /* in the portion */
 };
@@ -73,9 +75,9 @@ static bool begin_portion(struct kc_gpu_intake *intake, struct intake_portion *p
 }
 
 /* Claim a slice, if there is one. The caller is inside the gate. */
-static struct slice claim(struct kc_gpu_intake *intake)
+static struct intake_slice claim(struct kc_gpu_intake *intake)
 {
-        struct slice slice = {};
+        struct intake_slice slice = {};
         struct intake_portion *portion = &intake->portions[intake->nbegun % NPORTIONS];
         const bool busy = portion->filling && portion->nclaimed == portion->nslices;
         if (busy || (!portion->filling && !begin_portion(intake, portion)))
@@ -91,7 +93,7 @@ static struct slice claim(struct kc_gpu_intake *intake)
 }
 
 /* Wait for a slice, or for the end. */
-static enum kc_status take_slice(struct kc_gpu_intake *intake, struct slice *slice,
+static enum kc_status take_slice(struct kc_gpu_intake *intake, struct intake_slice *slice,
                                  struct kc_error *err)
 {
         enum kc_status status;
@@ -122,7 +124,7 @@ static enum kc_status wait_for_device(struct kc_gpu_intake *intake, bool *ready,
         return status == KC_OK && *ready ? KC_CUDA(cudaSetDevice(intake->gpu->device)) : status;
 }
 
-static enum kc_status copy_slice(struct kc_gpu_intake *intake, const struct slice *slice,
+static enum kc_status copy_slice(struct kc_gpu_intake *intake, const struct intake_slice *slice,
                                  bool *is_short, struct kc_error *err)
 {
         enum kc_status status;
@@ -142,7 +144,7 @@ out:
         return status;
 }
 
-static void done(struct kc_gpu_intake *intake, const struct slice *slice, bool is_short)
+static void done(struct kc_gpu_intake *intake, const struct intake_slice *slice, bool is_short)
 {
         kc_gate_enter(intake->gate);
         intake->nreading--;
@@ -155,7 +157,7 @@ static void done(struct kc_gpu_intake *intake, const struct slice *slice, bool i
 enum kc_status kc_gpu_intake_read(struct kc_gpu_intake *intake, bool *foreign, struct kc_error *err)
 {
         enum kc_status status;
-        struct slice slice;
+        struct intake_slice slice;
         for (;;) {
                 bool is_short = false;
                 KC_TRY(take_slice(intake, &slice, err));

@@ -106,6 +106,8 @@ enum kc_status kc_coded_run_append(struct kc_host_store *store, struct kc_run_co
                                           err));
                 KC_TRY(take_blocks(store, coder->encoder, run, npieces - i, err));
         }
+        if (last) /* from now on, gpu->upload may read the run, which does not wait for downloads */
+                KC_TRY(KC_CUDA(cudaStreamSynchronize(store->gpu->download)));
 out:
         return status;
 }

@@ -24,7 +24,8 @@ struct kc_source {
         pthread_mutex_t lock;
         uint64_t next_seq;
         bool ended;
-        bool serial; /* all the work is done under the lock: better not to wait for it */
+        bool must_not_grow; /* plain text that does not show where its last record ends: FASTA */
+        bool serial;        /* all the work is done under the lock: better not to wait for it */
 };
 
 /* Either the first two, or fill. */

@@ -30,18 +30,34 @@ out:
         return status;
 }
 
+/* Whether the file has become longer since it was opened: what was read may end within a record. */
+static enum kc_status check_growth(const struct kc_input *in, struct kc_error *err)
+{
+        bool longer;
+        enum kc_status status = kc_input_is_longer(in, in->size, &longer, err);
+        if (status == KC_OK && longer)
+                return kc_fail(err, KC_EINPUT,
+                               "%s became longer while it was being read: it ended at byte %llu",
+                               in->name, (unsigned long long)in->size);
+        return status;
+}
+
 static enum kc_status decode(struct kc_source *source, struct kc_chunk *chunk, struct kc_error *err)
 {
         const struct kc_input *in = &source->input;
+        enum kc_status status = KC_OK;
         size_t want = chunk->end - chunk->front, got;
         if (!in->regular)
                 return KC_OK;
-        enum kc_status status = kc_input_read_at(in, chunk->buffer + chunk->front, want,
-                                                 chunk->packed_offset, &got, err);
-        if (status == KC_OK && got < want)
+        KC_TRY(kc_input_read_at(in, chunk->buffer + chunk->front, want, chunk->packed_offset, &got,
+                                err));
+        if (got < want)
                 return kc_fail(err, KC_EINPUT,
                                "%s became shorter while it was being read: it ends at byte %llu",
                                in->name, (unsigned long long)(chunk->packed_offset + got));
+        if (chunk->last && source->must_not_grow)
+                KC_TRY(check_growth(in, err));
+out:
         return status;
 }
 

@@ -72,6 +72,16 @@ enum kc_status kc_input_read_at(const struct kc_input *in, void *buffer, size_t 
         return KC_OK;
 }
 
+enum kc_status kc_input_is_longer(const struct kc_input *in, uint64_t nbytes, bool *longer,
+                                  struct kc_error *err)
+{
+        uint8_t next;
+        size_t got;
+        enum kc_status status = kc_input_read_at(in, &next, 1, nbytes, &got, err);
+        *longer = got > 0;
+        return status;
+}
+
 static enum kc_status stream_failed(const struct kc_input *in, struct kc_error *err)
 {
         return kc_fail(err, KC_EIO, "%s: cannot read at byte %llu: %s", in->name,

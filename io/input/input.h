@@ -47,6 +47,10 @@ enum kc_status kc_input_read(struct kc_input *in, void *buffer, size_t n, size_t
 enum kc_status kc_input_read_at(const struct kc_input *in, void *buffer, size_t n, uint64_t offset,
                                 size_t *got, struct kc_error *err);
 
+/* Regular files, from any thread: whether the file has more than nbytes now. KC_EIO. */
+enum kc_status kc_input_is_longer(const struct kc_input *in, uint64_t nbytes, bool *longer,
+                                  struct kc_error *err);
+
 /* Hand the open input to htslib as a new hFILE, which the caller closes. NULL, with errno set, on
  * failure. */
 struct hFILE *kc_input_release(struct kc_input *in);

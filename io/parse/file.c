@@ -33,18 +33,19 @@ static void limit_text(struct kc_text *text, const struct kc_limits *limits,
 }
 
 static enum kc_status open_source(struct kc_file *file, struct kc_input *in,
-                                  enum kc_container container,
+                                  const struct kc_detected *found,
                                   const struct kc_file_options *options, struct kc_error *err)
 {
         struct kc_limits limits = limits_of(options);
-        enum kc_status status = kc_source_open(&file->source, in, container, options->chunk_nbytes,
-                                               options->ninflaters, err);
+        enum kc_status status = kc_source_open(&file->source, in, found->container,
+                                               options->chunk_nbytes, options->ninflaters, err);
         if (status != KC_OK)
                 return status;
         if (options->memory_nbytes > 0)
                 file->source->memory_nbytes = options->memory_nbytes / (unsigned)options->nfiles;
         limit_text(&file->text, &limits, options);
-        if (container != KC_CONTAINER_BAM)
+        file->source->must_not_grow = found->first == '>' || found->first == ';';
+        if (found->container != KC_CONTAINER_BAM)
                 return KC_OK;
         file->bam = kc_bam_new(file->text.name, options->kernels, options->k, options->min_quality,
                                &limits);
@@ -80,7 +81,7 @@ enum kc_status kc_file_open(struct kc_file *file, const char *path,
         }
         file->text.checker = checker(found.container);
         if (found.container != KC_CONTAINER_ALIGNMENTS)
-                return open_source(file, &in, found.container, options, err);
+                return open_source(file, &in, &found, options, err);
         int nthreads = options->nworkers < MAX_HTS_THREADS ? options->nworkers : MAX_HTS_THREADS;
         return kc_alignments_open(&file->alignments, &in, options->min_quality > 0,
                                   nthreads > 1 ? nthreads : 0, options->chunk_nbytes, err);

@@ -46,7 +46,7 @@ void kc_stored_note(struct kc_stored *stored, size_t i, uint64_t nbytes,
                     const struct kc_detected *found)
 {
         const bool bgzf = found->container == KC_CONTAINER_BGZF;
-        const bool named = strcmp(stored->names[i], "-") != 0; /* standard input keeps its place */
+        const bool named = strcmp(stored->names[i], "-") != 0; /* not standard input */
         stored->files[i] = (struct kc_stored_file){ .nbytes = nbytes,
                                                     .bgzf = bgzf,
                                                     .fasta = found->first == '>' };
@@ -67,6 +67,21 @@ static enum kc_status open_file(struct kc_stored *stored, size_t i, struct kc_er
         return status;
 }
 
+/* Plain FASTA does not show where its last record ends. If the file has become longer, leave it to
+ * the host's reader, which reads it all or reports that. */
+static enum kc_status check_end(const struct kc_stored *stored, size_t i, size_t *got,
+                                struct kc_error *err)
+{
+        const struct kc_stored_file *file = &stored->files[i];
+        bool longer = false;
+        enum kc_status status = KC_OK;
+        if (file->fasta && !file->bgzf)
+                status = kc_input_is_longer(&stored->inputs[i], file->nbytes, &longer, err);
+        if (longer)
+                *got = 0;
+        return status;
+}
+
 static enum kc_status read_file(void *ctx, size_t file, uint64_t offset, void *to, size_t n,
                                 size_t *got, struct kc_error *err)
 {
@@ -76,6 +91,8 @@ static enum kc_status read_file(void *ctx, size_t file, uint64_t offset, void *t
         KC_TRY(open_file(stored, file, err));
         KC_TRY(kc_input_read_at(&stored->inputs[file], to, n, offset, got, err));
         kc_job_advance(stored->job, *got);
+        if (offset + n == stored->files[file].nbytes)
+                KC_TRY(check_end(stored, file, got, err));
 out:
         return status;
 }

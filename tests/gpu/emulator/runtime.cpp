@@ -27,7 +27,8 @@ enum { GUARD_NBYTES = 1024 }; /* before and after each allocation */
 #endif
 enum { GUARD = 0xb7 };
 
-static const size_t TOTAL_NBYTES = (size_t)3 << 30;
+static const size_t USUAL_NBYTES = (size_t)3 << 30;
+static size_t total_of_device = USUAL_NBYTES;
 
 /* ---- errors ---- */
 
@@ -115,7 +116,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device)
         snprintf(properties->name, sizeof properties->name, "emulated");
         properties->major = 9;
         properties->multiProcessorCount = NMULTIPROCESSORS;
-        properties->totalGlobalMem = TOTAL_NBYTES;
+        properties->totalGlobalMem = total_of_device;
         return note(device < ndevices ? cudaSuccess : cudaErrorInvalidDevice);
 }
 
@@ -214,7 +215,7 @@ static struct {
 
 static size_t free_of_device(void)
 {
-        return TOTAL_NBYTES - memory_of_device.used_nbytes - memory_of_device.taken_nbytes;
+        return total_of_device - memory_of_device.used_nbytes - memory_of_device.taken_nbytes;
 }
 
 /* ---- scarcity ---- */
@@ -233,6 +234,11 @@ void kc_emulator_scarcity(enum kc_scarcity kind, long n)
         scarcity.left = n;
         scarcity.met = false;
         memory_of_device.taken_nbytes = 0;
+}
+
+void kc_emulator_total(size_t nbytes)
+{
+        total_of_device = nbytes != 0 ? nbytes : USUAL_NBYTES;
 }
 
 int kc_emulator_was_scarce(void)
@@ -275,7 +281,7 @@ cudaError_t cudaMemGetInfo(size_t *free_nbytes, size_t *total_nbytes)
 {
         std::lock_guard<std::mutex> held(memory_of_device.lock);
         *free_nbytes = free_of_device();
-        *total_nbytes = TOTAL_NBYTES;
+        *total_nbytes = total_of_device;
         return cudaSuccess;
 }
 

@@ -23,6 +23,9 @@ void kc_emulator_scarcity(enum kc_scarcity kind, long n);
 /* Whether the scarcity has affected an allocation since then. */
 int kc_emulator_was_scarce(void);
 
+/* Set the memory of a device, in bytes; 0: the usual 3 GiB. */
+void kc_emulator_total(size_t nbytes);
+
 /* Set the number of devices, at least 1; all but the first are in exclusive use by others. */
 void kc_emulator_devices(int n);
 

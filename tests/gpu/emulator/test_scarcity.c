@@ -110,6 +110,173 @@ static void no_pinned_memory(void **state)
         try_all(KC_SCARCITY_PINNED);
 }
 
+/* ---- files that the device parses ---- */
+
+static const size_t MIB = (size_t)1 << 20;
+
+/* The reads of the host's work as a file of FASTQ. */
+struct file {
+        char *bytes;
+        struct kc_stored_file is;
+        atomic_bool opened;
+        bool closed;
+        int nreports;
+};
+
+static void file_make(struct file *file)
+{
+        struct reads reads = host.reads;
+        uint64_t words[(MAX_NBASES + 31) / 32];
+        struct kc_segment segment;
+        size_t n = 0;
+        *file = (struct file){ .bytes = malloc(reads.nreads * (2 * MAX_NBASES + 8)) };
+        assert_non_null(file->bytes);
+        for (uint64_t i = 0; i < reads.nreads; i++) {
+                struct kc_batch batch = { .words = words, .segments = &segment };
+                add_read(&reads, i, &batch);
+                n += (size_t)sprintf(file->bytes + n, "@r\n");
+                for (uint32_t j = 0; j < segment.nbases; j++)
+                        file->bytes[n++] = "ACGT"[words[j / 32] >> j % 32 * 2 & 3];
+                n += (size_t)sprintf(file->bytes + n, "\n+\n");
+                memset(file->bytes + n, 'I', segment.nbases);
+                n += segment.nbases;
+                file->bytes[n++] = '\n';
+        }
+        file->is.nbytes = n;
+}
+
+static enum kc_status file_read(void *ctx, size_t number, uint64_t offset, void *to, size_t n,
+                                size_t *got, struct kc_error *err)
+{
+        struct file *file = ctx;
+        (void)err;
+        assert_int_equal(number, 0);
+        assert_false(file->closed);
+        assert_in_range(offset + n, 0, file->is.nbytes);
+        atomic_store(&file->opened, true);
+        memcpy(to, file->bytes + offset, n);
+        *got = n;
+        return KC_OK;
+}
+
+static void file_close(void *ctx, size_t number)
+{
+        (void)number;
+        ((struct file *)ctx)->closed = true;
+}
+
+static void file_report(void *ctx, const struct kc_stored_totals *totals)
+{
+        struct file *file = ctx;
+        assert_int_equal(totals->nreads, host.reads.nreads);
+        assert_int_equal(totals->text_nbytes, file->is.nbytes);
+        file->nreports++;
+}
+
+struct reading {
+        size_t memory_nbytes;     /* of the device, for the engine */
+        size_t host_nbytes;       /* 0: enough */
+        uint64_t expected_nbases; /* 0: as many as there are */
+        bool is_foreign;          /* the file is not what the device accepts */
+        bool large;               /* rounds and batches have their usual sizes */
+};
+
+/* Count the file, or the same reads as batches. Everything is released, and reported once or not at
+ * all. Returns whether the scarcity was met; *own: the device parsed the file. */
+static bool try_file(const struct reading *reading, enum kc_scarcity kind, long n, bool *own)
+{
+        static struct work work;
+        struct file file;
+        file_make(&file);
+        if (reading->is_foreign)
+                file.bytes[file.is.nbytes / 2] = '\0';
+        const struct kc_stored_source stored = { .ctx = &file,
+                                                 .files = &file.is,
+                                                 .nfiles = 1,
+                                                 .read = file_read,
+                                                 .close = file_close,
+                                                 .report = file_report };
+        prepare_small(&work, true);
+        work.gpu.memory_nbytes = reading->memory_nbytes;
+        work.params.memory_nbytes = reading->host_nbytes != 0 ? reading->host_nbytes : 64 * MIB;
+        work.gpu.stored = &stored;
+        work.gpu.batch_nkmers = reading->large ? 0 : BATCH_NKMERS;
+        if (reading->expected_nbases != 0)
+                work.params.expected_nbases = reading->expected_nbases;
+        kc_emulator_scarcity(kind, n);
+        const enum kc_status status = count_on_device(&work);
+        const bool met = kc_emulator_was_scarce();
+        kc_emulator_scarcity(KC_SCARCITY_NONE, 0);
+        assert_int_equal(kc_emulator_device_nbytes(), 0);
+        assert_int_equal(kc_emulator_npinned(), 0);
+        *own = status == KC_OK && work.report.text_nbytes > 0;
+        if (status == KC_OK) {
+                expect_same(&work, &host);
+                assert_int_equal(file.nreports, *own);
+                assert_true(file.closed || !atomic_load(&file.opened));
+        } else {
+                expect(status, met ? KC_ENOMEM : KC_OK, &work);
+        }
+        run_free(&work.run);
+        free(file.bytes);
+        return met;
+}
+
+/* Whatever memory is refused, the file or the batches are counted, or it is KC_ENOMEM. */
+static void file_without_memory(void **state)
+{
+        const struct reading reading = { .memory_nbytes = 600 * MIB };
+        int nown = 0;
+        bool own;
+        (void)state;
+        assert_false(try_file(&reading, KC_SCARCITY_NONE, 0, &own));
+        assert_true(own);
+        for (int kind = KC_SCARCITY_DEVICE; kind <= KC_SCARCITY_PINNED; kind++)
+                for (long n = 0; try_file(&reading, kind, n, &own); n += 1 + n / 16)
+                        nown += own;
+        assert_true(nown > 0); /* runs were moved off the device */
+}
+
+/* The engine plans for a large input, and then turns to batches: these take no more memory than if
+ * it had begun with them. */
+static void foreign_file_of_many_reads(void **state)
+{
+        struct reading reading = { .expected_nbases = (uint64_t)1 << 40,
+                                   .is_foreign = true,
+                                   .large = true };
+        bool own;
+        (void)state;
+        for (size_t nmib = 520; nmib < 2100; nmib += 500) {
+                reading.memory_nbytes = nmib * MIB;
+                assert_false(try_file(&reading, KC_SCARCITY_NONE, 0, &own));
+                assert_false(own);
+        }
+}
+
+/* The intake's memory on the host is a part of what the user allows. */
+static void file_and_little_host_memory(void **state)
+{
+        const struct reading reading = { .host_nbytes = 32 * MIB };
+        bool own;
+        (void)state;
+        assert_false(try_file(&reading, KC_SCARCITY_NONE, 0, &own));
+        assert_false(own);
+}
+
+/* With memory_nbytes = 0, the device's size shows only when it is open. */
+static void file_and_small_device(void **state)
+{
+        const struct reading reading = { .large = true };
+        bool own;
+        (void)state;
+        for (size_t nmib = 300; nmib < 3000; nmib += 300) {
+                kc_emulator_total(nmib * MIB);
+                assert_false(try_file(&reading, KC_SCARCITY_NONE, 0, &own));
+                assert_int_equal(own, nmib >= 600);
+        }
+        kc_emulator_total(0);
+}
+
 /* ---- full files and cancellation, in each stage ---- */
 
 static enum kc_status count_scarcely(struct work *work, long n, const struct kc_run_sink *sink)
@@ -154,7 +321,7 @@ static void full_files(void **state)
         signal(SIGXFSZ, SIG_IGN);
         fflush(NULL);
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
-        for (long n = 0; n < 100; n++)
+        for (long n = 0; n < 150; n++)
                 try_full(n, &stages);
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
         assert_int_equal(stages, all);
@@ -187,7 +354,7 @@ static void canceled_late(void **state)
         static struct work work;
         int ncanceled = 0;
         (void)state;
-        for (long n = -1; n < 60; n += 4)
+        for (long n = -1; n < 150; n += 4)
                 for (int writing = 0; writing < 2; writing++) {
                         prepare_small(&work, true);
                         struct kc_run_sink sink = run_sink(&work.run);
@@ -233,9 +400,16 @@ static void devices_of_others(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(no_device_memory), cmocka_unit_test(device_memory_taken_by_others),
-                cmocka_unit_test(no_pinned_memory), cmocka_unit_test(full_files),
-                cmocka_unit_test(canceled_late),    cmocka_unit_test(devices_of_others),
+                cmocka_unit_test(no_device_memory),
+                cmocka_unit_test(device_memory_taken_by_others),
+                cmocka_unit_test(no_pinned_memory),
+                cmocka_unit_test(file_without_memory),
+                cmocka_unit_test(foreign_file_of_many_reads),
+                cmocka_unit_test(file_and_little_host_memory),
+                cmocka_unit_test(file_and_small_device),
+                cmocka_unit_test(full_files),
+                cmocka_unit_test(canceled_late),
+                cmocka_unit_test(devices_of_others),
         };
         cmocka_set_test_filter(getenv("KC_TEST"));
         return cmocka_run_group_tests(tests, count_on_the_host, free_host);
