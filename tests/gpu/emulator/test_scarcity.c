@@ -263,6 +263,60 @@ static void file_and_little_host_memory(void **state)
         assert_false(own);
 }
 
+/* Reading file number fail_at fails, or cancels the job. */
+struct failing {
+        struct file file;
+        struct kc_job *job; /* to be canceled; NULL: reading fails */
+        size_t fail_at;
+};
+
+static enum kc_status failing_read(void *ctx, size_t number, uint64_t offset, void *to, size_t n,
+                                   size_t *got, struct kc_error *err)
+{
+        struct failing *failing = ctx;
+        if (number == failing->fail_at && failing->job == NULL)
+                return kc_fail(err, KC_EINPUT, "no file %zu", number);
+        if (number == failing->fail_at)
+                atomic_store(&failing->job->cancel, true);
+        return file_read(&failing->file, 0, offset, to, n, got, err);
+}
+
+static void failing_close(void *ctx, size_t number)
+{
+        (void)ctx;
+        (void)number;
+}
+
+/* With more files than there are portions: neither the driver nor a worker waits forever. */
+static void failing_files(void **state)
+{
+        enum { NFILES = 9 };
+        static struct work work;
+        (void)state;
+        for (size_t i = 0; i < 2 * NFILES; i++) {
+                struct failing failing = { .job = i % 2 ? &work.job : NULL, .fail_at = i / 2 };
+                struct kc_stored_file files[NFILES];
+                file_make(&failing.file);
+                for (size_t f = 0; f < NFILES; f++)
+                        files[f] = failing.file.is;
+                const struct kc_stored_source stored = { .ctx = &failing,
+                                                         .files = files,
+                                                         .nfiles = NFILES,
+                                                         .read = failing_read,
+                                                         .close = failing_close,
+                                                         .report = file_report };
+                prepare_small(&work, true);
+                work.gpu.memory_nbytes = 600 * MIB;
+                work.params.memory_nbytes = 64 * MIB;
+                work.gpu.stored = &stored;
+                expect(count_on_device(&work), i % 2 ? KC_ECANCELED : KC_EINPUT, &work);
+                assert_int_equal(kc_emulator_device_nbytes(), 0);
+                assert_int_equal(kc_emulator_npinned(), 0);
+                run_free(&work.run);
+                free(failing.file.bytes);
+        }
+}
+
 /* With memory_nbytes = 0, the device's size shows only when it is open. */
 static void file_and_small_device(void **state)
 {
@@ -406,6 +460,7 @@ int main(void)
                 cmocka_unit_test(file_without_memory),
                 cmocka_unit_test(foreign_file_of_many_reads),
                 cmocka_unit_test(file_and_little_host_memory),
+                cmocka_unit_test(failing_files),
                 cmocka_unit_test(file_and_small_device),
                 cmocka_unit_test(full_files),
                 cmocka_unit_test(canceled_late),
