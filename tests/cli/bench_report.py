@@ -237,7 +237,7 @@ HUMAN = [human("file", 600, "timed out", commit="older"),
 HUMAN_LINES = (
     "### 99.2 Gbases (3.1G at 32x), no repeats, k = 31, --min 2",
     "| `simulate` writes the file | abc | 62.0 |  | 1600 | 10 | 3.0 | 5.0 |  | 7.0 | 8.0 | 1 |",
-    "| the reader alone, from the file | abc | 24.0 |  | 4133 | 10 | 3.0 | 5.0 |  | 7.0 | 8.0 | 1 |",
+    "| the host's reader alone, from the file | abc | 24.0 |  | 4133 | 10 | 3.0 | 5.0 |  | 7.0 | 8.0 | 1 |",
     "| kcount, from the file | abc | 29.0 | reader +5.0 s | 3421 | 10 | 3.0 | 5.0 | 85.0 | 7.0 "
     "| 8.0 | 2 |",
     "| kcount, from the file, `--gpu-memory 8G` | abc | failed, exit code 1: no space |  |  | 10 "
