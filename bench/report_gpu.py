@@ -29,7 +29,7 @@ def stage_cells(record):
     return [name, str(record["k"] or ""), f"{record['n'] * 1e-6:.0f} M {record['unit']}", f"{ms:.2f}",
             f"{record['n'] / ms * 1e-6:.1f}", f"{moved * 1e-9:.2f}" if moved else "",
             f"{moved / ms * 1e-6:.0f}" if moved else "", f"{100 * share:.0f}%" if share else "",
-            str(len(record["ms"]))]
+            str(len(record["ms"])), record["commit"]]
 
 
 def stages_lines(records):
@@ -41,11 +41,11 @@ def stages_lines(records):
                 == (gpu, genome, nreads)]
         mine = latest(mine, "stage", "table", "k")
         lines += [f"### {gpu}: {genome / 2**20:.0f} Mi bases of genome, {nreads * 1e-6:.1f} M reads", "",
-                  "| stage | k | of | ms | G/s | GB | GB/s | of a copy | runs |",
-                  "|---|---:|---:|---:|---:|---:|---:|---:|---:|"]
+                  "| stage | k | of | ms | G/s | GB | GB/s | of a copy | runs | commit |",
+                  "|---|---:|---:|---:|---:|---:|---:|---:|---:|---|"]
         lines += [f"| {' | '.join(stage_cells(record))} |" for record in mine]
         about = mine[-1]
-        lines += ["", f"Commit {about['commit']}, {about['date']}; `{about['command']}`.", ""]
+        lines += ["", f"{about['date']}; `{about['command']}`.", ""]
     return lines
 
 

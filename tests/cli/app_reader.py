@@ -59,7 +59,7 @@ def compare(session, what, names, *options, device=True):
         raise Failure(f"{what}: failed: {own[1]}")
 
 
-N = 300 if SMALL else 12000
+N = 300 if SMALL else 3000
 MIXED = reads(N, 150, 1, "ACGTACGTACGTACGTacgtuN", 60) + reads(N // 40, 5000, 2, spread=4000)
 
 

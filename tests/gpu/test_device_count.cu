@@ -232,6 +232,7 @@ template <class Key> static void insert_pairs(const taken<Key> *t, const table<K
                 counts.push_back((uint32_t)pair.second);
         }
         expect_ok(kc_gpu_run_new(t->gpu, &run, pairs.size(), err), err);
+        expect_ok(KC_CUDA(cudaStreamSynchronize(t->gpu->stream)), err); /* the memory was in use */
         run.n = pairs.size();
         expect_ok(KC_CUDA(cudaMemcpy(run.kmers, kmers.data(), run.n * sizeof(Key),
                                      cudaMemcpyHostToDevice)),
