@@ -510,6 +510,7 @@ static void counts_alone_agree_with_sorting(void **state)
                 params.memory_nbytes = i % 2 ? 64 << 20 : 1 << 20;
                 check_counts(&reads, &params);
         }
+        params.nthreads = 1;
         params.memory_nbytes = 1 << 20;
         for (params.k = 21; params.k <= 101; params.k += 40 * THREAD_STRIDE)
                 assert_true(check_counts(&more, &params) > 0);
