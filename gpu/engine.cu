@@ -152,9 +152,6 @@ out:
         return status;
 }
 
-/* With read_ahead, uploads begin while the rest of the memory is allocated. Otherwise the workers
- * have read nothing yet and must not read until nothing can fail any more: sequences taken from the
- * source are lost to another engine. */
 template <class Key>
 static enum kc_status attach_feed(struct gpu_engine<Key> *e, struct kc_error *err)
 {
@@ -211,7 +208,9 @@ out:
         return status;
 }
 
-/* Memory for reading, taken first so that the workers can begin. */
+/* Memory for reading, taken first so that uploads begin while the rest is allocated. But without
+ * read_ahead, the workers have read nothing yet and must not read until nothing can fail any more:
+ * sequences taken from the source are lost to another engine. */
 template <class Key>
 static enum kc_status attach_early(struct gpu_engine<Key> *e, struct kc_error *err)
 {

@@ -436,34 +436,39 @@ static struct kc_gpu_text_input next_piece(const struct kc_gpu_intake *intake,
         return input;
 }
 
-/* Parse the next piece of the round, and end the round if no more can be parsed. *full: nothing was
- * done, because `out` has too little room left. */
+/* Go on after a piece: to the rest of the round, or if no more of that can be parsed, to its end. */
+static enum kc_status end_piece(struct kc_gpu_intake *intake, struct intake_round *round,
+                                const struct kc_gpu_text_input *piece, uint64_t consumed,
+                                bool *foreign, struct kc_error *err)
+{
+        intake->done += consumed;
+        const size_t left = intake->carry + round->nbytes - intake->done;
+        const bool whole = piece->nbytes == left + consumed;
+        const bool fits = left <= (piece->last ? 0 : intake->carry_nbytes);
+        intake->takes_all = consumed == 0 && !whole;
+        if (!whole || (!fits && consumed > 0))
+                return KC_OK; /* the rest comes with the next call */
+        *foreign |= !fits;
+        return fits ? end_round(intake, round, piece->bytes + consumed, left, err) : KC_OK;
+}
+
+/* Parse the next piece of the round. *full: nothing was done, because `out` has too little room
+ * left. */
 static enum kc_status parse(struct kc_gpu_intake *intake, bool *full, bool *foreign,
                             struct kc_error *err)
 {
         enum kc_status status;
         struct intake_round *round = &intake->rounds[intake->nparsed % NROUNDS];
-        struct kc_gpu_text_input input = next_piece(intake, round);
+        const struct kc_gpu_text_input piece = next_piece(intake, round);
         struct kc_gpu_text_result result = {};
-        KC_TRY(kc_gpu_text_parse(intake->text, &input, &intake->out, &result, err));
+        KC_TRY(kc_gpu_text_parse(intake->text, &piece, &intake->out, &result, err));
         *full = result.full;
         *foreign |= result.foreign;
         if (*full || *foreign)
                 return KC_OK;
         add_totals(intake, &result);
         intake->noverlap = result.noverlap;
-        intake->done += result.consumed;
-        {
-                const size_t left = intake->carry + round->nbytes - intake->done;
-                const bool whole = input.nbytes == left + result.consumed;
-                intake->takes_all = result.consumed == 0 && !whole;
-                if (!whole || (left > 0 && result.consumed > 0 &&
-                               (input.last || left > intake->carry_nbytes)))
-                        return KC_OK; /* the rest comes with the next call */
-                *foreign |= left > (input.last ? 0 : intake->carry_nbytes);
-                if (!*foreign)
-                        KC_TRY(end_round(intake, round, input.bytes + result.consumed, left, err));
-        }
+        KC_TRY(end_piece(intake, round, &piece, result.consumed, foreign, err));
 out:
         return status;
 }
