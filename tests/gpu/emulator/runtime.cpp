@@ -6,6 +6,7 @@
 
 #include <cuda_runtime.h>
 
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -305,6 +306,14 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void *)
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, size_t)
 {
         return cudaSuccess;
+}
+
+/* Keep what is freed: the next allocation else faults every one of its pages in again, because it is
+ * poisoned, and that takes longer than most tests. (A sanitizer's malloc ignores this.) */
+__attribute__((constructor)) static void keep_freed_memory(void)
+{
+        mallopt(M_MMAP_MAX, 0);
+        mallopt(M_TRIM_THRESHOLD, INT_MAX);
 }
 
 static void *take(size_t nbytes)
