@@ -12,7 +12,7 @@
  * elsewhere; a value from a lane that does not take part; a write outside an allocation. New
  * memory, and each block's shared memory, is filled with POISON.
  *
- * Streams are not modelled: work is done as soon as it is requested. Neither is the visibility of
+ * A stream's work is done as late as CUDA allows (streams.h). Not modelled is the visibility of
  * another thread's writes without a barrier; use compute-sanitizer to find races.
  */
 #ifndef KC_TESTS_GPU_EMULATOR_H
@@ -21,6 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 
 struct dim3 {
         unsigned x, y, z;
@@ -81,24 +82,39 @@ struct config {
         const char *kernel;
         dim3 grid, block;
         size_t shared_nbytes;
+        cudaStream_t stream;
         config(const char *kernel, dim3 grid, dim3 block, size_t shared_nbytes = 0,
-               cudaStream_t = NULL)
-            : kernel(kernel), grid(grid), block(block), shared_nbytes(shared_nbytes)
+               cudaStream_t stream = NULL)
+            : kernel(kernel), grid(grid), block(block), shared_nbytes(shared_nbytes), stream(stream)
         {
         }
 };
 
-void launch_call(const config &config, void (*call)(const void *), const void *body);
+/* Queue work in a stream (streams.h). */
+void enqueue(cudaStream_t stream, std::function<void()> work);
 
-template <class Body> void launch(const config &config, const Body &body)
+/* Queue a kernel, of which each thread calls `thread`. */
+void launch_threads(const config &config, std::function<void()> thread);
+
+/* A kernel to be called with its arguments. */
+template <class Kernel> struct launcher {
+        struct config config;
+        Kernel kernel;
+
+        template <class... Arguments> void operator()(Arguments... arguments) const
+        {
+                Kernel kernel = this->kernel;
+                launch_threads(config, [=] { kernel(arguments...); });
+        }
+};
+
+template <class Kernel> launcher<Kernel> launch(const config &config, Kernel kernel)
 {
-        launch_call(
-                config, [](const void *body) { (*(const Body *)body)(); }, &body);
+        return { config, kernel };
 }
 
 /* Run all blocks; config must be valid; shared: [config.shared_nbytes]. Not thread-safe. */
-void run_grid(const config &config, unsigned char *shared, void (*call)(const void *),
-              const void *body);
+void run_grid(const config &config, unsigned char *shared, const std::function<void()> &thread);
 
 /* ---- shared memory: what translate.py makes of __shared__ ---- */
 

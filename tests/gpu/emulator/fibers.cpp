@@ -150,8 +150,7 @@ struct warp {
 
 struct block {
         const struct config *config;
-        void (*call)(const void *);
-        const void *body;
+        const std::function<void()> *thread;
         unsigned current, nlive;
 
         unsigned ready[MAX_THREADS], first_ready, nready;
@@ -336,7 +335,7 @@ static void end_thread(unsigned thread)
 static void run_threads(unsigned thread)
 {
         for (;;) {
-                block.call(block.body);
+                (*block.thread)();
                 end_thread(thread);
                 if (block.nlive == 0)
                         switch_fiber(&fibers[thread], &caller);
@@ -369,12 +368,11 @@ static void run_block(void)
         switch_fiber(&caller, &fibers[block.current]);
 }
 
-void run_grid(const struct config &config, unsigned char *shared, void (*call)(const void *),
-              const void *body)
+void run_grid(const struct config &config, unsigned char *shared,
+              const std::function<void()> &thread)
 {
         block.config = &config;
-        block.call = call;
-        block.body = body;
+        block.thread = &thread;
         blockDim = config.block;
         gridDim = config.grid;
         dynamic_shared = shared;

@@ -1,18 +1,19 @@
 /*
- * CUDA's runtime for one device whose memory is the host's. Everything is done at once; streams and
- * events are mere handles.
+ * CUDA's runtime for one device whose memory is the host's.
  */
 #include "scarcity.h"
+#include "streams.h"
 
 #include <cuda_runtime.h>
 
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <malloc.h>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <vector>
 
 enum { NMULTIPROCESSORS = 2, L2_NBYTES = 1 << 20, ALIGNMENT = 256 };
 
@@ -130,81 +131,6 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int dev
         return check_device(device);
 }
 
-cudaError_t cudaDeviceSynchronize(void)
-{
-        return cudaSuccess;
-}
-
-/* ---- streams and events ---- */
-
-struct kc_emulated_stream {
-};
-
-struct kc_emulated_event {
-        bool recorded;
-        struct timespec time;
-};
-
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned)
-{
-        *stream = new kc_emulated_stream();
-        return cudaSuccess;
-}
-
-cudaError_t cudaStreamDestroy(cudaStream_t stream)
-{
-        delete stream;
-        return cudaSuccess;
-}
-
-cudaError_t cudaStreamSynchronize(cudaStream_t)
-{
-        return cudaSuccess;
-}
-
-cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned)
-{
-        return cudaSuccess;
-}
-
-cudaError_t cudaEventCreate(cudaEvent_t *event)
-{
-        *event = new kc_emulated_event();
-        return cudaSuccess;
-}
-
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned)
-{
-        return cudaEventCreate(event);
-}
-
-cudaError_t cudaEventDestroy(cudaEvent_t event)
-{
-        delete event;
-        return cudaSuccess;
-}
-
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t)
-{
-        event->recorded = true;
-        clock_gettime(CLOCK_MONOTONIC, &event->time);
-        return cudaSuccess;
-}
-
-cudaError_t cudaEventSynchronize(cudaEvent_t)
-{
-        return cudaSuccess;
-}
-
-cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t begin, cudaEvent_t end)
-{
-        if (!begin->recorded || !end->recorded)
-                return note(cudaErrorInvalidResourceHandle);
-        *ms = (float)((double)(end->time.tv_sec - begin->time.tv_sec) * 1e3 +
-                      (double)(end->time.tv_nsec - begin->time.tv_nsec) * 1e-6);
-        return cudaSuccess;
-}
-
 /* ---- memory ---- */
 
 /* The allocations of device memory, by address. */
@@ -225,7 +151,6 @@ static struct {
         enum kc_scarcity kind;
         long left; /* allocations that still succeed as usual */
         bool met;
-        long npinned;
         std::mutex lock;
 } scarcity;
 
@@ -252,11 +177,6 @@ size_t kc_emulator_device_nbytes(void)
         return memory_of_device.used_nbytes;
 }
 
-long kc_emulator_npinned(void)
-{
-        return scarcity.npinned;
-}
-
 /* Call at an allocation: whether this kind of scarcity affects it. */
 static bool is_scarce(enum kc_scarcity kind)
 {
@@ -265,12 +185,6 @@ static bool is_scarce(enum kc_scarcity kind)
                 return false;
         scarcity.met = true;
         return true;
-}
-
-static void count_pinned(int n)
-{
-        std::lock_guard<std::mutex> held(scarcity.lock);
-        scarcity.npinned += n;
 }
 
 /* ---- pools and copies ---- */
@@ -322,7 +236,6 @@ static void *take(size_t nbytes)
         if (posix_memalign(&memory, ALIGNMENT, nbytes + 2 * GUARD_NBYTES) != 0)
                 return NULL;
         memset(memory, GUARD, GUARD_NBYTES);
-        memset((char *)memory + GUARD_NBYTES, emulator::POISON, nbytes);
         memset((char *)memory + GUARD_NBYTES + nbytes, GUARD, GUARD_NBYTES);
         return (char *)memory + GUARD_NBYTES;
 }
@@ -346,40 +259,96 @@ static void give_back(void *memory, size_t nbytes)
         free((char *)memory - GUARD_NBYTES);
 }
 
-cudaError_t cudaMallocFromPoolAsync(void **memory, size_t nbytes, cudaMemPool_t, cudaStream_t)
+/* Like the driver, wait for memory that is still to be freed. */
+static bool make_room(size_t nbytes)
 {
-        std::lock_guard<std::mutex> held(memory_of_device.lock);
+        for (int finished = 0; finished < 2; finished++) {
+                std::unique_lock<std::mutex> held(memory_of_device.lock);
+                if (nbytes <= free_of_device())
+                        return true;
+                held.unlock();
+                emulator::finish_all();
+        }
+        return false;
+}
+
+/* The memory belongs to the caller from here on in the stream's order: before, work of the stream
+ * may still use it for something else. So it is poisoned in that order. */
+cudaError_t cudaMallocFromPoolAsync(void **memory, size_t nbytes, cudaMemPool_t,
+                                    cudaStream_t stream)
+{
         *memory = NULL;
         if (nbytes == 0)
                 return cudaSuccess;
         if (is_scarce(KC_SCARCITY_TAKEN) && memory_of_device.taken_nbytes == 0)
                 memory_of_device.taken_nbytes = free_of_device();
-        if (is_scarce(KC_SCARCITY_DEVICE) || nbytes > free_of_device() ||
-            (*memory = take(nbytes)) == NULL)
+        if (is_scarce(KC_SCARCITY_DEVICE) || !make_room(nbytes) || (*memory = take(nbytes)) == NULL)
                 return note(cudaErrorMemoryAllocation);
+        std::lock_guard<std::mutex> held(memory_of_device.lock);
         memory_of_device.nbytes[(uintptr_t)*memory] = nbytes;
         memory_of_device.used_nbytes += nbytes;
+        void *taken = *memory;
+        emulator::enqueue(stream, [=] { memset(taken, emulator::POISON, nbytes); });
         return cudaSuccess;
 }
 
-cudaError_t cudaFree(void *memory)
+cudaError_t emulator::allocate(void **memory, size_t nbytes)
+{
+        cudaError_t code = cudaMallocFromPoolAsync(memory, nbytes, NULL, NULL);
+        finish(NULL);
+        return code;
+}
+
+static void free_on_device(void *memory)
 {
         std::lock_guard<std::mutex> held(memory_of_device.lock);
         auto found = memory_of_device.nbytes.find((uintptr_t)memory);
-        if (memory == NULL)
-                return cudaSuccess;
         if (found == memory_of_device.nbytes.end())
                 emulator::fail("what is to be freed is not, or no longer, of the device");
         size_t nbytes = found->second;
         memory_of_device.used_nbytes -= nbytes;
         memory_of_device.nbytes.erase(found);
         give_back(memory, nbytes);
+}
+
+/* Waits for the device, as CUDA's does. */
+cudaError_t cudaFree(void *memory)
+{
+        emulator::finish_all();
+        if (memory != NULL)
+                free_on_device(memory);
         return cudaSuccess;
 }
 
-cudaError_t cudaFreeAsync(void *memory, cudaStream_t)
+cudaError_t cudaFreeAsync(void *memory, cudaStream_t stream)
 {
-        return cudaFree(memory);
+        if (memory != NULL)
+                emulator::enqueue(stream, [memory] { free_on_device(memory); });
+        return cudaSuccess;
+}
+
+/* The ranges of pinned host memory, by address. */
+static struct {
+        std::map<uintptr_t, size_t> nbytes;
+        std::mutex lock;
+} pinned;
+
+static void add_pinned(const void *memory, size_t nbytes)
+{
+        std::lock_guard<std::mutex> held(pinned.lock);
+        pinned.nbytes[(uintptr_t)memory] = nbytes;
+}
+
+static bool remove_pinned(const void *memory)
+{
+        std::lock_guard<std::mutex> held(pinned.lock);
+        return pinned.nbytes.erase((uintptr_t)memory) != 0;
+}
+
+long kc_emulator_npinned(void)
+{
+        std::lock_guard<std::mutex> held(pinned.lock);
+        return (long)pinned.nbytes.size();
 }
 
 cudaError_t cudaMallocHost(void **memory, size_t nbytes)
@@ -388,7 +357,7 @@ cudaError_t cudaMallocHost(void **memory, size_t nbytes)
         if (*memory == NULL)
                 return note(cudaErrorMemoryAllocation);
         memset(*memory, emulator::POISON, nbytes);
-        count_pinned(1);
+        add_pinned(*memory, nbytes);
         return cudaSuccess;
 }
 
@@ -397,76 +366,97 @@ cudaError_t cudaHostAlloc(void **memory, size_t nbytes, unsigned)
         return cudaMallocHost(memory, nbytes);
 }
 
+/* Waits for the device, as CUDA's does. */
 cudaError_t cudaFreeHost(void *memory)
 {
-        if (memory != NULL)
-                count_pinned(-1);
+        emulator::finish_all();
+        if (memory != NULL && !remove_pinned(memory))
+                return note(cudaErrorInvalidValue);
         free(memory);
         return cudaSuccess;
 }
 
-cudaError_t cudaHostRegister(void *, size_t, unsigned)
+cudaError_t cudaHostRegister(void *memory, size_t nbytes, unsigned)
 {
         if (is_scarce(KC_SCARCITY_PINNED))
                 return note(cudaErrorMemoryAllocation);
-        count_pinned(1);
+        add_pinned(memory, nbytes);
         return cudaSuccess;
 }
 
-cudaError_t cudaHostUnregister(void *)
+cudaError_t cudaHostUnregister(void *memory)
 {
-        count_pinned(-1);
-        return cudaSuccess;
+        return note(remove_pinned(memory) ? cudaSuccess : cudaErrorInvalidValue);
 }
 
-/* Whether all the bytes are in one allocation of device memory. */
-static bool is_device(const void *memory, size_t nbytes)
+/* Whether all the bytes are in one of the ranges. */
+static bool is_in(const std::map<uintptr_t, size_t> &ranges, const void *memory, size_t nbytes)
 {
         uintptr_t begin = (uintptr_t)memory;
-        std::lock_guard<std::mutex> held(memory_of_device.lock);
-        auto found = memory_of_device.nbytes.upper_bound(begin);
-        if (found == memory_of_device.nbytes.begin())
+        auto found = ranges.upper_bound(begin);
+        if (found == ranges.begin())
                 return false;
         --found;
         size_t at = begin - found->first;
         return at < found->second && at + nbytes <= found->second;
 }
 
-cudaError_t cudaMemcpy(void *to, const void *from, size_t nbytes, cudaMemcpyKind kind)
+static bool is_device(const void *memory, size_t nbytes)
+{
+        std::lock_guard<std::mutex> held(memory_of_device.lock);
+        return is_in(memory_of_device.nbytes, memory, nbytes);
+}
+
+static bool is_pinned(const void *memory, size_t nbytes)
+{
+        std::lock_guard<std::mutex> held(pinned.lock);
+        return is_in(pinned.nbytes, memory, nbytes);
+}
+
+/* Memory that is not pinned is read before this returns, and written as well. */
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t nbytes, cudaMemcpyKind kind,
+                            cudaStream_t stream)
 {
         if (nbytes == 0)
                 return cudaSuccess;
         if (is_device(to, nbytes) != (kind != cudaMemcpyDeviceToHost) ||
             is_device(from, nbytes) != (kind != cudaMemcpyHostToDevice))
                 return note(cudaErrorInvalidValue);
-        memmove(to, from, nbytes);
+        if (kind == cudaMemcpyHostToDevice && !is_pinned(from, nbytes)) {
+                const char *bytes = (const char *)from;
+                std::vector<char> copy(bytes, bytes + nbytes);
+                emulator::enqueue(stream, [=] { memcpy(to, copy.data(), nbytes); });
+        } else {
+                emulator::enqueue(stream, [=] { memmove(to, from, nbytes); });
+        }
+        if (kind == cudaMemcpyDeviceToHost && !is_pinned(to, nbytes))
+                emulator::finish(stream);
         return cudaSuccess;
 }
 
-cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t nbytes, cudaMemcpyKind kind,
-                            cudaStream_t)
+cudaError_t cudaMemcpy(void *to, const void *from, size_t nbytes, cudaMemcpyKind kind)
 {
-        return cudaMemcpy(to, from, nbytes, kind);
+        cudaError_t code = cudaMemcpyAsync(to, from, nbytes, kind, NULL);
+        emulator::finish(NULL);
+        return code;
 }
 
-cudaError_t cudaMemset(void *memory, int value, size_t nbytes)
+cudaError_t cudaMemsetAsync(void *memory, int value, size_t nbytes, cudaStream_t stream)
 {
         if (nbytes == 0)
                 return cudaSuccess;
         if (!is_device(memory, nbytes))
                 return note(cudaErrorInvalidValue);
-        memset(memory, value, nbytes);
+        emulator::enqueue(stream, [=] { memset(memory, value, nbytes); });
         return cudaSuccess;
 }
 
-cudaError_t cudaMemsetAsync(void *memory, int value, size_t nbytes, cudaStream_t)
+cudaError_t cudaMemset(void *memory, int value, size_t nbytes)
 {
-        return cudaMemset(memory, value, nbytes);
+        return cudaMemsetAsync(memory, value, nbytes, NULL);
 }
 
 /* ---- kernels ---- */
-
-static std::mutex launching;
 
 static bool is_valid(const struct emulator::config &c)
 {
@@ -475,20 +465,22 @@ static bool is_valid(const struct emulator::config &c)
                c.shared_nbytes <= emulator::MAX_SHARED_NBYTES;
 }
 
-void emulator::launch_call(const struct config &config, void (*call)(const void *),
-                           const void *body)
+static void run(const struct emulator::config &config, const std::function<void()> &thread)
 {
-        std::lock_guard<std::mutex> one_at_a_time(launching);
-        if (!is_valid(config)) {
-                note(cudaErrorInvalidConfiguration);
-                return;
-        }
         void *shared = take(config.shared_nbytes);
         if (shared == NULL)
-                fail("no memory for a block's shared memory");
-        run_grid(config, (unsigned char *)shared, call, body);
+                emulator::fail("no memory for a block's shared memory");
+        run_grid(config, (unsigned char *)shared, thread);
         give_back(shared, config.shared_nbytes);
         std::lock_guard<std::mutex> held(memory_of_device.lock);
         for (const auto &allocation : memory_of_device.nbytes)
                 check_guards((const void *)allocation.first, allocation.second);
+}
+
+void emulator::launch_threads(const struct config &config, std::function<void()> thread)
+{
+        if (is_valid(config))
+                enqueue(config.stream, [=] { run(config, thread); });
+        else
+                note(cudaErrorInvalidConfiguration);
 }

@@ -72,6 +72,7 @@ static void begin(struct passage *p, const struct kc_run_sink *sink)
                   &p->err);
         expect_ok(kc_gpu_run_new(&p->gpu, &p->run, NPAIRS, &p->err), &p->err);
         p->run.n = NPAIRS;
+        cudaDeviceSynchronize();
         for (uint64_t i = 0; i < NPAIRS; i++) { /* the emulated device's memory is the host's */
                 p->run.kmers[i] = i * 1000003;
                 p->run.counts[i] = 1;

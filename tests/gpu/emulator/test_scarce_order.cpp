@@ -20,6 +20,7 @@ static void make_pairs(struct kc_gpu *gpu, struct kc_order_input<kc_key64> *in)
         expect_ok(kc_gpu_new(gpu, &in->kmers_tmp, N, &err), &err);
         expect_ok(kc_gpu_new(gpu, &in->counts, N, &err), &err);
         expect_ok(kc_gpu_new(gpu, &in->counts_tmp, N, &err), &err);
+        cudaDeviceSynchronize();
         for (size_t i = 0; i < N; i++) { /* the emulated device's memory is the host's */
                 uint64_t which = next_random(&state) % NDISTINCT;
                 in->kmers[i] = next_random(&which) >> 2;
@@ -59,6 +60,7 @@ static struct ordered order(long n)
                 kc_order_by_buckets(&gpu, &in, &run, &nsaturated, &done, (cudaEvent_t *)NULL, &err);
         out.met = kc_emulator_was_scarce();
         kc_emulator_scarcity(KC_SCARCITY_NONE, 0);
+        cudaDeviceSynchronize();
         if (out.status == KC_OK) {
                 assert_true(done);
                 assert_int_equal(run.cap, run.n);

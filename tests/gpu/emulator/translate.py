@@ -4,7 +4,8 @@
     translate.py SOURCE-FOLDER OUTPUT-FOLDER FILE...
 
     kernel<<<grid, block>>>(a, b);        emulator::launch(emulator::config("kernel", grid, block),
-                                                           [&] { kernel(a, b); });
+                                                           [=](auto... values) {
+                                                                   kernel(values...); })(a, b);
     __shared__ T a[N], b;                 static T a[N], b; and code that fills them in each block
     extern __shared__ T a[];              auto *a = (T *)emulator::dynamic_shared;
 
@@ -20,23 +21,13 @@ DYNAMIC = re.compile(r'extern __shared__ (?:__align__\(\d+\) )?([\w ]+?) (\w+)\[
 STATIC = re.compile(r'__shared__ ([^;]*);')
 
 
-def end_of_call(text, at):
-    """The position after the parenthesis that closes the one opened just before `at`."""
-    depth = 1
-    while depth > 0:
-        depth += {'(': 1, ')': -1}.get(text[at], 0)
-        at += 1
-    return at
-
-
 def translate_launches(text):
     match = LAUNCH.search(text)
     while match:
         kernel, types, space, config = match.groups()
-        end = end_of_call(text, match.end())
         text = (text[:match.start()] + space +
                 f'emulator::launch(emulator::config("{kernel}", {config}), '
-                f'[&] {{ {kernel}{types}({text[match.end():end]}; }})' + text[end:])
+                f'[=](auto... values) {{ {kernel}{types}(values...); }})(' + text[match.end():])
         match = LAUNCH.search(text)
     return text
 

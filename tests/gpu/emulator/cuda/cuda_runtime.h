@@ -33,6 +33,7 @@ enum cudaError_t {
         cudaErrorNoDevice = 100,
         cudaErrorInvalidDevice = 101,
         cudaErrorInvalidResourceHandle = 400,
+        cudaErrorNotReady = 600,
         cudaErrorNotSupported = 801,
 };
 
@@ -115,9 +116,14 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t nbytes, cudaMemcp
 cudaError_t cudaMemset(void *memory, int value, size_t nbytes);
 cudaError_t cudaMemsetAsync(void *memory, int value, size_t nbytes, cudaStream_t stream);
 
+namespace emulator
+{
+cudaError_t allocate(void **memory, size_t nbytes);
+}
+
 template <class T> cudaError_t cudaMalloc(T **memory, size_t nbytes)
 {
-        return cudaMallocFromPoolAsync((void **)memory, nbytes, NULL, NULL);
+        return emulator::allocate((void **)memory, nbytes);
 }
 
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };

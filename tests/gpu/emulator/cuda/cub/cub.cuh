@@ -46,97 +46,107 @@ template <class T> struct DoubleBuffer {
         {
                 return d_buffers[selector ^ 1];
         }
-
-        /* Make the values current, and overwrite the previous ones. */
-        void replace(const std::vector<T> &values)
-        {
-                std::copy(values.begin(), values.end(), Alternate());
-                memset((void *)Current(), emulator::POISON, values.size() * sizeof(T));
-                selector ^= 1;
-        }
 };
+
+/* Write the sorted values to one buffer, and overwrite those that they were made of. */
+template <class T> void replace(T *from, T *to, const std::vector<T> &sorted)
+{
+        std::copy(sorted.begin(), sorted.end(), to);
+        memset((void *)from, emulator::POISON, sorted.size() * sizeof(T));
+}
 
 struct DeviceScan {
         template <class In, class Out>
         static cudaError_t ExclusiveSum(void *temporary, size_t &nbytes, In in, Out out, size_t n,
-                                        cudaStream_t)
+                                        cudaStream_t stream = NULL)
         {
-                return sum(temporary, &nbytes, in, out, n, false);
+                return sum(temporary, &nbytes, in, out, n, false, stream);
         }
 
         template <class In, class Out>
         static cudaError_t InclusiveSum(void *temporary, size_t &nbytes, In in, Out out, size_t n,
-                                        cudaStream_t)
+                                        cudaStream_t stream)
         {
-                return sum(temporary, &nbytes, in, out, n, true);
-        }
-
-        template <class In, class Out>
-        static cudaError_t ExclusiveSum(void *temporary, size_t &nbytes, In in, Out out, size_t n)
-        {
-                return sum(temporary, &nbytes, in, out, n, false);
+                return sum(temporary, &nbytes, in, out, n, true, stream);
         }
 
       private:
         template <class In, class Out>
         static cudaError_t sum(void *temporary, size_t *nbytes, In in, Out out, size_t n,
-                               bool with_own)
+                               bool with_own, cudaStream_t stream)
+        {
+                cudaError_t code;
+                if (begin(temporary, nbytes, &code))
+                        emulator::enqueue(stream, [=] { add_up(in, out, n, with_own); });
+                return code;
+        }
+
+        template <class In, class Out> static void add_up(In in, Out out, size_t n, bool with_own)
         {
                 typename std::decay<decltype(in[0])>::type before = 0, own;
-                cudaError_t code;
-                if (!begin(temporary, nbytes, &code))
-                        return code;
                 for (size_t i = 0; i < n; i++, before += own) {
                         own = in[i];
                         out[i] = with_own ? before + own : before;
                 }
-                return cudaSuccess;
         }
 };
 
 struct DeviceRadixSort {
         template <class Key>
         static cudaError_t SortKeys(void *temporary, size_t &nbytes, DoubleBuffer<Key> &keys,
-                                    size_t n, int begin_bit, int end_bit, cudaStream_t)
+                                    size_t n, int begin_bit, int end_bit, cudaStream_t stream)
         {
                 cudaError_t code;
                 if (!begin(temporary, &nbytes, &code))
                         return code;
-                std::vector<Key> sorted(keys.Current(), keys.Current() + n);
-                Key mask = mask_for<Key>(begin_bit, end_bit);
-                std::stable_sort(sorted.begin(), sorted.end(), [mask](const Key &a, const Key &b) {
-                        return (a & mask) < (b & mask);
+                Key *from = keys.Current(), *to = keys.Alternate();
+                keys.selector ^= 1;
+                emulator::enqueue(stream, [=] {
+                        std::vector<Key> sorted(from, from + n);
+                        Key mask = mask_for<Key>(begin_bit, end_bit);
+                        std::stable_sort(sorted.begin(), sorted.end(),
+                                         [mask](const Key &a, const Key &b) {
+                                                 return (a & mask) < (b & mask);
+                                         });
+                        replace(from, to, sorted);
                 });
-                keys.replace(sorted);
                 return cudaSuccess;
         }
 
         template <class Key, class Value>
         static cudaError_t SortPairs(void *temporary, size_t &nbytes, DoubleBuffer<Key> &keys,
                                      DoubleBuffer<Value> &values, size_t n, int begin_bit,
-                                     int end_bit, cudaStream_t)
+                                     int end_bit, cudaStream_t stream)
         {
                 cudaError_t code;
                 if (!begin(temporary, &nbytes, &code))
                         return code;
-                std::vector<Key> sorted_keys(n);
-                std::vector<Value> sorted_values(n);
-                sort_pairs(keys.Current(), sorted_keys.data(), values.Current(),
-                           sorted_values.data(), n, mask_for<Key>(begin_bit, end_bit));
-                keys.replace(sorted_keys);
-                values.replace(sorted_values);
+                Key *from = keys.Current(), *to = keys.Alternate();
+                Value *values_from = values.Current(), *values_to = values.Alternate();
+                keys.selector ^= 1;
+                values.selector ^= 1;
+                emulator::enqueue(stream, [=] {
+                        std::vector<Key> sorted_keys(n);
+                        std::vector<Value> sorted_values(n);
+                        sort_pairs(from, sorted_keys.data(), values_from, sorted_values.data(), n,
+                                   mask_for<Key>(begin_bit, end_bit));
+                        replace(from, to, sorted_keys);
+                        replace(values_from, values_to, sorted_values);
+                });
                 return cudaSuccess;
         }
 
         template <class Key, class Value>
         static cudaError_t SortPairs(void *temporary, size_t &nbytes, const Key *keys,
                                      Key *out_keys, const Value *values, Value *out_values,
-                                     size_t n, int begin_bit, int end_bit, cudaStream_t)
+                                     size_t n, int begin_bit, int end_bit, cudaStream_t stream)
         {
                 cudaError_t code;
                 if (begin(temporary, &nbytes, &code))
-                        sort_pairs(keys, out_keys, values, out_values, n,
-                                   mask_for<Key>(begin_bit, end_bit));
+                        emulator::enqueue(stream, [=] {
+                                sort_pairs(keys, out_keys, values, out_values, n,
+                                           mask_for<Key>(begin_bit, end_bit));
+                        });
                 return code;
         }
 
@@ -169,12 +179,22 @@ struct DeviceReduce {
         template <class Keys, class OutKeys, class Values, class OutValues, class N, class Operator>
         static cudaError_t ReduceByKey(void *temporary, size_t &nbytes, Keys keys, OutKeys out_keys,
                                        Values values, OutValues out_values, N *nout,
-                                       Operator combine, int64_t n, cudaStream_t)
+                                       Operator combine, int64_t n, cudaStream_t stream)
         {
                 cudaError_t code;
+                if (begin(temporary, &nbytes, &code))
+                        emulator::enqueue(stream, [=] {
+                                *nout = reduce<N>(keys, out_keys, values, out_values, combine, n);
+                        });
+                return code;
+        }
+
+      private:
+        template <class N, class Keys, class OutKeys, class Values, class OutValues, class Operator>
+        static N reduce(Keys keys, OutKeys out_keys, Values values, OutValues out_values,
+                        Operator combine, int64_t n)
+        {
                 N to = 0;
-                if (!begin(temporary, &nbytes, &code))
-                        return code;
                 for (int64_t i = 0, j; i < n; i = j, to++) {
                         auto sum = values[i];
                         for (j = i + 1; j < n && keys[j] == keys[i]; j++)
@@ -182,8 +202,7 @@ struct DeviceReduce {
                         out_keys[to] = keys[i];
                         out_values[(ptrdiff_t)to] = sum;
                 }
-                *nout = to;
-                return cudaSuccess;
+                return to;
         }
 };
 

@@ -1,0 +1,161 @@
+/* Streams and events: see streams.h. */
+#include "streams.h"
+
+#include <cuda_runtime.h>
+
+#include <ctime>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <set>
+
+struct kc_emulated_stream {
+        std::deque<std::function<void()>> work;
+};
+
+/* A moment of a stream, which comes when the work before it is done. */
+struct moment {
+        kc_emulated_stream *stream;
+        bool reached;
+        struct timespec time;
+};
+
+struct kc_emulated_event {
+        std::shared_ptr<moment> last; /* NULL: not recorded */
+};
+
+/* Held while work is done, too: one thing at a time is done on the device. */
+static std::recursive_mutex working;
+static kc_emulated_stream default_stream; /* waits for no other one */
+static std::set<kc_emulated_stream *> streams = { &default_stream };
+
+static kc_emulated_stream *stream_of(cudaStream_t stream)
+{
+        return stream != NULL ? stream : &default_stream;
+}
+
+static void do_first(kc_emulated_stream *stream)
+{
+        std::function<void()> first = std::move(stream->work.front());
+        stream->work.pop_front();
+        first();
+}
+
+static void reach(const moment &moment)
+{
+        std::lock_guard<std::recursive_mutex> held(working);
+        while (!moment.reached)
+                do_first(moment.stream);
+}
+
+namespace emulator
+{
+
+void enqueue(cudaStream_t stream, std::function<void()> work)
+{
+        std::lock_guard<std::recursive_mutex> held(working);
+        stream_of(stream)->work.push_back(std::move(work));
+}
+
+void finish(cudaStream_t stream)
+{
+        std::lock_guard<std::recursive_mutex> held(working);
+        while (!stream_of(stream)->work.empty())
+                do_first(stream_of(stream));
+}
+
+void finish_all(void)
+{
+        std::lock_guard<std::recursive_mutex> held(working);
+        for (kc_emulated_stream *stream : streams)
+                finish(stream);
+}
+
+} // namespace emulator
+
+cudaError_t cudaDeviceSynchronize(void)
+{
+        emulator::finish_all();
+        return cudaSuccess;
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
+{
+        if (flags != cudaStreamNonBlocking)
+                emulator::fail("a stream that waits for the default stream is not emulated");
+        std::lock_guard<std::recursive_mutex> held(working);
+        *stream = new kc_emulated_stream();
+        streams.insert(*stream);
+        return cudaSuccess;
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream)
+{
+        std::lock_guard<std::recursive_mutex> held(working);
+        emulator::finish(stream);
+        streams.erase(stream);
+        delete stream;
+        return cudaSuccess;
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream)
+{
+        emulator::finish(stream);
+        return cudaSuccess;
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned)
+{
+        std::shared_ptr<moment> last = event->last;
+        if (last != NULL)
+                emulator::enqueue(stream, [last] { reach(*last); });
+        return cudaSuccess;
+}
+
+cudaError_t cudaEventCreate(cudaEvent_t *event)
+{
+        *event = new kc_emulated_event();
+        return cudaSuccess;
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned)
+{
+        return cudaEventCreate(event);
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event)
+{
+        delete event;
+        return cudaSuccess;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
+{
+        std::shared_ptr<moment> last(new moment());
+        last->stream = stream_of(stream);
+        emulator::enqueue(stream, [last] {
+                clock_gettime(CLOCK_MONOTONIC, &last->time);
+                last->reached = true;
+        });
+        event->last = last;
+        return cudaSuccess;
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event)
+{
+        if (event->last != NULL)
+                reach(*event->last);
+        return cudaSuccess;
+}
+
+cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t begin, cudaEvent_t end)
+{
+        if (begin->last == NULL || end->last == NULL)
+                return cudaErrorInvalidResourceHandle;
+        if (!begin->last->reached || !end->last->reached)
+                return cudaErrorNotReady;
+        const struct timespec *from = &begin->last->time, *to = &end->last->time;
+        *ms = (float)((double)(to->tv_sec - from->tv_sec) * 1e3 +
+                      (double)(to->tv_nsec - from->tv_nsec) * 1e-6);
+        return cudaSuccess;
+}

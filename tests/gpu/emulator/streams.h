@@ -1,0 +1,21 @@
+/*
+ * Streams of the emulator: work is queued, and done as late as CUDA allows, when somebody waits for
+ * it. So a wait that is missing shows as a wrong result.
+ */
+#ifndef KC_TESTS_GPU_EMULATOR_STREAMS_H
+#define KC_TESTS_GPU_EMULATOR_STREAMS_H
+
+#include "emulator.h"
+
+namespace emulator
+{
+
+/* Do all work of a stream, and what that waits for. */
+void finish(cudaStream_t stream);
+
+/* Do all work of all streams. */
+void finish_all(void);
+
+} // namespace emulator
+
+#endif
