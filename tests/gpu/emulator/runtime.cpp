@@ -284,9 +284,10 @@ cudaError_t cudaMallocFromPoolAsync(void **memory, size_t nbytes, cudaMemPool_t,
                 memory_of_device.taken_nbytes = free_of_device();
         if (is_scarce(KC_SCARCITY_DEVICE) || !make_room(nbytes) || (*memory = take(nbytes)) == NULL)
                 return note(cudaErrorMemoryAllocation);
-        std::lock_guard<std::mutex> held(memory_of_device.lock);
+        std::unique_lock<std::mutex> held(memory_of_device.lock);
         memory_of_device.nbytes[(uintptr_t)*memory] = nbytes;
         memory_of_device.used_nbytes += nbytes;
+        held.unlock();
         void *taken = *memory;
         emulator::enqueue(stream, [=] { memset(taken, emulator::POISON, nbytes); });
         return cudaSuccess;

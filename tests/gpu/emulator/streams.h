@@ -1,6 +1,8 @@
 /*
  * Streams of the emulator: work is queued, and done as late as CUDA allows, when somebody waits for
- * it. So a wait that is missing shows as a wrong result.
+ * it. So a wait that is missing shows as a wrong result. With KC_EMULATOR_STREAMS=N in the
+ * environment some work is done earlier, in a different order for each N, because memory may also
+ * be overwritten too early.
  */
 #ifndef KC_TESTS_GPU_EMULATOR_STREAMS_H
 #define KC_TESTS_GPU_EMULATOR_STREAMS_H
