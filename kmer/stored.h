@@ -20,9 +20,12 @@ extern "C" {
 #endif
 
 struct kc_stored_file {
-        uint64_t nbytes; /* as stored */
-        bool bgzf;       /* otherwise it is plain text */
-        bool fasta;      /* otherwise FASTQ; its first record begins with its first letter */
+        uint64_t nbytes;        /* as stored */
+        bool bgzf;              /* otherwise it is plain text */
+        bool fasta;             /* otherwise FASTQ; its first record begins with its first letter */
+        bool bam;               /* neither of them, but BAM in BGZF */
+        uint64_t header_nbytes; /* BAM: of its text, before the first record */
+        uint32_t nrefs;         /* BAM: reference sequences that its header names */
 };
 
 /* What the files held, in the terms of struct kc_reader_totals (io/reader.h). */

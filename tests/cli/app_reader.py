@@ -6,16 +6,20 @@ with the host's reader.
 """
 import json
 import os
+import pathlib
 import random
+import struct
 import subprocess
 import sys
 
 from session import Session, expect
-from tools import SKIPPED, Failure, bgzf, bgzf_block, fasta, fastq, gzip_members, main
+from tools import (SKIPPED, Failure, bam_record, bam_text, bgzf, bgzf_block, fasta, fastq,
+                   gzip_members, main)
 
 if subprocess.run([sys.argv[1], "info", "--devices"]).returncode != 0:
     sys.exit(SKIPPED)
 
+HUMAN = (pathlib.Path(sys.argv[2]) / "data/human.bam").read_bytes()
 SMALL = "KC_TEST_SMALL" in os.environ  # where counting is slow, as on the emulated device
 TOTALS = ("reads", "bases", "skipped_letters", "low_quality_bases", "input_bytes", "text_bytes",
           "kmers", "distinct")
@@ -97,6 +101,64 @@ def test_high_ratio():
     compare(s, "long runs", ["n.fq.gz"], *LEAST)
 
 
+def test_bam():
+    """Records, and headers, across rounds, portions and blocks; aligned reads of every kind."""
+    s = Session()
+    text = bam_text(MIXED)
+    header = b"".join(b"@CO\t%0*d\n" % (1 + i % 200, i) for i in range(8000))
+    files = {
+        "human.bam": HUMAN,
+        "x.bam": bgzf(text),
+        "tiny.bam": bgzf(bam_text(MIXED[:99]), 37),
+        "header.bam": bgzf(bam_text(MIXED[-40:], header, 9000)),
+        "long.bam": bgzf(bam_text(reads(9, 60000, 3, spread=9000) + MIXED[:40])),
+        "none.bam": bgzf(bam_text([])),
+        "only.bam": bgzf(bam_text([], header)),
+        "x.fq.gz": bgzf(fastq(MIXED[:50])),
+        "x.fa.gz": bgzf(fasta(MIXED[:50], 60)),
+    }
+    for name, content in files.items():
+        s.write(name, content)
+        if name.endswith(".bam"):
+            compare(s, name, [name], *LEAST)
+    compare(s, "one large round", ["human.bam"])
+    compare(s, "-q", ["human.bam"], *LEAST, "-q", 20)
+    compare(s, "-q, stranded", ["human.bam", "x.bam"], *LEAST, "-q", 35, "--stranded")
+    compare(s, "many files", list(files), *LEAST)
+
+
+def test_bad_bam():
+    """Whatever is wrong, the host says so; and it accepts records that are long."""
+    s = Session()
+    text = bam_text(MIXED)
+    half = text.index(b"r%d\0" % (N // 2)) - 36
+    long = bam_text(MIXED[:9] + [(b"ACGT" * 99999, b"I" * 399996)])
+    rng = random.Random(6)
+    files = {
+        "long.bam": bgzf(long),
+        "torn.bam": bgzf(text[:half + 21]),
+        "length.bam": bgzf(text[:half] + b"\7\0\0\0" + text[half + 4:]),
+        "ref.bam": bgzf(text[:half + 4] + struct.pack("<i", 0) + text[half + 8:]),
+        "name.bam": bgzf(text[:half + 12] + b"\0" + text[half + 13:]),
+        "after.bam": bgzf(text + bam_record(0, b"ACGT", b"IIII")[:-1]),
+        "header.bam": bgzf(bam_text(MIXED[:9], b"@HD\nHD\n")),
+        "cut.bam": bgzf(text)[:-28],
+        "open.bam": bgzf(bam_text([], b"@CO\t%0*d\n" % (99999, 0))[:-4]),
+    }
+    for i in range(4 if SMALL else 12):
+        flipped = bytearray(bam_text(MIXED[:50]))
+        flipped[rng.randrange(60, len(flipped))] ^= 1 << rng.randrange(8)
+        s.write("flip.bam", bgzf(bytes(flipped)))
+        sound = count(s, "host", ["flip.bam"], LEAST)[0] == 0
+        compare(s, f"flip {i}", ["flip.bam"], *LEAST, device=sound)
+        flipped = bytearray(HUMAN)
+        flipped[rng.randrange(100, len(HUMAN))] ^= 1 << rng.randrange(8)
+        files[f"flip{i}.bam"] = bytes(flipped)
+    for name, content in files.items():
+        s.write(name, content)
+        compare(s, name, [name], *LEAST, device=False)
+
+
 def test_left_to_the_host():
     """Files that are not strict, each in another way, but that the host accepts."""
     s = Session()
@@ -152,4 +214,5 @@ def test_option():
     s.kcount("count", "a.fq", "-k", 3, "--reader", "host", "--device", "cpu", "-o", "x.kc")
 
 
-main([test_clean_files, test_high_ratio, test_left_to_the_host, test_bad_files, test_option])
+main([test_clean_files, test_high_ratio, test_bam, test_bad_bam, test_left_to_the_host, test_bad_files,
+      test_option])
