@@ -55,7 +55,9 @@ static struct record any_read(uint64_t *seed, uint32_t n)
         struct record r;
         r.nbases = n;
         r.flag = flags[next_random(seed) % (next_random(seed) % 2 ? 10 : 6)];
-        r.name = any_letters(seed, next_random(seed) % 100, "abcACGT@+:/0123\377") + '\0';
+        r.name = any_letters(seed, next_random(seed) % 100, "abcACGT@+:/0123") + '\0';
+        if (next_random(seed) % 8 == 0)
+                r.name = "\1\377";
         for (uint32_t i = 0; i < (n + 1) / 2; i++)
                 for (int shift = 0; shift < 8; shift += 4)
                         r.bases.resize(i + 1, 0),
@@ -126,7 +128,7 @@ static void long_records(void **state)
         device_free(&d);
 }
 
-/* Sound records within the tags of others, where guesses find them. */
+/* Sound records within the tags of others, where guesses find them, and arrays of small numbers. */
 static void misleading(void **state)
 {
         (void)state;
@@ -138,6 +140,8 @@ static void misleading(void **state)
                 while (text.size() < 400000) {
                         struct record r = any_read(&seed, 100);
                         r.tags = any_bam(&seed, next_random(&seed) % 300, 200);
+                        for (uint64_t n = next_random(&seed) % 20000; n > 0; n--)
+                                r.tags += (char)(next_random(&seed) % 4 == 0);
                         text += text_of(r) + any_bam(&seed, next_random(&seed) % 60, 200);
                 }
                 check_file(&d, text, {});
@@ -291,7 +295,7 @@ static void damaged(void **state)
                         check_reads(&d, got, want);
                 nsound += !got.foreign;
         }
-        assert_in_range(nsound, nrounds / 4, nrounds / 4 * 3);
+        assert_in_range(nsound, nrounds / 8, nrounds / 8 * 7);
         device_free(&d);
 }
 
