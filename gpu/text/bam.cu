@@ -216,7 +216,7 @@ static __device__ bool has_sound_cigar(const struct text_view &t, uint32_t at,
 }
 
 /* A warp checks a record, and notes how many places it has. */
-static __global__ void __launch_bounds__(TEXT_THREADS) records_kernel(struct text_view t)
+static __global__ void __launch_bounds__(TEXT_THREADS) bam_records_kernel(struct text_view t)
 {
         const uint32_t stride = gridDim.x * TEXT_WARPS;
         for (uint32_t i = blockIdx.x * TEXT_WARPS + threadIdx.x / 32; i < t.facts->nrecords;
@@ -414,8 +414,8 @@ enum kc_status kc_gpu_text_bam(struct kc_gpu_text *text, struct kc_error *err)
         KC_TRY(KC_CUDA(
                 cudaMemsetAsync(t->record_places, 0, nplaces * sizeof *t->record_places, stream)));
         KC_TRY(find_records(text, err));
-        records_kernel<<<text_loop_blocks(text->gpu, (size_t)t->records_cap * 32), TEXT_THREADS, 0,
-                         stream>>>(*t);
+        bam_records_kernel<<<text_loop_blocks(text->gpu, (size_t)t->records_cap * 32), TEXT_THREADS,
+                             0, stream>>>(*t);
         KC_TRY(KC_LAUNCHED());
         KC_TRY(kc_gpu_text_sum(text->scratch, &text->scratch_nbytes, t->record_places, nplaces,
                                stream, err));

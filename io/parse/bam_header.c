@@ -120,7 +120,7 @@ out:
 
 bool kc_bam_header_measure(const char *path, uint64_t *nbytes, uint32_t *nrefs)
 {
-        enum { CHUNK_NBYTES = 256 << 10 };
+        enum { CHUNK_NBYTES = 64 << 10 };
         struct kc_error error, *err = &error;
         struct kc_source *source = NULL;
         struct kc_bam_header header = { 0 };
