@@ -78,35 +78,6 @@ static __device__ struct text_bam_part follow(const struct text_view &t, uint32_
         return part;
 }
 
-/* Whether the name is one or more printable letters and a NUL. Arrays of small numbers, as in tags,
- * can look like the other fields, but not like this. */
-static __device__ bool has_usual_name(const struct text_view &t, uint32_t at,
-                                      const struct text_bam_record &r)
-{
-        const uint32_t begin = at + TEXT_BAM_FIXED_NBYTES, end = at + text_bam_cigar(r) - 1;
-        if (r.nname < 2 || end >= t.end || t.bytes[end] != 0)
-                return false;
-        for (uint32_t i = begin; i < end; i++)
-                if (t.bytes[i] <= ' ' || t.bytes[i] > '~')
-                        return false;
-        return true;
-}
-
-/* Whether a record probably begins here, by its fields and by those of the next one. Most positions
- * are ruled out by the reference. */
-static __device__ bool is_plausible(const struct text_view &t, uint32_t at)
-{
-        if (at + TEXT_BAM_FIXED_NBYTES > t.end ||
-            !text_bam_is_ref(text_bam_u32(t.bytes, at + 4), t.nrefs))
-                return false;
-        const struct text_bam_record r = text_bam_fields(t.bytes, at);
-        const uint64_t next = at + r.nbytes;
-        if (!text_bam_is_sound(r, t.nrefs) || !has_usual_name(t, at, r))
-                return false;
-        return next + TEXT_BAM_FIXED_NBYTES > t.end ||
-               text_bam_is_sound(text_bam_fields(t.bytes, (uint32_t)next), t.nrefs);
-}
-
 /* Where the part's first record seems to begin, or NONE. For a warp. */
 static __device__ uint32_t guess_first(const struct text_view &t, uint32_t number)
 {
@@ -115,7 +86,9 @@ static __device__ uint32_t guess_first(const struct text_view &t, uint32_t numbe
                 return t.begin;
         for (uint32_t at = number << LOG_PART; at < end; at += 32) {
                 const uint32_t own = at + kc_warp_lane();
-                const uint32_t found = __ballot_sync(UINT32_MAX, own < end && is_plausible(t, own));
+                const uint32_t found = __ballot_sync(
+                        UINT32_MAX,
+                        own < end && text_bam_is_plausible(t.bytes, own, t.end, t.nrefs));
                 if (found != 0)
                         return at + (uint32_t)__ffs((int)found) - 1;
         }

@@ -90,6 +90,35 @@ KC_HD bool text_bam_is_sound(const struct text_bam_record &r, uint32_t nrefs)
                r.nbases <= INT32_MAX && (uint64_t)text_bam_qualities(r) + r.nbases <= r.nbytes;
 }
 
+/* Whether the name is one or more printable letters and a NUL, and ends before `end`. Arrays of small
+ * numbers, as in tags, can look like the other fields, but not like this. */
+KC_HD bool text_bam_has_usual_name(const uint8_t *bytes, uint32_t at, uint32_t end,
+                                   const struct text_bam_record &r)
+{
+        const uint32_t begin = at + TEXT_BAM_FIXED_NBYTES, last = at + text_bam_cigar(r) - 1;
+        if (r.nname < 2 || last >= end || bytes[last] != 0)
+                return false;
+        for (uint32_t i = begin; i < last; i++)
+                if (bytes[i] <= ' ' || bytes[i] > '~')
+                        return false;
+        return true;
+}
+
+/* Whether a record of the text, which ends at `end`, probably begins here, by its fields and by
+ * those of the next one. Most positions are ruled out by the reference. */
+KC_HD bool text_bam_is_plausible(const uint8_t *bytes, uint32_t at, uint32_t end, uint32_t nrefs)
+{
+        if (end - at < TEXT_BAM_FIXED_NBYTES ||
+            !text_bam_is_ref(text_bam_u32(bytes, at + 4), nrefs))
+                return false;
+        const struct text_bam_record r = text_bam_fields(bytes, at);
+        const uint64_t next = at + r.nbytes;
+        if (!text_bam_is_sound(r, nrefs) || !text_bam_has_usual_name(bytes, at, end, r))
+                return false;
+        return next + TEXT_BAM_FIXED_NBYTES > end ||
+               text_bam_is_sound(text_bam_fields(bytes, (uint32_t)next), nrefs);
+}
+
 /* The bases of the read that an operation of a CIGAR describes. */
 KC_HD uint32_t text_bam_op_nbases(uint32_t op)
 {

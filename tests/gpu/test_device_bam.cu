@@ -11,21 +11,6 @@ static const struct rules PLAIN_BAM = { 31, 31, 0, KC_GPU_TEXT_BAM, NREFS };
 
 /* ---- made-up records ---- */
 
-struct record {
-        uint32_t ref = UINT32_MAX, next_ref = UINT32_MAX, flag = 4, nbases = 0;
-        std::string name = std::string("r", 2), cigar, bases, qualities, tags;
-};
-
-static std::string text_of(const struct record &r)
-{
-        const std::string body = number(r.ref) + number(UINT32_MAX) + number(r.name.size(), 1) +
-                                 number(60, 1) + number(4680, 2) + number(r.cigar.size() / 4, 2) +
-                                 number(r.flag, 2) + number(r.nbases) + number(r.next_ref) +
-                                 number(UINT32_MAX) + number(0) + r.name + r.cigar + r.bases +
-                                 r.qualities + r.tags;
-        return number(body.size()) + body;
-}
-
 static std::string any_bytes(uint64_t *seed, size_t n)
 {
         std::string bytes(n, 0);

@@ -1,6 +1,8 @@
 /*
- * Bases and qualities of BAM records, in whole words, against one base at a time.
+ * Bases and qualities of BAM records, in whole words, against one base at a time; and where records
+ * seem to begin.
  */
+#include "bam_support.cuh"
 #include "support.cuh"
 
 #include "gpu/text/bam.cuh"
@@ -97,12 +99,59 @@ static void qualities(void **state)
         }
 }
 
+/* ---- where records begin ---- */
+
+enum { NREFS = 3000 };
+
+/* What aligners write; the tags are numbers, as in the moves and probabilities of nanopore reads. */
+static struct record usual_record(uint64_t *seed)
+{
+        struct record r;
+        r.nbases = (uint32_t)(next_random(seed) % 300);
+        r.flag = next_random(seed) % 4 == 0 ? 4 : 0;
+        r.ref = r.next_ref = r.flag == 4 ? UINT32_MAX : (uint32_t)(next_random(seed) % NREFS);
+        r.name = "read:" + std::to_string(next_random(seed) % 100000) + '\0';
+        if (r.flag == 0)
+                r.cigar = number(r.nbases << 4);
+        for (uint32_t i = 0; i < (r.nbases + 1) / 2; i++)
+                r.bases += "\x11\x12\x14\x18\x21\x84\x88\xff"[next_random(seed) % 8];
+        for (uint32_t i = 0; i < r.nbases; i++)
+                r.qualities += (char)(next_random(seed) % 42);
+        const uint64_t kind = next_random(seed) % 3;
+        for (uint64_t n = next_random(seed) % 500; n > 0; n--)
+                r.tags += kind == 0   ? (char)next_random(seed)
+                          : kind == 1 ? (char)(next_random(seed) % 4 == 0)
+                                      : (char)(next_random(seed) % 3 - 1);
+        return r;
+}
+
+/* Every beginning of a record is found, and nothing else is taken for one. */
+static void beginnings(void **state)
+{
+        (void)state;
+        uint64_t seed = 3;
+        std::string text, starts;
+        while (text.size() < 1 << 20) {
+                starts.resize(text.size(), 0);
+                starts += 1;
+                text += text_of(usual_record(&seed));
+        }
+        starts.resize(text.size(), 0);
+        std::vector<uint64_t> words(text.size() / 8 + 1);
+        memcpy(words.data(), text.data(), text.size());
+        for (uint32_t at = 0; at < text.size(); at++)
+                if (text_bam_is_plausible((const uint8_t *)words.data(), at, (uint32_t)text.size(),
+                                          NREFS) != (starts[at] != 0))
+                        fail_msg("byte %u: %s", at, starts[at] ? "not found" : "no record");
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(words_of_bases),
                 cmocka_unit_test(last_words),
                 cmocka_unit_test(qualities),
+                cmocka_unit_test(beginnings),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

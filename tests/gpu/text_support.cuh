@@ -5,6 +5,7 @@
 #ifndef KC_TESTS_GPU_TEXT_SUPPORT_CUH
 #define KC_TESTS_GPU_TEXT_SUPPORT_CUH
 
+#include "bam_support.cuh"
 #include "support.cuh"
 
 #include "gpu/kept/pack.cuh"
@@ -57,11 +58,6 @@ static std::string bases_of(const uint64_t *words, uint64_t from, size_t n)
         for (size_t i = 0; i < n; i++, from++)
                 bases[i] = "ACGT"[words[from / 32] >> from % 32 * 2 & 3];
         return bases;
-}
-
-static std::string number(uint64_t x, size_t nbytes = 4)
-{
-        return std::string((const char *)&x, nbytes);
 }
 
 /* ---- the host's reader ---- */
