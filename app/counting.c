@@ -271,8 +271,8 @@ static struct kc_count_params engine_params(const struct count *count, int k)
         };
 }
 
-/* Whether the device should inflate and parse the files. By default it does if they are BGZF, which
- * takes the host's cores long, and large enough for a few rounds. */
+/* Whether the device should inflate and parse the files. By default it does if they are BGZF or BAM,
+ * which takes the host's cores long, and large enough for a few rounds. */
 static bool reads_on_device(const struct count *count, const struct kc_stored_source *source)
 {
         const uint64_t enough = (uint64_t)64 * MEMORY_MIB;

@@ -74,8 +74,9 @@ struct kc_batch_source kc_reader_source(struct kc_reader *reader);
 
 /*
  * The inputs as they are stored, in place of the batches: use one or the other, though batches may
- * follow if source->report was not called. False if some input is a pipe, or neither plain nor BGZF
- * text that begins like FASTQ or FASTA. Valid until kc_reader_close.
+ * follow if source->report was not called. False if some input is a pipe, or is neither plain or
+ * BGZF text that begins like FASTQ or FASTA, nor BAM with a sound header. Valid until
+ * kc_reader_close.
  */
 bool kc_reader_stored(struct kc_reader *reader, struct kc_stored_source *source);
 

@@ -23,6 +23,11 @@ struct kc_stored_file {
         uint64_t nbytes; /* as stored */
         bool bgzf;       /* otherwise it is plain text */
         bool fasta;      /* otherwise FASTQ; its first record begins with its first letter */
+        /* Neither of them, but BAM in BGZF: how much of its text comes before the first record, and
+         * how many reference sequences it names there. */
+        bool bam;
+        uint64_t header_nbytes;
+        uint32_t nrefs;
 };
 
 /* What the files held, in the terms of struct kc_reader_totals (io/reader.h). */

@@ -10,18 +10,38 @@
 
 /* ---- sizes ---- */
 
-/* The most text that is certain to have at most KC_CHUNK_NBASES bases. */
-static size_t most_text(bool fasta)
-{
-        return fasta ? (size_t)KC_CHUNK_NBASES : 2 * (size_t)KC_CHUNK_NBASES;
-}
-
 static bool has_fasta(const struct kc_stored_source *source)
 {
         bool fasta = false;
         for (size_t i = 0; i < source->nfiles; i++)
                 fasta |= source->files[i].fasta;
         return fasta;
+}
+
+static bool has_bam(const struct kc_stored_source *source)
+{
+        bool bam = false;
+        for (size_t i = 0; i < source->nfiles; i++)
+                bam |= source->files[i].bam;
+        return bam;
+}
+
+/* The most bases that text can have. A base takes two letters in FASTQ, and in BAM half a byte and
+ * its quality. */
+static uint64_t most_bases(const struct kc_stored_source *source, size_t text_nbytes)
+{
+        if (has_fasta(source))
+                return text_nbytes;
+        return has_bam(source) ? text_nbytes / 3 * 2 + 2 : text_nbytes / 2;
+}
+
+/* The most text that is certain to have at most KC_CHUNK_NBASES bases. */
+static size_t most_text(const struct kc_stored_source *source)
+{
+        const size_t nbases = KC_CHUNK_NBASES;
+        if (has_fasta(source))
+                return nbases;
+        return has_bam(source) ? nbases / 2 * 3 : 2 * nbases;
 }
 
 /* How much of text_nbytes is set aside for what the previous round left over. */
@@ -37,7 +57,7 @@ size_t kc_gpu_intake_plan(const struct kc_stored_source *source, size_t limit_nb
 {
         enum { SHARE = 32, LEAST_MIB = 16, SMALLEST_KIB = 512 };
         size_t nbytes = limit_nbytes / SHARE;
-        const size_t most = most_text(has_fasta(source));
+        const size_t most = most_text(source);
         if (nbytes < LEAST_MIB * MIB)
                 return 0;
         if (small_nbytes != 0 && small_nbytes < nbytes)
@@ -60,6 +80,7 @@ static struct kc_gpu_text_setup text_setup(const struct kc_gpu_intake_setup *set
         text.min_k = text.max_k = setup->k;
         text.min_quality = setup->source->min_quality;
         text.fasta = has_fasta(setup->source);
+        text.bam = has_bam(setup->source);
         return text;
 }
 
@@ -69,9 +90,8 @@ enum { GATHERED_ROUNDS = 2 };
 
 uint64_t kc_gpu_intake_most_bases(const struct kc_gpu_intake_setup *setup)
 {
-        const size_t nbytes = GATHERED_ROUNDS * setup->text_nbytes;
-        const size_t nbases = has_fasta(setup->source) ? nbytes : nbytes / 2;
-        return nbases < KC_CHUNK_NBASES ? nbases : (size_t)KC_CHUNK_NBASES;
+        const uint64_t nbases = most_bases(setup->source, GATHERED_ROUNDS * setup->text_nbytes);
+        return nbases < KC_CHUNK_NBASES ? nbases : (uint64_t)KC_CHUNK_NBASES;
 }
 
 size_t kc_gpu_intake_most_spans(const struct kc_gpu_intake_setup *setup)
@@ -410,6 +430,7 @@ static enum kc_status end_round(struct kc_gpu_intake *intake, struct intake_roun
         intake->nparsed++;
         if (round->ends_file) {
                 intake->noverlap = 0;
+                intake->header_done = 0;
                 intake->totals.input_nbytes += source->files[round->file].nbytes;
                 source->close(source->ctx, round->file);
         }
@@ -417,6 +438,24 @@ static enum kc_status end_round(struct kc_gpu_intake *intake, struct intake_roun
                 kc_intake_give_back(intake, round->portion);
 out:
         return status;
+}
+
+/* Pass over what is left of the header of BAM, which the source has checked. */
+static void skip_header(struct kc_gpu_intake *intake, const struct intake_round *round)
+{
+        const uint64_t more =
+                intake->setup.source->files[round->file].header_nbytes - intake->header_done;
+        const size_t left = intake->carry + round->nbytes - intake->done;
+        const size_t n = more < left ? (size_t)more : left;
+        intake->header_done += n;
+        intake->done += n;
+}
+
+static enum kc_gpu_text_format format_of(const struct kc_stored_file *file)
+{
+        if (file->bam)
+                return KC_GPU_TEXT_BAM;
+        return file->fasta ? KC_GPU_TEXT_FASTA : KC_GPU_TEXT_FASTQ;
 }
 
 /* The next piece of the round's text: small, so that its reads fit in the room left in `out`,
@@ -427,8 +466,9 @@ static struct kc_gpu_text_input next_piece(const struct kc_gpu_intake *intake,
         enum { PIECE_NBYTES = 32 << 20 };
         struct kc_gpu_text_input input = {};
         const size_t left = intake->carry + round->nbytes - intake->done;
-        input.format = intake->setup.source->files[round->file].fasta ? KC_GPU_TEXT_FASTA
-                                                                      : KC_GPU_TEXT_FASTQ;
+        const struct kc_stored_file *file = &intake->setup.source->files[round->file];
+        input.format = format_of(file);
+        input.nrefs = file->nrefs;
         input.bytes = round->text - intake->carry + intake->done;
         input.nbytes = left < PIECE_NBYTES || intake->takes_all ? left : (size_t)PIECE_NBYTES;
         input.last = round->ends_file && input.nbytes == left;
@@ -459,6 +499,7 @@ static enum kc_status parse(struct kc_gpu_intake *intake, bool *full, bool *fore
 {
         enum kc_status status;
         struct intake_round *round = &intake->rounds[intake->nparsed % NROUNDS];
+        skip_header(intake, round);
         const struct kc_gpu_text_input piece = next_piece(intake, round);
         struct kc_gpu_text_result result = {};
         KC_TRY(kc_gpu_text_parse(intake->text, &piece, &intake->out, &result, err));

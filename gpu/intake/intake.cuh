@@ -7,9 +7,9 @@
  *        workers           workers, as they are read     inflate             parse
  *
  * A round's blocks are inflated while the text of the previous round is parsed. What a round leaves
- * over, the beginning of a record, goes in front of the next round's text. If anything is not sound
- * and strict, the intake gives up ("foreign"); the caller drops the reads that it has and reads the
- * files the other way (gpu/feed).
+ * over, the beginning of a record, goes in front of the next round's text. The header of BAM is
+ * skipped: the source has checked it. If anything is not sound and strict, the intake gives up
+ * ("foreign"); the caller drops the reads that it has and reads the files the other way (gpu/feed).
  */
 #ifndef KC_GPU_INTAKE_INTAKE_CUH
 #define KC_GPU_INTAKE_INTAKE_CUH

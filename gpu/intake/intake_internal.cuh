@@ -75,6 +75,7 @@ struct kc_gpu_intake {
         uint64_t nrounds, nparsed; /* begun, finished */
         size_t carry;              /* bytes that the last parse left */
         size_t done;               /* of carry and round, parsed already */
+        uint64_t header_done;      /* BAM: bytes of the header passed over */
         bool takes_all; /* the next piece is all that is left: its first record is long */
         uint32_t noverlap;
         struct kc_gpu_text *text;

@@ -51,10 +51,13 @@ static __device__ __forceinline__ uint32_t kc_text_equal(uint32_t x, uint8_t let
         return ~kc_text_nonzero(x ^ letter * KC_TEXT_ONES) & KC_TEXT_TOPS;
 }
 
+enum { TEXT_PHRED_OFFSET = 33 }; /* the letter of quality 0 */
+
 /* The letter for the lowest accepted Phred quality: see kc_quality_letter (io/parse/pack.h). */
 static inline uint8_t kc_text_quality_letter(int min_quality)
 {
-        return (uint8_t)(min_quality < 200 ? 33 + min_quality : 233);
+        const int highest = 200;
+        return (uint8_t)(TEXT_PHRED_OFFSET + (min_quality < highest ? min_quality : highest));
 }
 
 /* Flags of the bytes that are at least min. */

@@ -1,3 +1,4 @@
+#include "gpu/text/bam.cuh"
 #include "gpu/text/text_internal.cuh"
 
 #include <cstdlib>
@@ -15,7 +16,7 @@ namespace
 
 /* How many elements of everything a text may need. */
 struct text_sizes {
-        size_t words, tiles, lines, runs;
+        size_t words, tiles, lines, runs, records, parts;
 };
 
 } // namespace
@@ -27,6 +28,8 @@ static struct text_sizes sizes_of(size_t nbytes)
         sizes.words = sizes.tiles * 32;
         sizes.lines = (nbytes / TEXT_LINE_NBYTES + LEAST) / 4 * 4;
         sizes.runs = nbytes / TEXT_RUN_NBYTES + LEAST;
+        sizes.records = nbytes / TEXT_BAM_FIXED_NBYTES + 1;
+        sizes.parts = kc_gpu_text_bam_nparts(nbytes + ALIGNMENT);
         return sizes;
 }
 
@@ -54,6 +57,8 @@ static void each_array(struct text_view *t, const struct text_sizes &n,
         function(&t->tile_runs, n.tiles + 1);
         function(&t->line_starts, n.lines + 1);
         function(&t->kinds, setup.fasta ? n.lines + 1 : 0);
+        function(&t->parts, setup.bam ? n.parts : 0);
+        function(&t->record_places, setup.bam ? n.records + 1 : 0);
         function(&t->run_begins, n.runs);
         function(&t->run_ends, n.runs);
         function(&t->run_spans, n.runs + 1);
@@ -78,13 +83,14 @@ static enum kc_status find_scratch_size(struct kc_gpu_text *text, const struct t
 {
         enum kc_status status;
         const cudaStream_t stream = text->gpu->stream;
-        size_t lines = 0, runs = 0, spans = 0;
+        size_t lines = 0, records = 0, runs = 0, spans = 0;
         KC_TRY(kc_gpu_text_sum(NULL, &lines, (uint32_t *)NULL, n.tiles + 1, stream, err));
+        KC_TRY(kc_gpu_text_sum(NULL, &records, (uint32_t *)NULL, n.records + 1, stream, err));
         KC_TRY(kc_gpu_text_sum(NULL, &runs, (uint64_t *)NULL, n.tiles + 1, stream, err));
         KC_TRY(kc_gpu_text_sum_spans(NULL, &spans, &text->view, 1, stream, err));
-        text->scratch_nbytes = lines > runs ? lines : runs;
-        if (spans > text->scratch_nbytes)
-                text->scratch_nbytes = spans;
+        for (const size_t nbytes : { lines, records, runs, spans })
+                if (nbytes > text->scratch_nbytes)
+                        text->scratch_nbytes = nbytes;
 out:
         return status;
 }
@@ -144,24 +150,40 @@ void kc_gpu_text_show(struct kc_gpu_text *text, const struct kc_gpu_text_input *
         t->bytes = input->bytes - t->begin;
         t->end = t->begin + (uint32_t)nbytes;
         t->noverlap = input->noverlap;
+        t->nrefs = input->nrefs;
         t->nwords = t->end / 32 + 1;
         t->ntiles = kc_ceil_div(t->nwords, 32);
+        t->nparts = (uint32_t)kc_gpu_text_bam_nparts(t->end);
+        t->records_cap = (uint32_t)(nbytes / TEXT_BAM_FIXED_NBYTES);
         t->last = input->last && nbytes == input->nbytes;
         t->min_quality = setup->min_quality > 0 ? kc_text_quality_letter(setup->min_quality) : 0;
         t->runs_cap = (uint32_t)(most_runs < sizes.runs ? most_runs : sizes.runs);
         t->codes = codes;
 }
 
+/* The usable plane of a text of lines. */
+static enum kc_status find_in_lines(struct kc_gpu_text *text, enum kc_gpu_text_format format,
+                                    struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(kc_gpu_text_classify(text, format, err));
+        KC_TRY(kc_gpu_text_find_lines(text, err));
+        if (format == KC_GPU_TEXT_FASTQ)
+                KC_TRY(kc_gpu_text_fastq(text, err));
+        else
+                KC_TRY(kc_gpu_text_fasta(text, err));
+out:
+        return status;
+}
+
 static enum kc_status find_reads(struct kc_gpu_text *text, const struct kc_gpu_text_input *input,
                                  struct kc_error *err)
 {
         enum kc_status status;
-        KC_TRY(kc_gpu_text_classify(text, input->format, err));
-        KC_TRY(kc_gpu_text_find_lines(text, err));
-        if (input->format == KC_GPU_TEXT_FASTQ)
-                KC_TRY(kc_gpu_text_fastq(text, err));
+        if (input->format == KC_GPU_TEXT_BAM)
+                KC_TRY(kc_gpu_text_bam(text, err));
         else
-                KC_TRY(kc_gpu_text_fasta(text, err));
+                KC_TRY(find_in_lines(text, input->format, err));
         KC_TRY(kc_gpu_text_find_runs(text, err));
 out:
         return status;

@@ -1,6 +1,6 @@
 /*
  * Turns text into packed reads, on the device: finds the records in a piece of FASTQ (four lines
- * each) or FASTA in device memory, checks them, and packs their bases for kc_gpu_kept_put.
+ * each), FASTA or BAM in device memory, checks them, and packs their bases for kc_gpu_kept_put.
  *
  * No letter is moved. A text of n bytes becomes n bases, 2 bits for each byte whatever it is, and
  * bit planes with one bit per byte: is it a base, is it a line feed, is its quality sufficient?
@@ -13,12 +13,13 @@
  *
  * so the text is read once, a span's bases may begin anywhere in a word (kc_pack_reads copes), and
  * neither long reads nor long lines divide the work unevenly. Only in FASTA, where line ends
- * interrupt sequences, are bases moved together.
+ * interrupt sequences, are bases moved together. In BAM, lengths take the place of lines, and bases
+ * become codes of 2 bits one after the other.
  *
  * The host's reader (io/parse/) accepts more than this does. Where the text is not of the strict
  * form, the reader's parser must take over; all reads before that place are confirmed. Strict FASTQ
  * is what kc_fastq_scan accepts, and strict FASTA is what kc_fasta_scan accepts, except that a line
- * may have at most 1024 blanks at its end.
+ * may have at most 1024 blanks at its end. A BAM record is strict if the reader accepts it.
  */
 #ifndef KC_GPU_TEXT_TEXT_CUH
 #define KC_GPU_TEXT_TEXT_CUH
@@ -28,7 +29,7 @@
 
 struct kc_gpu_text;
 
-enum kc_gpu_text_format { KC_GPU_TEXT_FASTQ, KC_GPU_TEXT_FASTA };
+enum kc_gpu_text_format { KC_GPU_TEXT_FASTQ, KC_GPU_TEXT_FASTA, KC_GPU_TEXT_BAM };
 
 #define KC_GPU_TEXT_MAX_NBYTES ((size_t)1 << 31)
 
@@ -36,17 +37,18 @@ struct kc_gpu_text_setup {
         size_t max_nbytes; /* of one text: at most KC_GPU_TEXT_MAX_NBYTES */
         int min_k, max_k;  /* of all the k that are counted */
         int min_quality;   /* Phred (offset 33): bases below it end a segment; 0: none do */
-        bool fasta;        /* whether texts may be FASTA, which takes more memory */
+        bool fasta, bam;   /* whether texts may be FASTA, or BAM, which take more memory */
 };
 
 /*
- * A text. It begins with the first record of a file, without a byte order mark or blank lines, or
- * right after what kc_gpu_text_parse consumed. nbytes may be 0.
+ * A text. It begins with the first record of a file, without a byte order mark, blank lines or the
+ * header of BAM, or right after what kc_gpu_text_parse consumed. nbytes may be 0.
  *   bytes     device; may begin anywhere, but all of the aligned blocks of 16 bytes in which it
  *             begins and ends must be readable
  *   last      the file ends with it; a missing last line feed is added
  *   noverlap  FASTA: 0, or the noverlap of the result for the previous text. Then the text begins
  *             within a sequence, and this many of its first letters have been counted already
+ *   nrefs     BAM: how many reference sequences the header names
  */
 struct kc_gpu_text_input {
         enum kc_gpu_text_format format;
@@ -54,6 +56,7 @@ struct kc_gpu_text_input {
         size_t nbytes;
         bool last;
         uint32_t noverlap;
+        uint32_t nrefs;
 };
 
 /* Reads of one or more texts, for one kc_gpu_kept_put. Zero everything but memory and caps to
@@ -74,9 +77,9 @@ static inline struct kc_gpu_reads kc_gpu_text_reads(const struct kc_gpu_text_out
 
 /*
  * What was found. If the text is not of the strict form, the host's parser must take over where the
- * first such record begins; in FASTA that may be in an earlier text, and then consumed is 0. In
- * both formats a text that is not the last may be too short for anything of it to be consumed; the
- * caller shows more of it, or lets the host go on.
+ * first such record begins; in FASTA that may be in an earlier text, and then consumed is 0. A text
+ * that is not the last may be too short for anything of it to be consumed; the caller shows more of
+ * it, or lets the host go on.
  */
 struct kc_gpu_text_result {
         uint64_t consumed;     /* bytes: what follows them is the beginning of the next text */

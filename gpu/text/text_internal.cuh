@@ -33,9 +33,21 @@ struct text_facts {
         unsigned last_header;  /* FASTA: the number of the last header's line + 1, or 0 */
         unsigned first_header; /* FASTA: of the first one's line */
         unsigned limit;        /* FASTA: only the records that end before it are confirmed */
+        unsigned rest;         /* BAM: the first record that is not whole, or the end */
+        unsigned nrecords;     /* BAM: the whole ones */
         unsigned long long nletters, nvalid, nlow; /* letters: in sequences; valid: ACGTU */
         unsigned long long nends;                  /* segments that have spans */
         unsigned long long nreads;
+};
+
+/* BAM: the records that begin in a part of a text. */
+struct text_bam_part {
+        uint32_t first; /* where the first one begins; UINT32_MAX: there is none */
+        uint32_t after; /* where the one after them begins; 0: no record begins in the part;
+                           UINT32_MAX: there is none */
+        uint32_t stop;  /* where one begins of which the text does not have all; UINT32_MAX: none */
+        uint32_t nrecords;
+        uint32_t number; /* of the first one in the text */
 };
 
 /* For the host. */
@@ -62,8 +74,11 @@ struct text_view {
         uint64_t *tile_runs;   /* [ntiles + 1] before each tile: | ends: 32 | beginnings: 32 | */
         uint32_t *line_starts; /* [lines_cap + 1] the first lines_cap lines, and their end */
         enum text_kind *kinds; /* FASTA: [lines_cap + 1] */
-        uint32_t *run_begins, *run_ends; /* [runs_cap] segments, as places of bases */
-        uint64_t *run_spans;             /* [runs_cap + 1] before each run: | k-mers | spans | */
+        uint32_t nrefs, nparts, records_cap; /* BAM; line_starts are the starts of records */
+        struct text_bam_part *parts;         /* BAM: [nparts] */
+        uint32_t *record_places;             /* BAM: [records_cap + 1] places before each */
+        uint32_t *run_begins, *run_ends;     /* [runs_cap] segments, as places of bases */
+        uint64_t *run_spans; /* [runs_cap + 1] before each run: | k-mers | spans | */
         struct text_facts *facts;
         struct text_found *found;
 };
@@ -105,6 +120,10 @@ enum kc_status kc_gpu_text_find_lines(struct kc_gpu_text *text, struct kc_error 
 /* From lines to the usable plane. */
 enum kc_status kc_gpu_text_fastq(struct kc_gpu_text *text, struct kc_error *err);
 enum kc_status kc_gpu_text_fasta(struct kc_gpu_text *text, struct kc_error *err);
+
+/* BAM: everything up to the usable plane. */
+enum kc_status kc_gpu_text_bam(struct kc_gpu_text *text, struct kc_error *err);
+size_t kc_gpu_text_bam_nparts(size_t nbytes);
 
 /* From the usable plane to segments, and from them to spans, whose words are counted from
  * first_word. nspans_cap: spans with higher numbers are not written. */

@@ -1,5 +1,6 @@
 #include "io/parse/bam_header.h"
 
+#include "io/inflate/source.h"
 #include "io/parse/bam_record.h"
 
 #include <inttypes.h>
@@ -93,4 +94,52 @@ size_t kc_bam_header_read(struct kc_bam_header *header, const struct kc_chunk *c
                 at += need;
         }
         return at;
+}
+
+/* Read the header from the chunks of a source; *nbytes: its size. */
+static enum kc_status read_all(struct kc_source *source, struct kc_chunk *chunk,
+                               struct kc_bytes *carry, struct kc_bam_header *header,
+                               uint64_t *nbytes, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        struct kc_problem problem = { 0 };
+        while (header->place != KC_BAM_RECORDS) {
+                kc_chunk_clear(chunk);
+                if (!kc_source_fill(source, chunk) || chunk->error.status != KC_OK)
+                        return KC_EINPUT;
+                KC_TRY(kc_chunk_take_over(chunk, carry, err));
+                size_t at = kc_bam_header_read(header, chunk, chunk->start, &problem);
+                if (problem.what[0] != 0)
+                        return KC_EINPUT;
+                *nbytes += at - chunk->start;
+                KC_TRY(kc_bytes_append(carry, chunk->buffer + at, chunk->end - at, err));
+        }
+out:
+        return status;
+}
+
+bool kc_bam_header_measure(const char *path, uint64_t *nbytes, uint32_t *nrefs)
+{
+        enum { CHUNK_NBYTES = 64 << 10 };
+        struct kc_error error, *err = &error;
+        struct kc_source *source = NULL;
+        struct kc_bam_header header = { 0 };
+        struct kc_chunk chunk = { 0 };
+        struct kc_bytes carry = { 0 };
+        struct kc_input in;
+        *nbytes = 0;
+        enum kc_status status = kc_input_open(&in, path, err);
+        if (status != KC_OK) {
+                kc_input_close(&in);
+                return false;
+        }
+        KC_TRY(kc_source_open(&source, &in, KC_CONTAINER_BAM, CHUNK_NBYTES, 1, err));
+        KC_TRY(kc_chunk_init(&chunk, CHUNK_NBYTES, err));
+        KC_TRY(read_all(source, &chunk, &carry, &header, nbytes, err));
+        *nrefs = header.nrefs;
+out:
+        kc_bytes_free(&carry);
+        kc_chunk_free(&chunk);
+        kc_source_close(source);
+        return status == KC_OK;
 }

@@ -27,4 +27,12 @@ struct kc_bam_header {
 size_t kc_bam_header_read(struct kc_bam_header *header, const struct kc_chunk *chunk, size_t at,
                           struct kc_problem *problem);
 
+/*
+ * Read the header of a file of BAM in BGZF.
+ *   nbytes  out: text before the first record
+ *   nrefs   out: reference sequences that the header names
+ * Returns false if the header cannot be read or is not sound.
+ */
+bool kc_bam_header_measure(const char *path, uint64_t *nbytes, uint32_t *nrefs);
+
 #endif

@@ -1,6 +1,7 @@
 #include "io/parse/stored.h"
 
 #include "base/job.h"
+#include "io/parse/bam_header.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,13 +46,14 @@ void kc_stored_free(struct kc_stored *stored)
 void kc_stored_note(struct kc_stored *stored, size_t i, uint64_t nbytes,
                     const struct kc_detected *found)
 {
-        const bool bgzf = found->container == KC_CONTAINER_BGZF;
+        const bool bam = found->container == KC_CONTAINER_BAM;
+        const bool bgzf = bam || found->container == KC_CONTAINER_BGZF;
         const bool named = strcmp(stored->names[i], "-") != 0; /* not standard input */
-        stored->files[i] = (struct kc_stored_file){ .nbytes = nbytes,
-                                                    .bgzf = bgzf,
-                                                    .fasta = found->first == '>' };
+        stored->files[i] = (struct kc_stored_file){
+                .nbytes = nbytes, .bgzf = bgzf, .fasta = found->first == '>', .bam = bam
+        };
         if (!named || (!bgzf && found->container != KC_CONTAINER_PLAIN) ||
-            (found->first != '>' && found->first != '@'))
+            (!bam && found->first != '>' && found->first != '@'))
                 stored->unfit = true;
 }
 
@@ -103,8 +105,21 @@ static void report(void *ctx, const struct kc_stored_totals *totals)
         stored->totals = *totals;
 }
 
+/* Returns false if a header of BAM is not sound. */
+static bool measure_headers(struct kc_stored *stored)
+{
+        for (size_t i = 0; i < stored->n; i++) {
+                struct kc_stored_file *file = &stored->files[i];
+                if (file->bam && file->header_nbytes == 0 &&
+                    !kc_bam_header_measure(stored->names[i], &file->header_nbytes, &file->nrefs))
+                        return false;
+        }
+        return true;
+}
+
 bool kc_stored_source(struct kc_stored *stored, struct kc_stored_source *source)
 {
+        stored->unfit = stored->unfit || !measure_headers(stored);
         *source = (struct kc_stored_source){ .ctx = stored,
                                              .files = stored->files,
                                              .nfiles = stored->n,

@@ -6,16 +6,20 @@ with the host's reader.
 """
 import json
 import os
+import pathlib
 import random
+import struct
 import subprocess
 import sys
 
 from session import Session, expect
-from tools import SKIPPED, Failure, bgzf, bgzf_block, fasta, fastq, gzip_members, main
+from tools import (SKIPPED, Failure, bam_record, bam_text, bgzf, bgzf_block, fasta, fastq,
+                   gzip_members, main)
 
 if subprocess.run([sys.argv[1], "info", "--devices"]).returncode != 0:
     sys.exit(SKIPPED)
 
+HUMAN = (pathlib.Path(sys.argv[2]) / "data/human.bam").read_bytes()
 SMALL = "KC_TEST_SMALL" in os.environ  # where counting is slow, as on the emulated device
 TOTALS = ("reads", "bases", "skipped_letters", "low_quality_bases", "input_bytes", "text_bytes",
           "kmers", "distinct")
@@ -97,6 +101,65 @@ def test_high_ratio():
     compare(s, "long runs", ["n.fq.gz"], *LEAST)
 
 
+def test_bam():
+    """Records, and headers, across rounds, portions and blocks; aligned reads of every kind."""
+    s = Session()
+    header = b"".join(b"@CO\t%0*d\n" % (1 + i % 200, i) for i in range(8000))
+    files = {
+        "human.bam": HUMAN,
+        "x.bam": bgzf(bam_text(MIXED)),
+        "tiny.bam": bgzf(bam_text(MIXED[:99]), 37),
+        "header.bam": bgzf(bam_text(MIXED[-40:], header, 9000)),
+        "long.bam": bgzf(bam_text(reads(9, 60000, 3, spread=9000) + MIXED[:40])),
+        "none.bam": bgzf(bam_text([])),
+        "only.bam": bgzf(bam_text([], header)),
+        "x.fq.gz": bgzf(fastq(MIXED[:50])),
+        "x.fa.gz": bgzf(fasta(MIXED[:50], 60)),
+    }
+    for name, content in files.items():
+        s.write(name, content)
+    compare(s, "all files", list(files), *LEAST)
+    compare(s, "BAM, -q", ["human.bam", "x.bam"], *LEAST, "-q", 20)
+    compare(s, "BAM, large rounds, stranded", ["header.bam", "human.bam"], "-q", 35, "--stranded")
+
+
+def test_bam_and_the_host():
+    """What the device does not accept: a long record, and whatever the host refuses, too."""
+    s = Session()
+    text = bam_text(MIXED)
+    half = text.index(b"r%d\0" % (N // 2)) - 36
+    files = {
+        "long.bam": bgzf(bam_text(MIXED[:9] + [(b"ACGT" * 99999, b"I" * 399996)])),
+        "torn.bam": bgzf(text[:half + 21]),
+        "length.bam": bgzf(text[:half] + b"\7\0\0\0" + text[half + 4:]),
+        "ref.bam": bgzf(text[:half + 4] + struct.pack("<i", 0) + text[half + 8:]),
+        "name.bam": bgzf(text[:half + 12] + b"\0" + text[half + 13:]),
+        "after.bam": bgzf(text + bam_record(0, b"ACGT", b"IIII")[:-1]),
+        "header.bam": bgzf(bam_text(MIXED[:9], b"@HD\nHD\n")),
+        "cut.bam": bgzf(text)[:-28],
+        "open.bam": bgzf(bam_text([], b"@CO\t%0*d\n" % (99999, 0))[:-4]),
+    }
+    for name, content in files.items():
+        s.write(name, content)
+        compare(s, name, [name], *LEAST, device=False)
+
+
+def test_flipped_bam():
+    """Bits of records and of packed blocks: the device accepts what the host accepts."""
+    s = Session()
+    rng = random.Random(6)
+    for i in range(4 if SMALL else 12):
+        flipped = bytearray(bam_text(MIXED[:50]))
+        flipped[rng.randrange(60, len(flipped))] ^= 1 << rng.randrange(8)
+        s.write("text.bam", bgzf(bytes(flipped)))
+        sound = count(s, "host", ["text.bam"], LEAST)[0] == 0
+        compare(s, f"text, flip {i}", ["text.bam"], *LEAST, device=sound)
+        packed = bytearray(HUMAN)
+        packed[rng.randrange(1000, len(HUMAN) - 1000)] ^= 1 << rng.randrange(8)
+        s.write("packed.bam", bytes(packed))
+        compare(s, f"packed, flip {i}", ["packed.bam"], *LEAST, device=False)
+
+
 def test_left_to_the_host():
     """Files that are not strict, each in another way, but that the host accepts."""
     s = Session()
@@ -152,4 +215,5 @@ def test_option():
     s.kcount("count", "a.fq", "-k", 3, "--reader", "host", "--device", "cpu", "-o", "x.kc")
 
 
-main([test_clean_files, test_high_ratio, test_left_to_the_host, test_bad_files, test_option])
+main([test_clean_files, test_high_ratio, test_bam, test_bam_and_the_host, test_flipped_bam,
+      test_left_to_the_host, test_bad_files, test_option])

@@ -105,10 +105,10 @@ def bam_record(number, bases, quality):
     return struct.pack("<i", len(body)) + body
 
 
-def bam_text(reads):
+def bam_text(reads, header=b"@HD\tVN:1.6\n", nrefs=0):
     """A BAM file before compression."""
-    header = b"@HD\tVN:1.6\n"
-    parts = [b"BAM\1", struct.pack("<i", len(header)), header, struct.pack("<i", 0)]
+    parts = [b"BAM\1", struct.pack("<i", len(header)), header, struct.pack("<i", nrefs)]
+    parts += [struct.pack("<i6si", 6, b"c%04d\0" % i, 1000) for i in range(nrefs)]
     return b"".join(parts + [bam_record(i, *read) for i, read in enumerate(reads)])
 
 

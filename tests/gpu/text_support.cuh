@@ -5,6 +5,7 @@
 #ifndef KC_TESTS_GPU_TEXT_SUPPORT_CUH
 #define KC_TESTS_GPU_TEXT_SUPPORT_CUH
 
+#include "bam_support.cuh"
 #include "support.cuh"
 
 #include "gpu/kept/pack.cuh"
@@ -19,6 +20,7 @@ extern "C" {
 #include <sys/mman.h>
 #include <unistd.h>
 #include <vector>
+#include <zlib.h>
 
 static struct kc_gpu gpu; /* shared by all tests */
 
@@ -27,6 +29,7 @@ enum { GUARD = 0xb7, GUARD_NBYTES = 256 };
 struct rules {
         int k, max_k, min_quality;
         enum kc_gpu_text_format format;
+        uint32_t nrefs = 0; /* BAM: in the header */
 };
 
 struct totals {
@@ -59,6 +62,35 @@ static std::string bases_of(const uint64_t *words, uint64_t from, size_t n)
 
 /* ---- the host's reader ---- */
 
+/* The text in BGZF blocks, which are not compressed, and the empty one that marks the end. */
+static std::string bgzf_of(const std::string &text)
+{
+        enum { MOST = 60000, OTHER_NBYTES = 31 };
+        std::string all;
+        for (size_t at = 0;; at += MOST) {
+                const std::string own = at < text.size() ? text.substr(at, MOST) : "";
+                const uint32_t crc =
+                        (uint32_t)crc32(0, (const Bytef *)own.data(), (uInt)own.size());
+                all += std::string("\x1f\x8b\x08\x04\0\0\0\0\0\xff\x06\0BC\x02\0", 16);
+                all += number(own.size() + OTHER_NBYTES - 1, 2) + "\1" + number(own.size(), 2) +
+                       number(~own.size(), 2) + own + number(crc) + number(own.size());
+                if (own.empty())
+                        return all;
+        }
+}
+
+/* The file that has this text: BAM also has a header, which the device is not shown. */
+static std::string file_of(const std::string &text, const struct rules *rules)
+{
+        std::string header = "BAM\1" + number(8) + std::string("@CO\ttst\n", 8);
+        if (rules->format != KC_GPU_TEXT_BAM)
+                return text;
+        header += number(rules->nrefs);
+        for (uint32_t i = 0; i < rules->nrefs; i++)
+                header += number(2) + std::string("r", 2) + number(1000000);
+        return bgzf_of(header + text);
+}
+
 struct host_reads {
         std::vector<std::string> segments;
         struct totals totals;
@@ -87,8 +119,9 @@ static struct host_reads read_on_host(const std::string &text, const struct rule
         struct kc_reader_options options = {};
         char path[64];
         const char *paths[] = { path };
+        const std::string bytes = file_of(text, rules);
         int file = memfd_create("text", 0);
-        assert_int_equal(write(file, text.data(), text.size()), text.size());
+        assert_int_equal(write(file, bytes.data(), bytes.size()), bytes.size());
         snprintf(path, sizeof path, "/proc/self/fd/%d", file);
         options.k = rules->k;
         options.max_k = rules->max_k;
@@ -163,6 +196,7 @@ static void device_new(struct device *d, const struct rules *rules, size_t max_n
         setup.max_k = rules->max_k;
         setup.min_quality = rules->min_quality;
         setup.fasta = rules->format == KC_GPU_TEXT_FASTA;
+        setup.bam = rules->format == KC_GPU_TEXT_BAM;
         *d = {};
         d->rules = *rules;
         const size_t used = gpu.used_nbytes;
@@ -241,6 +275,7 @@ static struct kc_gpu_text_result parse(struct device *d, const std::string &text
         input.nbytes = text.size();
         input.last = last;
         input.noverlap = noverlap;
+        input.nrefs = d->rules.nrefs;
         empty_out(&d->out);
         expect_ok(kc_gpu_text_parse(d->text, &input, &d->out, &result, err), err);
         assert_true(result.consumed <= text.size());
@@ -284,7 +319,7 @@ static struct device_reads read_on_device(struct device *d, const std::string &t
 }
 
 /* All k-mers, in order. */
-static std::vector<std::string> kmers_of(const std::vector<std::string> &segments, int k)
+static inline std::vector<std::string> kmers_of(const std::vector<std::string> &segments, int k)
 {
         std::vector<std::string> kmers;
         for (const std::string &segment : segments)
@@ -307,7 +342,7 @@ static void check_reads(const struct device *d, const struct device_reads &got,
                         const struct host_reads &want)
 {
         expect_ok(want.error.status, &want.error);
-        if (d->rules.format == KC_GPU_TEXT_FASTQ) /* in FASTA, pieces may divide them */
+        if (d->rules.format != KC_GPU_TEXT_FASTA) /* there, pieces may divide them */
                 check_segments(got.segments, want.segments);
         else
                 check_segments(kmers_of(got.segments, d->rules.k),
@@ -325,7 +360,7 @@ static void check_file(struct device *d, const std::string &text, const std::vec
 }
 
 /* Check a file that is strict up to this byte. */
-static void check_strict_part(struct device *d, const std::string &text, size_t end)
+static inline void check_strict_part(struct device *d, const std::string &text, size_t end)
 {
         const struct device_reads got = read_on_device(d, text, {});
         assert_true(got.foreign);
@@ -347,7 +382,7 @@ static std::string any_letters(uint64_t *state, size_t n, const char *letters)
         return made;
 }
 
-static std::string any_bases(uint64_t *state, size_t n)
+static inline std::string any_bases(uint64_t *state, size_t n)
 {
         std::string bases = any_letters(state, n, "ACGT");
         const uint64_t kind = next_random(state) % 8;
@@ -363,7 +398,7 @@ static std::string any_bases(uint64_t *state, size_t n)
         return bases;
 }
 
-static std::string any_record(uint64_t *state, size_t n, const char *eol)
+static inline std::string any_record(uint64_t *state, size_t n, const char *eol)
 {
         const std::string bases = any_bases(state, n);
         std::string qualities = any_letters(state, n, "#,:5?DFIH@+>ACGT");
@@ -372,7 +407,8 @@ static std::string any_record(uint64_t *state, size_t n, const char *eol)
                eol;
 }
 
-static std::string any_file(uint64_t *state, size_t nrecords, size_t longest, const char *eol)
+static inline std::string any_file(uint64_t *state, size_t nrecords, size_t longest,
+                                   const char *eol)
 {
         std::string text;
         for (size_t i = 0; i < nrecords; i++)
@@ -380,7 +416,7 @@ static std::string any_file(uint64_t *state, size_t nrecords, size_t longest, co
         return text + any_record(state, 40, eol); /* still valid without its last line feed */
 }
 
-static const struct rules PLAIN = { 31, 31, 0, KC_GPU_TEXT_FASTQ };
-static const struct rules PLAIN_FASTA = { 31, 31, 0, KC_GPU_TEXT_FASTA };
+[[maybe_unused]] static const struct rules PLAIN = { 31, 31, 0, KC_GPU_TEXT_FASTQ };
+[[maybe_unused]] static const struct rules PLAIN_FASTA = { 31, 31, 0, KC_GPU_TEXT_FASTA };
 
 #endif

@@ -1,4 +1,6 @@
 /* BAM, compared with what htslib reads from the same bytes. */
+#include "io/parse/bam_header.h"
+#include "io/parse/bam_record.h"
 #include "tests/io/parse/alignment_support.h"
 #include "tests/sampling.h"
 
@@ -611,6 +613,45 @@ static int quiet(void **state)
         return 0;
 }
 
+/* ---- the header alone ---- */
+
+static bool measure(const struct buffer *raw, size_t n, uint64_t *nbytes, uint32_t *nrefs)
+{
+        const char *path = scratch_path("header.bam");
+        struct buffer part = { .data = raw->data, .n = n }, bam = pack_bam(&part, 50, n);
+        write_file(path, bam.data, bam.n);
+        bool sound = kc_bam_header_measure(path, nbytes, nrefs);
+        unlink(path);
+        drop(&bam);
+        return sound;
+}
+
+static void test_header_alone(void **state)
+{
+        (void)state;
+        struct buffer raw = small_bam();
+        const uint32_t ntext = kc_bam_u32((const uint8_t *)raw.data + 4);
+        const size_t end = 8 + ntext + 4 + 2 * (4 + strlen("c1") + 1 + 4);
+        uint64_t nbytes;
+        uint32_t nrefs;
+        for (size_t n = 4; n < raw.n; n++) {
+                assert_int_equal(measure(&raw, n, &nbytes, &nrefs), n >= end);
+                if (n < end)
+                        continue;
+                assert_int_equal(nbytes, end);
+                assert_int_equal(nrefs, 2);
+        }
+        raw.data[8] = 'x';
+        assert_false(measure(&raw, raw.n, &nbytes, &nrefs));
+        assert_false(kc_bam_header_measure("/tmp/kcount-test-no-such-file", &nbytes, &nrefs));
+        drop(&raw);
+        raw = make_bam(NULL, 0, (struct shape){ .nrefs = 20000 }, 1); /* more than one chunk */
+        assert_true(measure(&raw, raw.n, &nbytes, &nrefs));
+        assert_int_equal(nbytes, raw.n);
+        assert_int_equal(nrefs, 20000);
+        drop(&raw);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -628,6 +669,7 @@ int main(void)
                 cmocka_unit_test(test_damaged_block),
                 cmocka_unit_test(test_concatenated),
                 cmocka_unit_test(test_held),
+                cmocka_unit_test(test_header_alone),
         };
         return cmocka_run_group_tests(tests, quiet, NULL);
 }
