@@ -1,9 +1,9 @@
 /* What the command line reads and writes: sizes, numbers, names, k-mers as text, JSON. */
 #include "app/json.h"
-#include "app/kmer_text.h"
 #include "app/output_name.h"
 #include "app/size.h"
 #include "kmer/kmer.h"
+#include "kmer/text.h"
 
 #include <inttypes.h>
 #include <setjmp.h>
@@ -136,10 +136,10 @@ static void test_kmer_text(void **state)
                 }
                 counts[0] = UINT32_MAX;
                 counts[1] = 0;
-                char *text = malloc(NKMERS * kmer_text_line_nbytes(k));
+                char *text = malloc(NKMERS * kc_kmer_text_line_nbytes(k));
                 char *wanted = malloc(NKMERS * (size_t)(k + 16)), *p = wanted;
                 for (int fasta = 0; fasta < 2; fasta++) {
-                        struct kmer_text format = {
+                        struct kc_kmer_text format = {
                                 .k = k, .fasta = fasta, .min_count = 3, .max_count = 1u << 30
                         };
                         p = wanted;
@@ -151,7 +151,7 @@ static void test_kmer_text(void **state)
                                 p += fasta ? sprintf(p, ">%" PRIu32 "\n%s\n", counts[i], letters)
                                            : sprintf(p, "%s\t%" PRIu32 "\n", letters, counts[i]);
                         }
-                        char *end = kmer_text_lines(&format, kmers, counts, NKMERS, text);
+                        char *end = kc_kmer_text_lines(&format, kmers, counts, NKMERS, text);
                         assert_int_equal(end - text, p - wanted);
                         assert_memory_equal(text, wanted, (size_t)(end - text));
                 }
@@ -167,12 +167,12 @@ static void test_kmer_text_room(void **state)
         uint64_t kmer[KC_MAX_WORDS] = { 0 };
         uint32_t count = UINT32_MAX;
         for (int k = 1; k <= KC_MAX_K; k++) {
-                size_t room = kmer_text_line_nbytes(k);
+                size_t room = kc_kmer_text_line_nbytes(k);
                 char *text = malloc(room + 1);
                 for (int fasta = 0; fasta < 2; fasta++) {
-                        struct kmer_text format = { .k = k, .fasta = fasta, .max_count = count };
+                        struct kc_kmer_text format = { .k = k, .fasta = fasta, .max_count = count };
                         text[room] = '#';
-                        char *end = kmer_text_lines(&format, kmer, &count, 1, text);
+                        char *end = kc_kmer_text_lines(&format, kmer, &count, 1, text);
                         assert_true(end <= text + room);
                         assert_int_equal(text[room], '#');
                 }
