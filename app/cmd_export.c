@@ -116,7 +116,7 @@ static const struct option_spec export_options[] = {
           .argument = "FORMAT",
           .offset = FIELD(format),
           .required = true,
-          .help = "The format: tsv." },
+          .help = "The format: tsv, kff, kmc, jellyfish or fastk." },
         { .type = OPTION_TEXT,
           .letter = 'o',
           .name = "output",
@@ -152,10 +152,18 @@ const struct command command_export = {
         .summary = "Write the k-mers and counts for other programs",
         .description =
                 "The k-mers with their counts, sorted, in the format of another program. The files "
-                "appear when all are complete; on failure, none does.\n\n"
-                "tsv: one file, NAME, with a line for each k-mer: the k-mer, a tab, its count. Any "
-                "k.",
-        .examples = "  kcount export reads.kc --to tsv -o reads.tsv\n"
+                "appear when all are complete; if anything fails, none does.\n\n"
+                "tsv: NAME, with a line for each k-mer: the k-mer, a tab, its count.\n\n"
+                "kff: NAME, in k-mer file format 1, which vg and kmc_tools read.\n\n"
+                "kmc: NAME.kmc_pre and NAME.kmc_suf, a sorted database for kmc_tools, kmc_dump and "
+                "programs on KMC's API.\n\n"
+                "jellyfish: NAME, for 'jellyfish query', 'dump', 'histo' and 'merge', and programs "
+                "that read Jellyfish's files. Any two exports with the same k can be merged.\n\n"
+                "fastk: NAME.ktab with the hidden file .NAME.ktab.1 beside it, and NAME.hist. A "
+                "count over 32767 is written as 32767, as FastK does, with a warning. Only "
+                "canonical k-mers. The histogram has all counts, whatever --min and --max.",
+        .examples = "  kcount export reads.kc --to kff -o reads.kff\n"
+                    "  kcount export reads.kc --to fastk --min 4 -o reads\n"
                     "  kcount export reads.kc --to tsv --from-kmer ACG --to-kmer ACG -o acg.tsv\n",
         .options = export_options,
         .settings_nbytes = sizeof(struct export_settings),

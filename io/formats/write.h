@@ -62,7 +62,8 @@ struct kc_format_writer {
         char *records;
 };
 
-extern const struct kc_format_kind kc_write_tsv;
+extern const struct kc_format_kind kc_write_tsv, kc_write_kff, kc_write_kmc, kc_write_jellyfish,
+        kc_write_fastk;
 
 /* Open the next of writer->outs. path as for kc_format_out_open. */
 enum kc_status kc_format_open_out(struct kc_format_writer *writer, char *path,

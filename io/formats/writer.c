@@ -4,7 +4,9 @@
 #include <stdlib.h>
 
 static const struct kc_format_kind *const kinds[KC_NFORMATS] = {
-        [KC_FORMAT_TSV] = &kc_write_tsv,
+        [KC_FORMAT_TSV] = &kc_write_tsv,     [KC_FORMAT_KFF] = &kc_write_kff,
+        [KC_FORMAT_KMC] = &kc_write_kmc,     [KC_FORMAT_JELLYFISH] = &kc_write_jellyfish,
+        [KC_FORMAT_FASTK] = &kc_write_fastk,
 };
 
 static enum kc_status allocate_batch(struct kc_format_writer *writer, struct kc_error *err)

@@ -1,25 +1,32 @@
 """
-What kcount export writes, read by the programs of the formats and by small readers of our own, is
-what kcount dump prints.
+What kcount export writes is what kcount dump prints, as read by our own readers (foreign.py), or by
+the program whose format it is.
 
-    export.py KCOUNT SOURCE FORMAT
+    export.py KCOUNT SOURCE FORMAT [PROGRAM]
 """
+import collections
 import random
+import shutil
 import sys
 
+import foreign
 from session import SOURCE, Session, expect
-from tools import main, same_text
+from tools import SKIPPED, main, run, same_text
 
-FORMAT = sys.argv[3]
 KMERS = (1, 2, 3, 4, 5, 7, 8, 15, 16, 21, 29, 31, 32, 33, 41, 55, 64, 101, 255)
-ENDINGS = {"tsv": [""]}  # of a format's files
+LARGEST = 2**32 - 1
 
-
-def read_tsv(s, name):
-    return s.read(name)
-
-
-READERS = {"tsv": read_tsv}  # each gives what kcount dump prints
+# the names of its files, our reader, the largest count, whether it can hold strands apart
+Format = collections.namedtuple("Format", "files read limit stranded", defaults=(LARGEST, True))
+FORMATS = {
+    "tsv": Format(["{}"], lambda path, stranded: path.read_text()),
+    "kff": Format(["{}"], foreign.read_kff),
+    "kmc": Format(["{}.kmc_pre", "{}.kmc_suf"], foreign.read_kmc),
+    "jellyfish": Format(["{}"], foreign.read_jellyfish),
+    "fastk": Format([".{}.ktab.1", "{}.hist", "{}.ktab"], foreign.read_fastk, 32767, False),
+}
+NAME = sys.argv[3]
+FORMAT = FORMATS[NAME]
 
 
 def add_large_counts(s):
@@ -46,7 +53,8 @@ def make_stores():
     s.write("short.fa", ">r\nACGT\n")
     s.kcount("one.fa", "-k", 21, "-o", "one.kc", "--quiet")
     s.kcount("short.fa", "-k", 21, "-o", "empty.kc", "--quiet")
-    s.kcount(*sorted((SOURCE / "data").glob("*.gz")), "-k", 31, "-o", "data.kc", "--quiet")
+    s.kcount(SOURCE / "data/amplicon.fq.gz", "-k", 31, "-o", "data.kc", "--quiet")
+    s.kcount(*sorted((SOURCE / "data").glob("*.gz")), "-k", 31, "-o", "all.kc", "--quiet")
     add_large_counts(s)
     return s
 
@@ -55,30 +63,50 @@ STORES = make_stores()
 
 
 def export(name, *options, to="out", **how):
-    return STORES.kcount("export", f"{name}.kc", "--to", FORMAT, "-o", to, "--force", *options, **how)
+    STORES.kcount("export", f"{name}.kc", "--to", NAME, "-o", to, "--force", *options, **how)
+    return STORES.path / to
+
+
+def clipped(text):
+    """A dump with the counts that the format can hold."""
+    if FORMAT.limit == LARGEST:
+        return text
+    pairs = (line.split("\t") for line in text.splitlines())
+    return "".join(f"{kmer}\t{min(int(count), FORMAT.limit)}\n" for kmer, count in pairs)
+
+
+def dump(name, options):
+    """What kcount dump prints of the k-mers that these options of export keep."""
+    bounds = dict(zip(options[::2], options[1::2]))
+    low, high = bounds.pop("--from-kmer", ""), bounds.pop("--to-kmer", "T" * 9)
+    text = STORES.kcount("dump", f"{name}.kc", *(word for bound in bounds.items() for word in bound))
+    return clipped("".join(line for line in text.splitlines(keepends=True)
+                           if low <= line.split("\t")[0] and line.split("\t")[0][:len(high)] <= high))
 
 
 def check(name, *options):
-    """Export name.kc, and hold what readers find against the dump."""
-    s = STORES
-    bounds = dict(zip(options[::2], options[1::2]))
-    low, high = bounds.get("--from-kmer", ""), bounds.get("--to-kmer", "TTTTTTTTTT")
-    counts = [text for option in ("--min", "--max") if option in bounds for text in (option, bounds[option])]
-    wanted = [line for line in s.kcount("dump", f"{name}.kc", *counts).splitlines(keepends=True)
-              if low <= line.split("\t")[0] and line.split("\t")[0][:len(high)] <= high]
-    export(name, *options)
-    same_text(READERS[FORMAT](s, "out"), "".join(wanted), f"{FORMAT}: {name} {options}")
+    """Export name.kc, and hold what our reader finds against the dump."""
+    path = export(name, *options)
+    same_text(FORMAT.read(path, name.startswith("s")), dump(name, options), f"{NAME}: {name} {options}")
 
 
 def test_every_k():
     for k in KMERS:
         check(f"k{k}")
-        check(f"s{k}")
+        if FORMAT.stranded:
+            check(f"s{k}")
+        else:
+            export(f"s{k}", code=2, message="stranded")
 
 
 def test_sizes_and_counts():
-    for name in ("empty", "one", "large", "data"):
+    for name in ("empty", "one", "data", "large"):
         check(name)
+    text = STORES.kcount("dump", "large.kc")
+    nclipped = sum(int(line.split("\t")[1]) > FORMAT.limit for line in text.splitlines())
+    export("large")
+    warning = f"warning: out: {nclipped} counts above {FORMAT.limit} were written as {FORMAT.limit}"
+    expect(warning in STORES.said if nclipped else STORES.said == "", True, "warning about clipped counts")
 
 
 def test_filters_and_ranges():
@@ -91,41 +119,139 @@ def test_filters_and_ranges():
 
 
 def names_of(to):
-    return sorted(to + ending for ending in ENDINGS[FORMAT])
+    return sorted(name.format(to) for name in FORMAT.files)
 
 
 def test_files():
     """Existing files stay without --force; nothing but the format's files appears."""
     s = STORES
-    before = s.names()
+    before = set(s.names())
     export("k21", to="new")
-    expect(sorted(set(s.names()) - set(before)), names_of("new"), "new files")
-    for name in names_of("new"):
-        content = {other: (s.path / other).read_bytes() for other in names_of("new")}
-        for other in names_of("new"):
-            if other != name:
-                (s.path / other).unlink()
-        s.kcount("export", "k31.kc", "--to", FORMAT, "-o", "new", code=1, message=f"{name} already exists")
-        expect(sorted(set(s.names()) - set(before)), [name], f"files beside {name}")
-        expect((s.path / name).read_bytes(), content[name], name)
-        for other in content:
-            s.write(other, content[other])
-    for name in names_of("new"):
-        (s.path / name).unlink()
+    expect(sorted(set(s.names()) - before), names_of("new"), "new files")
+    contents = {name: (s.path / name).read_bytes() for name in names_of("new")}
+    for name in contents:
+        for other in set(s.names()) - before:
+            (s.path / other).unlink()
+        s.write(name, contents[name])
+        s.kcount("export", "k31.kc", "--to", NAME, "-o", "new", code=1, message=f"{name} already exists")
+        expect(set(s.names()) - before, {name}, f"files beside {name}")
+        expect((s.path / name).read_bytes(), contents[name], name)
+    export("k21", to="new")
+    expect({name: (s.path / name).read_bytes() for name in contents}, contents, "files made again")
 
 
 def test_usage():
     s = STORES
     s.kcount("export", "k21.kc", "--to", "fasta", "-o", "x", code=2, message="'fasta' is not a format")
     s.kcount("export", "k21.kc", "-o", "x", code=2, message="--to FORMAT is required")
-    s.kcount("export", "k21.kc", "--to", FORMAT, code=2, message="is required")
+    s.kcount("export", "k21.kc", "--to", NAME, code=2, message="is required")
     export("k21", to="-", code=2, message="standard output")
     export("k21", to="missing/x", code=1, message="cannot create")
     export("k21", "--min", 3, "--max", 2, code=2, message="--min 3 is above --max 2")
     export("k21", "--from", "C", "--to-kmer", "A", code=2, message="FROM, 'C', comes after TO, 'A'")
     export("k21", "--from", "C" * 22, code=2, message="letters long")
-    if ENDINGS[FORMAT] == [""]:
-        s.kcount("export", "k21.kc", "--to", FORMAT, "-o", "k21.kc", "--force", code=2, message="two different files")
+    if FORMAT.files == ["{}"]:
+        export("k21", to="k21.kc", code=2, message="two different files")
 
 
-main([test_every_k, test_sizes_and_counts, test_filters_and_ranges, test_files, test_usage])
+def test_fastk_histogram():
+    """It has all k-mers, whatever --min and --max, as FastK's."""
+    counts = [int(line.split("\t")[1]) for line in STORES.kcount("dump", "large.kc").splitlines()]
+    path = export("large", "--min", 2, "--max", 40000)
+    k, first, last, rows = foreign.read_fastk_histogram(path)
+    expect((k, first, last), (21, counts.count(1), sum(count for count in counts if count >= 32767)),
+           "header of the histogram")
+    expect(rows, collections.Counter(min(count, 32767) for count in counts), "histogram")
+
+
+# ---- the programs ----
+
+def check_text(text, name, options, what):
+    same_text(text, dump(name, options), f"{NAME}: {name} {options}, {what}")
+
+
+def kmc_tools(*words):
+    run("kmc_tools", "-hp", *words, cwd=STORES.path)
+
+
+def check_kmc(name, *options):
+    export(name, *options, to="db")
+    kmc_tools("transform", "db", "dump", "-s", "dump.txt")
+    check_text(STORES.read("dump.txt"), name, options, "kmc_tools transform dump")
+    if NAME == "kmc":
+        run("kmc_dump", "db", "list.txt", cwd=STORES.path)
+        check_text(STORES.read("list.txt"), name, options, "kmc_dump")
+
+
+def test_kmc_operations():
+    """Two exports are added up by kmc_tools, and compared with a database that it wrote itself."""
+    s = STORES
+    for low, high, to in (("A", "G", "one"), ("C", "T", "two")):
+        export("data", "--from-kmer", low, "--to-kmer", high, to=to)
+        s.kcount("export", "data.kc", "--to", "tsv", "-o", f"{to}.tsv", "--force", "--from-kmer", low, "--to-kmer", high)
+    kmc_tools("simple", "one", "two", "union", "both", "-cs4294967295", "intersect", "common", "-ocleft")
+    pairs = [dict(line.split("\t") for line in s.read(f"{to}.tsv").splitlines()) for to in ("one", "two")]
+    for name, kmers in (("both", pairs[0].keys() | pairs[1].keys()), ("common", pairs[0].keys() & pairs[1].keys())):
+        kmc_tools("transform", name, "dump", "-s", "dump.txt")
+        sums = ((kmer, sum(int(side.get(kmer, 0)) for side in pairs[:1 if name == "common" else 2]))
+                for kmer in sorted(kmers))
+        same_text(s.read("dump.txt"), foreign.lines(sums), f"kmc_tools simple, {name}")
+
+
+def jellyfish(*words):
+    return run("jellyfish", *words, cwd=STORES.path).decode()
+
+
+def check_jellyfish(name, *options):
+    export(name, *options, to="db")
+    check_text(jellyfish("dump", "-c", "-t", "db"), name, options, "jellyfish dump")
+    wanted = dump(name, options).splitlines()
+    asked = [line.split("\t") for line in wanted[:50] + wanted[-50:]]
+    if asked:
+        answers = [line.split() for line in jellyfish("query", "db", *(kmer for kmer, count in asked)).splitlines()]
+        expect(answers, asked, f"jellyfish query of {name}")
+
+
+def test_jellyfish_operations():
+    s = STORES
+    s.write("absent.fa", ">r\n" + "ACGTTGCA" * 20 + "\n")
+    export("data", to="db")
+    absent = jellyfish("query", "-s", "absent.fa", "db").split()[1::2]
+    expect(set(absent), {"0"}, "k-mers that are not in the file")
+    histogram = [line.split() for line in jellyfish("histo", "-h", "100000", "db").splitlines()]
+    expect(histogram, [line.split() for line in s.kcount("hist", "data.kc", "--max-count", 100000).splitlines()],
+           "jellyfish histo")
+    for k in (31, 55):
+        export(f"k{k}", "--to-kmer", "G", to="one")
+        export(f"k{k}", "--from-kmer", "C", to="two")
+        jellyfish("merge", "--max", "-o", "all", "one", "two")
+        check_text(jellyfish("dump", "-c", "-t", "all"), f"k{k}", (), "jellyfish merge")
+
+
+PROGRAMS = {"kmc_tools": (check_kmc, test_kmc_operations), "jellyfish": (check_jellyfish, test_jellyfish_operations)}
+SMALLEST_K = {"kff": 1, "kmc": 1, "jellyfish": 1}
+
+
+def test_program():
+    check_one, test_operations = PROGRAMS[sys.argv[4]]
+    for name in [f"{kind}{k}" for k in KMERS if k >= SMALLEST_K[NAME] for kind in "ks"] + ["empty", "one", "large"]:
+        check_one(name)
+    check_one("all")
+    check_one("all", "--min", 2, "--max", 5)
+    check_one("all", "--from-kmer", "C", "--to-kmer", "CT")
+    test_operations()
+
+
+def tests():
+    if len(sys.argv) == 4:
+        yield from (test_every_k, test_sizes_and_counts, test_filters_and_ranges, test_files, test_usage)
+        if NAME == "fastk":
+            yield test_fastk_histogram
+    elif shutil.which(sys.argv[4]):
+        yield test_program
+    else:
+        print(f"{sys.argv[4]} is not installed")
+        sys.exit(SKIPPED)
+
+
+main(tests())
