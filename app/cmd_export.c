@@ -116,7 +116,7 @@ static const struct option_spec export_options[] = {
           .argument = "FORMAT",
           .offset = FIELD(format),
           .required = true,
-          .help = "The format: tsv, kff, kmc, jellyfish or fastk." },
+          .help = "The format: tsv, kff, kmc, jellyfish, fastk or arrow." },
         { .type = OPTION_TEXT,
           .letter = 'o',
           .name = "output",
@@ -161,7 +161,9 @@ const struct command command_export = {
                 "that read Jellyfish's files. Any two exports with the same k can be merged.\n\n"
                 "fastk: NAME.ktab with the hidden file .NAME.ktab.1 beside it, and NAME.hist. A "
                 "count over 32767 is written as 32767, as FastK does, with a warning. Only "
-                "canonical k-mers. The histogram has all counts, whatever --min and --max.",
+                "canonical k-mers. The histogram has all counts, whatever --min and --max.\n\n"
+                "arrow: NAME, in Arrow's IPC file format (Feather version 2), with the columns kmer "
+                "and count.",
         .examples = "  kcount export reads.kc --to kff -o reads.kff\n"
                     "  kcount export reads.kc --to fastk --min 4 -o reads\n"
                     "  kcount export reads.kc --to tsv --from-kmer ACG --to-kmer ACG -o acg.tsv\n",

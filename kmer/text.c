@@ -45,6 +45,14 @@ static inline char *put_kmer(const uint64_t *kmer, int k, int nwords, int shift,
         return text + k;
 }
 
+char *kc_kmer_text_letters(const uint64_t *kmers, int k, size_t n, char *text)
+{
+        const int nwords = kc_kmer_nwords(k), shift = 64 * nwords - 2 * k;
+        for (size_t i = 0; i < n; i++)
+                text = put_kmer(kmers + i * (size_t)nwords, k, nwords, shift, text);
+        return text;
+}
+
 static inline char *put_count(uint32_t count, char *text)
 {
         if (count < 10) {

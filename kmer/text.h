@@ -14,6 +14,14 @@ struct kc_kmer_text {
         uint32_t min_count, max_count; /* pairs with other counts are left out */
 };
 
+enum { KC_KMER_TEXT_SCRATCH_NBYTES = 31 };
+
+/*
+ * Write the letters of n k-mers, without anything between them, to text [n * k +
+ * KC_KMER_TEXT_SCRATCH_NBYTES]. Returns the end of the letters.
+ */
+char *kc_kmer_text_letters(const uint64_t *kmers, int k, size_t n, char *text);
+
 /* Bytes that one line may need, including scratch space after its end. */
 size_t kc_kmer_text_line_nbytes(int k);
 

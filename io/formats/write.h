@@ -63,7 +63,7 @@ struct kc_format_writer {
 };
 
 extern const struct kc_format_kind kc_write_tsv, kc_write_kff, kc_write_kmc, kc_write_jellyfish,
-        kc_write_fastk;
+        kc_write_fastk, kc_write_arrow;
 
 /* Open the next of writer->outs. path as for kc_format_out_open. */
 enum kc_status kc_format_open_out(struct kc_format_writer *writer, char *path,

@@ -6,7 +6,7 @@
 static const struct kc_format_kind *const kinds[KC_NFORMATS] = {
         [KC_FORMAT_TSV] = &kc_write_tsv,     [KC_FORMAT_KFF] = &kc_write_kff,
         [KC_FORMAT_KMC] = &kc_write_kmc,     [KC_FORMAT_JELLYFISH] = &kc_write_jellyfish,
-        [KC_FORMAT_FASTK] = &kc_write_fastk,
+        [KC_FORMAT_FASTK] = &kc_write_fastk, [KC_FORMAT_ARROW] = &kc_write_arrow,
 };
 
 static enum kc_status allocate_batch(struct kc_format_writer *writer, struct kc_error *err)
@@ -28,11 +28,6 @@ enum kc_status kc_format_create(struct kc_format_writer **writer, const char *pa
         if (w == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory for writing %s", path);
         w->kind = kinds[options->format];
-        if (w->kind == NULL) {
-                status = kc_fail(err, KC_EUSAGE, "files of the format '%s' can only be read",
-                                 kc_format_name(options->format));
-                goto out;
-        }
         w->options = *options;
         w->path = path;
         w->nwords = (size_t)kc_kmer_nwords(options->k);

@@ -5,6 +5,7 @@ the program whose format it is.
     export.py KCOUNT SOURCE FORMAT [PROGRAM]
 """
 import collections
+import importlib.util
 import random
 import shutil
 import sys
@@ -24,6 +25,7 @@ FORMATS = {
     "kmc": Format(["{}.kmc_pre", "{}.kmc_suf"], foreign.read_kmc),
     "jellyfish": Format(["{}"], foreign.read_jellyfish),
     "fastk": Format([".{}.ktab.1", "{}.hist", "{}.ktab"], foreign.read_fastk, 32767, False),
+    "arrow": Format(["{}"], foreign.read_arrow),
 }
 NAME = sys.argv[3]
 FORMAT = FORMATS[NAME]
@@ -75,19 +77,25 @@ def clipped(text):
     return "".join(f"{kmer}\t{min(int(count), FORMAT.limit)}\n" for kmer, count in pairs)
 
 
+def is_between(kmer, low, high):
+    """As kcount range has it: high stands for all k-mers that begin with it."""
+    return low <= kmer and kmer[:len(high)] <= high
+
+
 def dump(name, options):
     """What kcount dump prints of the k-mers that these options of export keep."""
     bounds = dict(zip(options[::2], options[1::2]))
     low, high = bounds.pop("--from-kmer", ""), bounds.pop("--to-kmer", "T" * 9)
-    text = STORES.kcount("dump", f"{name}.kc", *(word for bound in bounds.items() for word in bound))
+    words = [word for bound in bounds.items() for word in bound]
+    text = STORES.kcount("dump", f"{name}.kc", *words)
     return clipped("".join(line for line in text.splitlines(keepends=True)
-                           if low <= line.split("\t")[0] and line.split("\t")[0][:len(high)] <= high))
+                           if is_between(line.split("\t")[0], low, high)))
 
 
 def check(name, *options):
     """Export name.kc, and hold what our reader finds against the dump."""
-    path = export(name, *options)
-    same_text(FORMAT.read(path, name.startswith("s")), dump(name, options), f"{NAME}: {name} {options}")
+    found = FORMAT.read(export(name, *options), name.startswith("s"))
+    same_text(found, dump(name, options), f"{NAME}: {name} {options}")
 
 
 def test_every_k():
@@ -106,7 +114,7 @@ def test_sizes_and_counts():
     nclipped = sum(int(line.split("\t")[1]) > FORMAT.limit for line in text.splitlines())
     export("large")
     warning = f"warning: out: {nclipped} counts above {FORMAT.limit} were written as {FORMAT.limit}"
-    expect(warning in STORES.said if nclipped else STORES.said == "", True, "warning about clipped counts")
+    expect(warning in STORES.said if nclipped else STORES.said == "", True, "the warning")
 
 
 def test_filters_and_ranges():
@@ -133,7 +141,8 @@ def test_files():
         for other in set(s.names()) - before:
             (s.path / other).unlink()
         s.write(name, contents[name])
-        s.kcount("export", "k31.kc", "--to", NAME, "-o", "new", code=1, message=f"{name} already exists")
+        s.kcount("export", "k31.kc", "--to", NAME, "-o", "new", code=1,
+                 message=f"{name} already exists")
         expect(set(s.names()) - before, {name}, f"files beside {name}")
         expect((s.path / name).read_bytes(), contents[name], name)
     export("k21", to="new")
@@ -142,7 +151,8 @@ def test_files():
 
 def test_usage():
     s = STORES
-    s.kcount("export", "k21.kc", "--to", "fasta", "-o", "x", code=2, message="'fasta' is not a format")
+    s.kcount("export", "k21.kc", "--to", "fasta", "-o", "x", code=2,
+             message="'fasta' is not a format")
     s.kcount("export", "k21.kc", "-o", "x", code=2, message="--to FORMAT is required")
     s.kcount("export", "k21.kc", "--to", NAME, code=2, message="is required")
     export("k21", to="-", code=2, message="standard output")
@@ -159,8 +169,8 @@ def test_fastk_histogram():
     counts = [int(line.split("\t")[1]) for line in STORES.kcount("dump", "large.kc").splitlines()]
     path = export("large", "--min", 2, "--max", 40000)
     k, first, last, rows = foreign.read_fastk_histogram(path)
-    expect((k, first, last), (21, counts.count(1), sum(count for count in counts if count >= 32767)),
-           "header of the histogram")
+    large = sum(count for count in counts if count >= 32767)
+    expect((k, first, last), (21, counts.count(1), large), "header of the histogram")
     expect(rows, collections.Counter(min(count, 32767) for count in counts), "histogram")
 
 
@@ -184,18 +194,20 @@ def check_kmc(name, *options):
 
 
 def test_kmc_operations():
-    """Two exports are added up by kmc_tools, and compared with a database that it wrote itself."""
-    s = STORES
+    """kmc_tools adds up two exports that have k-mers in common, and intersects them."""
+    sides = []
     for low, high, to in (("A", "G", "one"), ("C", "T", "two")):
         export("data", "--from-kmer", low, "--to-kmer", high, to=to)
-        s.kcount("export", "data.kc", "--to", "tsv", "-o", f"{to}.tsv", "--force", "--from-kmer", low, "--to-kmer", high)
-    kmc_tools("simple", "one", "two", "union", "both", "-cs4294967295", "intersect", "common", "-ocleft")
-    pairs = [dict(line.split("\t") for line in s.read(f"{to}.tsv").splitlines()) for to in ("one", "two")]
-    for name, kmers in (("both", pairs[0].keys() | pairs[1].keys()), ("common", pairs[0].keys() & pairs[1].keys())):
+        text = dump("data", ("--from-kmer", low, "--to-kmer", high))
+        sides.append({kmer: int(count) for kmer, count in map(str.split, text.splitlines())})
+    kmc_tools("simple", "one", "two", "union", "both", "-cs4294967295",
+              "intersect", "common", "-ocleft", "-cs4294967295")
+    both = collections.Counter(sides[0]) + collections.Counter(sides[1])
+    common = {kmer: count for kmer, count in sides[0].items() if kmer in sides[1]}
+    for name, wanted in (("both", both), ("common", common)):
         kmc_tools("transform", name, "dump", "-s", "dump.txt")
-        sums = ((kmer, sum(int(side.get(kmer, 0)) for side in pairs[:1 if name == "common" else 2]))
-                for kmer in sorted(kmers))
-        same_text(s.read("dump.txt"), foreign.lines(sums), f"kmc_tools simple, {name}")
+        wanted = foreign.lines(sorted(wanted.items()))
+        same_text(STORES.read("dump.txt"), wanted, f"kmc_tools simple, {name}")
 
 
 def jellyfish(*words):
@@ -208,8 +220,8 @@ def check_jellyfish(name, *options):
     wanted = dump(name, options).splitlines()
     asked = [line.split("\t") for line in wanted[:50] + wanted[-50:]]
     if asked:
-        answers = [line.split() for line in jellyfish("query", "db", *(kmer for kmer, count in asked)).splitlines()]
-        expect(answers, asked, f"jellyfish query of {name}")
+        answers = jellyfish("query", "db", *(kmer for kmer, count in asked)).splitlines()
+        expect([line.split() for line in answers], asked, f"jellyfish query of {name}")
 
 
 def test_jellyfish_operations():
@@ -218,9 +230,9 @@ def test_jellyfish_operations():
     export("data", to="db")
     absent = jellyfish("query", "-s", "absent.fa", "db").split()[1::2]
     expect(set(absent), {"0"}, "k-mers that are not in the file")
-    histogram = [line.split() for line in jellyfish("histo", "-h", "100000", "db").splitlines()]
-    expect(histogram, [line.split() for line in s.kcount("hist", "data.kc", "--max-count", 100000).splitlines()],
-           "jellyfish histo")
+    histogram = jellyfish("histo", "-h", "100000", "db").replace(" ", "\t")
+    wanted = s.kcount("hist", "data.kc", "--max-count", 100000)
+    same_text(histogram, wanted, "jellyfish histo")
     for k in (31, 55):
         export(f"k{k}", "--to-kmer", "G", to="one")
         export(f"k{k}", "--from-kmer", "C", to="two")
@@ -228,13 +240,35 @@ def test_jellyfish_operations():
         check_text(jellyfish("dump", "-c", "-t", "all"), f"k{k}", (), "jellyfish merge")
 
 
-PROGRAMS = {"kmc_tools": (check_kmc, test_kmc_operations), "jellyfish": (check_jellyfish, test_jellyfish_operations)}
-SMALLEST_K = {"kff": 1, "kmc": 1, "jellyfish": 1}
+def check_pyarrow(name, *options):
+    import pyarrow.ipc
+    path = export(name, *options, to="db")
+    table = pyarrow.ipc.open_file(path).read_all()
+    table.validate(full=True)
+    pairs = zip(table["kmer"].to_pylist(), table["count"].to_pylist())
+    check_text(foreign.lines(pairs), name, options, "pyarrow")
+
+
+def test_pyarrow_stream():
+    """What lies between the markers is a stream, too."""
+    import pyarrow.ipc
+    path = export("data", to="db")
+    with open(path, "rb") as stream:
+        stream.seek(8)
+        table = pyarrow.ipc.open_stream(stream).read_all()
+        expect(table == pyarrow.ipc.open_file(path).read_all(), True, "stream")
+
+
+PROGRAMS = {
+    "kmc_tools": (check_kmc, test_kmc_operations),
+    "jellyfish": (check_jellyfish, test_jellyfish_operations),
+    "pyarrow": (check_pyarrow, test_pyarrow_stream),
+}
 
 
 def test_program():
     check_one, test_operations = PROGRAMS[sys.argv[4]]
-    for name in [f"{kind}{k}" for k in KMERS if k >= SMALLEST_K[NAME] for kind in "ks"] + ["empty", "one", "large"]:
+    for name in [f"{kind}{k}" for k in KMERS for kind in "ks"] + ["empty", "one", "large"]:
         check_one(name)
     check_one("all")
     check_one("all", "--min", 2, "--max", 5)
@@ -242,12 +276,17 @@ def test_program():
     test_operations()
 
 
+def is_installed(program):
+    return shutil.which(program) or importlib.util.find_spec(program)
+
+
 def tests():
     if len(sys.argv) == 4:
-        yield from (test_every_k, test_sizes_and_counts, test_filters_and_ranges, test_files, test_usage)
+        yield from (test_every_k, test_sizes_and_counts, test_filters_and_ranges)
+        yield from (test_files, test_usage)
         if NAME == "fastk":
             yield test_fastk_histogram
-    elif shutil.which(sys.argv[4]):
+    elif is_installed(sys.argv[4]):
         yield test_program
     else:
         print(f"{sys.argv[4]} is not installed")

@@ -38,7 +38,7 @@ def try_every_call(s, arguments, before, after, kinds, outcomes):
             restore(s, before)
             done = run_faulty(s, arguments, at=at, kind=kind)
             now = s.contents()
-            what = f"{arguments}, {kind} at call {at}, {calls[at - 1]}, exit {done.code}: {done.said}"
+            what = f"{arguments}, {kind} at {calls[at - 1]}, exit {done.code}: {done.said}"
             expect(now in outcomes, True, f"{what}: all files or none, but {sorted(now)}")
             if done.code == 0:
                 expect(now == after, True, f"{what}: all files")

@@ -57,7 +57,8 @@ def kff_index(data, footer, footer_begin):
     n, = struct.unpack_from(">Q", data, at + 1)
     end = at + 9 + 9 * n + 8
     entries = [struct.unpack_from(">cq", data, at + 9 + 9 * i) for i in range(n)]
-    require(end == footer_begin and data[end - 8:end] == bytes(8), "KFF: the index does not end at the footer")
+    require(end == footer_begin, "KFF: the index does not end at the footer")
+    require(data[end - 8:end] == bytes(8), "KFF: another index")
     return [(kind.decode(), end + offset) for kind, offset in entries]
 
 
@@ -77,7 +78,8 @@ def read_kff(path, stranded=False):
     footer, footer_end = kff_variables(data, footer_begin)
     require(footer_end == len(data) - 3 and footer["footer_size"] == footer_size, "KFF: footer")
     require(footer["first_index"] == end, "KFF: the index does not follow the records")
-    require(kff_index(data, footer, footer_begin) == [("v", 12), ("r", raw), ("v", footer_begin)], "KFF: index")
+    places = [("v", 12), ("r", raw), ("v", footer_begin)]
+    require(kff_index(data, footer, footer_begin) == places, "KFF: index")
     return lines((spell(int.from_bytes(record[:-4], "big"), k), int.from_bytes(record[-4:], "big"))
                  for record in split(data[raw + 9:end], size))
 
@@ -89,7 +91,8 @@ def read_kmc(path, stranded=False):
     require(pre[:4] == pre[-4:] == b"KMCP" and suf[:4] == suf[-4:] == b"KMCS", "KMC: markers")
     size, = struct.unpack_from("<I", pre, len(pre) - 8)
     header = len(pre) - 8 - size
-    k, mode, count_size, prefix, low, high, total, is_stranded = struct.unpack_from("<6IQB", pre, header)
+    fields = struct.unpack_from("<6IQB", pre, header)
+    k, mode, count_size, prefix, low, high, total, is_stranded = fields
     version, = struct.unpack_from("<I", pre, len(pre) - 12)
     require((mode, version, is_stranded) == (0, 0, stranded), "KMC: header")
     starts = [*struct.unpack_from(f"<{4**prefix}Q", pre, 4), total]
@@ -124,14 +127,16 @@ def read_jellyfish(path, stranded=False):
     begin = 9 + int(data[:9])
     header = json.loads(data[9:begin].rstrip(b"\0"))
     require(begin % 8 == 0 and header["alignment"] == 8, "Jellyfish: alignment")
-    require((header["format"], header["canonical"]) == ("binary/sorted", not stranded), "Jellyfish: header")
+    require(header["format"] == "binary/sorted", "Jellyfish: format")
+    require(header["canonical"] == (not stranded), "Jellyfish: strands")
     nbits, matrix = header["key_len"], header["matrix1"]
     require(matrix["c"] == len(matrix["columns"]) == nbits and header["size"] == 1 << matrix["r"],
             "Jellyfish: matrix")
     size = (nbits + 7) // 8 + header["counter_len"]
     pairs = [(int.from_bytes(record[:-4], "little"), int.from_bytes(record[-4:], "little"))
              for record in split(data[begin:], size)]
-    hashes = [(jellyfish_hash(kmer, matrix["columns"]), kmer) for kmer, count in pairs[::len(pairs) // 2000 + 1]]
+    sample = pairs[::len(pairs) // 2000 + 1]
+    hashes = [(jellyfish_hash(kmer, matrix["columns"]), kmer) for kmer, count in sample]
     require(hashes == sorted(hashes), "Jellyfish: the records are not in the order of the hash")
     return lines((spell(kmer, nbits // 2), count) for kmer, count in pairs)
 
@@ -154,7 +159,8 @@ def read_fastk(path, stranded=False):
     pairs, begin = [], 0
     for number, end in enumerate(ends):
         for record in records[begin:end]:
-            bases = spell(int.from_bytes(number.to_bytes(prefix, "big") + record[:-2], "big"), 4 * nbytes)
+            whole = number.to_bytes(prefix, "big") + record[:-2]
+            bases = spell(int.from_bytes(whole, "big"), 4 * nbytes)
             require(set(bases[k:]) <= {"A"}, "FastK: bits after the last base")
             count, = struct.unpack("<H", record[-2:])
             require(low <= count <= 32767, f"FastK: count {count}")
@@ -170,3 +176,104 @@ def read_fastk_histogram(path):
     require((low, high, len(data)) == (1, 32767, 28 + 8 * 32767), "FastK: histogram")
     rows = struct.unpack_from("<32767q", data, 28)
     return k, first, last, {count: number for count, number in enumerate(rows, 1) if number}
+
+
+# ---- Arrow ----
+
+class Flat:
+    """An object in a flatbuffer."""
+    def __init__(self, data, at=None):
+        self.data, self.at = data, self.number("I", 0, data) if at is None else at
+
+    @staticmethod
+    def number(kind, at, data):
+        return struct.unpack_from("<" + kind, data, at)[0]
+
+    def place(self, index):
+        """Of a table's field, None if it is absent."""
+        description = self.at - self.number("i", self.at, self.data)
+        if 4 + 2 * index >= self.number("H", description, self.data):
+            return None
+        distance = self.number("H", description + 4 + 2 * index, self.data)
+        return self.at + distance if distance else None
+
+    def value(self, index, kind):
+        place = self.place(index)
+        if place is None:
+            return 0
+        require(place % struct.calcsize(kind) == 0, "Arrow: a field that is not aligned")
+        return self.number(kind, place, self.data)
+
+    def child(self, index):
+        place = self.place(index)
+        return Flat(self.data, place + self.number("I", place, self.data))
+
+    def text(self):
+        n = self.number("I", self.at, self.data)
+        require(self.data[self.at + 4 + n] == 0, "Arrow: a string without NUL")
+        return bytes(self.data[self.at + 4:self.at + 4 + n]).decode()
+
+    def structs(self, kinds):
+        n, size = self.number("I", self.at, self.data), struct.calcsize("<" + kinds)
+        places = range(self.at + 4, self.at + 4 + n * size, size)
+        return [struct.unpack_from("<" + kinds, self.data, place) for place in places]
+
+    def tables(self):
+        distances = enumerate(self.structs("I"), 1)
+        return [Flat(self.data, self.at + 4 * i + distance) for i, (distance,) in distances]
+
+
+def arrow_schema(schema):
+    """The columns, each as (name, number of its type), and the metadata."""
+    columns = [(field.child(0).text(), field.value(2, "B")) for field in schema.child(1).tables()]
+    number = schema.child(1).tables()[1].child(3)
+    require((number.value(0, "i"), number.value(1, "B")) == (32, 0), "Arrow: no uint32")
+    facts = schema.child(2).tables()
+    return columns, {fact.child(0).text(): fact.child(1).text() for fact in facts}
+
+
+def arrow_messages(data, at):
+    """Each message as (its offset, its size, its header's number, its header, its body)."""
+    while True:
+        mark, size = struct.unpack_from("<Ii", data, at)
+        require(mark == 2**32 - 1, "Arrow: no message")
+        if size == 0:
+            return
+        message = Flat(data[at + 8:at + 8 + size])
+        nbytes = message.value(3, "q")
+        require(message.value(0, "h") == 4, "Arrow: version of a message")
+        require((at + 8 + size) % 8 == nbytes % 8 == 0, "Arrow: alignment of a body")
+        body = data[at + 8 + size:at + 8 + size + nbytes]
+        yield at, 8 + size, message.value(1, "B"), message.child(2), body
+        at += 8 + size + nbytes
+
+
+def arrow_pairs(batch, body):
+    n = batch.value(0, "q")
+    require(batch.child(1).structs("qq") == [(n, 0)] * 2, "Arrow: numbers of rows")
+    buffers = [body[offset:offset + size] for offset, size in batch.child(2).structs("qq")]
+    sizes = [len(buffers[i]) for i in (0, 1, 3, 4)]
+    require(sizes == [0, 4 * n + 4, 0, 4 * n], f"Arrow: sizes of buffers {sizes}")
+    ends = struct.unpack(f"<{n + 1}i", buffers[1])
+    letters, counts = bytes(buffers[2]).decode(), struct.unpack(f"<{n}I", buffers[4])
+    require(ends[0] == 0 and ends[-1] == len(letters), "Arrow: ends of the strings")
+    return zip((letters[begin:end] for begin, end in zip(ends, ends[1:])), counts)
+
+
+def read_arrow(path, stranded=False):
+    data = memoryview(path.read_bytes())
+    require(data[:8] == b"ARROW1\0\0" and data[-6:] == b"ARROW1", "Arrow: markers")
+    messages = list(arrow_messages(data, 8))
+    footer = Flat(data[-10 - Flat.number("I", len(data) - 10, data):-10])
+    require(footer.value(0, "h") == 4, "Arrow: version in the footer")
+    for schema in (messages[0][3], footer.child(1)):
+        columns, facts = arrow_schema(schema)
+        require(columns == [("kmer", 5), ("count", 2)], f"Arrow: {columns}")
+        require(facts["canonical"] == ("false" if stranded else "true"), "Arrow: strands")
+    kinds = [message[2] for message in messages]
+    require(kinds == [1] + [3] * (len(messages) - 1), f"Arrow: kinds of messages {kinds}")
+    places = [(at, size, len(body)) for at, size, kind, batch, body in messages[1:]]
+    require(footer.child(3).structs("qi4xq") == places, "Arrow: places in the footer")
+    pairs = [pair for message in messages[1:] for pair in arrow_pairs(*message[3:])]
+    require(all(len(kmer) == int(facts["k"]) for kmer, count in pairs), "Arrow: lengths of k-mers")
+    return lines(pairs)
