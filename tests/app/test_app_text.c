@@ -160,6 +160,31 @@ static void test_kmer_text(void **state)
         }
 }
 
+/* Letters alone, in an array that ends with the scratch space. */
+static void test_kmer_letters(void **state)
+{
+        (void)state;
+        uint64_t kmers[2 * KC_MAX_WORDS];
+        for (int k = 1; k <= KC_MAX_K; k++) {
+                const size_t nwords = (size_t)kc_kmer_nwords(k), length = (size_t)k;
+                char wanted[2 * KC_MAX_K];
+                for (size_t i = 0; i < 2; i++) {
+                        uint64_t *kmer = kmers + i * nwords;
+                        memset(kmer, i ? 0x1b : 0xe4, nwords * sizeof *kmer);
+                        kmer[nwords - 1] &= kc_kmer_top_mask(k);
+                        kc_kmer_format(kmer, k, wanted + i * length);
+                }
+                const size_t room = 2 * length + KC_KMER_TEXT_SCRATCH_NBYTES;
+                char *text = malloc(room + 1);
+                text[room] = '#';
+                char *end = kc_kmer_text_letters(kmers, k, 2, text);
+                assert_int_equal(end - text, 2 * k);
+                assert_memory_equal(text, wanted, 2 * length);
+                assert_int_equal(text[room], '#');
+                free(text);
+        }
+}
+
 /* The room set aside for a line is enough for the largest count. */
 static void test_kmer_text_room(void **state)
 {
@@ -205,7 +230,8 @@ int main(void)
                 cmocka_unit_test(test_parse_size),     cmocka_unit_test(test_parse_number),
                 cmocka_unit_test(test_format_number),  cmocka_unit_test(test_output_name),
                 cmocka_unit_test(test_output_folder),  cmocka_unit_test(test_kmer_text),
-                cmocka_unit_test(test_kmer_text_room), cmocka_unit_test(test_json_strings),
+                cmocka_unit_test(test_kmer_text_room), cmocka_unit_test(test_kmer_letters),
+                cmocka_unit_test(test_json_strings),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

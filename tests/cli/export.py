@@ -240,6 +240,29 @@ def test_jellyfish_operations():
         check_text(jellyfish("dump", "-c", "-t", "all"), f"k{k}", (), "jellyfish merge")
 
 
+def below_1000(histogram):
+    """What Histex -G puts together in its last row is left out."""
+    rows = histogram.splitlines(keepends=True)
+    return "".join(row for row in rows if int(row.split("\t")[0]) < 1000)
+
+
+def check_fastk(name, *options):
+    """With the histogram of the whole file: Histex comes with Tabex."""
+    if name.startswith("s") or name == "empty" or name.startswith("k") and int(name[1:]) < 7:
+        return  # FastK's smallest k is 7
+    export(name, *options, to="db")
+    pairs = run("Tabex", "-A", "db", cwd=STORES.path).decode().upper()
+    check_text(pairs, name, options, "Tabex")
+    if not options:
+        rows = run("Histex", "-G", "db", cwd=STORES.path).decode()
+        wanted = STORES.kcount("hist", f"{name}.kc", "--max-count", 32766)
+        same_text(below_1000(rows), below_1000(wanted), f"Histex of {name}")
+
+
+def check_nothing():
+    """There are no operations to try."""
+
+
 def check_pyarrow(name, *options):
     import pyarrow.ipc
     path = export(name, *options, to="db")
@@ -262,6 +285,7 @@ def test_pyarrow_stream():
 PROGRAMS = {
     "kmc_tools": (check_kmc, test_kmc_operations),
     "jellyfish": (check_jellyfish, test_jellyfish_operations),
+    "Tabex": (check_fastk, check_nothing),
     "pyarrow": (check_pyarrow, test_pyarrow_stream),
 }
 
