@@ -2,15 +2,11 @@
  * kcount export: write the k-mers and their counts in the format of another program.
  */
 #include "app/command.h"
-#include "app/kmer_text.h"
+#include "app/exporting.h"
 #include "app/output_name.h"
 #include "app/signals.h"
 #include "app/stores.h"
-#include "io/formats/writer.h"
-#include "kmer/kmer.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 struct export_settings {
@@ -20,12 +16,9 @@ struct export_settings {
 };
 
 static enum kc_status check_settings(const struct export_settings *s, const char *input,
-                                     enum kc_format *format, struct kc_error *err)
+                                     struct kc_error *err)
 {
         enum kc_status status;
-        if (!kc_format_find(s->format, format))
-                return kc_fail(err, KC_EUSAGE, "'%s' is not a format; --help lists them",
-                               s->format);
         if (strcmp(s->output, "-") == 0)
                 return kc_fail(err, KC_EUSAGE,
                                "an export cannot be written to standard output; 'kcount dump' "
@@ -36,73 +29,22 @@ out:
         return status;
 }
 
-/* All k-mers of the cursor, to the writer. */
-static enum kc_status copy(struct kc_cursor *cursor, struct kc_format_writer *writer,
-                           struct kc_error *err)
-{
-        enum kc_status status;
-        for (;;) {
-                const uint64_t *kmers;
-                const uint32_t *counts;
-                size_t n;
-                KC_TRY(kc_cursor_next(cursor, &kmers, &counts, &n, err));
-                if (n == 0)
-                        break;
-                KC_TRY(kc_format_put(writer, kmers, counts, n, err));
-        }
-out:
-        return status;
-}
-
-static void report(const struct export_settings *s, const struct kc_format_written *written)
-{
-        if (written->nclipped > 0)
-                fprintf(stderr,
-                        "kcount: warning: %s: %" PRIu64 " counts above %" PRIu32
-                        " were written as %" PRIu32 ", the largest that the format can hold\n",
-                        s->output, written->nclipped, written->count_limit, written->count_limit);
-}
-
-static enum kc_status write_store(const struct export_settings *s, enum kc_format format,
-                                  struct kc_store *store, struct kc_error *err)
-{
-        struct kc_format_writer *writer = NULL;
-        struct kc_cursor *cursor = NULL;
-        struct kc_store_info info;
-        uint64_t from[KC_MAX_WORDS], to[KC_MAX_WORDS];
-        enum kc_status status;
-        kc_store_get_info(store, &info);
-        const struct kc_format_options options = { .format = format,
-                                                   .k = info.k,
-                                                   .stranded = info.stranded,
-                                                   .min_count = (uint32_t)s->min_count,
-                                                   .max_count = (uint32_t)s->max_count,
-                                                   .nkmers = info.ndistinct,
-                                                   .replace = s->force,
-                                                   .guard = signals_guard };
-        struct kc_format_written written;
-        KC_TRY(kmer_text_range(s->from ? s->from : "", s->to ? s->to : "", info.k, from, to, err));
-        KC_TRY(kc_format_create(&writer, s->output, &options, err));
-        KC_TRY(kc_cursor_open(&cursor, store, from, to, err));
-        KC_TRY(copy(cursor, writer, err));
-        KC_TRY(kc_format_commit(writer, &written, err));
-        report(s, &written);
-out:
-        kc_cursor_close(cursor);
-        kc_format_close(writer);
-        return status;
-}
-
 static enum kc_status run_export(const struct invocation *call, struct kc_error *err)
 {
         const struct export_settings *s = call->settings;
+        struct exporting exporting = { .output = s->output,
+                                       .min_count = (uint32_t)s->min_count,
+                                       .max_count = (uint32_t)s->max_count,
+                                       .from = s->from,
+                                       .to = s->to,
+                                       .force = s->force };
         struct kc_store *store = NULL;
-        enum kc_format format;
         enum kc_status status;
-        KC_TRY(check_settings(s, call->operands[0], &format, err));
+        KC_TRY(exporting_format(s->format, &exporting.format, err));
+        KC_TRY(check_settings(s, call->operands[0], err));
         KC_TRY(stores_open(&store, call->operands[0], err));
         signals_install(NULL);
-        KC_TRY(write_store(s, format, store, err));
+        KC_TRY(exporting_write(&exporting, store, err));
 out:
         kc_store_close(store);
         return status;

@@ -44,7 +44,7 @@ def test_contract():
     s = Session()
     for command, options in {
             "count": "kmer output threads memory tmp device table gpu-memory stranded min max min-quality json histogram "
-                     "quiet no-progress force",
+                     "quiet no-progress force format",
             "hist": "max-count genomescope min max kmer stranded threads memory tmp device table "
                     "gpu-memory min-quality quiet no-progress",
             "dump": "fasta min max output threads", "query": "file",

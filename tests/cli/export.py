@@ -12,7 +12,7 @@ import sys
 
 import foreign
 from session import SOURCE, Session, expect
-from tools import SKIPPED, main, run, same_text
+from tools import SKIPPED, main, run, same_file, same_text
 
 KMERS = (1, 2, 3, 4, 5, 7, 8, 15, 16, 21, 29, 31, 32, 33, 41, 55, 64, 101, 255)
 LARGEST = 2**32 - 1
@@ -164,6 +164,32 @@ def test_usage():
         export("k21", to="k21.kc", code=2, message="two different files")
 
 
+def test_count_and_export():
+    """count --format writes what export would write, for each k."""
+    s = STORES
+    before = set(s.names())
+    s.kcount("reads.fa", "-k", "21,31", "-o", "n.kc", "--min", 2, "--format", NAME, "--quiet")
+    ending = {"jellyfish": ".jf", "kmc": "", "fastk": ""}.get(NAME, f".{NAME}")
+    exported = {k: names_of(f"n.k{k}{ending}") for k in (21, 31)}
+    wanted = {"n.k21.kc", "n.k31.kc", *exported[21], *exported[31]}
+    expect(set(s.names()) - before, wanted, "files of count --format")
+    for k, names in exported.items():
+        export(f"n.k{k}", "--min", 2)
+        for name, again in zip(names, names_of("out")):
+            same_file(s.path / name, s.path / again, "count --format and export")
+    for name in wanted - set(exported[21][:1]):
+        (s.path / name).unlink()
+    s.kcount("missing.fa", "-k", "21,31", "-o", "n.kc", "--format", NAME, code=1,
+             message=f"{exported[21][0]} already exists")
+    (s.path / exported[21][0]).unlink()
+    s.kcount("reads.fa", "-k", 21, "-o", "n.kc", "--format", "fasta", code=2,
+             message="'fasta' is not a format")
+    if not FORMAT.stranded:
+        s.kcount("reads.fa", "-k", 21, "-o", "n.kc", "--stranded", "--format", NAME, code=2,
+                 message="stranded")
+    expect(set(s.names()), before, "files after failures")
+
+
 def test_fastk_histogram():
     """It has all k-mers, whatever --min and --max, as FastK's."""
     counts = [int(line.split("\t")[1]) for line in STORES.kcount("dump", "large.kc").splitlines()]
@@ -307,7 +333,7 @@ def is_installed(program):
 def tests():
     if len(sys.argv) == 4:
         yield from (test_every_k, test_sizes_and_counts, test_filters_and_ranges)
-        yield from (test_files, test_usage)
+        yield from (test_files, test_usage, test_count_and_export)
         if NAME == "fastk":
             yield test_fastk_histogram
     elif is_installed(sys.argv[4]):
