@@ -46,7 +46,7 @@ struct count {
         int noutputs;
         int ndone; /* of these, counted */
         bool stranded;
-        enum kc_format format; /* of the exports */
+        enum kc_file_format format; /* of the exports */
         const char *const *inputs;
         size_t ninputs;
         char *tmp_dir;

@@ -9,21 +9,21 @@
 #include <stdio.h>
 #include <string.h>
 
-enum kc_status exporting_format(const char *name, enum kc_format *format, struct kc_error *err)
+enum kc_status exporting_format(const char *name, enum kc_file_format *format, struct kc_error *err)
 {
         if (kc_format_find(name, format))
                 return KC_OK;
         return kc_fail(err, KC_EUSAGE, "'%s' is not a format; --help lists them", name);
 }
 
-char *exporting_name(const char *path, enum kc_format format)
+char *exporting_name(const char *path, enum kc_file_format format)
 {
         /* the others have several files, and add endings of their own */
-        static const char *const endings[KC_NFORMATS] = {
-                [KC_FORMAT_TSV] = ".tsv",
-                [KC_FORMAT_KFF] = ".kff",
-                [KC_FORMAT_JELLYFISH] = ".jf",
-                [KC_FORMAT_ARROW] = ".arrow",
+        static const char *const endings[KC_NFILE_FORMATS] = {
+                [KC_FILE_TSV] = ".tsv",
+                [KC_FILE_KFF] = ".kff",
+                [KC_FILE_JELLYFISH] = ".jf",
+                [KC_FILE_ARROW] = ".arrow",
         };
         size_t length = strlen(path);
         if (length > 3 && strcmp(path + length - 3, ".kc") == 0)

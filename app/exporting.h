@@ -9,7 +9,7 @@
 #include "io/store.h"
 
 struct exporting {
-        enum kc_format format;
+        enum kc_file_format format;
         const char *output;
         uint32_t min_count, max_count;
         const char *from, *to; /* bounds of the k-mers, as the user typed them; or NULL */
@@ -17,11 +17,12 @@ struct exporting {
 };
 
 /* The format of that name. KC_EUSAGE. */
-enum kc_status exporting_format(const char *name, enum kc_format *format, struct kc_error *err);
+enum kc_status exporting_format(const char *name, enum kc_file_format *format,
+                                struct kc_error *err);
 
 /* The output that belongs to a .kc file: its name with the format's ending instead of .kc. The
  * caller frees it; NULL when out of memory. */
-char *exporting_name(const char *path, enum kc_format format);
+char *exporting_name(const char *path, enum kc_file_format format);
 
 /* Whether k-mers of such a file could be written now. Fails like kc_format_create. */
 enum kc_status exporting_check(const struct exporting *exporting, int k, bool stranded,

@@ -2,22 +2,22 @@
 
 #include <string.h>
 
-static const char *const names[KC_NFORMATS] = {
-        [KC_FORMAT_TSV] = "tsv",     [KC_FORMAT_KFF] = "kff",
-        [KC_FORMAT_KMC] = "kmc",     [KC_FORMAT_JELLYFISH] = "jellyfish",
-        [KC_FORMAT_FASTK] = "fastk", [KC_FORMAT_ARROW] = "arrow",
+static const char *const names[KC_NFILE_FORMATS] = {
+        [KC_FILE_TSV] = "tsv",     [KC_FILE_KFF] = "kff",
+        [KC_FILE_KMC] = "kmc",     [KC_FILE_JELLYFISH] = "jellyfish",
+        [KC_FILE_FASTK] = "fastk", [KC_FILE_ARROW] = "arrow",
 };
 
-const char *kc_format_name(enum kc_format format)
+const char *kc_format_name(enum kc_file_format format)
 {
         return names[format];
 }
 
-bool kc_format_find(const char *name, enum kc_format *format)
+bool kc_format_find(const char *name, enum kc_file_format *format)
 {
-        for (int i = 0; i < KC_NFORMATS; i++) {
+        for (int i = 0; i < KC_NFILE_FORMATS; i++) {
                 if (strcmp(names[i], name) == 0) {
-                        *format = (enum kc_format)i;
+                        *format = (enum kc_file_format)i;
                         return true;
                 }
         }

@@ -3,10 +3,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-static const struct kc_format_kind *const kinds[KC_NFORMATS] = {
-        [KC_FORMAT_TSV] = &kc_write_tsv,     [KC_FORMAT_KFF] = &kc_write_kff,
-        [KC_FORMAT_KMC] = &kc_write_kmc,     [KC_FORMAT_JELLYFISH] = &kc_write_jellyfish,
-        [KC_FORMAT_FASTK] = &kc_write_fastk, [KC_FORMAT_ARROW] = &kc_write_arrow,
+static const struct kc_format_kind *const kinds[KC_NFILE_FORMATS] = {
+        [KC_FILE_TSV] = &kc_write_tsv,     [KC_FILE_KFF] = &kc_write_kff,
+        [KC_FILE_KMC] = &kc_write_kmc,     [KC_FILE_JELLYFISH] = &kc_write_jellyfish,
+        [KC_FILE_FASTK] = &kc_write_fastk, [KC_FILE_ARROW] = &kc_write_arrow,
 };
 
 static enum kc_status allocate_batch(struct kc_format_writer *writer, struct kc_error *err)

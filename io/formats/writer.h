@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 struct kc_format_options {
-        enum kc_format format;
+        enum kc_file_format format;
         int k;
         bool stranded;
         uint32_t min_count;   /* k-mers with lower counts are left out; at least 1 */
