@@ -18,6 +18,13 @@ static const struct option_spec count_options[] = {
           .help = "Write the counts here. Default: the first input's name without its sequence and "
                   "compression endings, plus .kc, in the current folder. With several k, .k21 and so on "
                   "comes before .kc: x.k21.kc, x.k31.kc." },
+        { .type = OPTION_TEXT,
+          .name = "format",
+          .argument = "FORMAT",
+          .offset = FIELD(format),
+          .help = "Also write the counts for another program, as 'kcount export --to FORMAT' does. "
+                  "The output's ending .kc becomes .kff, .jf, .tsv or .arrow; kmc and fastk add "
+                  "their own endings. If only this fails, the .kc file stays." },
         COUNTING_OPTIONS("the output's folder"),
         WRITING_OPTIONS(FIELD(common)),
         { .type = OPTION_FLAG,
@@ -64,7 +71,8 @@ const struct command command_count = {
                     "  kcount lane1.fq.gz lane2.fq.gz -k 21 -o sample.kc -t 8 -m 16G\n"
                     "  samtools fastq sample.bam | kcount - -k 31 -o sample.kc\n"
                     "  kcount @files.txt -k 55 --min 2 --json > summary.json\n"
-                    "  kcount reads.fq.gz -k 21,31,51 -o sample.kc\n",
+                    "  kcount reads.fq.gz -k 21,31,51 -o sample.kc\n"
+                    "  kcount reads.fq.gz -k 29 -o sample.kc --format kff\n",
         .options = count_options,
         .settings_nbytes = sizeof(struct count_settings),
         .min_operands = 1,

@@ -5,7 +5,6 @@
  * each into a buffer of their own, and write it after all earlier parts have been written.
  */
 #include "app/command.h"
-#include "app/kmer_text.h"
 #include "app/machine.h"
 #include "app/output_name.h"
 #include "app/signals.h"
@@ -13,6 +12,7 @@
 #include "base/parallel.h"
 #include "base/turn.h"
 #include "kmer/kmer.h"
+#include "kmer/text.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ struct dump_settings {
 
 struct dump {
         struct kc_store *store;
-        struct kmer_text format;
+        struct kc_kmer_text format;
         struct text_out *out;
         uint64_t *bounds; /* part p is [bounds[p - 1], bounds[p]) */
         size_t nbounds;
@@ -63,7 +63,7 @@ static enum kc_status put_pairs(struct dump *dump, struct dump_part *part, const
                                 const uint32_t *counts, size_t n, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
-        size_t line_nbytes = kmer_text_line_nbytes(dump->format.k);
+        size_t line_nbytes = kc_kmer_text_line_nbytes(dump->format.k);
         size_t nwords = (size_t)kc_kmer_nwords(dump->format.k);
         while (n > 0) {
                 size_t fits = (BUFFER_NBYTES - part->used) / line_nbytes;
@@ -72,8 +72,8 @@ static enum kc_status put_pairs(struct dump *dump, struct dump_part *part, const
                         continue;
                 }
                 size_t m = n < fits ? n : fits;
-                char *end =
-                        kmer_text_lines(&dump->format, kmers, counts, m, part->text + part->used);
+                char *end = kc_kmer_text_lines(&dump->format, kmers, counts, m,
+                                               part->text + part->used);
                 part->used = (size_t)(end - part->text);
                 kmers += m * nwords;
                 counts += m;

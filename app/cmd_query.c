@@ -10,6 +10,7 @@
 #include "app/stores.h"
 #include "base/parallel.h"
 #include "kmer/kmer.h"
+#include "kmer/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -62,12 +63,12 @@ static enum kc_status answer_batch(struct query *q, struct kc_error *err)
         enum kc_status status;
         int nworkers = q->n >= MIN_PARALLEL ? q->nthreads : 1;
         KC_TRY(kc_parallel(nworkers, look_up, NULL, q, err));
-        const struct kmer_text format = { .k = q->k, .min_count = 0, .max_count = UINT32_MAX };
+        const struct kc_kmer_text format = { .k = q->k, .min_count = 0, .max_count = UINT32_MAX };
         size_t nwords = (size_t)kc_kmer_nwords(q->k);
         for (size_t i = 0; i < q->n; i += TEXT_NKMERS) {
                 size_t n = q->n - i < TEXT_NKMERS ? q->n - i : TEXT_NKMERS;
-                char *end =
-                        kmer_text_lines(&format, q->kmers + i * nwords, q->counts + i, n, q->text);
+                char *end = kc_kmer_text_lines(&format, q->kmers + i * nwords, q->counts + i, n,
+                                               q->text);
                 text_out_write(q->out, q->text, (size_t)(end - q->text));
         }
         q->n = 0;
@@ -146,7 +147,7 @@ static enum kc_status open_query(struct query *q, const char *path, struct kc_er
         size_t nwords = (size_t)kc_kmer_nwords(q->k);
         q->kmers = malloc(BATCH_NKMERS * nwords * sizeof *q->kmers);
         q->counts = malloc(BATCH_NKMERS * sizeof *q->counts);
-        q->text = malloc(TEXT_NKMERS * kmer_text_line_nbytes(q->k));
+        q->text = malloc(TEXT_NKMERS * kc_kmer_text_line_nbytes(q->k));
         q->lookups = calloc((size_t)q->nthreads, sizeof(struct kc_lookup *));
         if (!q->kmers || !q->counts || !q->text || !q->lookups)
                 return kc_fail(err, KC_ENOMEM, "out of memory for queries");

@@ -5,10 +5,10 @@
 #include "app/kmer_text.h"
 #include "app/stores.h"
 #include "kmer/kmer.h"
+#include "kmer/text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { TEXT_NKMERS = 1 << 10 };
 
@@ -16,32 +16,14 @@ struct range_settings {
         bool count;
 };
 
-/* Parse a bound typed by the user, padded to k letters with filler. */
-static enum kc_status parse_bound(const char *text, int k, char filler, uint64_t *kmer,
-                                  struct kc_error *err)
-{
-        char letters[KC_MAX_K];
-        size_t length = strlen(text);
-        if (length > (size_t)k)
-                return kc_fail(err, KC_EUSAGE, "'%s' is %zu letters long, but k is %d", text,
-                               length, k);
-        memset(letters, filler, sizeof letters);
-        memcpy(letters, text, length);
-        int good = kc_kmer_parse(letters, k, kmer);
-        if (good < k)
-                return kc_fail(err, KC_EUSAGE, "'%s': letter %d, '%c', is not one of ACGTU", text,
-                               good + 1, letters[good]);
-        return KC_OK;
-}
-
 static enum kc_status put_pairs(struct text_out *out, int k, const uint64_t *kmers,
                                 const uint32_t *counts, size_t n, char *text, struct kc_error *err)
 {
-        const struct kmer_text format = { .k = k, .min_count = 0, .max_count = UINT32_MAX };
+        const struct kc_kmer_text format = { .k = k, .min_count = 0, .max_count = UINT32_MAX };
         size_t nwords = (size_t)kc_kmer_nwords(k);
         for (size_t i = 0; i < n; i += TEXT_NKMERS) {
                 size_t m = n - i < TEXT_NKMERS ? n - i : TEXT_NKMERS;
-                char *end = kmer_text_lines(&format, kmers + i * nwords, counts + i, m, text);
+                char *end = kc_kmer_text_lines(&format, kmers + i * nwords, counts + i, m, text);
                 text_out_write(out, text, (size_t)(end - text));
         }
         return text_out_status(out, err);
@@ -53,7 +35,7 @@ static enum kc_status walk(const struct invocation *call, int k, struct kc_curso
         const struct range_settings *s = call->settings;
         uint64_t ndistinct = 0, sum = 0;
         enum kc_status status;
-        char *text = malloc(TEXT_NKMERS * kmer_text_line_nbytes(k));
+        char *text = malloc(TEXT_NKMERS * kc_kmer_text_line_nbytes(k));
         if (text == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         for (;;) {
@@ -85,13 +67,7 @@ static enum kc_status run_range(const struct invocation *call, struct kc_error *
         enum kc_status status;
         KC_TRY(stores_open(&store, call->operands[0], err));
         kc_store_get_info(store, &info);
-        KC_TRY(parse_bound(call->operands[1], info.k, 'A', from, err));
-        KC_TRY(parse_bound(call->operands[2], info.k, 'T', to, err));
-        if (kc_kmer_compare(from, to, kc_kmer_nwords(info.k)) > 0) {
-                status = kc_fail(err, KC_EUSAGE, "FROM, '%s', comes after TO, '%s'",
-                                 call->operands[1], call->operands[2]);
-                goto out;
-        }
+        KC_TRY(kmer_text_range(call->operands[1], call->operands[2], info.k, from, to, err));
         KC_TRY(kc_cursor_open(&cursor, store, from, to, err));
         KC_TRY(walk(call, info.k, cursor, err));
 out:

@@ -1,5 +1,6 @@
 #include "app/counting.h"
 
+#include "app/exporting.h"
 #include "app/machine.h"
 #include "app/output_name.h"
 #include "app/reader_only.h"
@@ -21,7 +22,8 @@
 /* What is counted with one k. */
 struct count_output {
         int k;
-        char *path; /* NULL if nothing is written */
+        char *path;        /* NULL if nothing is written */
+        char *export_path; /* NULL if it is not exported as well */
         struct kc_store_writer *writer;
         struct kc_run_sink sink;
         /* when it has been counted */
@@ -44,6 +46,7 @@ struct count {
         int noutputs;
         int ndone; /* of these, counted */
         bool stranded;
+        enum kc_file_format format; /* of the exports */
         const char *const *inputs;
         size_t ninputs;
         char *tmp_dir;
@@ -120,6 +123,49 @@ static enum kc_status resolve(struct count *count, struct kc_error *err)
         if (count->tmp_dir == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
 out:
+        return status;
+}
+
+static struct exporting export_of(const struct count *count, const struct count_output *o)
+{
+        const struct count_settings *s = count->settings;
+        return (struct exporting){ .format = count->format,
+                                   .output = o->export_path,
+                                   .min_count = (uint32_t)s->min_count,
+                                   .max_count = (uint32_t)s->max_count,
+                                   .force = s->force };
+}
+
+/* Name the exports, and find out before anything is read whether they can be written. */
+static enum kc_status prepare_exports(struct count *count, struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(exporting_format(count->settings->format, &count->format, err));
+        for (int i = 0; i < count->noutputs; i++) {
+                struct count_output *o = &count->outputs[i];
+                o->export_path = exporting_name(o->path, count->format);
+                if (o->export_path == NULL)
+                        return kc_fail(err, KC_ENOMEM, "out of memory");
+                const struct exporting exporting = export_of(count, o);
+                KC_TRY(exporting_check(&exporting, o->k, count->stranded, err));
+        }
+out:
+        return status;
+}
+
+/* Export the files that have just been written. */
+static enum kc_status export_all(const struct count *count, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        for (int i = 0; i < count->noutputs && status == KC_OK; i++) {
+                const struct count_output *o = &count->outputs[i];
+                const struct exporting exporting = export_of(count, o);
+                struct kc_store *store = NULL;
+                status = kc_store_open(&store, o->path, err);
+                if (status == KC_OK)
+                        status = exporting_write(&exporting, store, err);
+                kc_store_close(store);
+        }
         return status;
 }
 
@@ -556,6 +602,8 @@ static enum kc_status count_all(struct count *count, struct kc_error *err)
         KC_TRY(resolve(count, err));
         if (s->reader_only)
                 return only_read(count, err);
+        if (s->format != NULL)
+                KC_TRY(prepare_exports(count, err));
         KC_TRY(device_choose(&count->writing.device, s->device, s->table, largest_k(count),
                              DEVICE_COUNTS, s->common.quiet, err));
         KC_TRY(open_all(count, err));
@@ -563,6 +611,8 @@ static enum kc_status count_all(struct count *count, struct kc_error *err)
         KC_TRY(commit(count, err));
         warn_if_nothing(count);
         report(count);
+        if (s->format != NULL)
+                KC_TRY(export_all(count, err));
 out:
         return status;
 }
@@ -573,6 +623,7 @@ static void close_count(struct count *count)
                 kc_store_abort(count->outputs[i].writer);
                 free(count->outputs[i].rows);
                 free(count->outputs[i].path);
+                free(count->outputs[i].export_path);
         }
         kc_reader_close(count->reader);
         kc_histogram_free(count->histogram);

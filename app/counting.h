@@ -18,7 +18,7 @@ struct count_settings {
         struct option_numbers ks;
         uint64_t memory_nbytes, engine_memory_nbytes, min_count, max_count, min_quality,
                 gpu_memory_nbytes, gpu_batch_nkmers;
-        const char *output, *tmp_dir, *device, *table, *reader, *gpu_trace;
+        const char *output, *format, *tmp_dir, *device, *table, *reader, *gpu_trace;
         bool stranded, force, reader_only;
         bool histogram; /* of count: include it in the JSON summary */
 };

@@ -1,32 +1,23 @@
 /*
- * Fast formatting of k-mers and counts as lines of text.
+ * k-mers that the user typed.
  */
 #ifndef APP_KMER_TEXT_H
 #define APP_KMER_TEXT_H
 
 #include "base/status.h"
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
-
-struct kmer_text {
-        int k;
-        bool fasta;                    /* ">COUNT\nKMER\n" instead of "KMER\tCOUNT\n" */
-        uint32_t min_count, max_count; /* pairs with other counts are left out */
-};
 
 /* Check text that the user typed: KC_EUSAGE if it is shorter than k or holds anything but bases. */
 enum kc_status kmer_text_check(const char *text, int k, struct kc_error *err);
 
-/* Bytes that one line may need, including scratch space after its end. */
-size_t kmer_text_line_nbytes(int k);
-
 /*
- * Write the lines of n pairs to text [n * kmer_text_line_nbytes(k)].
- * Returns the end of the text.
+ * Parse the bounds of a range, both included. They may be shorter than k, or empty: from is filled
+ * with A, to with T. KC_EUSAGE if one is longer, or holds anything but bases, or if from comes
+ * after to.
+ *   from_kmer, to_kmer  out, [kc_kmer_nwords(k)]
  */
-char *kmer_text_lines(const struct kmer_text *format, const uint64_t *kmers, const uint32_t *counts,
-                      size_t n, char *text);
+enum kc_status kmer_text_range(const char *from, const char *to, int k, uint64_t *from_kmer,
+                               uint64_t *to_kmer, struct kc_error *err);
 
 #endif

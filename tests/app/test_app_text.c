@@ -1,9 +1,9 @@
 /* What the command line reads and writes: sizes, numbers, names, k-mers as text, JSON. */
 #include "app/json.h"
-#include "app/kmer_text.h"
 #include "app/output_name.h"
 #include "app/size.h"
 #include "kmer/kmer.h"
+#include "kmer/text.h"
 
 #include <inttypes.h>
 #include <setjmp.h>
@@ -136,10 +136,10 @@ static void test_kmer_text(void **state)
                 }
                 counts[0] = UINT32_MAX;
                 counts[1] = 0;
-                char *text = malloc(NKMERS * kmer_text_line_nbytes(k));
+                char *text = malloc(NKMERS * kc_kmer_text_line_nbytes(k));
                 char *wanted = malloc(NKMERS * (size_t)(k + 16)), *p = wanted;
                 for (int fasta = 0; fasta < 2; fasta++) {
-                        struct kmer_text format = {
+                        struct kc_kmer_text format = {
                                 .k = k, .fasta = fasta, .min_count = 3, .max_count = 1u << 30
                         };
                         p = wanted;
@@ -151,11 +151,36 @@ static void test_kmer_text(void **state)
                                 p += fasta ? sprintf(p, ">%" PRIu32 "\n%s\n", counts[i], letters)
                                            : sprintf(p, "%s\t%" PRIu32 "\n", letters, counts[i]);
                         }
-                        char *end = kmer_text_lines(&format, kmers, counts, NKMERS, text);
+                        char *end = kc_kmer_text_lines(&format, kmers, counts, NKMERS, text);
                         assert_int_equal(end - text, p - wanted);
                         assert_memory_equal(text, wanted, (size_t)(end - text));
                 }
                 free(wanted);
+                free(text);
+        }
+}
+
+/* Letters alone, in an array that ends with the scratch space. */
+static void test_kmer_letters(void **state)
+{
+        (void)state;
+        uint64_t kmers[2 * KC_MAX_WORDS];
+        for (int k = 1; k <= KC_MAX_K; k++) {
+                const size_t nwords = (size_t)kc_kmer_nwords(k), length = (size_t)k;
+                char wanted[2 * KC_MAX_K];
+                for (size_t i = 0; i < 2; i++) {
+                        uint64_t *kmer = kmers + i * nwords;
+                        memset(kmer, i ? 0x1b : 0xe4, nwords * sizeof *kmer);
+                        kmer[nwords - 1] &= kc_kmer_top_mask(k);
+                        kc_kmer_format(kmer, k, wanted + i * length);
+                }
+                const size_t room = 2 * length + KC_KMER_TEXT_SCRATCH_NBYTES;
+                char *text = malloc(room + 1);
+                text[room] = '#';
+                char *end = kc_kmer_text_letters(kmers, k, 2, text);
+                assert_int_equal(end - text, 2 * k);
+                assert_memory_equal(text, wanted, 2 * length);
+                assert_int_equal(text[room], '#');
                 free(text);
         }
 }
@@ -167,12 +192,12 @@ static void test_kmer_text_room(void **state)
         uint64_t kmer[KC_MAX_WORDS] = { 0 };
         uint32_t count = UINT32_MAX;
         for (int k = 1; k <= KC_MAX_K; k++) {
-                size_t room = kmer_text_line_nbytes(k);
+                size_t room = kc_kmer_text_line_nbytes(k);
                 char *text = malloc(room + 1);
                 for (int fasta = 0; fasta < 2; fasta++) {
-                        struct kmer_text format = { .k = k, .fasta = fasta, .max_count = count };
+                        struct kc_kmer_text format = { .k = k, .fasta = fasta, .max_count = count };
                         text[room] = '#';
-                        char *end = kmer_text_lines(&format, kmer, &count, 1, text);
+                        char *end = kc_kmer_text_lines(&format, kmer, &count, 1, text);
                         assert_true(end <= text + room);
                         assert_int_equal(text[room], '#');
                 }
@@ -205,7 +230,8 @@ int main(void)
                 cmocka_unit_test(test_parse_size),     cmocka_unit_test(test_parse_number),
                 cmocka_unit_test(test_format_number),  cmocka_unit_test(test_output_name),
                 cmocka_unit_test(test_output_folder),  cmocka_unit_test(test_kmer_text),
-                cmocka_unit_test(test_kmer_text_room), cmocka_unit_test(test_json_strings),
+                cmocka_unit_test(test_kmer_text_room), cmocka_unit_test(test_kmer_letters),
+                cmocka_unit_test(test_json_strings),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,8 +10,8 @@ import shutil
 from session import SOURCE, Session, expect
 from tools import Failure, main, run
 
-COMMANDS = ("count", "dump", "hist", "query", "range", "info", "check", "add", "remove", "compact", "merge",
-            "union", "intersect", "subtract", "help")
+COMMANDS = ("count", "dump", "hist", "query", "range", "export", "info", "check", "add", "remove", "compact",
+            "merge", "union", "intersect", "subtract", "help")
 
 
 def test_manual_is_current():
@@ -44,11 +44,11 @@ def test_contract():
     s = Session()
     for command, options in {
             "count": "kmer output threads memory tmp device table gpu-memory stranded min max min-quality json histogram "
-                     "quiet no-progress force",
+                     "quiet no-progress force format",
             "hist": "max-count genomescope min max kmer stranded threads memory tmp device table "
                     "gpu-memory min-quality quiet no-progress",
             "dump": "fasta min max output threads", "query": "file",
-            "range": "count", "info": "json devices", "check": "json",
+            "range": "count", "export": "to output force min max from-kmer to-kmer", "info": "json devices", "check": "json",
             "add": "threads memory tmp device table gpu-memory min-quality json quiet no-progress",
             "remove": "file threads json quiet no-progress", "compact": "min max threads json quiet no-progress",
             "merge": "output min max threads json quiet no-progress force",

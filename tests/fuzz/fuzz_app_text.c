@@ -6,6 +6,7 @@
 #include "app/kmer_text.h"
 #include "app/size.h"
 #include "kmer/kmer.h"
+#include "kmer/text.h"
 #include "tests/fuzz/require.h"
 
 #include <ctype.h>
@@ -55,7 +56,7 @@ static void check_typed(const char *text, int k)
 /* ---- printing ---- */
 
 /* One k-mer and its count, base by base. */
-static int spell(char *to, size_t cap, const struct kmer_text *format, const uint64_t *kmer,
+static int spell(char *to, size_t cap, const struct kc_kmer_text *format, const uint64_t *kmer,
                  uint32_t count)
 {
         char letters[KC_MAX_K + 1];
@@ -74,7 +75,7 @@ static void check_lines(const uint8_t *data, size_t size, int k)
         int nwords = kc_kmer_nwords(k), unused = 64 * nwords - 2 * k;
         uint64_t kmers[NKMERS * KC_MAX_WORDS] = { 0 };
         uint32_t counts[NKMERS] = { 0 };
-        struct kmer_text format = { k, size % 2 == 1, 1, UINT32_MAX };
+        struct kc_kmer_text format = { k, size % 2 == 1, 1, UINT32_MAX };
         memcpy(counts, data, size < sizeof counts ? size : sizeof counts);
         if (size > sizeof counts)
                 memcpy(kmers, data + sizeof counts,
@@ -88,8 +89,8 @@ static void check_lines(const uint8_t *data, size_t size, int k)
                 if (counts[i] >= 1)
                         n += spell(want + n, sizeof want - (size_t)n, &format, kmer, counts[i]);
         }
-        REQUIRE(kmer_text_line_nbytes(k) * NKMERS <= sizeof got);
-        char *end = kmer_text_lines(&format, kmers, counts, NKMERS, got);
+        REQUIRE(kc_kmer_text_line_nbytes(k) * NKMERS <= sizeof got);
+        char *end = kc_kmer_text_lines(&format, kmers, counts, NKMERS, got);
         REQUIRE(end - got == n && memcmp(got, want, (size_t)n) == 0);
 }
 

@@ -1,0 +1,116 @@
+/*
+ * kcount export: write the k-mers and their counts in the format of another program.
+ */
+#include "app/command.h"
+#include "app/exporting.h"
+#include "app/output_name.h"
+#include "app/signals.h"
+#include "app/stores.h"
+
+#include <string.h>
+
+struct export_settings {
+        uint64_t min_count, max_count;
+        const char *format, *output, *from, *to;
+        bool force;
+};
+
+static enum kc_status check_settings(const struct export_settings *s, const char *input,
+                                     struct kc_error *err)
+{
+        enum kc_status status;
+        if (strcmp(s->output, "-") == 0)
+                return kc_fail(err, KC_EUSAGE,
+                               "an export cannot be written to standard output; 'kcount dump' "
+                               "prints text");
+        KC_TRY(options_check_range(s->min_count, s->max_count, err));
+        KC_TRY(output_check_inputs(s->output, &input, 1, err));
+out:
+        return status;
+}
+
+static enum kc_status run_export(const struct invocation *call, struct kc_error *err)
+{
+        const struct export_settings *s = call->settings;
+        struct exporting exporting = { .output = s->output,
+                                       .min_count = (uint32_t)s->min_count,
+                                       .max_count = (uint32_t)s->max_count,
+                                       .from = s->from,
+                                       .to = s->to,
+                                       .force = s->force };
+        struct kc_store *store = NULL;
+        enum kc_status status;
+        KC_TRY(exporting_format(s->format, &exporting.format, err));
+        KC_TRY(check_settings(s, call->operands[0], err));
+        KC_TRY(stores_open(&store, call->operands[0], err));
+        signals_install(NULL);
+        KC_TRY(exporting_write(&exporting, store, err));
+out:
+        kc_store_close(store);
+        return status;
+}
+
+#define FIELD(member) offsetof(struct export_settings, member)
+
+static const struct option_spec export_options[] = {
+        { .type = OPTION_TEXT,
+          .name = "to",
+          .argument = "FORMAT",
+          .offset = FIELD(format),
+          .required = true,
+          .help = "The format: tsv, kff, kmc, jellyfish, fastk or arrow." },
+        { .type = OPTION_TEXT,
+          .letter = 'o',
+          .name = "output",
+          .argument = "NAME",
+          .offset = FIELD(output),
+          .required = true,
+          .help = "The file to write or, if the format has several, what their names begin with." },
+        { .type = OPTION_FLAG,
+          .name = "force",
+          .offset = FIELD(force),
+          .help = "Replace existing files." },
+        OPTION_MIN(FIELD(min_count)),
+        OPTION_MAX(FIELD(max_count)),
+        { .type = OPTION_TEXT,
+          .name = "from-kmer",
+          .argument = "FROM",
+          .offset = FIELD(from),
+          .help = "Leave out k-mers that come before FROM in the alphabet. It may be shorter than "
+                  "k, and is then filled with A." },
+        { .type = OPTION_TEXT,
+          .name = "to-kmer",
+          .argument = "TO",
+          .offset = FIELD(to),
+          .help = "Leave out k-mers that come after TO. It may be shorter than k, and is then "
+                  "filled with T." },
+        { 0 },
+};
+
+const struct command command_export = {
+        .name = "export",
+        .run = run_export,
+        .operands = "FILE.kc",
+        .summary = "Write the k-mers and counts for other programs",
+        .description =
+                "The k-mers with their counts, sorted, in the format of another program. The files "
+                "appear when all are complete; if anything fails, none does.\n\n"
+                "tsv: NAME, with a line for each k-mer: the k-mer, a tab, its count.\n\n"
+                "kff: NAME, in k-mer file format 1, which vg and kmc_tools read.\n\n"
+                "kmc: NAME.kmc_pre and NAME.kmc_suf, a sorted database for kmc_tools, kmc_dump and "
+                "programs on KMC's API.\n\n"
+                "jellyfish: NAME, for 'jellyfish query', 'dump', 'histo' and 'merge', and programs "
+                "that read Jellyfish's files. Any two exports with the same k can be merged.\n\n"
+                "fastk: NAME.ktab with the hidden file .NAME.ktab.1 beside it, and NAME.hist. A "
+                "count over 32767 is written as 32767, as FastK does, with a warning. Only "
+                "canonical k-mers. The histogram has all counts, whatever --min and --max.\n\n"
+                "arrow: NAME, in Arrow's IPC file format (Feather version 2), with the columns kmer "
+                "and count.",
+        .examples = "  kcount export reads.kc --to kff -o reads.kff\n"
+                    "  kcount export reads.kc --to fastk --min 4 -o reads\n"
+                    "  kcount export reads.kc --to tsv --from-kmer ACG --to-kmer ACG -o acg.tsv\n",
+        .options = export_options,
+        .settings_nbytes = sizeof(struct export_settings),
+        .min_operands = 1,
+        .max_operands = 1,
+};

@@ -1,0 +1,112 @@
+#include "app/exporting.h"
+
+#include "app/kmer_text.h"
+#include "app/signals.h"
+#include "io/formats/writer.h"
+#include "kmer/kmer.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum kc_status exporting_format(const char *name, enum kc_file_format *format, struct kc_error *err)
+{
+        if (kc_format_find(name, format))
+                return KC_OK;
+        return kc_fail(err, KC_EUSAGE, "'%s' is not a format; --help lists them", name);
+}
+
+char *exporting_name(const char *path, enum kc_file_format format)
+{
+        /* the others have several files, and add endings of their own */
+        static const char *const endings[KC_NFILE_FORMATS] = {
+                [KC_FILE_TSV] = ".tsv",
+                [KC_FILE_KFF] = ".kff",
+                [KC_FILE_JELLYFISH] = ".jf",
+                [KC_FILE_ARROW] = ".arrow",
+        };
+        size_t length = strlen(path);
+        if (length > 3 && strcmp(path + length - 3, ".kc") == 0)
+                length -= 3;
+        char *name;
+        return asprintf(&name, "%.*s%s", (int)length, path,
+                        endings[format] != NULL ? endings[format] : "") < 0
+                       ? NULL
+                       : name;
+}
+
+static struct kc_format_options options_of(const struct exporting *exporting, int k, bool stranded,
+                                           uint64_t nkmers)
+{
+        return (struct kc_format_options){ .format = exporting->format,
+                                           .k = k,
+                                           .stranded = stranded,
+                                           .min_count = exporting->min_count,
+                                           .max_count = exporting->max_count,
+                                           .nkmers = nkmers,
+                                           .replace = exporting->force,
+                                           .guard = signals_guard };
+}
+
+enum kc_status exporting_check(const struct exporting *exporting, int k, bool stranded,
+                               struct kc_error *err)
+{
+        struct kc_format_writer *writer = NULL;
+        const struct kc_format_options options = options_of(exporting, k, stranded, 0);
+        enum kc_status status = kc_format_create(&writer, exporting->output, &options, err);
+        kc_format_close(writer);
+        return status;
+}
+
+/* All k-mers of the cursor, to the writer. */
+static enum kc_status copy(struct kc_cursor *cursor, struct kc_format_writer *writer,
+                           struct kc_error *err)
+{
+        enum kc_status status;
+        for (;;) {
+                const uint64_t *kmers;
+                const uint32_t *counts;
+                size_t n;
+                KC_TRY(kc_cursor_next(cursor, &kmers, &counts, &n, err));
+                if (n == 0)
+                        break;
+                KC_TRY(kc_format_put(writer, kmers, counts, n, err));
+        }
+out:
+        return status;
+}
+
+static void report(const struct exporting *exporting, const struct kc_format_written *written)
+{
+        if (written->nclipped > 0)
+                fprintf(stderr,
+                        "kcount: warning: %s: %" PRIu64 " counts above %" PRIu32
+                        " were written as %" PRIu32 ", the largest that the format can hold\n",
+                        exporting->output, written->nclipped, written->count_limit,
+                        written->count_limit);
+}
+
+enum kc_status exporting_write(const struct exporting *exporting, struct kc_store *store,
+                               struct kc_error *err)
+{
+        struct kc_format_writer *writer = NULL;
+        struct kc_cursor *cursor = NULL;
+        struct kc_store_info info;
+        struct kc_format_written written;
+        uint64_t from[KC_MAX_WORDS], to[KC_MAX_WORDS];
+        enum kc_status status;
+        kc_store_get_info(store, &info);
+        const struct kc_format_options options =
+                options_of(exporting, info.k, info.stranded, info.ndistinct);
+        KC_TRY(kmer_text_range(exporting->from ? exporting->from : "",
+                               exporting->to ? exporting->to : "", info.k, from, to, err));
+        KC_TRY(kc_format_create(&writer, exporting->output, &options, err));
+        KC_TRY(kc_cursor_open(&cursor, store, from, to, err));
+        KC_TRY(copy(cursor, writer, err));
+        KC_TRY(kc_format_commit(writer, &written, err));
+        report(exporting, &written);
+out:
+        kc_cursor_close(cursor);
+        kc_format_close(writer);
+        return status;
+}

@@ -1,0 +1,72 @@
+/*
+ * Private to the writers of this room: what a format provides, and what all of them share.
+ *
+ * A format's records go to its first file. writer.c collects filtered pairs into batches and has
+ * them encoded; a format adds what comes before and after, and keeps indexes in order.
+ */
+#ifndef KC_FORMATS_WRITE_H
+#define KC_FORMATS_WRITE_H
+
+#include "io/formats/out.h"
+#include "io/formats/writer.h"
+#include "kmer/kmer.h"
+
+#include <string.h>
+
+enum {
+        KC_FORMAT_MAX_OUTS = 3,
+        KC_FORMAT_BATCH_NKMERS = 1 << 13, /* the batch and its records fit in the L2 */
+        KC_FORMAT_SLACK = 8,              /* bytes that a record may scribble over after its end */
+};
+
+struct kc_format_kind {
+        uint32_t count_limit; /* the largest count that fits */
+        size_t batch_nkmers;
+
+        /* Open the files and write what comes before the records. */
+        enum kc_status (*begin)(struct kc_format_writer *writer, struct kc_error *err);
+
+        /* The most bytes that the records of a batch of n pairs take. */
+        size_t (*batch_nbytes)(const struct kc_format_writer *writer, size_t n);
+
+        /* Write the records of n pairs; returns their end. Depends on nothing but the pairs. */
+        char *(*encode)(const struct kc_format_writer *writer, const uint64_t *kmers,
+                        const uint32_t *counts, size_t n, char *to);
+
+        /* NULL, or note n pairs just before their records are written. */
+        enum kc_status (*note)(struct kc_format_writer *writer, const uint64_t *kmers, size_t n,
+                               struct kc_error *err);
+
+        /* NULL, or note counts before the filter. */
+        void (*tally)(struct kc_format_writer *writer, const uint32_t *counts, size_t n);
+
+        /* Write what comes after the records. */
+        enum kc_status (*end)(struct kc_format_writer *writer, struct kc_error *err);
+};
+
+struct kc_format_writer {
+        const struct kc_format_kind *kind;
+        struct kc_format_options options;
+        const char *path; /* the caller's, valid during begin */
+        size_t nwords;
+        struct kc_format_written written;
+
+        struct kc_format_out outs[KC_FORMAT_MAX_OUTS];
+        size_t nouts;
+        void *state; /* the format's own, freed with free() */
+
+        /* the batch */
+        uint64_t *kmers;
+        uint32_t *counts;
+        size_t n;
+        char *records;
+};
+
+extern const struct kc_format_kind kc_write_tsv, kc_write_kff, kc_write_kmc, kc_write_jellyfish,
+        kc_write_fastk, kc_write_arrow;
+
+/* Open the next of writer->outs. path as for kc_format_out_open. */
+enum kc_status kc_format_open_out(struct kc_format_writer *writer, char *path,
+                                  struct kc_error *err);
+
+#endif

@@ -1,0 +1,149 @@
+#include "io/formats/write.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+static const struct kc_format_kind *const kinds[KC_NFILE_FORMATS] = {
+        [KC_FILE_TSV] = &kc_write_tsv,     [KC_FILE_KFF] = &kc_write_kff,
+        [KC_FILE_KMC] = &kc_write_kmc,     [KC_FILE_JELLYFISH] = &kc_write_jellyfish,
+        [KC_FILE_FASTK] = &kc_write_fastk, [KC_FILE_ARROW] = &kc_write_arrow,
+};
+
+static enum kc_status allocate_batch(struct kc_format_writer *writer, struct kc_error *err)
+{
+        const size_t n = writer->kind->batch_nkmers;
+        writer->kmers = malloc(n * writer->nwords * sizeof *writer->kmers);
+        writer->counts = malloc(n * sizeof *writer->counts);
+        writer->records = malloc(writer->kind->batch_nbytes(writer, n) + KC_FORMAT_SLACK);
+        if (writer->kmers == NULL || writer->counts == NULL || writer->records == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory for writing %s", writer->path);
+        return KC_OK;
+}
+
+enum kc_status kc_format_create(struct kc_format_writer **writer, const char *path,
+                                const struct kc_format_options *options, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_format_writer *w = calloc(1, sizeof *w);
+        if (w == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory for writing %s", path);
+        w->kind = kinds[options->format];
+        w->options = *options;
+        w->path = path;
+        w->nwords = (size_t)kc_kmer_nwords(options->k);
+        w->written.count_limit = w->kind->count_limit;
+        KC_TRY(w->kind->begin(w, err));
+        KC_TRY(allocate_batch(w, err));
+        *writer = w;
+        w = NULL;
+out:
+        kc_format_close(w);
+        return status;
+}
+
+enum kc_status kc_format_open_out(struct kc_format_writer *writer, char *path, struct kc_error *err)
+{
+        /* flush: most formats have nothing by which a truncated file could be recognized */
+        const struct kc_new_file_options options = { .replace = writer->options.replace,
+                                                     .flush = true,
+                                                     .guard = writer->options.guard };
+        return kc_format_out_open(&writer->outs[writer->nouts++], path, &options, err);
+}
+
+/* Clip the counts of the batch to what the format can hold. */
+static void clip(struct kc_format_writer *writer)
+{
+        const uint32_t limit = writer->kind->count_limit;
+        uint64_t nclipped = 0;
+        for (size_t i = 0; i < writer->n; i++) {
+                nclipped += writer->counts[i] > limit;
+                writer->counts[i] = writer->counts[i] > limit ? limit : writer->counts[i];
+        }
+        writer->written.nclipped += nclipped;
+}
+
+static enum kc_status write_batch(struct kc_format_writer *writer, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        const size_t n = writer->n;
+        if (n == 0)
+                return KC_OK;
+        if (writer->kind->count_limit < UINT32_MAX)
+                clip(writer);
+        char *end = writer->kind->encode(writer, writer->kmers, writer->counts, n, writer->records);
+        if (writer->kind->note != NULL)
+                KC_TRY(writer->kind->note(writer, writer->kmers, n, err));
+        KC_TRY(kc_format_out_write(&writer->outs[0], writer->records,
+                                   (size_t)(end - writer->records), err));
+        writer->written.nkmers += n;
+        writer->n = 0;
+out:
+        return status;
+}
+
+/* Append the pairs that the filter keeps to the batch, which has room for all n. */
+static void take_pairs(struct kc_format_writer *writer, const uint64_t *kmers,
+                       const uint32_t *counts, size_t n)
+{
+        const uint32_t min = writer->options.min_count, max = writer->options.max_count;
+        const size_t nwords = writer->nwords;
+        size_t used = writer->n;
+        for (size_t i = 0; i < n; i++) {
+                writer->counts[used] = counts[i];
+                for (size_t j = 0; j < nwords; j++)
+                        writer->kmers[used * nwords + j] = kmers[i * nwords + j];
+                used += counts[i] >= min && counts[i] <= max;
+        }
+        writer->n = used;
+}
+
+enum kc_status kc_format_put(struct kc_format_writer *writer, const uint64_t *kmers,
+                             const uint32_t *counts, size_t n, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        if (writer->kind->tally != NULL)
+                writer->kind->tally(writer, counts, n);
+        while (n > 0) {
+                size_t room = writer->kind->batch_nkmers - writer->n;
+                size_t m = n < room ? n : room;
+                take_pairs(writer, kmers, counts, m);
+                kmers += m * writer->nwords;
+                counts += m;
+                n -= m;
+                if (writer->n == writer->kind->batch_nkmers)
+                        KC_TRY(write_batch(writer, err));
+        }
+out:
+        return status;
+}
+
+enum kc_status kc_format_commit(struct kc_format_writer *writer, struct kc_format_written *written,
+                                struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_new_file *files[KC_FORMAT_MAX_OUTS];
+        KC_TRY(write_batch(writer, err));
+        if (writer->kind->end != NULL)
+                KC_TRY(writer->kind->end(writer, err));
+        for (size_t i = 0; i < writer->nouts; i++) {
+                KC_TRY(kc_format_out_flush(&writer->outs[i], err));
+                files[i] = &writer->outs[i].file;
+        }
+        KC_TRY(kc_new_files_commit(files, writer->nouts, err));
+        *written = writer->written;
+out:
+        return status;
+}
+
+void kc_format_close(struct kc_format_writer *writer)
+{
+        if (writer == NULL)
+                return;
+        for (size_t i = 0; i < writer->nouts; i++)
+                kc_format_out_close(&writer->outs[i]);
+        free(writer->state);
+        free(writer->kmers);
+        free(writer->counts);
+        free(writer->records);
+        free(writer);
+}

@@ -1,0 +1,65 @@
+/*
+ * Writing the files of other programs: one writer for all formats, which takes sorted k-mers with
+ * their counts. docs/formats.md lists the formats and their limits.
+ *
+ * A format may have several files. They appear under their names only when all are complete, and
+ * together (kc_new_files_commit).
+ */
+#ifndef KC_FORMATS_WRITER_H
+#define KC_FORMATS_WRITER_H
+
+#include "base/new_file.h"
+#include "io/formats/format.h"
+
+#include <stdint.h>
+
+struct kc_format_options {
+        enum kc_file_format format;
+        int k;
+        bool stranded;
+        uint32_t min_count;   /* k-mers with lower counts are left out; at least 1 */
+        uint32_t max_count;   /* those with higher counts, too */
+        uint64_t nkmers;      /* an upper bound of how many will be put; sizes indexes */
+        bool replace;         /* existing files may be replaced */
+        kc_name_guard *guard; /* see base/new_file.h; may be NULL */
+};
+
+struct kc_format_written {
+        uint64_t nkmers;
+        uint64_t nclipped;    /* of these: with a count that the format cannot hold */
+        uint32_t count_limit; /* the largest count of the format: that of those k-mers now */
+};
+
+struct kc_format_writer;
+
+/*
+ * Begin the format's files. path: the name of the file or, if the format has several, what their
+ * names are made of.
+ * KC_EUSAGE if the format cannot hold such k-mers; KC_EEXIST if a file exists and !replace; KC_EIO;
+ * KC_ENOMEM.
+ *   writer  out: given to kc_format_close in the end
+ */
+enum kc_status kc_format_create(struct kc_format_writer **writer, const char *path,
+                                const struct kc_format_options *options, struct kc_error *err);
+
+/*
+ * Add n pairs. All k-mers ascend, also from call to call.
+ *   kmers   in, [n * kc_kmer_nwords(k)]
+ *   counts  in, [n], above 0
+ * KC_EIO.
+ */
+enum kc_status kc_format_put(struct kc_format_writer *writer, const uint64_t *kmers,
+                             const uint32_t *counts, size_t n, struct kc_error *err);
+
+/*
+ * Complete the files and give them their names. On failure none remains. KC_EEXIST, KC_EIO,
+ * KC_ENOMEM.
+ *   written  out
+ */
+enum kc_status kc_format_commit(struct kc_format_writer *writer, struct kc_format_written *written,
+                                struct kc_error *err);
+
+/* Discard the files unless they were committed, and free the writer. NULL is fine. */
+void kc_format_close(struct kc_format_writer *writer);
+
+#endif

@@ -1,0 +1,93 @@
+/*
+ * A k-mer is shifted up until its first base is in the highest bits of its highest word; then each
+ * byte, from the top, gives four letters, looked up in a table of 1 KiB. Words are spelled whole:
+ * up to 31 meaningless letters after the last base are overwritten by what follows.
+ */
+#include "kmer/text.h"
+
+#include "kmer/kmer.h"
+
+#include <string.h>
+
+#define LETTERS_1(a, b, c) \
+        { a, b, c, 'A' }, { a, b, c, 'C' }, { a, b, c, 'G' }, \
+        { \
+                a, b, c, 'T' \
+        }
+#define LETTERS_2(a, b) \
+        LETTERS_1(a, b, 'A'), LETTERS_1(a, b, 'C'), LETTERS_1(a, b, 'G'), LETTERS_1(a, b, 'T')
+#define LETTERS_3(a) LETTERS_2(a, 'A'), LETTERS_2(a, 'C'), LETTERS_2(a, 'G'), LETTERS_2(a, 'T')
+
+static const char letters[256][4] = { LETTERS_3('A'), LETTERS_3('C'), LETTERS_3('G'),
+                                      LETTERS_3('T') };
+
+enum { WORD_LETTERS = 32, COUNT_DIGITS = 10 };
+
+size_t kc_kmer_text_line_nbytes(int k)
+{
+        return (size_t)k + WORD_LETTERS + COUNT_DIGITS + 3;
+}
+
+static inline void put_word(uint64_t word, char *text)
+{
+        for (int i = 0; i < 8; i++)
+                memcpy(text + 4 * i, letters[word >> (56 - 8 * i) & 255], 4);
+}
+
+static inline char *put_kmer(const uint64_t *kmer, int k, int nwords, int shift, char *text)
+{
+        for (int i = nwords - 1; i >= 0; i--) {
+                uint64_t word = kmer[i] << shift;
+                if (i > 0 && shift > 0)
+                        word |= kmer[i - 1] >> (64 - shift);
+                put_word(word, text + WORD_LETTERS * (nwords - 1 - i));
+        }
+        return text + k;
+}
+
+char *kc_kmer_text_letters(const uint64_t *kmers, int k, size_t n, char *text)
+{
+        const int nwords = kc_kmer_nwords(k), shift = 64 * nwords - 2 * k;
+        for (size_t i = 0; i < n; i++)
+                text = put_kmer(kmers + i * (size_t)nwords, k, nwords, shift, text);
+        return text;
+}
+
+static inline char *put_count(uint32_t count, char *text)
+{
+        if (count < 10) {
+                *text = (char)('0' + count);
+                return text + 1;
+        }
+        char digits[COUNT_DIGITS], *p = digits + COUNT_DIGITS;
+        do {
+                *--p = (char)('0' + count % 10);
+                count /= 10;
+        } while (count);
+        size_t n = (size_t)(digits + COUNT_DIGITS - p);
+        memcpy(text, p, n);
+        return text + n;
+}
+
+char *kc_kmer_text_lines(const struct kc_kmer_text *format, const uint64_t *kmers,
+                         const uint32_t *counts, size_t n, char *text)
+{
+        int k = format->k, nwords = kc_kmer_nwords(k), shift = 64 * nwords - 2 * k;
+        for (size_t i = 0; i < n; i++) {
+                const uint64_t *kmer = kmers + i * (size_t)nwords;
+                if (counts[i] < format->min_count || counts[i] > format->max_count)
+                        continue;
+                if (format->fasta) {
+                        *text++ = '>';
+                        text = put_count(counts[i], text);
+                        *text++ = '\n';
+                        text = put_kmer(kmer, k, nwords, shift, text);
+                } else {
+                        text = put_kmer(kmer, k, nwords, shift, text);
+                        *text++ = '\t';
+                        text = put_count(counts[i], text);
+                }
+                *text++ = '\n';
+        }
+        return text;
+}

@@ -1,0 +1,67 @@
+"""
+A full disk from every call on, and an error at every call, of an export to several files:
+either all files appear, or none does and those to be replaced are as before. An interrupted or
+halved write changes nothing.
+
+    export_faults.py KCOUNT SOURCE FAULT
+"""
+import random
+
+from faults import run_faulty
+from session import Session, expect
+from tools import main
+
+EXPORTS = {"kmc": {"out.kmc_pre", "out.kmc_suf"}, "fastk": {"out.ktab", "out.hist", ".out.ktab.1"}}
+
+
+def prepare(name):
+    s = Session()
+    s.write("reads.fa", ">r\n" + "".join(random.Random(3).choices("ACGT", k=30000)) + "\n")
+    s.kcount("reads.fa", "-k", 21, "-o", "db.kc", "--quiet")
+    return s, ["export", "db.kc", "--to", name, "-o", "out", "--force"]
+
+
+def restore(s, before):
+    for name in set(s.names()) - set(before):
+        (s.path / name).unlink()
+    for name, content in before.items():
+        s.write(name, content)
+
+
+def try_every_call(s, arguments, before, after, kinds, outcomes):
+    calls = run_faulty(s, arguments, code=0).calls
+    expect(s.contents(), after, "the files of an export without faults")
+    for kind in kinds:
+        for at in range(1, len(calls) + 1):
+            if calls[at - 1][0] == "unlink":
+                continue  # then a temporary name remains
+            restore(s, before)
+            done = run_faulty(s, arguments, at=at, kind=kind)
+            now = s.contents()
+            what = f"{arguments}, {kind} at {calls[at - 1]}, exit {done.code}: {done.said}"
+            expect(now in outcomes, True, f"{what}: all files or none, but {sorted(now)}")
+            if done.code == 0:
+                expect(now == after, True, f"{what}: all files")
+            else:
+                expect(done.code, 1, what)
+                expect(done.said.startswith("kcount: "), True, what)
+    return len(calls)
+
+
+def test_exports():
+    for name, files in EXPORTS.items():
+        s, arguments = prepare(name)
+        before = s.contents()
+        run_faulty(s, arguments, code=0)
+        after = s.contents()
+        expect(set(after) - set(before), files, f"files of {name}")
+        restore(s, before)
+        ncalls = try_every_call(s, arguments, before, after, ["full", "error"], [before, after])
+        expect(ncalls > 2 * len(files), True, f"calls that can fail in {name}: {ncalls}")
+        try_every_call(s, arguments, before, after, ["short", "interrupt"], [after])
+        old = dict(before, **{file: b"old" for file in files})
+        restore(s, old)
+        try_every_call(s, arguments, old, after, ["full"], [old, after])
+
+
+main([test_exports])
