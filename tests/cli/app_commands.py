@@ -50,6 +50,12 @@ def test_hist():
                          (5, below + "5\t1\n"), (6, below + "6\t1\n"), (7, below + "6\t1\n")):
         expect(s.kcount("hist", "a.kc", "--genomescope", "--max-count", most), wanted,
                f"hist --genomescope --max-count {most}")
+    below = below.replace("\t", " ")
+    for most, wanted in ((1, "1 4\n2 3\n"), (3, below + "4 1\n"), (5, below + "6 1\n"),
+                         (6, below + "6 1\n"), (2**32 - 1, below + "6 1\n")):
+        expect(s.kcount("hist", "a.kc", "--jellyfish", "--max-count", most), wanted,
+               f"hist --jellyfish --max-count {most}")
+    expect(s.kcount("hist", "a.kc", "--jellyfish"), below + "6 1\n", "hist --jellyfish")
 
 
 def test_query():

@@ -45,7 +45,7 @@ def test_contract():
     for command, options in {
             "count": "kmer output threads memory tmp device table gpu-memory stranded min max min-quality json histogram "
                      "quiet no-progress force",
-            "hist": "max-count genomescope min max kmer stranded threads memory tmp device table "
+            "hist": "max-count genomescope jellyfish min max kmer stranded threads memory tmp device table "
                     "gpu-memory min-quality quiet no-progress",
             "dump": "fasta min max output threads", "query": "file",
             "range": "count", "info": "json devices", "check": "json",

@@ -62,6 +62,24 @@ def jellyfish_operations(folder, k):
         yield call, run("jellyfish", "dump", "-c", "-t", folder / "c.jf")
 
 
+def compare_histograms():
+    """hist --jellyfish is jellyfish histo, to the byte."""
+    if sys.argv[2] != "jellyfish":
+        return
+    for name, k in (("phage.fq.gz", 21), ("hairpin.fa.gz", 3)):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            text = gzip.decompress((DATA / name).read_bytes())
+            (folder / "reads").write_bytes(text.replace(b"U", b"T") if name.startswith("hairpin") else text)
+            run("jellyfish", "count", "-m", k, "-C", "-s", "10M", "-o", folder / "theirs.jf", folder / "reads")
+            run(KCOUNT, folder / "reads", "-k", k, "--quiet", "-o", folder / "ours.kc")
+            for high in (1, 2, 7, 100, 10000):
+                ours = run(KCOUNT, "hist", "--jellyfish", "--max-count", high, folder / "ours.kc")
+                same_text(ours, run("jellyfish", "histo", "-h", high, folder / "theirs.jf"), f"{name} histo -h {high}")
+            ours = run(KCOUNT, "hist", "--jellyfish", folder / "ours.kc")
+            same_text(ours, run("jellyfish", "histo", folder / "theirs.jf"), f"{name} histo")
+
+
 OPERATIONS = {"jellyfish": jellyfish_operations, "kmc": kmc_operations}
 
 
@@ -86,4 +104,4 @@ if __name__ == "__main__":
     if shutil.which(sys.argv[2]) is None:
         print(f"{sys.argv[2]} is not installed: skipped")
         sys.exit(SKIPPED)
-    main([compare_operations, compare])
+    main([compare_histograms, compare_operations, compare])
