@@ -65,18 +65,19 @@ char *kmer_text_lines(const struct kmer_text *format, const uint64_t *kmers, con
                       size_t n, char *text)
 {
         int k = format->k, nwords = kc_kmer_nwords(k), shift = 64 * nwords - 2 * k;
+        const char separator = format->form == KMER_TEXT_SPACE ? ' ' : '\t';
         for (size_t i = 0; i < n; i++) {
                 const uint64_t *kmer = kmers + i * (size_t)nwords;
                 if (counts[i] < format->min_count || counts[i] > format->max_count)
                         continue;
-                if (format->fasta) {
+                if (format->form == KMER_TEXT_FASTA) {
                         *text++ = '>';
                         text = put_count(counts[i], text);
                         *text++ = '\n';
                         text = put_kmer(kmer, k, nwords, shift, text);
                 } else {
                         text = put_kmer(kmer, k, nwords, shift, text);
-                        *text++ = '\t';
+                        *text++ = separator;
                         text = put_count(counts[i], text);
                 }
                 *text++ = '\n';

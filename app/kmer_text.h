@@ -10,9 +10,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum kmer_text_form {
+        KMER_TEXT_TAB,   /* "KMER\tCOUNT\n" */
+        KMER_TEXT_SPACE, /* "KMER COUNT\n" */
+        KMER_TEXT_FASTA, /* ">COUNT\nKMER\n" */
+};
+
 struct kmer_text {
         int k;
-        bool fasta;                    /* ">COUNT\nKMER\n" instead of "KMER\tCOUNT\n" */
+        enum kmer_text_form form;
         uint32_t min_count, max_count; /* pairs with other counts are left out */
 };
 

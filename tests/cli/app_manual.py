@@ -47,7 +47,7 @@ def test_contract():
                      "quiet no-progress force",
             "hist": "max-count genomescope jellyfish min max kmer stranded threads memory tmp device table "
                     "gpu-memory min-quality quiet no-progress",
-            "dump": "fasta min max output threads", "query": "file",
+            "dump": "fasta columns min max output threads", "query": "file",
             "range": "count", "info": "json devices", "check": "json",
             "add": "threads memory tmp device table gpu-memory min-quality json quiet no-progress",
             "remove": "file threads json quiet no-progress", "compact": "min max threads json quiet no-progress",
