@@ -222,10 +222,10 @@ static const struct option_spec dump_options[] = {
         { .type = OPTION_TEXT,
           .name = "columns",
           .argument = "SEPARATOR",
+          .words = "tab space",
           .offset = FIELD(columns),
-          .help = "What is between a k-mer and its count: tab, as kmc_dump, 'kmc_tools transform "
-                  "... dump' and 'jellyfish dump -c -t' print it, or space, as 'jellyfish dump -c' "
-                  "does. Default: tab." },
+          .help = "What is between a k-mer and its count: tab, as kmc_dump, kmc_tools and "
+                  "'jellyfish dump -c -t' print it, or space, as 'jellyfish dump -c' does. Default: tab." },
         OPTION_MIN(FIELD(min_count)),
         OPTION_MAX(FIELD(max_count)),
         { .type = OPTION_TEXT,

@@ -54,7 +54,8 @@ def test_contract():
             "merge": "output min max threads json quiet no-progress force",
             "union": "output counts min max threads json quiet no-progress force",
             "intersect": "output counts min max threads json quiet no-progress force",
-            "subtract": "output counts min max threads json quiet no-progress force"}.items():
+            "subtract": "output counts min max threads json quiet no-progress force",
+            "help": "completion"}.items():
         text = s.kcount(command, "--help")
         for option in options.split():
             expect(f"--{option}" in text, True, f"{command} has --{option}")
