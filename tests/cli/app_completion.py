@@ -9,14 +9,14 @@ import re
 import shutil
 import subprocess
 
-from session import KCOUNT, Session, expect
+from session import Session, expect
 from tools import main
 
 GENERAL = {"-h", "--help", "-V", "--version"}
 NAMES = ("a.fq", "a.kc", "b c.kc", "notes.txt", "lane1/d.kc")
 FILES = {"a.fq", "a.kc", "b c.kc", "notes.txt", "lane1"}
 BASH = """
-source <("$KCOUNT" help --completion bash) || exit
+source "$SCRIPTS/bash" || exit
 [[ $(complete -p kcount) == *" -F _kcount kcount" ]] || exit
 COMP_WORDS=(kcount "$@")
 COMP_CWORD=$#
@@ -25,8 +25,17 @@ _kcount kcount "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
 """
 
 
+class Completions(Session):
+    """A session with the scripts in another folder, where they are no names to complete."""
+    def __init__(self):
+        super().__init__()
+        self.scripts = Session()
+        for shell in ("bash", "zsh", "fish"):
+            self.scripts.write(shell, self.kcount("help", "--completion", shell))
+
+
 def folder_of_names():
-    s = Session()
+    s = Completions()
     os.mkdir(s.path / "lane1")
     for name in NAMES:
         s.write(name, "")
@@ -34,7 +43,7 @@ def folder_of_names():
 
 
 def ask(s, *command):
-    environment = {"PATH": os.environ["PATH"], "HOME": str(s.path), "KCOUNT": str(KCOUNT)}
+    environment = {"PATH": os.environ["PATH"], "HOME": str(s.path), "SCRIPTS": str(s.scripts.path)}
     done = subprocess.run(command, cwd=s.path, env=environment, timeout=60, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE)
     expect((done.returncode, done.stderr), (0, b""), f"exit code and messages of {command}")
@@ -49,7 +58,7 @@ def bash(s, *words):
 
 
 def fish(s, line):
-    script = "source ($KCOUNT help --completion fish | psub); complete -C $argv[1]"
+    script = "source $SCRIPTS/fish; complete -C $argv[1]"
     return [row.split("\t")[0] for row in ask(s, "fish", "--no-config", "-c", script, line)]
 
 
@@ -117,7 +126,7 @@ def test_arguments():
 
 
 def test_words_are_accepted():
-    s = Session()
+    s = Completions()
     s.kcount("a.fq", "-k", 3)
     for word in bash(s, "dump", "--columns", ""):
         s.kcount("dump", "a.kc", "--columns", word)
@@ -146,9 +155,8 @@ def test_operands():
 def test_other_shells():
     s = folder_of_names()
     for shell in ("zsh", "fish"):
-        s.write(f"script.{shell}", s.kcount("help", "--completion", shell))
         if shutil.which(shell):
-            ask(s, shell, "-n", f"script.{shell}")
+            ask(s, shell, "-n", s.scripts.path / shell)
     if not shutil.which("fish"):
         return
     for command in commands_of(s):
