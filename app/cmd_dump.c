@@ -22,7 +22,7 @@ enum { PART_NBYTES = 1 << 20, BUFFER_NBYTES = 2 << 20, MAX_PARTS = 1 << 20 };
 
 struct dump_settings {
         uint64_t nthreads, min_count, max_count;
-        const char *output;
+        const char *output, *columns;
         bool fasta;
 };
 
@@ -172,18 +172,35 @@ static enum kc_status dump_to_file(struct dump *dump, int nthreads, const char *
         return status;
 }
 
+static enum kc_status choose_form(const struct dump_settings *s, enum kc_kmer_text_form *form,
+                                  struct kc_error *err)
+{
+        if (s->columns != NULL && s->fasta)
+                return kc_fail(err, KC_EUSAGE, "--fasta prints no columns: leave out --columns");
+        if (s->fasta)
+                *form = KC_KMER_TEXT_FASTA;
+        else if (s->columns == NULL || strcmp(s->columns, "tab") == 0)
+                *form = KC_KMER_TEXT_TAB;
+        else if (strcmp(s->columns, "space") == 0)
+                *form = KC_KMER_TEXT_SPACE;
+        else
+                return kc_fail(err, KC_EUSAGE, "--columns: '%s' is not one of tab or space",
+                               s->columns);
+        return KC_OK;
+}
+
 static enum kc_status run_dump(const struct invocation *call, struct kc_error *err)
 {
         const struct dump_settings *s = call->settings;
         const char *input = call->operands[0];
         bool to_stdout = s->output == NULL || strcmp(s->output, "-") == 0;
         int nthreads = machine_nthreads(s->nthreads);
-        struct dump dump = { .format = { .fasta = s->fasta,
-                                         .min_count = (uint32_t)s->min_count,
+        struct dump dump = { .format = { .min_count = (uint32_t)s->min_count,
                                          .max_count = (uint32_t)s->max_count },
                              .out = call->out };
         enum kc_status status;
         KC_TRY(options_check_range(s->min_count, s->max_count, err));
+        KC_TRY(choose_form(s, &dump.format.form, err));
         if (!to_stdout)
                 KC_TRY(output_check_inputs(s->output, &input, 1, err));
         KC_TRY(stores_open(&dump.store, input, err));
@@ -200,7 +217,15 @@ static const struct option_spec dump_options[] = {
         { .type = OPTION_FLAG,
           .name = "fasta",
           .offset = FIELD(fasta),
-          .help = "Print each k-mer as a FASTA record whose name is the count." },
+          .help = "Print each k-mer as a FASTA record whose name is the count, as 'jellyfish dump' "
+                  "does." },
+        { .type = OPTION_TEXT,
+          .name = "columns",
+          .argument = "SEPARATOR",
+          .words = "tab space",
+          .offset = FIELD(columns),
+          .help = "What is between a k-mer and its count: tab, as kmc_dump, kmc_tools and "
+                  "'jellyfish dump -c -t' print it, or space, as 'jellyfish dump -c' does. Default: tab." },
         OPTION_MIN(FIELD(min_count)),
         OPTION_MAX(FIELD(max_count)),
         { .type = OPTION_TEXT,
@@ -219,9 +244,12 @@ const struct command command_dump = {
         .run = run_dump,
         .operands = "FILE.kc",
         .summary = "Print all k-mers with their counts, sorted",
-        .description = "One line per k-mer, in alphabetical order: the k-mer, a tab, its count.",
+        .description = "One line per k-mer, in alphabetical order: the k-mer, a tab, its count. "
+                       "Other programs print the same lines in another order, or with another "
+                       "separator: see --columns and --fasta.",
         .examples = "  kcount dump reads.kc | head\n"
-                    "  kcount dump reads.kc --min 2 --fasta -o solid.fa\n",
+                    "  kcount dump reads.kc --min 2 --fasta -o solid.fa\n"
+                    "  kcount dump reads.kc --columns space -o reads.txt\n",
         .options = dump_options,
         .settings_nbytes = sizeof(struct dump_settings),
         .min_operands = 1,

@@ -56,6 +56,7 @@ static const struct option_spec export_options[] = {
         { .type = OPTION_TEXT,
           .name = "to",
           .argument = "FORMAT",
+          .words = "tsv kff kmc jellyfish fastk arrow",
           .offset = FIELD(format),
           .required = true,
           .help = "The format: tsv, kff, kmc, jellyfish, fastk or arrow." },

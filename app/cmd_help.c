@@ -1,6 +1,7 @@
 #include "app/help.h"
 
 struct help_settings {
+        const char *completion;
         bool man;
 };
 
@@ -11,6 +12,8 @@ static enum kc_status run_help(const struct invocation *call, struct kc_error *e
                 help_manual(call->out);
                 return KC_OK;
         }
+        if (settings->completion != NULL)
+                return help_completion(call->out, settings->completion, err);
         if (call->noperands == 0) {
                 help_overview(call->out);
                 return KC_OK;
@@ -23,6 +26,13 @@ static enum kc_status run_help(const struct invocation *call, struct kc_error *e
 }
 
 static const struct option_spec help_options[] = {
+        { .type = OPTION_TEXT,
+          .name = "completion",
+          .argument = "SHELL",
+          .words = "bash zsh fish",
+          .offset = offsetof(struct help_settings, completion),
+          .help = "Print a script for bash, zsh or fish that completes commands, options and names "
+                  "of files. The installation puts it where the shell looks for it." },
         { .type = OPTION_FLAG,
           .name = "man",
           .offset = offsetof(struct help_settings, man),
@@ -37,6 +47,8 @@ const struct command command_help = {
         .operands = "[COMMAND]",
         .summary = "Print help, on all commands or on one",
         .description = "The same as COMMAND --help.",
+        .examples = "  source <(kcount help --completion bash)\n"
+                    "  kcount help --completion fish > ~/.config/fish/completions/kcount.fish\n",
         .options = help_options,
         .settings_nbytes = sizeof(struct help_settings),
         .max_operands = 1,

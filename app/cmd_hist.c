@@ -15,28 +15,33 @@
 struct hist_settings {
         struct count_settings counting;
         uint64_t max_count;
-        bool genomescope;
+        bool genomescope, jellyfish;
 };
 static_assert(offsetof(struct hist_settings, counting) == 0, "see COUNTING_FIELD");
 
-/* The last row covers all counts from max_count up. */
+static void put_row(struct text_out *out, uint64_t count, uint64_t value,
+                    const struct hist_settings *s)
+{
+        text_out_printf(out, "%" PRIu64 "%c%" PRIu64 "\n", count, s->jellyfish ? ' ' : '\t', value);
+}
+
+/* The last row covers all counts from its own up; jellyfish histo gives them a row after N. */
 static void put_rows(struct text_out *out, const struct kc_histogram_row *rows, size_t nrows,
                      const struct hist_settings *s)
 {
-        uint64_t max_count = s->max_count;
+        const uint64_t last = s->max_count + s->jellyfish;
         uint64_t tail = 0;
         for (size_t i = 0; i < nrows; i++)
                 if (rows[i].count < s->counting.min_count || rows[i].count > s->counting.max_count)
                         continue;
-                else if (rows[i].count < max_count)
-                        text_out_printf(out, "%" PRIu64 "\t%" PRIu64 "\n", rows[i].count,
-                                        rows[i].ndistinct);
+                else if (rows[i].count < last)
+                        put_row(out, rows[i].count, rows[i].ndistinct, s);
                 else
                         tail += rows[i].ndistinct * (s->genomescope ? rows[i].count : 1);
         if (s->genomescope)
-                tail /= max_count;
+                tail /= last;
         if (tail)
-                text_out_printf(out, "%" PRIu64 "\t%" PRIu64 "\n", max_count, tail);
+                put_row(out, last, tail, s);
 }
 
 /* ---- a .kc file, or reads ---- */
@@ -58,8 +63,9 @@ static const char *find_store(const struct invocation *call)
 /* The first option that the user gave and that applies only to reads, or NULL. */
 static const struct option_spec *find_counting_option(const struct invocation *call)
 {
-        static const char *const others[] = { "max-count", "genomescope", "min",         "max",
-                                              "threads",   "quiet",       "no-progress", NULL };
+        static const char *const others[] = { "max-count", "genomescope", "jellyfish",
+                                              "min",       "max",         "threads",
+                                              "quiet",     "no-progress", NULL };
         return invocation_other_option(call, others);
 }
 
@@ -128,6 +134,9 @@ static enum kc_status run_hist(const struct invocation *call, struct kc_error *e
         bool reads;
         enum kc_status status;
         KC_TRY(options_check_range(s->counting.min_count, s->counting.max_count, err));
+        if (s->genomescope && s->jellyfish)
+                return kc_fail(err, KC_EUSAGE,
+                               "--genomescope and --jellyfish ask for different last rows");
         KC_TRY(choose(call, &reads, err));
         if (reads)
                 KC_TRY(counting_histogram(call, &rows, &nrows, err));
@@ -155,6 +164,12 @@ static const struct option_spec hist_options[] = {
           .help = "In row N, print the sum of all counts from N up, divided by N and rounded down, "
                   "instead of the number of k-mers: GenomeScope then includes all repeats in the "
                   "genome size. FastK's Histex -G does the same with N = 1000." },
+        { .type = OPTION_FLAG,
+          .name = "jellyfish",
+          .offset = offsetof(struct hist_settings, jellyfish),
+          .help = "Print what 'jellyfish histo -h N' prints: a space between the columns instead of "
+                  "a tab, and all k-mers with a count over N in row N + 1. MultiQC's Jellyfish "
+                  "module draws files of this form whose names end with _jf.hist." },
         OPTION_MIN(COUNTING_FIELD(min_count)),
         OPTION_MAX(COUNTING_FIELD(max_count)),
         COUNTING_KMER(false, "Required for reads."),
@@ -176,11 +191,12 @@ const struct command command_hist = {
                 "input and the same options, but it writes no .kc file and keeps no k-mer, which "
                 "takes less time and memory. It prints the same lines as hist of the .kc file "
                 "would; a summary goes to standard error.\n\n"
-                "For a .kc file, --max-count, --genomescope, --min, --max and --threads are the "
-                "only options with a meaning; the others are for reads.",
+                "For a .kc file, --max-count, --genomescope, --jellyfish, --min, --max and "
+                "--threads are the only options with a meaning; the others are for reads.",
         .examples = "  kcount hist --genomescope reads.kc > reads.hist\n"
                     "  genomescope2 -i reads.hist -o model -k 31\n"
-                    "  kcount hist reads_1.fq.gz reads_2.fq.gz -k 21 --genomescope > reads.hist\n",
+                    "  kcount hist reads_1.fq.gz reads_2.fq.gz -k 21 --genomescope > reads.hist\n"
+                    "  kcount hist --jellyfish reads.kc > reads_jf.hist\n",
         .options = hist_options,
         .settings_nbytes = sizeof(struct hist_settings),
         .min_operands = 1,

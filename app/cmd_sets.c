@@ -39,8 +39,9 @@ static enum kc_status run_subtract(const struct invocation *call, struct kc_erro
         { .type = OPTION_TEXT, .letter = 'o', .name = "output", .argument = "FILE", \
           .offset = FIELD(output), .required = true, \
           .help = "Write the result here. Required." }
-#define COUNTS_OPTION(text) \
-        { .type = OPTION_TEXT, .name = "counts", .argument = "RULE", .offset = FIELD(counts), \
+#define COUNTS_OPTION(rules, text) \
+        { .type = OPTION_TEXT, .name = "counts", .argument = "RULE", \
+          .words = (rules), .offset = FIELD(counts), \
           .help = (text) }
 #define COMMON_OPTIONS \
         OPTION_MIN(FIELD(min_count)), \
@@ -53,6 +54,7 @@ static enum kc_status run_subtract(const struct invocation *call, struct kc_erro
           .help = "Replace the output if it exists." }
 /* clang-format on */
 
+#define RULE_WORDS "min max sum difference left right"
 #define RULES \
         "from the counts in those files that have it, in the order given: min, max, sum (4294967295 " \
         "at most), left (in the first of them), right (in the last), or difference (in the first " \
@@ -81,7 +83,7 @@ const struct command command_merge = {
 
 static const struct option_spec union_options[] = {
         OUTPUT_OPTION,
-        COUNTS_OPTION("The count of a k-mer, " RULES "Default: sum."),
+        COUNTS_OPTION(RULE_WORDS, "The count of a k-mer, " RULES "Default: sum."),
         COMMON_OPTIONS,
         { 0 },
 };
@@ -102,7 +104,7 @@ const struct command command_union = {
 
 static const struct option_spec intersect_options[] = {
         OUTPUT_OPTION,
-        COUNTS_OPTION("The count of a k-mer, " RULES "Default: min."),
+        COUNTS_OPTION(RULE_WORDS, "The count of a k-mer, " RULES "Default: min."),
         COMMON_OPTIONS,
         { 0 },
 };
@@ -125,6 +127,7 @@ const struct command command_intersect = {
 static const struct option_spec subtract_options[] = {
         OUTPUT_OPTION,
         COUNTS_OPTION(
+                "left difference",
                 "left: the k-mers of the first file that no other file has, with their count. "
                 "difference: all k-mers of the first file whose count there is above the sum "
                 "of those in the others, with what remains. Default: left."),

@@ -86,12 +86,14 @@ enum kc_status counting_histogram(const struct invocation *call, struct kc_histo
         { .type = OPTION_TEXT, \
           .name = "table", \
           .argument = "NAME", \
+          .words = "warpdrive slab linear hopscotch", \
           .offset = COUNTING_FIELD(table), \
           .help = "Hash table of the CUDA engine: warpdrive, slab, linear or hopscotch, for k up " \
                   "to 128. Needs a CUDA device. The output is the same. Default: warpdrive." }, \
         { .type = OPTION_TEXT, \
           .name = "reader", \
           .argument = "WHERE", \
+          .words = "auto host device", \
           .preset = "auto", \
           .offset = COUNTING_FIELD(reader), \
           .help = "Where reads are inflated and parsed when a CUDA device counts: auto, host or " \

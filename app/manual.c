@@ -8,7 +8,7 @@
 
 /* The date of the last change to the page's contents, not of the build, so that pages can be
  * compared. */
-#define MANUAL_DATE "November 21, 2026"
+#define MANUAL_DATE "November 23, 2026"
 
 /* Print text as a macro's argument or a text line, escaped so that roff does not interpret any of
  * it. */

@@ -36,6 +36,7 @@ struct option_spec {
         char letter;          /* 0: long name only */
         const char *name;     /* long name, without dashes */
         const char *argument; /* what --help calls the argument; NULL for flags */
+        const char *words; /* arguments that a shell completes, with spaces between them, or NULL */
         const char *help;
         const char *preset; /* the argument assumed if the option is absent; NULL: the field stays
                                0 */
@@ -94,8 +95,8 @@ enum kc_status options_check_range(uint64_t min, uint64_t max, struct kc_error *
 enum { OPTION_MIN_GPU_MEMORY_MIB = 256, OPTION_MIN_GPU_BATCH = 4096 };
 #define OPTION_DEVICE(field, text) \
         { \
-                .type = OPTION_TEXT, .name = "device", .argument = "NAME", .preset = "auto", \
-                .offset = (field), .help = (text) \
+                .type = OPTION_TEXT, .name = "device", .argument = "NAME", \
+                .words = "auto cpu cuda", .preset = "auto", .offset = (field), .help = (text) \
         }
 #define OPTION_GPU_MEMORY(field, text) \
         { \

@@ -73,18 +73,19 @@ char *kc_kmer_text_lines(const struct kc_kmer_text *format, const uint64_t *kmer
                          const uint32_t *counts, size_t n, char *text)
 {
         int k = format->k, nwords = kc_kmer_nwords(k), shift = 64 * nwords - 2 * k;
+        const char separator = format->form == KC_KMER_TEXT_SPACE ? ' ' : '\t';
         for (size_t i = 0; i < n; i++) {
                 const uint64_t *kmer = kmers + i * (size_t)nwords;
                 if (counts[i] < format->min_count || counts[i] > format->max_count)
                         continue;
-                if (format->fasta) {
+                if (format->form == KC_KMER_TEXT_FASTA) {
                         *text++ = '>';
                         text = put_count(counts[i], text);
                         *text++ = '\n';
                         text = put_kmer(kmer, k, nwords, shift, text);
                 } else {
                         text = put_kmer(kmer, k, nwords, shift, text);
-                        *text++ = '\t';
+                        *text++ = separator;
                         text = put_count(counts[i], text);
                 }
                 *text++ = '\n';

@@ -4,13 +4,18 @@
 #ifndef KC_KMER_TEXT_H
 #define KC_KMER_TEXT_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+enum kc_kmer_text_form {
+        KC_KMER_TEXT_TAB,   /* "KMER\tCOUNT\n" */
+        KC_KMER_TEXT_SPACE, /* "KMER COUNT\n" */
+        KC_KMER_TEXT_FASTA, /* ">COUNT\nKMER\n" */
+};
+
 struct kc_kmer_text {
         int k;
-        bool fasta;                    /* ">COUNT\nKMER\n" instead of "KMER\tCOUNT\n" */
+        enum kc_kmer_text_form form;
         uint32_t min_count, max_count; /* pairs with other counts are left out */
 };
 

@@ -115,7 +115,7 @@ static void test_output_folder(void **state)
         }
 }
 
-enum { NKMERS = 200 };
+enum { NKMERS = 200, NFORMS = KC_KMER_TEXT_FASTA + 1 };
 
 /* Every k, compared with the plain formatter of kmer/. */
 static void test_kmer_text(void **state)
@@ -138,9 +138,9 @@ static void test_kmer_text(void **state)
                 counts[1] = 0;
                 char *text = malloc(NKMERS * kc_kmer_text_line_nbytes(k));
                 char *wanted = malloc(NKMERS * (size_t)(k + 16)), *p = wanted;
-                for (int fasta = 0; fasta < 2; fasta++) {
+                for (int form = 0; form < NFORMS; form++) {
                         struct kc_kmer_text format = {
-                                .k = k, .fasta = fasta, .min_count = 3, .max_count = 1u << 30
+                                .k = k, .form = form, .min_count = 3, .max_count = 1u << 30
                         };
                         p = wanted;
                         for (size_t i = 0; i < NKMERS; i++) {
@@ -148,8 +148,11 @@ static void test_kmer_text(void **state)
                                 kc_kmer_format(kmers + i * nwords, k, letters);
                                 if (counts[i] < 3 || counts[i] > 1u << 30)
                                         continue;
-                                p += fasta ? sprintf(p, ">%" PRIu32 "\n%s\n", counts[i], letters)
-                                           : sprintf(p, "%s\t%" PRIu32 "\n", letters, counts[i]);
+                                p += form == KC_KMER_TEXT_FASTA
+                                             ? sprintf(p, ">%" PRIu32 "\n%s\n", counts[i], letters)
+                                             : sprintf(p, "%s%c%" PRIu32 "\n", letters,
+                                                       form == KC_KMER_TEXT_SPACE ? ' ' : '\t',
+                                                       counts[i]);
                         }
                         char *end = kc_kmer_text_lines(&format, kmers, counts, NKMERS, text);
                         assert_int_equal(end - text, p - wanted);
@@ -194,8 +197,8 @@ static void test_kmer_text_room(void **state)
         for (int k = 1; k <= KC_MAX_K; k++) {
                 size_t room = kc_kmer_text_line_nbytes(k);
                 char *text = malloc(room + 1);
-                for (int fasta = 0; fasta < 2; fasta++) {
-                        struct kc_kmer_text format = { .k = k, .fasta = fasta, .max_count = count };
+                for (int form = 0; form < NFORMS; form++) {
+                        struct kc_kmer_text format = { .k = k, .form = form, .max_count = count };
                         text[room] = '#';
                         char *end = kc_kmer_text_lines(&format, kmer, &count, 1, text);
                         assert_true(end <= text + room);

@@ -22,6 +22,9 @@ def test_dump():
     expect_file(s.kcount("dump", "a.kc"), "dump")
     expect_file(s.kcount("dump", "a.kc", "-t", 1), "dump")
     expect_file(s.kcount("dump", "a.kc", "--fasta"), "dump.fa")
+    tabs = s.kcount("dump", "a.kc")
+    expect(s.kcount("dump", "a.kc", "--columns", "tab"), tabs, "dump --columns tab")
+    expect(s.kcount("dump", "a.kc", "--columns", "space"), tabs.replace("\t", " "), "dump --columns space")
     expect(s.kcount("dump", "a.kc", "--min", 3), "ACG\t6\nGTA\t3\n", "dump --min")
     expect(s.kcount("dump", "a.kc", "--min", 2, "--max", 3), "AAA\t2\nGTA\t3\n", "dump --min --max")
     s.kcount("dump", "a.kc", "-o", "dump.txt")
@@ -50,6 +53,12 @@ def test_hist():
                          (5, below + "5\t1\n"), (6, below + "6\t1\n"), (7, below + "6\t1\n")):
         expect(s.kcount("hist", "a.kc", "--genomescope", "--max-count", most), wanted,
                f"hist --genomescope --max-count {most}")
+    below = below.replace("\t", " ")
+    for most, wanted in ((1, "1 4\n2 3\n"), (3, below + "4 1\n"), (5, below + "6 1\n"),
+                         (6, below + "6 1\n"), (2**32 - 1, below + "6 1\n")):
+        expect(s.kcount("hist", "a.kc", "--jellyfish", "--max-count", most), wanted,
+               f"hist --jellyfish --max-count {most}")
+    expect(s.kcount("hist", "a.kc", "--jellyfish"), below + "6 1\n", "hist --jellyfish")
 
 
 def test_query():

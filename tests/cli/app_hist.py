@@ -66,7 +66,8 @@ def test_rows_to_print():
     s = Session()
     for printing in (["--min", 3], ["--max", 2], ["--min", 2, "--max", 3], ["--max-count", 2],
                      ["--max-count", 2, "--min", 3], ["--max-count", 2, "--max", 3],
-                     ["--max-count", 4, "--genomescope"], ["--min", 7]):
+                     ["--max-count", 4, "--genomescope"], ["--min", 7],
+                     ["--max-count", 4, "--jellyfish", "--min", 2]):
         check(s, ["a.fq"], ["-k", 3], printing)
     expect(s.kcount("hist", "a.fq", "-k", 3), "1\t4\n2\t1\n3\t1\n6\t1\n", "hist of reads")
     expect(s.kcount("hist", "a.fq", "-k", 3, "--min", 2, "--max", 3), "2\t1\n3\t1\n",
@@ -132,6 +133,7 @@ WRONG = [
     (["a.fq", "a.kc", "-k", "3"], "a.kc is a .kc file: hist takes one .kc file alone"),
     (["a.kc", "--min", "3", "--max", "2"], "--min 3 is above --max 2"),
     (["a.fq", "-k", "3", "--min", "3", "--max", "2"], "--min 3 is above --max 2"),
+    (["a.kc", "--genomescope", "--jellyfish"], "ask for different last rows"),
     (["a.fq", "-k", "256"], "'256'"),
     (["a.fq", "-k", "3", "--device", "tpu"], "--device: 'tpu'"),
     (["a.fq", "-k", "3", "-o", "x"], "'-o'"),

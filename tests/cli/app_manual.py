@@ -45,16 +45,17 @@ def test_contract():
     for command, options in {
             "count": "kmer output threads memory tmp device table gpu-memory stranded min max min-quality json histogram "
                      "quiet no-progress force format",
-            "hist": "max-count genomescope min max kmer stranded threads memory tmp device table "
+            "hist": "max-count genomescope jellyfish min max kmer stranded threads memory tmp device table "
                     "gpu-memory min-quality quiet no-progress",
-            "dump": "fasta min max output threads", "query": "file",
+            "dump": "fasta columns min max output threads", "query": "file",
             "range": "count", "export": "to output force min max from-kmer to-kmer", "info": "json devices", "check": "json",
             "add": "threads memory tmp device table gpu-memory min-quality json quiet no-progress",
             "remove": "file threads json quiet no-progress", "compact": "min max threads json quiet no-progress",
             "merge": "output min max threads json quiet no-progress force",
             "union": "output counts min max threads json quiet no-progress force",
             "intersect": "output counts min max threads json quiet no-progress force",
-            "subtract": "output counts min max threads json quiet no-progress force"}.items():
+            "subtract": "output counts min max threads json quiet no-progress force",
+            "help": "completion"}.items():
         text = s.kcount(command, "--help")
         for option in options.split():
             expect(f"--{option}" in text, True, f"{command} has --{option}")

@@ -59,6 +59,8 @@ WRONG = [
     (["dump", "a.kc", "-k", "3"], "'-k'"),
     (["dump", "a.kc", "--min", "4", "--max", "3"], "--min"),
     (["dump", "a.kc", "-o", "a.kc"], "a.kc is an input"),
+    (["dump", "a.kc", "--columns", "comma"], "--columns: 'comma' is not one of tab or space"),
+    (["dump", "a.kc", "--columns", "tab", "--fasta"], "--fasta prints no columns"),
     (["hist", "a.kc", "--max-count", "0"], "--max-count"),
     (["query", "a.kc"], "needs a SEQUENCE"),
     (["query", "a.kc", "AC"], "'AC' is 2 letters long, but k is 3"),

@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 from counters import PEERS, in_order
-from tools import SKIPPED, main, run, same_text
+from tools import SKIPPED, Failure, main, run, same_text
 
 KCOUNT, DATA = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[3])
 KMERS = (15, 21, 31, 33, 55, 77)
@@ -62,6 +62,59 @@ def jellyfish_operations(folder, k):
         yield call, run("jellyfish", "dump", "-c", "-t", folder / "c.jf")
 
 
+def jellyfish_dumps(reads, k, folder):
+    """(our options, what the other program prints)"""
+    run("jellyfish", "count", "-m", k, "-C", "-s", "10M", "-o", folder / "theirs.jf", reads)
+    for ours, theirs in ((["--fasta"], []), (["--columns", "space"], ["-c"]), (["--columns", "tab"], ["-c", "-t"])):
+        yield ours, run("jellyfish", "dump", *theirs, folder / "theirs.jf")
+
+
+def kmc_dumps(reads, k, folder):
+    run("kmc", f"-k{k}", "-ci1", "-cs4294967295", "-m2", "-t2", "-fq", reads, folder / "theirs", folder)
+    for call in (["kmc_dump"], ["kmc_tools", "transform"]):
+        run(*call, folder / "theirs", *(["dump"] if len(call) > 1 else []), folder / "theirs.txt")
+        yield ["--columns", "tab"], (folder / "theirs.txt").read_bytes()
+
+
+DUMPS = {"jellyfish": jellyfish_dumps, "kmc": kmc_dumps}
+
+
+def records(text):
+    """The records of a dump, in order: a FASTA record has two lines."""
+    lines = text.splitlines()
+    return sorted(zip(lines[::2], lines[1::2]) if text.startswith(b">") else lines)
+
+
+def compare_dumps():
+    """The same lines, in our order."""
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        (folder / "reads").write_bytes(gzip.decompress((DATA / "phage.fq.gz").read_bytes()))
+        run(KCOUNT, folder / "reads", "-k", 25, "--quiet", "-o", folder / "ours.kc")
+        for options, theirs in DUMPS[sys.argv[2]](folder / "reads", 25, folder):
+            ours = run(KCOUNT, "dump", folder / "ours.kc", *options)
+            if len(ours) != len(theirs) or records(ours) != records(theirs):
+                raise Failure(f"dump {' '.join(options)} is not what {sys.argv[2]} prints")
+
+
+def compare_histograms():
+    """hist --jellyfish is jellyfish histo, to the byte."""
+    if sys.argv[2] != "jellyfish":
+        return
+    for name, k in (("phage.fq.gz", 21), ("hairpin.fa.gz", 3)):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            text = gzip.decompress((DATA / name).read_bytes())
+            (folder / "reads").write_bytes(text.replace(b"U", b"T") if name.startswith("hairpin") else text)
+            run("jellyfish", "count", "-m", k, "-C", "-s", "10M", "-o", folder / "theirs.jf", folder / "reads")
+            run(KCOUNT, folder / "reads", "-k", k, "--quiet", "-o", folder / "ours.kc")
+            for high in (1, 2, 7, 100, 10000):
+                ours = run(KCOUNT, "hist", "--jellyfish", "--max-count", high, folder / "ours.kc")
+                same_text(ours, run("jellyfish", "histo", "-h", high, folder / "theirs.jf"), f"{name} histo -h {high}")
+            ours = run(KCOUNT, "hist", "--jellyfish", folder / "ours.kc")
+            same_text(ours, run("jellyfish", "histo", folder / "theirs.jf"), f"{name} histo")
+
+
 OPERATIONS = {"jellyfish": jellyfish_operations, "kmc": kmc_operations}
 
 
@@ -86,4 +139,4 @@ if __name__ == "__main__":
     if shutil.which(sys.argv[2]) is None:
         print(f"{sys.argv[2]} is not installed: skipped")
         sys.exit(SKIPPED)
-    main([compare_operations, compare])
+    main([compare_dumps, compare_histograms, compare_operations, compare])

@@ -65,9 +65,10 @@ static int spell(char *to, size_t cap, const struct kc_kmer_text *format, const 
                 letters[i] = "ACGT"[kmer[bit / 64] >> bit % 64 & 3];
         }
         letters[format->k] = '\0';
-        if (format->fasta)
+        if (format->form == KC_KMER_TEXT_FASTA)
                 return snprintf(to, cap, ">%" PRIu32 "\n%s\n", count, letters);
-        return snprintf(to, cap, "%s\t%" PRIu32 "\n", letters, count);
+        const char separator = format->form == KC_KMER_TEXT_SPACE ? ' ' : '\t';
+        return snprintf(to, cap, "%s%c%" PRIu32 "\n", letters, separator, count);
 }
 
 static void check_lines(const uint8_t *data, size_t size, int k)
@@ -75,7 +76,7 @@ static void check_lines(const uint8_t *data, size_t size, int k)
         int nwords = kc_kmer_nwords(k), unused = 64 * nwords - 2 * k;
         uint64_t kmers[NKMERS * KC_MAX_WORDS] = { 0 };
         uint32_t counts[NKMERS] = { 0 };
-        struct kc_kmer_text format = { k, size % 2 == 1, 1, UINT32_MAX };
+        struct kc_kmer_text format = { k, (enum kc_kmer_text_form)(size % 3), 1, UINT32_MAX };
         memcpy(counts, data, size < sizeof counts ? size : sizeof counts);
         if (size > sizeof counts)
                 memcpy(kmers, data + sizeof counts,
