@@ -32,8 +32,8 @@ KEPT = ("distinct", "kmers", "bases", "input_bytes", "text_bytes", "host_text_by
 
 def show_stage(record):
     bus = f", {record['gb_per_s']:.1f} GB/s over the bus" if record.get("gb_per_s") else ""
-    print(f"{record['stage']:40} {record['median_ms']:9.3f} ms {record['g_per_s']:8.2f} GB of text/s{bus}",
-          flush=True)
+    print(f"{record['stage']:40} {record['median_ms']:9.3f} ms "
+          f"{record['g_per_s']:8.2f} GB of text/s{bus}", flush=True)
 
 
 def time_stages(arguments, log):
