@@ -157,7 +157,9 @@ static void put_json_device(struct json *json, const struct summary *s)
                 return;
         json_string(json, "table", s->device.table_name);
         json_number(json, "device_peak_memory_bytes", s->gpu.peak_nbytes);
-        json_number(json, "device_text_bytes", s->gpu.text_nbytes);
+        json_number(json, "device_text_bytes", s->read.stored.text_nbytes);
+        json_number(json, "device_inflated_bytes", s->read.stored.inflated_nbytes);
+        json_number(json, "device_fallback_bytes", s->read.stored.wasted_nbytes);
         json_number(json, "device_passes", s->gpu.npasses);
         json_number(json, "device_partial_kmers", s->gpu.npartial);
         json_number(json, "reads_on_device_bytes", s->gpu.kept_device_nbytes);
@@ -183,12 +185,16 @@ static void put_json_settings(struct json *json, const struct summary *s)
 
 static void put_json_read(struct json *json, const struct summary *s)
 {
+        const uint64_t host_nbytes = s->read.text_nbytes - s->read.stored.text_nbytes;
         json_number(json, "reads", s->read.nreads);
         json_number(json, "bases", s->read.nbases);
         json_number(json, "skipped_letters", s->read.nskipped);
         json_number(json, "low_quality_bases", s->read.nlow_quality);
         json_number(json, "input_bytes", s->read.input_nbytes);
         json_number(json, "text_bytes", s->read.text_nbytes);
+        json_number(json, "host_text_bytes", host_nbytes);
+        json_number(json, "host_inflated_bytes", s->read.inflated_nbytes);
+        json_number(json, "host_fallback_bytes", s->read.stored.gave_up ? host_nbytes : 0);
 }
 
 static void put_json_counted(struct json *json, const struct summary *s)

@@ -11,9 +11,9 @@
  * -J, if the build has no machine code for it.
  */
 #include "base/parallel.h"
+#include "bench/gpu/parsing.cuh"
 #include "bench/gpu/stages.cuh"
 #include "gpu/gpu.h"
-#include "gpu/kept/pack.cuh"
 #include "gpu/text/text_internal.cuh"
 #include "tests/random.h"
 
@@ -118,17 +118,12 @@ static enum kc_status make_text(const struct kind *kind, std::string *text, stru
 
 /* ---- a run of the benchmark ---- */
 
-struct texts {
+struct texts : parsing {
         struct bench *bench;
         const struct kind *kind;
         uint8_t *bytes;             /* device [nbytes + 16] */
         size_t unit_nbytes, nbytes; /* of the text that is repeated, and all */
         uint32_t noverlap;          /* of the piece to parse */
-        struct kc_gpu_text *text;
-        struct kc_gpu_text_out out;
-        struct kc_packer packer;
-        uint64_t *packed;
-        struct kc_span_group *groups;
         cudaEvent_t events[NSTEPS + 1];
 };
 
@@ -144,37 +139,13 @@ static struct kc_gpu_text_setup setup_of(const struct kind *kind, size_t nbytes)
 
 static enum kc_status open_parser(struct texts *x, size_t nbytes, struct kc_error *err)
 {
-        enum kc_status status;
-        struct kc_gpu *gpu = &x->bench->gpu;
         const struct kc_gpu_text_setup setup = setup_of(x->kind, nbytes);
-        x->out = {};
-        x->out.words_cap = kc_gpu_text_most_words(nbytes);
-        x->out.spans_cap = kc_gpu_text_most_spans(&setup);
-        x->out.max_nbases = UINT32_MAX;
-        KC_TRY(kc_gpu_text_new(&x->text, gpu, &setup, err));
-        KC_TRY(kc_gpu_new(gpu, &x->out.words, x->out.words_cap, err));
-        KC_TRY(kc_gpu_new(gpu, &x->out.spans, x->out.spans_cap, err));
-        KC_TRY(kc_gpu_new(gpu, &x->packed, x->out.words_cap, err));
-        KC_TRY(kc_gpu_new(gpu, &x->groups, x->out.spans_cap / KC_GROUP_NSPANS + 1, err));
-        KC_TRY(kc_packer_new(&x->packer, gpu, x->out.spans_cap, err));
-out:
-        return status;
+        return parsing_new(x, &x->bench->gpu, &setup, err);
 }
 
 static void close_parser(struct texts *x)
 {
-        struct kc_gpu *gpu = &x->bench->gpu;
-        kc_packer_free(&x->packer, gpu);
-        kc_gpu_delete(gpu, x->groups, x->out.spans_cap / KC_GROUP_NSPANS + 1);
-        kc_gpu_delete(gpu, x->packed, x->out.words_cap);
-        kc_gpu_delete(gpu, x->out.spans, x->out.spans_cap);
-        kc_gpu_delete(gpu, x->out.words, x->out.words_cap);
-        kc_gpu_text_free(x->text);
-        x->text = NULL;
-        x->packed = NULL;
-        x->groups = NULL;
-        x->out.words = NULL;
-        x->out.spans = NULL;
+        parsing_free(x, &x->bench->gpu);
 }
 
 static struct kc_gpu_text_input input_at(const struct texts *x, size_t at, size_t nbytes)
@@ -232,13 +203,7 @@ static enum kc_status parse_at(struct texts *x, size_t at, size_t nbytes,
                                struct kc_gpu_text_result *result, struct kc_error *err)
 {
         const struct kc_gpu_text_input input = input_at(x, at, nbytes);
-        x->out.nwords = x->out.nspans = 0;
-        x->out.nbases = x->out.nkmers = 0;
-        enum kc_status status = kc_gpu_text_parse(x->text, &input, &x->out, result, err);
-        if (status == KC_OK && (result->foreign || result->full || result->consumed == 0))
-                return kc_fail(err, KC_EINPUT, "the text was refused at byte %zu",
-                               at + (size_t)result->consumed);
-        return status;
+        return parsing_parse(x, &input, result, err);
 }
 
 static double now_ms(void)
@@ -258,10 +223,9 @@ static enum kc_status time_pack(struct texts *x, double *ms, struct kc_error *er
 {
         enum kc_status status;
         const cudaStream_t stream = x->bench->gpu.stream;
-        const struct kc_gpu_reads reads = kc_gpu_text_reads(&x->out);
         float own;
         KC_TRY(KC_CUDA(cudaEventRecord(x->events[0], stream)));
-        KC_TRY(kc_pack_reads(&x->packer, &x->bench->gpu, &reads, K, x->packed, x->groups, err));
+        KC_TRY(parsing_pack(x, &x->bench->gpu, K, err));
         KC_TRY(KC_CUDA(cudaEventRecord(x->events[1], stream)));
         KC_TRY(KC_CUDA(cudaEventSynchronize(x->events[1])));
         KC_TRY(KC_CUDA(cudaEventElapsedTime(&own, x->events[0], x->events[1])));

@@ -11,6 +11,7 @@ import report_gpu
 import report_gunzip
 import report_human
 import report_memory
+import report_reader
 import report_tables
 from report_counts import (against_lines, by_wall, in_order, is_scaling, machine_line, median,
                            memory_lines, sections, short_table, title)
@@ -65,6 +66,7 @@ def page(groups):
     lines += against_lines(groups)
     lines += ["![wall times](benchmarks.svg)", ""]
     lines += report_gunzip.section(inflated)
+    lines += report_reader.section(load_lines(RESULTS / "gpu-reader.jsonl"))
     lines += stages_section(load_lines(RESULTS / "stages.jsonl"))
     lines += report_gpu.stages_section(load_lines(RESULTS / "gpu-stages.jsonl"))
     lines += report_gpu.timeline_section(load_lines(RESULTS / "gpu-timeline.jsonl"))

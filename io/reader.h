@@ -41,11 +41,14 @@ struct kc_reader_options {
 struct kc_reader_totals {
         uint64_t nfiles;
         uint64_t nreads;
-        uint64_t nbases;       /* all letters of all sequences, skipped ones included */
-        uint64_t nskipped;     /* letters outside ACGTUacgtu */
-        uint64_t nlow_quality; /* bases under min_quality */
-        uint64_t input_nbytes; /* bytes read from files, before inflating */
-        uint64_t text_nbytes;  /* bytes after inflating */
+        uint64_t nbases;                /* all letters of all sequences, skipped ones included */
+        uint64_t nskipped;              /* letters outside ACGTUacgtu */
+        uint64_t nlow_quality;          /* bases under min_quality */
+        uint64_t input_nbytes;          /* bytes read from files, before inflating */
+        uint64_t text_nbytes;           /* bytes after inflating */
+        uint64_t inflated_nbytes;       /* of these, bytes that the reader inflated */
+        struct kc_stored_totals stored; /* what an engine read of the stored inputs; all totals
+                                           above but inflated_nbytes include it */
 };
 
 /*
@@ -74,9 +77,8 @@ struct kc_batch_source kc_reader_source(struct kc_reader *reader);
 
 /*
  * The inputs as they are stored, in place of the batches: use one or the other, though batches may
- * follow if source->report was not called. False if some input is a pipe, or is neither plain or
- * BGZF text that begins like FASTQ or FASTA, nor BAM with a sound header. Valid until
- * kc_reader_close.
+ * follow if the engine gave up. False if some input is a pipe, or is neither plain or BGZF text
+ * that begins like FASTQ or FASTA, nor BAM with a sound header. Valid until kc_reader_close.
  */
 bool kc_reader_stored(struct kc_reader *reader, struct kc_stored_source *source);
 

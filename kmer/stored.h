@@ -30,9 +30,13 @@ struct kc_stored_file {
         uint32_t nrefs;
 };
 
-/* What the files held, in the terms of struct kc_reader_totals (io/reader.h). */
+/* What the files held, in the terms of struct kc_reader_totals (io/reader.h). If the engine gave
+ * them up, only the last two fields are set. */
 struct kc_stored_totals {
         uint64_t nreads, nbases, nskipped, nlow_quality, input_nbytes, text_nbytes;
+        uint64_t inflated_nbytes; /* of text_nbytes, those that came from BGZF */
+        bool gave_up;             /* the files come as batches, from their beginning */
+        uint64_t wasted_nbytes;   /* of text, parsed before the engine gave up */
 };
 
 struct kc_stored_source {
@@ -46,7 +50,7 @@ struct kc_stored_source {
                                size_t *got, struct kc_error *err);
         /* Called when the file will not be read any more. */
         void (*close)(void *ctx, size_t file);
-        /* Called when all files have been read and parsed. */
+        /* Called when all files have been read and parsed, or when the engine gives them up. */
         void (*report)(void *ctx, const struct kc_stored_totals *totals);
 };
 

@@ -1,18 +1,24 @@
 /*
- * bench_gpu_inflate: BGZF inflated on the device, timed with CUDA events.
+ * bench_gpu_inflate: BGZF inflated on the device, and text parsed, timed with CUDA events.
  *
- *      bench_gpu_inflate [-b BLOCKS] [-l LEVEL] [-n REPEAT] [-d DEVICE] [-J] FILE...
+ *      bench_gpu_inflate [-b BLOCKS] [-l LEVEL] [-n REPEAT] [-r MIBYTES] [-d DEVICE] [-J] FILE...
  *
  * A BGZF file is taken as it is; gzip and plain text become BGZF at libdeflate's level 6. Its
  * blocks are repeated until there are about BLOCKS of them, by default 62,500, which is 4 GB of
  * text if they are full. The compressed bytes are in device memory before the clock starts. Each
  * file runs once to warm up and then REPEAT times (5); after that all text is compared with what
  * zlib reads. A line of JSON reports the times, for n bytes of text; `bytes` are those read and
- * written. Exit status 77 without a device, and 3, unless -J, if the build has no machine code for
+ * written.
+ *
+ * If the text is FASTQ or FASTA, more lines follow: the text is parsed and packed, and then copied
+ * from pinned memory, in rounds of about MIBYTES of text (256): as it is, to know the rate of the
+ * bus; with parsing; and as BGZF, with inflating and parsing. `bytes` are those that cross the bus.
+ * bench/gpu_reader.py keeps the lines. Exit status 77 without a device, and 3, unless -J, if the build has no machine code for
  * it.
  */
 #include "bench/gpu/stage.cuh"
 #include "bench/inflate/sample.cuh"
+#include "bench/inflate/stream.cuh"
 #include "gpu/inflate/inflate.cuh"
 
 #include <algorithm>
@@ -23,7 +29,7 @@
 #include <vector>
 
 struct inflate_settings {
-        size_t nblocks;
+        size_t nblocks, round_nbytes;
         int level, device;
 };
 
@@ -66,23 +72,11 @@ static void release(struct kc_gpu *gpu, struct inflate_copies *copies)
         kc_gpu_delete(gpu, copies->bytes, inflate->nbytes + KC_INFLATE_PADDING);
 }
 
-static std::vector<struct kc_bgzf_block> repeat_blocks(const struct sample *sample, size_t ncopies)
-{
-        std::vector<struct kc_bgzf_block> blocks;
-        for (size_t copy = 0; copy < ncopies; copy++)
-                for (struct kc_bgzf_block block : sample->blocks) {
-                        block.at += copy * sample->packed.size();
-                        block.text_at += copy * sample->text.size();
-                        blocks.push_back(block);
-                }
-        return blocks;
-}
-
 static enum kc_status upload(struct kc_gpu *gpu, const struct inflate_copies *copies,
                              struct kc_error *err)
 {
         const std::vector<uint8_t> &packed = copies->sample->packed;
-        const std::vector<struct kc_bgzf_block> blocks = repeat_blocks(copies->sample, copies->n);
+        const std::vector<struct kc_bgzf_block> blocks = sample_blocks(copies->sample, copies->n);
         enum kc_status status;
         KC_TRY(KC_CUDA(cudaMemcpyAsync(copies->bytes, packed.data(), packed.size(),
                                        cudaMemcpyHostToDevice, gpu->stream)));
@@ -155,7 +149,7 @@ static enum kc_status run_file(struct bench *bench, const struct inflate_setting
         struct sample sample;
         struct inflate_copies copies = {};
         const std::string file(path);
-        const std::string name = "inflate " + file.substr(file.rfind('/') + 1);
+        const std::string base = file.substr(file.rfind('/') + 1), name = "inflate: " + base;
         struct stage stage = {};
         KC_TRY(sample_load(&sample, path, set->level, err));
         copies.sample = &sample;
@@ -167,6 +161,9 @@ static enum kc_status run_file(struct bench *bench, const struct inflate_setting
         KC_TRY(stage_time(bench, &stage, spoil_text, run_inflate, &copies, err));
         KC_TRY(check(&bench->gpu, &copies, err));
         stage_print(bench, &stage);
+        release(&bench->gpu, &copies);
+        copies = {};
+        KC_TRY(bench_streams(bench, &sample, base.c_str(), set->round_nbytes, stage.n, err));
 out:
         release(&bench->gpu, &copies);
         return status;
@@ -176,23 +173,25 @@ static void usage(const char *why)
 {
         fprintf(stderr,
                 "bench_gpu_inflate: %s\n"
-                "usage: bench_gpu_inflate [-b BLOCKS] [-l LEVEL] [-n REPEAT] [-d DEVICE] [-J] "
-                "FILE...\n",
+                "usage: bench_gpu_inflate [-b BLOCKS] [-l LEVEL] [-n REPEAT] [-r MIBYTES] "
+                "[-d DEVICE] [-J] FILE...\n",
                 why);
         exit(2);
 }
 
 static struct inflate_settings parse_arguments(int argc, char **argv, struct bench *bench)
 {
-        struct inflate_settings set = { 62500, 6, 0 };
+        struct inflate_settings set = { 62500, 256 << 20, 6, 0 };
         bench->repeat = 5;
-        for (int c; (c = getopt(argc, argv, "b:l:n:d:J")) != -1;) {
+        for (int c; (c = getopt(argc, argv, "b:l:n:r:d:J")) != -1;) {
                 if (c == 'b')
                         set.nblocks = strtoull(optarg, NULL, 10);
                 else if (c == 'l')
                         set.level = atoi(optarg);
                 else if (c == 'n')
                         bench->repeat = atoi(optarg);
+                else if (c == 'r')
+                        set.round_nbytes = strtoull(optarg, NULL, 10) << 20;
                 else if (c == 'd')
                         set.device = atoi(optarg);
                 else if (c == 'J')

@@ -118,3 +118,15 @@ enum kc_status sample_load(struct sample *sample, const char *path, int level, s
 out:
         return status;
 }
+
+std::vector<struct kc_bgzf_block> sample_blocks(const struct sample *sample, size_t n)
+{
+        std::vector<struct kc_bgzf_block> blocks;
+        for (size_t copy = 0; copy < n; copy++)
+                for (struct kc_bgzf_block block : sample->blocks) {
+                        block.at += copy * sample->packed.size();
+                        block.text_at += copy * sample->text.size();
+                        blocks.push_back(block);
+                }
+        return blocks;
+}

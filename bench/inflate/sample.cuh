@@ -14,6 +14,9 @@ struct sample {
         std::vector<struct kc_bgzf_block> blocks; /* those with text */
 };
 
+/* The blocks of n copies of the sample, one after the other. */
+std::vector<struct kc_bgzf_block> sample_blocks(const struct sample *sample, size_t n);
+
 /* Read BGZF as it is; gzip or plain text becomes BGZF at this libdeflate level. KC_EINPUT, KC_EIO,
  * KC_ENOMEM. */
 enum kc_status sample_load(struct sample *sample, const char *path, int level,

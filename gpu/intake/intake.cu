@@ -334,6 +334,7 @@ static enum kc_status begin_bgzf(struct kc_gpu_intake *intake, struct intake_rou
         round->nbytes = table.text_nbytes;
         *ends = stop != KC_BGZF_FULL;
         *foreign |= stop == KC_BGZF_FOREIGN || stop == KC_BGZF_TOO_LONG;
+        *foreign |= stop == KC_BGZF_FULL && table.n == 0; /* a block that no round can hold */
         *foreign |= stop == KC_BGZF_PARTIAL && end - intake->at > MARGIN_NBYTES;
         if (*ends && portion->ends_file)
                 *foreign |= stop != KC_BGZF_END || intake->last_block_text_nbytes != 0;
@@ -421,6 +422,7 @@ static enum kc_status end_round(struct kc_gpu_intake *intake, struct intake_roun
         const struct kc_stored_source *source = intake->setup.source;
         struct intake_round *next = &intake->rounds[(intake->nparsed + 1) % NROUNDS];
         intake->totals.text_nbytes += round->nbytes;
+        intake->totals.inflated_nbytes += source->files[round->file].bgzf ? round->nbytes : 0;
         if (nrest > 0)
                 KC_TRY(KC_CUDA(cudaMemcpyAsync(next->text - nrest, rest, nrest,
                                                cudaMemcpyDeviceToDevice, gpu->stream)));
@@ -505,6 +507,8 @@ static enum kc_status parse(struct kc_gpu_intake *intake, bool *full, bool *fore
         KC_TRY(kc_gpu_text_parse(intake->text, &piece, &intake->out, &result, err));
         *full = result.full;
         *foreign |= result.foreign;
+        if (result.foreign)
+                intake->done += result.consumed;
         if (*full || *foreign)
                 return KC_OK;
         add_totals(intake, &result);
@@ -574,6 +578,17 @@ out:
 
 /* ---- the end ---- */
 
+static struct kc_stored_totals totals_of(const struct kc_gpu_intake *intake, bool foreign)
+{
+        struct kc_stored_totals totals = intake->totals;
+        if (!foreign)
+                return totals;
+        totals = {};
+        totals.gave_up = true;
+        totals.wasted_nbytes = intake->totals.text_nbytes - intake->carry + intake->done;
+        return totals;
+}
+
 enum kc_status kc_gpu_intake_end(struct kc_gpu_intake *intake, bool foreign, uint64_t *text_nbytes,
                                  struct kc_error *err)
 {
@@ -592,8 +607,8 @@ enum kc_status kc_gpu_intake_end(struct kc_gpu_intake *intake, bool foreign, uin
         kc_intake_unmap(intake);
         for (size_t i = 0; foreign && i < source->nfiles; i++)
                 source->close(source->ctx, i);
-        *text_nbytes = foreign ? 0 : intake->totals.text_nbytes;
-        if (!foreign)
-                source->report(source->ctx, &intake->totals);
+        const struct kc_stored_totals totals = totals_of(intake, foreign);
+        *text_nbytes = totals.text_nbytes;
+        source->report(source->ctx, &totals);
         return KC_OK;
 }

@@ -62,8 +62,8 @@ enum kc_status kc_gpu_intake_read(struct kc_gpu_intake *intake, bool *foreign,
 enum kc_status kc_gpu_intake_take(struct kc_gpu_intake *intake, struct kc_gpu_reads *reads,
                                   bool *foreign, struct kc_error *err);
 
-/* Driver, when it takes no more: let the workers go, and free the memory. Unless foreign, report the
- * totals to the source; *text_nbytes: of these, for the caller. */
+/* Driver, when it takes no more: let the workers go, and free the memory. Report to the source the
+ * totals or, if foreign, that the intake gave up; *text_nbytes: the text parsed, 0 if foreign. */
 enum kc_status kc_gpu_intake_end(struct kc_gpu_intake *intake, bool foreign, uint64_t *text_nbytes,
                                  struct kc_error *err);
 

@@ -25,6 +25,7 @@ struct kc_source {
         uint64_t next_seq;
         bool ended;
         bool must_not_grow; /* plain text that does not show where its last record ends: FASTA */
+        bool inflates;      /* it is not plain text */
         bool serial;        /* all the work is done under the lock: better not to wait for it */
 };
 

@@ -100,6 +100,11 @@ bool kc_file_is_serial(const struct kc_file *file)
         return file->source == NULL || file->source->serial;
 }
 
+bool kc_file_inflates(const struct kc_file *file)
+{
+        return file->source != NULL && file->source->inflates;
+}
+
 enum kc_status kc_file_parse(struct kc_file *file, struct kc_chunk *chunk, struct kc_error *err)
 {
         if (file->bam != NULL)

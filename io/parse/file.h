@@ -40,6 +40,9 @@ bool kc_file_fill(struct kc_file *file, struct kc_chunk *chunk);
 /* Whether only one worker at a time can make progress in kc_file_fill. */
 bool kc_file_is_serial(const struct kc_file *file);
 
+/* Whether chunks are inflated from something smaller: not if htslib does that. */
+bool kc_file_inflates(const struct kc_file *file);
+
 /* See kc_text_parse. */
 enum kc_status kc_file_parse(struct kc_file *file, struct kc_chunk *chunk, struct kc_error *err);
 

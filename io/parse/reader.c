@@ -40,7 +40,8 @@ struct worker {
         _Alignas(CACHE_LINE) struct kc_chunk chunk;
         struct kc_segmenter segmenter;
         /* The worker's totals; other threads may read them at any time. */
-        atomic_uint_fast64_t nreads, nbases, nskipped, nlow_quality, input_nbytes, text_nbytes;
+        atomic_uint_fast64_t nreads, nbases, nskipped, nlow_quality, input_nbytes, text_nbytes,
+                inflated_nbytes;
 };
 
 struct kc_reader {
@@ -212,10 +213,12 @@ static void add_to(atomic_uint_fast64_t *total, uint64_t n)
         atomic_store_explicit(total, now, memory_order_relaxed);
 }
 
-static void count_input(struct kc_reader *reader, struct worker *w)
+static void count_input(struct kc_reader *reader, const struct active *a, struct worker *w)
 {
+        const uint64_t ntext = w->chunk.end - w->chunk.text;
         add_to(&w->input_nbytes, w->chunk.input_nbytes);
-        add_to(&w->text_nbytes, w->chunk.end - w->chunk.text);
+        add_to(&w->text_nbytes, ntext);
+        add_to(&w->inflated_nbytes, kc_file_inflates(&a->file) ? ntext : 0);
         kc_job_advance(reader->job, w->chunk.input_nbytes);
 }
 
@@ -242,7 +245,7 @@ static enum kc_status refill(struct kc_reader *reader, struct worker *w, bool *e
         bool got = kc_file_fill(&a->file, &w->chunk);
         filled(reader, a, !got || w->chunk.last);
         if (got) {
-                count_input(reader, w);
+                count_input(reader, a, w);
                 status = kc_file_parse(&a->file, &w->chunk, err);
                 add_to(&w->nreads, w->chunk.nreads);
         }
@@ -425,7 +428,8 @@ void kc_reader_totals(struct kc_reader *reader, struct kc_reader_totals *totals)
                                              .nskipped = stored->nskipped,
                                              .nlow_quality = stored->nlow_quality,
                                              .input_nbytes = stored->input_nbytes,
-                                             .text_nbytes = stored->text_nbytes };
+                                             .text_nbytes = stored->text_nbytes,
+                                             .stored = *stored };
         for (int i = 0; i < reader->nworkers; i++) {
                 const struct worker *w = &reader->workers[i];
                 totals->nreads += atomic_load_explicit(&w->nreads, memory_order_relaxed);
@@ -436,6 +440,8 @@ void kc_reader_totals(struct kc_reader *reader, struct kc_reader_totals *totals)
                 totals->input_nbytes +=
                         atomic_load_explicit(&w->input_nbytes, memory_order_relaxed);
                 totals->text_nbytes += atomic_load_explicit(&w->text_nbytes, memory_order_relaxed);
+                totals->inflated_nbytes +=
+                        atomic_load_explicit(&w->inflated_nbytes, memory_order_relaxed);
         }
 }
 

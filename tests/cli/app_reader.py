@@ -1,6 +1,6 @@
 """
 Files that the device inflates and parses: the result, the totals and the messages are the same as
-with the host's reader.
+with the host's reader, and --json says which side read how much.
 
     app_reader.py KCOUNT SOURCE
 """
@@ -36,36 +36,61 @@ def reads(n, length, seed, letters="ACGT", spread=0):
     return made
 
 
-def count(session, reader, names, options):
+def count(session, names, options):
     """The exit status, and what was written and reported or, on failure, the message."""
-    name = f"{reader}.kc"
-    out = session.kcount("count", *names, "-k", 31, "--device", "cuda", "--reader", reader, "-o",
-                         name, "--force", "--json", "--quiet", *options, code=None)
+    out = session.kcount("count", *names, "-k", 31, "-o", "out.kc", "--force", "--json", "--quiet",
+                         *options, code=None)
     if session.code != 0:
         return session.code, session.said, None
-    return session.code, (session.path / name).read_bytes(), json.loads(out)
+    return session.code, (session.path / "out.kc").read_bytes(), json.loads(out)
 
 
-def compare(session, what, names, *options, device=True):
-    """device: whether the device should read all files itself, without falling back on the host."""
-    host = count(session, "host", names, options)
-    own = count(session, "device", names, options)
+def sides(report):
+    """Bytes of text that each side parsed, inflated, and read because the device gave up."""
+    return {f"{side}_{kind}": report[f"{side}_{kind}_bytes"] for side in ("host", "device")
+            for kind in ("text", "inflated", "fallback")}
+
+
+def check_sides(what, own, host, left):
+    """left: how the files come to the host, if not on the device's side."""
+    wanted = dict.fromkeys(sides(own), 0)
+    side = "host" if left else "device"
+    wanted[side + "_text"] = own["text_bytes"]
+    wanted[side + "_inflated"] = host["host_inflated_bytes"]
+    if left == "given up":
+        wanted["host_fallback"] = own["text_bytes"]
+        wanted["device_fallback"] = own["device_fallback_bytes"]
+    expect(sides(own), wanted, f"{what}: bytes on each side")
+
+
+def compare(session, what, names, *options, left=None):
+    """
+    The device's reader against the CPU engine, whose .kc files and messages are the same.
+    left: None: the device reads all files itself; "given up": it begins, and the host reads them
+    again, or reports an error; "host": it does not begin.
+    Returns what was reported about the device's reader, or None after an error.
+    """
+    engine = [option for option in options if option not in LEAST]
+    host = count(session, names, [*engine, "--device", "cpu"])
+    own = count(session, names, [*options, "--device", "cuda", "--reader", "device"])
     expect(own[0], host[0], f"{what}: exit status")
-    if own[1] != host[1]:
+    if own[:2] != host[:2]:
         raise Failure(f"{what}: the device's reader gives another "
                       + ("file" if own[0] == 0 else f"message: {own[1]!r}, not {host[1]!r}"))
     if own[0] == 0:
         expect([own[2][key] for key in TOTALS], [host[2][key] for key in TOTALS], what)
-        expect(host[2]["device_text_bytes"], 0, f"{what}: text that the device read for the host")
-        expect(own[2]["device_text_bytes"], own[2]["text_bytes"] if device else 0,
-               f"{what}: text that the device read")
-    elif device:
+        check_sides(what, own[2], host[2], left)
+    elif left is None:
         raise Failure(f"{what}: failed: {own[1]}")
+    return own[2]
 
 
 N = 300 if SMALL else 3000
-MIXED = reads(N, 150, 1, "ACGTACGTACGTACGTacgtuN", 60) + reads(N // 40, 5000, 2, spread=4000)
+MIXED = reads(N, 150, 1, "ACGTACGTACGTACGTacgtuNRYn", 60) + reads(N // 40, 5000, 2, spread=4000)
 
+
+# Every start of the program on a device takes long, so several files share a run; one by one, and
+# with every kind of damage, tests/gpu/test_device_intake.cu reads them.
 
 def test_clean_files():
     """Records and blocks across rounds and portions, in every kind of file that the device reads."""
@@ -83,22 +108,25 @@ def test_clean_files():
         "one.fa": one,
         "wrapped.fa": fasta([(one.split(b"\n")[1], b"")], 70),
         "x.fa.gz": bgzf(fasta(MIXED, 80), 30000),
+        # blocks whose text is a thousand times as long as they are
+        "n.fq.gz": bgzf(fastq([(b"N" * 60000, b"I" * 60000)] * 30 + MIXED[:200]), 65000),
     }
     for name, content in files.items():
         s.write(name, content)
-        compare(s, name, [name], *LEAST)
-    compare(s, "one large round", ["x.fq.gz"])
-    compare(s, "-q", ["x.fq.gz"], *LEAST, "-q", 20)
-    compare(s, "-q, CRLF", ["crlf.fq"], *LEAST, "-q", 33)
-    compare(s, "many files", list(files), *LEAST)
+    compare(s, "all files", list(files), *LEAST)
+    compare(s, "FASTQ, large rounds, -q", ["x.fq.gz", "crlf.fq", "n.fq.gz"], "-q", 33)
     compare(s, "little device memory", ["x.fq.gz", "x.fa"], "--gpu-memory", "600M")
 
 
-def test_high_ratio():
-    """Blocks whose text is a thousand times as long as they are."""
+def test_many_files():
+    """A thousand files, of all kinds in turn."""
     s = Session()
-    s.write("n.fq.gz", bgzf(fastq([(b"N" * 60000, b"I" * 60000)] * 30 + MIXED[:200]), 65000))
-    compare(s, "long runs", ["n.fq.gz"], *LEAST)
+    for i in range(1000):
+        few = [(bases[:100], quality[:100]) for bases, quality in MIXED[i % N:i % N + 2]]
+        kinds = (fastq(few), bgzf(fastq(few), 150), fasta(few), bgzf(fasta(few, 30), 99), b">none\n")
+        s.write(f"{i:03}.reads", kinds[i % len(kinds)])
+    s.write("names.txt", "".join(f"{i:03}.reads\n" for i in range(1000)))
+    compare(s, "1,000 files", ["@names.txt"], *LEAST)
 
 
 def test_bam():
@@ -141,7 +169,7 @@ def test_bam_and_the_host():
     }
     for name, content in files.items():
         s.write(name, content)
-        compare(s, name, [name], *LEAST, device=False)
+        compare(s, name, [name], *LEAST, left="given up")
 
 
 def test_flipped_bam():
@@ -152,61 +180,65 @@ def test_flipped_bam():
         flipped = bytearray(bam_text(MIXED[:50]))
         flipped[rng.randrange(60, len(flipped))] ^= 1 << rng.randrange(8)
         s.write("text.bam", bgzf(bytes(flipped)))
-        sound = count(s, "host", ["text.bam"], LEAST)[0] == 0
-        compare(s, f"text, flip {i}", ["text.bam"], *LEAST, device=sound)
+        sound = count(s, ["text.bam"], ["--device", "cpu"])[0] == 0
+        compare(s, f"text, flip {i}", ["text.bam"], *LEAST, left=None if sound else "given up")
         packed = bytearray(HUMAN)
         packed[rng.randrange(1000, len(HUMAN) - 1000)] ^= 1 << rng.randrange(8)
         s.write("packed.bam", bytes(packed))
-        compare(s, f"packed, flip {i}", ["packed.bam"], *LEAST, device=False)
+        compare(s, f"packed, flip {i}", ["packed.bam"], *LEAST, left="given up")
 
 
 def test_left_to_the_host():
-    """Files that are not strict, each in another way, but that the host accepts."""
+    """Files that the host accepts, but not the device: other FASTQ, and streams it cannot read."""
     s = Session()
     text = fastq(MIXED)
     half = text.index(b"@r%d " % (N // 2))
-    files = {
-        "multi.fq": text[:half] + fastq(MIXED[:3], 40),
-        "blank.fq": text[:half] + b"\n" + text[half:],
-        "first.fq": b"\n" + text,
-        "bom.fq": b"\xef\xbb\xbf" + text,
-        "members.fq.gz": bgzf(text[:half])[:-28] + gzip_members(text[half:], 30000),
-        "long.fq": fastq(MIXED + [(b"ACGT" * 60000, b"I" * 240000)]),
-        "no.fq.gz": gzip_members(text, 1 << 30),
-    }
-    for name, content in files.items():
-        s.write(name, content)
-        compare(s, name, [name], *LEAST, device=False)
-    compare(s, "clean and not", ["first.fq", "long.fq"], *LEAST, device=False)
+    other = text[:half] + fastq(MIXED[:3], 40)
     s.write("x.fq", text)
+    s.write("multi.fq", other)
+    s.write("members.fq.gz", bgzf(text[:half])[:-28] + gzip_members(text[half:], 30000))
+    s.write("no.fq.gz", gzip_members(text, 1 << 30))
+    report = compare(s, "FASTQ of several lines", ["x.fq", "multi.fq"], *LEAST, left="given up")
+    expect(len(text) <= report["device_fallback_bytes"] <= len(text) + half, True,
+           f"{report['device_fallback_bytes']} bytes parsed before the device gave up")
+    compare(s, "BGZF, then other gzip", ["members.fq.gz"], *LEAST, left="given up")
+    compare(s, "one gzip stream", ["x.fq", "no.fq.gz"], *LEAST, left="host")
     s.kcount("count", "x.fq", "-k", "21,31", "--device", "cuda", "--reader", "device", "-o", "x.kc")
 
 
+def test_host_reader():
+    s = Session()
+    text = fastq(MIXED)
+    names = ["x.fq", "x.fq.gz", "one.fq.gz"]
+    for name, content in zip(names, (text, bgzf(text), gzip_members(text, 1 << 30))):
+        s.write(name, content)
+    host = count(s, names, ["--device", "cpu"])
+    own = count(s, names, ["--device", "cuda", "--reader", "host"])
+    expect(own[:2], host[:2], "--reader host")
+    expect((host[2]["host_text_bytes"], host[2]["host_inflated_bytes"]), (3 * len(text), 2 * len(text)),
+           "text that the host parsed and inflated")
+    check_sides("--reader host", own[2], host[2], "host")
+
+
 def test_bad_files():
-    """The host's messages name the file and the record, or the block."""
+    """The host's messages name the file and the record, or the block; also an empty file's."""
     s = Session()
     text = fastq(MIXED)
     half = text.index(b"@r%d " % (N // 2))
     packed = bytearray(bgzf(text))
-    middle = len(packed) // 2
-    rng = random.Random(5)
+    packed[len(packed) // 2] ^= 4
     files = {
         "plus.fq": text[:half] + text[half:].replace(b"\n+\n", b"\n-\n", 1),
-        "quality.fq": text[:-2] + b"\n",
-        "torn.fq": text[:len(text) // 2 + 11],
-        "end.fq.gz": bytes(packed[:-28]),
-        "cut.fq.gz": bytes(packed[:middle]),
-        "half.fq.gz": bgzf(text[:len(text) // 2 + 11]),
-        "text.fa": fasta(MIXED) + b"ACGT\n+\n",
+        "cut.fq.gz": bgzf(text)[:len(packed) // 2],
         "crc.fq.gz": bgzf(text)[:-28] + bgzf_block(b"@x\nA\n+\nI\n")[:-8] + bytes(8) + bgzf_block(b""),
+        "flip.fq.gz": bytes(packed),
+        "empty.fq": b"",
+        "nothing.fq.gz": bgzf_block(b""),
     }
-    for i in range(4 if SMALL else 12):
-        flipped = bytearray(packed)
-        flipped[rng.randrange(100, len(packed))] ^= 1 << rng.randrange(8)
-        files[f"flip{i}.fq.gz"] = bytes(flipped)
+    s.write("x.fq", text)
     for name, content in files.items():
         s.write(name, content)
-        compare(s, name, [name], *LEAST, device=False)
+        expect(compare(s, name, ["x.fq", name, "x.fq"], *LEAST, left="given up"), None, name)
 
 
 def test_option():
@@ -215,5 +247,5 @@ def test_option():
     s.kcount("count", "a.fq", "-k", 3, "--reader", "host", "--device", "cpu", "-o", "x.kc")
 
 
-main([test_clean_files, test_high_ratio, test_bam, test_bam_and_the_host, test_flipped_bam,
-      test_left_to_the_host, test_bad_files, test_option])
+main([test_clean_files, test_many_files, test_bam, test_bam_and_the_host, test_flipped_bam,
+      test_left_to_the_host, test_host_reader, test_bad_files, test_option])

@@ -4,6 +4,7 @@
 #ifndef KC_TESTS_GPU_INFLATE_SUPPORT_CUH
 #define KC_TESTS_GPU_INFLATE_SUPPORT_CUH
 
+#include "deflate_support.cuh"
 #include "support.cuh"
 
 #include "gpu/inflate/inflate.cuh"
@@ -12,13 +13,10 @@
 #include <algorithm>
 #include <string>
 #include <vector>
-#include <zlib.h>
 
 enum { GUARD = 0x5e, MAX_TEXT = KC_BGZF_MAX_NBYTES };
 
 static struct kc_gpu gpu;
-
-using bytes = std::vector<uint8_t>;
 
 /* ---- what to inflate: deflate data one after the other, with texts of a stated length ---- */
 
@@ -219,26 +217,6 @@ static bytes make_text(enum shape shape, size_t n, uint64_t seed)
         }
         text.resize(n);
         return text;
-}
-
-struct way {
-        int level, strategy, memory;
-};
-
-static bytes deflate_with(const bytes &text, const struct way &way)
-{
-        z_stream z = {};
-        assert_int_equal(deflateInit2(&z, way.level, Z_DEFLATED, -15, way.memory, way.strategy),
-                         Z_OK);
-        bytes out(deflateBound(&z, (uLong)text.size()) + 64);
-        z.next_in = (Bytef *)text.data();
-        z.avail_in = (uInt)text.size();
-        z.next_out = out.data();
-        z.avail_out = (uInt)out.size();
-        assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
-        out.resize(z.total_out);
-        deflateEnd(&z);
-        return out;
 }
 
 /* Add a text whose data fit in a block. Stored data may not fit; then add half of the text. */

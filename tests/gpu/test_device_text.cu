@@ -39,38 +39,6 @@ static void long_reads(void **state)
         device_free(&d);
 }
 
-static std::string in_lines(const std::string &bases, size_t length, const char *eol)
-{
-        std::string lines;
-        for (size_t at = 0; at < bases.size(); at += length)
-                lines += bases.substr(at, length) + eol;
-        return lines;
-}
-
-static std::string any_sequence(uint64_t *state, size_t n, size_t line, const char *eol)
-{
-        std::string bases = any_bases(state, n);
-        for (size_t at = 0; at < n; at += line) /* a FASTA line cannot begin with these */
-                if (strchr("@+>; \t", bases[at]) != NULL)
-                        bases[at] = 'N';
-        return ">" + any_letters(state, next_random(state) % 20, "abc /1:@+>;ACGTN") + eol +
-               in_lines(bases, line, eol);
-}
-
-static std::string any_fasta(uint64_t *state, size_t nrecords, size_t longest, const char *eol)
-{
-        std::string text = next_random(state) % 2 ? ";a comment" + std::string(eol) : "";
-        for (size_t i = 0; i < nrecords; i++) {
-                const size_t n = next_random(state) % (longest + 1);
-                const size_t line =
-                        next_random(state) % 4 == 0 ? n + 1 : 1 + next_random(state) % 100;
-                text += any_sequence(state, n, line, eol);
-                if (next_random(state) % 4 == 0)
-                        text += eol + std::string(";>in between") + eol + eol + "ACGTACGTGG" + eol;
-        }
-        return text + "ACGT" + eol; /* still valid without its last line feed */
-}
-
 static void fasta(void **state)
 {
         (void)state;

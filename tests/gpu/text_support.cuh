@@ -112,29 +112,66 @@ static void take_batches(struct kc_reader *reader, struct host_reads *reads)
                                 bases_of(batch.words + segments[i].word, 0, segments[i].nbases));
 }
 
-static struct host_reads read_on_host(const std::string &text, const struct rules *rules)
+/* Files in memory, with names that the reader can open. */
+struct files_in_memory {
+        std::vector<int> files;
+        std::vector<std::string> names;
+        std::vector<const char *> paths;
+};
+
+static void open_files(struct files_in_memory *f, const std::vector<std::string> &contents)
 {
-        struct host_reads reads = {};
-        struct kc_reader *reader;
+        for (const std::string &content : contents) {
+                f->files.push_back(memfd_create("text", 0));
+                assert_int_equal(write(f->files.back(), content.data(), content.size()),
+                                 content.size());
+                f->names.push_back("/proc/self/fd/" + std::to_string(f->files.back()));
+        }
+        for (const std::string &name : f->names)
+                f->paths.push_back(name.c_str());
+}
+
+static void close_files(const struct files_in_memory *f)
+{
+        for (int file : f->files)
+                close(file);
+}
+
+static struct kc_reader_options reader_options(const struct rules *rules, size_t chunk_nbytes)
+{
         struct kc_reader_options options = {};
-        char path[64];
-        const char *paths[] = { path };
-        const std::string bytes = file_of(text, rules);
-        int file = memfd_create("text", 0);
-        assert_int_equal(write(file, bytes.data(), bytes.size()), bytes.size());
-        snprintf(path, sizeof path, "/proc/self/fd/%d", file);
         options.k = rules->k;
         options.max_k = rules->max_k;
         options.min_quality = rules->min_quality;
         options.nworkers = 1;
-        options.chunk_nbytes = text.size() + 4096;
-        expect_ok(kc_reader_open(&reader, paths, 1, &options, &reads.error), &reads.error);
+        options.chunk_nbytes = chunk_nbytes;
+        return options;
+}
+
+/* The error may also be that of opening. */
+static struct host_reads read_paths_on_host(const std::vector<const char *> &paths,
+                                            const struct rules *rules, size_t chunk_nbytes)
+{
+        struct host_reads reads = {};
+        struct kc_reader *reader;
+        const struct kc_reader_options options = reader_options(rules, chunk_nbytes);
+        if (kc_reader_open(&reader, paths.data(), paths.size(), &options, &reads.error) != KC_OK)
+                return reads;
         take_batches(reader, &reads);
         struct kc_reader_totals totals;
         kc_reader_totals(reader, &totals);
         reads.totals = { totals.nreads, totals.nbases, totals.nskipped, totals.nlow_quality };
         kc_reader_close(reader);
-        close(file);
+        return reads;
+}
+
+static struct host_reads read_on_host(const std::string &text, const struct rules *rules)
+{
+        struct files_in_memory files;
+        const std::string bytes = file_of(text, rules);
+        open_files(&files, { bytes });
+        const struct host_reads reads = read_paths_on_host(files.paths, rules, bytes.size() + 4096);
+        close_files(&files);
         return reads;
 }
 
@@ -414,6 +451,39 @@ static inline std::string any_file(uint64_t *state, size_t nrecords, size_t long
         for (size_t i = 0; i < nrecords; i++)
                 text += any_record(state, next_random(state) % (longest + 1), eol);
         return text + any_record(state, 40, eol); /* still valid without its last line feed */
+}
+
+static inline std::string in_lines(const std::string &bases, size_t length, const char *eol)
+{
+        std::string lines;
+        for (size_t at = 0; at < bases.size(); at += length)
+                lines += bases.substr(at, length) + eol;
+        return lines;
+}
+
+static inline std::string any_sequence(uint64_t *state, size_t n, size_t line, const char *eol)
+{
+        std::string bases = any_bases(state, n);
+        for (size_t at = 0; at < n; at += line) /* a FASTA line cannot begin with these */
+                if (strchr("@+>; \t", bases[at]) != NULL)
+                        bases[at] = 'N';
+        return ">" + any_letters(state, next_random(state) % 20, "abc /1:@+>;ACGTN") + eol +
+               in_lines(bases, line, eol);
+}
+
+static inline std::string any_fasta(uint64_t *state, size_t nrecords, size_t longest,
+                                    const char *eol)
+{
+        std::string text = next_random(state) % 2 ? ";a comment" + std::string(eol) : "";
+        for (size_t i = 0; i < nrecords; i++) {
+                const size_t n = next_random(state) % (longest + 1);
+                const size_t line =
+                        next_random(state) % 4 == 0 ? n + 1 : 1 + next_random(state) % 100;
+                text += any_sequence(state, n, line, eol);
+                if (next_random(state) % 4 == 0)
+                        text += eol + std::string(";>in between") + eol + eol + "ACGTACGTGG" + eol;
+        }
+        return text + "ACGT" + eol; /* still valid without its last line feed */
 }
 
 [[maybe_unused]] static const struct rules PLAIN = { 31, 31, 0, KC_GPU_TEXT_FASTQ };

@@ -120,7 +120,7 @@ struct file {
         struct kc_stored_file is;
         atomic_bool opened;
         bool closed;
-        int nreports;
+        int nreports, ngiven_up;
 };
 
 static void file_make(struct file *file)
@@ -168,9 +168,12 @@ static void file_close(void *ctx, size_t number)
 static void file_report(void *ctx, const struct kc_stored_totals *totals)
 {
         struct file *file = ctx;
-        assert_int_equal(totals->nreads, host.reads.nreads);
-        assert_int_equal(totals->text_nbytes, file->is.nbytes);
-        file->nreports++;
+        const bool gave_up = totals->gave_up;
+        assert_int_equal(totals->nreads, gave_up ? 0 : host.reads.nreads);
+        assert_int_equal(totals->text_nbytes, gave_up ? 0 : file->is.nbytes);
+        assert_in_range(totals->wasted_nbytes, 0, gave_up ? file->is.nbytes : 0);
+        file->nreports += !gave_up;
+        file->ngiven_up += gave_up;
 }
 
 struct reading {
@@ -213,6 +216,7 @@ static bool try_file(const struct reading *reading, enum kc_scarcity kind, long 
         if (status == KC_OK) {
                 expect_same(&work, &host);
                 assert_int_equal(file.nreports, *own);
+                assert_in_range(file.ngiven_up, reading->is_foreign && !*own, !*own);
                 assert_true(file.closed || !atomic_load(&file.opened));
         } else {
                 expect(status, met ? KC_ENOMEM : KC_OK, &work);

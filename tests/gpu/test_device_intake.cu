@@ -1,0 +1,240 @@
+/*
+ * Files read by the intake, or in batches if it gives up, compared with the host's reader alone: the
+ * same k-mers, totals and messages. Clean files are accepted, and damaged ones are not.
+ */
+#include "intake_support.cuh"
+
+enum {
+        TINY = 16 << 10,   /* text of a round, which then has 12 KiB besides what is left over */
+        SMALL = 128 << 10, /* has room for the largest blocks */
+};
+
+static const struct way WAYS[] = {
+        USUAL_WAY,
+        { 0, Z_DEFAULT_STRATEGY, 8 }, /* stored */
+        { 6, Z_FIXED, 8 },
+        { 1, Z_DEFAULT_STRATEGY, 1 }, /* many deflate blocks */
+        { 9, Z_HUFFMAN_ONLY, 8 },
+};
+
+static std::vector<struct way> all_ways()
+{
+        return std::vector<struct way>(WAYS, WAYS + sizeof WAYS / sizeof *WAYS);
+}
+
+/* A file that begins with a comment is left to the host. */
+static std::string fasta_file(uint64_t *seed, size_t nrecords, size_t longest, const char *eol)
+{
+        const std::string text = any_fasta(seed, nrecords, longest, eol);
+        return text[0] == ';' ? text.substr(text.find('>')) : text;
+}
+
+static std::string long_text(uint64_t *seed, bool fasta, size_t nbytes)
+{
+        std::string text;
+        while (text.size() < nbytes)
+                text += fasta ? fasta_file(seed, 20, 500, "\n") : any_file(seed, 20, 300, "\n");
+        return text;
+}
+
+static const struct rules *rules_of(bool fasta)
+{
+        return fasta ? &PLAIN_FASTA : &PLAIN;
+}
+
+/* ---- clean files ---- */
+
+/* Blocks of 0 to 64 KiB of text, made in every way. */
+static void block_sizes(void **)
+{
+        const struct {
+                std::vector<size_t> sizes; /* in turn; the first one shows what the file is */
+                size_t text_nbytes, round_nbytes;
+                std::vector<struct way> ways;
+        } cases[] = {
+                { { 4, 0, 1, 37 }, 1500, TINY, all_ways() },
+                { { 511, 0, 0, 1024 }, 9000, TINY, all_ways() },
+                { { 65280, 65535, 65536, 4096 }, 250000, SMALL, { USUAL_WAY, WAYS[3], WAYS[4] } },
+                { { 65280 }, 140000, SMALL, { WAYS[1] } }, /* stored, 65,536 bytes would not fit */
+        };
+        uint64_t seed = 1;
+        for (bool fasta : { false, true })
+                for (const auto &c : cases)
+                        assert_true(check_content(
+                                bgzf(long_text(&seed, fasta, c.text_nbytes), c.sizes, c.ways),
+                                rules_of(fasta), c.round_nbytes));
+}
+
+/* Records, blocks and lines across the ends of portions and rounds. */
+static void many_rounds(void **)
+{
+        uint64_t seed = 2;
+        for (bool fasta : { false, true }) {
+                const std::string text = long_text(&seed, fasta, test_small() ? 200000 : 2000000);
+                for (const std::string &content :
+                     { text, bgzf(text, { 3000, 0, 700, 5000 }, all_ways()) })
+                        assert_true(check_content(content, rules_of(fasta), TINY));
+        }
+        const std::string line = any_sequence(&seed, 50000, 50000, "\n");
+        assert_true(check_content(line, &PLAIN_FASTA, TINY));
+        assert_true(check_content(bgzf(line, { 4000 }), &PLAIN_FASTA, TINY));
+}
+
+/* Lower case, IUPAC letters, U and blanks, with every line end and several k. */
+static void letters(void **)
+{
+        uint64_t seed = 3;
+        for (int k : { 1, 21, 64 })
+                for (const char *eol : { "\n", "\r\n", " \t\r\n" })
+                        for (bool fasta : { false, true }) {
+                                const struct rules rules = { k, k, fasta ? 0 : 20,
+                                                             rules_of(fasta)->format };
+                                std::string text = fasta ? fasta_file(&seed, 10, 300, eol)
+                                                         : any_file(&seed, 10, 300, eol);
+                                assert_true(check_content(text, &rules, TINY));
+                                text.resize(text.size() - strlen(eol));
+                                assert_true(check_content(bgzf(text, { 333 }), &rules, TINY));
+                        }
+}
+
+/* Several kinds of files in one run, as many as n. Some are named more than once. */
+static void check_many(size_t n)
+{
+        uint64_t seed = 4;
+        struct files_in_memory files;
+        std::vector<std::string> contents;
+        std::vector<const char *> paths;
+        for (bool fasta : { false, true }) {
+                const std::string text =
+                        fasta ? fasta_file(&seed, 2, 90, "\n") : any_file(&seed, 2, 90, "\n");
+                contents.insert(contents.end(), { text, bgzf(text, { 100 }, all_ways()) });
+        }
+        contents.push_back(">without a sequence");
+        contents.push_back(bgzf("@r\n\n+\n\n", { 3 }));
+        open_files(&files, contents);
+        for (size_t i = 0; i < n; i++)
+                paths.push_back(files.paths[i * i % files.paths.size()]);
+        assert_true(check_paths(paths, &PLAIN_FASTA, TINY));
+        close_files(&files);
+}
+
+static void many_files(void **)
+{
+        for (size_t n : { 2, 3, 10, 1000 })
+                check_many(n);
+}
+
+/* ---- files that are not clean ---- */
+
+static std::string small_text(bool fasta)
+{
+        uint64_t seed = 6;
+        return fasta ? fasta_file(&seed, 3, 80, "\n") : any_file(&seed, 3, 80, "\n");
+}
+
+/* A file that ends anywhere. BGZF is then always refused; text may end after some line. */
+static void truncations(void **)
+{
+        for (bool fasta : { false, true }) {
+                const std::string text = small_text(fasta);
+                const std::string packed = bgzf(text, { 100 }, all_ways());
+                struct host_reads host;
+                for (size_t n = 0; n < packed.size(); n++) {
+                        assert_false(
+                                check_content(packed.substr(0, n), rules_of(fasta), TINY, &host));
+                        assert_int_equal(host.error.status, KC_EINPUT);
+                }
+                for (size_t n = 1; n < text.size(); n++) {
+                        const bool accepted =
+                                check_content(text.substr(0, n), rules_of(fasta), TINY, &host);
+                        assert_int_equal(accepted, host.error.status == KC_OK);
+                }
+        }
+}
+
+/* A byte with a flipped bit in any place. In a few, such as the time in a header, it means
+ * nothing; everywhere else the intake refuses the file. */
+static void bit_flips(void **)
+{
+        for (bool fasta : { false, true }) {
+                std::string packed = bgzf(small_text(fasta), { 200, 0, 150 }, all_ways());
+                size_t naccepted = 0;
+                for (size_t at = 0; at < packed.size(); at++) {
+                        packed[at] ^= (char)(1 << at % 8);
+                        naccepted += check_content(packed, rules_of(fasta), TINY);
+                        packed[at] ^= (char)(1 << at % 8);
+                }
+                assert_in_range(naccepted, 1, packed.size() / 5);
+        }
+}
+
+/* Text that the host accepts or refuses, but that the intake must leave to it. */
+static void left_to_the_host(void **)
+{
+        uint64_t seed = 5;
+        const std::string text = small_text(false), two = text + text;
+        const std::string packed = bgzf(text, { 100 }), lines = "@r\nAC\nGT\n+\nIIII\n";
+        for (const std::string &content :
+             { text + lines + text, text + "\n" + text, "\n" + text, "\xef\xbb\xbf" + text,
+               packed.substr(0, packed.size() - 28), bgzf(two, { 50 }) + "x", bgzf("", { 1 }),
+               bgzf(text, { 3 }), packed + bgzf_block(text, USUAL_WAY),
+               text + any_record(&seed, 30000, "\n") + text, text + "@r\nACGT\n-\nIIII\n",
+               packed.substr(0, packed.size() - 28) + bgzf(lines, { 5 }) })
+                assert_false(check_content(content, &PLAIN, TINY));
+        const std::string large = bgzf(long_text(&seed, false, 20000), { 15000 });
+        assert_false(check_content(large, &PLAIN, TINY)); /* no round can hold the first block */
+        const std::string fasta = small_text(true);
+        for (const std::string &content : { fasta + "ACGT\n+\n", std::string(";c\n") + fasta })
+                assert_false(check_content(content, &PLAIN_FASTA, TINY));
+}
+
+/* The last of the files is not clean: the host reads them all. */
+static void clean_and_not(void **)
+{
+        struct files_in_memory files;
+        const std::string text = small_text(false);
+        open_files(&files, { text, bgzf(text, { 100 }), text + "@r\nA\n" });
+        const struct intake_reads got = read_by_intake(files.paths, &PLAIN, TINY);
+        assert_false(got.accepted);
+        assert_int_equal(got.error.status, KC_EINPUT);
+        assert_int_equal(got.totals.stored.wasted_nbytes, 3 * text.size());
+        close_files(&files);
+}
+
+/* What the reader reports: bytes of text, and how many of them were inflated. */
+static void reported_bytes(void **)
+{
+        struct files_in_memory files;
+        const std::string text = small_text(false);
+        const std::string packed = bgzf(text, { 100 });
+        open_files(&files, { text, packed });
+        const struct intake_reads got = read_by_intake(files.paths, &PLAIN, TINY);
+        assert_true(got.accepted);
+        assert_int_equal(got.totals.input_nbytes, text.size() + packed.size());
+        assert_int_equal(got.totals.stored.text_nbytes, 2 * text.size());
+        assert_int_equal(got.totals.stored.inflated_nbytes, text.size());
+        assert_int_equal(got.totals.stored.wasted_nbytes, 0);
+        assert_int_equal(got.totals.inflated_nbytes, 0);
+        close_files(&files);
+}
+
+int main(void)
+{
+        struct kc_error err = {};
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(block_sizes),      cmocka_unit_test(many_rounds),
+                cmocka_unit_test(letters),          cmocka_unit_test(many_files),
+                cmocka_unit_test(truncations),      cmocka_unit_test(bit_flips),
+                cmocka_unit_test(left_to_the_host), cmocka_unit_test(clean_and_not),
+                cmocka_unit_test(reported_bytes),
+        };
+        need_device();
+        if (kc_gpu_open(&gpu, 0, 0, &err) != KC_OK) {
+                printf("%s\n", err.message);
+                return 1;
+        }
+        cmocka_set_test_filter(getenv("KC_TEST"));
+        int failed = cmocka_run_group_tests(tests, NULL, NULL);
+        kc_gpu_close(&gpu);
+        return failed;
+}
