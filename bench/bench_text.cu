@@ -259,9 +259,10 @@ static enum kc_status time_pack(struct texts *x, double *ms, struct kc_error *er
         enum kc_status status;
         const cudaStream_t stream = x->bench->gpu.stream;
         const struct kc_gpu_reads reads = kc_gpu_text_reads(&x->out);
+        const struct kc_packed to = { x->packed, NULL, x->groups };
         float own;
         KC_TRY(KC_CUDA(cudaEventRecord(x->events[0], stream)));
-        KC_TRY(kc_pack_reads(&x->packer, &x->bench->gpu, &reads, K, x->packed, x->groups, err));
+        KC_TRY(kc_pack_reads(&x->packer, &x->bench->gpu, &reads, K, &to, err));
         KC_TRY(KC_CUDA(cudaEventRecord(x->events[1], stream)));
         KC_TRY(KC_CUDA(cudaEventSynchronize(x->events[1])));
         KC_TRY(KC_CUDA(cudaEventElapsedTime(&own, x->events[0], x->events[1])));
