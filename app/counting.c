@@ -11,7 +11,6 @@
 #include "base/temp_file.h"
 #include "cpu/cpu_engine.h"
 #include "io/reader.h"
-#include "io/replay.h"
 #include "kmer/kmer.h"
 
 #include <stdio.h>
@@ -44,7 +43,6 @@ struct count {
         struct kc_histogram *histogram; /* takes the counts if nothing is written; or NULL */
         struct count_output outputs[OPTION_NUMBERS_MAX];
         int noutputs;
-        int ndone; /* of these, counted */
         bool stranded;
         enum kc_file_format format; /* of the exports */
         const char *const *inputs;
@@ -184,12 +182,11 @@ static void plan_memory(struct count *count)
                 count->plan.reader_nbytes = 0; /* pinned_memory leaves enough for any reader */
 }
 
-/* Read for the n outputs from `first` on. */
-static enum kc_status open_reader(struct count *count, int first, int n, struct kc_error *err)
+static enum kc_status open_reader(struct count *count, struct kc_error *err)
 {
         const struct count_settings *s = count->settings;
         int min_k = KC_MAX_K, max_k = 1;
-        for (int i = first; i < first + n; i++) {
+        for (int i = 0; i < count->noutputs; i++) {
                 const int k = count->outputs[i].k;
                 min_k = k < min_k ? k : min_k;
                 max_k = k > max_k ? k : max_k;
@@ -204,11 +201,6 @@ static enum kc_status open_reader(struct count *count, int first, int n, struct 
         kc_reader_close(count->reader);
         count->reader = NULL;
         return kc_reader_open(&count->reader, count->inputs, count->ninputs, &reading, err);
-}
-
-static enum kc_status open_reader_for_all(struct count *count, struct kc_error *err)
-{
-        return open_reader(count, 0, count->noutputs, err);
 }
 
 static enum kc_status create_store(const struct count *count, struct count_output *o,
@@ -297,7 +289,7 @@ static enum kc_status open_all(struct count *count, struct kc_error *err)
                                                  : kc_store_sink(count->outputs[i].writer);
         KC_TRY(try_tmp(count->tmp_dir, err));
         plan_memory(count);
-        KC_TRY(open_reader_for_all(count, err));
+        KC_TRY(open_reader(count, err));
         count->rereadable = is_rereadable(count);
         size_t nnames = kc_reader_names(count->reader, &names);
         KC_TRY(check_names(count, names, nnames, err));
@@ -305,10 +297,9 @@ out:
         return status;
 }
 
-static struct kc_count_params engine_params(const struct count *count, int k)
+static struct kc_count_params engine_params(const struct count *count)
 {
         return (struct kc_count_params){
-                .k = k,
                 .stranded = count->stranded,
                 .nthreads = count->writing.nthreads,
                 .memory_nbytes = count->plan.engine_nbytes,
@@ -333,67 +324,51 @@ static bool reads_on_device(const struct count *count, const struct kc_stored_so
         return nbytes >= enough;
 }
 
-static enum kc_status count_one_on_device(struct count *count, struct count_output *o,
-                                          const struct kc_batch_source *source,
-                                          struct kc_error *err)
+/* What is counted, for an engine. */
+static void begin_tasks(const struct count *count, struct kc_count_task *tasks)
 {
-        struct kc_stored_source stored;
-        const bool fit = count->noutputs == 1 && kc_reader_stored(count->reader, &stored);
+        for (int i = 0; i < count->noutputs; i++)
+                tasks[i] = (struct kc_count_task){ .k = count->outputs[i].k,
+                                                   .sink = &count->outputs[i].sink };
+}
+
+static void end_tasks(struct count *count, const struct kc_count_task *tasks)
+{
+        for (int i = 0; i < count->noutputs; i++) {
+                count->outputs[i].totals = tasks[i].totals;
+                count->outputs[i].device = count->writing.device;
+        }
+}
+
+static enum kc_status count_on_device(void *ctx, struct kc_error *err)
+{
+        struct count *count = ctx;
         struct writing *w = &count->writing;
         const struct count_settings *s = count->settings;
-        const struct kc_count_params params = engine_params(count, o->k);
+        struct kc_count_task tasks[OPTION_NUMBERS_MAX];
+        struct kc_gpu_report reports[OPTION_NUMBERS_MAX];
+        struct kc_stored_source stored;
+        const bool fit = kc_reader_stored(count->reader, &stored);
+        const struct kc_batch_source source = kc_reader_source(count->reader);
+        const struct kc_count_params params = engine_params(count);
         const struct kc_gpu_params gpu = {
                 .device = w->device.index,
                 .table = w->device.table,
                 .memory_nbytes = s->gpu_memory_nbytes,
                 .pinned_nbytes = s->memory_nbytes ? 0 : pinned_memory(count->memory_nbytes),
                 .batch_nkmers = s->gpu_batch_nkmers,
-                .read_ahead = count->rereadable || count->ndone > 0,
+                .read_ahead = count->rereadable,
                 .stored = fit && reads_on_device(count, &stored) ? &stored : NULL,
                 .trace = s->gpu_trace,
         };
-        enum kc_status status =
-                kc_gpu_count(&params, &gpu, source, &o->sink, w->job, &o->totals, &w->gpu, err);
-        o->device = w->device;
-        o->gpu = w->gpu;
-        if (count->ndone > 0 && !count->rereadable)
-                w->gpu.began = true; /* the CPU cannot take over: a part has been read */
-        return status;
-}
-
-/* The device counts one k at a time: what is read for the first is kept for the others. */
-static enum kc_status count_each_on_device(struct count *count, struct kc_replay *replay,
-                                           struct kc_error *err)
-{
-        enum kc_status status = KC_OK;
-        for (; count->ndone < count->noutputs; count->ndone++) {
-                struct count_output *o = &count->outputs[count->ndone];
-                const struct kc_batch_source source = kc_replay_source(replay, o->k);
-                KC_TRY(count_one_on_device(count, o, &source, err));
-                if (count->ndone == 0)
-                        o->totals.spilled_nbytes += kc_replay_nbytes(replay);
-        }
-out:
-        return status;
-}
-
-static enum kc_status count_on_device(void *ctx, struct kc_error *err)
-{
-        struct count *count = ctx;
-        struct kc_replay *replay = NULL;
-        enum kc_status status;
-        const struct kc_batch_source source = kc_reader_source(count->reader);
-        const struct kc_replay_setup setup = { .source = &source,
-                                               .tmp_dir = count->tmp_dir,
-                                               .nworkers = count->writing.nthreads,
-                                               .job = count->writing.job };
         count->tried_device = true;
-        if (count->noutputs == 1)
-                return count_one_on_device(count, &count->outputs[0], &source, err);
-        KC_TRY(kc_replay_new(&replay, &setup, err));
-        KC_TRY(count_each_on_device(count, replay, err));
-out:
-        kc_replay_free(replay);
+        begin_tasks(count, tasks);
+        enum kc_status status = kc_gpu_count_all(&params, &gpu, &source, tasks, count->noutputs,
+                                                 w->job, reports, err);
+        end_tasks(count, tasks);
+        for (int i = 0; i < count->noutputs; i++)
+                count->outputs[i].gpu = reports[i];
+        w->gpu = reports[0];
         return status;
 }
 
@@ -401,30 +376,21 @@ out:
 static enum kc_status begin_again(struct count *count, struct kc_error *err)
 {
         plan_memory(count);
-        if (!count->rereadable)
-                return KC_OK;
-        return open_reader(count, count->ndone, count->noutputs - count->ndone, err);
+        return count->rereadable ? open_reader(count, err) : KC_OK;
 }
 
 static enum kc_status count_on_cpu(void *ctx, struct kc_error *err)
 {
         struct count *count = ctx;
-        struct writing *w = &count->writing;
         struct kc_count_task tasks[OPTION_NUMBERS_MAX];
         enum kc_status status;
         if (count->tried_device)
                 KC_TRY(begin_again(count, err));
-        const struct kc_count_params params = engine_params(count, 0);
+        const struct kc_count_params params = engine_params(count);
         const struct kc_batch_source source = kc_reader_source(count->reader);
-        struct count_output *outputs = &count->outputs[count->ndone];
-        const int n = count->noutputs - count->ndone;
-        for (int i = 0; i < n; i++)
-                tasks[i] = (struct kc_count_task){ .k = outputs[i].k, .sink = &outputs[i].sink };
-        KC_TRY(kc_cpu_count_all(&params, &source, tasks, n, w->job, err));
-        for (int i = 0; i < n; i++) {
-                outputs[i].totals = tasks[i].totals;
-                outputs[i].device = w->device;
-        }
+        begin_tasks(count, tasks);
+        KC_TRY(kc_cpu_count_all(&params, &source, tasks, count->noutputs, count->writing.job, err));
+        end_tasks(count, tasks);
 out:
         return status;
 }
@@ -434,7 +400,7 @@ out:
 static void name_stages(struct count *count, const char **names)
 {
         static const char *const usual[KC_NSTAGES] = { "read", "count", "order" };
-        const bool with_k = count->noutputs > 1 && !count->writing.device.cuda;
+        const bool with_k = count->noutputs > 1;
         names[0] = usual[0];
         for (int i = 0; i < count->noutputs; i++)
                 for (int stage = 1; stage < KC_NSTAGES; stage++) {
@@ -580,7 +546,7 @@ static enum kc_status only_read(struct count *count, struct kc_error *err)
 {
         enum kc_status status;
         plan_memory(count);
-        KC_TRY(open_reader_for_all(count, err));
+        KC_TRY(open_reader(count, err));
         KC_TRY(reader_only(count->reader, count->writing.nthreads, err));
         report(count);
 out:

@@ -98,9 +98,9 @@ enum kc_status counting_histogram(const struct invocation *call, struct kc_histo
           .offset = COUNTING_FIELD(reader), \
           .help = "Where reads are inflated and parsed when a CUDA device counts: auto, host or " \
                   "device. The device reads files (not pipes) of FASTQ or FASTA, plain or BGZF, " \
-                  "and BAM, if one k is counted; everything else is left to the host, and so are " \
-                  "files in which the device finds anything unusual. auto chooses the faster one. " \
-                  "The output is the same." }, \
+                  "and BAM; everything else is left to the host, and so are files in which the " \
+                  "device finds anything unusual. auto chooses the faster one. The output is the " \
+                  "same." }, \
         OPTION_GPU_MEMORY(COUNTING_FIELD(gpu_memory_nbytes), \
           "Bound on the device memory that is taken for counting, at least 256M; CUDA " \
           "itself takes some more. What does not fit is kept in the memory that -m allows, " \

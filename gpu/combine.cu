@@ -87,7 +87,7 @@ template <class Key> static size_t range_nbytes(size_t nblocks)
 template <class Key>
 static enum kc_status plan_memory(struct combiner<Key> *c, struct kc_error *err)
 {
-        const size_t limit = c->crew.gpu.limit_nbytes, nruns = c->source->plan->nruns;
+        const size_t limit = c->crew.gpu->limit_nbytes, nruns = c->source->plan->nruns;
         size_t n = BLOCKS_PER_RUN * nruns > USUAL_BLOCKS ? BLOCKS_PER_RUN * nruns
                                                          : (size_t)USUAL_BLOCKS;
         const size_t all = c->source->npairs / KC_BLOCK_NKMERS + nruns + 1;
@@ -102,7 +102,7 @@ static enum kc_status plan_memory(struct combiner<Key> *c, struct kc_error *err)
                                             PINNED_MIB * MIB);
         if (range_nbytes<Key>(n) > limit / 8 * 5 ||
             kc_gpu_encoder_nbytes<Key>(c->parts.max_pairs) > limit / 4)
-                return too_little(&c->crew.gpu, nruns, err);
+                return too_little(c->crew.gpu, nruns, err);
         return KC_OK;
 }
 
@@ -110,7 +110,7 @@ template <class Key> static enum kc_status take_memory(void *ctx, struct kc_erro
 {
         struct combiner<Key> *c = (struct combiner<Key> *)ctx;
         enum kc_status status;
-        struct kc_gpu *gpu = &c->crew.gpu;
+        struct kc_gpu *gpu = c->crew.gpu;
         const struct kc_join_plan *plan = c->source->plan;
         KC_TRY(plan_memory(c, err));
         KC_TRY(kc_gpu_run_new(gpu, &c->pairs, c->max_blocks * KC_BLOCK_NKMERS, err));
@@ -151,17 +151,17 @@ static enum kc_status decode(struct combiner<Key> *c, const struct kc_join_range
                              struct kc_decode_range<Key> *range, struct kc_error *err)
 {
         enum kc_status status;
-        cudaStream_t stream = c->crew.gpu.stream;
+        cudaStream_t stream = c->crew.gpu->stream;
         const size_t nbytes = c->source->plan->nruns * sizeof *c->runs;
         unsigned long long refused;
         describe_runs(c);
         range->runs = c->runs;
         KC_TRY(KC_CUDA(
                 cudaMemcpyAsync(c->runs, c->host_runs, nbytes, cudaMemcpyHostToDevice, stream)));
-        KC_TRY(kc_gpu_decode(&c->crew.gpu, range, &c->pairs, c->refused, err));
+        KC_TRY(kc_gpu_decode(c->crew.gpu, range, &c->pairs, c->refused, err));
         KC_TRY(KC_CUDA(
                 cudaMemcpyAsync(c->host_runs, c->runs, nbytes, cudaMemcpyDeviceToHost, stream)));
-        KC_TRY(kc_gpu_read(&c->crew.gpu, &refused, c->refused, 1, err));
+        KC_TRY(kc_gpu_read(c->crew.gpu, &refused, c->refused, 1, err));
         if (refused != 0)
                 status = c->source->refuse(c->source->ctx, in, in->nblocks - refused, err);
 out:
@@ -193,7 +193,7 @@ template <class Key> static void set_leaves(struct combiner<Key> *c, const struc
 template <class Key> static void drop(struct combiner<Key> *c, struct node_run<Key> *node)
 {
         if (node->is_own)
-                kc_gpu_run_free(&c->crew.gpu, &node->run);
+                kc_gpu_run_free(c->crew.gpu, &node->run);
         *node = {};
 }
 
@@ -211,7 +211,7 @@ static enum kc_status join_node(struct combiner<Key> *c, size_t number, struct k
                 *to = *full;
                 *full = {};
         } else {
-                KC_TRY(kc_gpu_join(&c->crew.gpu, c->source->plan, node, &left->run, &right->run,
+                KC_TRY(kc_gpu_join(c->crew.gpu, c->source->plan, node, &left->run, &right->run,
                                    c->totals, &to->run, err));
                 to->is_own = true;
         }
@@ -237,8 +237,7 @@ static enum kc_status join_range(struct combiner<Key> *c, struct kc_gpu_run<Key>
                 left = &c->nodes[plan->nodes[root].left];
                 right = &c->nodes[plan->nodes[root].right];
         }
-        KC_TRY(kc_gpu_join_root(&c->crew.gpu, plan, &left->run, &right->run, c->totals, range,
-                                err));
+        KC_TRY(kc_gpu_join_root(c->crew.gpu, plan, &left->run, &right->run, c->totals, range, err));
         drop(c, left);
         drop(c, right);
 out:
@@ -252,14 +251,14 @@ static enum kc_status combine_range(struct combiner<Key> *c, const struct kc_joi
         enum kc_status status;
         struct kc_gpu_run<Key> joined = {
         };
-        int trace = kc_gpu_trace_begin(&c->crew.trace, "join", c->nranges, NULL);
+        int trace = kc_gpu_trace_begin(c->crew.trace, "join", c->nranges, NULL);
         KC_TRY(decode(c, in, range, err));
         set_leaves(c, in);
         KC_TRY(join_range(c, &joined, err));
-        kc_gpu_trace_end(&c->crew.trace, trace, NULL);
+        kc_gpu_trace_end(c->crew.trace, trace, NULL);
         KC_TRY(kc_gpu_emitter_put_range(c->crew.emitter, &joined, err));
 out:
-        kc_gpu_run_free(&c->crew.gpu, &joined);
+        kc_gpu_run_free(c->crew.gpu, &joined);
         return status;
 }
 
@@ -274,15 +273,15 @@ template <class Key> static enum kc_status combine_all(void *ctx, struct kc_erro
         kc_job_begin_stage(c->crew.job, KC_STAGE_ORDER,
                            c->source->npairs / c->parts.part_pairs + 1);
         for (;; c->nranges++) {
-                int trace = kc_gpu_trace_begin(&c->crew.trace, "wait", c->nranges, NULL);
+                int trace = kc_gpu_trace_begin(c->crew.trace, "wait", c->nranges, NULL);
                 KC_TRY(kc_join_feed_next(c->feed, &in, &range, err));
-                kc_gpu_trace_end(&c->crew.trace, trace, NULL);
+                kc_gpu_trace_end(c->crew.trace, trace, NULL);
                 if (in.nblocks == 0)
                         break;
                 KC_TRY(combine_range(c, &in, &range, err));
         }
         KC_TRY(kc_gpu_emitter_put(c->crew.emitter, &none, err)); /* an empty range: the end */
-        KC_TRY(kc_gpu_read(&c->crew.gpu, &c->found, c->totals, 1, err));
+        KC_TRY(kc_gpu_read(c->crew.gpu, &c->found, c->totals, 1, err));
 out:
         return status;
 }
@@ -317,17 +316,17 @@ static enum kc_status combine(struct combiner<Key> *c, struct kc_join_totals *to
                               struct kc_error *err)
 {
         enum kc_status status;
-        KC_TRY(kc_join_feed_new(&c->feed, c->source, c->crew.nreaders, &c->crew.gate, err));
+        KC_TRY(kc_join_feed_new(&c->feed, c->source, c->crew.nreaders, c->crew.gate, err));
         KC_TRY(kc_gpu_crew_run(&c->crew, c->source->k, err));
         KC_TRY(add_up(c, totals, err));
-        KC_TRY(kc_gpu_trace_write(&c->crew.trace, err));
+        KC_TRY(kc_gpu_trace_write(c->crew.trace, err));
 out:
         return status;
 }
 
 template <class Key> static void free_memory(struct combiner<Key> *c)
 {
-        struct kc_gpu *gpu = &c->crew.gpu;
+        struct kc_gpu *gpu = c->crew.gpu;
         for (size_t i = 0; c->nodes != NULL && i < c->source->plan->nnodes; i++)
                 drop(c, &c->nodes[i]);
         free(c->nodes);
@@ -348,6 +347,7 @@ static enum kc_status combine_with(const struct kc_gpu_params *params, int nthre
 {
         struct combiner<Key> c = {
         };
+        struct kc_gpu_session session;
         c.source = source;
         c.crew.params = params;
         c.crew.sink = sink;
@@ -356,12 +356,13 @@ static enum kc_status combine_with(const struct kc_gpu_params *params, int nthre
         /* No worker can do both: with a single worker, the driver would wait forever. */
         c.crew.nworkers = nthreads > 2 ? nthreads : 2;
         c.crew.nreaders = c.crew.nworkers / 2;
-        kc_gpu_crew_init(&c.crew);
+        kc_gpu_session_begin(&session, params, job);
+        kc_gpu_crew_init(&c.crew, &session);
         enum kc_status status = combine(&c, totals, err);
         kc_gpu_crew_stop(&c.crew, report);
         report->nranges = c.nranges;
         free_memory(&c);
-        kc_gpu_crew_close(&c.crew);
+        kc_gpu_session_end(&session);
         return status;
 }
 

@@ -24,25 +24,53 @@ struct kc_gpu_crew_task {
         enum kc_status (*read)(void *ctx, int reader, struct kc_error *err);
 };
 
+/* What several crews share that work one after another. */
+struct kc_gpu_session {
+        struct kc_gate gate;
+        struct kc_gpu_trace trace;
+        struct kc_gpu gpu; /* open from the first crew's take_memory on */
+        bool is_open;
+};
+
 /* Zero-initialise, set params, sink, job and all fields from nworkers on, and call
  * kc_gpu_crew_init. */
 template <class Key> struct kc_gpu_crew {
         const struct kc_gpu_params *params;
         const struct kc_run_sink *sink;
         struct kc_job *job;
-        struct kc_gate gate;
-        struct kc_gpu_trace trace;
-        struct kc_gpu gpu; /* open from take_memory on */
+        struct kc_gpu_session *session;
+        struct kc_gate *gate; /* of the session, like the next two */
+        struct kc_gpu_trace *trace;
+        struct kc_gpu *gpu;
         struct kc_gpu_emitter<Key> *emitter;
         bool began;             /* the device is ready: sink and job are in use */
         int nworkers, nreaders; /* workers; the first nreaders of these read before they write */
         struct kc_gpu_crew_task task;
 };
 
-template <class Key> static inline void kc_gpu_crew_init(struct kc_gpu_crew<Key> *crew)
+static inline void kc_gpu_session_begin(struct kc_gpu_session *session,
+                                        const struct kc_gpu_params *params, struct kc_job *job)
 {
-        kc_gate_init(&crew->gate, crew->job);
-        kc_gpu_trace_open(&crew->trace, crew->params->trace);
+        *session = {};
+        kc_gate_init(&session->gate, job);
+        kc_gpu_trace_open(&session->trace, params->trace);
+}
+
+/* Call it when all device memory has been freed. */
+static inline void kc_gpu_session_end(struct kc_gpu_session *session)
+{
+        kc_gpu_trace_close(&session->trace);
+        kc_gpu_close(&session->gpu);
+        kc_gate_destroy(&session->gate);
+}
+
+template <class Key>
+static inline void kc_gpu_crew_init(struct kc_gpu_crew<Key> *crew, struct kc_gpu_session *session)
+{
+        crew->session = session;
+        crew->gate = &session->gate;
+        crew->trace = &session->trace;
+        crew->gpu = &session->gpu;
 }
 
 template <class Key>
@@ -50,11 +78,12 @@ static inline enum kc_status kc_gpu_crew_open_device(struct kc_gpu_crew<Key> *cr
                                                      struct kc_error *err)
 {
         enum kc_status status;
-        int trace = kc_gpu_trace_begin(&crew->trace, "open device", 0, NULL);
+        int trace = kc_gpu_trace_begin(crew->trace, "open device", 0, NULL);
         KC_TRY(kc_gpu_wake(crew->params->device, err));
-        KC_TRY(kc_gpu_open(&crew->gpu, crew->params->device, crew->params->memory_nbytes, err));
-        KC_TRY(kc_gpu_trace_attach(&crew->trace, &crew->gpu, err));
-        kc_gpu_trace_end(&crew->trace, trace, NULL);
+        KC_TRY(kc_gpu_open(crew->gpu, crew->params->device, crew->params->memory_nbytes, err));
+        KC_TRY(kc_gpu_trace_attach(crew->trace, crew->gpu, err));
+        kc_gpu_trace_end(crew->trace, trace, NULL);
+        crew->session->is_open = true;
 out:
         return status;
 }
@@ -72,10 +101,13 @@ static enum kc_status kc_gpu_crew_work(void *ctx, int thread, struct kc_error *e
                         KC_TRY(task->read(task->ctx, thread - 1, err));
                 return kc_gpu_emitter_write(crew->emitter, err);
         }
-        KC_TRY(kc_gpu_crew_open_device(crew, err));
-        trace = kc_gpu_trace_begin(&crew->trace, "take memory", 0, NULL);
+        if (crew->session->is_open)
+                KC_TRY(KC_CUDA(cudaSetDevice(crew->gpu->device))); /* this thread is another one */
+        else
+                KC_TRY(kc_gpu_crew_open_device(crew, err));
+        trace = kc_gpu_trace_begin(crew->trace, "take memory", 0, NULL);
         KC_TRY(task->take_memory(task->ctx, err));
-        kc_gpu_trace_end(&crew->trace, trace, NULL);
+        kc_gpu_trace_end(crew->trace, trace, NULL);
         __atomic_store_n(&crew->began, true, __ATOMIC_RELEASE);
         KC_TRY(task->drive(task->ctx, err));
 out:
@@ -85,7 +117,7 @@ out:
 template <class Key> static void kc_gpu_crew_fail(void *ctx)
 {
         struct kc_gpu_crew<Key> *crew = (struct kc_gpu_crew<Key> *)ctx;
-        kc_gate_stop(&crew->gate);
+        kc_gate_stop(crew->gate);
         if (__atomic_load_n(&crew->began, __ATOMIC_ACQUIRE))
                 crew->sink->cancel(crew->sink->ctx);
 }
@@ -96,8 +128,8 @@ static inline enum kc_status kc_gpu_crew_run(struct kc_gpu_crew<Key> *crew, int 
                                              struct kc_error *err)
 {
         enum kc_status status;
-        KC_TRY(kc_gpu_emitter_new(&crew->emitter, k, crew->sink, crew->job, &crew->gate,
-                                  &crew->trace, err));
+        KC_TRY(kc_gpu_emitter_new(&crew->emitter, k, crew->sink, crew->job, crew->gate, crew->trace,
+                                  err));
         KC_TRY(kc_parallel(crew->nworkers + 1, kc_gpu_crew_work<Key>, kc_gpu_crew_fail<Key>, crew,
                            err));
 out:
@@ -105,25 +137,18 @@ out:
 }
 
 /* Call it even after a failure. Waits for the device, because memory must not be freed while a copy
- * into it is in progress; frees the emitter. The task's own memory comes next, and then
- * kc_gpu_crew_close. */
+ * into it is in progress; frees the emitter. The task's own memory comes next, and after the last
+ * crew kc_gpu_session_end. */
 template <class Key>
 static inline void kc_gpu_crew_stop(struct kc_gpu_crew<Key> *crew, struct kc_gpu_report *report)
 {
-        cudaStream_t streams[] = { crew->gpu.upload, crew->gpu.stream, crew->gpu.download };
+        cudaStream_t streams[] = { crew->gpu->upload, crew->gpu->stream, crew->gpu->download };
         report->began = crew->began;
-        report->peak_nbytes = crew->gpu.peak_nbytes;
+        report->peak_nbytes = crew->gpu->peak_nbytes;
         for (cudaStream_t stream : streams)
                 if (stream != NULL)
                         (void)cudaStreamSynchronize(stream);
-        kc_gpu_trace_close(&crew->trace);
         kc_gpu_emitter_free(crew->emitter);
-}
-
-template <class Key> static inline void kc_gpu_crew_close(struct kc_gpu_crew<Key> *crew)
-{
-        kc_gpu_close(&crew->gpu);
-        kc_gate_destroy(&crew->gate);
 }
 
 #endif

@@ -11,6 +11,9 @@
  *
  * The driver sleeps while it waits for the device, so all cores are left to reading, the slowest
  * stage.
+ *
+ * Several k are counted one after another, each by an engine of its own: the first one reads for
+ * all of them, and the last one frees the reads.
  */
 #include "base/clock.h"
 #include "gpu/count/count.cuh"
@@ -25,25 +28,39 @@
 namespace
 {
 
-template <class Key> struct gpu_engine {
-        const struct kc_count_params *params;
+/* What the engines of all k share: the reads. */
+struct gpu_input {
+        const struct kc_count_params *params; /* k is not used */
+        const struct kc_gpu_params *gpu_params;
         const struct kc_batch_source *source;
-        struct kc_gpu_crew<Key> crew;
-        struct kc_gpu_plan plan;
-        struct kc_superkmer_setup superkmers;
+        struct kc_job *job;
+        struct kc_superkmer_setup superkmers[KC_KEPT_MAX_KS]; /* [nks] */
+        int nks, min_k, max_k;
+        struct kc_gpu_session session;
         struct kc_gpu_intake_setup stored; /* of the intake */
         struct kc_gpu_intake *intake;      /* or NULL */
         bool takes_files;                  /* from the intake; otherwise reads come in batches */
         struct kc_gpu_feed *feed;
         struct kc_gpu_kept *kept;
+        struct kc_gpu_kept_where where;
+        uint64_t text_nbytes;   /* that the device parsed */
+        double reading_seconds; /* that reading took */
+};
+
+template <class Key> struct gpu_engine {
+        struct kc_count_params own_params;
+        const struct kc_count_params *params; /* own_params */
+        struct gpu_input *in;
+        int number; /* of its k, among all */
+        struct kc_gpu_crew<Key> crew;
+        struct kc_gpu_plan plan;
+        struct kc_superkmer_setup superkmers;
         struct kc_gpu_counter<Key> *counter;
         struct kc_gpu_lsm<Key> *lsm;
         struct kc_gpu_counter_caps caps; /* of the counter */
-        double start;
+        double start, order_start;
         uint64_t nkmers, npasses;
-        uint64_t text_nbytes;     /* that the device parsed */
-        uint64_t expected_npairs; /* the last estimate that the sink was given */
-        struct kc_gpu_kept_where where;
+        uint64_t expected_npairs;      /* the last estimate that the sink was given */
         struct kc_gpu_counted counted; /* at the end, with saturation in the LSM's sums */
         uint64_t spilled_nbytes;
         struct kc_count_totals *totals;
@@ -61,26 +78,60 @@ static size_t larger(size_t a, size_t b)
         return a > b ? a : b;
 }
 
+static struct kc_load sum_loads(const struct kc_load *loads)
+{
+        struct kc_load sum = {};
+        for (int i = 0; i < KC_NLOADS; i++) {
+                sum.nrecords += loads[i].nrecords;
+                sum.nkmers += loads[i].nkmers;
+        }
+        return sum;
+}
+
 /* ---- memory ---- */
+
+/* The host memory that is left for reads and runs, whichever k is counted. */
+template <class Key>
+static enum kc_status least_host_memory(const struct gpu_engine<Key> *e, size_t *nbytes,
+                                        struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        const size_t limit = e->crew.gpu->limit_nbytes;
+        *nbytes = e->plan.host_nbytes;
+        for (int i = 1; i < e->in->nks; i++) {
+                struct kc_gpu_plan plan = e->plan;
+                KC_TRY(kc_key_choose(e->in->superkmers[i].k, [&](auto key) {
+                        return kc_gpu_plan_parts<decltype(key)>(&plan, e->params, limit, err);
+                }));
+                *nbytes = smaller(*nbytes, plan.host_nbytes);
+        }
+out:
+        return status;
+}
 
 template <class Key>
 static enum kc_status keep_reads(struct gpu_engine<Key> *e, struct kc_error *err)
 {
+        enum kc_status status;
         const struct kc_count_params *p = e->params;
         struct kc_gpu_kept_setup kept = {};
         kept.superkmers = e->superkmers;
+        kept.others = e->in->superkmers + 1;
+        kept.nothers = e->in->nks - 1;
         kept.max_nbases = e->plan.buffers.nbases;
         kept.max_nspans = e->plan.buffers.nspans;
-        if (e->takes_files) {
-                kept.max_nbases = larger(kept.max_nbases, kc_gpu_intake_most_bases(&e->stored));
-                kept.max_nspans = larger(kept.max_nspans, kc_gpu_intake_most_spans(&e->stored));
+        if (e->in->takes_files) {
+                kept.max_nbases = larger(kept.max_nbases, kc_gpu_intake_most_bases(&e->in->stored));
+                kept.max_nspans = larger(kept.max_nspans, kc_gpu_intake_most_spans(&e->in->stored));
         }
         kept.device_nbytes = e->plan.kept_nbytes;
-        kept.host_nbytes = e->plan.host_nbytes;
+        KC_TRY(least_host_memory(e, &kept.host_nbytes, err));
         kept.tmp_dir = p->tmp_dir;
         kept.nthreads = p->nthreads;
-        kept.gate = &e->crew.gate;
-        return kc_gpu_kept_new(&e->kept, &e->crew.gpu, &kept, err);
+        kept.gate = e->crew.gate;
+        KC_TRY(kc_gpu_kept_new(&e->in->kept, e->crew.gpu, &kept, err));
+out:
+        return status;
 }
 
 template <class Key> static bool tallies(const struct gpu_engine<Key> *e)
@@ -107,7 +158,7 @@ static enum kc_status make_counter(struct gpu_engine<Key> *e, struct kc_error *e
         const struct kc_gpu_counter_setup setup = { e->superkmers, e->params->stranded,
                                                     e->crew.params->table, e->crew.sink->filter,
                                                     tallies(e) };
-        return kc_gpu_counter_new(&e->counter, &e->crew.gpu, &setup, &e->caps, err);
+        return kc_gpu_counter_new(&e->counter, e->crew.gpu, &setup, &e->caps, err);
 }
 
 /* How much device memory the reads will take: enough for all of them if they fit; otherwise 0,
@@ -125,7 +176,7 @@ template <class Key> static size_t expect_reads(struct gpu_engine<Key> *e, size_
 /* The device memory for the counter and the reads. Buffers for uploads may still need theirs. */
 template <class Key> static size_t room_to_divide(const struct gpu_engine<Key> *e)
 {
-        const size_t room = kc_gpu_room(&e->crew.gpu);
+        const size_t room = kc_gpu_room(e->crew.gpu);
         const size_t buffers = kc_gpu_feed_nbytes(&e->plan.buffers);
         return e->crew.params->read_ahead ? room : room - smaller(room, buffers);
 }
@@ -155,7 +206,7 @@ out:
 template <class Key>
 static enum kc_status attach_feed(struct gpu_engine<Key> *e, struct kc_error *err)
 {
-        return kc_gpu_feed_attach(e->feed, &e->crew.gpu, &e->plan.buffers, err);
+        return kc_gpu_feed_attach(e->in->feed, e->crew.gpu, &e->plan.buffers, err);
 }
 
 /* How much text the intake's rounds may have. Portions on the host have a few per cent of the limit,
@@ -165,7 +216,7 @@ template <class Key> static size_t plan_rounds(const struct gpu_engine<Key> *e, 
         const uint64_t host = e->params->memory_nbytes;
         if (host < limit_nbytes / 8)
                 limit_nbytes = 8 * (size_t)host;
-        return kc_gpu_intake_plan(e->stored.source, limit_nbytes,
+        return kc_gpu_intake_plan(e->in->stored.source, limit_nbytes,
                                   (size_t)e->crew.params->batch_nkmers);
 }
 
@@ -175,13 +226,13 @@ template <class Key>
 static enum kc_status attach_intake(struct gpu_engine<Key> *e, bool *fits, struct kc_error *err)
 {
         struct kc_error refusal = {};
-        const size_t text_nbytes = plan_rounds(e, e->crew.gpu.limit_nbytes);
+        const size_t text_nbytes = plan_rounds(e, e->crew.gpu->limit_nbytes);
         *fits = text_nbytes != 0;
         if (!*fits)
                 return KC_OK;
-        e->stored.text_nbytes = smaller(e->stored.text_nbytes, text_nbytes);
-        const enum kc_status status =
-                kc_gpu_intake_attach(e->intake, &e->crew.gpu, e->stored.text_nbytes, &refusal);
+        e->in->stored.text_nbytes = smaller(e->in->stored.text_nbytes, text_nbytes);
+        const enum kc_status status = kc_gpu_intake_attach(e->in->intake, e->crew.gpu,
+                                                           e->in->stored.text_nbytes, &refusal);
         *fits = status != KC_ENOMEM;
         return status == KC_OK || !*fits ? KC_OK : kc_fail_as(err, &refusal);
 }
@@ -192,18 +243,18 @@ template <class Key>
 static enum kc_status leave_files(struct gpu_engine<Key> *e, struct kc_error *err)
 {
         enum kc_status status;
-        const struct kc_stored_source *source = e->stored.source;
+        const struct kc_stored_source *source = e->in->stored.source;
         uint64_t nbytes = 0;
         for (size_t i = 0; i < source->nfiles; i++)
                 nbytes += source->files[i].nbytes;
-        KC_TRY(kc_gpu_intake_end(e->intake, true, &e->text_nbytes, err));
+        KC_TRY(kc_gpu_intake_end(e->in->intake, true, &e->in->text_nbytes, err));
         kc_job_expect(e->crew.job, nbytes); /* at once: with read_ahead, workers read already */
-        e->takes_files = false;
+        e->in->takes_files = false;
         e->nkmers = 0;
         kc_gpu_counter_free(e->counter);
         e->counter = NULL;
-        kc_gpu_kept_free(e->kept);
-        e->kept = NULL;
+        kc_gpu_kept_free(e->in->kept);
+        e->in->kept = NULL;
 out:
         return status;
 }
@@ -216,11 +267,11 @@ static enum kc_status attach_early(struct gpu_engine<Key> *e, struct kc_error *e
 {
         enum kc_status status = KC_OK;
         bool fits = true;
-        if (e->takes_files)
+        if (e->in->takes_files)
                 KC_TRY(attach_intake(e, &fits, err));
         if (!fits)
                 KC_TRY(leave_files(e, err));
-        if (!e->takes_files && e->crew.params->read_ahead)
+        if (!e->in->takes_files && e->crew.params->read_ahead)
                 KC_TRY(attach_feed(e, err));
 out:
         return status;
@@ -233,7 +284,7 @@ static enum kc_status divide_memory(struct gpu_engine<Key> *e, struct kc_error *
         enum kc_status status;
         KC_TRY(keep_reads(e, err));
         KC_TRY(take_counter(e, err));
-        if (!e->takes_files && !e->crew.params->read_ahead)
+        if (!e->in->takes_files && !e->crew.params->read_ahead)
                 KC_TRY(attach_feed(e, err));
 out:
         return status;
@@ -251,19 +302,71 @@ out:
         return status;
 }
 
+/* Plan a counter for reads that are kept already. The next k may need more memory than the one
+ * before, so reads leave the device until it suffices. */
+template <class Key>
+static enum kc_status plan_next_counter(struct gpu_engine<Key> *e, const struct kc_load *total,
+                                        struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        struct kc_gpu_plan_input input = plan_input(e, total);
+        bool gave = true;
+        for (;;) {
+                struct kc_error refusal = {};
+                const size_t streaming = kc_gpu_kept_pass_nbytes(e->in->kept);
+                const size_t room = kc_gpu_room(e->crew.gpu);
+                input.copies = streaming > 0;
+                if (kc_gpu_plan_counter<Key>(&input, room - smaller(room, streaming), &e->caps,
+                                             &refusal) == KC_OK)
+                        break;
+                KC_TRY(kc_gpu_kept_give(e->in->kept, &gave, err));
+                if (!gave)
+                        return kc_fail_as(err, &refusal);
+        }
+out:
+        return status;
+}
+
+template <class Key>
+static enum kc_status take_next_counter(struct gpu_engine<Key> *e, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_load loads[KC_NLOADS], total;
+        KC_TRY(kc_gpu_kept_loads(e->in->kept, e->number, loads, err));
+        total = sum_loads(loads);
+        KC_TRY(plan_next_counter(e, &total, err));
+        KC_TRY(make_counter(e, err));
+out:
+        return status;
+}
+
+/* The memory for a further k. */
+template <class Key> static enum kc_status take_next_memory(void *ctx, struct kc_error *err)
+{
+        struct gpu_engine<Key> *e = (struct gpu_engine<Key> *)ctx;
+        enum kc_status status;
+        const size_t limit = e->crew.gpu->limit_nbytes;
+        kc_gpu_kept_unsettle(e->in->kept);
+        KC_TRY(kc_gpu_plan_parts<Key>(&e->plan, e->params, limit, err));
+        KC_TRY(kc_gpu_emitter_attach(e->crew.emitter, e->crew.gpu, &e->plan.parts, err));
+        KC_TRY(take_next_counter(e, err));
+out:
+        return status;
+}
+
 /* If the intake leaves too little memory for the rest, do without it. */
 template <class Key> static enum kc_status take_memory(void *ctx, struct kc_error *err)
 {
         struct gpu_engine<Key> *e = (struct gpu_engine<Key> *)ctx;
         enum kc_status status;
         struct kc_error refusal = {};
-        const size_t limit = e->crew.gpu.limit_nbytes;
+        const size_t limit = e->crew.gpu->limit_nbytes;
         KC_TRY(kc_gpu_plan_buffers(&e->plan, limit, err));
         KC_TRY(attach_early(e, err));
         KC_TRY(kc_gpu_plan_parts<Key>(&e->plan, e->params, limit, err));
-        KC_TRY(kc_gpu_emitter_attach(e->crew.emitter, &e->crew.gpu, &e->plan.parts, err));
+        KC_TRY(kc_gpu_emitter_attach(e->crew.emitter, e->crew.gpu, &e->plan.parts, err));
         status = divide_memory(e, &refusal);
-        if (status == KC_ENOMEM && e->takes_files)
+        if (status == KC_ENOMEM && e->in->takes_files)
                 status = turn_to_batches(e, err);
         else if (status != KC_OK)
                 status = kc_fail_as(err, &refusal);
@@ -293,12 +396,12 @@ static enum kc_status keep(struct gpu_engine<Key> *e, const struct kc_gpu_reads 
                            struct kc_error *err)
 {
         enum kc_status status;
-        int trace = kc_gpu_trace_begin(&e->crew.trace, "keep", i, e->crew.gpu.stream);
-        KC_TRY(kc_gpu_kept_put(e->kept, reads, err));
-        kc_gpu_trace_end(&e->crew.trace, trace, e->crew.gpu.stream);
-        KC_TRY(KC_CUDA(cudaStreamSynchronize(e->crew.gpu.stream)));
+        int trace = kc_gpu_trace_begin(e->crew.trace, "keep", i, e->crew.gpu->stream);
+        KC_TRY(kc_gpu_kept_put(e->in->kept, reads, err));
+        kc_gpu_trace_end(e->crew.trace, trace, e->crew.gpu->stream);
+        KC_TRY(KC_CUDA(cudaStreamSynchronize(e->crew.gpu->stream)));
         e->nkmers += reads->nkmers;
-        if (kc_gpu_kept_where(e->kept).file_nbytes == 0)
+        if (kc_gpu_kept_where(e->in->kept).file_nbytes == 0)
                 expect_pairs(e, e->nkmers);
 out:
         return status;
@@ -310,13 +413,13 @@ static enum kc_status keep_batches(struct gpu_engine<Key> *e, struct kc_error *e
         enum kc_status status;
         struct kc_gpu_reads reads;
         for (uint64_t i = 0;; i++) {
-                KC_TRY(kc_gpu_feed_take(e->feed, &reads, err));
+                KC_TRY(kc_gpu_feed_take(e->in->feed, &reads, err));
                 if (reads.nkmers == 0)
                         break;
                 KC_TRY(keep(e, &reads, i, err));
-                kc_gpu_feed_give_back(e->feed);
+                kc_gpu_feed_give_back(e->in->feed);
         }
-        kc_gpu_feed_detach(e->feed);
+        kc_gpu_feed_detach(e->in->feed);
 out:
         return status;
 }
@@ -330,13 +433,13 @@ static enum kc_status keep_stored(struct gpu_engine<Key> *e, struct kc_error *er
         struct kc_gpu_reads reads;
         bool foreign;
         for (uint64_t i = 0;; i++) {
-                KC_TRY(kc_gpu_intake_take(e->intake, &reads, &foreign, err));
+                KC_TRY(kc_gpu_intake_take(e->in->intake, &reads, &foreign, err));
                 if (reads.nkmers == 0)
                         break;
                 KC_TRY(keep(e, &reads, i, err));
         }
         if (!foreign)
-                return kc_gpu_intake_end(e->intake, false, &e->text_nbytes, err);
+                return kc_gpu_intake_end(e->in->intake, false, &e->in->text_nbytes, err);
         KC_TRY(turn_to_batches(e, err));
         KC_TRY(keep_batches(e, err));
 out:
@@ -348,7 +451,7 @@ out:
 /* Temporary files may be on the same disk as the output. */
 template <class Key> static bool uses_files(const struct gpu_engine<Key> *e)
 {
-        return e->where.file_nbytes > 0 || kc_gpu_lsm_spilled_nbytes(e->lsm) > 0;
+        return e->in->where.file_nbytes > 0 || kc_gpu_lsm_spilled_nbytes(e->lsm) > 0;
 }
 
 /* The pairs counted so far replace the estimates. Little is known about partial counts, which are
@@ -366,22 +469,12 @@ template <class Key>
 static enum kc_status insert(void *ctx, struct kc_gpu_run<Key> *run, struct kc_error *err)
 {
         struct gpu_engine<Key> *e = (struct gpu_engine<Key> *)ctx;
-        int trace = kc_gpu_trace_begin(&e->crew.trace, "insert", e->npasses, NULL);
+        int trace = kc_gpu_trace_begin(e->crew.trace, "insert", e->npasses, NULL);
         enum kc_status status = kc_gpu_lsm_insert(e->lsm, run, err);
-        kc_gpu_trace_end(&e->crew.trace, trace, NULL);
+        kc_gpu_trace_end(e->crew.trace, trace, NULL);
         if (status == KC_OK)
                 expect_counted(e);
         return status;
-}
-
-static struct kc_load sum_loads(const struct kc_load *loads)
-{
-        struct kc_load sum = {};
-        for (int i = 0; i < KC_NLOADS; i++) {
-                sum.nrecords += loads[i].nrecords;
-                sum.nkmers += loads[i].nkmers;
-        }
-        return sum;
 }
 
 /* If the input was larger than expected and a larger counter fits, replace the counter. If the
@@ -390,9 +483,9 @@ template <class Key>
 static enum kc_status grow_counter(struct gpu_engine<Key> *e, const struct kc_load *total,
                                    struct kc_error *err)
 {
-        struct kc_gpu *gpu = &e->crew.gpu;
+        struct kc_gpu *gpu = e->crew.gpu;
         const struct kc_gpu_counter_caps before = e->caps;
-        const size_t streaming = kc_gpu_kept_pass_nbytes(e->kept);
+        const size_t streaming = kc_gpu_kept_pass_nbytes(e->in->kept);
         const size_t room =
                 kc_gpu_room(gpu) + kc_gpu_counter_nbytes<Key>(e->crew.params->table, &before);
         struct kc_gpu_plan_input input = plan_input(e, total);
@@ -423,22 +516,26 @@ static enum kc_status prepare_passes(struct gpu_engine<Key> *e, struct kc_gpu_pa
         enum kc_status status;
         struct kc_load loads[KC_NLOADS], most;
         struct kc_gpu_lsm_setup lsm = {};
-        kc_gpu_kept_end(e->kept);
-        if (kc_gpu_kept_pass_nbytes(e->kept) > 0)
-                KC_TRY(kc_gpu_kept_leave_device(e->kept, err));
-        KC_TRY(kc_gpu_kept_loads(e->kept, loads, err));
+        size_t pinned;
+        kc_gpu_kept_end(e->in->kept);
+        if (kc_gpu_kept_pass_nbytes(e->in->kept) > 0)
+                KC_TRY(kc_gpu_kept_leave_device(e->in->kept, err));
+        KC_TRY(kc_gpu_kept_loads(e->in->kept, e->number, loads, err));
+        if (e->in->nks > 1)
+                KC_TRY(kc_gpu_kept_nkmers(e->in->kept, e->number, &e->nkmers, err));
         most = sum_loads(loads);
         KC_TRY(grow_counter(e, &most, err));
-        most.nrecords = kc_gpu_counter_max_records(&e->superkmers, &e->caps, e->kept);
+        most.nrecords = kc_gpu_counter_max_records(&e->superkmers, &e->caps, e->in->kept);
         most.nkmers = e->caps.nkmers;
         *npasses = kc_gpu_plan_passes(loads, &most, passes);
-        e->where = kc_gpu_kept_where(e->kept);
-        kc_gpu_kept_settle(e->kept);
-        lsm.host_nbytes = e->plan.host_nbytes - kc_gpu_kept_pinned_nbytes(e->kept);
+        e->in->where = kc_gpu_kept_where(e->in->kept);
+        kc_gpu_kept_settle(e->in->kept);
+        pinned = kc_gpu_kept_pinned_nbytes(e->in->kept);
+        lsm.host_nbytes = e->plan.host_nbytes - smaller(e->plan.host_nbytes, pinned);
         lsm.tmp_dir = e->params->tmp_dir;
         lsm.nthreads = e->params->nthreads;
-        lsm.gate = &e->crew.gate;
-        KC_TRY(kc_gpu_lsm_new(&e->lsm, &e->crew.gpu, &lsm, err));
+        lsm.gate = e->crew.gate;
+        KC_TRY(kc_gpu_lsm_new(&e->lsm, e->crew.gpu, &lsm, err));
 out:
         return status;
 }
@@ -453,9 +550,9 @@ static enum kc_status count_pass(struct gpu_engine<Key> *e, const struct kc_gpu_
         };
         int trace;
         KC_TRY(kc_gpu_lsm_make_room(e->lsm, kc_gpu_plan_run_room<Key>(e->caps.npairs), err));
-        trace = kc_gpu_trace_begin(&e->crew.trace, "count", e->npasses, e->crew.gpu.stream);
-        KC_TRY(kc_gpu_counter_count(e->counter, e->kept, pass, &taker, &e->counted, err));
-        kc_gpu_trace_end(&e->crew.trace, trace, e->crew.gpu.stream);
+        trace = kc_gpu_trace_begin(e->crew.trace, "count", e->npasses, e->crew.gpu->stream);
+        KC_TRY(kc_gpu_counter_count(e->counter, e->in->kept, pass, &taker, &e->counted, err));
+        kc_gpu_trace_end(e->crew.trace, trace, e->crew.gpu->stream);
         e->npasses++;
         kc_job_advance(e->crew.job, 1);
 out:
@@ -469,14 +566,16 @@ static enum kc_status count_all(struct gpu_engine<Key> *e, struct kc_error *err)
         struct kc_gpu_pass passes[KC_NLOADS];
         size_t npasses = 0;
         KC_TRY(prepare_passes(e, passes, &npasses, err));
-        kc_job_begin_stage(e->crew.job, KC_STAGE_COUNT, npasses);
+        kc_job_begin_stage(e->crew.job, kc_stage_of(e->number, KC_STAGE_COUNT), npasses);
         for (size_t i = 0; i < npasses; i++)
                 KC_TRY(count_pass(e, &passes[i], err));
-        e->spilled_nbytes = e->where.file_nbytes;
+        e->spilled_nbytes = e->in->where.file_nbytes;
         kc_gpu_counter_free(e->counter);
         e->counter = NULL;
-        kc_gpu_kept_free(e->kept);
-        e->kept = NULL;
+        if (e->number + 1 == e->in->nks) {
+                kc_gpu_kept_free(e->in->kept);
+                e->in->kept = NULL;
+        }
 out:
         return status;
 }
@@ -500,15 +599,15 @@ static enum kc_status merge_all(struct gpu_engine<Key> *e, struct kc_error *err)
         enum kc_status status;
         struct kc_gpu_run<Key> range;
         uint64_t nsaturated, nparts = kc_gpu_lsm_npairs(e->lsm) / e->plan.parts.part_pairs + 1;
-        kc_job_begin_stage(e->crew.job, KC_STAGE_ORDER, nparts);
+        kc_job_begin_stage(e->crew.job, kc_stage_of(e->number, KC_STAGE_ORDER), nparts);
         if (tallies(e))
                 KC_TRY(put_tally(e, err));
         else
                 kc_gpu_emitter_drop(e->crew.emitter, &e->counted.dropped);
         for (uint64_t i = 0;; i++) {
-                int trace = kc_gpu_trace_begin(&e->crew.trace, "merge", i, NULL);
+                int trace = kc_gpu_trace_begin(e->crew.trace, "merge", i, NULL);
                 KC_TRY(kc_gpu_lsm_next(e->lsm, RANGE_NPAIRS, &range, err));
-                kc_gpu_trace_end(&e->crew.trace, trace, NULL);
+                kc_gpu_trace_end(e->crew.trace, trace, NULL);
                 if (range.n == 0)
                         break;
                 KC_TRY(kc_gpu_emitter_put_range(e->crew.emitter, &range, err));
@@ -523,24 +622,42 @@ out:
 
 /* ---- threads ---- */
 
+/* Count the reads that are kept; `read`: when that could begin. */
+template <class Key>
+static enum kc_status count_kept(struct gpu_engine<Key> *e, double read, struct kc_error *err)
+{
+        enum kc_status status;
+        e->totals->stage_seconds[KC_STAGE_PARTITION] = e->in->reading_seconds;
+        KC_TRY(count_all(e, err));
+        e->order_start = kc_clock_seconds();
+        e->totals->stage_seconds[KC_STAGE_COUNT] = e->order_start - read;
+        KC_TRY(merge_all(e, err));
+out:
+        return status;
+}
+
 template <class Key> static enum kc_status drive(void *ctx, struct kc_error *err)
 {
         struct gpu_engine<Key> *e = (struct gpu_engine<Key> *)ctx;
         enum kc_status status;
         double read;
-        if (e->takes_files)
+        if (e->in->takes_files)
                 KC_TRY(keep_stored(e, err));
         else
                 KC_TRY(keep_batches(e, err));
-        read = kc_gpu_feed_end_seconds(e->feed);
+        read = kc_gpu_feed_end_seconds(e->in->feed);
         if (read == 0) /* no batches */
                 read = kc_clock_seconds();
-        e->totals->stage_seconds[KC_STAGE_PARTITION] = read - e->start;
-        KC_TRY(count_all(e, err));
-        e->totals->stage_seconds[KC_STAGE_COUNT] = kc_clock_seconds() - read;
-        KC_TRY(merge_all(e, err));
+        e->in->reading_seconds = read - e->start;
+        KC_TRY(count_kept(e, read, err));
 out:
         return status;
+}
+
+template <class Key> static enum kc_status drive_next(void *ctx, struct kc_error *err)
+{
+        struct gpu_engine<Key> *e = (struct gpu_engine<Key> *)ctx;
+        return count_kept(e, e->start, err);
 }
 
 template <class Key> static enum kc_status read_batches(void *ctx, int reader, struct kc_error *err)
@@ -548,10 +665,10 @@ template <class Key> static enum kc_status read_batches(void *ctx, int reader, s
         struct gpu_engine<Key> *e = (struct gpu_engine<Key> *)ctx;
         enum kc_status status = KC_OK;
         bool batches = true;
-        if (e->intake != NULL)
-                KC_TRY(kc_gpu_intake_read(e->intake, &batches, err));
+        if (e->in->intake != NULL)
+                KC_TRY(kc_gpu_intake_read(e->in->intake, &batches, err));
         if (batches)
-                KC_TRY(kc_gpu_feed_read(e->feed, reader, err));
+                KC_TRY(kc_gpu_feed_read(e->in->feed, reader, err));
 out:
         return status;
 }
@@ -586,7 +703,7 @@ template <class Key> static void count_workers(struct gpu_engine<Key> *e, int nt
 {
         enum { MANY = 8 };
         e->crew.nworkers = nthreads > MANY ? nthreads - 1 : nthreads;
-        e->crew.nreaders = e->crew.nworkers;
+        e->crew.nreaders = e->number == 0 ? e->crew.nworkers : 0;
 }
 
 /* The device is not open yet, so the size of its memory is not known: portions have the size for
@@ -597,75 +714,160 @@ static enum kc_status make_intake(struct gpu_engine<Key> *e, struct kc_error *er
         const struct kc_gpu_params *params = e->crew.params;
         if (params->stored == NULL)
                 return KC_OK;
-        e->stored.source = params->stored;
-        e->stored.k = e->params->k;
-        e->stored.text_nbytes =
+        e->in->stored.source = params->stored;
+        e->in->stored.k = e->in->min_k;
+        e->in->stored.max_k = e->in->max_k;
+        e->in->stored.text_nbytes =
                 plan_rounds(e, params->memory_nbytes != 0 ? params->memory_nbytes : SIZE_MAX);
-        e->takes_files = e->stored.text_nbytes != 0;
-        if (!e->takes_files)
+        e->in->takes_files = e->in->stored.text_nbytes != 0;
+        if (!e->in->takes_files)
                 return KC_OK;
-        return kc_gpu_intake_new(&e->intake, &e->stored, &e->crew.gate, &e->crew.trace, err);
+        return kc_gpu_intake_new(&e->in->intake, &e->in->stored, e->crew.gate, e->crew.trace, err);
+}
+
+template <class Key>
+static enum kc_status make_readers(struct gpu_engine<Key> *e, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_gpu_feed_setup feed = {};
+        feed.k = e->in->min_k;
+        feed.nthreads = e->crew.nreaders;
+        feed.source = e->in->source;
+        feed.batch_words = e->plan.host_words;
+        feed.read_ahead = e->crew.params->read_ahead;
+        KC_TRY(kc_gpu_feed_new(&e->in->feed, &feed, e->crew.gate, e->crew.trace, err));
+        KC_TRY(make_intake(e, err));
+out:
+        return status;
 }
 
 template <class Key> static enum kc_status count(struct gpu_engine<Key> *e, struct kc_error *err)
 {
         enum kc_status status;
-        struct kc_gpu_feed_setup feed = {};
-        feed.k = e->params->k;
-        feed.nthreads = e->crew.nreaders;
-        feed.source = e->source;
-        feed.batch_words = e->plan.host_words;
-        feed.read_ahead = e->crew.params->read_ahead;
-        expect_pairs(e, e->params->expected_nbases);
-        KC_TRY(kc_gpu_feed_new(&e->feed, &feed, &e->crew.gate, &e->crew.trace, err));
-        KC_TRY(make_intake(e, err));
+        if (e->in->where.file_nbytes == 0)
+                expect_pairs(e, e->params->expected_nbases);
+        if (e->number == 0)
+                KC_TRY(make_readers(e, err));
         KC_TRY(kc_gpu_crew_run(&e->crew, e->params->k, err));
         KC_TRY(add_up(e, err));
-        e->totals->stage_seconds[KC_STAGE_ORDER] = kc_clock_seconds() - e->start -
-                                                   e->totals->stage_seconds[KC_STAGE_PARTITION] -
-                                                   e->totals->stage_seconds[KC_STAGE_COUNT];
-        KC_TRY(kc_gpu_trace_write(&e->crew.trace, err));
+        e->totals->stage_seconds[KC_STAGE_ORDER] = kc_clock_seconds() - e->order_start;
 out:
         return status;
 }
 
 template <class Key>
-static enum kc_status count_with(const struct kc_count_params *params,
-                                 const struct kc_gpu_params *gpu_params,
-                                 const struct kc_batch_source *source,
-                                 const struct kc_run_sink *sink, struct kc_job *job,
-                                 struct kc_count_totals *totals, struct kc_gpu_report *report,
-                                 struct kc_error *err)
+static void fill_report(const struct gpu_engine<Key> *e, struct kc_gpu_report *report)
+{
+        const struct gpu_input *in = e->in;
+        report->npasses = e->npasses;
+        report->npartial = e->counted.npartial;
+        report->text_nbytes = in->text_nbytes;
+        report->kept_device_nbytes = in->where.device_nbytes;
+        report->kept_host_nbytes = in->where.host_nbytes;
+        report->kept_file_nbytes = in->where.file_nbytes;
+}
+
+template <class Key>
+static enum kc_status count_with(struct gpu_input *in, int number, struct kc_count_task *task,
+                                 struct kc_gpu_report *report, struct kc_error *err)
 {
         struct gpu_engine<Key> e = {
         };
-        e.params = params;
-        e.source = source;
-        e.totals = totals;
-        e.crew.params = gpu_params;
-        e.crew.sink = sink;
-        e.crew.job = job;
-        e.crew.task = { &e, take_memory<Key>, drive<Key>, read_batches<Key> };
-        count_workers(&e, params->nthreads);
+        e.own_params = *in->params;
+        e.own_params.k = task->k;
+        e.params = &e.own_params;
+        e.in = in;
+        e.number = number;
+        e.totals = &task->totals;
+        e.superkmers = in->superkmers[number];
+        e.crew.params = in->gpu_params;
+        e.crew.sink = task->sink;
+        e.crew.job = in->job;
+        if (number == 0)
+                e.crew.task = { &e, take_memory<Key>, drive<Key>, read_batches<Key> };
+        else
+                e.crew.task = { &e, take_next_memory<Key>, drive_next<Key>, NULL };
+        count_workers(&e, in->params->nthreads);
         e.start = kc_clock_seconds();
-        kc_gpu_crew_init(&e.crew);
-        e.superkmers = kc_superkmer_setup_for<Key>(
-                params->k, kc_gpu_minimizer_length(params->k, params->expected_nbases));
-        kc_gpu_plan_host(&e.plan, params, gpu_params);
+        kc_gpu_crew_init(&e.crew, &in->session);
+        kc_gpu_plan_host(&e.plan, e.params, in->gpu_params);
+        e.plan.nks = in->nks;
         enum kc_status status = count(&e, err);
         kc_gpu_crew_stop(&e.crew, report);
-        report->npasses = e.npasses;
-        report->npartial = e.counted.npartial;
-        report->text_nbytes = e.text_nbytes;
-        report->kept_device_nbytes = e.where.device_nbytes;
-        report->kept_host_nbytes = e.where.host_nbytes;
-        report->kept_file_nbytes = e.where.file_nbytes;
+        report->began |= number > 0;
+        fill_report(&e, report);
         kc_gpu_lsm_free(e.lsm);
         kc_gpu_counter_free(e.counter);
-        kc_gpu_kept_free(e.kept);
-        kc_gpu_feed_free(e.feed);
-        kc_gpu_intake_free(e.intake);
-        kc_gpu_crew_close(&e.crew);
+        return status;
+}
+
+/* ---- all k ---- */
+
+static void add_k(struct gpu_input *in, int k)
+{
+        struct kc_superkmer_setup *superkmers = &in->superkmers[in->nks++];
+        const int m = kc_gpu_minimizer_length(k, in->params->expected_nbases);
+        *superkmers = kc_key_choose(
+                k, [&](auto key) { return kc_superkmer_setup_for<decltype(key)>(k, m); });
+        in->min_k = in->nks == 1 || k < in->min_k ? k : in->min_k;
+        in->max_k = k > in->max_k ? k : in->max_k;
+}
+
+static enum kc_status check_tasks(const struct kc_count_params *params,
+                                  const struct kc_count_task *tasks, int ntasks,
+                                  struct kc_error *err)
+{
+        if (ntasks < 1 || ntasks > KC_KEPT_MAX_KS)
+                return kc_fail(err, KC_EUSAGE, "with CUDA, 1 to %d k can be counted at a time",
+                               KC_KEPT_MAX_KS);
+        for (int i = 0; i < ntasks; i++)
+                if (tasks[i].k < 1 || tasks[i].k > KC_GPU_ENGINE_MAX_K || params->nthreads < 1)
+                        return kc_fail(err, KC_EUSAGE, "with CUDA, k must be between 1 and %d",
+                                       KC_GPU_ENGINE_MAX_K);
+        return KC_OK;
+}
+
+static enum kc_status count_each(struct gpu_input *in, struct kc_count_task *tasks,
+                                 struct kc_gpu_report *reports, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        for (int i = 0; i < in->nks; i++)
+                KC_TRY(kc_key_choose(tasks[i].k, [&](auto key) {
+                        return count_with<decltype(key)>(in, i, &tasks[i], &reports[i], err);
+                }));
+        KC_TRY(kc_gpu_trace_write(&in->session.trace, err));
+out:
+        return status;
+}
+
+enum kc_status kc_gpu_count_all(const struct kc_count_params *params,
+                                const struct kc_gpu_params *gpu_params,
+                                const struct kc_batch_source *source, struct kc_count_task *tasks,
+                                int ntasks, struct kc_job *job, struct kc_gpu_report *reports,
+                                struct kc_error *err)
+{
+        struct gpu_input in = {};
+        for (int i = 0; i < ntasks; i++) {
+                tasks[i].totals = {};
+                reports[i] = {};
+        }
+        enum kc_status status = check_tasks(params, tasks, ntasks, err);
+        if (status != KC_OK)
+                return status;
+        in.params = params;
+        in.gpu_params = gpu_params;
+        in.source = source;
+        in.job = job;
+        for (int i = 0; i < ntasks; i++)
+                add_k(&in, tasks[i].k);
+        for (int i = 0; i < ntasks; i++)
+                in.superkmers[i].span_k = in.min_k;
+        kc_gpu_session_begin(&in.session, gpu_params, job);
+        status = count_each(&in, tasks, reports, err);
+        kc_gpu_kept_free(in.kept);
+        kc_gpu_feed_free(in.feed);
+        kc_gpu_intake_free(in.intake);
+        kc_gpu_session_end(&in.session);
         return status;
 }
 
@@ -675,13 +877,9 @@ enum kc_status kc_gpu_count(const struct kc_count_params *params,
                             struct kc_job *job, struct kc_count_totals *totals,
                             struct kc_gpu_report *report, struct kc_error *err)
 {
-        *totals = {};
-        *report = {};
-        if (params->k < 1 || params->k > KC_GPU_ENGINE_MAX_K || params->nthreads < 1)
-                return kc_fail(err, KC_EUSAGE, "with CUDA, k must be between 1 and %d",
-                               KC_GPU_ENGINE_MAX_K);
-        return kc_key_choose(params->k, [&](auto key) {
-                return count_with<decltype(key)>(params, gpu_params, source, sink, job, totals,
-                                                 report, err);
-        });
+        struct kc_count_task task = { params->k, sink, {} };
+        const enum kc_status status =
+                kc_gpu_count_all(params, gpu_params, source, &task, 1, job, report, err);
+        *totals = task.totals;
+        return status;
 }

@@ -102,6 +102,19 @@ enum kc_status kc_gpu_count(const struct kc_count_params *params,
                             struct kc_gpu_report *report, struct kc_error *err);
 
 /*
+ * The same for several k, from one pass over the source or the files, whose segments must be cut for
+ * all of them (kmer/batch.h): each run is the one that kc_gpu_count gives. The reads are kept until
+ * the last k is counted. params->k is not used.
+ *   tasks    [ntasks] 1 to 16; totals are valid only on KC_OK
+ *   reports  out [ntasks]; reports[0].began: whether the device was initialized
+ */
+enum kc_status kc_gpu_count_all(const struct kc_count_params *params,
+                                const struct kc_gpu_params *gpu_params,
+                                const struct kc_batch_source *source, struct kc_count_task *tasks,
+                                int ntasks, struct kc_job *job, struct kc_gpu_report *reports,
+                                struct kc_error *err);
+
+/*
  * Join the source's runs as its plan says, for source->k <= KC_GPU_ENGINE_MAX_K. The run is the one
  * that the host would produce (kc_set_run in io/store.h), pair for pair.
  *   params    device, memory_nbytes, trace; batch_nkmers: most pairs decoded at a time (more if

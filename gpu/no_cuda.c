@@ -32,6 +32,18 @@ enum kc_status kc_gpu_count(const struct kc_count_params *params,
         return no_cuda(err);
 }
 
+enum kc_status kc_gpu_count_all(const struct kc_count_params *params,
+                                const struct kc_gpu_params *gpu_params,
+                                const struct kc_batch_source *source, struct kc_count_task *tasks,
+                                int ntasks, struct kc_job *job, struct kc_gpu_report *reports,
+                                struct kc_error *err)
+{
+        (void)params, (void)gpu_params, (void)source, (void)tasks, (void)job;
+        for (int i = 0; i < ntasks; i++)
+                reports[i] = (struct kc_gpu_report){ 0 };
+        return no_cuda(err);
+}
+
 enum kc_status kc_gpu_combine(const struct kc_gpu_params *params, int nthreads,
                               const struct kc_join_source *source, const struct kc_run_sink *sink,
                               struct kc_job *job, struct kc_join_totals *totals,

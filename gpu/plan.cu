@@ -54,6 +54,7 @@ void kc_gpu_plan_host(struct kc_gpu_plan *plan, const struct kc_count_params *pa
                       const struct kc_gpu_params *gpu_params)
 {
         *plan = {};
+        plan->nks = 1;
         plan->top_nbases = top_nbases(params->expected_nbases, gpu_params->batch_nkmers);
         plan->top_nkmers = gpu_params->batch_nkmers != 0 ? gpu_params->batch_nkmers : UINT64_MAX;
         plan->pinned_nbytes = params->memory_nbytes;
@@ -85,18 +86,18 @@ static size_t parts_nbytes(size_t limit_nbytes)
 }
 
 /* Counts the buffers, and the memory in which the reads of one of them are packed. */
-static bool fits(const struct kc_gpu_feed_caps *caps, size_t limit_nbytes)
+static bool fits(const struct kc_gpu_feed_caps *caps, int nks, size_t limit_nbytes)
 {
-        return kc_gpu_feed_nbytes(caps) + kc_gpu_kept_nbytes(caps->nbases, caps->nspans) <=
+        return kc_gpu_feed_nbytes(caps) + kc_gpu_kept_nbytes(caps->nbases, caps->nspans, nks) <=
                limit_nbytes / 8;
 }
 
 /* Add buffers while they take only a small part of the device memory. */
-static void add_buffers(struct kc_gpu_feed_caps *caps, size_t limit_nbytes)
+static void add_buffers(struct kc_gpu_feed_caps *caps, int nks, size_t limit_nbytes)
 {
         struct kc_gpu_feed_caps more = *caps;
         while (++more.nbuffers <= KC_FEED_MAX_BUFFERS &&
-               kc_gpu_feed_nbytes(&more) <= limit_nbytes / 16 && fits(&more, limit_nbytes))
+               kc_gpu_feed_nbytes(&more) <= limit_nbytes / 16 && fits(&more, nks, limit_nbytes))
                 *caps = more;
 }
 
@@ -112,13 +113,13 @@ enum kc_status kc_gpu_plan_buffers(struct kc_gpu_plan *plan, size_t limit_nbytes
 {
         uint64_t nbases = plan->top_nbases, least = kc_gpu_feed_least(plan->host_words).nbases;
         struct kc_gpu_feed_caps caps = caps_for(nbases, plan->host_words);
-        while (nbases > least && !fits(&caps, limit_nbytes)) {
+        while (nbases > least && !fits(&caps, plan->nks, limit_nbytes)) {
                 nbases = larger(nbases / 4 * 3, least);
                 caps = caps_for(nbases, plan->host_words);
         }
-        if (!fits(&caps, limit_nbytes) || limit_nbytes < LEAST_LIMIT_MIB * MIB)
+        if (!fits(&caps, plan->nks, limit_nbytes) || limit_nbytes < LEAST_LIMIT_MIB * MIB)
                 return too_little(limit_nbytes, err);
-        add_buffers(&caps, limit_nbytes);
+        add_buffers(&caps, plan->nks, limit_nbytes);
         plan->buffers = caps;
         plan->kept_nbytes = (limit_nbytes - 2 * FIXED_MIB * MIB) / 20 * 11;
         return KC_OK;

@@ -49,5 +49,6 @@ enum kc_status parsing_parse(struct parsing *p, const struct kc_gpu_text_input *
 enum kc_status parsing_pack(struct parsing *p, struct kc_gpu *gpu, int k, struct kc_error *err)
 {
         const struct kc_gpu_reads reads = kc_gpu_text_reads(&p->out);
-        return kc_pack_reads(&p->packer, gpu, &reads, k, p->packed, p->groups, err);
+        const struct kc_packed to = { p->packed, NULL, p->groups };
+        return kc_pack_reads(&p->packer, gpu, &reads, k, &to, err);
 }

@@ -76,8 +76,11 @@ KC_HD struct kc_span workload_span(uint64_t number, uint32_t nkmers_per_read,
         uint32_t nth = (uint32_t)(number % spans_per_read);
         uint32_t from = nkmers_per_read * nth / spans_per_read;
         uint32_t to = nkmers_per_read * (nth + 1) / spans_per_read;
-        struct kc_span span = { (uint32_t)(read * words_per_read + from / 32), (uint8_t)(from % 32),
-                                (uint8_t)(nth + 1 == spans_per_read), (uint16_t)(to - from) };
+        struct kc_span span = {};
+        span.word = (uint32_t)(read * words_per_read + from / 32);
+        span.base = from & 31;
+        span.ends = nth + 1 == spans_per_read;
+        span.nkmers = (uint8_t)(to - from);
         return span;
 }
 

@@ -18,9 +18,13 @@
  */
 struct kc_span {
         uint32_t word;
-        uint8_t base;    /* 0 .. 31 */
-        uint8_t ends;    /* 1: the last span of its segment */
-        uint16_t nkmers; /* 1 .. KC_SPAN_NKMERS */
+        uint8_t base : 5; /* 0 .. 31 */
+        uint8_t ends : 1; /* 1: the last span of its segment */
+        uint8_t nkmers;   /* 1 .. KC_SPAN_NKMERS */
+        /* If several k are counted: k-mers that lie within so many of the segment's first bases
+         * (only in its first span) or last bases (only in its last span) are in another segment as
+         * well, which has them. Otherwise 0. */
+        uint8_t nbefore, nafter;
 };
 
 enum { KC_SPAN_NKMERS = 128 };
@@ -41,11 +45,11 @@ KC_HD struct kc_span kc_span_cut(uint32_t nkmers, uint32_t i, uint32_t first, ui
         const uint32_t nspans = kc_span_count(nkmers);
         const uint32_t share = nkmers / nspans, longer = nkmers % nspans;
         const uint32_t at = first + i * share + (i < longer ? i : longer);
-        struct kc_span span;
+        struct kc_span span = {};
         span.word = first_word + at / 32;
-        span.base = (uint8_t)(at % 32);
+        span.base = at & 31;
         span.ends = i + 1 == nspans;
-        span.nkmers = (uint16_t)(share + (i < longer));
+        span.nkmers = (uint8_t)(share + (i < longer));
         return span;
 }
 
@@ -73,15 +77,17 @@ struct kc_gpu_reads {
         const struct kc_span *spans; /* device */
         size_t nwords, nspans;
         uint64_t nbases; /* in all spans, shared ones counted once; at most KC_CHUNK_NBASES */
-        uint64_t nkmers;
+        uint64_t nkmers; /* in all spans */
+        size_t nmarks;   /* at least the number of nbefore and nafter that are not 0 */
 };
 
 /*
  * A chunk: the bases of all spans without gaps, then the spans in groups of 32, one for each warp,
  *
- *      | bases, 32 in a word | first base of group 0, its 32 spans | of group 1, its 32 spans | ...
+ *      | bases, 32 in a word | marks | first base of group 0, its 32 spans | of group 1 ... | ...
  *
- * so that a read of 150 bases takes 38.6 bytes.
+ * so that a read of 150 bases takes 38.6 bytes. Spans are cut for the smallest k. A larger k has
+ * fewer k-mers at the end of each segment, and the same ones elsewhere.
  */
 enum {
         KC_CHUNK_BITS = 27,
@@ -111,11 +117,18 @@ KC_HD bool kc_group_span_ends(uint8_t span)
         return span >= KC_SPAN_NKMERS;
 }
 
+/* A few of a chunk's bases. K-mers that lie within them are not counted. */
+struct kc_mark {
+        uint32_t first, n;
+};
+
 struct kc_gpu_chunk {
         const uint64_t *words;
         const struct kc_span_group *groups;
         uint32_t nspans;
-        uint32_t first_group; /* number of groups in the chunks before */
+        uint32_t first_group;        /* number of groups in the chunks before */
+        const struct kc_mark *marks; /* [nmarks], in ascending order */
+        uint32_t nmarks;
 };
 
 /*

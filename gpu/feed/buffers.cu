@@ -90,6 +90,7 @@ static void take_place(struct kc_gpu_feed *feed, struct feed_buffer *b, size_t n
         *place = { b, b->nwords, b->size.nspans };
         b->nwords += nwords;
         b->size.nspans += size->nspans;
+        b->size.nmarks += size->nmarks;
         b->size.nbases += size->nbases;
         b->size.nkmers += size->nkmers;
         b->ncopies++;
@@ -168,6 +169,7 @@ enum kc_status kc_gpu_feed_take(struct kc_gpu_feed *feed, struct kc_gpu_reads *r
         reads->nspans = b->size.nspans;
         reads->nbases = b->size.nbases;
         reads->nkmers = b->size.nkmers;
+        reads->nmarks = b->size.nmarks;
 out:
         return status;
 }

@@ -5,6 +5,13 @@ static uint32_t segment_nkmers(const struct kc_segment *segment, int k)
         return segment->nbases - (uint32_t)k + 1;
 }
 
+/* How many of nbases bases to mark: none if no k-mer lies within them, as is always so if a single k
+ * is counted. */
+static uint8_t marked(uint8_t nbases, int k)
+{
+        return nbases < k ? 0 : nbases;
+}
+
 struct kc_spans_size kc_gpu_spans_measure(const struct kc_segment *segments, size_t n, int k)
 {
         struct kc_spans_size size = {};
@@ -13,6 +20,8 @@ struct kc_spans_size kc_gpu_spans_measure(const struct kc_segment *segments, siz
                 size.nbases += segments[i].nbases;
                 size.nkmers += own;
                 size.nspans += kc_span_count(own);
+                size.nmarks +=
+                        (marked(segments[i].nbefore, k) > 0) + (marked(segments[i].nafter, k) > 0);
         }
         return size;
 }
@@ -23,6 +32,9 @@ void kc_gpu_spans_cut(const struct kc_segment *segments, size_t n, int k, uint32
         for (const struct kc_segment *s = segments; s < segments + n; s++) {
                 const uint32_t nkmers = segment_nkmers(s, k), nspans = kc_span_count(nkmers);
                 for (uint32_t i = 0; i < nspans; i++)
-                        *spans++ = kc_span_cut(nkmers, i, 0, first_word + s->word);
+                        spans[i] = kc_span_cut(nkmers, i, 0, first_word + s->word);
+                spans[0].nbefore = marked(s->nbefore, k);
+                spans[nspans - 1].nafter = marked(s->nafter, k);
+                spans += nspans;
         }
 }

@@ -9,15 +9,16 @@
 #include "kmer/batch.h"
 
 struct kc_spans_size {
-        size_t nspans;
+        size_t nspans, nmarks;
         uint64_t nbases, nkmers;
 };
 
-/* Measure the segments, each of which has at least k bases. */
+/* Measure the segments, each of which has at least k bases; k: the smallest that is counted. */
 struct kc_spans_size kc_gpu_spans_measure(const struct kc_segment *segments, size_t n, int k);
 
 /*
- * Cut the segments into spans, in order; every k-mer is in exactly one span. first_word is added to
+ * Cut the segments into spans, in order; every k-mer of a segment is in exactly one span, those that
+ * another segment has as well included. first_word is added to
  * all word numbers.
  *   spans  out [the nspans of kc_gpu_spans_measure]
  */

@@ -77,7 +77,9 @@ static struct kc_gpu_text_setup text_setup(const struct kc_gpu_intake_setup *set
 {
         struct kc_gpu_text_setup text = {};
         text.max_nbytes = setup->text_nbytes;
-        text.min_k = text.max_k = setup->k;
+        text.min_k = setup->k;
+        text.max_k = setup->max_k;
+        text.marks = setup->max_k > setup->k;
         text.min_quality = setup->source->min_quality;
         text.fasta = has_fasta(setup->source);
         text.bam = has_bam(setup->source);
@@ -548,7 +550,7 @@ out:
 static void empty(struct kc_gpu_text_out *out)
 {
         out->nwords = out->nspans = 0;
-        out->nbases = out->nkmers = 0;
+        out->nbases = out->nkmers = out->nmarks = 0;
 }
 
 enum kc_status kc_gpu_intake_take(struct kc_gpu_intake *intake, struct kc_gpu_reads *reads,

@@ -24,7 +24,8 @@ struct kc_gpu_intake;
 
 struct kc_gpu_intake_setup {
         const struct kc_stored_source *source;
-        int k;
+        int k;              /* the smallest that is counted */
+        int max_k;          /* the largest */
         size_t text_nbytes; /* of a round, at most; from kc_gpu_intake_plan */
 };
 

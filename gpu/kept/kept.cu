@@ -9,9 +9,9 @@ namespace
 {
 
 struct kept_chunk {
-        unsigned char *device; /* words, groups, padding; NULL: on the host */
+        unsigned char *device; /* words, marks, groups, padding; NULL: on the host */
         struct kc_host_bytes host;
-        size_t nbytes, nwords;
+        size_t nbytes, nwords, nmarks;
         uint32_t nspans;
 };
 
@@ -33,7 +33,8 @@ enum {
 
 struct kc_gpu_kept {
         struct kc_gpu *gpu;
-        struct kc_superkmer_setup superkmers;
+        struct kc_superkmer_setup superkmers[KC_KEPT_MAX_KS]; /* [nks] */
+        int nks;
         size_t max_device_nbytes;
         struct kc_host_store store;
         struct kept_chunk *chunks; /* [nchunks] */
@@ -42,7 +43,8 @@ struct kc_gpu_kept {
         struct kc_packer packer;
         unsigned char *packed; /* device [packed_nbytes]: a chunk before its place is chosen */
         size_t packed_nbytes;
-        struct kc_load *loads;      /* device [KC_NLOADS] */
+        struct kc_load *loads;      /* device [nks][KC_NLOADS] */
+        uint64_t *nkmers;           /* device [nks] */
         struct kc_gpu_chunk *table; /* device [KC_MAX_CHUNKS] */
         struct kept_slot slots[NSLOTS];
         size_t next;    /* of the chunks on the host: the next to copy */
@@ -63,22 +65,39 @@ static size_t piece_nbytes(const struct kc_gpu_kept_setup *setup)
         return nbytes;
 }
 
-static size_t chunk_nbytes(size_t nwords, size_t ngroups)
+static size_t chunk_nbytes(size_t nwords, size_t nmarks, size_t ngroups)
 {
-        return nwords * sizeof(uint64_t) + ngroups * sizeof(struct kc_span_group) + PADDING_NBYTES;
+        return nwords * sizeof(uint64_t) + nmarks * sizeof(struct kc_mark) +
+               ngroups * sizeof(struct kc_span_group) + PADDING_NBYTES;
 }
 
-static size_t largest_chunk_nbytes(uint64_t max_nbases, size_t max_nspans)
+/* With a single k, there are no marks. */
+static size_t largest_chunk_nbytes(uint64_t max_nbases, size_t max_nspans, int nks)
 {
-        return chunk_nbytes(max_nbases / 32 + 1, max_nspans / KC_GROUP_NSPANS + 1);
+        const size_t nmarks = nks > 1 ? 2 * max_nspans : 0;
+        return chunk_nbytes(max_nbases / 32 + 1, nmarks, max_nspans / KC_GROUP_NSPANS + 1);
 }
 
-size_t kc_gpu_kept_nbytes(uint64_t max_nbases, size_t max_nspans)
+size_t kc_gpu_kept_nbytes(uint64_t max_nbases, size_t max_nspans, int nks)
 {
         const size_t scratch = 1 << 20;
-        return largest_chunk_nbytes(max_nbases, max_nspans) + max_nspans * sizeof(uint32_t) +
-               KC_NLOADS * sizeof(struct kc_load) + KC_MAX_CHUNKS * sizeof(struct kc_gpu_chunk) +
-               scratch;
+        return largest_chunk_nbytes(max_nbases, max_nspans, nks) + max_nspans * sizeof(uint64_t) +
+               (size_t)nks * KC_NLOADS * sizeof(struct kc_load) +
+               KC_MAX_CHUNKS * sizeof(struct kc_gpu_chunk) + scratch;
+}
+
+/* Allocate the loads and the numbers of k-mers, all zero. */
+static enum kc_status make_loads(struct kc_gpu_kept *kept, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_gpu *gpu = kept->gpu;
+        const size_t nks = (size_t)kept->nks, nloads = nks * KC_NLOADS;
+        KC_TRY(kc_gpu_new(gpu, &kept->loads, nloads, err));
+        KC_TRY(kc_gpu_new(gpu, &kept->nkmers, nks, err));
+        KC_TRY(KC_CUDA(cudaMemsetAsync(kept->loads, 0, nloads * sizeof *kept->loads, gpu->stream)));
+        KC_TRY(KC_CUDA(cudaMemsetAsync(kept->nkmers, 0, nks * sizeof *kept->nkmers, gpu->stream)));
+out:
+        return status;
 }
 
 enum kc_status kc_gpu_kept_new(struct kc_gpu_kept **out, struct kc_gpu *gpu,
@@ -96,16 +115,16 @@ enum kc_status kc_gpu_kept_new(struct kc_gpu_kept **out, struct kc_gpu *gpu,
         store.nthreads = setup->nthreads;
         store.gate = setup->gate;
         kept->gpu = gpu;
-        kept->superkmers = setup->superkmers;
+        kept->superkmers[kept->nks++] = setup->superkmers;
+        for (int i = 0; i < setup->nothers; i++)
+                kept->superkmers[kept->nks++] = setup->others[i];
         kept->max_device_nbytes = setup->device_nbytes;
         KC_TRY(kc_host_store_open(&kept->store, gpu, &store, err));
-        kept->packed_nbytes = largest_chunk_nbytes(setup->max_nbases, setup->max_nspans);
+        kept->packed_nbytes = largest_chunk_nbytes(setup->max_nbases, setup->max_nspans, kept->nks);
         KC_TRY(kc_packer_new(&kept->packer, gpu, setup->max_nspans, err));
         KC_TRY(kc_gpu_new(gpu, &kept->packed, kept->packed_nbytes, err));
         KC_TRY(kc_gpu_new(gpu, &kept->table, KC_MAX_CHUNKS, err));
-        KC_TRY(kc_gpu_new(gpu, &kept->loads, KC_NLOADS, err));
-        KC_TRY(KC_CUDA(
-                cudaMemsetAsync(kept->loads, 0, KC_NLOADS * sizeof *kept->loads, gpu->stream)));
+        KC_TRY(make_loads(kept, err));
         gpu->spare = { kept, give_chunk };
         *out = kept;
         kept = NULL;
@@ -122,6 +141,14 @@ static void free_slot(struct kc_gpu_kept *kept, struct kept_slot *slot)
                 (void)cudaEventDestroy(slot->copied);
         if (slot->used != NULL)
                 (void)cudaEventDestroy(slot->used);
+        *slot = {};
+}
+
+static void free_slots(struct kc_gpu_kept *kept)
+{
+        (void)cudaStreamSynchronize(kept->gpu->upload); /* no copy may be under way */
+        for (struct kept_slot &slot : kept->slots)
+                free_slot(kept, &slot);
 }
 
 void kc_gpu_kept_free(struct kc_gpu_kept *kept)
@@ -130,14 +157,13 @@ void kc_gpu_kept_free(struct kc_gpu_kept *kept)
                 return;
         kc_gpu_kept_end(kept);
         kc_gpu_kept_settle(kept);
-        (void)cudaStreamSynchronize(kept->gpu->upload); /* no copy may be under way */
-        for (struct kept_slot &slot : kept->slots)
-                free_slot(kept, &slot);
+        free_slots(kept);
         for (size_t i = 0; i < kept->nchunks; i++) {
                 kc_gpu_delete(kept->gpu, kept->chunks[i].device, kept->chunks[i].nbytes);
                 kc_host_bytes_free(&kept->store, &kept->chunks[i].host);
         }
-        kc_gpu_delete(kept->gpu, kept->loads, KC_NLOADS);
+        kc_gpu_delete(kept->gpu, kept->loads, (size_t)kept->nks * KC_NLOADS);
+        kc_gpu_delete(kept->gpu, kept->nkmers, (size_t)kept->nks);
         kc_gpu_delete(kept->gpu, kept->table, KC_MAX_CHUNKS);
         kc_host_store_close(&kept->store);
         free(kept->chunks);
@@ -157,19 +183,32 @@ void kc_gpu_kept_settle(struct kc_gpu_kept *kept)
                 (void)kc_gpu_take_spare(kept->gpu);
 }
 
+void kc_gpu_kept_unsettle(struct kc_gpu_kept *kept)
+{
+        free_slots(kept); /* chunks that move may be larger */
+        kept->gpu->spare = { kept, give_chunk };
+}
+
 /* ---- putting ---- */
 
-static struct kc_span_group *groups_of(unsigned char *memory, size_t nwords)
+static struct kc_packed parts_of(const struct kept_chunk *chunk, unsigned char *memory)
 {
-        return (struct kc_span_group *)(memory + nwords * sizeof(uint64_t));
+        struct kc_packed parts;
+        parts.words = (uint64_t *)memory;
+        parts.marks = (struct kc_mark *)(parts.words + chunk->nwords);
+        parts.groups = (struct kc_span_group *)(parts.marks + chunk->nmarks);
+        return parts;
 }
 
 static struct kc_gpu_chunk view_of(const struct kept_chunk *chunk, unsigned char *memory)
 {
+        const struct kc_packed parts = parts_of(chunk, memory);
         struct kc_gpu_chunk view = {};
-        view.words = (const uint64_t *)memory;
-        view.groups = groups_of(memory, chunk->nwords);
+        view.words = parts.words;
+        view.groups = parts.groups;
         view.nspans = chunk->nspans;
+        view.marks = parts.marks;
+        view.nmarks = (uint32_t)chunk->nmarks;
         return view;
 }
 
@@ -213,6 +252,11 @@ static enum kc_status give_chunk(void *ctx, bool *gave, struct kc_error *err)
         kept->device_nbytes -= chunk->nbytes;
 out:
         return status;
+}
+
+enum kc_status kc_gpu_kept_give(struct kc_gpu_kept *kept, bool *gave, struct kc_error *err)
+{
+        return give_chunk(kept, gave, err);
 }
 
 enum kc_status kc_gpu_kept_leave_device(struct kc_gpu_kept *kept, struct kc_error *err)
@@ -272,26 +316,42 @@ static enum kc_status keep_on_device(struct kc_gpu_kept *kept, struct kept_chunk
                                        cudaMemcpyDeviceToDevice, gpu->stream));
 }
 
+/* Add the packed chunk to the loads of each k, and to the numbers of k-mers. */
+static enum kc_status add_loads(struct kc_gpu_kept *kept, const struct kept_chunk *chunk,
+                                struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_gpu *gpu = kept->gpu;
+        const struct kc_gpu_chunks one = { kept->table, 1, ngroups_of(chunk) };
+        KC_TRY(show_one(chunk, kept->packed, kept->table, gpu->stream, err));
+        for (int i = 0; i < kept->nks; i++) {
+                const struct kc_superkmer_setup *superkmers = &kept->superkmers[i];
+                KC_TRY(kc_superkmer_sample(gpu, superkmers, &one, kept->loads + i * KC_NLOADS,
+                                           err));
+                if (kept->nks > 1)
+                        KC_TRY(kc_superkmer_count(gpu, superkmers, &one, kept->nkmers + i, err));
+        }
+out:
+        return status;
+}
+
 enum kc_status kc_gpu_kept_put(struct kc_gpu_kept *kept, const struct kc_gpu_reads *reads,
                                struct kc_error *err)
 {
         enum kc_status status;
-        struct kc_gpu *gpu = kept->gpu;
         struct kept_chunk *chunk;
+        struct kc_packed packed;
         bool on_device;
         KC_TRY(add_chunk(kept, err));
         chunk = &kept->chunks[kept->nchunks - 1];
         chunk->nwords = kc_pack_nwords(reads);
+        chunk->nmarks = reads->nmarks;
         chunk->nspans = (uint32_t)reads->nspans;
-        chunk->nbytes = chunk_nbytes(chunk->nwords, ngroups_of(chunk));
-        KC_TRY(kc_pack_reads(&kept->packer, gpu, reads, kept->superkmers.k,
-                             (uint64_t *)kept->packed, groups_of(kept->packed, chunk->nwords),
+        chunk->nbytes = chunk_nbytes(chunk->nwords, chunk->nmarks, ngroups_of(chunk));
+        packed = parts_of(chunk, kept->packed);
+        KC_TRY(kc_pack_reads(&kept->packer, kept->gpu, reads, kept->superkmers[0].span_k, &packed,
                              err));
-        KC_TRY(show_one(chunk, kept->packed, kept->table, gpu->stream, err));
-        {
-                const struct kc_gpu_chunks one = { kept->table, 1, ngroups_of(chunk) };
-                KC_TRY(kc_superkmer_sample(gpu, &kept->superkmers, &one, kept->loads, err));
-        }
+        KC_TRY(add_loads(kept, chunk, err));
         KC_TRY(keep_on_device(kept, chunk, &on_device, err));
         if (!on_device)
                 KC_TRY(keep_on_host(kept, chunk, kept->packed, err));
@@ -299,10 +359,16 @@ out:
         return status;
 }
 
-enum kc_status kc_gpu_kept_loads(struct kc_gpu_kept *kept, struct kc_load *loads,
+enum kc_status kc_gpu_kept_loads(struct kc_gpu_kept *kept, int number, struct kc_load *loads,
                                  struct kc_error *err)
 {
-        return kc_gpu_read(kept->gpu, loads, kept->loads, KC_NLOADS, err);
+        return kc_gpu_read(kept->gpu, loads, kept->loads + number * KC_NLOADS, KC_NLOADS, err);
+}
+
+enum kc_status kc_gpu_kept_nkmers(struct kc_gpu_kept *kept, int number, uint64_t *nkmers,
+                                  struct kc_error *err)
+{
+        return kc_gpu_read(kept->gpu, nkmers, kept->nkmers + number, 1, err);
 }
 
 struct kc_gpu_kept_where kc_gpu_kept_where(const struct kc_gpu_kept *kept)
@@ -358,7 +424,7 @@ static uint32_t fill_table(const struct kc_gpu_kept *kept, const uint64_t *copie
                 *ngroups += ngroups_of(chunk);
         }
         for (size_t at = 0; at < ncopies_words; at += KC_CHUNK_NWORDS)
-                table[n++] = { copies + at, NULL, 0, UINT32_MAX };
+                table[n++] = { copies + at, NULL, 0, UINT32_MAX, NULL, 0 };
         return n;
 }
 

@@ -16,7 +16,8 @@
 struct kc_gpu_kept;
 
 struct kc_gpu_kept_setup {
-        struct kc_superkmer_setup superkmers; /* how passes will cut the reads */
+        struct kc_superkmer_setup superkmers; /* how passes will cut the reads: for the only k, or
+                                                 for the first of several */
         uint64_t max_nbases;                  /* in one put */
         size_t max_nspans;
         size_t device_nbytes; /* most device memory for chunks */
@@ -24,7 +25,11 @@ struct kc_gpu_kept_setup {
         const char *tmp_dir;  /* folder of the unlinked file that holds the rest */
         int nthreads;         /* threads it may use briefly to allocate host memory */
         struct kc_gate *gate; /* checked for cancellation during long work; may be NULL */
+        const struct kc_superkmer_setup *others; /* [nothers] for the other k */
+        int nothers;                             /* at most KC_KEPT_MAX_KS - 1 */
 };
+
+enum { KC_KEPT_MAX_KS = 16 };
 
 /* How many bytes of reads are kept where. */
 struct kc_gpu_kept_where {
@@ -39,16 +44,21 @@ enum kc_status kc_gpu_kept_new(struct kc_gpu_kept **kept, struct kc_gpu *gpu,
 void kc_gpu_kept_free(struct kc_gpu_kept *kept); /* NULL is fine */
 
 /* About how many bytes of device memory kc_gpu_kept_new allocates. */
-size_t kc_gpu_kept_nbytes(uint64_t max_nbases, size_t max_nspans);
+size_t kc_gpu_kept_nbytes(uint64_t max_nbases, size_t max_nspans, int nks);
 
 /* Keep the reads, and add them to the loads. Work enqueued on gpu->stream after this call may
  * overwrite them. KC_ENOMEM, KC_EDEVICE, KC_EIO with the folder's name, KC_ECANCELED. */
 enum kc_status kc_gpu_kept_put(struct kc_gpu_kept *kept, const struct kc_gpu_reads *reads,
                                struct kc_error *err);
 
-/* The loads of all reads put so far. loads: out [KC_NLOADS] host. KC_EDEVICE. */
-enum kc_status kc_gpu_kept_loads(struct kc_gpu_kept *kept, struct kc_load *loads,
+/* The loads of all reads put so far, for the k of that number in the setup: 0 is the first, 1 the
+ * first of the others. loads: out [KC_NLOADS] host. KC_EDEVICE. */
+enum kc_status kc_gpu_kept_loads(struct kc_gpu_kept *kept, int number, struct kc_load *loads,
                                  struct kc_error *err);
+
+/* How many k-mers all reads put so far have, likewise. KC_EDEVICE. */
+enum kc_status kc_gpu_kept_nkmers(struct kc_gpu_kept *kept, int number, uint64_t *nkmers,
+                                  struct kc_error *err);
 
 /* No more reads follow: free the memory for puts. */
 void kc_gpu_kept_end(struct kc_gpu_kept *kept);
@@ -58,8 +68,16 @@ void kc_gpu_kept_end(struct kc_gpu_kept *kept);
  * KC_ECANCELED. */
 enum kc_status kc_gpu_kept_leave_device(struct kc_gpu_kept *kept, struct kc_error *err);
 
+/* Move a chunk from the device to the host. *gave = false: none is left there. Not during a pass, nor
+ * between kc_gpu_kept_settle and kc_gpu_kept_unsettle. KC_EDEVICE, KC_ENOMEM, KC_EIO, KC_ECANCELED.
+ */
+enum kc_status kc_gpu_kept_give(struct kc_gpu_kept *kept, bool *gave, struct kc_error *err);
+
 /* From here on, chunks stay where they are, and gpu->spare is free. */
 void kc_gpu_kept_settle(struct kc_gpu_kept *kept);
+
+/* Between the passes of two k: chunks may move again, as before kc_gpu_kept_settle. */
+void kc_gpu_kept_unsettle(struct kc_gpu_kept *kept);
 
 struct kc_gpu_kept_where kc_gpu_kept_where(const struct kc_gpu_kept *kept);
 

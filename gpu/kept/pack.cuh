@@ -16,7 +16,7 @@ static inline size_t kc_pack_nwords(const struct kc_gpu_reads *reads)
 /* Memory for packing up to max_nspans spans at a time. A zeroed one may be freed. */
 struct kc_packer {
         size_t max_nspans, scratch_nbytes;
-        uint32_t *positions; /* [max_nspans] device */
+        uint64_t *positions; /* [max_nspans] device */
         void *scratch;       /* device, for CUB */
 };
 
@@ -25,13 +25,16 @@ enum kc_status kc_packer_new(struct kc_packer *packer, struct kc_gpu *gpu, size_
                              struct kc_error *err);
 void kc_packer_free(struct kc_packer *packer, struct kc_gpu *gpu);
 
-/*
- * Pack the reads, on gpu->stream; does not wait. KC_EDEVICE.
- *   words   out [kc_pack_nwords] device
- *   groups  out, device: one for each KC_GROUP_NSPANS spans
- */
+/* Where a chunk goes, on the device. */
+struct kc_packed {
+        uint64_t *words;              /* [kc_pack_nwords] */
+        struct kc_mark *marks;        /* [nmarks of the reads]; NULL if there are none */
+        struct kc_span_group *groups; /* one for each KC_GROUP_NSPANS spans */
+};
+
+/* Pack the reads, on gpu->stream; does not wait. k: that spans are cut for. KC_EDEVICE. */
 enum kc_status kc_pack_reads(struct kc_packer *packer, struct kc_gpu *gpu,
-                             const struct kc_gpu_reads *reads, int k, uint64_t *words,
-                             struct kc_span_group *groups, struct kc_error *err);
+                             const struct kc_gpu_reads *reads, int k, const struct kc_packed *to,
+                             struct kc_error *err);
 
 #endif

@@ -46,6 +46,7 @@ template <class Key> kc_superkmer_setup kc_superkmer_setup_for(int k, int m)
         s.length_bits = kc_record_length_bits<Key>();
         s.max_nkmers = min(1u << s.length_bits, (uint32_t)(kc_stretch<Key>::MAX_NBASES - k + 1));
         s.copy_nwords = kc_stretch<Key>::NWORDS;
+        s.span_k = k;
         return s;
 }
 
@@ -435,8 +436,55 @@ struct group_span {
 
 } // namespace
 
+/* How many k-mers begin in span `number` of the chunk. Of the span's own, those for which the rest of
+ * the segment is too short are missing, so look ahead as far as that matters. */
+__device__ static uint32_t span_nkmers(const kc_superkmer_setup &setup,
+                                       const struct kc_gpu_chunk *chunk, uint32_t number)
+{
+        const uint32_t missing = (uint32_t)(setup.k - setup.span_k);
+        uint8_t span = chunk->groups[number / KC_GROUP_NSPANS].spans[number % KC_GROUP_NSPANS];
+        const uint32_t own = kc_group_span_nkmers(span);
+        uint32_t left = own;
+        while (left < own + missing && !kc_group_span_ends(span)) {
+                number++;
+                span = chunk->groups[number / KC_GROUP_NSPANS].spans[number % KC_GROUP_NSPANS];
+                left += kc_group_span_nkmers(span);
+        }
+        return left > missing ? min(own, left - missing) : 0;
+}
+
+/* Leave out the k-mers that lie within marks, which are the first or the last ones of their
+ * segment. */
+__device__ static void leave_marked(const kc_superkmer_setup &setup,
+                                    const struct kc_gpu_chunk *chunk, group_span *span)
+{
+        const uint32_t k = (uint32_t)setup.k;
+        uint32_t begin = (uint32_t)span->position % KC_CHUNK_NBASES, end = begin + span->nkmers;
+        uint32_t low = 0, high = chunk->nmarks;
+        while (low < high) { /* the first mark that may reach beyond `begin` */
+                const uint32_t middle = low + (high - low) / 2;
+                const uint32_t first = chunk->marks[middle].first;
+                if (first < begin && begin - first >= KC_GPU_ENGINE_MAX_K)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        const uint32_t before = begin;
+        for (; low < chunk->nmarks && chunk->marks[low].first < end; low++) {
+                const struct kc_mark mark = chunk->marks[low];
+                const uint32_t stop = mark.first + mark.n - min(k - 1, mark.n);
+                if (mark.first <= begin)
+                        begin = max(begin, stop);
+                else if (mark.first < stop)
+                        end = mark.first;
+        }
+        span->nkmers = end > begin ? end - begin : 0;
+        span->position += begin - before;
+}
+
 /* The lane's span of a group. */
-__device__ static group_span span_of(const struct kc_gpu_chunks &chunks, uint32_t group, int k)
+__device__ static group_span span_of(const kc_superkmer_setup &setup,
+                                     const struct kc_gpu_chunks &chunks, uint32_t group)
 {
         const uint32_t number = chunk_of(chunks, group), lane = kc_warp_lane();
         const struct kc_gpu_chunk *chunk = &chunks.table[number];
@@ -446,11 +494,14 @@ __device__ static group_span span_of(const struct kc_gpu_chunks &chunks, uint32_
         const uint8_t span = has_one ? spans->spans[lane] : 0;
         group_span s = {};
         s.words = chunk->words;
-        s.nkmers = has_one ? kc_group_span_nkmers(span) : 0;
-        const uint32_t own =
-                has_one ? kc_span_own_nbases(s.nkmers, kc_group_span_ends(span), k) : 0;
+        const uint32_t own = has_one ? kc_span_own_nbases(kc_group_span_nkmers(span),
+                                                          kc_group_span_ends(span), setup.span_k)
+                                     : 0;
         s.position = (uint64_t)number << KC_CHUNK_BITS;
         s.position += spans->first + kc_warp_scan(own) - own;
+        s.nkmers = has_one ? span_nkmers(setup, chunk, index * KC_GROUP_NSPANS + lane) : 0;
+        if (chunk->nmarks > 0)
+                leave_marked(setup, chunk, &s);
         return s;
 }
 
@@ -479,7 +530,7 @@ static __global__ void __launch_bounds__(WARP *WARPS)
         const uint32_t group = (blockIdx.x * (blockDim.x / WARP) + warp) * out.stride;
         if (group >= ngroups)
                 return;
-        const group_span span = span_of(chunks, first + group, setup.k);
+        const group_span span = span_of(setup, chunks, first + group);
         const uint32_t nkmers = span.nkmers, most = __reduce_max_sync(~0u, nkmers);
         board->position[lane] = span.position;
 
@@ -495,6 +546,19 @@ static __global__ void __launch_bounds__(WARP *WARPS)
                 list.store(list.n++ * WARP + lane, record);
         __syncwarp();
         empty_lists<MODE>(setup, out, span.words, board, &list, nkmers);
+}
+
+/* One lane per span. */
+static __global__ void __launch_bounds__(WARP *WARPS)
+        count_kmers_kernel(kc_superkmer_setup setup, struct kc_gpu_chunks chunks, uint64_t *nkmers)
+{
+        const uint32_t group = blockIdx.x * WARPS + threadIdx.x / WARP;
+        if (group >= chunks.ngroups)
+                return;
+        const uint32_t own = span_of(setup, chunks, group).nkmers;
+        const uint32_t all = __reduce_add_sync(~0u, own);
+        if (kc_warp_lane() == 0)
+                atomicAdd((unsigned long long *)nkmers, (unsigned long long)all);
 }
 
 /* Launch one warp for every out->stride-th group. */
@@ -546,6 +610,17 @@ enum kc_status kc_superkmer_sample(struct kc_gpu *gpu, const kc_superkmer_setup 
         out.loads = loads;
         out.stride = chunks->ngroups > SAMPLED_GROUPS ? SAMPLE_STRIDE : 1;
         return launch<FIND_LOADS>(gpu, setup, chunks, 0, chunks->ngroups, &out, err);
+}
+
+enum kc_status kc_superkmer_count(struct kc_gpu *gpu, const kc_superkmer_setup *setup,
+                                  const struct kc_gpu_chunks *chunks, uint64_t *nkmers,
+                                  struct kc_error *err)
+{
+        if (chunks->ngroups == 0)
+                return KC_OK;
+        count_kmers_kernel<<<kc_ceil_div(chunks->ngroups, WARPS), WARP * WARPS, 0, gpu->stream>>>(
+                *setup, *chunks, nkmers);
+        return KC_LAUNCHED();
 }
 
 #define INSTANTIATE(Key) template kc_superkmer_setup kc_superkmer_setup_for<Key>(int, int);

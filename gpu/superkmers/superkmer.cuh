@@ -66,9 +66,11 @@ struct kc_superkmer_setup {
         int length_bits;     /* of a record */
         uint32_t max_nkmers; /* in a record */
         int copy_nwords;     /* words for a record's bases, if they are copied */
+        int span_k;          /* that spans are cut for, at most k: the smallest that is counted */
 };
 
-/* For records whose bases fit a kc_stretch<Key>; m: from kc_gpu_minimizer_length. */
+/* For records whose bases fit a kc_stretch<Key>, and spans that are cut for k; m: from
+ * kc_gpu_minimizer_length. */
 template <class Key> kc_superkmer_setup kc_superkmer_setup_for(int k, int m);
 
 /* How many records to expect for nkmers k-mers, with a margin. */
@@ -109,5 +111,11 @@ struct kc_load {
 enum kc_status kc_superkmer_sample(struct kc_gpu *gpu, const kc_superkmer_setup *setup,
                                    const struct kc_gpu_chunks *chunks, struct kc_load *loads,
                                    struct kc_error *err);
+
+/* Add the number of the chunks' k-mers to *nkmers (device), on gpu->stream; does not wait.
+ * KC_EDEVICE. */
+enum kc_status kc_superkmer_count(struct kc_gpu *gpu, const struct kc_superkmer_setup *setup,
+                                  const struct kc_gpu_chunks *chunks, uint64_t *nkmers,
+                                  struct kc_error *err);
 
 #endif

@@ -88,9 +88,18 @@ static __device__ uint32_t count_runs(const struct text_view &t)
         return (uint32_t)t.tile_runs[t.ntiles];
 }
 
-/* The place of a segment's first k-mer that no earlier text has. */
+/* How many bases of the run an earlier text has, unless it has all. */
+static __device__ uint32_t overlap_of(const struct text_view &t, uint32_t run)
+{
+        const uint32_t begin = t.run_begins[run];
+        return begin < t.noverlap && t.noverlap < t.run_ends[run] ? t.noverlap - begin : 0;
+}
+
+/* The place of a segment's first k-mer that no earlier text has, or of one to be left out later. */
 static __device__ uint32_t first_kmer(const struct text_view &t, uint32_t run, uint32_t k)
 {
+        if (t.marks && overlap_of(t, run) > 0)
+                return t.run_begins[run];
         const uint32_t fresh = t.noverlap < k ? 0 : t.noverlap - k + 1;
         return max(t.run_begins[run], fresh);
 }
@@ -142,8 +151,10 @@ static __global__ void __launch_bounds__(TEXT_THREADS)
         for (uint32_t i = blockIdx.x * TEXT_THREADS + threadIdx.x; i < nspans; i += stride) {
                 const uint32_t run = run_of_span(t, nruns, i);
                 const uint32_t number = i - (uint32_t)t.run_spans[run];
-                const struct kc_span span = kc_span_cut(count_kmers(t, run, k), number,
-                                                        first_kmer(t, run, k), first_word);
+                struct kc_span span = kc_span_cut(count_kmers(t, run, k), number,
+                                                  first_kmer(t, run, k), first_word);
+                if (t.marks && number == 0)
+                        span.nbefore = (uint8_t)overlap_of(t, run);
                 nends += span.ends;
                 if (i < spans_cap)
                         spans[i] = span;

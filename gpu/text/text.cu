@@ -151,6 +151,7 @@ void kc_gpu_text_show(struct kc_gpu_text *text, const struct kc_gpu_text_input *
         t->end = t->begin + (uint32_t)nbytes;
         t->noverlap = input->noverlap;
         t->nrefs = input->nrefs;
+        t->marks = setup->marks;
         t->nwords = t->end / 32 + 1;
         t->ntiles = kc_ceil_div(t->nwords, 32);
         t->nparts = (uint32_t)kc_gpu_text_bam_nparts(t->end);
@@ -235,6 +236,7 @@ enum kc_status kc_gpu_text_parse(struct kc_gpu_text *text, const struct kc_gpu_t
         *result = text->found->result;
         text->first_word = (uint32_t)out->nwords;
         out->nwords += text->found->nwords;
+        out->nmarks += text->view.marks && input->noverlap > 0;
         if (nbytes < input->nbytes && result->consumed == 0)
                 result->foreign = true; /* more text would not help */
 out:

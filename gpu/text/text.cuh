@@ -38,6 +38,8 @@ struct kc_gpu_text_setup {
         int min_k, max_k;  /* of all the k that are counted */
         int min_quality;   /* Phred (offset 33): bases below it end a segment; 0: none do */
         bool fasta, bam;   /* whether texts may be FASTA, or BAM, which take more memory */
+        bool marks;        /* spans include k-mers that an earlier text has, for kc_gpu_kept_put to
+                              leave out, for each k, by the spans' nbefore */
 };
 
 /*
@@ -68,11 +70,13 @@ struct kc_gpu_text_out {
         uint64_t max_nbases;
         size_t nwords, nspans;
         uint64_t nbases, nkmers;
+        size_t nmarks;
 };
 
 static inline struct kc_gpu_reads kc_gpu_text_reads(const struct kc_gpu_text_out *out)
 {
-        return { out->words, out->spans, out->nwords, out->nspans, out->nbases, out->nkmers };
+        return { out->words,  out->spans,  out->nwords, out->nspans,
+                 out->nbases, out->nkmers, out->nmarks };
 }
 
 /*

@@ -64,6 +64,7 @@ struct text_view {
         uint32_t nwords, ntiles; /* of the planes; the last word has the position `end` */
         uint32_t lines_cap, runs_cap;
         bool last;
+        bool marks;                      /* of the setup */
         uint8_t min_quality;             /* as a letter */
         uint32_t *bases, *lines, *extra; /* planes [ntiles * 32] */
         uint32_t *usable;                /* bits of segments, [ntiles * 32 + 1], the last one 0 */

@@ -11,8 +11,8 @@ import resource
 import signal
 import subprocess
 
-from session import READS, SOURCE, Session, expect, wait_for_output
-from tools import main
+from session import KCOUNT, READS, SOURCE, Session, expect, wait_for_output
+from tools import bgzf, fasta, fastq, main
 
 DATA = SOURCE / "data"
 SMALL = "KC_TEST_SMALL" in os.environ  # where counting is slow, only a part
@@ -71,6 +71,76 @@ def test_contig():
     check(s, ["line.fa"], (21, 64), ["-t", 1])
     check(s, ["lines.fa"], (51, 12), ["-t", 3])
     check(s, ["long.fq"], (31, 11, 21), ["-q", 25, "-t", 2])
+
+
+def has_device():
+    return subprocess.run([KCOUNT, "info", "--devices"], capture_output=True).returncode == 0
+
+
+def mixed_reads(n):
+    """Bases and qualities: many are shorter than the larger k, or than all, and many have Ns."""
+    generator = random.Random(5)
+    reads = []
+    for i in range(n):
+        length = generator.randrange(1, 5000 if i % 40 == 0 else 60 if i % 3 == 0 else 300)
+        letters = b"ACGTACGTACGTACGTACGTacgtuN" if i % 2 else b"ACGT"
+        reads.append((bytes(generator.choices(letters, k=length)),
+                      bytes(generator.choices(range(40, 74), k=length))))
+    return reads
+
+
+def check_device(s, inputs, ks, options=(), reader="device", own=True, **how):
+    """The same on the device, where all input is read once; own: by the device."""
+    reports = check(s, inputs, ks, ["--device", "cuda", "--reader", reader, "--json", *options],
+                    **how)
+    for report in reports:
+        expect(report["device"], reports[0]["device"], "device")
+        expect(report["device"].startswith("cuda:"), True, f"counted on {report['device']}")
+        expect(report["device_text_bytes"], report["text_bytes"] if own else 0,
+               f"text that the device read of {inputs}")
+        expect(report["device_passes"] > 0, True, "passes")
+    if "text" not in how:
+        sizes = sum(os.path.getsize(s.path / name) for name in inputs)
+        expect([report["input_bytes"] for report in reports], [sizes] * len(ks), "input bytes")
+    return reports
+
+
+SMALL_PASSES = ["--gpu-batch", 4096]  # and the smallest rounds of text: half a megabyte
+
+
+def test_device():
+    """All k come from the same reads, which the host or the device has read."""
+    if not has_device():
+        return
+    s = Session()
+    reads = mixed_reads(200 if SMALL else 4000)
+    s.write("x.fq.gz", bgzf(fastq(reads)))
+    s.write("x.fq", fastq(reads))
+    s.write("x.fa", fasta(reads, 70))
+    s.write("odd.fq", b"\n" + fastq(reads))
+    lists = [(31, 5, 101), (64, 33, 97), (21, 31, 51), (128, 12)]
+    for number, ks in enumerate(lists[:2] if SMALL else lists):
+        small = SMALL_PASSES if number % 2 == 0 else []
+        check_device(s, ["x.fq.gz"], ks, small)
+        check_device(s, ["x.fq.gz", "x.fa"], ks, ["-q", 20, "--stranded", *small])
+        check_device(s, ["x.fq"], ks, ["-t", 1, *small], reader="host", own=False)
+    for report in check_device(s, ["x.fq", "x.fa"], (41, 17, 65), SMALL_PASSES):
+        expect(report["device_passes"] > 1, True, f"passes of k = {report['k']}")
+    check_device(s, ["x.fq.gz"], (15, 7, 31), ["--min", 2, "--max", 3, "--histogram"])
+    check_device(s, ["odd.fq"], (31, 5, 101), SMALL_PASSES, own=False)
+    check_device(s, ["-"], (31, 5, 101), SMALL_PASSES, own=False, text=READS * 50)
+
+
+def test_device_contig():
+    """A sequence across rounds of text, and across batches, for all k of different widths."""
+    if not has_device():
+        return
+    s = Session()
+    bases = contig(550000 if SMALL else 5000000)
+    s.write("contig.fa.gz", bgzf(fasta([(bases, b"")], 60), 60000))
+    check_device(s, ["contig.fa.gz"], (31, 101, 5), SMALL_PASSES)
+    s.write("line.fa", b">contig\n" + bases[:60000 if SMALL else 5000000])
+    check_device(s, ["line.fa"], (40, 65, 21), SMALL_PASSES, reader="host", own=False)
 
 
 def test_little_memory():
@@ -221,5 +291,6 @@ def test_limit_on_file_sizes():
     expect(s.names(), ["a.fq", "large.fa"], "files")
 
 
-main([test_same_files, test_contig, test_little_memory, test_stdin, test_names, test_reports,
-      test_wrong_usage, test_existing_outputs, test_all_or_none, test_limit_on_file_sizes])
+main([test_same_files, test_contig, test_device, test_device_contig, test_little_memory, test_stdin,
+      test_names, test_reports, test_wrong_usage, test_existing_outputs, test_all_or_none,
+      test_limit_on_file_sizes])

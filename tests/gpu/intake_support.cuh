@@ -122,7 +122,7 @@ static void run_intake(const struct kc_stored_source *source, int k, size_t text
         struct kc_error err = {};
         run.reads = reads;
         run.setup.source = source;
-        run.setup.k = k;
+        run.setup.k = run.setup.max_k = k;
         run.setup.text_nbytes = text_nbytes;
         kc_gate_init(&run.gate, NULL);
         kc_gpu_trace_open(&run.trace, NULL);

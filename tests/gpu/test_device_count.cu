@@ -21,18 +21,36 @@ struct batch {
         struct kc_spans_size size;
 };
 
-static batch pack(const letters *segments, size_t n, int k)
+static struct kc_segment pack_piece(const letters &s, size_t from, size_t end,
+                                    std::vector<uint64_t> *words)
+{
+        struct kc_segment piece = { (uint32_t)words->size(), (uint32_t)(end - from) };
+        words->resize(piece.word + (piece.nbases + 31) / 32);
+        for (uint32_t i = 0; i < piece.nbases; i++)
+                (*words)[piece.word + i / 32] |= (uint64_t)s[from + i] << (2 * (i % 32));
+        return piece;
+}
+
+/* If several k are counted, k is the smallest. max_k: the largest; long segments then come in pieces,
+ * and either of two says what they share. 0: a single k. */
+static batch pack(const letters *segments, size_t n, int k, int max_k)
 {
         batch b = {};
         std::vector<kc_segment> kept;
         for (const letters *s = segments; s < segments + n; s++) {
-                if (s->size() < (size_t)k)
-                        continue;
-                uint32_t first = (uint32_t)b.words.size(), nbases = (uint32_t)s->size();
-                b.words.resize(first + (nbases + 31) / 32);
-                for (uint32_t i = 0; i < nbases; i++)
-                        b.words[first + i / 32] |= (uint64_t)(*s)[i] << (2 * (i % 32));
-                kept.push_back({ first, nbases });
+                const size_t most = max_k > 0 ? 2 * (size_t)max_k + 37 : s->size();
+                uint8_t seen = 0, shared = (uint8_t)(max_k - 1);
+                for (size_t from = 0, end = 0; end < s->size(); from = end - shared) {
+                        end = std::min(s->size(), from + most);
+                        if (end - from < (size_t)k)
+                                break;
+                        struct kc_segment piece = pack_piece(*s, from, end, &b.words);
+                        const bool before = kept.size() % 3 != 0;
+                        piece.nbefore = seen;
+                        piece.nafter = end < s->size() && !before ? shared : 0;
+                        seen = end < s->size() && before ? shared : 0;
+                        kept.push_back(piece);
+                }
         }
         b.size = kc_gpu_spans_measure(kept.data(), kept.size(), k);
         b.spans.resize(b.size.nspans);
@@ -127,11 +145,12 @@ struct counting {
         uint64_t pass_nkmers;              /* 0: all */
         uint32_t nslots;                   /* of a table; 0: the usual number */
         bool heavy;                        /* with sums near the largest count */
+        int max_k;                         /* 0: a single k */
 };
 
 static counting usual(int k, bool stranded, enum kc_gpu_table table)
 {
-        return { k, stranded, table, { 1, UINT32_MAX }, 1, SIZE_MAX, 0, 0, false, 0, 0, false };
+        return { k, stranded, table, { 1, UINT32_MAX }, 1, SIZE_MAX, 0, 0, false, 0, 0, false, 0 };
 }
 
 static void put(struct kc_gpu_kept *kept, const batch &b)
@@ -151,7 +170,8 @@ static void put(struct kc_gpu_kept *kept, const batch &b)
                   err);
         expect_ok(KC_CUDA(cudaDeviceSynchronize()), err); /* gpu.stream does not wait for it */
         const struct kc_gpu_reads reads = { words,          spans,         b.words.size(),
-                                            b.spans.size(), b.size.nbases, b.size.nkmers };
+                                            b.spans.size(), b.size.nbases, b.size.nkmers,
+                                            b.size.nmarks };
         expect_ok(kc_gpu_kept_put(kept, &reads, err), err);
         expect_ok(KC_CUDA(cudaDeviceSynchronize()), err);
         expect_ok(KC_CUDA(cudaFree(words)), err);
@@ -159,18 +179,20 @@ static void put(struct kc_gpu_kept *kept, const batch &b)
 }
 
 static struct kc_gpu_kept *keep(struct kc_gpu *gpu, const struct kc_superkmer_setup *superkmers,
-                                const std::vector<letters> &segments, const counting &how)
+                                int nks, const std::vector<letters> &segments, const counting &how)
 {
         struct kc_error err = {};
         struct kc_gpu_kept *kept;
         const struct kc_gpu_kept_setup setup = {
-                *superkmers, 1 << 22, 1 << 16, how.device_nbytes, how.host_nbytes, "/tmp", 2, NULL
+                *superkmers, 1 << 22, 1 << 16, how.device_nbytes, how.host_nbytes,
+                "/tmp",      2,       NULL,    superkmers + 1,    nks - 1
         };
         expect_ok(kc_gpu_kept_new(&kept, gpu, &setup, &err), &err);
         for (size_t i = 0; i < how.nchunks; i++) {
                 const size_t first = segments.size() * i / how.nchunks;
                 const size_t end = segments.size() * (i + 1) / how.nchunks;
-                put(kept, pack(segments.data() + first, end - first, how.k));
+                put(kept,
+                    pack(segments.data() + first, end - first, superkmers->span_k, how.max_k));
         }
         return kept;
 }
@@ -268,30 +290,30 @@ static void sum_heavy(taken<Key> *t, table<Key> *expected, uint64_t *nsaturated)
         *nsaturated += ncut;
 }
 
-/* Count all passes; returns their number. */
-template <class Key> static size_t check(const std::vector<letters> &segments, const counting &how)
+/* Count all passes for one of the k that the reads are kept for; returns their number. */
+template <class Key>
+static size_t check_kept(struct kc_gpu *gpu, struct kc_gpu_kept *kept, int number,
+                         const struct kc_superkmer_setup &superkmers,
+                         const std::vector<letters> &segments, const counting &how)
 {
         struct kc_error err = {};
-        struct kc_gpu gpu;
         kc_gpu_counter<Key> *counter = NULL;
         struct kc_load loads[KC_NLOADS], total = {};
         std::vector<kc_gpu_pass> passes(KC_NLOADS);
         struct kc_gpu_counted counted = {};
         table<Key> expected = count_plainly<Key>(segments, how.k, how.stranded);
-        expect_ok(kc_gpu_open(&gpu, 0, (size_t)2 << 30, &err), &err);
-        const kc_superkmer_setup superkmers =
-                kc_superkmer_setup_for<Key>(how.k, kc_gpu_minimizer_length(how.k, 1));
-        struct kc_gpu_kept *kept = keep(&gpu, &superkmers, segments, how);
-        expect_ok(kc_gpu_kept_loads(kept, loads, &err), &err);
+        expect_ok(kc_gpu_kept_loads(kept, number, loads, &err), &err);
         kc_gpu_kept_settle(kept);
         for (const struct kc_load &load : loads) {
                 total.nrecords += load.nrecords;
                 total.nkmers += load.nkmers;
         }
-        uint64_t nkmers = 0;
+        uint64_t nkmers = 0, nkept;
         for (const auto &pair : expected)
                 nkmers += pair.second;
         assert_int_equal(total.nkmers, nkmers); /* every group was sampled */
+        expect_ok(kc_gpu_kept_nkmers(kept, number, &nkept, &err), &err);
+        assert_int_equal(nkept, how.max_k > 0 ? nkmers : 0);
         const bool copies = kc_gpu_kept_pass_nbytes(kept) > 0;
         const uint64_t nrecords = how.surprise   ? total.nrecords / 3
                                   : how.nrecords ? how.nrecords
@@ -301,19 +323,19 @@ template <class Key> static size_t check(const std::vector<letters> &segments, c
                 how.pass_nkmers ? how.pass_nkmers : nkmers + 1
         };
         const struct kc_load most = { how.surprise ? 2 * total.nrecords : nrecords, caps.nkmers };
-        const size_t before = gpu.used_nbytes;
+        const size_t before = gpu->used_nbytes;
         const struct kc_gpu_counter_setup setup = { superkmers, how.stranded, how.table,
                                                     how.filter };
         passes.resize(kc_gpu_plan_passes(loads, &most, passes.data()));
-        expect_ok(kc_gpu_counter_new<Key>(&counter, &gpu, &setup, &caps, &err), &err);
-        assert_true(gpu.used_nbytes - before <= kc_gpu_counter_nbytes<Key>(how.table, &caps));
+        expect_ok(kc_gpu_counter_new<Key>(&counter, gpu, &setup, &caps, &err), &err);
+        assert_true(gpu->used_nbytes - before <= kc_gpu_counter_nbytes<Key>(how.table, &caps));
         if (how.nslots > 0 && how.table != KC_TABLE_SLAB) /* whose arenas have one size */
                 counter->table.capacity = how.nslots;
-        taken<Key> t = { &gpu, NULL, {} };
+        taken<Key> t = { gpu, NULL, {} };
         struct kc_gpu_lsm_setup lsm = {};
         lsm.tmp_dir = "/tmp";
         if (how.heavy)
-                expect_ok(kc_gpu_lsm_new(&t.lsm, &gpu, &lsm, &err), &err);
+                expect_ok(kc_gpu_lsm_new(&t.lsm, gpu, &lsm, &err), &err);
         kc_gpu_run_taker<Key> taker = { &t, take<Key> };
         for (const kc_gpu_pass &pass : passes)
                 expect_ok(kc_gpu_counter_count(counter, kept, &pass, &taker, &counted, &err), &err);
@@ -326,15 +348,63 @@ template <class Key> static size_t check(const std::vector<letters> &segments, c
         compare(expected, summed(t.pairs), how, &counted);
         kc_gpu_lsm_free(t.lsm);
         kc_gpu_counter_free(counter);
-        kc_gpu_kept_free(kept);
-        assert_int_equal(gpu.used_nbytes, 0);
-        kc_gpu_close(&gpu);
         return passes.size();
+}
+
+static kc_superkmer_setup superkmers_for(int k)
+{
+        const int m = kc_gpu_minimizer_length(k, 1);
+        return kc_key_choose(k,
+                             [&](auto key) { return kc_superkmer_setup_for<decltype(key)>(k, m); });
+}
+
+static void close_kept(struct kc_gpu *gpu, struct kc_gpu_kept *kept)
+{
+        kc_gpu_kept_free(kept);
+        assert_int_equal(gpu->used_nbytes, 0);
+        kc_gpu_close(gpu);
 }
 
 static size_t check_how(const std::vector<letters> &segments, const counting &how)
 {
-        return kc_key_choose(how.k, [&](auto key) { return check<decltype(key)>(segments, how); });
+        struct kc_error err = {};
+        struct kc_gpu gpu;
+        const kc_superkmer_setup superkmers = superkmers_for(how.k);
+        expect_ok(kc_gpu_open(&gpu, 0, (size_t)2 << 30, &err), &err);
+        struct kc_gpu_kept *kept = keep(&gpu, &superkmers, 1, segments, how);
+        const size_t npasses = kc_key_choose(how.k, [&](auto key) {
+                return check_kept<decltype(key)>(&gpu, kept, 0, superkmers, segments, how);
+        });
+        close_kept(&gpu, kept);
+        return npasses;
+}
+
+/* Count each k from the same reads, of which some leave the device before each. */
+static void check_several(const std::vector<letters> &segments, const std::vector<int> &ks,
+                          counting how)
+{
+        struct kc_error err = {};
+        struct kc_gpu gpu;
+        std::vector<kc_superkmer_setup> superkmers;
+        how.max_k = *std::max_element(ks.begin(), ks.end());
+        for (int k : ks) {
+                superkmers.push_back(superkmers_for(k));
+                superkmers.back().span_k = *std::min_element(ks.begin(), ks.end());
+        }
+        expect_ok(kc_gpu_open(&gpu, 0, (size_t)2 << 30, &err), &err);
+        struct kc_gpu_kept *kept = keep(&gpu, superkmers.data(), (int)ks.size(), segments, how);
+        kc_gpu_kept_end(kept);
+        for (size_t i = 0; i < ks.size(); i++) {
+                bool gave;
+                how.k = ks[i];
+                kc_key_choose(ks[i], [&](auto key) {
+                        return check_kept<decltype(key)>(&gpu, kept, (int)i, superkmers[i],
+                                                         segments, how);
+                });
+                kc_gpu_kept_unsettle(kept);
+                expect_ok(kc_gpu_kept_give(kept, &gave, &err), &err);
+        }
+        close_kept(&gpu, kept);
 }
 
 static void check_widths(const std::vector<letters> &segments, int k, bool stranded,
@@ -407,6 +477,33 @@ static void one_kmer_and_none(void **state)
                 check_widths({ random_letters(&random, (size_t)k - 1, 4) }, k, false,
                              KC_TABLE_WARPDRIVE);
         }
+}
+
+/* Wherever the reads are, in passes that are as planned or not, segments shorter than some of the k
+ * included. */
+static void several_k(void **state)
+{
+        uint64_t random = 11;
+        std::vector<letters> segments = sample_reads(9, test_small() ? 40 : 700);
+        (void)state;
+        for (size_t n = 1; n < 140; n += 3)
+                segments.push_back(random_letters(&random, n, 4));
+        /* The largest chunk, which is the last one to leave the device, comes first. */
+        segments.insert(segments.begin(), random_letters(&random, test_small() ? 9000 : 90000, 4));
+        for (const std::vector<int> &ks :
+             { std::vector<int>{ 31, 101, 21, 5 }, { 33, 128, 40, 64, 65 }, { 1, 2, 97 } })
+                for (size_t device_nbytes : { SIZE_MAX, (size_t)4000, (size_t)0 })
+                        for (size_t host_nbytes : { (size_t)4 << 20, (size_t)0 })
+                                for (uint64_t pass_nkmers : { 0, 2500 }) {
+                                        counting how =
+                                                usual(0, device_nbytes == 0, KC_TABLE_WARPDRIVE);
+                                        how.nchunks = 4;
+                                        how.device_nbytes = device_nbytes;
+                                        how.host_nbytes = host_nbytes;
+                                        how.pass_nkmers = pass_nkmers;
+                                        how.surprise = pass_nkmers > 0 && host_nbytes > 0;
+                                        check_several(segments, ks, how);
+                                }
 }
 
 static void long_segment(void **state)
@@ -544,6 +641,7 @@ int main(void)
                 cmocka_unit_test(little_of_all),
                 cmocka_unit_test(one_kmer_and_none),
                 cmocka_unit_test(reads_of_a_genome),
+                cmocka_unit_test(several_k),
                 cmocka_unit_test(long_segment),
                 cmocka_unit_test(one_letter),
                 cmocka_unit_test(one_read_again_and_again),

@@ -468,9 +468,8 @@ static void gathered(void **state)
         void *group = guarded_new(&groups, (reads.nspans / KC_GROUP_NSPANS + 1) *
                                                    sizeof(struct kc_span_group));
         expect_ok(kc_packer_new(&packer, &gpu, reads.nspans, err), err);
-        expect_ok(kc_pack_reads(&packer, &gpu, &reads, d.rules.k, to, (struct kc_span_group *)group,
-                                err),
-                  err);
+        const struct kc_packed where = { to, NULL, (struct kc_span_group *)group };
+        expect_ok(kc_pack_reads(&packer, &gpu, &reads, d.rules.k, &where, err), err);
         std::vector<uint64_t> kept(kc_pack_nwords(&reads));
         expect_ok(kc_gpu_read(&gpu, kept.data(), to, kept.size(), err), err);
         assert_int_equal(reads.nbases, bases.size());

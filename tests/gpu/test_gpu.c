@@ -136,6 +136,31 @@ static void same_filtered_run_as_the_host(void **state)
                         compare_filtered(filters[f], k, false, scaled(3000), by_default);
 }
 
+/* Several k from the same reads, in every order of their widths. */
+static void several_k(void **state)
+{
+        static const int lists[][4] = { { 101, 31, 5, 21 }, { 33, 128, 65, 40 }, { 97, 1, 64, 2 } };
+        enum { N = sizeof *lists / sizeof **lists };
+        void (*const changes[])(struct work *) = { by_default, in_small_batches, in_little_memory };
+        static struct work host[N], device[N];
+        (void)state;
+        for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+                for (size_t j = 0; j < sizeof changes / sizeof *changes; j++) {
+                        prepare_all(host, lists[i], N, scaled(3000));
+                        prepare_all(device, lists[i], N, scaled(3000));
+                        host[1].run.filter = device[1].run.filter =
+                                (struct kc_run_filter){ 2, 1000 };
+                        changes[j](device);
+                        assert_int_equal(count_all(host, N, false), KC_OK);
+                        expect(count_all(device, N, true), KC_OK, device);
+                        for (int k = 0; k < N; k++) {
+                                expect_same(&device[k], &host[k]);
+                                run_free(&device[k].run);
+                                run_free(&host[k].run);
+                        }
+                }
+}
+
 /* At first estimated from the size of the input, bounded by memory; at the end from the counts. */
 static void pairs_are_announced(void **state)
 {
@@ -277,6 +302,7 @@ int main(int argc, char **argv)
         const struct CMUnitTest engine[] = {
                 cmocka_unit_test(same_run_as_the_host),
                 cmocka_unit_test(same_filtered_run_as_the_host),
+                cmocka_unit_test(several_k),
                 cmocka_unit_test(pairs_are_announced),
                 cmocka_unit_test(nothing_and_next_to_nothing),
                 cmocka_unit_test(too_little_memory),

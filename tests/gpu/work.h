@@ -18,6 +18,7 @@ enum { NTHREADS = 3, MAX_NBASES = 400 };
 struct reads {
         uint64_t nreads, ngenome; /* reads start below ngenome, so that k-mers repeat */
         int k;
+        int max_k; /* with several k, of which k is the smallest: reads come in pieces; else 0 */
         atomic_uint_fast64_t next;
         uint64_t fail_at, cancel_at; /* numbers of reads; UINT64_MAX: none */
         struct kc_job *job;
@@ -53,14 +54,32 @@ static inline void add_read(const struct reads *reads, uint64_t number, struct k
         }
 }
 
+/* Cut the batch's last read, if it is long enough, into two pieces that overlap for max_k. */
+static inline void cut_read(struct kc_batch *batch, int max_k, bool turned)
+{
+        struct kc_segment *a = &batch->segments[batch->nsegments - 1], *b = a + 1;
+        const uint32_t at = a->nbases / 64, n = at * 32 + (uint32_t)max_k - 1;
+        if (n >= a->nbases)
+                return;
+        *b = (struct kc_segment){ .word = batch->nwords, .nbases = a->nbases - at * 32 };
+        a->nbases = n;
+        for (uint32_t i = 0; i < (b->nbases + 31) / 32; i++)
+                batch->words[batch->nwords++] = batch->words[a->word + at + i];
+        if (n % 32)
+                batch->words[a->word + n / 32] &= (UINT64_C(1) << n % 32 * 2) - 1;
+        *(turned ? &a->nafter : &b->nbefore) = (uint8_t)(max_k - 1);
+        batch->nsegments++;
+}
+
 static inline enum kc_status next_batch(void *ctx, int worker, struct kc_batch *batch,
                                         struct kc_error *err)
 {
         struct reads *reads = ctx;
-        uint32_t most = (MAX_NBASES + 31) / 32;
+        uint32_t most = (MAX_NBASES + 31) / 32 * (reads->max_k ? 2 : 1);
         assert_in_range(worker, 0, NTHREADS - 1);
         batch->nwords = batch->nsegments = 0;
-        while (batch->nsegments < batch->segments_cap && batch->nwords + most <= batch->words_cap) {
+        while (batch->nsegments + 1 < batch->segments_cap &&
+               batch->nwords + most <= batch->words_cap) {
                 uint64_t i = atomic_fetch_add(&reads->next, 1);
                 if (i >= reads->nreads)
                         break;
@@ -69,6 +88,8 @@ static inline enum kc_status next_batch(void *ctx, int worker, struct kc_batch *
                 if (i == reads->cancel_at)
                         atomic_store(&reads->job->cancel, true);
                 add_read(reads, i, batch);
+                if (reads->max_k)
+                        cut_read(batch, reads->max_k, i % 2);
         }
         return KC_OK;
 }
@@ -124,6 +145,44 @@ static inline void expect(enum kc_status got, enum kc_status wanted, const struc
 {
         if (got != wanted)
                 fail_msg("status %d, not %d: %s", (int)got, (int)wanted, work->err.message);
+}
+
+/* Works for several k that are counted together. The first one's reads, parameters and job are those
+ * of all. */
+static inline void prepare_all(struct work *works, const int *ks, int n, uint64_t nreads)
+{
+        for (int i = 0; i < n; i++)
+                prepare(&works[i], ks[i], nreads);
+        for (int i = 0; i < n; i++) {
+                works->reads.k = ks[i] < works->reads.k ? ks[i] : works->reads.k;
+                works->reads.max_k = ks[i] > works->reads.max_k ? ks[i] : works->reads.max_k;
+        }
+}
+
+enum { MAX_TASKS = 8 };
+
+static inline enum kc_status count_all(struct work *works, int n, bool device)
+{
+        struct kc_batch_source source = { &works->reads, next_batch };
+        struct kc_run_sink sinks[MAX_TASKS];
+        struct kc_count_task tasks[MAX_TASKS];
+        struct kc_gpu_report reports[MAX_TASKS] = { 0 };
+        enum kc_status status;
+        for (int i = 0; i < n; i++) {
+                sinks[i] = run_sink(&works[i].run);
+                tasks[i] = (struct kc_count_task){ .k = works[i].params.k, .sink = &sinks[i] };
+        }
+        if (device)
+                status = kc_gpu_count_all(&works->params, &works->gpu, &source, tasks, n,
+                                          &works->job, reports, &works->err);
+        else
+                status = kc_cpu_count_all(&works->params, &source, tasks, n, &works->job,
+                                          &works->err);
+        for (int i = 0; i < n; i++) {
+                works[i].totals = tasks[i].totals;
+                works[i].report = reports[i];
+        }
+        return status;
 }
 
 /* The two runs are the same, pair for pair, and so are their totals and what was dropped. */

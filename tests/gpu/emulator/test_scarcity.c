@@ -110,6 +110,55 @@ static void no_pinned_memory(void **state)
         try_all(KC_SCARCITY_PINNED);
 }
 
+/* ---- several k ---- */
+
+enum { NKS = 3 };
+static const int several[NKS] = { 40, 101, 21 };
+
+/* Count several k; `wanted` are the host's. False if the scarcity was not met. *nthrough: increased
+ * if it was met and nothing failed. */
+static bool try_several(enum kc_scarcity kind, long n, size_t host_nbytes,
+                        const struct work *wanted, int *nthrough)
+{
+        static struct work works[NKS];
+        prepare_all(works, several, NKS, NREADS);
+        works->gpu.batch_nkmers = BATCH_NKMERS;
+        works->gpu.memory_nbytes = 256 << 20;
+        works->params.memory_nbytes = host_nbytes;
+        kc_emulator_scarcity(kind, n);
+        const enum kc_status status = count_all(works, NKS, true);
+        const bool met = kc_emulator_was_scarce();
+        kc_emulator_scarcity(KC_SCARCITY_NONE, 0);
+        assert_int_equal(kc_emulator_device_nbytes(), 0);
+        assert_int_equal(kc_emulator_npinned(), 0);
+        if (status != KC_OK)
+                expect(status, met ? KC_ENOMEM : KC_OK, works);
+        for (int i = 0; i < NKS; i++) {
+                if (status == KC_OK)
+                        expect_same(&works[i], &wanted[i]);
+                run_free(&works[i].run);
+        }
+        *nthrough += met && status == KC_OK;
+        return met;
+}
+
+/* Whatever memory is refused while any of them is counted, all k are counted, or it is KC_ENOMEM. */
+static void several_k_without_memory(void **state)
+{
+        static struct work wanted[NKS];
+        int nthrough = 0;
+        (void)state;
+        prepare_all(wanted, several, NKS, NREADS);
+        assert_int_equal(count_all(wanted, NKS, false), KC_OK);
+        for (int kind = KC_SCARCITY_DEVICE; kind <= KC_SCARCITY_PINNED; kind++)
+                for (size_t nbytes = 1 << 20; nbytes <= 64 << 20; nbytes <<= 6)
+                        for (long n = 0; try_several(kind, n, nbytes, wanted, &nthrough); n += 3)
+                                assert_in_range(n, 0, 3000);
+        assert_true(nthrough > 0);
+        for (int i = 0; i < NKS; i++)
+                run_free(&wanted[i].run);
+}
+
 /* ---- files that the device parses ---- */
 
 static const size_t MIB = (size_t)1 << 20;
@@ -461,6 +510,7 @@ int main(void)
                 cmocka_unit_test(no_device_memory),
                 cmocka_unit_test(device_memory_taken_by_others),
                 cmocka_unit_test(no_pinned_memory),
+                cmocka_unit_test(several_k_without_memory),
                 cmocka_unit_test(file_without_memory),
                 cmocka_unit_test(foreign_file_of_many_reads),
                 cmocka_unit_test(file_and_little_host_memory),
