@@ -1,6 +1,7 @@
 /*
  * Completion of command lines in bash, zsh and fish, generated from the tables of commands and
- * options. Each script has a fixed part, which finds the command on the line, and lists by command.
+ * options. Each script has a fixed part, which finds the command on the line, and a part with lists
+ * for each command.
  */
 #include "app/help.h"
 
@@ -37,7 +38,7 @@ static enum value_kind option_kind(const struct option_spec *spec)
         return VALUE_NONE;
 }
 
-/* A command that takes reads as well as a .kc file gets the names of all files. */
+/* For a command that takes reads as well as a .kc file, offer the names of all files. */
 static enum value_kind operand_kind(const struct command *command)
 {
         if (strcmp(command->operands, "[COMMAND]") == 0)

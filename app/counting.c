@@ -22,7 +22,7 @@
 struct count_output {
         int k;
         char *path;        /* NULL if nothing is written */
-        char *export_path; /* NULL if it is not exported as well */
+        char *export_path; /* NULL if the file is not exported as well */
         struct kc_store_writer *writer;
         struct kc_run_sink sink;
         /* when it has been counted */
@@ -308,8 +308,8 @@ static struct kc_count_params engine_params(const struct count *count)
         };
 }
 
-/* Whether the device should inflate and parse the files. By default it does if they are BGZF or BAM,
- * which takes the host's cores long, and large enough for a few rounds. */
+/* Whether the device should inflate and parse the files. By default it does if they are BGZF or
+ * BAM, which take the host's cores a long time, and are large enough for a few rounds. */
 static bool reads_on_device(const struct count *count, const struct kc_stored_source *source)
 {
         const uint64_t enough = (uint64_t)64 * MEMORY_MIB;

@@ -18,7 +18,7 @@ enum kc_status exporting_format(const char *name, enum kc_file_format *format, s
 
 char *exporting_name(const char *path, enum kc_file_format format)
 {
-        /* the others have several files, and add endings of their own */
+        /* the other formats have several files, and add endings of their own */
         static const char *const endings[KC_NFILE_FORMATS] = {
                 [KC_FILE_TSV] = ".tsv",
                 [KC_FILE_KFF] = ".kff",
@@ -58,7 +58,7 @@ enum kc_status exporting_check(const struct exporting *exporting, int k, bool st
         return status;
 }
 
-/* All k-mers of the cursor, to the writer. */
+/* Pass all k-mers of the cursor to the writer. */
 static enum kc_status copy(struct kc_cursor *cursor, struct kc_format_writer *writer,
                            struct kc_error *err)
 {

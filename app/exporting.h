@@ -24,7 +24,7 @@ enum kc_status exporting_format(const char *name, enum kc_file_format *format,
  * caller frees it; NULL when out of memory. */
 char *exporting_name(const char *path, enum kc_file_format format);
 
-/* Whether k-mers of such a file could be written now. Fails like kc_format_create. */
+/* Check whether the k-mers of such a file could be written now. Fails like kc_format_create. */
 enum kc_status exporting_check(const struct exporting *exporting, int k, bool stranded,
                                struct kc_error *err);
 

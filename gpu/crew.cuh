@@ -24,7 +24,7 @@ struct kc_gpu_crew_task {
         enum kc_status (*read)(void *ctx, int reader, struct kc_error *err);
 };
 
-/* What several crews share that work one after another. */
+/* What crews that work one after another share. */
 struct kc_gpu_session {
         struct kc_gate gate;
         struct kc_gpu_trace trace;
@@ -137,8 +137,8 @@ out:
 }
 
 /* Call it even after a failure. Waits for the device, because memory must not be freed while a copy
- * into it is in progress; frees the emitter. The task's own memory comes next, and after the last
- * crew kc_gpu_session_end. */
+ * into it is in progress; frees the emitter. Free the task's own memory next and, after the last
+ * crew, call kc_gpu_session_end. */
 template <class Key>
 static inline void kc_gpu_crew_stop(struct kc_gpu_crew<Key> *crew, struct kc_gpu_report *report)
 {

@@ -12,8 +12,8 @@
  * The driver sleeps while it waits for the device, so all cores are left to reading, the slowest
  * stage.
  *
- * Several k are counted one after another, each by an engine of its own: the first one reads for
- * all of them, and the last one frees the reads.
+ * Several k are counted one after another, each by an engine of its own: the first one reads the
+ * input for all of them, and the last one frees the reads.
  */
 #include "base/clock.h"
 #include "gpu/count/count.cuh"
@@ -28,7 +28,7 @@
 namespace
 {
 
-/* What the engines of all k share: the reads. */
+/* The reads, which the engines of all k share. */
 struct gpu_input {
         const struct kc_count_params *params; /* k is not used */
         const struct kc_gpu_params *gpu_params;
@@ -302,8 +302,8 @@ out:
         return status;
 }
 
-/* Plan a counter for reads that are kept already. The next k may need more memory than the one
- * before, so reads leave the device until it suffices. */
+/* Plan a counter for reads that are already kept. The next k may need more memory than the one
+ * before, so reads leave the device until there is enough. */
 template <class Key>
 static enum kc_status plan_next_counter(struct gpu_engine<Key> *e, const struct kc_load *total,
                                         struct kc_error *err)
@@ -622,7 +622,7 @@ out:
 
 /* ---- threads ---- */
 
-/* Count the reads that are kept; `read`: when that could begin. */
+/* Count the reads that are kept. `read`: the time at which that could begin. */
 template <class Key>
 static enum kc_status count_kept(struct gpu_engine<Key> *e, double read, struct kc_error *err)
 {

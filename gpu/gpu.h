@@ -102,9 +102,9 @@ enum kc_status kc_gpu_count(const struct kc_count_params *params,
                             struct kc_gpu_report *report, struct kc_error *err);
 
 /*
- * The same for several k, from one pass over the source or the files, whose segments must be cut for
- * all of them (kmer/batch.h): each run is the one that kc_gpu_count gives. The reads are kept until
- * the last k is counted. params->k is not used.
+ * Like kc_gpu_count, but for several k, from one pass over the source or the files. Segments must
+ * be cut for all k (kmer/batch.h). Each run is the one that kc_gpu_count gives. The reads are kept
+ * until the last k is counted. params->k is not used.
  *   tasks    [ntasks] 1 to 16; totals are valid only on KC_OK
  *   reports  out [ntasks]; reports[0].began: whether the device was initialized
  */

@@ -23,8 +23,8 @@ struct kc_stored_file {
         uint64_t nbytes; /* as stored */
         bool bgzf;       /* otherwise it is plain text */
         bool fasta;      /* otherwise FASTQ; its first record begins with its first letter */
-        /* Neither of them, but BAM in BGZF: how much of its text comes before the first record, and
-         * how many reference sequences it names there. */
+        /* Neither FASTQ nor FASTA, but BAM in BGZF: how much of its text comes before the first
+         * record, and how many reference sequences its header names. */
         bool bam;
         uint64_t header_nbytes;
         uint32_t nrefs;

@@ -1,5 +1,5 @@
 /*
- * Text on the device to packed reads (gpu/text, gpu/kept), for the benchmarks.
+ * Turns text on the device into packed reads (gpu/text, gpu/kept), for the benchmarks.
  */
 #ifndef KC_BENCH_PARSING_CUH
 #define KC_BENCH_PARSING_CUH

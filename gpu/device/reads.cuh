@@ -21,9 +21,9 @@ struct kc_span {
         uint8_t base : 5; /* 0 .. 31 */
         uint8_t ends : 1; /* 1: the last span of its segment */
         uint8_t nkmers;   /* 1 .. KC_SPAN_NKMERS */
-        /* If several k are counted: k-mers that lie within so many of the segment's first bases
-         * (only in its first span) or last bases (only in its last span) are in another segment as
-         * well, which has them. Otherwise 0. */
+        /* If several k are counted: k-mers that lie within the segment's first nbefore bases (set
+         * only in its first span) or its last nafter bases (set only in its last span) are in
+         * another segment as well, and belong to that one. Otherwise 0. */
         uint8_t nbefore, nafter;
 };
 

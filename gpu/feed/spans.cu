@@ -5,8 +5,8 @@ static uint32_t segment_nkmers(const struct kc_segment *segment, int k)
         return segment->nbases - (uint32_t)k + 1;
 }
 
-/* How many of nbases bases to mark: none if no k-mer lies within them, as is always so if a single k
- * is counted. */
+/* How many of nbases bases to mark: none if no k-mer lies within them, which is always the case if
+ * a single k is counted. */
 static uint8_t marked(uint8_t nbases, int k)
 {
         return nbases < k ? 0 : nbases;

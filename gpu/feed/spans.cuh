@@ -17,9 +17,8 @@ struct kc_spans_size {
 struct kc_spans_size kc_gpu_spans_measure(const struct kc_segment *segments, size_t n, int k);
 
 /*
- * Cut the segments into spans, in order; every k-mer of a segment is in exactly one span, those that
- * another segment has as well included. first_word is added to
- * all word numbers.
+ * Cut the segments into spans, in order; every k-mer of a segment is in exactly one span, including
+ * k-mers that another segment has as well. first_word is added to all word numbers.
  *   spans  out [the nspans of kc_gpu_spans_measure]
  */
 void kc_gpu_spans_cut(const struct kc_segment *segments, size_t n, int k, uint32_t first_word,

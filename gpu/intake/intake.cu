@@ -444,7 +444,7 @@ out:
         return status;
 }
 
-/* Pass over what is left of the header of BAM, which the source has checked. */
+/* Skip the rest of the BAM header, which the source has checked. */
 static void skip_header(struct kc_gpu_intake *intake, const struct intake_round *round)
 {
         const uint64_t more =

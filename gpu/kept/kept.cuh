@@ -51,12 +51,12 @@ size_t kc_gpu_kept_nbytes(uint64_t max_nbases, size_t max_nspans, int nks);
 enum kc_status kc_gpu_kept_put(struct kc_gpu_kept *kept, const struct kc_gpu_reads *reads,
                                struct kc_error *err);
 
-/* The loads of all reads put so far, for the k of that number in the setup: 0 is the first, 1 the
- * first of the others. loads: out [KC_NLOADS] host. KC_EDEVICE. */
+/* The loads of all reads put so far, for one k. number: 0 for the setup's first k, 1 for the first
+ * of its others. loads: out [KC_NLOADS] host. KC_EDEVICE. */
 enum kc_status kc_gpu_kept_loads(struct kc_gpu_kept *kept, int number, struct kc_load *loads,
                                  struct kc_error *err);
 
-/* How many k-mers all reads put so far have, likewise. KC_EDEVICE. */
+/* How many k-mers all reads put so far have, for the k with this number. KC_EDEVICE. */
 enum kc_status kc_gpu_kept_nkmers(struct kc_gpu_kept *kept, int number, uint64_t *nkmers,
                                   struct kc_error *err);
 
@@ -68,9 +68,9 @@ void kc_gpu_kept_end(struct kc_gpu_kept *kept);
  * KC_ECANCELED. */
 enum kc_status kc_gpu_kept_leave_device(struct kc_gpu_kept *kept, struct kc_error *err);
 
-/* Move a chunk from the device to the host. *gave = false: none is left there. Not during a pass, nor
- * between kc_gpu_kept_settle and kc_gpu_kept_unsettle. KC_EDEVICE, KC_ENOMEM, KC_EIO, KC_ECANCELED.
- */
+/* Move a chunk from the device to the host. *gave = false: none is left there. Do not call it
+ * during a pass, nor between kc_gpu_kept_settle and kc_gpu_kept_unsettle. KC_EDEVICE, KC_ENOMEM,
+ * KC_EIO, KC_ECANCELED. */
 enum kc_status kc_gpu_kept_give(struct kc_gpu_kept *kept, bool *gave, struct kc_error *err);
 
 /* From here on, chunks stay where they are, and gpu->spare is free. */

@@ -32,7 +32,7 @@ struct kc_packed {
         struct kc_span_group *groups; /* one for each KC_GROUP_NSPANS spans */
 };
 
-/* Pack the reads, on gpu->stream; does not wait. k: that spans are cut for. KC_EDEVICE. */
+/* Pack the reads, on gpu->stream; does not wait. k: the one that spans are cut for. KC_EDEVICE. */
 enum kc_status kc_pack_reads(struct kc_packer *packer, struct kc_gpu *gpu,
                              const struct kc_gpu_reads *reads, int k, const struct kc_packed *to,
                              struct kc_error *err);

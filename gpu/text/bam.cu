@@ -11,7 +11,7 @@
  *      records  |----|-----|----|---|----------------------|---|---
  *      guesses  ^                ^                          ^         none in the third part
  *
- * Each primary record then has one place for every base and one more, which ends its segments.
+ * Each primary record then gets one place for every base, and one more, which ends its segments.
  */
 
 enum : uint32_t {
@@ -105,7 +105,7 @@ static __global__ void __launch_bounds__(TEXT_THREADS) guess_kernel(struct text_
                 t.parts[number] = follow(t, number, first, visit_none());
 }
 
-/* The largest x of this lane and those below. */
+/* The largest x of this lane and all lower lanes. */
 static __device__ uint32_t max_scan(uint32_t x)
 {
         for (uint32_t d = 1; d < 32; d *= 2) {
@@ -117,8 +117,8 @@ static __device__ uint32_t max_scan(uint32_t x)
 
 /*
  * Check the guesses for 32 parts, one for each lane, where `at` is the beginning of the first record
- * that is not in earlier parts. If the guesses of all lanes below are right, so is `entry`. So in
- * each round at least the first wrong one is corrected.
+ * that is not in earlier parts. If the guesses of all lower lanes are right, so is `entry`. So each
+ * round corrects at least the first wrong guess.
  */
 static __device__ struct text_bam_part check_parts(const struct text_view &t, uint32_t number,
                                                    uint32_t at)
@@ -257,7 +257,7 @@ static __device__ uint32_t good_qualities(const struct text_view &t, const struc
         return good;
 }
 
-/* Put n bases of the read, 1 to 16, from number `first` on, at place `at` of the word. */
+/* Put n bases of the read (1 to 16), beginning with base `first`, at place `at` of the word. */
 static __device__ void put_bases(const struct text_view &t, const struct bam_read &read,
                                  uint32_t first, uint32_t n, uint32_t at, struct bam_word *word,
                                  struct bam_counts *counts)
@@ -279,7 +279,7 @@ static __device__ void put_bases(const struct text_view &t, const struct bam_rea
         counts->nlow += (uint32_t)__popc(valid & ~good);
 }
 
-/* The last record before which there are at most `place` places: the one that this place is in. */
+/* The record that this place is in: the last one with at most `place` places before it. */
 static __device__ uint32_t record_of(const struct text_view &t, uint32_t nrecords, uint32_t place)
 {
         uint32_t low = 0, high = nrecords;

@@ -2,8 +2,8 @@
  * Fields and bases of BAM records, wherever they begin in memory. The rules are those of the host's
  * reader (io/parse/bam_record.h, which shows the layout of a record).
  *
- * `bytes` is aligned to 16 bytes, and `at` is a position after it. Only aligned words that have a
- * byte of what is asked for are read.
+ * `bytes` is aligned to 16 bytes, and `at` is a position after it. Only aligned words that contain
+ * a byte of the requested data are read.
  *
  * Source: the SAM/BAM format specification, section 4.2.
  */
@@ -62,7 +62,7 @@ KC_HD struct text_bam_record text_bam_fields(const uint8_t *bytes, uint32_t at)
         return r;
 }
 
-/* Where its CIGAR, its bases and its qualities begin. */
+/* Where the record's CIGAR, bases and qualities begin. */
 KC_HD uint32_t text_bam_cigar(const struct text_bam_record &r)
 {
         return TEXT_BAM_FIXED_NBYTES + r.nname;
@@ -104,8 +104,8 @@ KC_HD bool text_bam_has_usual_name(const uint8_t *bytes, uint32_t at, uint32_t e
         return true;
 }
 
-/* Whether a record of the text, which ends at `end`, probably begins here, by its fields and by
- * those of the next one. Most positions are ruled out by the reference. */
+/* Whether a record probably begins here, judging by its fields and by those of the next record; the
+ * text ends at `end`. The reference number rules out most positions. */
 KC_HD bool text_bam_is_plausible(const uint8_t *bytes, uint32_t at, uint32_t end, uint32_t nrefs)
 {
         if (end - at < TEXT_BAM_FIXED_NBYTES ||
@@ -119,7 +119,7 @@ KC_HD bool text_bam_is_plausible(const uint8_t *bytes, uint32_t at, uint32_t end
                text_bam_is_sound(text_bam_fields(bytes, (uint32_t)next), nrefs);
 }
 
-/* The bases of the read that an operation of a CIGAR describes. */
+/* How many bases of the read an operation of a CIGAR describes. */
 KC_HD uint32_t text_bam_op_nbases(uint32_t op)
 {
         const uint32_t takes = 0x193; /* bit i: operation i of MIDNSHP=X takes bases of the read */
@@ -135,8 +135,8 @@ KC_HD uint64_t text_bam_in_order(uint64_t x)
         return (x & low) << 4 | (x >> 4 & low);
 }
 
-/* n bases, 1 to 16, from base number `from` on, counted from `bytes` with two in a byte; then
- * zeros. */
+/* n bases (1 to 16), beginning with base number `from`, then zeros. Bases are counted from `bytes`,
+ * two in a byte. */
 KC_HD uint64_t text_bam_load(const uint8_t *bytes, uint64_t from, uint32_t n)
 {
         const uint64_t *words = (const uint64_t *)bytes + from / TEXT_BAM_WORD;
@@ -147,7 +147,7 @@ KC_HD uint64_t text_bam_load(const uint8_t *bytes, uint64_t from, uint32_t n)
         return x & UINT64_MAX >> (64 - 4 * n);
 }
 
-/* The reverse complement of n bases: the bits of a base are in the reverse order, too. */
+/* The reverse complement of n bases; the bits within each base are reversed, too. */
 KC_HD uint64_t text_bam_turn(uint64_t x, uint32_t n)
 {
         const uint64_t odd = UINT64_C(0x5555555555555555), pairs = kc_key_reverse_bases(x);

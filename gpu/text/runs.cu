@@ -88,14 +88,14 @@ static __device__ uint32_t count_runs(const struct text_view &t)
         return (uint32_t)t.tile_runs[t.ntiles];
 }
 
-/* How many bases of the run an earlier text has, unless it has all. */
+/* How many of the run's bases an earlier text has, unless it has all of them. */
 static __device__ uint32_t overlap_of(const struct text_view &t, uint32_t run)
 {
         const uint32_t begin = t.run_begins[run];
         return begin < t.noverlap && t.noverlap < t.run_ends[run] ? t.noverlap - begin : 0;
 }
 
-/* The place of a segment's first k-mer that no earlier text has, or of one to be left out later. */
+/* The place of a segment's first k-mer that no earlier text has, or that is left out later. */
 static __device__ uint32_t first_kmer(const struct text_view &t, uint32_t run, uint32_t k)
 {
         if (t.marks && overlap_of(t, run) > 0)

@@ -43,8 +43,8 @@ struct kc_gpu_text_setup {
 };
 
 /*
- * A text. It begins with the first record of a file, without a byte order mark, blank lines or the
- * header of BAM, or right after what kc_gpu_text_parse consumed. nbytes may be 0.
+ * A text. It begins with the first record of a file, without a byte order mark, blank lines or a
+ * BAM header, or right after what kc_gpu_text_parse consumed. nbytes may be 0.
  *   bytes     device; may begin anywhere, but all of the aligned blocks of 16 bytes in which it
  *             begins and ends must be readable
  *   last      the file ends with it; a missing last line feed is added
@@ -82,8 +82,8 @@ static inline struct kc_gpu_reads kc_gpu_text_reads(const struct kc_gpu_text_out
 /*
  * What was found. If the text is not of the strict form, the host's parser must take over where the
  * first such record begins; in FASTA that may be in an earlier text, and then consumed is 0. A text
- * that is not the last may be too short for anything of it to be consumed; the caller shows more of
- * it, or lets the host go on.
+ * that is not the last may be so short that nothing of it is consumed; the caller then passes more
+ * of it, or lets the host go on.
  */
 struct kc_gpu_text_result {
         uint64_t consumed;     /* bytes: what follows them is the beginning of the next text */

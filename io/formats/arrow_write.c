@@ -1,7 +1,7 @@
 /*
  * Arrow IPC, the file format (arrow.apache.org/docs/format/Columnar.html): two columns, kmer (utf8)
- * and count (uint32), in record batches of the same number of rows, but for the last. All numbers
- * are little endian.
+ * and count (uint32), in record batches that all have the same number of rows, except for the last.
+ * All numbers are little endian.
  *
  *      "ARROW1", the schema
  *      record batches: a message; the ends of the strings, the letters, the counts
@@ -46,7 +46,7 @@ static size_t round_up(size_t n)
         return (n + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-/* Pad until what comes after `ahead` more bytes is aligned. */
+/* Pad so that the data after `ahead` more bytes are aligned. */
 static void pad(struct flat *flat, size_t ahead, size_t alignment)
 {
         while ((flat->n + ahead) % alignment != 0)
@@ -62,7 +62,7 @@ static size_t put(struct flat *flat, uint64_t number, size_t nbytes)
         return flat->n - nbytes;
 }
 
-/* Let the reference at this place refer to an object. */
+/* Make the reference at this place refer to an object. */
 static void link_to(struct flat *flat, size_t place, size_t object)
 {
         kc_pack_u32(flat->data + place, (uint32_t)(object - place));
@@ -93,7 +93,7 @@ static size_t put_table(struct flat *flat, struct field *fields, size_t nfields)
         return table;
 }
 
-/* The number of elements, whose first comes next. Returns its place. */
+/* Write a vector's number of elements; the first element comes next. Returns its place. */
 static size_t put_vector(struct flat *flat, size_t n)
 {
         pad(flat, OFFSET_NBYTES, ALIGNMENT);
@@ -189,7 +189,8 @@ static void put_schema_message(struct flat *flat, const struct kc_format_options
         end_message(flat);
 }
 
-/* The sizes of the buffers of a batch; a column's first one marks missing values: there are none. */
+/* The sizes of the buffers of a batch; a column's first buffer would mark missing values, but there
+ * are none. */
 static void size_buffers(int k, size_t n, size_t sizes[NBUFFERS])
 {
         sizes[0] = sizes[3] = 0;

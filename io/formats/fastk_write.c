@@ -8,7 +8,7 @@
  *                        prefix, 4 bases a byte, left-aligned; the count, in 16 bits
  *      DIR/BASE.hist     the histogram, whose last row stands for all higher counts as well
  *
- * As in FastK, the histogram has the counts before the filter.
+ * As in FastK, the histogram shows the counts before filtering.
  */
 #include "io/formats/pack.h"
 #include "io/formats/prefix.h"
@@ -34,7 +34,7 @@ struct fastk_state {
         uint64_t rows[MAX_COUNT + 1];
 };
 
-/* An index has 8 bytes for each prefix, and saves a byte of each k-mer. */
+/* An index takes 8 bytes for each prefix, and each byte of prefix saves a byte of every k-mer. */
 static int choose_prefix(int kmer_nbytes, uint64_t nkmers)
 {
         int nbytes = 1;

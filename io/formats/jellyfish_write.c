@@ -3,8 +3,8 @@
  * endian; the count.
  *
  * Jellyfish sorts by a hash, the product of a binary matrix and the k-mer, then by k-mer. The
- * header declares the matrix. The one that selects the leading bits of a k-mer makes alphabetical
- * order the order of the hash; all of them, if they fit into the size of a hash table.
+ * header declares the matrix. Here the matrix selects the leading bits of a k-mer (all of them, if
+ * they fit into the size of a hash table), so that the order of the hash is alphabetical order.
  */
 #include "io/formats/pack.h"
 #include "io/formats/write.h"

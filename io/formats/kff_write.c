@@ -76,7 +76,7 @@ static char *encode(const struct kc_format_writer *writer, const uint64_t *kmers
         return to;
 }
 
-/* Sections are at offsets from the end of the index. */
+/* The index gives the positions of sections as offsets from its own end. */
 static char *put_index_entry(char *to, char type, uint64_t section, uint64_t index_end)
 {
         *to = type;

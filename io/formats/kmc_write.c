@@ -5,8 +5,8 @@
  *      .kmc_pre  "KMCP", a number for each prefix, the header, its size, "KMCP"
  *      .kmc_suf  "KMCS", records: the bases after the prefix, 4 a byte; the count; "KMCS"
  *
- * The number of a prefix is that of the k-mers with lower prefixes. A prefix is so long that the
- * bases after it fill whole bytes.
+ * The number of a prefix is the number of k-mers with lower prefixes. The prefix length is chosen
+ * so that the bases after the prefix fill whole bytes.
  */
 #include "io/formats/pack.h"
 #include "io/formats/prefix.h"

@@ -1,6 +1,6 @@
 /*
- * A file of a format while it is written: bytes one after another through a buffer, and corrections
- * of earlier ones. Every write is checked.
+ * An export's file while it is being written: bytes are appended through a buffer, and earlier
+ * bytes can be replaced. Every write is checked.
  */
 #ifndef KC_FORMATS_OUT_H
 #define KC_FORMATS_OUT_H

@@ -1,8 +1,9 @@
 /*
- * Private to the writers of this room: what a format provides, and what all of them share.
+ * Private to the writers of this room: what each format provides, and what all formats share.
  *
- * A format's records go to its first file. writer.c collects filtered pairs into batches and has
- * them encoded; a format adds what comes before and after, and keeps indexes in order.
+ * A format's records go to its first file. writer.c collects filtered pairs into batches and calls
+ * the format to encode them. The format adds what comes before and after the records, and maintains
+ * its indexes.
  */
 #ifndef KC_FORMATS_WRITE_H
 #define KC_FORMATS_WRITE_H

@@ -43,7 +43,7 @@ out:
 
 enum kc_status kc_format_open_out(struct kc_format_writer *writer, char *path, struct kc_error *err)
 {
-        /* flush: most formats have nothing by which a truncated file could be recognized */
+        /* flush: in most formats, nothing shows that a file was truncated */
         const struct kc_new_file_options options = { .replace = writer->options.replace,
                                                      .flush = true,
                                                      .guard = writer->options.guard };

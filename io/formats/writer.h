@@ -33,10 +33,9 @@ struct kc_format_written {
 struct kc_format_writer;
 
 /*
- * Begin the format's files. path: the name of the file or, if the format has several, what their
- * names are made of.
- * KC_EUSAGE if the format cannot hold such k-mers; KC_EEXIST if a file exists and !replace; KC_EIO;
- * KC_ENOMEM.
+ * Begin the format's files. path: the name of the file or, if the format has several files, the
+ * common part of their names. KC_EUSAGE if the format cannot hold such k-mers; KC_EEXIST if a file
+ * exists and !replace; KC_EIO; KC_ENOMEM.
  *   writer  out: given to kc_format_close in the end
  */
 enum kc_status kc_format_create(struct kc_format_writer **writer, const char *path,

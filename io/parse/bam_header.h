@@ -28,7 +28,7 @@ size_t kc_bam_header_read(struct kc_bam_header *header, const struct kc_chunk *c
                           struct kc_problem *problem);
 
 /*
- * Read the header of a file of BAM in BGZF.
+ * Read the header of a BAM file in BGZF.
  *   nbytes  out: text before the first record
  *   nrefs   out: reference sequences that the header names
  * Returns false if the header cannot be read or is not sound.

@@ -40,7 +40,7 @@ bool kc_file_fill(struct kc_file *file, struct kc_chunk *chunk);
 /* Whether only one worker at a time can make progress in kc_file_fill. */
 bool kc_file_is_serial(const struct kc_file *file);
 
-/* Whether chunks are inflated from something smaller: not if htslib does that. */
+/* Whether chunks are inflated from compressed data; false if htslib inflates them. */
 bool kc_file_inflates(const struct kc_file *file);
 
 /* See kc_text_parse. */

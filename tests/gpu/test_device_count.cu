@@ -31,8 +31,8 @@ static struct kc_segment pack_piece(const letters &s, size_t from, size_t end,
         return piece;
 }
 
-/* If several k are counted, k is the smallest. max_k: the largest; long segments then come in pieces,
- * and either of two says what they share. 0: a single k. */
+/* If several k are counted, k is the smallest of them, and max_k the largest; long segments then
+ * come in pieces, and one of each two says which bases they share. max_k is 0 for a single k. */
 static batch pack(const letters *segments, size_t n, int k, int max_k)
 {
         batch b = {};

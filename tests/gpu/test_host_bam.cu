@@ -65,7 +65,7 @@ static void words_of_bases(void **state)
         }
 }
 
-/* Nothing is read but the words that have the bases, or the bytes. */
+/* Only the words that contain the bases, or the bytes, are read. */
 static void last_words(void **state)
 {
         (void)state;

@@ -147,8 +147,8 @@ static inline void expect(enum kc_status got, enum kc_status wanted, const struc
                 fail_msg("status %d, not %d: %s", (int)got, (int)wanted, work->err.message);
 }
 
-/* Works for several k that are counted together. The first one's reads, parameters and job are those
- * of all. */
+/* Works for several k that are counted together. All of them use the reads, parameters and job of
+ * the first. */
 static inline void prepare_all(struct work *works, const int *ks, int n, uint64_t nreads)
 {
         for (int i = 0; i < n; i++)

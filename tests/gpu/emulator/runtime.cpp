@@ -272,8 +272,8 @@ static bool make_room(size_t nbytes)
         return false;
 }
 
-/* The memory belongs to the caller from here on in the stream's order: before, work of the stream
- * may still use it for something else. So it is poisoned in that order. */
+/* The memory belongs to the caller from this point on in the stream's order: until then, work of
+ * the stream may still use it for something else. So it is poisoned in stream order. */
 cudaError_t cudaMallocFromPoolAsync(void **memory, size_t nbytes, cudaMemPool_t,
                                     cudaStream_t stream)
 {

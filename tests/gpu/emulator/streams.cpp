@@ -25,7 +25,7 @@ struct kc_emulated_event {
         std::shared_ptr<moment> last; /* NULL: not recorded */
 };
 
-/* Held while work is done, too: one thing at a time is done on the device. */
+/* Also held while work is done: the device does one thing at a time. */
 static std::recursive_mutex working;
 static kc_emulated_stream default_stream; /* waits for no other one */
 static std::set<kc_emulated_stream *> streams = { &default_stream };

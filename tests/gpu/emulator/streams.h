@@ -1,8 +1,8 @@
 /*
- * Streams of the emulator: work is queued, and done as late as CUDA allows, when somebody waits for
- * it. So a wait that is missing shows as a wrong result. With KC_EMULATOR_STREAMS=N in the
- * environment some work is done earlier, in a different order for each N, because memory may also
- * be overwritten too early.
+ * Streams of the emulator: work is queued, and done as late as CUDA allows, that is, when something
+ * waits for it. So a missing wait shows as a wrong result. With KC_EMULATOR_STREAMS=N in the
+ * environment, some work is done earlier, in a different order for each N, to find memory that is
+ * overwritten too early.
  */
 #ifndef KC_TESTS_GPU_EMULATOR_STREAMS_H
 #define KC_TESTS_GPU_EMULATOR_STREAMS_H

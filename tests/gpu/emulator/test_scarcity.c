@@ -142,7 +142,8 @@ static bool try_several(enum kc_scarcity kind, long n, size_t host_nbytes,
         return met;
 }
 
-/* Whatever memory is refused while any of them is counted, all k are counted, or it is KC_ENOMEM. */
+/* Whichever allocation is refused, and whichever k is being counted, either all k are counted or
+ * the result is KC_ENOMEM. */
 static void several_k_without_memory(void **state)
 {
         static struct work wanted[NKS];
