@@ -214,10 +214,13 @@ static void zsh_put_kind(struct text_out *out, enum value_kind kind, const char 
                                                [VALUE_STORE] = "_files -g \"*.kc\"",
                                                [VALUE_FOLDER] = "_files -/",
                                                [VALUE_COMMAND] = "_kcount_commands" };
-        if (kind == VALUE_WORDS)
-                text_out_printf(out, "(%s)", words);
-        else
+        if (kind != VALUE_WORDS) {
                 text_out_puts(out, actions[kind]);
+                return;
+        }
+        text_out_puts(out, "(");
+        text_out_puts(out, words);
+        text_out_puts(out, ")");
 }
 
 static void zsh_put_option(struct text_out *out, const struct option_spec *spec)
@@ -325,10 +328,13 @@ static void fish_put_kind(struct text_out *out, enum value_kind kind, const char
                 [VALUE_FOLDER] = "-x -a '(__fish_complete_directories)'",
                 [VALUE_COMMAND] = "-f -a \"$__kcount_commands\"",
         };
-        if (kind == VALUE_WORDS)
-                text_out_printf(out, " -x -a '%s'", words);
-        else
+        if (kind != VALUE_WORDS) {
                 text_out_printf(out, " %s", actions[kind]);
+                return;
+        }
+        text_out_puts(out, " -x -a '");
+        text_out_puts(out, words);
+        text_out_puts(out, "'");
 }
 
 static void fish_put_command(struct text_out *out, const struct command *command)
