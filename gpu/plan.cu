@@ -1,5 +1,7 @@
 #include "gpu/plan.cuh"
 
+#include <algorithm>
+
 #define MIB ((size_t)1 << 20)
 
 enum {
@@ -30,24 +32,14 @@ enum {
         MAX_AHEAD_MIB = 8 << 10,
 };
 
-template <class T> static T smaller(T a, T b)
-{
-        return a < b ? a : b;
-}
-
-template <class T> static T larger(T a, T b)
-{
-        return a > b ? a : b;
-}
-
 static uint64_t top_nbases(uint64_t expected, uint64_t wanted)
 {
         uint64_t top = KC_CHUNK_NBASES;
         if (wanted != 0)
-                top = larger(wanted, (uint64_t)32 * KC_BATCH_MIN_WORDS);
+                top = std::max(wanted, (uint64_t)32 * KC_BATCH_MIN_WORDS);
         else if (expected != 0)
-                top = larger(expected / BUFFERS, (uint64_t)MIN_TOP_NBASES);
-        return smaller(top, (uint64_t)KC_CHUNK_NBASES);
+                top = std::max(expected / BUFFERS, (uint64_t)MIN_TOP_NBASES);
+        return std::min(top, (uint64_t)KC_CHUNK_NBASES);
 }
 
 void kc_gpu_plan_host(struct kc_gpu_plan *plan, const struct kc_count_params *params,
@@ -60,22 +52,22 @@ void kc_gpu_plan_host(struct kc_gpu_plan *plan, const struct kc_count_params *pa
         plan->pinned_nbytes = params->memory_nbytes;
         if (gpu_params->pinned_nbytes != 0)
                 plan->pinned_nbytes =
-                        smaller(plan->pinned_nbytes, (uint64_t)gpu_params->pinned_nbytes);
-        size_t nbytes = smaller(MAX_FEED_MIB * MIB, (size_t)params->memory_nbytes / 4);
+                        std::min(plan->pinned_nbytes, (uint64_t)gpu_params->pinned_nbytes);
+        size_t nbytes = std::min(MAX_FEED_MIB * MIB, (size_t)params->memory_nbytes / 4);
         size_t words = nbytes / (size_t)params->nthreads / KC_FEED_NAHEAD / BYTES_PER_HOST_WORD;
-        words = smaller(words, (size_t)MAX_HOST_WORDS);
+        words = std::min(words, (size_t)MAX_HOST_WORDS);
         /* so that a buffer holds a few from each worker, if there is enough input */
-        words = smaller(words, (size_t)(plan->top_nbases / 64));
-        plan->host_words = (uint32_t)larger(words, (size_t)KC_BATCH_MIN_WORDS);
+        words = std::min(words, (size_t)(plan->top_nbases / 64));
+        plan->host_words = (uint32_t)std::max(words, (size_t)KC_BATCH_MIN_WORDS);
 }
 
 /* Room in a buffer for reads of usual lengths; for others, words or spans run out first. */
 static struct kc_gpu_feed_caps caps_for(uint64_t nbases, uint32_t host_words)
 {
         struct kc_gpu_feed_caps caps = kc_gpu_feed_least(host_words);
-        caps.nbases = larger(nbases, caps.nbases);
-        caps.nwords = larger((size_t)(nbases / NBASES_PER_WORD), caps.nwords);
-        caps.nspans = larger((size_t)(nbases / NBASES_PER_SPAN), caps.nspans);
+        caps.nbases = std::max(nbases, caps.nbases);
+        caps.nwords = std::max((size_t)(nbases / NBASES_PER_WORD), caps.nwords);
+        caps.nspans = std::max((size_t)(nbases / NBASES_PER_SPAN), caps.nspans);
         return caps;
 }
 
@@ -114,7 +106,7 @@ enum kc_status kc_gpu_plan_buffers(struct kc_gpu_plan *plan, size_t limit_nbytes
         uint64_t nbases = plan->top_nbases, least = kc_gpu_feed_least(plan->host_words).nbases;
         struct kc_gpu_feed_caps caps = caps_for(nbases, plan->host_words);
         while (nbases > least && !fits(&caps, plan->nks, limit_nbytes)) {
-                nbases = larger(nbases / 4 * 3, least);
+                nbases = std::max(nbases / 4 * 3, least);
                 caps = caps_for(nbases, plan->host_words);
         }
         if (!fits(&caps, plan->nks, limit_nbytes) || limit_nbytes < LEAST_LIMIT_MIB * MIB)
@@ -132,7 +124,7 @@ static void add_slots(struct kc_gpu_encoder_caps *caps, int nthreads, size_t hos
 {
         struct kc_gpu_encoder_caps more = *caps;
         const size_t enough = kc_ceil_div(caps->max_pairs, caps->part_pairs) + (size_t)nthreads;
-        while ((size_t)++more.nslots <= smaller(enough, (size_t)MAX_SLOTS) &&
+        while ((size_t)++more.nslots <= std::min(enough, (size_t)MAX_SLOTS) &&
                kc_gpu_encoder_pinned_nbytes<Key>(&more) <= host_nbytes / 2)
                 *caps = more;
 }
@@ -144,20 +136,20 @@ struct kc_gpu_encoder_caps kc_gpu_plan_encoder(int nthreads, uint64_t npairs, si
         struct kc_gpu_encoder_caps caps = {};
         caps.max_pairs = MAX_RANGE_PAIRS;
         caps.part_pairs = MAX_PART_PAIRS;
-        caps.nslots = larger(smaller(nthreads + 4, (int)USUAL_SLOTS), (int)MIN_SLOTS);
+        caps.nslots = std::max(std::min(nthreads + 4, (int)USUAL_SLOTS), (int)MIN_SLOTS);
         if (npairs != 0) {
-                caps.max_pairs = smaller(caps.max_pairs, (size_t)npairs);
+                caps.max_pairs = std::min(caps.max_pairs, (size_t)npairs);
                 caps.part_pairs =
-                        smaller(caps.part_pairs, (size_t)(npairs / (unsigned)caps.nslots));
+                        std::min(caps.part_pairs, (size_t)(npairs / (unsigned)caps.nslots));
         }
-        caps.max_pairs = larger(caps.max_pairs, (size_t)MIN_RANGE_PAIRS);
-        caps.part_pairs = larger(caps.part_pairs, (size_t)MIN_PART_PAIRS);
+        caps.max_pairs = std::max(caps.max_pairs, (size_t)MIN_RANGE_PAIRS);
+        caps.part_pairs = std::max(caps.part_pairs, (size_t)MIN_PART_PAIRS);
         while (caps.max_pairs > MIN_RANGE_PAIRS &&
                kc_gpu_encoder_nbytes<Key>(caps.max_pairs) > device_nbytes)
-                caps.max_pairs = larger(caps.max_pairs / 2, (size_t)MIN_RANGE_PAIRS);
+                caps.max_pairs = std::max(caps.max_pairs / 2, (size_t)MIN_RANGE_PAIRS);
         while (caps.part_pairs > MIN_PART_PAIRS &&
                kc_gpu_encoder_pinned_nbytes<Key>(&caps) > host_nbytes)
-                caps.part_pairs = larger(caps.part_pairs / 2, (size_t)MIN_PART_PAIRS);
+                caps.part_pairs = std::max(caps.part_pairs / 2, (size_t)MIN_PART_PAIRS);
         while (caps.nslots > MIN_SLOTS && kc_gpu_encoder_pinned_nbytes<Key>(&caps) > host_nbytes)
                 caps.nslots--;
         add_slots<Key>(&caps, nthreads, host_nbytes);
@@ -183,8 +175,8 @@ template <class Key>
 uint64_t kc_gpu_plan_expected_pairs(uint64_t nkmers, bool drops_rare, uint64_t memory_nbytes)
 {
         const uint64_t npairs = nkmers / (drops_rare ? NKMERS_PER_FREQUENT : NKMERS_PER_PAIR);
-        const uint64_t nbytes = smaller(memory_nbytes / 8, (uint64_t)MAX_AHEAD_MIB * MIB);
-        return smaller(npairs, nbytes / (sizeof(Key) / 2)); /* about what a pair takes in a file */
+        const uint64_t nbytes = std::min(memory_nbytes / 8, (uint64_t)MAX_AHEAD_MIB * MIB);
+        return std::min(npairs, nbytes / (sizeof(Key) / 2)); /* about what a pair takes in a file */
 }
 
 /* ---- passes ---- */
@@ -194,7 +186,7 @@ uint64_t kc_gpu_plan_expected_pairs(uint64_t nkmers, bool drops_rare, uint64_t m
 static uint64_t nkmers_of(const struct kc_load *total, uint64_t nrecords)
 {
         const uint64_t each = total->nkmers / (total->nrecords + 1) + 1;
-        return smaller(total->nkmers, nrecords * each) / 4 * 5 + 1;
+        return std::min(total->nkmers, nrecords * each) / 4 * 5 + 1;
 }
 
 /* Words for the records of a pass: for all records of the input, if they fit in nbytes. */
@@ -207,9 +199,9 @@ static uint64_t records_nwords(const struct kc_gpu_plan_input *input, size_t nby
                 input->total.nrecords + input->total.nrecords / 16 + KC_GPU_MIN_RECORDS;
         uint64_t n = nbytes / (8 * each + 1); /* one byte to sort a record */
         if (n < all && !input->copies) /* with copies, a pass reads everything over the bus */
-                n = smaller(n, MAX_RECORDS_MIB * MIB / (8 * each + 1));
-        n = smaller(smaller(n, all), input->top_nkmers);
-        return larger(n * each, least);
+                n = std::min(n, MAX_RECORDS_MIB * MIB / (8 * each + 1));
+        n = std::min(std::min(n, all), input->top_nkmers);
+        return std::max(n * each, least);
 }
 
 /* Most pairs in a run. If most k-mers are dropped, one run is to hold all pairs of a pass. */
@@ -218,9 +210,9 @@ static uint64_t run_npairs(const struct kc_gpu_plan_input *input, uint64_t pass_
                            size_t nbytes)
 {
         const uint64_t expected = input->drops_rare ? pass_nkmers / 16 : input->total.nkmers / 2;
-        const uint64_t n = smaller((uint64_t)nbytes / (2 * kc_gpu_run_nbytes<Key>(1)),
-                                   smaller(expected, (uint64_t)MAX_RUN_PAIRS));
-        return larger(n, (uint64_t)KC_GPU_MIN_PAIRS);
+        const uint64_t n = std::min((uint64_t)nbytes / (2 * kc_gpu_run_nbytes<Key>(1)),
+                                    std::min(expected, (uint64_t)MAX_RUN_PAIRS));
+        return std::max(n, (uint64_t)KC_GPU_MIN_PAIRS);
 }
 
 /* Of the room, records take 5/8 and pairs 1/8 if most k-mers are dropped, 2/5 and 1/4 otherwise; the
@@ -236,8 +228,8 @@ enum kc_status kc_gpu_plan_counter(const struct kc_gpu_plan_input *input, size_t
         caps->nwords = records_nwords(input, rare ? room / 8 * 5 : room / 5 * 2);
         const uint64_t nrecords =
                 caps->nwords / kc_gpu_counter_record_nwords(input->superkmers, input->copies);
-        caps->nkmers = smaller(nkmers_of(&input->total, nrecords),
-                               smaller(kc_gpu_counter_max_nkmers<Key>(), input->top_nkmers));
+        caps->nkmers = std::min(nkmers_of(&input->total, nrecords),
+                                std::min(kc_gpu_counter_max_nkmers<Key>(), input->top_nkmers));
         caps->npairs = run_npairs<Key>(input, caps->nkmers, rare ? room / 8 : room / 4);
         if (kc_gpu_counter_nbytes<Key>(input->table, caps) +
                     kc_gpu_plan_run_room<Key>(caps->npairs) >

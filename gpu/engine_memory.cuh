@@ -1,0 +1,354 @@
+/*
+ * Private to engine.cu: what an engine holds, and the memory for its stages.
+ */
+#ifndef KC_GPU_ENGINE_MEMORY_CUH
+#define KC_GPU_ENGINE_MEMORY_CUH
+
+#include "gpu/count/count.cuh"
+#include "gpu/crew.cuh"
+#include "gpu/feed/feed.cuh"
+#include "gpu/intake/intake.cuh"
+#include "gpu/plan.cuh"
+#include "gpu/runs/lsm.cuh"
+
+#include <algorithm>
+
+/* The reads, which the engines of all k share. */
+struct gpu_input {
+        const struct kc_count_params *params; /* k is not used */
+        const struct kc_gpu_params *gpu_params;
+        const struct kc_batch_source *source;
+        struct kc_job *job;
+        struct kc_superkmer_setup superkmers[KC_KEPT_MAX_KS]; /* [nks] */
+        int nks, min_k, max_k;
+        struct kc_gpu_session session;
+        struct kc_gpu_intake_setup stored; /* of the intake */
+        struct kc_gpu_intake *intake;      /* or NULL */
+        bool takes_files;                  /* from the intake; otherwise reads come in batches */
+        struct kc_gpu_feed *feed;
+        struct kc_gpu_kept *kept;
+        struct kc_gpu_kept_where where;
+        uint64_t text_nbytes;   /* that the device parsed */
+        double reading_seconds; /* that reading took */
+};
+
+template <class Key> struct gpu_engine {
+        struct kc_count_params own_params;
+        const struct kc_count_params *params; /* own_params */
+        struct gpu_input *in;
+        int number; /* of its k, among all */
+        struct kc_gpu_crew<Key> crew;
+        struct kc_gpu_plan plan;
+        struct kc_superkmer_setup superkmers;
+        struct kc_gpu_counter<Key> *counter;
+        struct kc_gpu_lsm<Key> *lsm;
+        struct kc_gpu_counter_caps caps; /* of the counter */
+        double start, order_start;
+        uint64_t nkmers, npasses;
+        uint64_t expected_npairs;      /* the last estimate that the sink was given */
+        struct kc_gpu_counted counted; /* at the end, with saturation in the LSM's sums */
+        uint64_t spilled_nbytes;
+        struct kc_count_totals *totals;
+};
+
+static struct kc_load sum_loads(const struct kc_load *loads)
+{
+        struct kc_load sum = {};
+        for (int i = 0; i < KC_NLOADS; i++) {
+                sum.nrecords += loads[i].nrecords;
+                sum.nkmers += loads[i].nkmers;
+        }
+        return sum;
+}
+
+/* ---- for the first k ---- */
+
+/* The host memory that is left for reads and runs, whichever k is counted. */
+template <class Key>
+static enum kc_status least_host_memory(const struct gpu_engine<Key> *e, size_t *nbytes,
+                                        struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        const size_t limit = e->crew.gpu->limit_nbytes;
+        *nbytes = e->plan.host_nbytes;
+        for (int i = 1; i < e->in->nks; i++) {
+                struct kc_gpu_plan plan = e->plan;
+                KC_TRY(kc_key_choose(e->in->superkmers[i].k, [&](auto key) {
+                        return kc_gpu_plan_parts<decltype(key)>(&plan, e->params, limit, err);
+                }));
+                *nbytes = std::min(*nbytes, plan.host_nbytes);
+        }
+out:
+        return status;
+}
+
+template <class Key>
+static enum kc_status keep_reads(struct gpu_engine<Key> *e, struct kc_error *err)
+{
+        enum kc_status status;
+        const struct kc_count_params *p = e->params;
+        struct kc_gpu_kept_setup kept = {};
+        kept.superkmers = e->superkmers;
+        kept.others = e->in->superkmers + 1;
+        kept.nothers = e->in->nks - 1;
+        kept.max_nbases = e->plan.buffers.nbases;
+        kept.max_nspans = e->plan.buffers.nspans;
+        if (e->in->takes_files) {
+                kept.max_nbases =
+                        std::max(kept.max_nbases, kc_gpu_intake_most_bases(&e->in->stored));
+                kept.max_nspans =
+                        std::max(kept.max_nspans, kc_gpu_intake_most_spans(&e->in->stored));
+        }
+        kept.device_nbytes = e->plan.kept_nbytes;
+        KC_TRY(least_host_memory(e, &kept.host_nbytes, err));
+        kept.tmp_dir = p->tmp_dir;
+        kept.nthreads = p->nthreads;
+        kept.gate = e->crew.gate;
+        KC_TRY(kc_gpu_kept_new(&e->in->kept, e->crew.gpu, &kept, err));
+out:
+        return status;
+}
+
+template <class Key> static bool tallies(const struct gpu_engine<Key> *e)
+{
+        return e->crew.sink->put_counts != NULL;
+}
+
+template <class Key>
+static struct kc_gpu_plan_input plan_input(const struct gpu_engine<Key> *e,
+                                           const struct kc_load *total)
+{
+        struct kc_gpu_plan_input input = {};
+        input.superkmers = &e->superkmers;
+        input.table = e->crew.params->table;
+        input.total = *total;
+        input.top_nkmers = e->plan.top_nkmers;
+        input.drops_rare = e->crew.sink->filter.min_count > 1 || tallies(e);
+        return input;
+}
+
+template <class Key>
+static enum kc_status make_counter(struct gpu_engine<Key> *e, struct kc_error *err)
+{
+        const struct kc_gpu_counter_setup setup = { e->superkmers, e->params->stranded,
+                                                    e->crew.params->table, e->crew.sink->filter,
+                                                    tallies(e) };
+        return kc_gpu_counter_new(&e->counter, e->crew.gpu, &setup, &e->caps, err);
+}
+
+/* How much device memory the reads will take: enough for all of them if they fit; otherwise 0,
+ * because it is then best to keep none of them there. The size of a compressed input is only a
+ * guess, so there is a margin; grow_counter takes what is left of it. */
+template <class Key> static size_t expect_reads(struct gpu_engine<Key> *e, size_t room)
+{
+        const uint64_t nbases = e->params->expected_nbases;
+        const size_t nbytes = nbases / 100 * 28;
+        if (nbases == 0)
+                return std::min(e->plan.kept_nbytes, room / 2);
+        return nbytes <= e->plan.kept_nbytes ? std::min(nbytes / 4 * 5, e->plan.kept_nbytes) : 0;
+}
+
+/* The device memory for the counter and the reads. Buffers for uploads may still need theirs. */
+template <class Key> static size_t room_to_divide(const struct gpu_engine<Key> *e)
+{
+        const size_t room = kc_gpu_room(e->crew.gpu);
+        const size_t buffers = kc_gpu_feed_nbytes(&e->plan.buffers);
+        return e->crew.params->read_ahead ? room : room - std::min(room, buffers);
+}
+
+/* Make a counter for an input of the expected size, before anything is read: later, other processes
+ * may have taken the memory. */
+template <class Key>
+static enum kc_status take_counter(struct gpu_engine<Key> *e, struct kc_error *err)
+{
+        enum kc_status status;
+        enum { USUAL_NKMERS = 1 << 28 };
+        const uint64_t nbases = e->params->expected_nbases;
+        const uint64_t nkmers = nbases != 0 ? nbases : USUAL_NKMERS;
+        const struct kc_load total = { kc_superkmer_expected(&e->superkmers, nkmers), nkmers };
+        struct kc_gpu_plan_input input = plan_input(e, &total);
+        const size_t room = room_to_divide(e);
+        const size_t reads = expect_reads(e, room);
+        struct kc_error refusal = {};
+        input.copies = reads == 0;
+        if (kc_gpu_plan_counter<Key>(&input, room - reads, &e->caps, &refusal) != KC_OK)
+                KC_TRY(kc_gpu_plan_counter<Key>(&input, room, &e->caps, err));
+        KC_TRY(make_counter(e, err));
+out:
+        return status;
+}
+
+template <class Key>
+static enum kc_status attach_feed(struct gpu_engine<Key> *e, struct kc_error *err)
+{
+        return kc_gpu_feed_attach(e->in->feed, e->crew.gpu, &e->plan.buffers, err);
+}
+
+/* How much text the intake's rounds may have. Portions on the host have a few per cent of the limit,
+ * so with little memory there, rounds are as small as on a small device. */
+template <class Key> static size_t plan_rounds(const struct gpu_engine<Key> *e, size_t limit_nbytes)
+{
+        const uint64_t host = e->params->memory_nbytes;
+        if (host < limit_nbytes / 8)
+                limit_nbytes = 8 * (size_t)host;
+        return kc_gpu_intake_plan(e->in->stored.source, limit_nbytes,
+                                  (size_t)e->crew.params->batch_nkmers);
+}
+
+/* Make the intake fit the device, which was not open when it was made. *fits = false: the device has
+ * too little memory for it. */
+template <class Key>
+static enum kc_status attach_intake(struct gpu_engine<Key> *e, bool *fits, struct kc_error *err)
+{
+        struct kc_error refusal = {};
+        const size_t text_nbytes = plan_rounds(e, e->crew.gpu->limit_nbytes);
+        *fits = text_nbytes != 0;
+        if (!*fits)
+                return KC_OK;
+        e->in->stored.text_nbytes = std::min(e->in->stored.text_nbytes, text_nbytes);
+        const enum kc_status status = kc_gpu_intake_attach(e->in->intake, e->crew.gpu,
+                                                           e->in->stored.text_nbytes, &refusal);
+        *fits = status != KC_ENOMEM;
+        return status == KC_OK || !*fits ? KC_OK : kc_fail_as(err, &refusal);
+}
+
+/* Leave the files to the workers, as batches, from the beginning: drop the reads that the intake has
+ * found, and the memory that was divided with it in mind. */
+template <class Key>
+static enum kc_status leave_files(struct gpu_engine<Key> *e, struct kc_error *err)
+{
+        enum kc_status status;
+        const struct kc_stored_source *source = e->in->stored.source;
+        uint64_t nbytes = 0;
+        for (size_t i = 0; i < source->nfiles; i++)
+                nbytes += source->files[i].nbytes;
+        KC_TRY(kc_gpu_intake_end(e->in->intake, true, &e->in->text_nbytes, err));
+        kc_job_expect(e->crew.job, nbytes); /* at once: with read_ahead, workers read already */
+        e->in->takes_files = false;
+        e->nkmers = 0;
+        kc_gpu_counter_free(e->counter);
+        e->counter = NULL;
+        kc_gpu_kept_free(e->in->kept);
+        e->in->kept = NULL;
+out:
+        return status;
+}
+
+/* Memory for reading, taken first so that uploads begin while the rest is allocated. But without
+ * read_ahead, the workers have read nothing yet and must not read until nothing can fail any more:
+ * sequences taken from the source are lost to another engine. */
+template <class Key>
+static enum kc_status attach_early(struct gpu_engine<Key> *e, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        bool fits = true;
+        if (e->in->takes_files)
+                KC_TRY(attach_intake(e, &fits, err));
+        if (!fits)
+                KC_TRY(leave_files(e, err));
+        if (!e->in->takes_files && e->crew.params->read_ahead)
+                KC_TRY(attach_feed(e, err));
+out:
+        return status;
+}
+
+/* The rest of the memory: for the reads that are kept and for counting. */
+template <class Key>
+static enum kc_status divide_memory(struct gpu_engine<Key> *e, struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(keep_reads(e, err));
+        KC_TRY(take_counter(e, err));
+        if (!e->in->takes_files && !e->crew.params->read_ahead)
+                KC_TRY(attach_feed(e, err));
+out:
+        return status;
+}
+
+/* Drop what the intake has found, and prepare for batches. */
+template <class Key>
+static enum kc_status turn_to_batches(struct gpu_engine<Key> *e, struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(leave_files(e, err));
+        KC_TRY(attach_early(e, err));
+        KC_TRY(divide_memory(e, err));
+out:
+        return status;
+}
+
+/* If the intake leaves too little memory for the rest, do without it. */
+template <class Key> static enum kc_status take_memory(void *ctx, struct kc_error *err)
+{
+        struct gpu_engine<Key> *e = (struct gpu_engine<Key> *)ctx;
+        enum kc_status status;
+        struct kc_error refusal = {};
+        const size_t limit = e->crew.gpu->limit_nbytes;
+        KC_TRY(kc_gpu_plan_buffers(&e->plan, limit, err));
+        KC_TRY(attach_early(e, err));
+        KC_TRY(kc_gpu_plan_parts<Key>(&e->plan, e->params, limit, err));
+        KC_TRY(kc_gpu_emitter_attach(e->crew.emitter, e->crew.gpu, &e->plan.parts, err));
+        status = divide_memory(e, &refusal);
+        if (status == KC_ENOMEM && e->in->takes_files)
+                status = turn_to_batches(e, err);
+        else if (status != KC_OK)
+                status = kc_fail_as(err, &refusal);
+out:
+        return status;
+}
+
+/* ---- for a further k ---- */
+
+/* Plan a counter for reads that are already kept. The next k may need more memory than the one
+ * before, so reads leave the device until there is enough. */
+template <class Key>
+static enum kc_status plan_next_counter(struct gpu_engine<Key> *e, const struct kc_load *total,
+                                        struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        struct kc_gpu_plan_input input = plan_input(e, total);
+        bool gave = true;
+        for (;;) {
+                struct kc_error refusal = {};
+                const size_t streaming = kc_gpu_kept_pass_nbytes(e->in->kept);
+                const size_t room = kc_gpu_room(e->crew.gpu);
+                input.copies = streaming > 0;
+                if (kc_gpu_plan_counter<Key>(&input, room - std::min(room, streaming), &e->caps,
+                                             &refusal) == KC_OK)
+                        break;
+                KC_TRY(kc_gpu_kept_give(e->in->kept, &gave, err));
+                if (!gave)
+                        return kc_fail_as(err, &refusal);
+        }
+out:
+        return status;
+}
+
+template <class Key>
+static enum kc_status take_next_counter(struct gpu_engine<Key> *e, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_load loads[KC_NLOADS], total;
+        KC_TRY(kc_gpu_kept_loads(e->in->kept, e->number, loads, err));
+        total = sum_loads(loads);
+        KC_TRY(plan_next_counter(e, &total, err));
+        KC_TRY(make_counter(e, err));
+out:
+        return status;
+}
+
+/* The memory for a further k. */
+template <class Key> static enum kc_status take_next_memory(void *ctx, struct kc_error *err)
+{
+        struct gpu_engine<Key> *e = (struct gpu_engine<Key> *)ctx;
+        enum kc_status status;
+        const size_t limit = e->crew.gpu->limit_nbytes;
+        kc_gpu_kept_unsettle(e->in->kept);
+        KC_TRY(kc_gpu_plan_parts<Key>(&e->plan, e->params, limit, err));
+        KC_TRY(kc_gpu_emitter_attach(e->crew.emitter, e->crew.gpu, &e->plan.parts, err));
+        KC_TRY(take_next_counter(e, err));
+out:
+        return status;
+}
+
+#endif
