@@ -30,7 +30,7 @@ template <class Key> static void expect_pairs(struct gpu_engine<Key> *e, uint64_
         enum { STEP = 1 << 24 };
         const struct kc_run_sink *sink = e->crew.sink;
         const uint64_t npairs = kc_gpu_plan_expected_pairs<Key>(nkmers, sink->filter.min_count > 1,
-                                                                e->params->memory_nbytes);
+                                                                e->params.memory_nbytes);
         if (sink->expect == NULL || npairs < e->expected_npairs + STEP)
                 return;
         e->expected_npairs = npairs;
@@ -179,8 +179,8 @@ static enum kc_status prepare_passes(struct gpu_engine<Key> *e, struct kc_gpu_pa
         kc_gpu_kept_settle(e->in->kept);
         pinned = kc_gpu_kept_pinned_nbytes(e->in->kept);
         lsm.host_nbytes = e->plan.host_nbytes - std::min(e->plan.host_nbytes, pinned);
-        lsm.tmp_dir = e->params->tmp_dir;
-        lsm.nthreads = e->params->nthreads;
+        lsm.tmp_dir = e->params.tmp_dir;
+        lsm.nthreads = e->params.nthreads;
         lsm.gate = e->crew.gate;
         KC_TRY(kc_gpu_lsm_new(&e->lsm, e->crew.gpu, &lsm, err));
 out:
@@ -392,10 +392,10 @@ template <class Key> static enum kc_status count(struct gpu_engine<Key> *e, stru
 {
         enum kc_status status;
         if (e->in->where.file_nbytes == 0)
-                expect_pairs(e, e->params->expected_nbases);
+                expect_pairs(e, e->params.expected_nbases);
         if (e->number == 0)
                 KC_TRY(make_readers(e, err));
-        KC_TRY(kc_gpu_crew_run(&e->crew, e->params->k, err));
+        KC_TRY(kc_gpu_crew_run(&e->crew, e->params.k, err));
         KC_TRY(add_up(e, err));
         e->totals->stage_seconds[KC_STAGE_ORDER] = kc_clock_seconds() - e->order_start;
 out:
@@ -420,9 +420,8 @@ static enum kc_status count_with(struct gpu_input *in, int number, struct kc_cou
 {
         struct gpu_engine<Key> e = {
         };
-        e.own_params = *in->params;
-        e.own_params.k = task->k;
-        e.params = &e.own_params;
+        e.params = *in->params;
+        e.params.k = task->k;
         e.in = in;
         e.number = number;
         e.totals = &task->totals;
@@ -437,7 +436,7 @@ static enum kc_status count_with(struct gpu_input *in, int number, struct kc_cou
         count_workers(&e, in->params->nthreads);
         e.start = kc_clock_seconds();
         kc_gpu_crew_init(&e.crew, &in->session);
-        kc_gpu_plan_host(&e.plan, e.params, in->gpu_params);
+        kc_gpu_plan_host(&e.plan, &e.params, in->gpu_params);
         e.plan.nks = in->nks;
         enum kc_status status = count(&e, err);
         kc_gpu_crew_stop(&e.crew, report);

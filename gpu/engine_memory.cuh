@@ -33,8 +33,7 @@ struct gpu_input {
 };
 
 template <class Key> struct gpu_engine {
-        struct kc_count_params own_params;
-        const struct kc_count_params *params; /* own_params */
+        struct kc_count_params params;
         struct gpu_input *in;
         int number; /* of its k, among all */
         struct kc_gpu_crew<Key> crew;
@@ -74,7 +73,7 @@ static enum kc_status least_host_memory(const struct gpu_engine<Key> *e, size_t 
         for (int i = 1; i < e->in->nks; i++) {
                 struct kc_gpu_plan plan = e->plan;
                 KC_TRY(kc_key_choose(e->in->superkmers[i].k, [&](auto key) {
-                        return kc_gpu_plan_parts<decltype(key)>(&plan, e->params, limit, err);
+                        return kc_gpu_plan_parts<decltype(key)>(&plan, &e->params, limit, err);
                 }));
                 *nbytes = std::min(*nbytes, plan.host_nbytes);
         }
@@ -86,7 +85,7 @@ template <class Key>
 static enum kc_status keep_reads(struct gpu_engine<Key> *e, struct kc_error *err)
 {
         enum kc_status status;
-        const struct kc_count_params *p = e->params;
+        const struct kc_count_params *p = &e->params;
         struct kc_gpu_kept_setup kept = {};
         kept.superkmers = e->superkmers;
         kept.others = e->in->superkmers + 1;
@@ -130,7 +129,7 @@ static struct kc_gpu_plan_input plan_input(const struct gpu_engine<Key> *e,
 template <class Key>
 static enum kc_status make_counter(struct gpu_engine<Key> *e, struct kc_error *err)
 {
-        const struct kc_gpu_counter_setup setup = { e->superkmers, e->params->stranded,
+        const struct kc_gpu_counter_setup setup = { e->superkmers, e->params.stranded,
                                                     e->crew.params->table, e->crew.sink->filter,
                                                     tallies(e) };
         return kc_gpu_counter_new(&e->counter, e->crew.gpu, &setup, &e->caps, err);
@@ -141,7 +140,7 @@ static enum kc_status make_counter(struct gpu_engine<Key> *e, struct kc_error *e
  * guess, so there is a margin; grow_counter takes what is left of it. */
 template <class Key> static size_t expect_reads(struct gpu_engine<Key> *e, size_t room)
 {
-        const uint64_t nbases = e->params->expected_nbases;
+        const uint64_t nbases = e->params.expected_nbases;
         const size_t nbytes = nbases / 100 * 28;
         if (nbases == 0)
                 return std::min(e->plan.kept_nbytes, room / 2);
@@ -163,7 +162,7 @@ static enum kc_status take_counter(struct gpu_engine<Key> *e, struct kc_error *e
 {
         enum kc_status status;
         enum { USUAL_NKMERS = 1 << 28 };
-        const uint64_t nbases = e->params->expected_nbases;
+        const uint64_t nbases = e->params.expected_nbases;
         const uint64_t nkmers = nbases != 0 ? nbases : USUAL_NKMERS;
         const struct kc_load total = { kc_superkmer_expected(&e->superkmers, nkmers), nkmers };
         struct kc_gpu_plan_input input = plan_input(e, &total);
@@ -188,7 +187,7 @@ static enum kc_status attach_feed(struct gpu_engine<Key> *e, struct kc_error *er
  * so with little memory there, rounds are as small as on a small device. */
 template <class Key> static size_t plan_rounds(const struct gpu_engine<Key> *e, size_t limit_nbytes)
 {
-        const uint64_t host = e->params->memory_nbytes;
+        const uint64_t host = e->params.memory_nbytes;
         if (host < limit_nbytes / 8)
                 limit_nbytes = 8 * (size_t)host;
         return kc_gpu_intake_plan(e->in->stored.source, limit_nbytes,
@@ -286,7 +285,7 @@ template <class Key> static enum kc_status take_memory(void *ctx, struct kc_erro
         const size_t limit = e->crew.gpu->limit_nbytes;
         KC_TRY(kc_gpu_plan_buffers(&e->plan, limit, err));
         KC_TRY(attach_early(e, err));
-        KC_TRY(kc_gpu_plan_parts<Key>(&e->plan, e->params, limit, err));
+        KC_TRY(kc_gpu_plan_parts<Key>(&e->plan, &e->params, limit, err));
         KC_TRY(kc_gpu_emitter_attach(e->crew.emitter, e->crew.gpu, &e->plan.parts, err));
         status = divide_memory(e, &refusal);
         if (status == KC_ENOMEM && e->in->takes_files)
@@ -344,7 +343,7 @@ template <class Key> static enum kc_status take_next_memory(void *ctx, struct kc
         enum kc_status status;
         const size_t limit = e->crew.gpu->limit_nbytes;
         kc_gpu_kept_unsettle(e->in->kept);
-        KC_TRY(kc_gpu_plan_parts<Key>(&e->plan, e->params, limit, err));
+        KC_TRY(kc_gpu_plan_parts<Key>(&e->plan, &e->params, limit, err));
         KC_TRY(kc_gpu_emitter_attach(e->crew.emitter, e->crew.gpu, &e->plan.parts, err));
         KC_TRY(take_next_counter(e, err));
 out:

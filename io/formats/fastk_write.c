@@ -62,7 +62,7 @@ static struct fastk_state *make_state(struct kc_format_writer *writer)
         if (state == NULL)
                 return NULL;
         const int k = writer->options.k;
-        state->kmer_nbytes = (k + 3) / 4;
+        state->kmer_nbytes = (int)kc_format_kmer_nbytes(writer);
         state->prefix_nbytes = choose_prefix(state->kmer_nbytes, writer->options.nkmers);
         state->table = (struct kc_prefix_table){ .out = &writer->outs[STUB],
                                                  .nwords = writer->nwords,

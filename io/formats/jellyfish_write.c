@@ -20,11 +20,6 @@ enum {
         ALIGNMENT = 8,
 };
 
-static size_t kmer_nbytes(const struct kc_format_writer *writer)
-{
-        return ((size_t)writer->options.k + 3) / 4;
-}
-
 static void print_matrix(FILE *text, int nrows, int ncolumns)
 {
         fprintf(text, "\"matrix1\":{\"c\":%d,\"r\":%d,\"identity\":%s,\"columns\":[", ncolumns,
@@ -87,7 +82,7 @@ out:
 
 static size_t batch_nbytes(const struct kc_format_writer *writer, size_t n)
 {
-        return n * (kmer_nbytes(writer) + COUNT_NBYTES);
+        return n * (kc_format_kmer_nbytes(writer) + COUNT_NBYTES);
 }
 
 /* A batch may also end with fewer bytes than a word: KC_FORMAT_SLACK. */
@@ -101,7 +96,7 @@ static char *pack_kmer(char *to, const uint64_t *kmer, size_t nbytes)
 static char *encode(const struct kc_format_writer *writer, const uint64_t *kmers,
                     const uint32_t *counts, size_t n, char *to)
 {
-        const size_t nwords = writer->nwords, nbytes = kmer_nbytes(writer);
+        const size_t nwords = writer->nwords, nbytes = kc_format_kmer_nbytes(writer);
         for (size_t i = 0; i < n; i++) {
                 to = pack_kmer(to, kmers + i * nwords, nbytes);
                 to = kc_pack_u32(to, counts[i]);

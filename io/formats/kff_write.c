@@ -30,11 +30,6 @@ static char *put_variable(char *to, const char *name, uint64_t value)
         return kc_pack_big_u64(stpcpy(to, name) + 1, value);
 }
 
-static size_t kmer_nbytes(const struct kc_format_writer *writer)
-{
-        return ((size_t)writer->options.k + 3) / 4;
-}
-
 static char *put_section(char *to, char type, uint64_t n)
 {
         *to = type;
@@ -62,13 +57,13 @@ out:
 
 static size_t batch_nbytes(const struct kc_format_writer *writer, size_t n)
 {
-        return n * (kmer_nbytes(writer) + COUNT_NBYTES);
+        return n * (kc_format_kmer_nbytes(writer) + COUNT_NBYTES);
 }
 
 static char *encode(const struct kc_format_writer *writer, const uint64_t *kmers,
                     const uint32_t *counts, size_t n, char *to)
 {
-        const size_t nwords = writer->nwords, nbytes = kmer_nbytes(writer);
+        const size_t nwords = writer->nwords, nbytes = kc_format_kmer_nbytes(writer);
         for (size_t i = 0; i < n; i++) {
                 to = kc_pack_big_kmer(to, kmers + i * nwords, nbytes);
                 to = kc_pack_big_u32(to, counts[i]);

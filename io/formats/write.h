@@ -63,6 +63,12 @@ struct kc_format_writer {
         char *records;
 };
 
+/* The bytes of a k-mer's bases, 4 a byte. */
+static inline size_t kc_format_kmer_nbytes(const struct kc_format_writer *writer)
+{
+        return ((size_t)writer->options.k + 3) / 4;
+}
+
 extern const struct kc_format_kind kc_write_tsv, kc_write_kff, kc_write_kmc, kc_write_jellyfish,
         kc_write_fastk, kc_write_arrow;
 
