@@ -21,6 +21,7 @@ extern const struct command command_range;
 extern const struct command command_export;
 extern const struct command command_info;
 extern const struct command command_check;
+extern const struct command command_import;
 extern const struct command command_help;
 
 /* All commands, in the order of the manual; ends with NULL. */

@@ -19,10 +19,10 @@
 enum { EXIT_USAGE = 2, EXIT_UNTIDY = 3 };
 
 const struct command *const command_table[] = {
-        &command_count,   &command_dump,  &command_hist,  &command_query,     &command_range,
-        &command_export,  &command_info,  &command_check, &command_add,       &command_remove,
-        &command_compact, &command_merge, &command_union, &command_intersect, &command_subtract,
-        &command_help,    NULL,
+        &command_count,    &command_dump,    &command_hist,  &command_query, &command_range,
+        &command_export,   &command_import,  &command_info,  &command_check, &command_add,
+        &command_remove,   &command_compact, &command_merge, &command_union, &command_intersect,
+        &command_subtract, &command_help,    NULL,
 };
 
 const struct command *command_find(const char *name)

@@ -477,6 +477,30 @@ static enum kc_status W(flush_pairs)(void *counter, int worker, struct kc_error 
         return KC_OK;
 }
 
+static enum kc_status W(collect)(void *counter, const uint64_t *kmers, const uint32_t *counts,
+                                 size_t n, int worker, struct kc_error *err)
+{
+        struct W(counter) *c = counter;
+        while (n > 0) {
+                const size_t room = W(COLLECT_CAP) - c->ncollected, now = n < room ? n : room;
+                struct W(item) *items = c->collected + c->ncollected;
+                for (size_t i = 0; i < now; i++) {
+                        memcpy(&items[i].key, kmers + i * KC_WORDS, sizeof items[i].key);
+                        items[i].count = counts[i];
+                }
+                c->ncollected += now;
+                kmers += now * KC_WORDS;
+                counts += now;
+                n -= now;
+                if (c->ncollected == W(COLLECT_CAP)) {
+                        enum kc_status status = W(flush_pairs)(c, worker, err);
+                        if (status != KC_OK)
+                                return status;
+                }
+        }
+        return KC_OK;
+}
+
 /*
  * Collect the pairs of the table that the filter keeps, and empty the table. Counts are final here,
  * so what the filter drops is neither stored nor sorted, and its keys are not even read.

@@ -11,6 +11,9 @@
  * A sink that wants only counts gets those of each bin as soon as it is counted; then there are no
  * lists of pairs, and nothing to order.
  *
+ * Pairs that exist already (kc_cpu_order) go straight to the lists by prefix, and only the last
+ * stage follows.
+ *
  * Only the first and the last stage touch all data in memory; counting stays in cache.
  */
 #include "cpu/cpu_engine.h"
@@ -22,12 +25,14 @@
 #include "cpu/width.h"
 #include "kmer/kmer.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
 
 enum {
         BATCH_WORDS = 16 << 10, /* half a million bases: fits in L2 with all other hot data */
         BATCH_SEGMENTS = 16 << 10,
+        BATCH_PAIRS = 4 << 10,
         BASES_PER_BIN = 400000, /* for one-word keys: so that a bin's table fits in L2 */
         PAIRS_PER_LIST = 32768, /* likewise, so that a list is sorted in L2 */
         MIN_BINS = 64,
@@ -59,6 +64,7 @@ struct counting {
 struct cpu_engine {
         const struct kc_count_params *params;
         const struct kc_batch_source *source;
+        const struct kc_pair_source *pairs; /* instead of source, to order pairs; or NULL */
         struct kc_job *job;
         struct kc_arena arena;
         size_t nchunks;             /* of the arena, which lists may hold */
@@ -68,7 +74,8 @@ struct cpu_engine {
         int current;      /* the one that is being counted or ordered */
         atomic_uint next; /* the next bin or list to take */
         atomic_bool failed;
-        pthread_mutex_t lock; /* guards counted while bins are counted */
+        atomic_uint_fast64_t npairs; /* taken from pairs */
+        pthread_mutex_t lock; /* guards counted while bins are counted, and lists are ordered */
 };
 
 static void on_failure(void *ctx)
@@ -306,6 +313,16 @@ static void add_totals(struct cpu_engine *e, const struct kc_counter_totals *tot
         pthread_mutex_unlock(&e->lock);
 }
 
+/* While lists are ordered, what was dropped may be read: sorters report what they drop themselves. */
+static void add_sums(struct cpu_engine *e, const struct kc_counter_totals *sums)
+{
+        struct kc_counter_totals *counted = &current(e)->counted;
+        pthread_mutex_lock(&e->lock);
+        counted->ndistinct += sums->ndistinct;
+        counted->nsaturated += sums->nsaturated;
+        pthread_mutex_unlock(&e->lock);
+}
+
 static enum kc_status count_bins(struct cpu_engine *e, int worker, void *counter,
                                  struct kc_list_reader *reader, struct kc_error *err)
 {
@@ -351,8 +368,9 @@ static enum kc_status count_worker(void *ctx, int worker, struct kc_error *err)
 static uint32_t pairs_lists(const struct cpu_engine *e, const struct counting *c)
 {
         int k = c->k;
-        uint64_t guess = atomic_load(&c->nkmers) / KMERS_PER_DISTINCT / PAIRS_PER_LIST *
-                         (uint64_t)kc_kmer_nwords(k);
+        uint64_t npairs = e->pairs != NULL ? e->pairs->expected_npairs
+                                           : atomic_load(&c->nkmers) / KMERS_PER_DISTINCT;
+        uint64_t guess = npairs / PAIRS_PER_LIST * (uint64_t)kc_kmer_nwords(k);
         uint32_t most = k < 7 ? 1u << 2 * k : MAX_LISTS;
         uint32_t n = power_of_two_above(guess, most < MIN_BINS ? most : MIN_BINS, most);
         int bits = __builtin_ctz(n), more = 0;
@@ -374,7 +392,7 @@ static size_t held_by_bins(const struct cpu_engine *e)
 {
         size_t held = 0;
         for (int i = e->current; i < e->ncountings; i++)
-                for (int worker = 0; worker < e->params->nthreads; worker++)
+                for (int worker = 0; worker < e->countings[i].bins.nworkers; worker++)
                         held += e->countings[i].bins.workers[worker].nchunks;
         return held;
 }
@@ -437,12 +455,17 @@ static enum kc_status order_worker(void *ctx, int worker, struct kc_error *err)
 {
         struct cpu_engine *e = ctx;
         const struct counting *c = current(e);
+        struct kc_counter_totals sums = { 0 };
+        struct kc_width_setup setup = c->setup;
         struct kc_list_reader reader;
         void *sorter = NULL;
+        setup.sums = e->pairs != NULL ? &sums : NULL;
         kc_list_reader_init(&reader, &c->pairs);
-        enum kc_status status = c->width->sorter_new(&sorter, &c->setup, err);
+        enum kc_status status = c->width->sorter_new(&sorter, &setup, err);
         if (status == KC_OK)
                 status = sort_lists(e, worker, sorter, &reader, err);
+        if (e->pairs != NULL)
+                add_sums(e, &sums);
         c->width->sorter_free(sorter);
         kc_list_reader_free(&reader);
         return status;
@@ -452,6 +475,73 @@ static enum kc_status order(struct cpu_engine *e, struct kc_error *err)
 {
         begin_stage(e, KC_STAGE_ORDER, current(e)->pairs.nlists);
         return kc_parallel(e->params->nthreads, order_worker, on_failure, e, err);
+}
+
+/* ---- pairs that exist already ---- */
+
+/* No sum of counts may overflow: a batch adds less than the distance from the limit to 2^64. */
+static enum kc_status add_counts(struct cpu_engine *e, const struct kc_pair_batch *batch,
+                                 struct kc_error *err)
+{
+        uint64_t sum = 0;
+        for (size_t i = 0; i < batch->n; i++)
+                sum += batch->counts[i];
+        atomic_fetch_add(&e->npairs, batch->n);
+        if (atomic_fetch_add(&current(e)->nkmers, sum) + sum <= KC_MAX_PAIRS_SUM)
+                return KC_OK;
+        return kc_fail(err, KC_EINPUT, "all counts add up to more than %" PRIu64, KC_MAX_PAIRS_SUM);
+}
+
+static enum kc_status take_batches(struct cpu_engine *e, int worker, void *counter,
+                                   struct kc_pair_batch *batch, struct kc_error *err)
+{
+        struct counting *c = current(e);
+        enum kc_status status;
+        for (;;) {
+                KC_TRY(check_canceled(e, err));
+                KC_TRY(e->pairs->next(e->pairs->ctx, worker, batch, err));
+                if (batch->n == 0)
+                        break;
+                KC_TRY(add_counts(e, batch, err));
+                KC_TRY(c->width->collect(counter, batch->kmers, batch->counts, batch->n, worker,
+                                         err));
+                kc_job_advance(e->job, batch->n);
+        }
+        KC_TRY(c->width->flush(counter, worker, err));
+        kc_lists_seal(&c->pairs, worker);
+out:
+        return status;
+}
+
+static enum kc_status take_worker(void *ctx, int worker, struct kc_error *err)
+{
+        struct cpu_engine *e = ctx;
+        const struct counting *c = current(e);
+        struct kc_pair_batch batch = { .cap = BATCH_PAIRS };
+        void *counter = NULL;
+        enum kc_status status;
+        batch.kmers = malloc(BATCH_PAIRS * sizeof *batch.kmers * (size_t)kc_kmer_nwords(c->k));
+        batch.counts = malloc(BATCH_PAIRS * sizeof *batch.counts);
+        if (batch.kmers == NULL || batch.counts == NULL)
+                status = kc_fail(err, KC_ENOMEM, "out of memory for a batch of k-mers");
+        else
+                status = c->width->counter_new(&counter, &c->setup, err);
+        if (status == KC_OK)
+                status = take_batches(e, worker, counter, &batch, err);
+        c->width->counter_free(counter);
+        free(batch.kmers);
+        free(batch.counts);
+        return status;
+}
+
+static enum kc_status take_pairs(struct cpu_engine *e, struct kc_error *err)
+{
+        enum kc_status status;
+        begin_stage(e, KC_STAGE_PARTITION, e->pairs->expected_npairs);
+        KC_TRY(init_pairs(e, err));
+        KC_TRY(kc_parallel(e->params->nthreads, take_worker, on_failure, e, err));
+out:
+        return status;
 }
 
 /* ---- all of it ---- */
@@ -473,6 +563,15 @@ static void free_counting(struct counting *c)
         kc_lists_free(&c->pairs);
 }
 
+static void set_totals(struct counting *c, struct kc_count_totals *totals)
+{
+        totals->nkmers = c->nkmers;
+        totals->ndistinct = c->counted.ndistinct;
+        totals->nsaturated = c->counted.nsaturated;
+        release_lists(c, &c->pairs);
+        totals->spilled_nbytes = c->spilled_nbytes;
+}
+
 /* From the bins of the current k to its run. The space that its lists took is then free for the
  * next one. */
 static enum kc_status finish(struct cpu_engine *e, struct kc_count_totals *totals,
@@ -483,11 +582,18 @@ static enum kc_status finish(struct cpu_engine *e, struct kc_count_totals *total
         KC_TRY(timed(count, e, &totals->stage_seconds[KC_STAGE_COUNT], err));
         if (wants_pairs(c))
                 KC_TRY(timed(order, e, &totals->stage_seconds[KC_STAGE_ORDER], err));
-        totals->nkmers = c->nkmers;
-        totals->ndistinct = c->counted.ndistinct;
-        totals->nsaturated = c->counted.nsaturated;
-        release_lists(c, &c->pairs);
-        totals->spilled_nbytes = c->spilled_nbytes;
+        set_totals(c, totals);
+out:
+        return status;
+}
+
+static enum kc_status order_pairs(struct cpu_engine *e, struct kc_count_totals *totals,
+                                  struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(timed(take_pairs, e, &totals->stage_seconds[KC_STAGE_PARTITION], err));
+        KC_TRY(timed(order, e, &totals->stage_seconds[KC_STAGE_ORDER], err));
+        set_totals(current(e), totals);
 out:
         return status;
 }
@@ -497,6 +603,8 @@ static enum kc_status run_stages(struct cpu_engine *e, struct kc_count_task *tas
 {
         enum kc_status status;
         double read;
+        if (e->pairs != NULL)
+                return order_pairs(e, &tasks[0].totals, err);
         KC_TRY(timed(partition, e, &read, err));
         for (e->current = 0; e->current < e->ncountings; e->current++) {
                 tasks[e->current].totals.stage_seconds[KC_STAGE_PARTITION] = read;
@@ -560,29 +668,36 @@ static enum kc_status check_tasks(const struct kc_count_params *params,
         return sound ? KC_OK : kc_fail(err, KC_EUSAGE, "k must be between 1 and %d", KC_MAX_K);
 }
 
+/* e: params, job, and source or pairs are set; the rest is 0. */
+static enum kc_status run_engine(struct cpu_engine *e, struct kc_count_task *tasks, int ntasks,
+                                 struct kc_error *err)
+{
+        const struct kc_count_params *params = e->params;
+        enum kc_status status = check_tasks(params, tasks, ntasks, err);
+        if (status != KC_OK)
+                return status;
+        e->ncountings = ntasks;
+        pthread_mutex_init(&e->lock, NULL);
+        const size_t scratch_nbytes = share_memory(e);
+        KC_TRY(make_countings(e, tasks, ntasks, scratch_nbytes, err));
+        KC_TRY(kc_arena_init(&e->arena, e->nchunks, params->nthreads, err));
+        e->nchunks -= (size_t)params->nthreads * KC_ARENA_HOARD;
+        KC_TRY(run_stages(e, tasks, err));
+out:
+        for (int i = 0; e->countings != NULL && i < ntasks; i++)
+                free_counting(&e->countings[i]);
+        free(e->countings);
+        kc_arena_free(&e->arena);
+        pthread_mutex_destroy(&e->lock);
+        return status;
+}
+
 enum kc_status kc_cpu_count_all(const struct kc_count_params *params,
                                 const struct kc_batch_source *source, struct kc_count_task *tasks,
                                 int ntasks, struct kc_job *job, struct kc_error *err)
 {
-        enum kc_status status = check_tasks(params, tasks, ntasks, err);
-        if (status != KC_OK)
-                return status;
-        struct cpu_engine e = {
-                .params = params, .source = source, .job = job, .ncountings = ntasks
-        };
-        pthread_mutex_init(&e.lock, NULL);
-        const size_t scratch_nbytes = share_memory(&e);
-        KC_TRY(make_countings(&e, tasks, ntasks, scratch_nbytes, err));
-        KC_TRY(kc_arena_init(&e.arena, e.nchunks, params->nthreads, err));
-        e.nchunks -= (size_t)params->nthreads * KC_ARENA_HOARD;
-        KC_TRY(run_stages(&e, tasks, err));
-out:
-        for (int i = 0; e.countings != NULL && i < ntasks; i++)
-                free_counting(&e.countings[i]);
-        free(e.countings);
-        kc_arena_free(&e.arena);
-        pthread_mutex_destroy(&e.lock);
-        return status;
+        struct cpu_engine e = { .params = params, .source = source, .job = job };
+        return run_engine(&e, tasks, ntasks, err);
 }
 
 enum kc_status kc_cpu_count(const struct kc_count_params *params,
@@ -593,5 +708,18 @@ enum kc_status kc_cpu_count(const struct kc_count_params *params,
         struct kc_count_task task = { .k = params->k, .sink = sink };
         const enum kc_status status = kc_cpu_count_all(params, source, &task, 1, job, err);
         *totals = task.totals;
+        return status;
+}
+
+enum kc_status kc_cpu_order(const struct kc_count_params *params,
+                            const struct kc_pair_source *source, const struct kc_run_sink *sink,
+                            struct kc_job *job, struct kc_count_totals *totals, uint64_t *npairs,
+                            struct kc_error *err)
+{
+        struct kc_count_task task = { .k = params->k, .sink = sink };
+        struct cpu_engine e = { .params = params, .pairs = source, .job = job };
+        const enum kc_status status = run_engine(&e, &task, 1, err);
+        *totals = task.totals;
+        *npairs = e.npairs;
         return status;
 }

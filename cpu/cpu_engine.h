@@ -6,6 +6,7 @@
 
 #include "kmer/batch.h"
 #include "kmer/engine.h"
+#include "kmer/pairs.h"
 #include "kmer/run.h"
 
 /*
@@ -34,6 +35,22 @@ enum kc_status kc_cpu_count(const struct kc_count_params *params,
 enum kc_status kc_cpu_count_all(const struct kc_count_params *params,
                                 const struct kc_batch_source *source, struct kc_count_task *tasks,
                                 int ntasks, struct kc_job *job, struct kc_error *err);
+
+/*
+ * Sort pairs that exist already, in any order, and pass the sorted run to sink, which must have put.
+ * The counts of pairs with the same k-mer are added up, at most to UINT32_MAX, before the filter is
+ * applied. Memory, threads, temporary files and job are as in kc_cpu_count, but there is no
+ * KC_STAGE_COUNT; params->stranded and expected_nbases are not used. The units of KC_STAGE_PARTITION
+ * are pairs.
+ *   totals  out: nkmers is the sum of all counts
+ *   npairs  out: pairs taken from the source; above totals->ndistinct if k-mers came repeatedly
+ * Both are valid only on KC_OK. Fails as kc_cpu_count; and KC_EINPUT if the sum of all counts is above
+ * KC_MAX_PAIRS_SUM.
+ */
+enum kc_status kc_cpu_order(const struct kc_count_params *params,
+                            const struct kc_pair_source *source, const struct kc_run_sink *sink,
+                            struct kc_job *job, struct kc_count_totals *totals, uint64_t *npairs,
+                            struct kc_error *err);
 
 /*
  * The part of memory_nbytes that is for tables and sorting. It is used only after the source has

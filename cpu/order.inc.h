@@ -6,7 +6,8 @@
  * that mostly hold at most one pair; an insertion sort on output fixes what is still out of order.
  * Large groups of similar keys are split bit by bit. A list that does not fit in the thread's
  * memory is read several times, each time for a range of buckets; a bucket that does not fit is
- * itself cut into buckets.
+ * itself cut into buckets. If even the pairs of one k-mer do not fit, their counts are added up while
+ * the list is read.
  */
 
 enum {
@@ -167,7 +168,7 @@ static inline bool W(is_within)(const struct W(range) *r, const struct W(key) *k
  */
 static enum kc_status W(read_list)(struct kc_list_reader *reader, uint32_t list,
                                    const struct W(decoder) *d, const struct W(range) *r,
-                                   uint32_t *place, struct W(item) *items, uint32_t first,
+                                   size_t *place, struct W(item) *items, uint32_t first,
                                    uint32_t end, struct kc_error *err)
 {
         kc_list_rewind(reader, list);
@@ -241,27 +242,59 @@ static void W(sort_bucket)(struct W(sorter) *s, size_t begin, size_t n, int bits
         }
 }
 
+/* Make one pair of the pairs of each k-mer, which are neighbours in keys and counts, and drop what
+ * the filter does not keep. Returns how many are left. */
+static size_t W(sum_equal)(struct W(sorter) *s, size_t n, struct kc_run_dropped *dropped)
+{
+        struct kc_counter_totals *totals = s->setup.sums;
+        size_t nsums = 0;
+        for (size_t i = 0; i < n; i++) {
+                if (nsums > 0 && W(key_equal)(&s->keys[nsums - 1], &s->keys[i])) {
+                        s->counts[nsums - 1] = kc_count_add(s->counts[nsums - 1], s->counts[i],
+                                                            &totals->nsaturated);
+                } else {
+                        s->keys[nsums] = s->keys[i];
+                        s->counts[nsums++] = s->counts[i];
+                }
+        }
+        totals->ndistinct += nsums;
+        return kc_run_filter_pairs(&s->setup.filter, (uint64_t *)s->keys, s->counts, nsums,
+                                   KC_WORDS, dropped);
+}
+
+/* Pass the first n of keys and counts, which are in order, to the sink. All pairs of a k-mer are
+ * among them. */
+static enum kc_status W(put_sorted)(struct W(sorter) *s, const struct W(order) *o, size_t n,
+                                    bool last, struct kc_error *err)
+{
+        struct kc_run_pairs pairs = {
+                .part = o->list,
+                .last = last,
+                .n = n,
+                .kmers = (const uint64_t *)s->keys, /* NULL if there never was a pair */
+                .counts = s->counts,
+        };
+        if (s->setup.sums != NULL)
+                pairs.n = W(sum_equal)(s, n, &pairs.dropped);
+        return o->sink->put(o->sink->ctx, &pairs, err);
+}
+
 /* Sort the buckets [first, end), which are contiguous in items, and pass them to the sink. */
 static enum kc_status W(put_buckets)(struct W(sorter) *s, const struct W(order) *o, bool last,
-                                     const uint32_t *bucket_end, uint32_t first, uint32_t end,
+                                     const size_t *bucket_end, uint32_t first, uint32_t end,
                                      int bucket_low, struct kc_error *err)
 {
         size_t begin = 0;
         for (uint32_t b = first; b < end; begin = bucket_end[b++])
-                W(sort_bucket)(s, begin, bucket_end[b] - begin, bucket_low);
-        struct kc_run_pairs pairs = {
-                .part = o->list,
-                .last = last,
-                .n = begin,
-                .kmers = (const uint64_t *)s->keys, /* NULL if there never was a pair */
-                .counts = s->counts,
-        };
-        return o->sink->put(o->sink->ctx, &pairs, err);
+                if (bucket_end[b] > begin)
+                        W(sort_bucket)(s, begin, bucket_end[b] - begin, bucket_low);
+        return W(put_sorted)(s, o, begin, last, err);
 }
 
 /* For each bucket of a range: its number of pairs, and where its next pair goes in items. */
 struct W(buckets) {
-        uint32_t n, *size, *place;
+        uint32_t n;
+        size_t *size, *place;
 };
 
 static enum kc_status W(buckets_new)(struct W(buckets) *b, uint32_t n, struct kc_error *err)
@@ -296,7 +329,7 @@ static uint32_t W(choose_buckets)(const struct W(sorter) *s, struct W(buckets) *
         uint32_t end = first;
         *n = 0;
         for (; end < b->n && (end == first || *n + b->size[end] <= s->max_cap); end++) {
-                b->place[end] = (uint32_t)*n;
+                b->place[end] = *n;
                 *n += b->size[end];
         }
         return end;
@@ -317,6 +350,38 @@ static enum kc_status W(sort_large)(struct W(sorter) *s, const struct W(order) *
         return W(sort_range)(s, o, &inner, n, last, err);
 }
 
+/* Pass the sum of all pairs of one k-mer, which do not fit in the thread's memory, to the sink. */
+static enum kc_status W(sum_large)(struct W(sorter) *s, const struct W(order) *o,
+                                   const struct W(range) *r, uint32_t bucket, bool last,
+                                   struct kc_error *err)
+{
+        struct W(range) one = { .prefix = r->prefix };
+        uint64_t *nsaturated = &s->setup.sums->nsaturated;
+        uint32_t count = 0;
+        enum kc_status status;
+        W(key_add_bits)(&one.prefix, r->bucket_low, r->bucket_bits, bucket);
+        kc_list_rewind(o->reader, o->list);
+        for (;;) {
+                const uint8_t *data;
+                size_t nbytes;
+                KC_TRY(kc_list_next(o->reader, &data, &nbytes, err));
+                if (nbytes == 0)
+                        break;
+                for (const uint8_t *stop = data + nbytes; data < stop;) {
+                        struct W(item) item;
+                        data += W(decode)(o->decoder, data, &item);
+                        if (W(is_within)(&one, &item.key))
+                                count = kc_count_add(count, item.count, nsaturated);
+                }
+        }
+        KC_TRY(W(sorter_reserve)(s, 1, err));
+        s->keys[0] = one.prefix;
+        s->counts[0] = count;
+        status = W(put_sorted)(s, o, 1, last, err);
+out:
+        return status;
+}
+
 /* Sort the range, as many buckets at a time as fit in memory. n_max: upper bound on its pairs. */
 static enum kc_status W(sort_range)(struct W(sorter) *s, const struct W(order) *o,
                                     struct W(range) *r, uint64_t n_max, bool last,
@@ -334,6 +399,10 @@ static enum kc_status W(sort_range)(struct W(sorter) *s, const struct W(order) *
                 const bool is_last = last && end == b.n;
                 if (n > s->max_cap && r->bucket_low > 0) {
                         KC_TRY(W(sort_large)(s, o, r, first, n, is_last, err));
+                        continue;
+                }
+                if (n > s->max_cap && s->setup.sums != NULL) {
+                        KC_TRY(W(sum_large)(s, o, r, first, is_last, err));
                         continue;
                 }
                 KC_TRY(W(sorter_reserve)(s, n, err));

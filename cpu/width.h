@@ -8,6 +8,12 @@
 #include "cpu/lists.h"
 #include "kmer/run.h"
 
+struct kc_counter_totals {
+        uint64_t ndistinct; /* including those dropped */
+        uint64_t nsaturated;
+        struct kc_run_dropped dropped;
+};
+
 /* What both counters and sorters need to know. */
 struct kc_width_setup {
         int k;
@@ -17,12 +23,10 @@ struct kc_width_setup {
         struct kc_run_filter filter;
         const struct kc_run_sink *counts; /* takes the counts of each bin; NULL: pairs are wanted */
         struct kc_lists *pairs;           /* not used if only counts are wanted */
-};
-
-struct kc_counter_totals {
-        uint64_t ndistinct; /* including those dropped */
-        uint64_t nsaturated;
-        struct kc_run_dropped dropped;
+        /* Of a sorter: a k-mer may be in several pairs, and the filter has not been applied. The
+         * sorter adds the counts of equal k-mers and filters, and adds to these totals, except to
+         * dropped, which it reports to the sink. NULL: the pairs are final. */
+        struct kc_counter_totals *sums;
 };
 
 struct kc_width {
@@ -39,6 +43,9 @@ struct kc_width {
         enum kc_status (*count)(void *counter, struct kc_list_reader *reader, uint32_t bin,
                                 int worker, struct kc_counter_totals *totals, struct kc_error *err);
         enum kc_status (*flush)(void *counter, int worker, struct kc_error *err);
+        /* Instead of counting: add n pairs, as in kmer/pairs.h, to setup->pairs, unfiltered. */
+        enum kc_status (*collect)(void *counter, const uint64_t *kmers, const uint32_t *counts,
+                                  size_t n, int worker, struct kc_error *err);
         void (*counter_free)(void *counter);
 
         /*

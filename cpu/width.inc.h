@@ -10,6 +10,7 @@ static const struct kc_width W(width) = {
         .counter_new = W(counter_new),
         .count = W(count),
         .flush = W(flush_pairs),
+        .collect = W(collect),
         .counter_free = W(counter_free),
         .sorter_new = W(sorter_new),
         .sort = W(sort),

@@ -73,6 +73,10 @@ enum kc_status kc_store_append(struct kc_store_writer **writer, const char *path
 enum kc_status kc_store_lock(int *lock, const char *path, struct kc_error *err);
 void kc_store_unlock(int lock); /* a negative one is fine */
 
+/* For a new file, at any time before it is committed: whether its k-mers are stranded, if the options
+ * could not say. */
+void kc_store_set_stranded(struct kc_store_writer *writer, bool stranded);
+
 /*
  * The run being written, as a sink for an engine. Threads encode their own blocks; blocks are cut
  * by rank in the whole run, wherever the parts begin, so the file does not depend on the parts.

@@ -7,6 +7,10 @@ void kc_kmer_reverse_complement(const uint64_t *kmer, int k, uint64_t *out)
         int nwords = kc_kmer_nwords(k);
         int unused = 64 * nwords - 2 * k;
 
+        if (nwords == 1) {
+                out[0] = kc_reverse_bases(~kmer[0]) >> unused;
+                return;
+        }
         /* complement and reverse all 32 * nwords places, then shift the unused ones out */
         uint64_t reversed[KC_MAX_WORDS + 1] = { 0 };
         for (int i = 0; i < nwords; i++)

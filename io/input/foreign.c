@@ -27,6 +27,9 @@ struct kind {
         KIND(bytes, 0, what, NULL, NULL, KC_REMEDY_UNPACK | KC_REMEDY_FILTER, filter)
 #define CONVERTED(bytes, what, filter) KIND(bytes, 0, what, NULL, NULL, KC_REMEDY_FILTER, filter)
 
+#define COUNTS(bytes, what) \
+        KIND(bytes, 0, what ", which holds counts, not reads", NULL, NULL, KC_REMEDY_IMPORT, "")
+
 #define NAME_READS   "name a file of reads: FASTQ, FASTA, SAM, BAM or CRAM"
 #define NAME_INDEXED "name the file that it belongs to"
 #define CRAM_ALONE   "decompress it to a file, since CRAM cannot be read from a pipe"
@@ -57,7 +60,8 @@ static const struct kind kinds[] = {
         OTHER("CRAM\3", "CRAM", CRAM_ALONE),
         KIND("\x89KC\r\n\x1a\n\0", 0, "a .kc file, which holds counts, not reads", NULL, NULL,
              KC_REMEDY_READ_COUNTS, ""),
-        OTHER("KMCP\0\0\0\0", "part of a KMC database, which holds counts, not reads", NAME_READS),
+        COUNTS("KMCP\0\0\0\0", "part of a KMC database"),
+        COUNTS("KFF\1", "a KFF file"),
         OTHER("\x89HDF\r\n\x1a\n", "an HDF5 file (a fast5 file, if it comes from a sequencer)",
               BASECALL),
         OTHER("\x8bPOD\r\n\x1a\n", "a POD5 file, the raw signal of a sequencer", BASECALL),
@@ -165,9 +169,59 @@ static const char *wide_encoding(const uint8_t *bytes, size_t n)
         return 2 * neven == look ? "UTF-16BE" : 2 * nodd == look ? "UTF-16LE" : NULL;
 }
 
+static uint32_t little_u32(const uint8_t *at)
+{
+        return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
+/* KMCS, which could be IUPAC letters, and then bytes that are not text. */
+static bool is_kmc_suffixes(const uint8_t *bytes, size_t n)
+{
+        enum { MARK = 4, MAX_LOOK = 64 };
+        size_t at = MARK;
+        if (n < MARK || memcmp(bytes, "KMCS", MARK) != 0)
+                return false;
+        while (at < n && at < MAX_LOOK && (isgraph(bytes[at]) || isspace(bytes[at])))
+                at++;
+        return at < n && at < MAX_LOOK;
+}
+
+/* Nine digits and JSON. */
+static bool is_jellyfish(const uint8_t *bytes, size_t n)
+{
+        enum { NDIGITS = 9 };
+        size_t ndigits = 0;
+        while (ndigits < n && isdigit(bytes[ndigits]))
+                ndigits++;
+        return ndigits == NDIGITS && ndigits < n && bytes[ndigits] == '{';
+}
+
+/* There is no mark, but four small numbers: k, parts, lowest count, bytes of a prefix. */
+static bool is_fastk(const uint8_t *bytes, size_t n)
+{
+        return n > 16 && little_u32(bytes) - 1 < 255 && little_u32(bytes + 4) - 1 < 1 << 16 &&
+               little_u32(bytes + 8) < 1 << 15 && little_u32(bytes + 12) - 1 < 3;
+}
+
+/* Files of counts that do not begin with a fixed mark; NULL: none of these. */
+static const struct kind *kind_of_counts(const uint8_t *bytes, size_t n)
+{
+        static const struct kind suffixes = COUNTS("", "part of a KMC database");
+        static const struct kind jellyfish = COUNTS("", "a Jellyfish file");
+        static const struct kind fastk = COUNTS("", "a FastK table");
+        if (is_kmc_suffixes(bytes, n))
+                return &suffixes;
+        if (is_jellyfish(bytes, n))
+                return &jellyfish;
+        return is_fastk(bytes, n) ? &fastk : NULL;
+}
+
 enum kc_status kc_foreign_check(const char *name, enum kc_container outer, const uint8_t *bytes,
                                 size_t n, struct kc_error *err)
 {
+        const struct kind *counts = kind_of_counts(bytes, n);
+        if (counts != NULL)
+                return refuse_kind(name, outer, counts, err);
         for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
                 const struct kind *kind = &kinds[i];
                 if (n >= (size_t)kind->at + kind->nbytes &&

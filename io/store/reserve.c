@@ -162,22 +162,26 @@ static void *work_ahead(void *ctx)
         return NULL;
 }
 
-/* Earlier calls may have reserved part of it: what counts is the space that was free without them. */
-static bool leaves_room(struct kc_reserve *r, uint64_t nbytes)
+/* The end of what may be reserved: of nbytes, as much as takes at most half of the free space. What
+ * earlier calls reserved counts as free. */
+static uint64_t reservable(struct kc_reserve *r, uint64_t nbytes)
 {
         const uint64_t end = atomic_load(&r->end), reserved = atomic_load(&r->reserved);
         const uint64_t unused = reserved > end ? reserved - end : 0;
         struct statvfs fs;
+        uint64_t most;
         if (fstatvfs(r->fd, &fs) != 0)
-                return false;
+                return 0;
         if (fs.f_blocks == 0)
-                return true; /* tmpfs without a limit */
-        return nbytes <= end || nbytes - end <= ((uint64_t)fs.f_bavail * fs.f_frsize + unused) / 2;
+                return nbytes; /* tmpfs without a limit */
+        most = end + ((uint64_t)fs.f_bavail * fs.f_frsize + unused) / 2;
+        return nbytes < most ? nbytes : most;
 }
 
 void kc_reserve_ahead(struct kc_reserve *r, uint64_t nbytes)
 {
-        if (nbytes < step_nbytes || !wants_more(r, nbytes) || !leaves_room(r, nbytes))
+        nbytes = reservable(r, nbytes);
+        if (nbytes < step_nbytes || !wants_more(r, nbytes))
                 return;
         atomic_store(&r->target, nbytes);
         if (atomic_load(&r->busy))

@@ -43,9 +43,8 @@ void kc_reserve_destroy(struct kc_reserve *reserve); /* a zeroed one is fine */
 
 /*
  * The file will have about nbytes: start a thread that reserves them while others work. Any excess
- * is cut off again. Does nothing if that, with what earlier calls reserved, would take more than
- * half of the free space: others write too, and nbytes is an estimate. To be called by one thread
- * at a time.
+ * is cut off again. With what earlier calls reserved, it takes at most half of the free space:
+ * others write too, and nbytes is an estimate. To be called by one thread at a time.
  */
 void kc_reserve_ahead(struct kc_reserve *reserve, uint64_t nbytes);
 

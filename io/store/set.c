@@ -276,7 +276,7 @@ static enum kc_status run(const struct kc_set *set, int nthreads, struct kc_job 
         KC_TRY(add_infos(set, origin, names, &sum, err));
         if (sink->expect != NULL && set->operation == KC_SET_UNION &&
             kc_run_keeps_all(&sink->filter))
-                sink->expect(sink->ctx, kc_set_npairs(set));
+                sink->expect(sink->ctx, kc_set_npairs(set) / 4 * 3); /* files share k-mers */
         if (joiner != NULL)
                 KC_TRY(join(set, joiner, sink, &totals, err));
         else

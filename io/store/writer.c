@@ -38,10 +38,7 @@ static enum kc_status put_blocks(void *ctx, const struct kc_run_blocks *blocks,
         return pass_on(ctx, &first, err);
 }
 
-/*
- * Reserve space for this many pairs: Elias-Fano code, with four bits for all but the low bits, and
- * a quarter less, since runs that are yet to be merged share k-mers.
- */
+/* Reserve space for this many pairs: Elias-Fano code, with four bits for all but the low bits. */
 static void expect(void *ctx, uint64_t npairs)
 {
         struct kc_store_writer *w = ctx;
@@ -49,13 +46,18 @@ static void expect(void *ctx, uint64_t npairs)
         while (log2n < 63 && npairs >> log2n > 1)
                 log2n++;
         nbits = nbits > log2n + 8 ? nbits - log2n : 8;
-        kc_reserve_ahead(&w->output.reserve, w->blocks_offset + npairs / 32 * 3 * nbits);
+        kc_reserve_ahead(&w->output.reserve, w->blocks_offset + npairs / 8 * nbits);
 }
 
 static void cancel(void *ctx)
 {
         const struct kc_error canceled = { .status = KC_ECANCELED, .message = "canceled" };
         kc_writer_fail(ctx, &canceled);
+}
+
+void kc_store_set_stranded(struct kc_store_writer *writer, bool stranded)
+{
+        writer->options.stranded = stranded;
 }
 
 struct kc_run_sink kc_store_sink(struct kc_store_writer *writer)

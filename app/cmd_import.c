@@ -1,0 +1,295 @@
+/*
+ * kcount import: a file of counts that another program has written, as a .kc file.
+ */
+#include "app/command.h"
+#include "app/machine.h"
+#include "app/memory.h"
+#include "app/output_name.h"
+#include "app/signals.h"
+#include "app/size.h"
+#include "app/writing.h"
+#include "base/clock.h"
+#include "cpu/cpu_engine.h"
+#include "io/formats/import.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct import_settings {
+        struct writing_settings common;
+        uint64_t memory_nbytes, min_count, max_count;
+        const char *output, *tmp;
+        bool canonical, stranded, force;
+};
+
+struct importing {
+        const struct import_settings *settings;
+        struct writing writing;
+        const char *path;
+        char *tmp_dir, *name; /* name: of the input, as the output keeps it */
+        struct memory_plan plan;
+        struct kc_import *import;
+        struct kc_import_info info;
+        struct kc_import_totals read;
+        struct kc_count_totals totals;
+        uint64_t npairs;
+};
+
+static enum kc_import_strands wanted_strands(const struct import_settings *s)
+{
+        if (s->canonical)
+                return KC_IMPORT_CANONICAL;
+        return s->stranded ? KC_IMPORT_STRANDED : KC_IMPORT_AS_DECLARED;
+}
+
+static enum kc_status check_settings(const struct importing *m, struct kc_error *err)
+{
+        const struct import_settings *s = m->settings;
+        enum kc_status status;
+        if (s->canonical && s->stranded)
+                return kc_fail(err, KC_EUSAGE, "--canonical and --stranded exclude each other");
+        KC_TRY(options_check_range(s->min_count, s->max_count, err));
+        KC_TRY(output_check_stdout(s->output, "-o", err));
+        KC_TRY(output_check(s->output, s->force, err));
+        KC_TRY(output_check_inputs(s->output, &m->path, 1, err));
+out:
+        return status;
+}
+
+static enum kc_status open_import(struct importing *m, struct kc_error *err)
+{
+        const struct import_settings *s = m->settings;
+        const uint64_t wanted = s->memory_nbytes;
+        enum kc_status status;
+        m->plan = memory_plan_count(wanted ? wanted : memory_default_nbytes(), m->writing.nthreads,
+                                    false);
+        KC_TRY(kc_import_open(&m->import, m->path, m->plan.nthreads, wanted_strands(s), err));
+        kc_import_get_info(m->import, &m->info);
+        m->tmp_dir = kc_path_folder(s->output);
+        if (m->tmp_dir == NULL ||
+            asprintf(&m->name, "imported from %s: %s", m->info.what, m->path) < 0)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+out:
+        return status;
+}
+
+static enum kc_status create_output(struct importing *m, struct kc_error *err)
+{
+        const struct import_settings *s = m->settings;
+        const struct kc_store_options options = { .k = m->info.k,
+                                                  .stranded = m->info.stranded,
+                                                  .replace = s->force,
+                                                  .guard = signals_guard,
+                                                  .min_count = (uint32_t)s->min_count,
+                                                  .max_count = (uint32_t)s->max_count };
+        return kc_store_create(&m->writing.writer, s->output, &options, err);
+}
+
+/* ctx: a struct importing. */
+static enum kc_status order(void *ctx, struct kc_error *err)
+{
+        struct importing *m = ctx;
+        const struct kc_count_params params = { .k = m->info.k,
+                                                .nthreads = m->plan.nthreads,
+                                                .memory_nbytes = m->plan.engine_nbytes,
+                                                .tmp_dir = m->settings->tmp != NULL
+                                                                   ? m->settings->tmp
+                                                                   : m->tmp_dir };
+        const struct kc_pair_source source = kc_import_source(m->import);
+        const struct kc_run_sink sink = kc_store_sink(m->writing.writer);
+        enum kc_status status;
+        KC_TRY(kc_cpu_order(&params, &source, &sink, m->writing.job, &m->totals, &m->npairs, err));
+        KC_TRY(kc_import_check_unique(m->import, m->npairs, m->totals.ndistinct, err));
+out:
+        return status;
+}
+
+static enum kc_status write_output(struct importing *m, struct kc_error *err)
+{
+        static const char *const stages[KC_NSTAGES] = { "read", "sort", "sort" };
+        const struct writing_work work = { .ctx = m, .on_cpu = order, .stages = stages };
+        const char *const name = m->name;
+        enum kc_status status;
+        KC_TRY(create_output(m, err));
+        KC_TRY(writing_run(&m->writing, &work, err));
+        kc_import_get_info(m->import, &m->info);
+        kc_import_get_totals(m->import, &m->read);
+        kc_store_set_stranded(m->writing.writer, m->info.stranded);
+        const struct kc_store_origin origin = { .names = &name,
+                                                .nnames = 1,
+                                                .nkmers = m->totals.nkmers + m->read.nsaturated,
+                                                .nsaturated =
+                                                        m->totals.nsaturated + m->read.nsaturated };
+        KC_TRY(writing_commit(&m->writing, &origin, err));
+out:
+        return status;
+}
+
+/* ---- the report: ctx is a struct importing ---- */
+
+static void put_text(const void *ctx, struct text_out *out)
+{
+        const struct importing *m = ctx;
+        const struct kc_store_info *r = &m->writing.written.info;
+        const uint64_t nrepeated = m->npairs - m->totals.ndistinct;
+        char size[FORMATTED_NBYTES], peak[FORMATTED_NBYTES], label[64];
+        text_out_printf(out, "%s is %s with %s k-mers\n", m->path, m->info.what,
+                        m->info.stranded ? "stranded" : "canonical");
+        writing_put_number(out, "k-mers read", m->npairs);
+        if (nrepeated > 0)
+                writing_put_number(out, "of these, repeated", nrepeated);
+        if (m->read.nzero > 0)
+                writing_put_number(out, "count 0, left out", m->read.nzero);
+        if (m->read.noutside > 0)
+                writing_put_number(out, "outside its range", m->read.noutside);
+        if (m->read.natlimit > 0)
+                writing_put_number(out, "at the file's limit", m->read.natlimit);
+        if (r->nsaturated > 0)
+                writing_put_number(out, "lost to saturation", r->nsaturated);
+        snprintf(label, sizeof label, "distinct %d-mers", r->k);
+        writing_put_number(out, label, r->ndistinct);
+        writing_put_number(out, "sum of counts", r->sum);
+        text_out_printf(out, "unknown: reads, bases, letters skipped\n");
+        text_out_printf(out, "wall %.2f s, CPU %.2f s, peak memory %s\nwrote %s, %s\n",
+                        kc_clock_seconds() - m->writing.call->start_seconds,
+                        machine_user_seconds() + machine_system_seconds(),
+                        format_size(machine_peak_nbytes(), peak), m->settings->output,
+                        format_size(r->file_nbytes, size));
+}
+
+static void put_json(const void *ctx, size_t number, struct json *json)
+{
+        (void)number;
+        const struct importing *m = ctx;
+        const struct kc_store_info *r = &m->writing.written.info;
+        json_string(json, "input", m->path);
+        json_string(json, "format", m->info.what);
+        json_string(json, "output", m->settings->output);
+        json_number(json, "output_bytes", r->file_nbytes);
+        json_number(json, "threads", (uint64_t)m->plan.nthreads);
+        json_number(json, "k", (uint64_t)r->k);
+        json_bool(json, "stranded", r->stranded);
+        json_number(json, "kmers_read", m->npairs);
+        json_number(json, "repeated_kmers", m->npairs - m->totals.ndistinct);
+        json_number(json, "zero_counts", m->read.nzero);
+        json_number(json, "outside_range", m->read.noutside);
+        json_number(json, "at_limit", m->read.natlimit);
+        json_number(json, "distinct", r->ndistinct);
+        json_number(json, "unique", r->nunique);
+        json_number(json, "largest_count", r->max_count);
+        json_number(json, "sum", r->sum);
+        json_number(json, "dropped_distinct", r->ndropped_distinct);
+        json_number(json, "dropped_kmers", r->ndropped_kmers);
+        json_number(json, "saturated_kmers", r->nsaturated);
+        json_number(json, "spilled_bytes", m->totals.spilled_nbytes);
+        json_begin(json, "seconds", '{');
+        json_real(json, "wall", kc_clock_seconds() - m->writing.call->start_seconds);
+        json_real(json, "user", machine_user_seconds());
+        json_real(json, "system", machine_system_seconds());
+        json_real(json, "read", m->totals.stage_seconds[KC_STAGE_PARTITION]);
+        json_real(json, "sort", m->totals.stage_seconds[KC_STAGE_ORDER]);
+        json_end(json, '}');
+        json_number(json, "peak_memory_bytes", machine_peak_nbytes());
+}
+
+static enum kc_status run_import(const struct invocation *call, struct kc_error *err)
+{
+        const struct import_settings *s = call->settings;
+        struct importing m = { .settings = s,
+                               .writing = writing_of(call, &s->common),
+                               .path = call->operands[0] };
+        enum kc_status status;
+        KC_TRY(check_settings(&m, err));
+        signals_install(m.writing.job);
+        KC_TRY(open_import(&m, err));
+        KC_TRY(write_output(&m, err));
+        writing_report(&m.writing, &(struct writing_report){
+                                           .ctx = &m, .put_text = put_text, .put_json = put_json });
+out:
+        kc_store_abort(m.writing.writer);
+        kc_import_close(m.import);
+        free(m.tmp_dir);
+        free(m.name);
+        return status;
+}
+
+#define FIELD(member) offsetof(struct import_settings, member)
+
+static const struct option_spec import_options[] = {
+        { .type = OPTION_TEXT,
+          .letter = 'o',
+          .name = "output",
+          .argument = "FILE",
+          .required = true,
+          .offset = FIELD(output),
+          .help = "Required. Write the counts here." },
+        OPTION_THREADS(FIELD(common.nthreads)),
+        OPTION_MEMORY(FIELD(memory_nbytes),
+                      "Bound on the memory of the whole process, such as 512M or 16G (at least "
+                      "256M). What does not fit is spilled to files without a name. Default: three "
+                      "quarters of the available memory."),
+        { .type = OPTION_TEXT,
+          .name = "tmp",
+          .argument = "DIR",
+          .offset = FIELD(tmp),
+          .help = "Folder for spilled data. Default: the output's folder." },
+        { .type = OPTION_FLAG,
+          .name = "canonical",
+          .offset = FIELD(canonical),
+          .help = "Replace each k-mer with its canonical form, the smaller of itself and its reverse "
+                  "complement, and add up the counts of k-mers that become equal." },
+        { .type = OPTION_FLAG,
+          .name = "stranded",
+          .offset = FIELD(stranded),
+          .help = "Keep the k-mers of text as they stand, even if all of them are canonical. It is "
+                  "an error with a file that says that its k-mers are canonical." },
+        OPTION_MIN(FIELD(min_count)),
+        OPTION_MAX(FIELD(max_count)),
+        { .type = OPTION_FLAG,
+          .name = "force",
+          .offset = FIELD(force),
+          .help = "Replace the output if it exists." },
+        WRITING_OPTIONS(FIELD(common)),
+        { 0 },
+};
+
+const struct command command_import = {
+        .name = "import",
+        .run = run_import,
+        .operands = "FILE",
+        .summary = "Convert the counts of another program to a .kc file",
+        .description =
+                "FILE is one of the following; its content decides which, not its name.\n\n"
+                "A KMC database, as kmc writes it or sorted by kmc_tools: NAME, NAME.kmc_pre or "
+                "NAME.kmc_suf.\n\n"
+                "A KFF file of version 1, such as 'kmc -okff' writes, with counts of up to 8 bytes "
+                "or none (then each count is 1).\n\n"
+                "A Jellyfish file, binary or text.\n\n"
+                "A FastK table: NAME or NAME.ktab, with its hidden parts beside it.\n\n"
+                "Text: a k-mer and its count in each line, with blanks or a tab between them, as "
+                "dump, 'jellyfish dump -c' and kmc_dump print, or FASTA with counts for names, as "
+                "'jellyfish dump' prints. It may be compressed with gzip, BGZF or zstd, and may "
+                "come from standard input (-).\n\n"
+                "k-mers, counts and strands are those of FILE. Text does not say whether its "
+                "k-mers are canonical: they are if every single one is in canonical form, and "
+                "otherwise the .kc file is stranded. If a k-mer occurs several times in text, or in "
+                "a KFF file that allows it, its counts are added up; in other files that is an "
+                "error. A canonical KFF file may hold either form of a k-mer; in other canonical "
+                "files, a k-mer that is not canonical is an error. k-mers with counts outside the "
+                "range that a KMC database states are left out, as kmc_dump does, and reported.\n\n"
+                "Counts over 4294967295 become 4294967295, and k-mers with count 0 are left out; "
+                "both are reported. Programs stop counting at the largest count that their file "
+                "can hold (FastK at 32767, kmc at 255 without -cs); the report says how many k-mers "
+                "have that count, since they may have occurred more often. What such files do not "
+                "tell, the numbers of reads, bases and skipped letters, is 0 in the .kc file. info "
+                "shows what it was imported from.\n\n"
+                "A file that is damaged or truncated is an error, and there is no output then.",
+        .examples = "  jellyfish dump -c sample.jf | kcount import - -o sample.kc\n"
+                    "  kcount import sample.kmc_pre -o sample.kc\n"
+                    "  kcount import sample.kff -o sample.kc\n"
+                    "  kcount import counts.txt.gz -o sample.kc -m 4G\n",
+        .options = import_options,
+        .settings_nbytes = sizeof(struct import_settings),
+        .min_operands = 1,
+        .max_operands = 1,
+};

@@ -1,0 +1,230 @@
+/*
+ * Jellyfish's files: nine digits that say how long the header is, the header (JSON, then zeros), and
+ * then records of a key and a count (binary/sorted) or lines of a k-mer and its count (text/sorted).
+ * Layout: Jellyfish's file_header.hpp, generic_file_header.hpp, binary_dumper.hpp. A key is the k-mer
+ * as we have it in memory, without its unused bytes; the count has its least significant byte first.
+ */
+#include "io/formats/text_read.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+        NDIGITS = 9,
+        MAX_HEADER_NBYTES = 16 << 20,
+        MAX_COUNT_NBYTES = 8,
+        PAD = 8, /* readable bytes after records */
+};
+
+struct jellyfish {
+        char *header;
+        void *text; /* if the file holds text */
+        uint64_t at, nrecords, next;
+        size_t key_nbytes, count_nbytes;
+};
+
+static bool recognizes(const struct kc_import *import, const uint8_t *head, size_t n)
+{
+        (void)import;
+        for (size_t i = 0; i < NDIGITS; i++)
+                if (i >= n || head[i] < '0' || head[i] > '9')
+                        return false;
+        return n > NDIGITS && head[NDIGITS] == '{';
+}
+
+/* ---- the header ---- */
+
+/* Skip a string that begins at its first quote. */
+static const char *skip_string(const char *at)
+{
+        for (at++; *at != '\0' && *at != '"'; at++)
+                if (*at == '\\' && at[1] != '\0')
+                        at++;
+        return *at == '"' ? at + 1 : at;
+}
+
+/* The value of a member of the outermost object: what follows its colon. NULL if there is none. */
+static const char *find_member(const char *json, const char *name)
+{
+        const size_t length = strlen(name);
+        int depth = 0;
+        for (const char *at = json; *at != '\0';) {
+                if (*at == '"') {
+                        const char *end = skip_string(at), *after = end;
+                        while (*after == ' ' || *after == '\n' || *after == '\t')
+                                after++;
+                        if (depth == 1 && *after == ':' && (size_t)(end - at) == length + 2 &&
+                            memcmp(at + 1, name, length) == 0) {
+                                after++;
+                                return after + strspn(after, " \n\t");
+                        }
+                        at = end;
+                        continue;
+                }
+                depth += (*at == '{') + (*at == '[') - (*at == '}') - (*at == ']');
+                at++;
+        }
+        return NULL;
+}
+
+static enum kc_status find_number(const struct kc_import *import, const char *json,
+                                  const char *name, uint64_t *number, struct kc_error *err)
+{
+        const char *at = find_member(json, name);
+        *number = 0;
+        if (at == NULL || *at < '0' || *at > '9')
+                return kc_fail(err, KC_EINPUT, "%s is damaged: its header has no number \"%s\"",
+                               import->name, name);
+        for (; *at >= '0' && *at <= '9' && *number < UINT32_MAX; at++)
+                *number = 10 * *number + (uint64_t)(*at - '0');
+        return KC_OK;
+}
+
+static enum kc_status read_header(struct kc_import *import, struct jellyfish *j,
+                                  struct kc_error *err)
+{
+        char digits[NDIGITS + 1] = "";
+        enum kc_status status;
+        KC_TRY(kc_import_read_at(&import->in, digits, NDIGITS, 0, err));
+        const size_t n = strtoul(digits, NULL, 10);
+        if (n > MAX_HEADER_NBYTES)
+                return kc_fail(err, KC_EINPUT, "%s is damaged: its header has %zu bytes",
+                               import->name, n);
+        j->header = calloc(1, n + 1);
+        if (j->header == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        KC_TRY(kc_import_read_at(&import->in, j->header, n, NDIGITS, err));
+        j->at = NDIGITS + n;
+out:
+        return status;
+}
+
+static enum kc_status set_up_records(struct kc_import *import, struct jellyfish *j,
+                                     struct kc_error *err)
+{
+        uint64_t count_nbytes;
+        enum kc_status status;
+        KC_TRY(find_number(import, j->header, "counter_len", &count_nbytes, err));
+        if (count_nbytes < 1 || count_nbytes > MAX_COUNT_NBYTES)
+                return kc_fail(err, KC_EINPUT,
+                               "%s is damaged: its counts have %" PRIu64 " bytes each",
+                               import->name, count_nbytes);
+        j->key_nbytes = ((size_t)import->info.k + 3) / 4;
+        j->count_nbytes = (size_t)count_nbytes;
+        const uint64_t nbytes = import->in.size - j->at;
+        j->nrecords = nbytes / (j->key_nbytes + j->count_nbytes);
+        import->info.expected_npairs = j->nrecords;
+        if (nbytes % (j->key_nbytes + j->count_nbytes) != 0)
+                status = kc_fail(err, KC_EINPUT,
+                                 "%s is truncated or damaged: %" PRIu64
+                                 " bytes are not a whole number of records",
+                                 import->name, nbytes);
+out:
+        return status;
+}
+
+static enum kc_status open_jellyfish(struct kc_import *import, struct kc_error *err)
+{
+        static const char binary[] = "\"binary/sorted\"", text[] = "\"text/sorted\"";
+        struct jellyfish *j = calloc(1, sizeof *j);
+        enum kc_status status;
+        uint64_t key_nbits;
+        import->state = j;
+        if (j == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        KC_TRY(read_header(import, j, err));
+        const char *format = find_member(j->header, "format");
+        const char *canonical = find_member(j->header, "canonical");
+        KC_TRY(find_number(import, j->header, "key_len", &key_nbits, err));
+        if (key_nbits % 2 != 0)
+                return kc_fail(err, KC_EINPUT, "%s is damaged: its keys have %" PRIu64 " bits",
+                               import->name, key_nbits);
+        KC_TRY(kc_import_set_k(import, key_nbits / 2, err));
+        import->info.stranded = canonical == NULL || strncmp(canonical, "true", 4) != 0;
+        import->info.unique = true;
+        if (format != NULL && strncmp(format, binary, sizeof binary - 1) == 0)
+                return set_up_records(import, j, err);
+        if (format == NULL || strncmp(format, text, sizeof text - 1) != 0)
+                return kc_fail(err, KC_EINPUT,
+                               "%s is a Jellyfish file of another format than binary/sorted and "
+                               "text/sorted",
+                               import->name);
+        const int k = import->info.k;
+        import->in.offset = j->at;
+        KC_TRY(kc_import_text_begin(import, &j->text, err));
+        if (import->info.k != k)
+                status = kc_fail(err, KC_EINPUT,
+                                 "%s is damaged: its header says that k is %d, but its first "
+                                 "k-mer has %d bases",
+                                 import->name, k, import->info.k);
+out:
+        return status;
+}
+
+/* ---- records ---- */
+
+static enum kc_status decode(struct kc_import *import, const struct jellyfish *j, int worker,
+                             const uint8_t *at, size_t n, struct kc_pair_batch *batch,
+                             struct kc_error *err)
+{
+        const size_t nwords = (size_t)kc_kmer_nwords(import->info.k);
+        const uint64_t top_mask = kc_kmer_top_mask(import->info.k);
+        const uint64_t count_mask = UINT64_MAX >> (64 - 8 * j->count_nbytes);
+        const uint64_t limit = kc_import_limit(j->count_nbytes);
+        uint64_t *kmer = batch->kmers, count, excess = 0;
+        for (size_t i = 0; i < n; i++, kmer += nwords) {
+                kmer[nwords - 1] = 0;
+                memcpy(kmer, at, j->key_nbytes);
+                memcpy(&count, at + j->key_nbytes, sizeof count);
+                excess |= kmer[nwords - 1] & ~top_mask;
+                batch->counts[i] =
+                        kc_import_count(&import->workers[worker], count & count_mask, limit);
+                at += j->key_nbytes + j->count_nbytes;
+        }
+        batch->n = n;
+        if (excess != 0)
+                return kc_fail(err, KC_EINPUT, "%s is damaged: a key has more than %d bases",
+                               import->name, import->info.k);
+        return KC_OK;
+}
+
+static enum kc_status read_jellyfish(struct kc_import *import, int worker,
+                                     struct kc_pair_batch *batch, struct kc_error *err)
+{
+        struct jellyfish *j = import->state;
+        const size_t record = j->key_nbytes + j->count_nbytes;
+        enum kc_status status;
+        if (j->text != NULL)
+                return kc_import_text_read(import, j->text, worker, batch, err);
+        pthread_mutex_lock(&import->lock);
+        const uint64_t first = j->next, nleft = j->nrecords - first;
+        const size_t n = nleft < batch->cap ? (size_t)nleft : batch->cap;
+        j->next += n;
+        pthread_mutex_unlock(&import->lock);
+        KC_TRY(kc_import_reserve(import, worker, batch->cap * record + PAD, err));
+        uint8_t *records = import->workers[worker].buffer;
+        KC_TRY(kc_import_read_at(&import->in, records, n * record, j->at + first * record, err));
+        KC_TRY(decode(import, j, worker, records, n, batch, err));
+out:
+        return status;
+}
+
+static void close_jellyfish(void *state)
+{
+        struct jellyfish *j = state;
+        if (j == NULL)
+                return;
+        kc_import_text_close(j->text);
+        free(j->header);
+        free(j);
+}
+
+const struct kc_import_format kc_import_jellyfish = {
+        .what = "a Jellyfish file",
+        .declares_strands = true,
+        .recognizes = recognizes,
+        .open = open_jellyfish,
+        .read = read_jellyfish,
+        .close = close_jellyfish,
+};

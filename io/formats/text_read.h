@@ -1,0 +1,20 @@
+/*
+ * Text of k-mers and counts, for formats that contain it.
+ */
+#ifndef KC_IO_FORMATS_TEXT_READ_H
+#define KC_IO_FORMATS_TEXT_READ_H
+
+#include "io/formats/reader.h"
+
+/*
+ * Read lines from import->in, from its offset on, as kc_import_text reads a whole file.
+ *   state  out: for kc_import_text's close; set even on failure
+ */
+enum kc_status kc_import_text_begin(struct kc_import *import, void **state, struct kc_error *err);
+
+/* Another format's read and close can pass these on. */
+enum kc_status kc_import_text_read(struct kc_import *import, void *state, int worker,
+                                   struct kc_pair_batch *batch, struct kc_error *err);
+void kc_import_text_close(void *state);
+
+#endif
