@@ -89,7 +89,7 @@ static enum kc_status sort_on_device(void *ctx, struct kc_error *err)
         struct removing *r = ctx;
         struct writing *w = &r->writing;
         const struct kc_count_params params = engine_params(r);
-        const struct kc_gpu_params gpu = { .device = w->device.index,
+        const struct kc_gpu_params gpu = { .device = w->device.indices[0],
                                            .table = w->device.table,
                                            .memory_nbytes = r->settings->gpu_memory_nbytes,
                                            .batch_nkmers = r->settings->gpu_batch_nkmers };
@@ -153,7 +153,7 @@ static void put_json(const void *ctx, size_t number, struct json *json)
         (void)number;
         const struct removing *r = ctx;
         const struct kc_store_info *info = &r->writing.written.info;
-        char device[16];
+        char device[DEVICE_NAME_NBYTES];
         json_string(json, "output", r->path);
         json_number(json, "output_bytes", info->file_nbytes);
         json_number(json, "runs", info->nruns);
@@ -196,7 +196,7 @@ static enum kc_status run_remove(const struct invocation *call, struct kc_error 
         enum kc_status status;
         if (call->noperands < 2 && s->file == NULL)
                 return kc_fail(err, KC_EUSAGE, "remove needs a SEQUENCE, or -f FILE");
-        status = device_check(s->device, NULL, err);
+        status = device_check(s->device, NULL, DEVICE_MERGES, err);
         if (status != KC_OK)
                 return status;
         removals_init(&r.removals);

@@ -52,7 +52,7 @@ struct combining {
 static enum kc_status check_settings(const struct combine_settings *s, struct kc_error *err)
 {
         enum kc_status status = options_check_range(s->min_count, s->max_count, err);
-        return status == KC_OK ? device_check(s->device, NULL, err) : status;
+        return status == KC_OK ? device_check(s->device, NULL, DEVICE_MERGES, err) : status;
 }
 
 static enum kc_status open_stores(struct combining *c, struct kc_error *err)
@@ -105,7 +105,7 @@ static enum kc_status join_on_device(void *ctx, const struct kc_join_source *sou
 {
         struct combining *c = ctx;
         struct writing *w = &c->writing;
-        const struct kc_gpu_params params = { .device = w->device.index,
+        const struct kc_gpu_params params = { .device = w->device.indices[0],
                                               .memory_nbytes = c->settings->gpu_memory_nbytes,
                                               .batch_nkmers = c->settings->gpu_batch_nkmers,
                                               .trace = c->settings->gpu_trace };
@@ -182,7 +182,7 @@ static void put_text(const void *ctx, struct text_out *out)
         const struct combining *c = ctx;
         const struct writing *w = &c->writing;
         const struct kc_store_info *r = &w->written.info;
-        char size[FORMATTED_NBYTES], peak[FORMATTED_NBYTES], label[64], device[16];
+        char size[FORMATTED_NBYTES], peak[FORMATTED_NBYTES], label[64], device[DEVICE_NAME_NBYTES];
         writing_put_number(out, "files read", c->plan->ninputs);
         writing_put_number(out, "sorted runs", c->nruns);
         writing_put_number(out, "k-mers read", c->nread);
@@ -207,7 +207,7 @@ static void put_json(const void *ctx, size_t number, struct json *json)
         const struct combining *c = ctx;
         const struct writing *w = &c->writing;
         const struct kc_store_info *r = &w->written.info;
-        char device[16];
+        char device[DEVICE_NAME_NBYTES];
         json_number(json, "threads", (uint64_t)w->nthreads);
         json_string(json, "device", device_name(&w->device, device));
         if (w->device.cuda) {

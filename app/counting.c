@@ -77,7 +77,7 @@ static enum kc_status check_settings(const struct count_settings *s, struct kc_e
                 return kc_fail(err, KC_EUSAGE,
                                "--histogram adds the histogram to the summary in JSON; it needs "
                                "--json");
-        KC_TRY(device_check(s->device, s->table, err));
+        KC_TRY(device_check(s->device, s->table, DEVICE_COUNTS, err));
         if (strcmp(s->reader, "auto") != 0 && strcmp(s->reader, "host") != 0 &&
             strcmp(s->reader, "device") != 0)
                 return kc_fail(err, KC_EUSAGE, "--reader: '%s' is not one of auto, host, device",
@@ -351,8 +351,9 @@ static enum kc_status count_on_device(void *ctx, struct kc_error *err)
         const bool fit = kc_reader_stored(count->reader, &stored);
         const struct kc_batch_source source = kc_reader_source(count->reader);
         const struct kc_count_params params = engine_params(count);
-        const struct kc_gpu_params gpu = {
-                .device = w->device.index,
+        struct kc_gpu_params gpu = {
+                .device = w->device.indices[0],
+                .nothers = w->device.ndevices - 1,
                 .table = w->device.table,
                 .memory_nbytes = s->gpu_memory_nbytes,
                 .pinned_nbytes = s->memory_nbytes ? 0 : pinned_memory(count->memory_nbytes),
@@ -361,6 +362,7 @@ static enum kc_status count_on_device(void *ctx, struct kc_error *err)
                 .stored = fit && reads_on_device(count, &stored) ? &stored : NULL,
                 .trace = s->gpu_trace,
         };
+        memcpy(gpu.others, w->device.indices + 1, (size_t)gpu.nothers * sizeof *gpu.others);
         count->tried_device = true;
         begin_tasks(count, tasks);
         enum kc_status status = kc_gpu_count_all(&params, &gpu, &source, tasks, count->noutputs,

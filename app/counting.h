@@ -80,9 +80,10 @@ enum kc_status counting_histogram(const struct invocation *call, struct kc_histo
                   "and are gone when the program ends. One is created at the start, so that " \
                   "an unusable folder is reported before anything is read." }, \
         OPTION_DEVICE(COUNTING_FIELD(device), \
-          "Where to count: auto, cpu, cuda, or cuda:N for one of several devices. auto " \
-          "uses CUDA if a device is available, else the CPU, and a build with CUDA then says " \
-          "why. k above 128 is counted on the CPU in any case. The output is the same."), \
+          "Where to count: auto, cpu, cuda, cuda:N for one of several devices, or a list such as " \
+          "cuda:0,1: these devices count together, and the first one reads and writes. auto uses " \
+          "one CUDA device if there is any, else the CPU, and a build with CUDA then says why. k " \
+          "above 128 is counted on the CPU in any case. The output is the same."), \
         { .type = OPTION_TEXT, \
           .name = "table", \
           .argument = "NAME", \
@@ -102,7 +103,7 @@ enum kc_status counting_histogram(const struct invocation *call, struct kc_histo
                   "device finds anything unusual. auto chooses the faster one. The output is the " \
                   "same." }, \
         OPTION_GPU_MEMORY(COUNTING_FIELD(gpu_memory_nbytes), \
-          "Bound on the device memory that is taken for counting, at least 256M; CUDA " \
+          "Bound on the memory of each device that is taken for counting, at least 256M; CUDA " \
           "itself takes some more. What does not fit is kept in the memory that -m allows, " \
           "then in --tmp. Default: nine tenths of what is free on the device."), \
         OPTION_GPU_BATCH(COUNTING_FIELD(gpu_batch_nkmers)), \

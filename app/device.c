@@ -55,7 +55,38 @@ static const struct table *find_table(const char *name)
         return NULL;
 }
 
-enum kc_status device_check(const char *device, const char *table, struct kc_error *err)
+/* Read the numbers of the part after "cuda"; for "", the first device. Returns how many there are,
+ * which may exceed KC_GPU_MAX_DEVICES. */
+static int read_indices(const char *cuda, int indices[KC_GPU_MAX_DEVICES])
+{
+        int n = 0;
+        indices[0] = 0;
+        for (const char *p = cuda; *p != '\0'; n++) {
+                char *end;
+                long index = strtol(p + 1, &end, 10);
+                if (n < KC_GPU_MAX_DEVICES)
+                        indices[n] = (int)index;
+                p = end;
+        }
+        return n == 0 ? 1 : n;
+}
+
+static enum kc_status check_list(const char *device, const char *cuda, enum device_work work,
+                                 struct kc_error *err)
+{
+        int indices[KC_GPU_MAX_DEVICES];
+        const int n = read_indices(cuda, indices);
+        if (n > 1 && work != DEVICE_COUNTS)
+                return kc_fail(err, KC_EUSAGE,
+                               "--device: only counting uses several devices, as in '%s'", device);
+        if (n > KC_GPU_MAX_DEVICES)
+                return kc_fail(err, KC_EUSAGE, "--device: at most %d devices can count",
+                               KC_GPU_MAX_DEVICES);
+        return KC_OK;
+}
+
+enum kc_status device_check(const char *device, const char *table, enum device_work work,
+                            struct kc_error *err)
 {
         const char *cuda = cuda_devices(device);
         bool is_cpu = strcmp(device, "cpu") == 0;
@@ -63,11 +94,8 @@ enum kc_status device_check(const char *device, const char *table, struct kc_err
                 return kc_fail(err, KC_EUSAGE,
                                "--device: '%s' is not one of auto, cpu, cuda, cuda:0, cuda:1, ...",
                                device);
-        if (cuda && strchr(cuda, ','))
-                return kc_fail(err, KC_EUSAGE,
-                               "--device: this version counts on one device, not on several as in "
-                               "'%s'",
-                               device);
+        if (cuda && check_list(device, cuda, work, err) != KC_OK)
+                return KC_EUSAGE;
         if (table && is_cpu)
                 return kc_fail(err, KC_EUSAGE,
                                "--table chooses a table of the CUDA engine; it needs --device "
@@ -86,9 +114,9 @@ enum kc_status device_choose(struct device_choice *choice, const char *device, c
         const struct table *chosen = table ? find_table(table) : &tables[0];
         *choice = (struct device_choice){ .work = work,
                                           .may_fall_back = cuda == NULL && table == NULL,
-                                          .index = cuda && *cuda ? atoi(cuda + 1) : 0,
                                           .table = chosen->table,
                                           .table_name = chosen->name };
+        choice->ndevices = read_indices(cuda ? cuda : "", choice->indices);
         if (strcmp(device, "cpu") == 0 || (choice->may_fall_back && !kc_gpu_in_build()))
                 return KC_OK; /* no other engine would be chosen */
         if (table && k > chosen->max_k)
@@ -116,9 +144,13 @@ bool device_fall_back(struct device_choice *choice, const struct kc_gpu_report *
         return true;
 }
 
-const char *device_name(const struct device_choice *choice, char text[16])
+const char *device_name(const struct device_choice *choice, char text[DEVICE_NAME_NBYTES])
 {
-        snprintf(text, 16, choice->cuda ? "cuda:%d" : "cpu", choice->index);
+        int n = snprintf(text, DEVICE_NAME_NBYTES, choice->cuda ? "cuda:%d" : "cpu",
+                         choice->indices[0]);
+        for (int i = 1; choice->cuda && i < choice->ndevices; i++)
+                n += snprintf(text + n, (size_t)(DEVICE_NAME_NBYTES - n), ",%d",
+                              choice->indices[i]);
         return text;
 }
 

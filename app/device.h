@@ -16,16 +16,21 @@ struct device_choice {
         enum device_work work;
         bool cuda;          /* the CUDA engine does the work */
         bool may_fall_back; /* the CPU engine may take over if the device fails at the start */
-        int index;
+        int indices[KC_GPU_MAX_DEVICES]; /* [ndevices] the first one reads and writes */
+        int ndevices;
         enum kc_gpu_table table;
         const char *table_name;
 };
 
+enum { DEVICE_NAME_NBYTES = 96 }; /* enough for all indices */
+
 /*
- * Check what the user asked for. device is auto, cpu, cuda or cuda:N; table is NULL or the name of
- * a table of the CUDA engine. KC_EUSAGE. Does not access a device.
+ * Check what the user asked for. device is auto, cpu, cuda, cuda:N or, where k-mers are counted, a
+ * list cuda:N,M,...; table is NULL or the name of a table of the CUDA engine. KC_EUSAGE. Does not
+ * access a device.
  */
-enum kc_status device_check(const char *device, const char *table, struct kc_error *err);
+enum kc_status device_check(const char *device, const char *table, enum device_work work,
+                            struct kc_error *err);
 
 /* For work that is worth a device only if the user names one: auto means cpu. */
 static inline const char *device_if_named(const char *device)
@@ -49,8 +54,8 @@ enum kc_status device_choose(struct device_choice *choice, const char *device, c
 bool device_fall_back(struct device_choice *choice, const struct kc_gpu_report *report,
                       const struct kc_error *reason, bool quiet);
 
-/* "cpu" or "cuda:N". */
-const char *device_name(const struct device_choice *choice, char text[16]);
+/* "cpu", "cuda:N" or "cuda:N,M,...". */
+const char *device_name(const struct device_choice *choice, char text[DEVICE_NAME_NBYTES]);
 
 /* Print the CUDA devices, as text or as JSON. KC_EDEVICE if there is none. */
 enum kc_status device_list(struct text_out *out, bool as_json, struct kc_error *err);

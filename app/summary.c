@@ -75,15 +75,33 @@ static void put_passes(struct text_out *out, const struct summary *s)
                         format_size(gpu->kept_file_nbytes, files));
 }
 
+/* Prints nothing unless several devices counted. */
+static void put_parts(struct text_out *out, const struct summary *s)
+{
+        for (int i = 0; i < s->gpu.nparts && s->gpu.nparts > 1; i++) {
+                const struct kc_gpu_part_report *part = &s->gpu.parts[i];
+                char peak[FORMATTED_NBYTES], reads[FORMATTED_NBYTES], runs[FORMATTED_NBYTES];
+                text_out_printf(out, "cuda:%d counted %llu k-mers, peak device memory %s",
+                                part->device, (unsigned long long)part->nkmers,
+                                format_size(part->peak_nbytes, peak));
+                if (i > 0)
+                        text_out_printf(out, "; it received %s of reads and sent %s of runs",
+                                        format_size(part->reads_nbytes, reads),
+                                        format_size(part->runs_nbytes, runs));
+                text_out_puts(out, "\n");
+        }
+}
+
 static void put_device(struct text_out *out, const struct summary *s)
 {
-        char device[16], peak[FORMATTED_NBYTES];
+        char device[DEVICE_NAME_NBYTES], peak[FORMATTED_NBYTES];
         if (!s->device.cuda)
                 return;
         text_out_printf(out, "counted on %s, table %s, peak device memory %s\n",
                         device_name(&s->device, device), s->device.table_name,
                         format_size(s->gpu.peak_nbytes, peak));
         put_passes(out, s);
+        put_parts(out, s);
 }
 
 static void put_stages(struct text_out *out, const struct summary *s)
@@ -149,9 +167,26 @@ void summary_put_text(const void *ctx, struct text_out *out)
                         put_output(out, &all->items[i]);
 }
 
+static void put_json_parts(struct json *json, const struct summary *s)
+{
+        json_begin(json, "devices", '[');
+        for (int i = 0; i < s->gpu.nparts; i++) {
+                const struct kc_gpu_part_report *part = &s->gpu.parts[i];
+                json_begin(json, NULL, '{');
+                json_number(json, "index", (uint64_t)part->device);
+                json_number(json, "counted_kmers", part->nkmers);
+                json_number(json, "passes", part->npasses);
+                json_number(json, "peak_memory_bytes", part->peak_nbytes);
+                json_number(json, "received_reads_bytes", part->reads_nbytes);
+                json_number(json, "sent_runs_bytes", part->runs_nbytes);
+                json_end(json, '}');
+        }
+        json_end(json, ']');
+}
+
 static void put_json_device(struct json *json, const struct summary *s)
 {
-        char device[16];
+        char device[DEVICE_NAME_NBYTES];
         json_string(json, "device", device_name(&s->device, device));
         if (!s->device.cuda)
                 return;
@@ -165,6 +200,7 @@ static void put_json_device(struct json *json, const struct summary *s)
         json_number(json, "reads_on_device_bytes", s->gpu.kept_device_nbytes);
         json_number(json, "reads_in_memory_bytes", s->gpu.kept_host_nbytes);
         json_number(json, "reads_in_files_bytes", s->gpu.kept_file_nbytes);
+        put_json_parts(json, s);
 }
 
 static void put_json_settings(struct json *json, const struct summary *s)

@@ -2,9 +2,10 @@
  * The threads that count (engine.cu) or join files (combine.cu) on a device.
  *
  * One thread, the driver, makes all calls to the device except the workers' copies. The workers
- * read what goes to the device, and later write the parts of the run that come back. The task says
- * what is read and what the device does; all tasks share the rest: opening the device, writing,
- * failing, the timeline and the report.
+ * read what goes to the device, and later write the parts of the run that come back. If several
+ * devices count, each further one has a thread, a follower. The task says what is read and what the
+ * devices do; all tasks share the rest: opening the device, writing, failing, the timeline and the
+ * report.
  */
 #ifndef KC_GPU_CREW_CUH
 #define KC_GPU_CREW_CUH
@@ -22,6 +23,8 @@ struct kc_gpu_crew_task {
         enum kc_status (*drive)(void *ctx, struct kc_error *err);
         /* The workers': read everything that is this reader's share, of nreaders. */
         enum kc_status (*read)(void *ctx, int reader, struct kc_error *err);
+        /* The followers', each of which drives a further device: all of its work. */
+        enum kc_status (*follow)(void *ctx, int follower, struct kc_error *err);
 };
 
 /* What crews that work one after another share. */
@@ -45,6 +48,7 @@ template <class Key> struct kc_gpu_crew {
         struct kc_gpu_emitter<Key> *emitter;
         bool began;             /* the device is ready: sink and job are in use */
         int nworkers, nreaders; /* workers; the first nreaders of these read before they write */
+        int nfollowers;
         struct kc_gpu_crew_task task;
 };
 
@@ -88,7 +92,7 @@ out:
         return status;
 }
 
-/* Thread 0 is the driver, the others are workers 0 .. nworkers-1. */
+/* Thread 0 is the driver; then come the workers, and last the followers. */
 template <class Key>
 static enum kc_status kc_gpu_crew_work(void *ctx, int thread, struct kc_error *err)
 {
@@ -96,6 +100,8 @@ static enum kc_status kc_gpu_crew_work(void *ctx, int thread, struct kc_error *e
         const struct kc_gpu_crew_task *task = &crew->task;
         enum kc_status status;
         int trace;
+        if (thread > crew->nworkers)
+                return task->follow(task->ctx, thread - crew->nworkers - 1, err);
         if (thread > 0) {
                 if (thread <= crew->nreaders)
                         KC_TRY(task->read(task->ctx, thread - 1, err));
@@ -130,8 +136,8 @@ static inline enum kc_status kc_gpu_crew_run(struct kc_gpu_crew<Key> *crew, int 
         enum kc_status status;
         KC_TRY(kc_gpu_emitter_new(&crew->emitter, k, crew->sink, crew->job, crew->gate, crew->trace,
                                   err));
-        KC_TRY(kc_parallel(crew->nworkers + 1, kc_gpu_crew_work<Key>, kc_gpu_crew_fail<Key>, crew,
-                           err));
+        KC_TRY(kc_parallel(1 + crew->nworkers + crew->nfollowers, kc_gpu_crew_work<Key>,
+                           kc_gpu_crew_fail<Key>, crew, err));
 out:
         return status;
 }

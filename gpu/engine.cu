@@ -18,6 +18,7 @@
  */
 #include "base/clock.h"
 #include "gpu/engine_memory.cuh"
+#include "gpu/followers.cuh"
 
 #include <cinttypes>
 
@@ -95,35 +96,6 @@ out:
 
 /* ---- counting ---- */
 
-/* Temporary files may be on the same disk as the output. */
-template <class Key> static bool uses_files(const struct gpu_engine<Key> *e)
-{
-        return e->in->where.file_nbytes > 0 || kc_gpu_lsm_spilled_nbytes(e->lsm) > 0;
-}
-
-/* The pairs counted so far replace the estimates. Little is known about partial counts, which are
- * not filtered yet. */
-template <class Key> static void expect_counted(const struct gpu_engine<Key> *e)
-{
-        const struct kc_run_sink *sink = e->crew.sink;
-        const uint64_t npairs = kc_gpu_lsm_npairs(e->lsm);
-        const uint64_t nvague = kc_run_keeps_all(&sink->filter) ? 0 : e->counted.npartial;
-        if (sink->expect != NULL && npairs > nvague && !uses_files(e))
-                sink->expect(sink->ctx, npairs - nvague);
-}
-
-template <class Key>
-static enum kc_status insert(void *ctx, struct kc_gpu_run<Key> *run, struct kc_error *err)
-{
-        struct gpu_engine<Key> *e = (struct gpu_engine<Key> *)ctx;
-        int trace = kc_gpu_trace_begin(e->crew.trace, "insert", e->npasses, NULL);
-        enum kc_status status = kc_gpu_lsm_insert(e->lsm, run, err);
-        kc_gpu_trace_end(e->crew.trace, trace, NULL);
-        if (status == KC_OK)
-                expect_counted(e);
-        return status;
-}
-
 /* If the input was larger than expected and a larger counter fits, replace the counter. If the
  * device then turns out to lack the memory, make one of the old size again. */
 template <class Key>
@@ -131,7 +103,7 @@ static enum kc_status grow_counter(struct gpu_engine<Key> *e, const struct kc_lo
                                    struct kc_error *err)
 {
         struct kc_gpu *gpu = e->crew.gpu;
-        const struct kc_gpu_counter_caps before = e->caps;
+        const struct kc_gpu_counter_caps before = e->own.caps;
         const size_t streaming = kc_gpu_kept_pass_nbytes(e->in->kept);
         const size_t room =
                 kc_gpu_room(gpu) + kc_gpu_counter_nbytes<Key>(e->crew.params->table, &before);
@@ -139,69 +111,43 @@ static enum kc_status grow_counter(struct gpu_engine<Key> *e, const struct kc_lo
         struct kc_error refusal = {};
         input.copies = streaming > 0;
         if (room < streaming ||
-            kc_gpu_plan_counter<Key>(&input, room - streaming, &e->caps, &refusal) != KC_OK ||
-            (e->caps.nwords / 5 * 4 <= before.nwords && e->caps.nkmers / 5 * 4 <= before.nkmers)) {
-                e->caps = before;
+            kc_gpu_plan_counter<Key>(&input, room - streaming, &e->own.caps, &refusal) != KC_OK ||
+            (e->own.caps.nwords / 5 * 4 <= before.nwords &&
+             e->own.caps.nkmers / 5 * 4 <= before.nkmers)) {
+                e->own.caps = before;
                 return KC_OK;
         }
-        kc_gpu_counter_free(e->counter);
-        e->counter = NULL;
-        enum kc_status status = make_counter(e, &refusal);
+        kc_gpu_counter_free(e->own.counter);
+        e->own.counter = NULL;
+        enum kc_status status = make_counter(e, &e->own, &refusal);
         if (status != KC_ENOMEM)
                 return status == KC_OK ? status : kc_fail_as(err, &refusal);
         kc_gpu_forget_refusals(gpu);
-        e->caps = before;
-        return make_counter(e, err);
+        e->own.caps = before;
+        return make_counter(e, &e->own, err);
 }
 
-/* Plan the passes. The LSM gets the host memory that the reads left.
- *   passes  out [KC_NLOADS] */
+/* Decide where reads stay, and which device counts what. */
 template <class Key>
-static enum kc_status prepare_passes(struct gpu_engine<Key> *e, struct kc_gpu_pass *passes,
-                                     size_t *npasses, struct kc_error *err)
+static enum kc_status prepare_counting(struct gpu_engine<Key> *e, struct kc_error *err)
 {
         enum kc_status status;
-        struct kc_load loads[KC_NLOADS], most;
-        struct kc_gpu_lsm_setup lsm = {};
-        size_t pinned;
+        struct kc_load most;
+        size_t nshares;
         kc_gpu_kept_end(e->in->kept);
         if (kc_gpu_kept_pass_nbytes(e->in->kept) > 0)
                 KC_TRY(kc_gpu_kept_leave_device(e->in->kept, err));
-        KC_TRY(kc_gpu_kept_loads(e->in->kept, e->number, loads, err));
+        KC_TRY(kc_gpu_kept_loads(e->in->kept, e->number, e->loads, err));
         if (e->in->nks > 1)
                 KC_TRY(kc_gpu_kept_nkmers(e->in->kept, e->number, &e->nkmers, err));
-        most = sum_loads(loads);
+        nshares = plan_shares(e);
+        most = sum_loads(e->loads, &e->shares.shares[0]);
         KC_TRY(grow_counter(e, &most, err));
-        most.nrecords = kc_gpu_counter_max_records(&e->superkmers, &e->caps, e->in->kept);
-        most.nkmers = e->caps.nkmers;
-        *npasses = kc_gpu_plan_passes(loads, &most, passes);
         e->in->where = kc_gpu_kept_where(e->in->kept);
         kc_gpu_kept_settle(e->in->kept);
-        pinned = kc_gpu_kept_pinned_nbytes(e->in->kept);
-        lsm.host_nbytes = e->plan.host_nbytes - std::min(e->plan.host_nbytes, pinned);
-        lsm.tmp_dir = e->params.tmp_dir;
-        lsm.nthreads = e->params.nthreads;
-        lsm.gate = e->crew.gate;
-        KC_TRY(kc_gpu_lsm_new(&e->lsm, e->crew.gpu, &lsm, err));
-out:
-        return status;
-}
-
-template <class Key>
-static enum kc_status count_pass(struct gpu_engine<Key> *e, const struct kc_gpu_pass *pass,
-                                 struct kc_error *err)
-{
-        enum kc_status status;
-        struct kc_gpu_run_taker<Key> taker = {
-                e, insert<Key>
-        };
-        int trace;
-        KC_TRY(kc_gpu_lsm_make_room(e->lsm, kc_gpu_plan_run_room<Key>(e->caps.npairs), err));
-        trace = kc_gpu_trace_begin(e->crew.trace, "count", e->npasses, e->crew.gpu->stream);
-        KC_TRY(kc_gpu_counter_count(e->counter, e->in->kept, pass, &taker, &e->counted, err));
-        kc_gpu_trace_end(e->crew.trace, trace, e->crew.gpu->stream);
-        e->npasses++;
-        kc_job_advance(e->crew.job, 1);
+        e->own.kept = e->in->kept;
+        KC_TRY(make_lsm(e, &e->own, err));
+        kc_gpu_shares_open(&e->shares, nshares);
 out:
         return status;
 }
@@ -210,15 +156,12 @@ template <class Key>
 static enum kc_status count_all(struct gpu_engine<Key> *e, struct kc_error *err)
 {
         enum kc_status status;
-        struct kc_gpu_pass passes[KC_NLOADS];
-        size_t npasses = 0;
-        KC_TRY(prepare_passes(e, passes, &npasses, err));
-        kc_job_begin_stage(e->crew.job, kc_stage_of(e->number, KC_STAGE_COUNT), npasses);
-        for (size_t i = 0; i < npasses; i++)
-                KC_TRY(count_pass(e, &passes[i], err));
+        KC_TRY(prepare_counting(e, err));
+        kc_job_begin_stage(e->crew.job, kc_stage_of(e->number, KC_STAGE_COUNT), KC_NLOADS);
+        KC_TRY(count_shares(e, &e->own, 0, err));
         e->spilled_nbytes = e->in->where.file_nbytes;
-        kc_gpu_counter_free(e->counter);
-        e->counter = NULL;
+        kc_gpu_counter_free(e->own.counter);
+        e->own.counter = NULL;
         if (e->number + 1 == e->in->nks) {
                 kc_gpu_kept_free(e->in->kept);
                 e->in->kept = NULL;
@@ -245,7 +188,7 @@ static enum kc_status merge_all(struct gpu_engine<Key> *e, struct kc_error *err)
         enum { RANGE_NPAIRS = 1 << 24 };
         enum kc_status status;
         struct kc_gpu_run<Key> range;
-        uint64_t nsaturated, nparts = kc_gpu_lsm_npairs(e->lsm) / e->plan.parts.part_pairs + 1;
+        uint64_t nsaturated, nparts = kc_gpu_lsm_npairs(e->own.lsm) / e->plan.parts.part_pairs + 1;
         kc_job_begin_stage(e->crew.job, kc_stage_of(e->number, KC_STAGE_ORDER), nparts);
         if (tallies(e))
                 KC_TRY(put_tally(e, err));
@@ -253,16 +196,16 @@ static enum kc_status merge_all(struct gpu_engine<Key> *e, struct kc_error *err)
                 kc_gpu_emitter_drop(e->crew.emitter, &e->counted.dropped);
         for (uint64_t i = 0;; i++) {
                 int trace = kc_gpu_trace_begin(e->crew.trace, "merge", i, NULL);
-                KC_TRY(kc_gpu_lsm_next(e->lsm, RANGE_NPAIRS, &range, err));
+                KC_TRY(kc_gpu_lsm_next(e->own.lsm, RANGE_NPAIRS, &range, err));
                 kc_gpu_trace_end(e->crew.trace, trace, NULL);
                 if (range.n == 0)
                         break;
                 KC_TRY(kc_gpu_emitter_put_range(e->crew.emitter, &range, err));
         }
         KC_TRY(kc_gpu_emitter_put(e->crew.emitter, &range, err)); /* an empty range: the end */
-        KC_TRY(kc_gpu_lsm_nsaturated(e->lsm, &nsaturated, err));
+        KC_TRY(kc_gpu_lsm_nsaturated(e->own.lsm, &nsaturated, err));
         e->counted.nsaturated += nsaturated;
-        e->spilled_nbytes += kc_gpu_lsm_spilled_nbytes(e->lsm);
+        e->spilled_nbytes += kc_gpu_lsm_spilled_nbytes(e->own.lsm);
 out:
         return status;
 }
@@ -278,6 +221,7 @@ static enum kc_status count_kept(struct gpu_engine<Key> *e, double read, struct 
         KC_TRY(count_all(e, err));
         e->order_start = kc_clock_seconds();
         e->totals->stage_seconds[KC_STAGE_COUNT] = e->order_start - read;
+        KC_TRY(gather(e, err));
         KC_TRY(merge_all(e, err));
 out:
         return status;
@@ -403,15 +347,57 @@ out:
 }
 
 template <class Key>
+static void report_part(struct kc_gpu_report *report, const struct gpu_counting<Key> *c)
+{
+        struct kc_gpu_part_report *part = &report->parts[report->nparts++];
+        part->device = c->device;
+        part->nkmers = c->counted.nkmers;
+        part->npasses = c->npasses;
+        part->peak_nbytes = c->gpu->peak_nbytes;
+        part->reads_nbytes = c->reads_nbytes;
+        part->runs_nbytes = c->runs_nbytes;
+        report->npasses += c->npasses;
+}
+
+template <class Key>
 static void fill_report(const struct gpu_engine<Key> *e, struct kc_gpu_report *report)
 {
         const struct gpu_input *in = e->in;
-        report->npasses = e->npasses;
+        report_part(report, &e->own);
+        for (int i = 0; i < e->crew.nfollowers; i++)
+                report_part(report, &e->others[i]);
         report->npartial = e->counted.npartial;
         report->text_nbytes = in->text_nbytes;
         report->kept_device_nbytes = in->where.device_nbytes;
         report->kept_host_nbytes = in->where.host_nbytes;
         report->kept_file_nbytes = in->where.file_nbytes;
+}
+
+template <class Key> static void begin_devices(struct gpu_engine<Key> *e)
+{
+        const struct kc_gpu_params *params = e->crew.params;
+        e->crew.nfollowers = params->nothers;
+        e->shares.gate = e->crew.gate;
+        e->shares.nfollowers = params->nothers;
+        e->own.engine = e;
+        e->own.device = params->device;
+        e->own.gpu = e->crew.gpu;
+        for (int i = 0; i < params->nothers; i++) {
+                e->others[i].engine = e;
+                e->others[i].device = params->others[i];
+                e->others[i].gpu = &e->in->others[i];
+        }
+}
+
+/* Free what is left, even after a failure. */
+template <class Key> static void end_devices(struct gpu_engine<Key> *e)
+{
+        for (int i = 0; i < e->crew.nfollowers; i++)
+                end_follower(&e->others[i]);
+        if (e->crew.nfollowers > 0)
+                (void)cudaSetDevice(e->crew.gpu->device);
+        kc_gpu_lsm_free(e->own.lsm);
+        kc_gpu_counter_free(e->own.counter);
 }
 
 template <class Key>
@@ -430,20 +416,20 @@ static enum kc_status count_with(struct gpu_input *in, int number, struct kc_cou
         e.crew.sink = task->sink;
         e.crew.job = in->job;
         if (number == 0)
-                e.crew.task = { &e, take_memory<Key>, drive<Key>, read_batches<Key> };
+                e.crew.task = { &e, take_memory<Key>, drive<Key>, read_batches<Key>, follow<Key> };
         else
-                e.crew.task = { &e, take_next_memory<Key>, drive_next<Key>, NULL };
+                e.crew.task = { &e, take_next_memory<Key>, drive_next<Key>, NULL, follow<Key> };
         count_workers(&e, in->params->nthreads);
         e.start = kc_clock_seconds();
         kc_gpu_crew_init(&e.crew, &in->session);
+        begin_devices(&e);
         kc_gpu_plan_host(&e.plan, &e.params, in->gpu_params);
         e.plan.nks = in->nks;
         enum kc_status status = count(&e, err);
         kc_gpu_crew_stop(&e.crew, report);
         report->began |= number > 0;
         fill_report(&e, report);
-        kc_gpu_lsm_free(e.lsm);
-        kc_gpu_counter_free(e.counter);
+        end_devices(&e);
         return status;
 }
 
@@ -460,17 +446,32 @@ static void add_k(struct gpu_input *in, int k)
 }
 
 static enum kc_status check_tasks(const struct kc_count_params *params,
+                                  const struct kc_gpu_params *gpu_params,
                                   const struct kc_count_task *tasks, int ntasks,
                                   struct kc_error *err)
 {
         if (ntasks < 1 || ntasks > KC_KEPT_MAX_KS)
                 return kc_fail(err, KC_EUSAGE, "with CUDA, 1 to %d k can be counted at a time",
                                KC_KEPT_MAX_KS);
+        if (gpu_params->nothers < 0 || gpu_params->nothers >= KC_GPU_MAX_DEVICES)
+                return kc_fail(err, KC_EUSAGE, "at most %d devices can count", KC_GPU_MAX_DEVICES);
         for (int i = 0; i < ntasks; i++)
                 if (tasks[i].k < 1 || tasks[i].k > KC_GPU_ENGINE_MAX_K || params->nthreads < 1)
                         return kc_fail(err, KC_EUSAGE, "with CUDA, k must be between 1 and %d",
                                        KC_GPU_ENGINE_MAX_K);
         return KC_OK;
+}
+
+static void close_others(struct gpu_input *in)
+{
+        for (int i = 0; i < in->gpu_params->nothers; i++) {
+                if (in->others[i].pool == NULL)
+                        continue;
+                (void)cudaSetDevice(in->others[i].device);
+                kc_gpu_close(&in->others[i]);
+        }
+        if (in->gpu_params->nothers > 0)
+                (void)cudaSetDevice(in->gpu_params->device);
 }
 
 static enum kc_status count_each(struct gpu_input *in, struct kc_count_task *tasks,
@@ -497,7 +498,7 @@ enum kc_status kc_gpu_count_all(const struct kc_count_params *params,
                 tasks[i].totals = {};
                 reports[i] = {};
         }
-        enum kc_status status = check_tasks(params, tasks, ntasks, err);
+        enum kc_status status = check_tasks(params, gpu_params, tasks, ntasks, err);
         if (status != KC_OK)
                 return status;
         in.params = params;
@@ -513,6 +514,7 @@ enum kc_status kc_gpu_count_all(const struct kc_count_params *params,
         kc_gpu_kept_free(in.kept);
         kc_gpu_feed_free(in.feed);
         kc_gpu_intake_free(in.intake);
+        close_others(&in);
         kc_gpu_session_end(&in.session);
         return status;
 }

@@ -10,6 +10,7 @@
 #include "gpu/intake/intake.cuh"
 #include "gpu/plan.cuh"
 #include "gpu/runs/lsm.cuh"
+#include "gpu/shares.cuh"
 
 #include <algorithm>
 
@@ -28,8 +29,28 @@ struct gpu_input {
         struct kc_gpu_feed *feed;
         struct kc_gpu_kept *kept;
         struct kc_gpu_kept_where where;
-        uint64_t text_nbytes;   /* that the device parsed */
-        double reading_seconds; /* that reading took */
+        uint64_t text_nbytes;                         /* that the device parsed */
+        double reading_seconds;                       /* that reading took */
+        struct kc_gpu others[KC_GPU_MAX_DEVICES - 1]; /* further devices, for all k */
+        bool other_is_open[KC_GPU_MAX_DEVICES - 1];
+};
+
+template <class Key> struct gpu_engine;
+
+/* What a device counts with, and what it has counted, for one k. */
+template <class Key> struct gpu_counting {
+        struct gpu_engine<Key> *engine;
+        int device; /* index, as listed */
+        struct kc_gpu *gpu;
+        struct kc_gpu_kept *kept;
+        struct kc_gpu_counter<Key> *counter;
+        struct kc_gpu_counter_caps caps; /* of the counter */
+        struct kc_gpu_lsm<Key> *lsm;
+        struct kc_gpu_counted counted;
+        uint64_t npasses;
+        /* of a follower */
+        struct kc_gpu_link link;            /* from the first device */
+        uint64_t reads_nbytes, runs_nbytes; /* sent to this device; sent by it */
 };
 
 template <class Key> struct gpu_engine {
@@ -39,25 +60,48 @@ template <class Key> struct gpu_engine {
         struct kc_gpu_crew<Key> crew;
         struct kc_gpu_plan plan;
         struct kc_superkmer_setup superkmers;
-        struct kc_gpu_counter<Key> *counter;
-        struct kc_gpu_lsm<Key> *lsm;
-        struct kc_gpu_counter_caps caps; /* of the counter */
+        struct kc_load loads[KC_NLOADS];
+        struct kc_gpu_shares shares;
+        struct gpu_counting<Key> own; /* the first device */
+        struct gpu_counting<Key> others[KC_GPU_MAX_DEVICES - 1];
         double start, order_start;
-        uint64_t nkmers, npasses;
+        uint64_t nkmers;
         uint64_t expected_npairs;      /* the last estimate that the sink was given */
-        struct kc_gpu_counted counted; /* at the end, with saturation in the LSM's sums */
+        struct kc_gpu_counted counted; /* by all devices; at the end, with saturation in the LSMs'
+                                          sums */
         uint64_t spilled_nbytes;
         struct kc_count_totals *totals;
 };
 
-static struct kc_load sum_loads(const struct kc_load *loads)
+static struct kc_load sum_loads(const struct kc_load *loads, const struct kc_gpu_share *share)
 {
         struct kc_load sum = {};
-        for (int i = 0; i < KC_NLOADS; i++) {
+        for (size_t i = share->first; i < share->end; i++) {
                 sum.nrecords += loads[i].nrecords;
                 sum.nkmers += loads[i].nkmers;
         }
         return sum;
+}
+
+/* A share for each device; returns their number. */
+template <class Key> static size_t plan_shares(struct gpu_engine<Key> *e)
+{
+        return kc_gpu_plan_shares(e->loads, 1 + (size_t)e->crew.nfollowers, e->shares.shares);
+}
+
+/* The LSM of a device, which has an equal part of the host memory that the reads left. */
+template <class Key>
+static enum kc_status make_lsm(const struct gpu_engine<Key> *e, struct gpu_counting<Key> *c,
+                               struct kc_error *err)
+{
+        struct kc_gpu_lsm_setup lsm = {};
+        const size_t pinned = kc_gpu_kept_pinned_nbytes(e->in->kept);
+        lsm.host_nbytes = (e->plan.host_nbytes - std::min(e->plan.host_nbytes, pinned)) /
+                          (1 + (size_t)e->crew.nfollowers);
+        lsm.tmp_dir = e->params.tmp_dir;
+        lsm.nthreads = e->params.nthreads;
+        lsm.gate = e->crew.gate;
+        return kc_gpu_lsm_new(&c->lsm, c->gpu, &lsm, err);
 }
 
 /* ---- for the first k ---- */
@@ -127,12 +171,13 @@ static struct kc_gpu_plan_input plan_input(const struct gpu_engine<Key> *e,
 }
 
 template <class Key>
-static enum kc_status make_counter(struct gpu_engine<Key> *e, struct kc_error *err)
+static enum kc_status make_counter(const struct gpu_engine<Key> *e, struct gpu_counting<Key> *c,
+                                   struct kc_error *err)
 {
         const struct kc_gpu_counter_setup setup = { e->superkmers, e->params.stranded,
                                                     e->crew.params->table, e->crew.sink->filter,
                                                     tallies(e) };
-        return kc_gpu_counter_new(&e->counter, e->crew.gpu, &setup, &e->caps, err);
+        return kc_gpu_counter_new(&c->counter, c->gpu, &setup, &c->caps, err);
 }
 
 /* How much device memory the reads will take: enough for all of them if they fit; otherwise 0,
@@ -141,7 +186,7 @@ static enum kc_status make_counter(struct gpu_engine<Key> *e, struct kc_error *e
 template <class Key> static size_t expect_reads(struct gpu_engine<Key> *e, size_t room)
 {
         const uint64_t nbases = e->params.expected_nbases;
-        const size_t nbytes = nbases / 100 * 28;
+        const size_t nbytes = kc_gpu_plan_reads_nbytes(nbases);
         if (nbases == 0)
                 return std::min(e->plan.kept_nbytes, room / 2);
         return nbytes <= e->plan.kept_nbytes ? std::min(nbytes / 4 * 5, e->plan.kept_nbytes) : 0;
@@ -163,16 +208,17 @@ static enum kc_status take_counter(struct gpu_engine<Key> *e, struct kc_error *e
         enum kc_status status;
         enum { USUAL_NKMERS = 1 << 28 };
         const uint64_t nbases = e->params.expected_nbases;
-        const uint64_t nkmers = nbases != 0 ? nbases : USUAL_NKMERS;
+        const uint64_t nkmers =
+                (nbases != 0 ? nbases : USUAL_NKMERS) / (1 + (uint64_t)e->crew.nfollowers);
         const struct kc_load total = { kc_superkmer_expected(&e->superkmers, nkmers), nkmers };
         struct kc_gpu_plan_input input = plan_input(e, &total);
         const size_t room = room_to_divide(e);
         const size_t reads = expect_reads(e, room);
         struct kc_error refusal = {};
         input.copies = reads == 0;
-        if (kc_gpu_plan_counter<Key>(&input, room - reads, &e->caps, &refusal) != KC_OK)
-                KC_TRY(kc_gpu_plan_counter<Key>(&input, room, &e->caps, err));
-        KC_TRY(make_counter(e, err));
+        if (kc_gpu_plan_counter<Key>(&input, room - reads, &e->own.caps, &refusal) != KC_OK)
+                KC_TRY(kc_gpu_plan_counter<Key>(&input, room, &e->own.caps, err));
+        KC_TRY(make_counter(e, &e->own, err));
 out:
         return status;
 }
@@ -225,8 +271,8 @@ static enum kc_status leave_files(struct gpu_engine<Key> *e, struct kc_error *er
         kc_job_expect(e->crew.job, nbytes); /* at once: with read_ahead, workers read already */
         e->in->takes_files = false;
         e->nkmers = 0;
-        kc_gpu_counter_free(e->counter);
-        e->counter = NULL;
+        kc_gpu_counter_free(e->own.counter);
+        e->own.counter = NULL;
         kc_gpu_kept_free(e->in->kept);
         e->in->kept = NULL;
 out:
@@ -312,7 +358,7 @@ static enum kc_status plan_next_counter(struct gpu_engine<Key> *e, const struct 
                 const size_t streaming = kc_gpu_kept_pass_nbytes(e->in->kept);
                 const size_t room = kc_gpu_room(e->crew.gpu);
                 input.copies = streaming > 0;
-                if (kc_gpu_plan_counter<Key>(&input, room - std::min(room, streaming), &e->caps,
+                if (kc_gpu_plan_counter<Key>(&input, room - std::min(room, streaming), &e->own.caps,
                                              &refusal) == KC_OK)
                         break;
                 KC_TRY(kc_gpu_kept_give(e->in->kept, &gave, err));
@@ -327,11 +373,12 @@ template <class Key>
 static enum kc_status take_next_counter(struct gpu_engine<Key> *e, struct kc_error *err)
 {
         enum kc_status status;
-        struct kc_load loads[KC_NLOADS], total;
-        KC_TRY(kc_gpu_kept_loads(e->in->kept, e->number, loads, err));
-        total = sum_loads(loads);
+        struct kc_load total;
+        KC_TRY(kc_gpu_kept_loads(e->in->kept, e->number, e->loads, err));
+        (void)plan_shares(e);
+        total = sum_loads(e->loads, &e->shares.shares[0]);
         KC_TRY(plan_next_counter(e, &total, err));
-        KC_TRY(make_counter(e, err));
+        KC_TRY(make_counter(e, &e->own, err));
 out:
         return status;
 }

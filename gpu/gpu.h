@@ -50,11 +50,17 @@ enum kc_gpu_table {
         KC_TABLE_HOPSCOTCH, /* open addressing, all keys of a slot within the 31 after it */
 };
 
+enum { KC_GPU_MAX_DEVICES = 16 };
+
 struct kc_gpu_params {
         int device; /* index, as listed */
+        /* Further devices that count (kc_gpu_count): indices. A device that occurs twice is used as
+         * two, which share its memory. */
+        int others[KC_GPU_MAX_DEVICES - 1]; /* [nothers] */
+        int nothers;
         enum kc_gpu_table table;
-        size_t memory_nbytes;  /* bound on device memory; 0 or too large: nine tenths of what is
-                                  free */
+        size_t memory_nbytes;  /* bound on the memory of each device; 0 or too large: nine tenths
+                                  of what is free */
         size_t pinned_nbytes;  /* bound on pinned host memory, which cannot be swapped out; 0:
                                   bounded by params->memory_nbytes alone */
         uint64_t batch_nkmers; /* most k-mers uploaded, counted or decoded at a time; 0: chosen
@@ -68,12 +74,23 @@ struct kc_gpu_params {
         const char *trace; /* path of a timeline to write (gpu/device/trace.cuh), or NULL */
 };
 
+/* What one of several devices did. */
+struct kc_gpu_part_report {
+        int device;
+        uint64_t nkmers, npasses; /* that it counted */
+        size_t peak_nbytes;
+        uint64_t reads_nbytes, runs_nbytes; /* sent to it by the first device, and by it to the
+                                               first */
+};
+
 /* What kc_gpu_count and kc_gpu_combine report about the device, even when they fail. */
 struct kc_gpu_report {
         bool began; /* false: the device could not be initialized. Then, at most, expect() of
                        the sink was called, and the source only if read_ahead was set */
-        size_t peak_nbytes; /* most device memory allocated */
+        size_t peak_nbytes; /* most memory allocated on the first device */
         /* kc_gpu_count */
+        struct kc_gpu_part_report parts[KC_GPU_MAX_DEVICES]; /* [nparts] for each device */
+        int nparts;
         uint64_t npasses;  /* over the reads */
         uint64_t npartial; /* k-mers that were counted in several parts, which were then summed */
         size_t kept_device_nbytes, kept_host_nbytes, kept_file_nbytes; /* where reads were kept */

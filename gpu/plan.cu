@@ -29,7 +29,7 @@ enum {
         NKMERS_PER_PAIR = 8,      /* k-mers for each distinct one; 6 at coverage 32 with 0.5 %
                                      errors */
         NKMERS_PER_FREQUENT = 32, /* for each distinct one that is seen more than once, likewise */
-        MAX_AHEAD_MIB = 8 << 10,
+        MAX_AHEAD_MIB = 16 << 10,
 };
 
 static uint64_t top_nbases(uint64_t expected, uint64_t wanted)
@@ -93,6 +93,18 @@ static void add_buffers(struct kc_gpu_feed_caps *caps, int nks, size_t limit_nby
                 *caps = more;
 }
 
+size_t kc_gpu_plan_kept_nbytes(size_t limit_nbytes)
+{
+        const size_t most = limit_nbytes / 10 * 7, spared = 4 * FIXED_MIB * MIB;
+        const size_t usual = (limit_nbytes - 2 * FIXED_MIB * MIB) / 20 * 11;
+        return std::max(usual, most - std::min(most, spared));
+}
+
+size_t kc_gpu_plan_reads_nbytes(uint64_t nbases)
+{
+        return nbases / 100 * 27;
+}
+
 static enum kc_status too_little(size_t limit_nbytes, struct kc_error *err)
 {
         return kc_fail_remedy(err, KC_ENOMEM, KC_REMEDY_MORE_GPU_MEMORY | KC_REMEDY_CPU,
@@ -113,7 +125,7 @@ enum kc_status kc_gpu_plan_buffers(struct kc_gpu_plan *plan, size_t limit_nbytes
                 return too_little(limit_nbytes, err);
         add_buffers(&caps, plan->nks, limit_nbytes);
         plan->buffers = caps;
-        plan->kept_nbytes = (limit_nbytes - 2 * FIXED_MIB * MIB) / 20 * 11;
+        plan->kept_nbytes = kc_gpu_plan_kept_nbytes(limit_nbytes);
         return KC_OK;
 }
 
@@ -175,7 +187,7 @@ template <class Key>
 uint64_t kc_gpu_plan_expected_pairs(uint64_t nkmers, bool drops_rare, uint64_t memory_nbytes)
 {
         const uint64_t npairs = nkmers / (drops_rare ? NKMERS_PER_FREQUENT : NKMERS_PER_PAIR);
-        const uint64_t nbytes = std::min(memory_nbytes / 8, (uint64_t)MAX_AHEAD_MIB * MIB);
+        const uint64_t nbytes = std::min(memory_nbytes / 4, (uint64_t)MAX_AHEAD_MIB * MIB);
         return std::min(npairs, nbytes / (sizeof(Key) / 2)); /* about what a pair takes in a file */
 }
 
@@ -244,24 +256,49 @@ static bool fits_pass(const struct kc_load *load, const struct kc_load *most)
         return load->nrecords <= most->nrecords / 32 * 31 && load->nkmers <= most->nkmers;
 }
 
-size_t kc_gpu_plan_passes(const struct kc_load *loads, const struct kc_load *most,
-                          struct kc_gpu_pass *passes)
+size_t kc_gpu_plan_shares(const struct kc_load *loads, size_t n, struct kc_gpu_share *shares)
 {
-        size_t n = 0, first = 0;
-        struct kc_load pass = {};
+        size_t nshares = 0, first = 0;
+        uint64_t left = 0, share = 0; /* k-mers without a share yet; in this one */
+        for (size_t i = 0; i < KC_NLOADS; i++)
+                left += loads[i].nkmers;
         for (size_t i = 0; i < KC_NLOADS; i++) {
+                const uint64_t part = left / (n - nshares);
+                if (nshares + 1 < n && share > 0 && share < left &&
+                    share + loads[i].nkmers / 2 >= part) {
+                        shares[nshares++] = { first, i };
+                        first = i;
+                        left -= share;
+                        share = 0;
+                }
+                share += loads[i].nkmers;
+        }
+        shares[nshares++] = { first, KC_NLOADS };
+        return nshares;
+}
+
+static struct kc_gpu_pass pass_of(size_t first, size_t end, uint64_t nkmers)
+{
+        return { (uint32_t)first << KC_LOAD_SHIFT, (uint32_t)(end - first) << KC_LOAD_SHIFT,
+                 nkmers };
+}
+
+size_t kc_gpu_plan_passes(const struct kc_load *loads, const struct kc_gpu_share *share,
+                          const struct kc_load *most, struct kc_gpu_pass *passes)
+{
+        size_t n = 0, first = share->first;
+        struct kc_load pass = {};
+        for (size_t i = first; i < share->end; i++) {
                 struct kc_load more = { pass.nrecords + loads[i].nrecords,
                                         pass.nkmers + loads[i].nkmers };
                 if (i > first && !fits_pass(&more, most)) {
-                        passes[n++] = { (uint32_t)first << KC_LOAD_SHIFT,
-                                        (uint32_t)(i - first) << KC_LOAD_SHIFT, pass.nkmers };
+                        passes[n++] = pass_of(first, i, pass.nkmers);
                         first = i;
                         more = loads[i];
                 }
                 pass = more;
         }
-        passes[n++] = { (uint32_t)first << KC_LOAD_SHIFT,
-                        (uint32_t)(KC_NLOADS - first) << KC_LOAD_SHIFT, pass.nkmers };
+        passes[n++] = pass_of(first, share->end, pass.nkmers);
         return n;
 }
 

@@ -4,7 +4,7 @@
  * nothing.
  *
  * Of the bound on device memory, an eighth is for the encoder, an eighth for the reads being
- * uploaded, and up to eleven twentieths for the reads that are kept. What is left when the input has
+ * uploaded, and up to seven tenths for the reads that are kept. What is left when the input has
  * ended is for the passes and their runs; runs move off the device if it is not enough.
  */
 #ifndef KC_GPU_PLAN_CUH
@@ -34,6 +34,14 @@ struct kc_gpu_plan {
 void kc_gpu_plan_host(struct kc_gpu_plan *plan, const struct kc_count_params *params,
                       const struct kc_gpu_params *gpu_params);
 
+/* Most device memory for the reads that are kept, of a bound of at least 256 MiB. Passes over reads
+ * on the device are so much faster than passes over the bus that small passes are worth it; but with
+ * little memory they would become too small. */
+size_t kc_gpu_plan_kept_nbytes(size_t limit_nbytes);
+
+/* About how many bytes reads of this many bases take, if they are not very short. */
+size_t kc_gpu_plan_reads_nbytes(uint64_t nbases);
+
 /* Plan buffers for a bound on device memory. KC_ENOMEM if the bound is too small for any work. */
 enum kc_status kc_gpu_plan_buffers(struct kc_gpu_plan *plan, size_t limit_nbytes,
                                    struct kc_error *err);
@@ -48,7 +56,7 @@ enum kc_status kc_gpu_plan_parts(struct kc_gpu_plan *plan, const struct kc_count
  * How many pairs the sink should prepare for when nkmers k-mers have been read: as many as they
  * make at usual coverage and error rates. At high coverage that is too many. The sink gives the
  * excess back in the end, but on a tmpfs it takes memory until then, so an estimate takes at most
- * an eighth of memory_nbytes, and at most 8 GiB.
+ * a quarter of memory_nbytes, and at most 16 GiB.
  *   drops_rare  the filter drops most k-mers
  */
 template <class Key>
@@ -78,15 +86,31 @@ template <class Key> static inline size_t kc_gpu_plan_run_room(uint64_t npairs)
         return kc_gpu_run_nbytes<Key>(npairs / 8 * 9 + 9) + sorting;
 }
 
+/* Some of the points: those of the loads from `first` to `end` - 1. */
+struct kc_gpu_share {
+        size_t first, end;
+};
+
+static const struct kc_gpu_share KC_GPU_ALL_POINTS = { 0, KC_NLOADS };
+
 /*
- * Divide the points into passes, each of which has at most the records and k-mers of `most`, unless
- * a single load has more.
+ * Divide the points into shares for n devices, with about the same number of k-mers in each. A
+ * single load is not divided, so shares differ if one has much more than others.
  *   loads   [KC_NLOADS], estimated from a sample
- *   passes  out [KC_NLOADS]; every point is in one of them
+ *   shares  out [n]; every point is in one of them
+ * Returns the number of shares, 1 to n.
+ */
+size_t kc_gpu_plan_shares(const struct kc_load *loads, size_t n, struct kc_gpu_share *shares);
+
+/*
+ * Divide a share into passes, each of which has at most the records and k-mers of `most`, unless a
+ * single load has more.
+ *   loads   [KC_NLOADS], estimated from a sample
+ *   passes  out [share->end - share->first]; every point of the share is in one of them
  * Returns the number of passes.
  */
-size_t kc_gpu_plan_passes(const struct kc_load *loads, const struct kc_load *most,
-                          struct kc_gpu_pass *passes);
+size_t kc_gpu_plan_passes(const struct kc_load *loads, const struct kc_gpu_share *share,
+                          const struct kc_load *most, struct kc_gpu_pass *passes);
 
 /*
  * Plan an encoder whose ranges fit in device_nbytes of device memory (the minimum may need more:

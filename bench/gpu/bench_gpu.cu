@@ -1,14 +1,16 @@
 /*
  * bench_gpu: the stages on the device by themselves, timed with CUDA events.
  *
- *      bench_gpu [-g GENOME] [-c COVERAGE] [-k K,K,...] [-n REPEAT] [-d DEVICE] [-C] [-J]
+ *      bench_gpu [-g GENOME] [-c COVERAGE] [-k K,K,...] [-n REPEAT] [-d DEVICE,...] [-C] [-J]
  *
  * The reads are made on the device: 150 bases, 0.5 % substitutions, by default 40-fold coverage of
  * a genome of 64 Mi bases (2.7 Gbases, 0.7 GB packed: larger than any cache). Each stage runs once
  * to warm up and then REPEAT times. A line of JSON reports all times, the least bytes that must
  * move, and their rate as a share of the bandwidth of a copy on the same device in the same run.
  * bench/gpu_stages.py keeps the lines. -C first checks the counts against all k-mers sorted with
- * CUB. Exit status 77 without a device, and 3, unless -J, if the build has no machine code for it.
+ * CUB. With several devices, only counting and merging are timed: on the first one, and on all of
+ * them together, which share the k-mers. Exit status 77 without a device, and 3, unless -J, if the
+ * build has no machine code for it.
  */
 #include "bench/gpu/stages.cuh"
 #include "gpu/gpu.h"
@@ -25,7 +27,8 @@ struct settings {
         uint64_t genome_nbases;
         double coverage;
         int kmers[MAX_KMERS], nkmers;
-        int repeat, device;
+        int repeat;
+        int devices[KC_GPU_MAX_DEVICES], ndevices;
         bool check, may_jit;
 };
 
@@ -33,8 +36,8 @@ static void usage(const char *why)
 {
         fprintf(stderr,
                 "bench_gpu: %s\n"
-                "usage: bench_gpu [-g GENOME] [-c COVERAGE] [-k K,K,...] [-n REPEAT] [-d DEVICE] "
-                "[-C] [-J]\n",
+                "usage: bench_gpu [-g GENOME] [-c COVERAGE] [-k K,K,...] [-n REPEAT] "
+                "[-d DEVICE,...] [-C] [-J]\n",
                 why);
         exit(2);
 }
@@ -52,9 +55,21 @@ static void parse_kmers(struct settings *set, const char *text)
         } while (*end == ',');
 }
 
+static void parse_devices(struct settings *set, const char *text)
+{
+        char *end;
+        set->ndevices = 0;
+        do {
+                if (set->ndevices == KC_GPU_MAX_DEVICES)
+                        usage("-d: too many devices");
+                set->devices[set->ndevices++] = (int)strtol(text, &end, 10);
+                text = end + 1;
+        } while (*end == ',');
+}
+
 static struct settings parse_arguments(int argc, char **argv)
 {
-        struct settings set = { 64 << 20, 40, { 31, 55 }, 2, 7, 0, false, false };
+        struct settings set = { 64 << 20, 40, { 31, 55 }, 2, 7, { 0 }, 1, false, false };
         for (int c; (c = getopt(argc, argv, "g:c:k:n:d:CJ")) != -1;) {
                 if (c == 'g')
                         set.genome_nbases = strtoull(optarg, NULL, 10);
@@ -65,7 +80,7 @@ static struct settings parse_arguments(int argc, char **argv)
                 else if (c == 'n')
                         set.repeat = atoi(optarg);
                 else if (c == 'd')
-                        set.device = atoi(optarg);
+                        parse_devices(&set, optarg);
                 else if (c == 'C')
                         set.check = true;
                 else if (c == 'J')
@@ -79,19 +94,23 @@ static struct settings parse_arguments(int argc, char **argv)
         return set;
 }
 
-static enum kc_status bench_kmers(struct bench *bench, int k, struct kc_error *err)
+static enum kc_status bench_kmers(const struct settings *set, struct bench *bench, int k,
+                                  struct kc_error *err)
 {
-        return kc_key_choose(
-                k, [&](auto key) { return bench_counting<decltype(key)>(bench, k, err); });
+        return kc_key_choose(k, [&](auto key) {
+                return set->ndevices == 1 ? bench_counting<decltype(key)>(bench, k, err)
+                                          : bench_sharing<decltype(key)>(bench, set->devices,
+                                                                         set->ndevices, k, err);
+        });
 }
 
 static enum kc_status run(const struct settings *set, struct bench *bench, struct kc_error *err)
 {
         enum kc_status status;
-        KC_TRY(bench_open(bench, set->device, err));
+        KC_TRY(bench_open(bench, set->devices[0], err));
         KC_TRY(bench_copies(bench, err));
         for (int i = 0; i < set->nkmers; i++)
-                KC_TRY(bench_kmers(bench, set->kmers[i], err));
+                KC_TRY(bench_kmers(set, bench, set->kmers[i], err));
 out:
         bench_close(bench);
         return status;
@@ -103,7 +122,8 @@ int main(int argc, char **argv)
         struct bench bench = {};
         struct kc_error err = {};
         bench.may_jit = set.may_jit;
-        bench_need_device(&bench, "bench_gpu", set.device);
+        for (int i = set.ndevices; i-- > 0;)
+                bench_need_device(&bench, "bench_gpu", set.devices[i]);
         bench.repeat = set.repeat;
         bench.check = set.check;
         bench.reads.genome_nbases = set.genome_nbases;

@@ -24,6 +24,16 @@ enum kc_status bench_copies(struct bench *bench, struct kc_error *err);
 template <class Key>
 enum kc_status bench_counting(struct bench *bench, int k, struct kc_error *err);
 
+/*
+ * The reads of the first device, counted by one device and by all: each counts its share, as in the
+ * engine. Times what it takes until each has its sorted runs, copies of the reads included, and until
+ * the first one has gathered and merged them.
+ *   devices  [ndevices], at least 2; the first one is open
+ */
+template <class Key>
+enum kc_status bench_sharing(struct bench *bench, const int *devices, int ndevices, int k,
+                             struct kc_error *err);
+
 /* The number of super-k-mer records that the counter makes from the reads. */
 enum kc_status bench_records(struct bench *bench, const struct kc_superkmer_setup *superkmers,
                              struct kc_gpu_kept *kept, uint64_t *nrecords, struct kc_error *err);

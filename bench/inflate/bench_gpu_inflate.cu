@@ -13,8 +13,8 @@
  * If the text is FASTQ or FASTA, more lines follow: the text is parsed and packed, and then copied
  * from pinned memory, in rounds of about MIBYTES of text (256): as it is, to know the rate of the
  * bus; with parsing; and as BGZF, with inflating and parsing. `bytes` are those that cross the bus.
- * bench/gpu_reader.py keeps the lines. Exit status 77 without a device, and 3, unless -J, if the build has no machine code for
- * it.
+ * bench/gpu_reader.py keeps the lines. Exit status 77 without a device, and 3, unless -J, if the
+ * build has no machine code for it.
  */
 #include "bench/gpu/stage.cuh"
 #include "bench/inflate/sample.cuh"

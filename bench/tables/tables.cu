@@ -101,7 +101,7 @@ KC_HD uint64_t zipf_rank(const struct zipf *z, uint64_t universe, uint64_t *stat
 /* The position of key i of n in the permutation. */
 KC_HD uint64_t rank_of(const struct tables_draw *draw, const struct zipf *z, uint64_t n, uint64_t i)
 {
-        uint64_t state = random_mix(draw->seed) ^ random_mix(i + 1);
+        uint64_t state = random_mix(draw->seed) ^ random_mix(draw->first + i + 1);
         uint64_t luck = next_random(&state);
         if (draw->kind == TABLES_UNIFORM)
                 return luck % draw->universe;

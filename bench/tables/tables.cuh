@@ -40,7 +40,7 @@ enum tables_kind {
 struct tables_draw {
         enum tables_kind kind;
         uint64_t seed;
-        uint64_t first;    /* UNIQUE: number of key 0 */
+        uint64_t first;    /* UNIQUE: number of key 0; UNIFORM, ZIPF: of the first draw */
         uint64_t universe; /* UNIFORM, ZIPF: less than 2^32 - 2 for keys of 32 bits */
         double s;          /* ZIPF: above 0, not 1 */
 };

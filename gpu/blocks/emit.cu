@@ -30,8 +30,8 @@ template <class Key> struct kc_gpu_emitter {
         struct pairs<Key> *pairs;            /* [most_slots] */
         int *traces;                         /* [most_slots] */
         /* guarded by the gate */
-        bool *busy; /* [most_slots] from the end of filling to the end of writing */
-        int *slots; /* [most_slots] part p is in slots[p % most_slots] */
+        bool *busy;      /* [most_slots] from the end of filling to the end of writing */
+        uint64_t *parts; /* [most_slots] what a busy slot holds */
         uint64_t nfilled, ntaken;
         bool ended;
         struct kc_gpu_emit_totals totals;
@@ -103,10 +103,10 @@ enum kc_status kc_gpu_emitter_attach(struct kc_gpu_emitter<Key> *e, struct kc_gp
         e->max_pairs = caps->max_pairs;
         e->part_pairs = caps->part_pairs;
         e->busy = (bool *)calloc(n, sizeof *e->busy);
-        e->slots = (int *)calloc(n, sizeof *e->slots);
+        e->parts = (uint64_t *)calloc(n, sizeof *e->parts);
         e->traces = (int *)calloc(n, sizeof *e->traces);
         e->pairs = (struct pairs<Key> *)calloc(n, sizeof *e->pairs);
-        if (e->busy == NULL || e->slots == NULL || e->traces == NULL || e->pairs == NULL)
+        if (e->busy == NULL || e->parts == NULL || e->traces == NULL || e->pairs == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         if (e->sink->put_blocks != NULL)
                 KC_TRY(kc_gpu_encoder_new(&e->encoder, gpu, e->k, &e->sink->filter, caps, err));
@@ -126,7 +126,7 @@ template <class Key> void kc_gpu_emitter_free(struct kc_gpu_emitter<Key> *e)
         }
         free(e->pairs);
         free(e->busy);
-        free(e->slots);
+        free(e->parts);
         free(e->traces);
         free(e);
 }
@@ -196,7 +196,7 @@ template <class Key> static void filled(struct kc_gpu_emitter<Key> *e, int slot,
 {
         kc_gate_enter(e->gate);
         e->busy[slot] = true;
-        e->slots[e->nfilled % (unsigned)e->most_slots] = slot;
+        e->parts[slot] = e->nfilled;
         e->ended = last;
         kc_gate_wake(e->gate, kc_gate_part(e->nfilled++));
         if (last)
@@ -275,7 +275,17 @@ static void add_dropped(const struct kc_gpu_emitter<Key> *e, uint64_t part,
                 kc_run_add_dropped(dropped, &e->dropped);
 }
 
-/* Claim the next part, and wait for it; *part = UINT64_MAX if there will be none. */
+/* The slot that holds a part, which is filled and not written. */
+template <class Key> static int slot_of(const struct kc_gpu_emitter<Key> *e, uint64_t part)
+{
+        int slot = 0;
+        while (!e->busy[slot] || e->parts[slot] != part)
+                slot++;
+        return slot;
+}
+
+/* Claim the next part, and wait for it; *part = UINT64_MAX if there will be none. Many other parts
+ * may be filled and written before this thread runs again. */
 template <class Key>
 static enum kc_status take(struct kc_gpu_emitter<Key> *e, uint64_t *part, int *slot,
                            struct kc_error *err)
@@ -288,7 +298,7 @@ static enum kc_status take(struct kc_gpu_emitter<Key> *e, uint64_t *part, int *s
         if (*part >= e->nfilled)
                 *part = UINT64_MAX;
         else
-                *slot = e->slots[*part % (unsigned)e->most_slots];
+                *slot = slot_of(e, *part);
         kc_gate_leave(e->gate);
         return status;
 }

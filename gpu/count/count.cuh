@@ -81,11 +81,24 @@ struct kc_gpu_pass {
 
 /* What passes have counted. */
 struct kc_gpu_counted {
+        uint64_t nkmers;               /* in the passes */
         struct kc_run_dropped dropped; /* by the filter, before the runs; or tallied */
         uint64_t rows[KC_RUN_NROWS];   /* number of tallied k-mers with each count */
         uint64_t nsaturated;           /* what saturation cut off */
         uint64_t npartial;             /* k-mers in partial counts */
 };
+
+/* Add what another device has counted. */
+static inline void kc_gpu_counted_add(struct kc_gpu_counted *counted,
+                                      const struct kc_gpu_counted *more)
+{
+        counted->nkmers += more->nkmers;
+        kc_run_add_dropped(&counted->dropped, &more->dropped);
+        for (size_t i = 0; i < KC_RUN_NROWS; i++)
+                counted->rows[i] += more->rows[i];
+        counted->nsaturated += more->nsaturated;
+        counted->npartial += more->npartial;
+}
 
 /*
  * Count a pass over the reads. This makes one run, or several if the pairs do not fit in memory at

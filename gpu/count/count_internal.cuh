@@ -12,10 +12,18 @@ enum { TASK_NRECORDS = 2048 }; /* a larger bin is cut into pieces of this many r
 
 enum count_stage { FIND, SPLIT, COUNT, ORDER, NSTAGES };
 
+/* A wave of tasks ends before task `end`; nkmers is the number of k-mers in all tasks, not only in
+ * the wave. */
+struct task_wave {
+        uint64_t nkmers;
+        uint32_t end;
+};
+
 /* What the device reports to the host during a pass. */
 struct count_readback {
         uint64_t nrecords, npairs;
-        uint32_t ntasks, last;
+        uint32_t ntasks;
+        struct task_wave wave;
 };
 
 template <class Key> struct kc_gpu_counter {
@@ -35,7 +43,7 @@ template <class Key> struct kc_gpu_counter {
         kc_task *tasks;              /* [tasks_cap] */
         uint64_t *bounds;            /* [tasks_cap] k-mers in each task and all before it */
         uint64_t *cursors;           /* [2] numbers of records found and of pairs */
-        uint32_t *last;              /* [1] end of the next wave of tasks */
+        struct task_wave *wave;      /* [1] the next one */
         struct kc_count_cell *cells; /* [KC_COUNT_NCELLS] */
         uint64_t *rows;              /* [KC_COUNT_NTALLIES][KC_RUN_NROWS], or NULL */
         unsigned char *cub_memory;

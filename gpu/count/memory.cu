@@ -99,7 +99,7 @@ template <class Key> static enum kc_status take_memory(kc_gpu_counter<Key> *c, s
         KC_TRY(kc_gpu_new(gpu, &c->tasks, s.tasks, err));
         KC_TRY(kc_gpu_new(gpu, &c->bounds, s.tasks, err));
         KC_TRY(kc_gpu_new(gpu, &c->cursors, 2, err));
-        KC_TRY(kc_gpu_new(gpu, &c->last, 1, err));
+        KC_TRY(kc_gpu_new(gpu, &c->wave, 1, err));
         KC_TRY(kc_gpu_new(gpu, &c->cells, KC_COUNT_NCELLS, err));
         if (c->setup.tallies)
                 KC_TRY(kc_gpu_new(gpu, &c->rows, KC_COUNT_NTALLIES * KC_RUN_NROWS, err));
@@ -126,7 +126,7 @@ template <class Key> void kc_gpu_counter_free(struct kc_gpu_counter<Key> *c)
         kc_gpu_delete(gpu, c->tasks, c->tasks_cap);
         kc_gpu_delete(gpu, c->bounds, c->tasks_cap);
         kc_gpu_delete(gpu, c->cursors, 2);
-        kc_gpu_delete(gpu, c->last, 1);
+        kc_gpu_delete(gpu, c->wave, 1);
         kc_gpu_delete(gpu, c->cells, KC_COUNT_NCELLS);
         kc_gpu_delete(gpu, c->rows, KC_COUNT_NTALLIES * KC_RUN_NROWS);
         kc_gpu_delete(gpu, c->cub_memory, c->cub_nbytes);

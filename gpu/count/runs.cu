@@ -5,9 +5,9 @@
 #include "gpu/count/count_internal.cuh"
 #include "gpu/order/order.cuh"
 
-/* Set *last such that tasks first .. *last - 1 have at most `room` k-mers. */
+/* Find the next wave: the tasks from `first` on, as many as have at most `room` k-mers together. */
 static __global__ void count_wave_kernel(const uint64_t *bounds, uint32_t first, uint32_t ntasks,
-                                         uint64_t room, uint32_t *last)
+                                         uint64_t room, struct task_wave *wave)
 {
         uint64_t limit = (first == 0 ? 0 : bounds[first - 1]) + room;
         uint32_t low = first, high = ntasks;
@@ -18,7 +18,7 @@ static __global__ void count_wave_kernel(const uint64_t *bounds, uint32_t first,
                 else
                         high = middle;
         }
-        *last = low;
+        *wave = { bounds[ntasks - 1], low };
 }
 
 namespace
@@ -48,18 +48,18 @@ static enum kc_status count_wave(kc_gpu_counter<Key> *c, uint32_t *first, struct
         const struct kc_tasks_in in = { c->setup.superkmers.k, c->setup.stranded, c->chunks.table,
                                         c->chunks.n,           c->records,        c->tasks };
         count_wave_kernel<<<1, 1, 0, stream>>>(c->bounds, *first, c->readback->ntasks,
-                                               c->caps.npairs - c->readback->npairs, c->last);
+                                               c->caps.npairs - c->readback->npairs, c->wave);
         KC_TRY(KC_LAUNCHED());
-        KC_TRY(KC_CUDA(cudaMemcpyAsync(&c->readback->last, c->last, sizeof(uint32_t),
+        KC_TRY(KC_CUDA(cudaMemcpyAsync(&c->readback->wave, c->wave, sizeof *c->wave,
                                        cudaMemcpyDeviceToHost, stream)));
         KC_TRY(KC_CUDA(cudaStreamSynchronize(stream)));
         KC_TRY(kc_counter_begin_time(c, err));
         KC_TRY(kc_count_tasks<Key>(c->gpu, c->setup.table, &c->table, &in, *first,
-                                   c->readback->last, &out, err));
+                                   c->readback->wave.end, &out, err));
         KC_TRY(KC_CUDA(cudaMemcpyAsync(&c->readback->npairs, &c->cursors[1], sizeof(uint64_t),
                                        cudaMemcpyDeviceToHost, stream)));
         KC_TRY(kc_counter_end_time(c, COUNT, err));
-        *first = c->readback->last;
+        *first = c->readback->wave.end;
 out:
         return status;
 }
@@ -102,6 +102,8 @@ enum kc_status kc_counter_count_tasks(kc_gpu_counter<Key> *c, struct kc_error *e
                 if (first == c->readback->ntasks || first == before || !has_room(c))
                         KC_TRY(give_run(c, err));
         }
+        if (c->readback->ntasks > 0)
+                c->counted->nkmers += c->readback->wave.nkmers;
 out:
         return status;
 }

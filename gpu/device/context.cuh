@@ -168,6 +168,13 @@ static inline enum kc_status kc_gpu_event_new(cudaEvent_t *event, struct kc_erro
                 cudaEventCreateWithFlags(event, cudaEventDisableTiming | cudaEventBlockingSync));
 }
 
+/* NULL is fine. */
+static inline void kc_gpu_event_free(cudaEvent_t event)
+{
+        if (event != NULL)
+                (void)cudaEventDestroy(event);
+}
+
 static inline unsigned kc_ceil_div(size_t n, size_t per)
 {
         return (unsigned)((n + per - 1) / per);

@@ -11,6 +11,7 @@ namespace
 struct kept_chunk {
         unsigned char *device; /* words, marks, groups, padding; NULL: on the host */
         struct kc_host_bytes host;
+        const unsigned char *source; /* on the source's device; NULL: on the host, or no source */
         size_t nbytes, nwords, nmarks;
         uint32_t nspans;
 };
@@ -33,6 +34,8 @@ enum {
 
 struct kc_gpu_kept {
         struct kc_gpu *gpu;
+        struct kc_gpu_link *link; /* from the source's device; NULL: there is no source, and the
+                                     chunks on the host belong to this one */
         struct kc_superkmer_setup superkmers[KC_KEPT_MAX_KS]; /* [nks] */
         int nks;
         size_t max_device_nbytes;
@@ -160,7 +163,8 @@ void kc_gpu_kept_free(struct kc_gpu_kept *kept)
         free_slots(kept);
         for (size_t i = 0; i < kept->nchunks; i++) {
                 kc_gpu_delete(kept->gpu, kept->chunks[i].device, kept->chunks[i].nbytes);
-                kc_host_bytes_free(&kept->store, &kept->chunks[i].host);
+                if (kept->link == NULL)
+                        kc_host_bytes_free(&kept->store, &kept->chunks[i].host);
         }
         kc_gpu_delete(kept->gpu, kept->loads, (size_t)kept->nks * KC_NLOADS);
         kc_gpu_delete(kept->gpu, kept->nkmers, (size_t)kept->nks);
@@ -382,6 +386,93 @@ size_t kc_gpu_kept_pinned_nbytes(const struct kc_gpu_kept *kept)
         return kept->store.pinned_nbytes;
 }
 
+/* ---- sharing ---- */
+
+/* The source's chunks, none of them on this device yet. */
+static enum kc_status list_chunks(struct kc_gpu_kept *kept, const struct kc_gpu_kept *source,
+                                  struct kc_error *err)
+{
+        kept->chunks = (struct kept_chunk *)calloc(source->nchunks + 1, sizeof *kept->chunks);
+        if (kept->chunks == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        kept->nchunks = kept->nhost = source->nchunks;
+        for (size_t i = 0; i < kept->nchunks; i++) {
+                struct kept_chunk *chunk = &kept->chunks[i];
+                *chunk = source->chunks[i];
+                chunk->source = chunk->device;
+                chunk->device = NULL;
+                if (chunk->nbytes > kept->largest_nbytes)
+                        kept->largest_nbytes = chunk->nbytes;
+        }
+        return KC_OK;
+}
+
+/* Take the chunks off this device again. */
+static void leave_chunks(struct kc_gpu_kept *kept)
+{
+        for (size_t i = 0; i < kept->nchunks; i++) {
+                struct kept_chunk *chunk = &kept->chunks[i];
+                kc_gpu_delete(kept->gpu, chunk->device, chunk->nbytes);
+                chunk->device = NULL;
+        }
+        kept->nhost = kept->nchunks;
+        kept->device_nbytes = 0;
+}
+
+/* Make the chunks on the source's device chunks of this device, too. KC_ENOMEM if it has no room for
+ * one of them. */
+static enum kc_status fetch_chunks(struct kc_gpu_kept *kept, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        cudaStream_t stream = kept->gpu->stream;
+        for (size_t i = 0; i < kept->nchunks; i++) {
+                struct kept_chunk *chunk = &kept->chunks[i];
+                if (chunk->source == NULL)
+                        continue;
+                KC_TRY(kc_gpu_new(kept->gpu, &chunk->device, chunk->nbytes, err));
+                KC_TRY(kc_gpu_link_copy(kept->link, chunk->device, chunk->source, chunk->nbytes,
+                                        stream, err));
+                kept->device_nbytes += chunk->nbytes;
+                kept->nhost--;
+        }
+        KC_TRY(KC_CUDA(cudaStreamSynchronize(stream)));
+out:
+        return status;
+}
+
+/* If some chunks must be copied in each pass, it is best to copy all: passes are then larger. */
+static enum kc_status fetch_if_fit(struct kc_gpu_kept *kept, struct kc_error *err)
+{
+        struct kc_error refusal = {};
+        const enum kc_status status = fetch_chunks(kept, &refusal);
+        if (status == KC_ENOMEM)
+                leave_chunks(kept);
+        return status == KC_OK || status == KC_ENOMEM ? KC_OK : kc_fail_as(err, &refusal);
+}
+
+enum kc_status kc_gpu_kept_share(struct kc_gpu_kept **out, struct kc_gpu *gpu,
+                                 const struct kc_gpu_kept *source, struct kc_gpu_link *link,
+                                 size_t device_nbytes, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_gpu_kept *kept = (struct kc_gpu_kept *)calloc(1, sizeof *kept);
+        *out = NULL;
+        if (kept == NULL)
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        kept->gpu = gpu;
+        kept->link = link;
+        KC_TRY(kc_host_store_share(&kept->store, gpu, &source->store, err));
+        KC_TRY(kc_gpu_new(gpu, &kept->table, KC_MAX_CHUNKS, err));
+        KC_TRY(list_chunks(kept, source, err));
+        if (source->device_nbytes <= device_nbytes && source->nhost == 0)
+                KC_TRY(fetch_if_fit(kept, err));
+        *out = kept;
+        kept = NULL;
+out:
+        kc_gpu_kept_free(kept);
+        return status;
+}
+
 /* ---- passes ---- */
 
 size_t kc_gpu_kept_pass_nbytes(const struct kc_gpu_kept *kept)
@@ -463,7 +554,12 @@ static enum kc_status copy_next(struct kc_gpu_kept *kept, struct kc_error *err)
         slot->ngroups = ngroups_of(chunk);
         KC_TRY(kc_host_store_check(&kept->store, err));
         KC_TRY(KC_CUDA(cudaStreamWaitEvent(upload, slot->used, 0)));
-        KC_TRY(kc_host_bytes_read(&kept->store, &chunk->host, 0, chunk->nbytes, slot->memory, err));
+        if (chunk->source != NULL)
+                KC_TRY(kc_gpu_link_copy(kept->link, slot->memory, chunk->source, chunk->nbytes,
+                                        upload, err));
+        else
+                KC_TRY(kc_host_bytes_read(&kept->store, &chunk->host, 0, chunk->nbytes,
+                                          slot->memory, err));
         KC_TRY(show_one(chunk, slot->memory, slot->chunk, upload, err));
         KC_TRY(KC_CUDA(cudaEventRecord(slot->copied, upload)));
         kept->ncopied++;

@@ -11,6 +11,7 @@
 #define KC_GPU_KEPT_KEPT_CUH
 
 #include "gpu/device/gate.h"
+#include "gpu/device/link.cuh"
 #include "gpu/superkmers/superkmer.cuh"
 
 struct kc_gpu_kept;
@@ -42,6 +43,19 @@ struct kc_gpu_kept_where {
 enum kc_status kc_gpu_kept_new(struct kc_gpu_kept **kept, struct kc_gpu *gpu,
                                const struct kc_gpu_kept_setup *setup, struct kc_error *err);
 void kc_gpu_kept_free(struct kc_gpu_kept *kept); /* NULL is fine */
+
+/*
+ * The same reads, to be counted on another device as well. Chunks that `source` keeps on its device
+ * are copied to gpu now if all of them fit in device_nbytes; otherwise each pass copies them there,
+ * as it does with chunks on the host. For these reads, only functions that passes need may be
+ * called. From this call until they are freed, the source must exist and be settled; both may be in
+ * passes at the same time, on different threads.
+ *   link  from the source's device to gpu, whose thread uses it until the reads are freed
+ * KC_ENOMEM, KC_EDEVICE, KC_EIO.
+ */
+enum kc_status kc_gpu_kept_share(struct kc_gpu_kept **kept, struct kc_gpu *gpu,
+                                 const struct kc_gpu_kept *source, struct kc_gpu_link *link,
+                                 size_t device_nbytes, struct kc_error *err);
 
 /* About how many bytes of device memory kc_gpu_kept_new allocates. */
 size_t kc_gpu_kept_nbytes(uint64_t max_nbases, size_t max_nspans, int nks);

@@ -60,7 +60,8 @@ static struct kc_host_slab *new_slab(size_t npieces, size_t piece_nbytes, int nt
         /* Failure is harmless: without huge pages, or with fewer threads, it is only slower. */
         (void)madvise(slab->pieces, slab_nbytes(slab), MADV_HUGEPAGE);
         (void)kc_parallel(nthreads, touch_share, NULL, slab, NULL);
-        if (cudaHostRegister(slab->pieces, slab_nbytes(slab), cudaHostRegisterDefault) ==
+        /* portable: several devices may read it */
+        if (cudaHostRegister(slab->pieces, slab_nbytes(slab), cudaHostRegisterPortable) ==
             cudaSuccess)
                 return slab;
         (void)cudaGetLastError();

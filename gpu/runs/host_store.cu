@@ -3,6 +3,7 @@
  */
 #include "gpu/runs/host_internal.cuh"
 
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <unistd.h>
@@ -40,6 +41,23 @@ void kc_host_store_close(struct kc_host_store *store)
         free(store->tmp_dir);
         *store = {};
         (void)cudaGetLastError();
+}
+
+enum kc_status kc_host_store_share(struct kc_host_store *store, struct kc_gpu *gpu,
+                                   const struct kc_host_store *source, struct kc_error *err)
+{
+        struct kc_host_store_setup setup = {};
+        setup.chunk_nbytes = source->chunk_nbytes;
+        setup.tmp_dir = source->tmp_dir;
+        setup.gate = source->gate;
+        enum kc_status status = kc_host_store_open(store, gpu, &setup, err);
+        if (status != KC_OK || source->fd < 0)
+                return status;
+        store->fd = dup(source->fd);
+        if (store->fd < 0)
+                return kc_fail(err, KC_EIO, "cannot read temporary files in %s: %s",
+                               source->tmp_dir, strerror(errno));
+        return KC_OK;
 }
 
 enum kc_status kc_host_store_stage(struct kc_host_store *store, struct kc_host_stage **out,

@@ -58,6 +58,11 @@ enum kc_status kc_host_store_open(struct kc_host_store *store, struct kc_gpu *gp
                                   const struct kc_host_store_setup *setup, struct kc_error *err);
 void kc_host_store_close(struct kc_host_store *store);
 
+/* Open a store that reads what `source` has stored, for another device. While it is open, nothing
+ * may be added to the source, or given back. KC_ENOMEM, KC_EIO. Close it even after a failure. */
+enum kc_status kc_host_store_share(struct kc_host_store *store, struct kc_gpu *gpu,
+                                   const struct kc_host_store *source, struct kc_error *err);
+
 /* Report that host memory other than chunks went from `before` to `now` bytes; it counts against
  * max_pinned_nbytes. */
 static inline void kc_host_store_note(struct kc_host_store *store, size_t before, size_t now)

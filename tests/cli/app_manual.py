@@ -10,8 +10,8 @@ import shutil
 from session import SOURCE, Session, expect
 from tools import Failure, main, run
 
-COMMANDS = ("count", "dump", "hist", "query", "range", "export", "info", "check", "add", "remove", "compact",
-            "merge", "union", "intersect", "subtract", "help")
+COMMANDS = ("count", "dump", "hist", "query", "range", "export", "import", "info", "check", "add",
+            "remove", "compact", "merge", "union", "intersect", "subtract", "help")
 
 
 def test_manual_is_current():
@@ -55,6 +55,7 @@ def test_contract():
             "union": "output counts min max threads json quiet no-progress force",
             "intersect": "output counts min max threads json quiet no-progress force",
             "subtract": "output counts min max threads json quiet no-progress force",
+            "import": "output threads memory tmp canonical stranded min max force json quiet",
             "help": "completion"}.items():
         text = s.kcount(command, "--help")
         for option in options.split():

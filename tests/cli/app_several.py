@@ -124,6 +124,7 @@ def test_device():
         check_device(s, ["x.fq.gz"], ks, small)
         check_device(s, ["x.fq.gz", "x.fa"], ks, ["-q", 20, "--stranded", *small])
         check_device(s, ["x.fq"], ks, ["-t", 1, *small], reader="host", own=False)
+    check_device(s, [DATA / "human.bam"], (21, 65), ["-q", 20])
     for report in check_device(s, ["x.fq", "x.fa"], (41, 17, 65), SMALL_PASSES):
         expect(report["device_passes"] > 1, True, f"passes of k = {report['k']}")
     check_device(s, ["x.fq.gz"], (15, 7, 31), ["--min", 2, "--max", 3, "--histogram"])
@@ -139,14 +140,14 @@ def test_device_contig():
     bases = contig(550000 if SMALL else 5000000)
     s.write("contig.fa.gz", bgzf(fasta([(bases, b"")], 60), 60000))
     check_device(s, ["contig.fa.gz"], (31, 101, 5), SMALL_PASSES)
-    s.write("line.fa", b">contig\n" + bases[:60000 if SMALL else 5000000])
+    s.write("line.fa", b">contig\n" + bases[:60000 if SMALL else 1000000])
     check_device(s, ["line.fa"], (40, 65, 21), SMALL_PASSES, reader="host", own=False)
 
 
 def test_little_memory():
     """Bins of all k are spilled, and the bound on the process holds."""
     s = Session()
-    s.write("large.fa", b">r\n" + contig(1200000) * 2)
+    s.write("large.fa", b">r\n" + contig(300000 if SMALL else 1200000) * 2)
     ks = (21, 31, 51)
     for k in check(s, ["large.fa"], ks, ["--engine-memory", "2M", "-t", 2, "--device", "cpu"]):
         expect(k["spilled_bytes"] > 0, True, f"spilling of k = {k['k']}")

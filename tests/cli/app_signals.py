@@ -73,7 +73,7 @@ def interrupt(signals, fed):
     for number in signals:
         started.send_signal(number)
         time.sleep(0.2)
-    code = started.wait(timeout=30)
+    code = started.wait(timeout=120)
     seconds = time.monotonic() - begin
     expect(s.names(), before, f"files after {signals}")
     return code, started.stderr.read().decode(), seconds
@@ -99,7 +99,7 @@ def test_silent_input():
     code, said, seconds = interrupt([signal.SIGTERM], fed=False)
     expect((code, seconds < 10), (-signal.SIGTERM, True), "SIGTERM while waiting for input")
     expect(said, INTERRUPTED, "message after the grace period")
-    expect((adding.wait(timeout=30), adding.stderr.read()),
+    expect((adding.wait(timeout=120), adding.stderr.read()),
            (-signal.SIGTERM, b"kcount: interrupted\n"), "add, SIGTERM while waiting for input")
 
 
@@ -119,7 +119,7 @@ def interrupt_twice(s, messages):
     for _ in range(2):
         started.send_signal(signal.SIGINT)
         time.sleep(0.2)
-    started.wait(timeout=30)
+    started.wait(timeout=120)
     return started
 
 
@@ -175,7 +175,7 @@ def test_existing_output():
     wait_for_output(s, started)
     started.send_signal(signal.SIGTERM)
     started.send_signal(signal.SIGTERM)
-    started.wait(timeout=30)
+    started.wait(timeout=120)
     expect((s.read("out.kc"), s.names()), ("precious", ["a.fq", "out.kc"]), "an existing output")
 
 

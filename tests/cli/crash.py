@@ -136,7 +136,7 @@ def test_signals():
         expect(s.kcount("dump", "db.kc"), before, "dump while another adds")
         started.send_signal(number)
         started.send_signal(number)
-        started.wait(30)
+        started.wait(120)
         expect(started.returncode, -number, "add interrupted")
         check_state(s, before, after, "add interrupted")
 

@@ -220,6 +220,14 @@ def several(s):
     s.kcount("b.fa", "-k", 31, "-o", "db.k31.kc")
 
 
+def exported(s):
+    one_run(s)
+    for to, name in (("kmc", "x"), ("kff", "x.kff"), ("fastk", "x"), ("jellyfish", "x.jf"),
+                     ("tsv", "x.txt")):
+        s.kcount("export", "db.kc", "--to", to, "-o", name)
+    (s.path / "x.txt.gz").write_bytes(gzip.compress((s.path / "x.txt").read_bytes()))
+
+
 CASES = [
     Case("count", reads, ("a.fa", "@list.txt", "-k", 21, "-o", "db.kc", *QUIET), system=True),
     Case("count --force", three_runs, ("a.fa", "-k", 21, "-o", "db.kc", "--force", *QUIET)),
@@ -241,6 +249,9 @@ CASES = [
     Case("merge", two_files, ("merge", "db.kc", "other.kc", "-o", "sum.kc", *QUIET), "sum.kc"),
     Case("merge --force", two_files,
          ("merge", "db.kc", "db.kc", "-o", "other.kc", "--force", *QUIET), "other.kc"),
+    *(Case(f"import of {name}", exported, ("import", name, "-o", "new.kc", "-t", 1, "--quiet"),
+           "new.kc")
+      for name in ("x.kmc_pre", "x.kff", "x.ktab", "x.jf", "x.txt.gz")),
     Case("dump -o", one_run, ("dump", "db.kc", "-o", "db.txt"), "db.txt"),
     Case("dump -o over a file", dumped, ("dump", "db.kc", "-o", "db.txt"), "db.txt"),
     Case("dump", three_runs, ("dump", "db.kc"), None),

@@ -12,7 +12,7 @@ from tools import Failure, main
 
 PAGE = (SOURCE / "docs/json.md").read_text()
 TYPES = {"string": str, "integer": int, "real": float, "boolean": bool, "object": dict,
-         "array of strings": list, "array of arrays": list}
+         "array of strings": list, "array of arrays": list, "array of objects": list}
 # Printed only with a device; without one, test_source still checks that the source names them.
 DEVICE_ABSENT = ("counted on the CPU", "merged on the CPU")
 
@@ -31,12 +31,13 @@ SECTIONS = sections()
 
 
 def flat(value, prefix=""):
-    """All fields; those of nested objects are named a.b."""
+    """All fields; those of nested objects, in arrays too, are named a.b."""
     fields = {}
     for name, inner in value.items():
         fields[prefix + name] = inner
-        if isinstance(inner, dict):
-            fields.update(flat(inner, prefix + name + "."))
+        for nested in inner if isinstance(inner, list) else [inner]:
+            if isinstance(nested, dict):
+                fields.update(flat(nested, prefix + name + "."))
     return fields
 
 

@@ -290,10 +290,11 @@ static void sum_heavy(taken<Key> *t, table<Key> *expected, uint64_t *nsaturated)
         *nsaturated += ncut;
 }
 
-/* Count all passes for one of the k that the reads are kept for; returns their number. */
+/* Count all passes for one of the k that the reads are kept for; returns their number.
+ *   source  if kept is a share of it; otherwise kept itself */
 template <class Key>
-static size_t check_kept(struct kc_gpu *gpu, struct kc_gpu_kept *kept, int number,
-                         const struct kc_superkmer_setup &superkmers,
+static size_t check_kept(struct kc_gpu *gpu, struct kc_gpu_kept *kept, struct kc_gpu_kept *source,
+                         int number, const struct kc_superkmer_setup &superkmers,
                          const std::vector<letters> &segments, const counting &how)
 {
         struct kc_error err = {};
@@ -302,8 +303,8 @@ static size_t check_kept(struct kc_gpu *gpu, struct kc_gpu_kept *kept, int numbe
         std::vector<kc_gpu_pass> passes(KC_NLOADS);
         struct kc_gpu_counted counted = {};
         table<Key> expected = count_plainly<Key>(segments, how.k, how.stranded);
-        expect_ok(kc_gpu_kept_loads(kept, number, loads, &err), &err);
-        kc_gpu_kept_settle(kept);
+        expect_ok(kc_gpu_kept_loads(source, number, loads, &err), &err);
+        kc_gpu_kept_settle(source);
         for (const struct kc_load &load : loads) {
                 total.nrecords += load.nrecords;
                 total.nkmers += load.nkmers;
@@ -312,7 +313,7 @@ static size_t check_kept(struct kc_gpu *gpu, struct kc_gpu_kept *kept, int numbe
         for (const auto &pair : expected)
                 nkmers += pair.second;
         assert_int_equal(total.nkmers, nkmers); /* every group was sampled */
-        expect_ok(kc_gpu_kept_nkmers(kept, number, &nkept, &err), &err);
+        expect_ok(kc_gpu_kept_nkmers(source, number, &nkept, &err), &err);
         assert_int_equal(nkept, how.max_k > 0 ? nkmers : 0);
         const bool copies = kc_gpu_kept_pass_nbytes(kept) > 0;
         const uint64_t nrecords = how.surprise   ? total.nrecords / 3
@@ -326,7 +327,7 @@ static size_t check_kept(struct kc_gpu *gpu, struct kc_gpu_kept *kept, int numbe
         const size_t before = gpu->used_nbytes;
         const struct kc_gpu_counter_setup setup = { superkmers, how.stranded, how.table,
                                                     how.filter };
-        passes.resize(kc_gpu_plan_passes(loads, &most, passes.data()));
+        passes.resize(kc_gpu_plan_passes(loads, &KC_GPU_ALL_POINTS, &most, passes.data()));
         expect_ok(kc_gpu_counter_new<Key>(&counter, gpu, &setup, &caps, &err), &err);
         assert_true(gpu->used_nbytes - before <= kc_gpu_counter_nbytes<Key>(how.table, &caps));
         if (how.nslots > 0 && how.table != KC_TABLE_SLAB) /* whose arenas have one size */
@@ -339,6 +340,7 @@ static size_t check_kept(struct kc_gpu *gpu, struct kc_gpu_kept *kept, int numbe
         kc_gpu_run_taker<Key> taker = { &t, take<Key> };
         for (const kc_gpu_pass &pass : passes)
                 expect_ok(kc_gpu_counter_count(counter, kept, &pass, &taker, &counted, &err), &err);
+        assert_int_equal(counted.nkmers, nkmers);
         assert_true(how.nrecords == 0 || total.nrecords < how.nrecords * passes.size() ||
                     counted.npartial > 0); /* there were rounds */
         if (how.heavy) {
@@ -373,10 +375,43 @@ static size_t check_how(const std::vector<letters> &segments, const counting &ho
         expect_ok(kc_gpu_open(&gpu, 0, (size_t)2 << 30, &err), &err);
         struct kc_gpu_kept *kept = keep(&gpu, &superkmers, 1, segments, how);
         const size_t npasses = kc_key_choose(how.k, [&](auto key) {
-                return check_kept<decltype(key)>(&gpu, kept, 0, superkmers, segments, how);
+                return check_kept<decltype(key)>(&gpu, kept, kept, 0, superkmers, segments, how);
         });
         close_kept(&gpu, kept);
         return npasses;
+}
+
+/* Count the reads on a device that does not keep them: the last one, which may be the first one,
+ * too. */
+static void check_shared(const std::vector<letters> &segments, const counting &how,
+                         size_t share_nbytes)
+{
+        struct kc_error err = {};
+        struct kc_gpu gpu, other;
+        struct kc_gpu_kept *share;
+        struct kc_gpu_link link = {};
+        int ndevices;
+        const kc_superkmer_setup superkmers = superkmers_for(how.k);
+        expect_ok(kc_gpu_devices(NULL, 0, &ndevices, &err), &err);
+        expect_ok(kc_gpu_open(&other, ndevices - 1, (size_t)1 << 30, &err), &err);
+        expect_ok(kc_gpu_open(&gpu, 0, (size_t)1 << 30, &err), &err);
+        struct kc_gpu_kept *kept = keep(&gpu, &superkmers, 1, segments, how);
+        kc_gpu_kept_end(kept);
+        kc_gpu_kept_settle(kept);
+        expect_ok(kc_gpu_link_open(&link, &gpu, &other, &err), &err);
+        expect_ok(kc_gpu_kept_share(&share, &other, kept, &link, share_nbytes, &err), &err);
+        assert_int_equal(kc_gpu_kept_pass_nbytes(share) > 0,
+                         share_nbytes == 0 || kc_gpu_kept_pass_nbytes(kept) > 0);
+        kc_key_choose(how.k, [&](auto key) {
+                return check_kept<decltype(key)>(&other, share, kept, 0, superkmers, segments, how);
+        });
+        assert_int_equal(link.nbytes > 0, kc_gpu_kept_where(kept).device_nbytes > 0);
+        kc_gpu_kept_free(share);
+        kc_gpu_link_close(&link);
+        assert_int_equal(other.used_nbytes, 0);
+        kc_gpu_close(&other);
+        assert_int_equal(cudaSetDevice(0), cudaSuccess);
+        close_kept(&gpu, kept);
 }
 
 /* Count each k from the same reads, of which some leave the device before each. */
@@ -398,7 +433,7 @@ static void check_several(const std::vector<letters> &segments, const std::vecto
                 bool gave;
                 how.k = ks[i];
                 kc_key_choose(ks[i], [&](auto key) {
-                        return check_kept<decltype(key)>(&gpu, kept, (int)i, superkmers[i],
+                        return check_kept<decltype(key)>(&gpu, kept, kept, (int)i, superkmers[i],
                                                          segments, how);
                 });
                 kc_gpu_kept_unsettle(kept);
@@ -565,6 +600,25 @@ static void reads_are_anywhere(void **state)
                                 }
 }
 
+/* The other device has them all, or none; there are some on the host and in a file, too. */
+static void reads_are_shared(void **state)
+{
+        (void)state;
+        const std::vector<letters> reads = sample_reads(25, test_small() ? 60 : 1500);
+        const size_t few = test_small() ? 2500 : 60000;
+        for (int k : { 31, 77 })
+                for (size_t device : { (size_t)0, few, SIZE_MAX })
+                        for (size_t host : { (size_t)0, (size_t)1 << 20 })
+                                for (size_t share_nbytes : { (size_t)0, SIZE_MAX }) {
+                                        counting how = usual(k, false, KC_TABLE_WARPDRIVE);
+                                        how.nchunks = 7;
+                                        how.device_nbytes = device;
+                                        how.host_nbytes = host;
+                                        how.pass_nkmers = 3000;
+                                        check_shared(reads, how, share_nbytes);
+                                }
+}
+
 /* Whatever is filtered, and in however many passes and rounds: also if bins are cut and drained. */
 static void filters_see_whole_counts(void **state)
 {
@@ -647,6 +701,7 @@ int main(void)
                 cmocka_unit_test(one_read_again_and_again),
                 cmocka_unit_test(all_distinct),
                 cmocka_unit_test(reads_are_anywhere),
+                cmocka_unit_test(reads_are_shared),
                 cmocka_unit_test(filters_see_whole_counts),
                 cmocka_unit_test(tiny_tables),
         };

@@ -161,6 +161,149 @@ static void several_k(void **state)
                 }
 }
 
+/* ---- several devices ---- */
+
+/* Use n devices: those that are there, each as often as necessary. */
+static void use_devices(struct work *work, int n)
+{
+        struct kc_error err = { 0 };
+        int nreal = 0;
+        assert_int_equal(kc_gpu_devices(NULL, 0, &nreal, &err), KC_OK);
+        work->gpu.nothers = n - 1;
+        for (int i = 1; i < n; i++)
+                work->gpu.others[i - 1] = i % nreal;
+}
+
+/* Every device counted something, each k-mer was counted once, and reads and runs were sent. */
+static void expect_shared(const struct work *work)
+{
+        const struct kc_gpu_report *report = &work->report;
+        uint64_t nkmers = 0, npasses = 0;
+        assert_int_equal(report->nparts, work->gpu.nothers + 1);
+        for (int i = 0; i < report->nparts; i++) {
+                const struct kc_gpu_part_report *part = &report->parts[i];
+                nkmers += part->nkmers;
+                npasses += part->npasses;
+                assert_true(part->nkmers > 0 && part->npasses > 0 && part->peak_nbytes > 0);
+                assert_int_equal(part->reads_nbytes > 0, i > 0);
+                assert_int_equal(part->runs_nbytes > 0, i > 0);
+        }
+        assert_int_equal(nkmers, work->totals.nkmers);
+        assert_int_equal(npasses, report->npasses);
+}
+
+/* The CUDA engine on n devices has the host's run, and so it does with filters. */
+static void compare_shared(int n, int k, struct kc_run_filter filter, void (*change)(struct work *))
+{
+        static struct work host, device;
+        prepare(&host, k, scaled(3000));
+        prepare(&device, k, scaled(3000));
+        host.run.filter = device.run.filter = filter;
+        change(&device);
+        use_devices(&device, n);
+        count_on_host(&host);
+        expect(count_on_device(&device), KC_OK, &device);
+        expect_same(&device, &host);
+        if (filter.max_count == 0 && device.gpu.memory_nbytes >= (size_t)1 << 30)
+                expect_shared(&device);
+        run_free(&host.run);
+        run_free(&device.run);
+}
+
+static void several_devices(void **state)
+{
+        void (*const changes[])(struct work *) = { by_default, in_small_batches,
+                                                   with_linear_probing, with_hopscotch,
+                                                   in_little_memory };
+        static const int ks[] = { 31, 55, 77, 101, 16 };
+        static const struct kc_run_filter filters[] = { { 2, UINT32_MAX }, { 1, 3 } };
+        (void)state;
+        for (int i = 0; i < 5; i++)
+                for (int n = 1; n <= 8; n += n / 3 + 1) /* 1, 2, 3, 5, 7 */
+                        compare_shared(n, ks[(i + n) % 5], (struct kc_run_filter){ 0 }, changes[i]);
+        for (int n = 2; n <= 8; n *= 2)
+                for (int f = 0; f < 2; f++)
+                        compare_shared(n, 31, filters[f], f ? in_small_batches : by_default);
+        compare_shared(KC_GPU_MAX_DEVICES, 21, (struct kc_run_filter){ 0 }, by_default);
+}
+
+static void several_devices_and_k(void **state)
+{
+        static const int ks[] = { 101, 31, 5, 21 };
+        enum { N = sizeof ks / sizeof *ks };
+        static struct work host[N], device[N];
+        (void)state;
+        for (int little = 0; little < 2; little++) {
+                prepare_all(host, ks, N, scaled(3000));
+                prepare_all(device, ks, N, scaled(3000));
+                if (little)
+                        in_little_memory(device);
+                use_devices(device, 3);
+                assert_int_equal(count_all(host, N, false), KC_OK);
+                expect(count_all(device, N, true), KC_OK, device);
+                for (int k = 0; k < N; k++) {
+                        expect_same(&device[k], &host[k]);
+                        run_free(&device[k].run);
+                        run_free(&host[k].run);
+                }
+        }
+}
+
+/* No share can be equal to the others: one k-mer, one read again and again, and nearly nothing. */
+static void several_devices_skewed(void **state)
+{
+        static struct work host, device;
+        (void)state;
+        for (int what = 0; what < 5; what++)
+                for (int n = 2; n <= 8; n += 3) {
+                        const uint64_t nreads = what < 2 ? scaled(3000) : (uint64_t)(what - 2);
+                        prepare(&host, 31, nreads);
+                        prepare(&device, 31, nreads);
+                        host.reads.ngenome = device.reads.ngenome = 1;
+                        host.reads.poly_a = device.reads.poly_a = what == 0;
+                        use_devices(&device, n);
+                        count_on_host(&host);
+                        expect(count_on_device(&device), KC_OK, &device);
+                        expect_same(&device, &host);
+                        run_free(&host.run);
+                        run_free(&device.run);
+                }
+}
+
+static void several_devices_fail(void **state)
+{
+        static struct work work;
+        (void)state;
+        for (uint64_t at = 0; at < scaled(50000); at = at * 8 + 7) {
+                for (int canceled = 0; canceled < 2; canceled++) {
+                        prepare(&work, 31, scaled(50000));
+                        *(canceled ? &work.reads.cancel_at : &work.reads.fail_at) = at;
+                        work.gpu.batch_nkmers = 100000;
+                        use_devices(&work, 3);
+                        expect(count_on_device(&work), canceled ? KC_ECANCELED : KC_EINPUT, &work);
+                        run_free(&work.run);
+                }
+        }
+        for (int at = 0; at < 2; at++) {
+                prepare(&work, 31, scaled(50000));
+                work.run.fail_at = at;
+                use_devices(&work, 3);
+                expect(count_on_device(&work), KC_EIO, &work);
+                run_free(&work.run);
+        }
+        prepare(&work, 31, 10);
+        use_devices(&work, 3);
+        work.gpu.others[1] = 999;
+        expect(count_on_device(&work), KC_EDEVICE, &work);
+        assert_non_null(strstr(work.err.message, "cuda:999"));
+        run_free(&work.run);
+        prepare(&work, 31, 10);
+        work.gpu.nothers = KC_GPU_MAX_DEVICES;
+        expect(count_on_device(&work), KC_EUSAGE, &work);
+}
+
+/* ---- estimates, and little to count ---- */
+
 /* At first estimated from the size of the input, bounded by memory; at the end from the counts. */
 static void pairs_are_announced(void **state)
 {
@@ -170,7 +313,7 @@ static void pairs_are_announced(void **state)
         (void)state;
         for (int i = 0; i < 2; i++) {
                 prepare(&work, 31, scaled(20000));
-                work.params.memory_nbytes = UINT64_C(2) << 30;
+                work.params.memory_nbytes = UINT64_C(1) << 30;
                 work.params.expected_nbases = UINT64_C(1) << 30;
                 work.run.filter = filters[i];
                 expect(count_on_device(&work), KC_OK, &work);
@@ -290,7 +433,8 @@ static void timeline(void **state)
         run_free(&work.run);
 }
 
-/* Without an argument, the tests that need no device; with "engine", those that do. */
+/* Without an argument, the tests that need no device; with "engine", those that do; with "devices",
+ * those that use several. */
 int main(int argc, char **argv)
 {
         const struct CMUnitTest anywhere[] = {
@@ -310,10 +454,18 @@ int main(int argc, char **argv)
                 cmocka_unit_test(canceled),
                 cmocka_unit_test(timeline),
         };
+        const struct CMUnitTest devices[] = {
+                cmocka_unit_test(several_devices),
+                cmocka_unit_test(several_devices_and_k),
+                cmocka_unit_test(several_devices_skewed),
+                cmocka_unit_test(several_devices_fail),
+        };
         if (argc == 1)
                 return cmocka_run_group_tests(anywhere, NULL, NULL);
-        if (strcmp(argv[1], "engine") != 0)
+        if (strcmp(argv[1], "engine") != 0 && strcmp(argv[1], "devices") != 0)
                 return 2;
         need_device();
+        if (strcmp(argv[1], "devices") == 0)
+                return cmocka_run_group_tests(devices, NULL, NULL);
         return cmocka_run_group_tests(engine, NULL, NULL);
 }

@@ -146,7 +146,7 @@ static void slots_for_a_range(void **state)
         }
 }
 
-/* The estimate grows with what was read, up to an eighth of the memory or 8 GiB. */
+/* The estimate grows with what was read, up to a quarter of the memory or 16 GiB. */
 static void pairs_to_expect(void **state)
 {
         const uint64_t much = UINT64_C(1) << 50;
@@ -154,11 +154,11 @@ static void pairs_to_expect(void **state)
         assert_int_equal(kc_gpu_plan_expected_pairs<kc_key64>(0, false, 64000 * MIB), 0);
         assert_int_equal(kc_gpu_plan_expected_pairs<kc_key64>(8000, false, 64000 * MIB), 1000);
         assert_int_equal(kc_gpu_plan_expected_pairs<kc_key64>(8000, true, 64000 * MIB), 250);
-        assert_int_equal(kc_gpu_plan_expected_pairs<kc_key64>(much, true, 1024 * MIB), 32 * MIB);
+        assert_int_equal(kc_gpu_plan_expected_pairs<kc_key64>(much, true, 1024 * MIB), 64 * MIB);
         assert_int_equal(kc_gpu_plan_expected_pairs<kc_key64>(much, false, 128000 * MIB),
-                         2048 * MIB);
+                         4096 * MIB);
         assert_int_equal(kc_gpu_plan_expected_pairs<kc_key128>(much, false, 128000 * MIB),
-                         1024 * MIB);
+                         2048 * MIB);
 }
 
 static void too_little(void **state)
@@ -180,7 +180,7 @@ static std::vector<kc_gpu_pass> cut(const std::vector<kc_load> &loads, uint64_t 
 {
         const struct kc_load most = { nrecords, nkmers };
         std::vector<kc_gpu_pass> passes(KC_NLOADS);
-        passes.resize(kc_gpu_plan_passes(loads.data(), &most, passes.data()));
+        passes.resize(kc_gpu_plan_passes(loads.data(), &KC_GPU_ALL_POINTS, &most, passes.data()));
         return passes;
 }
 
@@ -222,6 +222,49 @@ static void passes_have_all_points(void **state)
         assert_int_equal(cut(loads, 10000000, 100000000).size(), 1);
 }
 
+/* Every point is in exactly one share, and shares have about the same number of k-mers. */
+static void check_shares(const std::vector<kc_load> &loads, size_t n, size_t wanted, uint64_t most)
+{
+        std::vector<kc_gpu_share> shares(n);
+        size_t first = 0;
+        assert_int_equal(kc_gpu_plan_shares(loads.data(), n, shares.data()), wanted);
+        shares.resize(wanted);
+        for (const kc_gpu_share &share : shares) {
+                uint64_t nkmers = 0;
+                assert_int_equal(share.first, first);
+                assert_true(share.end > first);
+                for (; first < share.end; first++)
+                        nkmers += loads[first].nkmers;
+                assert_true(nkmers <= most);
+        }
+        assert_int_equal(first, KC_NLOADS);
+}
+
+static void shares_have_all_points(void **state)
+{
+        std::vector<kc_load> loads(KC_NLOADS);
+        (void)state;
+        check_shares(loads, 1, 1, 0);
+        check_shares(loads, 8, 1, 0); /* no k-mers: one share */
+        for (kc_load &load : loads)
+                load = { 10, 100 };
+        for (size_t n = 1; n <= 16; n++)
+                check_shares(loads, n, n, KC_NLOADS * 100 / n + 100);
+        loads[1000].nkmers = 10000000; /* cannot be divided; the others divide the rest */
+        check_shares(loads, 4, 4, 10000100);
+        for (kc_load &load : loads)
+                load = {};
+        loads[7].nkmers = loads[9].nkmers = 50;
+        check_shares(loads, 3, 2, 50);
+        std::vector<kc_gpu_pass> passes(KC_NLOADS);
+        const struct kc_gpu_share share = { 8, 10 };
+        const struct kc_load most = { 1000, 1000 };
+        assert_int_equal(kc_gpu_plan_passes(loads.data(), &share, &most, passes.data()), 1);
+        assert_int_equal(passes[0].first, 8u << KC_LOAD_SHIFT);
+        assert_int_equal(passes[0].width, 2u << KC_LOAD_SHIFT);
+        assert_int_equal(passes[0].nkmers, 50);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -232,6 +275,7 @@ int main(void)
                 cmocka_unit_test(pairs_to_expect),
                 cmocka_unit_test(too_little),
                 cmocka_unit_test(passes_have_all_points),
+                cmocka_unit_test(shares_have_all_points),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -100,8 +100,8 @@ struct host_reads {
 static void take_batches(struct kc_reader *reader, struct host_reads *reads)
 {
         const struct kc_batch_source source = kc_reader_source(reader);
-        std::vector<uint64_t> words((1 << 17) + KC_BATCH_PADDING);
-        std::vector<struct kc_segment> segments(1 << 17);
+        static std::vector<uint64_t> words((1 << 17) + KC_BATCH_PADDING); /* made only once */
+        static std::vector<struct kc_segment> segments(1 << 17);
         struct kc_batch batch = {};
         batch.words = words.data();
         batch.segments = segments.data();

@@ -18,7 +18,8 @@ enum { NTHREADS = 3, MAX_NBASES = 400 };
 struct reads {
         uint64_t nreads, ngenome; /* reads start below ngenome, so that k-mers repeat */
         int k;
-        int max_k; /* with several k, of which k is the smallest: reads come in pieces; else 0 */
+        int max_k;   /* with several k, of which k is the smallest: reads come in pieces; else 0 */
+        bool poly_a; /* all bases are A */
         atomic_uint_fast64_t next;
         uint64_t fail_at, cancel_at; /* numbers of reads; UINT64_MAX: none */
         struct kc_job *job;
@@ -47,7 +48,9 @@ static inline void add_read(const struct reads *reads, uint64_t number, struct k
         for (uint32_t i = 0; i < nwords; i++) {
                 uint64_t low = random_of(at / 32 + i), high = random_of(at / 32 + i + 1);
                 int shift = (int)(at % 32) * 2;
-                uint64_t word = shift ? low >> shift | high << (64 - shift) : low;
+                uint64_t word = reads->poly_a ? 0
+                                : shift       ? low >> shift | high << (64 - shift)
+                                              : low;
                 if (i + 1 == nwords && nbases % 32)
                         word &= (UINT64_C(1) << nbases % 32 * 2) - 1;
                 batch->words[batch->nwords++] = word;

@@ -122,6 +122,37 @@ KC_HD uint64_t kc_wd_high_product(uint64_t a, uint64_t b)
 #endif
 }
 
+/* ---- owners: which of several maps has a key ---- */
+
+KC_HD uint64_t kc_wd_fold(uint32_t key)
+{
+        return key;
+}
+
+KC_HD uint64_t kc_wd_fold(kc_key64 key)
+{
+        return key;
+}
+
+KC_HD uint64_t kc_wd_fold(kc_key128 key)
+{
+        return (uint64_t)key ^ (uint64_t)(key >> 64) * KC_WD_SCATTER;
+}
+
+/*
+ * The owner of a key among nowners, p(k) in the paper. It depends neither on the maps' hash function
+ * nor on their seed: otherwise the keys of an owner would be in 1 / nowners of its windows, and a
+ * rebuild would change owners. (The mixing is MurmurHash3's.)
+ */
+template <class Key> KC_HD uint32_t kc_wd_owner(Key key, uint32_t nowners)
+{
+        uint64_t hash = kc_wd_fold(key);
+        hash = (hash ^ hash >> 33) * UINT64_C(0xff51afd7ed558ccd);
+        hash = (hash ^ hash >> 33) * UINT64_C(0xc4ceb9fe1a85ec53);
+        hash ^= hash >> 33;
+        return (uint32_t)((hash >> 32) * nowners >> 32);
+}
+
 /* ---- shape and probing ---- */
 
 struct kc_wd_shape {

@@ -18,21 +18,15 @@
 
 #include "gpu/device/warp.cuh"
 #include "gpu/maps/warpdrive/map.cuh"
+#include "gpu/maps/warpdrive/tile.cuh"
 
 #include <cub/block/block_scan.cuh>
 
 enum {
-        KC_WD_SPLIT_THREADS = 512,
         KC_WD_COUNT_THREADS = 1024,
         KC_WD_COUNT_AHEAD = 8,
         KC_WD_COUNTED_BITS = 15, /* 2^this parts are counted at a time */
         KC_WD_RUN_LANES = 16,
-};
-
-/* Keys of a tile: as many as leave room for two blocks. */
-template <class Key> struct kc_wd_tile {
-        enum { NITEMS = sizeof(Key) == 16 ? 8 : 16 };
-        enum : uint32_t { NKEYS = KC_WD_SPLIT_THREADS * NITEMS };
 };
 
 /* The part of a key that is already mixed. */

@@ -9,8 +9,9 @@
  *
  * What CUDA leaves undefined ends the program with a message that names the kernel: lanes of a
  * warp, or threads of a block, that meet in different calls; waiting for a thread that waits
- * elsewhere; a value from a lane that does not take part; a write outside an allocation. New
- * memory, and each block's shared memory, is filled with POISON.
+ * elsewhere; a value from a lane that does not take part; a write outside an allocation; an
+ * argument that points to another device's memory without access to it (devices.h). New memory, and
+ * each block's shared memory, is filled with POISON.
  *
  * A stream's work is done as late as CUDA allows (streams.h). Not modelled is the visibility of
  * another thread's writes without a barrier; use compute-sanitizer to find races.
@@ -96,6 +97,10 @@ void enqueue(cudaStream_t stream, std::function<void()> work);
 /* Queue a kernel, of which each thread calls `thread`. */
 void launch_threads(const config &config, std::function<void()> thread);
 
+/* End the program if there is an address in the bytes of a kernel's argument that the kernel's
+ * device cannot access. Addresses in memory that the argument points to are not examined. */
+void check_argument(const config &config, const void *argument, size_t nbytes);
+
 /* A kernel to be called with its arguments. */
 template <class Kernel> struct launcher {
         struct config config;
@@ -104,6 +109,7 @@ template <class Kernel> struct launcher {
         template <class... Arguments> void operator()(Arguments... arguments) const
         {
                 Kernel kernel = this->kernel;
+                (check_argument(config, &arguments, sizeof arguments), ...);
                 launch_threads(config, [=] { kernel(arguments...); });
         }
 };

@@ -1,6 +1,7 @@
 /*
- * CUDA's runtime for one device whose memory is the host's.
+ * CUDA's runtime for devices whose memory is the host's: errors, memory, copies and launches.
  */
+#include "devices.h"
 #include "scarcity.h"
 #include "streams.h"
 
@@ -9,13 +10,18 @@
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
 #include <malloc.h>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <vector>
 
-enum { NMULTIPROCESSORS = 2, L2_NBYTES = 1 << 20, ALIGNMENT = 256 };
+using emulator::MAX_DEVICES;
+using emulator::note;
+
+enum { ALIGNMENT = 256 };
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
@@ -23,6 +29,7 @@ enum { NMULTIPROCESSORS = 2, L2_NBYTES = 1 << 20, ALIGNMENT = 256 };
 #endif
 #endif
 #ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
 enum { GUARD_NBYTES = 0 }; /* the sanitizer has its own, which are exact */
 #else
 enum { GUARD_NBYTES = 1024 }; /* before and after each allocation */
@@ -30,13 +37,12 @@ enum { GUARD_NBYTES = 1024 }; /* before and after each allocation */
 enum { GUARD = 0xb7 };
 
 static const size_t USUAL_NBYTES = (size_t)3 << 30;
-static size_t total_of_device = USUAL_NBYTES;
 
 /* ---- errors ---- */
 
 static thread_local cudaError_t last_error;
 
-static cudaError_t note(cudaError_t code)
+cudaError_t emulator::note(cudaError_t code)
 {
         if (code != cudaSuccess)
                 last_error = code;
@@ -60,89 +66,64 @@ const char *cudaGetErrorString(cudaError_t code)
                 { cudaErrorNoDevice, "no CUDA-capable device is detected" },
                 { cudaErrorDevicesUnavailable, "the device is busy or unavailable" },
                 { cudaErrorInvalidDevice, "invalid device ordinal" },
+                { cudaErrorPeerAccessUnsupported,
+                  "peer access is not supported between these two devices" },
+                { cudaErrorPeerAccessAlreadyEnabled, "peer access is already enabled" },
                 { cudaErrorInvalidResourceHandle, "invalid resource handle" },
         };
         auto found = words.find(code);
         return found == words.end() ? "unknown error" : found->second;
 }
 
-/* ---- the devices: one that works, and some that are unavailable ---- */
-
-/* KC_EMULATOR_DEVICES=0 in the environment: a machine without devices. */
-static int ndevices =
-        getenv("KC_EMULATOR_DEVICES") != NULL ? atoi(getenv("KC_EMULATOR_DEVICES")) : 1;
-
-void kc_emulator_devices(int n)
-{
-        ndevices = n;
-}
-
-static cudaError_t check_device(int device)
-{
-        return note(device == 0         ? cudaSuccess
-                    : device < ndevices ? cudaErrorDevicesUnavailable
-                                        : cudaErrorInvalidDevice);
-}
-
-cudaError_t cudaDriverGetVersion(int *version)
-{
-        *version = CUDART_VERSION;
-        return cudaSuccess;
-}
-
-cudaError_t cudaGetDeviceCount(int *n)
-{
-        *n = ndevices;
-        return cudaSuccess;
-}
-
-cudaError_t cudaGetDevice(int *device)
-{
-        *device = 0;
-        return cudaSuccess;
-}
-
-cudaError_t cudaSetDevice(int device)
-{
-        return check_device(device);
-}
-
-cudaError_t cudaInitDevice(int device, unsigned, unsigned)
-{
-        return check_device(device);
-}
-
-cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device)
-{
-        *properties = {};
-        snprintf(properties->name, sizeof properties->name, "emulated");
-        properties->major = 9;
-        properties->multiProcessorCount = NMULTIPROCESSORS;
-        properties->totalGlobalMem = total_of_device;
-        return note(device < ndevices ? cudaSuccess : cudaErrorInvalidDevice);
-}
-
-cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device)
-{
-        *value = attribute == cudaDevAttrMultiProcessorCount ? (int)NMULTIPROCESSORS
-                 : attribute == cudaDevAttrL2CacheSize       ? (int)L2_NBYTES
-                 : attribute == cudaDevAttrCooperativeLaunch ? 0
-                                                             : (int)emulator::MAX_SHARED_NBYTES;
-        return check_device(device);
-}
-
 /* ---- memory ---- */
 
-/* The allocations of device memory, by address. */
-static struct {
-        std::map<uintptr_t, size_t> nbytes;
-        size_t used_nbytes, taken_nbytes; /* by this process; by others */
-        std::mutex lock;
-} memory_of_device;
+/* Memory of the host, or of a device. */
+struct range {
+        size_t nbytes;
+        int device;
+        std::shared_ptr<std::set<int>> users; /* devices with access to the pool; NULL: no pool */
+};
 
-static size_t free_of_device(void)
+/* By address. */
+typedef std::map<uintptr_t, struct range> range_map;
+
+static struct {
+        range_map allocations;
+        /* Per device; taken: by other processes; total: 0 means as usual. */
+        size_t used_nbytes[MAX_DEVICES], taken_nbytes[MAX_DEVICES], total_nbytes[MAX_DEVICES];
+        std::mutex lock;
+} memory_of_devices;
+
+size_t emulator::total_of(int device)
 {
-        return total_of_device - memory_of_device.used_nbytes - memory_of_device.taken_nbytes;
+        size_t nbytes = memory_of_devices.total_nbytes[device];
+        return nbytes != 0 ? nbytes : USUAL_NBYTES;
+}
+
+static size_t free_of_device(int device)
+{
+        return emulator::total_of(device) - memory_of_devices.used_nbytes[device] -
+               memory_of_devices.taken_nbytes[device];
+}
+
+/* The range that has all the bytes, or NULL. */
+static const struct range *find_range(const range_map &ranges, const void *memory, size_t nbytes)
+{
+        uintptr_t begin = (uintptr_t)memory;
+        auto found = ranges.upper_bound(begin);
+        if (found == ranges.begin())
+                return NULL;
+        --found;
+        size_t at = begin - found->first;
+        return at < found->second.nbytes && at + nbytes <= found->second.nbytes ? &found->second
+                                                                                : NULL;
+}
+
+static bool may_access(int device, const struct range &range)
+{
+        return device == range.device ||
+               (range.users != NULL ? range.users->count(device) != 0
+                                    : emulator::is_peer_enabled(device, range.device));
 }
 
 /* ---- scarcity ---- */
@@ -159,12 +140,18 @@ void kc_emulator_scarcity(enum kc_scarcity kind, long n)
         scarcity.kind = kind;
         scarcity.left = n;
         scarcity.met = false;
-        memory_of_device.taken_nbytes = 0;
+        memset(memory_of_devices.taken_nbytes, 0, sizeof memory_of_devices.taken_nbytes);
 }
 
 void kc_emulator_total(size_t nbytes)
 {
-        total_of_device = nbytes != 0 ? nbytes : USUAL_NBYTES;
+        for (int i = 0; i < MAX_DEVICES; i++)
+                kc_emulator_total_of(i, nbytes);
+}
+
+void kc_emulator_total_of(int device, size_t nbytes)
+{
+        memory_of_devices.total_nbytes[device] = nbytes;
 }
 
 int kc_emulator_was_scarce(void)
@@ -174,7 +161,10 @@ int kc_emulator_was_scarce(void)
 
 size_t kc_emulator_device_nbytes(void)
 {
-        return memory_of_device.used_nbytes;
+        size_t sum = 0;
+        for (size_t nbytes : memory_of_devices.used_nbytes)
+                sum += nbytes;
+        return sum;
 }
 
 /* Call at an allocation: whether this kind of scarcity affects it. */
@@ -190,19 +180,26 @@ static bool is_scarce(enum kc_scarcity kind)
 /* ---- pools and copies ---- */
 
 struct kc_emulated_pool {
+        int device;
+        std::shared_ptr<std::set<int>> users;
 };
 
 cudaError_t cudaMemGetInfo(size_t *free_nbytes, size_t *total_nbytes)
 {
-        std::lock_guard<std::mutex> held(memory_of_device.lock);
-        *free_nbytes = free_of_device();
-        *total_nbytes = total_of_device;
+        const int device = emulator::current_device();
+        std::lock_guard<std::mutex> held(memory_of_devices.lock);
+        *free_nbytes = free_of_device(device);
+        *total_nbytes = emulator::total_of(device);
         return cudaSuccess;
 }
 
-cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const cudaMemPoolProps *)
+cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const cudaMemPoolProps *properties)
 {
-        *pool = new kc_emulated_pool();
+        const int device = properties->location.id;
+        *pool = NULL;
+        if (device < 0 || device >= emulator::count_devices())
+                return note(cudaErrorInvalidDevice);
+        *pool = new kc_emulated_pool{ device, std::make_shared<std::set<int>>() };
         return cudaSuccess;
 }
 
@@ -217,32 +214,109 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void *)
         return cudaSuccess;
 }
 
+cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc *accesses, size_t n)
+{
+        std::lock_guard<std::mutex> held(memory_of_devices.lock);
+        for (size_t i = 0; i < n; i++) {
+                const int device = accesses[i].location.id;
+                if (device < 0 || device >= emulator::count_devices() ||
+                    !emulator::can_access(device, pool->device))
+                        return note(cudaErrorInvalidDevice);
+                if (accesses[i].flags == cudaMemAccessFlagsProtReadWrite)
+                        pool->users->insert(device);
+                else
+                        pool->users->erase(device);
+        }
+        return cudaSuccess;
+}
+
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, size_t)
 {
         return cudaSuccess;
 }
 
 /* Keep what is freed: the next allocation else faults every one of its pages in again, because it is
- * poisoned, and that takes longer than most tests. (A sanitizer's malloc ignores this.) */
+ * poisoned, and that takes longer than most tests. */
+#ifdef __SANITIZE_ADDRESS__
+/* The sanitizer's malloc maps each large block anew, so these are kept here. Like the sanitizer, wait
+ * with the next use of a block, so that accesses after it is freed are found. */
+enum : size_t { LARGE_NBYTES = 128 << 10, WAITING_NBYTES = 64 << 20, KEPT_NBYTES = 256 << 20 };
+
+struct kept_blocks {
+        std::deque<std::pair<void *, size_t>> blocks;
+        size_t nbytes;
+        std::mutex lock;
+};
+
+/* Never destroyed: at exit, the sanitizer would report the blocks as leaks. */
+static struct kept_blocks &kept = *new kept_blocks();
+
+static void *take_kept(size_t nbytes)
+{
+        std::lock_guard<std::mutex> held(kept.lock);
+        auto found = kept.blocks.begin();
+        while (found != kept.blocks.end() && found->second != nbytes)
+                ++found;
+        if (found == kept.blocks.end() || kept.nbytes < WAITING_NBYTES)
+                return NULL;
+        void *memory = found->first;
+        kept.blocks.erase(found);
+        kept.nbytes -= nbytes;
+        __asan_unpoison_memory_region(memory, nbytes);
+        return memory;
+}
+
+static void keep(void *memory, size_t nbytes)
+{
+        if (nbytes < LARGE_NBYTES)
+                return free(memory);
+        std::lock_guard<std::mutex> held(kept.lock);
+        __asan_poison_memory_region(memory, nbytes);
+        kept.blocks.emplace_back(memory, nbytes);
+        for (kept.nbytes += nbytes; kept.nbytes > KEPT_NBYTES; kept.blocks.pop_front()) {
+                kept.nbytes -= kept.blocks.front().second;
+                free(kept.blocks.front().first);
+        }
+}
+#else
 __attribute__((constructor)) static void keep_freed_memory(void)
 {
         mallopt(M_MMAP_MAX, 0);
         mallopt(M_TRIM_THRESHOLD, INT_MAX);
 }
 
+static void *take_kept(size_t)
+{
+        return NULL;
+}
+
+static void keep(void *memory, size_t)
+{
+        free(memory);
+}
+#endif
+
 static void *take(size_t nbytes)
 {
-        void *memory;
-        if (posix_memalign(&memory, ALIGNMENT, nbytes + 2 * GUARD_NBYTES) != 0)
+        void *memory = take_kept(nbytes);
+        if (memory == NULL && posix_memalign(&memory, ALIGNMENT, nbytes + 2 * GUARD_NBYTES) != 0)
                 return NULL;
         memset(memory, GUARD, GUARD_NBYTES);
         memset((char *)memory + GUARD_NBYTES + nbytes, GUARD, GUARD_NBYTES);
         return (char *)memory + GUARD_NBYTES;
 }
 
+static bool is_guard(const unsigned char *bytes)
+{
+        return GUARD_NBYTES == 0 ||
+               (bytes[0] == GUARD && memcmp(bytes, bytes + 1, GUARD_NBYTES - 1) == 0);
+}
+
 static void check_guards(const void *memory, size_t nbytes)
 {
         const unsigned char *begin = (const unsigned char *)memory;
+        if (is_guard(begin - GUARD_NBYTES) && is_guard(begin + nbytes))
+                return;
         for (int i = 0; i < GUARD_NBYTES; i++) {
                 if (begin[-1 - i] != GUARD)
                         emulator::fail("byte %d before an allocation of %zu was written", i + 1,
@@ -256,15 +330,15 @@ static void check_guards(const void *memory, size_t nbytes)
 static void give_back(void *memory, size_t nbytes)
 {
         check_guards(memory, nbytes);
-        free((char *)memory - GUARD_NBYTES);
+        keep((char *)memory - GUARD_NBYTES, nbytes);
 }
 
 /* Like the driver, wait for memory that is still to be freed. */
-static bool make_room(size_t nbytes)
+static bool make_room(int device, size_t nbytes)
 {
         for (int finished = 0; finished < 2; finished++) {
-                std::unique_lock<std::mutex> held(memory_of_device.lock);
-                if (nbytes <= free_of_device())
+                std::unique_lock<std::mutex> held(memory_of_devices.lock);
+                if (nbytes <= free_of_device(device))
                         return true;
                 held.unlock();
                 emulator::finish_all();
@@ -274,41 +348,49 @@ static bool make_room(size_t nbytes)
 
 /* The memory belongs to the caller from this point on in the stream's order: until then, work of
  * the stream may still use it for something else. So it is poisoned in stream order. */
-cudaError_t cudaMallocFromPoolAsync(void **memory, size_t nbytes, cudaMemPool_t,
-                                    cudaStream_t stream)
+static cudaError_t allocate(void **memory, const struct range &range, cudaStream_t stream)
 {
+        const size_t nbytes = range.nbytes;
+        size_t *taken_nbytes = &memory_of_devices.taken_nbytes[range.device];
         *memory = NULL;
         if (nbytes == 0)
                 return cudaSuccess;
-        if (is_scarce(KC_SCARCITY_TAKEN) && memory_of_device.taken_nbytes == 0)
-                memory_of_device.taken_nbytes = free_of_device();
-        if (is_scarce(KC_SCARCITY_DEVICE) || !make_room(nbytes) || (*memory = take(nbytes)) == NULL)
+        if (is_scarce(KC_SCARCITY_TAKEN) && *taken_nbytes == 0)
+                *taken_nbytes = free_of_device(range.device);
+        if (is_scarce(KC_SCARCITY_DEVICE) || !make_room(range.device, nbytes) ||
+            (*memory = take(nbytes)) == NULL)
                 return note(cudaErrorMemoryAllocation);
-        std::unique_lock<std::mutex> held(memory_of_device.lock);
-        memory_of_device.nbytes[(uintptr_t)*memory] = nbytes;
-        memory_of_device.used_nbytes += nbytes;
+        std::unique_lock<std::mutex> held(memory_of_devices.lock);
+        memory_of_devices.allocations[(uintptr_t)*memory] = range;
+        memory_of_devices.used_nbytes[range.device] += nbytes;
         held.unlock();
         void *taken = *memory;
         emulator::enqueue(stream, [=] { memset(taken, emulator::POISON, nbytes); });
         return cudaSuccess;
 }
 
+cudaError_t cudaMallocFromPoolAsync(void **memory, size_t nbytes, cudaMemPool_t pool,
+                                    cudaStream_t stream)
+{
+        return allocate(memory, { nbytes, pool->device, pool->users }, stream);
+}
+
 cudaError_t emulator::allocate(void **memory, size_t nbytes)
 {
-        cudaError_t code = cudaMallocFromPoolAsync(memory, nbytes, NULL, NULL);
+        cudaError_t code = ::allocate(memory, { nbytes, current_device(), NULL }, NULL);
         finish(NULL);
         return code;
 }
 
 static void free_on_device(void *memory)
 {
-        std::lock_guard<std::mutex> held(memory_of_device.lock);
-        auto found = memory_of_device.nbytes.find((uintptr_t)memory);
-        if (found == memory_of_device.nbytes.end())
+        std::lock_guard<std::mutex> held(memory_of_devices.lock);
+        auto found = memory_of_devices.allocations.find((uintptr_t)memory);
+        if (found == memory_of_devices.allocations.end())
                 emulator::fail("what is to be freed is not, or no longer, of the device");
-        size_t nbytes = found->second;
-        memory_of_device.used_nbytes -= nbytes;
-        memory_of_device.nbytes.erase(found);
+        size_t nbytes = found->second.nbytes;
+        memory_of_devices.used_nbytes[found->second.device] -= nbytes;
+        memory_of_devices.allocations.erase(found);
         give_back(memory, nbytes);
 }
 
@@ -330,31 +412,37 @@ cudaError_t cudaFreeAsync(void *memory, cudaStream_t stream)
 
 /* The ranges of pinned host memory, by address. */
 static struct {
-        std::map<uintptr_t, size_t> nbytes;
+        range_map ranges;
         std::mutex lock;
 } pinned;
 
 static void add_pinned(const void *memory, size_t nbytes)
 {
         std::lock_guard<std::mutex> held(pinned.lock);
-        pinned.nbytes[(uintptr_t)memory] = nbytes;
+        pinned.ranges[(uintptr_t)memory] = { nbytes, -1, NULL };
 }
 
-static bool remove_pinned(const void *memory)
+/* False if it is not pinned. */
+static bool remove_pinned(const void *memory, size_t *nbytes)
 {
         std::lock_guard<std::mutex> held(pinned.lock);
-        return pinned.nbytes.erase((uintptr_t)memory) != 0;
+        auto found = pinned.ranges.find((uintptr_t)memory);
+        if (found == pinned.ranges.end())
+                return false;
+        *nbytes = found->second.nbytes;
+        pinned.ranges.erase(found);
+        return true;
 }
 
 long kc_emulator_npinned(void)
 {
         std::lock_guard<std::mutex> held(pinned.lock);
-        return (long)pinned.nbytes.size();
+        return (long)pinned.ranges.size();
 }
 
 cudaError_t cudaMallocHost(void **memory, size_t nbytes)
 {
-        *memory = is_scarce(KC_SCARCITY_PINNED) ? NULL : malloc(nbytes);
+        *memory = is_scarce(KC_SCARCITY_PINNED) ? NULL : take(nbytes);
         if (*memory == NULL)
                 return note(cudaErrorMemoryAllocation);
         memset(*memory, emulator::POISON, nbytes);
@@ -370,10 +458,13 @@ cudaError_t cudaHostAlloc(void **memory, size_t nbytes, unsigned)
 /* Waits for the device, as CUDA's does. */
 cudaError_t cudaFreeHost(void *memory)
 {
+        size_t nbytes;
         emulator::finish_all();
-        if (memory != NULL && !remove_pinned(memory))
+        if (memory == NULL)
+                return cudaSuccess;
+        if (!remove_pinned(memory, &nbytes))
                 return note(cudaErrorInvalidValue);
-        free(memory);
+        give_back(memory, nbytes);
         return cudaSuccess;
 }
 
@@ -387,41 +478,37 @@ cudaError_t cudaHostRegister(void *memory, size_t nbytes, unsigned)
 
 cudaError_t cudaHostUnregister(void *memory)
 {
-        return note(remove_pinned(memory) ? cudaSuccess : cudaErrorInvalidValue);
-}
-
-/* Whether all the bytes are in one of the ranges. */
-static bool is_in(const std::map<uintptr_t, size_t> &ranges, const void *memory, size_t nbytes)
-{
-        uintptr_t begin = (uintptr_t)memory;
-        auto found = ranges.upper_bound(begin);
-        if (found == ranges.begin())
-                return false;
-        --found;
-        size_t at = begin - found->first;
-        return at < found->second && at + nbytes <= found->second;
-}
-
-static bool is_device(const void *memory, size_t nbytes)
-{
-        std::lock_guard<std::mutex> held(memory_of_device.lock);
-        return is_in(memory_of_device.nbytes, memory, nbytes);
+        size_t nbytes;
+        return note(remove_pinned(memory, &nbytes) ? cudaSuccess : cudaErrorInvalidValue);
 }
 
 static bool is_pinned(const void *memory, size_t nbytes)
 {
         std::lock_guard<std::mutex> held(pinned.lock);
-        return is_in(pinned.nbytes, memory, nbytes);
+        return find_range(pinned.ranges, memory, nbytes) != NULL;
+}
+
+enum place_of_memory { ON_HOST, ACCESSIBLE, INACCESSIBLE };
+
+/* Where memory is, as a device sees it. */
+static enum place_of_memory place_of(int device, const void *memory, size_t nbytes)
+{
+        std::lock_guard<std::mutex> held(memory_of_devices.lock);
+        const struct range *range = find_range(memory_of_devices.allocations, memory, nbytes);
+        return range == NULL ? ON_HOST : may_access(device, *range) ? ACCESSIBLE : INACCESSIBLE;
 }
 
 /* Memory that is not pinned is read before this returns, and written as well. */
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t nbytes, cudaMemcpyKind kind,
                             cudaStream_t stream)
 {
+        const int device = emulator::device_of(stream);
         if (nbytes == 0)
                 return cudaSuccess;
-        if (is_device(to, nbytes) != (kind != cudaMemcpyDeviceToHost) ||
-            is_device(from, nbytes) != (kind != cudaMemcpyHostToDevice))
+        if (place_of(device, to, nbytes) !=
+                    (kind != cudaMemcpyDeviceToHost ? ACCESSIBLE : ON_HOST) ||
+            place_of(device, from, nbytes) !=
+                    (kind != cudaMemcpyHostToDevice ? ACCESSIBLE : ON_HOST))
                 return note(cudaErrorInvalidValue);
         if (kind == cudaMemcpyHostToDevice && !is_pinned(from, nbytes)) {
                 const char *bytes = (const char *)from;
@@ -432,6 +519,29 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t nbytes, cudaMemcp
         }
         if (kind == cudaMemcpyDeviceToHost && !is_pinned(to, nbytes))
                 emulator::finish(stream);
+        return cudaSuccess;
+}
+
+static bool is_memory_of(int device, const void *memory, size_t nbytes)
+{
+        std::lock_guard<std::mutex> held(memory_of_devices.lock);
+        const struct range *range = find_range(memory_of_devices.allocations, memory, nbytes);
+        return range != NULL && range->device == device;
+}
+
+/* Memory of pools must be accessible, as it must be with CUDA. */
+cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device,
+                                size_t nbytes, cudaStream_t stream)
+{
+        const int device = emulator::device_of(stream);
+        if (nbytes == 0)
+                return cudaSuccess;
+        if (is_scarce(KC_SCARCITY_LINKS) || !is_memory_of(to_device, to, nbytes) ||
+            !is_memory_of(from_device, from, nbytes) ||
+            place_of(device, to, nbytes) != ACCESSIBLE ||
+            place_of(device, from, nbytes) != ACCESSIBLE)
+                return note(cudaErrorInvalidValue);
+        emulator::enqueue(stream, [=] { memmove(to, from, nbytes); });
         return cudaSuccess;
 }
 
@@ -446,7 +556,7 @@ cudaError_t cudaMemsetAsync(void *memory, int value, size_t nbytes, cudaStream_t
 {
         if (nbytes == 0)
                 return cudaSuccess;
-        if (!is_device(memory, nbytes))
+        if (place_of(emulator::device_of(stream), memory, nbytes) != ACCESSIBLE)
                 return note(cudaErrorInvalidValue);
         emulator::enqueue(stream, [=] { memset(memory, value, nbytes); });
         return cudaSuccess;
@@ -473,15 +583,31 @@ static void run(const struct emulator::config &config, const std::function<void(
                 emulator::fail("no memory for a block's shared memory");
         run_grid(config, (unsigned char *)shared, thread);
         give_back(shared, config.shared_nbytes);
-        std::lock_guard<std::mutex> held(memory_of_device.lock);
-        for (const auto &allocation : memory_of_device.nbytes)
-                check_guards((const void *)allocation.first, allocation.second);
+        std::lock_guard<std::mutex> held(memory_of_devices.lock);
+        for (const auto &allocation : memory_of_devices.allocations)
+                check_guards((const void *)allocation.first, allocation.second.nbytes);
+}
+
+void emulator::check_argument(const struct config &config, const void *argument, size_t nbytes)
+{
+        const int device = device_of(config.stream);
+        for (size_t i = 0; count_devices() > 1 && i + sizeof(void *) <= nbytes;
+             i += sizeof(void *)) {
+                void *address;
+                memcpy(&address, (const char *)argument + i, sizeof address);
+                if (place_of(device, address, 1) == INACCESSIBLE)
+                        fail("kernel %s of device %d is given an address of another device that "
+                             "it cannot access",
+                             config.kernel, device);
+        }
 }
 
 void emulator::launch_threads(const struct config &config, std::function<void()> thread)
 {
-        if (is_valid(config))
-                enqueue(config.stream, [=] { run(config, thread); });
-        else
+        if (!is_valid(config))
                 note(cudaErrorInvalidConfiguration);
+        else if (device_of(config.stream) != current_device())
+                note(cudaErrorInvalidResourceHandle);
+        else
+                enqueue(config.stream, [=] { run(config, thread); });
 }

@@ -15,6 +15,7 @@ enum kc_scarcity {
         KC_SCARCITY_DEVICE, /* every allocation of device memory fails */
         KC_SCARCITY_TAKEN,  /* others hold all free memory: only what we release is available */
         KC_SCARCITY_PINNED, /* no host memory can be pinned */
+        KC_SCARCITY_LINKS,  /* copies from one device to another fail */
 };
 
 /* From now on, the first n allocations of that kind of memory succeed as usual, the others not. */
@@ -23,13 +24,18 @@ void kc_emulator_scarcity(enum kc_scarcity kind, long n);
 /* Whether the scarcity has affected an allocation since then. */
 int kc_emulator_was_scarce(void);
 
-/* Set the memory of a device, in bytes; 0: the usual 3 GiB. */
+/* Set the memory of each device, or of one, in bytes; 0: the usual 3 GiB. */
 void kc_emulator_total(size_t nbytes);
+void kc_emulator_total_of(int device, size_t nbytes);
 
-/* Set the number of devices, at least 1; all but the first are in exclusive use by others. */
-void kc_emulator_devices(int n);
+/* Set the number of devices, and how many of them can be used; the others are in exclusive use by
+ * other processes. The calling thread continues on the first one. */
+void kc_emulator_devices(int n, int nusable);
 
-/* Device memory in use, in bytes; the number of allocations of pinned host memory. */
+/* Whether devices can be given access to the memory of others; forgets what was enabled. */
+void kc_emulator_peers(int possible);
+
+/* Memory in use on all devices, in bytes; the number of allocations of pinned host memory. */
 size_t kc_emulator_device_nbytes(void);
 long kc_emulator_npinned(void);
 

@@ -1,6 +1,8 @@
 /* Streams and events: see streams.h. */
 #include "streams.h"
 
+#include "devices.h"
+
 #include <cuda_runtime.h>
 
 #include <cstdlib>
@@ -11,6 +13,7 @@
 #include <set>
 
 struct kc_emulated_stream {
+        int device;
         std::deque<std::function<void()>> work;
 };
 
@@ -22,17 +25,25 @@ struct moment {
 };
 
 struct kc_emulated_event {
+        int device;
         std::shared_ptr<moment> last; /* NULL: not recorded */
 };
 
-/* Also held while work is done: the device does one thing at a time. */
+/* Also held while work is done: all devices together do one thing at a time. */
 static std::recursive_mutex working;
-static kc_emulated_stream default_stream; /* waits for no other one */
-static std::set<kc_emulated_stream *> streams = { &default_stream };
+static std::set<kc_emulated_stream *> streams;
 
+/* NULL: the current device's default stream, which waits for no other one. */
 static kc_emulated_stream *stream_of(cudaStream_t stream)
 {
-        return stream != NULL ? stream : &default_stream;
+        static kc_emulated_stream defaults[emulator::MAX_DEVICES];
+        if (stream != NULL)
+                return stream;
+        std::lock_guard<std::recursive_mutex> held(working);
+        const int device = emulator::current_device();
+        defaults[device].device = device;
+        streams.insert(&defaults[device]);
+        return &defaults[device];
 }
 
 /* The next of a sequence of random numbers that KC_EMULATOR_STREAMS chooses; 0 without it. */
@@ -53,6 +64,13 @@ static void do_first(kc_emulated_stream *stream)
         first();
 }
 
+/* What was recorded last: a copy, because another thread may record the event again meanwhile. */
+static std::shared_ptr<moment> last_of(cudaEvent_t event)
+{
+        std::lock_guard<std::recursive_mutex> held(working);
+        return event->last;
+}
+
 static void reach(const moment &moment)
 {
         std::lock_guard<std::recursive_mutex> held(working);
@@ -70,6 +88,11 @@ static void do_some(void)
 
 namespace emulator
 {
+
+int device_of(cudaStream_t stream)
+{
+        return stream_of(stream)->device;
+}
 
 void enqueue(cudaStream_t stream, std::function<void()> work)
 {
@@ -96,7 +119,10 @@ void finish_all(void)
 
 cudaError_t cudaDeviceSynchronize(void)
 {
-        emulator::finish_all();
+        std::lock_guard<std::recursive_mutex> held(working);
+        for (kc_emulated_stream *stream : streams)
+                if (stream->device == emulator::current_device())
+                        emulator::finish(stream);
         return cudaSuccess;
 }
 
@@ -106,6 +132,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
                 emulator::fail("a stream that waits for the default stream is not emulated");
         std::lock_guard<std::recursive_mutex> held(working);
         *stream = new kc_emulated_stream();
+        (*stream)->device = emulator::current_device();
         streams.insert(*stream);
         return cudaSuccess;
 }
@@ -127,7 +154,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned)
 {
-        std::shared_ptr<moment> last = event->last;
+        std::shared_ptr<moment> last = last_of(event);
         if (last != NULL)
                 emulator::enqueue(stream, [last] { reach(*last); });
         return cudaSuccess;
@@ -136,6 +163,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 cudaError_t cudaEventCreate(cudaEvent_t *event)
 {
         *event = new kc_emulated_event();
+        (*event)->device = emulator::current_device();
         return cudaSuccess;
 }
 
@@ -152,6 +180,9 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
+        if (event->device != emulator::device_of(stream))
+                return emulator::note(cudaErrorInvalidResourceHandle);
+        std::lock_guard<std::recursive_mutex> held(working);
         std::shared_ptr<moment> last(new moment());
         last->stream = stream_of(stream);
         emulator::enqueue(stream, [last] {
@@ -164,14 +195,15 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
-        if (event->last != NULL)
-                reach(*event->last);
+        std::shared_ptr<moment> last = last_of(event);
+        if (last != NULL)
+                reach(*last);
         return cudaSuccess;
 }
 
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t begin, cudaEvent_t end)
 {
-        if (begin->last == NULL || end->last == NULL)
+        if (begin->last == NULL || end->last == NULL || begin->device != end->device)
                 return cudaErrorInvalidResourceHandle;
         if (!begin->last->reached || !end->last->reached)
                 return cudaErrorNotReady;

@@ -15,7 +15,7 @@ namespace emulator
 /* Do all work of a stream, and what that waits for. */
 void finish(cudaStream_t stream);
 
-/* Do all work of all streams. */
+/* Do all work of all streams of all devices. */
 void finish_all(void);
 
 } // namespace emulator

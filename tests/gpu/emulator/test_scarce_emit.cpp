@@ -8,10 +8,14 @@
 #include "kmer/block_codec.h"
 #include "tests/gpu/support.cuh"
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <csignal>
 #include <mutex>
+#include <pthread.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 enum { K = 31, NPARTS = 40, NSLOTS = 6, NWRITERS = 3, NPAIRS = NPARTS * KC_BLOCK_NKMERS };
@@ -22,16 +26,23 @@ struct waiting_sink {
         std::condition_variable changed;
         int awaited; /* parts that must be written before part 0 */
         std::vector<size_t> parts;
-        int nput;
+        int nput, nwrong; /* nwrong: those that begin with the k-mer of another */
 };
 
-static void put_part(struct waiting_sink *sink, uint64_t part, size_t n)
+static uint64_t kmer_at(uint64_t i)
 {
+        return i * 1000003;
+}
+
+static void put_part(struct waiting_sink *sink, uint64_t part, size_t n, const uint64_t *first)
+{
+        const bool wrong = n > 0 && *first != kmer_at(part * KC_BLOCK_NKMERS);
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
         std::unique_lock<std::mutex> held(sink->lock);
         if (part == 0)
                 sink->changed.wait(held, [&] { return sink->nput >= sink->awaited; });
         sink->nput++;
+        sink->nwrong += wrong;
         if (sink->parts.size() <= part)
                 sink->parts.resize(part + 1);
         sink->parts[part] += n;
@@ -40,13 +51,13 @@ static void put_part(struct waiting_sink *sink, uint64_t part, size_t n)
 
 static enum kc_status put(void *ctx, const struct kc_run_pairs *pairs, struct kc_error *)
 {
-        put_part((struct waiting_sink *)ctx, pairs->part, pairs->n);
+        put_part((struct waiting_sink *)ctx, pairs->part, pairs->n, pairs->kmers);
         return KC_OK;
 }
 
 static enum kc_status put_blocks(void *ctx, const struct kc_run_blocks *blocks, struct kc_error *)
 {
-        put_part((struct waiting_sink *)ctx, blocks->part, blocks->n);
+        put_part((struct waiting_sink *)ctx, blocks->part, blocks->n, blocks->firsts);
         return KC_OK;
 }
 
@@ -74,7 +85,7 @@ static void begin(struct passage *p, const struct kc_run_sink *sink)
         p->run.n = NPAIRS;
         cudaDeviceSynchronize();
         for (uint64_t i = 0; i < NPAIRS; i++) { /* the emulated device's memory is the host's */
-                p->run.kmers[i] = i * 1000003;
+                p->run.kmers[i] = kmer_at(i);
                 p->run.counts[i] = 1;
         }
 }
@@ -89,9 +100,38 @@ static void end(struct passage *p)
         kc_gate_destroy(&p->gate);
 }
 
+/* A thread that the system does not run for a while: it stays in a signal's handler until it may
+ * return, or for a second, in case it holds a lock that others need. */
+static std::atomic<bool> is_held, may_return;
+
+static void hold(int)
+{
+        is_held = true;
+        for (int ms = 0; ms < 1000 && !may_return; ms++)
+                usleep(1000);
+}
+
+static void hold_back(std::thread *thread)
+{
+        struct sigaction action = {};
+        action.sa_handler = hold;
+        is_held = may_return = false;
+        assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
+        assert_int_equal(pthread_kill(thread->native_handle(), SIGUSR1), 0);
+        while (!is_held)
+                usleep(100);
+}
+
+static void write_parts(struct passage *p)
+{
+        struct kc_error err = {};
+        expect_ok(kc_gpu_emitter_write(p->emitter, &err), &err);
+}
+
 /* Attach, and pass the run in two ranges; npinned: memory can be pinned this many times. Returns
- * false if that is not enough to begin. */
-static bool emit(struct passage *p, long npinned)
+ * false if that is not enough to begin. late: the writer of part 0 is held back until all other
+ * parts are filled. */
+static bool emit(struct passage *p, long npinned, bool late)
 {
         const struct kc_gpu_encoder_caps caps = { NPAIRS / 2, KC_BLOCK_NKMERS, NSLOTS };
         const struct kc_gpu_run<kc_key64> none = {
@@ -102,20 +142,24 @@ static bool emit(struct passage *p, long npinned)
                 return false;
         expect_ok(status, &p->err);
         std::vector<std::thread> writers;
-        for (int i = 0; i < NWRITERS; i++)
-                writers.emplace_back([=] {
-                        struct kc_error err = {};
-                        expect_ok(kc_gpu_emitter_write(p->emitter, &err), &err);
-                });
+        writers.emplace_back(write_parts, p);
+        if (late) {
+                std::this_thread::sleep_for(
+                        std::chrono::milliseconds(20)); /* it waits for part 0 */
+                hold_back(&writers[0]);
+        }
+        for (int i = 1; i < NWRITERS; i++)
+                writers.emplace_back(write_parts, p);
         expect_ok(kc_gpu_emitter_put_range(p->emitter, &p->run, &p->err), &p->err);
         expect_ok(kc_gpu_emitter_put(p->emitter, &none, &p->err), &p->err);
+        may_return = true;
         for (std::thread &writer : writers)
                 writer.join();
         return true;
 }
 
 /* One emitter's life. *met: memory was refused. */
-static bool try_emit(bool blocks, long npinned, int awaited, bool *met)
+static bool try_emit(bool blocks, long npinned, int awaited, bool late, bool *met)
 {
         struct waiting_sink state = {};
         struct kc_run_sink sink = {};
@@ -127,7 +171,7 @@ static bool try_emit(bool blocks, long npinned, int awaited, bool *met)
         sink.put_blocks = blocks ? put_blocks : NULL;
         sink.cancel = cancel;
         begin(&p, &sink);
-        const bool through = emit(&p, npinned);
+        const bool through = emit(&p, npinned, late);
         *met = kc_emulator_was_scarce();
         kc_emulator_scarcity(KC_SCARCITY_NONE, 0);
         if (through) {
@@ -135,7 +179,10 @@ static bool try_emit(bool blocks, long npinned, int awaited, bool *met)
                 for (size_t n : state.parts)
                         sum += n;
                 assert_int_equal(sum, NPAIRS);
+                for (size_t part = 0; part < NPARTS; part++)
+                        assert_int_equal(state.parts[part], KC_BLOCK_NKMERS);
                 assert_int_equal(state.nput, state.parts.size());
+                assert_int_equal(state.nwrong, 0);
                 assert_true(state.nput >= NPARTS);
         }
         end(&p);
@@ -147,7 +194,14 @@ static void a_waiting_writer_holds_up_nobody(void **)
 {
         bool met;
         for (bool blocks : { false, true })
-                assert_true(try_emit(blocks, -1, NPARTS - 1, &met));
+                assert_true(try_emit(blocks, -1, NPARTS - 1, false, &met));
+}
+
+static void a_late_writer_finds_its_part(void **)
+{
+        bool met;
+        for (bool blocks : { false, true })
+                assert_true(try_emit(blocks, -1, 0, true, &met));
 }
 
 /* Some of the refusals come when slots are already in use. */
@@ -157,7 +211,7 @@ static void too_little_to_pin(void **)
                 int nfailed = 0, nthrough = 0;
                 bool met = true;
                 for (long n = 0; met; n++) {
-                        const bool through = try_emit(blocks, n, NSLOTS, &met);
+                        const bool through = try_emit(blocks, n, NSLOTS, false, &met);
                         assert_true(through || met);
                         nfailed += !through;
                         nthrough += through && met;
@@ -170,6 +224,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_waiting_writer_holds_up_nobody),
+                cmocka_unit_test(a_late_writer_finds_its_part),
                 cmocka_unit_test(too_little_to_pin),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

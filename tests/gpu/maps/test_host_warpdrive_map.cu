@@ -52,6 +52,31 @@ static void primes(void **unused)
         assert_int_equal(kc_wd_prime_from(1u << 31), 2147483659u);
 }
 
+/* Keys in turn are shared evenly by any number of owners; the keys of one owner are spread evenly over
+ * a map, whatever its seed. */
+static void owners(void **unused)
+{
+        enum { N = 60000, NPARTS = 64 };
+        (void)unused;
+        for (uint32_t nowners = 1; nowners <= 16; nowners++) {
+                std::vector<int> counts(nowners), parts(NPARTS);
+                for (uint32_t i = 0; i < N; i++) {
+                        uint32_t owner = kc_wd_owner((kc_key64)i << 7, nowners);
+                        assert_true(owner < nowners);
+                        counts[owner]++;
+                        if (owner == 0)
+                                parts[kc_wd_part(kc_wd_hash(kc_wd_mix((kc_key64)i << 7, 0, 64), 64),
+                                                 6)]++;
+                }
+                for (int count : counts)
+                        assert_true(abs(count * (int)nowners - N) < N / 10);
+                for (int count : parts)
+                        assert_true(abs(count * NPARTS - counts[0]) < counts[0]);
+        }
+        assert_int_equal(kc_wd_owner((uint32_t)5, 3), kc_wd_owner((kc_key64)5, 3));
+        assert_int_equal(kc_wd_owner((kc_key128)5, 3), kc_wd_owner((kc_key64)5, 3));
+}
+
 static struct kc_wd_shape shape_of(uint32_t nwindows, uint32_t group, uint32_t linear,
                                    int part_bits)
 {
@@ -209,10 +234,11 @@ static void word_probes(void **unused)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(mixing),     cmocka_unit_test(primes),
-                cmocka_unit_test(probing),    cmocka_unit_test(neighbours),
-                cmocka_unit_test(evenness),   cmocka_unit_test(words),
-                cmocka_unit_test(word_marks), cmocka_unit_test(word_probes),
+                cmocka_unit_test(mixing),      cmocka_unit_test(primes),
+                cmocka_unit_test(owners),      cmocka_unit_test(probing),
+                cmocka_unit_test(neighbours),  cmocka_unit_test(evenness),
+                cmocka_unit_test(words),       cmocka_unit_test(word_marks),
+                cmocka_unit_test(word_probes),
         };
         cmocka_set_test_filter(getenv("KC_TEST"));
         return cmocka_run_group_tests(tests, NULL, NULL);

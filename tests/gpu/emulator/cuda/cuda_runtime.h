@@ -1,6 +1,6 @@
 /*
- * The part of CUDA's runtime that gpu/ and its tests use, for the emulator (../emulator.h): one
- * device, whose memory is the host's.
+ * The part of CUDA's runtime that gpu/ and its tests use, for the emulator (../emulator.h):
+ * devices whose memory is the host's.
  */
 #ifndef KC_EMULATED_CUDA_RUNTIME_H
 #define KC_EMULATED_CUDA_RUNTIME_H
@@ -21,7 +21,7 @@
 
 #define KC_ATOMIC_STEP() emulator::let_others_continue()
 
-/* ---- the host's side: ../runtime.cpp ---- */
+/* ---- the host's side: ../runtime.cpp, ../devices.cpp, ../streams.cpp ---- */
 
 enum cudaError_t {
         cudaSuccess = 0,
@@ -32,8 +32,10 @@ enum cudaError_t {
         cudaErrorDevicesUnavailable = 46,
         cudaErrorNoDevice = 100,
         cudaErrorInvalidDevice = 101,
+        cudaErrorPeerAccessUnsupported = 217,
         cudaErrorInvalidResourceHandle = 400,
         cudaErrorNotReady = 600,
+        cudaErrorPeerAccessAlreadyEnabled = 704,
         cudaErrorNotSupported = 801,
 };
 
@@ -70,6 +72,8 @@ cudaError_t cudaInitDevice(int device, unsigned device_flags, unsigned flags);
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device);
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device);
 cudaError_t cudaDeviceSynchronize(void);
+cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer);
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags);
 
 enum { cudaStreamNonBlocking = 1, cudaEventBlockingSync = 1, cudaEventDisableTiming = 2 };
 
@@ -87,19 +91,26 @@ cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t begin, cudaEvent_t end);
 enum cudaMemAllocationType { cudaMemAllocationTypePinned = 1 };
 enum cudaMemLocationType { cudaMemLocationTypeDevice = 1 };
 enum cudaMemPoolAttr { cudaMemPoolAttrReleaseThreshold = 4 };
+enum cudaMemAccessFlags { cudaMemAccessFlagsProtNone, cudaMemAccessFlagsProtReadWrite = 3 };
+struct cudaMemLocation {
+        cudaMemLocationType type;
+        int id;
+};
 struct cudaMemPoolProps {
         cudaMemAllocationType allocType;
-        struct {
-                cudaMemLocationType type;
-                int id;
-        } location;
+        struct cudaMemLocation location;
 };
-enum { cudaHostAllocDefault, cudaHostRegisterDefault = 0 };
+struct cudaMemAccessDesc {
+        struct cudaMemLocation location;
+        cudaMemAccessFlags flags;
+};
+enum { cudaHostAllocDefault, cudaHostRegisterDefault = 0, cudaHostRegisterPortable = 1 };
 
 cudaError_t cudaMemGetInfo(size_t *free_nbytes, size_t *total_nbytes);
 cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const cudaMemPoolProps *properties);
 cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool);
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void *value);
+cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc *accesses, size_t n);
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t nbytes);
 cudaError_t cudaMallocFromPoolAsync(void **memory, size_t nbytes, cudaMemPool_t pool,
                                     cudaStream_t stream);
@@ -113,6 +124,8 @@ cudaError_t cudaHostUnregister(void *memory);
 cudaError_t cudaMemcpy(void *to, const void *from, size_t nbytes, cudaMemcpyKind kind);
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t nbytes, cudaMemcpyKind kind,
                             cudaStream_t stream);
+cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device,
+                                size_t nbytes, cudaStream_t stream);
 cudaError_t cudaMemset(void *memory, int value, size_t nbytes);
 cudaError_t cudaMemsetAsync(void *memory, int value, size_t nbytes, cudaStream_t stream);
 

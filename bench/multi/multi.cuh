@@ -1,0 +1,63 @@
+/*
+ * What the benchmarks of several devices share: members, timing by the wall clock, as no event is
+ * of all devices, and the line of JSON that reports a measurement.
+ */
+#ifndef KC_BENCH_MULTI_CUH
+#define KC_BENCH_MULTI_CUH
+
+#include "bench/tables/tables.cuh"
+#include "gpu/links/links.cuh"
+
+/* One run of the program. */
+struct multi_bench {
+        struct bench base; /* base.device_name; base.repeat timed runs */
+        int shift;         /* sizes are divided by 2^shift */
+        int devices[KC_LINKS_MAX], ndevices;
+        bool failed; /* a result was wrong; the program ends with status 1 */
+};
+
+/* A part of the time of a run, in the order of the stages. */
+struct multi_stages {
+        const char *const *names;
+        double *seconds; /* that the runs add to */
+        int n;
+};
+
+/* A measurement; fields that are 0 or NULL are not reported. */
+struct multi_row {
+        const char *what; /* "exchange", "insert" */
+        const char *way;  /* how data gets to other members */
+        const char *keys; /* the distribution */
+        const char *unit; /* of n */
+        uint64_t n;       /* of all members */
+        struct multi_stages stages;
+};
+
+typedef enum kc_status (*multi_step)(void *ctx, struct kc_error *err);
+
+/* Open members on the first n devices. */
+enum kc_status multi_open(const struct multi_bench *b, struct kc_links *links, int n, bool staged,
+                          struct kc_error *err);
+
+/* Time run(ctx) with all devices idle before and after it, once to warm up and then b->base.repeat
+ * times, and print the row. prepare (may be NULL) is called before each run, untimed. */
+enum kc_status multi_time(struct multi_bench *b, const struct kc_links *links,
+                          const struct multi_row *row, multi_step prepare, multi_step run,
+                          void *ctx, struct kc_error *err);
+
+/* Report a wrong result on stderr. */
+void multi_expect(struct multi_bench *b, const char *what, uint64_t got, uint64_t want);
+
+/* Copies of all members to all others, directly and through the host, for several sizes. */
+enum kc_status multi_links(struct multi_bench *b, struct kc_error *err);
+
+/* Figure 9: strong and weak scaling of the map from one member to all. */
+enum kc_status multi_scaling(struct multi_bench *b, struct kc_error *err);
+
+/* Figure 10: all members, three distributions of keys, 2^28 to 2^32 of them. */
+enum kc_status multi_capacity(struct multi_bench *b, struct kc_error *err);
+
+/* Figure 11: keys on the host, with 1, 2 and 4 batches in flight, by one member to all. */
+enum kc_status multi_host(struct multi_bench *b, struct kc_error *err);
+
+#endif

@@ -1,0 +1,327 @@
+/*
+ * Private to engine.cu: counting shares, on the first device and on further ones.
+ *
+ *      driver:    reads ──▶ its share, pass by pass ──▶ its LSM ──▶ the merge of all
+ *                   │                                                 ▲
+ *                   ▼ over a link (gpu/device/link.cuh)               │ and back
+ *      follower:  reads ──▶ its share, pass by pass ──▶ its LSM ──────┘
+ *
+ * A share is some of the points (gpu/superkmers/minimizer.cuh), so all occurrences of a k-mer are
+ * counted by one device, and its count is final there. Every device needs all reads, but packed
+ * reads are much smaller than anything that is made of them.
+ */
+#ifndef KC_GPU_FOLLOWERS_CUH
+#define KC_GPU_FOLLOWERS_CUH
+
+#include "gpu/engine_memory.cuh"
+#include "gpu/runs/gather.cuh"
+
+/* ---- shares, on any device ---- */
+
+/* Temporary files may be on the same disk as the output. */
+template <class Key> static bool uses_files(const struct gpu_engine<Key> *e)
+{
+        return e->in->where.file_nbytes > 0 || kc_gpu_lsm_spilled_nbytes(e->own.lsm) > 0;
+}
+
+/* The pairs counted so far replace the estimates. Little is known about partial counts, which are
+ * not filtered yet. */
+template <class Key>
+static void expect_counted(const struct gpu_engine<Key> *e, const struct kc_gpu_counted *counted)
+{
+        const struct kc_run_sink *sink = e->crew.sink;
+        const uint64_t npairs = kc_gpu_lsm_npairs(e->own.lsm);
+        const uint64_t nvague = kc_run_keeps_all(&sink->filter) ? 0 : counted->npartial;
+        if (sink->expect != NULL && npairs > nvague && !uses_files(e))
+                sink->expect(sink->ctx, npairs - nvague);
+}
+
+template <class Key>
+static enum kc_status insert(void *ctx, struct kc_gpu_run<Key> *run, struct kc_error *err)
+{
+        struct gpu_counting<Key> *c = (struct gpu_counting<Key> *)ctx;
+        struct gpu_engine<Key> *e = c->engine;
+        int trace = kc_gpu_trace_begin(e->crew.trace, "insert", c->npasses, NULL);
+        enum kc_status status = kc_gpu_lsm_insert(c->lsm, run, err);
+        kc_gpu_trace_end(e->crew.trace, trace, NULL);
+        if (status == KC_OK && c == &e->own)
+                expect_counted(e, &c->counted);
+        return status;
+}
+
+/* The timeline has the events of the first device only. */
+template <class Key>
+static enum kc_status count_pass(struct gpu_engine<Key> *e, struct gpu_counting<Key> *c,
+                                 const struct kc_gpu_pass *pass, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_gpu_run_taker<Key> taker = {
+                c, insert<Key>
+        };
+        cudaStream_t stream = c == &e->own ? c->gpu->stream : NULL;
+        int trace;
+        KC_TRY(kc_gpu_lsm_make_room(c->lsm, kc_gpu_plan_run_room<Key>(c->caps.npairs), err));
+        trace = kc_gpu_trace_begin(e->crew.trace, "count", c->npasses, stream);
+        KC_TRY(kc_gpu_counter_count(c->counter, c->kept, pass, &taker, &c->counted, err));
+        kc_gpu_trace_end(e->crew.trace, trace, stream);
+        c->npasses++;
+        kc_job_advance(e->crew.job, pass->width == 0 ? KC_NLOADS : pass->width >> KC_LOAD_SHIFT);
+out:
+        return status;
+}
+
+template <class Key>
+static enum kc_status count_share(struct gpu_engine<Key> *e, struct gpu_counting<Key> *c,
+                                  const struct kc_gpu_share *share, struct kc_error *err)
+{
+        enum kc_status status = KC_OK;
+        struct kc_gpu_pass passes[KC_NLOADS];
+        const struct kc_load most = { kc_gpu_counter_max_records(&e->superkmers, &c->caps, c->kept),
+                                      c->caps.nkmers };
+        const size_t npasses = kc_gpu_plan_passes(e->loads, share, &most, passes);
+        for (size_t i = 0; i < npasses; i++)
+                KC_TRY(count_pass(e, c, &passes[i], err));
+out:
+        return status;
+}
+
+/* ---- followers ---- */
+
+/* Take what counting will probably need from the device now, while the first one reads, because that
+ * takes time. If the device refuses it, or it is not enough, counting takes what it finds. */
+template <class Key> static void hold_ahead(const struct gpu_engine<Key> *e, struct kc_gpu *gpu)
+{
+        const uint64_t nbases = e->params.expected_nbases;
+        const uint64_t nkmers = nbases / (1 + (uint64_t)e->crew.nfollowers);
+        const struct kc_load total = { kc_superkmer_expected(&e->superkmers, nkmers), nkmers };
+        const struct kc_gpu_plan_input input = plan_input(e, &total);
+        const size_t reads = std::min(kc_gpu_plan_reads_nbytes(nbases),
+                                      kc_gpu_plan_kept_nbytes(gpu->limit_nbytes));
+        struct kc_gpu_counter_caps caps;
+        struct kc_error ignored = {};
+        if (nkmers == 0 ||
+            kc_gpu_plan_counter<Key>(&input, kc_gpu_room(gpu) - reads, &caps, &ignored) != KC_OK)
+                return;
+        (void)kc_gpu_hold(gpu,
+                          reads + kc_gpu_counter_nbytes<Key>(input.table, &caps) +
+                                  kc_gpu_plan_run_room<Key>(caps.npairs),
+                          &ignored);
+        kc_gpu_forget_refusals(gpu);
+}
+
+template <class Key>
+static enum kc_status open_follower(struct gpu_engine<Key> *e, int follower, struct kc_error *err)
+{
+        enum kc_status status;
+        struct gpu_input *in = e->in;
+        struct kc_gpu *gpu = &in->others[follower];
+        const int device = e->others[follower].device;
+        if (in->other_is_open[follower])
+                return KC_CUDA(cudaSetDevice(device)); /* this thread is another one */
+        KC_TRY(kc_gpu_wake(device, err));
+        KC_TRY(kc_gpu_open(gpu, device, in->gpu_params->memory_nbytes, err));
+        in->other_is_open[follower] = true;
+        hold_ahead(e, gpu);
+out:
+        return status;
+}
+
+/* Plan a counter for a share. KC_ENOMEM if there is too little room for any work. */
+template <class Key>
+static enum kc_status plan_follower(struct gpu_engine<Key> *e, struct gpu_counting<Key> *c,
+                                    const struct kc_load *total, struct kc_error *err)
+{
+        struct kc_gpu_plan_input input = plan_input(e, total);
+        const size_t streaming = kc_gpu_kept_pass_nbytes(c->kept);
+        const size_t room = kc_gpu_room(c->gpu);
+        input.copies = streaming > 0;
+        return kc_gpu_plan_counter<Key>(&input, room - std::min(room, streaming), &c->caps, err);
+}
+
+/* Take the reads, at most device_nbytes of them into device memory, and a counter for a share. */
+template <class Key>
+static enum kc_status take_share_memory(struct gpu_engine<Key> *e, struct gpu_counting<Key> *c,
+                                        const struct kc_load *total, size_t device_nbytes,
+                                        struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(kc_gpu_kept_share(&c->kept, c->gpu, e->in->kept, &c->link, device_nbytes, err));
+        KC_TRY(plan_follower(e, c, total, err));
+        KC_TRY(make_counter(e, c, err));
+        KC_TRY(make_lsm(e, c, err));
+out:
+        return status;
+}
+
+/* Free what only counting needs. */
+template <class Key> static void end_counting(struct gpu_counting<Key> *c)
+{
+        kc_gpu_counter_free(c->counter);
+        c->counter = NULL;
+        kc_gpu_kept_free(c->kept);
+        c->kept = NULL;
+        c->reads_nbytes += c->link.nbytes;
+        kc_gpu_link_close(&c->link);
+}
+
+/* As the first device does, keep all reads in device memory if they take two thirds of it at most;
+ * if it is too little for the rest, keep none there. */
+template <class Key>
+static enum kc_status prepare_follower(struct gpu_engine<Key> *e, struct gpu_counting<Key> *c,
+                                       const struct kc_gpu_share *share, struct kc_error *err)
+{
+        enum kc_status status;
+        struct kc_error refusal = {};
+        const struct kc_load total = sum_loads(e->loads, share);
+        KC_TRY(kc_gpu_link_open(&c->link, e->crew.gpu, c->gpu, err));
+        status = take_share_memory(e, c, &total, kc_gpu_plan_kept_nbytes(c->gpu->limit_nbytes),
+                                   &refusal);
+        if (status != KC_ENOMEM)
+                return status == KC_OK ? KC_OK : kc_fail_as(err, &refusal);
+        end_counting(c);
+        kc_gpu_forget_refusals(c->gpu);
+        KC_TRY(kc_gpu_link_open(&c->link, e->crew.gpu, c->gpu, err));
+        KC_TRY(take_share_memory(e, c, &total, 0, err));
+out:
+        return status;
+}
+
+/* Take shares and count them, as long as there are any for this device. The first device has its
+ * memory already. */
+template <class Key>
+static enum kc_status count_shares(struct gpu_engine<Key> *e, struct gpu_counting<Key> *c,
+                                   int device, struct kc_error *err)
+{
+        enum kc_status status;
+        int number;
+        for (;;) {
+                KC_TRY(kc_gpu_shares_take(&e->shares, device, &number, err));
+                if (number < 0)
+                        break;
+                if (c->counter == NULL)
+                        KC_TRY(prepare_follower(e, c, &e->shares.shares[number], err));
+                KC_TRY(count_share(e, c, &e->shares.shares[number], err));
+        }
+out:
+        return status;
+}
+
+/* Forget what a follower has counted. */
+template <class Key> static void discard(struct gpu_counting<Key> *c)
+{
+        kc_gpu_lsm_free(c->lsm);
+        c->lsm = NULL;
+        c->counted = {};
+        c->npasses = 0;
+}
+
+/* A device without the memory leaves all its shares to the others, whatever it has counted of them. */
+template <class Key>
+static enum kc_status follow_shares(struct gpu_engine<Key> *e, struct gpu_counting<Key> *c,
+                                    int device, struct kc_error *err)
+{
+        struct kc_error refusal = {};
+        enum kc_status status = count_shares(e, c, device, &refusal);
+        if (status != KC_OK && status != KC_ENOMEM)
+                return kc_fail_as(err, &refusal);
+        end_counting(c);
+        if (status == KC_ENOMEM)
+                discard(c);
+        KC_TRY(KC_CUDA(cudaStreamSynchronize(c->gpu->stream)));
+        if (refusal.status == KC_ENOMEM)
+                kc_gpu_shares_put_back(&e->shares, device);
+        kc_gpu_shares_go(&e->shares);
+out:
+        return status;
+}
+
+/* With several devices, a message says which one failed. */
+template <class Key>
+static enum kc_status fail_for(const struct gpu_counting<Key> *c, const struct kc_error *failure,
+                               struct kc_error *err)
+{
+        return kc_fail_reworded(err, failure, "cuda:%d: %s", c->device, failure->message);
+}
+
+/* A follower's thread. */
+template <class Key> static enum kc_status follow(void *ctx, int follower, struct kc_error *err)
+{
+        struct gpu_engine<Key> *e = (struct gpu_engine<Key> *)ctx;
+        enum kc_status status;
+        struct kc_error failure = {};
+        KC_TRY(open_follower(e, follower, &failure));
+        KC_TRY(follow_shares(e, &e->others[follower], follower + 1, &failure));
+out:
+        if (status != KC_OK)
+                return fail_for(&e->others[follower], &failure, err);
+        return KC_OK;
+}
+
+/* Free all memory of a follower's device, after all threads have ended. A copy may still be under way
+ * if another device has failed. */
+template <class Key> static void end_follower(struct gpu_counting<Key> *c)
+{
+        cudaStream_t streams[] = { c->gpu->upload, c->gpu->stream, c->gpu->download };
+        if (c->gpu->pool == NULL)
+                return; /* it was never open */
+        (void)cudaSetDevice(c->gpu->device);
+        for (cudaStream_t stream : streams)
+                if (stream != NULL)
+                        (void)cudaStreamSynchronize(stream);
+        end_counting(c);
+        kc_gpu_lsm_free(c->lsm);
+        c->lsm = NULL;
+}
+
+/* ---- gathering ---- */
+
+/* What saturation cut off, and what went to files, in a follower's LSM, which is then freed. */
+template <class Key>
+static enum kc_status settle_sums(struct gpu_engine<Key> *e, struct gpu_counting<Key> *c,
+                                  struct kc_error *err)
+{
+        enum kc_status status;
+        uint64_t nsaturated;
+        KC_TRY(KC_CUDA(cudaSetDevice(c->gpu->device)));
+        KC_TRY(kc_gpu_lsm_nsaturated(c->lsm, &nsaturated, err));
+        e->counted.nsaturated += nsaturated;
+        e->spilled_nbytes += kc_gpu_lsm_spilled_nbytes(c->lsm);
+        kc_gpu_lsm_free(c->lsm);
+        c->lsm = NULL;
+        KC_TRY(KC_CUDA(cudaSetDevice(e->crew.gpu->device)));
+out:
+        return status;
+}
+
+/* Move the pairs of a follower's runs, merged, to the first device's LSM. */
+template <class Key>
+static enum kc_status gather_from(struct gpu_engine<Key> *e, struct gpu_counting<Key> *c,
+                                  struct kc_error *err)
+{
+        enum kc_status status;
+        const struct kc_gpu_lsm_on<Key> to = { e->own.gpu, e->own.lsm }, from = {
+                c->gpu, c->lsm
+        };
+        kc_gpu_counted_add(&e->counted, &c->counted);
+        if (c->lsm == NULL)
+                return KC_OK;
+        KC_TRY(kc_gpu_lsm_gather(&to, &from, &c->runs_nbytes, err));
+        KC_TRY(settle_sums(e, c, err));
+        expect_counted(e, &e->counted);
+out:
+        return status;
+}
+
+/* Once all devices have counted: what they counted in all, and their runs in one LSM. */
+template <class Key> static enum kc_status gather(struct gpu_engine<Key> *e, struct kc_error *err)
+{
+        kc_gpu_counted_add(&e->counted, &e->own.counted);
+        for (int i = 0; i < e->crew.nfollowers; i++) {
+                struct kc_error failure = {};
+                if (gather_from(e, &e->others[i], &failure) != KC_OK)
+                        return fail_for(&e->others[i], &failure, err);
+        }
+        return KC_OK;
+}
+
+#endif

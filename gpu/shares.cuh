@@ -1,0 +1,42 @@
+/*
+ * Which device counts which share of the points. Each device has one; if it has no memory to count
+ * it, the others do. So every k-mer is counted on one device.
+ */
+#ifndef KC_GPU_SHARES_CUH
+#define KC_GPU_SHARES_CUH
+
+#include "gpu/device/gate.h"
+#include "gpu/plan.cuh"
+
+/* Zero-initialise, and set gate, nfollowers and, before kc_gpu_shares_open, shares. Device 0 is the
+ * first one, whose thread is the driver; the others are followers. */
+struct kc_gpu_shares {
+        struct kc_gate *gate;
+        int nfollowers;
+        struct kc_gpu_share shares[KC_GPU_MAX_DEVICES]; /* [n] */
+        /* guarded by the gate */
+        int n; /* 0: not known yet */
+        bool taken[KC_GPU_MAX_DEVICES];
+        int takers[KC_GPU_MAX_DEVICES];   /* the devices that have taken them */
+        bool is_left[KC_GPU_MAX_DEVICES]; /* to the other devices */
+        int ngone;                        /* followers that take no more */
+};
+
+/* The driver, once the first n shares are set and can be counted. */
+void kc_gpu_shares_open(struct kc_gpu_shares *shares, size_t n);
+
+/*
+ * Take a share: the device's own or, after that, one that is left. *number = -1: there is none for
+ * this device. Waits until the shares are open; the driver also waits, instead of getting -1, while a
+ * follower may still leave its share. KC_ECANCELED.
+ */
+enum kc_status kc_gpu_shares_take(struct kc_gpu_shares *shares, int device, int *number,
+                                  struct kc_error *err);
+
+/* A follower cannot count the shares that it has taken: leave them to the other devices. */
+void kc_gpu_shares_put_back(struct kc_gpu_shares *shares, int device);
+
+/* A follower takes no more, and its device may be used by the driver. */
+void kc_gpu_shares_go(struct kc_gpu_shares *shares);
+
+#endif

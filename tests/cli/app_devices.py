@@ -1,0 +1,146 @@
+"""
+Counting on several devices: the .kc file is the CPU's, to the byte, and every device counts.
+
+    app_devices.py KCOUNT SOURCE
+
+Devices are named repeatedly if the machine has fewer than a test wants.
+"""
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+
+from session import SOURCE, Session, expect
+from tools import SKIPPED, fasta, fastq, main
+
+DATA = SOURCE / "data"
+
+
+def devices(n):
+    """The list of n devices."""
+    s = Session()
+    listed = s.kcount("info", "--devices", "--json", code=None)
+    if s.code != 0:
+        print("no device: skipped")
+        sys.exit(SKIPPED)
+    there = len(json.loads(listed))
+    return "cuda:" + ",".join(str(i % there) for i in range(n))
+
+
+def reads_of(*sequences):
+    return [(bases.encode(), b"I" * len(bases)) for bases in sequences]
+
+
+def sequences(seed, n):
+    generator = random.Random(seed)
+    genome = "".join(generator.choices("ACGT", k=n))
+    starts = (generator.randrange(max(1, n - 150)) for _ in range(n // 20))
+    return reads_of(*(genome[i:i + 150] for i in starts))
+
+
+def check(s, n, *options, on_device=(), counts=True):
+    """Count on the CPU and on n devices, and compare the files. Returns the latter's JSON."""
+    s.kcount("count", *options, "--device", "cpu", "-o", "cpu.kc", "--force", "--quiet")
+    report = json.loads(s.kcount("count", *options, *on_device, "--device", devices(n), "-o", "cuda.kc",
+                                 "--gpu-memory", "1G", "--force", "--quiet", "--json"))
+    expect((s.path / "cuda.kc").read_bytes() == (s.path / "cpu.kc").read_bytes(), True,
+           f"same file from {n} devices with {options}")
+    expect(report["device"], devices(n), "device")
+    parts = report["devices"]
+    expect(len(parts), n, "devices in --json")
+    expect(sum(part["passes"] for part in parts), report["device_passes"], "passes")
+    if counts:
+        expect([i for i, part in enumerate(parts) if part["counted_kmers"] == 0], [],
+               f"devices that counted nothing, of {n} with {options}")
+        expect([part["received_reads_bytes"] > 0 for part in parts], [i > 0 for i in range(n)],
+               "reads received")
+    return report
+
+
+def test_same_file():
+    """Widths of k, strands, tables, filters, passes, readers."""
+    s = Session()
+    s.write("x.fq", fastq(sequences(1, 20000)))
+    s.write("y.fa", fasta(sequences(2, 9000)))
+    inputs = ["x.fq", "y.fa"]
+    for n, options, on_device in (
+            (2, ["-k", 31], []),
+            (3, ["-k", 31, "--min", 2], []),
+            (4, ["-k", 55, "--stranded"], []),
+            (2, ["-k", 31, "--max", 3], ["--table", "slab"]),
+            (8, ["-k", 21, "-t", 1], []),
+            (3, ["-k", 101, "--min", 2, "--max", 5], ["--table", "linear"]),
+            (2, ["-k", 77], ["--table", "hopscotch", "--gpu-batch", 4096]),
+            (3, ["-k", 31], ["--gpu-batch", 20000, "--engine-memory", "1M"]),
+            (2, ["-k", 31], ["--reader", "device"])):
+        report = check(s, n, *inputs, *options, on_device=on_device)
+        expect(report["device_text_bytes"] > 0, "--reader" in on_device, "the device reads")
+
+
+def test_another_beginning():
+    """The first device begins to read the file, and gives up at a record that is not strict."""
+    s = Session()
+    reads = sequences(7, 20000)
+    s.write("x.fq", fastq(reads) + fastq(reads[:5], width=70))
+    report = check(s, 3, "x.fq", "-k", 31, on_device=["--reader", "device"])
+    expect(report["host_fallback_bytes"] > 0, True, "the device gave up")
+
+
+def test_few_and_skewed():
+    """One letter, one read many times, a single k-mer, no k-mer."""
+    s = Session()
+    for name, reads in (("a", reads_of("A" * 5000)), ("one", sequences(3, 200)[:1] * 500),
+                        ("short", reads_of("ACGTACG")), ("none", reads_of("ACG"))):
+        s.write(f"{name}.fa", fasta(reads))
+        check(s, 3, f"{name}.fa", "-k", 7, counts=False)
+
+
+def test_several_k_and_histogram():
+    s = Session()
+    s.write("x.fq", fastq(sequences(4, 20000)))
+    for device in ("cpu", devices(3)):
+        name = device[:3]
+        s.kcount("count", "x.fq", "-k", "21,33,127", "-o", f"{name}.kc", "--device", device)
+    for k in (21, 33, 127):
+        expect((s.path / f"cpu.k{k}.kc").read_bytes() == (s.path / f"cud.k{k}.kc").read_bytes(),
+               True, f"same file for k = {k} of several")
+    for options in ([], ["--min", 2]):
+        call = ["hist", "x.fq", "-k", 31, *options]
+        expect(s.kcount(*call, "--device", devices(3)), s.kcount(*call, "--device", "cpu"),
+               f"hist {options}")
+
+
+def test_summary():
+    s = Session()
+    s.write("x.fq", fastq(sequences(5, 5000)))
+    s.kcount("x.fq", "-k", 31, "--device", devices(2), "-o", "x.kc",
+             message=f"\ncounted on {devices(2)}, table warpdrive")
+    said = [line for line in s.said.splitlines() if "k-mers, peak device memory" in line]
+    expect(len(said), 2, "lines about devices")
+    expect(["; it received " in line for line in said], [False, True], "who received reads")
+
+
+def test_wrong_device():
+    s = Session()
+    s.kcount("a.fq", "-k", 3, "--device", "cuda:0,77", code=1,
+             message="cuda:77: there is no device cuda:77")
+    expect(s.names(), ["a.fq"], "files after a failure")
+
+
+def test_interrupted():
+    """While the devices wait for reads."""
+    s = Session()
+    started = s.start("count", "-", "-k", 31, "-o", "x.kc", "--device", devices(3),
+                      stdin=subprocess.PIPE)
+    started.stdin.write(fastq(sequences(6, 2000)))
+    started.stdin.flush()
+    time.sleep(0.3)
+    started.send_signal(signal.SIGINT)
+    expect(started.wait(timeout=60), -signal.SIGINT, "exit after SIGINT")
+    expect(s.names(), ["a.fq"], "files after SIGINT")
+
+
+main([test_same_file, test_another_beginning, test_few_and_skewed, test_several_k_and_histogram, test_summary,
+      test_wrong_device, test_interrupted])

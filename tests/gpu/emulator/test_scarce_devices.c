@@ -1,0 +1,168 @@
+/*
+ * The counter over several devices when one of them has little memory, when memory runs out at each
+ * allocation, and when copies between devices fail: it produces the whole run or fails as it should,
+ * and releases all memory.
+ */
+#include "scarcity.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/gpu/work.h"
+
+enum { NREADS = 200, NDEVICES = 3 };
+
+static struct work host;
+
+/* batch_nkmers: 0 for all reads in a batch and a pass */
+static void prepare_devices(struct work *work, uint64_t batch_nkmers)
+{
+        prepare(work, 31, NREADS);
+        work->gpu.memory_nbytes = 256 << 20;
+        work->gpu.batch_nkmers = batch_nkmers;
+        work->params.memory_nbytes = 1 << 20;
+        work->gpu.nothers = NDEVICES - 1;
+        for (int i = 1; i < NDEVICES; i++)
+                work->gpu.others[i - 1] = i;
+}
+
+static int count_on_the_host(void **state)
+{
+        (void)state;
+        kc_emulator_devices(NDEVICES, NDEVICES);
+        prepare(&host, 31, NREADS);
+        count_on_host(&host);
+        return 0;
+}
+
+static int free_host(void **state)
+{
+        (void)state;
+        run_free(&host.run);
+        return 0;
+}
+
+static enum kc_status count(struct work *work)
+{
+        const enum kc_status status = count_on_device(work);
+        assert_int_equal(kc_emulator_device_nbytes(), 0);
+        assert_int_equal(kc_emulator_npinned(), 0);
+        if (status == KC_OK)
+                expect_same(work, &host);
+        run_free(&work->run);
+        return status;
+}
+
+/* A device that is too small leaves its share to the others, wherever in the list it is. */
+static void one_small_device(void **state)
+{
+        static struct work work;
+        (void)state;
+        for (int small = 1; small < NDEVICES; small++) {
+                kc_emulator_total_of(small, 20 << 20);
+                prepare_devices(&work, 0);
+                expect(count(&work), KC_OK, &work);
+                for (int i = 0; i < NDEVICES; i++)
+                        assert_int_equal(work.report.parts[i].nkmers > 0, i != small);
+                kc_emulator_total(0);
+        }
+}
+
+/* The first device counts everything if no other one can. */
+static void one_large_device(void **state)
+{
+        static struct work work;
+        (void)state;
+        for (int i = 1; i < NDEVICES; i++)
+                kc_emulator_total_of(i, 20 << 20);
+        prepare_devices(&work, 0);
+        expect(count(&work), KC_OK, &work);
+        kc_emulator_total(0);
+        assert_int_equal(work.report.parts[0].nkmers, work.totals.nkmers);
+}
+
+/* Returns how many attempts met the scarcity; *nthrough: those that produced the whole run. */
+static int try_all(enum kc_scarcity kind, uint64_t batch_nkmers, enum kc_status wanted,
+                   int *nthrough)
+{
+        static struct work work;
+        bool met = true;
+        int nmet = 0;
+        for (long n = 0; met; n++) {
+                assert_in_range(n, 0, 1000);
+                prepare_devices(&work, batch_nkmers);
+                kc_emulator_scarcity(kind, n);
+                enum kc_status status = count_on_device(&work);
+                met = kc_emulator_was_scarce();
+                kc_emulator_scarcity(KC_SCARCITY_NONE, 0);
+                assert_int_equal(kc_emulator_device_nbytes(), 0);
+                assert_int_equal(kc_emulator_npinned(), 0);
+                if (status == KC_OK)
+                        expect_same(&work, &host);
+                else
+                        expect(status, met ? wanted : KC_OK, &work);
+                run_free(&work.run);
+                nmet += met;
+                *nthrough += met && status == KC_OK;
+        }
+        return nmet;
+}
+
+static void no_device_memory(void **state)
+{
+        int nthrough = 0;
+        (void)state;
+        assert_true(try_all(KC_SCARCITY_DEVICE, 0, KC_ENOMEM, &nthrough) > 20);
+}
+
+/* Others take all that is free, on one device after the other. Reads that leave the first device are
+ * read from the host by all, and runs move there, too. */
+static void device_memory_taken_by_others(void **state)
+{
+        int nthrough = 0;
+        (void)state;
+        assert_true(try_all(KC_SCARCITY_TAKEN, 4000, KC_ENOMEM, &nthrough) > 20);
+        assert_true(nthrough > 10);
+}
+
+static void no_pinned_memory(void **state)
+{
+        int nthrough = 0;
+        (void)state;
+        kc_emulator_peers(0);
+        assert_true(try_all(KC_SCARCITY_PINNED, 0, KC_ENOMEM, &nthrough) > 5);
+        kc_emulator_peers(1);
+}
+
+static void failing_copies(void **state)
+{
+        static struct work work;
+        int nthrough = 0;
+        (void)state;
+        /* reads to two devices, and the pairs of each back */
+        assert_true(try_all(KC_SCARCITY_LINKS, 0, KC_EDEVICE, &nthrough) >= 2 + 4);
+        assert_int_equal(nthrough, 0);
+        for (int n = 0; n < 5; n += 4) { /* the first copy to a device, and the last one from one */
+                prepare_devices(&work, 0);
+                kc_emulator_scarcity(KC_SCARCITY_LINKS, n);
+                expect(count(&work), KC_EDEVICE, &work);
+                kc_emulator_scarcity(KC_SCARCITY_NONE, 0);
+                assert_true(strncmp(work.err.message, "cuda:1: ", 8) == 0 ||
+                            strncmp(work.err.message, "cuda:2: ", 8) == 0);
+        }
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(one_small_device), cmocka_unit_test(one_large_device),
+                cmocka_unit_test(no_device_memory), cmocka_unit_test(device_memory_taken_by_others),
+                cmocka_unit_test(no_pinned_memory), cmocka_unit_test(failing_copies),
+        };
+        return cmocka_run_group_tests(tests, count_on_the_host, free_host);
+}
