@@ -291,14 +291,19 @@ out:
         return status;
 }
 
-/* Under the lock. Count input bytes read, as far as htslib reports them. */
+/* Bytes of the input that htslib has consumed: not a->size, because the file may have grown since it
+ * was opened. CRAM's are known at the end only: its decoding runs ahead. */
+static uint64_t consumed(const struct kc_alignments *a, bool at_end)
+{
+        if (is_cram(a))
+                return at_end ? a->size : 0;
+        return (uint64_t)htell(a->file->is_bgzf ? a->file->fp.bgzf->fp : a->file->fp.hfile);
+}
+
+/* Under the lock. */
 static void count_input(struct kc_alignments *a, struct kc_chunk *chunk)
 {
-        uint64_t at = a->reported;
-        if (chunk->last)
-                at = a->size;
-        else if (is_compressed(a))
-                at = (uint64_t)bgzf_tell(a->file->fp.bgzf) >> 16;
+        const uint64_t at = consumed(a, chunk->last);
         if (at > a->reported) {
                 chunk->input_nbytes = at - a->reported;
                 a->reported = at;

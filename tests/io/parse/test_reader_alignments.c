@@ -172,6 +172,39 @@ static void test_sam_in_gzip(void **state)
         drop(&sam);
 }
 
+static const char *growing_path;
+static struct buffer growth; /* empty once it is added */
+
+static void grow(void)
+{
+        FILE *file = fopen(growing_path, "ab");
+        assert_non_null(file);
+        assert_int_equal(fwrite(growth.data, 1, growth.n, file), growth.n);
+        assert_int_equal(fclose(file), 0);
+        growth.n = 0;
+}
+
+/* What is added to a SAM file while it is read is read too, and the bytes read include it. */
+static void test_growing_sam(void **state)
+{
+        (void)state;
+        enum { COPIES = 5000 };
+        struct setting setting = {
+                .k = 3, .nworkers = 1, .chunk_nbytes = 100, .after_batch = grow
+        };
+        struct buffer sam = sam_text(COPIES);
+        struct outcome want = expect_records(COPIES, &setting);
+        growing_path = scratch_path("growing.sam");
+        write_file(growing_path, sam.data, sam.n - 5); /* within the last record */
+        put(&growth, sam.data + sam.n - 5, 5);
+        struct outcome got = read_paths(&growing_path, 1, &setting);
+        assert_outcome(&got, &want);
+        assert_int_equal(got.totals.input_nbytes, sam.n);
+        unlink(growing_path);
+        drop(&growth);
+        drop(&sam);
+}
+
 static void assert_message(const struct outcome *got, const char *want)
 {
         assert_int_equal(got->status, KC_EINPUT);
@@ -355,6 +388,7 @@ int main(void)
                 cmocka_unit_test(test_truncated),     cmocka_unit_test(test_sam_in_gzip),
                 cmocka_unit_test(test_bam_messages),  cmocka_unit_test(test_sam_messages),
                 cmocka_unit_test(test_cram_messages), cmocka_unit_test(test_cram_without_reference),
+                cmocka_unit_test(test_growing_sam),
         };
         return cmocka_run_group_tests(tests, no_network, NULL);
 }
