@@ -158,14 +158,14 @@ def read_in_pieces(folder, name, nbases, whole):
 
 def test_one_record(folder):
     """A FASTQ record is held in memory only if its qualities are wanted."""
-    bases, whole = one_sequence(folder, 900 if LONG else 60)
+    bases, whole = one_sequence(folder, 900 if LONG else 32)
     write_record(folder / "one.fq", bases, b"I")
     read_in_pieces(folder, "one.fq", len(bases), whole)
 
 
 def test_one_bam_record(folder):
     """The same for BAM."""
-    bases, whole = one_sequence(folder, 60)
+    bases, whole = one_sequence(folder, 32)
     record = bam_text([(bases, b"I" * len(bases))])
     (folder / "one.bam").write_bytes(bgzf(record, 65280))
     read_in_pieces(folder, "one.bam", len(bases), whole)

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <utility>
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
@@ -32,6 +33,7 @@ unsigned char *dynamic_shared;
 uint64_t block_number;
 
 enum {
+        MAX_WARPS = MAX_THREADS / WARP,
         STACK_NBYTES = 256 << 10, /* only pages in use are touched */
         MAX_MEETINGS = 33,        /* different masks of a warp in a block: all lanes, and tiles */
 };
@@ -144,6 +146,8 @@ struct meeting {
 /* Each meeting belongs to one mask until the block ends. */
 struct warp {
         uint32_t live;
+        unsigned char ready[WARP]; /* lanes, in turn: a ring of nready from first_ready on */
+        unsigned first_ready, nready;
         unsigned nmeetings;
         struct meeting meetings[MAX_MEETINGS];
 };
@@ -153,9 +157,9 @@ struct block {
         const std::function<void()> *thread;
         unsigned current, nlive;
 
-        unsigned ready[MAX_THREADS], first_ready, nready;
+        uint32_t ready;                         /* warps with lanes that are ready */
         const struct place *waits[MAX_THREADS]; /* NULL: not waiting */
-        struct warp warps[MAX_THREADS / WARP];
+        struct warp warps[MAX_WARPS];
 
         unsigned narrived, ndone; /* at the barrier */
         bool any[2];
@@ -168,8 +172,10 @@ static uint64_t seed;
 
 static void make_ready(unsigned thread)
 {
+        struct warp *warp = &block.warps[thread / WARP];
         block.waits[thread] = NULL;
-        block.ready[(block.first_ready + block.nready++) % MAX_THREADS] = thread;
+        warp->ready[(warp->first_ready + warp->nready++) % WARP] = (unsigned char)(thread % WARP);
+        block.ready |= UINT32_C(1) << thread / WARP;
 }
 
 static unsigned draw(unsigned n)
@@ -178,30 +184,49 @@ static unsigned draw(unsigned n)
         return (unsigned)((seed >> 33) % n);
 }
 
-/* The first ready thread; with a seed, any of them. */
-static unsigned take_ready(void)
+/* The first warp from `number` on, in a ring, that has ready lanes. */
+static unsigned next_warp(unsigned number)
 {
-        unsigned *first = &block.ready[block.first_ready];
-        if (seed != 0) {
-                unsigned at = draw(block.nready);
-                unsigned *other = &block.ready[(block.first_ready + at) % MAX_THREADS];
-                unsigned thread = *other;
-                *other = *first;
-                *first = thread;
-        }
-        block.first_ready = (block.first_ready + 1) % MAX_THREADS;
-        block.nready--;
+        const uint32_t later = block.ready & ~((UINT32_C(1) << number) - 1);
+        return (unsigned)__builtin_ctz(later != 0 ? later : block.ready);
+}
+
+/* The lane that became ready first; with a seed, any of them. */
+static unsigned take_lane(struct warp *warp)
+{
+        unsigned char *first = &warp->ready[warp->first_ready];
+        if (seed != 0)
+                std::swap(*first, warp->ready[(warp->first_ready + draw(warp->nready)) % WARP]);
+        warp->first_ready = (warp->first_ready + 1) % WARP;
+        warp->nready--;
         return *first;
+}
+
+/*
+ * A thread that is ready: of warp `number`, or of the next warp that has one; with a seed, of any
+ * warp. That a warp runs as far as it can keeps the stacks of its lanes in the caches.
+ */
+static unsigned take_ready(unsigned number)
+{
+        if (seed != 0)
+                number = draw(MAX_WARPS);
+        number = next_warp(number);
+        struct warp *warp = &block.warps[number];
+        const unsigned lane = take_lane(warp);
+        if (warp->nready == 0)
+                block.ready &= ~(UINT32_C(1) << number);
+        return number * WARP + lane;
 }
 
 static void fail_waiting(void);
 
-static void run_others(void)
+/* Continue with a ready thread of warp `number`, or of another one. */
+static void run_others(unsigned number)
 {
         unsigned from = block.current;
-        if (block.nready == 0)
+        if (block.ready == 0)
                 fail_waiting();
-        block.current = take_ready();
+        block.current = take_ready(number);
         threadIdx.x = block.current;
         if (block.current != from)
                 switch_fiber(&fibers[from], &fibers[block.current]);
@@ -212,7 +237,7 @@ void pass(void)
         if (seed == 0 || draw(4) != 0)
                 return;
         make_ready(block.current);
-        run_others();
+        run_others((block.current / WARP + 1) % MAX_WARPS);
 }
 
 void let_others_continue(void)
@@ -220,7 +245,7 @@ void let_others_continue(void)
         if (block.config == NULL || (seed != 0 && draw(2) == 0))
                 return;
         make_ready(block.current);
-        run_others();
+        run_others((block.current / WARP + 1) % MAX_WARPS);
 }
 
 /* ---- meetings ---- */
@@ -284,7 +309,7 @@ struct exchange meet_warp(uint32_t mask, uint64_t value, const struct place &pla
         meeting->arrived |= UINT32_C(1) << lane;
         block.waits[thread] = &meeting->place;
         if (!end_meeting(warp, meeting))
-                run_others();
+                run_others(thread / WARP);
         block.waits[thread] = NULL;
         return { meeting->lanes[turn], meeting->nonzero[turn], meeting->values[turn] };
 }
@@ -313,7 +338,7 @@ bool meet_block(bool value, const struct place &place)
         block.narrived++;
         block.waits[block.current] = &block.place;
         if (!end_barrier())
-                run_others();
+                run_others(block.current / WARP);
         block.waits[block.current] = NULL;
         return block.any[turn];
 }
@@ -340,7 +365,7 @@ static void run_threads(unsigned thread)
                 if (block.nlive == 0)
                         switch_fiber(&fibers[thread], &caller);
                 else
-                        run_others();
+                        run_others(thread / WARP);
         }
 }
 
@@ -363,7 +388,7 @@ static void run_block(void)
                 block.warps[i / WARP].nmeetings = 0;
                 make_ready(i);
         }
-        block.current = take_ready();
+        block.current = take_ready(0);
         threadIdx.x = block.current;
         switch_fiber(&caller, &fibers[block.current]);
 }
