@@ -6,7 +6,7 @@ BUILD_PACKAGES=(gcc libc6-dev cmake ninja-build pkg-config zlib1g-dev libhts-dev
 TEST_PACKAGES=(libcmocka-dev python3 g++) # g++: the tests of gpu/ on the CPU
 FORMAT_PACKAGES=(clang-format-14)
 # tests that need these are skipped if they are missing
-PEER_PACKAGES=(jellyfish kmc libkmc-dev python3-dna-jellyfish samtools zstd)
+PEER_PACKAGES=(jellyfish kmc libkmc-dev meryl python3-dna-jellyfish samtools zstd)
 
 # nvcc compiles host code with g++.
 if command -v nvcc > /dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then

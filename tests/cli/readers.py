@@ -287,6 +287,16 @@ def test_meryl():
         check_meryl("data", "data")
 
 
+def test_old_meryl():
+    """That of 2015, which Debian has, prints FASTA."""
+    meryl = os.path.join(os.path.dirname(COMMAND), "meryl")
+    for k in 15, 21, 31:
+        run(meryl, "-B", "-C", "-m", k, "-s", "reads.fa", "-o", "old", cwd=S.path)
+        text = run(meryl, "-Dt", "-n", 1, "-s", "old", cwd=S.path).decode()
+        S.kcount("import", "-", "-o", "meryl.kc", "--force", text=text)
+        same_text(S.kcount("dump", "meryl.kc"), EXPORTS.dump(f"k{k}"), f"meryl -Dt, k = {k}")
+
+
 def test_yak():
     for k in 15, 21, 29, 31:
         run("yak", "count", "-b0", f"-k{k}", "-o", "counts.yak", "reads.fa", cwd=S.path)
@@ -355,6 +365,7 @@ READERS = {
     "smudgeplot": Reader("fastk", in_path, "smudgeplot", (test_smudgeplot,)),
     "pyarrow": Reader("arrow", is_here, "pyarrow", (checks_all(check_pyarrow),)),
     "meryl": Reader("tsv", in_path, "meryl-import", (test_meryl,)),
+    "old_meryl": Reader("tsv", in_path, "existDB", (test_old_meryl,)),
     "yak": Reader("tsv", in_path, "yak", (test_yak,)),
     "multiqc": Reader("tsv", in_path, "multiqc", (test_multiqc,)),
 }
