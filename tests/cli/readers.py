@@ -141,6 +141,15 @@ def test_kmc_api_reads():
                    f"counts of a read, {name}")
 
 
+def check_kff_tools(name, *options):
+    """They use the library that vg uses."""
+    EXPORTS.export(name, *options, to="db.kff")
+    pairs = run("kff-tools", "outstr", "-i", "db.kff", cwd=S.path).decode().replace(" ", "\t")
+    check_text(pairs, name, options, "kff-tools outstr")
+    said = run("kff-tools", "validate", "-i", "db.kff", cwd=S.path).decode()
+    expect("No problem detected" in said, True, f"kff-tools validate, {name}: {said}")
+
+
 # ---- Jellyfish ----
 
 def jellyfish(*words):
@@ -353,6 +362,7 @@ READERS = {
                         (checks_all(check_kmc_dump), test_kmc_operations, test_kmc_filter)),
     "kmc_tools_kff": Reader("kff", in_path, "kmc_tools",
                             (checks_all(check_kmc_dump), test_kmc_operations)),
+    "kff_tools": Reader("kff", in_path, "kff-tools", (checks_all(check_kff_tools),)),
     "libkmc": Reader("kmc", in_path, "libkmc-dev",
                      (checks_all(check_kmc_api, kmers=KMERS[3:-1]), test_kmc_api_reads)),
     "jellyfish": Reader("jellyfish", in_path, "jellyfish",
