@@ -187,8 +187,8 @@ def test_jellyfish_operations():
         check_text(jellyfish("dump", "-c", "-t", "all"), f"k{k}", (), "jellyfish merge")
 
 
-# All pairs, then the count of each k-mer on standard input. A for loop over a ReadMerFile crashes in
-# Debian 12's package, whatever the file.
+# All pairs, then the count of each k-mer on standard input. A for loop over a ReadMerFile crashes
+# in Debian 12's package, whatever the file.
 DNA_JELLYFISH = """
 import sys
 from dna_jellyfish import MerDNA, QueryMerFile, ReadMerFile
@@ -241,12 +241,16 @@ def diploid_reads():
         yield rng.choice((first, second))[start:start + 100]
 
 
+def later_neighbours(kmer):
+    return (kmer[:place] + base + kmer[place + 1:]
+            for place in range(len(kmer)) for base in "ACGT" if base > kmer[place])
+
+
 def pairs_of(counts):
     """k-mers of both strands that differ in one base, and from no other k-mer in that way."""
     both = {form: count for kmer, count in counts.items()
             for form in (kmer, reverse_complement(kmer))}
-    pairs = [(kmer, other) for kmer in both for place in range(len(kmer)) for base in "ACGT"
-             if base > kmer[place] and (other := kmer[:place] + base + kmer[place + 1:]) in both]
+    pairs = [(kmer, other) for kmer in both for other in later_neighbours(kmer) if other in both]
     number = collections.Counter(kmer for pair in pairs for kmer in pair)
     return collections.Counter(tuple(sorted((both[kmer], both[other]))) for kmer, other in pairs
                                if number[kmer] == number[other] == 1)
