@@ -5,7 +5,8 @@ BUILD_PACKAGES=(gcc libc6-dev cmake ninja-build pkg-config zlib1g-dev libhts-dev
         libisal-dev libzstd-dev libxxhash-dev)
 TEST_PACKAGES=(libcmocka-dev python3 g++) # g++: the tests of gpu/ on the CPU
 FORMAT_PACKAGES=(clang-format-14)
-PEER_PACKAGES=(jellyfish kmc samtools zstd) # tests that need them are skipped if they are missing
+# tests that need these are skipped if they are missing
+PEER_PACKAGES=(jellyfish kmc libkmc-dev meryl python3-dna-jellyfish samtools zstd)
 
 # nvcc compiles host code with g++.
 if command -v nvcc > /dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then

@@ -1,0 +1,100 @@
+"""
+The recipes of docs/usage.md for other programs: kcount's lines run as they are printed there.
+
+    cookbook.py KCOUNT SOURCE
+"""
+import gzip
+import os
+import random
+import subprocess
+
+from session import KCOUNT, SOURCE, Session, expect
+from tools import Failure, main, same_text
+
+PAGE = (SOURCE / "docs/usage.md").read_text()
+
+
+def section(heading):
+    """The text below a heading, up to the next one of the same level or a higher one."""
+    level = heading.split()[0]
+    lines = PAGE[PAGE.index(f"\n{heading}\n") + len(heading) + 2:].split("\n")
+    ends = [number for number, line in enumerate(lines)
+            if line.startswith("#") and len(line.split()[0]) <= len(level)]
+    return "\n".join(lines[:ends[0]])
+
+
+def calls(heading):
+    """kcount's commands of a section, without those that need another program's files."""
+    text = section(heading).replace("\\\n", " ")
+    lines = [line.strip() for line in text.split("\n") if line.startswith("    ")]
+    found = [line for line in lines if line.startswith(("kcount ", "zcat "))]
+    expect(found != [], True, f"commands below '{heading}'")
+    return found
+
+
+def shell(s, call):
+    environment = dict(os.environ, PATH=f"{KCOUNT.parent}:{os.environ['PATH']}")
+    done = subprocess.run(["bash", "-e", "-o", "pipefail", "-c", call], cwd=s.path,
+                          env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    if done.returncode != 0:
+        raise Failure(f"{call}: exit {done.returncode}\n{done.stderr.decode()}")
+
+
+def with_reads():
+    s = Session()
+    text = "".join(random.Random(9).choices("ACGT", k=400))
+    reads = "".join(f"@r\n{text[i:i + 100]}\n+\n{'I' * 100}\n" for i in range(0, 300, 7)) * 3
+    for name in "reads.fq.gz", "reads_1.fq.gz", "reads_2.fq.gz":
+        s.write(name, gzip.compress(reads.encode()))
+    return s
+
+
+def check_recipe(heading, *files):
+    s = with_reads()
+    for call in calls(heading):
+        shell(s, call)
+    for name in files:
+        expect((s.path / name).stat().st_size > 0, True, f"{name} of '{heading}'")
+
+
+def test_recipes():
+    check_recipe("### Ploidy: Smudgeplot", "sample.ktab", ".sample.ktab.1", "sample.hist")
+    check_recipe("### Quality of an assembly: Merqury.FK", "reads.ktab", ".reads.ktab.1")
+    check_recipe("### Genotypes from a pangenome: PanGenie", "sample.jf")
+    check_recipe("### A pangenome for one sample: vg haplotype sampling", "sample.kff")
+    check_recipe("### Genome size, heterozygosity, repeats: GenomeScope 2", "reads.hist")
+
+
+def test_several_k():
+    s = with_reads()
+    shell(s, calls("## For other programs")[0])
+    for k in 21, 29, 31:
+        s.kcount("check", f"sample.k{k}.kc")
+
+
+def test_multiqc():
+    s = with_reads()
+    s.kcount("reads.fq.gz", "-k", 21)
+    for call in calls("### Plots in a report: MultiQC"):
+        shell(s, call)
+    expect("1 " in s.read("sample_jf.hist"), True, "rows")
+
+
+def test_imports():
+    """Each makes the file that its source was exported from."""
+    s = with_reads()
+    s.kcount("reads.fq.gz", "-k", 31)
+    wanted = s.kcount("dump", "reads.kc")
+    for name, to in (("sample.kff", "kff"), ("sample.jf", "jellyfish"), ("sample", "kmc"),
+                     ("sample", "fastk")):
+        s.kcount("export", "reads.kc", "--to", to, "-o", name)
+    s.write("counts.tsv.gz", gzip.compress(wanted.encode()))
+    found = calls("## From other programs")
+    expect(len(found), 5, "number of imports")
+    for call in found:
+        shell(s, call)
+        same_text(s.kcount("dump", "sample.kc"), wanted, call)
+        os.unlink(s.path / "sample.kc")
+
+
+main([test_recipes, test_several_k, test_multiqc, test_imports])
