@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* The last one takes what no other one recognizes. */
@@ -64,13 +65,19 @@ char *kc_import_join(const char *path, size_t length, const char *ending)
 
 /* ---- opening ---- */
 
+static bool is_folder(const char *path)
+{
+        struct stat st;
+        return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
 /* The file that path stands for: KMC and FastK add an ending to the name that they are given. */
 static char *find_file(const char *path)
 {
         static const char *const endings[] = { "", ".kmc_pre", ".ktab" };
         for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
                 char *name = kc_import_join(path, strlen(path), endings[i]);
-                if (name == NULL || access(name, F_OK) == 0)
+                if (name == NULL || (access(name, F_OK) == 0 && !is_folder(name)))
                         return name;
                 free(name);
         }
@@ -121,7 +128,6 @@ static enum kc_status open_all(struct kc_import *import, const char *path, struc
         import->name = kc_input_name(import->path);
         KC_TRY(kc_input_open(&import->in, import->path, err));
         KC_TRY(recognize(import, err));
-        import->info.nbytes = import->in.size;
         KC_TRY(import->format->open(import, err));
         KC_TRY(check_strands(import, err));
 out:

@@ -27,7 +27,6 @@ struct kc_import_info {
         bool stranded; /* of text only after all of it has been read */
         bool unique;   /* the format has each k-mer once, so a repeated one means damage */
         uint64_t expected_npairs;
-        uint64_t nbytes; /* that kc_import_source reads, for progress; 0: unknown */
 };
 
 /* What was read. */

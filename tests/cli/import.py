@@ -119,6 +119,9 @@ def test_count_names_the_format():
 
 def test_names():
     s, names = unpacked()
+    for name in "kmc-k21", "fastk-k21":  # a folder of this name is not the database
+        (s.path / name).mkdir()
+        same_text(imported(s, name)[0], s.read(f"{name}.dump"), f"{name} beside a folder")
     for name, other, message in (("kff-k31.kff", "x.txt", ""), ("jellyfish-k31.jf", "kff", ""),
                                  ("kmc-k31.kmc_pre", "x", "its name ends neither with .kmc_pre"),
                                  ("fastk-k31.ktab", "x", "its name does not end with .ktab")):
