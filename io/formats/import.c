@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The last one takes what no other one recognizes. */
+/* The last one reads what no other one recognizes. */
 static const struct kc_import_format *const formats[] = { &kc_import_kmc, &kc_import_kff,
                                                           &kc_import_jellyfish, &kc_import_fastk,
                                                           &kc_import_text };
@@ -71,7 +71,7 @@ static bool is_folder(const char *path)
         return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* The file that path stands for: KMC and FastK add an ending to the name that they are given. */
+/* The file that path stands for: the endings of KMC's and FastK's files may be left out. */
 static char *find_file(const char *path)
 {
         static const char *const endings[] = { "", ".kmc_pre", ".ktab" };
@@ -84,7 +84,8 @@ static char *find_file(const char *path)
         return strdup(path);
 }
 
-/* Look at the beginning of a regular file. A pipe is left alone: only text can be read from it. */
+/* Recognize a regular file by its beginning. A pipe is assumed to be text: nothing else can be read
+ * from one. */
 static enum kc_status recognize(struct kc_import *import, struct kc_error *err)
 {
         uint8_t head[KC_IMPORT_HEAD_NBYTES];
@@ -108,7 +109,7 @@ static enum kc_status check_strands(struct kc_import *import, struct kc_error *e
                 return KC_OK;
         if (import->strands == KC_IMPORT_STRANDED && !import->info.stranded)
                 return kc_fail(err, KC_EUSAGE,
-                               "%s holds canonical k-mers, so the strands they were on are not "
+                               "%s holds canonical k-mers, so their original strands are not "
                                "known",
                                import->name);
         if (import->strands == KC_IMPORT_CANONICAL && import->info.stranded) {
@@ -177,11 +178,11 @@ static enum kc_status refuse_noncanonical(const struct kc_import *import, const 
         kc_kmer_format(kmer, import->info.k, text);
         text[import->info.k] = '\0';
         return kc_fail(err, KC_EINPUT,
-                       "%s is damaged: it says that its k-mers are canonical, but %s is not",
+                       "%s is damaged: it declares its k-mers canonical, but %s is not",
                        import->name, text);
 }
 
-/* Make the k-mers canonical, or find out whether they are. */
+/* Make the k-mers canonical, or check whether they are. */
 static enum kc_status apply_strands(struct kc_import *import, struct kc_import_worker *w,
                                     struct kc_pair_batch *batch, struct kc_error *err)
 {
@@ -245,7 +246,7 @@ struct kc_pair_source kc_import_source(struct kc_import *import)
                                         .expected_npairs = import->info.expected_npairs };
 }
 
-/* ---- what there is ---- */
+/* ---- results ---- */
 
 void kc_import_get_info(const struct kc_import *import, struct kc_import_info *info)
 {
@@ -278,6 +279,6 @@ enum kc_status kc_import_check_unique(const struct kc_import *import, uint64_t n
                 return KC_OK;
         return kc_fail(err, KC_EINPUT,
                        "%s is damaged: it should hold each k-mer once, but of its %" PRIu64
-                       " k-mers only %" PRIu64 " are different",
+                       " k-mers only %" PRIu64 " are distinct",
                        import->name, npairs, ndistinct);
 }

@@ -15,14 +15,14 @@ static void decode_counts(struct kc_import_worker *worker, const struct kc_kff_b
                         kc_import_count(worker, nbytes == 0 ? 1 : kc_unpack_big(at, nbytes), limit);
 }
 
-/* The base that has `after` bases after it, in bytes that end before `end`. */
+/* The base that is followed by `after` other bases, in bytes that end before `end`. */
 static inline unsigned base_before(const uint8_t *end, uint64_t after)
 {
         return end[-1 - (ptrdiff_t)(after / 4)] >> 2 * (after % 4) & 3;
 }
 
-/* n k-mers of a block from number `first` on. end: of its bases, of which only those that are needed
- * are there. */
+/* Decode n k-mers of a block, from number `first` on. The block's bases end at `end`; only those of
+ * these k-mers need to be in memory. */
 static void decode_bases(const struct kc_kff_blocks *blocks, const struct kc_kff_block *b, int k,
                          uint64_t first, size_t n, const uint8_t *end, uint64_t *kmers)
 {
@@ -69,7 +69,7 @@ out:
         return status;
 }
 
-/* How many of the first n bases of a block are not the minimizer's. */
+/* How many of the first n bases of a block are stored: all but the minimizer. */
 static uint64_t stored_of(const struct kc_kff_blocks *blocks, const struct kc_kff_block *b,
                           uint64_t n)
 {
@@ -85,7 +85,7 @@ static enum kc_status read_slice(struct kc_import *import, int worker, const str
         const uint64_t end = p->first + p->n + (uint64_t)import->info.k - 1;
         const uint64_t from = stored_of(&p->blocks, b, p->first);
         const uint64_t to = stored_of(&p->blocks, b, end);
-        /* the bytes from low to high hold the bases from `from` to `to`; none if they are equal */
+        /* bytes low to high - 1 hold the stored bases from `from` to `to` - 1, if there are any */
         const uint64_t high = b->bases_nbytes - (b->nbases - to) / 4;
         const uint64_t low = from < to ? b->bases_nbytes - 1 - (b->nbases - 1 - from) / 4 : high;
         const uint64_t bases_at = p->at + b->head_nbytes;
@@ -97,7 +97,7 @@ static enum kc_status read_slice(struct kc_import *import, int worker, const str
         KC_TRY(kc_import_read_at(&import->in, buffer + nbytes, ncounts,
                                  bases_at + b->bases_nbytes + p->first * p->blocks.count_nbytes,
                                  err));
-        /* cut the block after its last byte that has been read */
+        /* let the block end with the last byte that was read */
         struct kc_kff_block cut = *b;
         cut.nbases -= 4 * (b->bases_nbytes - high);
         decode_bases(&p->blocks, &cut, import->info.k, p->first, p->n, buffer + nbytes,
@@ -108,7 +108,7 @@ out:
         return status;
 }
 
-/* Blocks of one k-mer: records of the same size, with nothing but its bases and its count. */
+/* Blocks of one k-mer each are records of equal size. */
 static enum kc_status read_single(struct kc_import *import, int worker,
                                   const struct kc_kff_piece *p, struct kc_pair_batch *batch,
                                   struct kc_error *err)
@@ -134,8 +134,9 @@ out:
 }
 
 /*
- * Replace the file's codes of bases with ours. Each of the 24 encodings is an affine map of two bits:
- * every bit of a code adds (exclusive or) a constant to the result.
+ * Replace the file's base codes with ours. Each of the 24 encodings is an affine map on two bits:
+ * our code is flip, XOR low if the lower bit of the file's code is set, XOR high if its upper bit
+ * is set.
  */
 static void recode(const struct kc_kff_recoding *r, struct kc_pair_batch *batch, int k)
 {

@@ -17,8 +17,7 @@ static enum kc_status set_encoding(const struct kc_import *import, struct kc_kff
                 seen |= 1u << code;
         }
         if (seen != 0xf)
-                return kc_kff_damaged(import, 5, "the encoding has two bases with the same code",
-                                      err);
+                return kc_kff_damaged(import, 5, "the encoding gives two bases the same code", err);
         kff->recoding.flip = ours[0];
         kff->recoding.low = ours[0] ^ ours[1];
         kff->recoding.high = ours[0] ^ ours[2];

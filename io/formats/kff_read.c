@@ -2,19 +2,20 @@
  * KFF 1 (github.com/Kmer-File-Format/kff-reference): sections of blocks. A block holds n k-mers, as
  * a sequence of n + k - 1 bases, and their counts. All numbers are big endian.
  *
- *      header     "KFF" 1 minor encoding unique canonical, size: u32, that many free bytes
- *      values     'v', how many: u64, then for each: name, NUL, u64
- *      blocks     'r', how many: u64, then for each: n; bases; counts
- *      the same   'm', minimizer, how many: u64, then for each: n; place; bases; counts
- *      index      'i', how many: u64, then for each 9 bytes; u64
- *      end        "KFF"
+ *      header      "KFF" 1 minor encoding unique canonical, size: u32, that many free bytes
+ *      values      'v', number: u64, then for each value: name, NUL, u64
+ *      raw blocks  'r', number: u64, then for each block: n; bases; counts
+ *      minimizer   'm', minimizer, number: u64, then for each block: n; place; bases; counts
+ *      index       'i', number: u64, then 9 bytes for each entry; u64
+ *      end         "KFF"
  *
- * Values hold for the sections after them, up to the next values. n and place have as many bytes as
- * their largest possible value needs; n is absent if it can only be 1. Bases are right-aligned in
- * whole bytes. After 'm', the minimizer is left out of the bases, and place says where it was.
+ * Values apply to the sections that follow, until the next values section replaces them all. n and
+ * place take as many bytes as their largest possible value needs; n is absent if it can only be 1.
+ * Bases are right-aligned in whole bytes. In a minimizer section, the blocks leave out the
+ * minimizer, and place is its position.
  *
- * Sections are walked under the lock. A thread takes whole blocks, or a slice of a large one, and
- * decodes them without it.
+ * A thread walks the sections and takes whole blocks, or a slice of a large one, under the lock,
+ * and decodes them without it.
  */
 #include "io/formats/kff_read.h"
 
@@ -44,8 +45,8 @@ out:
         return status;
 }
 
-/* At most so many k-mers are left: a record of a single one has a fixed size; otherwise one takes at
- * least a base and its count. */
+/* Upper bound on the k-mers that are left: single k-mers have records of a fixed size; in a longer
+ * block, each k-mer takes at least a base and a count. */
 static uint64_t guess_npairs(const struct kc_import *import, const struct kc_kff *kff)
 {
         const uint64_t nbytes = kff->end - kff->at, count_nbytes = kff->blocks.count_nbytes;

@@ -1,6 +1,7 @@
 /*
  * Private to the reader of KFF files: what its stages share. kff_header.c and kff_sections.c find
- * blocks of k-mers, kff_take.c deals them out to the threads, and kff_decode.c turns them into pairs.
+ * blocks of k-mers, kff_take.c deals them out to the threads, and kff_decode.c turns them into
+ * pairs.
  */
 #ifndef KC_IO_FORMATS_KFF_READ_H
 #define KC_IO_FORMATS_KFF_READ_H
@@ -32,7 +33,7 @@ struct kc_kff_block {
         uint64_t head_nbytes, bases_nbytes, nbytes;
 };
 
-/* A thread's next work: nblocks whole blocks, or n k-mers of one block, starting with number `first`. */
+/* What a thread takes: nblocks whole blocks, or n k-mers of one block, from number `first` on. */
 struct kc_kff_piece {
         struct kc_kff_blocks blocks;
         struct kc_kff_block block; /* if nblocks is 0 */
@@ -40,7 +41,7 @@ struct kc_kff_piece {
         size_t nblocks, n;
 };
 
-/* Translates the file's codes of bases into ours: see recode in kff_decode.c. */
+/* Maps the file's base codes to ours: see recode in kff_decode.c. */
 struct kc_kff_recoding {
         uint64_t low, high, flip;
 };
@@ -61,13 +62,13 @@ static inline bool kc_kff_are_single(const struct kc_kff_blocks *blocks)
         return blocks->max == 1 && blocks->m == 0;
 }
 
-/* A block's number of k-mers and the place of its minimizer come first. */
+/* The head of a block: its number of k-mers, and the place of its minimizer. */
 static inline size_t kc_kff_head_nbytes(const struct kc_kff_blocks *blocks)
 {
         return blocks->n_nbytes + blocks->place_nbytes;
 }
 
-/* Both return KC_EINPUT, with a message that names the file and the byte. */
+/* Return KC_EINPUT with a message that names the file and the byte `at`. */
 enum kc_status kc_kff_damaged(const struct kc_import *import, uint64_t at, const char *what,
                               struct kc_error *err);
 enum kc_status kc_kff_truncated(const struct kc_import *import, uint64_t at, struct kc_error *err);
@@ -76,7 +77,7 @@ enum kc_status kc_kff_truncated(const struct kc_import *import, uint64_t at, str
 enum kc_status kc_kff_read_header(struct kc_import *import, struct kc_kff *kff,
                                   struct kc_error *err);
 
-/* Read n bytes at offset. KC_EINPUT if they are not all within the sections; KC_EIO. */
+/* Read n bytes at offset. KC_EINPUT if they reach beyond the sections; KC_EIO. */
 enum kc_status kc_kff_read_part(const struct kc_import *import, const struct kc_kff *kff, void *to,
                                 uint64_t n, uint64_t offset, struct kc_error *err);
 
@@ -86,7 +87,7 @@ enum kc_status kc_kff_next_section(struct kc_import *import, struct kc_kff *kff,
 
 /*
  * Take work for one thread; the caller holds import->lock.
- *   cap     in   k-mers in the piece, at most
+ *   cap     in   most k-mers in the piece
  *   window  out  [KC_KFF_WINDOW_NBYTES]: the piece's blocks, if they are whole and not single
  *   piece   out  n is 0 if nothing is left
  * KC_EINPUT; KC_EIO.
@@ -94,12 +95,12 @@ enum kc_status kc_kff_next_section(struct kc_import *import, struct kc_kff *kff,
 enum kc_status kc_kff_take(struct kc_import *import, struct kc_kff *kff, size_t cap,
                            uint8_t *window, struct kc_kff_piece *piece, struct kc_error *err);
 
-/* Parse the head of a block; at: offset of the block in the file. KC_EINPUT. */
+/* Parse the head of the block at this offset of the file. KC_EINPUT. */
 enum kc_status kc_kff_parse_head(const struct kc_import *import, const struct kc_kff_blocks *blocks,
                                  const uint8_t *head, uint64_t at, struct kc_kff_block *block,
                                  struct kc_error *err);
 
-/* Turn a piece into pairs. Its window is the worker's buffer. KC_EINPUT; KC_EIO; KC_ENOMEM. */
+/* Turn a piece into pairs. Its window must be the worker's buffer. KC_EINPUT; KC_EIO; KC_ENOMEM. */
 enum kc_status kc_kff_decode(struct kc_import *import, const struct kc_kff *kff, int worker,
                              const struct kc_kff_piece *piece, struct kc_pair_batch *batch,
                              struct kc_error *err);

@@ -1,5 +1,5 @@
 /*
- * Walks the sections of a KFF file: remembers values, skips indexes, and stops at blocks of k-mers.
+ * The sections of a KFF file: values are stored, indexes are skipped, and the walk stops at blocks.
  */
 #include "io/formats/kff_read.h"
 #include "io/formats/unpack.h"
@@ -9,12 +9,12 @@
 
 enum {
         SECTION_NBYTES = 9, /* its type and a number */
-        NAME_NBYTES = 256,  /* of a value, with its NUL; those we know are short */
+        NAME_NBYTES = 256,  /* longest name of a value, with its NUL; those that matter are short */
         INDEX_ENTRY_NBYTES = 9,
         MAX_DATA_NBYTES = 8,
 };
 
-/* n + k - 1 bases and n counts take less than 2^64 bytes. */
+/* With this limit, the size of a block does not overflow. */
 #define MAX_MAX (UINT64_C(1) << 56)
 
 static const char *const value_names[KC_KFF_NVALUES] = { "k", "max", "data_size", "m" };
@@ -33,7 +33,6 @@ enum kc_status kc_kff_truncated(const struct kc_import *import, uint64_t at, str
                        import->name, at);
 }
 
-/* Read n bytes of the sections at offset. */
 enum kc_status kc_kff_read_part(const struct kc_import *import, const struct kc_kff *kff, void *to,
                                 uint64_t n, uint64_t offset, struct kc_error *err)
 {
@@ -61,7 +60,7 @@ static enum kc_status read_value(const struct kc_import *import, struct kc_kff *
                                 err));
         const size_t length = strnlen(text, NAME_NBYTES);
         if (length == NAME_NBYTES)
-                return kc_kff_damaged(import, *at, "a value has no name", err);
+                return kc_kff_damaged(import, *at, "the name of a value is too long", err);
         if (length + 1 + sizeof(uint64_t) > left)
                 return kc_kff_truncated(import, kff->at, err);
         for (int i = 0; i < KC_KFF_NVALUES; i++)
@@ -105,7 +104,7 @@ out:
         return status;
 }
 
-/* The bytes of a number up to max. */
+/* Bytes of a number up to max, as KFF defines it: log2(max) bits, rounded up. */
 static size_t field_nbytes(uint64_t max)
 {
         size_t nbits = 0;
@@ -125,9 +124,9 @@ static enum kc_status check_values(const struct kc_import *import, const struct 
                                        " needs the value \"%s\", which is missing",
                                        import->name, kff->at, value_names[i]);
         if (value[KC_KFF_MAX] < 1 || value[KC_KFF_MAX] > MAX_MAX)
-                return kc_kff_damaged(import, kff->at, "the value \"max\" is impossible", err);
+                return kc_kff_damaged(import, kff->at, "the value \"max\" is out of range", err);
         if (minimizers && (value[KC_KFF_M] < 1 || value[KC_KFF_M] > value[KC_KFF_K]))
-                return kc_kff_damaged(import, kff->at, "the value \"m\" is impossible", err);
+                return kc_kff_damaged(import, kff->at, "the value \"m\" is out of range", err);
         if (value[KC_KFF_DATA_SIZE] > MAX_DATA_NBYTES)
                 return kc_fail(err, KC_EINPUT,
                                "%s holds %" PRIu64
@@ -137,7 +136,7 @@ static enum kc_status check_values(const struct kc_import *import, const struct 
         return KC_OK;
 }
 
-/* All k-mers of the file have the length of the first ones. */
+/* All k-mers of a file must have the same length. */
 static enum kc_status agree_on_k(struct kc_import *import, const struct kc_kff *kff,
                                  struct kc_error *err)
 {
@@ -145,9 +144,9 @@ static enum kc_status agree_on_k(struct kc_import *import, const struct kc_kff *
                 return kc_import_set_k(import, kff->value[KC_KFF_K], err);
         if ((uint64_t)import->info.k != kff->value[KC_KFF_K])
                 return kc_fail(err, KC_EINPUT,
-                               "%s holds k-mers of different lengths: of %d bases and, in the "
-                               "section at byte %" PRIu64 ", of %" PRIu64,
-                               import->name, import->info.k, kff->at, kff->value[KC_KFF_K]);
+                               "%s holds k-mers of different lengths: %d bases, and %" PRIu64
+                               " bases in the section at byte %" PRIu64,
+                               import->name, import->info.k, kff->value[KC_KFF_K], kff->at);
         return KC_OK;
 }
 
@@ -180,7 +179,6 @@ out:
         return status;
 }
 
-/* Read sections until one has blocks, or the file ends. */
 enum kc_status kc_kff_next_section(struct kc_import *import, struct kc_kff *kff,
                                    struct kc_error *err)
 {

@@ -8,8 +8,7 @@ enum kc_status kc_kff_parse_head(const struct kc_import *import, const struct kc
         b->n = blocks->n_nbytes > 0 ? kc_unpack_big(head, blocks->n_nbytes) : 1;
         b->place = kc_unpack_big(head + blocks->n_nbytes, blocks->place_nbytes);
         if (b->n < 1 || b->n > blocks->max)
-                return kc_kff_damaged(import, at, "a block has an impossible number of k-mers",
-                                      err);
+                return kc_kff_damaged(import, at, "a block has an invalid number of k-mers", err);
         b->nbases = b->n + (uint64_t)import->info.k - 1 - blocks->m;
         if (b->place > b->nbases)
                 return kc_kff_damaged(import, at, "a minimizer is outside its block", err);
@@ -19,7 +18,7 @@ enum kc_status kc_kff_parse_head(const struct kc_import *import, const struct kc
         return KC_OK;
 }
 
-/* Take as many whole blocks as the window and the batch hold: maybe none. */
+/* Take as many whole blocks as fit in the window and the batch; there may be none. */
 static enum kc_status take_whole(const struct kc_import *import, struct kc_kff *kff, size_t cap,
                                  uint8_t *window, struct kc_kff_piece *p, struct kc_error *err)
 {
@@ -45,7 +44,7 @@ out:
         return status;
 }
 
-/* Take the next slice of a block that is too large for a batch or the window. */
+/* Take the next slice of a block that does not fit in the window or the batch. */
 static enum kc_status take_slice(const struct kc_import *import, struct kc_kff *kff, size_t cap,
                                  struct kc_kff_piece *p, struct kc_error *err)
 {
