@@ -45,7 +45,7 @@ static const struct advice advices[] = {
         { KC_REMEDY_RESCUE, NULL, "'kcount check FILE.kc --repair COPY.kc' copies what is sound",
           NULL },
         { KC_REMEDY_COUNT, "kmer", "to count the k-mers of reads, add ", "K" },
-        { KC_REMEDY_IMPORT, NULL, "'kcount import FILE -o X.kc' makes a .kc file of it", NULL },
+        { KC_REMEDY_IMPORT, NULL, "'kcount import FILE -o X.kc' converts it to a .kc file", NULL },
         { KC_REMEDY_UNPACK, NULL, "unpack it", NULL },
         { KC_REMEDY_REFERENCE, NULL,
           "set REF_PATH or REF_CACHE to its place (it is fetched from the network only if REF_PATH "

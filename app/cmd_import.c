@@ -1,5 +1,5 @@
 /*
- * kcount import: a file of counts that another program has written, as a .kc file.
+ * kcount import: converts a file of counts from another program to a .kc file.
  */
 #include "app/command.h"
 #include "app/machine.h"
@@ -26,7 +26,7 @@ struct importing {
         const struct import_settings *settings;
         struct writing writing;
         const char *path;
-        char *tmp_dir, *name; /* name: of the input, as the output keeps it */
+        char *tmp_dir, *name; /* name: of the input, as the output records it */
         struct memory_plan plan;
         struct kc_import *import;
         struct kc_import_info info;
@@ -66,9 +66,12 @@ static enum kc_status open_import(struct importing *m, struct kc_error *err)
         KC_TRY(kc_import_open(&m->import, m->path, m->plan.nthreads, wanted_strands(s), err));
         kc_import_get_info(m->import, &m->info);
         m->tmp_dir = kc_path_folder(s->output);
-        if (m->tmp_dir == NULL ||
-            asprintf(&m->name, "imported from %s: %s", m->info.what, m->path) < 0)
+        if (m->tmp_dir == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
+        if (asprintf(&m->name, "imported from %s: %s", m->info.what, m->path) < 0) {
+                m->name = NULL; /* POSIX leaves it undefined */
+                return kc_fail(err, KC_ENOMEM, "out of memory");
+        }
 out:
         return status;
 }
@@ -141,7 +144,7 @@ static void put_text(const void *ctx, struct text_out *out)
         if (m->read.nzero > 0)
                 writing_put_number(out, "count 0, left out", m->read.nzero);
         if (m->read.noutside > 0)
-                writing_put_number(out, "outside its range", m->read.noutside);
+                writing_put_number(out, "outside KMC's range", m->read.noutside);
         if (m->read.natlimit > 0)
                 writing_put_number(out, "at the file's limit", m->read.natlimit);
         if (r->nsaturated > 0)
@@ -241,8 +244,8 @@ static const struct option_spec import_options[] = {
         { .type = OPTION_FLAG,
           .name = "stranded",
           .offset = FIELD(stranded),
-          .help = "Keep the k-mers of text as they stand, even if all of them are canonical. It is "
-                  "an error with a file that says that its k-mers are canonical." },
+          .help = "Keep the k-mers of text as they are, even if all of them are canonical. It is an "
+                  "error for a file that declares its k-mers canonical." },
         OPTION_MIN(FIELD(min_count)),
         OPTION_MAX(FIELD(max_count)),
         { .type = OPTION_FLAG,
@@ -259,31 +262,32 @@ const struct command command_import = {
         .operands = "FILE",
         .summary = "Convert the counts of another program to a .kc file",
         .description =
-                "FILE is one of the following; its content decides which, not its name.\n\n"
+                "FILE is one of the following; its content decides which, not its name:\n\n"
                 "A KMC database, as kmc writes it or sorted by kmc_tools: NAME, NAME.kmc_pre or "
                 "NAME.kmc_suf.\n\n"
                 "A KFF file of version 1, such as 'kmc -okff' writes, with counts of up to 8 bytes "
                 "or none (then each count is 1).\n\n"
                 "A Jellyfish file, binary or text.\n\n"
                 "A FastK table: NAME or NAME.ktab, with its hidden parts beside it.\n\n"
-                "Text: a k-mer and its count in each line, with blanks or a tab between them, as "
-                "dump, 'jellyfish dump -c' and kmc_dump print, or FASTA with counts for names, as "
+                "Text: a k-mer and its count on each line, with blanks or a tab between them, as "
+                "dump, 'jellyfish dump -c' and kmc_dump print, or FASTA with counts as names, as "
                 "'jellyfish dump' prints. It may be compressed with gzip, BGZF or zstd, and may "
                 "come from standard input (-).\n\n"
-                "k-mers, counts and strands are those of FILE. Text does not say whether its "
-                "k-mers are canonical: they are if every single one is in canonical form, and "
-                "otherwise the .kc file is stranded. If a k-mer occurs several times in text, or in "
-                "a KFF file that allows it, its counts are added up; in other files that is an "
-                "error. A canonical KFF file may hold either form of a k-mer; in other canonical "
+                "The .kc file has the k-mers, counts and strands of FILE. Text does not declare "
+                "whether its k-mers are canonical: the .kc file is canonical if every one of them "
+                "is, and otherwise stranded. If a k-mer occurs several times in text, or in a KFF "
+                "file that allows it, its counts are added up; in other files that is an error. A "
+                "canonical KFF file may hold a k-mer or its reverse complement; in other canonical "
                 "files, a k-mer that is not canonical is an error. k-mers with counts outside the "
-                "range that a KMC database states are left out, as kmc_dump does, and reported.\n\n"
+                "range that a KMC database states are left out, as kmc_dump leaves them out, and "
+                "reported.\n\n"
                 "Counts over 4294967295 become 4294967295, and k-mers with count 0 are left out; "
                 "both are reported. Programs stop counting at the largest count that their file "
-                "can hold (FastK at 32767, kmc at 255 without -cs); the report says how many k-mers "
-                "have that count, since they may have occurred more often. What such files do not "
-                "tell, the numbers of reads, bases and skipped letters, is 0 in the .kc file. info "
-                "shows what it was imported from.\n\n"
-                "A file that is damaged or truncated is an error, and there is no output then.",
+                "can hold (FastK at 32767, kmc at 255 without -cs); the report shows how many "
+                "k-mers have that count, since they may have occurred more often. None of these "
+                "files records the numbers of reads, bases and skipped letters, which are 0 in the "
+                ".kc file. info shows where its counts came from.\n\n"
+                "If FILE is damaged or truncated, import fails and writes no output.",
         .examples = "  jellyfish dump -c sample.jf | kcount import - -o sample.kc\n"
                     "  kcount import sample.kmc_pre -o sample.kc\n"
                     "  kcount import sample.kff -o sample.kc\n"

@@ -11,8 +11,8 @@
  * A sink that wants only counts gets those of each bin as soon as it is counted; then there are no
  * lists of pairs, and nothing to order.
  *
- * Pairs that exist already (kc_cpu_order) go straight to the lists by prefix, and only the last
- * stage follows.
+ * Existing pairs (kc_cpu_order) go straight to the lists by prefix, and only the last stage
+ * follows.
  *
  * Only the first and the last stage touch all data in memory; counting stays in cache.
  */
@@ -64,7 +64,7 @@ struct counting {
 struct cpu_engine {
         const struct kc_count_params *params;
         const struct kc_batch_source *source;
-        const struct kc_pair_source *pairs; /* instead of source, to order pairs; or NULL */
+        const struct kc_pair_source *pairs; /* to order pairs instead of counting; or NULL */
         struct kc_job *job;
         struct kc_arena arena;
         size_t nchunks;             /* of the arena, which lists may hold */
@@ -75,7 +75,7 @@ struct cpu_engine {
         atomic_uint next; /* the next bin or list to take */
         atomic_bool failed;
         atomic_uint_fast64_t npairs; /* taken from pairs */
-        pthread_mutex_t lock; /* guards counted while bins are counted, and lists are ordered */
+        pthread_mutex_t lock; /* guards counted while bins are counted or lists are ordered */
 };
 
 static void on_failure(void *ctx)
@@ -313,7 +313,8 @@ static void add_totals(struct cpu_engine *e, const struct kc_counter_totals *tot
         pthread_mutex_unlock(&e->lock);
 }
 
-/* While lists are ordered, what was dropped may be read: sorters report what they drop themselves. */
+/* Leaves counted.dropped alone, which other threads may be reading: sorters report what they drop
+ * to the sink. */
 static void add_sums(struct cpu_engine *e, const struct kc_counter_totals *sums)
 {
         struct kc_counter_totals *counted = &current(e)->counted;
@@ -477,9 +478,9 @@ static enum kc_status order(struct cpu_engine *e, struct kc_error *err)
         return kc_parallel(e->params->nthreads, order_worker, on_failure, e, err);
 }
 
-/* ---- pairs that exist already ---- */
+/* ---- existing pairs ---- */
 
-/* No sum of counts may overflow: a batch adds less than the distance from the limit to 2^64. */
+/* The sum cannot wrap around before a thread sees it above the limit, which is far below 2^64. */
 static enum kc_status add_counts(struct cpu_engine *e, const struct kc_pair_batch *batch,
                                  struct kc_error *err)
 {
@@ -489,7 +490,7 @@ static enum kc_status add_counts(struct cpu_engine *e, const struct kc_pair_batc
         atomic_fetch_add(&e->npairs, batch->n);
         if (atomic_fetch_add(&current(e)->nkmers, sum) + sum <= KC_MAX_PAIRS_SUM)
                 return KC_OK;
-        return kc_fail(err, KC_EINPUT, "all counts add up to more than %" PRIu64, KC_MAX_PAIRS_SUM);
+        return kc_fail(err, KC_EINPUT, "the counts add up to more than %" PRIu64, KC_MAX_PAIRS_SUM);
 }
 
 static enum kc_status take_batches(struct cpu_engine *e, int worker, void *counter,
@@ -668,7 +669,7 @@ static enum kc_status check_tasks(const struct kc_count_params *params,
         return sound ? KC_OK : kc_fail(err, KC_EUSAGE, "k must be between 1 and %d", KC_MAX_K);
 }
 
-/* e: params, job, and source or pairs are set; the rest is 0. */
+/* e: the caller sets params, job, and either source or pairs; the rest is 0. */
 static enum kc_status run_engine(struct cpu_engine *e, struct kc_count_task *tasks, int ntasks,
                                  struct kc_error *err)
 {

@@ -37,15 +37,15 @@ enum kc_status kc_cpu_count_all(const struct kc_count_params *params,
                                 int ntasks, struct kc_job *job, struct kc_error *err);
 
 /*
- * Sort pairs that exist already, in any order, and pass the sorted run to sink, which must have put.
- * The counts of pairs with the same k-mer are added up, at most to UINT32_MAX, before the filter is
+ * Sort existing pairs, which may come in any order, and pass the sorted run to sink, which must
+ * have put. The counts of equal k-mers are added up, saturating at UINT32_MAX, before the filter is
  * applied. Memory, threads, temporary files and job are as in kc_cpu_count, but there is no
- * KC_STAGE_COUNT; params->stranded and expected_nbases are not used. The units of KC_STAGE_PARTITION
- * are pairs.
+ * KC_STAGE_COUNT; params->stranded and expected_nbases are not used. The units of
+ * KC_STAGE_PARTITION are pairs.
  *   totals  out: nkmers is the sum of all counts
- *   npairs  out: pairs taken from the source; above totals->ndistinct if k-mers came repeatedly
- * Both are valid only on KC_OK. Fails as kc_cpu_count; and KC_EINPUT if the sum of all counts is above
- * KC_MAX_PAIRS_SUM.
+ *   npairs  out: pairs taken from the source; above totals->ndistinct if k-mers were repeated
+ * Both are valid only on KC_OK. Fails like kc_cpu_count, and with KC_EINPUT if the sum of all
+ * counts is above KC_MAX_PAIRS_SUM.
  */
 enum kc_status kc_cpu_order(const struct kc_count_params *params,
                             const struct kc_pair_source *source, const struct kc_run_sink *sink,

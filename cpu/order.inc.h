@@ -6,8 +6,8 @@
  * that mostly hold at most one pair; an insertion sort on output fixes what is still out of order.
  * Large groups of similar keys are split bit by bit. A list that does not fit in the thread's
  * memory is read several times, each time for a range of buckets; a bucket that does not fit is
- * itself cut into buckets. If even the pairs of one k-mer do not fit, their counts are added up while
- * the list is read.
+ * itself cut into buckets. If the pairs of a single k-mer do not fit, their counts are added up
+ * while the list is read.
  */
 
 enum {
@@ -242,8 +242,8 @@ static void W(sort_bucket)(struct W(sorter) *s, size_t begin, size_t n, int bits
         }
 }
 
-/* Make one pair of the pairs of each k-mer, which are neighbours in keys and counts, and drop what
- * the filter does not keep. Returns how many are left. */
+/* Merge the pairs of each k-mer, which are neighbours in keys and counts, into one, and drop what
+ * the filter does not keep. Returns the number of pairs left. */
 static size_t W(sum_equal)(struct W(sorter) *s, size_t n, struct kc_run_dropped *dropped)
 {
         struct kc_counter_totals *totals = s->setup.sums;
@@ -262,8 +262,8 @@ static size_t W(sum_equal)(struct W(sorter) *s, size_t n, struct kc_run_dropped 
                                    KC_WORDS, dropped);
 }
 
-/* Pass the first n of keys and counts, which are in order, to the sink. All pairs of a k-mer are
- * among them. */
+/* Pass the first n keys and counts, which are sorted, to the sink. They hold all pairs of each of
+ * their k-mers. */
 static enum kc_status W(put_sorted)(struct W(sorter) *s, const struct W(order) *o, size_t n,
                                     bool last, struct kc_error *err)
 {
@@ -350,7 +350,8 @@ static enum kc_status W(sort_large)(struct W(sorter) *s, const struct W(order) *
         return W(sort_range)(s, o, &inner, n, last, err);
 }
 
-/* Pass the sum of all pairs of one k-mer, which do not fit in the thread's memory, to the sink. */
+/* Pass a bucket whose pairs all have the same k-mer, and do not fit in the thread's memory, to the
+ * sink as one pair. */
 static enum kc_status W(sum_large)(struct W(sorter) *s, const struct W(order) *o,
                                    const struct W(range) *r, uint32_t bucket, bool last,
                                    struct kc_error *err)

@@ -23,9 +23,9 @@ struct kc_width_setup {
         struct kc_run_filter filter;
         const struct kc_run_sink *counts; /* takes the counts of each bin; NULL: pairs are wanted */
         struct kc_lists *pairs;           /* not used if only counts are wanted */
-        /* Of a sorter: a k-mer may be in several pairs, and the filter has not been applied. The
-         * sorter adds the counts of equal k-mers and filters, and adds to these totals, except to
-         * dropped, which it reports to the sink. NULL: the pairs are final. */
+        /* For a sorter. NULL: the pairs are final. Otherwise a k-mer may be in several pairs, and
+         * no filter has been applied: the sorter adds up the counts of equal k-mers, filters, and
+         * adds to these totals, except to dropped, which it reports to the sink. */
         struct kc_counter_totals *sums;
 };
 
@@ -43,7 +43,7 @@ struct kc_width {
         enum kc_status (*count)(void *counter, struct kc_list_reader *reader, uint32_t bin,
                                 int worker, struct kc_counter_totals *totals, struct kc_error *err);
         enum kc_status (*flush)(void *counter, int worker, struct kc_error *err);
-        /* Instead of counting: add n pairs, as in kmer/pairs.h, to setup->pairs, unfiltered. */
+        /* Instead of counting: add n pairs (kmer/pairs.h) to setup->pairs, unfiltered. */
         enum kc_status (*collect)(void *counter, const uint64_t *kmers, const uint32_t *counts,
                                   size_t n, int worker, struct kc_error *err);
         void (*counter_free)(void *counter);

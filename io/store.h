@@ -73,8 +73,8 @@ enum kc_status kc_store_append(struct kc_store_writer **writer, const char *path
 enum kc_status kc_store_lock(int *lock, const char *path, struct kc_error *err);
 void kc_store_unlock(int lock); /* a negative one is fine */
 
-/* For a new file, at any time before it is committed: whether its k-mers are stranded, if the options
- * could not say. */
+/* Set whether the k-mers of a new file are stranded, if that was unknown when it was created. To be
+ * called before it is committed. */
 void kc_store_set_stranded(struct kc_store_writer *writer, bool stranded);
 
 /*

@@ -1,6 +1,6 @@
 /*
- * Pairs of a k-mer and a count that already exist, on their way to an engine that sorts them: the
- * counterpart of a sequence batch.
+ * Existing pairs of a k-mer and a count, on their way to an engine that sorts them: the counterpart
+ * of a batch of sequences (kmer/batch.h).
  */
 #ifndef KC_PAIRS_H
 #define KC_PAIRS_H
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The sum of all counts that can be sorted; more would overflow the totals of a .kc file. */
+/* The largest sum of counts that an engine accepts: the totals of a .kc file cannot overflow. */
 #define KC_MAX_PAIRS_SUM (UINT64_C(1) << 62)
 
 struct kc_pair_batch {
@@ -20,12 +20,12 @@ struct kc_pair_batch {
 };
 
 /*
- * Where the threads get their pairs, in any order.
+ * Where threads get pairs, in any order.
  *
- * next(ctx, worker, batch, err): discard the batch's contents and fill it (sets n).
+ * next(ctx, worker, batch, err): replace the contents of the batch, and set its n.
  *   worker  0 .. nworkers-1, as agreed when the source was created; one thread at a time per
  *           worker, different workers concurrently
- * A batch without pairs means that none are left for this worker.
+ * n = 0 means that none are left for this worker.
  */
 struct kc_pair_source {
         void *ctx;

@@ -1,8 +1,8 @@
 /*
  * FastK's tables (README of github.com/thegenemyers/FASTK, "File Encodings"): DIR/BASE.ktab, which
- * has no mark, and its parts DIR/.BASE.ktab.1, .2, ... All numbers are little endian.
+ * has no magic number, and its parts DIR/.BASE.ktab.1, .2, ... All numbers are little endian.
  *
- *      DIR/BASE.ktab     k, number of parts, lowest count, bytes of a prefix: u32 each
+ *      DIR/BASE.ktab     k, number of parts, lowest count, bytes in a prefix: u32 each
  *                        | for each prefix, how many k-mers have it or a lower one: u64
  *      DIR/.BASE.ktab.N  k: u32 | number of k-mers: u64
  *                        | for each: the bytes after the prefix, 4 bases a byte, left-aligned; count: u16
@@ -37,7 +37,7 @@ static uint64_t index_nbytes(uint32_t prefix_nbytes)
         return sizeof(uint64_t) << 8 * prefix_nbytes;
 }
 
-/* There is no mark, but the size follows from the header. */
+/* There is no magic number, but the header determines the size of the file. */
 static bool recognizes(const struct kc_import *import, const uint8_t *head, size_t n)
 {
         if (n < STUB_NBYTES)
@@ -81,14 +81,14 @@ static enum kc_status open_part(struct kc_import *import, struct fastk *fastk, s
         if (kc_unpack_u64(header + 4) != part->nrecords ||
             part->nrecords * record != part->in.size - PART_NBYTES)
                 status = kc_fail(err, KC_EINPUT,
-                                 "%s is truncated or damaged: it says that it holds %" PRIu64
-                                 " k-mers, but has %" PRIu64 " bytes",
+                                 "%s is truncated or damaged: its header states %" PRIu64
+                                 " k-mers, but it has %" PRIu64 " bytes",
                                  part->path, kc_unpack_u64(header + 4), part->in.size);
 out:
         return status;
 }
 
-/* The table and how records look. */
+/* Describe the table and the records, and open the parts. */
 static enum kc_status set_up(struct kc_import *import, struct fastk *fastk, struct kc_error *err)
 {
         struct kc_prefixed *p = &fastk->prefixed;
@@ -126,7 +126,7 @@ static enum kc_status check_end(const struct kc_import *import, const struct kc_
                                  p->table_offset + (p->nentries - 1) * sizeof end, err));
         if (end != p->nrecords)
                 status = kc_fail(err, KC_EINPUT,
-                                 "%s is damaged: it says that there are %" PRIu64
+                                 "%s is damaged: its table of prefixes states %" PRIu64
                                  " k-mers, but its parts hold %" PRIu64,
                                  import->name, end, p->nrecords);
 out:

@@ -3,9 +3,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-/* The last one takes what no other one recognizes. */
+/* The last one reads what no other one recognizes. */
 static const struct kc_import_format *const formats[] = { &kc_import_kmc, &kc_import_kff,
                                                           &kc_import_jellyfish, &kc_import_fastk,
                                                           &kc_import_text };
@@ -64,20 +65,27 @@ char *kc_import_join(const char *path, size_t length, const char *ending)
 
 /* ---- opening ---- */
 
-/* The file that path stands for: KMC and FastK add an ending to the name that they are given. */
+static bool is_folder(const char *path)
+{
+        struct stat st;
+        return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* The file that path stands for: the endings of KMC's and FastK's files may be left out. */
 static char *find_file(const char *path)
 {
         static const char *const endings[] = { "", ".kmc_pre", ".ktab" };
         for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
                 char *name = kc_import_join(path, strlen(path), endings[i]);
-                if (name == NULL || access(name, F_OK) == 0)
+                if (name == NULL || (access(name, F_OK) == 0 && !is_folder(name)))
                         return name;
                 free(name);
         }
         return strdup(path);
 }
 
-/* Look at the beginning of a regular file. A pipe is left alone: only text can be read from it. */
+/* Recognize a regular file by its beginning. A pipe is assumed to be text: nothing else can be read
+ * from one. */
 static enum kc_status recognize(struct kc_import *import, struct kc_error *err)
 {
         uint8_t head[KC_IMPORT_HEAD_NBYTES];
@@ -101,7 +109,7 @@ static enum kc_status check_strands(struct kc_import *import, struct kc_error *e
                 return KC_OK;
         if (import->strands == KC_IMPORT_STRANDED && !import->info.stranded)
                 return kc_fail(err, KC_EUSAGE,
-                               "%s holds canonical k-mers, so the strands they were on are not "
+                               "%s holds canonical k-mers, so their original strands are not "
                                "known",
                                import->name);
         if (import->strands == KC_IMPORT_CANONICAL && import->info.stranded) {
@@ -121,7 +129,6 @@ static enum kc_status open_all(struct kc_import *import, const char *path, struc
         import->name = kc_input_name(import->path);
         KC_TRY(kc_input_open(&import->in, import->path, err));
         KC_TRY(recognize(import, err));
-        import->info.nbytes = import->in.size;
         KC_TRY(import->format->open(import, err));
         KC_TRY(check_strands(import, err));
 out:
@@ -171,11 +178,11 @@ static enum kc_status refuse_noncanonical(const struct kc_import *import, const 
         kc_kmer_format(kmer, import->info.k, text);
         text[import->info.k] = '\0';
         return kc_fail(err, KC_EINPUT,
-                       "%s is damaged: it says that its k-mers are canonical, but %s is not",
+                       "%s is damaged: it declares its k-mers canonical, but %s is not",
                        import->name, text);
 }
 
-/* Make the k-mers canonical, or find out whether they are. */
+/* Make the k-mers canonical, or check whether they are. */
 static enum kc_status apply_strands(struct kc_import *import, struct kc_import_worker *w,
                                     struct kc_pair_batch *batch, struct kc_error *err)
 {
@@ -239,7 +246,7 @@ struct kc_pair_source kc_import_source(struct kc_import *import)
                                         .expected_npairs = import->info.expected_npairs };
 }
 
-/* ---- what there is ---- */
+/* ---- results ---- */
 
 void kc_import_get_info(const struct kc_import *import, struct kc_import_info *info)
 {
@@ -272,6 +279,6 @@ enum kc_status kc_import_check_unique(const struct kc_import *import, uint64_t n
                 return KC_OK;
         return kc_fail(err, KC_EINPUT,
                        "%s is damaged: it should hold each k-mer once, but of its %" PRIu64
-                       " k-mers only %" PRIu64 " are different",
+                       " k-mers only %" PRIu64 " are distinct",
                        import->name, npairs, ndistinct);
 }

@@ -1,8 +1,8 @@
 /*
- * Jellyfish's files: nine digits that say how long the header is, the header (JSON, then zeros), and
+ * Jellyfish's files: nine digits with the length of the header, the header (JSON, then zeros), and
  * then records of a key and a count (binary/sorted) or lines of a k-mer and its count (text/sorted).
  * Layout: Jellyfish's file_header.hpp, generic_file_header.hpp, binary_dumper.hpp. A key is the k-mer
- * as we have it in memory, without its unused bytes; the count has its least significant byte first.
+ * as kmer.h lays it out in memory, without its unused bytes; the count is little endian.
  */
 #include "io/formats/text_read.h"
 
@@ -19,7 +19,7 @@ enum {
 
 struct jellyfish {
         char *header;
-        void *text; /* if the file holds text */
+        void *text; /* the state of text_read.h; NULL if the file is binary */
         uint64_t at, nrecords, next;
         size_t key_nbytes, count_nbytes;
 };
@@ -35,7 +35,7 @@ static bool recognizes(const struct kc_import *import, const uint8_t *head, size
 
 /* ---- the header ---- */
 
-/* Skip a string that begins at its first quote. */
+/* Skip a string; at: its opening quote. */
 static const char *skip_string(const char *at)
 {
         for (at++; *at != '\0' && *at != '"'; at++)
@@ -44,7 +44,7 @@ static const char *skip_string(const char *at)
         return *at == '"' ? at + 1 : at;
 }
 
-/* The value of a member of the outermost object: what follows its colon. NULL if there is none. */
+/* The value of a member of the outermost object, and what follows; NULL if it is missing. */
 static const char *find_member(const char *json, const char *name)
 {
         const size_t length = strlen(name);
@@ -147,7 +147,7 @@ static enum kc_status open_jellyfish(struct kc_import *import, struct kc_error *
                 return set_up_records(import, j, err);
         if (format == NULL || strncmp(format, text, sizeof text - 1) != 0)
                 return kc_fail(err, KC_EINPUT,
-                               "%s is a Jellyfish file of another format than binary/sorted and "
+                               "%s is a Jellyfish file whose format is neither binary/sorted nor "
                                "text/sorted",
                                import->name);
         const int k = import->info.k;
@@ -155,7 +155,7 @@ static enum kc_status open_jellyfish(struct kc_import *import, struct kc_error *
         KC_TRY(kc_import_text_begin(import, &j->text, err));
         if (import->info.k != k)
                 status = kc_fail(err, KC_EINPUT,
-                                 "%s is damaged: its header says that k is %d, but its first "
+                                 "%s is damaged: its header states that k is %d, but its first "
                                  "k-mer has %d bases",
                                  import->name, k, import->info.k);
 out:

@@ -8,8 +8,8 @@
  *                                   | bin of each signature: u32 | header | its length: u32 | KMCP
  *      suf:                         KMCS | records | KMCS
  *
- * The header's last word is the version. The first entry of the table is 0, and is skipped here:
- * entry i + 1 is the end of the records of prefix i.
+ * The header's last word is the version. Entry 0 of the table, which is 0, is skipped here, so that
+ * entry i is where the records of prefix i end.
  */
 #include "io/formats/prefixed.h"
 #include "io/formats/unpack.h"
@@ -34,12 +34,12 @@ struct kmc {
         char *pre_path;
 };
 
-/* What the header says. */
+/* The fields of the header, and what follows from them. */
 struct kmc_header {
         uint32_t k, mode, count_nbytes, prefix_nbases, signature_nbases;
         uint64_t min_count, max_count, nkmers;
         bool canonical;
-        uint64_t nentries; /* of the table, without the first */
+        uint64_t nentries; /* of the table, without entry 0 */
 };
 
 static bool recognizes(const struct kc_import *import, const uint8_t *head, size_t n)
@@ -48,7 +48,7 @@ static bool recognizes(const struct kc_import *import, const uint8_t *head, size
         return n >= MARK_NBYTES && (memcmp(head, "KMCP", 4) == 0 || memcmp(head, "KMCS", 4) == 0);
 }
 
-/* Both names from one of them. */
+/* Derive the names of both files from that of one. */
 static enum kc_status name_files(struct kmc *kmc, const char *path, struct kc_error *err)
 {
         const size_t length = strlen(path), ending = sizeof ".kmc_pre" - 1;
@@ -93,7 +93,7 @@ static enum kc_status bad_header(const struct kmc *kmc, const char *what, uint64
                        kmc->pre_path, what, value);
 }
 
-/* Take the fields apart; end: of the header. Both layouts begin alike. */
+/* Extract the fields. The first four are the same in both layouts. */
 static void parse_header(const uint8_t *at, uint32_t version, struct kmc_header *h)
 {
         const bool bins = version == VERSION_BINS;
@@ -129,8 +129,8 @@ static enum kc_status check_header(const struct kmc *kmc, const struct kmc_heade
 }
 
 /*
- * How many entries the table has, from the place that is left for it: whole bins. The sorted layout
- * has one bin, and the entry after the last is sometimes missing.
+ * Derive the number of entries from the bytes that are left for the table, which holds whole bins.
+ * The sorted layout has one bin, and its last entry, the end of all records, may be missing.
  */
 static enum kc_status size_table(const struct kmc *kmc, uint32_t version, uint64_t header_at,
                                  struct kmc_header *h, struct kc_error *err)

@@ -7,11 +7,11 @@
 #include <string.h>
 
 enum {
-        ENTRIES = 8 << 10, /* of the table that are read at a time */
-        PAD = 8,           /* readable bytes before and after records */
+        ENTRIES = 8 << 10, /* how many are read at a time */
+        PAD = 8,           /* readable bytes before and after the records */
 };
 
-/* Records with the same prefix, in a thread's buffer before the records themselves. */
+/* Records with the same prefix. These are in a thread's buffer, before the records themselves. */
 struct same_prefix {
         uint64_t prefix;
         size_t n;
@@ -31,7 +31,7 @@ static enum kc_status damaged_table(const struct kc_prefixed *p, struct kc_error
                        p->table->name, p->entry);
 }
 
-/* The end of the next entry's records. */
+/* Where the records of the next entry end. */
 static enum kc_status next_end(struct kc_prefixed *p, uint64_t *end, struct kc_error *err)
 {
         enum kc_status status = KC_OK;
@@ -53,7 +53,7 @@ out:
         return status;
 }
 
-/* Take at most cap records: their prefixes, and how many there are. */
+/* Take at most cap records: set their number and the stretches with the same prefix. */
 static enum kc_status take(struct kc_prefixed *p, struct same_prefix *stretches, size_t cap,
                            size_t *nstretches, size_t *nrecords, struct kc_error *err)
 {
@@ -103,7 +103,7 @@ out:
         return status;
 }
 
-/* The k-mer of a record: prefix, then suffix. Up to 8 bytes before the suffix may be read. */
+/* The k-mer of a record: prefix, then suffix. May read up to 8 bytes before the suffix. */
 static inline void decode(const struct kc_prefixed *p, uint64_t prefix, const uint8_t *suffix,
                           int nwords, uint64_t *kmer)
 {
@@ -209,7 +209,7 @@ enum kc_status kc_prefixed_begin(const struct kc_import *import, struct kc_prefi
                 nrecords += p->parts[i].nrecords;
         if (nrecords != p->nrecords)
                 return kc_fail(err, KC_EINPUT,
-                               "%s is damaged: it says that there are %" PRIu64
+                               "%s is damaged: its header states %" PRIu64
                                " k-mers, but there are %" PRIu64,
                                p->table->name, p->nrecords, nrecords);
         p->entries = malloc(ENTRIES * sizeof *p->entries);

@@ -1,5 +1,5 @@
 /*
- * Private to io/formats: what the readers of the formats have in common.
+ * Private to io/formats: what the readers of all formats share.
  */
 #ifndef KC_IO_FORMATS_READER_H
 #define KC_IO_FORMATS_READER_H
@@ -11,16 +11,17 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { KC_IMPORT_HEAD_NBYTES = 64 }; /* of a file, to recognize it */
+enum { KC_IMPORT_HEAD_NBYTES = 64 }; /* the start of a file, by which it is recognized */
 
-/* Only forged counts add up to more; more would overflow the numbers of a .kc file. */
+/* Limit on nsaturated. Only forged counts reach it, and without it they could overflow the totals
+ * of a .kc file. */
 #define KC_IMPORT_MAX_SATURATED (UINT64_C(1) << 48)
 
-/* Of one thread. */
+/* What belongs to one thread. */
 struct kc_import_worker {
-        uint8_t *buffer; /* of the format, which allocates it; freed by kc_import_close */
+        uint8_t *buffer; /* for the format, through kc_import_reserve; kc_import_close frees it */
         size_t buffer_cap;
-        bool noncanonical; /* it has seen a k-mer that is not canonical */
+        bool noncanonical; /* the thread has seen a k-mer that is not canonical */
         struct kc_import_totals totals;
 };
 
@@ -28,12 +29,12 @@ struct kc_import_worker {
 struct kc_import_format {
         const char *what;
         bool declares_strands;
-        /* Whether a regular file that begins with these bytes is one. */
+        /* Whether a regular file that begins with these bytes is of this format. */
         bool (*recognizes)(const struct kc_import *import, const uint8_t *head, size_t n);
-        /* Read the header: set k, stranded, unique and expected_npairs in import->info. A failure
-         * is followed by close. */
+        /* Read the header: set k, stranded, unique and expected_npairs in import->info. close
+         * follows even a failure. */
         enum kc_status (*open)(struct kc_import *import, struct kc_error *err);
-        /* As next() of a kc_pair_source, but counts may be 0. */
+        /* Like next() of a kc_pair_source, but counts may be 0. */
         enum kc_status (*read)(struct kc_import *import, int worker, struct kc_pair_batch *batch,
                                struct kc_error *err);
         void (*close)(void *state); /* NULL is fine */
@@ -46,38 +47,38 @@ extern const struct kc_import_format kc_import_fastk;
 extern const struct kc_import_format kc_import_text;
 
 struct kc_import {
-        char *path;       /* of the file that is read */
+        char *path;       /* with the ending, if the user left it out */
         const char *name; /* for messages */
         struct kc_input in;
         const struct kc_import_format *format;
         void *state;
         enum kc_import_strands strands;
-        bool either_form; /* a canonical file may hold either form of a k-mer, but only one */
+        bool either_form; /* a canonical file may hold a k-mer or its reverse complement */
         struct kc_import_info info;
         struct kc_import_worker *workers; /* [nworkers] */
         int nworkers;
-        pthread_mutex_t lock; /* of what a format's threads share */
+        pthread_mutex_t lock; /* guards what threads share in state */
 };
 
-/* The buffer of a worker, with room for at least nbytes; the old content stays. KC_ENOMEM. */
+/* Make room for nbytes in a worker's buffer, which may move; its content is kept. KC_ENOMEM. */
 enum kc_status kc_import_reserve(struct kc_import *import, int worker, size_t nbytes,
                                  struct kc_error *err);
 
-/* Whether a name ends so, with something before it. */
+/* Whether path has this ending, after at least one character. */
 bool kc_import_has_ending(const char *path, const char *ending);
 
-/* The first `length` bytes of path, and an ending. The caller frees it; NULL: out of memory. */
+/* The first `length` bytes of path, then an ending. The caller frees it; NULL: out of memory. */
 char *kc_import_join(const char *path, size_t length, const char *ending);
 
-/* The largest count in so many bytes, at which programs stop counting; no bytes: it is always 1. 0 if a
- * .kc file has the same limit or a lower one. */
+/* The largest count that fits in nbytes, where programs stop counting; without bytes, each count is
+ * 1. Returns 0 for 4 bytes or more: a .kc file has no higher limit. */
 static inline uint64_t kc_import_limit(size_t nbytes)
 {
         return nbytes == 0 ? 1 : nbytes < sizeof(uint32_t) ? (UINT64_C(1) << 8 * nbytes) - 1 : 0;
 }
 
-/* A count of the file as one of ours: at most UINT32_MAX. limit: the largest that the file can hold;
- * 0: there is none. */
+/* Clip a count of the file to UINT32_MAX, and note what was lost. limit: from kc_import_limit, or
+ * the format's own; 0: none. */
 static inline uint32_t kc_import_count(struct kc_import_worker *worker, uint64_t count,
                                        uint64_t limit)
 {
@@ -91,10 +92,10 @@ static inline uint32_t kc_import_count(struct kc_import_worker *worker, uint64_t
         return UINT32_MAX;
 }
 
-/* KC_EINPUT if k is not one that a .kc file can have. */
+/* Set import->info.k. KC_EINPUT if a .kc file cannot have this k. */
 enum kc_status kc_import_set_k(struct kc_import *import, uint64_t k, struct kc_error *err);
 
-/* Read exactly n bytes at offset of a regular file; KC_EINPUT if it ends before. */
+/* Read exactly n bytes at offset of a regular file; KC_EINPUT if the file ends before that. */
 enum kc_status kc_import_read_at(const struct kc_input *in, void *buffer, size_t n, uint64_t offset,
                                  struct kc_error *err);
 

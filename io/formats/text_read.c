@@ -1,10 +1,10 @@
 /*
- * Text: a k-mer and its count in each line, with blanks or a tab between them, as "kcount dump",
- * "jellyfish dump -c" and kmc_dump print; or FASTA with the count in place of a name, as
+ * Text: a k-mer and its count on each line, with blanks or a tab between them, as "kcount dump",
+ * "jellyfish dump -c" and kmc_dump print; or FASTA with the count in place of the name, as
  * "jellyfish dump" prints.
  *
- * A thread takes whole lines under the lock, as many as its buffer holds, and parses them without
- * it.
+ * Under the lock, a thread takes as many whole records as fit in its buffer; it parses them without
+ * the lock.
  */
 #include "io/formats/text_read.h"
 
@@ -17,7 +17,7 @@
 #include <string.h>
 
 enum {
-        LINES_NBYTES = 64 << 10, /* that a thread takes at a time */
+        LINES_NBYTES = 64 << 10, /* what a thread takes at a time */
 };
 
 /* What a thread has taken and not yet parsed. */
@@ -32,16 +32,16 @@ struct text_state {
         bool fasta;
 
         /* what threads share */
-        uint8_t rest[LINES_NBYTES]; /* begins a record that was not complete */
+        uint8_t rest[LINES_NBYTES]; /* the beginning of an incomplete record */
         size_t nrest;
-        const uint8_t *piece; /* of the file; not yet taken */
+        const uint8_t *piece; /* text that was read from the file, but not yet taken */
         size_t npiece;
-        uint8_t *buffer; /* of piece, without a file */
+        uint8_t *buffer; /* holds piece if file is NULL */
         uint64_t number; /* of the next line */
         bool ended;
 };
 
-/* 1 + the base's code; 0: no base */
+/* 1 + the base's code; 0: not a base */
 static const uint8_t base_of[256] = {
         ['A'] = 1, ['C'] = 2, ['G'] = 3, ['T'] = 4, ['U'] = 4,
         ['a'] = 1, ['c'] = 2, ['g'] = 3, ['t'] = 4, ['u'] = 4,
@@ -92,7 +92,7 @@ static size_t count_lines(const uint8_t *at, const uint8_t *end)
         return n;
 }
 
-/* Fill a buffer with text, to be cut after a record. Returns its length. */
+/* Fill a buffer with text, which the caller cuts after a record. n: out, its length. */
 static enum kc_status fill(struct kc_import *import, struct text_state *t, uint8_t *buffer,
                            size_t *n, struct kc_error *err)
 {
@@ -113,7 +113,7 @@ out:
         return status;
 }
 
-/* Take whole records into the worker's buffer. None are left if l->at == l->end. */
+/* Take whole records into the worker's buffer: none if the text has ended. */
 static enum kc_status take_lines(struct kc_import *import, struct text_state *t, int worker,
                                  struct kc_error *err)
 {
@@ -189,7 +189,7 @@ static inline const uint8_t *parse_count(const uint8_t *at, uint64_t *count)
 {
         const uint8_t *begin = at;
         uint64_t n = 0;
-        for (; (unsigned)(*at - '0') <= 9; at++) /* it never falls again */
+        for (; (unsigned)(*at - '0') <= 9; at++) /* once n has overflowed, it stays at the limit */
                 if (__builtin_mul_overflow(n, 10, &n) ||
                     __builtin_add_overflow(n, (uint64_t)(*at - '0'), &n))
                         n = UINT64_MAX;
@@ -197,7 +197,7 @@ static inline const uint8_t *parse_count(const uint8_t *at, uint64_t *count)
         return at == begin ? NULL : at;
 }
 
-/* Skip blanks and one newline; NULL if there is something else. */
+/* Skip blanks and one newline; NULL if anything else comes first. */
 static inline const uint8_t *end_line(const uint8_t *at)
 {
         while (is_blank(*at))
@@ -205,7 +205,7 @@ static inline const uint8_t *end_line(const uint8_t *at)
         return *at == '\n' ? at + 1 : NULL;
 }
 
-/* Both skip one record and return what follows it, or NULL if it is none. */
+/* Both parse one record and return what follows it, or NULL if there is no valid record. */
 
 static const uint8_t *parse_columns(const uint8_t *at, int k, uint64_t *kmer, uint64_t *count)
 {
@@ -276,7 +276,7 @@ out:
 
 /* ---- opening ---- */
 
-/* The length of the first k-mer, and what kind of text it is. Worker 0 keeps the lines. */
+/* Find out whether the text is FASTA, and k. Worker 0 keeps the lines and parses them later. */
 static enum kc_status look(struct kc_import *import, struct text_state *t, struct kc_error *err)
 {
         struct lines *l = &t->lines[0];
@@ -306,7 +306,7 @@ out:
         return status;
 }
 
-/* path: NULL: read import->in */
+/* path: NULL to read import->in */
 static enum kc_status begin(struct kc_import *import, const char *path, void **state,
                             struct kc_error *err)
 {
@@ -320,7 +320,7 @@ static enum kc_status begin(struct kc_import *import, const char *path, void **s
         else if ((t->buffer = malloc(LINES_NBYTES)) == NULL)
                 return kc_fail(err, KC_ENOMEM, "out of memory");
         KC_TRY(look(import, t, err));
-        /* of a line: the k-mer, a blank, a digit and the newline, if it is not compressed */
+        /* a line without compression has at least k bases, a blank, a digit and a newline */
         import->info.expected_npairs = import->in.size / ((uint64_t)import->info.k + 3);
 out:
         return status;

@@ -1,5 +1,5 @@
 /*
- * Text of k-mers and counts, for formats that contain it.
+ * Text of k-mers and counts, for formats whose files contain it.
  */
 #ifndef KC_IO_FORMATS_TEXT_READ_H
 #define KC_IO_FORMATS_TEXT_READ_H
@@ -7,12 +7,12 @@
 #include "io/formats/reader.h"
 
 /*
- * Read lines from import->in, from its offset on, as kc_import_text reads a whole file.
- *   state  out: for kc_import_text's close; set even on failure
+ * Begin to read text at the offset of import->in, as kc_import_text reads a whole file.
+ *   state  out: for kc_import_text_read and kc_import_text_close; set even on failure
  */
 enum kc_status kc_import_text_begin(struct kc_import *import, void **state, struct kc_error *err);
 
-/* Another format's read and close can pass these on. */
+/* For another format's read and close. */
 enum kc_status kc_import_text_read(struct kc_import *import, void *state, int worker,
                                    struct kc_pair_batch *batch, struct kc_error *err);
 void kc_import_text_close(void *state);

@@ -22,13 +22,13 @@ static inline uint64_t kc_unpack_u64(const void *at)
         return number;
 }
 
-/* Most significant byte first. */
+/* Big endian. */
 static inline uint64_t kc_unpack_big_u64(const void *at)
 {
         return __builtin_bswap64(kc_unpack_u64(at));
 }
 
-/* The same in nbytes bytes, 0 to 8. */
+/* Big endian, in nbytes bytes: 0 to 8. */
 static inline uint64_t kc_unpack_big(const uint8_t *at, size_t nbytes)
 {
         uint64_t number = 0;

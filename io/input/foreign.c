@@ -174,7 +174,7 @@ static uint32_t little_u32(const uint8_t *at)
         return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
 
-/* KMCS, which could be IUPAC letters, and then bytes that are not text. */
+/* KMCS and then bytes that are not text: these four letters alone could be IUPAC codes. */
 static bool is_kmc_suffixes(const uint8_t *bytes, size_t n)
 {
         enum { MARK = 4, MAX_LOOK = 64 };
@@ -186,7 +186,7 @@ static bool is_kmc_suffixes(const uint8_t *bytes, size_t n)
         return at < n && at < MAX_LOOK;
 }
 
-/* Nine digits and JSON. */
+/* Nine digits, then JSON. */
 static bool is_jellyfish(const uint8_t *bytes, size_t n)
 {
         enum { NDIGITS = 9 };
@@ -196,14 +196,14 @@ static bool is_jellyfish(const uint8_t *bytes, size_t n)
         return ndigits == NDIGITS && ndigits < n && bytes[ndigits] == '{';
 }
 
-/* There is no mark, but four small numbers: k, parts, lowest count, bytes of a prefix. */
+/* There is no magic number, but four small numbers: k, parts, lowest count, bytes of a prefix. */
 static bool is_fastk(const uint8_t *bytes, size_t n)
 {
         return n > 16 && little_u32(bytes) - 1 < 255 && little_u32(bytes + 4) - 1 < 1 << 16 &&
                little_u32(bytes + 8) < 1 << 15 && little_u32(bytes + 12) - 1 < 3;
 }
 
-/* Files of counts that do not begin with a fixed mark; NULL: none of these. */
+/* The kind of a file of counts that has no fixed magic number; NULL if it is none. */
 static const struct kind *kind_of_counts(const uint8_t *bytes, size_t n)
 {
         static const struct kind suffixes = COUNTS("", "part of a KMC database");

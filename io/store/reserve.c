@@ -162,8 +162,8 @@ static void *work_ahead(void *ctx)
         return NULL;
 }
 
-/* The end of what may be reserved: of nbytes, as much as takes at most half of the free space. What
- * earlier calls reserved counts as free. */
+/* How much of nbytes may be reserved: at most half of the free space, which includes what earlier
+ * calls reserved. */
 static uint64_t reservable(struct kc_reserve *r, uint64_t nbytes)
 {
         const uint64_t end = atomic_load(&r->end), reserved = atomic_load(&r->reserved);

@@ -1,5 +1,5 @@
 """
-kcount import: files of counts that other programs have written.
+kcount import: files of counts from other programs.
 
     import.py KCOUNT SOURCE
 """
@@ -20,7 +20,7 @@ KINDS = {"kmc": "a KMC database", "kmcsorted": "a KMC database", "kff": "a KFF f
 ENDINGS = {"kmc": ".kmc_pre", "kmcsorted": ".kmc_suf", "kff": ".kff", "kfftools": ".kff",
            "jellyfish": ".jf", "fastk": ".ktab"}
 LIMITS = {"clipped": 255, "recoded": 255, "presence": 1, "nodata": 1}
-PEAK_KIB = 400 << 10  # far less than what forged headers ask for; sanitizers take a part
+PEAK_KIB = 400 << 10  # far below what forged headers ask for; a part of it is the sanitizers'
 
 
 def canonical(kmer):
@@ -84,7 +84,7 @@ def check_foreign(s, name, number):
 
 
 def test_foreign_files():
-    """k-mers, counts and strands are those that the program itself prints."""
+    """k-mers, counts and strands are as the program itself prints them."""
     s, names = unpacked()
     expect(len(names), 96, "number of files")
     for number, name in enumerate(names):
@@ -92,7 +92,7 @@ def test_foreign_files():
 
 
 def test_what_is_known():
-    """info says where the counts come from; a database can be named as its program names it."""
+    """info shows where the counts come from; a database can be named as its program names it."""
     s, names = unpacked()
     for name in "kmc-k31", "kff-k31-stranded", "jellyfish-k31", "fastk-k31":
         kind = name.split("-")[0]
@@ -102,7 +102,7 @@ def test_what_is_known():
         s.kcount("check", f"{name}.kc")
         info = s.kcount("info", f"{name}.kc")
         expect(f"imported from {KINDS[kind]}: {short}" in info, True, info)
-    refused(s, "kmc-k31.kmc_pre", "the strands they were on are not known", "--stranded", code=2)
+    refused(s, "kmc-k31.kmc_pre", "their original strands are not known", "--stranded", code=2)
 
 
 def test_count_names_the_format():
@@ -113,12 +113,15 @@ def test_count_names_the_format():
                        ("fastk-k31.ktab", "a FastK table")):
         s.kcount("count", file, "-k", 31, "-o", "y.kc", code=1,
                  message=f"{file} is {what}, which holds counts, not reads")
-        expect("'kcount import FILE -o X.kc' makes a .kc file of it" in s.said, True, s.said)
+        expect("'kcount import FILE -o X.kc' converts it to a .kc file" in s.said, True, s.said)
         expect("y.kc" in s.names(), False, "an output")
 
 
 def test_names():
     s, names = unpacked()
+    for name in "kmc-k21", "fastk-k21":  # a folder of this name is not the database
+        (s.path / name).mkdir()
+        same_text(imported(s, name)[0], s.read(f"{name}.dump"), f"{name} beside a folder")
     for name, other, message in (("kff-k31.kff", "x.txt", ""), ("jellyfish-k31.jf", "kff", ""),
                                  ("kmc-k31.kmc_pre", "x", "its name ends neither with .kmc_pre"),
                                  ("fastk-k31.ktab", "x", "its name does not end with .ktab")):
@@ -156,7 +159,7 @@ def test_own_exports():
 
 
 def test_fastk_parts():
-    """Parts of many sizes, also empty: a batch begins within one and ends in another."""
+    """Parts of many sizes, an empty one among them: a batch begins in one part and ends in another."""
     s = Session()
     pairs = {kmer: min(count, 32767) for kmer, count in random_pairs(21, 9000, False).items()}
     s.write("in.txt", lines(pairs))
@@ -174,7 +177,7 @@ def test_fastk_parts():
         check_import(s, "x", pairs, "parts", "-t", threads)
 
 
-# ---- KFF that no program here writes ----
+# ---- KFF files that none of these programs writes ----
 
 def number(value, nbytes=8):
     return value.to_bytes(nbytes, "big")
@@ -189,7 +192,7 @@ def packed(bases, encoding):
 
 
 def field(value, largest):
-    """In as many bytes as the rounded logarithm of the largest value needs."""
+    """A value in ceil(log2(largest)) bits, rounded up to whole bytes."""
     return number(value, ((largest - 1).bit_length() + 7) // 8) if largest > 1 else b""
 
 
@@ -221,7 +224,7 @@ def kff(*sections, encoding=0x1b, unique=0, one_strand=0, free=b""):
 
 
 def test_kff_blocks():
-    """Blocks of all sizes, also larger than a batch, in any encoding, under changing values."""
+    """Blocks of all sizes, even larger than a batch, in any encoding, under changing values."""
     s = Session()
     rng = random.Random(2)
     for k, encoding, nbytes in ((21, 0x1b, 2), (32, 0x4e, 1), (65, 0xe4, 8), (3, 0x2d, 4),
@@ -257,23 +260,23 @@ def test_kff_damage():
             (kff(values(**good), values(max=1), block), 'needs the value "k"'),
             (kff(values(k=5, max=1, data_size=9), block), "holds 9 bytes of data for each k-mer"),
             (kff(values(k=300, max=1, data_size=1), block), "k-mers of length 300"),
-            (kff(values(k=5, max=2**60, data_size=1), block), 'the value "max" is impossible'),
-            (kff(values(k=5, max=1, data_size=1, m=6), b"m" + bytes(30)), '"m" is impossible'),
+            (kff(values(k=5, max=2**60, data_size=1), block), 'the value "max" is out of range'),
+            (kff(values(k=5, max=1, data_size=1, m=6), b"m" + bytes(30)), '"m" is out of range'),
             (kff(values(k=1, m=1, max=1, data_size=0), b"m\0" + b"\xff" * 8), "blocks of 0 bytes"),
             (kff(values(**good), b"r" + b"\xff" * 8), "it ends within the section at byte"),
             (kff(values(**good), block, values(k=6, max=1, data_size=1), block),
-             "different lengths: of 5 bases and, in the section at byte"),
+             "different lengths: 5 bases, and 6 bases in the section at byte"),
             (kff(values(k=5, max=9, data_size=1), raw([("ACGTC", [])], 9, 1, 0x1b), values()),
-             "impossible number of k-mers"),
+             "invalid number of k-mers"),
             (kff(values(k=5, max=2**50, data_size=1),
                  b"r" + number(1) + number(2**49, 7) + bytes(99)),
              "it ends within the section at byte"),
             (kff(values(k=5, m=2, max=9, data_size=1), b"m\0" + number(1) + b"\1\5" + bytes(9)),
              "a minimizer is outside its block"),
-            (kff(values(**good), block, encoding=0x1a), "two bases with the same code"),
+            (kff(values(**good), block, encoding=0x1a), "gives two bases the same code"),
             (kff(values(**good), block, one_strand=2), "a flag is neither 0 nor 1"),
             (kff(values(**good), block, block, unique=1), "should hold each k-mer once"),
-            (kff(b"v" + number(1) + b"n" * 400), "a value has no name"),
+            (kff(b"v" + number(1) + b"n" * 400), "the name of a value is too long"),
             (kff(b"v" + b"\xff" * 8), "it ends within the section"),
             (kff(b"i" + b"\xff" * 8), "it ends within the section"),
             (kff(), "holds no k-mers, so their length is not known"),
@@ -291,7 +294,7 @@ def test_kff_damage():
 
 
 def test_forged_sizes():
-    """Headers that promise huge things cost no memory before they are refused."""
+    """Headers that declare huge sizes are refused before they cost memory."""
     s = Session()
     huge = 2**31 - 1
     stub = b"".join(n.to_bytes(4, "little") for n in (21, huge, 1, 3))
@@ -370,7 +373,7 @@ def test_text_damage():
 
 
 def test_many_and_repeated():
-    """More than a thread's buffers hold, each k-mer several times, in a random order."""
+    """More pairs than a thread's buffers hold, each k-mer several times, in random order."""
     s = Session()
     pairs = random_pairs(31, 40000, False)
     rows = lines(pairs, " ").splitlines(True) * 3

@@ -1,4 +1,4 @@
-/* Pairs sorted by the host engine, compared with sorting them all and adding up neighbours. */
+/* kc_cpu_order, compared with sorting all pairs and adding up the counts of neighbours. */
 #include "tests/cpu/cpu_support.h"
 #include "tests/random.h"
 
@@ -201,7 +201,7 @@ static void little_memory_spills_and_agrees(void **state)
         }
 }
 
-/* The guess of the number of pairs decides only how many lists there are. */
+/* The expected number of pairs only determines how many lists there are. */
 static void a_wrong_guess_does_no_harm(void **state)
 {
         (void)state;

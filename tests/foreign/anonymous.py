@@ -1,4 +1,4 @@
-"""Overwrite what Jellyfish's header says about the machine; all lengths stay."""
+"""Overwrite what a Jellyfish header records about the machine; lengths do not change."""
 import pathlib
 import re
 import sys

@@ -1,9 +1,9 @@
 #!/bin/bash
-# Make files.tar.xz anew with the programs that README.md names:
+# Make files.tar.xz again with the programs that README.md lists:
 #
 #     tests/foreign/make.sh FOLDER
 #
-# FOLDER is created, and keeps all files. kmc, kmc_tools, kmc_dump, jellyfish, FastK, Tabex and
+# FOLDER is created; all files stay in it. kmc, kmc_tools, kmc_dump, jellyfish, FastK, Tabex and
 # kff-tools must be in PATH.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,5 +1,5 @@
 /*
- * Any bytes as a FastK table of two parts.
+ * Any bytes as a FastK table with two parts.
  *
  *      u16: length of .ktab | .ktab | u16: length of part 1 | part 1 | part 2
  */

@@ -1,6 +1,6 @@
 /*
- * Any bytes as a file to import. The pairs must be valid, and the same whatever the size of a batch
- * and the number of threads.
+ * Any bytes as a file to import. The pairs must be valid, and the same for every batch size and
+ * number of workers.
  */
 #ifndef KC_FUZZ_IMPORT_CHECK_H
 #define KC_FUZZ_IMPORT_CHECK_H
@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What a file holds, in any order. */
+/* What was read from a file; the hash does not depend on the order of the pairs. */
 struct imported {
         enum kc_status status;
         struct kc_import_info info;
@@ -81,7 +81,7 @@ static inline struct imported import_once(const char *path, enum kc_import_stran
         return read;
 }
 
-/* variant: chooses how the file is read. */
+/* Read the file in the usual way and in one that variant chooses, and compare. */
 static inline void check_import(const char *path, size_t variant)
 {
         const enum kc_import_strands strands = (enum kc_import_strands)(variant % 3);
@@ -98,7 +98,7 @@ static inline void check_import(const char *path, size_t variant)
 
 /* ---- files with names ---- */
 
-/* A folder for this process, in memory if there is such a place; removed when it ends. */
+/* This process's folder, in memory if possible; removed at exit. */
 static char import_folder[32];
 
 static inline void remove_folder(void)
@@ -124,7 +124,7 @@ static inline void write_file(const char *path, const uint8_t *data, size_t n)
         close(fd);
 }
 
-/* A part of the input whose length is given at *at; at most what is left. */
+/* Read a length at *at, which moves past it. Returns it, or what is left if that is less. */
 static inline size_t next_length(const uint8_t *data, size_t size, size_t *at)
 {
         size_t n = 0;
@@ -135,7 +135,7 @@ static inline size_t next_length(const uint8_t *data, size_t size, size_t *at)
         return n < size - *at ? n : size - *at;
 }
 
-/* The bytes are a whole file. */
+/* For formats of a single file. */
 static inline void check_import_bytes(const uint8_t *data, size_t size)
 {
         char path[64];

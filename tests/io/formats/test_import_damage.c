@@ -1,7 +1,7 @@
 /*
- * Small files of other programs (the fuzzers' corpora), cut off after each byte, with each byte
- * changed, and with absurd numbers in their headers: import must refuse them, with a message that
- * names the file, or read valid pairs.
+ * Small files of other programs (from the fuzzers' corpora), cut off after each byte, with each
+ * byte changed, and with absurd numbers in their headers. Import must refuse them with a message
+ * that names the file, or read valid pairs.
  */
 #include "tests/fuzz/import_check.h"
 
@@ -12,11 +12,12 @@
 
 enum { MAX_NBYTES = 1 << 16, MAX_FILES = 3 };
 
-/* A corpus' file, taken apart: NAMES are written beside each other; the first one is imported. */
+/* A file of a corpus holds all files of a database. They are written to one folder under `names`,
+ * and the first one is imported. */
 struct sample {
         const char *corpus, *names[MAX_FILES];
         int nfiles;
-        size_t record_nbytes; /* the last file may be cut between records; 0: it may not */
+        size_t record_nbytes; /* a cut between records goes unnoticed; 0: none does */
 };
 
 static const struct sample samples[] = {
@@ -73,7 +74,7 @@ static void put_away(const struct files *f)
                 unlink(f->path[i]);
 }
 
-/* What is changed in one file may be reported for another one, but all have the same base. */
+/* A change in one file may be reported for another one, but all of them are in the same folder. */
 static void names_the_file(const struct imported *read)
 {
         assert_true(read->status == KC_EINPUT);
@@ -121,7 +122,7 @@ static void a_changed_byte_does_no_harm(void **state)
         }
 }
 
-/* Where the headers have their numbers: each of them becomes absurdly small and large. */
+/* Each number in a header becomes absurdly large: its bytes are all 7f, then all ff. */
 static void absurd_numbers_are_refused(void **state)
 {
         (void)state;
@@ -130,19 +131,21 @@ static void absurd_numbers_are_refused(void **state)
                 size_t at; /* from the end of the file, if it is .kmc_pre */
                 size_t nbytes;
         } numbers[] = {
-                { 1, 0, 72,
-                  4 }, /* kmc: k; the header has 64 bytes, then come its length and KMCP */
+                /* kmc: the header of 64 bytes, then its length and KMCP */
+                { 1, 0, 72, 4 }, /* k */
                 { 1, 0, 64, 4 }, /* bytes of a count */
                 { 1, 0, 60, 4 }, /* length of prefixes */
                 { 1, 0, 48, 8 }, /* k-mers */
                 { 1, 0, 8, 4 },  /* length of the header */
-                { 2, 0, 8, 4 },  /* kff: size of the free block */
+                /* kff */
+                { 2, 0, 8, 4 },  /* size of the free block */
                 { 2, 0, 13, 8 }, /* values in a section */
                 { 2, 0, 23, 8 }, /* k */
                 { 2, 0, 35, 8 }, /* max */
                 { 2, 0, 53, 8 }, /* bytes of a count */
                 { 2, 0, 78, 8 }, /* blocks in a section */
-                { 7, 0, 0, 4 },  /* fastk: k */
+                /* fastk */
+                { 7, 0, 0, 4 },  /* k */
                 { 7, 0, 4, 4 },  /* parts */
                 { 7, 0, 12, 4 }, /* bytes of a prefix */
                 { 7, 1, 4, 8 },  /* k-mers of a part */
