@@ -74,6 +74,12 @@ enum kc_status kc_links_settle(const struct kc_links *links, struct kc_error *er
 enum kc_status kc_links_exchange(struct kc_links *links, const struct kc_links_copy *copies, int n,
                                  struct kc_error *err);
 
+/* Call run(ctx, member, err) for one member after the other on the calling thread, with the member's
+ * device current, until one fails. The first member's device is current then. */
+enum kc_status kc_links_in_turn(struct kc_links *links,
+                                enum kc_status (*run)(void *ctx, int member, struct kc_error *err),
+                                void *ctx, struct kc_error *err);
+
 /* Call run(ctx, member, err) for all members at the same time, each on a thread on which the
  * member's device is current. Fails like kc_parallel. */
 enum kc_status kc_links_parallel(struct kc_links *links,

@@ -1,6 +1,6 @@
 /*
  * Splits a batch by the members that own its keys, for the WarpDrive map over several devices, and
- * brings answers back. Private to several.cu.
+ * brings answers back. Private to the files several*.cu.
  *
  *      keys ──▶ count by owner: a row of the partition table
  *           ──▶ split, tile by tile ──▶ each owner's array, at the sender's column offset
