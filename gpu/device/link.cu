@@ -69,7 +69,7 @@ void kc_gpu_link_close(struct kc_gpu_link *link)
         *link = {};
 }
 
-/* One stage is read while the other one is written. */
+/* The device of `from` fills one stage while the other stage is copied to `to`. */
 static enum kc_status copy_staged(struct kc_gpu_link *link, uint8_t *to, const uint8_t *from,
                                   size_t n, cudaStream_t stream, struct kc_error *err)
 {

@@ -56,7 +56,7 @@ static enum kc_status lane_new(struct kc_links *links, int from, int to, struct 
         KC_TRY(KC_CUDA(cudaStreamCreateWithFlags(&lane->out, cudaStreamNonBlocking)));
         if (!links->reach[from][to])
                 KC_TRY(stage_new(links, from, to, err));
-        KC_TRY(kc_gpu_event_new(&lane->done, err)); /* on the device of the last copy */
+        KC_TRY(kc_gpu_event_new(&lane->done, err)); /* on the device whose stream copies last */
 out:
         return status;
 }
@@ -86,13 +86,14 @@ enum kc_status kc_links_open(struct kc_links *links, const int *devices, int n,
         const struct kc_links_options defaults = {};
         *links = {};
         if (n < 1 || n > KC_LINKS_MAX)
-                return kc_fail(err, KC_EUSAGE, "%d devices; 1 to %d can be used together", n,
+                return kc_fail(err, KC_EUSAGE,
+                               "%d devices are given; between 1 and %d can be used together", n,
                                (int)KC_LINKS_MAX);
         links->n = n;
         return open_all(links, devices, options != NULL ? options : &defaults, err);
 }
 
-/* A zeroed one is fine. */
+/* A zeroed lane is fine. */
 static void lane_free(struct kc_lane *lane)
 {
         if (lane->out != NULL)
@@ -148,7 +149,7 @@ static enum kc_status copy_directly(struct kc_links *links, const struct kc_link
                                            links->lanes[copy->from][copy->to].out));
 }
 
-/* One piece, through pinned memory number i, once the piece before has left it. */
+/* Copy one piece through pinned buffer number i, once the previous piece has left that buffer. */
 static enum kc_status stage_piece(struct kc_links *links, const struct kc_links_copy *piece, int i,
                                   struct kc_error *err)
 {
@@ -184,7 +185,7 @@ out:
         return status;
 }
 
-/* What a lane does from now on comes after what its members do now. */
+/* Make what is enqueued on a lane from now on wait for what its members were doing. */
 static enum kc_status begin_lane(struct kc_links *links, int from, int to, struct kc_error *err)
 {
         enum kc_status status;
@@ -198,7 +199,7 @@ out:
         return status;
 }
 
-/* What the lane's members do from now on comes after what it does now. */
+/* Make what is enqueued on the members' streams from now on wait for what their lane is doing. */
 static enum kc_status end_lane(struct kc_links *links, int from, int to, struct kc_error *err)
 {
         enum kc_status status;

@@ -9,7 +9,7 @@ enum { NMEMBERS_MOST = 8 };
 
 static struct kc_error error, *err = &error;
 
-/* What a member holds: a part of `n` bytes for each member, at first its own number and theirs. */
+/* What a member holds at first: for each member a part of `n` bytes, which tells the two apart. */
 static std::vector<uint8_t> parts_of(int from, int nmembers, size_t n)
 {
         std::vector<uint8_t> parts;
@@ -19,7 +19,8 @@ static std::vector<uint8_t> parts_of(int from, int nmembers, size_t n)
         return parts;
 }
 
-/* All-to-all: parts [from][to] become parts [to][from]. Afterwards, the sources are overwritten. */
+/* All-to-all: parts [from][to] become parts [to][from]. The sources are overwritten right after the
+ * copies are enqueued, which must not affect them. */
 static void transpose(int nmembers, bool staged, size_t n)
 {
         struct kc_links links;
