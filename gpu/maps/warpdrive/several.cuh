@@ -30,6 +30,13 @@
  * paper. Where a member does not reach the owner, they are copied in any case. */
 enum kc_wd_transposition { KC_WD_WRITTEN, KC_WD_COPIED };
 
+/*
+ * Whether a put combines equal keys of a tile (4096 keys of 128 bits, 8192 of fewer) before they are
+ * sent: added weights become one sum, and of inserted values one is sent. IF_IT_PAYS takes a sample of
+ * the keys first, and combines if that saves at least a quarter of the bytes to be sent.
+ */
+enum kc_wd_combining { KC_WD_COMBINE_IF_IT_PAYS, KC_WD_COMBINE_ALWAYS, KC_WD_COMBINE_NEVER };
+
 /* What an operation spends its time on: filling the partition table and taking memory; splitting;
  * copying keys; the operation on each map; copying answers; bringing them in order. */
 enum kc_wd_stage {
@@ -42,12 +49,16 @@ enum kc_wd_stage {
         KC_WD_NSTAGES
 };
 
-/* Callers may read the fields, reset seconds, and use the maps where these only read. */
+/* Callers may read the fields, set combining, most_nkeys and seconds, and use the maps where these
+ * only read. */
 template <class Layout> struct kc_wd_several {
         struct kc_links *links;
         enum kc_wd_transposition transposition;
         kc_wd_map<Layout> *maps[KC_LINKS_MAX];
-        uint64_t most_nkeys;           /* of a slice, for each member; 0: no bound but memory */
+        enum kc_wd_combining combining;
+        uint64_t nsent;      /* keys that puts have handed to owners so far, each member's own
+                                included: fewer than were put if equal keys were combined */
+        uint64_t most_nkeys; /* of a slice, for each member; 0: no bound but memory */
         double seconds[KC_WD_NSTAGES]; /* spent so far */
 };
 

@@ -67,6 +67,8 @@ static enum kc_status pass_through(kc_wd_slice<Layout> *s, struct kc_error *err)
 {
         enum kc_status status;
         KC_TRY(kc_wd_slice_send(s, err));
+        for (int i = 0; i < kc_wd_nowners(s) && s->operation == KC_WD_PUT; i++)
+                s->several->nsent += s->stations[i].ngot;
         KC_TRY(use_maps(s, err));
         if (s->operation == KC_WD_RETRIEVE) {
                 KC_TRY(kc_wd_slice_copy_answers(s, err));

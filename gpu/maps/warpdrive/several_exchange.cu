@@ -13,6 +13,21 @@ static kc_wd_way<typename Layout::key> way_to(const kc_wd_slice<Layout> *s, int 
                  (uint32_t)kc_wd_row_offset(s, from, owner) };
 }
 
+template <class Key, bool COMBINE>
+static enum kc_status launch_send(struct kc_gpu *gpu, const kc_wd_sending<Key> *sending,
+                                  struct kc_error *err)
+{
+        enum kc_status status;
+        KC_TRY(KC_CUDA(cudaFuncSetAttribute(wd_send_kernel<Key, COMBINE>,
+                                            cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                            (int)sizeof(kc_wd_outbox<Key>))));
+        wd_send_kernel<Key, COMBINE><<<kc_wd_nsent_tiles<Key>(sending->n), KC_WD_SPLIT_THREADS,
+                                       sizeof(kc_wd_outbox<Key>), gpu->stream>>>(*sending);
+        KC_TRY(KC_LAUNCHED());
+out:
+        return status;
+}
+
 /* Split a member's keys. Owners read what this writes to their memory, so wait for it. */
 template <class Layout> static enum kc_status split(void *ctx, int member, struct kc_error *err)
 {
@@ -25,7 +40,9 @@ template <class Layout> static enum kc_status split(void *ctx, int member, struc
         if (own->share.n == 0)
                 return KC_OK;
         sending.keys = own->share.keys;
-        sending.values = s->with_values ? own->share.values : NULL;
+        sending.values = own->share.values;
+        sending.with_values = s->with_values;
+        sending.sum = s->combine && s->mode == KC_WD_ADD;
         sending.n = (uint32_t)own->share.n;
         sending.nowners = (uint32_t)kc_wd_nowners(s);
         sending.cursors = own->counts + kc_wd_nowners(s);
@@ -33,12 +50,8 @@ template <class Layout> static enum kc_status split(void *ctx, int member, struc
         sending.runs = own->runs;
         for (int owner = 0; owner < kc_wd_nowners(s); owner++)
                 sending.to[owner] = way_to(s, member, owner);
-        KC_TRY(KC_CUDA(cudaFuncSetAttribute(wd_send_kernel<Key>,
-                                            cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                            (int)sizeof(kc_wd_outbox<Key>))));
-        wd_send_kernel<Key><<<kc_wd_nsent_tiles<Key>(sending.n), KC_WD_SPLIT_THREADS,
-                              sizeof(kc_wd_outbox<Key>), gpu->stream>>>(sending);
-        KC_TRY(KC_LAUNCHED());
+        KC_TRY((s->combine ? launch_send<Key, true>(gpu, &sending, err)
+                           : launch_send<Key, false>(gpu, &sending, err)));
         KC_TRY(KC_CUDA(cudaStreamSynchronize(gpu->stream)));
 out:
         return status;

@@ -30,6 +30,7 @@ template <class Key> struct kc_wd_station {
         uint64_t nsent; /* keys that must be copied to their owners */
         Key *sent_keys;
         uint32_t *sent_values, *fetched; /* [nsent]; fetched: answers copied from owners */
+        uint64_t nleaders;               /* estimate: keys to be sent if equal ones are combined */
         uint16_t *ranks;                 /* [share.n] */
         uint32_t *words;                 /* [share.n] 1 for a refused key, otherwise 0 */
         struct kc_wd_sent_run *runs;     /* [tiles][owners] */
@@ -51,7 +52,8 @@ template <class Layout> struct kc_wd_slice {
         enum kc_wd_mode mode;
         uint32_t missing;
         bool with_values, with_refused;
-        bool began; /* to use the maps */
+        bool combine; /* equal keys of a tile */
+        bool began;   /* to use the maps */
         kc_wd_station<typename Layout::key> stations[KC_LINKS_MAX];
 };
 
@@ -126,7 +128,17 @@ static enum kc_status kc_wd_all_members(kc_wd_slice<Layout> *s, enum kc_wd_stage
         return kc_links_parallel(s->several->links, step, s, err);
 }
 
-/* ---- the steps: several_table.cu ---- */
+/* ---- the steps: several_combine.cu ---- */
+
+/* Decide whether to combine equal keys, from a sample of them. KC_ENOMEM, KC_EDEVICE. */
+template <class Layout>
+enum kc_status kc_wd_slice_decide(kc_wd_slice<Layout> *s, struct kc_error *err);
+
+/* Enqueue the search for the leaders of all keys of a member: writes `ranks`, and adds to `counts`. */
+template <class Layout>
+enum kc_status kc_wd_count_leaders(kc_wd_slice<Layout> *s, int member, struct kc_error *err);
+
+/* ---- several_table.cu ---- */
 
 /* Fill the partition table, and allocate the memory for what it says. KC_ENOMEM, KC_EDEVICE. */
 template <class Layout>

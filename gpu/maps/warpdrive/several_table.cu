@@ -23,7 +23,13 @@ static void launch_owners(struct kc_gpu *gpu, const Key *keys, uint32_t n, uint3
                         <<<grid, KC_WD_SPLIT_THREADS, 0, gpu->stream>>>(keys, n, nowners, counts);
 }
 
-/* A member's row of the table. */
+/* Whether something comes back for each key. */
+template <class Layout> static bool comes_back(const kc_wd_slice<Layout> *s)
+{
+        return s->with_refused || s->operation == KC_WD_RETRIEVE;
+}
+
+/* A member's row of the table: how many keys it will send to each owner. */
 template <class Layout> static enum kc_status count_row(void *ctx, int member, struct kc_error *err)
 {
         enum kc_status status;
@@ -33,7 +39,11 @@ template <class Layout> static enum kc_status count_row(void *ctx, int member, s
         const size_t nowners = (size_t)kc_wd_nowners(s), n = 2 * nowners;
         KC_TRY(kc_gpu_new(gpu, &own->counts, n, err));
         KC_TRY(KC_CUDA(cudaMemsetAsync(own->counts, 0, n * sizeof *own->counts, gpu->stream)));
-        if (own->share.n != 0)
+        if (s->combine || comes_back(s))
+                KC_TRY(kc_gpu_new(gpu, &own->ranks, own->share.n, err));
+        if (own->share.n != 0 && s->combine)
+                KC_TRY(kc_wd_count_leaders(s, member, err));
+        else if (own->share.n != 0)
                 launch_owners(gpu, own->share.keys, (uint32_t)own->share.n, (uint32_t)nowners,
                               own->counts);
         KC_TRY(KC_LAUNCHED());
@@ -74,7 +84,6 @@ static enum kc_status take_for_answers(kc_wd_slice<Layout> *s, int member, struc
         struct kc_gpu *gpu = kc_wd_gpu_of(s, member);
         KC_TRY(kc_gpu_new(gpu, &own->fetched, own->nsent, err));
         KC_TRY(kc_gpu_new(gpu, &own->answers, own->ngot, err));
-        KC_TRY(kc_gpu_new(gpu, &own->ranks, own->share.n, err));
         KC_TRY(kc_gpu_new(gpu, &own->runs, nruns_of(s, member), err));
 out:
         return status;
@@ -98,7 +107,7 @@ static enum kc_status take_memory(void *ctx, int member, struct kc_error *err)
         }
         if (s->with_refused)
                 KC_TRY(take_for_refusals(s, member, err));
-        if (s->with_refused || s->operation == KC_WD_RETRIEVE)
+        if (comes_back(s))
                 KC_TRY(take_for_answers(s, member, err));
         KC_TRY(KC_CUDA(cudaStreamSynchronize(gpu->stream)));
 out:
@@ -109,6 +118,7 @@ template <class Layout>
 enum kc_status kc_wd_slice_prepare(kc_wd_slice<Layout> *s, struct kc_error *err)
 {
         enum kc_status status;
+        KC_TRY(kc_wd_slice_decide(s, err));
         KC_TRY(kc_wd_all_members(s, KC_WD_TABLE, count_row<Layout>, err));
         KC_TRY(kc_wd_all_members(s, KC_WD_TABLE, take_memory<Layout>, err));
 out:
