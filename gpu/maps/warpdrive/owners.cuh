@@ -91,7 +91,7 @@ template <class Key> struct kc_wd_way {
         uint32_t first;
 };
 
-/* A tile's keys of one owner: their place in the tile, and in the array where they went. */
+/* A tile's keys of one owner: where they were staged in the tile, and where they went in the array. */
 struct kc_wd_sent_run {
         uint32_t begin, n, from;
 };
@@ -118,7 +118,7 @@ template <class Key> struct kc_wd_outbox {
         uint32_t end;
 };
 
-/* The keys' places among those of the same owner in the tile. All lanes of the block call this. */
+/* Rank each key among the tile's keys of the same owner. All lanes of the block call this. */
 template <class Key>
 static __device__ void kc_wd_rank_by_owner(kc_wd_outbox<Key> *tile, const uint32_t *owners,
                                            uint32_t *ranks)
@@ -134,8 +134,8 @@ static __device__ void kc_wd_rank_by_owner(kc_wd_outbox<Key> *tile, const uint32
         __syncthreads();
 }
 
-/* Reserve a place for each owner's run, and lay the runs out in the tile: at the same distance from
- * a multiple of KC_WD_RUN_UNIT as they have where they go. Ends with a barrier. */
+/* Reserve a place for each owner's run, and lay the runs out in the tile: as far from a multiple of
+ * KC_WD_RUN_UNIT as they will be in the array. Ends with a barrier. */
 template <class Key>
 static __device__ void kc_wd_place_runs(kc_wd_outbox<Key> *tile, const kc_wd_sending<Key> &sending)
 {
@@ -270,13 +270,13 @@ static __global__ void __launch_bounds__(KC_WD_SPLIT_THREADS, 2)
         kc_wd_write_runs<uint32_t>(tile, [&](uint32_t owner) { return sending.to[owner].values; });
 }
 
-/* What a sender fetches of n answers. */
+/* What a sender needs to fetch its n answers. */
 struct kc_wd_fetching {
         uint32_t n, nowners;
         const uint16_t *ranks;
         const struct kc_wd_sent_run *runs;
         uint32_t *out;                             /* [n] */
-        const uint32_t *answers[KC_WD_MAX_OWNERS]; /* laid out like the arrays that keys went to */
+        const uint32_t *answers[KC_WD_MAX_OWNERS]; /* laid out like the arrays of the keys */
 };
 
 template <class Key>

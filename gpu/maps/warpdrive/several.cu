@@ -3,7 +3,7 @@
 #include <cmath>
 #include <new>
 
-/* ---- making ---- */
+/* ---- making and freeing ---- */
 
 uint64_t kc_wd_several_capacity(uint64_t capacity, int nowners)
 {
@@ -83,7 +83,7 @@ static kc_wd_slice<Layout> whole(kc_wd_several<Layout> *several,
         return s;
 }
 
-/* A share without values: 1 each, as long as no other share has any. */
+/* Either all shares have values, or none has: 1 each. */
 template <class Layout>
 static enum kc_status set_values(kc_wd_slice<Layout> *s, struct kc_error *err)
 {
@@ -94,8 +94,9 @@ static enum kc_status set_values(kc_wd_slice<Layout> *s, struct kc_error *err)
                 without |= share.n != 0 && share.values == NULL;
         }
         if (s->with_values && without)
-                return kc_fail(err, KC_EUSAGE,
-                               "WarpDrive map: values for some members' keys and not for others'");
+                return kc_fail(
+                        err, KC_EUSAGE,
+                        "WarpDrive map: some members' shares have values and others' have none");
         return KC_OK;
 }
 
